@@ -1,0 +1,198 @@
+// Every error that Holdfast makes: one table of codes, and the classes that users catch.
+
+/** Each code with what it means and what to do about it. docs/errors.md has the same list; a test compares them. */
+export const errorCodes = {
+  INVALID_ARGUMENT: 'A value was refused at the edge; the message says what was expected. Nothing was written.',
+  FEATURE_UNSUPPORTED: 'The storage cannot do what was asked. Its `features` say what it can.',
+  STORAGE_ERROR: 'A call to the storage failed. `maybeApplied` says whether it may have happened all the same.',
+  SERIALIZATION_ERROR: 'A payload or result could not be turned into bytes or back. `what` and `cause` say more.',
+  TOO_LARGE: 'A payload or result is larger than its limit. `size` and `limit` are in bytes.',
+  TIMEOUT: 'The job did not end in time. It stays as it is; only the waiting ended.',
+  JOB_FAILED: 'The job that was waited for failed for good. `details` is what its handler threw.',
+  JOB_CANCELLED: 'The job that was waited for was cancelled, or a running attempt was asked to stop.',
+  JOB_NOT_FOUND: 'The job was removed, replaced or expired before its outcome was read.',
+  MAX_RETRIES: 'The job failed for good: its attempts are used up. `lastError` is the last one.',
+  STALLED: 'The last attempt allowed was given up: it ran too long, or its worker died.',
+  ATTEMPT_TIMEOUT: 'The attempt reached visibilityTimeout and was given up.',
+  LEASE_LOST: 'The attempt is no longer this worker’s: it was taken back, or its lease could not be renewed.',
+  STOPPING: 'The worker stops, and its grace period is over.',
+  UNRECOVERABLE: 'The handler said that trying again will not help.',
+  QUEUE_STOPPED: 'The queue was stopped. Start it again, or use a storage that is open.',
+  HANDLER_ALREADY_SET: 'execute() was called a second time. A queue has one handler.',
+  MISSING_DEPENDENCY: 'A package that this driver needs is not installed. The message has the command.',
+} as const
+
+export type ErrorCode = keyof typeof errorCodes
+
+// Known across two installed copies of the package, where instanceof is not.
+const brand = Symbol.for('holdfast.error')
+
+export class HoldfastError extends Error {
+  readonly code: ErrorCode
+  readonly [brand] = true
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    data?: Readonly<Record<string, unknown>> & { readonly cause?: unknown },
+  ) {
+    super(message, data && 'cause' in data ? { cause: data.cause } : undefined)
+    this.name = new.target.name
+    this.code = code
+    if (data) for (const key of Object.keys(data)) if (key !== 'cause') Object.assign(this, { [key]: data[key] })
+  }
+
+  toJSON(): Record<string, unknown> {
+    return { ...(this as object), message: this.message }
+  }
+}
+
+export function isHoldfastError(value: unknown, code?: ErrorCode): value is HoldfastError {
+  return value instanceof Error && brand in value && (code === undefined || (value as HoldfastError).code === code)
+}
+
+/** A call to the storage failed. */
+export class StorageError extends HoldfastError {
+  /** The answer was lost, so the call may have happened. Calling again with the same id is safe. */
+  declare readonly maybeApplied: boolean
+  constructor(message: string, data: { cause?: unknown; maybeApplied: boolean }) {
+    super('STORAGE_ERROR', message, data)
+  }
+}
+
+export class SerializationError extends HoldfastError {
+  declare readonly what: 'payload' | 'result'
+  constructor(what: 'payload' | 'result', message: string, cause?: unknown) {
+    super('SERIALIZATION_ERROR', message, { what, cause })
+  }
+}
+
+/** enqueueAndWait: no outcome in time. */
+export class TimeoutError extends HoldfastError {
+  declare readonly jobId: string
+  declare readonly timeout: number
+  constructor(jobId: string, timeout: number) {
+    super('TIMEOUT', `Job '${jobId}' did not end within ${timeout} ms`, { jobId, timeout })
+  }
+}
+
+/** What is stored of an error. */
+export interface ErrorDetails {
+  name?: string
+  message: string
+  code?: string
+  stack?: string
+  cause?: ErrorDetails
+  [key: string]: unknown
+}
+
+/** enqueueAndWait: the job failed for good. */
+export class JobFailedError extends HoldfastError {
+  declare readonly jobId: string
+  declare readonly attempts: number
+  declare readonly details: ErrorDetails
+  /** `details` as JSON. */
+  declare readonly originalError: string
+  constructor(jobId: string, attempts: number, details: ErrorDetails) {
+    super('JOB_FAILED', `Job '${jobId}' failed: ${details.message}`, {
+      jobId,
+      attempts,
+      details,
+      originalError: JSON.stringify(details),
+    })
+  }
+}
+
+/** enqueueAndWait: the job was cancelled. */
+export class JobCancelledError extends HoldfastError {
+  declare readonly jobId: string
+  constructor(jobId: string) {
+    super('JOB_CANCELLED', `Job '${jobId}' was cancelled`, { jobId })
+  }
+}
+
+/** enqueueAndWait: the job went before its outcome was read. */
+export class JobNotFoundError extends HoldfastError {
+  declare readonly jobId: string
+  constructor(jobId: string) {
+    super('JOB_NOT_FOUND', `Job '${jobId}' was removed, replaced or expired before its outcome was read`, { jobId })
+  }
+}
+
+/** The `failed` event. */
+export class MaxRetriesError extends HoldfastError {
+  declare readonly jobId: string
+  declare readonly attempts: number
+  declare readonly lastError: Error
+  /** Undefined also if it could not be decoded. */
+  declare readonly payload: unknown
+  constructor(jobId: string, attempts: number, lastError: Error, payload: unknown) {
+    super('MAX_RETRIES', `Job '${jobId}' failed after ${attempts} attempts: ${lastError.message}`, {
+      jobId,
+      attempts,
+      lastError,
+      cause: lastError,
+    })
+    // Not enumerable: payloads do not belong in logs.
+    Object.defineProperty(this, 'payload', { value: payload, enumerable: false })
+  }
+}
+
+type AbortCode = 'ATTEMPT_TIMEOUT' | 'LEASE_LOST' | 'STOPPING' | 'JOB_CANCELLED'
+
+/** `job.signal.reason`. Its name is 'AbortError', as the platform's own. */
+export class AttemptAbortedError extends HoldfastError {
+  declare readonly code: AbortCode
+  declare readonly jobId: string
+  declare readonly attempt: number
+  constructor(code: AbortCode, jobId: string, attempt: number) {
+    super(code, `Job '${jobId}', attempt ${attempt}: ${abortSentences[code]}`, { jobId, attempt })
+    this.name = 'AbortError'
+  }
+}
+
+const abortSentences: Record<AbortCode, string> = {
+  ATTEMPT_TIMEOUT: 'it reached visibilityTimeout',
+  LEASE_LOST: 'its lease was lost',
+  STOPPING: 'the worker stops',
+  JOB_CANCELLED: 'it was cancelled',
+}
+
+/** Throw it from a handler when trying again will not help: the job fails at once. */
+export class UnrecoverableError extends HoldfastError {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super('UNRECOVERABLE', message, options)
+  }
+}
+
+/** A TypeError with `code: 'INVALID_ARGUMENT'`: "name: expected X, got Y". */
+export function invalidArgument(
+  name: string,
+  expected: string,
+  got: unknown,
+): TypeError & { code: 'INVALID_ARGUMENT' } {
+  return Object.assign(new TypeError(`${name}: expected ${expected}, got ${printable(got)}`), {
+    code: 'INVALID_ARGUMENT' as const,
+  })
+}
+
+export function unsupported(driver: string, what: string): HoldfastError {
+  return new HoldfastError('FEATURE_UNSUPPORTED', `the ${driver} storage does not support ${what}`, { driver, what })
+}
+
+/** A short form for messages. Never throws, whatever the value does. */
+export function printable(value: unknown): string {
+  try {
+    if (typeof value === 'string') return JSON.stringify(value.length > 64 ? `${value.slice(0, 61)}...` : value)
+    if (typeof value === 'function') return 'a function'
+    if (typeof value === 'bigint') return `${value}n`
+    if (value === null || typeof value !== 'object') return String(value)
+    if (Array.isArray(value)) return `an array of ${value.length}`
+    const name: unknown = value.constructor?.name
+    return typeof name === 'string' && name !== '' && name !== 'Object'
+      ? `an instance of ${name.slice(0, 64)}`
+      : 'an object'
+  } catch {
+    return 'an unprintable value'
+  }
+}

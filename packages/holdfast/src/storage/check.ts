@@ -1,0 +1,80 @@
+// What every driver refuses before it looks at its data: fields it does not know, and values outside the contract.
+// Features of later versions arrive as fields, so an unknown one is a feature that this driver does not have.
+
+import { invalidArgument, unsupported } from '../errors.ts'
+import type { ListQuery, NewJob, Outcome } from './storage.ts'
+
+const jobFields: ReadonlySet<string> = new Set<keyof NewJob>([
+  'type',
+  'id',
+  'token',
+  'payload',
+  'runAt',
+  'delayMs',
+  'priority',
+  'group',
+  'deduplication',
+  'maxAttempts',
+  'retention',
+  'trace',
+  'blockers',
+  'onBlockerFailure',
+])
+
+/** Throws, or leaves everything to the driver. */
+export function checkNewJobs(driver: string, jobs: readonly NewJob[]): void {
+  for (let index = 0; index < jobs.length; index++) {
+    const job = jobs[index]!
+    for (const field in job) if (!jobFields.has(field)) throw unsupported(driver, `the job field '${field}'`)
+    if (job.priority !== undefined) checkPriority(job.priority)
+    if (job.group && job.group.ordered !== true) throw unsupported(driver, 'groups that are not ordered')
+    if (job.deduplication) checkDeduplication(driver, job.deduplication)
+    if (job.blockers) checkPositions(jobs, index)
+  }
+}
+
+export function checkOutcomes(driver: string, outcomes: readonly Outcome[]): void {
+  for (const outcome of outcomes) {
+    const next = outcome.kind === 'continued' ? outcome.next : undefined
+    const add = 'add' in outcome ? outcome.add : undefined
+    if (next ?? add) checkNewJobs(driver, outcomeJobs(outcome))
+    if ('chain' in outcome && (outcome.kind === 'retry' || outcome.kind === 'released')) {
+      throw invalidArgument('outcome.kind', 'an end, for a settle without a worker', outcome.kind)
+    }
+  }
+}
+
+/** `next` and `add` of an outcome are one batch, in this order. */
+export function outcomeJobs(outcome: Outcome): readonly NewJob[] {
+  const add = 'add' in outcome ? (outcome.add ?? []) : []
+  return outcome.kind === 'continued' ? [outcome.next, ...add] : add
+}
+
+export function checkListQuery(driver: string, query: ListQuery): void {
+  if (query.of !== 'jobs' && query.of !== 'chains') throw unsupported(driver, `listing ${String(query.of)}`)
+  if (!Number.isInteger(query.limit) || query.limit < 1 || query.limit > 1000) {
+    throw invalidArgument('limit', 'an integer 1 … 1000', query.limit)
+  }
+}
+
+function checkPriority(priority: number): void {
+  if (!Number.isInteger(priority) || priority < -100 || priority > 100) {
+    throw invalidArgument('priority', 'an integer -100 … 100', priority)
+  }
+}
+
+function checkDeduplication(driver: string, { mode, windowMs, shared }: NonNullable<NewJob['deduplication']>): void {
+  if (mode !== 'simple' && mode !== 'throttle') throw unsupported(driver, `the deduplication mode '${String(mode)}'`)
+  if (shared && (mode !== 'throttle' || windowMs === undefined)) {
+    throw invalidArgument('deduplication.shared', 'mode throttle with a window', mode)
+  }
+}
+
+function checkPositions(jobs: readonly NewJob[], index: number): void {
+  for (const blocker of jobs[index]!.blockers!) {
+    if (typeof blocker !== 'number') continue
+    if (!(blocker > index) || jobs[blocker]?.token !== jobs[index]!.token) {
+      throw invalidArgument('blockers', 'the position of a later job with the same token', blocker)
+    }
+  }
+}

@@ -1,0 +1,35 @@
+// cancel: at once what waits; what runs, as the options say.
+
+import { isTerminal } from '../../job/states.ts'
+import type { CancelOptions, CancelVerdict, JobRef } from '../storage.ts'
+import type { Job } from './data.ts'
+import { finish } from './finish.ts'
+import type { Move } from './move.ts'
+import { endAttempt } from './recover.ts'
+
+export function cancel(move: Move, refs: readonly JobRef[], options: CancelOptions): CancelVerdict[] {
+  return refs.map((ref) => {
+    const job = move.find(ref)
+    if (!job || (options.chains && job !== job.chain)) return { verdict: 'not_found' }
+    return { verdict: cancelOne(move, options.chains ? job.tail : job, options) }
+  })
+}
+
+function cancelOne(move: Move, job: Job, { abort, force, reason }: CancelOptions): CancelVerdict['verdict'] {
+  if (isTerminal(job.state)) return job.state
+  const runs = job.state === 'processing'
+  if (runs && !force) {
+    if (!abort) return 'processing'
+    job.cancelling = true
+    job.cancelReason ??= reason
+    move.abort(job)
+    return 'cancelling'
+  }
+  if (runs) {
+    endAttempt(move, job, 'cancelled', 'cancelled')
+    move.abort(job)
+  }
+  job.cancelReason = reason
+  finish(move, job, { state: 'cancelled' }, { ended: [], unblocked: [] })
+  return 'cancelled'
+}

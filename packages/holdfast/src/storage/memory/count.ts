@@ -1,0 +1,39 @@
+// count: kept up to date by every move, so reading it costs the same at any backlog.
+
+import type { CountQuery, Counts, TypeCounts } from '../storage.ts'
+import { TypeData } from './data.ts'
+import type { Move } from './move.ts'
+import { promote } from './waiting.ts'
+
+export function count(move: Move, query: CountQuery): Counts {
+  const names = query.types ?? [...move.data.types.values()].filter(isKnown).map(({ name }) => name)
+  return { now: move.now, types: names.map((name) => countType(move, move.data.types.get(name) ?? new TypeData(name))) }
+}
+
+/** More than somebody listening for it. */
+const isKnown = (type: TypeData): boolean =>
+  type.jobs.size > 0 || type.paused !== undefined || [...type.groups.values()].some(({ paused }) => paused)
+
+function countType(move: Move, type: TypeData): TypeCounts {
+  promote(type, move.now)
+  const lost = [...type.leases.prefix((job) => job.leaseUntil <= move.now)].length
+  const states = { ...type.counts }
+  for (const gone of move.data.ended.prefix((chain) => chain.expiresAt <= move.now)) {
+    for (const job of gone.jobs ?? [gone]) if (job.type === type) states[job.state]--
+  }
+  return {
+    type: type.name,
+    states,
+    due: type.due + lost,
+    delayed: states.queued + states.scheduled + states.failing - type.due,
+    oldestDueAt: oldest(type),
+    paused: type.paused,
+    pausedGroups: [...type.groups.values()].flatMap(({ key, paused }) => (paused ? [{ group: key, ...paused }] : [])),
+  }
+}
+
+function oldest(type: TypeData): number | undefined {
+  let at = type.asideDue.peek()?.runAt ?? Infinity
+  for (const { jobs } of type.ready) at = Math.min(at, jobs.peek()?.runAt ?? Infinity)
+  return at === Infinity ? undefined : at
+}

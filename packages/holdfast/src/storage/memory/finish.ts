@@ -1,0 +1,160 @@
+// How jobs, and with them chains, end; what that does to those who wait for them; and how they are forgotten.
+// Invariant: a chain's end, its dependents and its key change in the one move in which its tail ends.
+
+import { isTerminal, type TerminalState } from '../../job/states.ts'
+import type { Bytes, EndReason, Ended, JobRef } from '../storage.ts'
+import { type Job, refOf } from './data.ts'
+import type { Move } from './move.ts'
+import { leaveGroup, leaveHeap, setState, stand, stopWaiting, wait } from './waiting.ts'
+
+export interface End {
+  readonly state: TerminalState
+  readonly reason?: EndReason
+  readonly result?: Bytes
+  readonly error?: Bytes
+  readonly keepMs?: number
+}
+
+/** What an end brought about elsewhere. */
+export interface Aftermath {
+  readonly ended: Ended[]
+  readonly unblocked: JobRef[]
+}
+
+/** Ends a job and with it its chain, whose tail it is. */
+export function finish(move: Move, job: Job, end: End, after: Aftermath): void {
+  const cascade: [Job, End][] = [[job, end]]
+  for (let item = cascade.pop(); item; item = cascade.pop()) {
+    const [ending, how] = item
+    if (isTerminal(ending.state)) continue
+    endJob(move, ending, how)
+    if (ending !== job) after.ended.push(endedOf(ending))
+    for (const dependent of endChain(move, ending, how, after)) {
+      cascade.push([dependent, { state: 'failed', reason: 'blocker_failed' }])
+    }
+  }
+}
+
+/** Ends a job whose chain goes on with another. */
+export function endContinued(move: Move, job: Job): void {
+  endJob(move, job, { state: 'completed' })
+}
+
+function endJob(move: Move, job: Job, end: End): void {
+  if (job.state === 'processing') leaveHeap(job)
+  else stopWaiting(job)
+  setState(job, end.state)
+  job.reason = end.reason
+  job.result = end.result
+  if (end.state === 'completed' || end.reason !== undefined) job.error = undefined
+  if (end.error) job.error = end.error
+  job.finishedAt = move.now
+  job.cancelling = false
+  leaveGroup(move, job)
+  releaseBlockers(move, job)
+  move.event(job, end.state, job.failures + (end.state === 'completed' ? 1 : 0))
+}
+
+/** Gives the dependents that fail with it; unblocks those that may go on. */
+function endChain(move: Move, { chain, retention }: Job, end: End, after: Aftermath): Job[] {
+  const keepMs = end.keepMs ?? retention[`${end.state}Ms`]
+  chain.expiresAt = move.now + keepMs
+  expireLater(move, chain)
+  freeKey(move, chain, end.state)
+  move.done(chain)
+  const failing: Job[] = []
+  for (const dependent of chain.dependents ?? []) {
+    if (dependent.state !== 'blocked') continue
+    if (end.state === 'completed') {
+      if (countDone(dependent, chain)) {
+        unblock(move, dependent)
+        after.unblocked.push(refOf(dependent))
+      }
+    } else if (dependent.onBlockerFailure === 'fail') {
+      failing.push(dependent)
+    }
+  }
+  return failing
+}
+
+/** True if that was the last one it waited for. */
+function countDone(dependent: Job, chain: Job): boolean {
+  for (const blocker of dependent.blockers!) {
+    if (blocker.done || blocker.ref.id !== chain.id || blocker.ref.type !== chain.type.name) continue
+    blocker.done = true
+    dependent.openBlockers--
+  }
+  return dependent.openBlockers === 0
+}
+
+export function unblock(move: Move, job: Job): void {
+  job.runAt = Math.max(job.runAt, move.now)
+  wait(move, job)
+  move.event(job, job.due ? 'queued' : 'scheduled', job.failures)
+}
+
+/** Lets an ended chain expire, once nobody needs it. */
+export function expireLater(move: Move, chain: Job): void {
+  leaveHeap(chain)
+  if (chain.expiresAt !== Infinity && !chain.dependents?.size) stand(chain, move.data.ended)
+}
+
+/** The job has ended: the chains that it waited for are no longer kept for it. */
+export function releaseBlockers(move: Move, job: Job): void {
+  for (const { ref } of job.blockers ?? []) {
+    const chain = move.data.types.get(ref.type)?.jobs.get(ref.id)
+    if (chain?.dependents?.delete(job) && isTerminal(chain.tail.state)) expireLater(move, chain)
+  }
+}
+
+function freeKey(move: Move, chain: Job, state: TerminalState): void {
+  const { mark } = chain
+  if (!mark || mark.shared) return
+  if (mark.mode === 'simple' || state !== 'completed') dropMark(move, chain)
+}
+
+function dropMark(move: Move, chain: Job): void {
+  const { mark } = chain
+  if (!mark) return
+  if (mark.heapIndex >= 0) move.data.marks.remove(mark)
+  if (chain.type.keys.get(mark.key) === mark) chain.type.keys.delete(mark.key)
+}
+
+/** Deletes a chain with all its jobs. What waits for one of this name goes on waiting. */
+export function forget(move: Move, chain: Job): void {
+  for (const job of chain.jobs ?? [chain]) {
+    if (!isTerminal(job.state)) {
+      if (job.state === 'processing') {
+        leaveHeap(job)
+        move.abort(job)
+      } else {
+        stopWaiting(job)
+      }
+      setState(job, 'cancelled')
+      leaveGroup(move, job)
+      releaseBlockers(move, job)
+    }
+    job.type.counts[job.state]--
+    job.type.jobs.delete(job.id)
+    if (job !== chain) move.data.prune(job.type)
+  }
+  leaveHeap(chain)
+  const { mark } = chain
+  if (mark) {
+    // A window outlives the record; any other key goes with it.
+    if (mark.mode === 'throttle' && mark.until !== Infinity) mark.job = undefined
+    else dropMark(move, chain)
+  }
+  move.done(chain)
+}
+
+export function endedOf(job: Job): Ended {
+  return {
+    ...refOf(job),
+    state: job.state as Ended['state'],
+    reason: job.reason,
+    attempt: job.attempt,
+    failures: job.failures,
+    payload: job.payload,
+  }
+}

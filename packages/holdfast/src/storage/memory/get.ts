@@ -1,0 +1,63 @@
+// get: records as they are at one instant, with the parts asked for.
+
+import { isTerminal } from '../../job/states.ts'
+import type { JobRecord, JobRef, RecordPart } from '../storage.ts'
+import { type Job, refOf } from './data.ts'
+import type { Move } from './move.ts'
+
+export function get(move: Move, refs: readonly JobRef[], parts: readonly RecordPart[]): (JobRecord | undefined)[] {
+  return refs.map((ref) => {
+    const job = move.find(ref)
+    return job && recordOf(move, job, parts)
+  })
+}
+
+export function recordOf(move: Move, job: Job, parts: readonly RecordPart[]): JobRecord {
+  const { chain } = job
+  const ended = isTerminal(chain.tail.state)
+  const running = job.state === 'processing'
+  const asked = (part: RecordPart): boolean => parts.includes(part)
+  return {
+    ...refOf(job),
+    token: job.token,
+    state: job.state === 'scheduled' && job.runAt <= move.now ? 'queued' : job.state,
+    reason: job.reason,
+    attempt: job.attempt,
+    failures: job.failures,
+    snoozes: job.snoozes,
+    maxAttempts: job.maxAttempts,
+    priority: job.priority,
+    group: job.group?.key,
+    deduplicationKey: chain.mark?.key,
+    retention: job.retention,
+    trace: job.trace,
+    createdAt: job.createdAt,
+    runAt: job.runAt,
+    startedAt: job.startedAt,
+    finishedAt: job.finishedAt,
+    expiresAt: ended && chain.expiresAt !== Infinity && !chain.dependents?.size ? chain.expiresAt : undefined,
+    label: job.label,
+    worker: running ? job.worker : undefined,
+    leaseUntil: running ? job.leaseUntil : undefined,
+    cancelling: running && job.cancelling,
+    cancelReason: job.cancelReason,
+    chain: refOf(chain),
+    chainIndex: job.chainIndex,
+    root: job.root,
+    origin: job.origin,
+    openBlockers: job.openBlockers,
+    payload: asked('payload') ? job.payload : undefined,
+    result: asked('result') ? job.result : undefined,
+    error: asked('error') ? job.error : undefined,
+    attempts: asked('attempts') ? [...(job.attempts ?? [])] : undefined,
+    blockers: asked('blockers') ? (job.blockers?.map(({ ref }) => ref) ?? []) : undefined,
+    tail:
+      asked('tail') && job === chain
+        ? recordOf(
+            move,
+            chain.tail,
+            parts.filter((part) => part !== 'tail'),
+          )
+        : undefined,
+  }
+}

@@ -1,0 +1,172 @@
+// The memory driver: one process, nothing survives it. All calls are synchronous inside, so each is atomic by itself.
+
+import { type Clock, systemClock } from '../../clock.ts'
+import { unsupported } from '../../errors.ts'
+import { checkListQuery, checkNewJobs, checkOutcomes } from '../check.ts'
+import type * as Contract from '../storage.ts'
+import { add } from './add.ts'
+import { cancel } from './cancel.ts'
+import { claim } from './claim.ts'
+import { count } from './count.ts'
+import { Data } from './data.ts'
+import { extend } from './extend.ts'
+import { get } from './get.ts'
+import { MemoryKv } from './kv.ts'
+import { list } from './list.ts'
+import { Move } from './move.ts'
+import { nextDueAt } from './next-due-at.ts'
+import { pause } from './pause.ts'
+import { recover } from './recover.ts'
+import { remove } from './remove.ts'
+import { revive } from './revive.ts'
+import { settle } from './settle.ts'
+import { sweep } from './sweep.ts'
+
+export interface MemoryStorageOptions {
+  /** How long one call may take, in ms. @default 5_000 */
+  readonly callTimeoutMs?: number
+  /** Where its time comes from: a `fakeClock()` in tests. @default the system's */
+  readonly clock?: Clock
+}
+
+/** Jobs in the memory of this process. What is in it survives a disconnect, not the process. */
+export class MemoryStorage implements Contract.Storage<never> {
+  readonly driver = 'memory'
+  readonly features: Contract.StorageFeatures = {
+    transactions: false,
+    durable: false,
+    sharedByProcesses: false,
+    distributed: false,
+    searchIndexed: false,
+    fleetEvents: false,
+  }
+  readonly settings: Contract.StorageSettings
+  readonly kv: MemoryKv
+  readonly #clock: Clock
+  #data = new Data()
+
+  constructor(options: MemoryStorageOptions = {}) {
+    this.#clock = options.clock ?? systemClock
+    this.settings = { callTimeoutMs: options.callTimeoutMs ?? 5_000 }
+    this.kv = new MemoryKv(() => this.#clock.now())
+  }
+
+  async connect(): Promise<void> {}
+  async disconnect(): Promise<void> {}
+
+  async clear(): Promise<void> {
+    const { types } = this.#data
+    this.#data = new Data()
+    this.kv.clear()
+    for (const { name, listeners } of types.values()) {
+      const kept = this.#data.typeOf(name).listeners
+      for (const kind of Object.keys(listeners) as Contract.TopicKind[]) {
+        for (const listener of listeners[kind]) kept[kind].add(listener)
+      }
+    }
+  }
+
+  async add(jobs: readonly Contract.NewJob[], tx?: never): Promise<Contract.AddVerdict[]> {
+    this.#noTx(tx)
+    checkNewJobs(this.driver, jobs)
+    return this.#move((move) => add(move, jobs))
+  }
+
+  async claim(request: Contract.ClaimRequest): Promise<Contract.Claim> {
+    if (request.outcomes) checkOutcomes(this.driver, request.outcomes)
+    return this.#move((move) => claim(move, request))
+  }
+
+  async extend(leases: readonly Contract.Extension[]): Promise<Contract.LeaseVerdict[]> {
+    return this.#move((move) => extend(move, leases))
+  }
+
+  async settle(outcomes: readonly Contract.Outcome[], tx?: never): Promise<Contract.SettleVerdict[]> {
+    this.#noTx(tx)
+    checkOutcomes(this.driver, outcomes)
+    return this.#move((move) => settle(move, outcomes))
+  }
+
+  async recover(request: Contract.RecoverRequest): Promise<Contract.Recovered[]> {
+    return this.#move((move) => recover(move, request))
+  }
+
+  async cancel(
+    jobs: readonly Contract.JobRef[],
+    options: Contract.CancelOptions = {},
+  ): Promise<Contract.CancelVerdict[]> {
+    return this.#move((move) => cancel(move, jobs, options))
+  }
+
+  async revive(
+    jobs: readonly Contract.JobRef[],
+    options: Contract.ReviveOptions<never> = {},
+  ): Promise<Contract.ReviveVerdict[]> {
+    this.#noTx(options.tx)
+    return this.#move((move) => revive(move, jobs, options))
+  }
+
+  async remove(
+    jobs: readonly Contract.JobRef[],
+    options: Contract.RemoveOptions<never> = {},
+  ): Promise<Contract.RemoveVerdict[]> {
+    this.#noTx(options.tx)
+    return this.#move((move) => remove(move, jobs, options))
+  }
+
+  async pause(request: Contract.PauseRequest): Promise<void> {
+    this.#move((move) => pause(move, request))
+  }
+
+  async sweep(request: Contract.SweepRequest): Promise<Contract.Swept> {
+    return this.#move((move) => sweep(move, this.kv, request))
+  }
+
+  async get(
+    jobs: readonly Contract.JobRef[],
+    options: Contract.GetOptions<never> = {},
+  ): Promise<(Contract.JobRecord | undefined)[]> {
+    this.#noTx(options.tx)
+    return this.#move((move) => get(move, jobs, options.parts ?? []))
+  }
+
+  async list(query: Contract.ListQuery): Promise<Contract.Page> {
+    checkListQuery(this.driver, query)
+    return this.#move((move) => list(move, query))
+  }
+
+  async count(query: Contract.CountQuery): Promise<Contract.Counts> {
+    return this.#move((move) => count(move, query))
+  }
+
+  async nextDueAt(types: readonly Contract.ClaimType[]): Promise<{ at: number; now: number } | undefined> {
+    return this.#move((move) => nextDueAt(move, types))
+  }
+
+  async listen(
+    topics: readonly Contract.Topic[],
+    onSignal: (signal: Contract.Signal) => void,
+  ): Promise<Contract.Unlisten> {
+    // A listener of its own for each call, so that the same function may listen twice.
+    const listener = (signal: Contract.Signal): void => onSignal(signal)
+    for (const { type, kind } of topics) this.#data.typeOf(type).listeners[kind].add(listener)
+    return async () => {
+      for (const { type: name, kind } of topics) {
+        const type = this.#data.types.get(name)
+        type?.listeners[kind].delete(listener)
+        if (type) this.#data.prune(type)
+      }
+    }
+  }
+
+  #move<T>(run: (move: Move) => T): T {
+    const move = new Move(this.#data, this.#clock.now())
+    const answer = run(move)
+    move.flush()
+    return answer
+  }
+
+  #noTx(tx: unknown): void {
+    if (tx !== undefined) throw unsupported(this.driver, 'transactions')
+  }
+}

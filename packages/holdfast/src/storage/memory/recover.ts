@@ -1,0 +1,81 @@
+// recover: take back lost leases, and attempts over an age.
+
+import type { AttemptRecord, Ended, Recovered, RecoverRequest } from '../storage.ts'
+import type { Job } from './data.ts'
+import { endedOf, finish } from './finish.ts'
+import type { Move } from './move.ts'
+import { goBehind, leaveHeap, wait } from './waiting.ts'
+
+export function recover(move: Move, { types, limit, olderThanMs = Infinity }: RecoverRequest): Recovered[] {
+  const recovered: Recovered[] = []
+  for (const name of types) {
+    const type = move.data.types.get(name)
+    if (!type) continue
+    // As many as are in processing, which workers bound, not the backlog.
+    const lost = type.leases.items.filter(
+      (job) => job.leaseUntil <= move.now || move.now - job.startedAt! > olderThanMs,
+    )
+    for (const job of lost) {
+      if (recovered.length === limit) return recovered
+      recovered.push(takeBack(move, job, []))
+    }
+  }
+  return recovered
+}
+
+/** Ends the attempt of a job in processing as stalled. @param maxAttempts for jobs without their own */
+export function takeBack(move: Move, job: Job, ended: Ended[], maxAttempts = Infinity): Recovered {
+  const { worker, attempt, label } = job
+  job.failures++
+  move.event(job, 'stalled', job.failures)
+  move.abort(job)
+  if (job.cancelling) {
+    endAttempt(move, job, 'stalled', 'cancelled')
+    finish(move, job, { state: 'cancelled' }, { ended, unblocked: [] })
+    ended.push(endedOf(job))
+  } else if (job.failures >= (job.maxAttempts ?? maxAttempts)) {
+    endAttempt(move, job, 'stalled', 'failed')
+    finish(move, job, { state: 'failed', reason: 'stalled' }, { ended, unblocked: [] })
+    ended.push(endedOf(job))
+  } else {
+    endAttempt(move, job, 'stalled', 'queued')
+    leaveProcessing(job)
+    goBehind(move, job, move.now)
+    wait(move, job)
+  }
+  return { type: job.type.name, id: job.id, worker: worker!, attempt, label, state: job.state }
+}
+
+/** Gives the lease up. What the job does next is the caller's. */
+export function leaveProcessing(job: Job): void {
+  leaveHeap(job)
+  job.worker = undefined
+  job.label = undefined
+  job.startedAt = undefined
+  if (job.group?.running === job) job.group.running = undefined
+}
+
+/** Attempts that a record keeps. */
+const attemptsKept = 10
+
+export function endAttempt(
+  move: Move,
+  job: Job,
+  outcome: AttemptRecord['outcome'],
+  state: AttemptRecord['state'],
+  error?: AttemptRecord['error'],
+  fence: { worker: string; attempt: number } = { worker: job.worker!, attempt: job.attempt },
+): void {
+  const entry: AttemptRecord = {
+    attempt: fence.attempt,
+    worker: fence.worker,
+    label: job.label,
+    startedAt: job.startedAt ?? move.now,
+    endedAt: move.now,
+    outcome,
+    state,
+    error,
+  }
+  if (!job.attempts) job.attempts = [entry]
+  else if (job.attempts.push(entry) > attemptsKept) job.attempts.shift()
+}

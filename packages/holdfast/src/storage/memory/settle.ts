@@ -1,0 +1,152 @@
+// settle: record outcomes where the fence still matches.
+// Invariant: nothing is written unless (type, id, worker, attempt) is the lease in force, or the expected tail.
+
+import { isTerminal } from '../../job/states.ts'
+import { outcomeJobs } from '../check.ts'
+import type { AttemptRecord, JobState, Outcome, Refusal, SettleVerdict } from '../storage.ts'
+import { addAfter, isFree, missingBlockers, standingOf } from './add.ts'
+import type { Job } from './data.ts'
+import { type Aftermath, endContinued, finish } from './finish.ts'
+import type { Move } from './move.ts'
+import { endAttempt, leaveProcessing } from './recover.ts'
+import { dueAt, goBehind, wait } from './waiting.ts'
+
+export function settle(move: Move, outcomes: readonly Outcome[]): SettleVerdict[] {
+  return outcomes.map((outcome) => settleOne(move, outcome))
+}
+
+function settleOne(move: Move, outcome: Outcome): SettleVerdict {
+  const job = move.data.types.get(outcome.type)?.jobs.get(outcome.id)
+  const fence = fenceOf(outcome)
+  const settled = job?.attempts?.find(({ worker, attempt }) => worker === fence.worker && attempt === fence.attempt)
+  if (settled) return isOwnEnd(settled) ? repeatOf(job!, settled) : { verdict: refusalOf(move, job) }
+  if (!job || !holds(move, job, outcome)) return { verdict: refusalOf(move, job) }
+  if (outcome.kind === 'continued' || ('add' in outcome && outcome.add)) {
+    const conflict = conflictOf(move, job, outcome)
+    if (conflict) return conflict
+  }
+  return record(move, job, outcome, fence)
+}
+
+/** Without a worker the token takes the place of one. */
+function fenceOf(outcome: Outcome): { worker: string; attempt: number } {
+  return 'chain' in outcome ? { worker: outcome.token, attempt: 0 } : outcome
+}
+
+/** An attempt that was taken back, or cancelled by force, was not ended by its worker. */
+const isOwnEnd = ({ outcome }: AttemptRecord): boolean => outcome !== 'stalled' && outcome !== 'cancelled'
+
+function repeatOf(job: Job, { state }: AttemptRecord): SettleVerdict {
+  return { verdict: 'settled', state, expiresAt: expiryOf(job), added: [], ended: [], unblocked: [] }
+}
+
+function holds(move: Move, job: Job, outcome: Outcome): boolean {
+  if ('chain' in outcome) {
+    const chain = move.find(outcome.chain)
+    return chain !== undefined && chain === job.chain && chain.tail === job && !isTerminal(job.state)
+  }
+  return job.state === 'processing' && job.worker === outcome.worker && job.attempt === outcome.attempt
+}
+
+export function refusalOf(move: Move, job: Job | undefined): Refusal {
+  if (!job || move.isGone(job)) return 'not_found'
+  if (job.state === 'cancelled') return 'cancelled'
+  return isTerminal(job.state) ? 'already_completed' : 'taken_by_another_worker'
+}
+
+/** What would refuse the jobs that come along: then nothing at all is written. */
+function conflictOf(move: Move, job: Job, outcome: Outcome): SettleVerdict | undefined {
+  // A job that ends as cancelled adds nothing.
+  if (job.cancelling && outcome.kind !== 'completed') return undefined
+  const jobs = outcomeJobs(outcome)
+  const missing = missingBlockers(move, jobs)
+  const taken =
+    outcome.kind === 'continued' && !isFree(move, move.data.types.get(outcome.next.type)?.jobs.get(outcome.next.id))
+  if (!missing && !taken) return undefined
+  return {
+    verdict: 'conflict',
+    added: jobs.map((item) => {
+      const blocker = missing?.get(item.token)
+      if (blocker) return { verdict: 'blocker_not_found', blocker }
+      const existing = move.find(item)
+      return existing ? { verdict: 'duplicate', by: 'id', job: standingOf(existing) } : { verdict: 'skipped' }
+    }),
+  }
+}
+
+function record(move: Move, job: Job, outcome: Outcome, fence: { worker: string; attempt: number }): SettleVerdict {
+  const after: Aftermath = { ended: [], unblocked: [] }
+  const error = outcome.kind === 'retry' || outcome.kind === 'failed' ? outcome.error : undefined
+  const state = stateAfter(move, job, outcome)
+  if ('chain' in outcome) {
+    if (job.state === 'processing') move.abort(job)
+    job.label = undefined
+  }
+  endAttempt(move, job, outcome.kind, state, error, fence)
+  if (outcome.kind === 'retry' || outcome.kind === 'failed') {
+    job.failures++
+    if (outcome.stalled) move.event(job, 'stalled', job.failures)
+  }
+  if (isTerminal(state)) end(move, job, outcome, state, after)
+  else goOn(move, job, outcome, state)
+  const adds = state === 'completed' || state === 'failed' ? outcomeJobs(outcome) : []
+  const added = adds.length > 0 ? addAfter(move, outcome.kind === 'continued' ? job : undefined, adds) : []
+  const expiresAt = expiryOf(job)
+  return isTerminal(state)
+    ? { verdict: 'settled', state, expiresAt, added, ...after }
+    : { verdict: 'settled', state, runAt: job.runAt, added, ...after }
+}
+
+function stateAfter(move: Move, job: Job, outcome: Outcome): JobState {
+  if (outcome.kind === 'completed') return 'completed'
+  if (job.cancelling) return 'cancelled'
+  switch (outcome.kind) {
+    case 'continued':
+      return 'completed'
+    case 'failed':
+      return 'failed'
+    case 'retry':
+      if (job.failures + 1 >= (job.maxAttempts ?? Infinity)) return 'failed'
+      return outcome.stalled ? 'queued' : 'failing'
+    case 'released':
+      return (isSnooze(outcome) ? dueAt(move, outcome) : job.runAt) > move.now ? 'scheduled' : 'queued'
+  }
+}
+
+function end(move: Move, job: Job, outcome: Outcome, state: JobState, after: Aftermath): void {
+  if (outcome.kind === 'continued' && state === 'completed') return endContinued(move, job)
+  if (state === 'completed' && outcome.kind === 'completed') {
+    return finish(move, job, { state, result: outcome.result, keepMs: outcome.keepMs }, after)
+  }
+  if (state === 'cancelled') return finish(move, job, { state }, after)
+  if (outcome.kind !== 'retry' && outcome.kind !== 'failed') return
+  const keepMs = outcome.kind === 'failed' ? outcome.keepMs : undefined
+  if (outcome.stalled) finish(move, job, { state: 'failed', reason: 'stalled', keepMs }, after)
+  else finish(move, job, { state: 'failed', error: outcome.error, keepMs }, after)
+}
+
+function goOn(move: Move, job: Job, outcome: Outcome, state: JobState): void {
+  if (outcome.kind === 'released') {
+    move.event(job, 'requeued', job.failures)
+    if (outcome.payload) job.payload = outcome.payload
+    if (isSnooze(outcome)) {
+      job.snoozes++
+      goBehind(move, job, dueAt(move, outcome))
+    }
+  } else if (outcome.kind === 'retry') {
+    if (outcome.error) job.error = outcome.error
+    goBehind(move, job, outcome.stalled ? move.now : dueAt(move, outcome))
+    if (state === 'failing') move.event(job, 'failing', job.failures)
+  }
+  leaveProcessing(job)
+  wait(move, job, state === 'failing')
+}
+
+const isSnooze = (outcome: Outcome & { kind: 'released' }): boolean =>
+  outcome.runAt !== undefined || outcome.delayMs !== undefined
+
+function expiryOf({ chain }: Job): number | undefined {
+  return isTerminal(chain.tail.state) && chain.expiresAt !== Infinity && !chain.dependents?.size
+    ? chain.expiresAt
+    : undefined
+}

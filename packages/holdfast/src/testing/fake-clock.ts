@@ -1,0 +1,95 @@
+// A clock that stands until it is told to go on, and whose randomness follows from its seed.
+
+import { type Clock, systemClock, type Timer, uuidV7 } from '../clock.ts'
+
+export interface FakeClock extends Clock {
+  /** Lets time pass: every timer due on the way fires in its order, and what it set off runs before the next. */
+  advance(ms: number): Promise<void>
+  /** Lets everything run that needs no time. */
+  settle(): Promise<void>
+  /** Timers that have not fired: for "nothing is left behind". */
+  readonly pending: number
+}
+
+interface FakeTimer extends Timer {
+  readonly at: number
+  readonly number: number
+  readonly callback: () => void
+}
+
+export interface FakeClockOptions {
+  /** Epoch ms at its start. @default 2026-01-01T00:00:00Z */
+  readonly now?: number
+  /** @default 1 */
+  readonly seed?: number
+}
+
+/** Turns of the event loop that are given to what a timer set off. */
+const turns = 12
+
+export function fakeClock({ now = 1_767_225_600_000, seed = 1 }: FakeClockOptions = {}): FakeClock {
+  const start = now
+  const random = mulberry32(seed)
+  const timers = new Set<FakeTimer>()
+  let made = 0
+
+  const settle = async (): Promise<void> => {
+    for (let turn = 0; turn < turns; turn++) await new Promise<void>((resolve) => systemClock.soon(resolve))
+  }
+  const next = (until: number): FakeTimer | undefined => {
+    let first: FakeTimer | undefined
+    for (const timer of timers) {
+      if (timer.at > until) continue
+      if (!first || timer.at < first.at || (timer.at === first.at && timer.number < first.number)) first = timer
+    }
+    return first
+  }
+  return {
+    now: () => now,
+    monotonic: () => now - start,
+    after(ms, callback) {
+      const timer: FakeTimer = {
+        at: now + Math.max(0, ms),
+        number: ++made,
+        callback,
+        cancel: () => void timers.delete(timer),
+      }
+      if (ms !== Infinity) timers.add(timer)
+      return timer
+    },
+    soon: systemClock.soon,
+    random,
+    newId: () => {
+      const bytes = Buffer.alloc(16)
+      for (let index = 0; index < 16; index++) bytes[index] = Math.floor(random() * 256)
+      return uuidV7(now, bytes)
+    },
+    async advance(ms) {
+      const until = now + ms
+      await settle()
+      for (let timer = next(until); timer; timer = next(until)) {
+        timers.delete(timer)
+        now = Math.max(now, timer.at)
+        timer.callback()
+        await settle()
+      }
+      now = until
+      await settle()
+    },
+    settle,
+    get pending() {
+      return timers.size
+    },
+  }
+}
+
+/** A small generator of numbers in [0, 1), the same for the same seed. */
+function mulberry32(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
