@@ -1,1 +1,37 @@
+// holdfast: the queue, its errors and events, the storage contract, and the memory driver.
+
+export { type Clock, generateId, type Timer } from './clock.ts'
+export type { Logger } from './emit.ts'
+export {
+  AttemptAbortedError,
+  type ErrorCode,
+  errorCodes,
+  type ErrorDetails,
+  HoldfastError,
+  isHoldfastError,
+  JobCancelledError,
+  JobFailedError,
+  JobNotFoundError,
+  MaxRetriesError,
+  SerializationError,
+  StorageError,
+  TimeoutError,
+  UnrecoverableError,
+} from './errors.ts'
+export type { EventStream, QueueEvent } from './event-stream.ts'
+export type { EngineEvent } from './events.ts'
+export type { Backoff } from './job/backoff.ts'
+export { contentId } from './job/content-id.ts'
+export type { EnqueueAndWaitOptions, EnqueueOptions, EnqueueResult } from './job/enqueue.ts'
+export { createJsonSerde, JsonSerde, type Serde } from './job/serde.ts'
+export type { MessageState, MessageStatus } from './job/status.ts'
+export { type CancelResult, Queue, type UpdateResultTTLResult } from './queue.ts'
+export type { QueueConfig } from './queue-config.ts'
+export type { QueueEvents } from './queue-events.ts'
 export { MemoryStorage, type MemoryStorageOptions } from './storage/memory/memory-storage.ts'
+export type { KeyValue, KvEntry, KvKey, KvPage, KvWrite } from './storage/kv.ts'
+export { decodeKvKey, encodeKvKey } from './storage/kv.ts'
+export type * from './storage/storage.ts'
+export { type LeaderElection, Reaper, type ReaperConfig, type ReaperEvents } from './upkeep/reaper.ts'
+export type { AfterExecutionContext } from './work/after-execution.ts'
+export type { Job, JobHandler } from './work/execute.ts'

@@ -10,13 +10,90 @@
 //     by their lease. (A record kept for 0 ms may be gone by then: the repeat of its settle is told `not_found`.)
 //   - Payload, result and error are bytes: never parsed, never changed, handed out for reading only. Ids, types, keys and
 //     labels are data of any content.
+//   - A call on a closed storage rejects with code STORAGE_CLOSED. An error with `transient: true` says that the same call
+//     may go through in a moment; the wrapper repeats it.
 //   - No logging, metrics or retries in a driver: the wrapper around the contract has them (storage/guard.ts).
 //
+// This file is longer than others so that it is the only one: the verbs first, then what they carry.
 // The contract may change before 1.0. `holdfast/conformance` is the test of it.
 
 import type { KeyValue } from './kv.ts'
 
 export type Bytes = Uint8Array
+
+// ── the contract ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface StorageFeatures {
+  /** Moves can join the user's transaction (`tx`). */
+  readonly transactions: boolean
+  /** What was acknowledged survives a power cut. */
+  readonly durable: boolean
+  /** Several processes of one machine may use it at once. */
+  readonly sharedByProcesses: boolean
+  /** Several machines may. */
+  readonly distributed: boolean
+  readonly searchIndexed: boolean
+  /** `events` reach every process. */
+  readonly fleetEvents: boolean
+}
+
+export interface StorageSettings {
+  /** How long one call may take. */
+  readonly callTimeoutMs: number
+  /** Seconds. */
+  readonly blockTimeout?: number
+  readonly processingQueueTTL?: number
+}
+
+/** `Storage<never>`: without transactions. `Storage` alone accepts every one. */
+export interface Storage<Tx = unknown> {
+  /** 'memory', 'redis', …: for logs and metrics. */
+  readonly driver: string
+  readonly features: StorageFeatures
+  readonly settings: StorageSettings
+  readonly kv: KeyValue
+
+  /** Counted: one storage may serve many queues and workers, and the last one out closes it. */
+  connect(): Promise<void>
+  /** A surplus one does nothing. */
+  disconnect(): Promise<void>
+  /** Everything under this prefix, kv too; opens a closed storage for the call. */
+  clear(): Promise<void>
+
+  /** Decides ids, keys and blockers, and writes the jobs in the order given. */
+  add(jobs: readonly NewJob[], tx?: Tx): Promise<AddVerdict[]>
+  /**
+   * Moves due jobs to `processing` under a lease, by priority, then runAt, then acceptance; groups and pauses considered.
+   * Lost leases are taken back first (a failure each; behind what waits), jobs without an attempt left end here.
+   */
+  claim(request: ClaimRequest): Promise<Claim>
+  /** A lease that ran out is still good while nobody took the job. Waits for no lock. */
+  extend(leases: readonly Extension[]): Promise<LeaseVerdict[]>
+  /** Outcome, continuation, jobs to add, end of the chain, dependents and keys in one move. */
+  settle(outcomes: readonly Outcome[], tx?: Tx): Promise<SettleVerdict[]>
+  /** Takes back lost leases, and attempts over an age: a failure each; due at once, behind what waits. */
+  recover(request: RecoverRequest): Promise<Recovered[]>
+  /** Waiting: cancelled at once. Processing: by the options. */
+  cancel(jobs: readonly JobRef[], options?: CancelOptions): Promise<CancelVerdict[]>
+  revive(jobs: readonly JobRef[], options?: ReviveOptions<Tx>): Promise<ReviveVerdict[]>
+  remove(jobs: readonly JobRef[], options?: RemoveOptions<Tx>): Promise<RemoveVerdict[]>
+  /** From now on no claim of it, in any process; what runs goes on. */
+  pause(request: PauseRequest): Promise<void>
+  /** Deletes what has expired: records, key marks, kv entries. Never a live job. */
+  sweep(request: SweepRequest): Promise<Swept>
+
+  get(jobs: readonly JobRef[], options?: GetOptions<Tx>): Promise<(JobRecord | undefined)[]>
+  list(query: ListQuery): Promise<Page>
+  count(query: CountQuery): Promise<Counts>
+  /** The earliest instant at which a claim of these types could yield something, ends of leases included. */
+  nextDueAt(types: readonly ClaimType[]): Promise<{ readonly at: number; readonly now: number } | undefined>
+
+  /** Resolves once every later signal will come. */
+  listen(topics: readonly Topic[], onSignal: (signal: Signal) => void): Promise<Unlisten>
+
+  /** Drivers with `features.transactions` only. Rolls back if `run` rejects. */
+  transaction?<T>(run: (tx: Tx) => Promise<T>): Promise<T>
+}
 
 // ── jobs ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -279,21 +356,16 @@ interface Adding {
  * `stalled` says that the attempt was given up, not that it failed: a retry is due at once, a failure has no error.
  * While its job is `cancelling`, an outcome other than `completed` ends it `cancelled`.
  */
-export type Outcome = Fence &
-  (
-    | (Adding & { readonly kind: 'completed'; readonly result?: Bytes; readonly keepMs?: number })
-    | (When & { readonly kind: 'retry'; readonly error?: Bytes; readonly stalled?: boolean })
-    | (Adding & {
-        readonly kind: 'failed'
-        readonly error?: Bytes
-        readonly stalled?: boolean
-        readonly keepMs?: number
-      })
-    // Without a time: to its old place, as if never claimed. With one: a snooze. A payload replaces the job's.
-    | (When & { readonly kind: 'released'; readonly payload?: Bytes })
-    // `next` joins the chain as its tail and inherits root; its id must be new, or the verdict is `conflict`.
-    | (Adding & { readonly kind: 'continued'; readonly next: NewJob })
-  )
+export type Outcome = Fence & Ending
+export type Ending =
+  | (Adding & { readonly kind: 'completed'; readonly result?: Bytes; readonly keepMs?: number })
+  | (When & { readonly kind: 'retry'; readonly error?: Bytes; readonly stalled?: boolean })
+  | (Adding & { readonly kind: 'failed'; readonly error?: Bytes; readonly stalled?: boolean; readonly keepMs?: number })
+  // Without a time: to its old place, as if never claimed. With one: a snooze. A payload replaces the job's.
+  | (When & { readonly kind: 'released'; readonly payload?: Bytes })
+  // `next` joins the chain as its tail and inherits its root and key; its id must be free, or the verdict is `conflict`.
+  // `next` and `add` are one batch, in this order: positions of blockers count in it.
+  | (Adding & { readonly kind: 'continued'; readonly next: NewJob })
 
 /** A repeat is answered with the state its first reached, and empty lists. */
 export type SettleVerdict =
@@ -469,77 +541,3 @@ export interface Signal extends Topic {
   readonly gap?: true
 }
 export type Unlisten = () => Promise<void>
-
-// ── the contract ─────────────────────────────────────────────────────────────────────────────────────────────────────
-
-export interface StorageFeatures {
-  /** Moves can join the user's transaction (`tx`). */
-  readonly transactions: boolean
-  /** What was acknowledged survives a power cut. */
-  readonly durable: boolean
-  /** Several processes of one machine may use it at once. */
-  readonly sharedByProcesses: boolean
-  /** Several machines may. */
-  readonly distributed: boolean
-  readonly searchIndexed: boolean
-  /** `events` reach every process. */
-  readonly fleetEvents: boolean
-}
-
-export interface StorageSettings {
-  /** How long one call may take. */
-  readonly callTimeoutMs: number
-  /** Seconds. */
-  readonly blockTimeout?: number
-  readonly processingQueueTTL?: number
-}
-
-/** `Storage<never>`: without transactions. `Storage` alone accepts every one. */
-export interface Storage<Tx = unknown> {
-  /** 'memory', 'redis', …: for logs and metrics. */
-  readonly driver: string
-  readonly features: StorageFeatures
-  readonly settings: StorageSettings
-  readonly kv: KeyValue
-
-  /** Counted: one storage may serve many queues and workers, and the last one out closes it. */
-  connect(): Promise<void>
-  /** A surplus one does nothing. */
-  disconnect(): Promise<void>
-  /** Everything under this prefix, kv too; opens a closed storage for the call. */
-  clear(): Promise<void>
-
-  /** Decides ids, keys and blockers, and writes the jobs in the order given. */
-  add(jobs: readonly NewJob[], tx?: Tx): Promise<AddVerdict[]>
-  /**
-   * Moves due jobs to `processing` under a lease, by priority, then runAt, then acceptance; groups and pauses considered.
-   * Lost leases are taken back first (a failure each; behind what waits), jobs without an attempt left end here.
-   */
-  claim(request: ClaimRequest): Promise<Claim>
-  /** A lease that ran out is still good while nobody took the job. Waits for no lock. */
-  extend(leases: readonly Extension[]): Promise<LeaseVerdict[]>
-  /** Outcome, continuation, jobs to add, end of the chain, dependents and keys in one move. */
-  settle(outcomes: readonly Outcome[], tx?: Tx): Promise<SettleVerdict[]>
-  /** Takes back lost leases, and attempts over an age: a failure each; due at once, behind what waits. */
-  recover(request: RecoverRequest): Promise<Recovered[]>
-  /** Waiting: cancelled at once. Processing: by the options. */
-  cancel(jobs: readonly JobRef[], options?: CancelOptions): Promise<CancelVerdict[]>
-  revive(jobs: readonly JobRef[], options?: ReviveOptions<Tx>): Promise<ReviveVerdict[]>
-  remove(jobs: readonly JobRef[], options?: RemoveOptions<Tx>): Promise<RemoveVerdict[]>
-  /** From now on no claim of it, in any process; what runs goes on. */
-  pause(request: PauseRequest): Promise<void>
-  /** Deletes what has expired: records, key marks, kv entries. Never a live job. */
-  sweep(request: SweepRequest): Promise<Swept>
-
-  get(jobs: readonly JobRef[], options?: GetOptions<Tx>): Promise<(JobRecord | undefined)[]>
-  list(query: ListQuery): Promise<Page>
-  count(query: CountQuery): Promise<Counts>
-  /** The earliest instant at which a claim of these types could yield something, ends of leases included. */
-  nextDueAt(types: readonly ClaimType[]): Promise<{ readonly at: number; readonly now: number } | undefined>
-
-  /** Resolves once every later signal will come. */
-  listen(topics: readonly Topic[], onSignal: (signal: Signal) => void): Promise<Unlisten>
-
-  /** Drivers with `features.transactions` only. Rolls back if `run` rejects. */
-  transaction?<T>(run: (tx: Tx) => Promise<T>): Promise<T>
-}

@@ -1,0 +1,59 @@
+// A queue's share in its storage: at most one count, taken by start() or by the first call before it, given back by stop().
+
+import { HoldfastError, isHoldfastError } from './errors.ts'
+import type { GuardedStorage } from './storage/guard.ts'
+
+export class Connection {
+  readonly #storage: Pick<GuardedStorage, 'connect' | 'disconnect'>
+  readonly #name: string
+  #opening: Promise<void> | undefined
+  #open = false
+  #stopped = false
+
+  constructor(storage: Pick<GuardedStorage, 'connect' | 'disconnect'>, name: string) {
+    this.#storage = storage
+    this.#name = name
+  }
+
+  /** True: calls need not wait for it. */
+  get isReady(): boolean {
+    return this.#open || this.#stopped
+  }
+
+  /** Of start(): also after a stop. A failed one leaves nothing behind. */
+  start(): Promise<void> {
+    this.#stopped = false
+    return this.#connect()
+  }
+
+  /** Of any other call: opens what was never started, and leaves a stopped queue alone. */
+  async use(): Promise<void> {
+    if (!this.isReady) await this.#connect()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await this.#opening?.catch(() => {})
+    if (!this.#open) return
+    this.#open = false
+    await this.#storage.disconnect()
+  }
+
+  /** A stopped queue says so, where its storage only knows that it is closed. */
+  explain(error: unknown): unknown {
+    return this.#stopped && isHoldfastError(error, 'STORAGE_CLOSED') ? this.stoppedError() : error
+  }
+
+  stoppedError(): HoldfastError {
+    return new HoldfastError('QUEUE_STOPPED', `the queue '${this.#name}' was stopped`, { queue: this.#name })
+  }
+
+  #connect(): Promise<void> {
+    if (this.#open) return Promise.resolve()
+    this.#opening ??= this.#storage
+      .connect()
+      .then(() => void (this.#open = true))
+      .finally(() => (this.#opening = undefined))
+    return this.#opening
+  }
+}

@@ -1,0 +1,48 @@
+// What the engine tells: one typed map, one object for each event. Logs, metrics, traces and the events of the faces are
+// listeners of it. Subscribe to everything in this process with
+//
+//   diagnostics_channel.subscribe('holdfast', (event) => …)
+
+import { channel } from 'node:diagnostics_channel'
+import type { MaxRetriesError } from './errors.ts'
+import type { EndReason, JobRef, Refusal } from './storage/storage.ts'
+
+interface OfAttempt extends JobRef {
+  /** Attempts that count, this one included. */
+  readonly attempt: number
+}
+
+export type EngineEvent =
+  | ({ readonly name: 'added' } & JobRef)
+  | ({ readonly name: 'started' } & OfAttempt)
+  | ({ readonly name: 'completed'; readonly result: unknown; readonly durationMs: number } & OfAttempt)
+  | ({ readonly name: 'failing'; readonly error: Error; readonly runAt: number | undefined } & OfAttempt)
+  | ({ readonly name: 'failed'; readonly error: MaxRetriesError; readonly reason?: EndReason } & OfAttempt)
+  | ({ readonly name: 'stalled' } & JobRef)
+  | ({ readonly name: 'released' } & OfAttempt)
+  | ({ readonly name: 'cancelled' } & JobRef)
+  | ({ readonly name: 'fenced'; readonly verdict: Refusal } & OfAttempt)
+  | { readonly name: 'loop_stalled'; readonly ms: number; readonly types: readonly string[] }
+  | { readonly name: 'worker_online' | 'worker_offline'; readonly label: string; readonly types: readonly string[] }
+  | {
+      readonly name: 'storage_call'
+      readonly driver: string
+      readonly verb: string
+      readonly ok: boolean
+      readonly ms: number
+    }
+  | { readonly name: 'error'; readonly error: Error }
+
+export type Tell = (event: EngineEvent) => void
+
+const everything = channel('holdfast')
+
+/** Tells this process, and the one listener that a face has of its own. */
+export function teller(own: Tell): Tell {
+  return (event) => {
+    if (everything.hasSubscribers) everything.publish(event)
+    own(event)
+  }
+}
+
+export const tellNobody: Tell = teller(() => {})

@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto'
+
+/**
+ * An id that follows from the content: 32 hex digits of SHA-256 over a canonical form. The order of keys does not matter;
+ * `1` and `'1'`, `null` and `undefined` differ.
+ *
+ * @throws TypeError on functions, symbols and cycles
+ */
+export function contentId(payload: unknown): string {
+  return createHash('sha256').update(canonical(payload, [])).digest('hex').slice(0, 32)
+}
+
+/** Each value begins with the letter of its kind, and has its length or an end, so that no two have one form. */
+function canonical(value: unknown, ancestors: readonly object[]): string {
+  switch (typeof value) {
+    case 'string':
+      return `s${JSON.stringify(value)}`
+    case 'number':
+      return `n${Object.is(value, -0) ? '-0' : value};`
+    case 'bigint':
+      return `i${value};`
+    case 'boolean':
+      return value ? 't' : 'f'
+    case 'undefined':
+      return 'u'
+    case 'object':
+      return value === null ? '0' : canonicalObject(value, ancestors)
+    default:
+      throw new TypeError(`contentId: expected data, got a ${typeof value}`)
+  }
+}
+
+function canonicalObject(value: object, ancestors: readonly object[]): string {
+  if (ancestors.includes(value)) throw new TypeError('contentId: expected data, got a cycle')
+  const inside = [...ancestors, value]
+  if (value instanceof Uint8Array) return `b${Buffer.from(value).toString('hex')};`
+  // oxlint-disable-next-line no-restricted-globals -- a type test: no time is read
+  if (value instanceof Date) return `d${value.getTime()};`
+  if (Array.isArray(value)) return `[${Array.from(value, (item) => canonical(item, inside)).join('')}]`
+  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return `{${entries.map(([key, item]) => JSON.stringify(key) + canonical(item, inside)).join('')}}`
+}

@@ -1,0 +1,58 @@
+// A call to enqueue: what it may say, what the storage is given, and what the caller is told.
+
+import { invalidArgument } from '../errors.ts'
+import type { AddVerdict, Bytes, NewJob } from '../storage/storage.ts'
+import { decode, type Serde } from './serde.ts'
+import type { MessageState } from './status.ts'
+
+export interface EnqueueOptions {
+  /** @default the queue's maxRetries */
+  readonly maxAttempts?: number
+  /** In ms. @default the queue's resultTTL */
+  readonly resultTTL?: number
+  /** From the storage's now, in ms. Not together with runAt. */
+  readonly delayMs?: number
+  /** One in the past is simply due. */
+  readonly runAt?: number | Date
+}
+
+export interface EnqueueAndWaitOptions extends EnqueueOptions {
+  /** From the call, in ms. 0: look once. Infinity: no end. @default 30_000 */
+  readonly timeout?: number
+  readonly signal?: AbortSignal
+}
+
+export type EnqueueResult<TResult> =
+  | { status: 'queued' }
+  | { status: 'duplicate'; existingState: MessageState }
+  | { status: 'completed'; result: TResult }
+
+export function newJob(
+  ref: { readonly type: string; readonly id: string },
+  token: string,
+  payload: Bytes | undefined,
+  options: EnqueueOptions,
+  defaults: { readonly maxRetries: number; readonly resultTTL: number },
+): NewJob {
+  const { delayMs, runAt, maxAttempts = defaults.maxRetries, resultTTL = defaults.resultTTL } = options
+  if (delayMs !== undefined && runAt !== undefined) throw invalidArgument('delayMs', 'no runAt beside it', delayMs)
+  return {
+    type: ref.type,
+    id: ref.id,
+    token,
+    payload,
+    maxAttempts,
+    retention: { completedMs: resultTTL, failedMs: resultTTL, cancelledMs: resultTTL },
+    delayMs,
+    // Never early: a fraction of a millisecond counts as a whole one.
+    runAt: runAt === undefined ? undefined : Math.ceil(Number(runAt)),
+  }
+}
+
+/** @throws SerializationError if the cached result cannot be decoded */
+export function enqueueResult<R>(verdict: AddVerdict, serde: Serde<R>): EnqueueResult<R> {
+  if (verdict.verdict !== 'duplicate') return { status: 'queued' }
+  const { state, result } = verdict.job
+  if (state === 'completed') return { status: 'completed', result: decode('result', serde, result) }
+  return { status: 'duplicate', existingState: state }
+}

@@ -1,0 +1,294 @@
+// Every option with its default and what it may be, in one place. Options are resolved once, at the edge: unknown keys and
+// impossible values are refused here, and the code inside receives complete records.
+
+import { invalidArgument, printable } from './errors.ts'
+
+/** Throws unless the value fits. */
+type Check = (name: string, value: unknown) => void
+
+export interface Option<T> {
+  /** Absent: the option is required, or its absence has a meaning of its own. */
+  readonly default?: T
+  readonly check: Check
+}
+
+type Table = Readonly<Record<string, Option<unknown>>>
+
+const year = 365 * 86_400_000
+
+// ── the tables ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export const queueOptions = {
+  storage: { check: isStorage },
+  name: { default: 'default', check: text(256) },
+  payloadSerde: { check: isSerde },
+  resultSerde: { check: isSerde },
+  resultTTL: { default: 3_600_000, check: integer(1, 100 * year) },
+  maxRetries: { default: 3, check: integer(1) },
+  maxPayloadBytes: { default: 16_777_216, check: integer(1) },
+  maxResultBytes: { default: 16_777_216, check: integer(1) },
+  workerId: { check: text(256) },
+  concurrency: { default: 1, check: integer(1, 10_000) },
+  visibilityTimeout: { default: 30_000, check: integer(1) },
+  leaseMs: { default: 30_000, check: integer(50) },
+  backoff: { default: 'exponential', check: isBackoff },
+  blockTimeout: { default: 5, check: positive },
+  processingQueueTTL: { default: 604_800_000, check: integer(1000) },
+  afterExecution: { check: isFunction },
+  logger: { check: isLogger },
+  clock: { check: isClock },
+} as const satisfies Table
+
+export const enqueueOptions = {
+  maxAttempts: { check: integer(1) },
+  resultTTL: queueOptions.resultTTL,
+  delayMs: { check: integer(0, 100 * year) },
+  runAt: { check: isInstant },
+} as const satisfies Table
+
+export const waitOptions = {
+  ...enqueueOptions,
+  timeout: { default: 30_000, check: integerOrInfinity },
+  signal: { check: isSignal },
+} as const satisfies Table
+
+export const cancelOptions = { abort: { default: false, check: isBoolean } } as const satisfies Table
+
+export const stopOptions = { timeout: { default: 30_000, check: integer(0) } } as const satisfies Table
+
+export const streamOptions = { signal: { check: isSignal } } as const satisfies Table
+
+export const reaperOptions = {
+  storage: queueOptions.storage,
+  name: { default: 'default', check: isNameOrNames },
+  visibilityTimeout: queueOptions.visibilityTimeout,
+  /** @default visibilityTimeout / 4, within 25 … 1000 */
+  checkInterval: { check: integer(1) },
+  leaderElection: { check: isObject },
+  payloadSerde: { check: isSerde },
+  logger: queueOptions.logger,
+  clock: queueOptions.clock,
+} as const satisfies Table
+
+export const leaderOptions = {
+  enabled: { default: false, check: isBoolean },
+  lockTTL: { default: 30_000, check: integer(1) },
+  /** @default lockTTL / 3 */
+  renewalInterval: { check: integer(1) },
+  acquireRetryInterval: { default: 5_000, check: integer(1) },
+} as const satisfies Table
+
+export const exponentialBackoff = {
+  type: { check: isExponential },
+  delayMs: { default: 1_000, check: nonNegative },
+  factor: { default: 2, check: atLeastOne },
+  maxDelayMs: { default: 300_000, check: nonNegative },
+  jitter: { default: 0.2, check: isJitter },
+} as const satisfies Table
+
+const fixedBackoff = { type: { check: () => {} }, delayMs: { check: nonNegative } } as const satisfies Table
+
+/** What no user sets, but somebody may want to know. Durations in ms. */
+export const engineDefaults = Object.freeze({
+  /** Between two sweeps of a worker: after one that found something, and otherwise. */
+  sweepMs: 5_000,
+  idleSweepMs: 60_000,
+  sweepLimit: 1_000,
+  /** The net under the hints for those who wait for a result. */
+  waitPollMs: 5_000,
+  /** After a storage error: doubled each time, up to the longest. */
+  retryMs: 50,
+  longestRetryMs: 5_000,
+  /** Before another look, when a look found nothing though something is due: somebody else holds it. */
+  lockedMs: 250,
+  /** For what stop() still has to write. */
+  stopWritesMs: 5_000,
+  /** For handlers to end after their signal was aborted by stop(). */
+  afterAbortMs: 500,
+  /** Jobs in one call. */
+  batch: 1_000,
+  /** Adds under way at once, before more wait to join the next. */
+  addsInFlight: 4,
+  /** Events of a stream that nobody has read yet. */
+  streamBuffer: 10_000,
+})
+
+// ── resolving ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+type Resolved<Given, T extends Table> = Given & {
+  [K in keyof T as T[K] extends { default: unknown } ? K : never]-?: K extends keyof Given
+    ? Exclude<Given[K], undefined>
+    : never
+}
+
+/** The given options over the defaults. Throws INVALID_ARGUMENT. @param where for the message, such as 'Queue' */
+export function resolveOptions<Given extends object, const T extends Table>(
+  where: string,
+  given: Given | undefined,
+  table: T,
+): Resolved<Given, T> {
+  if (given !== undefined && (given === null || typeof given !== 'object' || Array.isArray(given))) {
+    throw invalidArgument(`${where} options`, 'an object', given)
+  }
+  const values = (given ?? {}) as Record<string, unknown>
+  const resolved: Record<string, unknown> = {}
+  for (const key of Object.keys(values)) {
+    if (!Object.hasOwn(table, key)) throw unknownOption(where, key, Object.keys(table))
+    if (values[key] === undefined) continue
+    table[key]!.check(key, values[key])
+    resolved[key] = values[key]
+  }
+  for (const key of Object.keys(table)) {
+    if (resolved[key] === undefined && table[key]!.default !== undefined) resolved[key] = table[key]!.default
+  }
+  return resolved as Resolved<Given, T>
+}
+
+function unknownOption(where: string, key: string, known: readonly string[]): TypeError {
+  const nearest = known.toSorted((a, b) => distance(key, a) - distance(key, b))[0]!
+  return invalidArgument(`${where} options`, `one of ${known.join(', ')} (did you mean ${nearest}?)`, key)
+}
+
+/** Edits between two short words. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= Math.min(a.length, 64); i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1]!.toLowerCase() === b[j - 1]!.toLowerCase()
+      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (same ? 0 : 1)))
+    }
+    row = next
+  }
+  return row[b.length]!
+}
+
+// ── checks ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Ids, names, keys: any text a database can hold, up to so many bytes. */
+export function checkText(name: string, value: unknown, maxBytes: number): asserts value is string {
+  if (typeof value !== 'string') throw invalidArgument(name, 'a string', value)
+  // A code unit is at most three bytes, so most need no counting.
+  const fits = value.length * 3 <= maxBytes || Buffer.byteLength(value) <= maxBytes
+  if (value === '' || !fits) throw invalidArgument(name, `1 … ${maxBytes} bytes of UTF-8`, value)
+  if (value.includes('\0')) throw invalidArgument(name, 'text without U+0000', value)
+  if (!value.isWellFormed()) throw invalidArgument(name, 'text without lone surrogates', value)
+}
+
+/** The id of a job. */
+export function checkId(value: unknown): asserts value is string {
+  checkText('id', value, 512)
+}
+
+function text(maxBytes: number): Check {
+  return (name, value) => checkText(name, value, maxBytes)
+}
+
+function integer(min: number, max = Number.MAX_SAFE_INTEGER): Check {
+  const expected = max === Number.MAX_SAFE_INTEGER ? `an integer >= ${min}` : `an integer ${min} … ${max}`
+  return (name, value) => {
+    if (!Number.isInteger(value) || (value as number) < min || (value as number) > max) {
+      throw invalidArgument(name, expected, value)
+    }
+  }
+}
+
+function integerOrInfinity(name: string, value: unknown): void {
+  if (value !== Infinity && (!Number.isInteger(value) || (value as number) < 0)) {
+    throw invalidArgument(name, 'an integer >= 0, or Infinity', value)
+  }
+}
+
+function positive(name: string, value: unknown): void {
+  if (!Number.isFinite(value) || (value as number) <= 0) throw invalidArgument(name, 'a number > 0', value)
+}
+
+function nonNegative(name: string, value: unknown): void {
+  if (!Number.isFinite(value) || (value as number) < 0) throw invalidArgument(name, 'a number >= 0', value)
+}
+
+function atLeastOne(name: string, value: unknown): void {
+  if (!Number.isFinite(value) || (value as number) < 1) throw invalidArgument(name, 'a number >= 1', value)
+}
+
+function isJitter(name: string, value: unknown): void {
+  if (typeof value !== 'number' || !(value >= 0 && value <= 1)) throw invalidArgument(name, 'a number 0 … 1', value)
+}
+
+function isBoolean(name: string, value: unknown): void {
+  if (typeof value !== 'boolean') throw invalidArgument(name, 'true or false', value)
+}
+
+function isFunction(name: string, value: unknown): void {
+  if (typeof value !== 'function') throw invalidArgument(name, 'a function', value)
+}
+
+function isObject(name: string, value: unknown): void {
+  if (value === null || typeof value !== 'object') throw invalidArgument(name, 'an object', value)
+}
+
+function hasMethods(what: string, methods: readonly string[]): Check {
+  return (name, value) => {
+    const fits = value !== null && typeof value === 'object' && methods.every((method) => isCallable(value, method))
+    if (!fits) throw invalidArgument(name, what, value)
+  }
+}
+
+const isCallable = (value: object, method: string): boolean =>
+  typeof (value as Record<string, unknown>)[method] === 'function'
+
+function isSerde(name: string, value: unknown): void {
+  hasMethods('an object with serialize() and deserialize()', ['serialize', 'deserialize'])(name, value)
+}
+
+function isStorage(name: string, value: unknown): void {
+  const verbs = ['connect', 'disconnect', 'add', 'claim', 'extend', 'settle', 'get', 'listen']
+  hasMethods('a Storage', verbs)(name, value)
+}
+
+function isClock(name: string, value: unknown): void {
+  hasMethods('a Clock', ['now', 'monotonic', 'after'])(name, value)
+}
+
+function isLogger(name: string, value: unknown): void {
+  isObject(name, value)
+  for (const level of ['debug', 'info', 'warn', 'error'] as const) {
+    const method = (value as Record<string, unknown>)[level]
+    if (method !== undefined) isFunction(`${name}.${level}`, method)
+  }
+}
+
+function isSignal(name: string, value: unknown): void {
+  if (!(value instanceof AbortSignal)) throw invalidArgument(name, 'an AbortSignal', value)
+}
+
+function isInstant(name: string, value: unknown): void {
+  // oxlint-disable-next-line no-restricted-globals -- a type test: no time is read
+  const at = value instanceof Date ? value.getTime() : value
+  if (!Number.isFinite(at)) throw invalidArgument(name, 'a Date or epoch ms', at === value ? value : 'an invalid Date')
+}
+
+function isNameOrNames(name: string, value: unknown): void {
+  const names: readonly unknown[] = Array.isArray(value) ? value : [value]
+  if (names.length === 0) throw invalidArgument(name, 'a name, or at least one', value)
+  for (const item of names) checkText(name, item, 256)
+}
+
+function isExponential(name: string, value: unknown): void {
+  if (value !== 'exponential') throw invalidArgument(name, "'exponential'", value)
+}
+
+function isBackoff(name: string, value: unknown): void {
+  if (value === 'none' || value === 'exponential' || typeof value === 'function') return
+  const type: unknown = value !== null && typeof value === 'object' ? (value as { type?: unknown }).type : undefined
+  if (type === 'exponential') return void resolveOptions(name, value as object, exponentialBackoff)
+  if (type !== 'fixed') {
+    throw invalidArgument(
+      name,
+      "'none', 'exponential', a function, or an object of type 'fixed' or 'exponential'",
+      value,
+    )
+  }
+  const { delayMs } = resolveOptions(name, value as { delayMs?: number }, fixedBackoff)
+  if (delayMs === undefined) throw invalidArgument(`${name}.delayMs`, 'a number >= 0', printable(delayMs))
+}

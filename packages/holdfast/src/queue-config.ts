@@ -1,0 +1,64 @@
+// What a Queue is made with, and what it makes of it.
+
+import { type Clock, systemClock } from './clock.ts'
+import type { Logger } from './emit.ts'
+import type { Backoff } from './job/backoff.ts'
+import { JsonSerde, type Serde } from './job/serde.ts'
+import { queueOptions, resolveOptions } from './options.ts'
+import type { Storage } from './storage/storage.ts'
+import type { AfterExecution } from './work/after-execution.ts'
+
+export interface QueueConfig<TPayload, TResult = void> {
+  readonly storage: Storage
+  /** The job type: queues of one name on one storage share their jobs. @default 'default' */
+  readonly name?: string
+  /** @default JSON */
+  readonly payloadSerde?: Serde<TPayload>
+  /** @default JSON */
+  readonly resultSerde?: Serde<TResult>
+  /** How long results, errors and cancelled records are kept, in ms. @default 3_600_000 */
+  readonly resultTTL?: number
+  /** Executions in all. @default 3 */
+  readonly maxRetries?: number
+  /** After serialisation. @default 16_777_216 */
+  readonly maxPayloadBytes?: number
+  /** After serialisation. @default 16_777_216 */
+  readonly maxResultBytes?: number
+  /** A label for people. @default a random UUID */
+  readonly workerId?: string
+  /** Jobs at a time. @default 1 */
+  readonly concurrency?: number
+  /** The longest that one attempt may take, in ms. @default 30_000 */
+  readonly visibilityTimeout?: number
+  /** How long a dead worker's job stays its own, in ms; renewed every third of it. @default 30_000 */
+  readonly leaseMs?: number
+  /** @default 'exponential' */
+  readonly backoff?: Backoff
+  /** The longest sleep of an idle worker, in **seconds**; if given, it wins over the storage's. @default 5 */
+  readonly blockTimeout?: number
+  /** How long traces of a dead worker are kept, in ms (never jobs). @default 604_800_000 */
+  readonly processingQueueTTL?: number
+  /** Runs after a success or the final failure, before it is recorded. */
+  readonly afterExecution?: AfterExecution<TPayload, TResult>
+  readonly logger?: Logger
+  /** Where local time comes from: a `fakeClock()` in tests. @default the system's */
+  readonly clock?: Clock
+}
+
+/** Complete: nothing inside asks for a default. */
+export type ResolvedQueueConfig<P, R> = ReturnType<typeof resolveQueueConfig<P, R>>
+
+/** @throws TypeError INVALID_ARGUMENT */
+export function resolveQueueConfig<P, R>(config: QueueConfig<P, R>) {
+  const resolved = resolveOptions('Queue', config, queueOptions)
+  queueOptions.storage.check('storage', resolved.storage)
+  const clock = resolved.clock ?? systemClock
+  return {
+    ...resolved,
+    clock,
+    workerId: resolved.workerId ?? clock.newId(),
+    payloadSerde: resolved.payloadSerde ?? new JsonSerde<P>(),
+    resultSerde: resolved.resultSerde ?? new JsonSerde<R>(),
+    blockTimeout: config.blockTimeout ?? resolved.storage.settings.blockTimeout ?? resolved.blockTimeout,
+  }
+}

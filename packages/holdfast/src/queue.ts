@@ -1,0 +1,268 @@
+// The Queue: the door to the engine for "do this once, later or elsewhere, and tell me what came of it".
+
+import { EventEmitter } from 'node:events'
+import { Connection } from './connection.ts'
+import { emitSafely } from './emit.ts'
+import { HoldfastError, invalidArgument, JobCancelledError, JobFailedError, JobNotFoundError } from './errors.ts'
+import { type EventStream, LiveStream } from './event-stream.ts'
+import { type EngineEvent, type Tell, teller } from './events.ts'
+import { Adder } from './job/adder.ts'
+import {
+  type EnqueueAndWaitOptions,
+  type EnqueueOptions,
+  type EnqueueResult,
+  enqueueResult,
+  newJob,
+} from './job/enqueue.ts'
+import { decode, encode } from './job/serde.ts'
+import { attemptsOf, errorOf, type MessageStatus, statusOf } from './job/status.ts'
+import { type Outcome, Waiters } from './job/waiter.ts'
+import {
+  cancelOptions,
+  checkId,
+  engineDefaults,
+  enqueueOptions,
+  queueOptions,
+  resolveOptions,
+  stopOptions,
+  streamOptions,
+  waitOptions,
+} from './options.ts'
+import { type QueueConfig, type ResolvedQueueConfig, resolveQueueConfig } from './queue-config.ts'
+import { queueEvent, type QueueEvents } from './queue-events.ts'
+import { type GuardedStorage, guardStorage } from './storage/guard.ts'
+import type { AddVerdict, JobRecord, NewJob, RecordPart } from './storage/storage.ts'
+import { queueWorker } from './work/consume.ts'
+import type { JobHandler } from './work/execute.ts'
+import type { Worker } from './work/worker.ts'
+
+export type CancelResult =
+  | { status: 'cancelled' | 'not_found' | 'completed' | 'failed' }
+  | { status: 'processing'; aborting?: true }
+
+/** `missing_payload` comes from custom storages only. */
+export interface UpdateResultTTLResult {
+  status: 'updated' | 'not_found' | 'not_terminal' | 'missing_payload'
+}
+
+export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TResult>> {
+  readonly name: string
+  readonly workerId: string
+  readonly #config: ResolvedQueueConfig<TPayload, TResult>
+  readonly #storage: GuardedStorage
+  readonly #connection: Connection
+  readonly #tell: Tell
+  readonly #adder: Adder
+  readonly #waiters: Waiters
+  readonly #streams = new Set<LiveStream>()
+  /** With a number, the token of each call. */
+  readonly #instance: string
+  #calls = 0
+  #handler: JobHandler<TPayload, TResult> | undefined
+  #worker: Worker | undefined
+  #starting: Promise<void> | undefined
+  #stopping: Promise<void> | undefined
+
+  /** @throws TypeError INVALID_ARGUMENT */
+  constructor(config: QueueConfig<TPayload, TResult>) {
+    super()
+    this.#config = resolveQueueConfig(config)
+    const { name, workerId, clock, storage } = this.#config
+    this.name = name
+    this.workerId = workerId
+    this.#instance = clock.newId()
+    this.#tell = teller((event) => this.#heed(event))
+    this.#storage = guardStorage(storage, clock, this.#tell)
+    this.#connection = new Connection(this.#storage, name)
+    this.#adder = new Adder((jobs) => this.#storage.add(jobs))
+    this.#waiters = new Waiters({ storage: this.#storage, clock, type: name, tell: this.#tell })
+  }
+
+  // ── life-cycle ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Connects and, with a handler, begins to work. Idempotent. @throws StorageError; the next start tries afresh */
+  start(): Promise<void> {
+    this.#starting ??= this.#start().catch((error: unknown) => {
+      this.#starting = undefined
+      throw error
+    })
+    return this.#starting
+  }
+
+  /**
+   * Takes no new job, lets handlers run for `timeout` ms, aborts them, releases what is unfinished, and disconnects.
+   * Always returns, within timeout + 5.5 s. @param options.timeout default 30_000
+   */
+  async stop(options?: { readonly timeout?: number }): Promise<void> {
+    const { timeout } = resolveOptions('stop', options, stopOptions)
+    this.#stopping ??= this.#stop(timeout).finally(() => (this.#stopping = undefined))
+    return this.#stopping
+  }
+
+  /** Sets the handler, before or after start(). @throws HANDLER_ALREADY_SET, INVALID_ARGUMENT */
+  execute(handler: JobHandler<TPayload, TResult>): void {
+    if (typeof handler !== 'function') throw invalidArgument('handler', 'a function', handler)
+    if (this.#handler) throw new HoldfastError('HANDLER_ALREADY_SET', `the queue '${this.name}' has a handler already`)
+    this.#handler = handler
+    this.#starting?.then(() => this.#work()).catch((error: unknown) => this.#fail(error))
+  }
+
+  async #start(): Promise<void> {
+    await this.#stopping
+    await this.#connection.start()
+    try {
+      await this.#work()
+    } catch (error) {
+      await this.#connection.stop()
+      throw error
+    }
+    emitSafely(this, this.#config.logger, 'started')
+  }
+
+  async #work(): Promise<void> {
+    const handler = this.#handler
+    if (!handler || this.#worker || this.#stopping) return
+    this.#worker = queueWorker(this.#config, this.#storage, handler, this.#tell)
+    try {
+      await this.#worker.start()
+    } catch (error) {
+      this.#worker = undefined
+      throw error
+    }
+  }
+
+  async #stop(timeout: number): Promise<void> {
+    await this.#starting?.catch(() => {})
+    const worker = this.#worker
+    await worker?.stop({ graceMs: timeout, afterAbortMs: Math.min(engineDefaults.afterAbortMs, timeout) })
+    this.#worker = undefined
+    this.#starting = undefined
+    for (const stream of this.#streams) stream.end()
+    try {
+      await this.#waiters.close(this.#connection.stoppedError())
+      await this.#connection.stop()
+    } catch (error) {
+      this.#fail(error)
+    }
+    emitSafely(this, this.#config.logger, 'stopped')
+  }
+
+  // ── jobs ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /**
+   * Accepts a job unless its id is taken. Once it resolves, the job is in the storage.
+   * @throws INVALID_ARGUMENT, SerializationError, TOO_LARGE, StorageError, QUEUE_STOPPED
+   */
+  async enqueue(id: string, payload: TPayload, options?: EnqueueOptions): Promise<EnqueueResult<TResult>> {
+    const job = this.#newJob(id, payload, options && resolveOptions('enqueue', options, enqueueOptions))
+    return enqueueResult(await this.#add(job), this.#config.resultSerde)
+  }
+
+  /**
+   * Accepts a job, or joins the one that has its id, and waits for what comes of it.
+   * @throws as enqueue, and TimeoutError, JobFailedError, JobCancelledError, JobNotFoundError, or the signal's reason
+   */
+  async enqueueAndWait(id: string, payload: TPayload, options?: EnqueueAndWaitOptions): Promise<TResult> {
+    const { timeout, signal, ...rest } = resolveOptions('enqueueAndWait', options, waitOptions)
+    signal?.throwIfAborted()
+    const job = this.#newJob(id, payload, rest)
+    try {
+      return this.#resultOf(id, await this.#waiters.wait(id, () => this.#add(job), timeout, signal))
+    } catch (error) {
+      throw this.#connection.explain(error)
+    }
+  }
+
+  /** Cancels a job that waits. One that runs is left alone or, with `abort`, asked to stop. */
+  async cancel(id: string, options?: { readonly abort?: boolean }): Promise<CancelResult> {
+    checkId(id)
+    const { abort } = resolveOptions('cancel', options, cancelOptions)
+    const [answer] = await this.#call(() => this.#storage.cancel([{ type: this.name, id }], { abort }))
+    const { verdict } = answer!
+    if (verdict === 'cancelling') return { status: 'processing', aborting: true }
+    if (verdict === 'cancelled') this.#tell({ name: 'cancelled', type: this.name, id })
+    return { status: verdict }
+  }
+
+  /** The result of a completed job (`undefined` if it has none), else null. */
+  async getResult(id: string): Promise<TResult | null> {
+    const record = await this.#get(id, ['result'])
+    return record?.state === 'completed' ? decode('result', this.#config.resultSerde, record.result) : null
+  }
+
+  async getStatus(id: string): Promise<MessageStatus<TResult> | null> {
+    const record = await this.#get(id, ['result', 'error'])
+    return record ? statusOf(record, this.#config.resultSerde, this.#config.maxRetries) : null
+  }
+
+  /** Result, error and id are kept until so long from now. */
+  async updateResultTTL(id: string, ttlMs: number): Promise<UpdateResultTTLResult> {
+    queueOptions.resultTTL.check('ttlMs', ttlMs)
+    checkId(id)
+    const [answer] = await this.#call(() => this.#storage.remove([{ type: this.name, id }], { afterMs: ttlMs }))
+    const { verdict } = answer!
+    return { status: verdict === 'kept' ? 'updated' : verdict === 'not_terminal' ? 'not_terminal' : 'not_found' }
+  }
+
+  /** What happens to the jobs of this name, from now on. */
+  events(options?: { readonly signal?: AbortSignal }): EventStream {
+    const { signal } = resolveOptions('events', options, streamOptions)
+    const open = async (): Promise<GuardedStorage> => {
+      await this.#connection.use()
+      return this.#storage
+    }
+    const stream = new LiveStream(open, this.name, this.#config.clock, (ended) => this.#streams.delete(ended))
+    this.#streams.add(stream)
+    if (signal?.aborted) stream.end()
+    else signal?.addEventListener('abort', () => stream.end(), { once: true })
+    return stream
+  }
+
+  /** Everything that can be refused is refused here, before anything is connected. */
+  #newJob(id: string, payload: TPayload, options: EnqueueOptions = {}): NewJob {
+    checkId(id)
+    const { payloadSerde, maxPayloadBytes } = this.#config
+    const bytes = encode('payload', payloadSerde, payload, maxPayloadBytes)
+    return newJob({ type: this.name, id }, `${this.#instance}/${++this.#calls}`, bytes, options, this.#config)
+  }
+
+  async #add(job: NewJob): Promise<AddVerdict> {
+    const verdict = await this.#call(() => this.#adder.add(job))
+    if (verdict.verdict === 'added') this.#tell({ name: 'added', type: job.type, id: job.id })
+    return verdict
+  }
+
+  async #get(id: string, parts: readonly RecordPart[]): Promise<JobRecord | undefined> {
+    checkId(id)
+    const [record] = await this.#call(() => this.#storage.get([{ type: this.name, id }], { parts }))
+    return record
+  }
+
+  async #call<T>(call: () => Promise<T>): Promise<T> {
+    try {
+      if (!this.#connection.isReady) await this.#connection.use()
+      return await call()
+    } catch (error) {
+      throw this.#connection.explain(error)
+    }
+  }
+
+  #resultOf(id: string, outcome: Outcome): TResult {
+    const { resultSerde } = this.#config
+    if (outcome === 'gone') throw new JobNotFoundError(id)
+    if ('standing' in outcome) return decode('result', resultSerde, outcome.standing.result)
+    const { record } = outcome
+    if (record.state === 'completed') return decode('result', resultSerde, record.result)
+    if (record.state === 'cancelled') throw new JobCancelledError(id)
+    throw new JobFailedError(id, attemptsOf(record), errorOf(record))
+  }
+
+  #heed(event: EngineEvent): void {
+    const said = queueEvent(event)
+    if (said) emitSafely(this, this.#config.logger, ...said)
+  }
+
+  #fail(error: unknown): void {
+    this.#tell({ name: 'error', error: error as Error })
+  }
+}

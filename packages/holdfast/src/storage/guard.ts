@@ -1,0 +1,104 @@
+// The wrapper around the contract: every call of the engine goes through it. It bounds each call in time, repeats what is
+// worth repeating, turns what goes wrong into a StorageError, and tells the channel. Drivers have none of that.
+
+import type { Clock } from '../clock.ts'
+import { isHoldfastError, StorageError } from '../errors.ts'
+import type { Tell } from '../events.ts'
+import { engineDefaults } from '../options.ts'
+import type { KeyValue } from './kv.ts'
+import type { Storage } from './storage.ts'
+
+const moves = ['add', 'claim', 'extend', 'settle', 'recover', 'cancel', 'revive', 'remove', 'pause', 'sweep'] as const
+const reads = ['get', 'list', 'count', 'nextDueAt'] as const
+const others = ['connect', 'disconnect', 'listen'] as const
+const kvMoves = ['set', 'setIfAbsent', 'cas', 'delete'] as const
+const kvReads = ['get', 'list'] as const
+
+type Verb = (typeof moves | typeof reads | typeof others)[number]
+export type GuardedStorage = Pick<Storage, Verb | 'driver' | 'features' | 'settings'> & { readonly kv: KeyValue }
+
+type Call = (...args: unknown[]) => Promise<unknown>
+
+export function guardStorage(storage: Storage, clock: Clock, tell: Tell): GuardedStorage {
+  const { driver, features, settings } = storage
+  const guarded: Record<string, unknown> = { driver, features, settings }
+  const kv: Record<string, unknown> = {}
+  const wrap = (target: object, verb: string, writes: boolean, repeats: boolean): Call => {
+    const call = (target as Record<string, Call>)[verb]!.bind(target)
+    return (...args) => guardCall({ call: () => call(...args), driver, verb, writes, repeats, clock, tell, settings })
+  }
+  // A repeated claim would be another claim: its jobs come back by their lease instead.
+  for (const verb of moves) guarded[verb] = wrap(storage, verb, true, verb !== 'claim')
+  for (const verb of reads) guarded[verb] = wrap(storage, verb, false, true)
+  for (const verb of others) guarded[verb] = wrap(storage, verb, false, false)
+  for (const verb of kvMoves) kv[verb] = wrap(storage.kv, verb, true, false)
+  for (const verb of kvReads) kv[verb] = wrap(storage.kv, verb, false, true)
+  return { ...guarded, kv } as unknown as GuardedStorage
+}
+
+interface Guarded {
+  readonly call: () => Promise<unknown>
+  readonly driver: string
+  readonly verb: string
+  readonly writes: boolean
+  readonly repeats: boolean
+  readonly clock: Clock
+  readonly tell: Tell
+  readonly settings: Storage['settings']
+}
+
+async function guardCall(guarded: Guarded): Promise<unknown> {
+  const { clock, verb, driver, tell } = guarded
+  const startedAt = clock.monotonic()
+  const deadline = startedAt + guarded.settings.callTimeoutMs
+  let pauseMs: number = engineDefaults.retryMs
+  for (;;) {
+    try {
+      const answer = await withinTime(guarded, deadline - clock.monotonic())
+      tell({ name: 'storage_call', driver, verb, ok: true, ms: clock.monotonic() - startedAt })
+      return answer
+    } catch (error) {
+      const waitMs = pauseMs * (0.5 + clock.random() / 2)
+      if (guarded.repeats && isTransient(error) && clock.monotonic() + waitMs < deadline) {
+        await new Promise<void>((resolve) => void clock.after(waitMs, resolve))
+        pauseMs = Math.min(2 * pauseMs, 1_000)
+        continue
+      }
+      tell({ name: 'storage_call', driver, verb, ok: false, ms: clock.monotonic() - startedAt })
+      throw asStorageError(error, guarded)
+    }
+  }
+}
+
+function withinTime({ call, clock, verb, writes, settings }: Guarded, leftMs: number): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const timer = clock.after(leftMs, () => {
+      const message = `the storage did not answer ${verb} within ${settings.callTimeoutMs} ms`
+      reject(new StorageError(message, { maybeApplied: writes }))
+    })
+    call().then(
+      (answer) => {
+        timer.cancel()
+        resolve(answer)
+      },
+      (error: unknown) => {
+        timer.cancel()
+        reject(error as Error)
+      },
+    )
+  })
+}
+
+const isTransient = (error: unknown): boolean =>
+  error !== null && typeof error === 'object' && 'transient' in error && error.transient === true
+
+function asStorageError(error: unknown, { verb, writes }: Guarded): unknown {
+  if (isHoldfastError(error)) return error
+  const fields = (error ?? {}) as { code?: unknown; message?: unknown; maybeApplied?: unknown }
+  if (fields.code === 'INVALID_ARGUMENT') return error
+  const maybeApplied = typeof fields.maybeApplied === 'boolean' ? fields.maybeApplied : writes
+  return new StorageError(`the storage failed at ${verb}: ${String(fields.message ?? 'unknown')}`, {
+    cause: error,
+    maybeApplied,
+  })
+}

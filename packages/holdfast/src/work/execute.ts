@@ -1,0 +1,146 @@
+// One attempt of a job of a Queue, from its bytes to its outcome:
+//
+//   decode → call the handler → encode the result → afterExecution → completed
+//                     └─ whatever was thrown → retry, or afterExecution → failed
+
+import type { Clock } from '../clock.ts'
+import { isHoldfastError } from '../errors.ts'
+import type { Tell } from '../events.ts'
+import { type Backoff, delayAfter } from '../job/backoff.ts'
+import { asError, encodeError } from '../job/error-details.ts'
+import { decode, encode, type Serde } from '../job/serde.ts'
+import { type AfterExecution, applyHook } from './after-execution.ts'
+import type { Attempt } from './attempt.ts'
+import type { Result } from './settle.ts'
+
+/** What a handler is given. */
+export interface Job<TPayload> {
+  readonly id: string
+  readonly payload: TPayload
+  /** This run included, from 1; released runs do not count. */
+  readonly attempts: number
+  readonly maxAttempts: number
+  /** When the job was accepted, epoch ms. */
+  readonly createdAt: number
+  /** Aborts when this run should end. Its reason is an AttemptAbortedError. */
+  readonly signal: AbortSignal
+}
+
+/** Declares a second parameter: it is called back. Otherwise what it returns counts. */
+export type JobHandler<TPayload, TResult> = (
+  job: Job<TPayload>,
+  callback: (error: Error | null, result?: TResult) => void,
+) => TResult | Promise<TResult> | void
+
+export interface Handling<TPayload, TResult> {
+  readonly handler: JobHandler<TPayload, TResult>
+  readonly payloadSerde: Serde<TPayload>
+  readonly resultSerde: Serde<TResult>
+  readonly maxResultBytes: number
+  /** For jobs that have none of their own. */
+  readonly maxAttempts: number
+  readonly backoff: Backoff
+  readonly afterExecution?: AfterExecution<TPayload, TResult>
+  readonly label: string
+  readonly clock: Clock
+  readonly tell: Tell
+}
+
+/** Never rejects. */
+export async function execute<P, R>(attempt: Attempt, handling: Handling<P, R>): Promise<Result> {
+  let payload: P | undefined
+  try {
+    payload = decode('payload', handling.payloadSerde, attempt.job.payload)
+    const value = await callHandler(
+      handling.handler,
+      new HandlerJob(attempt, payload, maxAttemptsOf(attempt, handling)),
+    )
+    return await complete(attempt, handling, payload, value)
+  } catch (thrown) {
+    return fail(attempt, handling, payload as P, thrown)
+  }
+}
+
+class HandlerJob<P> implements Job<P> {
+  readonly id: string
+  readonly payload: P
+  readonly attempts: number
+  readonly maxAttempts: number
+  readonly createdAt: number
+  readonly #attempt: Attempt
+
+  constructor(attempt: Attempt, payload: P, maxAttempts: number) {
+    this.id = attempt.job.id
+    this.payload = payload
+    this.attempts = attempt.number
+    this.maxAttempts = maxAttempts
+    this.createdAt = attempt.job.createdAt
+    this.#attempt = attempt
+  }
+
+  get signal(): AbortSignal {
+    return this.#attempt.signal
+  }
+}
+
+function callHandler<P, R>(handler: JobHandler<P, R>, job: Job<P>): R | Promise<R> {
+  if (handler.length < 2) return handler(job, () => {}) as R | Promise<R>
+  // The first outcome counts. A promise that it returns as well can only fail it.
+  return new Promise<R>((resolve, reject) => {
+    const returned: unknown = handler(job, (error, result) => {
+      if (error === null || error === undefined) resolve(result as R)
+      else reject(error)
+    })
+    if (returned instanceof Promise) returned.catch(reject)
+  })
+}
+
+async function complete<P, R>(attempt: Attempt, handling: Handling<P, R>, payload: P, value: R): Promise<Result> {
+  let result: Uint8Array | undefined
+  try {
+    result = encode('result', handling.resultSerde, value, handling.maxResultBytes)
+  } catch (error) {
+    // Running it again would only repeat what it did.
+    return failForGood(attempt, handling, payload, error as Error)
+  }
+  if (!handling.afterExecution) return { ending: { kind: 'completed', result }, value, payload }
+  const changed = await applyHook(attempt, handling, { payload, status: 'completed', value, result })
+  return {
+    ending: { kind: 'completed', result: changed.result, keepMs: changed.keepMs },
+    value: changed.value,
+    payload,
+  }
+}
+
+function fail<P, R>(attempt: Attempt, handling: Handling<P, R>, payload: P, thrown: unknown): Result | Promise<Result> {
+  if (attempt.abortedFor === 'stopping') return { ending: { kind: 'released' } }
+  const error = asError(thrown)
+  const isLast = attempt.number >= maxAttemptsOf(attempt, handling)
+  if (isLast || isHoldfastError(error, 'UNRECOVERABLE')) return failForGood(attempt, handling, payload, error)
+  const delayMs = delayAfter(handling.backoff, attempt.number, error, handling.clock, (problem) =>
+    handling.tell({ name: 'error', error: problem }),
+  )
+  return { ending: { kind: 'retry', error: encodeError(thrown), delayMs }, error, payload }
+}
+
+async function failForGood<P, R>(
+  attempt: Attempt,
+  handling: Handling<P, R>,
+  payload: P,
+  error: Error,
+): Promise<Result> {
+  // Asked to stop and failed: it ends cancelled, and the hook is not for that.
+  if (!handling.afterExecution || attempt.abortedFor) {
+    return { ending: { kind: 'failed', error: encodeError(error) }, error, payload }
+  }
+  const changed = await applyHook(attempt, handling, { payload, status: 'failed', error })
+  return {
+    ending: { kind: 'failed', error: encodeError(changed.error), keepMs: changed.keepMs },
+    error: changed.error,
+    payload,
+  }
+}
+
+function maxAttemptsOf<P, R>({ job }: Attempt, { maxAttempts }: Handling<P, R>): number {
+  return job.maxAttempts ?? maxAttempts
+}

@@ -1,0 +1,165 @@
+// Leases are kept alive together: one extend per period, whatever the number of running attempts. The same timer watches
+// how long each may run. Invariant: an attempt whose lease may be over is told so before its lease ends, by our own clock.
+
+import type { Clock, Timer } from '../clock.ts'
+import type { Tell } from '../events.ts'
+import { engineDefaults } from '../options.ts'
+import type { GuardedStorage } from '../storage/guard.ts'
+import type { LeaseVerdict, Refusal } from '../storage/storage.ts'
+import type { Attempt } from './attempt.ts'
+
+export interface LeasesOptions {
+  readonly storage: Pick<GuardedStorage, 'extend'>
+  readonly clock: Clock
+  /** Between two renewals, in ms. */
+  readonly periodMs: number
+  readonly tell: Tell
+  /** The attempt ran for as long as it may. */
+  onCap(attempt: Attempt): void
+}
+
+/** How soon a renewal that failed, or met a lock, is tried again. */
+const againMs = 1_000
+
+export class Leases {
+  readonly #options: LeasesOptions
+  readonly #running = new Set<Attempt>()
+  #timer: Timer | undefined
+  #firesAt = Infinity
+  #renewAt = Infinity
+  #renewing = false
+  #stopped = false
+
+  constructor(options: LeasesOptions) {
+    this.#options = options
+  }
+
+  get size(): number {
+    return this.#running.size
+  }
+
+  [Symbol.iterator](): Iterator<Attempt> {
+    return this.#running.values()
+  }
+
+  add(attempt: Attempt): void {
+    this.#running.add(attempt)
+    const now = this.#options.clock.monotonic()
+    if (this.#renewAt === Infinity) this.#renewAt = now + this.#options.periodMs
+    if (Math.min(this.#renewAt, attempt.capAt) < this.#firesAt) this.#arm(Math.min(this.#renewAt, attempt.capAt), now)
+  }
+
+  /** The timer is left alone: it finds nothing to do, and the next attempt may come before that. */
+  delete(attempt: Attempt): void {
+    this.#running.delete(attempt)
+  }
+
+  /** A hint that something happened to these jobs: asks the storage at once. */
+  look(ids: readonly string[] | undefined): void {
+    const asked = [...this.#running].filter(({ job }) => !ids || ids.includes(job.id))
+    if (asked.length > 0) void this.#extend(asked)
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#timer?.cancel()
+    this.#running.clear()
+  }
+
+  #arm(at: number, now: number): void {
+    this.#timer?.cancel()
+    this.#firesAt = at
+    this.#timer = this.#options.clock.after(at - now, () => this.#tick())
+  }
+
+  #tick(): void {
+    const { clock, periodMs, tell, onCap } = this.#options
+    const now = clock.monotonic()
+    const lateMs = now - this.#firesAt
+    if (lateMs > periodMs && this.#running.size > 0) {
+      tell({ name: 'loop_stalled', ms: lateMs, types: [...new Set([...this.#running].map(({ job }) => job.type))] })
+    }
+    this.#firesAt = Infinity
+    for (const attempt of this.#running) if (attempt.capAt <= now) onCap(attempt)
+    if (this.#running.size === 0) {
+      this.#renewAt = Infinity
+      return
+    }
+    if (this.#renewing) this.#abortExpired(now)
+    else if (this.#renewAt <= now) void this.#renew(now)
+    this.#arm(this.#nextAt(now), now)
+  }
+
+  #nextAt(now: number): number {
+    let at = this.#renewing ? now + this.#options.periodMs : this.#renewAt
+    for (const { capAt, leaseEndsAt } of this.#running) {
+      at = Math.min(at, capAt)
+      if (leaseEndsAt > now) at = Math.min(at, leaseEndsAt)
+    }
+    return at
+  }
+
+  async #renew(now: number): Promise<void> {
+    this.#renewing = true
+    this.#renewAt = now + this.#options.periodMs
+    const soon = now + Math.min(againMs, this.#options.periodMs)
+    const answered = await this.#extend([...this.#running])
+    this.#renewing = false
+    if (!answered) this.#renewAt = Math.min(this.#renewAt, soon)
+    if (!this.#stopped && this.#running.size > 0 && this.#renewAt < this.#firesAt) {
+      this.#arm(this.#renewAt, this.#options.clock.monotonic())
+    }
+  }
+
+  /** False if some of them are to be asked about again soon. */
+  async #extend(attempts: readonly Attempt[]): Promise<boolean> {
+    const { storage, clock, tell } = this.#options
+    let answered = true
+    for (let start = 0; start < attempts.length; start += engineDefaults.batch) {
+      const batch = attempts.slice(start, start + engineDefaults.batch)
+      const now = clock.monotonic()
+      const leaseOf = ({ work, capAt }: Attempt): number => Math.max(1, Math.min(work.leaseMs, Math.ceil(capAt - now)))
+      try {
+        const verdicts = await storage.extend(batch.map((attempt) => ({ ...attempt.fence, leaseMs: leaseOf(attempt) })))
+        batch.forEach((attempt, index) => {
+          answered = this.#heed(attempt, verdicts[index]!, now + leaseOf(attempt)) && answered
+        })
+      } catch (error) {
+        answered = false
+        tell({ name: 'error', error: error as Error })
+        this.#abortExpired(clock.monotonic())
+      }
+    }
+    return answered
+  }
+
+  #heed(attempt: Attempt, verdict: LeaseVerdict, leaseEndsAt: number): boolean {
+    switch (verdict.verdict) {
+      case 'busy':
+        return false
+      case 'cancelling':
+        attempt.leaseEndsAt = leaseEndsAt
+        attempt.abort('cancelled')
+        return true
+      case 'extended':
+        attempt.leaseEndsAt = leaseEndsAt
+        return true
+      default:
+        this.#lose(attempt, verdict.verdict)
+        return true
+    }
+  }
+
+  /** Somebody else ended it or has it: its handler is told, and its outcome will be dropped. */
+  #lose(attempt: Attempt, verdict: Refusal): void {
+    if (attempt.decided || attempt.lost) return
+    attempt.lost = true
+    attempt.abort(verdict)
+    const { type, id } = attempt.job
+    this.#options.tell({ name: 'fenced', type, id, attempt: attempt.number, verdict })
+  }
+
+  #abortExpired(now: number): void {
+    for (const attempt of this.#running) if (attempt.leaseEndsAt <= now) attempt.abort('error')
+  }
+}

@@ -1,0 +1,74 @@
+// When to look again: a hint, the next due instant, or the poll underneath, whichever comes first. Hints may be lost.
+
+import type { Clock, Timer } from '../clock.ts'
+import { engineDefaults } from '../options.ts'
+import type { GuardedStorage } from '../storage/guard.ts'
+import type { ClaimType, Signal, Unlisten } from '../storage/storage.ts'
+
+export interface WakeOptions {
+  readonly storage: Pick<GuardedStorage, 'listen' | 'nextDueAt'>
+  readonly clock: Clock
+  readonly types: readonly ClaimType[]
+  /** Infinity: hints alone wake. */
+  readonly pollMs: number
+  /** There may be something to claim. */
+  onWake(): void
+  /** Something may have happened to these running jobs. */
+  onAbort(ids: readonly string[] | undefined): void
+}
+
+export class Wake {
+  readonly #options: WakeOptions
+  readonly #longestMs: number
+  #timer: Timer | undefined
+  #unlisten: Unlisten | undefined
+
+  constructor(options: WakeOptions) {
+    this.#options = options
+    const leases = options.types.map(({ leaseMs }) => leaseMs)
+    // Never longer than a lease: so every lease is seen before it ends, whoever took it and whenever.
+    this.#longestMs = options.pollMs === Infinity ? Infinity : Math.min(options.pollMs, ...leases)
+  }
+
+  /** Before the first look, so that nothing falls between the two. */
+  async listen(): Promise<void> {
+    const { storage, types } = this.#options
+    const topics = types.flatMap(({ type }) => [
+      { kind: 'wake' as const, type },
+      { kind: 'abort' as const, type },
+    ])
+    this.#unlisten = await storage.listen(topics, (signal) => this.#heed(signal))
+  }
+
+  /** Sleeps until something is due, or somebody should look anyway. */
+  async sleep(): Promise<void> {
+    const { storage, clock, types } = this.#options
+    const due = await storage.nextDueAt(types)
+    // Due, and yet the look before this found nothing: somebody else has it in hand.
+    const dueMs = due === undefined ? Infinity : due.at > due.now ? due.at - due.now : engineDefaults.lockedMs
+    const pollMs = this.#longestMs * (1 - clock.random() / 10)
+    this.pause(Math.min(dueMs, pollMs))
+  }
+
+  /** Wakes after this time, or by a hint before. */
+  pause(ms: number): void {
+    this.#timer?.cancel()
+    this.#timer = this.#options.clock.after(ms, () => this.#options.onWake())
+  }
+
+  awake(): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+  }
+
+  async stop(): Promise<void> {
+    this.awake()
+    await this.#unlisten?.()
+    this.#unlisten = undefined
+  }
+
+  #heed(signal: Signal): void {
+    if (signal.kind === 'abort' || signal.gap) this.#options.onAbort(signal.ids)
+    if (signal.kind === 'wake' || signal.gap) this.#options.onWake()
+  }
+}

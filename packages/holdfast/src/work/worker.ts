@@ -1,0 +1,255 @@
+// The loop: look, run what was found, send what came of it, sleep. One call to the storage is under way at a time: while it
+// is, outcomes gather, and the next claim takes them along, so the slower the storage, the larger the batches.
+
+import type { Clock } from '../clock.ts'
+import type { Tell } from '../events.ts'
+import { engineDefaults } from '../options.ts'
+import type { GuardedStorage } from '../storage/guard.ts'
+import type { Claim, ClaimedJob, ClaimRequest, Outcome } from '../storage/storage.ts'
+import { Sweeper } from '../upkeep/sweep.ts'
+import { Attempt } from './attempt.ts'
+import { Leases } from './lease.ts'
+import { Outcomes, type Result, tellEnded } from './settle.ts'
+import { Wake } from './wake.ts'
+
+/** One kind of job that a worker serves. */
+export interface WorkType {
+  readonly type: string
+  /** Not above capMs. */
+  readonly leaseMs: number
+  /** The longest that one attempt may take; then it is given up as stalled. Infinity: any time. */
+  readonly capMs: number
+  /** For jobs that have none of their own. */
+  readonly maxAttempts?: number
+  /** Runs one attempt. Never rejects: what goes wrong is an outcome. */
+  run(attempt: Attempt): Promise<Result>
+  /** The payload of a job that is not run, for those who are told of its end. Never throws. */
+  payloadOf(bytes: Uint8Array | undefined): unknown
+}
+
+export interface WorkerOptions {
+  readonly storage: GuardedStorage
+  readonly clock: Clock
+  /** The name people know it by. */
+  readonly label: string
+  readonly concurrency: number
+  readonly types: readonly WorkType[]
+  /** The longest sleep, in ms. Infinity: hints alone wake. */
+  readonly pollMs: number
+  readonly tell: Tell
+}
+
+export class Worker {
+  readonly #options: WorkerOptions
+  readonly #works: ReadonlyMap<string, WorkType>
+  readonly #leases: Leases
+  readonly #outcomes: Outcomes
+  readonly #wake: Wake
+  readonly #sweeper: Sweeper
+  /** With the number of the call, no two leases are ever alike, whatever the label. */
+  readonly #id: string
+  #claims = 0
+  #hungry = true
+  #stopping = false
+  #stopped = false
+  #scheduled = false
+  #turning = false
+  #again = false
+  #pauseMs: number = engineDefaults.retryMs
+  #onQuiet: (() => void) | undefined
+
+  constructor(options: WorkerOptions) {
+    const { storage, clock, types, tell, label, pollMs } = options
+    this.#options = options
+    this.#id = `${label}/${clock.newId()}`
+    this.#works = new Map(types.map((work) => [work.type, work]))
+    this.#outcomes = new Outcomes(tell)
+    const periodMs = Math.min(...types.map(({ leaseMs }) => leaseMs)) / 3
+    this.#leases = new Leases({ storage, clock, periodMs, tell, onCap: (attempt) => this.#giveUp(attempt) })
+    this.#wake = new Wake({
+      storage,
+      clock,
+      types,
+      pollMs,
+      onWake: () => this.#look(),
+      onAbort: (ids) => this.#leases.look(ids),
+    })
+    this.#sweeper = new Sweeper({ storage, clock, tell })
+  }
+
+  /** Resolves after the first look. */
+  async start(): Promise<void> {
+    const { label, tell } = this.#options
+    await this.#wake.listen()
+    this.#sweeper.start()
+    tell({ name: 'worker_online', label, types: [...this.#works.keys()] })
+    this.#turning = true
+    await this.#turn()
+  }
+
+  /**
+   * Takes no new job, lets handlers run for `graceMs`, aborts them, gives them `afterAbortMs` more, and releases what is
+   * left. Bounded in time, also when the storage does not answer.
+   */
+  async stop({ graceMs, afterAbortMs }: { graceMs: number; afterAbortMs: number }): Promise<void> {
+    const { clock, label, tell } = this.#options
+    this.#stopping = true
+    this.#wake.awake()
+    this.#sweeper.stop()
+    await this.#quiet(graceMs, () => this.#leases.size === 0)
+    if (this.#leases.size > 0) {
+      for (const attempt of this.#leases) attempt.abort('stopping')
+      await this.#quiet(afterAbortMs, () => this.#leases.size === 0)
+      for (const attempt of [...this.#leases]) this.#end(attempt, { ending: { kind: 'released' } })
+    }
+    const deadline = clock.monotonic() + engineDefaults.stopWritesMs
+    this.#schedule()
+    await this.#quiet(
+      engineDefaults.stopWritesMs,
+      () => !this.#turning && !this.#scheduled && this.#outcomes.size === 0,
+    )
+    this.#stopped = true
+    this.#leases.stop()
+    await this.#within(deadline - clock.monotonic(), this.#wake.stop())
+    tell({ name: 'worker_offline', label, types: [...this.#works.keys()] })
+  }
+
+  // ── turns ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #look(): void {
+    this.#hungry = true
+    this.#schedule()
+  }
+
+  /** A turn of the event loop later, so that outcomes that come together leave together. */
+  #schedule(): void {
+    if (this.#turning || this.#scheduled) {
+      this.#again = true
+      return
+    }
+    this.#scheduled = true
+    this.#options.clock.soon(() => {
+      this.#scheduled = false
+      this.#turning = true
+      void this.#turn()
+    })
+  }
+
+  async #turn(): Promise<void> {
+    try {
+      await this.#exchange()
+      this.#pauseMs = engineDefaults.retryMs
+    } catch (error) {
+      this.#options.tell({ name: 'error', error: error as Error })
+      this.#hungry = true
+      this.#again = false
+      if (!this.#stopped) this.#wake.pause(this.#pauseMs * (1 - this.#options.clock.random() / 2))
+      this.#pauseMs = Math.min(2 * this.#pauseMs, engineDefaults.longestRetryMs)
+    }
+    this.#turning = false
+    if (this.#again) {
+      this.#again = false
+      this.#schedule()
+    }
+    this.#onQuiet?.()
+  }
+
+  /** Sends the outcomes at hand and fetches jobs for the free slots, in one call where there are both. */
+  async #exchange(): Promise<void> {
+    const { storage, concurrency } = this.#options
+    const batch = this.#outcomes.take()
+    const outcomes = batch.map(({ outcome }) => outcome)
+    const free = this.#stopping || this.#outcomes.careful ? 0 : concurrency - this.#leases.size
+    try {
+      if (free > 0 && (this.#hungry || batch.length > 0)) {
+        const claim = await storage.claim(this.#request(free, outcomes))
+        this.#outcomes.report(batch, claim.settled)
+        this.#hungry = claim.jobs.length === free
+        this.#receive(claim)
+      } else if (batch.length > 0) {
+        this.#outcomes.report(batch, await storage.settle(outcomes))
+      }
+    } catch (error) {
+      this.#outcomes.putBack(batch)
+      throw error
+    }
+    const hasRoom = !this.#stopping && this.#leases.size < concurrency
+    if (this.#outcomes.size > 0 || (this.#hungry && hasRoom)) this.#again = true
+    else if (hasRoom && !this.#again) await this.#wake.sleep()
+  }
+
+  /** The types take turns at being first. */
+  #request(slots: number, outcomes: readonly Outcome[]): ClaimRequest {
+    const { label, types } = this.#options
+    const first = this.#claims++ % types.length
+    const inTurn = first === 0 ? types : [...types.slice(first), ...types.slice(0, first)]
+    return {
+      worker: `${this.#id}/${this.#claims}`,
+      label,
+      slots,
+      outcomes,
+      types: inTurn.map(({ type, leaseMs, maxAttempts }) => ({ type, leaseMs, maxAttempts })),
+    }
+  }
+
+  // ── attempts ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #receive({ jobs, recovered, ended }: Claim): void {
+    const { tell } = this.#options
+    for (const { type, id } of recovered) tell({ name: 'stalled', type, id })
+    tellEnded(ended, this.#works, tell)
+    for (const job of jobs) this.#begin(job)
+  }
+
+  #begin(job: ClaimedJob): void {
+    const { clock, tell } = this.#options
+    const work = this.#works.get(job.type)!
+    const attempt = new Attempt(job, work, clock.monotonic())
+    this.#leases.add(attempt)
+    // Claimed while stop() was called: it goes back as if nothing had been.
+    if (this.#stopping) return this.#end(attempt, { ending: { kind: 'released' } })
+    tell({ name: 'started', type: job.type, id: job.id, attempt: attempt.number })
+    void work.run(attempt).then((result) => this.#end(attempt, result))
+  }
+
+  #end(attempt: Attempt, result: Result): void {
+    if (attempt.decided) return
+    attempt.decided = true
+    attempt.endedAt = this.#options.clock.monotonic()
+    this.#leases.delete(attempt)
+    if (!attempt.lost) this.#outcomes.push(attempt, result)
+    this.#schedule()
+    this.#onQuiet?.()
+  }
+
+  /** The slot is free at once; what its handler still does is of no consequence. */
+  #giveUp(attempt: Attempt): void {
+    attempt.abort('timeout')
+    const { maxAttempts = Infinity } = attempt.work
+    const isLast = attempt.number >= (attempt.job.maxAttempts ?? maxAttempts)
+    const payload = attempt.work.payloadOf(attempt.job.payload)
+    this.#end(attempt, { ending: { kind: isLast ? 'failed' : 'retry', stalled: true }, payload })
+  }
+
+  // ── stopping ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Waits until it is so, or the time is over. */
+  async #quiet(ms: number, isSo: () => boolean): Promise<void> {
+    if (isSo()) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = this.#options.clock.after(ms, resolve)
+    this.#onQuiet = () => {
+      if (isSo()) resolve()
+    }
+    await promise
+    this.#onQuiet = undefined
+    timer.cancel()
+  }
+
+  async #within(ms: number, work: Promise<unknown>): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = this.#options.clock.after(ms, resolve)
+    await Promise.race([work.catch(() => {}), promise])
+    timer.cancel()
+  }
+}
