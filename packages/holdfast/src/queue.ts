@@ -75,7 +75,13 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
     this.#storage = guardStorage(storage, clock, this.#tell)
     this.#connection = new Connection(this.#storage, name)
     this.#adder = new Adder((jobs) => this.#storage.add(jobs))
-    this.#waiters = new Waiters({ storage: this.#storage, clock, type: name, tell: this.#tell })
+    this.#waiters = new Waiters({
+      storage: this.#storage,
+      connect: () => this.#connection.use(),
+      clock,
+      type: name,
+      tell: this.#tell,
+    })
   }
 
   // ── life-cycle ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -132,11 +138,12 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
   }
 
   async #stop(timeout: number): Promise<void> {
-    await this.#starting?.catch(() => {})
+    const starting = this.#starting
+    this.#starting = undefined
+    await starting?.catch(() => {})
     const worker = this.#worker
     await worker?.stop({ graceMs: timeout, afterAbortMs: Math.min(engineDefaults.afterAbortMs, timeout) })
     this.#worker = undefined
-    this.#starting = undefined
     for (const stream of this.#streams) stream.end()
     try {
       await this.#waiters.close(this.#connection.stoppedError())

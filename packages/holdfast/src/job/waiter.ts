@@ -24,6 +24,7 @@ interface Watch {
 
 interface WaitersOptions {
   readonly storage: Pick<GuardedStorage, 'listen' | 'get'>
+  connect(): Promise<void>
   readonly clock: Clock
   readonly type: string
   readonly tell: Tell
@@ -78,6 +79,7 @@ export class Waiters {
   }
 
   async #begin(watch: Watch, add: () => Promise<AddVerdict>, timeoutMs: number): Promise<void> {
+    await this.#options.connect()
     await this.#listen()
     const verdict = await add()
     if (verdict.verdict !== 'added' && verdict.verdict !== 'duplicate') return watch.resolve('gone')

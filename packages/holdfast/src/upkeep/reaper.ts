@@ -109,8 +109,9 @@ export class Reaper<TPayload = unknown> extends EventEmitter<ReaperEvents> {
   }
 
   async #stop(): Promise<void> {
-    await this.#starting?.catch(() => {})
+    const starting = this.#starting
     this.#starting = undefined
+    await starting?.catch(() => {})
     this.#timer?.cancel()
     await this.#checking
     try {

@@ -130,7 +130,7 @@ async function failForGood<P, R>(
   error: Error,
 ): Promise<Result> {
   // Asked to stop and failed: it ends cancelled, and the hook is not for that.
-  if (!handling.afterExecution || attempt.abortedFor) {
+  if (!handling.afterExecution || attempt.abortedFor === 'cancelled') {
     return { ending: { kind: 'failed', error: encodeError(error) }, error, payload }
   }
   const changed = await applyHook(attempt, handling, { payload, status: 'failed', error })

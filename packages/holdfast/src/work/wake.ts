@@ -22,6 +22,7 @@ export class Wake {
   readonly #longestMs: number
   #timer: Timer | undefined
   #unlisten: Unlisten | undefined
+  #stopped = false
 
   constructor(options: WakeOptions) {
     this.#options = options
@@ -53,6 +54,7 @@ export class Wake {
   /** Wakes after this time, or by a hint before. */
   pause(ms: number): void {
     this.#timer?.cancel()
+    if (this.#stopped) return
     this.#timer = this.#options.clock.after(ms, () => this.#options.onWake())
   }
 
@@ -62,6 +64,7 @@ export class Wake {
   }
 
   async stop(): Promise<void> {
+    this.#stopped = true
     this.awake()
     await this.#unlisten?.()
     this.#unlisten = undefined

@@ -51,7 +51,6 @@ export class Worker {
   #claims = 0
   #hungry = true
   #stopping = false
-  #stopped = false
   #scheduled = false
   #turning = false
   #again = false
@@ -108,7 +107,6 @@ export class Worker {
       engineDefaults.stopWritesMs,
       () => !this.#turning && !this.#scheduled && this.#outcomes.size === 0,
     )
-    this.#stopped = true
     this.#leases.stop()
     await this.#within(deadline - clock.monotonic(), this.#wake.stop())
     tell({ name: 'worker_offline', label, types: [...this.#works.keys()] })
@@ -143,7 +141,7 @@ export class Worker {
       this.#options.tell({ name: 'error', error: error as Error })
       this.#hungry = true
       this.#again = false
-      if (!this.#stopped) this.#wake.pause(this.#pauseMs * (1 - this.#options.clock.random() / 2))
+      this.#wake.pause(this.#pauseMs * (1 - this.#options.clock.random() / 2))
       this.#pauseMs = Math.min(2 * this.#pauseMs, engineDefaults.longestRetryMs)
     }
     this.#turning = false
