@@ -8,12 +8,15 @@ import type { Move } from './move.ts'
 import { dueAt, joinGroup, wait } from './waiting.ts'
 
 export function add(move: Move, jobs: readonly NewJob[]): AddVerdict[] {
-  return addAfter(move, undefined, jobs)
+  return addBatch(new Batch(move, jobs, missingBlockers(move, jobs)), jobs, undefined)
 }
 
-/** @param predecessor the first job continues the chain of this one */
+/** For jobs whose blockers were looked for before. @param predecessor the first job continues the chain of this one */
 export function addAfter(move: Move, predecessor: Job | undefined, jobs: readonly NewJob[]): AddVerdict[] {
-  const batch = new Batch(move, jobs)
+  return addBatch(new Batch(move, jobs, undefined), jobs, predecessor)
+}
+
+function addBatch(batch: Batch, jobs: readonly NewJob[], predecessor: Job | undefined): AddVerdict[] {
   for (let index = 0; index < jobs.length; index++) batch.decide(index, index === 0 ? predecessor : undefined)
   batch.block()
   return batch.verdicts
@@ -23,7 +26,8 @@ export function addAfter(move: Move, predecessor: Job | undefined, jobs: readonl
 export function missingBlockers(move: Move, jobs: readonly NewJob[]): Map<string, JobRef> | undefined {
   let missing: Map<string, JobRef> | undefined
   for (const job of jobs) {
-    if (!job.blockers) continue
+    // What stands already is a repeat: it was decided when its blockers were there.
+    if (!job.blockers || move.data.types.get(job.type)?.jobs.get(job.id)?.token === job.token) continue
     for (const blocker of job.blockers) {
       if (typeof blocker === 'number' || move.find(blocker)?.chainIndex === 0) continue
       missing ??= new Map()
@@ -36,7 +40,11 @@ export function missingBlockers(move: Move, jobs: readonly NewJob[]): Map<string
 /** True if a job of this id may be added: nothing is in the way, or only what failed or was cancelled. */
 export function isFree(move: Move, job: Job | undefined): boolean {
   if (!job || move.isGone(job)) return true
-  return job === job.chain && (job.tail.state === 'failed' || job.tail.state === 'cancelled')
+  const { chain } = job
+  const { state } = chain.tail
+  if (state !== 'failed' && state !== 'cancelled') return false
+  // Those who wait for a chain go on waiting for one of its name, so its tail alone cannot be replaced under them.
+  return job === chain || (job === chain.tail && !chain.dependents?.size)
 }
 
 class Batch {
@@ -48,11 +56,12 @@ class Batch {
   readonly #blocks: Map<number, number[]> | undefined
   readonly #created: (Job | undefined)[] = []
   #marksTaken: Set<Mark> | undefined
+  #repeated: Set<Job> | undefined
 
-  constructor(move: Move, jobs: readonly NewJob[]) {
+  constructor(move: Move, jobs: readonly NewJob[], refused: Map<string, JobRef> | undefined) {
     this.#move = move
     this.#jobs = jobs
-    this.#refused = missingBlockers(move, jobs)
+    this.#refused = refused
     this.#blocks = blockedBy(jobs)
   }
 
@@ -64,7 +73,8 @@ class Batch {
       return
     }
     const origin = this.#originOf(index)
-    const verdict = origin === 'none' ? { verdict: 'skipped' as const } : this.#inTheWay(job, origin === 'repeated')
+    const verdict =
+      origin === 'none' ? { verdict: 'skipped' as const } : this.#inTheWay(job, origin === 'repeated', predecessor)
     if (verdict) this.verdicts.push(verdict)
     else this.#create(index, predecessor, origin instanceof Job ? origin : undefined)
   }
@@ -77,18 +87,29 @@ class Batch {
     return blocked.some((position) => this.verdicts[position]!.verdict === 'added') ? 'repeated' : 'none'
   }
 
-  #inTheWay(job: NewJob, repeated: boolean): AddVerdict | undefined {
+  #inTheWay(job: NewJob, repeated: boolean, predecessor: Job | undefined): AddVerdict | undefined {
     const type = this.#move.data.typeOf(job.type)
     const existing = type.jobs.get(job.id)
     // By its token a repeat is known even if the job has ended since, or its time is over.
-    if (existing?.token === job.token) return { verdict: 'added', job: standingOf(existing) }
+    if (existing?.token === job.token) return this.#repeatOf(existing)
     if (!isFree(this.#move, existing)) return { verdict: 'duplicate', by: 'id', job: standingOf(existing!) }
-    const mark = job.deduplication && this.#markInForce(type, job.deduplication.key)
-    if (mark && mark.token !== job.token) return { verdict: 'duplicate', by: 'key', job: standingOfMark(mark) }
+    // A continuation has the key of its chain.
+    const mark = !predecessor && job.deduplication && this.#markInForce(type, job.deduplication.key)
+    const isOwn = mark?.token === job.token && (mark.shared || mark.id === job.id)
+    if (mark && !isOwn) return { verdict: 'duplicate', by: 'key', job: standingOfMark(mark) }
     if (repeated || (mark && !this.#marksTaken?.has(mark))) {
       return { verdict: 'added', job: { type: job.type, id: job.id, token: job.token, state: 'completed' } }
     }
     return undefined
+  }
+
+  /** Told as the first time; but an id that one call names twice is taken by its first mention. */
+  #repeatOf(job: Job): AddVerdict {
+    if (this.#repeated?.has(job) || this.#created.includes(job)) {
+      return { verdict: 'duplicate', by: 'id', job: standingOf(job) }
+    }
+    ;(this.#repeated ??= new Set()).add(job)
+    return { verdict: 'added', job: standingOf(job) }
   }
 
   #markInForce(type: TypeData, key: string): Mark | undefined {
@@ -102,18 +123,18 @@ class Batch {
   #create(index: number, predecessor: Job | undefined, origin: Job | undefined): void {
     const move = this.#move
     const fields = this.#jobs[index]!
-    const type = move.data.typeOf(fields.type)
-    const replaced = type.jobs.get(fields.id)
+    const replaced = move.data.types.get(fields.type)?.jobs.get(fields.id)
     if (replaced) forget(move, replaced.chain)
+    const type = move.data.typeOf(fields.type)
     const job = new Job(type, fields, {
       now: move.now,
       runAt: dueAt(move, fields),
       accepted: ++move.data.accepted,
       after: predecessor,
       origin,
-      blockers: fields.blockers && distinct(fields.blockers.map((blocker) => this.#refOfBlocker(blocker))),
+      blockers: fields.blockers?.map((blocker) => this.#refOfBlocker(blocker)),
     })
-    job.dependents = replaced?.dependents
+    if (replaced === replaced?.chain) job.dependents = replaced?.dependents
     type.counts[job.state]++
     type.jobs.set(job.id, job)
     if (predecessor) continueChain(predecessor, job)
@@ -135,7 +156,10 @@ class Batch {
   #takeKey(job: Job, { key, mode, windowMs, shared = false }: NonNullable<NewJob['deduplication']>): void {
     const { marks } = this.#move.data
     const held = job.type.keys.get(key)
-    if (held && this.#marksTaken?.has(held)) return
+    if (held && this.#marksTaken?.has(held)) {
+      job.mark = held
+      return
+    }
     if (held && held.heapIndex >= 0) marks.remove(held)
     const until = windowMs === undefined ? Infinity : this.#move.now + windowMs
     const { id, token, type } = job
@@ -165,30 +189,30 @@ class Batch {
     const refs = blockers.map((blocker): Blocker => {
       const verdict = typeof blocker === 'number' ? this.verdicts[blocker] : undefined
       if (verdict?.verdict !== 'duplicate') return this.#refOfBlocker(blocker)
-      return { ref: { type: verdict.job.type, id: verdict.job.id }, done: false }
+      const inTheWay = this.#move.find(verdict.job)?.chain
+      const { type, id } = inTheWay ? refOf(inTheWay) : verdict.job
+      return { ref: { type, id }, done: false }
     })
-    job.blockers!.push(...distinct(refs))
+    job.blockers!.push(...refs)
   }
 }
 
 /** Counts what the job waits for, and lets it wait for that, or go on, or fail with it. */
 export function blockJob(move: Move, job: Job, onFailure = job.onBlockerFailure): void {
   let failed = false
-  job.openBlockers = 0
+  const open = new Set<Job>()
   for (const blocker of job.blockers!) {
-    const chain = move.find(blocker.ref)
-    if (!chain) {
-      // Under a key whose window outlived the record.
-      blocker.done = true
-      continue
-    }
+    const chain = move.data.types.get(blocker.ref.type)?.jobs.get(blocker.ref.id)
+    const state = chain?.tail.state
+    // Gone without a trace: it stood for a key whose window outlived the record.
+    blocker.done = !chain || state === 'completed'
+    if (!chain) continue
     ;(chain.dependents ??= new Set()).add(job)
-    const { state } = chain.tail
-    if (isTerminal(state)) expireLater(move, chain)
-    if (state === 'completed') blocker.done = true
-    else if (isTerminal(state)) failed = true
-    if (!blocker.done) job.openBlockers++
+    if (isTerminal(chain.tail.state)) expireLater(move, chain)
+    if (state === 'failed' || state === 'cancelled') failed = true
+    if (!blocker.done) open.add(chain)
   }
+  job.openBlockers = open.size
   const after: Aftermath = { ended: [], unblocked: [] }
   if (failed && onFailure === 'fail') finish(move, job, { state: 'failed', reason: 'blocker_failed' }, after)
   else if (job.openBlockers === 0) unblock(move, job)
@@ -213,13 +237,6 @@ function blockedBy(jobs: readonly NewJob[]): Map<number, number[]> | undefined {
     }
   }
   return blocks
-}
-
-function distinct(blockers: readonly Blocker[]): Blocker[] {
-  return blockers.filter(
-    ({ ref }, index) =>
-      blockers.findIndex(({ ref: other }) => other.id === ref.id && other.type === ref.type) === index,
-  )
 }
 
 export function standingOf(job: Job): Standing {

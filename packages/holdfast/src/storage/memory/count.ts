@@ -6,13 +6,17 @@ import type { Move } from './move.ts'
 import { promote } from './waiting.ts'
 
 export function count(move: Move, query: CountQuery): Counts {
-  const names = query.types ?? [...move.data.types.values()].filter(isKnown).map(({ name }) => name)
-  return { now: move.now, types: names.map((name) => countType(move, move.data.types.get(name) ?? new TypeData(name))) }
+  if (query.types) {
+    const types = query.types.map((name) => countType(move, move.data.types.get(name) ?? new TypeData(name)))
+    return { now: move.now, types }
+  }
+  const types = [...move.data.types.values()].map((type) => countType(move, type)).filter(isKnown)
+  return { now: move.now, types }
 }
 
-/** More than somebody listening for it. */
-const isKnown = (type: TypeData): boolean =>
-  type.jobs.size > 0 || type.paused !== undefined || [...type.groups.values()].some(({ paused }) => paused)
+/** More than somebody listening for it, or records that have expired. */
+const isKnown = ({ states, paused, pausedGroups }: TypeCounts): boolean =>
+  paused !== undefined || pausedGroups.length > 0 || Object.values(states).some((number) => number > 0)
 
 function countType(move: Move, type: TypeData): TypeCounts {
   promote(type, move.now)

@@ -77,12 +77,12 @@ function endChain(move: Move, { chain, retention }: Job, end: End, after: Afterm
   return failing
 }
 
-/** True if that was the last one it waited for. */
+/** True if that was the last one it waited for. A chain that stands in two places counts once. */
 function countDone(dependent: Job, chain: Job): boolean {
+  dependent.openBlockers--
   for (const blocker of dependent.blockers!) {
     if (blocker.done || blocker.ref.id !== chain.id || blocker.ref.type !== chain.type.name) continue
     blocker.done = true
-    dependent.openBlockers--
   }
   return dependent.openBlockers === 0
 }
@@ -142,8 +142,8 @@ export function forget(move: Move, chain: Job): void {
   const { mark } = chain
   if (mark) {
     // A window outlives the record; any other key goes with it.
-    if (mark.mode === 'throttle' && mark.until !== Infinity) mark.job = undefined
-    else dropMark(move, chain)
+    if (mark.mode === 'simple' || mark.until === Infinity) dropMark(move, chain)
+    else if (mark.job === chain) mark.job = undefined
   }
   move.done(chain)
 }

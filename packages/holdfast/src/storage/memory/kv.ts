@@ -1,3 +1,4 @@
+import { invalidArgument } from '../../errors.ts'
 import { type Bytes } from '../storage.ts'
 import { decodeKvKey, encodeKvKey, type KeyValue, type KvKey, type KvPage, type KvWrite } from '../kv.ts'
 import { Heap, type HeapSlot } from './heap.ts'
@@ -6,12 +7,15 @@ interface Entry extends HeapSlot {
   readonly key: string
   readonly value: Bytes
   readonly until: number
+  /** Its place among all that were ever created: a list passes over what came after it began. */
+  readonly created: number
 }
 
 export class MemoryKv implements KeyValue {
   readonly #entries = new Map<string, Entry>()
   readonly #expiring = new Heap<Entry>((a, b) => a.until < b.until)
   readonly #now: () => number
+  #created = 0
 
   constructor(now: () => number) {
     this.#now = now
@@ -48,13 +52,19 @@ export class MemoryKv implements KeyValue {
     return existed
   }
 
-  async list(prefix: KvKey, { limit, cursor = '' }: { limit: number; cursor?: string }): Promise<KvPage> {
+  async list(prefix: KvKey, { limit, cursor }: { limit: number; cursor?: string }): Promise<KvPage> {
     const start = encodeKvKey(prefix)
-    const keys = [...this.#entries.keys()]
-      .filter((key) => key.startsWith(start) && key > cursor && this.#read(key))
-      .sort((a, b) => (a < b ? -1 : 1))
-    const items = keys.slice(0, limit).map((key) => ({ key: decodeKvKey(key), value: this.#read(key)!.value }))
-    return keys.length > limit ? { items, nextCursor: keys[limit - 1] } : { items }
+    const [newest, after] = cursor === undefined ? [this.#created, ''] : decodeCursor(cursor)
+    const found = [...this.#entries.values()]
+      .filter(({ key, created }) => key.startsWith(start) && key > after && created <= newest && this.#read(key))
+      .sort((a, b) => (a.key < b.key ? -1 : 1))
+    const items = found.slice(0, limit).map(({ key, value }) => ({ key: decodeKvKey(key), value }))
+    if (found.length <= limit) return { items }
+    return { items, nextCursor: JSON.stringify([newest, found[limit - 1]!.key]) }
+  }
+
+  get hasExpired(): boolean {
+    return (this.#expiring.peek()?.until ?? Infinity) <= this.#now()
   }
 
   /** Answers with how many went. */
@@ -78,9 +88,10 @@ export class MemoryKv implements KeyValue {
   }
 
   #write(key: string, value: Bytes, options: KvWrite = {}): void {
+    const created = this.#read(key)?.created ?? ++this.#created
     this.#drop(key)
     const until = options.ttlMs === undefined ? Infinity : this.#now() + options.ttlMs
-    const entry: Entry = { key, value, until, heapIndex: -1 }
+    const entry: Entry = { key, value, until, created, heapIndex: -1 }
     this.#entries.set(key, entry)
     if (until !== Infinity) this.#expiring.push(entry)
   }
@@ -91,6 +102,17 @@ export class MemoryKv implements KeyValue {
     this.#entries.delete(key)
     if (entry.heapIndex >= 0) this.#expiring.remove(entry)
   }
+}
+
+function decodeCursor(cursor: string): [newest: number, after: string] {
+  try {
+    const value: unknown = JSON.parse(cursor)
+    if (Array.isArray(value) && typeof value[0] === 'number' && typeof value[1] === 'string')
+      return [value[0], value[1]]
+  } catch {
+    // Not one of ours: refused below.
+  }
+  throw invalidArgument('cursor', 'the nextCursor of an earlier page', cursor)
 }
 
 function equal(a: Bytes | undefined, b: Bytes | undefined): boolean {

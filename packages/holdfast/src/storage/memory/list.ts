@@ -12,7 +12,7 @@ export function list(move: Move, query: ListQuery): Page {
   const sign = query.order === 'asc' ? 1 : -1
   const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor)
   const found: Job[] = []
-  for (const name of query.types ?? move.data.types.keys()) {
+  for (const name of query.types ? new Set(query.types) : move.data.types.keys()) {
     for (const job of move.data.types.get(name)?.jobs.values() ?? []) {
       if (matches(move, job, query) && (!after || sign * compare(keyOf(job), after) > 0)) found.push(job)
     }

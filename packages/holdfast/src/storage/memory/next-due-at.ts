@@ -1,6 +1,7 @@
 // nextDueAt: when a claim could yield something. Leases count: their end is when a lost job can be had.
 
 import type { ClaimType } from '../storage.ts'
+import type { TypeData } from './data.ts'
 import type { Move } from './move.ts'
 import { promote } from './waiting.ts'
 
@@ -11,7 +12,14 @@ export function nextDueAt(move: Move, types: readonly ClaimType[]): { at: number
     if (!type || type.paused) continue
     promote(type, move.now)
     for (const { jobs } of type.ready) if (jobs.size > 0) at = Math.min(at, move.now)
-    at = Math.min(at, type.later.peek()?.runAt ?? Infinity, type.leases.peek()?.leaseUntil ?? Infinity)
+    at = Math.min(at, type.later.peek()?.runAt ?? Infinity, firstLeaseEnd(type))
   }
   return at === Infinity ? undefined : { at, now: move.now }
+}
+
+/** Of those that could be claimed then: not in a paused group. */
+function firstLeaseEnd({ leases }: TypeData): number {
+  const first = leases.peek()
+  if (!first?.group?.paused) return first?.leaseUntil ?? Infinity
+  return Math.min(...leases.items.map((job) => (job.group?.paused ? Infinity : job.leaseUntil)))
 }

@@ -6,7 +6,7 @@ import { blockJob } from './add.ts'
 import type { Job } from './data.ts'
 import { unblock } from './finish.ts'
 import type { Move } from './move.ts'
-import { dueAt, goBehind, leaveHeap, setState, stopWaiting, wait } from './waiting.ts'
+import { dueAt, goBehind, leaveHeap, refreshGroup, setState, stopWaiting, wait } from './waiting.ts'
 
 export function revive(move: Move, refs: readonly JobRef[], options: ReviveOptions<never>): ReviveVerdict[] {
   return refs.map((ref) => {
@@ -42,6 +42,7 @@ function reviveOne(move: Move, job: Job, runAt: number): ReviveVerdict['verdict'
   setState(job, 'blocked')
   if (job.blockers) blockJob(move, job, 'wait')
   else unblock(move, job)
+  if (job.group) refreshGroup(move, job.group)
   return 'revived'
 }
 

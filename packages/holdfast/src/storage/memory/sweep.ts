@@ -22,5 +22,5 @@ export function sweep(move: Move, kv: MemoryKv, { limit }: SweepRequest): Swept 
   }
   const entries = kv.sweep(limit)
   const more = (ended.peek()?.expiresAt ?? Infinity) <= move.now || (held.peek()?.until ?? Infinity) <= move.now
-  return { jobs, marks, entries, more: more || entries === limit }
+  return { jobs, marks, entries, more: more || kv.hasExpired }
 }

@@ -1,0 +1,48 @@
+// Every piece of code in the README and the guide runs as it is; every default in the guide is the one of options.ts.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { test } from 'node:test'
+import { queueOptions } from '../src/options.ts'
+
+const root = new URL('../../../', import.meta.url)
+const read = (path: string): Promise<string> => readFile(new URL(path, root), 'utf8')
+
+for (const page of ['README.md', 'docs/guide.md']) {
+  const text = await read(page)
+  const snippets = [...text.matchAll(/^```ts\n(.*?)^```/gms)].map(([, code]) => code!)
+  snippets.forEach((code, index) => {
+    test(`${page}: snippet ${index + 1} runs`, async (t) => {
+      // Inside the project, so that the package is found by its name.
+      const folder = new URL(`snippets.tmp/${process.pid}-${page.replace('/', '-')}-${index}/`, root)
+      await mkdir(folder, { recursive: true })
+      t.after(() => rm(folder, { recursive: true }))
+      await writeFile(new URL('snippet.ts', folder), code)
+      const { status, output } = await run(new URL('snippet.ts', folder).pathname)
+      assert.equal(status, 0, output)
+    })
+  })
+  test(`${page} has snippets`, () => assert.ok(snippets.length > 0))
+}
+
+test('[trap 51] the defaults in the guide are those of options.ts', async () => {
+  const guide = await read('docs/guide.md')
+  for (const [name, option] of Object.entries(queueOptions)) {
+    const row = new RegExp(`^\\| [^|]*\`${name}\`[^|]* \\| ([^|]*) \\|`, 'm').exec(guide)
+    assert.ok(row, `the guide has no row for ${name}`)
+    if (!('default' in option)) continue
+    const shown = typeof option.default === 'string' ? `\`'${option.default}'\`` : `\`${option.default}\``
+    assert.equal(row[1], shown, name)
+  }
+})
+
+function run(file: string): Promise<{ status: number | null; output: string }> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, ['--conditions=@holdfast/source', file])
+    let output = ''
+    child.stdout.on('data', (chunk) => (output += chunk))
+    child.stderr.on('data', (chunk) => (output += chunk))
+    child.on('exit', (status) => resolve({ status, output }))
+  })
+}
