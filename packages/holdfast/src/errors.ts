@@ -1,5 +1,7 @@
 // Every error that Holdfast makes: one table of codes, and the classes that users catch.
 
+import { plainDetails } from './job/error-details.ts'
+
 /** Each code with what it means and what to do about it. docs/errors.md has the same list; a test compares them. */
 export const errorCodes = {
   INVALID_ARGUMENT: 'A value was refused at the edge; the message says what was expected. Nothing was written.',
@@ -31,7 +33,6 @@ const brand = Symbol.for('holdfast.error')
 
 export class HoldfastError extends Error {
   readonly code: ErrorCode
-  readonly [brand] = true
 
   constructor(
     code: ErrorCode,
@@ -44,13 +45,25 @@ export class HoldfastError extends Error {
     if (data) for (const key of Object.keys(data)) if (key !== 'cause') Object.assign(this, { [key]: data[key] })
   }
 
+  get [brand](): true {
+    return true
+  }
+
+  /** Name, code, message and data; errors among them as their details, for JSON would make them `{}`. */
   toJSON(): Record<string, unknown> {
-    return { ...(this as object), message: this.message }
+    const json: Record<string, unknown> = { ...(this as object), message: this.message }
+    for (const key of Object.keys(json)) if (json[key] instanceof Error) json[key] = plainDetails(json[key])
+    if (this.cause !== undefined) json.cause = plainDetails(this.cause)
+    return json
   }
 }
 
 export function isHoldfastError(value: unknown, code?: ErrorCode): value is HoldfastError {
-  return value instanceof Error && brand in value && (code === undefined || (value as HoldfastError).code === code)
+  try {
+    return value instanceof Error && brand in value && (code === undefined || (value as HoldfastError).code === code)
+  } catch {
+    return false // A proxy that answers nobody.
+  }
 }
 
 /** A call to the storage failed. */
@@ -129,7 +142,7 @@ export class MaxRetriesError extends HoldfastError {
   /** Undefined also if it could not be decoded. */
   declare readonly payload: unknown
   constructor(jobId: string, attempts: number, lastError: Error, payload: unknown) {
-    super('MAX_RETRIES', `Job '${jobId}' failed after ${attempts} attempts: ${lastError.message}`, {
+    super('MAX_RETRIES', `Job '${jobId}' failed after ${attempts} attempts: ${plainDetails(lastError).message}`, {
       jobId,
       attempts,
       lastError,
@@ -137,6 +150,11 @@ export class MaxRetriesError extends HoldfastError {
     })
     // Not enumerable: payloads do not belong in logs.
     Object.defineProperty(this, 'payload', { value: payload, enumerable: false })
+  }
+
+  override toJSON(): Record<string, unknown> {
+    const { cause: _, ...json } = super.toJSON() // It is lastError.
+    return json
   }
 }
 

@@ -31,18 +31,13 @@ export class LiveStream implements EventStream {
   #readers: ((result: IteratorResult<QueueEvent>) => void)[] = []
   #ended = false
   #unlisten: Unlisten | undefined
-  readonly #onEnd: (stream: LiveStream) => void
+  readonly #onEnd: () => void
 
-  /** @param open connects, and gives the storage */
-  constructor(
-    open: () => Promise<Pick<GuardedStorage, 'listen'>>,
-    type: string,
-    clock: Clock,
-    onEnd: (stream: LiveStream) => void,
-  ) {
+  /** @param listen connects first, if need be */
+  constructor(listen: GuardedStorage['listen'], type: string, clock: Clock, onEnd: () => void) {
     this.#clock = clock
     this.#onEnd = onEnd
-    this.ready = this.#listen(open, type)
+    this.ready = this.#listen(listen, type)
     // Whoever awaits it sees the failure; to the others the stream just ends.
     this.ready.catch(() => this.end())
   }
@@ -53,7 +48,7 @@ export class LiveStream implements EventStream {
     for (const reader of this.#readers) reader({ value: undefined, done: true })
     this.#readers = []
     void this.#unlisten?.().catch(() => {})
-    this.#onEnd(this)
+    this.#onEnd()
   }
 
   [Symbol.asyncIterator](): AsyncIterator<QueueEvent> {
@@ -72,9 +67,8 @@ export class LiveStream implements EventStream {
     }
   }
 
-  async #listen(open: () => Promise<Pick<GuardedStorage, 'listen'>>, type: string): Promise<void> {
-    const storage = await open()
-    this.#unlisten = await storage.listen([{ kind: 'events', type }], (signal) => this.#receive(signal))
+  async #listen(listen: GuardedStorage['listen'], type: string): Promise<void> {
+    this.#unlisten = await listen([{ kind: 'events', type }], (signal) => this.#receive(signal))
     if (this.#ended) await this.#unlisten()
   }
 

@@ -1,7 +1,7 @@
 // Every option with its default and what it may be, in one place. Options are resolved once, at the edge: unknown keys and
 // impossible values are refused here, and the code inside receives complete records.
 
-import { invalidArgument, printable } from './errors.ts'
+import { invalidArgument } from './errors.ts'
 
 /** Throws unless the value fits. */
 type Check = (name: string, value: unknown) => void
@@ -15,6 +15,8 @@ export interface Option<T> {
 type Table = Readonly<Record<string, Option<unknown>>>
 
 const year = 365 * 86_400_000
+/** The last instant that a Date can hold. */
+const latestInstant = 8_640_000_000_000_000
 
 // ── the tables ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -41,7 +43,8 @@ export const queueOptions = {
 
 export const enqueueOptions = {
   maxAttempts: { check: integer(1) },
-  resultTTL: queueOptions.resultTTL,
+  // No default: the queue's own.
+  resultTTL: { check: queueOptions.resultTTL.check },
   delayMs: { check: integer(0, 100 * year) },
   runAt: { check: isInstant },
 } as const satisfies Table
@@ -241,13 +244,19 @@ function isSerde(name: string, value: unknown): void {
   hasMethods('an object with serialize() and deserialize()', ['serialize', 'deserialize'])(name, value)
 }
 
+const storageVerbs =
+  'connect disconnect clear add claim extend settle recover cancel revive remove pause sweep get list count nextDueAt listen'
+const kvVerbs = 'get set setIfAbsent cas delete list'
+
 function isStorage(name: string, value: unknown): void {
-  const verbs = ['connect', 'disconnect', 'add', 'claim', 'extend', 'settle', 'get', 'listen']
-  hasMethods('a Storage', verbs)(name, value)
+  hasMethods('a Storage', storageVerbs.split(' '))(name, value)
+  const { kv, settings } = value as { kv?: unknown; settings?: { callTimeoutMs?: unknown } | null }
+  hasMethods('a Storage with a key-value store', kvVerbs.split(' '))(`${name}.kv`, kv)
+  positive(`${name}.settings.callTimeoutMs`, settings?.callTimeoutMs)
 }
 
 function isClock(name: string, value: unknown): void {
-  hasMethods('a Clock', ['now', 'monotonic', 'after'])(name, value)
+  hasMethods('a Clock', ['now', 'monotonic', 'after', 'soon', 'random', 'newId'])(name, value)
 }
 
 function isLogger(name: string, value: unknown): void {
@@ -265,7 +274,8 @@ function isSignal(name: string, value: unknown): void {
 function isInstant(name: string, value: unknown): void {
   // oxlint-disable-next-line no-restricted-globals -- a type test: no time is read
   const at = value instanceof Date ? value.getTime() : value
-  if (!Number.isFinite(at)) throw invalidArgument(name, 'a Date or epoch ms', at === value ? value : 'an invalid Date')
+  const isOne = Number.isFinite(at) && Math.abs(at as number) <= latestInstant
+  if (!isOne) throw invalidArgument(name, 'a valid Date, or epoch ms', at)
 }
 
 function isNameOrNames(name: string, value: unknown): void {
@@ -290,5 +300,5 @@ function isBackoff(name: string, value: unknown): void {
     )
   }
   const { delayMs } = resolveOptions(name, value as { delayMs?: number }, fixedBackoff)
-  if (delayMs === undefined) throw invalidArgument(`${name}.delayMs`, 'a number >= 0', printable(delayMs))
+  if (delayMs === undefined) throw invalidArgument(`${name}.delayMs`, 'a number >= 0', delayMs)
 }

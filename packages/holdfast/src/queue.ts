@@ -161,7 +161,7 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
    * @throws INVALID_ARGUMENT, SerializationError, TOO_LARGE, StorageError, QUEUE_STOPPED
    */
   async enqueue(id: string, payload: TPayload, options?: EnqueueOptions): Promise<EnqueueResult<TResult>> {
-    const job = this.#newJob(id, payload, options && resolveOptions('enqueue', options, enqueueOptions))
+    const job = this.#newJob(id, payload, resolveOptions('enqueue', options, enqueueOptions))
     return enqueueResult(await this.#add(job), this.#config.resultSerde)
   }
 
@@ -214,19 +214,21 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
   /** What happens to the jobs of this name, from now on. */
   events(options?: { readonly signal?: AbortSignal }): EventStream {
     const { signal } = resolveOptions('events', options, streamOptions)
-    const open = async (): Promise<GuardedStorage> => {
-      await this.#connection.use()
-      return this.#storage
-    }
-    const stream = new LiveStream(open, this.name, this.#config.clock, (ended) => this.#streams.delete(ended))
+    const listen: GuardedStorage['listen'] = (topics, onSignal) =>
+      this.#call(() => this.#storage.listen(topics, onSignal))
+    const end = (): void => stream.end()
+    const stream = new LiveStream(listen, this.name, this.#config.clock, () => {
+      this.#streams.delete(stream)
+      signal?.removeEventListener('abort', end)
+    })
     this.#streams.add(stream)
-    if (signal?.aborted) stream.end()
-    else signal?.addEventListener('abort', () => stream.end(), { once: true })
+    if (signal?.aborted) end()
+    else signal?.addEventListener('abort', end)
     return stream
   }
 
   /** Everything that can be refused is refused here, before anything is connected. */
-  #newJob(id: string, payload: TPayload, options: EnqueueOptions = {}): NewJob {
+  #newJob(id: string, payload: TPayload, options: EnqueueOptions): NewJob {
     checkId(id)
     const { payloadSerde, maxPayloadBytes } = this.#config
     const bytes = encode('payload', payloadSerde, payload, maxPayloadBytes)

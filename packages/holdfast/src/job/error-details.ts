@@ -1,23 +1,25 @@
 // What is stored of an error. Making it never throws, whatever was thrown.
 
+import { inspect, types } from 'node:util'
 import type { ErrorDetails } from '../errors.ts'
 import type { Bytes } from '../storage/storage.ts'
 
 const maxBytes = 65_536
 const maxDepth = 5
 
-/** Anything thrown, as an Error: itself, or wrapped with itself as the cause. */
+/** Anything thrown, as an Error: itself, or wrapped with itself as the cause; wrapped too if its message cannot be read. */
 export function asError(thrown: unknown): Error {
-  if (thrown instanceof Error) return thrown
-  return new Error(describe(thrown), { cause: thrown })
+  if (isError(thrown) && safely(() => typeof thrown.message === 'string')) return thrown
+  return new Error(messageOf(thrown), { cause: thrown })
 }
 
 export function errorDetails(thrown: unknown): ErrorDetails {
-  try {
-    return detailsOf(thrown, 0)
-  } catch {
-    return { message: 'an error that cannot be read' }
-  }
+  return detailsOf(thrown, 0, ownJson)
+}
+
+/** The same without asking any toJSON: for the one that is part of ours. */
+export function plainDetails(thrown: unknown): ErrorDetails {
+  return detailsOf(thrown, 0, () => undefined)
 }
 
 /** At most 64 KiB of JSON: long strings are cut until it fits. */
@@ -35,51 +37,59 @@ export function decodeError(bytes: Bytes | undefined): ErrorDetails {
   if (bytes === undefined) return { message: 'no error was recorded' }
   const text = Buffer.from(bytes).toString()
   try {
-    const value: unknown = JSON.parse(text)
-    if (value !== null && typeof value === 'object' && 'message' in value) return value as ErrorDetails
+    const value = JSON.parse(text) as { message?: unknown } | null
+    if (typeof value?.message === 'string') return value as ErrorDetails
   } catch {
     // Not ours: shown as it is.
   }
   return { message: text.slice(0, 1_000) }
 }
 
-function detailsOf(thrown: unknown, depth: number): ErrorDetails {
-  const json = ownJson(thrown)
-  if (json) return 'message' in json ? (json as ErrorDetails) : { ...json, message: messageOf(thrown) }
-  if (!(thrown instanceof Error)) return { message: describe(thrown) }
-  const details: ErrorDetails = { name: String(thrown.name), message: messageOf(thrown) }
-  const { code } = thrown as { code?: unknown }
+function detailsOf(thrown: unknown, depth: number, ownOf: typeof ownJson): ErrorDetails {
+  const own = ownOf(thrown)
+  if (own) return typeof own.message === 'string' ? (own as ErrorDetails) : { ...own, message: messageOf(thrown) }
+  const message = messageOf(thrown)
+  if (!isError(thrown)) return { message }
+  // Each by itself: one that cannot be read takes no other with it.
+  const read = (key: 'name' | 'code' | 'stack' | 'cause'): unknown => safely(() => Reflect.get(thrown, key) as unknown)
+  const [name, code, stack, cause] = [read('name'), read('code'), read('stack'), read('cause')]
+  const details: ErrorDetails = typeof name === 'string' ? { name, message } : { message }
   if (typeof code === 'string' || typeof code === 'number') details.code = String(code)
-  if (typeof thrown.stack === 'string') details.stack = thrown.stack
-  if (thrown.cause !== undefined && depth < maxDepth) details.cause = safely(() => detailsOf(thrown.cause, depth + 1))
+  if (typeof stack === 'string') details.stack = stack
+  if (cause !== undefined && depth < maxDepth) details.cause = detailsOf(cause, depth + 1, ownOf)
   return details
 }
 
-/** What its own toJSON says, if that is an object that JSON can hold. */
+/** What its own toJSON says, if that is an object that JSON can hold: a copy, so that nothing of it surprises later. */
 function ownJson(thrown: unknown): Record<string, unknown> | undefined {
   return safely(() => {
     if (thrown === null || typeof thrown !== 'object') return undefined
     const { toJSON } = thrown as { toJSON?: unknown }
     if (typeof toJSON !== 'function') return undefined
     const value: unknown = toJSON.call(thrown)
-    if (value === null || typeof value !== 'object' || Array.isArray(value)) return undefined
-    return stringify(value, maxBytes) === undefined ? undefined : { ...value }
+    if (value === null || typeof value !== 'object') return undefined
+    const copy: unknown = JSON.parse(stringify(value, maxBytes)!)
+    const isObject = copy !== null && typeof copy === 'object' && !Array.isArray(copy)
+    return isObject ? (copy as Record<string, unknown>) : undefined
   })
+}
+
+/** Of other realms too. */
+function isError(thrown: unknown): thrown is Error {
+  return types.isNativeError(thrown) || (safely(() => thrown instanceof Error) ?? false)
 }
 
 function messageOf(thrown: unknown): string {
-  return safely(() => (thrown instanceof Error ? String(thrown.message) : describe(thrown))) ?? 'an unreadable message'
+  if (!isError(thrown)) return describe(thrown)
+  const message = safely(() => String(thrown.message))
+  return message ?? 'an error whose message cannot be read'
 }
 
-/** A printable form of anything. */
+/** A printable form of anything, in one line: no JSON, and no stack of an error inside. */
 function describe(thrown: unknown): string {
   if (typeof thrown === 'string') return thrown
-  const text = safely(() => {
-    if (thrown === null || typeof thrown !== 'object') return String(thrown)
-    const json = JSON.stringify(thrown)
-    return json === undefined ? undefined : json
-  })
-  return text ?? safely(() => Object.prototype.toString.call(thrown)) ?? 'an unprintable value'
+  const text = safely(() => inspect(thrown, { depth: 0, breakLength: Infinity, maxStringLength: 1_000 }))
+  return text?.split('\n', 1)[0] ?? 'a value that cannot be printed'
 }
 
 function stringify(value: object, longest: number): string | undefined {

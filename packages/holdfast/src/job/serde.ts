@@ -1,6 +1,6 @@
 // Values to bytes and back. `undefined` is stored as absence, and no serde is asked about it; zero bytes are a value.
 
-import { HoldfastError, SerializationError } from '../errors.ts'
+import { HoldfastError, invalidArgument, SerializationError } from '../errors.ts'
 import type { Bytes } from '../storage/storage.ts'
 
 /** Both synchronous. Sees the payload or the result, and nothing else. */
@@ -33,11 +33,9 @@ export function encode<T>(what: What, serde: Serde<T>, value: T, maxBytes: numbe
   let bytes: Uint8Array
   try {
     bytes = serde.serialize(value)
+    if (!(bytes instanceof Uint8Array)) throw invalidArgument('serialize()', 'a Uint8Array', bytes)
   } catch (cause) {
     throw new SerializationError(what, `the ${what} cannot be serialised`, cause)
-  }
-  if (!(bytes instanceof Uint8Array)) {
-    throw new SerializationError(what, `the ${what} cannot be serialised: the serde gave no Uint8Array`)
   }
   if (bytes.byteLength > maxBytes) {
     const size = bytes.byteLength

@@ -73,9 +73,13 @@ export class Waiters {
     this.#listening = undefined
     this.#poll?.cancel()
     this.#poll = undefined
-    await (
-      await listening?.catch(() => undefined)
-    )?.()
+    try {
+      await (
+        await listening
+      )?.()
+    } catch (problem) {
+      this.#options.tell({ name: 'error', error: problem as Error })
+    }
   }
 
   async #begin(watch: Watch, add: () => Promise<AddVerdict>, timeoutMs: number): Promise<void> {

@@ -70,23 +70,17 @@ async function guardCall(guarded: Guarded): Promise<unknown> {
   }
 }
 
-function withinTime({ call, clock, verb, writes, settings }: Guarded, leftMs: number): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const timer = clock.after(leftMs, () => {
-      const message = `the storage did not answer ${verb} within ${settings.callTimeoutMs} ms`
-      reject(new StorageError(message, { maybeApplied: writes }))
-    })
-    call().then(
-      (answer) => {
-        timer.cancel()
-        resolve(answer)
-      },
-      (error: unknown) => {
-        timer.cancel()
-        reject(error as Error)
-      },
-    )
+async function withinTime({ call, clock, verb, writes, settings }: Guarded, leftMs: number): Promise<unknown> {
+  const late = Promise.withResolvers<never>()
+  const timer = clock.after(leftMs, () => {
+    const message = `the storage did not answer ${verb} within ${settings.callTimeoutMs} ms`
+    late.reject(new StorageError(message, { maybeApplied: writes }))
   })
+  try {
+    return await Promise.race([call(), late.promise])
+  } finally {
+    timer.cancel()
+  }
 }
 
 const isTransient = (error: unknown): boolean =>

@@ -27,15 +27,16 @@ export interface FakeClockOptions {
 /** Turns of the event loop that are given to what a timer set off. */
 const turns = 12
 
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < turns; turn++) await new Promise<void>((resolve) => systemClock.soon(resolve))
+}
+
 export function fakeClock({ now = 1_767_225_600_000, seed = 1 }: FakeClockOptions = {}): FakeClock {
   const start = now
   const random = mulberry32(seed)
   const timers = new Set<FakeTimer>()
   let made = 0
 
-  const settle = async (): Promise<void> => {
-    for (let turn = 0; turn < turns; turn++) await new Promise<void>((resolve) => systemClock.soon(resolve))
-  }
   const next = (until: number): FakeTimer | undefined => {
     let first: FakeTimer | undefined
     for (const timer of timers) {

@@ -123,11 +123,12 @@ export class Reaper<TPayload = unknown> extends EventEmitter<ReaperEvents> {
   }
 
   #schedule(): void {
-    this.#timer = this.#clock.after(this.#checkInterval, () => {
-      this.#checking = this.#check().then(() => {
-        if (this.#starting && !this.#stopping) this.#schedule()
-      })
-    })
+    this.#timer = this.#clock.after(this.#checkInterval, () => (this.#checking = this.#turn()))
+  }
+
+  async #turn(): Promise<void> {
+    await this.#check()
+    if (this.#starting && !this.#stopping) this.#schedule()
   }
 
   async #check(): Promise<void> {

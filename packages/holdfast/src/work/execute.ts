@@ -101,7 +101,7 @@ async function complete<P, R>(attempt: Attempt, handling: Handling<P, R>, payloa
     result = encode('result', handling.resultSerde, value, handling.maxResultBytes)
   } catch (error) {
     // Running it again would only repeat what it did.
-    return failForGood(attempt, handling, payload, error as Error)
+    return failForGood(attempt, handling, payload, error)
   }
   if (!handling.afterExecution) return { ending: { kind: 'completed', result }, value, payload }
   const changed = await applyHook(attempt, handling, { payload, status: 'completed', value, result })
@@ -116,7 +116,7 @@ function fail<P, R>(attempt: Attempt, handling: Handling<P, R>, payload: P, thro
   if (attempt.abortedFor === 'stopping') return { ending: { kind: 'released' } }
   const error = asError(thrown)
   const isLast = attempt.number >= maxAttemptsOf(attempt, handling)
-  if (isLast || isHoldfastError(error, 'UNRECOVERABLE')) return failForGood(attempt, handling, payload, error)
+  if (isLast || isHoldfastError(error, 'UNRECOVERABLE')) return failForGood(attempt, handling, payload, thrown)
   const delayMs = delayAfter(handling.backoff, attempt.number, error, handling.clock, (problem) =>
     handling.tell({ name: 'error', error: problem }),
   )
@@ -127,15 +127,17 @@ async function failForGood<P, R>(
   attempt: Attempt,
   handling: Handling<P, R>,
   payload: P,
-  error: Error,
+  thrown: unknown,
 ): Promise<Result> {
+  const error = asError(thrown)
   // Asked to stop and failed: it ends cancelled, and the hook is not for that.
   if (!handling.afterExecution || attempt.abortedFor === 'cancelled') {
-    return { ending: { kind: 'failed', error: encodeError(error) }, error, payload }
+    return { ending: { kind: 'failed', error: encodeError(thrown) }, error, payload }
   }
   const changed = await applyHook(attempt, handling, { payload, status: 'failed', error })
+  const recorded = encodeError(changed.error === error ? thrown : changed.error)
   return {
-    ending: { kind: 'failed', error: encodeError(changed.error), keepMs: changed.keepMs },
+    ending: { kind: 'failed', error: recorded, keepMs: changed.keepMs },
     error: changed.error,
     payload,
   }

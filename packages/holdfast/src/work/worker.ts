@@ -99,7 +99,7 @@ export class Worker {
     if (this.#leases.size > 0) {
       for (const attempt of this.#leases) attempt.abort('stopping')
       await this.#quiet(afterAbortMs, () => this.#leases.size === 0)
-      for (const attempt of [...this.#leases]) this.#end(attempt, { ending: { kind: 'released' } })
+      for (const attempt of this.#leases) this.#end(attempt, { ending: { kind: 'released' } })
     }
     const deadline = clock.monotonic() + engineDefaults.stopWritesMs
     this.#schedule()

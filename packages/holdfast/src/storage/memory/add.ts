@@ -1,10 +1,11 @@
 // add: decide ids, keys and blockers, then write the jobs in the order given.
 
-import { isTerminal } from '../../job/states.ts'
-import type { AddVerdict, JobRef, NewJob, Standing } from '../storage.ts'
+import type { AddVerdict, JobRef, NewJob } from '../storage.ts'
+import { blockedBy, blockJob, missingBlockers } from './block.ts'
 import { type Blocker, Job, type Mark, refOf, type TypeData } from './data.ts'
-import { type Aftermath, expireLater, finish, forget, unblock } from './finish.ts'
+import { forget } from './finish.ts'
 import type { Move } from './move.ts'
+import { standingOf, standingOfMark } from './standing.ts'
 import { dueAt, joinGroup, wait } from './waiting.ts'
 
 export function add(move: Move, jobs: readonly NewJob[]): AddVerdict[] {
@@ -20,21 +21,6 @@ function addBatch(batch: Batch, jobs: readonly NewJob[], predecessor: Job | unde
   for (let index = 0; index < jobs.length; index++) batch.decide(index, index === 0 ? predecessor : undefined)
   batch.block()
   return batch.verdicts
-}
-
-/** The external blockers that do not exist, by the token that they refuse. */
-export function missingBlockers(move: Move, jobs: readonly NewJob[]): Map<string, JobRef> | undefined {
-  let missing: Map<string, JobRef> | undefined
-  for (const job of jobs) {
-    // What stands already is a repeat: it was decided when its blockers were there.
-    if (!job.blockers || move.data.types.get(job.type)?.jobs.get(job.id)?.token === job.token) continue
-    for (const blocker of job.blockers) {
-      if (typeof blocker === 'number' || move.find(blocker)?.chainIndex === 0) continue
-      missing ??= new Map()
-      if (!missing.has(job.token)) missing.set(job.token, blocker)
-    }
-  }
-  return missing
 }
 
 /** True if a job of this id may be added: nothing is in the way, or only what failed or was cancelled. */
@@ -94,7 +80,7 @@ class Batch {
     if (existing?.token === job.token) return this.#repeatOf(existing)
     if (!isFree(this.#move, existing)) return { verdict: 'duplicate', by: 'id', job: standingOf(existing!) }
     // A continuation has the key of its chain.
-    const mark = !predecessor && job.deduplication && this.#markInForce(type, job.deduplication.key)
+    const mark = predecessor || !job.deduplication ? undefined : this.#markInForce(type, job.deduplication.key)
     const isOwn = mark?.token === job.token && (mark.shared || mark.id === job.id)
     if (mark && !isOwn) return { verdict: 'duplicate', by: 'key', job: standingOfMark(mark) }
     if (repeated || (mark && !this.#marksTaken?.has(mark))) {
@@ -141,7 +127,9 @@ class Batch {
     else if (fields.deduplication) this.#takeKey(job, fields.deduplication)
     if (fields.group) joinGroup(job, fields.group.key)
     this.#created[index] = job
-    if (!job.blockers) {
+    if (job.blockers) {
+      move.keep(job)
+    } else {
       wait(move, job)
       move.event(job, job.due ? 'queued' : 'scheduled', 0)
     }
@@ -177,8 +165,11 @@ class Batch {
       if (!job?.blockers) continue
       this.#resolveDuplicates(job, index)
       blockJob(this.#move, job)
-      this.verdicts[index] = { verdict: 'added', job: standingOf(job) }
     }
+    // One that failed with its blocker may have taken others along.
+    this.#created.forEach((job, index) => {
+      if (job?.blockers) this.verdicts[index] = { verdict: 'added', job: standingOf(job) }
+    })
   }
 
   /** A blocker by position that is a duplicate stands for the chain that is in its way. */
@@ -197,54 +188,9 @@ class Batch {
   }
 }
 
-/** Counts what the job waits for, and lets it wait for that, or go on, or fail with it. */
-export function blockJob(move: Move, job: Job, onFailure = job.onBlockerFailure): void {
-  let failed = false
-  const open = new Set<Job>()
-  for (const blocker of job.blockers!) {
-    const chain = move.data.types.get(blocker.ref.type)?.jobs.get(blocker.ref.id)
-    const state = chain?.tail.state
-    // Gone without a trace: it stood for a key whose window outlived the record.
-    blocker.done = !chain || state === 'completed'
-    if (!chain) continue
-    ;(chain.dependents ??= new Set()).add(job)
-    if (isTerminal(chain.tail.state)) expireLater(move, chain)
-    if (state === 'failed' || state === 'cancelled') failed = true
-    if (!blocker.done) open.add(chain)
-  }
-  job.openBlockers = open.size
-  const after: Aftermath = { ended: [], unblocked: [] }
-  if (failed && onFailure === 'fail') finish(move, job, { state: 'failed', reason: 'blocker_failed' }, after)
-  else if (job.openBlockers === 0) unblock(move, job)
-}
-
 function continueChain(predecessor: Job, job: Job): void {
   const { chain } = predecessor
   chain.jobs ??= [chain]
   chain.jobs.push(job)
   chain.tail = job
-}
-
-function blockedBy(jobs: readonly NewJob[]): Map<number, number[]> | undefined {
-  let blocks: Map<number, number[]> | undefined
-  for (let index = 0; index < jobs.length; index++) {
-    for (const blocker of jobs[index]!.blockers ?? []) {
-      if (typeof blocker !== 'number') continue
-      blocks ??= new Map()
-      const list = blocks.get(blocker)
-      if (list) list.push(index)
-      else blocks.set(blocker, [index])
-    }
-  }
-  return blocks
-}
-
-export function standingOf(job: Job): Standing {
-  const { state, result } = job === job.chain ? job.tail : job
-  const standing = { ...refOf(job), token: job.token, state }
-  return state === 'completed' && result ? { ...standing, result } : standing
-}
-
-function standingOfMark({ job, type, id, token }: Mark): Standing {
-  return job ? standingOf(job) : { type: type.name, id, token, state: 'completed' }
 }

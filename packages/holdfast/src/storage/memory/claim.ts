@@ -31,15 +31,12 @@ export function claim(move: Move, request: ClaimRequest): Claim {
     takeBackLost(move, type, wanted, recovered, ended)
     turns.push({ type, wanted, left: Math.min(wanted.slots ?? Infinity, request.slots) })
   }
-  let left = request.slots
-  while (left > 0 && turns.length > 0) {
+  while (turns.length > 0 && jobs.length < request.slots) {
     turns = turns.filter((turn) => {
-      if (left === 0 || turn.left === 0) return false
-      const job = nextOf(move, turn, ended)
+      const job = turn.left > 0 && jobs.length < request.slots ? nextOf(move, turn, ended) : undefined
       if (!job) return false
       jobs.push(lease(move, job, turn.wanted, request))
       turn.left--
-      left--
       return true
     })
   }

@@ -57,7 +57,7 @@ export class MemoryKv implements KeyValue {
     const [newest, after] = cursor === undefined ? [this.#created, ''] : decodeCursor(cursor)
     const found = [...this.#entries.values()]
       .filter(({ key, created }) => key.startsWith(start) && key > after && created <= newest && this.#read(key))
-      .sort((a, b) => (a.key < b.key ? -1 : 1))
+      .toSorted((a, b) => (a.key < b.key ? -1 : 1))
     const items = found.slice(0, limit).map(({ key, value }) => ({ key: decodeKvKey(key), value }))
     if (found.length <= limit) return { items }
     return { items, nextCursor: JSON.stringify([newest, found[limit - 1]!.key]) }
@@ -79,7 +79,7 @@ export class MemoryKv implements KeyValue {
   }
 
   clear(): void {
-    for (const key of [...this.#entries.keys()]) this.#drop(key)
+    for (const key of this.#entries.keys()) this.#drop(key)
   }
 
   #read(key: string): Entry | undefined {

@@ -8,6 +8,8 @@ export class Move {
   readonly now: number
   #signals: Map<TypeData, Partial<Record<TopicKind, { ids: string[]; events: JobEvent[] }>>> | undefined
 
+  #kept: Set<Job> | undefined
+
   constructor(data: Data, now: number) {
     this.data = data
     this.now = now
@@ -40,7 +42,12 @@ export class Move {
 
   /** The chain has ended, its time is over, and nobody needs it: absent for everyone, swept or not. */
   isGone({ chain }: Job): boolean {
-    return chain.expiresAt <= this.now && !chain.dependents?.size
+    return chain.expiresAt <= this.now && !chain.dependents?.size && !this.#kept?.has(chain)
+  }
+
+  /** What was there when the call began to name it stays to its end, even if it is kept for 0 ms. */
+  keep({ chain }: Job): void {
+    ;(this.#kept ??= new Set()).add(chain)
   }
 
   /** Sends the hints, after the move and outside of it. */

@@ -2,7 +2,7 @@
 
 import { isTerminal, isWaiting } from '../../job/states.ts'
 import type { JobRef, ReviveOptions, ReviveVerdict } from '../storage.ts'
-import { blockJob } from './add.ts'
+import { blockJob } from './block.ts'
 import type { Job } from './data.ts'
 import { unblock } from './finish.ts'
 import type { Move } from './move.ts'

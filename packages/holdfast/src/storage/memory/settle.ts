@@ -4,11 +4,13 @@
 import { isTerminal } from '../../job/states.ts'
 import { outcomeJobs } from '../check.ts'
 import type { AttemptRecord, JobState, Outcome, Refusal, SettleVerdict } from '../storage.ts'
-import { addAfter, isFree, missingBlockers, standingOf } from './add.ts'
+import { addAfter, isFree } from './add.ts'
+import { missingBlockers } from './block.ts'
 import type { Job } from './data.ts'
 import { type Aftermath, endContinued, finish } from './finish.ts'
 import type { Move } from './move.ts'
 import { endAttempt, leaveProcessing } from './recover.ts'
+import { standingOf } from './standing.ts'
 import { dueAt, goBehind, wait } from './waiting.ts'
 
 export function settle(move: Move, outcomes: readonly Outcome[]): SettleVerdict[] {

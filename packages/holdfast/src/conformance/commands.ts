@@ -1,0 +1,146 @@
+// What the model test does: commands as plain data, small numbers that shrink to the plainest call. They name jobs and
+// leases by number; which ones these are is decided when the command is run, by what is there then.
+//
+// The universe is small, so that its jobs meet: two types, six ids, two keys, two groups, chosen to collide where names are
+// joined or looked up in plain objects.
+
+import type FastCheck from 'fast-check'
+
+export const types = ['a', 'a:b'] as const
+/** The last two are for continuations, mostly. */
+export const ids = ['c', 'b:c', '__proto__', 'x', 'toString', 'n'] as const
+export const keys = ['k', '__proto__'] as const
+export const groups = ['g', 'constructor'] as const
+
+/** Zero is the plainest choice everywhere. */
+export interface JobSpec {
+  readonly type: number
+  readonly id: number
+  readonly when: number
+  readonly priority: number
+  readonly group: number
+  readonly key: number
+  readonly maxAttempts: number
+  readonly keep: number
+  readonly payload: number
+  readonly blockers: number
+  readonly pick: number
+  readonly wait: boolean
+}
+
+export interface OutcomeSpec {
+  readonly kind: number
+  /** Which lease; `old`: of all that were ever had, not of those in force. */
+  readonly lease: number
+  readonly old: boolean
+  readonly workerless: number
+  readonly when: number
+  readonly bytes: number
+  readonly stalled: number
+  readonly keep: number
+  readonly next: JobSpec
+  readonly add: readonly JobSpec[]
+}
+
+export type Command =
+  | { kind: 'add'; jobs: readonly JobSpec[]; tokens: number; lost: boolean }
+  | {
+      kind: 'claim'
+      types: number
+      slots: number
+      each: number
+      lease: number
+      maxAttempts: number
+      label: boolean
+      outcomes: readonly OutcomeSpec[]
+      lost: boolean
+    }
+  | { kind: 'settle'; outcomes: readonly OutcomeSpec[]; lost: boolean }
+  | { kind: 'extend'; leases: readonly number[]; old: boolean; lease: number }
+  | { kind: 'recover'; types: number; limit: number; older: number }
+  | { kind: 'cancel'; jobs: readonly number[]; how: number; chains: boolean; reason: boolean }
+  | { kind: 'revive'; jobs: readonly number[]; when: number }
+  | { kind: 'remove'; jobs: readonly number[]; how: number }
+  | { kind: 'pause'; type: number; group: number; paused: boolean }
+  | { kind: 'sweep'; limit: number }
+  | { kind: 'advance'; units: number }
+  | { kind: 'repeat'; settle: boolean; which: number }
+  | { kind: 'list'; of: number; filter: number; pick: number; ascending: boolean; limit: number }
+
+export function commandsOf(fc: typeof FastCheck): FastCheck.Arbitrary<readonly Command[]> {
+  const upTo = (max: number): FastCheck.Arbitrary<number> => fc.nat({ max })
+  /** Mostly 0. */
+  const rarely = (max: number, share = 5): FastCheck.Arbitrary<number> =>
+    fc.integer({ min: 0, max: max * share }).map((value) => (value % share === 1 ? Math.ceil(value / share) : 0))
+  const often = fc.boolean()
+  const seldom = rarely(1, 8).map((value) => value === 1)
+  const few = <T>(item: FastCheck.Arbitrary<T>, max: number, min = 1): FastCheck.Arbitrary<readonly T[]> =>
+    fc.array(item, { minLength: min, maxLength: max, size: 'max' })
+  const one = <Kind extends Command['kind']>(
+    kind: Kind,
+    fields: { [Field in keyof Omit<Extract<Command, { kind: Kind }>, 'kind'>]: FastCheck.Arbitrary<unknown> },
+  ): FastCheck.Arbitrary<Command> =>
+    fc.record({ kind: fc.constant(kind), ...fields }) as unknown as FastCheck.Arbitrary<Command>
+
+  const jobWith = (id: FastCheck.Arbitrary<number>): FastCheck.Arbitrary<JobSpec> =>
+    fc.record({
+      type: upTo(1),
+      id,
+      when: rarely(5, 3),
+      priority: rarely(2, 3),
+      group: rarely(2, 2),
+      key: rarely(8, 3),
+      maxAttempts: upTo(3),
+      keep: upTo(4),
+      payload: upTo(3),
+      blockers: rarely(5, 3),
+      pick: upTo(7),
+      wait: often,
+    })
+  const job = jobWith(upTo(3))
+  const outcome = fc.record({
+    kind: upTo(4),
+    lease: upTo(7),
+    old: seldom,
+    workerless: rarely(8, 8),
+    when: upTo(5),
+    bytes: upTo(3),
+    stalled: rarely(1, 4),
+    keep: rarely(3, 3),
+    next: jobWith(upTo(5).map((id) => 5 - id)),
+    add: fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: few(job, 2) }),
+  })
+  const refs = few(upTo(11), 3)
+
+  const command = fc.oneof(
+    { weight: 6, arbitrary: one('add', { jobs: few(job, 3), tokens: rarely(1, 3), lost: seldom }) },
+    {
+      weight: 8,
+      arbitrary: one('claim', {
+        types: upTo(3),
+        slots: upTo(3),
+        each: rarely(1, 4),
+        lease: upTo(2),
+        maxAttempts: rarely(3, 2),
+        label: often,
+        outcomes: fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: few(outcome, 2) }),
+        lost: seldom,
+      }),
+    },
+    { weight: 8, arbitrary: one('settle', { outcomes: few(outcome, 2), lost: seldom }) },
+    { weight: 1, arbitrary: one('extend', { leases: few(upTo(7), 3), old: often, lease: upTo(2) }) },
+    { weight: 1, arbitrary: one('recover', { types: upTo(3), limit: upTo(2), older: upTo(2) }) },
+    { weight: 3, arbitrary: one('cancel', { jobs: refs, how: upTo(2), chains: often, reason: often }) },
+    { weight: 2, arbitrary: one('revive', { jobs: refs, when: upTo(2) }) },
+    { weight: 2, arbitrary: one('remove', { jobs: refs, how: upTo(3) }) },
+    { weight: 2, arbitrary: one('pause', { type: upTo(1), group: upTo(2), paused: often }) },
+    { weight: 1, arbitrary: one('sweep', { limit: upTo(1) }) },
+    { weight: 5, arbitrary: one('advance', { units: upTo(5) }) },
+    { weight: 2, arbitrary: one('repeat', { settle: often, which: upTo(7) }) },
+    {
+      weight: 1,
+      arbitrary: one('list', { of: upTo(1), filter: upTo(6), pick: upTo(11), ascending: often, limit: upTo(3) }),
+    },
+  )
+  return few(command, 40)
+}

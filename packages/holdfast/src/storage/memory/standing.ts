@@ -1,0 +1,15 @@
+// What stands after an add: the job, with the state and result of the chain it begins.
+
+import type { Standing } from '../storage.ts'
+import { type Job, type Mark, refOf } from './data.ts'
+
+export function standingOf(job: Job): Standing {
+  const { state, result } = job === job.chain ? job.tail : job
+  const standing = { ...refOf(job), token: job.token, state }
+  return state === 'completed' && result ? { ...standing, result } : standing
+}
+
+/** Its record may be gone: then it has completed. */
+export function standingOfMark({ job, type, id, token }: Mark): Standing {
+  return job ? standingOf(job) : { type: type.name, id, token, state: 'completed' }
+}
