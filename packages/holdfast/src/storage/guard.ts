@@ -6,7 +6,7 @@ import { isHoldfastError, StorageError } from '../errors.ts'
 import type { Tell } from '../events.ts'
 import { engineDefaults } from '../options.ts'
 import type { KeyValue } from './kv.ts'
-import type { Storage } from './storage.ts'
+import type { Storage, Unlisten } from './storage.ts'
 
 const moves = ['add', 'claim', 'extend', 'settle', 'recover', 'cancel', 'revive', 'remove', 'pause', 'sweep'] as const
 const reads = ['get', 'list', 'count', 'nextDueAt'] as const
@@ -25,7 +25,9 @@ export function guardStorage(storage: Storage, clock: Clock, tell: Tell): Guarde
   const kv: Record<string, unknown> = {}
   const wrap = (target: object, verb: string, writes: boolean, repeats: boolean): Call => {
     const call = (target as Record<string, Call>)[verb]!.bind(target)
-    return (...args) => guardCall({ call: () => call(...args), driver, verb, writes, repeats, clock, tell, settings })
+    const undo = undoOf(storage, verb)
+    const fixed = { driver, verb, writes, repeats, undo, clock, tell, settings }
+    return (...args) => guardCall({ call: () => call(...args), ...fixed })
   }
   // A repeated claim would be another claim: its jobs come back by their lease instead.
   for (const verb of moves) guarded[verb] = wrap(storage, verb, true, verb !== 'claim')
@@ -36,8 +38,16 @@ export function guardStorage(storage: Storage, clock: Clock, tell: Tell): Guarde
   return { ...guarded, kv } as unknown as GuardedStorage
 }
 
+/** What opens something is undone when it comes through after its time: nobody would close it. */
+function undoOf(storage: Storage, verb: string): ((answer: unknown) => Promise<void>) | undefined {
+  if (verb === 'connect') return () => storage.disconnect()
+  if (verb === 'listen') return (unlisten) => (unlisten as Unlisten)()
+  return undefined
+}
+
 interface Guarded {
   readonly call: () => Promise<unknown>
+  readonly undo: ((answer: unknown) => Promise<void>) | undefined
   readonly driver: string
   readonly verb: string
   readonly writes: boolean
@@ -52,12 +62,14 @@ async function guardCall(guarded: Guarded): Promise<unknown> {
   const startedAt = clock.monotonic()
   const deadline = startedAt + guarded.settings.callTimeoutMs
   let pauseMs: number = engineDefaults.retryMs
+  let maybeApplied = false
   for (;;) {
     try {
       const answer = await withinTime(guarded, deadline - clock.monotonic())
       tell({ name: 'storage_call', driver, verb, ok: true, ms: clock.monotonic() - startedAt })
       return answer
     } catch (error) {
+      maybeApplied ||= mayBeApplied(error, guarded)
       const waitMs = pauseMs * (0.5 + clock.random() / 2)
       if (guarded.repeats && isTransient(error) && clock.monotonic() + waitMs < deadline) {
         await new Promise<void>((resolve) => void clock.after(waitMs, resolve))
@@ -65,19 +77,22 @@ async function guardCall(guarded: Guarded): Promise<unknown> {
         continue
       }
       tell({ name: 'storage_call', driver, verb, ok: false, ms: clock.monotonic() - startedAt })
-      throw asStorageError(error, guarded)
+      throw asStorageError(error, verb, maybeApplied)
     }
   }
 }
 
-async function withinTime({ call, clock, verb, writes, settings }: Guarded, leftMs: number): Promise<unknown> {
+async function withinTime({ call, undo, clock, verb, writes, settings }: Guarded, leftMs: number): Promise<unknown> {
   const late = Promise.withResolvers<never>()
   const timer = clock.after(leftMs, () => {
     const message = `the storage did not answer ${verb} within ${settings.callTimeoutMs} ms`
     late.reject(new StorageError(message, { maybeApplied: writes }))
+    if (undo) answer!.then(undo).catch(() => {})
   })
+  let answer: Promise<unknown> | undefined
   try {
-    return await Promise.race([call(), late.promise])
+    answer = call()
+    return await Promise.race([answer, late.promise])
   } finally {
     timer.cancel()
   }
@@ -86,13 +101,16 @@ async function withinTime({ call, clock, verb, writes, settings }: Guarded, left
 const isTransient = (error: unknown): boolean =>
   error !== null && typeof error === 'object' && 'transient' in error && error.transient === true
 
-function asStorageError(error: unknown, { verb, writes }: Guarded): unknown {
+/** Unless the driver knows better. */
+function mayBeApplied(error: unknown, { writes }: Guarded): boolean {
+  const { maybeApplied } = (error ?? {}) as { maybeApplied?: unknown }
+  return typeof maybeApplied === 'boolean' ? maybeApplied : writes
+}
+
+/** @param maybeApplied in any of its tries */
+function asStorageError(error: unknown, verb: string, maybeApplied: boolean): unknown {
   if (isHoldfastError(error)) return error
-  const fields = (error ?? {}) as { code?: unknown; message?: unknown; maybeApplied?: unknown }
-  if (fields.code === 'INVALID_ARGUMENT') return error
-  const maybeApplied = typeof fields.maybeApplied === 'boolean' ? fields.maybeApplied : writes
-  return new StorageError(`the storage failed at ${verb}: ${String(fields.message ?? 'unknown')}`, {
-    cause: error,
-    maybeApplied,
-  })
+  const { code, message = 'unknown' } = (error ?? {}) as { code?: unknown; message?: unknown }
+  if (code === 'INVALID_ARGUMENT') return error
+  return new StorageError(`the storage failed at ${verb}: ${String(message)}`, { cause: error, maybeApplied })
 }

@@ -55,7 +55,8 @@ function addTree(move: Move, chain: Job, chains: Set<Job>): void {
     for (const job of next.jobs ?? [next]) {
       for (const { ref } of job.blockers ?? []) {
         const blocker = move.find(ref)
-        if (blocker && blocker.root.id === chain.id && blocker.root.type === chain.type.name) open.push(blocker)
+        if (blocker === blocker?.chain && blocker?.root.id === chain.id && blocker.root.type === chain.type.name)
+          open.push(blocker)
       }
     }
   }

@@ -3,7 +3,7 @@
 
 import { isTerminal } from '../../job/states.ts'
 import { outcomeJobs } from '../check.ts'
-import type { AttemptRecord, JobState, Outcome, Refusal, SettleVerdict } from '../storage.ts'
+import type { AttemptRecord, JobRef, JobState, Outcome, Refusal, SettleVerdict } from '../storage.ts'
 import { addAfter, isFree } from './add.ts'
 import { missingBlockers } from './block.ts'
 import type { Job } from './data.ts'
@@ -62,8 +62,7 @@ function conflictOf(move: Move, job: Job, outcome: Outcome): SettleVerdict | und
   if (job.cancelling && outcome.kind !== 'completed') return undefined
   const jobs = outcomeJobs(outcome)
   const missing = missingBlockers(move, jobs)
-  const taken =
-    outcome.kind === 'continued' && !isFree(move, move.data.types.get(outcome.next.type)?.jobs.get(outcome.next.id))
+  const taken = outcome.kind === 'continued' && isTaken(move, outcome.next)
   if (!missing && !taken) return undefined
   return {
     verdict: 'conflict',
@@ -74,6 +73,12 @@ function conflictOf(move: Move, job: Job, outcome: Outcome): SettleVerdict | und
       return existing ? { verdict: 'duplicate', by: 'id', job: standingOf(existing) } : { verdict: 'skipped' }
     }),
   }
+}
+
+/** Also by a chain that failed, while somebody waits for one of its name. */
+function isTaken(move: Move, next: JobRef): boolean {
+  const existing = move.data.types.get(next.type)?.jobs.get(next.id)
+  return !isFree(move, existing) || Boolean(existing?.chain.dependents?.size)
 }
 
 function record(move: Move, job: Job, outcome: Outcome, fence: { worker: string; attempt: number }): SettleVerdict {
