@@ -44,7 +44,9 @@ function removeTrees(move: Move, refs: readonly JobRef[]): RemoveVerdict[] {
   return verdicts
 }
 
-const isRoot = (job: Job): boolean => job === job.chain && job.root.id === job.id && job.root.type === job.type.name
+const isUnder = ({ root }: Job, { id, type }: Job): boolean => root.id === id && root.type === type.name
+
+const isRoot = (job: Job): boolean => job === job.chain && isUnder(job, job)
 
 /** A chain, and all chains that were started to block one of its jobs. */
 function addTree(move: Move, chain: Job, chains: Set<Job>): void {
@@ -55,8 +57,7 @@ function addTree(move: Move, chain: Job, chains: Set<Job>): void {
     for (const job of next.jobs ?? [next]) {
       for (const { ref } of job.blockers ?? []) {
         const blocker = move.find(ref)
-        if (blocker === blocker?.chain && blocker?.root.id === chain.id && blocker.root.type === chain.type.name)
-          open.push(blocker)
+        if (blocker && blocker === blocker.chain && isUnder(blocker, chain)) open.push(blocker)
       }
     }
   }
@@ -66,7 +67,7 @@ function addTree(move: Move, chain: Job, chains: Set<Job>): void {
 function outsiders(root: Job, chains: ReadonlySet<Job>): Job[] {
   const found = new Set<Job>()
   for (const chain of chains) {
-    if (chain.root.id !== root.id || chain.root.type !== root.type.name) continue
+    if (!isUnder(chain, root)) continue
     for (const dependent of chain.dependents ?? []) if (!chains.has(dependent.chain)) found.add(dependent)
   }
   return [...found]
