@@ -64,7 +64,8 @@ export interface Storage<Tx = unknown> {
   add(jobs: readonly NewJob[], tx?: Tx): Promise<AddVerdict[]>
   /**
    * Moves due jobs to `processing` under a lease, by priority, then runAt, then acceptance; groups and pauses considered.
-   * Lost leases are taken back first (a failure each; behind what waits), jobs without an attempt left end here.
+   * Lost leases of these types are taken back first, at least as many as there are slots (a failure each; behind what
+   * waits). Jobs without an attempt left end here.
    */
   claim(request: ClaimRequest): Promise<Claim>
   /** A lease that ran out is still good while nobody took the job. Waits for no lock. */
@@ -141,7 +142,7 @@ export interface Retention {
  * - `simple`: while the first is live and, with a window, was accepted less than `windowMs` ago.
  * - `throttle`: for `windowMs` since the first was accepted, even if it is gone; without a window while its record lives.
  *
- * A chain holds its key until the chain ends. A failed or cancelled one frees it at once, unless it is `shared`: one key
+ * The mode and window of the job that holds the key decide. A chain holds its key until the chain ends. A failed or cancelled one frees it at once, unless it is `shared`: one key
  * for all jobs of a token, taken once, for the window.
  */
 export type Deduplication =
@@ -164,11 +165,12 @@ export interface NewJob extends JobRef, When {
   /** Opaque to the storage. */
   readonly trace?: string
   /**
-   * Chains that must complete first: chains that exist, or positions of later jobs of this batch with the same token.
+   * Chains that must complete first: chains that exist before the call (by their first job), or positions of later jobs
+   * of this batch with the same token. One chain may stand in several places; it counts once.
    * A job named by position starts under the job it blocks (`origin`, `root`), and is added only if one such job is.
    */
   readonly blockers?: readonly (JobRef | number)[]
-  /** What a failed or cancelled blocker does to this job. @default 'fail' */
+  /** A failed or cancelled blocker fails this job, or it waits until a chain of that name completes. @default 'fail' */
   readonly onBlockerFailure?: 'fail' | 'wait'
 }
 
@@ -179,6 +181,7 @@ export interface AttemptRecord {
   readonly label?: string
   readonly startedAt: number
   readonly endedAt: number
+  /** `stalled`, `cancelled`: ended by others, when its lease was taken back or its job cancelled by force. */
   readonly outcome: Outcome['kind'] | 'stalled' | 'cancelled'
   /** The state that the job reached by it. */
   readonly state: JobState
@@ -236,7 +239,10 @@ export interface JobRecord extends JobRef {
 
 // ── add ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** The job that stands after an add: the one added, or the one in the way (its chain's state and result). */
+/**
+ * The job that stands after an add: the one added, or the one in the way, with its chain's state and result. One that is
+ * gone, and known only by its key's window, reads `completed`.
+ */
 export interface Standing extends JobRef {
   readonly token: string
   readonly state: JobState
@@ -244,8 +250,8 @@ export interface Standing extends JobRef {
 }
 
 /**
- * - `added`: also the answer to a repeat.
- * - `duplicate`: the id is taken (by a live or completed chain) or the key is. Nothing was added.
+ * - `added`: also the answer to a repeat. A failed or cancelled chain under this id is replaced, all its jobs with it.
+ * - `duplicate`: the id is taken (by a live or completed chain, or by an earlier job of this call) or the key is.
  * - `skipped`: a blocker by position whose dependents are all duplicates.
  * - `blocker_not_found`: refused, and with it every job of the same token, and no other.
  */
@@ -363,8 +369,9 @@ export type Ending =
   | (Adding & { readonly kind: 'failed'; readonly error?: Bytes; readonly stalled?: boolean; readonly keepMs?: number })
   // Without a time: to its old place, as if never claimed. With one: a snooze. A payload replaces the job's.
   | (When & { readonly kind: 'released'; readonly payload?: Bytes })
-  // `next` joins the chain as its tail and inherits its root and key; its id must be free, or the verdict is `conflict`.
-  // `next` and `add` are one batch, in this order: positions of blockers count in it.
+  // `next` joins the chain as its tail and has its root and key (a deduplication of its own is ignored). Its id must be
+  // free, and nobody wait for a chain of that name, or the verdict is `conflict`. `next` and `add` are one batch, in this
+  // order: positions of blockers count in it.
   | (Adding & { readonly kind: 'continued'; readonly next: NewJob })
 
 /** A repeat is answered with the state its first reached, and empty lists. */
@@ -411,7 +418,7 @@ export interface ReviveOptions<Tx = unknown> {
   readonly runAt?: number
   readonly tx?: Tx
 }
-/** `revived`: was failed or cancelled, failures start anew. `moved`: was waiting. `conflict`: its key was taken since. */
+/** `revived`: was failed or cancelled; failures start anew, behind what waits, in its old place in its group. `moved`: was waiting. `conflict`: its key was taken since. */
 export type ReviveVerdict = { readonly verdict: 'revived' | 'moved' | 'not_revivable' | 'conflict' | 'not_found' }
 
 export interface RemoveOptions<Tx = unknown> {
