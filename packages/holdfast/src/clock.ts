@@ -49,6 +49,17 @@ export const systemClock: Clock = {
   newId: () => uuidV7(Date.now(), randomBytes(16)),
 }
 
+/** Waits for the work, but no longer than that: true if it ended. Rejects only if the work did, in time. */
+export async function atMost(clock: Clock, ms: number, work: Promise<unknown>): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<false>()
+  const timer = clock.after(ms, () => resolve(false))
+  try {
+    return await Promise.race([work.then(() => true), promise])
+  } finally {
+    timer.cancel()
+  }
+}
+
 /** A UUIDv7: sorts by time of making, to the millisecond. */
 export function generateId(): string {
   return systemClock.newId()

@@ -20,10 +20,15 @@ export class Connection {
     return this.#open || this.#stopped
   }
 
-  /** Of start(): also after a stop. A failed one leaves nothing behind. */
-  start(): Promise<void> {
+  /** Of start(): also after a stop. A failed one leaves nothing behind. @returns whether it took the count */
+  async start(): Promise<boolean> {
     this.#stopped = false
-    return this.#connect()
+    if (this.#open || this.#opening) {
+      await this.#opening
+      return false
+    }
+    await this.#connect()
+    return true
   }
 
   /** Of any other call: opens what was never started, and leaves a stopped queue alone. */
@@ -33,6 +38,11 @@ export class Connection {
 
   async stop(): Promise<void> {
     this.#stopped = true
+    await this.close()
+  }
+
+  /** Gives the count back. The next call takes another, unless it was stopped. */
+  async close(): Promise<void> {
     await this.#opening?.catch(() => {})
     if (!this.#open) return
     this.#open = false

@@ -1,6 +1,7 @@
 // The Queue: the door to the engine for "do this once, later or elsewhere, and tell me what came of it".
 
 import { EventEmitter } from 'node:events'
+import { atMost } from './clock.ts'
 import { Connection } from './connection.ts'
 import { emitSafely } from './emit.ts'
 import { HoldfastError, invalidArgument, JobCancelledError, JobFailedError, JobNotFoundError } from './errors.ts'
@@ -99,10 +100,16 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
    * Takes no new job, lets handlers run for `timeout` ms, aborts them, releases what is unfinished, and disconnects.
    * Always returns, within timeout + 5.5 s. @param options.timeout default 30_000
    */
-  async stop(options?: { readonly timeout?: number }): Promise<void> {
-    const { timeout } = resolveOptions('stop', options, stopOptions)
-    this.#stopping ??= this.#stop(timeout).finally(() => (this.#stopping = undefined))
-    return this.#stopping
+  stop(options?: { readonly timeout?: number }): Promise<void> {
+    try {
+      const { timeout } = resolveOptions('stop', options, stopOptions)
+      // A start that waits for the stop under way is stopped in its turn.
+      if (this.#stopping && this.#starting) return this.#stopping.then(() => this.stop(options))
+      this.#stopping ??= this.#stop(timeout).finally(() => (this.#stopping = undefined))
+      return this.#stopping
+    } catch (error) {
+      return Promise.reject(error as Error)
+    }
   }
 
   /** Sets the handler, before or after start(). @throws HANDLER_ALREADY_SET, INVALID_ARGUMENT */
@@ -110,16 +117,37 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
     if (typeof handler !== 'function') throw invalidArgument('handler', 'a function', handler)
     if (this.#handler) throw new HoldfastError('HANDLER_ALREADY_SET', `the queue '${this.name}' has a handler already`)
     this.#handler = handler
-    this.#starting?.then(() => this.#work()).catch((error: unknown) => this.#fail(error))
+    const starting = this.#starting
+    starting?.then(() => this.#workWhile(starting)).catch(() => {})
+  }
+
+  /** Of an execute() after start(): nobody is there to try again, so it is tried until it works. */
+  async #workWhile(starting: Promise<void>): Promise<void> {
+    while (this.#starting === starting) {
+      try {
+        return await this.#work()
+      } catch (error) {
+        this.#fail(error)
+        await new Promise<void>(
+          (resolve) => void this.#config.clock.after(engineDefaults.longestRetryMs, resolve, { keepsAlive: false }),
+        )
+      }
+    }
   }
 
   async #start(): Promise<void> {
     await this.#stopping
-    await this.#connection.start()
+    const current = this.#starting
+    const connected = await this.#connection.start()
+    if (this.#starting !== current) {
+      // stop() was called meanwhile, and did not wait for ever.
+      if (connected) await this.#connection.close()
+      return
+    }
     try {
       await this.#work()
     } catch (error) {
-      await this.#connection.stop()
+      if (connected) await this.#connection.close().catch((problem: unknown) => this.#fail(problem))
       throw error
     }
     emitSafely(this, this.#config.logger, 'started')
@@ -128,26 +156,33 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
   async #work(): Promise<void> {
     const handler = this.#handler
     if (!handler || this.#worker || this.#stopping) return
-    this.#worker = queueWorker(this.#config, this.#storage, handler, this.#tell)
+    const worker = queueWorker(this.#config, this.#storage, handler, this.#tell)
+    this.#worker = worker
     try {
-      await this.#worker.start()
+      await worker.start()
     } catch (error) {
-      this.#worker = undefined
+      if (this.#worker === worker) this.#worker = undefined
       throw error
     }
   }
 
   async #stop(timeout: number): Promise<void> {
+    const { clock } = this.#config
     const starting = this.#starting
     this.#starting = undefined
-    await starting?.catch(() => {})
+    const begunAt = clock.monotonic()
+    if (starting) await atMost(clock, engineDefaults.stopWritesMs, starting).catch(() => {})
     const worker = this.#worker
-    await worker?.stop({ graceMs: timeout, afterAbortMs: Math.min(engineDefaults.afterAbortMs, timeout) })
+    const grace = { graceMs: timeout, afterAbortMs: Math.min(engineDefaults.afterAbortMs, timeout) }
+    const leftMs = worker
+      ? await worker.stop(grace)
+      : Math.max(0, begunAt + engineDefaults.stopWritesMs - clock.monotonic())
     this.#worker = undefined
     for (const stream of this.#streams) stream.end()
+    const deadline = clock.monotonic() + leftMs
     try {
-      await this.#waiters.close(this.#connection.stoppedError())
-      await this.#connection.stop()
+      await atMost(clock, leftMs, this.#waiters.close(this.#connection.stoppedError()))
+      await atMost(clock, deadline - clock.monotonic(), this.#connection.stop())
     } catch (error) {
       this.#fail(error)
     }

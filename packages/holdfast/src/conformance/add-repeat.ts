@@ -106,6 +106,7 @@ const oddCases: readonly Case[] = [
       await addOne(storage, dependent)
       await complete(storage, await claimOne(), 'done')
       await complete(storage, await claimOne(), 'done')
+      await storage.sweep({ limit: 100 })
       assert.deepEqual(await states(storage, blocker, dependent), [undefined, 'completed'])
       assert.equal((await addOne(storage, dependent)).verdict, 'added')
       assert.deepEqual(await states(storage, dependent), ['completed'])
@@ -119,6 +120,7 @@ const oddCases: readonly Case[] = [
       const first = job({ retention, deduplication: { key: 'k', mode: 'throttle', windowMs: 500 * unit } })
       await addOne(storage, first)
       await complete(storage, await claimOne())
+      await storage.sweep({ limit: 100 })
       await addOne(storage, first)
       assert.deepEqual(await claim(), [])
     },
@@ -132,6 +134,7 @@ const oddCases: readonly Case[] = [
       await storage.add(tree)
       await complete(storage, await claimOne())
       await complete(storage, await claimOne())
+      await storage.sweep({ limit: 100 })
       assert.deepEqual(await states(storage, ...tree), ['completed', undefined])
       await storage.add(tree)
       assert.deepEqual(await claim(), [])

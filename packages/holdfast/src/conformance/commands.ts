@@ -33,6 +33,8 @@ export interface OutcomeSpec {
   /** Which lease; `old`: of all that were ever had, not of those in force. */
   readonly lease: number
   readonly old: boolean
+  /** 1: with the number of another attempt. 2: with the name of another worker. */
+  readonly forged: number
   readonly workerless: number
   readonly when: number
   readonly bytes: number
@@ -102,6 +104,7 @@ export function commandsOf(fc: typeof FastCheck): FastCheck.Arbitrary<readonly C
     kind: upTo(4),
     lease: upTo(7),
     old: seldom,
+    forged: rarely(2, 10),
     workerless: rarely(8, 8),
     when: upTo(5),
     bytes: upTo(3),

@@ -17,7 +17,7 @@ import type {
 } from '../storage/storage.ts'
 import { bytes } from './case.ts'
 
-export type Settled = Extract<SettleVerdict, { verdict: 'settled' }>
+type Settled = Extract<SettleVerdict, { verdict: 'settled' }>
 
 export const ref = ({ type, id }: JobRef): JobRef => ({ type, id })
 export const fence = ({ type, id, worker, attempt }: LeaseRef): LeaseRef => ({ type, id, worker, attempt })

@@ -22,6 +22,8 @@ export interface TestModelOptions {
   readonly seed?: number
   /** To repeat only the history that failed, as its error says. */
   readonly path?: string
+  /** Look for the shortest history that fails. @default true */
+  readonly shrink?: boolean
   /** Told of the progress, now and then. */
   readonly log?: (line: string) => void
 }
@@ -53,7 +55,7 @@ export async function testModel(
   options: TestModelOptions,
 ): Promise<{ readonly runs: number; readonly commands: number; readonly seed: number }> {
   const fc = await loadFastCheck()
-  const { create, runs, log } = options
+  const { create, runs, log, shrink = true } = options
   const seed = options.seed ?? Math.floor(systemClock.random() * 2 ** 31)
   const histories: FastCheck.Arbitrary<History> = fc.oneof(
     { weight: 9, arbitrary: fc.record({ jobs: commandsOf(fc) }) },
@@ -68,7 +70,7 @@ export async function testModel(
     const perSecond = Math.round((done * 1000) / (systemClock.monotonic() - start))
     log?.(`model: ${done} of ${runs} histories, ${commands} commands, ${perSecond} histories/s`)
   })
-  const details = await fc.check(property, { numRuns: runs, seed, path: options.path ?? '' })
+  const details = await fc.check(property, { numRuns: runs, seed, path: options.path ?? '', endOnFailure: !shrink })
   if (!details.failed) return { runs: details.numRuns, commands, seed }
   const { counterexample, counterexamplePath } = details
   const lines: string[] = []

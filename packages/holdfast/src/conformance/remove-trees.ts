@@ -61,8 +61,8 @@ const allOrNone = faults.map(([what, fault]): Case => ({
   proves: ['chains 3.8'],
   run: async (context) => {
     const { storage, added } = context
-    const [a, b] = [await added({ type: 'good' }), await added({ type: 'good' })]
     const [bad, verdict] = await fault(context)
+    const [a, b] = [await added(), await added({ type: bad.type })]
     const before = await storage.list({ of: 'jobs', limit: 100 })
     const refs = [refOf(a), bad, refOf(b)]
     assert.deepEqual(await storage.remove(refs, { trees: true }), [untouched, verdict, untouched])
@@ -81,6 +81,36 @@ const treeCases: readonly Case[] = [
       assert.deepEqual(await storage.remove([refOf(top)], { trees: true }), [removed])
       assert.deepEqual((await storage.list({ of: 'jobs', limit: 10 })).items, [])
       assert.deepEqual((await storage.count({})).types, [])
+    },
+  },
+  {
+    name: 'a chain that two of a tree wait for goes once',
+    proves: ['S19'],
+    run: async ({ storage, added, job }) => {
+      const top = job({ blockers: [1, 2] })
+      const { token } = top
+      await storage.add([top, job({ token, blockers: [3] }), job({ token, blockers: [3] }), job({ token })])
+      const other = await added()
+      assert.deepEqual(await storage.remove([refOf(top)], { trees: true }), [removed])
+      assert.deepEqual(idsOf((await storage.list({ of: 'jobs', limit: 10 })).items), [other.id])
+      assert.equal((await storage.count({})).types[0]!.states.queued, 1)
+    },
+  },
+  {
+    name: 'roots and blockers that share an id in several types are not taken for one another',
+    proves: ['S24'],
+    run: async (context) => {
+      const { storage, added } = context
+      const existing = await added({ type: 'existing', id: 'same' })
+      const { root, child } = await treeOfTwo(context, {
+        root: { id: 'same', blockers: [1, refOf(existing)] },
+        child: { id: 'same' },
+      })
+      const refused = await storage.remove([refOf(child)], { trees: true })
+      assert.deepEqual(refused, [{ verdict: 'not_root', root: refOf(root) }])
+      assert.deepEqual(await storage.remove([refOf(root)], { trees: true }), [removed])
+      assert.equal(await stateOf(storage, existing), 'queued')
+      assert.equal(await find(storage, child), undefined)
     },
   },
   {

@@ -216,7 +216,7 @@ const laterCases: readonly Case[] = [
     proves: ['trap 26', 'S12'],
     run: async (context) => {
       const { storage, advance, unit } = context
-      const [first, other] = [await inState(context, 'completed'), await inState(context, 'completed')]
+      const [other, first] = [await inState(context, 'completed'), await inState(context, 'completed')]
       await storage.remove([refOf(first)], { afterMs: 10 * unit })
       await advance(10 * unit)
       assert.equal(await find(storage, first), undefined)
@@ -235,6 +235,7 @@ const laterCases: readonly Case[] = [
       assert.equal(verdict!.verdict, 'kept')
       await advance(10 * unit)
       assert.equal(await find(storage, job), undefined)
+      assert.equal((await storage.sweep({ limit: 10 })).jobs, 1)
     },
   },
   {

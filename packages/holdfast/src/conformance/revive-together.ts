@@ -1,4 +1,4 @@
-// Guards revival among others: keys, groups, blockers, dependents and chains.
+// Guards revival among others: groups, blockers, dependents and chains.
 
 import assert from 'node:assert/strict'
 import type { Case } from './case.ts'
@@ -6,44 +6,19 @@ import { chainOfTwo, claimType, complete, fail, idsOf, inState, recordOf, refOf,
 
 export const reviveTogetherCases: readonly Case[] = [
   {
-    name: 'a revived job takes its key again',
-    proves: ['F25', 'S11'],
+    name: 'the last of an ordered group, revived, is in one group with those added after it',
+    proves: ['F21', 'S15'],
     run: async (context) => {
-      const { storage, job } = context
-      for (const mode of ['simple', 'throttle'] as const) {
-        const deduplication = { key: mode, mode }
-        const first = await inState(context, 'cancelled', { deduplication })
-        assert.deepEqual(await storage.revive([refOf(first)]), [{ verdict: 'revived' }])
-        const verdict = (await storage.add([job({ deduplication })]))[0]!
-        assert.equal(verdict.verdict === 'duplicate' && verdict.job.id, first.id)
-      }
-    },
-  },
-  {
-    name: 'a job whose key another holds now stays as it is: conflict',
-    proves: ['F25', 'S11'],
-    run: async (context) => {
-      const { storage, added } = context
-      const deduplication = { key: 'k', mode: 'simple' } as const
-      const first = await inState(context, 'failed', { deduplication })
-      const before = await recordOf(storage, first, ['error'])
-      await added({ deduplication })
-      assert.deepEqual(await storage.revive([refOf(first)]), [{ verdict: 'conflict' }])
-      assert.deepEqual(await recordOf(storage, first, ['error']), before)
-      await run(context)
-      assert.deepEqual(await storage.revive([refOf(first)]), [{ verdict: 'revived' }])
-    },
-  },
-  {
-    name: 'a key that a window holds, its job being completed, is a conflict',
-    proves: ['F25'],
-    run: async (context) => {
-      const { storage, added, unit } = context
-      const deduplication = { key: 'k', mode: 'throttle', windowMs: 100 * unit } as const
-      const first = await inState(context, 'failed', { deduplication })
-      await added({ deduplication })
-      await run(context)
-      assert.deepEqual(await storage.revive([refOf(first)]), [{ verdict: 'conflict' }])
+      const { storage, added, claim, claimOne } = context
+      const group = { key: 'g', ordered: true } as const
+      const first = await inState(context, 'failed', { group })
+      await storage.revive([refOf(first)])
+      const second = await added({ group })
+      const lease = await claimOne()
+      assert.equal(lease.id, first.id)
+      assert.deepEqual(await claim(), [])
+      await complete(storage, lease)
+      assert.equal((await claimOne()).id, second.id)
     },
   },
   {
@@ -60,6 +35,21 @@ export const reviveTogetherCases: readonly Case[] = [
       assert.deepEqual(await claim(), [])
       await complete(storage, lease)
       assert.equal((await claimOne()).id, failed.id)
+    },
+  },
+  {
+    name: 'a revived job and one of its ordered group that waits do not start in one claim',
+    proves: ['F21', 'S15'],
+    run: async (context) => {
+      const { storage, added, claim } = context
+      const group = { key: 'g', ordered: true } as const
+      const failed = await inState(context, 'failed', { group })
+      await added({ group })
+      await storage.revive([refOf(failed)])
+      const [lease, ...others] = await claim()
+      assert.deepEqual(others, [])
+      await complete(storage, lease!)
+      assert.equal((await claim()).length, 1)
     },
   },
   {
@@ -132,6 +122,18 @@ export const reviveTogetherCases: readonly Case[] = [
       const verdict = await fail(storage, await claimType(context, 'blocker'))
       assert.deepEqual(idsOf(verdict.ended), [job.id])
       assert.equal((await recordOf(storage, job)).reason, 'blocker_failed')
+    },
+  },
+  {
+    name: 'a job whose blocker is gone does not run without it when it is revived',
+    run: async (context) => {
+      const { storage, added, claim } = context
+      const blocker = await added({ type: 'blocker' })
+      const job = await added({ blockers: [refOf(blocker)] })
+      await fail(storage, await claimType(context, 'blocker'))
+      await storage.remove([refOf(blocker)])
+      await storage.revive([refOf(job)])
+      assert.deepEqual(await claim(), [])
     },
   },
   {
@@ -210,6 +212,21 @@ export const reviveTogetherCases: readonly Case[] = [
       )
       await run(context, 'next', 'done')
       assert.equal((await recordOf(storage, first, ['tail'])).tail!.state, 'completed')
+    },
+  },
+  {
+    name: 'a chain whose tail was revived does not expire, and sweep passes over it to others',
+    proves: ['S1'],
+    run: async (context) => {
+      const { storage, advance, unit } = context
+      const retention = { completedMs: 10 * unit, failedMs: 10 * unit, cancelledMs: 10 * unit }
+      const { first, next } = await chainOfTwo(context, { first: { retention }, next: { retention } })
+      await fail(storage, await claimType(context, 'next'))
+      await inState(context, 'failed', { retention })
+      await storage.revive([refOf(next)])
+      await advance(11 * unit)
+      assert.equal((await storage.sweep({ limit: 10 })).jobs, 1, 'the other')
+      assert.deepEqual([await stateOf(storage, first), await stateOf(storage, next)], ['completed', 'queued'])
     },
   },
   {

@@ -6,6 +6,7 @@ import { bytes, text } from './case.ts'
 import type { Case } from './case.ts'
 import { claimType, complete, fail, find, idsOf, inState, recordOf, refOf } from './steps.ts'
 import { settleOne, settleVerdict, stateOf, states } from './steps.ts'
+import { reviveKeyCases } from './revive-keys.ts'
 import { reviveTogetherCases } from './revive-together.ts'
 
 const verdicts: Readonly<Record<JobState, ReviveVerdict['verdict']>> = {
@@ -67,16 +68,16 @@ const ownCases: readonly Case[] = [
     },
   },
   {
-    name: 'a revived job no longer says why it was cancelled',
+    name: 'a revived job no longer says why it was cancelled, nor who held it',
     run: async ({ storage, added, claimOne }) => {
       const job = await added()
-      await claimOne()
+      await claimOne({ label: 'host-1' })
       await storage.cancel([refOf(job)], { abort: true, reason: 'why' })
       await storage.cancel([refOf(job)], { force: true, reason: 'why' })
       await storage.revive([refOf(job)])
-      const { state, cancelReason, cancelling, worker, leaseUntil } = await recordOf(storage, job)
+      const { state, cancelReason, cancelling, worker, label, leaseUntil } = await recordOf(storage, job)
       assert.deepEqual([state, cancelReason, cancelling ?? false], ['queued', undefined, false])
-      assert.deepEqual([worker, leaseUntil], [undefined, undefined])
+      assert.deepEqual([worker, label, leaseUntil], [undefined, undefined, undefined])
       const { failures, attempt } = await claimOne()
       assert.deepEqual([failures, attempt], [0, 2])
     },
@@ -199,6 +200,7 @@ const ownCases: readonly Case[] = [
       await storage.revive([refOf(job)])
       await advance(11 * unit)
       assert.equal((await storage.sweep({ limit: 10 })).jobs, 0)
+      assert.equal(await stateOf(storage, job), 'queued')
       assert.equal((await claimOne()).id, job.id)
     },
   },
@@ -279,4 +281,4 @@ const ownCases: readonly Case[] = [
   },
 ]
 
-export const reviveCases: readonly Case[] = [...tableCases, ...ownCases, ...reviveTogetherCases]
+export const reviveCases: readonly Case[] = [...tableCases, ...ownCases, ...reviveKeyCases, ...reviveTogetherCases]

@@ -4,7 +4,7 @@ import type { JobRef, LeaseRef, Refusal } from '../storage/storage.ts'
 import type { CaseContext } from './case.ts'
 import { complete, fail, fence, ref, retry } from './look.ts'
 
-export interface Stale {
+interface Stale {
   /** Ends the sentence 'a holder whose …'. */
   readonly when: string
   readonly told: Refusal

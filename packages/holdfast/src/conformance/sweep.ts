@@ -7,6 +7,8 @@ import type { Case } from './case.ts'
 import { chainOfTwo, claimType, find, inState, recordOf, refOf, run, settleOne, stateOf, states } from './steps.ts'
 
 const keptFor = (ms: number) => ({ retention: { completedMs: ms, failedMs: ms, cancelledMs: ms } })
+const throttled = (key: string, windowMs: number) =>
+  ({ ...keptFor(0), deduplication: { key, mode: 'throttle', windowMs } }) as const
 const counted = async (storage: Storage): Promise<number> => {
   const { types } = await storage.count({})
   return types.flatMap((counts) => Object.values(counts.states)).reduce((sum, count) => sum + count, 0)
@@ -99,7 +101,7 @@ const sweepingCases: readonly Case[] = [
     run: async (context) => {
       const { storage, advance, unit } = context
       for (let count = 0; count < 5; count++) await inState(context, 'completed', keptFor(10 * unit))
-      await advance(11 * unit)
+      await advance(10 * unit)
       const rounds = []
       for (let round = 0; round < 3; round++) rounds.push(await storage.sweep({ limit: 2 }))
       assert.deepEqual(
@@ -216,6 +218,21 @@ const markCases: readonly Case[] = [
       const { marks } = await storage.sweep({ limit: 10 })
       assert.ok(marks <= 1)
       await added({ deduplication })
+    },
+  },
+  {
+    name: 'keys whose window is over go, within the limit, and others stay',
+    proves: ['S20'],
+    run: async ({ storage, added, advance, job, unit }) => {
+      for (const key of ['a', 'b', 'c']) await added(throttled(key, 10 * unit))
+      await added(throttled('later', 100 * unit))
+      await advance(10 * unit)
+      // A backend that lets go of its marks by itself has none left to sweep.
+      const [first, second] = [await storage.sweep({ limit: 2 }), await storage.sweep({ limit: 2 })]
+      const swept = [first.marks, first.more, second.marks, second.more]
+      assert.deepEqual(swept, first.marks === 0 ? [0, false, 0, false] : [2, true, 1, false])
+      assert.equal((await storage.add([job(throttled('later', 100 * unit))]))[0]!.verdict, 'duplicate')
+      for (const key of ['a', 'b', 'c']) await added(throttled(key, 10 * unit))
     },
   },
   {

@@ -11,13 +11,13 @@ interface Waiting {
 }
 
 export class Adder {
-  readonly #add: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>
+  readonly #store: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>
   #waiting: Waiting[] = []
   #scheduled = false
   #inFlight = 0
 
-  constructor(add: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>) {
-    this.#add = add
+  constructor(store: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>) {
+    this.#store = store
   }
 
   add(job: NewJob): Promise<AddVerdict> {
@@ -42,7 +42,7 @@ export class Adder {
   async #send(batch: readonly Waiting[]): Promise<void> {
     this.#inFlight++
     try {
-      const verdicts = await this.#add(batch.map(({ job }) => job))
+      const verdicts = await this.#store(batch.map(({ job }) => job))
       for (let index = 0; index < batch.length; index++) batch[index]!.resolve(verdicts[index]!)
     } catch (error) {
       await this.#fail(batch, error)
@@ -54,16 +54,25 @@ export class Adder {
 
   /** A storage that is away fails them all. A job that cannot be stored fails alone. */
   async #fail(batch: readonly Waiting[], error: unknown): Promise<void> {
-    if (batch.length === 1 || isHoldfastError(error, 'STORAGE_ERROR')) {
-      for (const { reject } of batch) reject(error)
-      return
-    }
+    let away = batch.length === 1 || isAway(error) ? error : undefined
     for (const { job, resolve, reject } of batch) {
+      if (away !== undefined) {
+        reject(away)
+        continue
+      }
       try {
-        resolve((await this.#add([job]))[0]!)
+        resolve((await this.#store([job]))[0]!)
       } catch (own) {
         reject(own)
+        if (isAway(own)) away = own
       }
     }
   }
+}
+
+/** No answer, or none for now: another try at once would fare no better. */
+function isAway(error: unknown): boolean {
+  if (!isHoldfastError(error, 'STORAGE_ERROR')) return false
+  const { cause } = error
+  return cause === undefined || (cause !== null && typeof cause === 'object' && 'transient' in cause)
 }

@@ -22,11 +22,19 @@ export type Backoff =
   /** The delay in ms after that attempt. Not finite or negative: an `error` event, and the default is used. */
   | ((attempt: number, error: Error) => number)
 
+/** No delay is longer: 100 years. */
+const longestMs = 100 * 365 * 86_400_000
+
 /**
+ * In whole ms.
  * @param attempt the one that failed, from 1
  * @param onMisfit told when a function of the user's throws or gives no delay
  */
-export function delayAfter(
+export function delayAfter(...args: Parameters<typeof exactDelay>): number {
+  return Math.min(Math.ceil(exactDelay(...args)), longestMs)
+}
+
+function exactDelay(
   backoff: Backoff,
   attempt: number,
   error: Error,
@@ -41,8 +49,9 @@ export function delayAfter(
   const factor = given?.factor ?? exponentialBackoff.factor.default
   const maxDelayMs = given?.maxDelayMs ?? exponentialBackoff.maxDelayMs.default
   const jitter = given?.jitter ?? exponentialBackoff.jitter.default
-  const longest = Math.min(delayMs * factor ** (attempt - 1), maxDelayMs)
-  return Math.ceil(longest * (1 - jitter * clock.random()))
+  // Bounded by itself, for 0 times Infinity is no delay.
+  const growth = Math.min(factor ** (attempt - 1), Number.MAX_VALUE)
+  return Math.min(delayMs * growth, maxDelayMs) * (1 - jitter * clock.random())
 }
 
 function customDelay(
@@ -54,10 +63,10 @@ function customDelay(
 ): number {
   try {
     const delayMs: unknown = backoff(attempt, error)
-    if (typeof delayMs === 'number' && Number.isFinite(delayMs) && delayMs >= 0) return Math.ceil(delayMs)
+    if (typeof delayMs === 'number' && Number.isFinite(delayMs) && delayMs >= 0) return delayMs
     onMisfit(new TypeError(`backoff: expected a finite number >= 0, got ${printable(delayMs)}`))
   } catch (problem) {
     onMisfit(new Error('the backoff function threw', { cause: problem }))
   }
-  return delayAfter('exponential', attempt, error, clock, onMisfit)
+  return exactDelay('exponential', attempt, error, clock, onMisfit)
 }

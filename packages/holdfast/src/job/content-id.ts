@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
+import { printable } from '../errors.ts'
 
 /**
  * An id that follows from the content: 32 hex digits of SHA-256 over a canonical form. The order of keys does not matter;
  * `1` and `'1'`, `null` and `undefined` differ.
  *
- * @throws TypeError on functions, symbols and cycles
+ * @throws TypeError on functions, symbols, cycles, and objects that hide their content (Map, Set, …)
  */
 export function contentId(payload: unknown): string {
   return createHash('sha256').update(canonical(payload, [])).digest('hex').slice(0, 32)
@@ -38,5 +39,12 @@ function canonicalObject(value: object, ancestors: readonly object[]): string {
   if (value instanceof Date) return `d${value.getTime()};`
   if (Array.isArray(value)) return `[${Array.from(value, (item) => canonical(item, inside)).join('')}]`
   const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  // A Map, a Set, a RegExp and the like keep their content where it cannot be seen: all of them would be one.
+  if (entries.length === 0 && !isPlain(value)) throw new TypeError(`contentId: expected data, got ${printable(value)}`)
   return `{${entries.map(([key, item]) => JSON.stringify(key) + canonical(item, inside)).join('')}}`
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || prototype === Object.prototype
 }

@@ -89,7 +89,9 @@ function messageOf(thrown: unknown): string {
 function describe(thrown: unknown): string {
   if (typeof thrown === 'string') return thrown
   const text = safely(() => inspect(thrown, { depth: 0, breakLength: Infinity, maxStringLength: 1_000 }))
-  return text?.split('\n', 1)[0] ?? 'a value that cannot be printed'
+  if (text === undefined) return 'a value that cannot be printed'
+  const lines = text.split('\n').map((line) => line.trim())
+  return lines.filter((line) => !line.startsWith('at ')).join(' ')
 }
 
 function stringify(value: object, longest: number): string | undefined {

@@ -39,6 +39,7 @@ export class Waiters {
   #listening: Promise<Unlisten> | undefined
   #poll: Timer | undefined
   #asked: Set<Watch> | undefined
+  #closed = false
 
   constructor(options: WaitersOptions) {
     this.#options = options
@@ -68,15 +69,23 @@ export class Waiters {
 
   /** Ends every wait, and listens no more. */
   async close(error: Error): Promise<void> {
+    this.#rejectAll(error)
+    await this.#unlisten()
+    // Those that began meanwhile.
+    this.#rejectAll(error)
+    this.#closed = true
+  }
+
+  #rejectAll(error: Error): void {
     for (const watches of this.#watches.values()) for (const watch of watches) watch.reject(error)
+  }
+
+  async #unlisten(): Promise<void> {
     const listening = this.#listening
     this.#listening = undefined
-    this.#poll?.cancel()
-    this.#poll = undefined
     try {
-      await (
-        await listening
-      )?.()
+      const unlisten = await listening
+      await unlisten?.()
     } catch (problem) {
       this.#options.tell({ name: 'error', error: problem as Error })
     }
@@ -85,6 +94,7 @@ export class Waiters {
   async #begin(watch: Watch, add: () => Promise<AddVerdict>, timeoutMs: number): Promise<void> {
     await this.#options.connect()
     await this.#listen()
+    // Also if the caller was told of a timeout or an abort meanwhile: both say that the job goes on.
     const verdict = await add()
     if (verdict.verdict !== 'added' && verdict.verdict !== 'duplicate') return watch.resolve('gone')
     const { job } = verdict
@@ -101,11 +111,13 @@ export class Waiters {
   /** Listens before it adds, so that no end falls between the two. */
   async #listen(): Promise<void> {
     const { storage, type } = this.#options
-    this.#listening ??= storage.listen([{ kind: 'done', type }], ({ ids, gap }) => this.#hint(gap ? undefined : ids))
+    const listening = (this.#listening ??= storage.listen([{ kind: 'done', type }], ({ ids, gap }) =>
+      this.#hint(gap ? undefined : ids),
+    ))
     try {
-      await this.#listening
+      await listening
     } catch (error) {
-      this.#listening = undefined
+      if (this.#listening === listening) this.#listening = undefined
       throw error
     }
   }
@@ -124,6 +136,8 @@ export class Waiters {
     if (this.#watches.size > 0) return
     this.#poll?.cancel()
     this.#poll = undefined
+    // A queue that was stopped keeps no subscription for later.
+    if (this.#closed) void this.#unlisten()
   }
 
   #hint(ids: readonly string[] | undefined): void {

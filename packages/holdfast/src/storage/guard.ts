@@ -6,7 +6,7 @@ import { isHoldfastError, StorageError } from '../errors.ts'
 import type { Tell } from '../events.ts'
 import { engineDefaults } from '../options.ts'
 import type { KeyValue } from './kv.ts'
-import type { Storage, Unlisten } from './storage.ts'
+import type { Claim, LeaseRef, Outcome, Storage, Unlisten } from './storage.ts'
 
 const moves = ['add', 'claim', 'extend', 'settle', 'recover', 'cancel', 'revive', 'remove', 'pause', 'sweep'] as const
 const reads = ['get', 'list', 'count', 'nextDueAt'] as const
@@ -33,17 +33,26 @@ export function guardStorage(storage: Storage, clock: Clock, tell: Tell): Guarde
   for (const verb of moves) guarded[verb] = wrap(storage, verb, true, verb !== 'claim')
   for (const verb of reads) guarded[verb] = wrap(storage, verb, false, true)
   for (const verb of others) guarded[verb] = wrap(storage, verb, false, false)
+  const listen = guarded.listen as Storage['listen']
+  guarded.listen = async (...args: Parameters<Storage['listen']>): Promise<Unlisten> => {
+    const unlisten = await listen(...args)
+    return wrap({ unlisten }, 'unlisten', false, false) as Unlisten
+  }
   for (const verb of kvMoves) kv[verb] = wrap(storage.kv, verb, true, false)
   for (const verb of kvReads) kv[verb] = wrap(storage.kv, verb, false, true)
   return { ...guarded, kv } as unknown as GuardedStorage
 }
 
-/** What opens something is undone when it comes through after its time: nobody would close it. */
+/** What opens or takes something is undone when it comes through after its time: nobody would close it. */
 function undoOf(storage: Storage, verb: string): ((answer: unknown) => Promise<void>) | undefined {
   if (verb === 'connect') return () => storage.disconnect()
   if (verb === 'listen') return (unlisten) => (unlisten as Unlisten)()
+  // Jobs that nobody runs would lose their lease, and an attempt with it.
+  if (verb === 'claim') return async (claim) => void (await storage.settle((claim as Claim).jobs.map(released)))
   return undefined
 }
+
+const released = ({ type, id, worker, attempt }: LeaseRef): Outcome => ({ type, id, worker, attempt, kind: 'released' })
 
 interface Guarded {
   readonly call: () => Promise<unknown>

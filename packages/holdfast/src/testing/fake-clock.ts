@@ -31,8 +31,11 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await new Promise<void>((resolve) => systemClock.soon(resolve))
 }
 
-export function fakeClock({ now = 1_767_225_600_000, seed = 1 }: FakeClockOptions = {}): FakeClock {
-  const start = now
+export function fakeClock({ now: start = 1_767_225_600_000, seed = 1 }: FakeClockOptions = {}): FakeClock {
+  // Time since the start, not the epoch's: of an instant so large, fractions of a millisecond would be rounded away, and a
+  // timer that fires too early by such a fraction is set again without end.
+  let elapsed = 0
+  const now = (): number => Math.floor(start + elapsed)
   const random = mulberry32(seed)
   const timers = new Set<FakeTimer>()
   let made = 0
@@ -46,11 +49,12 @@ export function fakeClock({ now = 1_767_225_600_000, seed = 1 }: FakeClockOption
     return first
   }
   return {
-    now: () => now,
-    monotonic: () => now - start,
+    now,
+    monotonic: () => elapsed,
     after(ms, callback) {
       const timer: FakeTimer = {
-        at: now + Math.max(0, ms),
+        // Whole milliseconds, as the platform's timers.
+        at: elapsed + Math.ceil(Math.max(0, ms)),
         number: ++made,
         callback,
         cancel: () => void timers.delete(timer),
@@ -63,18 +67,18 @@ export function fakeClock({ now = 1_767_225_600_000, seed = 1 }: FakeClockOption
     newId: () => {
       const bytes = Buffer.alloc(16)
       for (let index = 0; index < 16; index++) bytes[index] = Math.floor(random() * 256)
-      return uuidV7(now, bytes)
+      return uuidV7(now(), bytes)
     },
     async advance(ms) {
-      const until = now + ms
+      const until = elapsed + ms
       await settle()
       for (let timer = next(until); timer; timer = next(until)) {
         timers.delete(timer)
-        now = Math.max(now, timer.at)
+        elapsed = Math.max(elapsed, timer.at)
         timer.callback()
         await settle()
       }
-      now = until
+      elapsed = until
       await settle()
     },
     settle,

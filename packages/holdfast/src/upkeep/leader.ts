@@ -25,6 +25,7 @@ export class Leader {
   /** Until when the lock is ours for certain, by our own clock. */
   #until = 0
   #timer: Timer | undefined
+  #campaigning: Promise<void> | undefined
   #stopped = false
 
   constructor(options: LeaderOptions) {
@@ -38,7 +39,7 @@ export class Leader {
 
   async start(): Promise<void> {
     this.#stopped = false
-    await this.#campaign()
+    await (this.#campaigning = this.#campaign())
   }
 
   /** True if the lock is ours now. To be asked before each act. */
@@ -51,6 +52,7 @@ export class Leader {
   async stop(): Promise<void> {
     this.#stopped = true
     this.#timer?.cancel()
+    await this.#campaigning
     if (!this.#leads) return
     this.#lose()
     await this.#options.kv.cas(this.#options.key, this.#value, undefined)
@@ -63,10 +65,13 @@ export class Leader {
         await this.#renew()
       } else {
         const asked = clock.monotonic()
-        if (await kv.setIfAbsent(key, this.#value, { ttlMs: lockTTL })) {
+        const acquired = await kv.setIfAbsent(key, this.#value, { ttlMs: lockTTL })
+        if (acquired && this.#stopped) {
+          await kv.cas(key, this.#value, undefined)
+        } else if (acquired) {
           this.#until = asked + lockTTL
           this.#leads = true
-          if (!this.#stopped) onAcquired()
+          onAcquired()
         }
       }
     } catch (error) {
@@ -75,7 +80,9 @@ export class Leader {
     }
     if (this.#stopped) return
     const waitMs = this.#leads ? renewalInterval : acquireRetryInterval
-    this.#timer = clock.after(waitMs, () => void this.#campaign())
+    this.#timer = clock.after(waitMs, () => {
+      this.#campaigning = this.#campaign()
+    })
   }
 
   async #renew(): Promise<boolean> {

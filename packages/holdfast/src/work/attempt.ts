@@ -43,13 +43,14 @@ export class Attempt {
   lost = false
   #controller: AbortController | undefined
 
-  constructor(job: ClaimedJob, work: WorkType, startedAt: number) {
+  /** @param leasedAt when its claim was sent: by then, at the earliest, its lease began */
+  constructor(job: ClaimedJob, work: WorkType, startedAt: number, leasedAt = startedAt) {
     this.job = job
     this.work = work
     this.number = job.failures + 1
     this.startedAt = startedAt
-    this.capAt = startedAt + work.capMs
-    this.leaseEndsAt = startedAt + work.leaseMs
+    this.capAt = leasedAt + work.capMs
+    this.leaseEndsAt = leasedAt + work.leaseMs
   }
 
   /** Made when somebody looks: most handlers never do. */

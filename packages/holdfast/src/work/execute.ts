@@ -103,7 +103,7 @@ async function complete<P, R>(attempt: Attempt, handling: Handling<P, R>, payloa
     // Running it again would only repeat what it did.
     return failForGood(attempt, handling, payload, error)
   }
-  if (!handling.afterExecution) return { ending: { kind: 'completed', result }, value, payload }
+  if (!handling.afterExecution || isOver(attempt)) return { ending: { kind: 'completed', result }, value, payload }
   const changed = await applyHook(attempt, handling, { payload, status: 'completed', value, result })
   return {
     ending: { kind: 'completed', result: changed.result, keepMs: changed.keepMs },
@@ -131,7 +131,7 @@ async function failForGood<P, R>(
 ): Promise<Result> {
   const error = asError(thrown)
   // Asked to stop and failed: it ends cancelled, and the hook is not for that.
-  if (!handling.afterExecution || attempt.abortedFor === 'cancelled') {
+  if (!handling.afterExecution || isOver(attempt) || attempt.abortedFor === 'cancelled') {
     return { ending: { kind: 'failed', error: encodeError(thrown) }, error, payload }
   }
   const changed = await applyHook(attempt, handling, { payload, status: 'failed', error })
@@ -142,6 +142,9 @@ async function failForGood<P, R>(
     payload,
   }
 }
+
+/** Given up, released or lost meanwhile: what its handler says is dropped, and the hook is not for that. */
+const isOver = ({ decided, lost }: Attempt): boolean => decided || lost
 
 function maxAttemptsOf<P, R>({ job }: Attempt, { maxAttempts }: Handling<P, R>): number {
   return job.maxAttempts ?? maxAttempts

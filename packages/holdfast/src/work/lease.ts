@@ -1,7 +1,7 @@
 // Leases are kept alive together: one extend per period, whatever the number of running attempts. The same timer watches
 // how long each may run. Invariant: an attempt whose lease may be over is told so before its lease ends, by our own clock.
 
-import type { Clock, Timer } from '../clock.ts'
+import { atMost, type Clock, type Timer } from '../clock.ts'
 import type { Tell } from '../events.ts'
 import { engineDefaults } from '../options.ts'
 import type { GuardedStorage } from '../storage/guard.ts'
@@ -28,6 +28,8 @@ export class Leases {
   #firesAt = Infinity
   #renewAt = Infinity
   #renewing = false
+  /** The last renewal did not come through for all. */
+  #unanswered = false
   #stopped = false
 
   constructor(options: LeasesOptions) {
@@ -44,8 +46,10 @@ export class Leases {
 
   add(attempt: Attempt): void {
     this.#running.add(attempt)
-    const now = this.#options.clock.monotonic()
-    if (this.#renewAt === Infinity) this.#renewAt = now + this.#options.periodMs
+    const { clock, periodMs } = this.#options
+    const now = clock.monotonic()
+    // From when its lease began, which is when the claim was sent.
+    this.#renewAt = Math.min(this.#renewAt, attempt.leaseEndsAt - attempt.work.leaseMs + periodMs)
     if (Math.min(this.#renewAt, attempt.capAt) < this.#firesAt) this.#arm(Math.min(this.#renewAt, attempt.capAt), now)
   }
 
@@ -60,6 +64,16 @@ export class Leases {
     if (asked.length > 0) void this.#extend(asked)
   }
 
+  /**
+   * To be asked before a claim, which would take back a job of our own if its lease is over: after an outage, or when the
+   * event loop was blocked. False: the storage did not say that they are ours.
+   */
+  async confirm(): Promise<boolean> {
+    const now = this.#options.clock.monotonic()
+    const late = [...this.#running].filter(({ leaseEndsAt, lost }) => leaseEndsAt <= now && !lost)
+    return late.length === 0 || this.#extend(late)
+  }
+
   stop(): void {
     this.#stopped = true
     this.#timer?.cancel()
@@ -68,6 +82,7 @@ export class Leases {
 
   #arm(at: number, now: number): void {
     this.#timer?.cancel()
+    if (this.#stopped) return
     this.#firesAt = at
     this.#timer = this.#options.clock.after(at - now, () => this.#tick())
   }
@@ -85,8 +100,9 @@ export class Leases {
       this.#renewAt = Infinity
       return
     }
-    if (this.#renewing) this.#abortExpired(now)
-    else if (this.#renewAt <= now) void this.#renew(now)
+    // If only the loop was late, the storage is asked before a lease is believed lost.
+    if (this.#renewing || this.#unanswered) this.#abortExpired(now)
+    if (!this.#renewing && this.#renewAt <= now) void this.#renew(now)
     this.#arm(this.#nextAt(now), now)
   }
 
@@ -103,8 +119,11 @@ export class Leases {
     this.#renewing = true
     this.#renewAt = now + this.#options.periodMs
     const soon = now + Math.min(againMs, this.#options.periodMs)
-    const answered = await this.#extend([...this.#running])
+    // A call that hangs must not keep the next from going out; its verdicts are heeded when they come.
+    const extending = this.#extend([...this.#running])
+    const answered = (await atMost(this.#options.clock, this.#options.periodMs, extending)) && (await extending)
     this.#renewing = false
+    this.#unanswered = !answered
     if (!answered) this.#renewAt = Math.min(this.#renewAt, soon)
     if (!this.#stopped && this.#running.size > 0 && this.#renewAt < this.#firesAt) {
       this.#arm(this.#renewAt, this.#options.clock.monotonic())

@@ -1,9 +1,11 @@
 // Outcomes gather here and leave together. What could not be sent is sent again, until a verdict comes; the handler is
 // never blamed for the storage.
 
+import type { Clock } from '../clock.ts'
 import { HoldfastError, MaxRetriesError } from '../errors.ts'
 import type { Tell } from '../events.ts'
 import { engineDefaults } from '../options.ts'
+import type { GuardedStorage } from '../storage/guard.ts'
 import type { Ended, Ending, Outcome, SettleVerdict } from '../storage/storage.ts'
 import type { Attempt } from './attempt.ts'
 import type { WorkType } from './worker.ts'
@@ -23,22 +25,43 @@ interface Settling {
   readonly outcome: Outcome
 }
 
+interface OutcomesOptions {
+  readonly storage: Pick<GuardedStorage, 'settle' | 'nextDueAt'>
+  readonly clock: Clock
+  readonly tell: Tell
+}
+
 export class Outcomes {
+  readonly #options: OutcomesOptions
   readonly #tell: Tell
   #waiting: Settling[] = []
-  /** After a failure one goes at a time: what makes a batch fail then stands alone. */
-  #careful = false
+  /** Came back unsent. One of them may be why, so they go apart from the others, and from claims. */
+  #held: Settling[] = []
+  /** The storage answers, but does not take these. */
+  #refused: Settling[] = []
+  /** How many at a time: fewer after each failure, more after each success. */
+  #most: number = engineDefaults.batch
+  #resendAt = 0
+  #pauseMs: number = engineDefaults.retryMs
 
-  constructor(tell: Tell) {
-    this.#tell = tell
+  constructor(options: OutcomesOptions) {
+    this.#options = options
+    this.#tell = options.tell
   }
 
   get size(): number {
+    return this.#waiting.length + this.#held.length + this.#refused.length
+  }
+
+  /** Those that can go with the next call. */
+  get waiting(): number {
     return this.#waiting.length
   }
 
-  get careful(): boolean {
-    return this.#careful && this.#waiting.length > 0
+  /** How long until some that came back are due again. */
+  get resendMs(): number {
+    if (this.#held.length + this.#refused.length === 0) return Infinity
+    return Math.max(0, this.#resendAt - this.#options.clock.monotonic())
   }
 
   push(attempt: Attempt, result: Result): void {
@@ -47,23 +70,67 @@ export class Outcomes {
   }
 
   take(): readonly Settling[] {
-    const count = this.#careful ? 1 : engineDefaults.batch
-    if (count >= this.#waiting.length) {
-      const all = this.#waiting
-      this.#waiting = []
-      return all
-    }
-    return this.#waiting.splice(0, count)
+    if (this.#waiting.length > engineDefaults.batch) return this.#waiting.splice(0, engineDefaults.batch)
+    const all = this.#waiting
+    this.#waiting = []
+    return all
   }
 
-  /** They were not sent, or nobody knows: at the end, so that none stands in the way of the others. */
+  /** They were not sent, or nobody knows. */
   putBack(batch: readonly Settling[]): void {
-    this.#careful = true
-    this.#waiting.push(...batch)
+    this.#held.push(...batch)
+    if (batch.length > 0) this.#resendAt = 0
+  }
+
+  /**
+   * Tries some that came back, if it is time. False: nothing should be claimed before the rest is gone, for the storage may
+   * just have come back, and a claim would take back jobs whose outcomes are here.
+   */
+  async resend(): Promise<boolean> {
+    if (this.resendMs === 0) {
+      await this.#resend(this.#held.length > 0 ? this.#held.splice(0, this.#most) : this.#refused.splice(0, 1))
+    }
+    return this.#held.length === 0
+  }
+
+  async #resend(batch: readonly Settling[]): Promise<void> {
+    let sent = await this.#send(batch)
+    let refused = false
+    if (!sent && batch.length === 1 && (await this.#answers())) {
+      // The storage is there: once more, and if it fails again it is to blame itself.
+      sent = await this.#send(batch)
+      refused = !sent
+    }
+    if (sent) {
+      this.#most = Math.min(2 * this.#most, engineDefaults.batch)
+      this.#pauseMs = engineDefaults.retryMs
+      return
+    }
+    // To the end, so that none stands in the way of the others.
+    ;(refused ? this.#refused : this.#held).push(...batch)
+    this.#most = Math.max(1, batch.length >> 1)
+    this.#resendAt = this.#options.clock.monotonic() + this.#pauseMs
+    this.#pauseMs = Math.min(2 * this.#pauseMs, engineDefaults.longestRetryMs)
+  }
+
+  async #send(batch: readonly Settling[]): Promise<boolean> {
+    try {
+      this.report(batch, await this.#options.storage.settle(batch.map(({ outcome }) => outcome)))
+      return true
+    } catch (error) {
+      this.#tell({ name: 'error', error: error as Error })
+      return false
+    }
+  }
+
+  async #answers(): Promise<boolean> {
+    return this.#options.storage.nextDueAt([]).then(
+      () => true,
+      () => false,
+    )
   }
 
   report(batch: readonly Settling[], verdicts: readonly SettleVerdict[]): void {
-    if (batch.length > 0) this.#careful = false
     for (let index = 0; index < batch.length; index++) this.#report(batch[index]!, verdicts[index]!)
   }
 

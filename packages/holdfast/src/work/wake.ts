@@ -38,17 +38,19 @@ export class Wake {
       { kind: 'wake' as const, type },
       { kind: 'abort' as const, type },
     ])
-    this.#unlisten = await storage.listen(topics, (signal) => this.#heed(signal))
+    const unlisten = await storage.listen(topics, (signal) => this.#heed(signal))
+    if (this.#stopped) await unlisten()
+    else this.#unlisten = unlisten
   }
 
   /** Sleeps until something is due, or somebody should look anyway. */
-  async sleep(): Promise<void> {
+  async sleep(longestMs: number): Promise<void> {
     const { storage, clock, types } = this.#options
     const due = await storage.nextDueAt(types)
     // Due, and yet the look before this found nothing: somebody else has it in hand.
     const dueMs = due === undefined ? Infinity : due.at > due.now ? due.at - due.now : engineDefaults.lockedMs
     const pollMs = this.#longestMs * (1 - clock.random() / 10)
-    this.pause(Math.min(dueMs, pollMs))
+    this.pause(Math.min(dueMs, pollMs, longestMs))
   }
 
   /** Wakes after this time, or by a hint before. */

@@ -1,7 +1,7 @@
 // The loop: look, run what was found, send what came of it, sleep. One call to the storage is under way at a time: while it
 // is, outcomes gather, and the next claim takes them along, so the slower the storage, the larger the batches.
 
-import type { Clock } from '../clock.ts'
+import { atMost, type Clock } from '../clock.ts'
 import type { Tell } from '../events.ts'
 import { engineDefaults } from '../options.ts'
 import type { GuardedStorage } from '../storage/guard.ts'
@@ -39,6 +39,9 @@ export interface WorkerOptions {
   readonly tell: Tell
 }
 
+/** Before another look, when the storage did not confirm what this worker holds. */
+const againMs = 1_000
+
 export class Worker {
   readonly #options: WorkerOptions
   readonly #works: ReadonlyMap<string, WorkType>
@@ -62,7 +65,7 @@ export class Worker {
     this.#options = options
     this.#id = `${label}/${clock.newId()}`
     this.#works = new Map(types.map((work) => [work.type, work]))
-    this.#outcomes = new Outcomes(tell)
+    this.#outcomes = new Outcomes({ storage, clock, tell })
     const periodMs = Math.min(...types.map(({ leaseMs }) => leaseMs)) / 3
     this.#leases = new Leases({ storage, clock, periodMs, tell, onCap: (attempt) => this.#giveUp(attempt) })
     this.#wake = new Wake({
@@ -80,6 +83,7 @@ export class Worker {
   async start(): Promise<void> {
     const { label, tell } = this.#options
     await this.#wake.listen()
+    if (this.#stopping) return
     this.#sweeper.start()
     tell({ name: 'worker_online', label, types: [...this.#works.keys()] })
     this.#turning = true
@@ -89,8 +93,9 @@ export class Worker {
   /**
    * Takes no new job, lets handlers run for `graceMs`, aborts them, gives them `afterAbortMs` more, and releases what is
    * left. Bounded in time, also when the storage does not answer.
+   * @returns what is left of the time that stopping leaves to the storage, in ms
    */
-  async stop({ graceMs, afterAbortMs }: { graceMs: number; afterAbortMs: number }): Promise<void> {
+  async stop({ graceMs, afterAbortMs }: { graceMs: number; afterAbortMs: number }): Promise<number> {
     const { clock, label, tell } = this.#options
     this.#stopping = true
     this.#wake.awake()
@@ -108,8 +113,9 @@ export class Worker {
       () => !this.#turning && !this.#scheduled && this.#outcomes.size === 0,
     )
     this.#leases.stop()
-    await this.#within(deadline - clock.monotonic(), this.#wake.stop())
+    await atMost(clock, deadline - clock.monotonic(), this.#wake.stop()).catch(() => {})
     tell({ name: 'worker_offline', label, types: [...this.#works.keys()] })
+    return Math.max(0, deadline - clock.monotonic())
   }
 
   // ── turns ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -128,6 +134,11 @@ export class Worker {
     this.#scheduled = true
     this.#options.clock.soon(() => {
       this.#scheduled = false
+      // A hint may come before the first turn, which start() takes by itself.
+      if (this.#turning) {
+        this.#again = true
+        return
+      }
       this.#turning = true
       void this.#turn()
     })
@@ -155,15 +166,20 @@ export class Worker {
   /** Sends the outcomes at hand and fetches jobs for the free slots, in one call where there are both. */
   async #exchange(): Promise<void> {
     const { storage, concurrency } = this.#options
+    const canClaim = (await this.#outcomes.resend()) && (this.#stopping || (await this.#leases.confirm()))
+    if (!canClaim) this.#hungry = true
     const batch = this.#outcomes.take()
     const outcomes = batch.map(({ outcome }) => outcome)
-    const free = this.#stopping || this.#outcomes.careful ? 0 : concurrency - this.#leases.size
+    const free = this.#stopping || !canClaim ? 0 : concurrency - this.#leases.size
     try {
       if (free > 0 && (this.#hungry || batch.length > 0)) {
+        // A hint that comes before the answer may be of a job that this claim did not see.
+        this.#hungry = false
+        const askedAt = this.#options.clock.monotonic()
         const claim = await storage.claim(this.#request(free, outcomes))
         this.#outcomes.report(batch, claim.settled)
-        this.#hungry = claim.jobs.length === free
-        this.#receive(claim)
+        this.#hungry ||= claim.jobs.length === free
+        this.#receive(claim, askedAt)
       } else if (batch.length > 0) {
         this.#outcomes.report(batch, await storage.settle(outcomes))
       }
@@ -171,9 +187,11 @@ export class Worker {
       this.#outcomes.putBack(batch)
       throw error
     }
-    const hasRoom = !this.#stopping && this.#leases.size < concurrency
-    if (this.#outcomes.size > 0 || (this.#hungry && hasRoom)) this.#again = true
-    else if (hasRoom && !this.#again) await this.#wake.sleep()
+    const hasRoom = canClaim && !this.#stopping && this.#leases.size < concurrency
+    const { resendMs } = this.#outcomes
+    if (this.#outcomes.waiting > 0 || resendMs === 0 || (this.#hungry && hasRoom)) this.#again = true
+    else if (hasRoom && !this.#again) await this.#wake.sleep(resendMs)
+    else this.#wake.pause(canClaim ? resendMs : Math.min(resendMs, againMs))
   }
 
   /** The types take turns at being first. */
@@ -192,17 +210,17 @@ export class Worker {
 
   // ── attempts ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #receive({ jobs, recovered, ended }: Claim): void {
+  #receive({ jobs, recovered, ended }: Claim, askedAt: number): void {
     const { tell } = this.#options
     for (const { type, id } of recovered) tell({ name: 'stalled', type, id })
     tellEnded(ended, this.#works, tell)
-    for (const job of jobs) this.#begin(job)
+    for (const job of jobs) this.#begin(job, askedAt)
   }
 
-  #begin(job: ClaimedJob): void {
+  #begin(job: ClaimedJob, askedAt: number): void {
     const { clock, tell } = this.#options
     const work = this.#works.get(job.type)!
-    const attempt = new Attempt(job, work, clock.monotonic())
+    const attempt = new Attempt(job, work, clock.monotonic(), askedAt)
     this.#leases.add(attempt)
     // Claimed while stop() was called: it goes back as if nothing had been.
     if (this.#stopping) return this.#end(attempt, { ending: { kind: 'released' } })
@@ -241,13 +259,6 @@ export class Worker {
     }
     await promise
     this.#onQuiet = undefined
-    timer.cancel()
-  }
-
-  async #within(ms: number, work: Promise<unknown>): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = this.#options.clock.after(ms, resolve)
-    await Promise.race([work.catch(() => {}), promise])
     timer.cancel()
   }
 }

@@ -44,7 +44,9 @@ export function add(
   seen: Seen,
   outcome?: { readonly predecessor: Job | undefined; readonly before: readonly Job[] },
 ): void {
-  const missing = outcome ? new Map<string, JobRef[]>() : missingBlockers(world, jobs, verdicts)
+  const missing = outcome
+    ? new Map<string, JobRef[]>()
+    : missingBlockers(world, jobs, (index) => verdicts?.[index]?.verdict === 'blocker_not_found')
   const expected: Expected[] = []
   const created: (Job | undefined)[] = []
   const marksBefore = new Set(world.marks.values())
@@ -64,7 +66,8 @@ export function add(
       (other, at) => expected[at]?.verdict === 'added' && other.token === made.token && isSame(other, made),
     )
     const told = verdicts?.[index]
-    const verdict = inTheWay(world, made, { marksBefore, again, repeated, seen, told })
+    const continues = index === 0 && outcome?.predecessor !== undefined
+    const verdict = inTheWay(world, made, { marksBefore, again, continues, repeated, seen, told })
     if (verdict) {
       expected.push(verdict)
       continue
@@ -82,21 +85,19 @@ export function add(
   if (verdicts) sameVerdicts(world, verdicts, expected)
 }
 
-/** By token. Of a job that is known already nothing is asked; if it is known and gone, it may be. */
+/** By token. Of a job that is known already nothing is asked. @param forgotten ask of one that is known and gone */
 export function missingBlockers(
   world: World,
   jobs: readonly NewJob[],
-  verdicts?: readonly AddVerdict[],
+  forgotten: (index: number) => boolean,
 ): Map<string, JobRef[]> {
   const missing = new Map<string, JobRef[]>()
   for (const [index, job] of jobs.entries()) {
     const { token, blockers = [] } = job
     const refs = blockers.filter((blocker) => typeof blocker !== 'number' && find(world, blocker)?.index !== 0)
     const known = world.jobs.get(nameOfRef(job))
-    const isKnown = known?.made.token === token
-    if (refs.length === 0 || (isKnown && find(world, known))) continue
-    if (isKnown && verdicts && verdicts[index]?.verdict !== 'blocker_not_found') continue
-    missing.set(token, [...(missing.get(token) ?? []), ...(refs as JobRef[])])
+    const isKnown = known?.made.token === token && (find(world, known) !== undefined || !forgotten(index))
+    if (refs.length > 0 && !isKnown) missing.set(token, [...(missing.get(token) ?? []), ...(refs as JobRef[])])
   }
   return missing
 }
@@ -105,6 +106,8 @@ interface Circumstances {
   readonly marksBefore: ReadonlySet<Mark>
   /** The call named this job before. */
   readonly again: boolean
+  /** It has the key of its chain. */
+  readonly continues: boolean
   /** It blocks a job that was there before this call. */
   readonly repeated: boolean
   readonly seen: Seen
@@ -114,7 +117,7 @@ interface Circumstances {
 function inTheWay(
   world: World,
   made: NewJob,
-  { marksBefore, again, repeated, seen, told }: Circumstances,
+  { marksBefore, again, continues, repeated, seen, told }: Circumstances,
 ): Expected | undefined {
   const { token } = made
   const existing = world.jobs.get(nameOfRef(made))
@@ -123,11 +126,13 @@ function inTheWay(
       return standing(world, existing, again ? 'duplicate' : 'added', again ? 'id' : undefined)
     // The record of the first has expired: known by it or decided anew, both will do.
     const known = { ...plain(made), token }
-    if (again && told?.verdict === 'duplicate' && told.by === 'id') return { verdict: 'duplicate', by: 'id', job: known }
+    if (again && told?.verdict === 'duplicate' && told.by === 'id')
+      return { verdict: 'duplicate', by: 'id', job: known }
     if (told?.verdict !== 'duplicate' && seen(made)?.token !== token) return { verdict: 'added', job: known }
   }
   if (!isFree(world, made)) return standing(world, existing!, 'duplicate', 'id')
-  const mark = made.deduplication && world.marks.get(nameOf(made.type, made.deduplication.key))
+  const key = continues ? undefined : made.deduplication?.key
+  const mark = key === undefined ? undefined : world.marks.get(nameOf(made.type, key))
   if (mark && isInForce(world, mark)) {
     const { first } = mark
     const ownRepeat = first.made.token === token && (mark.shared ? marksBefore.has(mark) : isSame(first, made))
@@ -135,7 +140,7 @@ function inTheWay(
     if (!mark.shared || first.made.token !== token) {
       const gone = mark.orphaned || isGone(world, first)
       if (!gone) return standing(world, first, 'duplicate', 'key')
-      return { verdict: 'duplicate', by: 'key', job: { ...plain(first), token: first.made.token } }
+      return { verdict: 'duplicate', by: 'key', job: { ...plain(first), token: first.made.token, state: 'completed' } }
     }
   }
   return repeated ? { verdict: 'added', job: { ...plain(made), token } } : undefined
@@ -212,11 +217,17 @@ function refsOfBlockers(world: World, jobs: readonly NewJob[], index: number, ex
 }
 
 /** Decides what a job with blockers does first: wait for them, go on, or fail with one. */
-export function block(world: World, job: Job, onFailure: 'fail' | 'wait', fresh: readonly (Job | undefined)[] = []): void {
+export function block(
+  world: World,
+  job: Job,
+  onFailure: 'fail' | 'wait',
+  fresh: readonly (Job | undefined)[] = [],
+): void {
   let failed = false
   for (const blocker of job.blockers) {
     // What ended in this very move, and would be kept for no one else, still counts.
-    const chain = find(world, blocker.ref) ?? fresh.find((head) => head && isSame(head, blocker.ref) && isKnown(world, head))
+    const chain =
+      find(world, blocker.ref) ?? fresh.find((head) => head && isSame(head, blocker.ref) && isKnown(world, head))
     blocker.bound = chain !== undefined
     // Its key outlived its record: it was completed.
     if (!chain) blocker.done = true
@@ -254,6 +265,8 @@ export function sameVerdicts(world: World, verdicts: readonly AddVerdict[], expe
     const added = verdict.verdict === 'added' && of && of.order.move === world.moves && of.attempt === 0
     const state = added && of.index === 0 ? stateOf(world, of) : wanted.job.state
     if (state !== undefined) same(`${what}: state`, verdict.job.state, state)
+    if (verdict.verdict === 'duplicate' && verdict.by === 'key' && !of)
+      same(`${what}: result`, verdict.job.result, undefined)
     if (state === 'completed' && of) {
       sameBytes(`${what}: result`, verdict.job.result, (of.index === 0 ? tailOf(world, of) : of).result)
     }

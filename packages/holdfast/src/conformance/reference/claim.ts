@@ -31,7 +31,7 @@ interface Turn {
 export function claim(world: World, request: ClaimRequest, answer: Claim | undefined, seen: Seen): void {
   settle(world, request.outcomes ?? [], answer?.settled, seen)
   const effects = noEffects()
-  const lost = takeBackLost(world, request, answer, seen, effects)
+  takeBackLost(world, request, answer, seen, effects)
   const given = new Map<string, ClaimedJob[]>()
   for (const job of answer?.jobs ?? []) given.set(job.type, [...(given.get(job.type) ?? []), job])
 
@@ -39,7 +39,6 @@ export function claim(world: World, request: ClaimRequest, answer: Claim | undef
   let turns = request.types
     .filter(({ type }) => !world.paused.has(type))
     .map((wanted): Turn => ({ wanted, left: wanted.slots ?? request.slots }))
-  const all = turns
   while (left > 0 && turns.length > 0) {
     turns = turns.filter((turn) => {
       if (left === 0 || turn.left === 0) return false
@@ -51,23 +50,20 @@ export function claim(world: World, request: ClaimRequest, answer: Claim | undef
     })
   }
   for (const [type, rest] of given) must(rest.length === 0, () => `claimed too many of ${show(type)}: ${show(rest)}`)
-  for (const job of lost) {
-    const turn = all.find(({ wanted }) => wanted.type === job.type)
-    must(!turn || turn.left === 0 || left === 0, () => `the lost lease of ${show(plain(job))} was not taken back`)
-  }
   if (answer) sameEnded(answer.ended, effects.ended)
 }
 
-/** Answers with those that the driver left where they are: legal for a paused type, or if all slots are filled. */
+/** As many as there are slots; those of a paused type, if the driver likes. */
 function takeBackLost(
   world: World,
   request: ClaimRequest,
   answer: Claim | undefined,
   seen: Seen,
   effects: Effects,
-): Job[] {
+): void {
   const left: Job[] = []
-  const taken: Recovered[] = []
+  let taken = 0
+  const told: Recovered[] = []
   for (const { type, maxAttempts } of request.types) {
     for (const job of [...world.jobs.values()]) {
       if (job.type !== type || job.phase !== 'processing' || job.leaseUntil > world.now) continue
@@ -76,15 +72,17 @@ function takeBackLost(
         if (entry) sameLease(job, entry)
         takeBack(world, job, effects, maxAttempts)
         if (entry) same('recovered: state', entry.state, stateOf(world, job), job)
-        if (entry) taken.push(entry)
+        if (entry) told.push(entry)
+        if (!world.paused.has(type)) taken++
       } else {
         left.push(job)
       }
     }
   }
-  const illegal = answer?.recovered.find((entry) => !taken.includes(entry))
+  const illegal = answer?.recovered.find((entry) => !told.includes(entry))
   must(illegal === undefined, () => `took back the lease of ${show(illegal)}, which was not lost`)
-  return left
+  const due = left.filter((job) => !world.paused.has(job.type))
+  must(due.length === 0 || taken >= request.slots, () => `lost leases were left: ${show(due.map(plain))}`)
 }
 
 function isHeldStill(job: Job, seen: Seen): boolean {

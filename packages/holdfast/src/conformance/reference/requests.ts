@@ -1,7 +1,7 @@
 // From the numbers of a command to the request that it stands for, by what is there when it is run.
 //
-// Left out on purpose, because the contract leaves them to the faces: jobs that wait for themselves or their own chain,
-// keys on continuations, and jobs added by an outcome that would take the id or the key which that outcome frees.
+// Left out on purpose, because the contract leaves them to the faces: jobs that wait for themselves or their own chain, and
+// jobs added by an outcome that would take the id or the key which that outcome frees.
 
 import { bytes } from '../case.ts'
 import { groups, ids, type JobSpec, keys, type OutcomeSpec, types } from '../commands.ts'
@@ -80,7 +80,7 @@ export function jobsOf(
   const call = `t${++client.made}`
   const taken = new Map<string, Deduplication>()
   const jobs = specs.map((spec, index): NewJob => {
-    const wanted = continues && index === 0 ? undefined : keyOf(unit, spec.key)
+    const wanted = keyOf(unit, spec.key)
     // One call does not ask for a key both ways, shared and alone.
     const key = wanted && (taken.get(wanted.key)?.shared || wanted.shared ? (taken.get(wanted.key) ?? wanted) : wanted)
     if (key) taken.set(key.key, key)
@@ -140,7 +140,8 @@ const touches = (world: World, job: NewJob, head: Job): boolean =>
   isSame(job, head) || world.jobs.get(nameOfRef(job))?.chain === head
 
 export function outcomeOf(world: World, client: Client, spec: OutcomeSpec): Outcome | undefined {
-  const fence = spec.workerless > 0 ? workerless(world, client, spec) : leaseOf(world, client, spec.lease, spec.old)
+  const lease = leaseOf(world, client, spec.lease, spec.old)
+  const fence = spec.workerless > 0 ? workerless(world, client, spec) : lease && forge(lease, spec.forged)
   if (!fence) return undefined
   const job = world.jobs.get(nameOfRef(fence))
   const own = job?.chain
@@ -175,6 +176,12 @@ export function outcomeOf(world: World, client: Client, spec: OutcomeSpec): Outc
       return { ...fence, kind: 'continued', next: next!, ...adding(more) }
     }
   }
+}
+
+/** Near, but not the fence in force. */
+function forge(lease: LeaseRef, how: number): LeaseRef {
+  if (how === 1) return { ...lease, attempt: lease.attempt === 1 ? 2 : lease.attempt - 1 }
+  return how === 2 ? { ...lease, worker: `${lease.worker}'` } : lease
 }
 
 const adding = (jobs: readonly NewJob[]): { add?: readonly NewJob[] } => (jobs.length > 0 ? { add: jobs } : {})

@@ -1,6 +1,6 @@
 // settle and extend: what a fence allows, and what an outcome does.
 
-import type { Extension, Fence, LeaseVerdict, NewJob, Outcome, Refusal, SettleVerdict } from '../../storage/storage.ts'
+import type { Extension, Fence, JobRef, LeaseVerdict, NewJob, Outcome, SettleVerdict } from '../../storage/storage.ts'
 import {
   due,
   expiryOf,
@@ -8,6 +8,7 @@ import {
   isEnded,
   isFree,
   isGone,
+  isKept,
   isSame,
   type Job,
   must,
@@ -59,7 +60,8 @@ function settleOne(world: World, outcome: Outcome, verdict: SettleVerdict | unde
   const jobs = jobsOf(outcome)
   const cancelled = job.cancelling && outcome.kind !== 'completed'
   const next = outcome.kind === 'continued' ? outcome.next : undefined
-  if (!cancelled && (missingBlockers(world, jobs).size > 0 || (next && !isFree(world, next)))) {
+  const conflict = cancelled ? [false] : conflictOf(world, jobs, next)
+  if (conflict.includes(true) && (!conflict.includes(false) || isConflict(job, next, verdict, seen))) {
     if (verdict) same('verdict', verdict.verdict, 'conflict', outcome)
     if (verdict) same('settled: the number of verdicts', (verdict as Settled).added.length, jobs.length, outcome)
     return
@@ -85,6 +87,19 @@ function settleOne(world: World, outcome: Outcome, verdict: SettleVerdict | unde
     sameEnded(accepted.ended, effects.ended)
     sameRefs('unblocked', accepted.unblocked, effects.unblocked)
   }
+}
+
+/** Whether the jobs that come along refuse the outcome. Both, where the contract leaves it to the driver. */
+function conflictOf(world: World, jobs: readonly NewJob[], next: NewJob | undefined): boolean[] {
+  const isMissing = (forgotten: boolean): boolean => missingBlockers(world, jobs, () => forgotten).size > 0
+  const replaced = next && find(world, next)
+  const taken = next && (!isFree(world, next) || (replaced && isKept(world, replaced.chain)))
+  return isMissing(false) || taken ? [true] : [isMissing(true), false]
+}
+
+function isConflict(job: Job, next: NewJob | undefined, verdict: SettleVerdict | undefined, seen: Seen): boolean {
+  if (verdict) return verdict.verdict === 'conflict'
+  return next ? seen(next)?.token !== next.token : seen(job)?.finishedAt === undefined
 }
 
 const jobsOf = (outcome: Outcome): readonly NewJob[] => {

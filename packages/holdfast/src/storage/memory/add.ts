@@ -82,7 +82,7 @@ class Batch {
     // A continuation has the key of its chain.
     const mark = predecessor || !job.deduplication ? undefined : this.#markInForce(type, job.deduplication.key)
     const isOwn = mark?.token === job.token && (mark.shared || mark.id === job.id)
-    if (mark && !isOwn) return { verdict: 'duplicate', by: 'key', job: standingOfMark(mark) }
+    if (mark && !isOwn) return { verdict: 'duplicate', by: 'key', job: standingOfMark(this.#move, mark) }
     if (repeated || (mark && !this.#marksTaken?.has(mark))) {
       return { verdict: 'added', job: { type: job.type, id: job.id, token: job.token, state: 'completed' } }
     }

@@ -2,6 +2,7 @@
 
 import type { Standing } from '../storage.ts'
 import { type Job, type Mark, refOf } from './data.ts'
+import type { Move } from './move.ts'
 
 export function standingOf(job: Job): Standing {
   const { state, result } = job === job.chain ? job.tail : job
@@ -10,6 +11,6 @@ export function standingOf(job: Job): Standing {
 }
 
 /** Its record may be gone: then it has completed. */
-export function standingOfMark({ job, type, id, token }: Mark): Standing {
-  return job ? standingOf(job) : { type: type.name, id, token, state: 'completed' }
+export function standingOfMark(move: Move, { job, type, id, token }: Mark): Standing {
+  return job && !move.isGone(job) ? standingOf(job) : { type: type.name, id, token, state: 'completed' }
 }
