@@ -1,7 +1,7 @@
 // The storage contract: what the engine asks of a driver, and all that the author of a driver must read.
 //
 // A move is a batch, and each call is atomic: all of it happened, or nothing. Where a move answers with verdicts there is
-// one per item, in order. A read shows one instant; what has expired is absent, swept or not.
+// one per item, in order; items take effect in order too, each seeing those before it. A read shows one instant; what has expired is absent, swept or not.
 //
 //   - Time is the storage's own, asked for once inside each call. Nobody's clock but that one decides what is due or lost.
 //   - Every write after a claim is fenced by (type, id, worker, attempt), and a refused write changes nothing.
@@ -10,8 +10,9 @@
 //     by their lease. (A record kept for 0 ms may be gone by then: the repeat of its settle is told `not_found`.)
 //   - Payload, result and error are bytes: never parsed, never changed, handed out for reading only. Ids, types, keys and
 //     labels are data of any content.
+//   - Bad input is refused by checkNewJobs, checkOutcomes and checkListQuery (storage/check.ts), to be called first.
 //   - A call on a closed storage rejects with code STORAGE_CLOSED. An error with `transient: true` says that the same call
-//     may go through in a moment; the wrapper repeats it.
+//     may go through in a moment: the wrapper repeats it. One with `maybeApplied: false`, that certainly nothing was written.
 //   - No logging, metrics or retries in a driver: the wrapper around the contract has them (storage/guard.ts).
 //
 // This file is longer than others so that it is the only one: the verbs first, then what they carry.
@@ -42,6 +43,7 @@ export interface StorageSettings {
   readonly callTimeoutMs: number
   /** Seconds. */
   readonly blockTimeout?: number
+  /** Ms. */
   readonly processingQueueTTL?: number
 }
 
@@ -63,12 +65,14 @@ export interface Storage<Tx = unknown> {
   /** Decides ids, keys and blockers, and writes the jobs in the order given. */
   add(jobs: readonly NewJob[], tx?: Tx): Promise<AddVerdict[]>
   /**
-   * Moves due jobs to `processing` under a lease, by priority, then runAt, then acceptance; groups and pauses considered.
+   * Moves due jobs to `processing` under a lease, within a type by priority, then runAt, then a sequence number: taken at
+   * the add, and anew by every move that sets runAt (not by unblocking). Groups and pauses considered; rows that another
+   * call has locked may be passed over.
    * Lost leases of these types are taken back first, at least as many as there are slots (a failure each; behind what
    * waits). Jobs without an attempt left end here.
    */
   claim(request: ClaimRequest): Promise<Claim>
-  /** A lease that ran out is still good while nobody took the job. Waits for no lock. */
+  /** Sets the lease's end anew, also to an earlier one. One that ran out is still good while nobody took the job. Waits for no lock. */
   extend(leases: readonly Extension[]): Promise<LeaseVerdict[]>
   /** Outcome, continuation, jobs to add, end of the chain, dependents and keys in one move. */
   settle(outcomes: readonly Outcome[], tx?: Tx): Promise<SettleVerdict[]>
@@ -367,14 +371,15 @@ export type Ending =
   | (Adding & { readonly kind: 'completed'; readonly result?: Bytes; readonly keepMs?: number })
   | (When & { readonly kind: 'retry'; readonly error?: Bytes; readonly stalled?: boolean })
   | (Adding & { readonly kind: 'failed'; readonly error?: Bytes; readonly stalled?: boolean; readonly keepMs?: number })
-  // Without a time: to its old place, as if never claimed. With one: a snooze. A payload replaces the job's.
+  // Without a time: to its old place, with the runAt and sequence it had. With one, even if it has come: a snooze. It is
+  // queued or scheduled then, never failing. A payload replaces the job's.
   | (When & { readonly kind: 'released'; readonly payload?: Bytes })
   // `next` joins the chain as its tail and has its root and key (a deduplication of its own is ignored). Its id must be
   // free, and nobody wait for a chain of that name, or the verdict is `conflict`. `next` and `add` are one batch, in this
   // order: positions of blockers count in it.
   | (Adding & { readonly kind: 'continued'; readonly next: NewJob })
 
-/** A repeat is answered with the state its first reached, and empty lists. */
+/** A repeat, known by its fence alone, is answered with the state its first reached, and empty lists. */
 export type SettleVerdict =
   | {
       readonly verdict: 'settled'
@@ -431,6 +436,7 @@ export interface RemoveOptions<Tx = unknown> {
 export type RemoveVerdict =
   | { readonly verdict: 'removed' | 'not_terminal' | 'not_found' }
   | { readonly verdict: 'kept'; readonly until: number }
+  /** Of trees: the root above it. Otherwise: the first job of its chain. */
   | { readonly verdict: 'not_root'; readonly root: JobRef }
   /** Unfinished jobs outside need it. */
   | { readonly verdict: 'referenced'; readonly by: readonly JobRef[] }
@@ -477,8 +483,9 @@ export interface ListQuery {
   /** Chains that are nobody's blocker by position. */
   readonly rootOnly?: boolean
   readonly createdFrom?: number
+  /** Exclusive. */
   readonly createdTo?: number
-  /** By createdAt, then type and id. @default 'desc' */
+  /** By createdAt, then type and id, compared as the storage compares text, the same on every page. @default 'desc' */
   readonly order?: 'asc' | 'desc'
   readonly cursor?: string
   readonly limit: number
@@ -517,7 +524,16 @@ export interface Counts {
 
 // ── hints ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** `wake`: something to claim. `done`: chains ended or are gone. `abort`: to holders, look at your lease. `events`: the stream. */
+/**
+ * Signals leave after the commit, to listeners in the sender's process too.
+ *
+ * - `wake`: a job began to wait, due or not; or a type or group was resumed.
+ * - `done`: ids of chains (their first jobs) that ended or are gone.
+ * - `abort`: ids of running jobs whose lease is worth a look: asked to stop, cancelled, taken back, completed without a
+ *   worker, removed.
+ * - `events`: what happened, in the sender's move: added, unblocked or revived → queued or scheduled; claimed → processing;
+ *   settled → completed, failing, failed, cancelled or requeued; taken back or given up → stalled, then what it ended in.
+ */
 export type TopicKind = 'wake' | 'done' | 'abort' | 'events'
 export interface Topic {
   readonly kind: TopicKind

@@ -120,7 +120,7 @@ class Batch {
       origin,
       blockers: fields.blockers?.map((blocker) => this.#refOfBlocker(blocker)),
     })
-    if (replaced === replaced?.chain) job.dependents = replaced?.dependents
+    if (replaced && replaced === replaced.chain) job.dependents = replaced.dependents
     type.counts[job.state]++
     type.jobs.set(job.id, job)
     if (predecessor) continueChain(predecessor, job)

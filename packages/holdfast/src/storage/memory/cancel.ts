@@ -2,10 +2,10 @@
 
 import { isTerminal } from '../../job/states.ts'
 import type { CancelOptions, CancelVerdict, JobRef } from '../storage.ts'
+import { endAttempt } from './attempt.ts'
 import type { Job } from './data.ts'
 import { finish } from './finish.ts'
 import type { Move } from './move.ts'
-import { endAttempt } from './recover.ts'
 
 export function cancel(move: Move, refs: readonly JobRef[], options: CancelOptions): CancelVerdict[] {
   return refs.map((ref) => {

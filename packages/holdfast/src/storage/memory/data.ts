@@ -32,6 +32,7 @@ export class Job implements HeapSlot {
   /** Its place among all jobs ever accepted: the order inside a group. */
   readonly accepted: number
   payload: Bytes | undefined
+  /** Until wait() or blockJob() says otherwise. */
   state: JobState = 'blocked'
   reason: EndReason | undefined = undefined
   attempt = 0

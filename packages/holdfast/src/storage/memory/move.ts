@@ -1,4 +1,4 @@
-// One call in progress: its instant, and the hints that leave once it is done.
+// One call in progress, a move or a read: its instant, and the hints that leave once it is done.
 
 import type { JobEvent, JobRef, Signal, TopicKind } from '../storage.ts'
 import type { Data, Job, TypeData } from './data.ts'

@@ -1,10 +1,11 @@
 // recover: take back lost leases, and attempts over an age.
 
-import type { AttemptRecord, Ended, Recovered, RecoverRequest } from '../storage.ts'
+import type { Ended, Recovered, RecoverRequest } from '../storage.ts'
+import { endAttempt, leaveProcessing } from './attempt.ts'
 import type { Job } from './data.ts'
 import { endedOf, finish } from './finish.ts'
 import type { Move } from './move.ts'
-import { goBehind, leaveHeap, wait } from './waiting.ts'
+import { goBehind, wait } from './waiting.ts'
 
 export function recover(move: Move, { types, limit, olderThanMs = Infinity }: RecoverRequest): Recovered[] {
   const recovered: Recovered[] = []
@@ -44,38 +45,4 @@ export function takeBack(move: Move, job: Job, ended: Ended[], maxAttempts = Inf
     wait(move, job)
   }
   return { type: job.type.name, id: job.id, worker: worker!, attempt, label, state: job.state }
-}
-
-/** Gives the lease up. What the job does next is the caller's. */
-export function leaveProcessing(job: Job): void {
-  leaveHeap(job)
-  job.worker = undefined
-  job.label = undefined
-  job.startedAt = undefined
-  if (job.group?.running === job) job.group.running = undefined
-}
-
-/** Attempts that a record keeps. */
-const attemptsKept = 10
-
-export function endAttempt(
-  move: Move,
-  job: Job,
-  outcome: AttemptRecord['outcome'],
-  state: AttemptRecord['state'],
-  error?: AttemptRecord['error'],
-  fence: { worker: string; attempt: number } = { worker: job.worker!, attempt: job.attempt },
-): void {
-  const entry: AttemptRecord = {
-    attempt: fence.attempt,
-    worker: fence.worker,
-    label: job.label,
-    startedAt: job.startedAt ?? move.now,
-    endedAt: move.now,
-    outcome,
-    state,
-    error,
-  }
-  if (!job.attempts) job.attempts = [entry]
-  else if (job.attempts.push(entry) > attemptsKept) job.attempts.shift()
 }
