@@ -15,9 +15,8 @@ export class Connection {
     this.#name = name
   }
 
-  /** True: calls need not wait for it. */
-  get isReady(): boolean {
-    return this.#open || this.#stopped
+  get isOpen(): boolean {
+    return this.#open
   }
 
   /** Of start(): also after a stop. A failed one leaves nothing behind. @returns whether it took the count */
@@ -33,7 +32,7 @@ export class Connection {
 
   /** Of any other call: opens what was never started, and leaves a stopped queue alone. */
   async use(): Promise<void> {
-    if (!this.isReady) await this.#connect()
+    if (!this.#open && !this.#stopped) await this.#connect()
   }
 
   async stop(): Promise<void> {

@@ -24,7 +24,7 @@ export interface QueueEvents<TResult = unknown> {
 }
 
 /** The engine's event as the queue says it. Absent: nothing that it says. */
-export function queueEvent(event: EngineEvent): [name: keyof QueueEvents, ...args: unknown[]] | undefined {
+export function emittedAs(event: EngineEvent): [name: keyof QueueEvents, ...args: unknown[]] | undefined {
   switch (event.name) {
     case 'added':
       return ['enqueued', event.id]

@@ -17,7 +17,7 @@ import {
 } from './job/enqueue.ts'
 import { decode, encode } from './job/serde.ts'
 import { attemptsOf, errorOf, type MessageStatus, statusOf } from './job/status.ts'
-import { type Outcome, Waiters } from './job/waiter.ts'
+import { Waiters, type WaitEnd } from './job/waiter.ts'
 import {
   cancelOptions,
   checkId,
@@ -30,10 +30,10 @@ import {
   waitOptions,
 } from './options.ts'
 import { type QueueConfig, type ResolvedQueueConfig, resolveQueueConfig } from './queue-config.ts'
-import { queueEvent, type QueueEvents } from './queue-events.ts'
+import { emittedAs, type QueueEvents } from './queue-events.ts'
 import { type GuardedStorage, guardStorage } from './storage/guard.ts'
 import type { AddVerdict, JobRecord, NewJob, RecordPart } from './storage/storage.ts'
-import { queueWorker } from './work/consume.ts'
+import { queueWorker } from './work/queue-worker.ts'
 import type { JobHandler } from './work/execute.ts'
 import type { Worker } from './work/worker.ts'
 
@@ -56,7 +56,7 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
   readonly #adder: Adder
   readonly #waiters: Waiters
   readonly #streams = new Set<LiveStream>()
-  /** With a number, the token of each call. */
+  /** With a number, the token of each add: by it the storage knows a repeat. */
   readonly #instance: string
   #calls = 0
   #handler: JobHandler<TPayload, TResult> | undefined
@@ -219,7 +219,7 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
   async cancel(id: string, options?: { readonly abort?: boolean }): Promise<CancelResult> {
     checkId(id)
     const { abort } = resolveOptions('cancel', options, cancelOptions)
-    const [answer] = await this.#call(() => this.#storage.cancel([{ type: this.name, id }], { abort }))
+    const [answer] = await this.#whenConnected(() => this.#storage.cancel([{ type: this.name, id }], { abort }))
     const { verdict } = answer!
     if (verdict === 'cancelling') return { status: 'processing', aborting: true }
     if (verdict === 'cancelled') this.#tell({ name: 'cancelled', type: this.name, id })
@@ -241,7 +241,9 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
   async updateResultTTL(id: string, ttlMs: number): Promise<UpdateResultTTLResult> {
     queueOptions.resultTTL.check('ttlMs', ttlMs)
     checkId(id)
-    const [answer] = await this.#call(() => this.#storage.remove([{ type: this.name, id }], { afterMs: ttlMs }))
+    const [answer] = await this.#whenConnected(() =>
+      this.#storage.remove([{ type: this.name, id }], { afterMs: ttlMs }),
+    )
     const { verdict } = answer!
     return { status: verdict === 'kept' ? 'updated' : verdict === 'not_terminal' ? 'not_terminal' : 'not_found' }
   }
@@ -250,7 +252,7 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
   events(options?: { readonly signal?: AbortSignal }): EventStream {
     const { signal } = resolveOptions('events', options, streamOptions)
     const listen: GuardedStorage['listen'] = (topics, onSignal) =>
-      this.#call(() => this.#storage.listen(topics, onSignal))
+      this.#whenConnected(() => this.#storage.listen(topics, onSignal))
     const end = (): void => stream.end()
     const stream = new LiveStream(listen, this.name, this.#config.clock, () => {
       this.#streams.delete(stream)
@@ -271,38 +273,38 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
   }
 
   async #add(job: NewJob): Promise<AddVerdict> {
-    const verdict = await this.#call(() => this.#adder.add(job))
+    const verdict = await this.#whenConnected(() => this.#adder.add(job))
     if (verdict.verdict === 'added') this.#tell({ name: 'added', type: job.type, id: job.id })
     return verdict
   }
 
   async #get(id: string, parts: readonly RecordPart[]): Promise<JobRecord | undefined> {
     checkId(id)
-    const [record] = await this.#call(() => this.#storage.get([{ type: this.name, id }], { parts }))
+    const [record] = await this.#whenConnected(() => this.#storage.get([{ type: this.name, id }], { parts }))
     return record
   }
 
-  async #call<T>(call: () => Promise<T>): Promise<T> {
+  async #whenConnected<T>(call: () => Promise<T>): Promise<T> {
     try {
-      if (!this.#connection.isReady) await this.#connection.use()
+      if (!this.#connection.isOpen) await this.#connection.use()
       return await call()
     } catch (error) {
       throw this.#connection.explain(error)
     }
   }
 
-  #resultOf(id: string, outcome: Outcome): TResult {
+  #resultOf(id: string, end: WaitEnd): TResult {
     const { resultSerde } = this.#config
-    if (outcome === 'gone') throw new JobNotFoundError(id)
-    if ('standing' in outcome) return decode('result', resultSerde, outcome.standing.result)
-    const { record } = outcome
+    if (end === 'gone') throw new JobNotFoundError(id)
+    if ('standing' in end) return decode('result', resultSerde, end.standing.result)
+    const { record } = end
     if (record.state === 'completed') return decode('result', resultSerde, record.result)
     if (record.state === 'cancelled') throw new JobCancelledError(id)
     throw new JobFailedError(id, attemptsOf(record), errorOf(record))
   }
 
   #heed(event: EngineEvent): void {
-    const said = queueEvent(event)
+    const said = emittedAs(event)
     if (said) emitSafely(this, this.#config.logger, ...said)
   }
 

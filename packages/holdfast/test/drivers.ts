@@ -9,7 +9,9 @@ export const drivers: Readonly<Record<string, () => Subject | Promise<Subject>>>
 }
 
 /** A storage whose time stands until it is told to go on. It sets no timers, so the clock needs none. */
-export function withManualClock(open: (clock: Clock) => Subject['storage']): Subject & Required<Pick<Subject, 'advance'>> {
+export function withManualClock(
+  open: (clock: Clock) => Subject['storage'],
+): Subject & Required<Pick<Subject, 'advance'>> {
   let now = 1_767_225_600_000
   return {
     storage: open({ ...systemClock, now: () => now }),

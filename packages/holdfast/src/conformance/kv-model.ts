@@ -120,5 +120,5 @@ async function compareList(
     cursor = page.nextCursor
   }
   const expected = keys.filter((key) => isThere(key) && prefix.every((part, index) => key[index] === part))
-  same('kv.list', show(found.map(show).sort()), show(expected.map(show).sort()))
+  same('kv.list', show(found.map(show).toSorted()), show(expected.map(show).toSorted()))
 }

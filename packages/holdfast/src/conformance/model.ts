@@ -3,15 +3,12 @@
 
 import type FastCheck from 'fast-check'
 import { systemClock } from '../clock.ts'
-import { HoldfastError, isHoldfastError } from '../errors.ts'
-import type { RecordPart, Storage } from '../storage/storage.ts'
+import { HoldfastError } from '../errors.ts'
 import type { Subject } from './case.ts'
-import { type Command, commandsOf, types } from './commands.ts'
+import { type Command, commandsOf } from './commands.ts'
 import { type KvCommand, kvCommandsOf, runKv } from './kv-model.ts'
-import { emptyWorld, nameOfRef, type Seen, show, type World } from './reference.ts'
-import { compareCounts, compareNextDueAt, compareRecord } from './reference/compare.ts'
-import { steps } from './reference/steps.ts'
-import { type Client, universe } from './reference/requests.ts'
+import { JobHistory } from './reference/history.ts'
+import { step } from './reference/steps.ts'
 
 export interface TestModelOptions {
   /** An empty storage for each history. */
@@ -74,9 +71,10 @@ export async function testModel(
   if (!details.failed) return { runs: details.numRuns, commands, seed }
   const { counterexample, counterexamplePath } = details
   const lines: string[] = []
+  let cause: unknown = details.errorInstance
   // Once more, to see what it says.
-  const cause = await run(create, counterexample![0], lines).catch((error: unknown) => error)
-  throw new ModelViolation(cause ?? details.errorInstance, { seed, path: counterexamplePath!, commands: lines })
+  await run(create, counterexample![0], lines).catch((error: unknown) => (cause = error))
+  throw new ModelViolation(cause, { seed, path: counterexamplePath!, commands: lines })
 }
 
 async function loadFastCheck(): Promise<typeof FastCheck> {
@@ -107,105 +105,6 @@ async function run(create: TestModelOptions['create'], history: History, lines?:
 async function runJobs(subject: Subject, commands: readonly Command[], lines?: string[]): Promise<number> {
   const history = new JobHistory(subject, lines)
   await history.begin()
-  for (const command of commands)
-    await (steps[command.kind] as (h: JobHistory, c: Command) => Promise<void>)(history, command)
+  for (const command of commands) await step(history, command)
   return commands.length
 }
-
-/** One history: the storage, the reference beside it, and what the callers know. */
-export class JobHistory {
-  readonly storage: Storage
-  readonly unit: number
-  readonly client: Client
-  world: World = emptyWorld(0)
-  readonly #advance: (ms: number) => Promise<void>
-  readonly #lines: string[] | undefined
-  readonly #seen = new Map<string, Awaited<ReturnType<Storage['get']>>[number]>()
-
-  constructor({ storage, advance }: Subject, lines: string[] | undefined) {
-    this.storage = storage
-    this.unit = advance ? 1_000 : 100
-    this.client = { unit: this.unit, made: 0, leases: [], adds: [], settles: [] }
-    this.#advance = advance ?? ((ms) => new Promise((resolve) => systemClock.after(ms, resolve)))
-    this.#lines = lines
-  }
-
-  readonly seen: Seen = (job) => this.#seen.get(nameOfRef(job))
-
-  async begin(): Promise<void> {
-    this.world.now = (await this.storage.count({ types: [] })).now
-  }
-
-  async advance(ms: number): Promise<void> {
-    this.#lines?.push(`advance(${ms})`)
-    await this.#advance(ms)
-    await this.begin()
-    await this.#look()
-    this.#compare()
-  }
-
-  /**
-   * Makes a call and holds it against the reference.
-   *
-   * @param apply does the same to the reference, and checks the answer; without one it goes by what it sees
-   * @param lost nobody hears the answer
-   */
-  async call<Answer>(
-    name: string,
-    args: readonly unknown[],
-    ask: () => Promise<Answer>,
-    apply: (answer: Answer | undefined) => void,
-    lost = false,
-  ): Promise<Answer | undefined> {
-    const lines = this.#lines
-    lines?.push(`${name}(${args.map(show).join(', ')})${lost ? ', whose answer is lost' : ''}`)
-    let answer: Answer | undefined
-    let unknown = false
-    try {
-      answer = await ask()
-    } catch (error) {
-      if (!isHoldfastError(error, 'STORAGE_ERROR') || !(error as { maybeApplied?: boolean }).maybeApplied) throw error
-      unknown = true
-    }
-    if (lines && !lost) lines.push(unknown ? '  → unknown' : `  → ${show(answer)}`)
-    await this.#look()
-    this.world.moves++
-    if (unknown) this.#applyOrNot(() => apply(undefined))
-    else apply(lost ? undefined : answer)
-    this.#compare()
-    return lost ? undefined : answer
-  }
-
-  /** Nobody knows whether it happened: what is there must be one or the other. */
-  #applyOrNot(apply: () => void): void {
-    const before = structuredClone(this.world)
-    try {
-      apply()
-      this.#compare()
-    } catch {
-      this.world = before
-    }
-  }
-
-  async #look(): Promise<void> {
-    const records = await this.storage.get(universe, { parts })
-    for (const [index, ref] of universe.entries()) this.#seen.set(nameOfRef(ref), records[index])
-    this.#counts = await this.storage.count({ types })
-    this.#next = await this.storage.nextDueAt(claimTypes)
-    this.world.slack = this.#counts.now - this.world.now
-  }
-  #counts!: Awaited<ReturnType<Storage['count']>>
-  #next: Awaited<ReturnType<Storage['nextDueAt']>>
-
-  #compare(): void {
-    const { world } = this
-    for (const ref of universe) compareRecord(world, ref, this.seen(ref))
-    compareCounts(world, types, this.#counts)
-    compareNextDueAt(world, types, this.#next)
-    world.now += world.slack
-    world.slack = 0
-  }
-}
-
-const parts: readonly RecordPart[] = ['payload', 'result', 'error', 'attempts', 'blockers', 'tail']
-const claimTypes = types.map((type) => ({ type, leaseMs: 1_000 }))

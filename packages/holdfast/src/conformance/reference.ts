@@ -45,6 +45,8 @@ export interface Job extends JobRef {
   // Of a chain's first job:
   /** Infinity while the chain lives. */
   expiresAt: number
+  /** How long after its end; unless that was set anew. */
+  keepMs: number | undefined
   mark: Mark | undefined
 }
 
@@ -92,7 +94,7 @@ interface Pause {
 }
 
 export interface World {
-  /** Before the call at hand. */
+  /** Before the call at hand; once that was applied, after it. */
   now: number
   /** By how much time moved during it: 0 on a clock that only the test moves. */
   slack: number

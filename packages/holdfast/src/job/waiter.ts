@@ -10,7 +10,7 @@ import type { AddVerdict, JobRecord, Standing, Unlisten } from '../storage/stora
 import { isTerminal } from './states.ts'
 
 /** The record at its end; the job itself if it had completed before; or gone. */
-export type Outcome = { readonly record: JobRecord } | { readonly standing: Standing } | 'gone'
+export type WaitEnd = { readonly record: JobRecord } | { readonly standing: Standing } | 'gone'
 
 interface Watch {
   readonly id: string
@@ -18,7 +18,7 @@ interface Watch {
   token: string | undefined
   /** Something ended under this id before that. */
   hinted: boolean
-  readonly resolve: (outcome: Outcome) => void
+  readonly resolve: (end: WaitEnd) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -49,9 +49,9 @@ export class Waiters {
    * Adds the job, then waits. The time counts from the call.
    * @throws TimeoutError, the signal's reason, or whatever the add rejects with
    */
-  async wait(id: string, add: () => Promise<AddVerdict>, timeoutMs: number, signal?: AbortSignal): Promise<Outcome> {
+  async wait(id: string, add: () => Promise<AddVerdict>, timeoutMs: number, signal?: AbortSignal): Promise<WaitEnd> {
     signal?.throwIfAborted()
-    const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
+    const { promise, resolve, reject } = Promise.withResolvers<WaitEnd>()
     const watch: Watch = { id, token: undefined, hinted: false, resolve, reject }
     this.#enter(watch)
     const timer = timeoutMs > 0 ? this.#options.clock.after(timeoutMs, () => this.#expire(watch, timeoutMs)) : undefined

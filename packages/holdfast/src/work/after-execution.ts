@@ -75,7 +75,7 @@ function contextOf<P, R>(attempt: Attempt, handling: Handling<P, R>, ended: Ende
   const fixed = {
     id: job.id,
     payload: ended.payload,
-    attempts: attempt.number,
+    attempts: attempt.counted,
     maxAttempts: job.maxAttempts ?? handling.maxAttempts,
     createdAt: job.createdAt,
     status: ended.status,

@@ -28,7 +28,7 @@ export class Attempt {
   readonly job: ClaimedJob
   readonly work: WorkType
   /** Attempts that count, this one included. */
-  readonly number: number
+  readonly counted: number
   /** Local, monotonic. */
   readonly startedAt: number
   endedAt = 0
@@ -47,7 +47,7 @@ export class Attempt {
   constructor(job: ClaimedJob, work: WorkType, startedAt: number, leasedAt = startedAt) {
     this.job = job
     this.work = work
-    this.number = job.failures + 1
+    this.counted = job.failures + 1
     this.startedAt = startedAt
     this.capAt = leasedAt + work.capMs
     this.leaseEndsAt = leasedAt + work.leaseMs
@@ -75,6 +75,6 @@ export class Attempt {
   }
 
   #abortError(reason: JobAbortReason): AttemptAbortedError {
-    return new AttemptAbortedError(abortCodes[reason], this.job.id, this.number)
+    return new AttemptAbortedError(abortCodes[reason], this.job.id, this.counted)
   }
 }

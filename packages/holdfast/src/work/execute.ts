@@ -11,7 +11,7 @@ import { asError, encodeError } from '../job/error-details.ts'
 import { decode, encode, type Serde } from '../job/serde.ts'
 import { type AfterExecution, applyHook } from './after-execution.ts'
 import type { Attempt } from './attempt.ts'
-import type { Result } from './settle.ts'
+import type { AttemptEnd } from './settle.ts'
 
 /** What a handler is given. */
 export interface Job<TPayload> {
@@ -47,7 +47,7 @@ export interface Handling<TPayload, TResult> {
 }
 
 /** Never rejects. */
-export async function execute<P, R>(attempt: Attempt, handling: Handling<P, R>): Promise<Result> {
+export async function execute<P, R>(attempt: Attempt, handling: Handling<P, R>): Promise<AttemptEnd> {
   let payload: P | undefined
   try {
     payload = decode('payload', handling.payloadSerde, attempt.job.payload)
@@ -72,7 +72,7 @@ class HandlerJob<P> implements Job<P> {
   constructor(attempt: Attempt, payload: P, maxAttempts: number) {
     this.id = attempt.job.id
     this.payload = payload
-    this.attempts = attempt.number
+    this.attempts = attempt.counted
     this.maxAttempts = maxAttempts
     this.createdAt = attempt.job.createdAt
     this.#attempt = attempt
@@ -95,7 +95,7 @@ function callHandler<P, R>(handler: JobHandler<P, R>, job: Job<P>): R | Promise<
   })
 }
 
-async function complete<P, R>(attempt: Attempt, handling: Handling<P, R>, payload: P, value: R): Promise<Result> {
+async function complete<P, R>(attempt: Attempt, handling: Handling<P, R>, payload: P, value: R): Promise<AttemptEnd> {
   let result: Uint8Array | undefined
   try {
     result = encode('result', handling.resultSerde, value, handling.maxResultBytes)
@@ -112,12 +112,17 @@ async function complete<P, R>(attempt: Attempt, handling: Handling<P, R>, payloa
   }
 }
 
-function fail<P, R>(attempt: Attempt, handling: Handling<P, R>, payload: P, thrown: unknown): Result | Promise<Result> {
+function fail<P, R>(
+  attempt: Attempt,
+  handling: Handling<P, R>,
+  payload: P,
+  thrown: unknown,
+): AttemptEnd | Promise<AttemptEnd> {
   if (attempt.abortedFor === 'stopping') return { ending: { kind: 'released' } }
   const error = asError(thrown)
-  const isLast = attempt.number >= maxAttemptsOf(attempt, handling)
+  const isLast = attempt.counted >= maxAttemptsOf(attempt, handling)
   if (isLast || isHoldfastError(error, 'UNRECOVERABLE')) return failForGood(attempt, handling, payload, thrown)
-  const delayMs = delayAfter(handling.backoff, attempt.number, error, handling.clock, (problem) =>
+  const delayMs = delayAfter(handling.backoff, attempt.counted, error, handling.clock, (problem) =>
     handling.tell({ name: 'error', error: problem }),
   )
   return { ending: { kind: 'retry', error: encodeError(thrown), delayMs }, error, payload }
@@ -128,7 +133,7 @@ async function failForGood<P, R>(
   handling: Handling<P, R>,
   payload: P,
   thrown: unknown,
-): Promise<Result> {
+): Promise<AttemptEnd> {
   const error = asError(thrown)
   // Asked to stop and failed: it ends cancelled, and the hook is not for that.
   if (!handling.afterExecution || isOver(attempt) || attempt.abortedFor === 'cancelled') {

@@ -175,7 +175,7 @@ export class Leases {
     attempt.lost = true
     attempt.abort(verdict)
     const { type, id } = attempt.job
-    this.#options.tell({ name: 'fenced', type, id, attempt: attempt.number, verdict })
+    this.#options.tell({ name: 'fenced', type, id, attempt: attempt.counted, verdict })
   }
 
   #abortExpired(now: number): void {

@@ -11,7 +11,7 @@ import type { Attempt } from './attempt.ts'
 import type { WorkType } from './worker.ts'
 
 /** What an attempt ended in, and what only this process knows of it. */
-export interface Result {
+export interface AttemptEnd {
   readonly ending: Ending
   /** As the handler returned it, or afterExecution changed it. */
   readonly value?: unknown
@@ -21,7 +21,7 @@ export interface Result {
 
 interface Settling {
   readonly attempt: Attempt
-  readonly result: Result
+  readonly result: AttemptEnd
   readonly outcome: Outcome
 }
 
@@ -64,9 +64,8 @@ export class Outcomes {
     return Math.max(0, this.#resendAt - this.#options.clock.monotonic())
   }
 
-  push(attempt: Attempt, result: Result): void {
-    const { type, id, worker, attempt: number } = attempt.job
-    this.#waiting.push({ attempt, result, outcome: { type, id, worker, attempt: number, ...result.ending } })
+  push(attempt: Attempt, result: AttemptEnd): void {
+    this.#waiting.push({ attempt, result, outcome: { ...attempt.fence, ...result.ending } })
   }
 
   take(): readonly Settling[] {
@@ -135,7 +134,7 @@ export class Outcomes {
   }
 
   #report({ attempt, result }: Settling, verdict: SettleVerdict): void {
-    const about = { type: attempt.job.type, id: attempt.job.id, attempt: attempt.number }
+    const about = { type: attempt.job.type, id: attempt.job.id, attempt: attempt.counted }
     if (verdict.verdict === 'conflict') {
       const error = new HoldfastError('STORAGE_ERROR', `job '${about.id}': what its outcome adds was refused`, about)
       return this.#tell({ name: 'error', error })
@@ -158,6 +157,7 @@ export class Outcomes {
       }
       case 'cancelled':
         return this.#tell({ name: 'cancelled', type: about.type, id: about.id })
+      // Queued or scheduled: it waits again, without having failed.
       default:
         if (!stalled) this.#tell({ name: 'released', ...about })
     }

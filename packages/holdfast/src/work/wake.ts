@@ -44,30 +44,30 @@ export class Wake {
   }
 
   /** Sleeps until something is due, or somebody should look anyway. */
-  async sleep(longestMs: number): Promise<void> {
+  async sleepUntilDue(longestMs: number): Promise<void> {
     const { storage, clock, types } = this.#options
     const due = await storage.nextDueAt(types)
     // Due, and yet the look before this found nothing: somebody else has it in hand.
     const dueMs = due === undefined ? Infinity : due.at > due.now ? due.at - due.now : engineDefaults.lockedMs
     const pollMs = this.#longestMs * (1 - clock.random() / 10)
-    this.pause(Math.min(dueMs, pollMs, longestMs))
+    this.sleepFor(Math.min(dueMs, pollMs, longestMs))
   }
 
   /** Wakes after this time, or by a hint before. */
-  pause(ms: number): void {
+  sleepFor(ms: number): void {
     this.#timer?.cancel()
     if (this.#stopped) return
     this.#timer = this.#options.clock.after(ms, () => this.#options.onWake())
   }
 
-  awake(): void {
+  cancel(): void {
     this.#timer?.cancel()
     this.#timer = undefined
   }
 
   async stop(): Promise<void> {
     this.#stopped = true
-    this.awake()
+    this.cancel()
     await this.#unlisten?.()
     this.#unlisten = undefined
   }

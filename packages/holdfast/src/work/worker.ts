@@ -1,4 +1,4 @@
-// The loop: look, run what was found, send what came of it, sleep. One call to the storage is under way at a time: while it
+// The loop: look, run what was found, send what came of it, sleep. One claim or settle is under way at a time: while it
 // is, outcomes gather, and the next claim takes them along, so the slower the storage, the larger the batches.
 
 import { atMost, type Clock } from '../clock.ts'
@@ -9,7 +9,7 @@ import type { Claim, ClaimedJob, ClaimRequest, Outcome } from '../storage/storag
 import { Sweeper } from '../upkeep/sweep.ts'
 import { Attempt } from './attempt.ts'
 import { Leases } from './lease.ts'
-import { Outcomes, type Result, tellEnded } from './settle.ts'
+import { Outcomes, type AttemptEnd, tellEnded } from './settle.ts'
 import { Wake } from './wake.ts'
 
 /** One kind of job that a worker serves. */
@@ -21,8 +21,8 @@ export interface WorkType {
   readonly capMs: number
   /** For jobs that have none of their own. */
   readonly maxAttempts?: number
-  /** Runs one attempt. Never rejects: what goes wrong is an outcome. */
-  run(attempt: Attempt): Promise<Result>
+  /** Runs one attempt; for a Queue: execute.ts, wired in queue-worker.ts. Never rejects: what goes wrong is an outcome. */
+  run(attempt: Attempt): Promise<AttemptEnd>
   /** The payload of a job that is not run, for those who are told of its end. Never throws. */
   payloadOf(bytes: Uint8Array | undefined): unknown
 }
@@ -52,8 +52,10 @@ export class Worker {
   /** With the number of the call, no two leases are ever alike, whatever the label. */
   readonly #id: string
   #claims = 0
+  /** There may be more to claim than the last claim gave. */
   #hungry = true
   #stopping = false
+  /** A turn is to come, is under way, or is to follow the one under way. */
   #scheduled = false
   #turning = false
   #again = false
@@ -98,7 +100,7 @@ export class Worker {
   async stop({ graceMs, afterAbortMs }: { graceMs: number; afterAbortMs: number }): Promise<number> {
     const { clock, label, tell } = this.#options
     this.#stopping = true
-    this.#wake.awake()
+    this.#wake.cancel()
     this.#sweeper.stop()
     await this.#quiet(graceMs, () => this.#leases.size === 0)
     if (this.#leases.size > 0) {
@@ -152,7 +154,7 @@ export class Worker {
       this.#options.tell({ name: 'error', error: error as Error })
       this.#hungry = true
       this.#again = false
-      this.#wake.pause(this.#pauseMs * (1 - this.#options.clock.random() / 2))
+      this.#wake.sleepFor(this.#pauseMs * (1 - this.#options.clock.random() / 2))
       this.#pauseMs = Math.min(2 * this.#pauseMs, engineDefaults.longestRetryMs)
     }
     this.#turning = false
@@ -190,8 +192,8 @@ export class Worker {
     const hasRoom = canClaim && !this.#stopping && this.#leases.size < concurrency
     const { resendMs } = this.#outcomes
     if (this.#outcomes.waiting > 0 || resendMs === 0 || (this.#hungry && hasRoom)) this.#again = true
-    else if (hasRoom && !this.#again) await this.#wake.sleep(resendMs)
-    else this.#wake.pause(canClaim ? resendMs : Math.min(resendMs, againMs))
+    else if (hasRoom && !this.#again) await this.#wake.sleepUntilDue(resendMs)
+    else this.#wake.sleepFor(canClaim ? resendMs : Math.min(resendMs, againMs))
   }
 
   /** The types take turns at being first. */
@@ -224,11 +226,11 @@ export class Worker {
     this.#leases.add(attempt)
     // Claimed while stop() was called: it goes back as if nothing had been.
     if (this.#stopping) return this.#end(attempt, { ending: { kind: 'released' } })
-    tell({ name: 'started', type: job.type, id: job.id, attempt: attempt.number })
+    tell({ name: 'started', type: job.type, id: job.id, attempt: attempt.counted })
     void work.run(attempt).then((result) => this.#end(attempt, result))
   }
 
-  #end(attempt: Attempt, result: Result): void {
+  #end(attempt: Attempt, result: AttemptEnd): void {
     if (attempt.decided) return
     attempt.decided = true
     attempt.endedAt = this.#options.clock.monotonic()
@@ -242,7 +244,7 @@ export class Worker {
   #giveUp(attempt: Attempt): void {
     attempt.abort('timeout')
     const { maxAttempts = Infinity } = attempt.work
-    const isLast = attempt.number >= (attempt.job.maxAttempts ?? maxAttempts)
+    const isLast = attempt.counted >= (attempt.job.maxAttempts ?? maxAttempts)
     const payload = attempt.work.payloadOf(attempt.job.payload)
     this.#end(attempt, { ending: { kind: isLast ? 'failed' : 'retry', stalled: true }, payload })
   }

@@ -77,7 +77,7 @@ export function add(
     expected.push({ verdict: 'added', job: { ...plain(job), token: made.token, of: job } })
   }
   // Blockers stand behind what they block.
-  for (const [index, job] of [...created.entries()].reverse()) {
+  for (const [index, job] of [...created.entries()].toReversed()) {
     if (!job?.made.blockers) continue
     job.blockers = refsOfBlockers(world, jobs, index, expected).map((ref) => ({ ref, done: false, bound: false }))
     block(world, job, job.made.onBlockerFailure ?? 'fail', [...created, ...(outcome?.before ?? [])])
@@ -187,6 +187,7 @@ function create(world: World, made: NewJob, predecessor: Job | undefined, origin
     origin: before && plain(before),
     blockers: [],
     expiresAt: Infinity,
+    keepMs: undefined,
     mark: undefined,
   } as unknown as Job
   Object.assign(job, { chain: predecessor?.chain ?? job })

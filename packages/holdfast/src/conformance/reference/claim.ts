@@ -35,19 +35,26 @@ export function claim(world: World, request: ClaimRequest, answer: Claim | undef
   const given = new Map<string, ClaimedJob[]>()
   for (const job of answer?.jobs ?? []) given.set(job.type, [...(given.get(job.type) ?? []), job])
 
-  let left = request.slots
+  const room = { left: request.slots }
   let turns = request.types
     .filter(({ type }) => !world.paused.has(type))
     .map((wanted): Turn => ({ wanted, left: wanted.slots ?? request.slots }))
-  while (left > 0 && turns.length > 0) {
+  const all = turns
+  while (room.left > 0 && turns.length > 0) {
     turns = turns.filter((turn) => {
-      if (left === 0 || turn.left === 0) return false
+      if (room.left === 0 || turn.left === 0) return false
       const job = next(world, turn, request, answer && (given.get(turn.wanted.type) ?? []), seen, effects)
       if (!job) return false
       turn.left--
-      left--
+      room.left--
       return true
     })
+  }
+  // All slots are filled, and these were met on the way.
+  for (const { wanted } of all) {
+    for (const job of candidates(world, wanted.type)) {
+      if (isSpent(job, wanted) && !isShownWaiting(job, seen)) endSpent(world, job, effects)
+    }
   }
   for (const [type, rest] of given) must(rest.length === 0, () => `claimed too many of ${show(type)}: ${show(rest)}`)
   if (answer) sameEnded(answer.ended, effects.ended)
@@ -65,7 +72,7 @@ function takeBackLost(
   let taken = 0
   const told: Recovered[] = []
   for (const { type, maxAttempts } of request.types) {
-    for (const job of [...world.jobs.values()]) {
+    for (const job of world.jobs.values()) {
       if (job.type !== type || job.phase !== 'processing' || job.leaseUntil > world.now) continue
       const entry = answer?.recovered.find((item) => isSame(item, job))
       if (answer ? entry : !isHeldStill(job, seen)) {
@@ -101,16 +108,14 @@ function next(
 ): Job | undefined {
   for (;;) {
     const open = candidates(world, wanted.type)
+    // Those that no order tells apart: the driver may meet any of them first.
     const best = open.filter((job) => !open.some((other) => isBefore(other, job)))
     if (best.length === 0) return undefined
     const first = given?.[0]
     const job = best.find((one) => (given ? first && isSame(one, first) : isHeldBy(one, request, seen)))
-    // Of those that no order tells apart the driver may have met this one or not.
-    const isSpent = (one: Job): boolean => one.failures >= (one.made.maxAttempts ?? wanted.maxAttempts ?? Infinity)
-    const spent = best.find((one) => isSpent(one) && (!job || isSpent(job) || !isShownAs(one, seen)))
-    if (spent) {
-      effects.ended.push(spent)
-      endChain(world, spent, { state: 'failed', reason: 'stalled' }, effects)
+    const spent = best.find((one) => isSpent(one, wanted))
+    if (spent && (!job || isSpent(job, wanted))) {
+      endSpent(world, spent, effects)
       continue
     }
     must(job !== undefined, () => `${show(best.map(plain))} was to be claimed, not ${show(first && plain(first))}`)
@@ -120,8 +125,16 @@ function next(
   }
 }
 
-/** It waits still, as the reference has it. */
-const isShownAs = (job: Job, seen: Seen): boolean => ['queued', 'failing'].includes(seen(job)?.state ?? '')
+const isSpent = (job: Job, { maxAttempts = Infinity }: ClaimType): boolean =>
+  job.failures >= (job.made.maxAttempts ?? maxAttempts)
+
+function endSpent(world: World, job: Job, effects: Effects): void {
+  effects.ended.push(job)
+  endChain(world, job, { state: 'failed', reason: 'stalled' }, effects)
+}
+
+/** It waits still. */
+const isShownWaiting = (job: Job, seen: Seen): boolean => ['queued', 'failing'].includes(seen(job)?.state ?? '')
 const isHeldBy = (job: Job, { worker }: ClaimRequest, seen: Seen): boolean => seen(job)?.worker === worker
 
 function lease(world: World, job: Job, { leaseMs }: ClaimType, { worker, label }: ClaimRequest): void {
@@ -145,7 +158,7 @@ function sameClaimed(world: World, job: Job, claimed: ClaimedJob): void {
   same('claimed: group', claimed.group, made.group?.key, job)
   same('claimed: trace', claimed.trace, made.trace, job)
   same('claimed: retention', claimed.retention.completedMs, made.retention.completedMs, job)
-  same('claimed: createdAt', claimed.createdAt, job.createdAt, job)
+  sameInstant(world, 'claimed: createdAt', claimed.createdAt, job.createdAt, job)
   sameInstant(world, 'claimed: runAt', claimed.runAt, job.runAt, job)
   sameInstant(world, 'claimed: startedAt', claimed.startedAt, job.startedAt, job)
   sameInstant(world, 'claimed: leaseUntil', claimed.leaseUntil, job.leaseUntil, job)
@@ -162,9 +175,9 @@ function sameClaimed(world: World, job: Job, claimed: ClaimedJob): void {
   }
 }
 
-function sameLease(job: Job, lease: { worker: string; attempt: number }): void {
-  same('worker', lease.worker, job.worker, job)
-  same('attempt', lease.attempt, job.attempt, job)
+function sameLease(job: Job, { worker, attempt }: { worker: string; attempt: number }): void {
+  same('worker', worker, job.worker, job)
+  same('attempt', attempt, job.attempt, job)
 }
 
 export function recover(

@@ -74,9 +74,12 @@ function compareLife(world: World, job: Job, record: JobRecord): void {
   job.runAt = sameInstant(world, 'runAt', record.runAt, job.runAt, job)
   if (ended) job.finishedAt = sameInstant(world, 'finishedAt', record.finishedAt, job.finishedAt, job)
   else same('finishedAt', record.finishedAt, undefined, job)
+  const { chain } = job
+  if (ended && chain.keepMs !== undefined && tailOf(world, chain) === job)
+    chain.expiresAt = job.finishedAt + chain.keepMs
   const expiry = expiryOf(world, job)
   if (expiry === undefined) same('expiresAt', record.expiresAt, undefined, job)
-  else job.chain.expiresAt = sameInstant(world, 'expiresAt', record.expiresAt, expiry, job)
+  else chain.expiresAt = sameInstant(world, 'expiresAt', record.expiresAt, expiry, job)
   if (job.phase === 'processing') {
     same('worker', record.worker, job.worker, job)
     same('label', record.label, job.label, job)
@@ -171,6 +174,8 @@ export function compareNextDueAt(
   else sameInstant(world, 'nextDueAt', next && Math.max(next.at, world.now), Math.max(expected, world.now))
 }
 
+const compareText = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1)
+
 /** The jobs that a list must have, in its order. */
 export function listed(world: World, query: ListQuery): JobRef[] {
   const found = [...world.jobs.values()].filter((job) => {
@@ -183,7 +188,6 @@ export function listed(world: World, query: ListQuery): JobRef[] {
     return !query.states || query.states.includes(stateOf(world, query.of === 'chains' ? tailOf(world, job) : job))
   })
   const sign = query.order === 'asc' ? 1 : -1
-  const before = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1)
-  found.sort((a, b) => sign * (a.createdAt - b.createdAt || before(a.type, b.type) || before(a.id, b.id)))
+  found.sort((a, b) => sign * (a.createdAt - b.createdAt || compareText(a.type, b.type) || compareText(a.id, b.id)))
   return found.map(plain)
 }

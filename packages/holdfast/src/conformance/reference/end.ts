@@ -46,7 +46,8 @@ export function endJob(world: World, job: Job, end: End): void {
 export function endChain(world: World, tail: Job, end: End, effects: Effects): void {
   endJob(world, tail, end)
   const head = tail.chain
-  head.expiresAt = world.now + (end.keepMs ?? tail.made.retention[`${end.state}Ms`])
+  head.keepMs = end.keepMs ?? tail.made.retention[`${end.state}Ms`]
+  head.expiresAt = world.now + head.keepMs
   const { mark } = head
   if (mark && !mark.shared && (mark.mode === 'simple' || end.state !== 'completed')) freeKey(world, head)
   for (const dependent of dependentsOf(world, head)) {

@@ -21,6 +21,7 @@ import {
   type Job,
   must,
   nameOf,
+  nameOfRef,
   plain,
   same,
   sameInstant,
@@ -141,7 +142,9 @@ export function remove(
     const wanted = expected[index]!
     same(what, verdict.verdict, wanted.verdict)
     if (verdict.verdict === 'kept' && wanted.verdict === 'kept') {
-      sameInstant(world, `${what}: until`, verdict.until, wanted.until)
+      const until = sameInstant(world, `${what}: until`, verdict.until, wanted.until)
+      const head = world.jobs.get(nameOfRef(refs[index]!))
+      if (head?.expiresAt === wanted.until) head.expiresAt = until
     }
     if (verdict.verdict === 'not_root' && wanted.verdict === 'not_root') sameRef(what, verdict.root, wanted.root)
     if (verdict.verdict === 'referenced' && wanted.verdict === 'referenced') sameRefs(what, verdict.by, wanted.by)
@@ -154,6 +157,7 @@ function removeEnded(world: World, head: Job | undefined, afterMs: number | unde
   if (!isEnded(tailOf(world, head))) return { verdict: 'not_terminal' }
   if (afterMs !== undefined) {
     head.expiresAt = world.now + afterMs
+    head.keepMs = undefined
     return { verdict: 'kept', until: head.expiresAt }
   }
   const by = dependentsOf(world, head)
@@ -162,8 +166,9 @@ function removeEnded(world: World, head: Job | undefined, afterMs: number | unde
   return { verdict: 'removed' }
 }
 
+const isRoot = (job: Job): boolean => job.index === 0 && isSame(job.root, job)
+
 function removeTrees(world: World, refs: readonly JobRef[], seen: Seen): RemoveVerdict[] {
-  const isRoot = (job: Job): boolean => job.index === 0 && isSame(job.root, job)
   const roots = refs.map((ref) => find(world, ref)).filter((job) => job !== undefined && isRoot(job)) as Job[]
   const trees = new Map(roots.map((root) => [root, treeOf(world, root)]))
   const inside = new Set([...trees.values()].flat())
@@ -179,7 +184,7 @@ function removeTrees(world: World, refs: readonly JobRef[], seen: Seen): RemoveV
   }
   for (const chain of inside) forget(world, chain)
   // A chain that was started under an earlier life of the root: whether it still belongs to it is the driver's.
-  for (const job of [...world.jobs.values()]) {
+  for (const job of world.jobs.values()) {
     if (job.index === 0 && roots.some((root) => isSame(root, job.root)) && !seen(job)) forget(world, job)
   }
   return verdicts

@@ -32,7 +32,7 @@ export const pick = <T>(items: readonly T[], number: number): T | undefined =>
   items.length === 0 ? undefined : items[number % items.length]
 
 export function typesOf(number: number): readonly string[] {
-  return [[types[0]], [types[1]], types, [...types].reverse()][number]!
+  return [[types[0]], [types[1]], types, types.toReversed()][number]!
 }
 
 export function whenOf(world: World, unit: number, number: number): When {
@@ -47,8 +47,9 @@ export function whenOf(world: World, unit: number, number: number): When {
   return choices[number]!
 }
 
+const all = (ms: number): Retention => ({ completedMs: ms, failedMs: ms, cancelledMs: ms })
+
 function retentionOf(unit: number, number: number): Retention {
-  const all = (ms: number): Retention => ({ completedMs: ms, failedMs: ms, cancelledMs: ms })
   const mixed = { completedMs: 5 * unit, failedMs: Infinity, cancelledMs: unit }
   return [all(100 * unit), mixed, all(0), all(3 * unit), all(Infinity)][number]!
 }

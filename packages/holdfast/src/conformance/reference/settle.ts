@@ -103,8 +103,8 @@ function isConflict(job: Job, next: NewJob | undefined, verdict: SettleVerdict |
 }
 
 const jobsOf = (outcome: Outcome): readonly NewJob[] => {
-  const add = 'add' in outcome ? (outcome.add ?? []) : []
-  return outcome.kind === 'continued' ? [outcome.next, ...add] : add
+  const more = 'add' in outcome ? (outcome.add ?? []) : []
+  return outcome.kind === 'continued' ? [outcome.next, ...more] : more
 }
 
 function holds(world: World, job: Job, fence: Fence): boolean {

@@ -2,12 +2,12 @@
 
 import type { Command } from '../commands.ts'
 import { groups, types } from '../commands.ts'
-import type { JobHistory } from '../model.ts'
 import type { Claim, ClaimRequest, JobRef, JobState, ListQuery, NewJob, Outcome } from '../../storage/storage.ts'
 import { isSame, must, plain as refOf, show } from '../reference.ts'
 import { add } from './add.ts'
 import { claim, recover } from './claim.ts'
 import { listed } from './compare.ts'
+import type { JobHistory } from './history.ts'
 import { cancel, pause, remove, revive } from './moves.ts'
 import { jobsOf, leaseOf, outcomeOf, typesOf, universe } from './requests.ts'
 import { extend, settle } from './settle.ts'
@@ -19,7 +19,10 @@ type Steps = {
   ) => Promise<unknown>
 }
 
-export const steps: Steps = {
+export const step = (history: JobHistory, command: Command): Promise<unknown> =>
+  (steps[command.kind] as (history: JobHistory, command: Command) => Promise<unknown>)(history, command)
+
+const steps: Steps = {
   add: (history, { jobs, tokens, lost }) =>
     addJobs(history, jobsOf(history.world, history.client, jobs, { tokens: tokens > 0 }), lost),
 
@@ -130,7 +133,7 @@ export const steps: Steps = {
     await history.call('sweep', [request], () => history.storage.sweep(request), check)
   },
 
-  advance: (history, { units }) => history.advance([1, 2, 3, 5, 11, 101][units]! * history.unit),
+  advance: (history, { units }) => history.advance([1, 2, 3, 5, 11, 101][units]!),
 
   async repeat(history, { settle: settles, which }) {
     const { client } = history

@@ -1,0 +1,169 @@
+// backlog: what waits must not make the rest dearer. Through the storage contract itself, so that nothing hides it:
+// a claim, its settle and an add at a time, at a backlog that stays as it is.
+
+import type { LeaseRef, NewJob, Storage } from 'holdfast'
+import type { Case, Measure, Variant } from '../case.ts'
+import type { Contender } from '../contender.ts'
+import type { Limits } from '../load.ts'
+import { median } from '../statistics.ts'
+
+const batch = 100
+/** Cycles before the first that counts: the code is compiled for this backlog, and its garbage has come and gone. */
+const warmCycles = 1_000
+const cycles = 2_000
+const leaseMs = 3_600_000
+const type = 'mail'
+const retention = { completedMs: 0, failedMs: 0, cancelledMs: 0 }
+/** One for all, so that a million jobs are about jobs and not about payloads. */
+const payload = Buffer.alloc(100, 'x')
+
+/** What waits besides: the fields of job n. */
+type Background = (n: number) => Partial<NewJob>
+
+export const backlog: Case = {
+  name: 'backlog',
+  about:
+    'Cost of a claim and of an add through the storage contract, by what waits. Ratios are to 1,000 waiting. Delayed ' +
+    'jobs and groups are measured with 1,000 others that are due; what is added then is delayed, or joins a group.',
+  variants: [
+    waiting('1k waiting', 1_000),
+    waiting('100k waiting', 100_000),
+    waiting('1M waiting', 1_000_000),
+    beside('1M delayed', 1_000_000, () => ({ delayMs: 3_600_000 })),
+    beside('100k in two busy groups', 100_000, (n) => ({ group: { key: `group-${n % 2}`, ordered: true } })),
+  ],
+}
+
+function waiting(name: string, due: number): Variant {
+  return variant(name, (storage, limits) => measure(storage, limits, { due, hidden: 0 }))
+}
+
+function beside(name: string, hidden: number, background: Background): Variant {
+  return variant(name, (storage, limits) => measure(storage, limits, { due: 1_000, hidden, background }))
+}
+
+function variant(name: string, run: (storage: Storage, limits: Limits) => Promise<readonly Measure[]>): Variant {
+  return {
+    name,
+    baseline: '1k waiting',
+    execArgv: ['--max-old-space-size=8192'],
+    run: async (contender: Contender, limits) => {
+      const storage = await contender.openStorage?.()
+      if (!storage) return undefined
+      await storage.connect()
+      const measures = await run(storage, limits)
+      await storage.disconnect()
+      return measures
+    },
+  }
+}
+
+async function measure(
+  storage: Storage,
+  { seconds }: Limits,
+  { due, hidden, background }: { due: number; hidden: number; background?: Background },
+): Promise<readonly Measure[]> {
+  const bench = new Bench(storage)
+  if (background) await bench.fill(hidden, background)
+  await bench.holdGroups()
+  await bench.fill(due)
+  for (let cycle = 0; cycle < warmCycles; cycle++) await bench.cycle(background)
+  bench.forget()
+  const deadline = performance.now() + seconds * 1_000
+  for (let cycle = 0; cycle < cycles && performance.now() < deadline; cycle++) await bench.cycle(background)
+  await bench.verify(due, hidden)
+  return [
+    { name: 'claim of 1', unit: 'µs', value: median(bench.claimOne) },
+    { name: `claim of ${batch}`, unit: 'µs', value: median(bench.claimBatch) },
+    { name: `add of ${batch}`, unit: 'µs', value: median(bench.addBatch) },
+  ]
+}
+
+class Bench {
+  /** In µs. */
+  claimOne: number[] = []
+  claimBatch: number[] = []
+  addBatch: number[] = []
+  readonly #storage: Storage
+  #added = 0
+  #claims = 0
+  #held = 0
+
+  constructor(storage: Storage) {
+    this.#storage = storage
+  }
+
+  async fill(count: number, background?: Background): Promise<void> {
+    for (let left = count; left > 0; left -= 1_000) {
+      await this.#storage.add(this.#jobs(Math.min(left, 1_000), background))
+    }
+  }
+
+  /** Claims the head of each group, and never settles it. */
+  async holdGroups(): Promise<void> {
+    this.#held = (await this.#claim(2)).length
+  }
+
+  async cycle(background: Background | undefined): Promise<void> {
+    await this.#timeClaim(1, this.claimOne)
+    await this.#timeClaim(batch, this.claimBatch)
+    const fresh = this.#jobs(batch + 1)
+    if (background) {
+      await this.#storage.add(fresh)
+      const hidden = this.#jobs(batch, background)
+      await this.#timeAdd(hidden)
+      await this.#storage.cancel(hidden)
+    } else {
+      await this.#timeAdd(fresh.slice(1))
+      await this.#storage.add(fresh.slice(0, 1))
+    }
+    while ((await this.#storage.sweep({ limit: 1_000 })).more);
+  }
+
+  forget(): void {
+    this.claimOne = []
+    this.claimBatch = []
+    this.addBatch = []
+  }
+
+  /** What was there at the start is still there. */
+  async verify(due: number, hidden: number): Promise<void> {
+    const { types } = await this.#storage.count({ types: [type] })
+    const { queued, scheduled, processing } = types[0]!.states
+    const all = queued + scheduled + processing
+    if (all !== due + hidden || processing !== this.#held) {
+      throw new Error(`${all} jobs of ${due + hidden} are left, ${processing} of ${this.#held} in processing`)
+    }
+  }
+
+  async #timeClaim(slots: number, into: number[]): Promise<void> {
+    const begun = performance.now()
+    const jobs = await this.#claim(slots)
+    into.push((performance.now() - begun) * 1_000)
+    if (jobs.length !== slots) throw new Error(`a claim of ${slots} gave ${jobs.length}`)
+    const verdicts = await this.#storage.settle(jobs.map((job) => ({ ...fenceOf(job), kind: 'completed' })))
+    if (verdicts.some(({ verdict }) => verdict !== 'settled')) throw new Error('a settle was refused')
+  }
+
+  async #timeAdd(jobs: readonly NewJob[]): Promise<void> {
+    const begun = performance.now()
+    await this.#storage.add(jobs)
+    this.addBatch.push((performance.now() - begun) * 1_000)
+  }
+
+  async #claim(slots: number) {
+    const claim = await this.#storage.claim({ worker: `worker/${++this.#claims}`, slots, types: [{ type, leaseMs }] })
+    return claim.jobs
+  }
+
+  #jobs(count: number, background?: Background): NewJob[] {
+    return Array.from({ length: count }, () => {
+      const n = this.#added++
+      return { type, id: `job-${n}`, token: `token-${n}`, payload, retention, ...background?.(n) }
+    })
+  }
+}
+
+function fenceOf({ type: of, id, worker, attempt }: LeaseRef): LeaseRef {
+  return { type: of, id, worker, attempt }
+}

@@ -1,0 +1,12 @@
+// All cases, in the order in which they run and are shown.
+
+import type { Case } from '../case.ts'
+import { add } from './add.ts'
+import { backlog } from './backlog.ts'
+import { drain } from './drain.ts'
+import { idle } from './idle.ts'
+import { rtt } from './rtt.ts'
+import { size } from './size.ts'
+import { steady } from './steady.ts'
+
+export const cases: readonly Case[] = [add, drain, steady, rtt, backlog, size, idle]

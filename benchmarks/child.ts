@@ -1,0 +1,49 @@
+// One measurement, in a process of its own: no heap, no compiled code and no timer of another contender is in it.
+// Started by measure.ts, which hands over a Task and is sent an Answer.
+
+import { cases } from './cases/index.ts'
+import type { Measure } from './case.ts'
+import { contenderIn } from './contender.ts'
+import type { Limits } from './load.ts'
+import { median } from './statistics.ts'
+
+export interface Task {
+  /** A file in contenders/. */
+  readonly contender: string
+  readonly case: string
+  readonly variant: string
+  readonly limits: Limits
+}
+
+export type Answer =
+  | { readonly kind: 'measured'; readonly measures: readonly Measure[] }
+  /** The contender cannot do this. */
+  | { readonly kind: 'unsupported' }
+  /** What it measured does not count. */
+  | { readonly kind: 'invalid'; readonly reason: string }
+
+process.send!(await answer(), undefined, undefined, () => process.exit(0))
+
+async function answer(): Promise<Answer> {
+  try {
+    const measures = await run(JSON.parse(process.argv[2]!) as Task)
+    return measures ? { kind: 'measured', measures } : { kind: 'unsupported' }
+  } catch (error) {
+    return { kind: 'invalid', reason: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+async function run(task: Task): Promise<readonly Measure[] | undefined> {
+  const variant = cases.find(({ name }) => name === task.case)!.variants.find(({ name }) => name === task.variant)!
+  const contender = await contenderIn(task.contender)
+  if (variant.warmUp) await variant.run(contender, variant.warmUp(task.limits))
+  const until = performance.now() + (variant.repeatSeconds ?? 0) * 1_000
+  const runs: (readonly Measure[])[] = []
+  do {
+    globalThis.gc?.()
+    const measures = await variant.run(contender, task.limits)
+    if (!measures) return undefined
+    runs.push(measures)
+  } while (performance.now() < until)
+  return runs[0]!.map((measure, index) => ({ ...measure, value: median(runs.map((found) => found[index]!.value)) }))
+}

@@ -1,0 +1,85 @@
+// The command line of run.ts.
+
+import { parseArgs } from 'node:util'
+import type { Limits } from './load.ts'
+
+export interface Flags {
+  /** None: all. */
+  readonly drivers: readonly string[]
+  /** None: all. */
+  readonly cases: readonly string[]
+  readonly peers: boolean
+  readonly rounds: number
+  readonly limits: Limits
+  readonly json: string | undefined
+}
+
+/** Known names, for the messages. */
+export interface Known {
+  readonly drivers: readonly string[]
+  readonly cases: readonly string[]
+}
+
+export class FlagError extends Error {}
+
+export const help = ({ drivers, cases }: Known): string => `\
+npm run bench -- [options]
+
+  --driver <name>    only this driver; may be given again      ${drivers.join(', ')}
+  --case <name>      only this case; may be given again        ${cases.join(', ')}
+  --peers            also the peers, in turn with ours; installs them into benchmarks/ on first use
+  --rounds <n>       how often all is measured; medians and ranges are shown      default 3
+  --jobs <n>         jobs of a measurement, or as many as its seconds allow       default 20000
+  --seconds <n>      the longest that one measures, and how long idle takes       default 10
+  --json <file>      write the results, for npm run bench:report
+  --help
+
+Each measurement is a process of its own. Compare within one run only: the ratios are what counts.
+`
+
+/** @returns undefined if help was asked for. @throws FlagError */
+export function parseFlags(args: readonly string[], known: Known): Flags | undefined {
+  const { values } = parse(args)
+  if (values.help) return undefined
+  return {
+    drivers: namesIn('--driver', values.driver, known.drivers),
+    cases: namesIn('--case', values.case, known.cases),
+    peers: values.peers,
+    rounds: wholeNumber('--rounds', values.rounds),
+    limits: { jobs: wholeNumber('--jobs', values.jobs), seconds: wholeNumber('--seconds', values.seconds) },
+    json: values.json,
+  }
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        driver: { type: 'string', multiple: true, default: [] },
+        case: { type: 'string', multiple: true, default: [] },
+        peers: { type: 'boolean', default: false },
+        rounds: { type: 'string', default: '3' },
+        jobs: { type: 'string', default: '20000' },
+        seconds: { type: 'string', default: '10' },
+        json: { type: 'string' },
+        help: { type: 'boolean', default: false },
+      },
+    })
+  } catch (error) {
+    throw new FlagError((error as Error).message)
+  }
+}
+
+function namesIn(flag: string, given: readonly string[], known: readonly string[]): readonly string[] {
+  for (const name of given) {
+    if (!known.includes(name)) throw new FlagError(`${flag}: expected one of ${known.join(', ')}, got "${name}"`)
+  }
+  return given
+}
+
+function wholeNumber(flag: string, text: string): number {
+  const value = Number(text)
+  if (!/^\d+$/.test(text) || value < 1) throw new FlagError(`${flag}: expected a whole number >= 1, got "${text}"`)
+  return value
+}

@@ -1,0 +1,27 @@
+// Starts a child for one measurement, and waits for what it says.
+
+import { fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import type { Variant } from './case.ts'
+import type { Answer, Task } from './child.ts'
+
+const child = fileURLToPath(new URL('child.ts', import.meta.url))
+
+/** The same for all contenders. A collector at hand lets each measurement begin with a clean heap. */
+const execArgv = ['--conditions=@holdfast/source', '--expose-gc']
+
+export async function measure(task: Task, variant: Variant): Promise<Answer> {
+  const { promise, resolve } = Promise.withResolvers<Answer>()
+  // Warm-up, filling and the proof take time besides what is measured.
+  const seconds = 120 + 6 * task.limits.seconds
+  const process = fork(child, [JSON.stringify(task)], {
+    execArgv: [...execArgv, ...(variant.execArgv ?? [])],
+    timeout: seconds * 1_000,
+    killSignal: 'SIGKILL',
+  })
+  const fail = (reason: string): void => resolve({ kind: 'invalid', reason })
+  process.on('message', (answer) => resolve(answer as Answer))
+  process.on('error', (error) => fail(error.message))
+  process.on('exit', (code, signal) => fail(signal ? `ended by ${signal}` : `ended with code ${code} and no answer`))
+  return promise
+}

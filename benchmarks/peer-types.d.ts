@@ -1,0 +1,3 @@
+// The peers are installed on first use, and their types are of no use here: they may be any.
+
+declare module '@platformatic/job-queue'

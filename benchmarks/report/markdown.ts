@@ -1,0 +1,76 @@
+// docs/benchmarks.md: how it was measured, then for each driver its charts and one table for each case.
+
+import { moreIsBetter } from '../case.ts'
+import { cases } from '../cases/index.ts'
+import type { Results, Row } from '../results.ts'
+import { type Line, linesOf, numeral, range } from '../summary.ts'
+import { chartsOf } from './charts.ts'
+
+export function markdown(all: readonly Results[]): string {
+  return `${[intro, ...all.map(section)].join('\n\n')}\n`
+}
+
+const intro = `\
+# Benchmarks
+
+<!-- Written by npm run bench:report. -->
+
+Holdfast beside its peers, measured side by side in one run: each measurement is a process of its own, the contenders take
+turns in every round, and medians of the rounds are shown with their range. **Read the ratios, not the figures:** another machine
+gives other figures. A ratio is ours to the best peer's; its range is that of the single rounds. A result counts only if
+all its jobs ran exactly once. Handlers do nothing, payloads are about 100 bytes of JSON. CPU is that of all threads of the process.
+
+Run it yourself: \`npm run bench -- --help\`.`
+
+function section(results: Results): string {
+  const { contenders, rows, date, command, machine, rounds, limits } = results
+  const drivers = [...new Set(contenders.map(({ driver }) => driver))]
+  const setup = contenders.map(
+    ({ name, version, driver, configuration }) => `- **${name}** ${version} (${driver}): ${configuration}`,
+  )
+  const parts = cases.filter(({ name }) => rows.some((row) => row.case === name))
+  return [
+    `## ${drivers.join(', ')}`,
+    `${machine.cores} cores (${machine.cpu}), ${machine.memoryGb} GB, ${machine.platform}, Node ${machine.node}; ` +
+      `${rounds} rounds, ${limits.jobs.toLocaleString('en')} jobs or ${limits.seconds} s; ${date.slice(0, 10)}; ` +
+      `\`${command}\`.`,
+    setup.join('\n'),
+    ...parts.map(({ name, about }) => caseSection(results, name, about)),
+  ].join('\n\n')
+}
+
+function caseSection(results: Results, name: string, about: string): string {
+  const charts = chartsOf(results).filter((chart) => chart.case === name)
+  const images = charts.map(({ title, file }) => `![${title}](benchmarks/${file})`)
+  const rows = results.rows.filter((row) => row.case === name)
+  return [`### ${name}`, about, ...images, table(rows, results.rows)].join('\n\n')
+}
+
+const heading = `\
+| | contender | median | min … max | ratio | min … max | target |
+|---|---|--:|--:|--:|--:|---|`
+
+function table(rows: readonly Row[], all: readonly Row[]): string {
+  const lines = rows.flatMap((row) =>
+    linesOf(row, all).map((line, index) => `| ${[index === 0 ? labelOf(row) : '', ...cellsOf(line)].join(' | ')} |`),
+  )
+  return [heading, ...lines].join('\n')
+}
+
+function labelOf({ case: name, variant, measure, unit, driver }: Row): string {
+  const what = measure === name ? variant : `${variant}, ${measure}`
+  return `${what} (${driver}; ${unit}, ${moreIsBetter(unit) ? 'more' : 'less'} is better)`
+}
+
+function cellsOf({ contender, spread, ratio, to, target, note }: Line): string[] {
+  const who = note ? `${contender} (${note})` : contender
+  const verdict = target?.isReached === undefined ? '' : target.isReached ? ', reached' : ', **missed**'
+  return [
+    who,
+    spread ? numeral(spread.median) : '–',
+    spread ? range(spread) : '',
+    ratio ? `${numeral(ratio.median)} × ${to}` : '',
+    ratio ? range(ratio) : '',
+    target ? `${target.text}${verdict}` : '',
+  ]
+}

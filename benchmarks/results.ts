@@ -1,0 +1,75 @@
+// What a run found, as it is written and read: the plain values of each round. Medians and ratios follow from them.
+
+import { cpus, totalmem } from 'node:os'
+import type { Unit } from './case.ts'
+import type { Limits } from './load.ts'
+
+export interface Results {
+  /** When the run began, ISO 8601. */
+  readonly date: string
+  readonly command: string
+  readonly machine: Machine
+  readonly rounds: number
+  readonly limits: Limits
+  readonly contenders: readonly Described[]
+  readonly rows: readonly Row[]
+}
+
+interface Machine {
+  readonly cores: number
+  readonly cpu: string
+  readonly memoryGb: number
+  readonly platform: string
+  readonly node: string
+}
+
+export interface Described {
+  readonly name: string
+  readonly driver: string
+  readonly version: string
+  readonly isPeer: boolean
+  readonly configuration: string
+}
+
+/** One thing that was measured, of everyone who can do it. */
+export interface Row {
+  readonly driver: string
+  readonly case: string
+  readonly variant: string
+  readonly measure: string
+  readonly unit: Unit
+  readonly baseline?: string
+  readonly entries: readonly Entry[]
+}
+
+export interface Entry {
+  readonly contender: string
+  readonly isPeer: boolean
+  /** One for each round. */
+  readonly values: readonly number[]
+  readonly note?: string
+  /** Why it does not count. */
+  readonly invalid?: string
+}
+
+export function thisMachine(): Machine {
+  const [cpu] = cpus()
+  return {
+    cores: cpus().length,
+    cpu: cpu?.model.trim() ?? 'unknown',
+    memoryGb: Math.round(totalmem() / 2 ** 30),
+    platform: `${process.platform} ${process.arch}`,
+    node: process.version,
+  }
+}
+
+/** As the formatter lays it out: lists of numbers on one line. */
+export function toJson(results: Results): string {
+  const json = JSON.stringify(results, rounded, 2)
+  return `${json.replace(/\[\s+([-\d.,e\s]+?)\s+\]/g, (_, list: string) => `[${list.replace(/\s+/g, ' ')}]`)}\n`
+}
+
+/** Four digits say all that a noisy machine can. */
+function rounded(_: string, value: unknown): unknown {
+  return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(4)) : value
+}

@@ -1,0 +1,61 @@
+// npm run bench: measures ours, and with --peers the others, in turn, and shows what came of it. See --help.
+
+import { writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { cases } from './cases/index.ts'
+import { allContenders, type Contender } from './contender.ts'
+import { FlagError, type Flags, help, parseFlags } from './flags.ts'
+import { installPeers, versionOf } from './peers.ts'
+import { type Described, type Results, thisMachine, toJson } from './results.ts'
+import { runRounds } from './rounds.ts'
+import { table } from './table.ts'
+
+const known = await allContenders()
+const names = {
+  drivers: [...new Set([...known.values()].map(({ driver }) => driver))],
+  cases: cases.map(({ name }) => name),
+}
+const args = process.argv.slice(2)
+/** Without the file: where the results went says nothing about them. */
+const command = [
+  'npm run bench --',
+  ...args.filter((arg, index) => !arg.startsWith('--json') && args[index - 1] !== '--json'),
+].join(' ')
+
+try {
+  const flags = parseFlags(args, names)
+  if (flags) await bench(flags)
+  else console.log(help(names))
+} catch (error) {
+  if (!(error instanceof FlagError)) throw error
+  console.error(`${error.message}\n\nnpm run bench -- --help shows what there is.`)
+  process.exitCode = 2
+}
+
+async function bench(flags: Flags): Promise<void> {
+  if (flags.peers) installPeers()
+  const { drivers, peers, rounds, limits } = flags
+  const taking = new Map([...known].filter(([, { driver, isPeer }]) => isWanted(drivers, driver) && (peers || !isPeer)))
+  const contenders = [...taking.values()].map(describe)
+  for (const { name, version, driver, configuration } of contenders) {
+    console.log(`${name} ${version} (${driver}): ${configuration}`)
+  }
+  const chosen = cases.filter(({ name }) => isWanted(flags.cases, name))
+  const date = new Date().toISOString()
+  const rows = await runRounds(taking, chosen, rounds, limits)
+  const results: Results = { date, command, machine: thisMachine(), rounds, limits, contenders, rows }
+  const { cores, cpu, node } = results.machine
+  console.log(`\n${cores} cores, ${cpu}, Node ${node}; ${rounds} rounds, medians; ${date}\n\n${table(results)}`)
+  if (flags.json) writeFileSync(resolve(flags.json), toJson(results))
+  // A number of ours that does not count is a bug of ours.
+  const isInvalid = rows.some(({ entries }) => entries.some(({ isPeer, invalid }) => !isPeer && invalid !== undefined))
+  if (isInvalid) process.exitCode = 1
+}
+
+function isWanted(wanted: readonly string[], name: string): boolean {
+  return wanted.length === 0 || wanted.includes(name)
+}
+
+function describe({ name, driver, isPeer, configuration, package: packageName }: Contender): Described {
+  return { name, driver, version: versionOf(packageName), isPeer, configuration }
+}

@@ -1,0 +1,35 @@
+// The test of the suite: each broken driver fails the case that was written against its fault, and the sound one passes it.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { cases, runCase } from '../../src/conformance/index.ts'
+import { drivers } from '../drivers.ts'
+import { brokenDrivers, openBroken } from './broken-drivers.ts'
+
+// Without those about hints: a driver may lose them, and a case that waits for one in vain takes its time.
+const all = Object.entries(cases).flatMap(([verb, list]) =>
+  list.flatMap((item) => (verb === 'listen' || item.needs?.length ? [] : [{ name: `${verb}: ${item.name}`, item }])),
+)
+const table: string[] = []
+
+for (const driver of brokenDrivers) {
+  const { name, caughtBy } = driver
+  test(`${name} is caught`, async () => {
+    const named = all.find((other) => other.name === caughtBy)
+    assert.ok(named, `there is no case '${caughtBy}'`)
+    await runCase(named.item, drivers.memory!)
+    const failed = new Set<string>()
+    await Promise.all(all.map((one) => runCase(one.item, () => openBroken(driver)).catch(() => failed.add(one.name))))
+    table.push(`${name.padEnd(40)} ${String(failed.size).padStart(4)} of ${all.length} cases`)
+    assert.ok(
+      failed.has(caughtBy),
+      `'${caughtBy}' passes on it; it is caught by ${[...failed].slice(0, 5).join('; ') || 'nothing'}`,
+    )
+  })
+}
+
+test('every broken driver has a name of its own', (context) => {
+  assert.equal(new Set(brokenDrivers.map(({ name }) => name)).size, brokenDrivers.length)
+  for (const line of table) context.diagnostic(line)
+  context.diagnostic(`conformance: ${brokenDrivers.length} broken drivers`)
+})

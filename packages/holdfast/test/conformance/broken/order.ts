@@ -1,0 +1,173 @@
+// Who comes when: time, order, groups, pauses.
+
+import { Move } from '../../../src/storage/memory/move.ts'
+import { refreshGroup } from '../../../src/storage/memory/waiting.ts'
+import type { Claim, ClaimedJob, Outcome } from '../../../src/storage/storage.ts'
+import { adding, type BrokenDriver, set, settling, type Sound, without } from './driver.ts'
+
+/** Does something to each job that was sent back to wait by a retry. */
+const afterRetry = (sound: Sound, change: (job: NonNullable<ReturnType<Sound['find']>>) => void) =>
+  settling(
+    sound,
+    (outcome) => outcome,
+    (verdict, outcome) => {
+      const job = sound.find(outcome)
+      if (verdict.verdict === 'settled' && outcome.kind === 'retry' && job?.state === 'failing') change(job)
+      return verdict
+    },
+  )
+
+export const brokenOrder: readonly BrokenDriver[] = [
+  {
+    name: 'early claim',
+    breaks: 'the clock of the worker decides what is due, and it is an hour fast',
+    caughtBy: 'claim: no job is claimed before it is due',
+    open: ({ storage, skewed }) => ({ claim: (request) => skewed(3_600_000, () => storage.claim(request)) }),
+  },
+  {
+    name: 'delay ignored',
+    breaks: 'a job with a delay is due at once',
+    caughtBy: 'claim: no job is claimed before it is due',
+    open: (sound) => adding(sound, (job) => without(job, 'delayMs', 'runAt')),
+  },
+  {
+    name: 'retry due at once',
+    breaks: 'the delay of a retry is forgotten: no backoff',
+    caughtBy: 'claim: a retry is not claimed before its time, and then it is',
+    open: (sound) =>
+      settling(sound, (outcome) =>
+        outcome.kind === 'retry' ? without(outcome, 'delayMs' as keyof Outcome, 'runAt' as keyof Outcome) : outcome,
+      ),
+  },
+  {
+    name: 'priority ignored',
+    breaks: 'jobs come by age alone',
+    caughtBy: 'claim: priority comes before age',
+    open: (sound) => adding(sound, (job) => without(job, 'priority')),
+  },
+  {
+    name: 'retry in front',
+    breaks: 'a retry goes in front of all that wait, and a bad job starves the good ones',
+    caughtBy: 'claim: a retry goes behind all that wait, even in the same instant',
+    open: (sound) =>
+      afterRetry(sound, (job) => {
+        const { heap } = job
+        heap!.remove(job)
+        job.order = -1
+        heap!.push(job)
+      }),
+  },
+  {
+    name: 'retry at the end of its group',
+    breaks: 'a retry goes behind the others of its ordered group',
+    caughtBy: 'claim: the head of an ordered group that waits for its retry keeps its place',
+    open: (sound) =>
+      afterRetry(sound, (job) => {
+        if (!job.group) return
+        const data = sound.data()
+        job.group.members.remove(job.member!)
+        set(job, { accepted: ++data.accepted })
+        job.group.members.push(job.member!)
+        refreshGroup(new Move(data, sound.now()), job.group)
+      }),
+  },
+  {
+    name: 'group not exclusive',
+    breaks: 'the next of an ordered group starts while its head runs',
+    caughtBy: 'claim: claimers at once never hold two jobs of an ordered group',
+    open: ({ storage, jobs, data, now }) => ({
+      claim: (request) => {
+        const answer = storage.claim(request)
+        for (const { group, member, worker } of jobs()) {
+          if (!group || worker !== request.worker) continue
+          group.members.remove(member!)
+          group.running = undefined
+          refreshGroup(new Move(data(), now()), group)
+        }
+        return answer
+      },
+    }),
+  },
+  {
+    name: 'pause ignored',
+    breaks: 'a paused type is claimed all the same',
+    caughtBy: 'pause: nothing of a paused type is claimed until it is resumed; then all of it, in its order',
+    open: ({ storage, data }) => ({
+      claim: (request) => {
+        const paused = [...data().types.values()].map((type) => [type, type.paused] as const)
+        for (const [type] of paused) type.paused = undefined
+        const answer = storage.claim(request)
+        for (const [type, pause] of paused) type.paused = pause
+        return answer
+      },
+    }),
+  },
+  {
+    name: 'group pause ignored',
+    breaks: 'a paused group is claimed all the same',
+    caughtBy: 'pause: nothing of a paused group is claimed; other groups, and jobs without one, are',
+    open: ({ storage, data, now }) => ({
+      claim: (request) => {
+        const groups = [...data().types.values()].flatMap((type) => [...type.groups.values()])
+        const paused = groups.flatMap((group) => (group.paused ? [[group, group.paused] as const] : []))
+        for (const [group] of paused) {
+          group.paused = undefined
+          refreshGroup(new Move(data(), now()), group)
+        }
+        const answer = storage.claim(request)
+        for (const [group, pause] of paused) {
+          group.paused = pause
+          refreshGroup(new Move(data(), now()), group)
+        }
+        return answer
+      },
+    }),
+  },
+  {
+    name: 'one type first',
+    breaks: 'the first type takes all slots before the second has its turn',
+    caughtBy: 'claim: types in turns: of two slots no type gets both while another has a job due',
+    open: ({ storage }) => ({
+      claim: async (request) => {
+        const whole = {
+          jobs: [] as ClaimedJob[],
+          recovered: [] as Claim['recovered'][number][],
+          ended: [] as Claim['ended'][number][],
+        }
+        let settled: Claim['settled'] | undefined
+        for (const type of request.types) {
+          const slots = request.slots - whole.jobs.length
+          const outcomes = settled ? undefined : request.outcomes
+          const answer = await storage.claim({ ...request, slots, outcomes, types: [type] })
+          settled ??= answer.settled
+          whole.jobs.push(...answer.jobs)
+          whole.recovered.push(...answer.recovered)
+          whole.ended.push(...answer.ended)
+        }
+        return { ...whole, settled: settled ?? [] }
+      },
+    }),
+  },
+  {
+    name: 'one more than asked',
+    breaks: 'a claim yields more jobs than there are slots',
+    caughtBy: 'claim: a claim yields no more than its slots',
+    open: ({ storage }) => ({ claim: (request) => storage.claim({ ...request, slots: request.slots + 1 }) }),
+  },
+  {
+    name: 'nextDueAt forgets leases',
+    breaks: 'a worker sleeps through the end of a lost lease',
+    caughtBy: 'nextDueAt: a lease that is over can be had now',
+    open: ({ storage, jobs }) => ({
+      nextDueAt: (types) => {
+        const held = jobs()
+          .filter(({ state }) => state === 'processing')
+          .map((job) => [job, job.leaseUntil] as const)
+        for (const [job] of held) job.leaseUntil = Infinity
+        const answer = storage.nextDueAt(types)
+        for (const [job, until] of held) job.leaseUntil = until
+        return answer
+      },
+    }),
+  },
+]

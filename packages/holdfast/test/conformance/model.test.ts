@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { systemClock } from '../../src/clock.ts'
+import type { Subject } from '../../src/conformance/index.ts'
+import { ModelViolation, testModel } from '../../src/conformance/model.ts'
+import { StorageError } from '../../src/errors.ts'
+import type { Storage } from '../../src/storage/storage.ts'
+import { drivers, withManualClock } from '../drivers.ts'
+import { MemoryStorage } from '../../src/storage/memory/memory-storage.ts'
+import { brokenDrivers, openBroken } from './broken-drivers.ts'
+
+test('2,000 histories on memory', async (context) => {
+  const { runs, commands, seed } = await testModel({ create: drivers.memory!, runs: 2_000 })
+  context.diagnostic(`model: memory: ${runs} histories, ${commands} commands, seed ${seed}`)
+})
+
+test('500 histories on a storage of which every tenth answer, or call, is lost', async (context) => {
+  const { runs, commands, seed } = await testModel({
+    create: () => withManualClock((clock) => lossy(new MemoryStorage({ clock }))),
+    runs: 500,
+  })
+  context.diagnostic(`model: lossy memory: ${runs} histories, ${commands} commands, seed ${seed}`)
+})
+
+test('500 histories on a storage whose time goes on by itself', async () => {
+  await testModel({ create: withRestlessClock, runs: 500 })
+})
+
+test('a violation has its seed, its path and the shrunk history, and comes again by them', async () => {
+  const broken = brokenDrivers.find(({ name }) => name === 'no fence on settle')!
+  const create = () => openBroken(broken)
+  const first = await testModel({ create, runs: 5_000, seed: 7 }).catch((error: unknown) => error)
+  assert.ok(first instanceof ModelViolation)
+  assert.equal(first.seed, 7)
+  assert.ok(first.commands.length <= 20, first.message)
+  const again = await testModel({ create, runs: 1, seed: 7, path: first.path }).catch((error: unknown) => error)
+  assert.ok(again instanceof ModelViolation)
+  assert.deepEqual(again.commands, first.commands)
+})
+
+for (const driver of brokenDrivers) {
+  // Between two pages the model writes nothing.
+  if (driver.name === 'pages by offset') continue
+  test(`the model finds: ${driver.name}`, async () => {
+    const run = testModel({ create: () => openBroken(driver), runs: 5_000, seed: 5, shrink: false })
+    await assert.rejects(run, ModelViolation)
+  })
+}
+
+function withRestlessClock(): Subject {
+  let now = 1_767_225_600_000
+  return {
+    storage: new MemoryStorage({ clock: { ...systemClock, now: () => now++ } }),
+    advance: async (ms) => {
+      now += ms
+    },
+  }
+}
+
+/** Loses an answer or a call now and then, always the same ones. */
+function lossy(storage: Storage): Storage {
+  let calls = 0
+  const moves = new Set<PropertyKey>([
+    'add',
+    'claim',
+    'extend',
+    'settle',
+    'recover',
+    'cancel',
+    'revive',
+    'remove',
+    'pause',
+    'sweep',
+  ])
+  return new Proxy(storage, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name)
+      if (typeof value !== 'function') return value
+      const call = value.bind(target) as (...args: unknown[]) => Promise<unknown>
+      if (!moves.has(name)) return call
+      return async (...args: unknown[]) => {
+        const turn = ++calls % 20
+        if (turn !== 0) {
+          const answer = await call(...args)
+          if (turn !== 10) return answer
+        }
+        throw new StorageError('the line is dead', { maybeApplied: true })
+      }
+    },
+  })
+}

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type AddVerdict, HoldfastError, MemoryStorage, type NewJob, Queue, StorageError } from 'holdfast'
+import { Adder } from '../../src/job/adder.ts'
+import { engineDefaults } from '../../src/options.ts'
+import { faulty } from '../queue/faulty-storage.ts'
+
+const retention = { completedMs: 1_000, failedMs: 1_000, cancelledMs: 1_000 }
+const job = (id: string): NewJob => ({ type: 'default', id, token: `token of ${id}`, retention })
+const jobs = (count: number): NewJob[] => Array.from({ length: count }, (_, index) => job(`j${index}`))
+const added = ({ type, id, token }: NewJob): AddVerdict => ({
+  verdict: 'added',
+  job: { type, id, token, state: 'queued' },
+})
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** An adder whose calls are answered by hand. */
+function byHand() {
+  const calls: { readonly batch: readonly NewJob[]; answer(): void; fail(error: unknown): void }[] = []
+  const adder = new Adder((batch) => {
+    const { promise, resolve, reject } = Promise.withResolvers<AddVerdict[]>()
+    calls.push({ batch, answer: () => resolve(batch.map(added)), fail: reject })
+    return promise
+  })
+  return { adder, calls }
+}
+
+test('the enqueues of one tick are one add', async (t) => {
+  const line = faulty(new MemoryStorage())
+  const queue = new Queue<number>({ storage: line.storage })
+  t.after(() => queue.stop())
+  await queue.start()
+  const results = await Promise.all(Array.from({ length: 100 }, (_, n) => queue.enqueue(`j${n}`, n)))
+  assert.equal(line.count('add'), 1)
+  for (const result of results) assert.deepEqual(result, { status: 'queued' })
+})
+
+test('so are those of an enqueueAndWait', async (t) => {
+  const line = faulty(new MemoryStorage())
+  const queue = new Queue<number, number>({ storage: line.storage, concurrency: 50 })
+  t.after(() => queue.stop())
+  queue.execute(({ payload }) => payload)
+  await queue.start()
+  await queue.enqueueAndWait('first', 0)
+  const before = line.count('add')
+  await Promise.all(Array.from({ length: 50 }, (_, n) => queue.enqueueAndWait(`j${n}`, n)))
+  assert.equal(line.count('add') - before, 1)
+})
+
+test('each has its own verdict, in the order of the calls', async () => {
+  const seen: string[][] = []
+  const adder = new Adder(async (batch) => {
+    seen.push(batch.map(({ id }) => id))
+    return batch.map((item, index) =>
+      index % 2 === 0 ? added(item) : { verdict: 'duplicate', by: 'id', job: { ...item, state: 'queued' } },
+    )
+  })
+  const verdicts = await Promise.all(jobs(4).map((item) => adder.add(item)))
+  assert.deepEqual(seen, [['j0', 'j1', 'j2', 'j3']])
+  assert.deepEqual(
+    verdicts.map(({ verdict }) => verdict),
+    ['added', 'duplicate', 'added', 'duplicate'],
+  )
+})
+
+test('a batch is bounded; the rest goes at once, in order', async () => {
+  const { adder, calls } = byHand()
+  const all = Promise.all(jobs(2 * engineDefaults.batch + 1).map((item) => adder.add(item)))
+  await turn()
+  assert.deepEqual(
+    calls.map(({ batch }) => batch.length),
+    [engineDefaults.batch, engineDefaults.batch, 1],
+  )
+  assert.equal(calls[1]!.batch[0]!.id, `j${engineDefaults.batch}`)
+  for (const call of calls) call.answer()
+  await all
+})
+
+test('while enough are under way, more gather for the next', async () => {
+  const { adder, calls } = byHand()
+  const all: Promise<AddVerdict>[] = []
+  for (let round = 0; round < 10; round++) {
+    all.push(adder.add(job(`a${round}`)), adder.add(job(`b${round}`)))
+    await turn()
+  }
+  assert.equal(calls.length, engineDefaults.addsInFlight)
+  calls[0]!.answer()
+  await turn()
+  assert.equal(calls.length, engineDefaults.addsInFlight + 1)
+  assert.equal(calls.at(-1)!.batch.length, 2 * (10 - engineDefaults.addsInFlight))
+  for (const call of calls) call.answer()
+  await Promise.all(all)
+})
+
+test('a job that the storage cannot hold fails alone', async () => {
+  const unsupported = new HoldfastError('FEATURE_UNSUPPORTED', 'not this one')
+  const adder = new Adder(async (batch) => {
+    if (batch.some(({ id }) => id === 'j3')) throw unsupported
+    return batch.map(added)
+  })
+  const results = await Promise.allSettled(jobs(6).map((item) => adder.add(item)))
+  results.forEach((result, index) => {
+    assert.equal(result.status, index === 3 ? 'rejected' : 'fulfilled')
+    if (result.status === 'rejected') assert.equal(result.reason, unsupported)
+  })
+})
+
+test('a storage that is away fails them all, and is not asked for each', async () => {
+  let calls = 0
+  const adder = new Adder(async () => {
+    calls++
+    throw new StorageError('away', { maybeApplied: true })
+  })
+  const results = await Promise.allSettled(jobs(20).map((item) => adder.add(item)))
+  assert.equal(calls, 1)
+  for (const result of results) assert.equal(result.status, 'rejected')
+})
+
+test('after a failure it goes on', async () => {
+  const { adder, calls } = byHand()
+  const first = Promise.allSettled(jobs(8).map((item) => adder.add(item)))
+  await turn()
+  calls[0]!.fail(new StorageError('away', { maybeApplied: true }))
+  await first
+  const second = adder.add(job('next'))
+  await turn()
+  calls[1]!.answer()
+  assert.equal((await second).verdict, 'added')
+})

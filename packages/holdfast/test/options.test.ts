@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { globSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { test } from 'node:test'
+import { MemoryStorage } from 'holdfast'
+import {
+  checkText,
+  engineDefaults,
+  enqueueOptions,
+  exponentialBackoff,
+  leaderOptions,
+  type Option,
+  queueOptions,
+  reaperOptions,
+  resolveOptions,
+  waitOptions,
+} from '../src/options.ts'
+import { resolveQueueConfig } from '../src/queue-config.ts'
+
+const src = new URL('../src/', import.meta.url)
+const read = (path: string): Promise<string> => readFile(new URL(path, src), 'utf8')
+
+type Table = Readonly<Record<string, Option<unknown>>>
+
+/** Each table of options.ts with the type that documents it: its file and name, and the options that it inherits. */
+const tables: readonly [table: Table, file: string, type: string, inherited?: Table][] = [
+  [queueOptions, 'queue-config.ts', 'QueueConfig'],
+  [enqueueOptions, 'job/enqueue.ts', 'EnqueueOptions'],
+  [waitOptions, 'job/enqueue.ts', 'EnqueueAndWaitOptions', enqueueOptions],
+  [reaperOptions, 'upkeep/reaper.ts', 'ReaperConfig'],
+  [leaderOptions, 'upkeep/reaper.ts', 'LeaderElection'],
+]
+
+for (const [whole, file, type, inherited = {}] of tables) {
+  test(`[trap 51] ${type}: the same options as in options.ts, and in its TSDoc the same defaults`, async () => {
+    const table = Object.entries(whole).filter(([key]) => !(key in inherited))
+    const written = fieldsOf(await read(file), type)
+    assert.deepEqual([...written.keys()].toSorted(), table.map(([key]) => key).toSorted())
+    for (const [key, option] of table) {
+      // LeaderElection says `enabled` out loud: whoever gives one means it.
+      if (whole === leaderOptions && key === 'enabled') continue
+      const said = written.get(key)
+      if (option.default === undefined) {
+        assert.ok(said === undefined || valueOf(said) === undefined, `${key} has no default, its TSDoc says ${said}`)
+      } else {
+        assert.ok(said, `the TSDoc of ${key} has no @default`)
+        assert.equal(valueOf(said), option.default, key)
+      }
+    }
+  })
+}
+
+test('[trap 51] the defaults in the TSDoc of Backoff are those of exponentialBackoff', async () => {
+  const text = await read('job/backoff.ts')
+  const { type: _, ...table } = exponentialBackoff
+  const written = new Map(
+    [...text.matchAll(/@default (\S+) \*\/\s+readonly (\w+)\?/g)].map(([, said, key]) => [key, said]),
+  )
+  assert.deepEqual([...written.keys()], Object.keys(table))
+  for (const [key, option] of Object.entries(table)) assert.equal(valueOf(written.get(key)!), option.default, key)
+})
+
+test('[trap 51] each option is read by code', async () => {
+  const files = globSync('**/*.ts', { cwd: src, exclude: ['conformance/**', 'storage/**', 'testing/**', 'options.ts'] })
+  const code = (await Promise.all(files.map(read))).map(withoutTypes).join('\n')
+  // Traces of workers come with their presence; a Reaper takes a serde and has no use for it.
+  const unread = new Set(['processingQueueTTL'])
+  for (const [table, , type] of tables) {
+    for (const key of Object.keys(table)) {
+      assert.equal(new RegExp(`\\b${key}\\b`).test(code), !unread.has(key), `${key} of ${type}`)
+    }
+  }
+})
+
+test('[trap 51] no library is needed', async () => {
+  const manifest = JSON.parse(await read('../package.json')) as Record<string, unknown>
+  assert.equal(manifest.dependencies, undefined)
+  for (const file of globSync('**/*.ts', { cwd: src, exclude: ['conformance/**'] })) {
+    for (const [, name] of (await read(file)).matchAll(/^import .* from '([^'.][^']*)'/gm)) {
+      assert.ok(name!.startsWith('node:'), `${file} imports ${name}`)
+    }
+  }
+})
+
+test('[Q5.11] what is given wins, what is undefined or absent has its default', () => {
+  const table = { a: { default: 1, check: () => {} }, b: { default: 'x', check: () => {} }, c: { check: () => {} } }
+  assert.deepEqual(resolveOptions('test', undefined, table), { a: 1, b: 'x' })
+  assert.deepEqual(resolveOptions('test', {}, table), { a: 1, b: 'x' })
+  assert.deepEqual(resolveOptions('test', { a: undefined, c: undefined }, table), { a: 1, b: 'x' })
+  assert.deepEqual(resolveOptions('test', { a: 0, c: null }, table), { a: 0, b: 'x', c: null })
+})
+
+test('[Q5.11] each check is told the name of its option, and what is given is not changed', () => {
+  const seen: unknown[] = []
+  const check = (...args: unknown[]): void => void seen.push(args)
+  const given = Object.freeze({ a: 5, b: undefined })
+  resolveOptions('test', given, { a: { check }, b: { check } })
+  assert.deepEqual(seen, [['a', 5]])
+})
+
+test('[Q5.11] an unknown key: the known ones, and the nearest of them', () => {
+  const table = { timeout: { check: () => {} }, signal: { check: () => {} } }
+  const message = 'wait options: expected one of timeout, signal (did you mean timeout?), got "TimeOut"'
+  const given = { TimeOut: 5 } as object
+  assert.throws(() => resolveOptions('wait', given, table), {
+    name: 'TypeError',
+    code: 'INVALID_ARGUMENT',
+    message,
+  })
+  for (const key of ['toString', 'constructor', '__proto__', '', 'x'.repeat(10_000)]) {
+    const hostile = JSON.parse(`{${JSON.stringify(key)}:1}`) as object
+    assert.throws(() => resolveOptions('wait', hostile, table), { code: 'INVALID_ARGUMENT' })
+  }
+})
+
+test('[Q5.01] text is measured in bytes, and well-formed', () => {
+  for (const fits of ['x', 'x'.repeat(6), 'é'.repeat(3), '€€', '👍', '\u0001', ' ']) checkText('t', fits, 6)
+  for (const bad of ['', 'x'.repeat(7), 'é'.repeat(4), '€€€', '👍👍', '\0', '\uD83D', 5, undefined]) {
+    assert.throws(() => checkText('t', bad, 6), { code: 'INVALID_ARGUMENT', message: /^t: expected / })
+  }
+})
+
+test('blockTimeout: what the queue is given wins over the storage, the storage over the default', () => {
+  const plain = new MemoryStorage()
+  const settings = { ...plain.settings, blockTimeout: 7 }
+  const own = new Proxy(plain, { get: (target, key) => (key === 'settings' ? settings : Reflect.get(target, key)) })
+  assert.equal(resolveQueueConfig({ storage: plain }).blockTimeout, 5)
+  assert.equal(resolveQueueConfig({ storage: own }).blockTimeout, 7)
+  assert.equal(resolveQueueConfig({ storage: own, blockTimeout: 2 }).blockTimeout, 2)
+})
+
+test('the engine’s own numbers cannot be changed', () => {
+  assert.ok(Object.isFrozen(engineDefaults))
+  assert.equal(engineDefaults.streamBuffer, 10_000)
+})
+
+/** The fields of an interface, each with what its TSDoc says after @default. */
+function fieldsOf(text: string, type: string): Map<string, string | undefined> {
+  const body = new RegExp(`^export interface ${type}\\b[^{]*\\{\\n(.*?)^\\}`, 'ms').exec(text)?.[1]
+  assert.ok(body, `no interface ${type}`)
+  const fields = body.matchAll(/(?:^ {2}\/\*\*((?:(?!\*\/).)*)\*\/\n)?^ {2}readonly (\w+)\??:/gms)
+  return new Map([...fields].map(([, doc, name]) => [name!, doc && /@default (.+?)\s*$/s.exec(doc)?.[1]]))
+}
+
+/** Of a literal; undefined if it is prose. */
+function valueOf(said: string): unknown {
+  if (/^'.*'$/.test(said)) return said.slice(1, -1)
+  return /^[\d_.]+$/.test(said) ? Number(said.replaceAll('_', '')) : undefined
+}
+
+/** Without comments and interfaces: a field that is only declared is not read. */
+function withoutTypes(text: string): string {
+  return text.replaceAll(/^export interface .*?^\}/gms, '').replaceAll(/\/\*.*?\*\/|\/\/[^\n]*/gs, '')
+}

@@ -1,0 +1,15 @@
+import { MemoryStorage } from 'holdfast'
+import { errorTests } from './errors.ts'
+import { abortErrorTests } from './errors-aborts.ts'
+import { storedErrorTests } from './errors-stored.ts'
+import { eventTests } from './events.ts'
+import { lostEventTests } from './events-lost.ts'
+import { hostileIdTests } from './hostile-ids.ts'
+import { inputTests } from './input.ts'
+import { inputConfigTests } from './input-config.ts'
+import { inputOptionTests } from './input-options.ts'
+import { streamTests } from './stream.ts'
+import { streamGapTests } from './stream-gaps.ts'
+import { typeTests } from './types.ts'
+const memory = { name: 'memory', open: async () => ({ storage: new MemoryStorage(), close: async () => {} }) }
+for (const f of [errorTests, abortErrorTests, storedErrorTests, eventTests, lostEventTests, hostileIdTests, inputTests, inputConfigTests, inputOptionTests, streamTests, streamGapTests, typeTests]) f(memory)

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ClaimRequest, Outcome } from 'holdfast'
+import type { AttemptEnd } from '../../src/work/settle.ts'
+import type { Rule } from '../queue/faulty-storage.ts'
+import { completed, ids, workBench } from './bench.ts'
+
+/** The outcomes that a claim or settle carries. */
+const outcomesOf = (args: readonly unknown[]): readonly Outcome[] =>
+  Array.isArray(args[0]) ? (args[0] as Outcome[]) : ((args[0] as ClaimRequest).outcomes ?? [])
+
+/** Fails every call that carries the outcome of this job. */
+const poisonedBy =
+  (id: string): Rule =>
+  async (apply, { args }) => {
+    if (outcomesOf(args).some((outcome) => outcome.id === id)) throw new Error('cannot store this')
+    return apply()
+  }
+
+test('an outcome that the storage cannot take holds up neither the others nor new jobs', async (t) => {
+  const { worker, line, clock, add, started, stateOf } = workBench(t)
+  line.on('claim', poisonedBy('j3'))
+  line.on('settle', poisonedBy('j3'))
+  await add(ids(10))
+  const open = Promise.withResolvers<AttemptEnd>()
+  await worker({ concurrency: 20, run: () => open.promise }).start()
+  assert.equal(started.length, 10)
+  open.resolve(completed)
+  await clock.advance(5_000)
+  for (const id of ids(10)) assert.equal(await stateOf(id), id === 'j3' ? 'processing' : 'completed', id)
+
+  await add(ids(10, 'late'))
+  await clock.advance(5_000)
+  for (const id of ids(10, 'late')) assert.equal(await stateOf(id), 'completed', id)
+
+  line.on('claim', undefined)
+  line.on('settle', undefined)
+  await clock.advance(10_000)
+  assert.equal(await stateOf('j3'), 'completed')
+})
+
+test('with one slot, too', async (t) => {
+  const { worker, line, clock, add, stateOf } = workBench(t)
+  line.on('claim', poisonedBy('j0'))
+  line.on('settle', poisonedBy('j0'))
+  await add(ids(5))
+  await worker({ concurrency: 1, run: async () => completed }).start()
+  await clock.advance(20_000)
+  for (const id of ids(5)) assert.equal(await stateOf(id), id === 'j0' ? 'processing' : 'completed', id)
+})
+
+test('after an outage what gathered is sent in few calls', async (t) => {
+  const { worker, line, clock, add, stateOf } = workBench(t)
+  await add(ids(500))
+  const open = Promise.withResolvers<AttemptEnd>()
+  await worker({ concurrency: 500, run: () => open.promise }).start()
+  line.cut()
+  open.resolve(completed)
+  await clock.advance(20_000)
+  line.mend()
+  const before = line.count()
+  await clock.advance(20_000)
+  for (const id of ids(500)) assert.equal(await stateOf(id), 'completed')
+  assert.ok(line.count() - before < 30, `${line.count() - before} calls`)
+})
+
+test('an outcome is sent until a verdict comes, and reported once', async (t) => {
+  const { worker, line, clock, add, told, stateOf } = workBench(t)
+  await add(['a'])
+  // Applied, and the answer lost, again and again.
+  let lost = 5
+  const losing: Rule = async (apply, { args }) => {
+    const answer = await apply()
+    if (outcomesOf(args).length > 0 && lost-- > 0) throw new Error('lost')
+    return answer
+  }
+  line.on('claim', losing)
+  line.on('settle', losing)
+  await worker({ run: async () => ({ ...completed, value: 'v' }) }).start()
+  await clock.advance(30_000)
+  assert.equal(await stateOf('a'), 'completed')
+  assert.deepEqual(
+    told('completed').map(({ id, result }) => [id, result]),
+    [['a', 'v']],
+  )
+  assert.equal(told('error').length, 5)
+})

@@ -1,0 +1,98 @@
+// Runs the conformance suite on a driver: every case, then random histories against the model.
+//
+//   npm run conformance -- --driver memory --runs 50000
+//   npm run conformance -- --driver memory --seed 7 --path 12:3:0      a history that failed, as the run said
+//
+// Exit 0: clean. 1: a case failed, or the model found a violation. 2: wrong usage, or it could not run.
+
+import { parseArgs } from 'node:util'
+import { cases, runCase } from '../packages/holdfast/src/conformance/index.ts'
+import { ModelViolation, testModel } from '../packages/holdfast/src/conformance/model.ts'
+import { drivers } from '../packages/holdfast/test/drivers.ts'
+
+const usage = `usage: npm run conformance -- --driver ${Object.keys(drivers).join('|')} [--runs N] [--seed S] [--path P]`
+
+class UsageError extends Error {}
+
+interface Options {
+  readonly driver: string
+  readonly runs: number
+  readonly seed: number | undefined
+  readonly path: string | undefined
+}
+
+function readOptions(): Options {
+  const string = { type: 'string' } as const
+  const read = () => parseArgs({ options: { driver: string, runs: string, seed: string, path: string } }).values
+  let values: ReturnType<typeof read>
+  try {
+    values = read()
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+  const { driver = 'memory', path } = values
+  if (!Object.hasOwn(drivers, driver))
+    throw new UsageError(`driver: expected ${Object.keys(drivers).join(' or ')}, got "${driver}"`)
+  const seed = values.seed === undefined ? undefined : integer('seed', values.seed)
+  if (path !== undefined && seed === undefined) throw new UsageError('path: expected a seed with it')
+  return { driver, runs: integer('runs', values.runs ?? (path === undefined ? '2000' : '1')), seed, path }
+}
+
+function integer(name: string, text: string): number {
+  if (!/^-?\d+$/.test(text)) throw new UsageError(`${name}: expected an integer, got "${text}"`)
+  return Number(text)
+}
+
+/** Answers with the number of cases that failed. */
+async function runCases(driver: string): Promise<number> {
+  const create = drivers[driver]!
+  const probe = await create()
+  const { features } = probe.storage
+  await probe.close?.()
+  let [passed, failed, skipped] = [0, 0, 0]
+  for (const [verb, list] of Object.entries(cases)) {
+    for (const item of list) {
+      const missing = item.needs?.find((feature) => !features[feature])
+      if (missing !== undefined) {
+        skipped++
+        console.log(`skipped ${verb}: ${item.name} (no ${missing})`)
+        continue
+      }
+      try {
+        await runCase(item, create)
+        passed++
+      } catch (error) {
+        failed++
+        console.error(`FAILED ${verb}: ${item.name}\n${indent((error as Error).message)}`)
+      }
+    }
+  }
+  console.log(`conformance: ${driver}: ${passed} cases passed, ${failed} failed, ${skipped} skipped`)
+  return failed
+}
+
+async function runModel({ driver, runs, seed, path }: Options): Promise<boolean> {
+  try {
+    const done = await testModel({ create: drivers[driver]!, runs, seed, path, log: console.log })
+    console.log(`model: ${driver}: ${done.runs} histories, ${done.commands} commands, seed ${done.seed}: clean`)
+    return true
+  } catch (error) {
+    if (!(error instanceof ModelViolation)) throw error
+    console.error(`model: ${driver}: VIOLATION: ${error.message}`)
+    console.error(`again: npm run conformance -- --driver ${driver} --seed ${error.seed} --path ${error.path}`)
+    return false
+  }
+}
+
+const indent = (text: string): string => text.replace(/^/gm, '    ')
+
+try {
+  const options = readOptions()
+  // With a path one history is asked for, and nothing else.
+  const failed = options.path === undefined ? await runCases(options.driver) : 0
+  const clean = await runModel(options)
+  process.exitCode = failed === 0 && clean ? 0 : 1
+} catch (error) {
+  console.error(error instanceof UsageError ? `${error.message}\n${usage}` : error)
+  process.exitCode = 2
+}
