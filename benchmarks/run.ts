@@ -45,7 +45,9 @@ async function bench(flags: Flags): Promise<void> {
   const rows = await runRounds(taking, chosen, rounds, limits)
   const results: Results = { date, command, machine: thisMachine(), rounds, limits, contenders, rows }
   const { cores, cpu, node } = results.machine
-  console.log(`\n${cores} cores, ${cpu}, Node ${node}; ${rounds} rounds, medians; ${date}\n\n${table(results)}`)
+  console.log(
+    `\n${cores} cores, ${cpu}, Node ${node}; ${rounds} ${rounds === 1 ? 'round' : 'rounds'}, medians; ${date}\n\n${table(results)}`,
+  )
   if (flags.json) writeFileSync(resolve(flags.json), toJson(results))
   // A number of ours that does not count is a bug of ours.
   const isInvalid = rows.some(({ entries }) => entries.some(({ isPeer, invalid }) => !isPeer && invalid !== undefined))

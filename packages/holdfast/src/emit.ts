@@ -12,7 +12,7 @@ export interface Logger {
   error?(data: object, message: string): void
 }
 
-// oxlint-disable-next-line typescript/no-explicit-any -- any map of events: the emitters' own types say which
+// Any map of events: the emitters' own types say which.
 type AnyEmitter = EventEmitter<any>
 
 export function emitSafely(emitter: AnyEmitter, logger: Logger | undefined, event: string, ...args: unknown[]): void {

@@ -41,6 +41,11 @@ export const queueOptions = {
   clock: { check: isClock },
 } as const satisfies Table
 
+export const memoryOptions = {
+  callTimeoutMs: { default: 5_000, check: integer(1) },
+  clock: queueOptions.clock,
+} as const satisfies Table
+
 export const enqueueOptions = {
   maxAttempts: { check: integer(1) },
   // No default: the queue's own.

@@ -2,7 +2,7 @@
 // never blamed for the storage.
 
 import type { Clock } from '../clock.ts'
-import { HoldfastError, MaxRetriesError } from '../errors.ts'
+import { HoldfastError, MaxRetriesError, StorageError } from '../errors.ts'
 import type { Tell } from '../events.ts'
 import { engineDefaults } from '../options.ts'
 import type { GuardedStorage } from '../storage/guard.ts'
@@ -29,6 +29,8 @@ interface OutcomesOptions {
   readonly storage: Pick<GuardedStorage, 'settle' | 'nextDueAt'>
   readonly clock: Clock
   readonly tell: Tell
+  /** One that the storage refuses was tried again, beside the loop. */
+  onRetried(): void
 }
 
 export class Outcomes {
@@ -39,6 +41,7 @@ export class Outcomes {
   #held: Settling[] = []
   /** The storage answers, but does not take these. */
   #refused: Settling[] = []
+  #retrying = false
   /** How many at a time: fewer after each failure, more after each success. */
   #most: number = engineDefaults.batch
   #resendAt = 0
@@ -50,7 +53,7 @@ export class Outcomes {
   }
 
   get size(): number {
-    return this.#waiting.length + this.#held.length + this.#refused.length
+    return this.#waiting.length + this.#held.length + this.#refused.length + (this.#retrying ? 1 : 0)
   }
 
   /** Those that can go with the next call. */
@@ -60,7 +63,7 @@ export class Outcomes {
 
   /** How long until some that came back are due again. */
   get resendMs(): number {
-    if (this.#held.length + this.#refused.length === 0) return Infinity
+    if (this.#held.length === 0 && (this.#refused.length === 0 || this.#retrying)) return Infinity
     return Math.max(0, this.#resendAt - this.#options.clock.monotonic())
   }
 
@@ -86,10 +89,18 @@ export class Outcomes {
    * just have come back, and a claim would take back jobs whose outcomes are here.
    */
   async resend(): Promise<boolean> {
-    if (this.resendMs === 0) {
-      await this.#resend(this.#held.length > 0 ? this.#held.splice(0, this.#most) : this.#refused.splice(0, 1))
-    }
+    if (this.resendMs > 0) return this.#held.length === 0
+    if (this.#held.length > 0) await this.#resend(this.#held.splice(0, this.#most))
+    else void this.#retryRefused()
     return this.#held.length === 0
+  }
+
+  /** Beside the loop: it may take its time to fail again, and nobody should wait for that. */
+  async #retryRefused(): Promise<void> {
+    this.#retrying = true
+    await this.#resend(this.#refused.splice(0, 1))
+    this.#retrying = false
+    this.#options.onRetried()
   }
 
   async #resend(batch: readonly Settling[]): Promise<void> {
@@ -136,7 +147,8 @@ export class Outcomes {
   #report({ attempt, result }: Settling, verdict: SettleVerdict): void {
     const about = { type: attempt.job.type, id: attempt.job.id, attempt: attempt.counted }
     if (verdict.verdict === 'conflict') {
-      const error = new HoldfastError('STORAGE_ERROR', `job '${about.id}': what its outcome adds was refused`, about)
+      const message = `job '${about.id}': its outcome was refused, for a job that it adds was`
+      const error = new StorageError(message, { maybeApplied: false })
       return this.#tell({ name: 'error', error })
     }
     if (verdict.verdict !== 'settled') return this.#tell({ name: 'fenced', ...about, verdict: verdict.verdict })

@@ -67,7 +67,7 @@ export class Worker {
     this.#options = options
     this.#id = `${label}/${clock.newId()}`
     this.#works = new Map(types.map((work) => [work.type, work]))
-    this.#outcomes = new Outcomes({ storage, clock, tell })
+    this.#outcomes = new Outcomes({ storage, clock, tell, onRetried: () => this.#schedule() })
     const periodMs = Math.min(...types.map(({ leaseMs }) => leaseMs)) / 3
     this.#leases = new Leases({ storage, clock, periodMs, tell, onCap: (attempt) => this.#giveUp(attempt) })
     this.#wake = new Wake({

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Queue, Reaper, type Storage } from 'holdfast'
+import { MemoryStorage, Queue, Reaper, type Storage } from 'holdfast'
 import type { TestDriver } from './driver.ts'
 import { rejectsInput, throwsInput, watched } from './watched.ts'
 
@@ -25,6 +25,11 @@ const constructors: Record<string, { give: Give; typo: string; meant: string }> 
     give: (_, storage, options) => new Queue({ storage, ...(options as object) }),
     typo: 'visibiltyTimeout',
     meant: 'visibilityTimeout',
+  },
+  MemoryStorage: {
+    give: (_, __, options) => new MemoryStorage(options as object),
+    typo: 'callTimeout',
+    meant: 'callTimeoutMs',
   },
   'backoff, exponential': {
     give: (_, storage, options) => new Queue({ storage, backoff: { type: 'exponential', ...(options as object) } }),

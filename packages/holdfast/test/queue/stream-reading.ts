@@ -10,7 +10,8 @@ export async function read(stream: EventStream, count: number): Promise<QueueEve
   const timer = setTimeout(() => void iterator.return!(), 10_000)
   while (events.length < count) {
     const { value, done } = await iterator.next()
-    assert.ok(!done, `the stream ended, or 10 s passed, after ${events.length} of ${count}: ${JSON.stringify(events)}`)
+    if (done)
+      assert.fail(`the stream ended, or 10 s passed, after ${events.length} of ${count}: ${JSON.stringify(events)}`)
     events.push(value)
   }
   clearTimeout(timer)

@@ -16,4 +16,17 @@ const memory: TestDriver = {
   name: 'memory',
   open: async () => ({ storage: new MemoryStorage(), close: async () => {} }),
 }
-for (const tests of [anyValueTests, badLineTests, byteTests, costTests, duplicateTests, fencingTests, growthTests, idleWorkerTests, racingTests, sharingTests, statusTests]) tests(memory)
+for (const tests of [
+  anyValueTests,
+  badLineTests,
+  byteTests,
+  costTests,
+  duplicateTests,
+  fencingTests,
+  growthTests,
+  idleWorkerTests,
+  racingTests,
+  sharingTests,
+  statusTests,
+])
+  tests(memory)

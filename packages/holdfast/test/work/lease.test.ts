@@ -111,6 +111,25 @@ test('after the event loop was blocked it renews its leases before it claims, so
   assert.equal(verbs[verbs.indexOf('extend') + 1], 'claim')
 })
 
+test('a lease that is about to end is renewed before a claim; one that ends with the cap is not', async (t) => {
+  for (const [capMs, expected] of [
+    [Infinity, 1],
+    [30_000, 0],
+  ] as const) {
+    const { clock, add, started, line, worker } = workBench(t)
+    await add(['a'])
+    await worker({ concurrency: 2, leaseMs: 30_000, capMs }).start()
+    line.on('extend', failing())
+    await clock.advance(26_500)
+    line.on('extend', undefined)
+    const before = line.count('extend')
+    await add(['b'])
+    await clock.settle()
+    assert.equal(line.count('extend') - before, expected)
+    assert.equal(started.length, 2)
+  }
+})
+
 for (const [how, cut] of [
   ['does not answer', (line: { cut(): void }) => line.cut()],
   ['fails', (line: { on(verb: string, rule: ReturnType<typeof failing>): void }) => line.on('*', failing())],

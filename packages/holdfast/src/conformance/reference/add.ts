@@ -140,7 +140,11 @@ function inTheWay(
     if (!mark.shared || first.made.token !== token) {
       const gone = mark.orphaned || isGone(world, first)
       if (!gone) return standing(world, first, 'duplicate', 'key')
-      return { verdict: 'duplicate', by: 'key', job: { ...plain(first), token: first.made.token, state: 'completed' } }
+      const job = { ...plain(first), token: first.made.token }
+      // Gone in this very move, or before.
+      if (tailOf(world, first).endedIn === world.moves)
+        return { verdict: 'duplicate', by: 'key', job: { ...job, of: first } }
+      return { verdict: 'duplicate', by: 'key', job: { ...job, state: 'completed' } }
     }
   }
   return repeated ? { verdict: 'added', job: { ...plain(made), token } } : undefined

@@ -2,6 +2,7 @@
 
 import { type Clock, systemClock } from '../../clock.ts'
 import { unsupported } from '../../errors.ts'
+import { memoryOptions, resolveOptions } from '../../options.ts'
 import { checkListQuery, checkNewJobs, checkOutcomes } from '../check.ts'
 import type * as Contract from '../storage.ts'
 import { add } from './add.ts'
@@ -45,9 +46,11 @@ export class MemoryStorage implements Contract.Storage<never> {
   readonly #clock: Clock
   #data = new Data()
 
-  constructor(options: MemoryStorageOptions = {}) {
-    this.#clock = options.clock ?? systemClock
-    this.settings = { callTimeoutMs: options.callTimeoutMs ?? 5_000 }
+  /** @throws TypeError INVALID_ARGUMENT */
+  constructor(options?: MemoryStorageOptions) {
+    const { callTimeoutMs, clock = systemClock } = resolveOptions('MemoryStorage', options, memoryOptions)
+    this.#clock = clock
+    this.settings = { callTimeoutMs }
     this.kv = new MemoryKv(() => this.#clock.now())
   }
 
