@@ -44,5 +44,3 @@ export function teller(own: Tell): Tell {
     own(event)
   }
 }
-
-export const tellNobody: Tell = teller(() => {})

@@ -16,12 +16,14 @@ import { listenCases } from './listen.ts'
 import { nextDueAtCases } from './next-due-at.ts'
 import { pauseCases } from './pause.ts'
 import { recoverCases } from './recover.ts'
+import { regressionCases } from './regressions.ts'
 import { removeCases } from './remove.ts'
 import { reviveCases } from './revive.ts'
 import { settleCases } from './settle.ts'
 import { sweepCases } from './sweep.ts'
 
 export type { Case, CaseContext, Subject } from './case.ts'
+export { ModelViolation, testModel, type TestModelOptions } from './model.ts'
 
 /** All cases, by the verb that they are about. */
 export const cases: Readonly<Record<string, readonly Case[]>> = {
@@ -43,6 +45,7 @@ export const cases: Readonly<Record<string, readonly Case[]>> = {
   listen: listenCases,
   kv: kvCases,
   hostile: hostileCases,
+  regressions: regressionCases,
 }
 
 export interface TestStorageOptions {

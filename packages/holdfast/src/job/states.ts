@@ -8,7 +8,7 @@ import type { JobState } from '../storage/storage.ts'
  * add → scheduled | queued | blocked (or failed, by a blocker that failed before)
  * scheduled, queued, failing differ in why they wait; all three are claimable once due, and no process moves them.
  */
-export const stateTable: Readonly<
+const stateTable: Readonly<
   Record<JobState, { readonly waits: boolean; readonly ends: boolean; readonly to: readonly JobState[] }>
 > = {
   scheduled: { waits: true, ends: false, to: ['queued', 'scheduled', 'processing', 'failed', 'cancelled'] },

@@ -126,6 +126,7 @@ export function outageTests(driver: TestDriver): void {
       queue.execute(() => 'done')
       await queue.start()
       onOutcomes(line, failing(1, 2))
+      queue.on('error', () => {})
       const failed = next(queue, 'error')
       await queue.enqueue('a', 1)
       await failed

@@ -97,6 +97,7 @@ describe('caps and leases', () => {
       const expected = Math.min(leaseMs, visibilityTimeout)
       const killed = newQueue({ leaseMs, visibilityTimeout })
       neverEnding(killed)
+      killed.on('error', () => {})
       await killed.start()
       await killed.enqueue('a', 1)
       await clock.settle()

@@ -100,7 +100,7 @@ export function expireLater(move: Move, chain: Job): void {
 }
 
 /** The job has ended: the chains that it waited for are no longer kept for it. */
-export function releaseBlockers(move: Move, job: Job): void {
+function releaseBlockers(move: Move, job: Job): void {
   for (const { ref } of job.blockers ?? []) {
     const chain = move.data.types.get(ref.type)?.jobs.get(ref.id)
     if (chain?.dependents?.delete(job) && isTerminal(chain.tail.state)) expireLater(move, chain)
