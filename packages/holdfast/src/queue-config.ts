@@ -3,6 +3,7 @@
 import { type Clock, systemClock } from './clock.ts'
 import type { Logger } from './emit.ts'
 import type { Backoff } from './job/backoff.ts'
+import { keptFor } from './job/enqueue.ts'
 import { JsonSerde, type Serde } from './job/serde.ts'
 import { queueOptions, resolveOptions } from './options.ts'
 import type { Storage } from './storage/storage.ts'
@@ -59,6 +60,7 @@ export function resolveQueueConfig<P, R>(config: QueueConfig<P, R>) {
     workerId: resolved.workerId ?? clock.newId(),
     payloadSerde: resolved.payloadSerde ?? new JsonSerde<P>(),
     resultSerde: resolved.resultSerde ?? new JsonSerde<R>(),
+    retention: keptFor(resolved.resultTTL),
     blockTimeout: config.blockTimeout ?? resolved.storage.settings.blockTimeout ?? resolved.blockTimeout,
   }
 }

@@ -23,28 +23,32 @@ export interface QueueEvents<TResult = unknown> {
   cancelled: [id: string]
 }
 
-/** The engine's event as the queue says it. Absent: nothing that it says. */
-export function emittedAs(event: EngineEvent): [name: keyof QueueEvents, ...args: unknown[]] | undefined {
+/** The engine's events that a queue emits, under its own names. */
+export const emittedNames: Readonly<Partial<Record<EngineEvent['name'], keyof QueueEvents>>> = {
+  added: 'enqueued',
+  completed: 'completed',
+  failing: 'failing',
+  failed: 'failed',
+  stalled: 'stalled',
+  fenced: 'fenced',
+  released: 'requeued',
+  cancelled: 'cancelled',
+  error: 'error',
+}
+
+export function emittedArguments(event: EngineEvent): unknown[] {
   switch (event.name) {
-    case 'added':
-      return ['enqueued', event.id]
     case 'completed':
-      return ['completed', event.id, event.result]
+      return [event.id, event.result]
     case 'failing':
-      return ['failing', event.id, event.error, event.attempt]
+      return [event.id, event.error, event.attempt]
     case 'failed':
-      return ['failed', event.id, event.error]
-    case 'stalled':
-      return ['stalled', event.id]
+      return [event.id, event.error]
     case 'fenced':
-      return ['fenced', event.id, event.attempt, event.verdict]
-    case 'released':
-      return ['requeued', event.id]
-    case 'cancelled':
-      return ['cancelled', event.id]
+      return [event.id, event.attempt, event.verdict]
     case 'error':
-      return ['error', event.error]
+      return [event.error]
     default:
-      return undefined
+      return 'id' in event ? [event.id] : []
   }
 }

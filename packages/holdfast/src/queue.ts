@@ -30,7 +30,7 @@ import {
   waitOptions,
 } from './options.ts'
 import { type QueueConfig, type ResolvedQueueConfig, resolveQueueConfig } from './queue-config.ts'
-import { emittedAs, type QueueEvents } from './queue-events.ts'
+import { emittedArguments, emittedNames, type QueueEvents } from './queue-events.ts'
 import { type GuardedStorage, guardStorage } from './storage/guard.ts'
 import type { AddVerdict, JobRecord, NewJob, RecordPart } from './storage/storage.ts'
 import { queueWorker } from './work/queue-worker.ts'
@@ -45,6 +45,8 @@ export type CancelResult =
 export interface UpdateResultTTLResult {
   status: 'updated' | 'not_found' | 'not_terminal' | 'missing_payload'
 }
+
+const noOptions: EnqueueOptions = {}
 
 export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TResult>> {
   readonly name: string
@@ -63,6 +65,9 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
   #worker: Worker | undefined
   #starting: Promise<void> | undefined
   #stopping: Promise<void> | undefined
+
+  readonly #toldResult = (verdict: AddVerdict): EnqueueResult<TResult> =>
+    enqueueResult(this.#told(verdict), this.#config.resultSerde)
 
   /** @throws TypeError INVALID_ARGUMENT */
   constructor(config: QueueConfig<TPayload, TResult>) {
@@ -195,9 +200,13 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
    * Accepts a job unless its id is taken. Once it resolves, the job is in the storage.
    * @throws INVALID_ARGUMENT, SerializationError, TOO_LARGE, StorageError, QUEUE_STOPPED
    */
-  async enqueue(id: string, payload: TPayload, options?: EnqueueOptions): Promise<EnqueueResult<TResult>> {
-    const job = this.#newJob(id, payload, resolveOptions('enqueue', options, enqueueOptions))
-    return enqueueResult(await this.#add(job), this.#config.resultSerde)
+  enqueue(id: string, payload: TPayload, options?: EnqueueOptions): Promise<EnqueueResult<TResult>> {
+    try {
+      const given = options === undefined ? noOptions : resolveOptions('enqueue', options, enqueueOptions)
+      return this.#add(this.#newJob(id, payload, given), this.#toldResult)
+    } catch (error) {
+      return Promise.reject(error as Error)
+    }
   }
 
   /**
@@ -209,7 +218,10 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
     signal?.throwIfAborted()
     const job = this.#newJob(id, payload, rest)
     try {
-      return this.#resultOf(id, await this.#waiters.wait(id, () => this.#add(job), timeout, signal))
+      return this.#resultOf(
+        id,
+        await this.#waiters.wait(id, () => this.#add(job, (verdict) => this.#told(verdict)), timeout, signal),
+      )
     } catch (error) {
       throw this.#connection.explain(error)
     }
@@ -269,12 +281,16 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
     checkId(id)
     const { payloadSerde, maxPayloadBytes } = this.#config
     const bytes = encode('payload', payloadSerde, payload, maxPayloadBytes)
-    return newJob({ type: this.name, id }, `${this.#instance}/${++this.#calls}`, bytes, options, this.#config)
+    return newJob(this.name, id, `${this.#instance}/${++this.#calls}`, bytes, options, this.#config)
   }
 
-  async #add(job: NewJob): Promise<AddVerdict> {
-    const verdict = await this.#whenConnected(() => this.#adder.add(job))
-    if (verdict.verdict === 'added') this.#tell({ name: 'added', type: job.type, id: job.id })
+  #add<T>(job: NewJob, told: (verdict: AddVerdict) => T): Promise<T> {
+    if (this.#connection.isOpen) return this.#adder.add(job, told)
+    return this.#whenConnected(() => this.#adder.add(job, told))
+  }
+
+  #told(verdict: AddVerdict): AddVerdict {
+    if (verdict.verdict === 'added') this.#tell({ name: 'added', type: this.name, id: verdict.job.id })
     return verdict
   }
 
@@ -304,8 +320,10 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
   }
 
   #heed(event: EngineEvent): void {
-    const said = emittedAs(event)
-    if (said) emitSafely(this, this.#config.logger, ...said)
+    const name = emittedNames[event.name]
+    // Most events are nobody's business: what they say is put together only for a listener.
+    if (name === undefined || (name !== 'error' && this.listenerCount(name) === 0)) return
+    emitSafely(this, this.#config.logger, name, ...emittedArguments(event))
   }
 
   #fail(error: unknown): void {

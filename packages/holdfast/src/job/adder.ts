@@ -6,7 +6,8 @@ import type { AddVerdict, NewJob } from '../storage/storage.ts'
 
 interface Waiting {
   readonly job: NewJob
-  readonly resolve: (verdict: AddVerdict) => void
+  readonly told: (verdict: AddVerdict) => unknown
+  readonly resolve: (answer: never) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -20,9 +21,10 @@ export class Adder {
     this.#store = store
   }
 
-  add(job: NewJob): Promise<AddVerdict> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ job, resolve, reject })
+  /** @param told makes the caller's answer of the verdict; if it throws, the caller's promise rejects */
+  add<T>(job: NewJob, told: (verdict: AddVerdict) => T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.push({ job, told, resolve, reject })
       this.#schedule()
     })
   }
@@ -43,7 +45,7 @@ export class Adder {
     this.#inFlight++
     try {
       const verdicts = await this.#store(batch.map(({ job }) => job))
-      for (let index = 0; index < batch.length; index++) batch[index]!.resolve(verdicts[index]!)
+      for (let index = 0; index < batch.length; index++) answer(batch[index]!, verdicts[index]!)
     } catch (error) {
       await this.#fail(batch, error)
     } finally {
@@ -55,18 +57,26 @@ export class Adder {
   /** A storage that is away fails them all. A job that cannot be stored fails alone. */
   async #fail(batch: readonly Waiting[], error: unknown): Promise<void> {
     let away = batch.length === 1 || isAway(error) ? error : undefined
-    for (const { job, resolve, reject } of batch) {
+    for (const item of batch) {
       if (away !== undefined) {
-        reject(away)
+        item.reject(away)
         continue
       }
       try {
-        resolve((await this.#store([job]))[0]!)
+        answer(item, (await this.#store([item.job]))[0]!)
       } catch (own) {
-        reject(own)
+        item.reject(own)
         if (isAway(own)) away = own
       }
     }
+  }
+}
+
+function answer({ told, resolve, reject }: Waiting, verdict: AddVerdict): void {
+  try {
+    resolve(told(verdict) as never)
+  } catch (error) {
+    reject(error)
   }
 }
 

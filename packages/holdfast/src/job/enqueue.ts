@@ -1,7 +1,7 @@
 // A call to enqueue: what it may say, what the storage is given, and what the caller is told.
 
 import { invalidArgument } from '../errors.ts'
-import type { AddVerdict, Bytes, NewJob } from '../storage/storage.ts'
+import type { AddVerdict, Bytes, NewJob, Retention } from '../storage/storage.ts'
 import { decode, type Serde } from './serde.ts'
 import type { MessageState } from './status.ts'
 
@@ -28,25 +28,31 @@ export type EnqueueResult<TResult> =
   | { status: 'completed'; result: TResult }
 
 export function newJob(
-  ref: { readonly type: string; readonly id: string },
+  type: string,
+  id: string,
   token: string,
   payload: Bytes | undefined,
   options: EnqueueOptions,
-  defaults: { readonly maxRetries: number; readonly resultTTL: number },
+  defaults: { readonly maxRetries: number; readonly retention: Retention },
 ): NewJob {
-  const { delayMs, runAt, maxAttempts = defaults.maxRetries, resultTTL = defaults.resultTTL } = options
+  const { delayMs, runAt, maxAttempts = defaults.maxRetries, resultTTL } = options
   if (delayMs !== undefined && runAt !== undefined) throw invalidArgument('delayMs', 'no runAt beside it', delayMs)
   return {
-    type: ref.type,
-    id: ref.id,
+    type,
+    id,
     token,
     payload,
     maxAttempts,
-    retention: { completedMs: resultTTL, failedMs: resultTTL, cancelledMs: resultTTL },
+    retention: resultTTL === undefined ? defaults.retention : keptFor(resultTTL),
     delayMs,
     // Never early: a fraction of a millisecond counts as a whole one.
     runAt: runAt === undefined ? undefined : Math.ceil(Number(runAt)),
   }
+}
+
+/** On a Queue one TTL rules all three ends. */
+export function keptFor(ttlMs: number): Retention {
+  return { completedMs: ttlMs, failedMs: ttlMs, cancelledMs: ttlMs }
 }
 
 /** @throws SerializationError if the cached result cannot be decoded */

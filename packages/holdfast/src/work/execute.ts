@@ -55,7 +55,9 @@ export async function execute<P, R>(attempt: Attempt, handling: Handling<P, R>):
       handling.handler,
       new HandlerJob(attempt, payload, maxAttemptsOf(attempt, handling)),
     )
-    return await complete(attempt, handling, payload, value)
+    // Awaited only where there is a hook: for the others it costs a turn and nothing else.
+    const end = complete(attempt, handling, payload, value)
+    return end instanceof Promise ? await end : end
   } catch (thrown) {
     return fail(attempt, handling, payload as P, thrown)
   }
@@ -95,7 +97,12 @@ function callHandler<P, R>(handler: JobHandler<P, R>, job: Job<P>): R | Promise<
   })
 }
 
-async function complete<P, R>(attempt: Attempt, handling: Handling<P, R>, payload: P, value: R): Promise<AttemptEnd> {
+function complete<P, R>(
+  attempt: Attempt,
+  handling: Handling<P, R>,
+  payload: P,
+  value: R,
+): AttemptEnd | Promise<AttemptEnd> {
   let result: Uint8Array | undefined
   try {
     result = encode('result', handling.resultSerde, value, handling.maxResultBytes)
@@ -104,6 +111,16 @@ async function complete<P, R>(attempt: Attempt, handling: Handling<P, R>, payloa
     return failForGood(attempt, handling, payload, error)
   }
   if (!handling.afterExecution || isOver(attempt)) return { ending: { kind: 'completed', result }, value, payload }
+  return completeWithHook(attempt, handling, payload, value, result)
+}
+
+async function completeWithHook<P, R>(
+  attempt: Attempt,
+  handling: Handling<P, R>,
+  payload: P,
+  value: R,
+  result: Uint8Array | undefined,
+): Promise<AttemptEnd> {
   const changed = await applyHook(attempt, handling, { payload, status: 'completed', value, result })
   return {
     ending: { kind: 'completed', result: changed.result, keepMs: changed.keepMs },

@@ -68,7 +68,8 @@ export class Outcomes {
   }
 
   push(attempt: Attempt, result: AttemptEnd): void {
-    this.#waiting.push({ attempt, result, outcome: { ...attempt.fence, ...result.ending } })
+    const { type, id, worker, attempt: number } = attempt.job
+    this.#waiting.push({ attempt, result, outcome: { type, id, worker, attempt: number, ...result.ending } })
   }
 
   take(): readonly Settling[] {

@@ -26,6 +26,8 @@ function byHand() {
   return { adder, calls }
 }
 
+const asIs = (verdict: AddVerdict): AddVerdict => verdict
+
 test('the enqueues of one tick are one add', async (t) => {
   const line = faulty(new MemoryStorage())
   const queue = new Queue<number>({ storage: line.storage })
@@ -56,7 +58,7 @@ test('each has its own verdict, in the order of the calls', async () => {
       index % 2 === 0 ? added(item) : { verdict: 'duplicate', by: 'id', job: { ...item, state: 'queued' } },
     )
   })
-  const verdicts = await Promise.all(jobs(4).map((item) => adder.add(item)))
+  const verdicts = await Promise.all(jobs(4).map((item) => adder.add(item, asIs)))
   assert.deepEqual(seen, [['j0', 'j1', 'j2', 'j3']])
   assert.deepEqual(
     verdicts.map(({ verdict }) => verdict),
@@ -66,7 +68,7 @@ test('each has its own verdict, in the order of the calls', async () => {
 
 test('a batch is bounded; the rest goes at once, in order', async () => {
   const { adder, calls } = byHand()
-  const all = Promise.all(jobs(2 * engineDefaults.batch + 1).map((item) => adder.add(item)))
+  const all = Promise.all(jobs(2 * engineDefaults.batch + 1).map((item) => adder.add(item, asIs)))
   await turn()
   assert.deepEqual(
     calls.map(({ batch }) => batch.length),
@@ -81,7 +83,7 @@ test('while enough are under way, more gather for the next', async () => {
   const { adder, calls } = byHand()
   const all: Promise<AddVerdict>[] = []
   for (let round = 0; round < 10; round++) {
-    all.push(adder.add(job(`a${round}`)), adder.add(job(`b${round}`)))
+    all.push(adder.add(job(`a${round}`), asIs), adder.add(job(`b${round}`), asIs))
     await turn()
   }
   assert.equal(calls.length, engineDefaults.addsInFlight)
@@ -99,7 +101,7 @@ test('a job that the storage cannot hold fails alone', async () => {
     if (batch.some(({ id }) => id === 'j3')) throw unsupported
     return batch.map(added)
   })
-  const results = await Promise.allSettled(jobs(6).map((item) => adder.add(item)))
+  const results = await Promise.allSettled(jobs(6).map((item) => adder.add(item, asIs)))
   results.forEach((result, index) => {
     assert.equal(result.status, index === 3 ? 'rejected' : 'fulfilled')
     if (result.status === 'rejected') assert.equal(result.reason, unsupported)
@@ -112,18 +114,18 @@ test('a storage that is away fails them all, and is not asked for each', async (
     calls++
     throw new StorageError('away', { maybeApplied: true })
   })
-  const results = await Promise.allSettled(jobs(20).map((item) => adder.add(item)))
+  const results = await Promise.allSettled(jobs(20).map((item) => adder.add(item, asIs)))
   assert.equal(calls, 1)
   for (const result of results) assert.equal(result.status, 'rejected')
 })
 
 test('after a failure it goes on', async () => {
   const { adder, calls } = byHand()
-  const first = Promise.allSettled(jobs(8).map((item) => adder.add(item)))
+  const first = Promise.allSettled(jobs(8).map((item) => adder.add(item, asIs)))
   await turn()
   calls[0]!.fail(new StorageError('away', { maybeApplied: true }))
   await first
-  const second = adder.add(job('next'))
+  const second = adder.add(job('next'), asIs)
   await turn()
   calls[1]!.answer()
   assert.equal((await second).verdict, 'added')

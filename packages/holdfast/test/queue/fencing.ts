@@ -28,12 +28,13 @@ export function fencingTests(driver: TestDriver): void {
     for (const [where, expected] of [
       ['waits', 'taken_by_another_worker'],
       ['runs elsewhere', 'taken_by_another_worker'],
+      ['runs elsewhere, a dozen attempts later', 'taken_by_another_worker'],
       ['has completed', 'already_completed'],
       ['was cancelled', 'cancelled'],
     ] as const) {
       test(`[trap 6] every late write is refused and changes nothing, when the job ${where}`, async (t) => {
         const { queue, storage } = await bench(t, driver)
-        const producer = queue<string>()
+        const producer = queue<string>({ maxRetries: 20 })
         await producer.enqueue('a', 'payload')
         await storage.connect()
         t.after(() => storage.disconnect())
@@ -42,7 +43,11 @@ export function fencingTests(driver: TestDriver): void {
         const { type, id, worker, attempt } = jobs[0]!
         await takeBack(storage)
         if (where === 'was cancelled') await storage.cancel([ref])
-        if (where === 'runs elsewhere' || where === 'has completed') {
+        for (let lost = 0; where.includes('dozen') && lost < 12; lost++) {
+          await storage.claim({ worker: `lost ${lost}`, slots: 1, types })
+          await takeBack(storage)
+        }
+        if (where.startsWith('runs') || where === 'has completed') {
           const taken = (await storage.claim({ worker: 'other', slots: 1, types })).jobs[0]!
           const other = { type, id, worker: taken.worker, attempt: taken.attempt }
           if (where === 'has completed') await storage.settle([{ ...other, kind: 'completed' }])

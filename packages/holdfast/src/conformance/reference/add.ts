@@ -128,7 +128,9 @@ function inTheWay(
     const known = { ...plain(made), token }
     if (again && told?.verdict === 'duplicate' && told.by === 'id')
       return { verdict: 'duplicate', by: 'id', job: known }
-    if (told?.verdict !== 'duplicate' && seen(made)?.token !== token) return { verdict: 'added', job: known }
+    const record = seen(made)
+    const isNew = record?.token === token && (told?.verdict !== 'added' || told.job.state === record.state)
+    if (told?.verdict !== 'duplicate' && !isNew) return { verdict: 'added', job: known }
   }
   if (!isFree(world, made)) return standing(world, existing!, 'duplicate', 'id')
   const key = continues ? undefined : made.deduplication?.key

@@ -1,4 +1,4 @@
-// cancel, revive, remove and pause.
+// cancel, revive, remove, pause and sweep.
 
 import type {
   CancelOptions,
@@ -9,12 +9,15 @@ import type {
   RemoveVerdict,
   ReviveOptions,
   ReviveVerdict,
+  SweepRequest,
+  Swept,
 } from '../../storage/storage.ts'
 import {
   dependentsOf,
   due,
   find,
   isEnded,
+  isGone,
   isInForce,
   isSame,
   isWaiting,
@@ -185,7 +188,8 @@ function removeTrees(world: World, refs: readonly JobRef[], seen: Seen): RemoveV
   for (const chain of inside) forget(world, chain)
   // A chain that was started under an earlier life of the root: whether it still belongs to it is the driver's.
   for (const job of world.jobs.values()) {
-    if (job.index === 0 && roots.some((root) => isSame(root, job.root)) && !seen(job)) forget(world, job)
+    if (!find(world, job) || job.index > 0 || seen(job)) continue
+    if (roots.some((root) => isSame(root, job.root))) forget(world, job)
   }
   return verdicts
 }
@@ -215,4 +219,12 @@ export function pause(world: World, { type, group, paused, by }: PauseRequest): 
   const name = nameOf(type, group)
   if (!paused) world.pausedGroups.delete(name)
   else if (!world.pausedGroups.has(name)) world.pausedGroups.set(name, { ...since, type, group })
+}
+
+/** Changes nothing that a read shows; but what is swept is known by nobody any more. */
+export function sweep(world: World, { limit }: SweepRequest, swept: Swept | undefined): void {
+  // More than there can be.
+  if (!swept || limit < 100) return
+  same('more', swept.more, false)
+  for (const job of world.jobs.values()) if (isGone(world, job)) forget(world, job.chain)
 }

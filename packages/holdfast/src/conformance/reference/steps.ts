@@ -8,7 +8,7 @@ import { add } from './add.ts'
 import { claim, recover } from './claim.ts'
 import { listed } from './compare.ts'
 import type { JobHistory } from './history.ts'
-import { cancel, pause, remove, revive } from './moves.ts'
+import { cancel, pause, remove, revive, sweep } from './moves.ts'
 import { jobsOf, leaseOf, outcomeOf, typesOf, universe } from './requests.ts'
 import { extend, settle } from './settle.ts'
 
@@ -125,12 +125,14 @@ const steps: Steps = {
     )
   },
 
-  /** Changes nothing that anybody can see. */
   async sweep(history, { limit }) {
     const request = { limit: [100, 1][limit]! }
-    const check = (swept: Awaited<ReturnType<typeof history.storage.sweep>> | undefined): void =>
-      must(!swept?.more || request.limit === 1, () => `sweep of 100 is told ${show(swept)}`)
-    await history.call('sweep', [request], () => history.storage.sweep(request), check)
+    await history.call(
+      'sweep',
+      [request],
+      () => history.storage.sweep(request),
+      (answer) => sweep(history.world, request, answer),
+    )
   },
 
   advance: (history, { units }) => history.advance([1, 2, 3, 5, 11, 101][units]!),

@@ -9,12 +9,40 @@ import { standingOf, standingOfMark } from './standing.ts'
 import { dueAt, joinGroup, wait } from './waiting.ts'
 
 export function add(move: Move, jobs: readonly NewJob[]): AddVerdict[] {
-  return addBatch(new Batch(move, jobs, missingBlockers(move, jobs)), jobs, undefined)
+  const before = move.data.accepted
+  const verdicts: AddVerdict[] = []
+  if (jobs.every(isPlain)) {
+    for (let job = jobs[0]; job && addPlain(move, job, verdicts);) job = jobs[verdicts.length]
+  }
+  if (verdicts.length === jobs.length) return verdicts
+  const rest = verdicts.length === 0 ? jobs : jobs.slice(verdicts.length)
+  return [...verdicts, ...addBatch(new Batch(move, rest, missingBlockers(move, rest), before), rest, undefined)]
+}
+
+/** Nothing but its id decides about it: nearly every job. */
+const isPlain = (job: NewJob): boolean => job.blockers === undefined && job.deduplication === undefined
+
+/** False if there is something under its id: then it is for the batch to decide. */
+function addPlain(move: Move, fields: NewJob, verdicts: AddVerdict[]): boolean {
+  const type = move.data.typeOf(fields.type)
+  if (type.jobs.has(fields.id)) return false
+  const job = enter(type, new Job(type, fields, move.now, dueAt(move, fields), ++move.data.accepted), fields)
+  wait(move, job)
+  move.event(job, job.due ? 'queued' : 'scheduled', 0)
+  verdicts.push({ verdict: 'added', job: standingOf(job) })
+  return true
+}
+
+function enter(type: TypeData, job: Job, { group }: NewJob): Job {
+  type.counts[job.state]++
+  type.jobs.set(job.id, job)
+  if (group) joinGroup(job, group.key)
+  return job
 }
 
 /** For jobs whose blockers were looked for before. @param predecessor the first job continues the chain of this one */
 export function addAfter(move: Move, predecessor: Job | undefined, jobs: readonly NewJob[]): AddVerdict[] {
-  return addBatch(new Batch(move, jobs, undefined), jobs, predecessor)
+  return addBatch(new Batch(move, jobs, undefined, move.data.accepted), jobs, predecessor)
 }
 
 function addBatch(batch: Batch, jobs: readonly NewJob[], predecessor: Job | undefined): AddVerdict[] {
@@ -43,8 +71,11 @@ class Batch {
   readonly #created: (Job | undefined)[] = []
   #marksTaken: Set<Mark> | undefined
   #repeated: Set<Job> | undefined
+  readonly #before: number
 
-  constructor(move: Move, jobs: readonly NewJob[], refused: Map<string, JobRef> | undefined) {
+  /** @param before the number of jobs accepted before this call */
+  constructor(move: Move, jobs: readonly NewJob[], refused: Map<string, JobRef> | undefined, before: number) {
+    this.#before = before
     this.#move = move
     this.#jobs = jobs
     this.#refused = refused
@@ -91,7 +122,7 @@ class Batch {
 
   /** Told as the first time; but an id that one call names twice is taken by its first mention. */
   #repeatOf(job: Job): AddVerdict {
-    if (this.#repeated?.has(job) || this.#created.includes(job)) {
+    if (this.#repeated?.has(job) || job.accepted > this.#before) {
       return { verdict: 'duplicate', by: 'id', job: standingOf(job) }
     }
     ;(this.#repeated ??= new Set()).add(job)
@@ -112,20 +143,12 @@ class Batch {
     const replaced = move.data.types.get(fields.type)?.jobs.get(fields.id)
     if (replaced) forget(move, replaced.chain)
     const type = move.data.typeOf(fields.type)
-    const job = new Job(type, fields, {
-      now: move.now,
-      runAt: dueAt(move, fields),
-      accepted: ++move.data.accepted,
-      after: predecessor,
-      origin,
-      blockers: fields.blockers?.map((blocker) => this.#refOfBlocker(blocker)),
-    })
+    const job = new Job(type, fields, move.now, dueAt(move, fields), ++move.data.accepted, predecessor, origin)
+    job.blockers = fields.blockers?.map((blocker) => this.#refOfBlocker(blocker))
     if (replaced && replaced === replaced.chain) job.dependents = replaced.dependents
-    type.counts[job.state]++
-    type.jobs.set(job.id, job)
+    enter(type, job, fields)
     if (predecessor) continueChain(predecessor, job)
     else if (fields.deduplication) this.#takeKey(job, fields.deduplication)
-    if (fields.group) joinGroup(job, fields.group.key)
     this.#created[index] = job
     if (job.blockers) {
       move.keep(job)

@@ -23,7 +23,7 @@ export function claim(move: Move, request: ClaimRequest): Claim {
   const recovered: Recovered[] = []
   const ended: Ended[] = []
   const jobs: ClaimedJob[] = []
-  let turns: Turn[] = []
+  const turns: Turn[] = []
   for (const wanted of request.types) {
     const type = move.data.types.get(wanted.type)
     if (!type || type.paused) continue
@@ -31,14 +31,17 @@ export function claim(move: Move, request: ClaimRequest): Claim {
     takeBackLost(move, type, wanted, recovered, ended)
     turns.push({ type, wanted, left: Math.min(wanted.slots ?? Infinity, request.slots) })
   }
-  while (turns.length > 0 && jobs.length < request.slots) {
-    turns = turns.filter((turn) => {
-      const job = turn.left > 0 && jobs.length < request.slots ? nextOf(move, turn, ended) : undefined
-      if (!job) return false
+  for (let index = 0; turns.length > 0 && jobs.length < request.slots;) {
+    if (index >= turns.length) index = 0
+    const turn = turns[index]!
+    const job = turn.left > 0 ? nextOf(move, turn, ended) : undefined
+    if (job) {
       jobs.push(lease(move, job, turn.wanted, request))
       turn.left--
-      return true
-    })
+      index++
+    } else {
+      turns.splice(index, 1)
+    }
   }
   return { jobs, recovered, ended, settled }
 }

@@ -19,6 +19,7 @@ import type {
   TopicKind,
 } from '../storage.ts'
 import { Heap, type HeapSlot } from './heap.ts'
+import { Line } from './line.ts'
 
 export class Job implements HeapSlot {
   readonly type: TypeData
@@ -54,16 +55,18 @@ export class Job implements HeapSlot {
   error: Bytes | undefined = undefined
   attempts: AttemptRecord[] | undefined = undefined
 
-  heap: Heap<Job> | undefined = undefined
+  /** Where it stands, and its place there. */
+  heap: Heap<Job> | Line | undefined = undefined
   heapIndex = -1
+  inRow = false
   group: Group | undefined = undefined
   readonly member: Member | undefined
 
   /** The first job of its chain, which holds what belongs to the chain. */
   readonly chain: Job
   readonly chainIndex: number
-  readonly root: JobRef
-  readonly origin: JobRef | undefined
+  /** The job that it continues, or was started to block. */
+  readonly above: Job | undefined
   // On the first job only:
   tail: Job = this
   /** The jobs of a chain that was continued. */
@@ -73,16 +76,12 @@ export class Job implements HeapSlot {
   /** Unfinished jobs that name this chain as a blocker. */
   dependents: Set<Job> | undefined = undefined
 
-  readonly blockers: Blocker[] | undefined
+  blockers: Blocker[] | undefined = undefined
   openBlockers = 0
   readonly onBlockerFailure: 'fail' | 'wait'
 
-  constructor(
-    type: TypeData,
-    job: NewJob,
-    place: { now: number; runAt: number; accepted: number; after?: Job; origin?: Job; blockers?: Blocker[] },
-  ) {
-    const { after, origin } = place
+  /** @param after the job that it continues; origin: the job that it was started to block */
+  constructor(type: TypeData, job: NewJob, now: number, runAt: number, accepted: number, after?: Job, origin?: Job) {
     this.type = type
     this.id = job.id
     this.token = job.token
@@ -91,18 +90,30 @@ export class Job implements HeapSlot {
     this.maxAttempts = job.maxAttempts
     this.retention = job.retention
     this.trace = job.trace
-    this.createdAt = place.now
-    this.runAt = place.runAt
-    this.accepted = place.accepted
-    this.order = place.accepted
-    this.chain = after?.chain ?? this
-    this.chainIndex = after ? after.chainIndex + 1 : 0
-    this.root = after?.root ?? origin?.root ?? { type: type.name, id: job.id }
-    const before = after ?? origin
-    this.origin = before && refOf(before)
-    this.blockers = place.blockers
+    this.createdAt = now
+    this.runAt = runAt
+    this.accepted = accepted
+    this.order = accepted
+    this.chain = after === undefined ? this : after.chain
+    this.chainIndex = after === undefined ? 0 : after.chainIndex + 1
+    this.above = after === undefined ? origin : after
     this.onBlockerFailure = job.onBlockerFailure ?? 'fail'
     this.member = job.group ? { job: this, heapIndex: -1 } : undefined
+  }
+
+  get ref(): JobRef {
+    return { type: this.type.name, id: this.id }
+  }
+
+  get origin(): JobRef | undefined {
+    return this.above?.ref
+  }
+
+  /** The chain at the top. */
+  get root(): JobRef {
+    let top: Job = this
+    while (top.above) top = top.above
+    return top.ref
   }
 }
 
@@ -147,7 +158,7 @@ export class TypeData {
   readonly keys = new Map<string, Mark>()
   readonly groups = new Map<string, Group>()
   /** Highest priority first. */
-  readonly ready: { readonly priority: number; readonly jobs: Heap<Job> }[] = []
+  readonly ready: { readonly priority: number; readonly jobs: Line }[] = []
   readonly later = new Heap<Job>(dueBefore)
   readonly asideDue = new Heap<Job>(dueBefore)
   readonly asideLater = new Heap<Job>(dueBefore)
@@ -175,14 +186,14 @@ export class TypeData {
     this.name = name
   }
 
-  readyOf(priority: number): Heap<Job> {
+  readyOf(priority: number): Line {
     let index = 0
     for (; index < this.ready.length; index++) {
       const bucket = this.ready[index]!
       if (bucket.priority === priority) return bucket.jobs
       if (bucket.priority < priority) break
     }
-    const jobs = new Heap<Job>(dueBefore)
+    const jobs = new Line(dueBefore)
     this.ready.splice(index, 0, { priority, jobs })
     return jobs
   }
@@ -214,6 +225,4 @@ function dueBefore(a: Job, b: Job): boolean {
   return a.runAt < b.runAt || (a.runAt === b.runAt && a.order < b.order)
 }
 
-export function refOf(job: Job): JobRef {
-  return { type: job.type.name, id: job.id }
-}
+export const refOf = ({ ref }: Job): JobRef => ref

@@ -11,7 +11,7 @@ export function nextDueAt(move: Move, types: readonly ClaimType[]): { at: number
     const type = move.data.types.get(name)
     if (!type || type.paused) continue
     promote(type, move.now)
-    for (const { jobs } of type.ready) if (jobs.size > 0) at = Math.min(at, move.now)
+    for (const { jobs } of type.ready) if (jobs.peek()) at = Math.min(at, move.now)
     at = Math.min(at, type.later.peek()?.runAt ?? Infinity, firstLeaseEnd(type))
   }
   return at === Infinity ? undefined : { at, now: move.now }

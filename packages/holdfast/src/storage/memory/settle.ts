@@ -81,8 +81,12 @@ function isTaken(move: Move, next: JobRef): boolean {
   return !isFree(move, existing) || Boolean(existing?.chain.dependents?.size)
 }
 
+/** Of an end that nobody waits for, which is nearly every one. */
+const nothing: never[] = []
+const noAftermath: Aftermath = { ended: nothing, unblocked: nothing }
+
 function record(move: Move, job: Job, outcome: Outcome, fence: { worker: string; attempt: number }): SettleVerdict {
-  const after: Aftermath = { ended: [], unblocked: [] }
+  const after: Aftermath = job.chain.dependents ? { ended: [], unblocked: [] } : noAftermath
   const error = outcome.kind === 'retry' || outcome.kind === 'failed' ? outcome.error : undefined
   const state = stateAfter(move, job, outcome)
   if ('chain' in outcome) {
@@ -96,12 +100,12 @@ function record(move: Move, job: Job, outcome: Outcome, fence: { worker: string;
   }
   if (isTerminal(state)) end(move, job, outcome, state, after)
   else goOn(move, job, outcome, state)
-  const adds = state === 'completed' || state === 'failed' ? outcomeJobs(outcome) : []
-  const added = adds.length > 0 ? addAfter(move, outcome.kind === 'continued' ? job : undefined, adds) : []
+  const adds = state === 'completed' || state === 'failed' ? outcomeJobs(outcome) : nothing
+  const added = adds.length > 0 ? addAfter(move, outcome.kind === 'continued' ? job : undefined, adds) : nothing
   const expiresAt = expiryOf(job)
   return isTerminal(state)
-    ? { verdict: 'settled', state, expiresAt, added, ...after }
-    : { verdict: 'settled', state, runAt: job.runAt, added, ...after }
+    ? { verdict: 'settled', state, expiresAt, added, ended: after.ended, unblocked: after.unblocked }
+    : { verdict: 'settled', state, runAt: job.runAt, added, ended: after.ended, unblocked: after.unblocked }
 }
 
 function stateAfter(move: Move, job: Job, outcome: Outcome): JobState {

@@ -1,13 +1,13 @@
 // What stands after an add: the job, with the state and result of the chain it begins.
 
 import type { Standing } from '../storage.ts'
-import { type Job, type Mark, refOf } from './data.ts'
+import type { Job, Mark } from './data.ts'
 import type { Move } from './move.ts'
 
 export function standingOf(job: Job): Standing {
   const { state, result } = job === job.chain ? job.tail : job
-  const standing = { ...refOf(job), token: job.token, state }
-  return state === 'completed' && result ? { ...standing, result } : standing
+  const { type, id } = job.ref
+  return { type, id, token: job.token, state, result: state === 'completed' ? result : undefined }
 }
 
 /** Its record may be gone: then it has completed. */

@@ -5,6 +5,7 @@ import { isWaiting } from '../../job/states.ts'
 import type { JobState, When } from '../storage.ts'
 import type { Group, Job, Member, TypeData } from './data.ts'
 import { Heap } from './heap.ts'
+import type { Line } from './line.ts'
 import type { Move } from './move.ts'
 
 export function dueAt(move: Move, { runAt, delayMs }: When): number {
@@ -45,7 +46,7 @@ export function goBehind(move: Move, job: Job, runAt: number): void {
   job.order = ++move.data.accepted
 }
 
-export function stand(job: Job, heap: Heap<Job>): void {
+export function stand(job: Job, heap: Heap<Job> | Line): void {
   job.heap = heap
   heap.push(job)
 }
