@@ -8,6 +8,8 @@ export interface Results {
   /** When the run began, ISO 8601. */
   readonly date: string
   readonly command: string
+  /** A hash of ours as it was measured. */
+  readonly sources: string
   readonly machine: Machine
   readonly rounds: number
   readonly limits: Limits

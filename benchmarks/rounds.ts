@@ -7,6 +7,7 @@ import type { Contender } from './contender.ts'
 import type { Limits } from './load.ts'
 import { measure } from './measure.ts'
 import type { Entry, Row } from './results.ts'
+import { sourcesHash } from './sources.ts'
 import { numeral } from './summary.ts'
 
 interface Step {
@@ -17,7 +18,14 @@ interface Step {
   readonly answers: Answer[]
 }
 
-/** @param contenders by their file */
+/** Nothing of the run counts. */
+export class SourcesChanged extends Error {
+  constructor() {
+    super('The sources of holdfast changed during the run: its rounds measured different code. Run it again.')
+  }
+}
+
+/** @param contenders by their file @throws SourcesChanged */
 export async function runRounds(
   contenders: ReadonlyMap<string, Contender>,
   cases: readonly Case[],
@@ -25,6 +33,7 @@ export async function runRounds(
   limits: Limits,
 ): Promise<Row[]> {
   const groups = groupsOf(contenders, cases)
+  const sources = sourcesHash()
   for (let round = 1; round <= rounds; round++) {
     for (const [index, group] of groups.entries()) {
       for (const step of round % 2 === 1 ? group : group.toReversed()) {
@@ -32,6 +41,7 @@ export async function runRounds(
         if (step.answers[0]?.kind === 'unsupported') continue
         const { of, variant, file: contender } = step
         const answer = await measure({ contender, case: of.name, variant: variant.name, limits }, variant)
+        if (sourcesHash() !== sources) throw new SourcesChanged()
         step.answers.push(answer)
         tell(`round ${round}/${rounds}, ${index + 1}/${groups.length}`, step, answer)
       }

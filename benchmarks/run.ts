@@ -7,7 +7,8 @@ import { allContenders, type Contender } from './contender.ts'
 import { FlagError, type Flags, help, parseFlags } from './flags.ts'
 import { installPeers, versionOf } from './peers.ts'
 import { type Described, type Results, thisMachine, toJson } from './results.ts'
-import { runRounds } from './rounds.ts'
+import { runRounds, SourcesChanged } from './rounds.ts'
+import { sourcesHash } from './sources.ts'
 import { table } from './table.ts'
 
 const known = await allContenders()
@@ -27,9 +28,15 @@ try {
   if (flags) await bench(flags)
   else console.log(help(names))
 } catch (error) {
-  if (!(error instanceof FlagError)) throw error
-  console.error(`${error.message}\n\nnpm run bench -- --help shows what there is.`)
-  process.exitCode = 2
+  if (error instanceof FlagError) {
+    console.error(`${error.message}\n\nnpm run bench -- --help shows what there is.`)
+    process.exitCode = 2
+  } else if (error instanceof SourcesChanged) {
+    console.error(error.message)
+    process.exitCode = 1
+  } else {
+    throw error
+  }
 }
 
 async function bench(flags: Flags): Promise<void> {
@@ -42,8 +49,9 @@ async function bench(flags: Flags): Promise<void> {
   }
   const chosen = cases.filter(({ name }) => isWanted(flags.cases, name))
   const date = new Date().toISOString()
+  const sources = sourcesHash()
   const rows = await runRounds(taking, chosen, rounds, limits)
-  const results: Results = { date, command, machine: thisMachine(), rounds, limits, contenders, rows }
+  const results: Results = { date, command, sources, machine: thisMachine(), rounds, limits, contenders, rows }
   const { cores, cpu, node } = results.machine
   console.log(
     `\n${cores} cores, ${cpu}, Node ${node}; ${rounds} ${rounds === 1 ? 'round' : 'rounds'}, medians; ${date}\n\n${table(results)}`,

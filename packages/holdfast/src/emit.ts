@@ -20,20 +20,23 @@ export function emitSafely(emitter: AnyEmitter, logger: Logger | undefined, even
     if (event === 'error') reportError(logger, args[0])
     return
   }
-  const onProblem = (problem: unknown): void => {
-    const error = new Error(`a listener of '${event}' failed`, { cause: problem })
-    // A failing error listener has nobody to tell but the log.
-    if (event === 'error') reportError(logger, error)
-    else emitSafely(emitter, logger, 'error', error)
-  }
   for (const listener of emitter.rawListeners(event)) {
     try {
       const returned: unknown = Reflect.apply(listener, emitter, args)
-      if (returned instanceof Promise) returned.catch(onProblem)
+      if (returned instanceof Promise) {
+        returned.catch((problem: unknown) => reportListener(emitter, logger, event, problem))
+      }
     } catch (problem) {
-      onProblem(problem)
+      reportListener(emitter, logger, event, problem)
     }
   }
+}
+
+function reportListener(emitter: AnyEmitter, logger: Logger | undefined, event: string, problem: unknown): void {
+  const error = new Error(`a listener of '${event}' failed`, { cause: problem })
+  // A failing error listener has nobody to tell but the log.
+  if (event === 'error') reportError(logger, error)
+  else emitSafely(emitter, logger, 'error', error)
 }
 
 function reportError(logger: Logger | undefined, thrown: unknown): void {

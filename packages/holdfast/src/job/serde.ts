@@ -54,10 +54,13 @@ export function decode<T>(what: What, serde: Serde<T>, bytes: Bytes | undefined)
   if (bytes === undefined) return undefined as T
   try {
     // A foreign serde may keep or change what it is given; the storage's bytes are for reading only.
-    return serde.deserialize(
-      serde instanceof JsonSerde ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength) : Buffer.from(bytes),
-    )
+    return serde.deserialize(serde instanceof JsonSerde ? asBuffer(bytes) : Buffer.from(bytes))
   } catch (cause) {
     throw new SerializationError(what, `the ${what} cannot be decoded`, cause)
   }
+}
+
+/** The same bytes, not a copy. */
+function asBuffer(bytes: Bytes): Buffer {
+  return bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

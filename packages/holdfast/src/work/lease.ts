@@ -44,13 +44,13 @@ export class Leases {
     return this.#running.values()
   }
 
-  add(attempt: Attempt): void {
+  add(attempt: Attempt, now: number): void {
     this.#running.add(attempt)
-    const { clock, periodMs } = this.#options
-    const now = clock.monotonic()
     // From when its lease began, which is when the claim was sent.
-    this.#renewAt = Math.min(this.#renewAt, attempt.leaseEndsAt - attempt.work.leaseMs + periodMs)
-    if (Math.min(this.#renewAt, attempt.capAt) < this.#firesAt) this.#arm(Math.min(this.#renewAt, attempt.capAt), now)
+    const renewAt = attempt.leaseEndsAt - attempt.work.leaseMs + this.#options.periodMs
+    if (renewAt < this.#renewAt) this.#renewAt = renewAt
+    const at = Math.min(this.#renewAt, attempt.capAt)
+    if (at < this.#firesAt) this.#arm(at, now)
   }
 
   /** The timer is left alone: it finds nothing to do, and the next attempt may come before that. */

@@ -216,17 +216,17 @@ export class Worker {
     const { tell } = this.#options
     for (const { type, id } of recovered) tell({ name: 'stalled', type, id })
     tellEnded(ended, this.#works, tell)
-    for (const job of jobs) this.#begin(job, askedAt)
+    const now = this.#options.clock.monotonic()
+    for (const job of jobs) this.#begin(job, askedAt, now)
   }
 
-  #begin(job: ClaimedJob, askedAt: number): void {
-    const { clock, tell } = this.#options
+  #begin(job: ClaimedJob, askedAt: number, now: number): void {
     const work = this.#works.get(job.type)!
-    const attempt = new Attempt(job, work, clock.monotonic(), askedAt)
-    this.#leases.add(attempt)
+    const attempt = new Attempt(job, work, now, askedAt)
+    this.#leases.add(attempt, now)
     // Claimed while stop() was called: it goes back as if nothing had been.
     if (this.#stopping) return this.#end(attempt, { ending: { kind: 'released' } })
-    tell({ name: 'started', type: job.type, id: job.id, attempt: attempt.counted })
+    this.#options.tell({ name: 'started', type: job.type, id: job.id, attempt: attempt.counted })
     void work.run(attempt).then((result) => this.#end(attempt, result))
   }
 

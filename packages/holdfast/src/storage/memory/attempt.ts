@@ -1,4 +1,5 @@
-// How an attempt ends: its lease is given up, and the record keeps what became of it.
+// How an attempt ends: its lease is given up, and the record keeps what became of it. Nearly every attempt is the one that
+// completed its job; that one is told by the job's own fields, and needs no entry.
 
 import type { AttemptRecord } from '../storage.ts'
 import type { Job } from './data.ts'
@@ -37,4 +38,21 @@ export function endAttempt(
   }
   if (!job.attempts) job.attempts = [entry]
   else if (job.attempts.push(entry) > attemptsKept) job.attempts.shift()
+}
+
+/** The attempt with this fence, if it has ended. */
+export function endedAttempt(job: Job, fence: { worker: string; attempt: number }): AttemptRecord | undefined {
+  if (job.completedByHolder && job.worker === fence.worker && job.attempt === fence.attempt) return completion(job)
+  return job.attempts?.find(({ worker, attempt }) => worker === fence.worker && attempt === fence.attempt)
+}
+
+/** Those that a record keeps, the last at the end. */
+export function attemptsOf(job: Job): AttemptRecord[] {
+  const attempts = job.completedByHolder ? [...(job.attempts ?? []), completion(job)] : [...(job.attempts ?? [])]
+  return attempts.slice(-attemptsKept)
+}
+
+function completion({ attempt, worker, label, startedAt, finishedAt }: Job): AttemptRecord {
+  const times = { startedAt: startedAt!, endedAt: finishedAt! }
+  return { attempt, worker: worker!, label, ...times, outcome: 'completed', state: 'completed', error: undefined }
 }

@@ -83,6 +83,7 @@ function lease(move: Move, job: Job, { leaseMs }: ClaimType, { worker, label }: 
   stand(job, job.type.leases)
   if (job.group) job.group.running = job
   move.event(job, 'processing', job.failures + 1)
+  const chain = refOf(job.chain)
   return {
     type: job.type.name,
     id: job.id,
@@ -101,9 +102,9 @@ function lease(move: Move, job: Job, { leaseMs }: ClaimType, { worker, label }: 
     runAt: job.runAt,
     startedAt: move.now,
     leaseUntil: job.leaseUntil,
-    chain: refOf(job.chain),
+    chain,
     chainIndex: job.chainIndex,
-    root: job.root,
+    root: job.above ? job.root : chain,
     origin: job.origin,
     blockers: job.blockers ? job.blockers.map(({ ref }) => ({ ...ref, result: move.find(ref)?.tail.result })) : none,
   }

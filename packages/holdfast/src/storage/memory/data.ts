@@ -53,7 +53,9 @@ export class Job implements HeapSlot {
   cancelReason: string | undefined = undefined
   result: Bytes | undefined = undefined
   error: Bytes | undefined = undefined
+  /** But for the one that completed it, if `completedByHolder`. */
   attempts: AttemptRecord[] | undefined = undefined
+  completedByHolder = false
 
   /** Where it stands, and its place there. */
   heap: Heap<Job> | Line | undefined = undefined

@@ -2,6 +2,7 @@
 
 import { isTerminal } from '../../job/states.ts'
 import type { JobRecord, JobRef, RecordPart } from '../storage.ts'
+import { attemptsOf } from './attempt.ts'
 import { type Job, refOf } from './data.ts'
 import type { Move } from './move.ts'
 
@@ -49,7 +50,7 @@ export function recordOf(move: Move, job: Job, parts: readonly RecordPart[]): Jo
     payload: asked('payload') ? job.payload : undefined,
     result: asked('result') ? job.result : undefined,
     error: asked('error') ? job.error : undefined,
-    attempts: asked('attempts') ? [...(job.attempts ?? [])] : undefined,
+    attempts: asked('attempts') ? attemptsOf(job) : undefined,
     blockers: asked('blockers') ? (job.blockers?.map(({ ref }) => ref) ?? []) : undefined,
     tail:
       asked('tail') && job === chain

@@ -5,7 +5,7 @@ import { isTerminal } from '../../job/states.ts'
 import { outcomeJobs } from '../check.ts'
 import type { AttemptRecord, JobRef, JobState, Outcome, Refusal, SettleVerdict } from '../storage.ts'
 import { addAfter, isFree } from './add.ts'
-import { endAttempt, leaveProcessing } from './attempt.ts'
+import { endAttempt, endedAttempt, leaveProcessing } from './attempt.ts'
 import { missingBlockers } from './block.ts'
 import type { Job } from './data.ts'
 import { type Aftermath, endContinued, finish } from './finish.ts'
@@ -20,7 +20,7 @@ export function settle(move: Move, outcomes: readonly Outcome[]): SettleVerdict[
 function settleOne(move: Move, outcome: Outcome): SettleVerdict {
   const job = move.data.types.get(outcome.type)?.jobs.get(outcome.id)
   const fence = fenceOf(outcome)
-  const settled = job?.attempts?.find(({ worker, attempt }) => worker === fence.worker && attempt === fence.attempt)
+  const settled = job && endedAttempt(job, fence)
   if (settled) return isOwnEnd(settled) ? repeatOf(job!, settled) : { verdict: refusalOf(move, job) }
   if (!job || !holds(move, job, outcome)) return { verdict: refusalOf(move, job) }
   if (outcome.kind === 'continued' || ('add' in outcome && outcome.add)) {
@@ -93,7 +93,8 @@ function record(move: Move, job: Job, outcome: Outcome, fence: { worker: string;
     if (job.state === 'processing') move.abort(job)
     job.label = undefined
   }
-  endAttempt(move, job, outcome.kind, state, error, fence)
+  if (outcome.kind === 'completed' && !('chain' in outcome)) job.completedByHolder = true
+  else endAttempt(move, job, outcome.kind, state, error, fence)
   if (outcome.kind === 'retry' || outcome.kind === 'failed') {
     job.failures++
     if (outcome.stalled) move.event(job, 'stalled', job.failures)

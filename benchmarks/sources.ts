@@ -1,0 +1,15 @@
+// Which code was measured. A run takes minutes, and rounds of two versions have no median in common.
+
+import { createHash } from 'node:crypto'
+import { globSync, readFileSync } from 'node:fs'
+import { findPackageJSON } from 'node:module'
+import { dirname, join } from 'node:path'
+
+/** Of what a measurement loads of ours: the same for the same code. */
+export function sourcesHash(): string {
+  const folder = join(dirname(findPackageJSON('holdfast', import.meta.url)!), 'src')
+  const files = globSync('**/*.ts', { cwd: folder, exclude: ['conformance/**', 'testing/**'] })
+  const hash = createHash('sha256')
+  for (const file of files.toSorted()) hash.update(`${file}\0`).update(readFileSync(join(folder, file)))
+  return hash.digest('hex').slice(0, 16)
+}
