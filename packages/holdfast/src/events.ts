@@ -37,6 +37,9 @@ export type Tell = (event: EngineEvent) => void
 
 const everything = channel('holdfast')
 
+/** Somebody in this process listens to everything. For events that no face has a use for, and that come with every job. */
+export const isWatched = (): boolean => everything.hasSubscribers
+
 /** Tells this process, and the one listener that a face has of its own. */
 export function teller(own: Tell): Tell {
   return (event) => {

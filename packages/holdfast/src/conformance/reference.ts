@@ -7,7 +7,7 @@
 import type { Bytes, EndReason, JobRecord, JobRef, JobState, NewJob, Outcome } from '../storage/storage.ts'
 
 /** Waiting: scheduled or queued, by the time alone. */
-export type Phase = 'waiting' | 'failing' | 'blocked' | 'processing' | 'completed' | 'failed' | 'cancelled'
+type Phase = 'waiting' | 'failing' | 'blocked' | 'processing' | 'completed' | 'failed' | 'cancelled'
 
 export interface Job extends JobRef {
   /** As it was added. */
@@ -70,7 +70,7 @@ export interface Attempt {
   readonly workerless: boolean
 }
 
-export interface Blocker {
+interface Blocker {
   readonly ref: JobRef
   done: boolean
   /** The chain is kept for this job. Not so if it was gone already when the job was added or revived. */

@@ -1,19 +1,23 @@
-// Adds coalesce: the calls of one tick go to the storage as one, and each has its own verdict, after the commit.
+// Adds coalesce: the calls of one tick go to the storage as one, and each has its own answer, after the commit.
 
 import { isHoldfastError } from '../errors.ts'
 import { engineDefaults } from '../options.ts'
 import type { AddVerdict, NewJob } from '../storage/storage.ts'
 
-interface Waiting {
-  readonly job: NewJob
-  readonly told: (verdict: AddVerdict) => unknown
-  readonly resolve: (answer: never) => void
-  readonly reject: (error: unknown) => void
+/** What became of one job of a batch. */
+type Answer = AddVerdict | { readonly error: unknown }
+
+/** One promise serves all calls of a batch: each takes its own answer from it. */
+interface Batch {
+  readonly jobs: NewJob[]
+  readonly answers: Promise<readonly Answer[]>
+  resolve(answers: readonly Answer[]): void
 }
 
 export class Adder {
   readonly #store: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>
-  #waiting: Waiting[] = []
+  /** The last one takes what comes. */
+  readonly #waiting: Batch[] = []
   #scheduled = false
   #inFlight = 0
 
@@ -23,9 +27,14 @@ export class Adder {
 
   /** @param told makes the caller's answer of the verdict; if it throws, the caller's promise rejects */
   add<T>(job: NewJob, told: (verdict: AddVerdict) => T): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ job, told, resolve, reject })
-      this.#schedule()
+    let batch = this.#waiting.at(-1)
+    if (!batch || batch.jobs.length === engineDefaults.batch) this.#waiting.push((batch = newBatch()))
+    const index = batch.jobs.push(job) - 1
+    this.#schedule()
+    return batch.answers.then((answers) => {
+      const answer = answers[index]!
+      if ('error' in answer) throw answer.error
+      return told(answer)
     })
   }
 
@@ -35,19 +44,18 @@ export class Adder {
     this.#scheduled = true
     queueMicrotask(() => {
       this.#scheduled = false
-      const batch = this.#waiting.splice(0, engineDefaults.batch)
-      void this.#send(batch)
+      const batch = this.#waiting.shift()
+      if (batch) void this.#send(batch)
       if (this.#waiting.length > 0) this.#schedule()
     })
   }
 
-  async #send(batch: readonly Waiting[]): Promise<void> {
+  async #send({ jobs, resolve }: Batch): Promise<void> {
     this.#inFlight++
     try {
-      const verdicts = await this.#store(batch.map(({ job }) => job))
-      for (let index = 0; index < batch.length; index++) answer(batch[index]!, verdicts[index]!)
+      resolve(await this.#store(jobs))
     } catch (error) {
-      await this.#fail(batch, error)
+      resolve(await this.#oneByOne(jobs, error))
     } finally {
       this.#inFlight--
       if (this.#waiting.length > 0) this.#schedule()
@@ -55,29 +63,24 @@ export class Adder {
   }
 
   /** A storage that is away fails them all. A job that cannot be stored fails alone. */
-  async #fail(batch: readonly Waiting[], error: unknown): Promise<void> {
-    let away = batch.length === 1 || isAway(error) ? error : undefined
-    for (const item of batch) {
-      if (away !== undefined) {
-        item.reject(away)
-        continue
-      }
+  async #oneByOne(jobs: readonly NewJob[], error: unknown): Promise<Answer[]> {
+    let away = jobs.length === 1 || isAway(error) ? error : undefined
+    const answers: Answer[] = []
+    for (const job of jobs) {
       try {
-        answer(item, (await this.#store([item.job]))[0]!)
+        answers.push(away === undefined ? (await this.#store([job]))[0]! : { error: away })
       } catch (own) {
-        item.reject(own)
+        answers.push({ error: own })
         if (isAway(own)) away = own
       }
     }
+    return answers
   }
 }
 
-function answer({ told, resolve, reject }: Waiting, verdict: AddVerdict): void {
-  try {
-    resolve(told(verdict) as never)
-  } catch (error) {
-    reject(error)
-  }
+function newBatch(): Batch {
+  const { promise, resolve } = Promise.withResolvers<readonly Answer[]>()
+  return { jobs: [], answers: promise, resolve }
 }
 
 /** No answer, or none for now: another try at once would fare no better. */

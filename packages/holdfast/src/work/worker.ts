@@ -2,7 +2,7 @@
 // is, outcomes gather, and the next claim takes them along, so the slower the storage, the larger the batches.
 
 import { atMost, type Clock } from '../clock.ts'
-import type { Tell } from '../events.ts'
+import { isWatched, type Tell } from '../events.ts'
 import { engineDefaults } from '../options.ts'
 import type { GuardedStorage } from '../storage/guard.ts'
 import type { Claim, ClaimedJob, ClaimRequest, Outcome } from '../storage/storage.ts'
@@ -226,7 +226,7 @@ export class Worker {
     this.#leases.add(attempt, now)
     // Claimed while stop() was called: it goes back as if nothing had been.
     if (this.#stopping) return this.#end(attempt, { ending: { kind: 'released' } })
-    this.#options.tell({ name: 'started', type: job.type, id: job.id, attempt: attempt.counted })
+    if (isWatched()) this.#options.tell({ name: 'started', type: job.type, id: job.id, attempt: attempt.counted })
     void work.run(attempt).then((result) => this.#end(attempt, result))
   }
 

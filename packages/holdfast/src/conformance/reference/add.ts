@@ -251,7 +251,7 @@ export function block(
 
 const isKnown = (world: World, head: Job): boolean => world.jobs.get(nameOfRef(head)) === head
 
-export function sameVerdicts(world: World, verdicts: readonly AddVerdict[], expected: readonly Expected[]): void {
+function sameVerdicts(world: World, verdicts: readonly AddVerdict[], expected: readonly Expected[]): void {
   same('the number of verdicts of add', verdicts.length, expected.length)
   for (const [index, verdict] of verdicts.entries()) {
     const what = `verdict ${index} of add`

@@ -113,7 +113,8 @@ function next(
     if (best.length === 0) return undefined
     const first = given?.[0]
     const job = best.find((one) => (given ? first && isSame(one, first) : isHeldBy(one, request, seen)))
-    const spent = best.find((one) => isSpent(one, wanted))
+    const allSpent = best.filter((one) => isSpent(one, wanted))
+    const spent = allSpent.find((one) => !isShownWaiting(one, seen)) ?? allSpent[0]
     if (spent && (!job || isSpent(job, wanted))) {
       endSpent(world, spent, effects)
       continue

@@ -69,7 +69,7 @@ export function unblock(world: World, job: Job): void {
   job.runAt = Math.max(job.runAt, world.now)
 }
 
-export function freeKey(world: World, head: Job): void {
+function freeKey(world: World, head: Job): void {
   const name = nameOf(head.type, head.mark!.key)
   if (world.marks.get(name) === head.mark) world.marks.delete(name)
 }

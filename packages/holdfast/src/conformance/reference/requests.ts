@@ -28,14 +28,14 @@ const some: readonly (Bytes | undefined)[] = [
   new Uint8Array(),
 ]
 
-export const pick = <T>(items: readonly T[], number: number): T | undefined =>
+const pick = <T>(items: readonly T[], number: number): T | undefined =>
   items.length === 0 ? undefined : items[number % items.length]
 
 export function typesOf(number: number): readonly string[] {
   return [[types[0]], [types[1]], types, types.toReversed()][number]!
 }
 
-export function whenOf(world: World, unit: number, number: number): When {
+function whenOf(world: World, unit: number, number: number): When {
   const choices: When[] = [
     {},
     { delayMs: unit },

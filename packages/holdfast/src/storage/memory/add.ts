@@ -144,7 +144,7 @@ class Batch {
     if (replaced) forget(move, replaced.chain)
     const type = move.data.typeOf(fields.type)
     const job = new Job(type, fields, move.now, dueAt(move, fields), ++move.data.accepted, predecessor, origin)
-    job.blockers = fields.blockers?.map((blocker) => this.#refOfBlocker(blocker))
+    if (fields.blockers) job.blockers = fields.blockers.map((blocker) => this.#refOfBlocker(blocker))
     if (replaced && replaced === replaced.chain) job.dependents = replaced.dependents
     enter(type, job, fields)
     if (predecessor) continueChain(predecessor, job)

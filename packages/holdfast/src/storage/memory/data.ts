@@ -113,9 +113,7 @@ export class Job implements HeapSlot {
 
   /** The chain at the top. */
   get root(): JobRef {
-    let top: Job = this
-    while (top.above) top = top.above
-    return top.ref
+    return this.above ? this.above.root : this.ref
   }
 }
 

@@ -23,15 +23,19 @@ export interface Aftermath {
 
 /** Ends a job and with it its chain, whose tail it is. */
 export function finish(move: Move, job: Job, end: End, after: Aftermath): void {
-  const cascade: [Job, End][] = [[job, end]]
-  for (let item = cascade.pop(); item; item = cascade.pop()) {
-    const [ending, how] = item
-    if (isTerminal(ending.state)) continue
-    endJob(move, ending, how)
-    if (ending !== job) after.ended.push(endedOf(ending))
-    for (const dependent of endChain(move, ending, how, after)) {
-      cascade.push([dependent, { state: 'failed', reason: 'blocker_failed' }])
-    }
+  endJob(move, job, end)
+  const failing = endChain(move, job, end, after)
+  if (failing) failAll(move, failing, after)
+}
+
+/** Those whose blocker failed, and all who wait for them in turn. */
+function failAll(move: Move, failing: Job[], after: Aftermath): void {
+  const end = { state: 'failed', reason: 'blocker_failed' } as const
+  for (let job = failing.pop(); job; job = failing.pop()) {
+    if (isTerminal(job.state)) continue
+    endJob(move, job, end)
+    after.ended.push(endedOf(job))
+    failing.push(...(endChain(move, job, end, after) ?? []))
   }
 }
 
@@ -44,26 +48,27 @@ function endJob(move: Move, job: Job, end: End): void {
   if (job.state === 'processing') leaveHeap(job)
   else stopWaiting(job)
   setState(job, end.state)
-  job.reason = end.reason
+  if (job.reason !== end.reason) job.reason = end.reason
   job.result = end.result
-  if (end.state === 'completed' || end.reason !== undefined) job.error = undefined
+  if (job.error && (end.state === 'completed' || end.reason !== undefined)) job.error = undefined
   if (end.error) job.error = end.error
   job.finishedAt = move.now
-  job.cancelling = false
+  if (job.cancelling) job.cancelling = false
   leaveGroup(move, job)
   releaseBlockers(move, job)
   move.event(job, end.state, job.failures + (end.state === 'completed' ? 1 : 0))
 }
 
 /** Gives the dependents that fail with it; unblocks those that may go on. */
-function endChain(move: Move, { chain, retention }: Job, end: End, after: Aftermath): Job[] {
+function endChain(move: Move, { chain, retention }: Job, end: End, after: Aftermath): Job[] | undefined {
   const keepMs = end.keepMs ?? retention[`${end.state}Ms`]
   chain.expiresAt = move.now + keepMs
   expireLater(move, chain)
   freeKey(move, chain, end.state)
   move.done(chain)
+  if (!chain.dependents) return undefined
   const failing: Job[] = []
-  for (const dependent of chain.dependents ?? []) {
+  for (const dependent of chain.dependents) {
     if (dependent.state !== 'blocked') continue
     if (end.state === 'completed') {
       if (countDone(dependent, chain)) {

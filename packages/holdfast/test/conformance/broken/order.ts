@@ -51,10 +51,10 @@ export const brokenOrder: readonly BrokenDriver[] = [
     caughtBy: 'claim: a retry goes behind all that wait, even in the same instant',
     open: (sound) =>
       afterRetry(sound, (job) => {
-        const { heap } = job
-        heap!.remove(job)
-        job.order = -1
-        heap!.push(job)
+        if (!job.due || job.group) return
+        job.heap!.remove(job)
+        job.heap = job.type.readyOf(1_000)
+        job.heap.push(job)
       }),
   },
   {
