@@ -6,7 +6,7 @@ import { Connection } from './connection.ts'
 import { emitSafely } from './emit.ts'
 import { HoldfastError, invalidArgument, JobCancelledError, JobFailedError, JobNotFoundError } from './errors.ts'
 import { type EventStream, LiveStream } from './event-stream.ts'
-import { type EngineEvent, type Tell, teller } from './events.ts'
+import { type EngineEvent, isWatched, type Tell, teller } from './events.ts'
 import { Adder } from './job/adder.ts'
 import {
   type EnqueueAndWaitOptions,
@@ -290,7 +290,9 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
   }
 
   #told(verdict: AddVerdict): AddVerdict {
-    if (verdict.verdict === 'added') this.#tell({ name: 'added', type: this.name, id: verdict.job.id })
+    if (verdict.verdict === 'added' && (isWatched() || this.listenerCount('enqueued') > 0)) {
+      this.#tell({ name: 'added', type: this.name, id: verdict.job.id })
+    }
     return verdict
   }
 
