@@ -1,4 +1,4 @@
-// What the memory driver holds. A job stands in one heap at a time, which says how far it is:
+// What the memory driver holds. A job stands in one line or heap at a time, which says how far it is:
 //
 //   ready (by priority)   waits, due, next in line            leases   in processing
 //   later                 waits, not yet due                  ended    a chain that ended and has an expiry
