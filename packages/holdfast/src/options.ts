@@ -1,5 +1,6 @@
 // Every option with its default and what it may be, in one place. Options are resolved once, at the edge: unknown keys and
-// impossible values are refused here, and the code inside receives complete records.
+// impossible values are refused here, and the code inside receives complete records. Longer than other files for that: a
+// table, and below it what its values may be.
 
 import { invalidArgument } from './errors.ts'
 

@@ -1,4 +1,5 @@
 // The Queue: the door to the engine for "do this once, later or elsewhere, and tell me what came of it".
+// Longer than other files because it is the door: each method is a few lines that hand on, with its documentation.
 
 import { EventEmitter } from 'node:events'
 import { atMost } from './clock.ts'

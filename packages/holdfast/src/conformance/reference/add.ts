@@ -67,7 +67,15 @@ export function add(
     )
     const told = verdicts?.[index]
     const continues = index === 0 && outcome?.predecessor !== undefined
-    const verdict = inTheWay(world, made, { marksBefore, again, continues, repeated, seen, told })
+    const verdict = inTheWay(world, made, {
+      before: outcome?.before ?? [],
+      marksBefore,
+      again,
+      continues,
+      repeated,
+      seen,
+      told,
+    })
     if (verdict) {
       expected.push(verdict)
       continue
@@ -103,6 +111,8 @@ export function missingBlockers(
 }
 
 interface Circumstances {
+  /** The chains that were there when the outcome began which adds this job. */
+  readonly before: readonly Job[]
   readonly marksBefore: ReadonlySet<Mark>
   /** The call named this job before. */
   readonly again: boolean
@@ -117,7 +127,7 @@ interface Circumstances {
 function inTheWay(
   world: World,
   made: NewJob,
-  { marksBefore, again, continues, repeated, seen, told }: Circumstances,
+  { before, marksBefore, again, continues, repeated, seen, told }: Circumstances,
 ): Expected | undefined {
   const { token } = made
   const existing = world.jobs.get(nameOfRef(made))
@@ -133,9 +143,16 @@ function inTheWay(
     if (told?.verdict !== 'duplicate' && !isNew) return { verdict: 'added', job: known }
   }
   if (!isFree(world, made)) return standing(world, existing!, 'duplicate', 'id')
+  // What goes in this very move is still in the way, or no longer: as the driver likes.
+  const isTold = (by: 'id' | 'key'): boolean =>
+    told ? told.verdict === 'duplicate' && told.by === by : seen(made)?.token !== token
+  const isGoing = (chain: Job): boolean => before.includes(chain) && isKnown(world, chain) && isGone(world, chain)
+  if (existing && isGoing(existing.chain) && isTold('id')) {
+    return { verdict: 'duplicate', by: 'id', job: { ...plain(existing), token: existing.made.token, of: existing } }
+  }
   const key = continues ? undefined : made.deduplication?.key
   const mark = key === undefined ? undefined : world.marks.get(nameOf(made.type, key))
-  if (mark && isInForce(world, mark)) {
+  if (mark && (isInForce(world, mark) || (isGoing(mark.first) && isTold('key')))) {
     const { first } = mark
     const ownRepeat = first.made.token === token && (mark.shared ? marksBefore.has(mark) : isSame(first, made))
     if (ownRepeat) return { verdict: 'added', job: { ...plain(made), token } }
@@ -143,9 +160,7 @@ function inTheWay(
       const gone = mark.orphaned || isGone(world, first)
       if (!gone) return standing(world, first, 'duplicate', 'key')
       const job = { ...plain(first), token: first.made.token }
-      // Gone in this very move, or before.
-      if (tailOf(world, first).endedIn === world.moves)
-        return { verdict: 'duplicate', by: 'key', job: { ...job, of: first } }
+      if (isGoing(first)) return { verdict: 'duplicate', by: 'key', job: { ...job, of: first } }
       return { verdict: 'duplicate', by: 'key', job: { ...job, state: 'completed' } }
     }
   }
