@@ -60,7 +60,7 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
   readonly #waiters: Waiters
   readonly #streams = new Set<LiveStream>()
   /** With a number, the token of each add: by it the storage knows a repeat. */
-  readonly #instance: string
+  readonly #tokenStart: string
   #calls = 0
   #handler: JobHandler<TPayload, TResult> | undefined
   #worker: Worker | undefined
@@ -77,7 +77,7 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
     const { name, workerId, clock, storage } = this.#config
     this.name = name
     this.workerId = workerId
-    this.#instance = clock.newId()
+    this.#tokenStart = `${clock.newId()}/`
     this.#tell = teller((event) => this.#heed(event))
     this.#storage = guardStorage(storage, clock, this.#tell)
     this.#connection = new Connection(this.#storage, name)
@@ -282,7 +282,7 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
     checkId(id)
     const { payloadSerde, maxPayloadBytes } = this.#config
     const bytes = encode('payload', payloadSerde, payload, maxPayloadBytes)
-    return newJob(this.name, id, `${this.#instance}/${++this.#calls}`, bytes, options, this.#config)
+    return newJob(this.name, id, this.#tokenStart + ++this.#calls, bytes, options, this.#config)
   }
 
   #add<T>(job: NewJob, told: (verdict: AddVerdict) => T): Promise<T> {

@@ -21,7 +21,7 @@ export interface AttemptEnd {
 
 interface Settling {
   readonly attempt: Attempt
-  readonly result: AttemptEnd
+  readonly end: AttemptEnd
   readonly outcome: Outcome
 }
 
@@ -67,9 +67,8 @@ export class Outcomes {
     return Math.max(0, this.#resendAt - this.#options.clock.monotonic())
   }
 
-  push(attempt: Attempt, result: AttemptEnd): void {
-    const { type, id, worker, attempt: number } = attempt.job
-    this.#waiting.push({ attempt, result, outcome: { type, id, worker, attempt: number, ...result.ending } })
+  push(attempt: Attempt, end: AttemptEnd): void {
+    this.#waiting.push({ attempt, end, outcome: outcomeOf(attempt, end) })
   }
 
   take(): readonly Settling[] {
@@ -145,36 +144,48 @@ export class Outcomes {
     for (let index = 0; index < batch.length; index++) this.#report(batch[index]!, verdicts[index]!)
   }
 
-  #report({ attempt, result }: Settling, verdict: SettleVerdict): void {
-    const about = { type: attempt.job.type, id: attempt.job.id, attempt: attempt.counted }
+  #report({ attempt, end }: Settling, verdict: SettleVerdict): void {
+    const { type, id } = attempt.job
+    const about = { type, id, attempt: attempt.counted }
     if (verdict.verdict === 'conflict') {
-      const message = `job '${about.id}': its outcome was refused, for a job that it adds was`
-      const error = new StorageError(message, { maybeApplied: false })
-      return this.#tell({ name: 'error', error })
+      const message = `job '${id}': its outcome was refused, for a job that it adds was`
+      return this.#tell({ name: 'error', error: new StorageError(message, { maybeApplied: false }) })
     }
     if (verdict.verdict !== 'settled') return this.#tell({ name: 'fenced', ...about, verdict: verdict.verdict })
-    const { ending } = result
+    const { ending } = end
     const stalled = (ending.kind === 'retry' || ending.kind === 'failed') && ending.stalled === true
-    if (stalled) this.#tell({ name: 'stalled', type: about.type, id: about.id })
+    if (stalled) this.#tell({ name: 'stalled', type, id })
     switch (verdict.state) {
       case 'completed': {
-        const durationMs = result.ending.kind === 'completed' ? attempt.endedAt - attempt.startedAt : 0
-        return this.#tell({ name: 'completed', ...about, result: result.value, durationMs })
+        const durationMs = ending.kind === 'completed' ? attempt.endedAt - attempt.startedAt : 0
+        // Field by field: this one comes with every job.
+        return this.#tell({ name: 'completed', type, id, attempt: attempt.counted, result: end.value, durationMs })
       }
       case 'failing':
-        return this.#tell({ name: 'failing', ...about, error: result.error!, runAt: verdict.runAt })
+        return this.#tell({ name: 'failing', ...about, error: end.error!, runAt: verdict.runAt })
       case 'failed': {
-        const cause = stalled || !result.error ? stalledError(about.id) : result.error
-        const error = new MaxRetriesError(about.id, about.attempt, cause, result.payload)
-        return this.#tell({ name: 'failed', ...about, error })
+        const cause = stalled || !end.error ? stalledError(id) : end.error
+        return this.#tell({
+          name: 'failed',
+          ...about,
+          error: new MaxRetriesError(id, about.attempt, cause, end.payload),
+        })
       }
       case 'cancelled':
-        return this.#tell({ name: 'cancelled', type: about.type, id: about.id })
+        return this.#tell({ name: 'cancelled', type, id })
       // Queued or scheduled: it waits again, without having failed.
       default:
         if (!stalled) this.#tell({ name: 'released', ...about })
     }
   }
+}
+
+function outcomeOf({ job }: Attempt, { ending }: AttemptEnd): Outcome {
+  const { type, id, worker, attempt } = job
+  if (ending.kind !== 'completed') return { type, id, worker, attempt, ...ending }
+  // Field by field: nearly every outcome is this one.
+  const { kind, result, keepMs, add } = ending
+  return { type, id, worker, attempt, kind, result, keepMs, add }
 }
 
 /** Jobs that the storage ended by itself. */

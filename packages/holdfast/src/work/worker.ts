@@ -227,15 +227,15 @@ export class Worker {
     // Claimed while stop() was called: it goes back as if nothing had been.
     if (this.#stopping) return this.#end(attempt, { ending: { kind: 'released' } })
     if (isWatched()) this.#options.tell({ name: 'started', type: job.type, id: job.id, attempt: attempt.counted })
-    void work.run(attempt).then((result) => this.#end(attempt, result))
+    void work.run(attempt).then((end) => this.#end(attempt, end))
   }
 
-  #end(attempt: Attempt, result: AttemptEnd): void {
+  #end(attempt: Attempt, end: AttemptEnd): void {
     if (attempt.decided) return
     attempt.decided = true
     attempt.endedAt = this.#options.clock.monotonic()
     this.#leases.delete(attempt)
-    if (!attempt.lost) this.#outcomes.push(attempt, result)
+    if (!attempt.lost) this.#outcomes.push(attempt, end)
     this.#schedule()
     this.#onQuiet?.()
   }

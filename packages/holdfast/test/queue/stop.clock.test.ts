@@ -107,6 +107,33 @@ describe('stop, to the millisecond', () => {
     assert.equal(line.count(), calls)
   })
 
+  test('[§3] stop, start, stop at once, while a handler runs: stopped in the end, and nothing is left that works', async (t) => {
+    const { queue: newQueue, storage, line, clock } = clockBench(t)
+    const queue = newQueue()
+    const runs: string[] = []
+    queue.execute(async (job) => {
+      runs.push(job.id)
+      await new Promise<void>((resolve) => void clock.after(300, resolve))
+    })
+    await queue.start()
+    await queue.enqueue('a', 1)
+    await clock.settle()
+    const ends = [queue.stop(), queue.start(), queue.stop()].map(fate)
+    await clock.advance(300)
+    assert.deepEqual(
+      ends.map(({ state }) => state),
+      ['fulfilled', 'fulfilled', 'fulfilled'],
+    )
+    assert.deepEqual([clock.pending, line.connections], [0, 0])
+    assert.equal(line.count('unlisten'), line.count('listen'))
+    const calls = line.count()
+    // Past the line, so that only what was stopped would be heard on it.
+    await newQueue({ storage }).enqueue('b', 1)
+    await clock.advance(3_600_000)
+    assert.equal(line.count(), calls)
+    assert.deepEqual(runs, ['a'])
+  })
+
   for (const busy of [false, true]) {
     test(`[trap 23] a storage that does not answer: stopped within timeout + 5.5 s, ${busy ? 'busy' : 'idle'}`, async (t) => {
       const { queue: newQueue, line, clock, now } = clockBench(t)

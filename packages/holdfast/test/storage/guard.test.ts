@@ -183,6 +183,27 @@ test('a connection or subscription that comes after its time is given back', asy
   assert.equal(line.count('unlisten'), 1)
 })
 
+test('jobs of a claim that is answered after its time are released: nobody would run them', async () => {
+  const { clock, line, storage } = guarded(1_000)
+  await storage.add([job])
+  const answered = Promise.withResolvers<void>()
+  line.on('claim', async (apply) => {
+    const claim = await apply()
+    await answered.promise
+    return claim
+  })
+  const long = { ...request, types: [{ type: 'default', leaseMs: 30_000 }] }
+  const failed = assert.rejects(storage.claim(long), { code: 'STORAGE_ERROR', maybeApplied: true })
+  await clock.advance(1_000)
+  await failed
+  assert.equal((await storage.get([ref]))[0]!.state, 'processing')
+  answered.resolve()
+  await clock.settle()
+  const [record] = await storage.get([ref])
+  assert.deepEqual([record!.state, record!.failures], ['queued', 0])
+  assert.equal(clock.pending, 0)
+})
+
 test('every call is told of, with its time', async () => {
   const { clock, line, storage, events } = guarded()
   line.on('get', lateBy(clock, 30))

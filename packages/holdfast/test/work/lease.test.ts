@@ -161,6 +161,22 @@ for (const [how, cut] of [
   })
 }
 
+test('an extend that hangs does not hold back the next renewal', async (t) => {
+  // Longer than the lease: the guard does not end the call in time.
+  const { worker, line, clock, add, memory, started } = workBench(t, { callTimeoutMs: 60_000 })
+  await add(['a'])
+  line.on('extend', (apply, { number }) => (number === 1 ? new Promise(() => {}) : apply()))
+  await worker({ leaseMs: 30_000 }).start()
+  await clock.advance(19_000)
+  assert.equal(line.count('extend'), 1, 'the one of 10 s hangs')
+  await clock.advance(2_000)
+  assert.equal(line.count('extend'), 2, 'the one of 20 s goes out all the same')
+  await clock.advance(20_000)
+  assert.equal(started[0]!.signal.aborted, false)
+  const other = { worker: 'other', slots: 1, types: [{ type: 'default', leaseMs: 1_000 }] }
+  assert.deepEqual((await memory.claim(other)).jobs, [])
+})
+
 test('a record that is locked is asked about again, and not given up', async (t) => {
   const { worker, line, clock, add, started } = workBench(t)
   await add(['a'])

@@ -49,6 +49,34 @@ test('with one slot, too', async (t) => {
   for (const id of ids(5)) assert.equal(await stateOf(id), id === 'j0' ? 'processing' : 'completed', id)
 })
 
+test('one that was refused is tried again beside the loop: while that hangs, the others come and go', async (t) => {
+  const { worker, line, clock, add, told, stateOf } = workBench(t)
+  const answered = Promise.withResolvers<void>()
+  line.on('claim', poisonedBy('bad'))
+  line.on('settle', async (apply, { number }) => {
+    // Refused alone, and once more after the storage was seen to answer.
+    if (number <= 2) throw new Error('cannot store this')
+    if (number === 3) await answered.promise
+    return apply()
+  })
+  await add(['bad'])
+  await worker({ run: async () => completed }).start()
+  await clock.advance(1_000)
+  assert.equal(line.count('settle'), 3, 'the retry is under way')
+
+  await add(ids(3))
+  await clock.settle()
+  for (const id of ids(3)) assert.equal(await stateOf(id), 'completed', id)
+  assert.equal(await stateOf('bad'), 'processing')
+
+  answered.resolve()
+  await clock.settle()
+  assert.deepEqual(
+    told('completed').map(({ id }) => id),
+    [...ids(3), 'bad'],
+  )
+})
+
 test('after an outage what gathered is sent in few calls', async (t) => {
   const { worker, line, clock, add, stateOf } = workBench(t)
   await add(ids(500))

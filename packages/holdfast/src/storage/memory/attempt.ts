@@ -9,9 +9,7 @@ import { leaveHeap } from './waiting.ts'
 /** Gives the lease up. What the job does next is the caller's. */
 export function leaveProcessing(job: Job): void {
   leaveHeap(job)
-  job.worker = undefined
-  job.label = undefined
-  job.startedAt = undefined
+  job.lease = undefined
   if (job.group?.running === job) job.group.running = undefined
 }
 
@@ -24,13 +22,13 @@ export function endAttempt(
   outcome: AttemptRecord['outcome'],
   state: AttemptRecord['state'],
   error?: AttemptRecord['error'],
-  fence: { worker: string; attempt: number } = { worker: job.worker!, attempt: job.attempt },
+  fence: { worker: string; attempt: number } = { worker: job.lease!.worker, attempt: job.attempt },
 ): void {
   const entry: AttemptRecord = {
     attempt: fence.attempt,
     worker: fence.worker,
-    label: job.label,
-    startedAt: job.startedAt ?? move.now,
+    label: job.lease?.label,
+    startedAt: job.lease?.startedAt ?? move.now,
     endedAt: move.now,
     outcome,
     state,
@@ -42,7 +40,8 @@ export function endAttempt(
 
 /** The attempt with this fence, if it has ended. */
 export function endedAttempt(job: Job, fence: { worker: string; attempt: number }): AttemptRecord | undefined {
-  if (job.completedByHolder && job.worker === fence.worker && job.attempt === fence.attempt) return completion(job)
+  if (job.completedByHolder && job.lease!.worker === fence.worker && job.attempt === fence.attempt)
+    return completion(job)
   return job.attempts?.find(({ worker, attempt }) => worker === fence.worker && attempt === fence.attempt)
 }
 
@@ -52,7 +51,16 @@ export function attemptsOf(job: Job): AttemptRecord[] {
   return attempts.slice(-attemptsKept)
 }
 
-function completion({ attempt, worker, label, startedAt, finishedAt }: Job): AttemptRecord {
-  const times = { startedAt: startedAt!, endedAt: finishedAt! }
-  return { attempt, worker: worker!, label, ...times, outcome: 'completed', state: 'completed', error: undefined }
+function completion({ attempt, lease, finishedAt }: Job): AttemptRecord {
+  const { worker, label, startedAt } = lease!
+  return {
+    attempt,
+    worker,
+    label,
+    startedAt,
+    endedAt: finishedAt!,
+    outcome: 'completed',
+    state: 'completed',
+    error: undefined,
+  }
 }

@@ -8,7 +8,7 @@ import {
   type Ended,
   type Recovered,
 } from '../storage.ts'
-import { type Job, refOf, type TypeData } from './data.ts'
+import { type Job, type Lease, refOf, type TypeData } from './data.ts'
 import { endedOf, finish } from './finish.ts'
 import type { Move } from './move.ts'
 import { takeBack } from './recover.ts'
@@ -19,6 +19,7 @@ import { promote, setState, stand, stopWaiting } from './waiting.ts'
 const recoverLimit = 1_000
 
 export function claim(move: Move, request: ClaimRequest): Claim {
+  const { worker, label } = request
   const settled = request.outcomes ? settle(move, request.outcomes) : []
   const recovered: Recovered[] = []
   const ended: Ended[] = []
@@ -29,14 +30,15 @@ export function claim(move: Move, request: ClaimRequest): Claim {
     if (!type || type.paused) continue
     promote(type, move.now)
     takeBackLost(move, type, wanted, recovered, ended)
-    turns.push({ type, wanted, left: Math.min(wanted.slots ?? Infinity, request.slots) })
+    const lease = { worker, label, startedAt: move.now, until: move.now + wanted.leaseMs }
+    turns.push({ type, wanted, lease, left: Math.min(wanted.slots ?? Infinity, request.slots) })
   }
   for (let index = 0; turns.length > 0 && jobs.length < request.slots;) {
     if (index >= turns.length) index = 0
     const turn = turns[index]!
     const job = turn.left > 0 ? nextOf(move, turn, ended) : undefined
     if (job) {
-      jobs.push(lease(move, job, turn.wanted, request))
+      jobs.push(give(move, job, turn.lease))
       turn.left--
       index++
     } else {
@@ -49,6 +51,7 @@ export function claim(move: Move, request: ClaimRequest): Claim {
 interface Turn {
   readonly type: TypeData
   readonly wanted: ClaimType
+  readonly lease: Lease
   left: number
 }
 
@@ -72,14 +75,11 @@ function nextOf(move: Move, { type, wanted }: Turn, ended: Ended[]): Job | undef
   }
 }
 
-function lease(move: Move, job: Job, { leaseMs }: ClaimType, { worker, label }: ClaimRequest): ClaimedJob {
+function give(move: Move, job: Job, lease: Lease): ClaimedJob {
   stopWaiting(job)
   setState(job, 'processing')
   job.attempt++
-  job.worker = worker
-  job.label = label
-  job.startedAt = move.now
-  job.leaseUntil = move.now + leaseMs
+  job.lease = lease
   stand(job, job.type.leases)
   if (job.group) job.group.running = job
   move.event(job, 'processing', job.failures + 1)
@@ -87,7 +87,7 @@ function lease(move: Move, job: Job, { leaseMs }: ClaimType, { worker, label }: 
   return {
     type: job.type.name,
     id: job.id,
-    worker,
+    worker: lease.worker,
     attempt: job.attempt,
     token: job.token,
     payload: job.payload,
@@ -100,8 +100,8 @@ function lease(move: Move, job: Job, { leaseMs }: ClaimType, { worker, label }: 
     trace: job.trace,
     createdAt: job.createdAt,
     runAt: job.runAt,
-    startedAt: move.now,
-    leaseUntil: job.leaseUntil,
+    startedAt: lease.startedAt,
+    leaseUntil: lease.until,
     chain,
     chainIndex: job.chainIndex,
     root: job.above ? job.root : chain,

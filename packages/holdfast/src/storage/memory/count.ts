@@ -22,7 +22,7 @@ function countType(move: Move, type: TypeData): TypeCounts {
   promote(type, move.now)
   const lost = [...type.leases.prefix((job) => job.leaseUntil <= move.now)].length
   const states = { ...type.counts }
-  for (const gone of move.data.ended.prefix((chain) => chain.expiresAt <= move.now)) {
+  for (const gone of move.data.ended.prefix((chain) => chain.expiry <= move.now)) {
     for (const job of gone.jobs ?? [gone]) if (job.type === type) states[job.state]--
   }
   return {

@@ -21,6 +21,14 @@ import type {
 import { Heap, type HeapSlot } from './heap.ts'
 import { Line } from './line.ts'
 
+/** Under which a job runs, or ran to its end. All jobs of one claim share one. */
+export interface Lease {
+  readonly worker: string
+  readonly label: string | undefined
+  readonly startedAt: number
+  readonly until: number
+}
+
 export class Job implements HeapSlot {
   readonly type: TypeData
   readonly id: string
@@ -28,59 +36,81 @@ export class Job implements HeapSlot {
   readonly priority: number
   readonly maxAttempts: number | undefined
   readonly retention: Retention
-  readonly trace: string | undefined
   readonly createdAt: number
   /** Its place among all jobs ever accepted: the order inside a group. */
   readonly accepted: number
   payload: Bytes | undefined
   /** Until wait() or blockJob() says otherwise. */
   state: JobState = 'blocked'
-  reason: EndReason | undefined = undefined
   attempt = 0
   failures = 0
-  snoozes = 0
   runAt: number
   /** Breaks ties of runAt: new whenever the job goes behind what waits. */
   order: number
   /** Waits, and was seen to be due: counted so. */
   due = false
-  startedAt: number | undefined = undefined
+  lease: Lease | undefined = undefined
   finishedAt: number | undefined = undefined
-  label: string | undefined = undefined
-  worker: string | undefined = undefined
-  leaseUntil = 0
-  cancelling = false
-  cancelReason: string | undefined = undefined
   result: Bytes | undefined = undefined
-  error: Bytes | undefined = undefined
-  /** But for the one that completed it, if `completedByHolder`. */
-  attempts: AttemptRecord[] | undefined = undefined
+  /** Its last attempt completed it. That one is told by the fields of the job, and is not among `attempts` (attempt.ts). */
   completedByHolder = false
 
   /** Where it stands, and its place there. */
   heap: Heap<Job> | Line | undefined = undefined
   heapIndex = -1
   inRow = false
-  group: Group | undefined = undefined
-  readonly member: Member | undefined
 
   /** The first job of its chain, which holds what belongs to the chain. */
   readonly chain: Job
   readonly chainIndex: number
-  /** The job that it continues, or was started to block. */
-  readonly above: Job | undefined
   // On the first job only:
   tail: Job = this
-  /** The jobs of a chain that was continued. */
-  jobs: Job[] | undefined = undefined
-  mark: Mark | undefined = undefined
-  expiresAt = Infinity
-  /** Unfinished jobs that name this chain as a blocker. */
-  dependents: Set<Job> | undefined = undefined
+  expiresAt: number | undefined = undefined
 
-  blockers: Blocker[] | undefined = undefined
-  openBlockers = 0
-  readonly onBlockerFailure: 'fail' | 'wait'
+  // What few jobs have is not a field of all: until it is set it is read from `unset`. A plain job, of which there may
+  // be a million, is so a third smaller.
+  declare readonly trace: string | undefined
+  declare reason: EndReason | undefined
+  declare snoozes: number
+  declare cancelling: boolean
+  declare cancelReason: string | undefined
+  declare error: Bytes | undefined
+  declare attempts: AttemptRecord[] | undefined
+  declare group: Group | undefined
+  declare readonly member: Member | undefined
+  /** The job that it continues, or was started to block. */
+  declare readonly above: Job | undefined
+  declare blockers: Blocker[] | undefined
+  declare openBlockers: number
+  declare readonly onBlockerFailure: 'fail' | 'wait'
+  // On the first job only:
+  /** The jobs of a chain that was continued. */
+  declare jobs: Job[] | undefined
+  declare mark: Mark | undefined
+  /** Unfinished jobs that name this chain as a blocker. */
+  declare dependents: Set<Job> | undefined
+
+  static {
+    const unset: Partial<Job> = {
+      trace: undefined,
+      reason: undefined,
+      snoozes: 0,
+      cancelling: false,
+      cancelReason: undefined,
+      error: undefined,
+      attempts: undefined,
+      group: undefined,
+      member: undefined,
+      above: undefined,
+      blockers: undefined,
+      openBlockers: 0,
+      onBlockerFailure: 'fail',
+      jobs: undefined,
+      mark: undefined,
+      dependents: undefined,
+    }
+    Object.assign(Job.prototype, unset)
+  }
 
   /** @param after the job that it continues; origin: the job that it was started to block */
   constructor(type: TypeData, job: NewJob, now: number, runAt: number, accepted: number, after?: Job, origin?: Job) {
@@ -91,16 +121,16 @@ export class Job implements HeapSlot {
     this.priority = job.priority ?? 0
     this.maxAttempts = job.maxAttempts
     this.retention = job.retention
-    this.trace = job.trace
     this.createdAt = now
     this.runAt = runAt
     this.accepted = accepted
     this.order = accepted
     this.chain = after === undefined ? this : after.chain
     this.chainIndex = after === undefined ? 0 : after.chainIndex + 1
-    this.above = after === undefined ? origin : after
-    this.onBlockerFailure = job.onBlockerFailure ?? 'fail'
-    this.member = job.group ? { job: this, heapIndex: -1 } : undefined
+    if (job.trace !== undefined) this.trace = job.trace
+    if (after || origin) this.above = after ?? origin
+    if (job.onBlockerFailure) this.onBlockerFailure = job.onBlockerFailure
+    if (job.group) this.member = { job: this, heapIndex: -1 }
   }
 
   get ref(): JobRef {
@@ -114,6 +144,16 @@ export class Job implements HeapSlot {
   /** The chain at the top. */
   get root(): JobRef {
     return this.above ? this.above.root : this.ref
+  }
+
+  /** When its lease ends; it must have one. */
+  get leaseUntil(): number {
+    return this.lease!.until
+  }
+
+  /** When the record of its chain may go. */
+  get expiry(): number {
+    return this.chain.expiresAt ?? Infinity
   }
 }
 
@@ -162,7 +202,7 @@ export class TypeData {
   readonly later = new Heap<Job>(dueBefore)
   readonly asideDue = new Heap<Job>(dueBefore)
   readonly asideLater = new Heap<Job>(dueBefore)
-  readonly leases = new Heap<Job>((a, b) => a.leaseUntil < b.leaseUntil)
+  readonly leases = new Line((a, b) => a.leaseUntil < b.leaseUntil)
   readonly counts: Record<JobState, number> = {
     scheduled: 0,
     blocked: 0,
@@ -202,7 +242,7 @@ export class TypeData {
 export class Data {
   readonly types = new Map<string, TypeData>()
   /** Chains that ended and have an expiry, by their first job. */
-  readonly ended = new Heap<Job>((a, b) => a.expiresAt < b.expiresAt)
+  readonly ended = new Line((a, b) => a.expiry < b.expiry)
   /** Keys with a window. */
   readonly marks = new Heap<Mark>((a, b) => a.until < b.until)
   accepted = 0

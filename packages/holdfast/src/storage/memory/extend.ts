@@ -8,11 +8,11 @@ import { leaveHeap, stand } from './waiting.ts'
 export function extend(move: Move, leases: readonly Extension[]): LeaseVerdict[] {
   return leases.map((lease): LeaseVerdict => {
     const job = move.find(lease)
-    if (!job || job.state !== 'processing' || job.worker !== lease.worker || job.attempt !== lease.attempt) {
+    if (!job || job.state !== 'processing' || job.lease!.worker !== lease.worker || job.attempt !== lease.attempt) {
       return { verdict: refusalOf(move, job) }
     }
     leaveHeap(job)
-    job.leaseUntil = move.now + lease.leaseMs
+    job.lease = { ...job.lease!, until: move.now + lease.leaseMs }
     stand(job, job.type.leases)
     return job.cancelling
       ? { verdict: 'cancelling', until: job.leaseUntil, reason: job.cancelReason }

@@ -2,7 +2,7 @@
 // Invariant: a chain's end, its dependents and its key change in the one move in which its tail ends.
 
 import { isTerminal, type TerminalState } from '../../job/states.ts'
-import type { Bytes, EndReason, Ended, JobRef } from '../storage.ts'
+import type { Bytes, EndReason, Ended, JobRef, Retention } from '../storage.ts'
 import { type Job, refOf } from './data.ts'
 import type { Move } from './move.ts'
 import { leaveGroup, leaveHeap, setState, stand, stopWaiting, wait } from './waiting.ts'
@@ -61,7 +61,7 @@ function endJob(move: Move, job: Job, end: End): void {
 
 /** Gives the dependents that fail with it; unblocks those that may go on. */
 function endChain(move: Move, { chain, retention }: Job, end: End, after: Aftermath): Job[] | undefined {
-  const keepMs = end.keepMs ?? retention[`${end.state}Ms`]
+  const keepMs = end.keepMs ?? keptFor(retention, end.state)
   chain.expiresAt = move.now + keepMs
   expireLater(move, chain)
   freeKey(move, chain, end.state)
@@ -80,6 +80,11 @@ function endChain(move: Move, { chain, retention }: Job, end: End, after: Afterm
     }
   }
   return failing
+}
+
+/** Spelled out: a name put together for each end costs more than all the rest of it. */
+function keptFor({ completedMs, failedMs, cancelledMs }: Retention, state: TerminalState): number {
+  return state === 'completed' ? completedMs : state === 'failed' ? failedMs : cancelledMs
 }
 
 /** True if that was the last one it waited for. A chain that stands in two places counts once. */
@@ -101,7 +106,13 @@ export function unblock(move: Move, job: Job): void {
 /** Lets an ended chain expire, once nobody needs it. */
 export function expireLater(move: Move, chain: Job): void {
   leaveHeap(chain)
-  if (chain.expiresAt !== Infinity && !chain.dependents?.size) stand(chain, move.data.ended)
+  if (chain.expiry !== Infinity && !chain.dependents?.size) stand(chain, move.data.ended)
+}
+
+/** When the record of an ended chain goes, as far as that is certain. */
+export function expiryOf({ chain }: Job): number | undefined {
+  if (chain.expiry === Infinity || chain.dependents?.size || !isTerminal(chain.tail.state)) return undefined
+  return chain.expiry
 }
 
 /** The job has ended: the chains that it waited for are no longer kept for it. */

@@ -1,9 +1,9 @@
 // get: records as they are at one instant, with the parts asked for.
 
-import { isTerminal } from '../../job/states.ts'
 import type { JobRecord, JobRef, RecordPart } from '../storage.ts'
 import { attemptsOf } from './attempt.ts'
 import { type Job, refOf } from './data.ts'
+import { expiryOf } from './finish.ts'
 import type { Move } from './move.ts'
 
 export function get(move: Move, refs: readonly JobRef[], parts: readonly RecordPart[]): (JobRecord | undefined)[] {
@@ -15,7 +15,6 @@ export function get(move: Move, refs: readonly JobRef[], parts: readonly RecordP
 
 export function recordOf(move: Move, job: Job, parts: readonly RecordPart[]): JobRecord {
   const { chain } = job
-  const ended = isTerminal(chain.tail.state)
   const running = job.state === 'processing'
   const asked = (part: RecordPart): boolean => parts.includes(part)
   return {
@@ -34,11 +33,11 @@ export function recordOf(move: Move, job: Job, parts: readonly RecordPart[]): Jo
     trace: job.trace,
     createdAt: job.createdAt,
     runAt: job.runAt,
-    startedAt: job.startedAt,
+    startedAt: job.lease?.startedAt,
     finishedAt: job.finishedAt,
-    expiresAt: ended && chain.expiresAt !== Infinity && !chain.dependents?.size ? chain.expiresAt : undefined,
-    label: job.label,
-    worker: running ? job.worker : undefined,
+    expiresAt: expiryOf(job),
+    label: job.lease?.label,
+    worker: running ? job.lease!.worker : undefined,
     leaseUntil: running ? job.leaseUntil : undefined,
     cancelling: running && job.cancelling,
     cancelReason: job.cancelReason,

@@ -1,5 +1,6 @@
 // Jobs that stand in line. Nearly all of them come in their order, so the line is a plain row that grows at its end and is
-// eaten from its start; the few that come out of order wait in a heap beside it. Taking the first costs the same at any length.
+// eaten from its start; the few that come out of order wait in a heap beside it. Coming, leaving and taking the first cost
+// the same at any length.
 
 import type { Job } from './data.ts'
 import { Heap } from './heap.ts'
@@ -10,12 +11,13 @@ const chunk = 1_024
 export class Line {
   readonly #before: (a: Job, b: Job) => boolean
   readonly #others: Heap<Job>
-  /** Those that left from the middle leave a hole. */
+  /** Those that left from the middle leave a hole; the last is none. */
   #row: (Job | undefined)[] = []
   #start = 0
   /** How many were cut off before the row: places are counted from the first job ever. */
   #cut = 0
-  #last: Job | undefined
+  /** In the row, behind its start. */
+  #holes = 0
 
   constructor(before: (a: Job, b: Job) => boolean) {
     this.#before = before
@@ -23,8 +25,8 @@ export class Line {
   }
 
   push(job: Job): void {
-    // The last one may have left since; it still says where the end of the row is.
-    if (this.#last && this.#before(job, this.#last)) {
+    const last = this.#row.at(-1)
+    if (last && this.#before(job, last)) {
       job.inRow = false
       this.#others.push(job)
       return
@@ -32,7 +34,6 @@ export class Line {
     job.inRow = true
     job.heapIndex = this.#cut + this.#row.length
     this.#row.push(job)
-    this.#last = job
   }
 
   peek(): Job | undefined {
@@ -44,20 +45,47 @@ export class Line {
 
   remove(job: Job): void {
     if (!job.inRow) return this.#others.remove(job)
-    this.#row[job.heapIndex - this.#cut] = undefined
+    const row = this.#row
+    row[job.heapIndex - this.#cut] = undefined
     job.heapIndex = -1
+    this.#holes++
+    // So that the last is one who stands here, with the place that it has now.
+    for (; row.length > this.#start && row.at(-1) === undefined; this.#holes--) row.pop()
+    if (this.#holes > chunk && this.#holes * 2 > row.length - this.#start) this.#closeUp()
+  }
+
+  /** Those at the front for which `matches` holds, in no order; behind one that does not match there is none. */
+  *prefix(matches: (job: Job) => boolean): Generator<Job> {
+    for (let index = this.#start; index < this.#row.length; index++) {
+      const job = this.#row[index]
+      if (job && !matches(job)) break
+      if (job) yield job
+    }
+    yield* this.#others.prefix(matches)
+  }
+
+  /** All of them, in no order. */
+  [Symbol.iterator](): Iterator<Job> {
+    return this.prefix(() => true)
   }
 
   #first(): Job | undefined {
     const row = this.#row
-    while (this.#start < row.length && row[this.#start] === undefined) this.#start++
+    for (; this.#start < row.length && row[this.#start] === undefined; this.#holes--) this.#start++
     if (this.#start === row.length) {
       if (this.#start > 0) this.#cutOff(this.#start)
-      this.#last = undefined
       return undefined
     }
     if (this.#start >= chunk && this.#start * 2 > row.length) this.#cutOff(this.#start)
     return this.#row[this.#start]
+  }
+
+  /** One that stays at the front for long must not make the row grow with all that came and went behind it. */
+  #closeUp(): void {
+    this.#row = this.#row.filter((job) => job !== undefined)
+    this.#row.forEach((job, index) => (job!.heapIndex = this.#cut + index))
+    this.#start = 0
+    this.#holes = 0
   }
 
   #cutOff(count: number): void {

@@ -31,7 +31,8 @@ export class Move {
   event(job: Job, event: JobEvent['event'], attempt: number): void {
     if (job.type.listeners.events.size === 0) return
     const entry = { event, id: job.id, attempt, at: this.now }
-    this.#signal(job.type, 'events').events.push(job.label === undefined ? entry : { ...entry, label: job.label })
+    const label = job.lease?.label
+    this.#signal(job.type, 'events').events.push(label === undefined ? entry : { ...entry, label })
   }
 
   /** The job of a ref, unless its time is over. */
@@ -42,7 +43,7 @@ export class Move {
 
   /** The chain has ended, its time is over, and nobody needs it: absent for everyone, swept or not. */
   isGone({ chain }: Job): boolean {
-    return chain.expiresAt <= this.now && !chain.dependents?.size && !this.#kept?.has(chain)
+    return chain.expiry <= this.now && !chain.dependents?.size && !this.#kept?.has(chain)
   }
 
   /** What was there when the call began to name it stays to its end, even if it is kept for 0 ms. */

@@ -21,5 +21,7 @@ export function nextDueAt(move: Move, types: readonly ClaimType[]): { at: number
 function firstLeaseEnd({ leases }: TypeData): number {
   const first = leases.peek()
   if (!first?.group?.paused) return first?.leaseUntil ?? Infinity
-  return Math.min(...leases.items.map((job) => (job.group?.paused ? Infinity : job.leaseUntil)))
+  let at = Infinity
+  for (const job of leases) if (!job.group?.paused) at = Math.min(at, job.leaseUntil)
+  return at
 }

@@ -13,8 +13,8 @@ export function recover(move: Move, { types, limit, olderThanMs = Infinity }: Re
     const type = move.data.types.get(name)
     if (!type) continue
     // As many as are in processing, which workers bound, not the backlog.
-    const lost = type.leases.items.filter(
-      (job) => job.leaseUntil <= move.now || move.now - job.startedAt! > olderThanMs,
+    const lost = [...type.leases].filter(
+      (job) => job.leaseUntil <= move.now || move.now - job.lease!.startedAt > olderThanMs,
     )
     for (const job of lost) {
       if (recovered.length === limit) return recovered
@@ -26,7 +26,8 @@ export function recover(move: Move, { types, limit, olderThanMs = Infinity }: Re
 
 /** Ends the attempt of a job in processing as stalled. @param maxAttempts for jobs without their own */
 export function takeBack(move: Move, job: Job, ended: Ended[], maxAttempts = Infinity): Recovered {
-  const { worker, attempt, label } = job
+  const { attempt } = job
+  const { worker, label } = job.lease!
   job.failures++
   move.event(job, 'stalled', job.failures)
   move.abort(job)
@@ -44,5 +45,5 @@ export function takeBack(move: Move, job: Job, ended: Ended[], maxAttempts = Inf
     goBehind(move, job, move.now)
     wait(move, job)
   }
-  return { type: job.type.name, id: job.id, worker: worker!, attempt, label, state: job.state }
+  return { type: job.type.name, id: job.id, worker, attempt, label, state: job.state }
 }

@@ -16,9 +16,10 @@ function removeEnded(move: Move, chain: Job | undefined, afterMs: number | undef
   if (chain !== chain.chain) return { verdict: 'not_root', root: refOf(chain.chain) }
   if (!isTerminal(chain.tail.state)) return { verdict: 'not_terminal' }
   if (afterMs !== undefined) {
-    chain.expiresAt = move.now + afterMs
+    const until = move.now + afterMs
+    chain.expiresAt = until
     expireLater(move, chain)
-    return { verdict: 'kept', until: chain.expiresAt }
+    return { verdict: 'kept', until }
   }
   if (chain.dependents?.size) return { verdict: 'referenced', by: [...chain.dependents].map(refOf) }
   forget(move, chain)

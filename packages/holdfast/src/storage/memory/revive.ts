@@ -27,16 +27,14 @@ function reviveOne(move: Move, job: Job, runAt: number): ReviveVerdict['verdict'
   if (job.blockers?.some((blocker) => !blocker.done && !move.find(blocker.ref))) return 'not_revivable'
   if (!retakeKey(move, job.chain)) return 'conflict'
   leaveHeap(job.chain)
-  job.chain.expiresAt = Infinity
+  job.chain.expiresAt = undefined
   // The blockers count anew; one that has failed is waited for, since somebody asked for this.
   goBehind(move, job, runAt)
   job.failures = 0
   job.reason = undefined
   job.error = undefined
   job.finishedAt = undefined
-  job.startedAt = undefined
-  job.label = undefined
-  job.worker = undefined
+  job.lease = undefined
   job.cancelReason = undefined
   if (job.group) rejoin(job)
   setState(job, 'blocked')

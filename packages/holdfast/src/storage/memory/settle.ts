@@ -8,7 +8,7 @@ import { addAfter, isFree } from './add.ts'
 import { endAttempt, endedAttempt, leaveProcessing } from './attempt.ts'
 import { missingBlockers } from './block.ts'
 import type { Job } from './data.ts'
-import { type Aftermath, endContinued, finish } from './finish.ts'
+import { type Aftermath, endContinued, expiryOf, finish } from './finish.ts'
 import type { Move } from './move.ts'
 import { standingOf } from './standing.ts'
 import { dueAt, goBehind, wait } from './waiting.ts'
@@ -23,7 +23,7 @@ function settleOne(move: Move, outcome: Outcome): SettleVerdict {
   const settled = job && endedAttempt(job, fence)
   if (settled) return isOwnEnd(settled) ? repeatOf(job!, settled) : { verdict: refusalOf(move, job) }
   if (!job || !holds(move, job, outcome)) return { verdict: refusalOf(move, job) }
-  if (outcome.kind === 'continued' || ('add' in outcome && outcome.add)) {
+  if (outcome.kind === 'continued' || ('add' in outcome && outcome.add !== undefined)) {
     const conflict = conflictOf(move, job, outcome)
     if (conflict) return conflict
   }
@@ -47,7 +47,7 @@ function holds(move: Move, job: Job, outcome: Outcome): boolean {
     const chain = move.find(outcome.chain)
     return chain !== undefined && chain === job.chain && chain.tail === job && !isTerminal(job.state)
   }
-  return job.state === 'processing' && job.worker === outcome.worker && job.attempt === outcome.attempt
+  return job.state === 'processing' && job.lease!.worker === outcome.worker && job.attempt === outcome.attempt
 }
 
 export function refusalOf(move: Move, job: Job | undefined): Refusal {
@@ -91,7 +91,7 @@ function record(move: Move, job: Job, outcome: Outcome, fence: { worker: string;
   const state = stateAfter(move, job, outcome)
   if ('chain' in outcome) {
     if (job.state === 'processing') move.abort(job)
-    job.label = undefined
+    if (job.lease) job.lease = { ...job.lease, label: undefined }
   }
   if (outcome.kind === 'completed' && !('chain' in outcome)) job.completedByHolder = true
   else endAttempt(move, job, outcome.kind, state, error, fence)
@@ -156,9 +156,3 @@ function goOn(move: Move, job: Job, outcome: Outcome, state: JobState): void {
 
 const isSnooze = (outcome: Outcome & { kind: 'released' }): boolean =>
   outcome.runAt !== undefined || outcome.delayMs !== undefined
-
-function expiryOf({ chain }: Job): number | undefined {
-  return isTerminal(chain.tail.state) && chain.expiresAt !== Infinity && !chain.dependents?.size
-    ? chain.expiresAt
-    : undefined
-}

@@ -6,8 +6,8 @@ import type { Move } from './move.ts'
 
 export function standingOf(job: Job): Standing {
   const { state, result } = job === job.chain ? job.tail : job
-  const { type, id } = job.ref
-  return { type, id, token: job.token, state, result: state === 'completed' ? result : undefined }
+  const { type, id, token } = job
+  return { type: type.name, id, token, state, result: state === 'completed' ? result : undefined }
 }
 
 /** Its record may be gone: then it has completed. */

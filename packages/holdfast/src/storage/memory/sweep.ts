@@ -8,7 +8,7 @@ import type { Move } from './move.ts'
 export function sweep(move: Move, kv: MemoryKv, { limit }: SweepRequest): Swept {
   const { ended, marks: held } = move.data
   let jobs = 0
-  for (let chain = ended.peek(); chain && chain.expiresAt <= move.now && jobs < limit; chain = ended.peek()) {
+  for (let chain = ended.peek(); chain && chain.expiry <= move.now && jobs < limit; chain = ended.peek()) {
     jobs += chain.jobs?.length ?? 1
     forget(move, chain)
     move.data.prune(chain.type)
@@ -21,6 +21,6 @@ export function sweep(move: Move, kv: MemoryKv, { limit }: SweepRequest): Swept 
     marks++
   }
   const entries = kv.sweep(limit)
-  const more = (ended.peek()?.expiresAt ?? Infinity) <= move.now || (held.peek()?.until ?? Infinity) <= move.now
+  const more = (ended.peek()?.expiry ?? Infinity) <= move.now || (held.peek()?.until ?? Infinity) <= move.now
   return { jobs, marks, entries, more: more || kv.hasExpired }
 }

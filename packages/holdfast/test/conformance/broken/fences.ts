@@ -9,7 +9,7 @@ const trusting =
   (outcome: Outcome): Outcome => {
     const job = find(outcome)
     if ('chain' in outcome || job?.state !== 'processing') return outcome
-    const held = { worker: job.worker!, attempt: job.attempt }
+    const held = { worker: job.lease!.worker, attempt: job.attempt }
     return isNear(outcome, held) ? { ...outcome, ...held } : outcome
   }
 interface Fenced {
@@ -61,7 +61,7 @@ export const brokenFences: readonly BrokenDriver[] = [
         storage.extend(
           leases.map((lease) => {
             const job = find(lease)
-            return job?.state === 'processing' ? { ...lease, worker: job.worker!, attempt: job.attempt } : lease
+            return job?.state === 'processing' ? { ...lease, worker: job.lease!.worker, attempt: job.attempt } : lease
           }),
         ),
     }),
@@ -85,9 +85,9 @@ export const brokenFences: readonly BrokenDriver[] = [
     caughtBy: 'extend: an extended job is not taken back, by claim or by recover',
     open: ({ storage, find }) => ({
       extend: async (leases) => {
-        const before = leases.map((lease) => [find(lease), find(lease)?.leaseUntil] as const)
+        const before = leases.map((lease) => [find(lease), find(lease)?.lease] as const)
         const verdicts = await storage.extend(leases)
-        for (const [job, until] of before) if (job?.state === 'processing') job.leaseUntil = until!
+        for (const [job, held] of before) if (job?.state === 'processing') job.lease = held!
         return verdicts
       },
     }),

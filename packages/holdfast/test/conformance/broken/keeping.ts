@@ -38,8 +38,8 @@ export const brokenKeeping: readonly BrokenDriver[] = [
     open: ({ storage, jobs, now }) => {
       const unexpired = <T>(call: () => T): T => {
         const gone = jobs()
-          .filter(({ expiresAt }) => expiresAt <= now())
-          .map((job) => [job, job.expiresAt] as const)
+          .filter(({ expiry }) => expiry <= now())
+          .map((job) => [job, job.expiry] as const)
         for (const [job] of gone) job.expiresAt = Infinity
         const answer = call()
         for (const [job, expiresAt] of gone) job.expiresAt = expiresAt
@@ -60,8 +60,8 @@ export const brokenKeeping: readonly BrokenDriver[] = [
         sound,
         (outcome) => outcome,
         (verdict) => {
-          const ended = sound.data().ended.items
-          const first = Math.min(...ended.map(({ expiresAt }) => expiresAt))
+          const ended = [...sound.data().ended]
+          const first = Math.min(...ended.map(({ expiry }) => expiry))
           for (const job of ended) job.expiresAt = first
           return verdict
         },

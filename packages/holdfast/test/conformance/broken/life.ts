@@ -30,7 +30,7 @@ export const brokenLife: readonly BrokenDriver[] = [
     open: ({ storage, jobs, now }) => {
       const discount = (olderThanMs = Infinity): void => {
         for (const job of jobs()) {
-          const lost = job.leaseUntil <= now() || now() - job.startedAt! > olderThanMs
+          const lost = job.leaseUntil <= now() || now() - job.lease!.startedAt > olderThanMs
           if (job.state === 'processing' && lost) job.failures--
         }
       }

@@ -78,8 +78,8 @@ export const brokenOrder: readonly BrokenDriver[] = [
     open: ({ storage, jobs, data, now }) => ({
       claim: (request) => {
         const answer = storage.claim(request)
-        for (const { group, member, worker } of jobs()) {
-          if (!group || worker !== request.worker) continue
+        for (const { group, member, lease } of jobs()) {
+          if (!group || lease?.worker !== request.worker) continue
           group.members.remove(member!)
           group.running = undefined
           refreshGroup(new Move(data(), now()), group)
@@ -162,10 +162,10 @@ export const brokenOrder: readonly BrokenDriver[] = [
       nextDueAt: (types) => {
         const held = jobs()
           .filter(({ state }) => state === 'processing')
-          .map((job) => [job, job.leaseUntil] as const)
-        for (const [job] of held) job.leaseUntil = Infinity
+          .map((job) => [job, job.lease!] as const)
+        for (const [job, lease] of held) job.lease = { ...lease, until: Infinity }
         const answer = storage.nextDueAt(types)
-        for (const [job, until] of held) job.leaseUntil = until
+        for (const [job, lease] of held) job.lease = lease
         return answer
       },
     }),
