@@ -1,10 +1,11 @@
-// The memory driver's work does not grow with the backlog. Steps are counted: heap operations, the comparisons that one
+// The memory driver's work does not grow with the backlog. Steps are counted: operations of heaps and lines, the comparisons that one
 // takes, and the lengths of the arrays that are walked or shifted.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemoryStorage, type NewJob } from 'holdfast'
 import { Heap, type HeapSlot } from '../../src/storage/memory/heap.ts'
+import { Line } from '../../src/storage/memory/line.ts'
 
 interface Item extends HeapSlot {
   readonly rank: number
@@ -64,7 +65,7 @@ async function filled(size: number): Promise<MemoryStorage> {
   return storage
 }
 
-/** Heap operations, and elements of arrays that are walked or moved, during the calls. */
+/** Operations of heaps and lines, and elements of arrays that are walked or moved, during the calls. */
 async function steps(run: () => Promise<void>): Promise<number> {
   let count = 0
   const restores: (() => void)[] = []
@@ -79,6 +80,7 @@ async function steps(run: () => Promise<void>): Promise<number> {
     restores.push(() => Object.defineProperty(target, name, descriptor))
   }
   for (const name of ['push', 'pop', 'remove']) watch(Heap.prototype, name, () => 1)
+  for (const name of ['push', 'peek', 'remove']) watch(Line.prototype, name, () => 1)
   const walks = ['shift', 'unshift', 'splice', 'indexOf', 'includes', 'find', 'findIndex', 'filter', 'map', 'sort']
   for (const name of walks) watch(Array.prototype, name, (self) => (self as unknown[]).length)
   try {

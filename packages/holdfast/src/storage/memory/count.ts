@@ -2,10 +2,10 @@
 
 import type { CountQuery, Counts, TypeCounts } from '../storage.ts'
 import { TypeData } from './data.ts'
-import type { Move } from './move.ts'
-import { promote } from './waiting.ts'
+import { expiryAt } from '../moves/move.ts'
+import { type MemoryMove, promote } from './move.ts'
 
-export function count(move: Move, query: CountQuery): Counts {
+export function count(move: MemoryMove, query: CountQuery): Counts {
   if (query.types) {
     const types = query.types.map((name) => countType(move, move.data.types.get(name) ?? new TypeData(name)))
     return { now: move.now, types }
@@ -18,11 +18,11 @@ export function count(move: Move, query: CountQuery): Counts {
 const isKnown = ({ states, paused, pausedGroups }: TypeCounts): boolean =>
   paused !== undefined || pausedGroups.length > 0 || Object.values(states).some((number) => number > 0)
 
-function countType(move: Move, type: TypeData): TypeCounts {
-  promote(type, move.now)
-  const lost = [...type.leases.prefix((job) => job.leaseUntil <= move.now)].length
+function countType(move: MemoryMove, type: TypeData): TypeCounts {
+  promote(move, type)
+  const lost = [...type.leases.prefix((job) => job.lease!.until <= move.now)].length
   const states = { ...type.counts }
-  for (const gone of move.data.ended.prefix((chain) => chain.expiry <= move.now)) {
+  for (const gone of move.data.ended.prefix((chain) => expiryAt(chain) <= move.now)) {
     for (const job of gone.jobs ?? [gone]) if (job.type === type) states[job.state]--
   }
   return {

@@ -18,18 +18,12 @@ import type {
   Signal,
   TopicKind,
 } from '../storage.ts'
+import type * as Moves from '../moves/move.ts'
+import { type Blocker, expiryAt, type Lease, refOf, rootOf } from '../moves/move.ts'
 import { Heap, type HeapSlot } from './heap.ts'
 import { Line } from './line.ts'
 
-/** Under which a job runs, or ran to its end. All jobs of one claim share one. */
-export interface Lease {
-  readonly worker: string
-  readonly label: string | undefined
-  readonly startedAt: number
-  readonly until: number
-}
-
-export class Job implements HeapSlot {
+export class Job implements Moves.Job, HeapSlot {
   readonly type: TypeData
   readonly id: string
   readonly token: string
@@ -78,8 +72,8 @@ export class Job implements HeapSlot {
   declare attempts: AttemptRecord[] | undefined
   declare group: Group | undefined
   declare readonly member: Member | undefined
-  /** The job that it continues, or was started to block. */
-  declare readonly above: Job | undefined
+  declare readonly origin: JobRef | undefined
+  declare readonly root: JobRef | undefined
   declare blockers: Blocker[] | undefined
   declare openBlockers: number
   declare readonly onBlockerFailure: 'fail' | 'wait'
@@ -88,7 +82,7 @@ export class Job implements HeapSlot {
   declare jobs: Job[] | undefined
   declare mark: Mark | undefined
   /** Unfinished jobs that name this chain as a blocker. */
-  declare dependents: Set<Job> | undefined
+  declare dependents: Set<Moves.Job> | undefined
 
   static {
     const unset: Partial<Job> = {
@@ -101,7 +95,8 @@ export class Job implements HeapSlot {
       attempts: undefined,
       group: undefined,
       member: undefined,
-      above: undefined,
+      origin: undefined,
+      root: undefined,
       blockers: undefined,
       openBlockers: 0,
       onBlockerFailure: 'fail',
@@ -128,38 +123,14 @@ export class Job implements HeapSlot {
     this.chain = after === undefined ? this : after.chain
     this.chainIndex = after === undefined ? 0 : after.chainIndex + 1
     if (job.trace !== undefined) this.trace = job.trace
-    if (after || origin) this.above = after ?? origin
+    const above = after ?? origin
+    if (above) {
+      this.origin = refOf(above)
+      this.root = rootOf(above)
+    }
     if (job.onBlockerFailure) this.onBlockerFailure = job.onBlockerFailure
     if (job.group) this.member = { job: this, heapIndex: -1 }
   }
-
-  get ref(): JobRef {
-    return { type: this.type.name, id: this.id }
-  }
-
-  get origin(): JobRef | undefined {
-    return this.above?.ref
-  }
-
-  /** The chain at the top. */
-  get root(): JobRef {
-    return this.above ? this.above.root : this.ref
-  }
-
-  /** When its lease ends; it must have one. */
-  get leaseUntil(): number {
-    return this.lease!.until
-  }
-
-  /** When the record of its chain may go. */
-  get expiry(): number {
-    return this.chain.expiresAt ?? Infinity
-  }
-}
-
-export interface Blocker {
-  readonly ref: JobRef
-  done: boolean
 }
 
 /** A job in its group's own order. */
@@ -167,32 +138,20 @@ export interface Member extends HeapSlot {
   readonly job: Job
 }
 
-export interface Group {
-  readonly key: string
+export interface Group extends Moves.Group {
   readonly type: TypeData
   /** All its live jobs, the one in processing too. */
   readonly members: Heap<Member>
   running: Job | undefined
-  /** The head, while it stands in `ready` or `later`. */
   placed: Job | undefined
-  paused: Paused | undefined
 }
 
-/** A deduplication key that somebody holds. */
-export interface Mark extends HeapSlot {
-  readonly key: string
+export interface Mark extends Moves.Mark, HeapSlot {
   readonly type: TypeData
-  readonly id: string
-  readonly token: string
-  readonly mode: 'simple' | 'throttle'
-  readonly shared: boolean
-  /** When its window is over. */
-  readonly until: number
-  /** The record that holds it, as long as there is one. */
   job: Job | undefined
 }
 
-export class TypeData {
+export class TypeData implements Moves.JobType {
   readonly name: string
   readonly jobs = new Map<string, Job>()
   readonly keys = new Map<string, Mark>()
@@ -202,7 +161,7 @@ export class TypeData {
   readonly later = new Heap<Job>(dueBefore)
   readonly asideDue = new Heap<Job>(dueBefore)
   readonly asideLater = new Heap<Job>(dueBefore)
-  readonly leases = new Line((a, b) => a.leaseUntil < b.leaseUntil)
+  readonly leases = new Line((a, b) => a.lease!.until < b.lease!.until)
   readonly counts: Record<JobState, number> = {
     scheduled: 0,
     blocked: 0,
@@ -242,10 +201,11 @@ export class TypeData {
 export class Data {
   readonly types = new Map<string, TypeData>()
   /** Chains that ended and have an expiry, by their first job. */
-  readonly ended = new Line((a, b) => a.expiry < b.expiry)
+  readonly ended = new Line((a, b) => expiryAt(a) < expiryAt(b))
   /** Keys with a window. */
   readonly marks = new Heap<Mark>((a, b) => a.until < b.until)
-  accepted = 0
+  /** Of jobs accepted, or put behind the others. */
+  lastNumber = 0
 
   typeOf(name: string): TypeData {
     let type = this.types.get(name)
@@ -264,5 +224,3 @@ export class Data {
 function dueBefore(a: Job, b: Job): boolean {
   return a.runAt < b.runAt || (a.runAt === b.runAt && a.order < b.order)
 }
-
-export const refOf = ({ ref }: Job): JobRef => ref

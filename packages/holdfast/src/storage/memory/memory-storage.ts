@@ -5,22 +5,22 @@ import { unsupported } from '../../errors.ts'
 import { memoryOptions, resolveOptions } from '../../options.ts'
 import { checkListQuery, checkNewJobs, checkOutcomes } from '../check.ts'
 import type * as Contract from '../storage.ts'
-import { add } from './add.ts'
-import { cancel } from './cancel.ts'
-import { claim } from './claim.ts'
+import { add } from '../moves/add.ts'
+import { cancel } from '../moves/cancel.ts'
+import { claim } from '../moves/claim.ts'
 import { count } from './count.ts'
-import { Data } from './data.ts'
-import { extend } from './extend.ts'
-import { get } from './get.ts'
+import { Data, type TypeData } from './data.ts'
+import { extend } from '../moves/extend.ts'
+import { get } from '../moves/get.ts'
 import { MemoryKv } from './kv.ts'
 import { list } from './list.ts'
-import { Move } from './move.ts'
+import { MemoryMove } from './move.ts'
 import { nextDueAt } from './next-due-at.ts'
-import { pause } from './pause.ts'
-import { recover } from './recover.ts'
-import { remove } from './remove.ts'
-import { revive } from './revive.ts'
-import { settle } from './settle.ts'
+import { pause } from '../moves/pause.ts'
+import { recover } from '../moves/recover.ts'
+import { remove } from '../moves/remove.ts'
+import { revive } from '../moves/revive.ts'
+import { settle } from '../moves/settle.ts'
 import { sweep } from './sweep.ts'
 
 export interface MemoryStorageOptions {
@@ -91,7 +91,7 @@ export class MemoryStorage implements Contract.Storage<never> {
   }
 
   async recover(request: Contract.RecoverRequest): Promise<Contract.Recovered[]> {
-    return this.#move((move) => recover(move, request))
+    return this.#move((move) => recover(move, request, (type) => (type as TypeData).leases))
   }
 
   async cancel(
@@ -118,7 +118,11 @@ export class MemoryStorage implements Contract.Storage<never> {
   }
 
   async pause(request: Contract.PauseRequest): Promise<void> {
-    this.#move((move) => pause(move, request))
+    this.#move((move) => {
+      const type = move.data.typeOf(request.type)
+      pause(move, type, request)
+      move.data.prune(type)
+    })
   }
 
   async sweep(request: Contract.SweepRequest): Promise<Contract.Swept> {
@@ -162,10 +166,10 @@ export class MemoryStorage implements Contract.Storage<never> {
     }
   }
 
-  #move<T>(run: (move: Move) => T): T {
-    const move = new Move(this.#data, this.#clock.now())
+  #move<T>(run: (move: MemoryMove) => T): T {
+    const move = new MemoryMove(this.#data, this.#clock.now())
     const answer = run(move)
-    move.flush()
+    move.send()
     return answer
   }
 

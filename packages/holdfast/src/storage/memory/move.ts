@@ -1,72 +1,216 @@
-// One call in progress, a move or a read: its instant, and the hints that leave once it is done.
+// A call on the memory driver's data: jobs change in place, and stand in the line or heap that says how far they are.
 
-import type { JobEvent, JobRef, Signal, TopicKind } from '../storage.ts'
-import type { Data, Job, TypeData } from './data.ts'
+import type { JobEvent, JobRef, JobState, NewJob } from '../storage.ts'
+import type * as Moves from '../moves/move.ts'
+import { type Data, type Group, Job, type Mark, type Member, type TypeData } from './data.ts'
+import { Heap } from './heap.ts'
+import type { Line } from './line.ts'
+import { Signals } from './signals.ts'
 
-export class Move {
+export class MemoryMove implements Moves.Move {
   readonly data: Data
   readonly now: number
-  #signals: Map<TypeData, Partial<Record<TopicKind, { ids: string[]; events: JobEvent[] }>>> | undefined
-
-  #kept: Set<Job> | undefined
+  readonly #signals = new Signals()
+  #kept: Set<Moves.Job> | undefined
 
   constructor(data: Data, now: number) {
     this.data = data
     this.now = now
   }
 
-  wake(type: TypeData): void {
-    if (type.listeners.wake.size > 0) this.#signal(type, 'wake')
+  get kept(): Set<Moves.Job> {
+    return (this.#kept ??= new Set())
   }
 
-  /** The chain of this job ended, or is gone. */
-  done({ chain }: Job): void {
-    if (chain.type.listeners.done.size > 0) this.#signal(chain.type, 'done').ids.push(chain.id)
+  get lastNumber(): number {
+    return this.data.lastNumber
+  }
+
+  takeNumber(): number {
+    return ++this.data.lastNumber
+  }
+
+  typeOf(name: string): TypeData | undefined {
+    return this.data.types.get(name)
+  }
+
+  // ── jobs ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  stored({ type, id }: JobRef): Job | undefined {
+    return this.data.types.get(type)?.jobs.get(id)
+  }
+
+  create(fields: NewJob, runAt: number, after: Job | undefined, origin: Job | undefined): Job {
+    const type = this.data.typeOf(fields.type)
+    const job = new Job(type, fields, this.now, runAt, this.takeNumber(), after, origin)
+    type.counts.blocked++
+    type.jobs.set(job.id, job)
+    if (fields.group) {
+      job.group = this.groupOf(type, fields.group.key)
+      job.group.members.push(job.member!)
+    }
+    return job
+  }
+
+  erase(job: Job): void {
+    const { type, id, mark } = job
+    type.counts[job.state]--
+    type.jobs.delete(id)
+    if (mark?.job === job) mark.job = undefined
+    this.data.prune(type)
+  }
+
+  touch(): void {}
+
+  setState(job: Job, state: JobState): void {
+    job.type.counts[job.state]--
+    job.type.counts[state]++
+    job.state = state
+  }
+
+  place(job: Job, place: Moves.Place): void {
+    const { type } = job
+    leave(job)
+    if (place === 'nowhere') return
+    if (place === 'leases') return stand(job, type.leases)
+    if (place === 'ended') return stand(job, this.data.ended)
+    if (job.runAt <= this.now) becomeDue(this, job)
+    if (place === 'line') stand(job, job.due ? type.readyOf(job.priority) : type.later)
+    else stand(job, job.due ? type.asideDue : type.asideLater)
+  }
+
+  nextInLine(type: TypeData): Job | undefined {
+    promote(this, type)
+    for (const { jobs } of type.ready) {
+      const job = jobs.peek()
+      if (job) return job
+    }
+    return undefined
+  }
+
+  nextLost(type: TypeData): Job | undefined {
+    const job = type.leases.peek()
+    return job && job.lease!.until <= this.now ? job : undefined
+  }
+
+  // ── chains ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  jobsOf(chain: Job): readonly Job[] {
+    return chain.jobs ?? [chain]
+  }
+
+  continueChain(chain: Job, job: Job): void {
+    chain.jobs ??= [chain]
+    chain.jobs.push(job)
+    chain.tail = job
+  }
+
+  dependentsOf(chain: Job): Set<Moves.Job> {
+    return (chain.dependents ??= new Set())
+  }
+
+  inheritDependents(chain: Job, replaced: Job): void {
+    chain.dependents = replaced.dependents
+  }
+
+  // ── groups ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  groupOf(type: TypeData, key: string): Group {
+    let group = type.groups.get(key)
+    if (!group) {
+      const members = new Heap<Member>((a, b) => a.job.accepted < b.job.accepted)
+      group = { key, type, members, running: undefined, placed: undefined, paused: undefined }
+      type.groups.set(key, group)
+    }
+    return group
+  }
+
+  headOf(group: Group): Job | undefined {
+    return group.members.peek()?.job
+  }
+
+  joinGroup(job: Job): void {
+    job.group = this.groupOf(job.type, job.group!.key)
+    job.group.members.push(job.member!)
+  }
+
+  leaveGroup(job: Job): boolean {
+    if (job.member!.heapIndex === -1) return false
+    job.group!.members.remove(job.member!)
+    return true
+  }
+
+  keepGroup(group: Group, isEmpty: boolean): void {
+    if (isEmpty && !group.paused) group.type.groups.delete(group.key)
+  }
+
+  // ── keys ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  markOf(type: TypeData, key: string): Mark | undefined {
+    return type.keys.get(key)
+  }
+
+  holdKey(job: Job, { key, id, token, mode, shared, until }: Omit<Moves.Mark, 'job'>): Mark {
+    const { type } = job
+    const held = type.keys.get(key)
+    if (held) this.dropKey(type, held)
+    const mark: Mark = { key, type, id, token, mode, shared, until, job, heapIndex: -1 }
+    if (mode === 'throttle' && until !== Infinity) this.data.marks.push(mark)
+    type.keys.set(key, mark)
+    return mark
+  }
+
+  dropKey(type: TypeData, mark: Mark): void {
+    if (mark.heapIndex >= 0) this.data.marks.remove(mark)
+    type.keys.delete(mark.key)
+  }
+
+  // ── hints ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  wake(type: TypeData): void {
+    this.#signals.wake(type)
+  }
+
+  done(chain: Job): void {
+    this.#signals.done(chain)
   }
 
   abort(job: Job): void {
-    if (job.type.listeners.abort.size > 0) this.#signal(job.type, 'abort').ids.push(job.id)
+    this.#signals.abort(job)
   }
 
   event(job: Job, event: JobEvent['event'], attempt: number): void {
-    if (job.type.listeners.events.size === 0) return
-    const entry = { event, id: job.id, attempt, at: this.now }
-    const label = job.lease?.label
-    this.#signal(job.type, 'events').events.push(label === undefined ? entry : { ...entry, label })
+    this.#signals.event(job, event, attempt, this.now)
   }
 
-  /** The job of a ref, unless its time is over. */
-  find(ref: JobRef): Job | undefined {
-    const job = this.data.types.get(ref.type)?.jobs.get(ref.id)
-    return job && this.isGone(job) ? undefined : job
+  /** After the call, and outside of it. */
+  send(): void {
+    this.#signals.send()
   }
+}
 
-  /** The chain has ended, its time is over, and nobody needs it: absent for everyone, swept or not. */
-  isGone({ chain }: Job): boolean {
-    return chain.expiry <= this.now && !chain.dependents?.size && !this.#kept?.has(chain)
-  }
+/** Moves what has become due since the last look. */
+export function promote(move: MemoryMove, type: TypeData): void {
+  for (let job = type.later.peek(); job && job.runAt <= move.now; job = type.later.peek()) move.place(job, 'line')
+  const { asideLater } = type
+  for (let job = asideLater.peek(); job && job.runAt <= move.now; job = asideLater.peek()) move.place(job, 'aside')
+}
 
-  /** What was there when the call began to name it stays to its end, even if it is kept for 0 ms. */
-  keep({ chain }: Job): void {
-    ;(this.#kept ??= new Set()).add(chain)
-  }
+function becomeDue(move: MemoryMove, job: Job): void {
+  job.due = true
+  job.type.due++
+  if (job.state === 'scheduled') move.setState(job, 'queued')
+}
 
-  /** Sends the hints, after the move and outside of it. */
-  flush(): void {
-    if (!this.#signals) return
-    for (const [type, kinds] of this.#signals) {
-      for (const [kind, { ids, events }] of Object.entries(kinds)) {
-        const topic = { kind: kind as TopicKind, type: type.name }
-        const signal: Signal = kind === 'wake' ? topic : kind === 'events' ? { ...topic, events } : { ...topic, ids }
-        for (const listener of type.listeners[topic.kind]) queueMicrotask(() => listener(signal))
-      }
-    }
-  }
+function stand(job: Job, heap: Heap<Job> | Line): void {
+  job.heap = heap
+  heap.push(job)
+}
 
-  #signal(type: TypeData, kind: TopicKind): { ids: string[]; events: JobEvent[] } {
-    this.#signals ??= new Map()
-    let kinds = this.#signals.get(type)
-    if (!kinds) this.#signals.set(type, (kinds = {}))
-    return (kinds[kind] ??= { ids: [], events: [] })
-  }
+function leave(job: Job): void {
+  job.heap?.remove(job)
+  job.heap = undefined
+  if (!job.due) return
+  job.due = false
+  job.type.due--
 }

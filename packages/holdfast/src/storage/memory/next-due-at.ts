@@ -2,15 +2,14 @@
 
 import type { ClaimType } from '../storage.ts'
 import type { TypeData } from './data.ts'
-import type { Move } from './move.ts'
-import { promote } from './waiting.ts'
+import { type MemoryMove, promote } from './move.ts'
 
-export function nextDueAt(move: Move, types: readonly ClaimType[]): { at: number; now: number } | undefined {
+export function nextDueAt(move: MemoryMove, types: readonly ClaimType[]): { at: number; now: number } | undefined {
   let at = Infinity
   for (const { type: name } of types) {
     const type = move.data.types.get(name)
     if (!type || type.paused) continue
-    promote(type, move.now)
+    promote(move, type)
     for (const { jobs } of type.ready) if (jobs.peek()) at = Math.min(at, move.now)
     at = Math.min(at, type.later.peek()?.runAt ?? Infinity, firstLeaseEnd(type))
   }
@@ -20,8 +19,8 @@ export function nextDueAt(move: Move, types: readonly ClaimType[]): { at: number
 /** Of those that could be claimed then: not in a paused group. */
 function firstLeaseEnd({ leases }: TypeData): number {
   const first = leases.peek()
-  if (!first?.group?.paused) return first?.leaseUntil ?? Infinity
+  if (!first?.group?.paused) return first?.lease!.until ?? Infinity
   let at = Infinity
-  for (const job of leases) if (!job.group?.paused) at = Math.min(at, job.leaseUntil)
+  for (const job of leases) if (!job.group?.paused) at = Math.min(at, job.lease!.until)
   return at
 }

@@ -1,17 +1,18 @@
 // sweep: delete what has expired. The heaps are ordered by expiry, so its work is bounded by what it deletes.
 
 import type { Swept, SweepRequest } from '../storage.ts'
-import { forget } from './finish.ts'
+import { forget } from '../moves/finish.ts'
+import { expiryAt, type Job } from '../moves/move.ts'
 import type { MemoryKv } from './kv.ts'
-import type { Move } from './move.ts'
+import type { MemoryMove } from './move.ts'
 
-export function sweep(move: Move, kv: MemoryKv, { limit }: SweepRequest): Swept {
+export function sweep(move: MemoryMove, kv: MemoryKv, { limit }: SweepRequest): Swept {
   const { ended, marks: held } = move.data
   let jobs = 0
-  for (let chain = ended.peek(); chain && chain.expiry <= move.now && jobs < limit; chain = ended.peek()) {
-    jobs += chain.jobs?.length ?? 1
+  const isOver = (chain: Job | undefined): chain is Job => chain !== undefined && expiryAt(chain) <= move.now
+  for (let chain = ended.peek(); isOver(chain) && jobs < limit; chain = ended.peek()) {
+    jobs += move.jobsOf(chain).length
     forget(move, chain)
-    move.data.prune(chain.type)
   }
   let marks = 0
   for (let mark = held.peek(); mark && mark.until <= move.now && marks < limit; mark = held.peek()) {
@@ -21,6 +22,6 @@ export function sweep(move: Move, kv: MemoryKv, { limit }: SweepRequest): Swept 
     marks++
   }
   const entries = kv.sweep(limit)
-  const more = (ended.peek()?.expiry ?? Infinity) <= move.now || (held.peek()?.until ?? Infinity) <= move.now
+  const more = isOver(ended.peek()) || (held.peek()?.until ?? Infinity) <= move.now
   return { jobs, marks, entries, more: more || kv.hasExpired }
 }

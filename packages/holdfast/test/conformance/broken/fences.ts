@@ -99,7 +99,7 @@ export const brokenFences: readonly BrokenDriver[] = [
     open: (sound) =>
       settling(sound, (outcome) => {
         const job = sound.find(outcome)
-        const late = job?.state === 'processing' && job.leaseUntil <= sound.now()
+        const late = job?.state === 'processing' && job.lease!.until <= sound.now()
         return late && !('chain' in outcome) ? { ...outcome, worker: 'nobody' } : outcome
       }),
   },

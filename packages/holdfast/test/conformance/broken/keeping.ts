@@ -1,6 +1,7 @@
 // What is kept, under which name, and for how long: keys, retention, counts, bytes, pages, kv.
 
 import type { Mark } from '../../../src/storage/memory/data.ts'
+import { expiryAt, refOf } from '../../../src/storage/moves/move.ts'
 import type { JobRef } from '../../../src/storage/storage.ts'
 import { adding, type BrokenDriver, settling, without } from './driver.ts'
 
@@ -38,8 +39,8 @@ export const brokenKeeping: readonly BrokenDriver[] = [
     open: ({ storage, jobs, now }) => {
       const unexpired = <T>(call: () => T): T => {
         const gone = jobs()
-          .filter(({ expiry }) => expiry <= now())
-          .map((job) => [job, job.expiry] as const)
+          .filter((job) => expiryAt(job) <= now())
+          .map((job) => [job, expiryAt(job)] as const)
         for (const [job] of gone) job.expiresAt = Infinity
         const answer = call()
         for (const [job, expiresAt] of gone) job.expiresAt = expiresAt
@@ -61,7 +62,7 @@ export const brokenKeeping: readonly BrokenDriver[] = [
         (outcome) => outcome,
         (verdict) => {
           const ended = [...sound.data().ended]
-          const first = Math.min(...ended.map(({ expiry }) => expiry))
+          const first = Math.min(...ended.map(expiryAt))
           for (const job of ended) job.expiresAt = first
           return verdict
         },
@@ -73,10 +74,8 @@ export const brokenKeeping: readonly BrokenDriver[] = [
     caughtBy: 'sweep: a job that is queued is never swept',
     open: ({ storage, jobs }) => ({
       sweep: async (request) => {
-        const late = jobs().find(
-          ({ state, root, id }) => (state === 'scheduled' || state === 'queued') && root.id === id,
-        )
-        if (late) await storage.remove([late.root], { trees: true })
+        const late = jobs().find(({ state, root }) => (state === 'scheduled' || state === 'queued') && !root)
+        if (late) await storage.remove([refOf(late)], { trees: true })
         return storage.sweep(request)
       },
     }),

@@ -1,8 +1,8 @@
 // Attempts, ends, cancels, chains.
 
 import { isWaiting } from '../../../src/job/states.ts'
-import { unblock } from '../../../src/storage/memory/finish.ts'
-import { Move } from '../../../src/storage/memory/move.ts'
+import { unblock } from '../../../src/storage/moves/finish.ts'
+import { MemoryMove } from '../../../src/storage/memory/move.ts'
 import type { Outcome, Storage } from '../../../src/storage/storage.ts'
 import { type BrokenDriver, set, settling, type Sound, without } from './driver.ts'
 
@@ -30,7 +30,7 @@ export const brokenLife: readonly BrokenDriver[] = [
     open: ({ storage, jobs, now }) => {
       const discount = (olderThanMs = Infinity): void => {
         for (const job of jobs()) {
-          const lost = job.leaseUntil <= now() || now() - job.lease!.startedAt > olderThanMs
+          const lost = job.lease!.until <= now() || now() - job.lease!.startedAt > olderThanMs
           if (job.state === 'processing' && lost) job.failures--
         }
       }
@@ -140,7 +140,7 @@ export const brokenLife: readonly BrokenDriver[] = [
           const chain = sound.find(outcome)?.chain
           if (verdict.verdict !== 'settled' || chain?.tail.state !== 'completed') return verdict
           for (const job of chain.dependents ?? []) {
-            if (job.state === 'blocked') unblock(new Move(sound.data(), sound.now()), job)
+            if (job.state === 'blocked') unblock(new MemoryMove(sound.data(), sound.now()), job)
           }
           return verdict
         },

@@ -1,7 +1,7 @@
 // Who comes when: time, order, groups, pauses.
 
-import { Move } from '../../../src/storage/memory/move.ts'
-import { refreshGroup } from '../../../src/storage/memory/waiting.ts'
+import { MemoryMove } from '../../../src/storage/memory/move.ts'
+import { refreshGroup } from '../../../src/storage/moves/wait.ts'
 import type { Claim, ClaimedJob, Outcome } from '../../../src/storage/storage.ts'
 import { adding, type BrokenDriver, set, settling, type Sound, without } from './driver.ts'
 
@@ -66,9 +66,9 @@ export const brokenOrder: readonly BrokenDriver[] = [
         if (!job.group) return
         const data = sound.data()
         job.group.members.remove(job.member!)
-        set(job, { accepted: ++data.accepted })
+        set(job, { accepted: ++data.lastNumber })
         job.group.members.push(job.member!)
-        refreshGroup(new Move(data, sound.now()), job.group)
+        refreshGroup(new MemoryMove(data, sound.now()), job.group)
       }),
   },
   {
@@ -82,7 +82,7 @@ export const brokenOrder: readonly BrokenDriver[] = [
           if (!group || lease?.worker !== request.worker) continue
           group.members.remove(member!)
           group.running = undefined
-          refreshGroup(new Move(data(), now()), group)
+          refreshGroup(new MemoryMove(data(), now()), group)
         }
         return answer
       },
@@ -112,12 +112,12 @@ export const brokenOrder: readonly BrokenDriver[] = [
         const paused = groups.flatMap((group) => (group.paused ? [[group, group.paused] as const] : []))
         for (const [group] of paused) {
           group.paused = undefined
-          refreshGroup(new Move(data(), now()), group)
+          refreshGroup(new MemoryMove(data(), now()), group)
         }
         const answer = storage.claim(request)
         for (const [group, pause] of paused) {
           group.paused = pause
-          refreshGroup(new Move(data(), now()), group)
+          refreshGroup(new MemoryMove(data(), now()), group)
         }
         return answer
       },

@@ -1,14 +1,13 @@
 // get: records as they are at one instant, with the parts asked for.
 
-import type { JobRecord, JobRef, RecordPart } from '../storage.ts'
+import type { JobRecord, JobRef, JobState, RecordPart } from '../storage.ts'
 import { attemptsOf } from './attempt.ts'
-import { type Job, refOf } from './data.ts'
 import { expiryOf } from './finish.ts'
-import type { Move } from './move.ts'
+import { find, type Job, type Move, refOf, rootOf } from './move.ts'
 
 export function get(move: Move, refs: readonly JobRef[], parts: readonly RecordPart[]): (JobRecord | undefined)[] {
   return refs.map((ref) => {
-    const job = move.find(ref)
+    const job = find(move, ref)
     return job && recordOf(move, job, parts)
   })
 }
@@ -20,7 +19,7 @@ export function recordOf(move: Move, job: Job, parts: readonly RecordPart[]): Jo
   return {
     ...refOf(job),
     token: job.token,
-    state: job.state === 'scheduled' && job.runAt <= move.now ? 'queued' : job.state,
+    state: stateOf(move, job),
     reason: job.reason,
     attempt: job.attempt,
     failures: job.failures,
@@ -38,12 +37,12 @@ export function recordOf(move: Move, job: Job, parts: readonly RecordPart[]): Jo
     expiresAt: expiryOf(job),
     label: job.lease?.label,
     worker: running ? job.lease!.worker : undefined,
-    leaseUntil: running ? job.leaseUntil : undefined,
+    leaseUntil: running ? job.lease!.until : undefined,
     cancelling: running && job.cancelling,
     cancelReason: job.cancelReason,
     chain: refOf(chain),
     chainIndex: job.chainIndex,
-    root: job.root,
+    root: rootOf(job),
     origin: job.origin,
     openBlockers: job.openBlockers,
     payload: asked('payload') ? job.payload : undefined,
@@ -60,4 +59,9 @@ export function recordOf(move: Move, job: Job, parts: readonly RecordPart[]): Jo
           )
         : undefined,
   }
+}
+
+/** One that waited for its time is queued once that has come, whether or not somebody looked. */
+export function stateOf(move: Move, { state, runAt }: Job): JobState {
+  return state === 'scheduled' && runAt <= move.now ? 'queued' : state
 }

@@ -3,9 +3,9 @@
 
 import { isTerminal, type TerminalState } from '../../job/states.ts'
 import type { Bytes, EndReason, Ended, JobRef, Retention } from '../storage.ts'
-import { type Job, refOf } from './data.ts'
-import type { Move } from './move.ts'
-import { leaveGroup, leaveHeap, setState, stand, stopWaiting, wait } from './waiting.ts'
+import { forgetKey, freeKey } from './key.ts'
+import { expiryAt, type Job, type Move, refOf } from './move.ts'
+import { leave, leaveGroup, tellWaiting, wait } from './wait.ts'
 
 export interface End {
   readonly state: TerminalState
@@ -44,16 +44,16 @@ export function endContinued(move: Move, job: Job): void {
   endJob(move, job, { state: 'completed' })
 }
 
+// Fields that rarely differ are looked at before they are set: what few jobs have should not be set on all.
 function endJob(move: Move, job: Job, end: End): void {
-  if (job.state === 'processing') leaveHeap(job)
-  else stopWaiting(job)
-  setState(job, end.state)
+  leave(move, job)
   if (job.reason !== end.reason) job.reason = end.reason
   job.result = end.result
   if (job.error && (end.state === 'completed' || end.reason !== undefined)) job.error = undefined
   if (end.error) job.error = end.error
   job.finishedAt = move.now
   if (job.cancelling) job.cancelling = false
+  move.setState(job, end.state)
   leaveGroup(move, job)
   releaseBlockers(move, job)
   move.event(job, end.state, job.failures + (end.state === 'completed' ? 1 : 0))
@@ -61,17 +61,17 @@ function endJob(move: Move, job: Job, end: End): void {
 
 /** Gives the dependents that fail with it; unblocks those that may go on. */
 function endChain(move: Move, { chain, retention }: Job, end: End, after: Aftermath): Job[] | undefined {
-  const keepMs = end.keepMs ?? keptFor(retention, end.state)
-  chain.expiresAt = move.now + keepMs
+  chain.expiresAt = move.now + (end.keepMs ?? keptFor(retention, end.state))
   expireLater(move, chain)
   freeKey(move, chain, end.state)
   move.done(chain)
-  if (!chain.dependents) return undefined
+  const { dependents } = chain
+  if (!dependents?.size) return undefined
   const failing: Job[] = []
-  for (const dependent of chain.dependents) {
+  for (const dependent of dependents) {
     if (dependent.state !== 'blocked') continue
     if (end.state === 'completed') {
-      if (countDone(dependent, chain)) {
+      if (countDone(move, dependent, chain)) {
         unblock(move, dependent)
         after.unblocked.push(refOf(dependent))
       }
@@ -88,80 +88,56 @@ function keptFor({ completedMs, failedMs, cancelledMs }: Retention, state: Termi
 }
 
 /** True if that was the last one it waited for. A chain that stands in two places counts once. */
-function countDone(dependent: Job, chain: Job): boolean {
+function countDone(move: Move, dependent: Job, chain: Job): boolean {
   dependent.openBlockers--
   for (const blocker of dependent.blockers!) {
     if (blocker.done || blocker.ref.id !== chain.id || blocker.ref.type !== chain.type.name) continue
     blocker.done = true
   }
+  move.touch(dependent)
   return dependent.openBlockers === 0
 }
 
 export function unblock(move: Move, job: Job): void {
   job.runAt = Math.max(job.runAt, move.now)
   wait(move, job)
-  move.event(job, job.due ? 'queued' : 'scheduled', job.failures)
+  tellWaiting(move, job)
 }
 
 /** Lets an ended chain expire, once nobody needs it. */
 export function expireLater(move: Move, chain: Job): void {
-  leaveHeap(chain)
-  if (chain.expiry !== Infinity && !chain.dependents?.size) stand(chain, move.data.ended)
+  move.place(chain, expiryAt(chain) !== Infinity && !chain.dependents?.size ? 'ended' : 'nowhere')
 }
 
 /** When the record of an ended chain goes, as far as that is certain. */
 export function expiryOf({ chain }: Job): number | undefined {
-  if (chain.expiry === Infinity || chain.dependents?.size || !isTerminal(chain.tail.state)) return undefined
-  return chain.expiry
+  if (expiryAt(chain) === Infinity || chain.dependents?.size || !isTerminal(chain.tail.state)) return undefined
+  return chain.expiresAt
 }
 
 /** The job has ended: the chains that it waited for are no longer kept for it. */
 function releaseBlockers(move: Move, job: Job): void {
   for (const { ref } of job.blockers ?? []) {
-    const chain = move.data.types.get(ref.type)?.jobs.get(ref.id)
+    const chain = move.stored(ref)
     if (chain?.dependents?.delete(job) && isTerminal(chain.tail.state)) expireLater(move, chain)
   }
 }
 
-function freeKey(move: Move, chain: Job, state: TerminalState): void {
-  const { mark } = chain
-  if (!mark || mark.shared) return
-  if (mark.mode === 'simple' || state !== 'completed') dropMark(move, chain)
-}
-
-function dropMark(move: Move, chain: Job): void {
-  const { mark } = chain
-  if (!mark) return
-  if (mark.heapIndex >= 0) move.data.marks.remove(mark)
-  if (chain.type.keys.get(mark.key) === mark) chain.type.keys.delete(mark.key)
-}
-
 /** Deletes a chain with all its jobs. What waits for one of this name goes on waiting. */
 export function forget(move: Move, chain: Job): void {
-  for (const job of chain.jobs ?? [chain]) {
-    if (!isTerminal(job.state)) {
-      if (job.state === 'processing') {
-        leaveHeap(job)
-        move.abort(job)
-      } else {
-        stopWaiting(job)
-      }
-      setState(job, 'cancelled')
-      leaveGroup(move, job)
-      releaseBlockers(move, job)
-    }
-    job.type.counts[job.state]--
-    job.type.jobs.delete(job.id)
-    if (job !== chain) move.data.prune(job.type)
+  const jobs = move.jobsOf(chain)
+  for (const job of jobs) {
+    if (isTerminal(job.state)) continue
+    if (job.state === 'processing') move.abort(job)
+    leave(move, job)
+    move.setState(job, 'cancelled')
+    leaveGroup(move, job)
+    releaseBlockers(move, job)
   }
-  leaveHeap(chain)
-  const { mark } = chain
-  if (mark) {
-    // A window outlives the record; any other key goes with it.
-    if (mark.mode === 'simple' || mark.until === Infinity) dropMark(move, chain)
-    else if (mark.job === chain) mark.job = undefined
-  }
+  move.place(chain, 'nowhere')
+  forgetKey(move, chain)
   move.done(chain)
+  for (const job of jobs) move.erase(job)
 }
 
 export function endedOf(job: Job): Ended {

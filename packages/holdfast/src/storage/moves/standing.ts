@@ -1,8 +1,7 @@
 // What stands after an add: the job, with the state and result of the chain it begins.
 
 import type { Standing } from '../storage.ts'
-import type { Job, Mark } from './data.ts'
-import type { Move } from './move.ts'
+import { isGone, type Job, type JobType, type Mark, type Move } from './move.ts'
 
 export function standingOf(job: Job): Standing {
   const { state, result } = job === job.chain ? job.tail : job
@@ -11,6 +10,7 @@ export function standingOf(job: Job): Standing {
 }
 
 /** Its record may be gone: then it has completed. */
-export function standingOfMark(move: Move, { job, type, id, token }: Mark): Standing {
-  return job && !move.isGone(job) ? standingOf(job) : { type: type.name, id, token, state: 'completed' }
+export function standingOfMark(move: Move, type: JobType, mark: Mark): Standing {
+  const { job, id, token } = mark
+  return job && !isGone(move, job) ? standingOf(job) : { type: type.name, id, token, state: 'completed' }
 }

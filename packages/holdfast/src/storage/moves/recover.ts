@@ -2,21 +2,21 @@
 
 import type { Ended, Recovered, RecoverRequest } from '../storage.ts'
 import { endAttempt, leaveProcessing } from './attempt.ts'
-import type { Job } from './data.ts'
 import { endedOf, finish } from './finish.ts'
-import type { Move } from './move.ts'
-import { goBehind, wait } from './waiting.ts'
+import type { Job, JobType, Move } from './move.ts'
+import { goBehind, wait } from './wait.ts'
 
-export function recover(move: Move, { types, limit, olderThanMs = Infinity }: RecoverRequest): Recovered[] {
+/** @param held those in processing, by type: as many as workers hold, whatever the backlog */
+export function recover(
+  move: Move,
+  { types, limit, olderThanMs = Infinity }: RecoverRequest,
+  held: (type: JobType) => Iterable<Job>,
+): Recovered[] {
   const recovered: Recovered[] = []
   for (const name of types) {
-    const type = move.data.types.get(name)
-    if (!type) continue
-    // As many as are in processing, which workers bound, not the backlog.
-    const lost = [...type.leases].filter(
-      (job) => job.leaseUntil <= move.now || move.now - job.lease!.startedAt > olderThanMs,
-    )
-    for (const job of lost) {
+    const type = move.typeOf(name)
+    const isLost = ({ lease }: Job): boolean => lease!.until <= move.now || move.now - lease!.startedAt > olderThanMs
+    for (const job of type ? [...held(type)].filter(isLost) : []) {
       if (recovered.length === limit) return recovered
       recovered.push(takeBack(move, job, []))
     }
@@ -41,7 +41,7 @@ export function takeBack(move: Move, job: Job, ended: Ended[], maxAttempts = Inf
     ended.push(endedOf(job))
   } else {
     endAttempt(move, job, 'stalled', 'queued')
-    leaveProcessing(job)
+    leaveProcessing(move, job)
     goBehind(move, job, move.now)
     wait(move, job)
   }

@@ -1,19 +1,17 @@
 // add: decide ids, keys and blockers, then write the jobs in the order given.
 
-import type { AddVerdict, JobRef, NewJob } from '../storage.ts'
+import type { AddVerdict, JobRef, NewJob, Standing } from '../storage.ts'
 import { blockedBy, blockJob, missingBlockers } from './block.ts'
-import { type Blocker, Job, type Mark, refOf, type TypeData } from './data.ts'
 import { forget } from './finish.ts'
-import type { Move } from './move.ts'
+import { isInForce } from './key.ts'
+import { type Blocker, find, isGone, type Job, type Mark, type Move, refOf } from './move.ts'
 import { standingOf, standingOfMark } from './standing.ts'
-import { dueAt, joinGroup, wait } from './waiting.ts'
+import { dueAt, tellWaiting, wait } from './wait.ts'
 
 export function add(move: Move, jobs: readonly NewJob[]): AddVerdict[] {
-  const before = move.data.accepted
+  const before = move.lastNumber
   const verdicts: AddVerdict[] = []
-  if (jobs.every(isPlain)) {
-    for (let job = jobs[0]; job && addPlain(move, job, verdicts);) job = jobs[verdicts.length]
-  }
+  if (jobs.every(isPlain)) while (verdicts.length < jobs.length && addPlain(move, jobs[verdicts.length]!, verdicts));
   if (verdicts.length === jobs.length) return verdicts
   const rest = verdicts.length === 0 ? jobs : jobs.slice(verdicts.length)
   return [...verdicts, ...addBatch(new Batch(move, rest, missingBlockers(move, rest), before), rest, undefined)]
@@ -24,25 +22,17 @@ const isPlain = (job: NewJob): boolean => job.blockers === undefined && job.dedu
 
 /** False if there is something under its id: then it is for the batch to decide. */
 function addPlain(move: Move, fields: NewJob, verdicts: AddVerdict[]): boolean {
-  const type = move.data.typeOf(fields.type)
-  if (type.jobs.has(fields.id)) return false
-  const job = enter(type, new Job(type, fields, move.now, dueAt(move, fields), ++move.data.accepted), fields)
+  if (move.stored(fields)) return false
+  const job = move.create(fields, dueAt(move, fields), undefined, undefined)
   wait(move, job)
-  move.event(job, job.due ? 'queued' : 'scheduled', 0)
+  tellWaiting(move, job)
   verdicts.push({ verdict: 'added', job: standingOf(job) })
   return true
 }
 
-function enter(type: TypeData, job: Job, { group }: NewJob): Job {
-  type.counts[job.state]++
-  type.jobs.set(job.id, job)
-  if (group) joinGroup(job, group.key)
-  return job
-}
-
 /** For jobs whose blockers were looked for before. @param predecessor the first job continues the chain of this one */
 export function addAfter(move: Move, predecessor: Job | undefined, jobs: readonly NewJob[]): AddVerdict[] {
-  return addBatch(new Batch(move, jobs, undefined, move.data.accepted), jobs, predecessor)
+  return addBatch(new Batch(move, jobs, undefined, move.lastNumber), jobs, predecessor)
 }
 
 function addBatch(batch: Batch, jobs: readonly NewJob[], predecessor: Job | undefined): AddVerdict[] {
@@ -53,7 +43,7 @@ function addBatch(batch: Batch, jobs: readonly NewJob[], predecessor: Job | unde
 
 /** True if a job of this id may be added: nothing is in the way, or only what failed or was cancelled. */
 export function isFree(move: Move, job: Job | undefined): boolean {
-  if (!job || move.isGone(job)) return true
+  if (!job || isGone(move, job)) return true
   const { chain } = job
   const { state } = chain.tail
   if (state !== 'failed' && state !== 'cancelled') return false
@@ -93,7 +83,7 @@ class Batch {
     const verdict =
       origin === 'none' ? { verdict: 'skipped' as const } : this.#inTheWay(job, origin === 'repeated', predecessor)
     if (verdict) this.verdicts.push(verdict)
-    else this.#create(index, predecessor, origin instanceof Job ? origin : undefined)
+    else this.#create(index, predecessor, typeof origin === 'object' ? origin : undefined)
   }
 
   /** The job that a blocker by position was started for. None: all are duplicates. Repeated: it was there before this call. */
@@ -105,15 +95,14 @@ class Batch {
   }
 
   #inTheWay(job: NewJob, repeated: boolean, predecessor: Job | undefined): AddVerdict | undefined {
-    const type = this.#move.data.typeOf(job.type)
-    const existing = type.jobs.get(job.id)
+    const existing = this.#move.stored(job)
     // By its token a repeat is known even if the job has ended since, or its time is over.
     if (existing?.token === job.token) return this.#repeatOf(existing)
     if (!isFree(this.#move, existing)) return { verdict: 'duplicate', by: 'id', job: standingOf(existing!) }
     // A continuation has the key of its chain.
-    const mark = predecessor || !job.deduplication ? undefined : this.#markInForce(type, job.deduplication.key)
+    const mark = predecessor || !job.deduplication ? undefined : this.#markInForce(job.type, job.deduplication.key)
     const isOwn = mark?.token === job.token && (mark.shared || mark.id === job.id)
-    if (mark && !isOwn) return { verdict: 'duplicate', by: 'key', job: standingOfMark(this.#move, mark) }
+    if (mark && !isOwn) return { verdict: 'duplicate', by: 'key', job: this.#holderOf(job.type, mark) }
     if (repeated || (mark && !this.#marksTaken?.has(mark))) {
       return { verdict: 'added', job: { type: job.type, id: job.id, token: job.token, state: 'completed' } }
     }
@@ -129,32 +118,33 @@ class Batch {
     return { verdict: 'added', job: standingOf(job) }
   }
 
-  #markInForce(type: TypeData, key: string): Mark | undefined {
-    const mark = type.keys.get(key)
-    if (!mark) return undefined
-    const { now } = this.#move
-    const inForce = mark.until === Infinity ? mark.job && !this.#move.isGone(mark.job) : now < mark.until
-    return inForce ? mark : undefined
+  #markInForce(name: string, key: string): Mark | undefined {
+    const type = this.#move.typeOf(name)
+    const mark = type && this.#move.markOf(type, key)
+    return mark && isInForce(this.#move, mark) ? mark : undefined
+  }
+
+  #holderOf(name: string, mark: Mark): Standing {
+    return standingOfMark(this.#move, this.#move.typeOf(name)!, mark)
   }
 
   #create(index: number, predecessor: Job | undefined, origin: Job | undefined): void {
     const move = this.#move
     const fields = this.#jobs[index]!
-    const replaced = move.data.types.get(fields.type)?.jobs.get(fields.id)
+    const replaced = move.stored(fields)
+    const isChain = replaced !== undefined && replaced === replaced.chain
     if (replaced) forget(move, replaced.chain)
-    const type = move.data.typeOf(fields.type)
-    const job = new Job(type, fields, move.now, dueAt(move, fields), ++move.data.accepted, predecessor, origin)
+    const job = move.create(fields, dueAt(move, fields), predecessor, origin)
     if (fields.blockers) job.blockers = fields.blockers.map((blocker) => this.#refOfBlocker(blocker))
-    if (replaced && replaced === replaced.chain) job.dependents = replaced.dependents
-    enter(type, job, fields)
-    if (predecessor) continueChain(predecessor, job)
+    if (isChain) move.inheritDependents(job, replaced)
+    if (predecessor) move.continueChain(predecessor.chain, job)
     else if (fields.deduplication) this.#takeKey(job, fields.deduplication)
     this.#created[index] = job
     if (job.blockers) {
-      move.keep(job)
+      move.kept.add(job)
     } else {
       wait(move, job)
-      move.event(job, job.due ? 'queued' : 'scheduled', 0)
+      tellWaiting(move, job)
     }
     this.verdicts.push({ verdict: 'added', job: standingOf(job) })
   }
@@ -165,18 +155,14 @@ class Batch {
   }
 
   #takeKey(job: Job, { key, mode, windowMs, shared = false }: NonNullable<NewJob['deduplication']>): void {
-    const { marks } = this.#move.data
-    const held = job.type.keys.get(key)
+    const held = this.#move.markOf(job.type, key)
     if (held && this.#marksTaken?.has(held)) {
       job.mark = held
       return
     }
-    if (held && held.heapIndex >= 0) marks.remove(held)
     const until = windowMs === undefined ? Infinity : this.#move.now + windowMs
-    const { id, token, type } = job
-    const mark: Mark = { key, type, id, token, mode, shared, until, job, heapIndex: -1 }
-    if (mode === 'throttle' && until !== Infinity) marks.push(mark)
-    type.keys.set(key, mark)
+    const { id, token } = job
+    const mark = this.#move.holdKey(job, { key, id, token, mode, shared, until })
     job.mark = mark
     ;(this.#marksTaken ??= new Set()).add(mark)
   }
@@ -203,17 +189,10 @@ class Batch {
     const refs = blockers.map((blocker): Blocker => {
       const verdict = typeof blocker === 'number' ? this.verdicts[blocker] : undefined
       if (verdict?.verdict !== 'duplicate') return this.#refOfBlocker(blocker)
-      const inTheWay = this.#move.find(verdict.job)?.chain
+      const inTheWay = find(this.#move, verdict.job)?.chain
       const { type, id } = inTheWay ? refOf(inTheWay) : verdict.job
       return { ref: { type, id }, done: false }
     })
     job.blockers!.push(...refs)
   }
-}
-
-function continueChain(predecessor: Job, job: Job): void {
-  const { chain } = predecessor
-  chain.jobs ??= [chain]
-  chain.jobs.push(job)
-  chain.tail = job
 }

@@ -1,4 +1,4 @@
-// settle: record outcomes where the fence still matches.
+// settle: record outcomes where the fence still matches. What ends is written by finish.ts.
 // Invariant: nothing is written unless (type, id, worker, attempt) is the lease in force, or the expected tail.
 
 import { isTerminal } from '../../job/states.ts'
@@ -7,18 +7,17 @@ import type { AttemptRecord, JobRef, JobState, Outcome, Refusal, SettleVerdict }
 import { addAfter, isFree } from './add.ts'
 import { endAttempt, endedAttempt, leaveProcessing } from './attempt.ts'
 import { missingBlockers } from './block.ts'
-import type { Job } from './data.ts'
 import { type Aftermath, endContinued, expiryOf, finish } from './finish.ts'
-import type { Move } from './move.ts'
+import { find, isGone, type Job, type Move } from './move.ts'
 import { standingOf } from './standing.ts'
-import { dueAt, goBehind, wait } from './waiting.ts'
+import { dueAt, goBehind, wait } from './wait.ts'
 
 export function settle(move: Move, outcomes: readonly Outcome[]): SettleVerdict[] {
   return outcomes.map((outcome) => settleOne(move, outcome))
 }
 
 function settleOne(move: Move, outcome: Outcome): SettleVerdict {
-  const job = move.data.types.get(outcome.type)?.jobs.get(outcome.id)
+  const job = move.stored(outcome)
   const fence = fenceOf(outcome)
   const settled = job && endedAttempt(job, fence)
   if (settled) return isOwnEnd(settled) ? repeatOf(job!, settled) : { verdict: refusalOf(move, job) }
@@ -44,14 +43,14 @@ function repeatOf(job: Job, { state }: AttemptRecord): SettleVerdict {
 
 function holds(move: Move, job: Job, outcome: Outcome): boolean {
   if ('chain' in outcome) {
-    const chain = move.find(outcome.chain)
+    const chain = find(move, outcome.chain)
     return chain !== undefined && chain === job.chain && chain.tail === job && !isTerminal(job.state)
   }
   return job.state === 'processing' && job.lease!.worker === outcome.worker && job.attempt === outcome.attempt
 }
 
 export function refusalOf(move: Move, job: Job | undefined): Refusal {
-  if (!job || move.isGone(job)) return 'not_found'
+  if (!job || isGone(move, job)) return 'not_found'
   if (job.state === 'cancelled') return 'cancelled'
   return isTerminal(job.state) ? 'already_completed' : 'taken_by_another_worker'
 }
@@ -69,7 +68,7 @@ function conflictOf(move: Move, job: Job, outcome: Outcome): SettleVerdict | und
     added: jobs.map((item) => {
       const blocker = missing?.get(item.token)
       if (blocker) return { verdict: 'blocker_not_found', blocker }
-      const existing = move.find(item)
+      const existing = find(move, item)
       return existing ? { verdict: 'duplicate', by: 'id', job: standingOf(existing) } : { verdict: 'skipped' }
     }),
   }
@@ -77,7 +76,7 @@ function conflictOf(move: Move, job: Job, outcome: Outcome): SettleVerdict | und
 
 /** Also by a chain that failed, while somebody waits for one of its name. */
 function isTaken(move: Move, next: JobRef): boolean {
-  const existing = move.data.types.get(next.type)?.jobs.get(next.id)
+  const existing = move.stored(next)
   return !isFree(move, existing) || Boolean(existing?.chain.dependents?.size)
 }
 
@@ -131,12 +130,14 @@ function end(move: Move, job: Job, outcome: Outcome, state: JobState, after: Aft
     return finish(move, job, { state, result: outcome.result, keepMs: outcome.keepMs }, after)
   }
   if (state === 'cancelled') return finish(move, job, { state }, after)
+  // Never: for the compiler.
   if (outcome.kind !== 'retry' && outcome.kind !== 'failed') return
   const keepMs = outcome.kind === 'failed' ? outcome.keepMs : undefined
   if (outcome.stalled) finish(move, job, { state: 'failed', reason: 'stalled', keepMs }, after)
   else finish(move, job, { state: 'failed', error: outcome.error, keepMs }, after)
 }
 
+/** The events first: they carry the label of the lease that is given up. */
 function goOn(move: Move, job: Job, outcome: Outcome, state: JobState): void {
   if (outcome.kind === 'released') {
     move.event(job, 'requeued', job.failures)
@@ -150,7 +151,7 @@ function goOn(move: Move, job: Job, outcome: Outcome, state: JobState): void {
     goBehind(move, job, outcome.stalled ? move.now : dueAt(move, outcome))
     if (state === 'failing') move.event(job, 'failing', job.failures)
   }
-  leaveProcessing(job)
+  leaveProcessing(move, job)
   wait(move, job, state === 'failing')
 }
 

@@ -2,21 +2,20 @@
 
 import { isTerminal } from '../../job/states.ts'
 import type { JobRef, NewJob } from '../storage.ts'
-import type { Job } from './data.ts'
 import { type Aftermath, expireLater, finish, unblock } from './finish.ts'
-import type { Move } from './move.ts'
+import { find, type Job, type Move } from './move.ts'
 
 /** The external blockers that do not exist, by the token that they refuse. */
 export function missingBlockers(move: Move, jobs: readonly NewJob[]): Map<string, JobRef> | undefined {
   let missing: Map<string, JobRef> | undefined
   for (const job of jobs) {
     // What stands already is a repeat: it was decided when its blockers were there.
-    if (!job.blockers || move.data.types.get(job.type)?.jobs.get(job.id)?.token === job.token) continue
+    if (!job.blockers || move.stored(job)?.token === job.token) continue
     for (const blocker of job.blockers) {
       if (typeof blocker === 'number') continue
-      const chain = move.find(blocker)
+      const chain = find(move, blocker)
       if (chain?.chainIndex === 0) {
-        move.keep(chain)
+        move.kept.add(chain)
         continue
       }
       missing ??= new Map()
@@ -46,17 +45,18 @@ export function blockJob(move: Move, job: Job, onFailure = job.onBlockerFailure)
   let failed = false
   const open = new Set<Job>()
   for (const blocker of job.blockers!) {
-    const chain = move.find(blocker.ref)
+    const chain = find(move, blocker.ref)
     const state = chain?.tail.state
     // Gone: it had completed before, or stood for a key whose window outlived the record.
     blocker.done = !chain || state === 'completed'
     if (!chain) continue
-    ;(chain.dependents ??= new Set()).add(job)
+    move.dependentsOf(chain).add(job)
     if (isTerminal(chain.tail.state)) expireLater(move, chain)
     if (state === 'failed' || state === 'cancelled') failed = true
     if (!blocker.done) open.add(chain)
   }
   job.openBlockers = open.size
+  move.touch(job)
   const after: Aftermath = { ended: [], unblocked: [] }
   if (failed && onFailure === 'fail') finish(move, job, { state: 'failed', reason: 'blocker_failed' }, after)
   else if (job.openBlockers === 0) unblock(move, job)

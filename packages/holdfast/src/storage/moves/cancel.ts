@@ -3,13 +3,12 @@
 import { isTerminal } from '../../job/states.ts'
 import type { CancelOptions, CancelVerdict, JobRef } from '../storage.ts'
 import { endAttempt } from './attempt.ts'
-import type { Job } from './data.ts'
 import { finish } from './finish.ts'
-import type { Move } from './move.ts'
+import { find, type Job, type Move } from './move.ts'
 
 export function cancel(move: Move, refs: readonly JobRef[], options: CancelOptions): CancelVerdict[] {
   return refs.map((ref) => {
-    const job = move.find(ref)
+    const job = find(move, ref)
     if (!job || (options.chains && job !== job.chain)) return { verdict: 'not_found' }
     return { verdict: cancelOne(move, options.chains ? job.tail : job, options) }
   })
@@ -22,6 +21,7 @@ function cancelOne(move: Move, job: Job, { abort, force, reason }: CancelOptions
     if (!abort) return 'processing'
     job.cancelling = true
     job.cancelReason ??= reason
+    move.touch(job)
     move.abort(job)
     return 'cancelling'
   }

@@ -8,12 +8,10 @@ import {
   type Ended,
   type Recovered,
 } from '../storage.ts'
-import { type Job, type Lease, refOf, type TypeData } from './data.ts'
 import { endedOf, finish } from './finish.ts'
-import type { Move } from './move.ts'
+import { find, type Group, type Job, type JobType, type Lease, type Move, refOf } from './move.ts'
 import { takeBack } from './recover.ts'
 import { settle } from './settle.ts'
-import { promote, setState, stand, stopWaiting } from './waiting.ts'
 
 /** Lost leases taken back in one call, at most, per type. */
 const recoverLimit = 1_000
@@ -26,9 +24,8 @@ export function claim(move: Move, request: ClaimRequest): Claim {
   const jobs: ClaimedJob[] = []
   const turns: Turn[] = []
   for (const wanted of request.types) {
-    const type = move.data.types.get(wanted.type)
+    const type = move.typeOf(wanted.type)
     if (!type || type.paused) continue
-    promote(type, move.now)
     takeBackLost(move, type, wanted, recovered, ended)
     const lease = { worker, label, startedAt: move.now, until: move.now + wanted.leaseMs }
     turns.push({ type, wanted, lease, left: Math.min(wanted.slots ?? Infinity, request.slots) })
@@ -49,16 +46,16 @@ export function claim(move: Move, request: ClaimRequest): Claim {
 }
 
 interface Turn {
-  readonly type: TypeData
+  readonly type: JobType
   readonly wanted: ClaimType
   readonly lease: Lease
   left: number
 }
 
-function takeBackLost(move: Move, type: TypeData, wanted: ClaimType, recovered: Recovered[], ended: Ended[]): void {
+function takeBackLost(move: Move, type: JobType, wanted: ClaimType, recovered: Recovered[], ended: Ended[]): void {
   for (let count = 0; count < recoverLimit; count++) {
-    const job = type.leases.peek()
-    if (!job || job.leaseUntil > move.now) return
+    const job = move.nextLost(type)
+    if (!job) return
     recovered.push(takeBack(move, job, ended, wanted.maxAttempts))
   }
 }
@@ -66,8 +63,7 @@ function takeBackLost(move: Move, type: TypeData, wanted: ClaimType, recovered: 
 /** The next in line that has an attempt left; those that have none end here. */
 function nextOf(move: Move, { type, wanted }: Turn, ended: Ended[]): Job | undefined {
   for (;;) {
-    let job: Job | undefined
-    for (const { jobs } of type.ready) if ((job = jobs.peek())) break
+    const job = move.nextInLine(type)
     if (!job || job.failures < (job.maxAttempts ?? wanted.maxAttempts ?? Infinity)) return job
     const after = { ended, unblocked: [] }
     finish(move, job, { state: 'failed', reason: 'stalled' }, after)
@@ -76,12 +72,11 @@ function nextOf(move: Move, { type, wanted }: Turn, ended: Ended[]): Job | undef
 }
 
 function give(move: Move, job: Job, lease: Lease): ClaimedJob {
-  stopWaiting(job)
-  setState(job, 'processing')
   job.attempt++
   job.lease = lease
-  stand(job, job.type.leases)
-  if (job.group) job.group.running = job
+  move.setState(job, 'processing')
+  move.place(job, 'leases')
+  if (job.group) hold(move, job, job.group)
   move.event(job, 'processing', job.failures + 1)
   const chain = refOf(job.chain)
   return {
@@ -104,10 +99,17 @@ function give(move: Move, job: Job, lease: Lease): ClaimedJob {
     leaseUntil: lease.until,
     chain,
     chainIndex: job.chainIndex,
-    root: job.above ? job.root : chain,
+    root: job.root ?? chain,
     origin: job.origin,
-    blockers: job.blockers ? job.blockers.map(({ ref }) => ({ ...ref, result: move.find(ref)?.tail.result })) : none,
+    blockers: job.blockers ? job.blockers.map(({ ref }) => ({ ...ref, result: find(move, ref)?.tail.result })) : none,
   }
+}
+
+/** The group is busy until it ends or waits again. */
+function hold(move: Move, job: Job, group: Group): void {
+  group.placed = undefined
+  group.running = job
+  move.keepGroup(group, false)
 }
 
 const none: ClaimedJob['blockers'] = []

@@ -2,13 +2,12 @@
 
 import { isTerminal } from '../../job/states.ts'
 import type { JobRef, RemoveOptions, RemoveVerdict } from '../storage.ts'
-import { type Job, refOf } from './data.ts'
 import { expireLater, forget } from './finish.ts'
-import type { Move } from './move.ts'
+import { find, type Job, type Move, refOf, rootOf } from './move.ts'
 
-export function remove(move: Move, refs: readonly JobRef[], options: RemoveOptions<never>): RemoveVerdict[] {
+export function remove(move: Move, refs: readonly JobRef[], options: RemoveOptions<unknown>): RemoveVerdict[] {
   if (options.trees) return removeTrees(move, refs)
-  return refs.map((ref) => removeEnded(move, move.find(ref), options.afterMs))
+  return refs.map((ref) => removeEnded(move, find(move, ref), options.afterMs))
 }
 
 function removeEnded(move: Move, chain: Job | undefined, afterMs: number | undefined): RemoveVerdict {
@@ -23,17 +22,16 @@ function removeEnded(move: Move, chain: Job | undefined, afterMs: number | undef
   }
   if (chain.dependents?.size) return { verdict: 'referenced', by: [...chain.dependents].map(refOf) }
   forget(move, chain)
-  move.data.prune(chain.type)
   return { verdict: 'removed' }
 }
 
 function removeTrees(move: Move, refs: readonly JobRef[]): RemoveVerdict[] {
-  const roots = refs.map((ref) => move.find(ref))
+  const roots = refs.map((ref) => find(move, ref))
   const chains = new Set<Job>()
   for (const root of roots) if (root && isRoot(root)) addTree(move, root, chains)
   const verdicts = roots.map((root): RemoveVerdict => {
     if (!root) return { verdict: 'not_found' }
-    if (!isRoot(root)) return { verdict: 'not_root', root: root.root }
+    if (!isRoot(root)) return { verdict: 'not_root', root: rootOf(root) }
     const by = outsiders(root, chains)
     return by.length > 0 ? { verdict: 'referenced', by: by.map(refOf) } : { verdict: 'removed' }
   })
@@ -41,11 +39,13 @@ function removeTrees(move: Move, refs: readonly JobRef[]): RemoveVerdict[] {
     return verdicts.map((verdict) => (verdict.verdict === 'removed' ? { verdict: 'untouched' } : verdict))
   }
   for (const chain of chains) forget(move, chain)
-  for (const chain of chains) move.data.prune(chain.type)
   return verdicts
 }
 
-const isUnder = ({ root }: Job, { id, type }: Job): boolean => root.id === id && root.type === type.name
+function isUnder(job: Job, { id, type }: Job): boolean {
+  const root = rootOf(job)
+  return root.id === id && root.type === type.name
+}
 
 const isRoot = (job: Job): boolean => job === job.chain && isUnder(job, job)
 
@@ -55,9 +55,9 @@ function addTree(move: Move, chain: Job, chains: Set<Job>): void {
   for (let next = open.pop(); next; next = open.pop()) {
     if (chains.has(next)) continue
     chains.add(next)
-    for (const job of next.jobs ?? [next]) {
+    for (const job of move.jobsOf(next)) {
       for (const { ref } of job.blockers ?? []) {
-        const blocker = move.find(ref)
+        const blocker = find(move, ref)
         if (blocker && blocker === blocker.chain && isUnder(blocker, chain)) open.push(blocker)
       }
     }
