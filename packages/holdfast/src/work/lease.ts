@@ -156,15 +156,17 @@ export class Leases {
   }
 
   #heed(attempt: Attempt, verdict: LeaseVerdict, leaseEndsAt: number): boolean {
+    // The answer to an older extend may come after that to a newer one, and takes nothing away from it.
+    const latest = Math.max(attempt.leaseEndsAt, leaseEndsAt)
     switch (verdict.verdict) {
       case 'busy':
         return false
       case 'cancelling':
-        attempt.leaseEndsAt = leaseEndsAt
+        attempt.leaseEndsAt = latest
         attempt.abort('cancelled')
         return true
       case 'extended':
-        attempt.leaseEndsAt = leaseEndsAt
+        attempt.leaseEndsAt = latest
         return true
       default:
         this.#lose(attempt, verdict.verdict)

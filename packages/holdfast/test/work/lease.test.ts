@@ -177,6 +177,30 @@ test('an extend that hangs does not hold back the next renewal', async (t) => {
   assert.deepEqual((await memory.claim(other)).jobs, [])
 })
 
+for (const late of ['extended', 'cancelling'] as const) {
+  test(`an answer that comes after that of a later extend shortens no lease: ${late}`, async (t) => {
+    const { worker, line, clock, add, started } = workBench(t, { callTimeoutMs: 60_000 })
+    await add(['a'])
+    const open = Promise.withResolvers<void>()
+    line.on('extend', async (apply, { number }) => {
+      const answer = await apply()
+      if (number !== 1) return answer
+      await open.promise
+      return [{ verdict: late }]
+    })
+    const begunAt = clock.monotonic()
+    await worker({ leaseMs: 30_000 }).start()
+    await clock.advance(45_000)
+    // That of 10 s, when those of 20, 30 and 40 s have been answered.
+    open.resolve()
+    await clock.settle()
+    assert.equal(started[0]!.leaseEndsAt - begunAt, 70_000)
+    line.on('extend', failing())
+    await clock.advance(20_000)
+    assert.equal(started[0]!.abortedFor, late === 'cancelling' ? 'cancelled' : undefined)
+  })
+}
+
 test('a record that is locked is asked about again, and not given up', async (t) => {
   const { worker, line, clock, add, started } = workBench(t)
   await add(['a'])
