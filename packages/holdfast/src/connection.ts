@@ -9,6 +9,7 @@ export class Connection {
   #opening: Promise<void> | undefined
   #open = false
   #stopped = false
+  #starts = 0
 
   constructor(storage: Pick<GuardedStorage, 'connect' | 'disconnect'>, name: string) {
     this.#storage = storage
@@ -21,13 +22,12 @@ export class Connection {
 
   /** Of start(): also after a stop. A failed one leaves nothing behind. @returns whether it took the count */
   async start(): Promise<boolean> {
+    // What is still being opened for a stopped start is this one's from now on.
+    const takes = this.#stopped || !(this.#open || this.#opening)
     this.#stopped = false
-    if (this.#open || this.#opening) {
-      await this.#opening
-      return false
-    }
+    this.#starts++
     await this.#connect()
-    return true
+    return takes
   }
 
   /** Of any other call: opens what was never started, and leaves a stopped queue alone. */
@@ -42,8 +42,10 @@ export class Connection {
 
   /** Gives the count back. The next call takes another, unless it was stopped. */
   async close(): Promise<void> {
+    const starts = this.#starts
     await this.#opening?.catch(() => {})
-    if (!this.#open) return
+    // A stop does not wait for ever, so a start may have come meanwhile: the count is that one's.
+    if (!this.#open || this.#starts !== starts) return
     this.#open = false
     await this.#storage.disconnect()
   }

@@ -66,6 +66,8 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
   #worker: Worker | undefined
   #starting: Promise<void> | undefined
   #stopping: Promise<void> | undefined
+  /** Those that waited for a start, or gave it up: by it a start knows that its time is over. */
+  #stops = 0
 
   readonly #toldResult = (verdict: AddVerdict): EnqueueResult<TResult> =>
     enqueueResult(this.#told(verdict), this.#config.resultSerde)
@@ -95,11 +97,14 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
 
   /** Connects and, with a handler, begins to work. Idempotent. @throws StorageError; the next start tries afresh */
   start(): Promise<void> {
-    this.#starting ??= this.#start().catch((error: unknown) => {
-      this.#starting = undefined
+    if (this.#starting) return this.#starting
+    const starting: Promise<void> = this.#start().catch((error: unknown) => {
+      // After a stop it may be another's.
+      if (this.#starting === starting) this.#starting = undefined
       throw error
     })
-    return this.#starting
+    this.#starting = starting
+    return starting
   }
 
   /**
@@ -143,20 +148,17 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
 
   async #start(): Promise<void> {
     await this.#stopping
-    const current = this.#starting
+    const stops = this.#stops
     const connected = await this.#connection.start()
-    if (this.#starting !== current) {
-      // stop() was called meanwhile, and did not wait for ever.
-      if (connected) await this.#connection.close()
-      return
-    }
+    // A stop that gave this start up gives its count back, or leaves it to a later start.
+    if (this.#stops !== stops) return
     try {
       await this.#work()
     } catch (error) {
-      if (connected) await this.#connection.close().catch((problem: unknown) => this.#fail(problem))
+      if (connected && this.#stops === stops) await this.#connection.close().catch((problem) => this.#fail(problem))
       throw error
     }
-    emitSafely(this, this.#config.logger, 'started')
+    if (this.#stops === stops) emitSafely(this, this.#config.logger, 'started')
   }
 
   async #work(): Promise<void> {
@@ -178,6 +180,7 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
     this.#starting = undefined
     const begunAt = clock.monotonic()
     if (starting) await atMost(clock, engineDefaults.stopWritesMs, starting).catch(() => {})
+    this.#stops++
     const worker = this.#worker
     const grace = { graceMs: timeout, afterAbortMs: Math.min(engineDefaults.afterAbortMs, timeout) }
     const leftMs = worker

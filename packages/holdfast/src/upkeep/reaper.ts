@@ -88,11 +88,14 @@ export class Reaper<TPayload = unknown> extends EventEmitter<ReaperEvents> {
 
   /** Idempotent. @throws StorageError; the next start tries afresh */
   start(): Promise<void> {
-    this.#starting ??= this.#start().catch((error: unknown) => {
-      this.#starting = undefined
+    if (this.#starting) return this.#starting
+    const starting: Promise<void> = this.#start().catch((error: unknown) => {
+      // After a stop it may be another's.
+      if (this.#starting === starting) this.#starting = undefined
       throw error
     })
-    return this.#starting
+    this.#starting = starting
+    return starting
   }
 
   /** Idempotent. Gives the lock up. */

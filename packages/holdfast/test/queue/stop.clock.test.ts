@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { AttemptAbortedError, Job } from 'holdfast'
+import { type AttemptAbortedError, type Job, MemoryStorage } from 'holdfast'
 import { clockBench, fate } from './clock-bench.ts'
+import { closable } from './closable-storage.ts'
+import { faulty } from './faulty-storage.ts'
 
 describe('stop, to the millisecond', () => {
   for (const [timeout, releaseAt] of [
@@ -186,5 +188,71 @@ describe('stop, to the millisecond', () => {
     line.mend()
     await queue.start()
     assert.deepEqual(await queue.enqueue('a', 1), { status: 'queued' })
+  })
+
+  test('[§3] start, stop, start, while the first connect takes longer than a stop waits: started once, and connected', async (t) => {
+    const { queue: newQueue, clock } = clockBench(t)
+    const line = faulty(closable(new MemoryStorage({ clock, callTimeoutMs: 20_000 })).storage)
+    line.on('connect', async (apply, { number }) => {
+      if (number === 1) await new Promise<void>((resolve) => void clock.after(8_000, resolve))
+      return apply()
+    })
+    const queue = newQueue({ storage: line.storage })
+    const said: string[] = []
+    for (const event of ['started', 'stopped', 'error'] as const) queue.on(event, () => said.push(event))
+    queue.execute((job) => job.id)
+    const ends = [queue.start(), queue.stop(), queue.start()].map(fate)
+    await clock.advance(15_000)
+    assert.deepEqual(
+      ends.map(({ state }) => state),
+      ['fulfilled', 'fulfilled', 'fulfilled'],
+    )
+    assert.deepEqual([said, line.connections], [['stopped', 'started'], 1])
+    const done = fate(queue.enqueueAndWait('a', 1))
+    await clock.advance(1_000)
+    assert.equal(done.value, 'a')
+    const stopped = fate(queue.stop())
+    await clock.advance(1_000)
+    assert.deepEqual([stopped.state, line.connections], ['fulfilled', 0])
+  })
+
+  test('[§3] a start that is given up and connects after all gives its connection back', async (t) => {
+    const { queue: newQueue, clock } = clockBench(t)
+    const line = faulty(new MemoryStorage({ clock, callTimeoutMs: 20_000 }))
+    line.on('connect', async (apply) => {
+      await new Promise<void>((resolve) => void clock.after(8_000, resolve))
+      return apply()
+    })
+    const queue = newQueue({ storage: line.storage })
+    const said: string[] = []
+    for (const event of ['started', 'stopped', 'error'] as const) queue.on(event, () => said.push(event))
+    const ends = [queue.start(), queue.stop()].map(fate)
+    await clock.advance(15_000)
+    assert.deepEqual(
+      ends.map(({ state }) => state),
+      ['fulfilled', 'fulfilled'],
+    )
+    assert.deepEqual([said, line.count('connect'), line.connections], [['stopped'], 1, 0])
+  })
+
+  test('[§3] a first start that fails takes nothing from the one after it', async (t) => {
+    const { queue: newQueue, line, clock } = clockBench(t)
+    line.on('connect', async (apply, { number }) => {
+      if (number > 1) return apply()
+      await new Promise<void>((resolve) => void clock.after(1_000, resolve))
+      throw new Error('no')
+    })
+    const queue = newQueue()
+    queue.execute((job) => job.id)
+    const ends = [queue.start(), queue.stop(), queue.start()].map(fate)
+    await clock.advance(2_000)
+    assert.deepEqual(
+      ends.map(({ state }) => state),
+      ['rejected', 'fulfilled', 'fulfilled'],
+    )
+    let started = 0
+    queue.on('started', () => void started++)
+    await queue.start()
+    assert.deepEqual([started, line.connections], [0, 1])
   })
 })

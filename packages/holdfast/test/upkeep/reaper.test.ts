@@ -51,6 +51,20 @@ test('it takes back what is older than its own limit, whatever the lease says', 
   assert.equal((await memory.get([{ type: 'default', id: 'a' }]))[0]!.state, 'queued')
 })
 
+test('a first start that fails takes nothing from the one after the stop', async (t) => {
+  const { clock, running, reaper, log, line } = reaping(t)
+  await running(['a'])
+  line.on('connect', failing(1))
+  const one = reaper()
+  const ends = await Promise.allSettled([one.start(), one.stop(), one.start()])
+  assert.deepEqual(
+    ends.map(({ status }) => status),
+    ['rejected', 'fulfilled', 'fulfilled'],
+  )
+  await clock.advance(5_000)
+  assert.deepEqual(log, ['r stalled a'])
+})
+
 test('it looks each quarter of its limit, within 25 ms and 1 s, or as told', async (t) => {
   for (const [config, looks] of [
     [{ visibilityTimeout: 1_000 }, 40],
