@@ -83,7 +83,11 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
     this.#tell = teller((event) => this.#heed(event))
     this.#storage = guardStorage(storage, clock, this.#tell)
     this.#connection = new Connection(this.#storage, name)
-    this.#adder = new Adder((jobs) => this.#storage.add(jobs))
+    this.#adder = new Adder((jobs) =>
+      this.#storage.add(jobs).catch((error: unknown) => {
+        throw this.#connection.explain(error)
+      }),
+    )
     this.#waiters = new Waiters({
       storage: this.#storage,
       connect: () => this.#connection.use(),

@@ -83,9 +83,10 @@ function newBatch(): Batch {
   return { jobs: [], answers: promise, resolve }
 }
 
-/** No answer, or none for now: another try at once would fare no better. */
+/** No answer, none for now, or none any more: another try at once would fare no better. */
 function isAway(error: unknown): boolean {
+  if (isHoldfastError(error, 'STORAGE_CLOSED') || isHoldfastError(error, 'QUEUE_STOPPED')) return true
   if (!isHoldfastError(error, 'STORAGE_ERROR')) return false
   const { cause } = error
-  return cause === undefined || (cause !== null && typeof cause === 'object' && 'transient' in cause)
+  return cause === undefined || (cause as { transient?: unknown } | null)?.transient === true
 }

@@ -108,16 +108,25 @@ test('a job that the storage cannot hold fails alone', async () => {
   })
 })
 
-test('a storage that is away fails them all, and is not asked for each', async () => {
-  let calls = 0
-  const adder = new Adder(async () => {
-    calls++
-    throw new StorageError('away', { maybeApplied: true })
+for (const [how, error, calls] of [
+  ['does not answer', new StorageError('away', { maybeApplied: true }), 1],
+  ['is busy', new StorageError('busy', { maybeApplied: false, cause: { transient: true } }), 1],
+  ['is closed', new HoldfastError('STORAGE_CLOSED', 'closed'), 1],
+  ['belongs to a stopped queue', new HoldfastError('QUEUE_STOPPED', 'stopped'), 1],
+  ['fails', new StorageError('no', { maybeApplied: false, cause: new Error('no') }), 21],
+  ['fails, and not for now', new StorageError('no', { maybeApplied: false, cause: { transient: false } }), 21],
+] as const) {
+  test(`a storage that ${how} fails them all, and is asked ${calls === 1 ? 'once' : 'for each'}`, async () => {
+    let asked = 0
+    const adder = new Adder(async () => {
+      asked++
+      throw error
+    })
+    const results = await Promise.allSettled(jobs(20).map((item) => adder.add(item, asIs)))
+    assert.equal(asked, calls)
+    for (const result of results) assert.equal(result.status === 'rejected' && result.reason, error)
   })
-  const results = await Promise.allSettled(jobs(20).map((item) => adder.add(item, asIs)))
-  assert.equal(calls, 1)
-  for (const result of results) assert.equal(result.status, 'rejected')
-})
+}
 
 test('after a failure it goes on', async () => {
   const { adder, calls } = byHand()

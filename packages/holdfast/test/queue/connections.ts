@@ -129,6 +129,23 @@ export function connectionTests(driver: TestDriver): void {
       assert.equal(line.connections, 0)
     })
 
+    test('[§3] adds that are under way when the queue stops: QUEUE_STOPPED, and not tried one by one', async (t) => {
+      const { queue: newQueue, storage } = await bench(t, driver)
+      const line = closable(storage)
+      const queue = newQueue({ storage: line.storage })
+      await queue.start()
+      const stopped = Promise.withResolvers<void>()
+      line.on('add', async () => {
+        await stopped.promise
+        throw new HoldfastError('STORAGE_CLOSED', 'the storage is closed')
+      })
+      const adds = Promise.allSettled([queue.enqueue('a', 1), queue.enqueue('b', 1), queue.enqueue('c', 1)])
+      await queue.stop()
+      stopped.resolve()
+      for (const end of await adds) assert.ok(end.status === 'rejected' && isStopped(end.reason))
+      assert.equal(line.count('add'), 1)
+    })
+
     test('[§3] a stopped queue opens nothing: QUEUE_STOPPED, or it works while another keeps the storage open', async (t) => {
       const { queue: newQueue, storage } = await bench(t, driver)
       const line = closable(storage)
