@@ -39,13 +39,15 @@ export class Outcomes {
   #waiting: Settling[] = []
   /** Came back unsent. One of them may be why, so they go apart from the others, and from claims. */
   #held: Settling[] = []
-  /** The storage answers, but does not take these. */
-  #refused: Settling[] = []
-  #retrying = false
   /** How many at a time: fewer after each failure, more after each success. */
   #most: number = engineDefaults.batch
   #resendAt = 0
   #pauseMs: number = engineDefaults.retryMs
+  /** The storage answers, but does not take these. They have a time of their own: no other waits for it. */
+  #refused: Settling[] = []
+  #retrying = false
+  #retryAt = 0
+  #retryPauseMs: number = engineDefaults.retryMs
 
   constructor(options: OutcomesOptions) {
     this.#options = options
@@ -63,8 +65,10 @@ export class Outcomes {
 
   /** How long until some that came back are due again. */
   get resendMs(): number {
-    if (this.#held.length === 0 && (this.#refused.length === 0 || this.#retrying)) return Infinity
-    return Math.max(0, this.#resendAt - this.#options.clock.monotonic())
+    // The refused ones after the held: while the storage may be away, they would only fail again.
+    const isHolding = this.#held.length > 0
+    if (!isHolding && (this.#refused.length === 0 || this.#retrying)) return Infinity
+    return Math.max(0, (isHolding ? this.#resendAt : this.#retryAt) - this.#options.clock.monotonic())
   }
 
   push(attempt: Attempt, end: AttemptEnd): void {
@@ -95,21 +99,13 @@ export class Outcomes {
     return this.#held.length === 0
   }
 
-  /** Beside the loop: it may take its time to fail again, and nobody should wait for that. */
-  async #retryRefused(): Promise<void> {
-    this.#retrying = true
-    await this.#resend(this.#refused.splice(0, 1))
-    this.#retrying = false
-    this.#options.onRetried()
-  }
-
   async #resend(batch: readonly Settling[]): Promise<void> {
     let sent = await this.#send(batch)
-    let refused = false
     if (!sent && batch.length === 1 && (await this.#answers())) {
+      this.#pauseMs = engineDefaults.retryMs
       // The storage is there: once more, and if it fails again it is to blame itself.
       sent = await this.#send(batch)
-      refused = !sent
+      if (!sent) return this.#refuse(batch)
     }
     if (sent) {
       this.#most = Math.min(2 * this.#most, engineDefaults.batch)
@@ -117,10 +113,27 @@ export class Outcomes {
       return
     }
     // To the end, so that none stands in the way of the others.
-    ;(refused ? this.#refused : this.#held).push(...batch)
+    this.#held.push(...batch)
     this.#most = Math.max(1, batch.length >> 1)
     this.#resendAt = this.#options.clock.monotonic() + this.#pauseMs
     this.#pauseMs = Math.min(2 * this.#pauseMs, engineDefaults.longestRetryMs)
+  }
+
+  /** Beside the loop: it may take its time to fail again, and nobody should wait for that. */
+  async #retryRefused(): Promise<void> {
+    this.#retrying = true
+    const batch = this.#refused.splice(0, 1)
+    if (await this.#send(batch)) this.#retryPauseMs = engineDefaults.retryMs
+    else if (await this.#answers()) this.#refuse(batch)
+    else this.putBack(batch)
+    this.#retrying = false
+    this.#options.onRetried()
+  }
+
+  #refuse(batch: readonly Settling[]): void {
+    this.#refused.push(...batch)
+    this.#retryAt = this.#options.clock.monotonic() + this.#retryPauseMs
+    this.#retryPauseMs = Math.min(2 * this.#retryPauseMs, engineDefaults.longestRetryMs)
   }
 
   async #send(batch: readonly Settling[]): Promise<boolean> {

@@ -9,11 +9,11 @@ import { completed, ids, workBench } from './bench.ts'
 const outcomesOf = (args: readonly unknown[]): readonly Outcome[] =>
   Array.isArray(args[0]) ? (args[0] as Outcome[]) : ((args[0] as ClaimRequest).outcomes ?? [])
 
-/** Fails every call that carries the outcome of this job. */
+/** Fails every call that carries the outcome of one of these jobs. */
 const poisonedBy =
-  (id: string): Rule =>
+  (...bad: string[]): Rule =>
   async (apply, { args }) => {
-    if (outcomesOf(args).some((outcome) => outcome.id === id)) throw new Error('cannot store this')
+    if (outcomesOf(args).some(({ id }) => bad.includes(id))) throw new Error('cannot store this')
     return apply()
   }
 
@@ -75,6 +75,45 @@ test('one that was refused is tried again beside the loop: while that hangs, the
     told('completed').map(({ id }) => id),
     [...ids(3), 'bad'],
   )
+})
+
+test('one that is refused for long makes those that come back after a short outage wait no longer', async (t) => {
+  const { worker, line, clock, add, stateOf } = workBench(t)
+  let away = false
+  const rule: Rule = (apply, call) =>
+    away ? Promise.reject(new Error('away')) : call.verb === 'nextDueAt' ? apply() : poisonedBy('bad')(apply, call)
+  for (const verb of ['claim', 'settle', 'nextDueAt']) line.on(verb, rule)
+  await add(['bad'])
+  const open = Promise.withResolvers<AttemptEnd>()
+  const run = ({ job }: { job: { id: string } }): Promise<AttemptEnd> =>
+    job.id === 'bad' ? Promise.resolve(completed) : open.promise
+  await worker({ concurrency: 2, run }).start()
+  // By now it is tried each 5 s.
+  await clock.advance(60_000)
+  await add(['good'])
+  await clock.settle()
+  away = true
+  open.resolve(completed)
+  await clock.advance(100)
+  away = false
+  await clock.advance(200)
+  assert.equal(await stateOf('good'), 'completed')
+})
+
+test('nor do those that came back with another that is refused', async (t) => {
+  const { worker, line, clock, add, stateOf } = workBench(t)
+  for (const verb of ['claim', 'settle']) line.on(verb, poisonedBy('bad', 'worse'))
+  await add(['bad'])
+  const open = Promise.withResolvers<AttemptEnd>()
+  const run = ({ job }: { job: { id: string } }): Promise<AttemptEnd> =>
+    job.id === 'bad' ? Promise.resolve(completed) : open.promise
+  await worker({ concurrency: 3, run }).start()
+  await clock.advance(60_000)
+  await add(['worse', 'good'])
+  await clock.settle()
+  open.resolve(completed)
+  await clock.advance(200)
+  assert.deepEqual(await Promise.all(['worse', 'good'].map((id) => stateOf(id))), ['processing', 'completed'])
 })
 
 test('after an outage what gathered is sent in few calls', async (t) => {
