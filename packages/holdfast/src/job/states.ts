@@ -1,20 +1,22 @@
-// The life of a job as a table. Everything else that is said about states follows from it.
+// The life of a job as a table. A test holds random histories against it: they make these changes, and no other.
 
 import type { JobState } from '../storage/storage.ts'
 
 /**
- * The states that one move can lead to, from each.
+ * The states that a job can be seen to change to, from each. It begins scheduled, queued or blocked, or failed by a
+ * blocker that failed before.
  *
- * add → scheduled | queued | blocked (or failed, by a blocker that failed before)
- * scheduled, queued, failing differ in why they wait; all three are claimable once due, and no process moves them.
+ * Scheduled, queued and failing differ in why they wait; all three are claimable once due, and no process moves them: one
+ * that is scheduled reads as queued from then on. Without a worker, a job may be completed or failed in any state.
  */
-const stateTable: Readonly<
+export const stateTable: Readonly<
   Record<JobState, { readonly waits: boolean; readonly ends: boolean; readonly to: readonly JobState[] }>
 > = {
-  scheduled: { waits: true, ends: false, to: ['queued', 'scheduled', 'processing', 'failed', 'cancelled'] },
-  queued: { waits: true, ends: false, to: ['scheduled', 'processing', 'failed', 'cancelled'] },
-  failing: { waits: true, ends: false, to: ['failing', 'processing', 'failed', 'cancelled'] },
-  // Completed without a worker, or unblocked, or failed with a blocker.
+  // queued: its time has come, or was changed.
+  scheduled: { waits: true, ends: false, to: ['queued', 'completed', 'failed', 'cancelled'] },
+  queued: { waits: true, ends: false, to: ['scheduled', 'processing', 'completed', 'failed', 'cancelled'] },
+  failing: { waits: true, ends: false, to: ['processing', 'completed', 'failed', 'cancelled'] },
+  // queued, scheduled: the last blocker completed. failed: one of them failed.
   blocked: { waits: false, ends: false, to: ['queued', 'scheduled', 'completed', 'failed', 'cancelled'] },
   processing: {
     waits: false,
@@ -23,7 +25,7 @@ const stateTable: Readonly<
     to: ['queued', 'scheduled', 'failing', 'completed', 'failed', 'cancelled'],
   },
   completed: { waits: false, ends: true, to: [] },
-  // revive
+  // Revived.
   failed: { waits: false, ends: true, to: ['queued', 'scheduled', 'blocked'] },
   cancelled: { waits: false, ends: true, to: ['queued', 'scheduled', 'blocked'] },
 }

@@ -102,7 +102,7 @@ export interface Storage<Tx = unknown> {
 
 // ── jobs ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** The life of a job; the table of moves is job/states.ts. */
+/** The life of a job; the table of its changes is job/states.ts. */
 export type JobState =
   | 'scheduled' // waits for its runAt; read and counted as queued once that has come
   | 'blocked' // waits for other chains
