@@ -37,7 +37,7 @@ export type Tell = (event: EngineEvent) => void
 
 const everything = channel('holdfast')
 
-/** Somebody in this process listens to everything. For events that no face has a use for, and that come with every job. */
+/** Somebody in this process listens to everything. Asked before an event that comes with every job. */
 export const isWatched = (): boolean => everything.hasSubscribers
 
 /** Tells this process, and the one listener that a face has of its own. */

@@ -51,11 +51,13 @@ export type ResolvedQueueConfig<P, R> = ReturnType<typeof resolveQueueConfig<P, 
 
 /** @throws TypeError INVALID_ARGUMENT */
 export function resolveQueueConfig<P, R>(config: QueueConfig<P, R>) {
-  const resolved = resolveOptions('Queue', config, queueOptions)
+  // Executions in all, so inside they are called what they are.
+  const { maxRetries: maxAttempts, ...resolved } = resolveOptions('Queue', config, queueOptions)
   queueOptions.storage.check('storage', resolved.storage)
   const clock = resolved.clock ?? systemClock
   return {
     ...resolved,
+    maxAttempts,
     clock,
     workerId: resolved.workerId ?? clock.newId(),
     payloadSerde: resolved.payloadSerde ?? new JsonSerde<P>(),

@@ -34,9 +34,8 @@ import { type QueueConfig, type ResolvedQueueConfig, resolveQueueConfig } from '
 import { emittedArguments, emittedNames, type QueueEvents } from './queue-events.ts'
 import { type GuardedStorage, guardStorage } from './storage/guard.ts'
 import type { AddVerdict, JobRecord, NewJob, RecordPart } from './storage/storage.ts'
-import { queueWorker } from './work/queue-worker.ts'
-import type { JobHandler } from './work/execute.ts'
-import type { Worker } from './work/worker.ts'
+import { type JobHandler, workOf } from './work/execute.ts'
+import { Worker } from './work/worker.ts'
 
 export type CancelResult =
   | { status: 'cancelled' | 'not_found' | 'completed' | 'failed' }
@@ -69,8 +68,8 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
   /** Those that waited for a start, or gave it up: by it a start knows that its time is over. */
   #stops = 0
 
-  readonly #toldResult = (verdict: AddVerdict): EnqueueResult<TResult> =>
-    enqueueResult(this.#told(verdict), this.#config.resultSerde)
+  readonly #resultOfAdd = (verdict: AddVerdict): EnqueueResult<TResult> =>
+    enqueueResult(this.#tellAdded(verdict), this.#config.resultSerde)
 
   /** @throws TypeError INVALID_ARGUMENT */
   constructor(config: QueueConfig<TPayload, TResult>) {
@@ -142,7 +141,7 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
       try {
         return await this.#work()
       } catch (error) {
-        this.#fail(error)
+        this.#tellError(error)
         await new Promise<void>(
           (resolve) => void this.#config.clock.after(engineDefaults.longestRetryMs, resolve, { keepsAlive: false }),
         )
@@ -159,7 +158,8 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
     try {
       await this.#work()
     } catch (error) {
-      if (connected && this.#stops === stops) await this.#connection.close().catch((problem) => this.#fail(problem))
+      if (connected && this.#stops === stops)
+        await this.#connection.close().catch((problem) => this.#tellError(problem))
       throw error
     }
     if (this.#stops === stops) emitSafely(this, this.#config.logger, 'started')
@@ -168,7 +168,16 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
   async #work(): Promise<void> {
     const handler = this.#handler
     if (!handler || this.#worker || this.#stopping) return
-    const worker = queueWorker(this.#config, this.#storage, handler, this.#tell)
+    const { clock, workerId, concurrency, blockTimeout } = this.#config
+    const worker = new Worker({
+      storage: this.#storage,
+      clock,
+      label: workerId,
+      concurrency,
+      pollMs: 1_000 * blockTimeout,
+      tell: this.#tell,
+      types: [workOf(this.#config, handler, this.#tell)],
+    })
     this.#worker = worker
     try {
       await worker.start()
@@ -197,7 +206,7 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
       await atMost(clock, leftMs, this.#waiters.close(this.#connection.stoppedError()))
       await atMost(clock, deadline - clock.monotonic(), this.#connection.stop())
     } catch (error) {
-      this.#fail(error)
+      this.#tellError(error)
     }
     emitSafely(this, this.#config.logger, 'stopped')
   }
@@ -209,9 +218,10 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
    * @throws INVALID_ARGUMENT, SerializationError, TOO_LARGE, StorageError, QUEUE_STOPPED
    */
   enqueue(id: string, payload: TPayload, options?: EnqueueOptions): Promise<EnqueueResult<TResult>> {
+    // Not async: that would cost each job a promise and a turn more.
     try {
       const given = options === undefined ? noOptions : resolveOptions('enqueue', options, enqueueOptions)
-      return this.#add(this.#newJob(id, payload, given), this.#toldResult)
+      return this.#add(this.#newJob(id, payload, given), this.#resultOfAdd)
     } catch (error) {
       return Promise.reject(error as Error)
     }
@@ -228,7 +238,7 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
     try {
       return this.#resultOf(
         id,
-        await this.#waiters.wait(id, () => this.#add(job, (verdict) => this.#told(verdict)), timeout, signal),
+        await this.#waiters.wait(id, () => this.#add(job, (verdict) => this.#tellAdded(verdict)), timeout, signal),
       )
     } catch (error) {
       throw this.#connection.explain(error)
@@ -254,7 +264,7 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
 
   async getStatus(id: string): Promise<MessageStatus<TResult> | null> {
     const record = await this.#get(id, ['result', 'error'])
-    return record ? statusOf(record, this.#config.resultSerde, this.#config.maxRetries) : null
+    return record ? statusOf(record, this.#config.resultSerde, this.#config.maxAttempts) : null
   }
 
   /** Result, error and id are kept until so long from now. */
@@ -292,12 +302,12 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
     return newJob(this.name, id, this.#tokenStart + ++this.#calls, bytes, options, this.#config)
   }
 
-  #add<T>(job: NewJob, told: (verdict: AddVerdict) => T): Promise<T> {
-    if (this.#connection.isOpen) return this.#adder.add(job, told)
-    return this.#whenConnected(() => this.#adder.add(job, told))
+  #add<T>(job: NewJob, answerOf: (verdict: AddVerdict) => T): Promise<T> {
+    if (this.#connection.isOpen) return this.#adder.add(job, answerOf)
+    return this.#whenConnected(() => this.#adder.add(job, answerOf))
   }
 
-  #told(verdict: AddVerdict): AddVerdict {
+  #tellAdded(verdict: AddVerdict): AddVerdict {
     if (verdict.verdict === 'added' && (isWatched() || this.listenerCount('enqueued') > 0)) {
       this.#tell({ name: 'added', type: this.name, id: verdict.job.id })
     }
@@ -336,7 +346,7 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
     emitSafely(this, this.#config.logger, name, ...emittedArguments(event))
   }
 
-  #fail(error: unknown): void {
+  #tellError(error: unknown): void {
     this.#tell({ name: 'error', error: error as Error })
   }
 }

@@ -25,8 +25,8 @@ export class Adder {
     this.#store = store
   }
 
-  /** @param told makes the caller's answer of the verdict; if it throws, the caller's promise rejects */
-  add<T>(job: NewJob, told: (verdict: AddVerdict) => T): Promise<T> {
+  /** @param answerOf makes the caller's answer of the verdict; if it throws, the caller's promise rejects */
+  add<T>(job: NewJob, answerOf: (verdict: AddVerdict) => T): Promise<T> {
     let batch = this.#waiting.at(-1)
     if (!batch || batch.jobs.length === engineDefaults.batch) this.#waiting.push((batch = newBatch()))
     const index = batch.jobs.push(job) - 1
@@ -34,7 +34,7 @@ export class Adder {
     return batch.answers.then((answers) => {
       const answer = answers[index]!
       if ('error' in answer) throw answer.error
-      return told(answer)
+      return answerOf(answer)
     })
   }
 

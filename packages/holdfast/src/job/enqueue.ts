@@ -33,9 +33,9 @@ export function newJob(
   token: string,
   payload: Bytes | undefined,
   options: EnqueueOptions,
-  defaults: { readonly maxRetries: number; readonly retention: Retention },
+  defaults: { readonly maxAttempts: number; readonly retention: Retention },
 ): NewJob {
-  const { delayMs, runAt, maxAttempts = defaults.maxRetries, resultTTL } = options
+  const { delayMs, runAt, maxAttempts = defaults.maxAttempts, resultTTL } = options
   if (delayMs !== undefined && runAt !== undefined) throw invalidArgument('delayMs', 'no runAt beside it', delayMs)
   return {
     type,

@@ -1,5 +1,6 @@
-// The wrapper around the contract: every call of the engine goes through it. It bounds each call in time, repeats what is
-// worth repeating, turns what goes wrong into a StorageError, and tells the channel. Drivers have none of that.
+// The wrapper around the contract: every call of the engine goes through it, but for its own undoing. It bounds each call
+// in time, repeats what is worth repeating, turns what goes wrong into a StorageError, and tells the channel. Drivers have
+// none of that.
 
 import type { Clock } from '../clock.ts'
 import { isHoldfastError, StorageError } from '../errors.ts'

@@ -28,7 +28,8 @@ export interface AfterExecutionContext<TPayload, TResult> {
 
 export type AfterExecution<P, R> = (context: AfterExecutionContext<P, R>) => void | Promise<void>
 
-type Ended<P, R> =
+/** What an attempt ended in, before the hook. */
+type HookInput<P, R> =
   | { payload: P; status: 'completed'; value: R; result: Uint8Array | undefined; error?: undefined }
   | { payload: P; status: 'failed'; error: Error; value?: undefined; result?: undefined }
 
@@ -42,7 +43,7 @@ interface Changed<R> {
 export async function applyHook<P, R>(
   attempt: Attempt,
   handling: Handling<P, R>,
-  ended: Ended<P, R>,
+  ended: HookInput<P, R>,
 ): Promise<Changed<R>> {
   const { status, value, result, error } = ended
   try {
@@ -69,7 +70,11 @@ export async function applyHook<P, R>(
   }
 }
 
-function contextOf<P, R>(attempt: Attempt, handling: Handling<P, R>, ended: Ended<P, R>): AfterExecutionContext<P, R> {
+function contextOf<P, R>(
+  attempt: Attempt,
+  handling: Handling<P, R>,
+  ended: HookInput<P, R>,
+): AfterExecutionContext<P, R> {
   const { job } = attempt
   const durationMs = handling.clock.monotonic() - attempt.startedAt
   const fixed = {

@@ -9,9 +9,11 @@ import type { Tell } from '../events.ts'
 import { type Backoff, delayAfter } from '../job/backoff.ts'
 import { asError, encodeError } from '../job/error-details.ts'
 import { decode, encode, type Serde } from '../job/serde.ts'
+import type { ResolvedQueueConfig } from '../queue-config.ts'
 import { type AfterExecution, applyHook } from './after-execution.ts'
 import type { Attempt } from './attempt.ts'
 import type { AttemptEnd } from './settle.ts'
+import type { WorkType } from './worker.ts'
 
 /** What a handler is given. */
 export interface Job<TPayload> {
@@ -46,8 +48,29 @@ export interface Handling<TPayload, TResult> {
   readonly tell: Tell
 }
 
+/** The jobs of a Queue, as a worker serves them. */
+export function workOf<P, R>(config: ResolvedQueueConfig<P, R>, handler: JobHandler<P, R>, tell: Tell): WorkType {
+  const { name, workerId, leaseMs, visibilityTimeout, maxAttempts, payloadSerde } = config
+  const handling = { ...config, handler, label: workerId, tell }
+  return {
+    type: name,
+    // Never past the cap, so that a dead worker's job is free by then.
+    leaseMs: Math.min(leaseMs, visibilityTimeout),
+    capMs: visibilityTimeout,
+    maxAttempts,
+    run: (attempt) => execute(attempt, handling),
+    payloadOf: (bytes) => {
+      try {
+        return decode('payload', payloadSerde, bytes)
+      } catch {
+        return undefined
+      }
+    },
+  }
+}
+
 /** Never rejects. */
-export async function execute<P, R>(attempt: Attempt, handling: Handling<P, R>): Promise<AttemptEnd> {
+async function execute<P, R>(attempt: Attempt, handling: Handling<P, R>): Promise<AttemptEnd> {
   let payload: P | undefined
   try {
     payload = decode('payload', handling.payloadSerde, attempt.job.payload)

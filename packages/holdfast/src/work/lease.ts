@@ -19,7 +19,7 @@ export interface LeasesOptions {
 }
 
 /** How soon a renewal that failed, or met a lock, is tried again. */
-const againMs = 1_000
+const renewAgainMs = 1_000
 
 export class Leases {
   readonly #options: LeasesOptions
@@ -36,6 +36,7 @@ export class Leases {
     this.#options = options
   }
 
+  /** Slots in use: a lost attempt has one too, until its handler ends. */
   get size(): number {
     return this.#running.size
   }
@@ -121,7 +122,7 @@ export class Leases {
   async #renew(now: number): Promise<void> {
     this.#renewing = true
     this.#renewAt = now + this.#options.periodMs
-    const soon = now + Math.min(againMs, this.#options.periodMs)
+    const soon = now + Math.min(renewAgainMs, this.#options.periodMs)
     // A call that hangs must not keep the next from going out; its verdicts are heeded when they come.
     const extending = this.#extend([...this.#running])
     const answered = (await atMost(this.#options.clock, this.#options.periodMs, extending)) && (await extending)

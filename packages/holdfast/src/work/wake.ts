@@ -43,18 +43,18 @@ export class Wake {
     else this.#unlisten = unlisten
   }
 
-  /** Sleeps until something is due, or somebody should look anyway. */
-  async sleepUntilDue(longestMs: number): Promise<void> {
+  /** Wakes when something is due, or somebody should look anyway. */
+  async wakeWhenDue(longestMs: number): Promise<void> {
     const { storage, clock, types } = this.#options
     const due = await storage.nextDueAt(types)
     // Due, and yet the look before this found nothing: somebody else has it in hand.
     const dueMs = due === undefined ? Infinity : due.at > due.now ? due.at - due.now : engineDefaults.lockedMs
     const pollMs = this.#longestMs * (1 - clock.random() / 10)
-    this.sleepFor(Math.min(dueMs, pollMs, longestMs))
+    this.wakeAfter(Math.min(dueMs, pollMs, longestMs))
   }
 
   /** Wakes after this time, or by a hint before. */
-  sleepFor(ms: number): void {
+  wakeAfter(ms: number): void {
     this.#timer?.cancel()
     if (this.#stopped) return
     this.#timer = this.#options.clock.after(ms, () => this.#options.onWake())

@@ -1,5 +1,6 @@
-// The loop: look, run what was found, send what came of it, sleep. One claim or settle is under way at a time: while it
-// is, outcomes gather, and the next claim takes them along, so the slower the storage, the larger the batches.
+// The loop: look, run what was found, send what came of it, sleep. One claim or settle is under way at a time, but for
+// outcomes that the storage refuses (settle.ts): while it is, outcomes gather, and the next claim takes them along, so the
+// slower the storage, the larger the batches.
 
 import { atMost, type Clock } from '../clock.ts'
 import { isWatched, type Tell } from '../events.ts'
@@ -21,7 +22,7 @@ export interface WorkType {
   readonly capMs: number
   /** For jobs that have none of their own. */
   readonly maxAttempts?: number
-  /** Runs one attempt; for a Queue: execute.ts, wired in queue-worker.ts. Never rejects: what goes wrong is an outcome. */
+  /** Runs one attempt; for a Queue: execute.ts. Never rejects: what goes wrong is an outcome. */
   run(attempt: Attempt): Promise<AttemptEnd>
   /** The payload of a job that is not run, for those who are told of its end. Never throws. */
   payloadOf(bytes: Uint8Array | undefined): unknown
@@ -40,7 +41,7 @@ export interface WorkerOptions {
 }
 
 /** Before another look, when the storage did not confirm what this worker holds. */
-const againMs = 1_000
+const unconfirmedMs = 1_000
 
 export class Worker {
   readonly #options: WorkerOptions
@@ -88,7 +89,6 @@ export class Worker {
     if (this.#stopping) return
     this.#sweeper.start()
     tell({ name: 'worker_online', label, types: [...this.#works.keys()] })
-    this.#turning = true
     await this.#turn()
   }
 
@@ -141,12 +141,12 @@ export class Worker {
         this.#again = true
         return
       }
-      this.#turning = true
       void this.#turn()
     })
   }
 
   async #turn(): Promise<void> {
+    this.#turning = true
     try {
       await this.#exchange()
       this.#pauseMs = engineDefaults.retryMs
@@ -154,7 +154,7 @@ export class Worker {
       this.#options.tell({ name: 'error', error: error as Error })
       this.#hungry = true
       this.#again = false
-      this.#wake.sleepFor(this.#pauseMs * (1 - this.#options.clock.random() / 2))
+      this.#wake.wakeAfter(this.#pauseMs * (1 - this.#options.clock.random() / 2))
       this.#pauseMs = Math.min(2 * this.#pauseMs, engineDefaults.longestRetryMs)
     }
     this.#turning = false
@@ -192,8 +192,8 @@ export class Worker {
     const hasRoom = canClaim && !this.#stopping && this.#leases.size < concurrency
     const { resendMs } = this.#outcomes
     if (this.#outcomes.waiting > 0 || resendMs === 0 || (this.#hungry && hasRoom)) this.#again = true
-    else if (hasRoom && !this.#again) await this.#wake.sleepUntilDue(resendMs)
-    else this.#wake.sleepFor(canClaim ? resendMs : Math.min(resendMs, againMs))
+    else if (hasRoom && !this.#again) await this.#wake.wakeWhenDue(resendMs)
+    else this.#wake.wakeAfter(canClaim ? resendMs : Math.min(resendMs, unconfirmedMs))
   }
 
   /** The types take turns at being first. */
