@@ -47,6 +47,12 @@ export const memoryOptions = {
   clock: queueOptions.clock,
 } as const satisfies Table
 
+export const sqliteOptions = {
+  ...memoryOptions,
+  path: { check: isPath },
+  durability: { default: 'full', check: isDurability },
+} as const satisfies Table
+
 export const enqueueOptions = {
   maxAttempts: { check: integer(1) },
   // No default: the queue's own.
@@ -222,6 +228,14 @@ function atLeastOne(name: string, value: unknown): void {
 
 function isJitter(name: string, value: unknown): void {
   if (typeof value !== 'number' || !(value >= 0 && value <= 1)) throw invalidArgument(name, 'a number 0 … 1', value)
+}
+
+function isPath(name: string, value: unknown): void {
+  if (typeof value !== 'string' || value === '') throw invalidArgument(name, 'a path', value)
+}
+
+function isDurability(name: string, value: unknown): void {
+  if (value !== 'full' && value !== 'relaxed') throw invalidArgument(name, "'full' or 'relaxed'", value)
 }
 
 function isBoolean(name: string, value: unknown): void {

@@ -14,6 +14,11 @@ test('2,000 histories on memory', async (context) => {
   context.diagnostic(`model: memory: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
+test('500 histories on SQLite', async (context) => {
+  const { runs, commands, seed } = await testModel({ create: drivers.sqlite!, runs: 500 })
+  context.diagnostic(`model: sqlite: ${runs} histories, ${commands} commands, seed ${seed}`)
+})
+
 test('500 histories on a storage of which every tenth answer, or call, is lost', async (context) => {
   const { runs, commands, seed } = await testModel({
     create: () => withManualClock((clock) => lossy(new MemoryStorage({ clock }))),

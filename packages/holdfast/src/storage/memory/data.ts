@@ -6,20 +6,10 @@
 //
 // A blocked job, one that was continued, and an ended one that somebody needs stand in none.
 
-import type {
-  AttemptRecord,
-  Bytes,
-  EndReason,
-  JobRef,
-  JobState,
-  NewJob,
-  Paused,
-  Retention,
-  Signal,
-  TopicKind,
-} from '../storage.ts'
+import type { AttemptRecord, Bytes, EndReason, JobRef, JobState, NewJob, Paused, Retention } from '../storage.ts'
 import type * as Moves from '../moves/move.ts'
 import { type Blocker, expiryAt, type Lease, refOf, rootOf } from '../moves/move.ts'
+import { newListeners } from '../moves/signals.ts'
 import { Heap, type HeapSlot } from './heap.ts'
 import { Line } from './line.ts'
 
@@ -174,12 +164,7 @@ export class TypeData implements Moves.JobType {
   }
   due = 0
   paused: Paused | undefined = undefined
-  readonly listeners: Readonly<Record<TopicKind, Set<(signal: Signal) => void>>> = {
-    wake: new Set(),
-    done: new Set(),
-    abort: new Set(),
-    events: new Set(),
-  }
+  readonly listeners = newListeners()
 
   constructor(name: string) {
     this.name = name

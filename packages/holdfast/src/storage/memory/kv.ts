@@ -1,6 +1,6 @@
-import { invalidArgument } from '../../errors.ts'
 import { type Bytes } from '../storage.ts'
 import { decodeKvKey, encodeKvKey, type KeyValue, type KvKey, type KvPage, type KvWrite } from '../kv.ts'
+import { decodeKvCursor, encodeKvCursor } from '../moves/kv-cursor.ts'
 import { Heap, type HeapSlot } from './heap.ts'
 
 interface Entry extends HeapSlot {
@@ -54,13 +54,13 @@ export class MemoryKv implements KeyValue {
 
   async list(prefix: KvKey, { limit, cursor }: { limit: number; cursor?: string }): Promise<KvPage> {
     const start = encodeKvKey(prefix)
-    const [newest, after] = cursor === undefined ? [this.#created, ''] : decodeCursor(cursor)
+    const [newest, after] = cursor === undefined ? [this.#created, ''] : decodeKvCursor(cursor)
     const found = [...this.#entries.values()]
       .filter(({ key, created }) => key.startsWith(start) && key > after && created <= newest && this.#read(key))
       .toSorted((a, b) => (a.key < b.key ? -1 : 1))
     const items = found.slice(0, limit).map(({ key, value }) => ({ key: decodeKvKey(key), value }))
     if (found.length <= limit) return { items }
-    return { items, nextCursor: JSON.stringify([newest, found[limit - 1]!.key]) }
+    return { items, nextCursor: encodeKvCursor(newest, found[limit - 1]!.key) }
   }
 
   get hasExpired(): boolean {
@@ -102,17 +102,6 @@ export class MemoryKv implements KeyValue {
     this.#entries.delete(key)
     if (entry.heapIndex >= 0) this.#expiring.remove(entry)
   }
-}
-
-function decodeCursor(cursor: string): [newest: number, after: string] {
-  try {
-    const value: unknown = JSON.parse(cursor)
-    if (Array.isArray(value) && typeof value[0] === 'number' && typeof value[1] === 'string')
-      return [value[0], value[1]]
-  } catch {
-    // Not one of ours: refused below.
-  }
-  throw invalidArgument('cursor', 'the nextCursor of an earlier page', cursor)
 }
 
 function equal(a: Bytes | undefined, b: Bytes | undefined): boolean {

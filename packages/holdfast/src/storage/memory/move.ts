@@ -5,7 +5,7 @@ import type * as Moves from '../moves/move.ts'
 import { type Data, type Group, Job, type Mark, type Member, type TypeData } from './data.ts'
 import { Heap } from './heap.ts'
 import type { Line } from './line.ts'
-import { Signals } from './signals.ts'
+import { Signals } from '../moves/signals.ts'
 
 export class MemoryMove implements Moves.Move {
   readonly data: Data

@@ -26,7 +26,7 @@ function addPlain(move: Move, fields: NewJob, verdicts: AddVerdict[]): boolean {
   const job = move.create(fields, dueAt(move, fields), undefined, undefined)
   wait(move, job)
   tellWaiting(move, job)
-  verdicts.push({ verdict: 'added', job: standingOf(job) })
+  verdicts.push({ verdict: 'added', job: standingOf(move, job) })
   return true
 }
 
@@ -98,7 +98,7 @@ class Batch {
     const existing = this.#move.stored(job)
     // By its token a repeat is known even if the job has ended since, or its time is over.
     if (existing?.token === job.token) return this.#repeatOf(existing)
-    if (!isFree(this.#move, existing)) return { verdict: 'duplicate', by: 'id', job: standingOf(existing!) }
+    if (!isFree(this.#move, existing)) return { verdict: 'duplicate', by: 'id', job: standingOf(this.#move, existing!) }
     // A continuation has the key of its chain.
     const mark = predecessor || !job.deduplication ? undefined : this.#markInForce(job.type, job.deduplication.key)
     const isOwn = mark?.token === job.token && (mark.shared || mark.id === job.id)
@@ -112,10 +112,10 @@ class Batch {
   /** Told as the first time; but an id that one call names twice is taken by its first mention. */
   #repeatOf(job: Job): AddVerdict {
     if (this.#repeated?.has(job) || job.accepted > this.#before) {
-      return { verdict: 'duplicate', by: 'id', job: standingOf(job) }
+      return { verdict: 'duplicate', by: 'id', job: standingOf(this.#move, job) }
     }
     ;(this.#repeated ??= new Set()).add(job)
-    return { verdict: 'added', job: standingOf(job) }
+    return { verdict: 'added', job: standingOf(this.#move, job) }
   }
 
   #markInForce(name: string, key: string): Mark | undefined {
@@ -146,7 +146,7 @@ class Batch {
       wait(move, job)
       tellWaiting(move, job)
     }
-    this.verdicts.push({ verdict: 'added', job: standingOf(job) })
+    this.verdicts.push({ verdict: 'added', job: standingOf(this.#move, job) })
   }
 
   #refOfBlocker(blocker: JobRef | number): Blocker {
@@ -177,7 +177,7 @@ class Batch {
     }
     // One that failed with its blocker may have taken others along.
     this.#created.forEach((job, index) => {
-      if (job?.blockers) this.verdicts[index] = { verdict: 'added', job: standingOf(job) }
+      if (job?.blockers) this.verdicts[index] = { verdict: 'added', job: standingOf(this.#move, job) }
     })
   }
 

@@ -13,6 +13,7 @@ import type {
   Paused,
   Retention,
 } from '../storage.ts'
+import type { Listeners } from './signals.ts'
 
 /** Under which a job runs, or ran to its end. All jobs of one claim share one. */
 export interface Lease {
@@ -24,6 +25,7 @@ export interface Lease {
 
 export interface JobType {
   readonly name: string
+  readonly listeners: Listeners
   paused: Paused | undefined
 }
 

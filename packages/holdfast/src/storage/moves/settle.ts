@@ -69,7 +69,7 @@ function conflictOf(move: Move, job: Job, outcome: Outcome): SettleVerdict | und
       const blocker = missing?.get(item.token)
       if (blocker) return { verdict: 'blocker_not_found', blocker }
       const existing = find(move, item)
-      return existing ? { verdict: 'duplicate', by: 'id', job: standingOf(existing) } : { verdict: 'skipped' }
+      return existing ? { verdict: 'duplicate', by: 'id', job: standingOf(move, existing) } : { verdict: 'skipped' }
     }),
   }
 }

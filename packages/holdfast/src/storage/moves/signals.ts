@@ -1,0 +1,63 @@
+// The hints of one call: gathered while it runs, sent once it is done.
+
+import type { JobEvent, Signal, TopicKind } from '../storage.ts'
+import type { Job, JobType } from './move.ts'
+
+export type Listener = (signal: Signal) => void
+export type Listeners = Readonly<Record<TopicKind, Set<Listener>>>
+
+export const newListeners = (): Listeners => ({ wake: new Set(), done: new Set(), abort: new Set(), events: new Set() })
+
+export class Signals {
+  readonly #forOthers: boolean
+  #gathered: Map<JobType, Partial<Record<TopicKind, { ids: string[]; events: JobEvent[] }>>> | undefined
+
+  /** @param forOthers hints are for other processes too, so it does not matter whether anybody listens in this one */
+  constructor(forOthers = false) {
+    this.#forOthers = forOthers
+  }
+
+  wake(type: JobType): void {
+    if (this.#forOthers || type.listeners.wake.size > 0) this.#of(type, 'wake')
+  }
+
+  done({ type, id }: Job): void {
+    if (this.#forOthers || type.listeners.done.size > 0) this.#of(type, 'done').ids.push(id)
+  }
+
+  abort({ type, id }: Job): void {
+    if (this.#forOthers || type.listeners.abort.size > 0) this.#of(type, 'abort').ids.push(id)
+  }
+
+  event({ type, id, lease }: Job, event: JobEvent['event'], attempt: number, at: number): void {
+    if (type.listeners.events.size === 0) return
+    const entry = { event, id, attempt, at }
+    this.#of(type, 'events').events.push(lease?.label === undefined ? entry : { ...entry, label: lease.label })
+  }
+
+  /** Tells the listeners in this process. Answers with what others should hear. */
+  send(): Signal[] {
+    const forOthers: Signal[] = []
+    for (const [{ name, listeners }, kinds] of this.#gathered ?? []) {
+      for (const [kind, { ids, events }] of Object.entries(kinds)) {
+        const topic = { kind: kind as TopicKind, type: name }
+        const signal: Signal = kind === 'wake' ? topic : kind === 'events' ? { ...topic, events } : { ...topic, ids }
+        tell(listeners, signal)
+        if (this.#forOthers && kind !== 'events') forOthers.push(signal)
+      }
+    }
+    return forOthers
+  }
+
+  #of(type: JobType, kind: TopicKind): { ids: string[]; events: JobEvent[] } {
+    this.#gathered ??= new Map()
+    let kinds = this.#gathered.get(type)
+    if (!kinds) this.#gathered.set(type, (kinds = {}))
+    return (kinds[kind] ??= { ids: [], events: [] })
+  }
+}
+
+/** Each on its own, and outside of the call. */
+export function tell(listeners: Listeners, signal: Signal): void {
+  for (const listener of listeners[signal.kind]) queueMicrotask(() => listener(signal))
+}

@@ -1,0 +1,503 @@
+// The rows at hand: read once, changed in place, written when something must be asked of the tables, and before a commit.
+// Invariant: between two transactions nothing is kept that another connection may have changed meanwhile.
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { Bytes, JobRef, JobState, Paused } from '../storage.ts'
+import type * as Moves from '../moves/move.ts'
+import type { Listeners } from '../moves/signals.ts'
+import { SqliteGroup } from './group.ts'
+import { jobColumns, type Row, SqliteJob } from './job.ts'
+import { stateCodes } from './migrations.ts'
+
+export class SqliteType implements Moves.JobType {
+  readonly tid: number
+  readonly name: string
+  readonly listeners: Listeners
+  #paused: Paused | undefined
+  pauseChanged = false
+  /** What this transaction adds to the count of each state. */
+  readonly moved = new Int32Array(8)
+  /** By id, as far as they are at hand. `null`: there is none. */
+  readonly jobs = new Map<string, SqliteJob | null>()
+
+  constructor(tid: number, name: string, listeners: Listeners, paused: Paused | undefined) {
+    this.tid = tid
+    this.name = name
+    this.listeners = listeners
+    this.#paused = paused
+  }
+
+  get paused(): Paused | undefined {
+    return this.#paused
+  }
+
+  set paused(paused: Paused | undefined) {
+    this.#paused = paused
+    this.pauseChanged = true
+  }
+}
+
+const list = (beyond: '<' | '>', order: 'ASC' | 'DESC'): string =>
+  `SELECT seq FROM holdfast_jobs AS job JOIN holdfast_types AS type USING (tid)
+   WHERE created_at BETWEEN :low AND :high
+     AND (:types IS NULL OR type.name IN (SELECT value FROM json_each(:types)))
+     AND (:states IS NULL OR state IN (SELECT value FROM json_each(:states)))
+     AND (:chains = 0 OR chain IS NULL)
+     AND (:at IS NULL OR (created_at, type.name, job.id) ${beyond} (:at, :type, :id))
+   ORDER BY created_at ${order}, type.name ${order}, job.id ${order}`
+
+type Statements = ReturnType<typeof prepare>
+
+function prepare(db: DatabaseSync) {
+  const rows = (sql: string): StatementSync => {
+    const statement = db.prepare(sql) as StatementSync & { setReturnArrays(on: boolean): void }
+    statement.setReturnArrays(true)
+    return statement
+  }
+  const changing =
+    'state, attempt, failures, run_at, ord, line, worker, label, started_at, lease_until, finished_at, by_holder, result, ' +
+    'error, expires_at, sweep_at, more'
+  return {
+    typeByName: rows('SELECT tid, name, paused_since, paused_by FROM holdfast_types WHERE name = ?'),
+    typeById: rows('SELECT tid, name, paused_since, paused_by FROM holdfast_types WHERE tid = ?'),
+    addType: db.prepare('INSERT INTO holdfast_types (name) VALUES (?)'),
+    pauseType: db.prepare('UPDATE holdfast_types SET paused_since = ?, paused_by = ? WHERE tid = ?'),
+    countType: db.prepare(
+      `UPDATE holdfast_types SET ${Object.keys(stateCodes)
+        .map((state) => `${state} = ${state} + ?`)
+        .join(', ')} WHERE tid = ?`,
+    ),
+    jobById: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND id = ?`),
+    jobBySeq: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE seq = ?`),
+    jobsOfChain: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE chain = ? ORDER BY seq`),
+    addJob: db.prepare(
+      'INSERT INTO holdfast_jobs (seq, tid, id, token, max_attempts, priority, grp, keep_ms, created_at, chain, payload, ' +
+        `${changing}) VALUES (${Array.from({ length: 28 }, () => '?').join(', ')})`,
+    ),
+    changeJob: db.prepare(
+      `UPDATE holdfast_jobs SET ${changing
+        .split(', ')
+        .map((column) => `${column} = ?`)
+        .join(', ')} WHERE seq = ?`,
+    ),
+    changePayload: db.prepare('UPDATE holdfast_jobs SET payload = ? WHERE seq = ?'),
+    eraseJob: db.prepare('DELETE FROM holdfast_jobs WHERE seq = ?'),
+    payload: rows('SELECT payload FROM holdfast_payloads WHERE seq = ?'),
+    setPayload: db.prepare('INSERT OR REPLACE INTO holdfast_payloads VALUES (?, ?)'),
+    erasePayload: db.prepare('DELETE FROM holdfast_payloads WHERE seq = ?'),
+    inLine: rows(
+      `SELECT ${jobColumns} FROM holdfast_jobs
+       WHERE tid = ? AND line = 1 AND priority = ? AND run_at <= ? ORDER BY run_at, ord LIMIT ?`,
+    ),
+    highestBelow: rows(
+      'SELECT priority FROM holdfast_jobs WHERE tid = ? AND line = 1 AND priority < ? ORDER BY priority DESC LIMIT 1',
+    ),
+    lost: rows(
+      `SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND lease_until <= ? ORDER BY lease_until LIMIT ?`,
+    ),
+    held: rows(
+      `SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND lease_until IS NOT NULL ORDER BY lease_until`,
+    ),
+    expired: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE sweep_at <= ? ORDER BY sweep_at LIMIT ?`),
+    group: rows('SELECT running, placed, paused_since, paused_by FROM holdfast_groups WHERE tid = ? AND key = ?'),
+    setGroup: db.prepare('INSERT OR REPLACE INTO holdfast_groups VALUES (?, ?, ?, ?, ?, ?)'),
+    eraseGroup: db.prepare('DELETE FROM holdfast_groups WHERE tid = ? AND key = ?'),
+    headOfGroup: rows(
+      `SELECT ${jobColumns} FROM holdfast_jobs
+       WHERE tid = ? AND grp = ? AND grp IS NOT NULL AND state < 5 ORDER BY seq LIMIT 1`,
+    ),
+    key: rows('SELECT id, token, mode, shared, until FROM holdfast_keys WHERE tid = ? AND key = ?'),
+    setKey: db.prepare('INSERT OR REPLACE INTO holdfast_keys VALUES (?, ?, ?, ?, ?, ?, ?)'),
+    eraseKey: db.prepare('DELETE FROM holdfast_keys WHERE tid = ? AND key = ?'),
+    dependents: rows('SELECT seq FROM holdfast_dependents WHERE tid = ? AND id = ? ORDER BY seq'),
+    addDependent: db.prepare('INSERT OR IGNORE INTO holdfast_dependents VALUES (?, ?, ?)'),
+    eraseDependent: db.prepare('DELETE FROM holdfast_dependents WHERE tid = ? AND id = ? AND seq = ?'),
+    eraseDependents: db.prepare('DELETE FROM holdfast_dependents WHERE tid = ? AND id = ?'),
+    lastNumber: rows("SELECT value FROM holdfast_numbers WHERE name = 'last'"),
+    setLastNumber: db.prepare("UPDATE holdfast_numbers SET value = ? WHERE name = 'last'"),
+    version: rows('PRAGMA data_version'),
+    sweepKeys: db.prepare(
+      `DELETE FROM holdfast_keys WHERE (tid, key) IN (
+         SELECT tid, key FROM holdfast_keys
+         WHERE mode = 'throttle' AND until IS NOT NULL AND until <= ? ORDER BY until LIMIT ?)`,
+    ),
+    overdueKey: rows(
+      `SELECT 1 FROM holdfast_keys WHERE mode = 'throttle' AND until IS NOT NULL AND until <= ? LIMIT 1`,
+    ),
+    firstOfPriority: rows(
+      `SELECT priority, run_at FROM holdfast_jobs
+       WHERE tid = ? AND line = ? AND priority < ? ORDER BY priority DESC, run_at, ord LIMIT 1`,
+    ),
+    firstLease: rows(
+      `SELECT lease_until FROM holdfast_jobs AS job WHERE tid = ? AND lease_until IS NOT NULL AND NOT EXISTS (
+         SELECT 1 FROM holdfast_groups AS grp
+         WHERE grp.tid = job.tid AND grp.key = job.grp AND paused_since IS NOT NULL)
+       ORDER BY lease_until LIMIT 1`,
+    ),
+    typeNames: rows('SELECT name FROM holdfast_types ORDER BY name'),
+    countsOfType: rows(`SELECT ${Object.keys(stateCodes).join(', ')} FROM holdfast_types WHERE tid = ?`),
+    dueLater: rows(
+      `SELECT count(*) FILTER (WHERE state = 0), count(*) FILTER (WHERE state = 4) FROM holdfast_jobs
+       WHERE tid = ? AND run_at <= ? AND state IN (0, 4)`,
+    ),
+    countLost: rows('SELECT count(*) FROM holdfast_jobs WHERE tid = ? AND lease_until <= ?'),
+    countExpired: rows(
+      `SELECT tid, state, count(*) FROM (
+         SELECT tid, state FROM holdfast_jobs WHERE sweep_at <= ?
+         UNION ALL
+         SELECT job.tid, job.state FROM holdfast_jobs AS first JOIN holdfast_jobs AS job ON job.chain = first.seq
+         WHERE first.sweep_at <= ?)
+       GROUP BY tid, state`,
+    ),
+    pausedGroups: rows(
+      `SELECT key, paused_since, paused_by FROM holdfast_groups
+       WHERE tid = ? AND paused_since IS NOT NULL ORDER BY key`,
+    ),
+    listUp: rows(list('>', 'ASC')),
+    listDown: rows(list('<', 'DESC')),
+  }
+}
+
+export class Session {
+  readonly statements: Statements
+  readonly #listenersOf: (name: string) => Listeners
+  readonly #types = new Map<string, SqliteType>()
+  readonly #typesById = new Map<number, SqliteType>()
+  readonly #jobs = new Map<number, SqliteJob>()
+  /** Read in this transaction. */
+  #read: SqliteJob[] = []
+  #dirty: SqliteJob[] = []
+  /** Looked for in this transaction, and not there. */
+  #absent: { type: SqliteType; id: string }[] = []
+  readonly #counted = new Set<SqliteType>()
+  readonly #groups = new Map<string, SqliteGroup>()
+  readonly #marks = new Map<string, Moves.Mark | null>()
+  /** Names of erased chains that somebody waits for. */
+  readonly #orphaned = new Map<string, [tid: number, id: string]>()
+  #version = -1
+  #lastNumber = -1
+  #numberTaken = false
+
+  constructor(db: DatabaseSync, listenersOf: (name: string) => Listeners) {
+    this.statements = prepare(db)
+    this.#listenersOf = listenersOf
+  }
+
+  /** At the start of each transaction: forgets what others may have changed. */
+  begin(): void {
+    const [version] = this.statements.version.get() as unknown as [number]
+    if (version !== this.#version) this.forget()
+    this.#version = version
+  }
+
+  /** After a rollback, too. */
+  forget(): void {
+    this.#types.clear()
+    this.#typesById.clear()
+    this.#jobs.clear()
+    this.#read = []
+    this.#dirty = []
+    this.#absent = []
+    this.#counted.clear()
+    this.#groups.clear()
+    this.#marks.clear()
+    this.#orphaned.clear()
+    this.#lastNumber = -1
+    this.#numberTaken = false
+    this.#version = -1
+  }
+
+  /** Before a commit. Jobs in processing stay at hand: their worker will settle them soon. */
+  end(): void {
+    this.flush()
+    for (const type of this.#counted) this.#writeType(type)
+    this.#counted.clear()
+    for (const name of this.#orphaned.values()) this.statements.eraseDependents.run(...name)
+    if (this.#numberTaken) this.statements.setLastNumber.run(this.#lastNumber)
+    this.#numberTaken = false
+    for (const job of this.#read) if (job.state !== 'processing' || job.isErased) this.#drop(job)
+    this.#read = []
+    for (const { type, id } of this.#absent) if (type.jobs.get(id) === null) type.jobs.delete(id)
+    this.#absent = []
+    this.#groups.clear()
+    this.#marks.clear()
+    this.#orphaned.clear()
+  }
+
+  /** Writes what has changed, so that the tables can be asked. */
+  flush(): void {
+    if (this.#dirty.length === 0) return
+    const dirty = this.#dirty
+    this.#dirty = []
+    // What goes makes room for what comes under the same name.
+    for (const job of dirty) if (job.isErased && !job.isNew) this.#erase(job)
+    for (const job of dirty) {
+      job.isDirty = false
+      if (!job.isErased) this.#write(job)
+    }
+  }
+
+  // ── numbers, types ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  get lastNumber(): number {
+    if (this.#lastNumber < 0) this.#lastNumber = (this.statements.lastNumber.get() as unknown as [number])[0]
+    return this.#lastNumber
+  }
+
+  takeNumber(): number {
+    this.#lastNumber = this.lastNumber + 1
+    this.#numberTaken = true
+    return this.#lastNumber
+  }
+
+  typeOf(name: string): SqliteType | undefined {
+    return this.#types.get(name) ?? this.#typeOfRow(this.statements.typeByName.get(name))
+  }
+
+  typeFor(name: string): SqliteType {
+    const known = this.typeOf(name)
+    if (known) return known
+    this.statements.addType.run(name)
+    return this.typeOf(name)!
+  }
+
+  typeById(tid: number): SqliteType {
+    return this.#typesById.get(tid) ?? this.#typeOfRow(this.statements.typeById.get(tid))!
+  }
+
+  #typeOfRow(row: unknown): SqliteType | undefined {
+    if (row === undefined) return undefined
+    const [tid, name, since, by] = row as [number, string, number | null, string | null]
+    const type = new SqliteType(tid, name, this.#listenersOf(name), pausedOf(since, by))
+    this.#types.set(name, type)
+    this.#typesById.set(tid, type)
+    return type
+  }
+
+  #writeType(type: SqliteType): void {
+    if (type.moved.some((count) => count !== 0)) {
+      this.statements.countType.run(...type.moved, type.tid)
+      type.moved.fill(0)
+    }
+    if (!type.pauseChanged) return
+    this.statements.pauseType.run(type.paused?.since ?? null, type.paused?.by ?? null, type.tid)
+    type.pauseChanged = false
+  }
+
+  /** A pause is written with the counts. */
+  keepPause(type: SqliteType): void {
+    this.#counted.add(type)
+  }
+
+  // ── jobs ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  stored({ type: name, id }: JobRef): SqliteJob | undefined {
+    const type = this.typeOf(name)
+    if (!type) return undefined
+    const known = type.jobs.get(id)
+    if (known !== undefined) return known ?? undefined
+    const row = this.statements.jobById.get(type.tid, id)
+    if (row) return this.jobOfRow(row as unknown as Row)
+    this.#markAbsent(type, id)
+    return undefined
+  }
+
+  jobOf(seq: number): SqliteJob | undefined {
+    const known = this.#jobs.get(seq)
+    if (known) return known
+    const row = this.statements.jobBySeq.get(seq)
+    return row && this.jobOfRow(row as unknown as Row)
+  }
+
+  /** The job at hand, if there is one: it is ahead of its row. */
+  jobOfRow(row: Row): SqliteJob {
+    return this.#jobs.get(row[0] as number) ?? this.#keep(new SqliteJob(this, this.typeById(row[1] as number), row))
+  }
+
+  jobsOfRows(rows: readonly unknown[]): SqliteJob[] {
+    return rows.map((row) => this.jobOfRow(row as Row))
+  }
+
+  enter(job: SqliteJob): void {
+    job.isNew = true
+    this.count(job.type, job.state, 1)
+    this.#keep(job)
+    this.touch(job)
+  }
+
+  erase(job: SqliteJob): void {
+    this.count(job.type, job.state, -1)
+    job.isErased = true
+    if (job.dependentCount > 0) this.#orphaned.set(nameOf(job.type.tid, job.id), [job.type.tid, job.id])
+    this.#drop(job)
+    this.#markAbsent(job.type, job.id)
+    this.touch(job)
+  }
+
+  touch(job: SqliteJob): void {
+    if (job.isDirty) return
+    job.isDirty = true
+    this.#dirty.push(job)
+  }
+
+  count(type: SqliteType, state: JobState, by: number): void {
+    type.moved[stateCodes[state]]! += by
+    this.#counted.add(type)
+  }
+
+  readPayload(seq: number): Bytes {
+    return (this.statements.payload.get(seq) as unknown as [Bytes])[0]
+  }
+
+  #markAbsent(type: SqliteType, id: string): void {
+    type.jobs.set(id, null)
+    this.#absent.push({ type, id })
+  }
+
+  #keep(job: SqliteJob): SqliteJob {
+    this.#jobs.set(job.accepted, job)
+    job.type.jobs.set(job.id, job)
+    this.#read.push(job)
+    return job
+  }
+
+  #drop(job: SqliteJob): void {
+    this.#jobs.delete(job.accepted)
+    if (job.type.jobs.get(job.id) === job) job.type.jobs.delete(job.id)
+  }
+
+  #write(job: SqliteJob): void {
+    const { statements } = this
+    if (job.isNew) {
+      job.isNew = false
+      statements.addJob.run(...job.fixed, job.payloadCell, ...job.row)
+      if (isApart(job)) statements.setPayload.run(job.accepted, job.payload!)
+      return
+    }
+    statements.changeJob.run(...job.row, job.accepted)
+    if (!job.payloadChanged) return
+    job.payloadChanged = false
+    statements.changePayload.run(job.payloadCell, job.accepted)
+    if (isApart(job)) statements.setPayload.run(job.accepted, job.payload!)
+    else statements.erasePayload.run(job.accepted)
+  }
+
+  #erase(job: SqliteJob): void {
+    this.statements.eraseJob.run(job.accepted)
+    if (isApart(job) || job.payloadChanged) this.statements.erasePayload.run(job.accepted)
+  }
+
+  // ── groups, keys, dependents ───────────────────────────────────────────────────────────────────────────────────────
+
+  groupOf(type: SqliteType, key: string): SqliteGroup {
+    const name = nameOf(type.tid, key)
+    let group = this.#groups.get(name)
+    if (!group) {
+      const row = this.statements.group.get(type.tid, key) as unknown as
+        | [number | null, number | null, number | null, string | null]
+        | undefined
+      const [running, placed, since, by] = row ?? [null, null, null, null]
+      group = new SqliteGroup(this, type, key, running ?? undefined, placed ?? undefined, pausedOf(since, by))
+      this.#groups.set(name, group)
+    }
+    return group
+  }
+
+  markOf(type: SqliteType, key: string): Moves.Mark | undefined {
+    const name = nameOf(type.tid, key)
+    const known = this.#marks.get(name)
+    if (known !== undefined) return known ?? undefined
+    const row = this.statements.key.get(type.tid, key) as unknown as
+      | [string, string, 'simple' | 'throttle', number, number | null]
+      | undefined
+    const mark =
+      row &&
+      this.#mark(type, {
+        key,
+        id: row[0],
+        token: row[1],
+        mode: row[2],
+        shared: row[3] === 1,
+        until: row[4] ?? Infinity,
+      })
+    this.#marks.set(name, mark ?? null)
+    return mark
+  }
+
+  holdKey(type: SqliteType, fields: Omit<Moves.Mark, 'job'>): Moves.Mark {
+    const { key, id, token, mode, shared, until } = fields
+    const cell = until === Infinity ? null : until
+    this.statements.setKey.run(type.tid, key, id, token, mode, shared ? 1 : 0, cell)
+    const mark = this.#mark(type, fields)
+    this.#marks.set(nameOf(type.tid, key), mark)
+    return mark
+  }
+
+  /** Keys whose window is over. */
+  sweepKeys(now: number, limit: number): number {
+    this.#marks.clear()
+    return Number(this.statements.sweepKeys.run(now, limit).changes)
+  }
+
+  hasOverdueKey(now: number): boolean {
+    return this.statements.overdueKey.get(now) !== undefined
+  }
+
+  dropKey(type: SqliteType, key: string): void {
+    this.statements.eraseKey.run(type.tid, key)
+    this.#marks.set(nameOf(type.tid, key), null)
+  }
+
+  #mark(type: SqliteType, { key, id, token, mode, shared, until }: Omit<Moves.Mark, 'job'>): Moves.Mark {
+    const holder = (): SqliteJob | undefined => {
+      const job = this.stored({ type: type.name, id })
+      return job?.token === token ? job : undefined
+    }
+    return {
+      key,
+      id,
+      token,
+      mode,
+      shared,
+      until,
+      get job() {
+        return holder()
+      },
+    }
+  }
+
+  dependentsOf(chain: SqliteJob): Moves.Dependents {
+    const { statements } = this
+    const { tid } = chain.type
+    const all = (): SqliteJob[] =>
+      (statements.dependents.all(tid, chain.id) as unknown as [number][]).flatMap(([seq]) => this.jobOf(seq) ?? [])
+    const change = (by: number, changes: number | bigint): boolean => {
+      if (Number(changes) === 0) return false
+      chain.dependentCount += by
+      this.touch(chain)
+      return true
+    }
+    return {
+      get size() {
+        return chain.dependentCount
+      },
+      [Symbol.iterator]: () => all().values(),
+      add: (job) => change(1, statements.addDependent.run(tid, chain.id, job.accepted).changes),
+      delete: (job) => change(-1, statements.eraseDependent.run(tid, chain.id, job.accepted).changes),
+    }
+  }
+
+  /** Those who waited for the chain of this name wait for this one. */
+  inheritDependents(chain: SqliteJob, replaced: SqliteJob): void {
+    chain.dependentCount = replaced.dependentCount
+    this.#orphaned.delete(nameOf(chain.type.tid, chain.id))
+  }
+}
+
+/** Its payload has a row of its own. */
+const isApart = (job: SqliteJob): boolean => typeof job.payloadCell === 'number'
+
+const nameOf = (tid: number, key: string): string => `${tid}/${key}`
+
+const pausedOf = (since: number | null, by: string | null): Paused | undefined =>
+  since === null ? undefined : { since, by: by ?? undefined }

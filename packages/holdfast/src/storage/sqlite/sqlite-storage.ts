@@ -1,0 +1,316 @@
+// The SQLite driver: durable jobs in one file, for the processes of one machine, with nothing to install. The rules are
+// those of storage/moves; here rows are read, changed and written, in transactions that many calls share.
+
+import type { DatabaseSync } from 'node:sqlite'
+import { type Clock, systemClock } from '../../clock.ts'
+import { HoldfastError, invalidArgument } from '../../errors.ts'
+import { resolveOptions, sqliteOptions } from '../../options.ts'
+import { checkListQuery, checkNewJobs, checkOutcomes } from '../check.ts'
+import { add } from '../moves/add.ts'
+import { cancel } from '../moves/cancel.ts'
+import { claim } from '../moves/claim.ts'
+import { extend } from '../moves/extend.ts'
+import { get } from '../moves/get.ts'
+import { recover } from '../moves/recover.ts'
+import { remove } from '../moves/remove.ts'
+import { revive } from '../moves/revive.ts'
+import { settle } from '../moves/settle.ts'
+import { type Listeners, newListeners, tell } from '../moves/signals.ts'
+import type * as Contract from '../storage.ts'
+import { count } from './count.ts'
+import { type Durability, openDatabase, openReader } from './database.ts'
+import { Hints } from './hints.ts'
+import { KvTable, SqliteKv } from './kv.ts'
+import { list } from './list.ts'
+import { tables } from './migrations.ts'
+import { SqliteMove } from './move.ts'
+import { nextDueAt } from './next-due-at.ts'
+import { pause } from './pause.ts'
+import { Session, type SqliteType } from './session.ts'
+import { sweep } from './sweep.ts'
+import { SqliteTransaction, Writer } from './writer.ts'
+
+export interface SqliteStorageOptions {
+  /** A file, made if it is not there; or ':memory:'. */
+  readonly path: string
+  /**
+   * What an acknowledged job survives. `full`: a power cut. `relaxed`: the end of every process, but a power cut may take
+   * the last commits; the file stays sound.
+   * @default 'full'
+   */
+  readonly durability?: Durability
+  /** How long one call may take, in ms. @default 5_000 */
+  readonly callTimeoutMs?: number
+  /** Where its time comes from: a `fakeClock()` in tests. @default the system's */
+  readonly clock?: Clock
+}
+
+/** What is open between connect() and disconnect(). */
+interface Open {
+  readonly db: DatabaseSync
+  readonly session: Session
+  readonly writer: Writer
+  readonly kv: KvTable
+  /** The same as the above where there is but one connection. */
+  readonly reader: { readonly db: DatabaseSync; readonly session: Session; readonly kv: KvTable } | undefined
+  readonly hints: Hints | undefined
+}
+
+export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
+  readonly driver = 'sqlite'
+  readonly features: Contract.StorageFeatures
+  readonly settings: Contract.StorageSettings
+  readonly kv: SqliteKv
+  readonly #path: string
+  readonly #durability: Durability
+  readonly #clock: Clock
+  readonly #instance: string
+  readonly #listeners = new Map<string, Listeners>()
+  #listening = 0
+  #open: Open | undefined
+  #connections = 0
+
+  /** @throws TypeError INVALID_ARGUMENT */
+  constructor(options: SqliteStorageOptions) {
+    const {
+      path,
+      durability,
+      callTimeoutMs,
+      clock = systemClock,
+    } = resolveOptions('SqliteStorage', options, sqliteOptions)
+    if (path === undefined) throw invalidArgument('path', "a file path, or ':memory:'", path)
+    this.#path = path
+    this.#durability = durability
+    this.#clock = clock
+    this.#instance = clock.newId()
+    this.settings = { callTimeoutMs }
+    this.features = {
+      transactions: true,
+      durable: durability === 'full' && !this.#isInMemory,
+      sharedByProcesses: !this.#isInMemory,
+      distributed: false,
+      searchIndexed: false,
+      fleetEvents: false,
+    }
+    this.kv = new SqliteKv({
+      read: (run) => this.#read(({ now }, kv) => run(kv, now)),
+      write: (run) => this.#write(({ now }) => run(this.#opened().kv, now)),
+    })
+  }
+
+  get #isInMemory(): boolean {
+    return this.#path === ':memory:'
+  }
+
+  // ── life ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async connect(): Promise<void> {
+    this.#open ??= this.#openAll()
+    this.#connections++
+  }
+
+  async disconnect(): Promise<void> {
+    if (this.#connections === 0) return
+    this.#connections--
+    if (this.#connections > 0) return
+    const open = this.#open!
+    await open.writer.idle()
+    if (this.#connections > 0 || this.#open !== open) return
+    // What lives in memory alone would be gone with its connection.
+    if (this.#isInMemory) return
+    this.#open = undefined
+    open.hints?.close()
+    open.reader?.db.close()
+    open.db.close()
+  }
+
+  async clear(): Promise<void> {
+    await this.connect()
+    try {
+      await this.#write(({ session }) => {
+        for (const table of tables) this.#opened().db.exec(`DELETE FROM ${table}`)
+        session.forget()
+      })
+    } finally {
+      await this.disconnect()
+    }
+  }
+
+  #openAll(): Open {
+    const listenersOf = (name: string): Listeners => this.#listenersOf(name)
+    const db = openDatabase(this.#path, this.#durability)
+    const session = new Session(db, listenersOf)
+    const path = `${this.#path}-hints`
+    const hints = this.#isInMemory
+      ? undefined
+      : new Hints({
+          path,
+          instance: this.#instance,
+          clock: this.#clock,
+          onSignal: (signal) => tell(this.#listenersOf(signal.type), signal),
+          onGap: () => this.#tellAll(),
+        })
+    const onCommitted = (signals: readonly Contract.Signal[]): void => hints?.send(signals)
+    const { callTimeoutMs } = this.settings
+    const writer = new Writer({ db, session, clock: this.#clock, callTimeoutMs, onCommitted })
+    const readDb = this.#isInMemory ? undefined : openReader(this.#path)
+    const reader = readDb && { db: readDb, session: new Session(readDb, listenersOf), kv: new KvTable(readDb) }
+    if (this.#listening > 0) hints?.listen()
+    return { db, session, writer, kv: new KvTable(db), reader, hints }
+  }
+
+  #opened(): Open {
+    if (this.#open && (this.#connections > 0 || this.#isInMemory)) return this.#open
+    throw new HoldfastError(
+      'STORAGE_CLOSED',
+      'the SQLite storage is not connected: call connect(), or start what uses it',
+    )
+  }
+
+  // ── moves ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async add(jobs: readonly Contract.NewJob[], tx?: SqliteTransaction): Promise<Contract.AddVerdict[]> {
+    checkNewJobs(this.driver, jobs)
+    return this.#write((move) => add(move, jobs), tx)
+  }
+
+  async claim(request: Contract.ClaimRequest): Promise<Contract.Claim> {
+    if (request.outcomes) checkOutcomes(this.driver, request.outcomes)
+    return this.#write((move) => {
+      move.slots = request.slots
+      return claim(move, request)
+    })
+  }
+
+  async extend(leases: readonly Contract.Extension[]): Promise<Contract.LeaseVerdict[]> {
+    return this.#write((move) => extend(move, leases))
+  }
+
+  async settle(outcomes: readonly Contract.Outcome[], tx?: SqliteTransaction): Promise<Contract.SettleVerdict[]> {
+    checkOutcomes(this.driver, outcomes)
+    return this.#write((move) => settle(move, outcomes), tx)
+  }
+
+  async recover(request: Contract.RecoverRequest): Promise<Contract.Recovered[]> {
+    return this.#write((move) => recover(move, request, (type) => move.held(type as SqliteType)))
+  }
+
+  async cancel(
+    jobs: readonly Contract.JobRef[],
+    options: Contract.CancelOptions = {},
+  ): Promise<Contract.CancelVerdict[]> {
+    return this.#write((move) => cancel(move, jobs, options))
+  }
+
+  async revive(
+    jobs: readonly Contract.JobRef[],
+    options: Contract.ReviveOptions<SqliteTransaction> = {},
+  ): Promise<Contract.ReviveVerdict[]> {
+    return this.#write((move) => revive(move, jobs, options), options.tx)
+  }
+
+  async remove(
+    jobs: readonly Contract.JobRef[],
+    options: Contract.RemoveOptions<SqliteTransaction> = {},
+  ): Promise<Contract.RemoveVerdict[]> {
+    return this.#write((move) => remove(move, jobs, options), options.tx)
+  }
+
+  async pause(request: Contract.PauseRequest): Promise<void> {
+    return this.#write((move) => pause(move, request))
+  }
+
+  async sweep(request: Contract.SweepRequest): Promise<Contract.Swept> {
+    return this.#write((move) => sweep(move, this.#opened().kv, request))
+  }
+
+  // ── reads ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async get(
+    jobs: readonly Contract.JobRef[],
+    { parts = [], tx }: Contract.GetOptions<SqliteTransaction> = {},
+  ): Promise<(Contract.JobRecord | undefined)[]> {
+    // Who has the transaction keeps everybody else from writing: there is nothing more to lock.
+    if (tx) return this.#write((move) => get(move, jobs, parts), tx)
+    return this.#read((move) => get(move, jobs, parts))
+  }
+
+  async list(query: Contract.ListQuery): Promise<Contract.Page> {
+    checkListQuery(this.driver, query)
+    return this.#read((move) => list(move, query))
+  }
+
+  async count(query: Contract.CountQuery): Promise<Contract.Counts> {
+    return this.#read((move) => count(move, query))
+  }
+
+  async nextDueAt(types: readonly Contract.ClaimType[]): Promise<{ at: number; now: number } | undefined> {
+    return this.#read((move) => nextDueAt(move, types))
+  }
+
+  // ── hints ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async listen(
+    topics: readonly Contract.Topic[],
+    onSignal: (signal: Contract.Signal) => void,
+  ): Promise<Contract.Unlisten> {
+    const { hints } = this.#opened()
+    // A listener of its own for each call, so that the same function may listen twice.
+    const listener = (signal: Contract.Signal): void => onSignal(signal)
+    for (const { type, kind } of topics) this.#listenersOf(type)[kind].add(listener)
+    this.#listening++
+    hints?.listen()
+    let heard = true
+    return async () => {
+      if (!heard) return
+      heard = false
+      for (const { type, kind } of topics) this.#listenersOf(type)[kind].delete(listener)
+      this.#listening--
+      if (this.#listening === 0) this.#open?.hints?.unlisten()
+    }
+  }
+
+  /** What was missed may have been about anything. */
+  #tellAll(): void {
+    for (const [type, listeners] of this.#listeners) {
+      for (const kind of ['wake', 'done', 'abort'] as const) tell(listeners, { kind, type })
+    }
+  }
+
+  #listenersOf(name: string): Listeners {
+    let listeners = this.#listeners.get(name)
+    if (!listeners) this.#listeners.set(name, (listeners = newListeners()))
+    return listeners
+  }
+
+  // ── transactions ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /**
+   * Runs a function in a transaction: what it does with `tx.database`, and the moves that are given `tx`, happen together
+   * or not at all. Others who write wait until it has ended.
+   */
+  async transaction<T>(run: (tx: SqliteTransaction) => Promise<T>): Promise<T> {
+    return this.#opened().writer.transaction(run)
+  }
+
+  async #write<T>(run: (move: SqliteMove) => T, tx?: SqliteTransaction): Promise<T> {
+    const { writer } = this.#opened()
+    if (tx === undefined) return writer.run(run)
+    if (!(tx instanceof SqliteTransaction)) throw invalidArgument('tx', 'the argument of transaction()', tx)
+    return SqliteTransaction.run(tx, run)
+  }
+
+  async #read<T>(run: (move: SqliteMove, kv: KvTable) => T): Promise<T> {
+    const { reader, kv, writer } = this.#opened()
+    if (!reader) return writer.run((move) => run(move, kv))
+    const { db, session } = reader
+    db.exec('BEGIN')
+    try {
+      session.begin()
+      return run(new SqliteMove(session, this.#clock.now()), reader.kv)
+    } finally {
+      session.forget()
+      db.exec('COMMIT')
+    }
+  }
+}

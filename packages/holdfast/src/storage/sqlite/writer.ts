@@ -1,0 +1,177 @@
+// All that is written goes through here, one transaction at a time. Calls that come while one is under way are committed
+// together: one sync of the disk serves them all. If one of them fails, the others are run again without it.
+
+import type { DatabaseSync } from 'node:sqlite'
+import type { Clock } from '../../clock.ts'
+import type { Signal } from '../storage.ts'
+import { isBusy, notApplied } from './errors.ts'
+import { SqliteMove } from './move.ts'
+import type { Session } from './session.ts'
+
+/** Between two tries to get the lock that another process has, in ms. */
+const [shortestWaitMs, longestWaitMs] = [1, 20]
+
+export interface WriterOptions {
+  readonly db: DatabaseSync
+  readonly session: Session
+  readonly clock: Clock
+  readonly callTimeoutMs: number
+  /** What others should hear of, after the commit. */
+  onCommitted(signals: readonly Signal[]): void
+}
+
+interface Call {
+  readonly run: (move: SqliteMove) => unknown
+  readonly resolve: (answer: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** A transaction of the user's, with rows of the user's own. */
+export class SqliteTransaction {
+  /** The connection: statements on it belong to the transaction, until its function has ended. */
+  readonly database: DatabaseSync
+  #run: (<T>(run: (move: SqliteMove) => T) => T) | undefined
+
+  constructor(database: DatabaseSync, run: <T>(run: (move: SqliteMove) => T) => T) {
+    this.database = database
+    this.#run = run
+  }
+
+  /** @internal */
+  static run<T>(tx: SqliteTransaction, run: (move: SqliteMove) => T): T {
+    if (!tx.#run) throw new Error('this transaction has ended: wait for what is called in it before its function ends')
+    return tx.#run(run)
+  }
+
+  /** @internal */
+  static end(tx: SqliteTransaction): void {
+    tx.#run = undefined
+  }
+}
+
+export class Writer {
+  readonly #options: WriterOptions
+  /** Work that needs a transaction of its own, or calls that can share one. */
+  readonly #waiting: (Call[] | (() => Promise<void>))[] = []
+  #pumping: Promise<void> | undefined
+
+  constructor(options: WriterOptions) {
+    this.#options = options
+  }
+
+  run<T>(run: (move: SqliteMove) => T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const call: Call = { run, resolve: resolve as Call['resolve'], reject }
+      const last = this.#waiting.at(-1)
+      if (Array.isArray(last)) last.push(call)
+      else this.#waiting.push([call])
+      this.#start()
+    })
+  }
+
+  transaction<T>(run: (tx: SqliteTransaction) => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.push(() => this.#transaction(run).then(resolve, reject))
+      this.#start()
+    })
+  }
+
+  /** Resolves when nothing is under way. */
+  async idle(): Promise<void> {
+    while (this.#pumping) await this.#pumping
+  }
+
+  #start(): void {
+    this.#pumping ??= this.#pump().finally(() => (this.#pumping = undefined))
+  }
+
+  async #pump(): Promise<void> {
+    // A turn of the event loop later, so that calls that come together are committed together.
+    await new Promise<void>((resolve) => this.#options.clock.soon(resolve))
+    for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
+      await (Array.isArray(next) ? this.#commit(next) : next())
+    }
+  }
+
+  async #commit(calls: readonly Call[]): Promise<void> {
+    const { db, session, clock } = this.#options
+    const moves: SqliteMove[] = []
+    const answers: unknown[] = []
+    try {
+      await this.#begin()
+      for (const call of calls) {
+        const move = new SqliteMove(session, clock.now())
+        answers.push(call.run(move))
+        moves.push(move)
+      }
+      session.end()
+    } catch (error) {
+      this.#rollBack()
+      if (calls.length === 1 || isBusy(error)) for (const call of calls) call.reject(notApplied(error))
+      else for (const call of calls) await this.#commit([call])
+      return
+    }
+    try {
+      db.exec('COMMIT')
+    } catch (error) {
+      this.#rollBack()
+      for (const call of calls) call.reject(error)
+      return
+    }
+    calls.forEach(({ resolve }, index) => resolve(answers[index]))
+    this.#options.onCommitted(moves.flatMap((move) => move.send()))
+  }
+
+  async #transaction<T>(run: (tx: SqliteTransaction) => Promise<T>): Promise<T> {
+    const { db, session, clock } = this.#options
+    const moves: SqliteMove[] = []
+    await this.#begin().catch((error: unknown) => {
+      throw notApplied(error)
+    })
+    const tx = new SqliteTransaction(db, (work) => {
+      const move = new SqliteMove(session, clock.now())
+      const answer = work(move)
+      // The user may look at the tables.
+      session.flush()
+      moves.push(move)
+      return answer
+    })
+    let answer: T
+    try {
+      answer = await run(tx)
+      SqliteTransaction.end(tx)
+      session.end()
+      db.exec('COMMIT')
+    } catch (error) {
+      SqliteTransaction.end(tx)
+      this.#rollBack()
+      throw error
+    }
+    this.#options.onCommitted(moves.flatMap((move) => move.send()))
+    return answer
+  }
+
+  /** Waits for whoever else writes, without holding up this process. */
+  async #begin(): Promise<void> {
+    const { db, session, clock, callTimeoutMs } = this.#options
+    const deadline = clock.monotonic() + callTimeoutMs
+    for (let waitMs = shortestWaitMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
+      try {
+        db.exec('BEGIN IMMEDIATE')
+        break
+      } catch (error) {
+        if (!isBusy(error) || clock.monotonic() >= deadline) throw error
+      }
+      const jitteredMs = waitMs * (0.5 + clock.random())
+      await new Promise<void>((resolve) => void clock.after(jitteredMs, resolve))
+    }
+    session.begin()
+  }
+
+  #rollBack(): void {
+    const { db, session } = this.#options
+    session.forget()
+    // A full disk may have rolled it back already.
+    if (db.isTransaction) db.exec('ROLLBACK')
+  }
+}
