@@ -99,6 +99,8 @@ export function lostEventTests(driver: TestDriver): void {
       ] as [string, (run: PromiseWithResolvers<unknown>, queue: Queue<unknown, unknown>) => void][]) {
         test(`[Q6.08] [trap 6] fenced, ${verdict}: ${how} that comes too late changes nothing`, async (t) => {
           const b = await bench(t, driver)
+          // Read after the queue has stopped, too.
+          await b.storage.connect()
           const { queue, line, run } = await running(b, 'deaf')
           await lose(b)
           const before = await b.storage.get([{ type: 'default', id: 'a' }], { parts: ['result', 'error', 'attempts'] })
@@ -118,6 +120,7 @@ export function lostEventTests(driver: TestDriver): void {
           )
           const after = await b.storage.get([{ type: 'default', id: 'a' }], { parts: ['result', 'error', 'attempts'] })
           assert.deepEqual(after, before)
+          await b.storage.disconnect()
         })
       }
     }
