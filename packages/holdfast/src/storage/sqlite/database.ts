@@ -15,6 +15,9 @@ export function openDatabase(path: string, durability: Durability): DatabaseSync
     db.exec(`PRAGMA synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`)
     // Elsewhere it has no effect. On macOS a plain fsync leaves the bytes in the drive.
     db.exec(`PRAGMA fullfsync = ${durability === 'full' ? 1 : 0}`)
+    // In pages and KiB: fewer checkpoints, and room for the ends of the indexes of a long backlog.
+    db.exec('PRAGMA wal_autocheckpoint = 4000')
+    db.exec('PRAGMA cache_size = -16000')
     db.exec('BEGIN IMMEDIATE')
     try {
       migrate(db)

@@ -28,13 +28,13 @@ export class KvTable {
     this.#delete = db.prepare('DELETE FROM holdfast_kv WHERE key = ?')
     this.#list = db.prepare(
       `SELECT key, value FROM holdfast_kv WHERE key >= ? AND (? = '' OR key < ?) AND key > ? AND created <= ?
-       AND (until IS NULL OR until > ?) ORDER BY key LIMIT ?`,
+       AND (until IS NULL OR until > ?) ORDER BY key LIMIT ? + 0`,
     )
     this.#newest = db.prepare("SELECT value FROM holdfast_numbers WHERE name = 'kv'")
     this.#created = db.prepare("UPDATE holdfast_numbers SET value = value + 1 WHERE name = 'kv' RETURNING value")
     this.#expired = db.prepare('SELECT 1 FROM holdfast_kv WHERE until <= ? LIMIT 1')
     this.#sweep = db.prepare(
-      'DELETE FROM holdfast_kv WHERE key IN (SELECT key FROM holdfast_kv WHERE until <= ? ORDER BY until LIMIT ?)',
+      'DELETE FROM holdfast_kv WHERE key IN (SELECT key FROM holdfast_kv WHERE until <= ? ORDER BY until LIMIT ? + 0)',
     )
   }
 

@@ -94,7 +94,7 @@ const steps: readonly string[] = [
   CREATE INDEX holdfast_kv_until ON holdfast_kv (until) WHERE until IS NOT NULL;
 
   CREATE TABLE holdfast_numbers (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-  INSERT INTO holdfast_numbers VALUES ('last', 0), ('kv', 0);
+  INSERT INTO holdfast_numbers VALUES ('last', 0), ('kv', 0), ('listeners', 0);
   `,
 ]
 

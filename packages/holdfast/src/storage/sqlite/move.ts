@@ -116,13 +116,13 @@ export class SqliteMove implements Moves.Move {
       below = highest[0]
       found.push(...this.session.jobsOfRows(inLine.all(type.tid, below, this.now, this.slots - found.length)))
     }
-    return { jobs: found.reverse(), isLast: found.length < this.slots }
+    return { jobs: found.toReversed(), isLast: found.length < this.slots }
   }
 
   #readLost(type: SqliteType): Stretch {
     this.session.flush()
     const found = this.session.jobsOfRows(this.session.statements.lost.all(type.tid, this.now, lostAtOnce))
-    return { jobs: found.reverse(), isLast: found.length < lostAtOnce }
+    return { jobs: found.toReversed(), isLast: found.length < lostAtOnce }
   }
 
   held(type: SqliteType): SqliteJob[] {

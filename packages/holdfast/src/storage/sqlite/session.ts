@@ -87,18 +87,18 @@ function prepare(db: DatabaseSync) {
     erasePayload: db.prepare('DELETE FROM holdfast_payloads WHERE seq = ?'),
     inLine: rows(
       `SELECT ${jobColumns} FROM holdfast_jobs
-       WHERE tid = ? AND line = 1 AND priority = ? AND run_at <= ? ORDER BY run_at, ord LIMIT ?`,
+       WHERE tid = ? AND line = 1 AND priority = ? AND run_at <= ? ORDER BY run_at, ord LIMIT ? + 0`,
     ),
     highestBelow: rows(
       'SELECT priority FROM holdfast_jobs WHERE tid = ? AND line = 1 AND priority < ? ORDER BY priority DESC LIMIT 1',
     ),
     lost: rows(
-      `SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND lease_until <= ? ORDER BY lease_until LIMIT ?`,
+      `SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND lease_until <= ? ORDER BY lease_until LIMIT ? + 0`,
     ),
     held: rows(
       `SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND lease_until IS NOT NULL ORDER BY lease_until`,
     ),
-    expired: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE sweep_at <= ? ORDER BY sweep_at LIMIT ?`),
+    expired: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE sweep_at <= ? ORDER BY sweep_at LIMIT ? + 0`),
     group: rows('SELECT running, placed, paused_since, paused_by FROM holdfast_groups WHERE tid = ? AND key = ?'),
     setGroup: db.prepare('INSERT OR REPLACE INTO holdfast_groups VALUES (?, ?, ?, ?, ?, ?)'),
     eraseGroup: db.prepare('DELETE FROM holdfast_groups WHERE tid = ? AND key = ?'),
@@ -116,10 +116,11 @@ function prepare(db: DatabaseSync) {
     lastNumber: rows("SELECT value FROM holdfast_numbers WHERE name = 'last'"),
     setLastNumber: db.prepare("UPDATE holdfast_numbers SET value = ? WHERE name = 'last'"),
     version: rows('PRAGMA data_version'),
+    beSeen: db.prepare("UPDATE holdfast_numbers SET value = value + 1 WHERE name = 'listeners'"),
     sweepKeys: db.prepare(
       `DELETE FROM holdfast_keys WHERE (tid, key) IN (
          SELECT tid, key FROM holdfast_keys
-         WHERE mode = 'throttle' AND until IS NOT NULL AND until <= ? ORDER BY until LIMIT ?)`,
+         WHERE mode = 'throttle' AND until IS NOT NULL AND until <= ? ORDER BY until LIMIT ? + 0)`,
     ),
     overdueKey: rows(
       `SELECT 1 FROM holdfast_keys WHERE mode = 'throttle' AND until IS NOT NULL AND until <= ? LIMIT 1`,
@@ -175,6 +176,8 @@ export class Session {
   /** Names of erased chains that somebody waits for. */
   readonly #orphaned = new Map<string, [tid: number, id: string]>()
   #version = -1
+  /** How often others were seen to have written. */
+  others = 0
   #lastNumber = -1
   #numberTaken = false
 
@@ -186,8 +189,10 @@ export class Session {
   /** At the start of each transaction: forgets what others may have changed. */
   begin(): void {
     const [version] = this.statements.version.get() as unknown as [number]
-    if (version !== this.#version) this.forget()
+    if (version === this.#version) return
+    this.forget()
     this.#version = version
+    this.others++
   }
 
   /** After a rollback, too. */

@@ -140,22 +140,29 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
     const listenersOf = (name: string): Listeners => this.#listenersOf(name)
     const db = openDatabase(this.#path, this.#durability)
     const session = new Session(db, listenersOf)
-    const path = `${this.#path}-hints`
     const hints = this.#isInMemory
       ? undefined
       : new Hints({
-          path,
+          directory: `${this.#path}-hints`,
           instance: this.#instance,
           clock: this.#clock,
           onSignal: (signal) => tell(this.#listenersOf(signal.type), signal),
           onGap: () => this.#tellAll(),
         })
-    const onCommitted = (signals: readonly Contract.Signal[]): void => hints?.send(signals)
+    const onCommitted = (signals: readonly Contract.Signal[]): void => hints?.send(signals, session.others)
     const { callTimeoutMs } = this.settings
-    const writer = new Writer({ db, session, clock: this.#clock, callTimeoutMs, onCommitted })
+    const writer = new Writer({
+      db,
+      session,
+      clock: this.#clock,
+      callTimeoutMs,
+      syncs: this.features.durable,
+      onCommitted,
+    })
     const readDb = this.#isInMemory ? undefined : openReader(this.#path)
     const reader = readDb && { db: readDb, session: new Session(readDb, listenersOf), kv: new KvTable(readDb) }
-    if (this.#listening > 0) hints?.listen()
+    // Opened again, for those who never ceased to listen.
+    if (this.#listening > 0) this.#beHeard(hints, writer).catch(() => {})
     return { db, session, writer, kv: new KvTable(db), reader, hints }
   }
 
@@ -254,12 +261,12 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
     topics: readonly Contract.Topic[],
     onSignal: (signal: Contract.Signal) => void,
   ): Promise<Contract.Unlisten> {
-    const { hints } = this.#opened()
+    const { hints, writer } = this.#opened()
     // A listener of its own for each call, so that the same function may listen twice.
     const listener = (signal: Contract.Signal): void => onSignal(signal)
     for (const { type, kind } of topics) this.#listenersOf(type)[kind].add(listener)
     this.#listening++
-    hints?.listen()
+    if (this.#listening === 1) await this.#beHeard(hints, writer)
     let heard = true
     return async () => {
       if (!heard) return
@@ -268,6 +275,13 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
       this.#listening--
       if (this.#listening === 0) this.#open?.hints?.unlisten()
     }
+  }
+
+  /** Opens the mailbox, and writes something so that others look for it. */
+  async #beHeard(hints: Hints | undefined, writer: Writer): Promise<void> {
+    if (!hints) return
+    hints.listen()
+    await writer.run(({ session }) => void session.statements.beSeen.run())
   }
 
   /** What was missed may have been about anything. */

@@ -1,7 +1,7 @@
 // All that is written goes through here, one transaction at a time. Calls that come while one is under way are committed
 // together: one sync of the disk serves them all. If one of them fails, the others are run again without it.
 
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Clock } from '../../clock.ts'
 import type { Signal } from '../storage.ts'
 import { isBusy, notApplied } from './errors.ts'
@@ -18,6 +18,8 @@ export interface WriterOptions {
   readonly callTimeoutMs: number
   /** What others should hear of, after the commit. */
   onCommitted(signals: readonly Signal[]): void
+  /** Each commit waits for the disk. */
+  readonly syncs: boolean
 }
 
 interface Call {
@@ -54,9 +56,13 @@ export class Writer {
   /** Work that needs a transaction of its own, or calls that can share one. */
   readonly #waiting: (Call[] | (() => Promise<void>))[] = []
   #pumping: Promise<void> | undefined
+  readonly #beginning: StatementSync
+  readonly #committing: StatementSync
 
   constructor(options: WriterOptions) {
     this.#options = options
+    this.#beginning = options.db.prepare('BEGIN IMMEDIATE')
+    this.#committing = options.db.prepare('COMMIT')
   }
 
   run<T>(run: (move: SqliteMove) => T): Promise<T> {
@@ -86,15 +92,16 @@ export class Writer {
   }
 
   async #pump(): Promise<void> {
-    // A turn of the event loop later, so that calls that come together are committed together.
-    await new Promise<void>((resolve) => this.#options.clock.soon(resolve))
+    // A sync of the disk is worth a turn of the event loop: calls that come together are committed together.
+    if (this.#options.syncs) await new Promise<void>((resolve) => this.#options.clock.soon(resolve))
+    else await undefined
     for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
       await (Array.isArray(next) ? this.#commit(next) : next())
     }
   }
 
   async #commit(calls: readonly Call[]): Promise<void> {
-    const { db, session, clock } = this.#options
+    const { session, clock } = this.#options
     const moves: SqliteMove[] = []
     const answers: unknown[] = []
     try {
@@ -112,7 +119,7 @@ export class Writer {
       return
     }
     try {
-      db.exec('COMMIT')
+      this.#committing.run()
     } catch (error) {
       this.#rollBack()
       for (const call of calls) call.reject(error)
@@ -141,7 +148,7 @@ export class Writer {
       answer = await run(tx)
       SqliteTransaction.end(tx)
       session.end()
-      db.exec('COMMIT')
+      this.#committing.run()
     } catch (error) {
       SqliteTransaction.end(tx)
       this.#rollBack()
@@ -153,11 +160,11 @@ export class Writer {
 
   /** Waits for whoever else writes, without holding up this process. */
   async #begin(): Promise<void> {
-    const { db, session, clock, callTimeoutMs } = this.#options
+    const { session, clock, callTimeoutMs } = this.#options
     const deadline = clock.monotonic() + callTimeoutMs
     for (let waitMs = shortestWaitMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
       try {
-        db.exec('BEGIN IMMEDIATE')
+        this.#beginning.run()
         break
       } catch (error) {
         if (!isBusy(error) || clock.monotonic() >= deadline) throw error
