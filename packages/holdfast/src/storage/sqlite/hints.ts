@@ -3,52 +3,44 @@
 // underneath find what it was about. Who begins to listen writes to the database: only when others are seen to have
 // written does a sender look for new mailboxes, so where nobody else is, hints cost nothing.
 
-import {
-  closeSync,
-  fstatSync,
-  ftruncateSync,
-  type FSWatcher,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readSync,
-  rmSync,
-  statSync,
-  watch,
-  writeSync,
-} from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock, Timer } from '../../clock.ts'
 import type { Signal } from '../storage.ts'
+import { fullBytes, isAbandoned, isMailbox, Mailbox, mailboxName } from './mailbox.ts'
 
-/** A mailbox of this length is emptied by its owner; ten times that, and it has none. */
-const fullBytes = 64 * 1_024
+/** Longer than this, nobody empties it. An owner that was only held up makes itself a new one. */
 const abandonedBytes = 10 * fullBytes
 /** More ids than this say as much as none: look. */
 const mostIds = 200
-/** Where files cannot be watched. */
-const pollMs = 250
+/** Changes of a directory within the grain of its clock look like one. */
+const grainMs = 1_000
+/** Before each try to have another mailbox. */
+const retryMs = 1_000
 
 export interface HintsOptions {
   readonly directory: string
-  /** The name of our own mailbox. */
   readonly instance: string
   readonly clock: Clock
   onSignal(signal: Signal): void
   /** Something may have been missed. */
   onGap(): void
+  /** Our mailbox was deleted, and there is a new one: others must look for it. */
+  onMoved(): void
 }
 
 export class Hints {
   readonly #options: HintsOptions
+  readonly #name: string
   readonly #others = new Map<string, number>()
   #seenAt = -1
   #changedAt = -1
   #mailbox: Mailbox | undefined
+  #retry: Timer | undefined
 
   constructor(options: HintsOptions) {
     this.#options = options
-    mkdirSync(options.directory, { recursive: true })
+    this.#name = mailboxName(options.instance)
   }
 
   /** @param others how often others were seen to have written */
@@ -59,23 +51,40 @@ export class Hints {
       this.#seenAt = others
       if (this.#others.size === 0) return
       const line = Buffer.from(`${JSON.stringify(signals.map(shortened))}\n`)
-      for (const [name, file] of this.#others) {
-        writeSync(file, line)
-        if (fstatSync(file).size > abandonedBytes) rmSync(join(this.#options.directory, name), { force: true })
-      }
+      for (const [name, file] of this.#others) this.#post(name, file, line)
     } catch {
       // The disk may be full, or the directory gone. What was committed stands, and the polls will find it.
-      this.#seenAt = -1
-      this.#changedAt = -1
+      this.#lookAgain()
     }
+  }
+
+  #post(name: string, file: number, line: Buffer): void {
+    writeSync(file, line)
+    const { size, nlink } = fstatSync(file)
+    if (nlink > 0 && size <= abandonedBytes) return
+    if (nlink > 0) rmSync(join(this.#options.directory, name), { force: true })
+    this.#others.delete(name)
+    closeSync(file)
+    this.#lookAgain()
+  }
+
+  #lookAgain(): void {
+    this.#seenAt = -1
+    this.#changedAt = -1
   }
 
   /** Once others have seen this process write, every later line is heard. */
   listen(): void {
-    this.#mailbox ??= new Mailbox(this.#options)
+    this.#mailbox ??= new Mailbox({
+      ...this.#options,
+      path: join(this.#options.directory, this.#name),
+      onDeleted: () => this.#replace(),
+    })
   }
 
   unlisten(): void {
+    this.#retry?.cancel()
+    this.#retry = undefined
     this.#mailbox?.close()
     this.#mailbox = undefined
   }
@@ -85,17 +94,43 @@ export class Hints {
     this.#forgetOthers()
   }
 
+  /** Another mailbox in place of the one that was deleted. Not at once: somebody may be deleting all there is. */
+  #replace(): void {
+    this.unlisten()
+    this.#retry = this.#options.clock.after(
+      retryMs,
+      () => {
+        try {
+          this.listen()
+          this.#options.onMoved()
+        } catch {
+          this.#replace()
+        }
+      },
+      { keepsAlive: false },
+    )
+  }
+
   /** Who comes or goes changes the directory. */
   #findOthers(): void {
-    const { directory, instance } = this.#options
-    const { mtimeMs } = statSync(directory)
-    // Two changes within the grain of its clock look like one.
-    if (mtimeMs === this.#changedAt && this.#options.clock.now() - mtimeMs > 1_000) return
+    const { directory, clock } = this.#options
+    const mtimeMs = statSync(directory, { throwIfNoEntry: false })?.mtimeMs
+    if (mtimeMs !== undefined && mtimeMs === this.#changedAt) return
     this.#forgetOthers()
-    for (const name of readdirSync(directory)) {
-      if (name !== instance) this.#others.set(name, openSync(join(directory, name), 'a'))
+    if (mtimeMs === undefined) return
+    for (const name of readdirSync(directory)) if (name !== this.#name && isMailbox(name)) this.#open(name)
+    this.#changedAt = clock.now() - mtimeMs > grainMs ? mtimeMs : -1
+  }
+
+  #open(name: string): void {
+    const path = join(this.#options.directory, name)
+    if (isAbandoned(name)) return rmSync(path, { force: true })
+    try {
+      // Not made if it is not there: its owner has just gone.
+      this.#others.set(name, openSync(path, constants.O_WRONLY | constants.O_APPEND))
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'ENOENT') throw error
     }
-    this.#changedAt = mtimeMs
   }
 
   #forgetOthers(): void {
@@ -106,69 +141,3 @@ export class Hints {
 
 const shortened = (signal: Signal): Signal =>
   signal.ids && signal.ids.length > mostIds ? { kind: signal.kind, type: signal.type } : signal
-
-class Mailbox {
-  readonly #options: HintsOptions
-  readonly #path: string
-  readonly #file: number
-  #watcher: FSWatcher | undefined
-  #timer: Timer | undefined
-  #readTo = 0
-  #rest = ''
-
-  constructor(options: HintsOptions) {
-    this.#options = options
-    this.#path = join(options.directory, options.instance)
-    this.#file = openSync(this.#path, 'w+')
-    try {
-      this.#watcher = watch(this.#path, () => this.#read())
-      this.#watcher.on('error', () => this.#poll())
-    } catch {
-      this.#poll()
-    }
-  }
-
-  close(): void {
-    this.#watcher?.close()
-    this.#timer?.cancel()
-    closeSync(this.#file)
-    rmSync(this.#path, { force: true })
-  }
-
-  #poll(): void {
-    this.#watcher?.close()
-    this.#watcher = undefined
-    this.#timer = this.#options.clock.after(pollMs, () => {
-      this.#read()
-      this.#poll()
-    })
-  }
-
-  #read(): void {
-    const { size } = fstatSync(this.#file)
-    if (size <= this.#readTo) return
-    const bytes = Buffer.alloc(size - this.#readTo)
-    this.#readTo += readSync(this.#file, bytes, 0, bytes.length, this.#readTo)
-    const lines = (this.#rest + bytes.toString()).split('\n')
-    this.#rest = lines.pop()!
-    for (const line of lines) this.#heed(line)
-    if (this.#readTo > fullBytes) this.#empty()
-  }
-
-  /** A line that comes just now goes with the others. */
-  #empty(): void {
-    ftruncateSync(this.#file)
-    this.#readTo = 0
-    this.#rest = ''
-    this.#options.onGap()
-  }
-
-  #heed(line: string): void {
-    try {
-      for (const signal of JSON.parse(line) as Signal[]) this.#options.onSignal(signal)
-    } catch {
-      // Not a line of ours, or half of one.
-      this.#options.onGap()
-    }
-  }
-}
