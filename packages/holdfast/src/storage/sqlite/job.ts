@@ -180,13 +180,13 @@ export class SqliteJob implements Moves.Job {
       stateCodes[this.state],
       this.attempt,
       this.failures,
-      this.runAt,
+      instant(this.runAt),
       this.order,
       this.line ?? null,
       lease?.worker ?? null,
       lease?.label ?? null,
       lease?.startedAt ?? null,
-      this.leased ? lease!.until : null,
+      this.leased ? instant(lease!.until) : null,
       this.finishedAt ?? null,
       this.completedByHolder ? 1 : null,
       this.result ?? null,
@@ -228,8 +228,12 @@ export function newRow(
   }
   const hasMore = !same || above || fields.trace !== undefined || fields.onBlockerFailure
   const row: Row = [seq, tid, fields.id, fields.token, stateCodes.blocked, 0, 0, fields.maxAttempts ?? null]
-  row.push(fields.priority ?? 0, fields.group?.key ?? null, same ? (completedMs === Infinity ? -1 : completedMs) : null)
-  row.push(now, runAt, seq, null, null, null, null, null, null, null)
+  row.push(
+    fields.priority ?? 0,
+    fields.group?.key ?? null,
+    same ? (completedMs === Infinity ? -1 : instant(completedMs)) : null,
+  )
+  row.push(now, instant(runAt), seq, null, null, null, null, null, null, null)
   row.push(fields.payload ?? null, null, null, after ? after.chain.accepted : null, null, null)
   row.push(hasMore ? JSON.stringify(more) : null)
   return row
@@ -242,4 +246,8 @@ function keptFor(ms: number): Retention {
 
 const optional = <T>(cell: T | null): T | undefined => (cell === null ? undefined : cell)
 
-const finite = (value: number | undefined): number | null => (value === undefined || value === Infinity ? null : value)
+const finite = (value: number | undefined): number | null =>
+  value === undefined || value === Infinity ? null : instant(value)
+
+/** As far as a number can be read back that was written as an integer. */
+export const instant = (value: number): number => Math.min(value, Number.MAX_SAFE_INTEGER)

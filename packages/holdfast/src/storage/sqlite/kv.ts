@@ -109,7 +109,7 @@ export class SqliteKv implements KeyValue {
     const from = cursor === undefined ? undefined : decodeKvCursor(cursor)
     return this.#access.read((table, now) => {
       const [newest, after] = from ?? [table.newest(), '']
-      const found = table.list(encodeKvKey(prefix), after, newest, now, limit + 1)
+      const found = table.list(encodeKvKey(prefix), after, newest, now, Math.min(limit, 2 ** 31) + 1)
       const items = found.slice(0, limit).map(({ key, value }) => ({ key: decodeKvKey(key), value }))
       if (found.length <= limit) return { items }
       return { items, nextCursor: encodeKvCursor(newest, found[limit - 1]!.key) }

@@ -6,7 +6,7 @@ import type { Bytes, JobRef, JobState, Paused } from '../storage.ts'
 import type * as Moves from '../moves/move.ts'
 import type { Listeners } from '../moves/signals.ts'
 import { SqliteGroup } from './group.ts'
-import { jobColumns, type Row, SqliteJob } from './job.ts'
+import { instant, jobColumns, type Row, SqliteJob } from './job.ts'
 import { stateCodes } from './migrations.ts'
 
 export class SqliteType implements Moves.JobType {
@@ -165,8 +165,8 @@ export class Session {
   readonly #types = new Map<string, SqliteType>()
   readonly #typesById = new Map<number, SqliteType>()
   readonly #jobs = new Map<number, SqliteJob>()
-  /** Read in this transaction. */
-  #read: SqliteJob[] = []
+  /** Read or changed in this transaction. */
+  #seen: SqliteJob[] = []
   #dirty: SqliteJob[] = []
   /** Looked for in this transaction, and not there. */
   #absent: { type: SqliteType; id: string }[] = []
@@ -200,7 +200,7 @@ export class Session {
     this.#types.clear()
     this.#typesById.clear()
     this.#jobs.clear()
-    this.#read = []
+    this.#seen = []
     this.#dirty = []
     this.#absent = []
     this.#counted.clear()
@@ -217,11 +217,11 @@ export class Session {
     this.flush()
     for (const type of this.#counted) this.#writeType(type)
     this.#counted.clear()
-    for (const name of this.#orphaned.values()) this.statements.eraseDependents.run(...name)
+    for (const name of this.#orphaned.keys()) this.#eraseOrphans(name)
     if (this.#numberTaken) this.statements.setLastNumber.run(this.#lastNumber)
     this.#numberTaken = false
-    for (const job of this.#read) if (job.state !== 'processing' || job.isErased) this.#drop(job)
-    this.#read = []
+    for (const job of this.#seen) if (job.state !== 'processing' || job.isErased) this.#drop(job)
+    this.#seen = []
     for (const { type, id } of this.#absent) if (type.jobs.get(id) === null) type.jobs.delete(id)
     this.#absent = []
     this.#groups.clear()
@@ -238,7 +238,9 @@ export class Session {
     for (const job of dirty) if (job.isErased && !job.isNew) this.#erase(job)
     for (const job of dirty) {
       job.isDirty = false
-      if (!job.isErased) this.#write(job)
+      if (job.isErased) continue
+      this.#write(job)
+      this.#seen.push(job)
     }
   }
 
@@ -362,7 +364,7 @@ export class Session {
   #keep(job: SqliteJob): SqliteJob {
     this.#jobs.set(job.accepted, job)
     job.type.jobs.set(job.id, job)
-    this.#read.push(job)
+    this.#seen.push(job)
     return job
   }
 
@@ -431,7 +433,7 @@ export class Session {
 
   holdKey(type: SqliteType, fields: Omit<Moves.Mark, 'job'>): Moves.Mark {
     const { key, id, token, mode, shared, until } = fields
-    const cell = until === Infinity ? null : until
+    const cell = until === Infinity ? null : instant(until)
     this.statements.setKey.run(type.tid, key, id, token, mode, shared ? 1 : 0, cell)
     const mark = this.#mark(type, fields)
     this.#marks.set(nameOf(type.tid, key), mark)
@@ -487,9 +489,20 @@ export class Session {
         return chain.dependentCount
       },
       [Symbol.iterator]: () => all().values(),
-      add: (job) => change(1, statements.addDependent.run(tid, chain.id, job.accepted).changes),
+      add: (job) => {
+        this.#eraseOrphans(nameOf(tid, chain.id))
+        return change(1, statements.addDependent.run(tid, chain.id, job.accepted).changes)
+      },
       delete: (job) => change(-1, statements.eraseDependent.run(tid, chain.id, job.accepted).changes),
     }
+  }
+
+  /** Those who waited for an erased chain of this name: they do not wait for the one that has it now. */
+  #eraseOrphans(name: string): void {
+    const orphaned = this.#orphaned.get(name)
+    if (!orphaned) return
+    this.statements.eraseDependents.run(...orphaned)
+    this.#orphaned.delete(name)
   }
 
   /** Those who waited for the chain of this name wait for this one. */

@@ -5,8 +5,10 @@ import { forget } from '../moves/finish.ts'
 import type { KvTable } from './kv.ts'
 import type { SqliteMove } from './move.ts'
 
-export function sweep(move: SqliteMove, kv: KvTable, { limit }: SweepRequest): Swept {
+export function sweep(move: SqliteMove, kv: KvTable, request: SweepRequest): Swept {
   const { session, now } = move
+  // Everything, if that is asked for: but a limit must be an integer.
+  const limit = Math.min(request.limit, 2 ** 31)
   session.flush()
   let jobs = 0
   const expired = session.jobsOfRows(session.statements.expired.all(now, limit + 1))
