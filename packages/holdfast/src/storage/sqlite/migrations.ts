@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import { HoldfastError } from '../../errors.ts'
+import { StorageError } from '../../errors.ts'
 import type { JobState } from '../storage.ts'
 
 /** States as numbers; those below 5 are live. */
@@ -110,9 +110,23 @@ export const tables = [
 
 export const stateNames = Object.keys(stateCodes) as JobState[]
 
+/** Nothing is left to do. @throws STORAGE_ERROR if it was made by other steps than these */
+export function isMigrated(db: DatabaseSync): boolean {
+  const known = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'holdfast_migrations'").get()
+  return known !== undefined && countDone(db) === steps.length
+}
+
 /** In a transaction of the caller's, so that two processes that open a new database at once do it one after the other. */
 export function migrate(db: DatabaseSync): void {
   db.exec('CREATE TABLE IF NOT EXISTS holdfast_migrations (number INTEGER PRIMARY KEY, checksum TEXT NOT NULL) STRICT')
+  for (let index = countDone(db); index < steps.length; index++) {
+    db.exec(steps[index]!)
+    db.prepare('INSERT INTO holdfast_migrations VALUES (?, ?)').run(index + 1, checksumOf(steps[index]!))
+  }
+}
+
+/** The steps that are done, which must be the first of ours. */
+function countDone(db: DatabaseSync): number {
   const done = db.prepare('SELECT number, checksum FROM holdfast_migrations ORDER BY number').all() as unknown as {
     number: number
     checksum: string
@@ -120,17 +134,14 @@ export function migrate(db: DatabaseSync): void {
   if (done.length > steps.length) {
     throw schemaError(`has ${done.length} schema steps, and this version knows ${steps.length}: use a newer version`)
   }
-  steps.forEach((step, index) => {
-    const checksum = createHash('sha256').update(step).digest('hex')
-    const before = done[index]
-    if (before && before.checksum !== checksum) {
-      throw schemaError(`was made by other steps than these: step ${index + 1} differs. Use another file`)
-    }
-    if (before) return
-    db.exec(step)
-    db.prepare('INSERT INTO holdfast_migrations VALUES (?, ?)').run(index + 1, checksum)
+  done.forEach(({ number, checksum }, index) => {
+    if (number === index + 1 && checksum === checksumOf(steps[index]!)) return
+    throw schemaError(`was made by other steps than these: step ${index + 1} differs. Use another file`)
   })
+  return done.length
 }
 
-const schemaError = (problem: string): HoldfastError =>
-  new HoldfastError('STORAGE_ERROR', `the SQLite database ${problem}`, { maybeApplied: false })
+const checksumOf = (step: string): string => createHash('sha256').update(step).digest('hex')
+
+const schemaError = (problem: string): StorageError =>
+  new StorageError(`the SQLite database ${problem}`, { maybeApplied: false })

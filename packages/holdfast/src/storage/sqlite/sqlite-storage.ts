@@ -1,6 +1,7 @@
 // The SQLite driver: durable jobs in one file, for the processes of one machine, with nothing to install. The rules are
 // those of storage/moves; here rows are read, changed and written, in transactions that many calls share.
 
+import { resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { type Clock, systemClock } from '../../clock.ts'
 import { HoldfastError, invalidArgument } from '../../errors.ts'
@@ -19,6 +20,7 @@ import { type Listeners, newListeners, tell } from '../moves/signals.ts'
 import type * as Contract from '../storage.ts'
 import { count } from './count.ts'
 import { type Durability, openDatabase, openReader } from './database.ts'
+import { openError } from './errors.ts'
 import { Hints } from './hints.ts'
 import { KvTable, SqliteKv } from './kv.ts'
 import { list } from './list.ts'
@@ -45,6 +47,9 @@ export interface SqliteStorageOptions {
   readonly clock?: Clock
 }
 
+/** Jobs read at once for a claim, whatever it asks for. */
+const mostAtOnce = 1_000
+
 /** What is open between connect() and disconnect(). */
 interface Open {
   readonly db: DatabaseSync
@@ -67,6 +72,9 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
   readonly #instance: string
   readonly #listeners = new Map<string, Listeners>()
   #listening = 0
+  /** Resolves once others see our mailbox. */
+  #heard: Promise<void> | undefined
+  #opening: Promise<Open> | undefined
   #open: Open | undefined
   #connections = 0
 
@@ -79,7 +87,8 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
       clock = systemClock,
     } = resolveOptions('SqliteStorage', options, sqliteOptions)
     if (path === undefined) throw invalidArgument('path', "a file path, or ':memory:'", path)
-    this.#path = path
+    // Whatever becomes the working directory later.
+    this.#path = path === ':memory:' ? path : resolve(path)
     this.#durability = durability
     this.#clock = clock
     this.#instance = clock.newId()
@@ -105,23 +114,33 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
   // ── life ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async connect(): Promise<void> {
-    this.#open ??= this.#openAll()
     this.#connections++
+    const opening = (this.#opening ??= this.#openAll())
+    try {
+      this.#open = await opening
+    } catch (error) {
+      // All who waited for it fail with it.
+      if (this.#opening === opening) {
+        this.#opening = undefined
+        this.#connections = 0
+      }
+      throw openError(this.#path, error)
+    }
   }
 
   async disconnect(): Promise<void> {
     if (this.#connections === 0) return
     this.#connections--
     if (this.#connections > 0) return
-    const open = this.#open!
-    await open.writer.idle()
-    if (this.#connections > 0 || this.#open !== open) return
+    const opening = this.#opening!
+    const open = await opening.catch(() => undefined)
+    await open?.writer.idle()
+    if (!open || this.#connections > 0 || this.#opening !== opening) return
     // What lives in memory alone would be gone with its connection.
     if (this.#isInMemory) return
+    this.#opening = undefined
     this.#open = undefined
-    open.hints?.close()
-    open.reader?.db.close()
-    open.db.close()
+    close(open)
   }
 
   async clear(): Promise<void> {
@@ -136,9 +155,24 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
     }
   }
 
-  #openAll(): Open {
+  async #openAll(): Promise<Open> {
+    const { callTimeoutMs } = this.settings
+    // Somewhat less than those above wait: so that they hear what was in the way, and that nothing was written.
+    const patienceMs = 0.9 * callTimeoutMs
+    const db = await openDatabase(this.#path, this.#durability, this.#clock, patienceMs)
+    let readDb: DatabaseSync | undefined
+    try {
+      readDb = this.#isInMemory ? undefined : openReader(this.#path)
+      return this.#openOn(db, readDb, patienceMs)
+    } catch (error) {
+      readDb?.close()
+      db.close()
+      throw error
+    }
+  }
+
+  #openOn(db: DatabaseSync, readDb: DatabaseSync | undefined, patienceMs: number): Open {
     const listenersOf = (name: string): Listeners => this.#listenersOf(name)
-    const db = openDatabase(this.#path, this.#durability)
     const session = new Session(db, listenersOf)
     const hints = this.#isInMemory
       ? undefined
@@ -148,22 +182,24 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
           clock: this.#clock,
           onSignal: (signal) => tell(this.#listenersOf(signal.type), signal),
           onGap: () => this.#tellAll(),
+          onMoved: () => {
+            beSeen(writer).catch(() => {})
+            this.#tellAll()
+          },
         })
-    const onCommitted = (signals: readonly Contract.Signal[]): void => hints?.send(signals, session.others)
-    const { callTimeoutMs } = this.settings
     const writer = new Writer({
       db,
       session,
       clock: this.#clock,
-      callTimeoutMs,
+      patienceMs,
       syncs: this.features.durable,
-      onCommitted,
+      onCommitted: (signals) => hints?.send(signals, session.others),
     })
-    const readDb = this.#isInMemory ? undefined : openReader(this.#path)
     const reader = readDb && { db: readDb, session: new Session(readDb, listenersOf), kv: new KvTable(readDb) }
+    const open = { db, session, writer, kv: new KvTable(db), reader, hints }
     // Opened again, for those who never ceased to listen.
-    if (this.#listening > 0) this.#beHeard(hints, writer).catch(() => {})
-    return { db, session, writer, kv: new KvTable(db), reader, hints }
+    if (this.#listening > 0) this.#beHeard(open).catch(() => {})
+    return open
   }
 
   #opened(): Open {
@@ -184,7 +220,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
   async claim(request: Contract.ClaimRequest): Promise<Contract.Claim> {
     if (request.outcomes) checkOutcomes(this.driver, request.outcomes)
     return this.#write((move) => {
-      move.slots = request.slots
+      move.slots = Math.min(request.slots, mostAtOnce)
       return claim(move, request)
     })
   }
@@ -238,7 +274,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
     { parts = [], tx }: Contract.GetOptions<SqliteTransaction> = {},
   ): Promise<(Contract.JobRecord | undefined)[]> {
     // Who has the transaction keeps everybody else from writing: there is nothing more to lock.
-    if (tx) return this.#write((move) => get(move, jobs, parts), tx)
+    if (tx !== undefined) return this.#write((move) => get(move, jobs, parts), tx)
     return this.#read((move) => get(move, jobs, parts))
   }
 
@@ -261,27 +297,36 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
     topics: readonly Contract.Topic[],
     onSignal: (signal: Contract.Signal) => void,
   ): Promise<Contract.Unlisten> {
-    const { hints, writer } = this.#opened()
+    const open = this.#opened()
     // A listener of its own for each call, so that the same function may listen twice.
     const listener = (signal: Contract.Signal): void => onSignal(signal)
     for (const { type, kind } of topics) this.#listenersOf(type)[kind].add(listener)
     this.#listening++
-    if (this.#listening === 1) await this.#beHeard(hints, writer)
     let heard = true
-    return async () => {
+    const unlisten = async (): Promise<void> => {
       if (!heard) return
       heard = false
       for (const { type, kind } of topics) this.#listenersOf(type)[kind].delete(listener)
       this.#listening--
-      if (this.#listening === 0) this.#open?.hints?.unlisten()
+      if (this.#listening > 0) return
+      this.#heard = undefined
+      this.#open?.hints?.unlisten()
     }
+    try {
+      await (this.#heard ??= this.#beHeard(open))
+    } catch (error) {
+      this.#heard = undefined
+      await unlisten()
+      throw error
+    }
+    return unlisten
   }
 
   /** Opens the mailbox, and writes something so that others look for it. */
-  async #beHeard(hints: Hints | undefined, writer: Writer): Promise<void> {
+  async #beHeard({ hints, writer }: Open): Promise<void> {
     if (!hints) return
     hints.listen()
-    await writer.run(({ session }) => void session.statements.beSeen.run())
+    await beSeen(writer)
   }
 
   /** What was missed may have been about anything. */
@@ -311,7 +356,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
     const { writer } = this.#opened()
     if (tx === undefined) return writer.run(run)
     if (!(tx instanceof SqliteTransaction)) throw invalidArgument('tx', 'the argument of transaction()', tx)
-    return SqliteTransaction.run(tx, run)
+    return SqliteTransaction.run(tx, writer, run)
   }
 
   async #read<T>(run: (move: SqliteMove, kv: KvTable) => T): Promise<T> {
@@ -324,7 +369,15 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
       return run(new SqliteMove(session, this.#clock.now()), reader.kv)
     } finally {
       session.forget()
-      db.exec('COMMIT')
+      if (db.isTransaction) db.exec('COMMIT')
     }
   }
+}
+
+const beSeen = (writer: Writer): Promise<void> => writer.run(({ session }) => void session.statements.beSeen.run())
+
+function close({ hints, reader, db }: Open): void {
+  hints?.close()
+  reader?.db.close()
+  db.close()
 }
