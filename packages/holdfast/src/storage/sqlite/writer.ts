@@ -111,7 +111,7 @@ export class Writer {
 
   #start(): void {
     this.#watchWaiters()
-    this.#pumping ??= this.#pump().finally(() => (this.#pumping = undefined))
+    this.#pumping ??= this.#pump()
   }
 
   async #pump(): Promise<void> {
@@ -121,6 +121,8 @@ export class Writer {
     for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
       await (Array.isArray(next) ? this.#commit(next) : next.start())
     }
+    // In the same step in which nobody was found waiting: who comes next starts it again.
+    this.#pumping = undefined
   }
 
   async #commit(waiting: readonly Call[]): Promise<void> {
