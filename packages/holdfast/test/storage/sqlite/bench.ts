@@ -1,0 +1,128 @@
+// What the tests of the SQLite driver share: a directory of their own, storages in it, and processes beside this one.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { DatabaseSync } from 'node:sqlite'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { ClaimedJob, NewJob, Outcome, Retention } from 'holdfast'
+import { SqliteStorage, type SqliteStorageOptions } from 'holdfast/sqlite'
+
+export interface Bench {
+  readonly directory: string
+  readonly path: string
+  /** A storage on the file of this test, connected until its end. */
+  open(options?: Partial<SqliteStorageOptions>): Promise<SqliteStorage>
+  /** A plain connection of our own. */
+  look(): DatabaseSync
+  /** A process that does what the scene of process.ts says. */
+  spawn(scene: string, ...args: string[]): Child
+}
+
+export function bench(t: TestContext): Bench {
+  const directory = mkdtempSync(join(tmpdir(), 'holdfast-sqlite-'))
+  const path = join(directory, 'jobs.db')
+  const ends: (() => unknown)[] = []
+  t.after(async () => {
+    for (const end of ends.toReversed()) await end()
+    rmSync(directory, { recursive: true, force: true })
+  })
+  return {
+    directory,
+    path,
+    open: async (options) => {
+      const storage = new SqliteStorage({ path, ...options })
+      await storage.connect()
+      ends.push(() => storage.disconnect())
+      return storage
+    },
+    look: () => {
+      const db = new DatabaseSync(path, { timeout: 5_000 })
+      ends.push(() => db.isOpen && db.close())
+      return db
+    },
+    spawn: (scene, ...args) => {
+      const child = new Child(scene, [path, ...args])
+      ends.push(() => child.kill())
+      return child
+    },
+  }
+}
+
+const script = fileURLToPath(new URL('./process.ts', import.meta.url))
+
+/** Another process. It says what it does in lines of JSON, and does one thing after the other as it is told by lines. */
+export class Child {
+  readonly #process: ChildProcess
+  readonly #lines: unknown[] = []
+  readonly #waiting: PromiseWithResolvers<unknown>[] = []
+  readonly ended: Promise<number | null>
+  errors = ''
+
+  constructor(scene: string, args: readonly string[]) {
+    this.#process = spawn(process.execPath, ['--conditions=@holdfast/source', script, scene, ...args])
+    const { promise, resolve } = Promise.withResolvers<number | null>()
+    this.ended = promise
+    this.#process.stderr!.on('data', (chunk) => (this.errors += String(chunk)))
+    const lines = createInterface(this.#process.stdout!)
+    lines.on('line', (line) => {
+      const value: unknown = JSON.parse(line)
+      const waiting = this.#waiting.shift()
+      if (waiting) waiting.resolve(value)
+      else this.#lines.push(value)
+    })
+    this.#process.on('close', (code) => {
+      for (const { reject } of this.#waiting) reject(new Error(`it ended with ${code}: ${this.errors}`))
+      resolve(code)
+    })
+  }
+
+  get pid(): number {
+    return this.#process.pid!
+  }
+
+  /** The next thing it says. */
+  async next<T = unknown>(): Promise<T> {
+    if (this.#lines.length > 0) return this.#lines.shift() as T
+    const waiting = Promise.withResolvers<unknown>()
+    this.#waiting.push(waiting)
+    return waiting.promise as Promise<T>
+  }
+
+  /** All that it has said and nobody asked for. */
+  get said(): readonly unknown[] {
+    return this.#lines
+  }
+
+  tell(line = 'go'): void {
+    this.#process.stdin!.write(`${line}\n`)
+  }
+
+  async kill(): Promise<void> {
+    this.#process.kill('SIGKILL')
+    await this.ended
+  }
+}
+
+export const kept: Retention = { completedMs: 60_000, failedMs: 60_000, cancelledMs: 60_000 }
+
+export const newJob = (id: string, fields: Partial<NewJob> = {}): NewJob => ({
+  type: 'default',
+  id,
+  token: `token of ${id}`,
+  retention: kept,
+  ...fields,
+})
+
+export const types = [{ type: 'default', leaseMs: 60_000 }]
+
+export const completed = ({ type, id, worker, attempt }: ClaimedJob): Outcome => ({
+  type,
+  id,
+  worker,
+  attempt,
+  kind: 'completed',
+})
