@@ -6,7 +6,10 @@ import { Queue, StorageError } from 'holdfast'
 import type { SqliteStorage, SqliteTransaction } from 'holdfast/sqlite'
 import { bench, completed, newJob, types } from './sqlite/bench.ts'
 
-async function withOrders(t: TestContext, callTimeoutMs = 5_000): Promise<{ storage: SqliteStorage; orders(): number }> {
+async function withOrders(
+  t: TestContext,
+  callTimeoutMs = 5_000,
+): Promise<{ storage: SqliteStorage; orders(): number }> {
   const { open, look } = bench(t)
   const storage = await open({ callTimeoutMs })
   const db = look()
@@ -169,10 +172,12 @@ test('a move in it that fails leaves nothing of itself behind, even if the funct
     await storage.add([newJob('d')], tx)
   })
   assert.equal(orders(), 1)
-  assert.deepEqual(
-    await Promise.all(['a', 'b', 'c', 'd'].map((id) => stateOf(storage, id))),
-    ['queued', undefined, undefined, 'queued'],
-  )
+  assert.deepEqual(await Promise.all(['a', 'b', 'c', 'd'].map((id) => stateOf(storage, id))), [
+    'queued',
+    undefined,
+    undefined,
+    'queued',
+  ])
   assert.equal((await storage.count({})).types[0]!.states.queued, 2)
 })
 

@@ -58,6 +58,7 @@ const scenes: Record<string, () => Promise<void>> = {
       if (id.startsWith('long')) {
         await new Promise((resolve) => signal.addEventListener('abort', resolve))
         say({ aborted: id })
+        throw signal.reason
       }
       return id
     })
