@@ -361,7 +361,13 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
 
   async #read<T>(run: (move: SqliteMove, kv: KvTable) => T): Promise<T> {
     const { reader, kv, writer } = this.#opened()
-    if (!reader) return writer.run((move) => run(move, kv))
+    if (!reader) {
+      return writer.run((move) => {
+        // What the calls before it have changed must be in the tables.
+        move.session.end()
+        return run(move, kv)
+      })
+    }
     const { db, session } = reader
     db.exec('BEGIN')
     try {
