@@ -1,0 +1,67 @@
+// What must be true of the tables between any two transactions, whatever the history: counts that are kept are those of the
+// rows, and no row of another table outlives the jobs it is about.
+
+import assert from 'node:assert/strict'
+import type { DatabaseSync } from 'node:sqlite'
+import type { SqliteStorage } from 'holdfast/sqlite'
+import { stateNames, tables } from '../../../src/storage/sqlite/migrations.ts'
+
+const wrongs: Readonly<Record<string, string>> = {
+  'a payload without its job': `
+    SELECT seq FROM holdfast_payloads AS part WHERE NOT EXISTS (
+      SELECT 1 FROM holdfast_jobs AS job
+      WHERE job.seq = part.seq AND typeof(job.payload) <> 'blob' AND job.payload = length(part.payload))`,
+  'a job without its payload': `
+    SELECT seq FROM holdfast_jobs AS job WHERE typeof(payload) IN ('integer', 'real')
+      AND NOT EXISTS (SELECT 1 FROM holdfast_payloads AS part WHERE part.seq = job.seq)`,
+  'a group without a live job that is not paused': `
+    SELECT * FROM holdfast_groups AS grp WHERE paused_since IS NULL AND NOT EXISTS (
+      SELECT 1 FROM holdfast_jobs AS job WHERE job.tid = grp.tid AND job.grp = grp.key AND state < 5)`,
+  'a group whose running job does not run': `
+    SELECT * FROM holdfast_groups AS grp WHERE running IS NOT NULL AND NOT EXISTS (
+      SELECT 1 FROM holdfast_jobs AS job WHERE seq = running AND state = 3)`,
+  'two jobs of a group in line or running': `
+    SELECT tid, grp FROM holdfast_jobs WHERE grp IS NOT NULL AND (line = 1 OR state = 3)
+    GROUP BY tid, grp HAVING count(*) > 1`,
+  'a dependent that has ended or is gone': `
+    SELECT * FROM holdfast_dependents AS dep WHERE NOT EXISTS (
+      SELECT 1 FROM holdfast_jobs AS job WHERE job.seq = dep.seq AND state < 5)`,
+  'a number of dependents that is not that of the rows': `
+    SELECT id, more FROM holdfast_jobs AS job WHERE coalesce(more ->> '$.dependents', 0) <> (
+      SELECT count(*) FROM holdfast_dependents AS dep WHERE dep.tid = job.tid AND dep.id = job.id)`,
+  'a key that nobody holds, without a window': `
+    SELECT * FROM holdfast_keys AS held WHERE until IS NULL AND NOT EXISTS (
+      SELECT 1 FROM holdfast_jobs AS job WHERE job.tid = held.tid AND job.id = held.id AND job.token = held.token)`,
+  'a lease of a job that does not run, or none of one that does': `
+    SELECT id, state FROM holdfast_jobs WHERE (state = 3) <> (lease_until IS NOT NULL)`,
+  'a place in line of a job that does not wait, or none of one that does': `
+    SELECT id, state, line FROM holdfast_jobs WHERE (state IN (0, 2, 4)) <> (line IS NOT NULL)`,
+  'a job of a chain that is gone': `
+    SELECT id FROM holdfast_jobs AS job WHERE chain IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM holdfast_jobs AS first WHERE first.seq = job.chain)`,
+}
+
+export function checkTables(db: DatabaseSync): void {
+  for (const [what, sql] of Object.entries(wrongs)) assert.deepEqual(db.prepare(sql).all(), [], what)
+  const counted = db.prepare(`SELECT tid, ${stateNames.join(', ')} FROM holdfast_types`).all() as Counts[]
+  const rows = db.prepare('SELECT tid, state, count(*) AS number FROM holdfast_jobs GROUP BY tid, state').all()
+  for (const { tid, ...states } of counted) {
+    const expected = Object.fromEntries(stateNames.map((name) => [name, 0]))
+    for (const row of rows as Counts[]) if (row.tid === tid) expected[stateNames[row.state!]!] = row.number!
+    assert.deepEqual({ ...states }, expected, 'a count that is not that of the rows')
+  }
+}
+
+type Counts = Record<string, number>
+
+/** How many rows each table has. */
+export function rowCounts(db: DatabaseSync): Record<string, number> {
+  return Object.fromEntries(
+    tables.map((table) => [table, (db.prepare(`SELECT count(*) AS number FROM ${table}`).get() as Counts).number!]),
+  )
+}
+
+/** On the connection of the storage itself: also where there is no other. */
+export async function inspect<T>(storage: SqliteStorage, run: (db: DatabaseSync) => T): Promise<T> {
+  return storage.transaction(async ({ database }) => run(database))
+}
