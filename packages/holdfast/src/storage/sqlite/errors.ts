@@ -14,7 +14,7 @@ const primaryCode = (error: unknown): number | undefined => {
 }
 
 /** Somebody else writes: the same call may go through in a moment. */
-export function isBusy(error: unknown): boolean {
+function isBusy(error: unknown): boolean {
   const code = primaryCode(error)
   return code === codes.busy || code === codes.locked
 }

@@ -107,7 +107,7 @@ export class Child {
   }
 }
 
-export const kept: Retention = { completedMs: 60_000, failedMs: 60_000, cancelledMs: 60_000 }
+const kept: Retention = { completedMs: 60_000, failedMs: 60_000, cancelledMs: 60_000 }
 
 export const newJob = (id: string, fields: Partial<NewJob> = {}): NewJob => ({
   type: 'default',
