@@ -19,6 +19,11 @@ function isBusy(error: unknown): boolean {
   return code === codes.busy || code === codes.locked
 }
 
+/** Of a read: who repeats it waits for nobody's commit. */
+export function worthRepeating(error: unknown): unknown {
+  return isBusy(error) ? Object.assign(error as object, { transient: true }) : error
+}
+
 /** The disk is full: what was begun can only be rolled back. */
 export const isFull = (error: unknown): boolean => primaryCode(error) === codes.full
 

@@ -20,7 +20,7 @@ import { type Listeners, newListeners, tell } from '../moves/signals.ts'
 import type * as Contract from '../storage.ts'
 import { count } from './count.ts'
 import { type Durability, openDatabase, openReader } from './database.ts'
-import { openError } from './errors.ts'
+import { openError, worthRepeating } from './errors.ts'
 import { Hints } from './hints.ts'
 import { KvTable, SqliteKv } from './kv.ts'
 import { list } from './list.ts'
@@ -373,6 +373,8 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
     try {
       session.begin()
       return run(new SqliteMove(session, this.#clock.now()), reader.kv)
+    } catch (error) {
+      throw worthRepeating(error)
     } finally {
       session.forget()
       if (db.isTransaction) db.exec('COMMIT')

@@ -119,7 +119,13 @@ export class Writer {
     if (this.#options.syncs) await new Promise<void>((resolve) => this.#options.clock.soon(resolve))
     else await undefined
     for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
-      await (Array.isArray(next) ? this.#commit(next) : next.start())
+      const waiters: readonly Waiter[] = Array.isArray(next) ? next : [next]
+      try {
+        await (Array.isArray(next) ? this.#commit(next) : next.start())
+      } catch (error) {
+        // Not even a rollback is possible: nobody may be left without an answer.
+        for (const { reject } of waiters) reject(error)
+      }
     }
     // In the same step in which nobody was found waiting: who comes next starts it again.
     this.#pumping = undefined
