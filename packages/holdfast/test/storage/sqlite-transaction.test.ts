@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { Queue, StorageError } from 'holdfast'
-import type { SqliteStorage, SqliteTransaction } from 'holdfast/sqlite'
+import { SqliteStorage, type SqliteTransaction } from 'holdfast/sqlite'
 import { bench, completed, newJob, types } from './sqlite/bench.ts'
 
 async function withOrders(
@@ -190,4 +190,13 @@ test('one that was rolled back under its function takes no more moves', async (t
   await assert.rejects(failed)
   assert.equal(await stateOf(storage, 'a'), undefined)
   await storage.add([newJob('b')])
+})
+
+test('one whose function closes the connection: every call is answered by an error, none hangs', async (t) => {
+  const { path } = bench(t)
+  const storage = new SqliteStorage({ path })
+  await storage.connect()
+  await assert.rejects(storage.transaction(async (tx) => tx.database.close()))
+  await assert.rejects(storage.add([newJob('a')]))
+  await assert.rejects(Promise.all([storage.add([newJob('b')]), storage.add([newJob('c')])]))
 })
