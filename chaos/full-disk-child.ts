@@ -2,7 +2,7 @@
 // there is room. Nothing acknowledged may be missing at any time, and no restart may be needed.
 
 import { spawnSync } from 'node:child_process'
-import { isHoldfastError, Queue } from 'holdfast'
+import { isHoldfastError, Queue, type StorageError } from 'holdfast'
 import { sleep } from './child.ts'
 import { driverNamed } from './drivers.ts'
 import type { FullDisk } from './full-disk.ts'
@@ -28,13 +28,16 @@ async function fill(): Promise<FullDisk> {
   const acked: string[] = []
   const payload = 'x'.repeat(32_768)
   let refusal: unknown
+  let refusedAfterMs = 0
   while (refusal === undefined && acked.length < 1_000) {
     const id = `full-${acked.length}`
+    const askedAt = performance.now()
     try {
       await queue.enqueue(id, payload)
       acked.push(id)
     } catch (error) {
       refusal = error ?? 'nothing'
+      refusedAfterMs = Math.round(performance.now() - askedAt)
     }
   }
   if (refusal === undefined) fail(`${acked.length} jobs of 32 KB were accepted on a disk of 6 MB`)
@@ -56,8 +59,8 @@ async function fill(): Promise<FullDisk> {
   }
   await allThere('at the end')
   await queue.stop()
-  const refusedWith = refusal instanceof Error ? refusal.message : undefined
-  return { acked: acked.length, refusedWith, completedWhileFull, violations }
+  const { message: refusedWith, maybeApplied } = (refusal ?? {}) as Partial<StorageError>
+  return { acked: acked.length, refusedWith, maybeApplied, refusedAfterMs, completedWhileFull, violations }
 
   async function allThere(when: string): Promise<void> {
     for (const id of acked) if (!(await queue.getStatus(id))) fail(`${id} was acknowledged and is gone, ${when}`)

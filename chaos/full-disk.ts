@@ -13,6 +13,8 @@ export interface FullDisk {
   readonly acked?: number
   /** What the first refused add rejected with. */
   readonly refusedWith?: string
+  readonly maybeApplied?: boolean
+  readonly refusedAfterMs?: number
   readonly completedWhileFull?: number
   readonly violations: readonly Violation[]
 }
