@@ -29,7 +29,7 @@ npm run chaos -- --driver <name> [options]
   --lease <ms>       of every job                                                    default 1000
   --workers <n>      processes                                                       default 3
   --producers <n>    processes                                                       default 2
-  --rate <n>         jobs a second, of all producers                                 default 80
+  --rate <n>         jobs a second, of all producers                                 default 100
   --kinds <list>     which faults: ${faultKinds.join(',')}                             default: all
   --plant <defect>   breaks the storage on purpose: the run must fail                ${plants.join(', ')}
   --json <file>      writes the report
@@ -69,7 +69,7 @@ function parse(args: readonly string[]) {
         lease: { ...text, default: '1000' },
         workers: { ...text, default: '3' },
         producers: { ...text, default: '2' },
-        rate: { ...text, default: '80' },
+        rate: { ...text, default: '100' },
         kinds: { ...text, default: faultKinds.join(',') },
         plant: text,
         json: text,

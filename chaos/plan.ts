@@ -1,7 +1,7 @@
 // The plan of faults, drawn from the seed: when the next one comes, whom it meets, and which kill points are given out. Every
 // point has its turn before any has a second.
 
-import { highestNumber, nameOf, type Point, parsePoint, pointNames, type Role } from './points.ts'
+import { highestNumber, isOfReaper, nameOf, type Point, parsePoint, pointNames, type Role } from './points.ts'
 import { type Random, randomOf } from './random.ts'
 
 export const faultKinds = ['kill', 'stop', 'point', 'full'] as const
@@ -15,9 +15,6 @@ const stopPauses = [400, 1_600] as const
 const stopLengths = [1.2, 2.2] as const
 /** Of the processes that replace a dead one, how many have a kill point. */
 const armedShare = 0.45
-
-/** Only the worker of slot 0 has a Reaper. */
-const ofReaper = ['recover', 'kv.setIfAbsent', 'kv.cas']
 
 export class Plan {
   readonly #kills: Random
@@ -61,6 +58,7 @@ export class Plan {
   }
 }
 
+/** Only the worker of slot 0 may have a Reaper. */
 function canHave(name: string, slot: number): boolean {
-  return slot === 0 || !ofReaper.includes(name.slice(0, name.indexOf(':')))
+  return slot === 0 || !isOfReaper(name.slice(0, name.indexOf(':')))
 }

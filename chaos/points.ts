@@ -33,6 +33,9 @@ export const pointNames: Readonly<Record<Role, readonly string[]>> = {
 /** Those that a process comes to only when it is told to stop. */
 export const isOfStopping = ({ step }: Point): boolean => ['settle', 'unlisten', 'disconnect'].includes(step)
 
+/** Those that only a Reaper comes to, with its election. */
+export const isOfReaper = (step: string): boolean => ['recover', 'kv.setIfAbsent', 'kv.cas'].includes(step)
+
 const onceOnly = ['connect', 'disconnect', 'listen', 'unlisten']
 
 /** How often the step may come before it is the one: some come once in a life. */

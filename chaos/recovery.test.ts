@@ -10,7 +10,7 @@ const one = 'one/x/1#1'
 const two = 'two/x/1#2'
 
 const at = (time: number, by: string, note: Note): Entry => ({ ...note, at: time, by })
-const recovery = (...entries: Entry[]) => recoveryOf(historyWith([at(0, 'producer', asked('a')), ...entries]))
+const recovery = (...entries: Entry[]) => recoveryOf(historyWith([at(0, 'producer', asked('a')), ...entries]), 1_000)
 
 test('from the kill to the next run elsewhere', () => {
   const found = recovery(
@@ -18,7 +18,8 @@ test('from the kill to the next run elsewhere', () => {
     at(150, 'supervisor', { what: 'killed', process: 'one' }),
     at(1_100, 'two', started('a', two)),
   )
-  assert.deepEqual(found, { afterKill: [950], afterStop: [] })
+  assert.deepEqual(found.afterKill, [950])
+  assert.deepEqual(found.afterStop, [])
 })
 
 test('from the kill point', () => {
@@ -34,10 +35,23 @@ test('from the stop to the next run elsewhere', () => {
   const found = recovery(
     at(100, 'one', started('a', one)),
     at(150, 'supervisor', { what: 'stopped', process: 'one' }),
-    at(1_100, 'two', started('a', two)),
-    at(2_000, 'supervisor', { what: 'continued', process: 'one' }),
+    ...[500, 900, 1_200].map((time) => at(time, 'two', completed('b', two))),
+    at(1_210, 'two', started('a', two)),
+    at(1_600, 'supervisor', { what: 'continued', process: 'one' }),
   )
-  assert.deepEqual(found, { afterKill: [], afterStop: [950] })
+  assert.deepEqual(found, { afterKill: [], afterStop: [1_060], whileBlocked: [], blocked: [] })
+})
+
+test('apart, while a stopped process kept the storage from everybody', () => {
+  const found = recovery(
+    at(100, 'one', started('a', one)),
+    at(150, 'supervisor', { what: 'killed', process: 'one' }),
+    at(200, 'supervisor', { what: 'stopped', process: 'three' }),
+    at(210, 'three', completed('b', two)),
+    at(1_700, 'supervisor', { what: 'continued', process: 'three' }),
+    at(1_750, 'two', started('a', two)),
+  )
+  assert.deepEqual(found, { afterKill: [], afterStop: [], whileBlocked: [1_600], blocked: [1_500] })
 })
 
 test('a run whose outcome was recorded was not interrupted', () => {
@@ -47,7 +61,7 @@ test('a run whose outcome was recorded was not interrupted', () => {
     at(150, 'supervisor', { what: 'killed', process: 'one' }),
     at(1_100, 'two', started('a', two)),
   )
-  assert.deepEqual(found, { afterKill: [], afterStop: [] })
+  assert.deepEqual([...found.afterKill, ...found.afterStop], [])
 })
 
 test('a kill after the next run had begun is not its reason', () => {
@@ -56,7 +70,7 @@ test('a kill after the next run had begun is not its reason', () => {
     at(1_100, 'two', started('a', two)),
     at(1_200, 'supervisor', { what: 'killed', process: 'one' }),
   )
-  assert.deepEqual(found, { afterKill: [], afterStop: [] })
+  assert.deepEqual([...found.afterKill, ...found.afterStop], [])
 })
 
 test('the figures of many and of none', () => {

@@ -1,5 +1,6 @@
 // How long the jobs of a dead or stopped process waited for their next run: from the kill, or the stop, to the next `started`.
 
+import type { Entry } from './entries.ts'
 import { type History, type JobHistory, wasCalled } from './history.ts'
 
 export interface Durations {
@@ -13,9 +14,18 @@ export interface Durations {
 export interface Recovery {
   readonly afterKill: readonly number[]
   readonly afterStop: readonly number[]
+  /** Of both: those during which a stopped process held the storage, so that nobody could have been quicker. */
+  readonly whileBlocked: readonly number[]
+  /** How long it was held, each time. */
+  readonly blocked: readonly number[]
 }
 
-export function recoveryOf({ entries, jobs }: History): Recovery {
+interface Span {
+  readonly from: number
+  readonly to: number
+}
+
+export function recoveryOf({ entries, jobs }: History, leaseMs: number): Recovery {
   const killedAt = new Map<string, number>()
   const stoppedAt = new Map<string, number[]>()
   for (const entry of entries) {
@@ -25,20 +35,40 @@ export function recoveryOf({ entries, jobs }: History): Recovery {
   }
   // What was paused or ended in between began again for other reasons.
   const measured = jobs.filter((job) => job.type !== 'passing' && !wasCalled(job, 'revive'))
+  const spans = blockedSpans(entries, leaseMs / 2)
+  const isBlocked = (from: number, to: number): boolean => spans.some((span) => span.from < to && from < span.to)
   const afterKill: number[] = []
   const afterStop: number[] = []
+  const whileBlocked: number[] = []
   for (const job of measured) {
     for (const { run, next } of interrupted(job)) {
       const kill = killedAt.get(run.by)
-      if (kill !== undefined && kill < next.at) {
-        afterKill.push(next.at - kill)
-        continue
-      }
+      const wasKilled = kill !== undefined && kill < next.at
       const stop = stoppedAt.get(run.by)?.findLast((at) => at > run.at && at < next.at)
-      if (stop !== undefined && next.by !== run.by) afterStop.push(next.at - stop)
+      const from = wasKilled ? kill : next.by === run.by ? undefined : stop
+      if (from === undefined) continue
+      const samples = isBlocked(from, next.at) ? whileBlocked : wasKilled ? afterKill : afterStop
+      samples.push(next.at - from)
     }
   }
-  return { afterKill, afterStop }
+  return { afterKill, afterStop, whileBlocked, blocked: spans.map(({ from, to }) => to - from) }
+}
+
+/**
+ * When one process stands still and the storage answers nobody else: it was stopped in the middle of a write, and has the
+ * lock that others need.
+ */
+function blockedSpans(entries: readonly Entry[], leastMs: number): Span[] {
+  const answers = entries.filter(({ what }) => what === 'acked' || what === 'settled')
+  return entries.flatMap((stop, index): Span[] => {
+    if (stop.what !== 'stopped') return []
+    const end = entries.slice(index).find((entry) => entry.what === 'continued' && entry.process === stop.process)
+    if (!end) return []
+    const within = answers.filter(({ at, by }) => at > stop.at && at < end.at && by !== stop.process)
+    const times = [stop.at, ...within.map(({ at }) => at), end.at]
+    const gaps = times.slice(1).map((to, number) => ({ from: times[number]!, to }))
+    return gaps.filter(({ from, to }) => to - from >= leastMs)
+  })
 }
 
 /** The runs of which nothing was recorded, as far as they know, each with the run that followed it. */

@@ -39,7 +39,10 @@ export interface Report {
   /** Outcomes that the storage refused, because the run was no longer its worker's. */
   readonly refusedOutcomes: number
   readonly waitsTimedOut: number
-  readonly recovery: { readonly afterKill: Durations; readonly afterStop: Durations }
+  /** `whileBlocked`: apart, those during which a stopped process kept the storage from everybody. */
+  readonly recovery: Readonly<Record<'afterKill' | 'afterStop' | 'whileBlocked', Durations>>
+  /** How long that was, each time. */
+  readonly blocked: Durations
   readonly errors: Readonly<Record<string, number>>
   readonly violations: readonly Violation[]
   /** What happened less often than it should have. */
@@ -54,7 +57,7 @@ export function reportOf(flags: Flags, { history, violations, full }: Run): Repo
   const { entries, jobs } = history
   const crashes = entries.flatMap((entry) => (entry.what === 'crashing' ? [entry.point] : []))
   const points = crashes.filter((point) => point !== 'poison').map((point) => point.slice(0, point.lastIndexOf(':')))
-  const { afterKill, afterStop } = recoveryOf(history)
+  const recovery = recoveryOf(history, leaseMs)
   const runs = count(entries, 'started')
   const counts = {
     jobs: jobs.filter(wasAcked).length,
@@ -84,7 +87,12 @@ export function reportOf(flags: Flags, { history, violations, full }: Run): Repo
     doubleRuns: runs - new Set(entries.flatMap((entry) => (entry.what === 'started' ? [entry.id] : []))).size,
     refusedOutcomes: entries.filter((entry) => entry.what === 'settled' && entry.verdict !== 'settled').length,
     waitsTimedOut: count(entries, 'waitTimedOut'),
-    recovery: { afterKill: durationsOf(afterKill), afterStop: durationsOf(afterStop) },
+    recovery: {
+      afterKill: durationsOf(recovery.afterKill),
+      afterStop: durationsOf(recovery.afterStop),
+      whileBlocked: durationsOf(recovery.whileBlocked),
+    },
+    blocked: durationsOf(recovery.blocked),
     errors: tally(entries.flatMap((entry) => (entry.what === 'error' ? [entry.message] : []))),
     violations,
     shortfalls,

@@ -1,5 +1,6 @@
 // The report for people: a table, and one line.
 
+import type { FullDisk } from './full-disk.ts'
 import type { Durations } from './recovery.ts'
 import type { Report } from './report.ts'
 
@@ -16,16 +17,18 @@ export function tableOf(report: Report): string {
     ['kill points', list(pointsByName)],
     ['after a kill', durations(recovery.afterKill, report.leaseMs)],
     ['after a stop', durations(recovery.afterStop, report.leaseMs)],
-    ...(report.waitsTimedOut > 0 ? [['timed out', `${report.waitsTimedOut} requests`]] : []),
-    ...Object.entries(errors).map(([message, times]) => [`${numeral(times)} errors`, message]),
-    ...(full && full.skipped === undefined
+    ...(report.blocked.count > 0
       ? [
           [
-            'disk full',
-            `${full.acked} jobs; ${full.completedWhileFull} completed while full; refused: ${full.refusedWith}`,
+            'storage held',
+            `${report.blocked.count} times by a stopped process, up to ${numeral(report.blocked.max)} ms`,
           ],
+          ['  meanwhile', plain(recovery.whileBlocked)],
         ]
       : []),
+    ...(report.waitsTimedOut > 0 ? [['timed out', `${report.waitsTimedOut} requests`]] : []),
+    ...Object.entries(errors).map(([message, times]) => [`${numeral(times)} errors`, message]),
+    ...(full && full.skipped === undefined ? [['disk full', fullDisk(full)]] : []),
     ...skipped.map((line) => ['skipped', line]),
     ...shortfalls.map((line) => ['TOO LITTLE', line]),
     ...Object.entries(Object.groupBy(violations, ({ check }) => check)).flatMap(([check, found]) => [
@@ -47,12 +50,23 @@ export function lineOf(report: Report): string {
   ].join(' ')
 }
 
+function fullDisk({ acked, refusedWith, refusedAfterMs, maybeApplied, completedWhileFull }: FullDisk): string {
+  const refusal = `${refusedWith} (after ${refusedAfterMs} ms, maybeApplied ${maybeApplied})`
+  return `${acked} jobs accepted; ${completedWhileFull} completed while it was full; refused: ${refusal}`
+}
+
 /** The aim is that of specs/reliability.md: p50 within the lease, p99 within a second more. */
-function durations({ count: samples, p50, p99, max }: Durations, leaseMs: number): string {
-  if (samples === 0) return 'no sample'
+function durations(found: Durations, leaseMs: number): string {
+  const { count, p50, p99 } = found
+  if (count === 0) return plain(found)
   const isReached = p50 <= leaseMs && p99 <= leaseMs + 1_000
   const aim = `aim: p50 <= ${numeral(leaseMs)}, p99 <= ${numeral(leaseMs + 1_000)}: ${isReached ? 'reached' : 'MISSED'}`
-  return `${numeral(samples)} jobs: p50 ${numeral(p50)} ms, p99 ${numeral(p99)} ms, max ${numeral(max)} ms (${aim})`
+  return `${plain(found)} (${aim})`
+}
+
+function plain({ count, p50, p99, max }: Durations): string {
+  if (count === 0) return 'no sample'
+  return `${numeral(count)} jobs: p50 ${numeral(p50)} ms, p99 ${numeral(p99)} ms, max ${numeral(max)} ms`
 }
 
 const list = (counts: Readonly<Record<string, number>>): string =>

@@ -3,7 +3,7 @@
 import { type Job, Queue, Reaper } from 'holdfast'
 import { noteError, persistently, sleep, startChild } from './child.ts'
 import { type Payload, passingTtlMs, type Result, queueNames } from './jobs.ts'
-import { isOfStopping } from './points.ts'
+import { isOfReaper, isOfStopping } from './points.ts'
 import { Witness } from './witness.ts'
 
 const child = await startChild()
@@ -25,8 +25,9 @@ const queues = queueNames.map((name) => {
   queue.execute(run)
   return queue
 })
-// One of the workers has it: recovery has to work without, too.
-const reaper = child.slot === 0 ? newReaper() : undefined
+// One of the workers has it at times: recovery has to work without, too.
+const needsReaper = point !== undefined && isOfReaper(point.step)
+const reaper = child.slot === 0 && (needsReaper || random.next() < 0.5) ? newReaper() : undefined
 
 await persistently(log, () => Promise.all([...queues.map((queue) => queue.start()), reaper?.start()]))
 log.write({ what: 'ready' })
