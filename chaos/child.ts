@@ -40,7 +40,7 @@ export interface Child extends ChildConfig {
 }
 
 /** Of a process in which something was thrown that nobody caught. */
-export const unhandledExitCode = 70
+const unhandledExitCode = 70
 
 export const nameOfChild = ({ role, slot, life }: { role: Role; slot: number; life: number }): string =>
   `${role}-${slot}.${life}`

@@ -8,7 +8,7 @@ import type { Order, Payload, Result } from './jobs.ts'
 import type { Random } from './random.ts'
 
 /** More waiting than this, and producers pause: recovery is to be measured, not a queue in front of it. */
-const highestBacklog = 60
+const highestBacklog = 30
 
 type Verb = 'cancel' | 'revive' | 'remove' | 'pause' | 'get' | 'list' | 'count'
 

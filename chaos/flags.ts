@@ -16,6 +16,7 @@ export interface Flags {
   readonly kinds: readonly FaultKind[]
   readonly plant: string | undefined
   readonly json: string | undefined
+  readonly keep: boolean
 }
 
 export class FlagError extends Error {}
@@ -33,6 +34,7 @@ npm run chaos -- --driver <name> [options]
   --kinds <list>     which faults: ${faultKinds.join(',')}                             default: all
   --plant <defect>   breaks the storage on purpose: the run must fail                ${plants.join(', ')}
   --json <file>      writes the report
+  --keep             keeps the storage and the logs of a clean run too
   --help
 
 Exit 0: clean. 1: a promise was broken, or too little happened. 2: it could not run.
@@ -54,6 +56,7 @@ export function parseFlags(args: readonly string[]): Flags | undefined {
     kinds: kinds.map((kind) => nameIn('--kinds', kind, faultKinds)),
     plant: values.plant === undefined ? undefined : nameIn('--plant', values.plant, plants),
     json: values.json,
+    keep: values.keep,
   }
 }
 
@@ -73,6 +76,7 @@ function parse(args: readonly string[]) {
         kinds: { ...text, default: faultKinds.join(',') },
         plant: text,
         json: text,
+        keep: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },
     }).values

@@ -63,7 +63,7 @@ export interface Order {
   readonly delayMs: number
 }
 
-export function kindOf(id: string, seed: number): JobKind {
+function kindOf(id: string, seed: number): JobKind {
   let drawn = randomOf(seed, `kind of ${id}`).integer(1, 1_000)
   return kindNames.find((name) => (drawn -= kinds[name].share) <= 0)!
 }

@@ -25,4 +25,4 @@ export function readLogs(directory: string): Entry[] {
 }
 
 /** The same clock in every process of the machine, and no change of date moves it. */
-export const machineMs = (): number => Number(process.hrtime.bigint() / 1_000n) / 1_000
+const machineMs = (): number => Number(process.hrtime.bigint() / 1_000n) / 1_000

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { kindNames, kinds, orderOf } from './jobs.ts'
-import { Plan } from './plan.ts'
+import { faultKinds, Plan } from './plan.ts'
 import { nameOf, type Point, parsePoint, pointNames, type Role, written } from './points.ts'
 
 function drawn(plan: Plan, role: Role, slot: number, count: number): Point[] {
@@ -16,7 +16,7 @@ function drawn(plan: Plan, role: Role, slot: number, count: number): Point[] {
 }
 
 function faultsOf(seed: number): unknown[] {
-  const plan = new Plan(seed)
+  const plan = new Plan(seed, faultKinds)
   return [plan.nextKill(), plan.nextStop(1_000), ...drawn(plan, 'worker', 0, 10)]
 }
 
@@ -27,20 +27,20 @@ test('the same seed gives the same plan, another seed another', () => {
 
 for (const role of ['worker', 'producer'] as const) {
   test(`every point of a ${role} has its turn`, () => {
-    const names = drawn(new Plan(1), role, 0, pointNames[role].length).map(nameOf)
+    const names = drawn(new Plan(1, faultKinds), role, 0, pointNames[role].length).map(nameOf)
     assert.deepEqual(names.toSorted(), pointNames[role].toSorted())
   })
 }
 
 test('a point that was not reached is next', () => {
-  const plan = new Plan(1)
+  const plan = new Plan(1, faultKinds)
   const [point] = drawn(plan, 'producer', 0, 1)
   plan.giveBack('producer', point!)
   assert.equal(nameOf(drawn(plan, 'producer', 0, 1)[0]!), nameOf(point!))
 })
 
 test('only the worker with the Reaper is given its points', () => {
-  const names = drawn(new Plan(1), 'worker', 1, 200).map(nameOf)
+  const names = drawn(new Plan(1, faultKinds), 'worker', 1, 200).map(nameOf)
   assert.ok(!names.includes('recover:before') && !names.includes('kv.cas:applied'))
 })
 

@@ -13,8 +13,8 @@ const killPauses = [350, 1_150] as const
 const stopPauses = [400, 1_600] as const
 /** How long a process is stopped, in leases. */
 const stopLengths = [1.2, 2.2] as const
-/** Of the processes that replace a dead one, how many have a kill point. */
-const armedShare = 0.45
+/** Of the processes that replace a dead one, how many have a kill point. Without other kills nobody else would be replaced. */
+const armedShare = { besideKills: 0.45, alone: 1 }
 
 export class Plan {
   readonly #kills: Random
@@ -22,7 +22,10 @@ export class Plan {
   readonly #points: Random
   readonly #decks: Record<Role, string[]> = { worker: [], producer: [] }
 
-  constructor(seed: number) {
+  readonly #armedShare: number
+
+  constructor(seed: number, kinds: readonly FaultKind[]) {
+    this.#armedShare = kinds.includes('kill') ? armedShare.besideKills : armedShare.alone
     this.#kills = randomOf(seed, 'kills')
     this.#stops = randomOf(seed, 'stops')
     this.#points = randomOf(seed, 'points')
@@ -42,7 +45,7 @@ export class Plan {
 
   /** For a process that is about to start. */
   nextPoint(role: Role, slot: number): Point | undefined {
-    if (this.#points.next() >= armedShare) return undefined
+    if (this.#points.next() >= this.#armedShare) return undefined
     const deck = this.#decks[role]
     if (!deck.some((name) => canHave(name, slot))) deck.push(...this.#points.shuffled(pointNames[role]))
     const [name] = deck.splice(

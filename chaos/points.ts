@@ -36,12 +36,12 @@ export const isOfStopping = ({ step }: Point): boolean => ['settle', 'unlisten',
 /** Those that only a Reaper comes to, with its election. */
 export const isOfReaper = (step: string): boolean => ['recover', 'kv.setIfAbsent', 'kv.cas'].includes(step)
 
-const onceOnly = ['connect', 'disconnect', 'listen', 'unlisten']
+const onceOnly = ['connect', 'disconnect', 'listen', 'unlisten', 'kv.setIfAbsent']
 
 /** How often the step may come before it is the one: some come once in a life. */
 export function highestNumber(name: string): number {
   const step = name.slice(0, name.indexOf(':'))
-  return onceOnly.includes(step) ? 1 : ['settle', 'extend', 'kv.setIfAbsent', 'kv.cas'].includes(step) ? 2 : 4
+  return onceOnly.includes(step) ? 1 : ['settle', 'extend', 'kv.cas'].includes(step) ? 2 : 4
 }
 
 export const nameOf = ({ step, moment }: Point): string => `${step}:${moment}`

@@ -28,11 +28,8 @@ async function chaos(flags: Flags): Promise<void> {
   const report = reportOf(flags, await runChaos(flags, directory, tell))
   if (flags.json) writeFileSync(resolve(flags.json), `${JSON.stringify(report, undefined, 2)}\n`)
   tell(`\n${tableOf(report)}\n`)
-  if (report.verdict === 'pass') {
-    rmSync(directory, { recursive: true })
-  } else {
-    process.exitCode = 1
-    tell(`the storage and the logs are kept in ${directory}`)
-  }
+  if (report.verdict === 'fail') process.exitCode = 1
+  if (report.verdict === 'fail' || flags.keep) tell(`the storage and the logs are kept in ${directory}`)
+  else rmSync(directory, { recursive: true })
   tell(lineOf(report))
 }

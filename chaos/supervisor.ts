@@ -57,7 +57,7 @@ export class Supervisor {
 
   constructor(options: RigOptions) {
     this.#options = options
-    this.#plan = new Plan(options.seed)
+    this.#plan = new Plan(options.seed, options.kinds)
     mkdirSync(join(options.directory, 'logs'), { recursive: true })
     this.#log = openLog(join(options.directory, 'logs', 'supervisor.log'), 'supervisor')
     this.#keeper = spawn(process.execPath, [pathOf('keeper.ts')], { stdio: ['pipe', 'ignore', 'inherit'] })

@@ -16,7 +16,8 @@ const queues = queueNames.map((name) => {
     storage,
     name,
     workerId: child.name,
-    concurrency: name === 'kept' ? 10 : 2,
+    // More than enough, even for the last one alive: a job that was lost should find a free slot.
+    concurrency: name === 'kept' ? 40 : 4,
     leaseMs,
     backoff: { type: 'fixed', delayMs: 50 },
     resultTTL: name === 'passing' ? passingTtlMs : undefined,
