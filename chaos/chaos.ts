@@ -39,7 +39,8 @@ async function disturb(flags: Flags, directory: string, tell: Tell, violations: 
   try {
     // Before anybody else, so that the layout is there.
     await storage.connect()
-    supervisor.start()
+    await supervisor.start()
+    progress.begin()
     await supervisor.disturb(flags.seconds * 1_000)
     progress.end()
     if (supervisor.isBroken) {
@@ -70,12 +71,17 @@ const late = (what: string): Violation => violation('drain', `${what} within ${d
 
 function showProgress(supervisor: Supervisor, { seconds }: Flags, directory: string, tell: Tell) {
   const acked = new AckedTally(join(directory, 'logs'))
-  const startedAt = performance.now()
-  const everyMs = process.stdout.isTTY ? 1_000 : Math.max(2_000, seconds * 50)
-  const timer = setInterval(() => {
-    const { kills, stops, points } = supervisor.counts
-    const passed = Math.round((performance.now() - startedAt) / 1_000)
-    tell(`${passed} s of ${seconds}: jobs ${acked.read()}, kills ${kills}, stops ${stops}, points ${points}`, true)
-  }, everyMs)
-  return { end: () => clearInterval(timer) }
+  let timer: NodeJS.Timeout | undefined
+  return {
+    begin() {
+      const startedAt = performance.now()
+      const show = (): void => {
+        const { kills, stops, points } = supervisor.counts
+        const passed = Math.round((performance.now() - startedAt) / 1_000)
+        tell(`${passed} s of ${seconds}: jobs ${acked.read()}, kills ${kills}, stops ${stops}, points ${points}`, true)
+      }
+      timer = setInterval(show, process.stdout.isTTY ? 1_000 : Math.max(2_000, seconds * 50))
+    },
+    end: () => clearInterval(timer),
+  }
 }

@@ -39,7 +39,7 @@ for (const driver of built) {
 const [driver] = built
 
 test('a planted defect is found, and the logs are kept', { skip: !driver }, async (t) => {
-  const flags = ['--driver', driver!, '--seconds', '3', '--kinds', 'kill', '--plant', 'lost']
+  const flags = ['--driver', driver!, '--seconds', '4', '--kinds', 'kill', '--plant', 'lost']
   const { report, output, code, folder } = await chaos(t, ...flags)
   assert.equal(code, 1, output)
   assert.ok(report.lost > 0, output)

@@ -2,10 +2,11 @@
 // whom is in its own log.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type ChildConfig, nameOfChild, sleep } from './child.ts'
+import { type ChildConfig, logFile, nameOfChild, sleep } from './child.ts'
+import { entriesOf } from './entries.ts'
 import { type Log, openLog } from './log.ts'
 import { type FaultKind, Plan } from './plan.ts'
 import { type Point, type Role, written } from './points.ts'
@@ -37,6 +38,8 @@ interface Running {
 /** So many that ended by an error of their own, and the run is over: it would only go on like that. */
 const mostFailures = 3
 
+const longestStartMs = 60_000
+
 /** After so long without coming to its point a process may be killed like any other. */
 const patienceMs = 6_000
 
@@ -52,7 +55,8 @@ export class Supervisor {
   readonly #finishing = new Set<Role>()
   readonly #broken = Promise.withResolvers<void>()
   #failures = 0
-  #healing = false
+  /** No faults yet, or no more. */
+  #calm = true
   #onExit: (() => void) | undefined
 
   constructor(options: RigOptions) {
@@ -68,22 +72,33 @@ export class Supervisor {
     return this.#failures >= mostFailures
   }
 
-  start(): void {
+  /** Resolves once everybody is at work: on a busy machine that takes a while, which is not to be taken from the faults. */
+  async start(): Promise<void> {
     for (let slot = 0; slot < this.#options.workers; slot++) this.#spawn('worker', slot)
     for (let slot = 0; slot < this.#options.producers; slot++) this.#spawn('producer', slot)
+    const isReady = ({ role, slot }: Running): boolean => {
+      const file = logFile(this.#options.directory, role, slot)
+      return existsSync(file) && entriesOf(readFileSync(file, 'utf8')).some(({ what }) => what === 'ready')
+    }
+    const until = performance.now() + longestStartMs
+    while (!this.isBroken && ![...this.#running.values()].every(isReady)) {
+      if (performance.now() > until) throw new Error(`the processes were not ready within ${longestStartMs / 1_000} s`)
+      await sleep(20)
+    }
   }
 
   /** Faults for so long; then none, and what was stopped goes on. */
   async disturb(ms: number): Promise<void> {
     const { kinds } = this.#options
     const until = performance.now() + ms
+    this.#calm = false
     const faults = Promise.all([
       kinds.includes('kill') ? this.#killing(until) : undefined,
       kinds.includes('stop') ? this.#stopping(until) : undefined,
       sleep(ms),
     ])
     await Promise.race([faults, this.#broken.promise])
-    this.#healing = true
+    this.#calm = true
   }
 
   /** Asks all of a role to end in peace. False: some did not in time. */
@@ -102,7 +117,7 @@ export class Supervisor {
 
   /** Nobody is left, whatever state they are in. */
   async end(): Promise<void> {
-    this.#healing = true
+    this.#calm = true
     for (const role of ['worker', 'producer'] as const) this.#finishing.add(role)
     for (const running of this.#running.values()) {
       running.killed = true
@@ -117,7 +132,7 @@ export class Supervisor {
       const { afterMs, victim } = this.#plan.nextKill()
       if (performance.now() + afterMs > until) return
       await sleep(afterMs)
-      if (this.#healing) return
+      if (this.#calm) return
       const running = this.#choose(victim, () => true)
       if (!running) continue
       running.killed = true
@@ -138,11 +153,11 @@ export class Supervisor {
           return (role === 'worker' || victim < 0.1) && performance.now() - since > 500
         })
       let running = choose()
-      while (!running && !this.#healing) {
+      while (!running && !this.#calm) {
         await sleep(20)
         running = choose()
       }
-      if (!running || this.#healing) return
+      if (!running || this.#calm) return
       running.stopped = true
       this.#log.write({ what: 'stopped', process: running.name })
       running.child.kill('SIGSTOP')
@@ -224,7 +239,7 @@ export class Supervisor {
 
   /** At most one of a role at a time, so that the work goes on. */
   #pointFor(role: Role, slot: number): Point | undefined {
-    const isOff = this.#healing || !this.#options.kinds.includes('point')
+    const isOff = this.#calm || !this.#options.kinds.includes('point')
     const others = [...this.#running.values()].filter((running) => running.role === role)
     if (isOff || others.some(({ point, since }) => point && performance.now() - since < patienceMs)) return undefined
     return this.#plan.nextPoint(role, slot)
