@@ -47,6 +47,7 @@ async function fill(): Promise<FullDisk> {
   queue.execute((job) => job.payload.length)
   await sleep(3_000)
   const completedWhileFull = await completed()
+  if (completedWhileFull === 0) fail('no job was completed while the disk was full, and so no room is ever made')
 
   const enlarged = mount('-o', 'remount,size=64m')
   if (enlarged !== '') fail(`could not enlarge the disk: ${enlarged}`)

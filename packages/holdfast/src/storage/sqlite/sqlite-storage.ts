@@ -26,6 +26,7 @@ import { tables } from './migrations.ts'
 import { SqliteMove } from './move.ts'
 import { nextDueAt } from './next-due-at.ts'
 import { pause } from './pause.ts'
+import { Reserve } from './reserve.ts'
 import { Session, type SqliteType } from './session.ts'
 import { sweep } from './sweep.ts'
 import { SqliteTransaction, Writer } from './writer.ts'
@@ -54,6 +55,7 @@ interface Open {
   /** The same as the above where there is but one connection. */
   readonly reader: { readonly db: DatabaseSync; readonly session: Session; readonly kv: KvTable } | undefined
   readonly hints: Hints | undefined
+  readonly reserve: Reserve | undefined
 }
 
 export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
@@ -151,6 +153,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
         })
     const onCommitted = (signals: readonly Contract.Signal[]): void => hints?.send(signals, session.others)
     const { callTimeoutMs } = this.settings
+    const reserve = this.#isInMemory ? undefined : new Reserve(`${this.#path}-reserve`)
     const writer = new Writer({
       db,
       session,
@@ -158,12 +161,13 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
       callTimeoutMs,
       syncs: this.features.durable,
       onCommitted,
+      makeRoom: () => reserve?.giveUp(),
     })
     const readDb = this.#isInMemory ? undefined : openReader(this.#path)
     const reader = readDb && { db: readDb, session: new Session(readDb, listenersOf), kv: new KvTable(readDb) }
     // Opened again, for those who never ceased to listen.
     if (this.#listening > 0) this.#beHeard(hints, writer).catch(() => {})
-    return { db, session, writer, kv: new KvTable(db), reader, hints }
+    return { db, session, writer, kv: new KvTable(db), reader, hints, reserve }
   }
 
   #opened(): Open {
@@ -178,7 +182,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
 
   async add(jobs: readonly Contract.NewJob[], tx?: SqliteTransaction): Promise<Contract.AddVerdict[]> {
     checkNewJobs(this.driver, jobs)
-    return this.#write((move) => add(move, jobs), tx)
+    return this.#write((move) => add(move, jobs), tx, true)
   }
 
   async claim(request: Contract.ClaimRequest): Promise<Contract.Claim> {
@@ -228,7 +232,10 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
   }
 
   async sweep(request: Contract.SweepRequest): Promise<Contract.Swept> {
-    return this.#write((move) => sweep(move, this.#opened().kv, request))
+    const { kv, reserve } = this.#opened()
+    const swept = await this.#write((move) => sweep(move, kv, request))
+    reserve?.make()
+    return swept
   }
 
   // ── reads ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -307,9 +314,9 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
     return this.#opened().writer.transaction(run)
   }
 
-  async #write<T>(run: (move: SqliteMove) => T, tx?: SqliteTransaction): Promise<T> {
+  async #write<T>(run: (move: SqliteMove) => T, tx?: SqliteTransaction, isAdd = false): Promise<T> {
     const { writer } = this.#opened()
-    if (tx === undefined) return writer.run(run)
+    if (tx === undefined) return writer.run(run, isAdd)
     if (!(tx instanceof SqliteTransaction)) throw invalidArgument('tx', 'the argument of transaction()', tx)
     return SqliteTransaction.run(tx, run)
   }

@@ -4,7 +4,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Clock } from '../../clock.ts'
 import type { Signal } from '../storage.ts'
-import { isBusy, notApplied } from './errors.ts'
+import { isBusy, isFull, notApplied } from './errors.ts'
 import { SqliteMove } from './move.ts'
 import type { Session } from './session.ts'
 
@@ -20,9 +20,13 @@ export interface WriterOptions {
   onCommitted(signals: readonly Signal[]): void
   /** Each commit waits for the disk. */
   readonly syncs: boolean
+  /** Makes room on a full disk, for what frees some in turn. */
+  makeRoom(): void
 }
 
 interface Call {
+  /** Only takes room: the first to be refused when the disk is full. */
+  readonly isAdd: boolean
   readonly run: (move: SqliteMove) => unknown
   readonly resolve: (answer: unknown) => void
   readonly reject: (error: unknown) => void
@@ -65,9 +69,9 @@ export class Writer {
     this.#committing = options.db.prepare('COMMIT')
   }
 
-  run<T>(run: (move: SqliteMove) => T): Promise<T> {
+  run<T>(run: (move: SqliteMove) => T, isAdd = false): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const call: Call = { run, resolve: resolve as Call['resolve'], reject }
+      const call: Call = { isAdd, run, resolve: resolve as Call['resolve'], reject }
       const last = this.#waiting.at(-1)
       if (Array.isArray(last)) last.push(call)
       else this.#waiting.push([call])
@@ -100,7 +104,8 @@ export class Writer {
     }
   }
 
-  async #commit(calls: readonly Call[]): Promise<void> {
+  /** @param hasRoom room was made on a full disk: another time there is none left */
+  async #commit(calls: readonly Call[], hasRoom = false): Promise<void> {
     const { session, clock } = this.#options
     const moves: SqliteMove[] = []
     const answers: unknown[] = []
@@ -112,21 +117,30 @@ export class Writer {
         moves.push(move)
       }
       session.end()
-    } catch (error) {
-      this.#rollBack()
-      if (calls.length === 1 || isBusy(error)) for (const call of calls) call.reject(notApplied(error))
-      else for (const call of calls) await this.#commit([call])
-      return
-    }
-    try {
       this.#committing.run()
     } catch (error) {
+      const wasCommitting = answers.length === calls.length
       this.#rollBack()
-      for (const call of calls) call.reject(error)
-      return
+      return this.#fail(calls, error, wasCommitting, hasRoom)
     }
     calls.forEach(({ resolve }, index) => resolve(answers[index]))
     this.#options.onCommitted(moves.flatMap((move) => move.send()))
+  }
+
+  async #fail(calls: readonly Call[], error: unknown, wasCommitting: boolean, hasRoom: boolean): Promise<void> {
+    if (isFull(error) && !hasRoom) {
+      if (calls.some(({ isAdd }) => !isAdd)) this.#options.makeRoom()
+      for (const call of calls) {
+        if (call.isAdd) call.reject(notApplied(error))
+        else await this.#commit([call], true)
+      }
+    } else if (calls.length > 1 && !isBusy(error) && !wasCommitting) {
+      for (const call of calls) await this.#commit([call], hasRoom)
+    } else {
+      // A sync that failed may have come through: then nobody can say.
+      const known = wasCommitting && !isFull(error) ? error : notApplied(error)
+      for (const call of calls) call.reject(known)
+    }
   }
 
   async #transaction<T>(run: (tx: SqliteTransaction) => Promise<T>): Promise<T> {
