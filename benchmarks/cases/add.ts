@@ -3,6 +3,7 @@
 import { byJobs, type Case, type Measure, type Variant } from '../case.ts'
 import { type Contender, type Session, usualSettings } from '../contender.ts'
 import { addInFlight, idOf, type Limits, type Pace, paceMeasures, payloadOf, startClock, Tally } from '../load.ts'
+import { newPlace } from '../place.ts'
 
 /** For the proof, not for the measure. */
 const drainSeconds = 60
@@ -28,7 +29,7 @@ async function measure(
   limits: Limits,
   adding: (session: Session, limits: Limits) => Promise<Pace> | undefined,
 ): Promise<readonly Measure[] | undefined> {
-  const session = await contender.setup(usualSettings)
+  const session = await contender.setup(usualSettings, newPlace())
   const pace = await adding(session, limits)
   const tally = pace && (await runAll(session, pace.jobs))
   await session.close()

@@ -5,6 +5,7 @@ import type { LeaseRef, NewJob, Storage } from 'holdfast'
 import type { Case, Measure, Variant } from '../case.ts'
 import type { Contender } from '../contender.ts'
 import type { Limits } from '../load.ts'
+import { newPlace } from '../place.ts'
 import { median } from '../statistics.ts'
 
 const batch = 100
@@ -48,7 +49,7 @@ function variant(name: string, run: (storage: Storage, limits: Limits) => Promis
     baseline: '1k waiting',
     execArgv: ['--max-old-space-size=8192'],
     run: async (contender: Contender, limits) => {
-      const storage = await contender.openStorage?.()
+      const storage = await contender.openStorage?.(newPlace())
       if (!storage) return undefined
       await storage.connect()
       const measures = await run(storage, limits)

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Case, Measure, Variant } from '../case.ts'
 import { type Contender, usualSettings } from '../contender.ts'
 import type { Limits } from '../load.ts'
+import { newPlace } from '../place.ts'
 
 /** For what happens at the start only. */
 const settleMs = 1_000
@@ -19,7 +20,10 @@ function workers(name: string, count: number): Variant {
 }
 
 async function measure(contender: Contender, count: number, { seconds }: Limits): Promise<readonly Measure[]> {
-  const session = await contender.setup({ ...usualSettings, pollSeconds: 60, leaseMs: 60_000, countCalls: true })
+  const session = await contender.setup(
+    { ...usualSettings, pollSeconds: 60, leaseMs: 60_000, countCalls: true },
+    newPlace(),
+  )
   const nothing = { onStart() {}, onCompleted() {} }
   for (let index = 0; index < count; index++) await session.consume(10, nothing)
   await sleep(settleMs)

@@ -3,6 +3,7 @@
 import { byJobs, type Case, type Measure, type Variant } from '../case.ts'
 import { type Contender, handlerResult, usualSettings } from '../contender.ts'
 import { idOf, type Limits, paceMeasures, payloadOf, startClock, Tally } from '../load.ts'
+import { newPlace } from '../place.ts'
 import { percentile } from '../statistics.ts'
 
 const concurrency = 64
@@ -22,7 +23,7 @@ async function measure(
   count: number,
   { jobs, seconds }: Limits,
 ): Promise<readonly Measure[] | undefined> {
-  const session = await contender.setup(usualSettings)
+  const session = await contender.setup(usualSettings, newPlace())
   if (!session.request) return undefined
   const tally = new Tally({ jobs, seconds: 2 * seconds })
   await session.consume(concurrency, tally)

@@ -3,6 +3,7 @@
 import { byJobs, type Case, type Measure } from '../case.ts'
 import { type Contender, type Session, usualSettings } from '../contender.ts'
 import { addInFlight, type Limits, Tally } from '../load.ts'
+import { newPlace } from '../place.ts'
 
 /** All must complete, however slow: time is not what is measured. */
 const drainSeconds = 60
@@ -31,7 +32,7 @@ async function stages(
   resultTtlMs: number,
 ): Promise<{ waiting: number; completed: number }> {
   const tally = new Tally({ jobs: limits.jobs, seconds: drainSeconds })
-  const session = await contender.setup({ ...usualSettings, resultTtlMs })
+  const session = await contender.setup({ ...usualSettings, resultTtlMs }, newPlace())
   const before = await bytesOf(session)
   const { jobs } = await addInFlight(session, 100, limits)
   const waiting = await bytesOf(session)

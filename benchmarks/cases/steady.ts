@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { byJobs, type Case, type Measure } from '../case.ts'
 import { type Contender, type Session, usualSettings } from '../contender.ts'
 import { epochNow, idOf, type Limits, paceMeasures, type Payload, payloadOf, startClock, Tally } from '../load.ts'
+import { newPlace } from '../place.ts'
 import { percentile } from '../statistics.ts'
 
 /** Accepted and not yet completed, at most. */
@@ -23,7 +24,7 @@ export const steady: Case = {
 }
 
 async function throughput(contender: Contender, limits: Limits): Promise<readonly Measure[]> {
-  const session = await contender.setup(usualSettings)
+  const session = await contender.setup(usualSettings, newPlace())
   const room = new Room(backlogLimit)
   const tally = new Tally(limits, () => room.leave())
   const stop = startClock()
@@ -78,7 +79,7 @@ class Room {
 }
 
 async function latency(contender: Contender, { seconds }: Limits): Promise<readonly Measure[]> {
-  const session = await contender.setup(usualSettings)
+  const session = await contender.setup(usualSettings, newPlace())
   const jobs = jobsPerSecond * seconds
   const latencies: number[] = []
   const tally = new Tally({ jobs, seconds: 2 * seconds })

@@ -8,6 +8,7 @@ export const contender: Contender = {
   driver: 'memory',
   package: 'holdfast',
   isPeer: false,
+  isShared: false,
   configuration: 'MemoryStorage; Queue with its defaults, besides concurrency; JSON serde; results kept 1 h',
 
   async setup({ resultTtlMs, pollSeconds, leaseMs, countCalls: counts }) {

@@ -12,6 +12,7 @@ export const contender: Contender = {
   package: '@platformatic/job-queue',
   isPeer: true,
   // Its README names no option for speed besides concurrency; without a logger its logging is a no-op; no Reaper.
+  isShared: false,
   configuration:
     'MemoryStorage; Queue with its defaults, besides concurrency; JSON serde; results kept 1 h; no logger, no Reaper',
 
