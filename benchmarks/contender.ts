@@ -79,7 +79,8 @@ export const handlerResult = true
 /** Ours first. */
 export async function allContenders(): Promise<Entrant[]> {
   const files = readdirSync(new URL('contenders/', import.meta.url)).filter((file) => file.endsWith('.ts'))
-  const contenders = await Promise.all(files.toSorted().map(contenderIn))
+  const names = files.map((file) => file.slice(0, -'.ts'.length)).toSorted()
+  const contenders = await Promise.all(names.map((name) => contenderIn(`${name}.ts`)))
   return contenders.toSorted((a, b) => Number(a.isPeer) - Number(b.isPeer))
 }
 
