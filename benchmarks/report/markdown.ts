@@ -3,7 +3,7 @@
 import { moreIsBetter } from '../case.ts'
 import { cases } from '../cases/index.ts'
 import type { Results, Row } from '../results.ts'
-import { type Line, linesOf, numeral, range } from '../summary.ts'
+import { type Comparison, type Line, linesOf, numeral, range } from '../summary.ts'
 import { chartsOf } from './charts.ts'
 
 export function markdown(all: readonly Results[]): string {
@@ -43,16 +43,18 @@ function caseSection(results: Results, name: string, about: string): string {
   const charts = chartsOf(results).filter((chart) => chart.case === name)
   const images = charts.map(({ title, file }) => `![${title}](benchmarks/${file})`)
   const rows = results.rows.filter((row) => row.case === name)
-  return [`### ${name}`, about, ...images, table(rows, results.rows)].join('\n\n')
+  return [`### ${name}`, about, ...images, table(rows, results)].join('\n\n')
 }
 
 const heading = `\
 | | contender | median | min … max | ratio | min … max | target |
 |---|---|--:|--:|--:|--:|---|`
 
-function table(rows: readonly Row[], all: readonly Row[]): string {
+function table(rows: readonly Row[], results: Results): string {
   const lines = rows.flatMap((row) =>
-    linesOf(row, all).map((line, index) => `| ${[index === 0 ? labelOf(row) : '', ...cellsOf(line)].join(' | ')} |`),
+    linesOf(row, results)
+      .flatMap(cellsOf)
+      .map((line, index) => `| ${[index === 0 ? labelOf(row) : '', ...line].join(' | ')} |`),
   )
   return [heading, ...lines].join('\n')
 }
@@ -62,13 +64,20 @@ function labelOf({ case: name, variant, measure, unit, driver }: Row): string {
   return `${what} (${driver}; ${unit}, ${moreIsBetter(unit) ? 'more' : 'less'} is better)`
 }
 
-function cellsOf({ contender, spread, ratio, to, target, note }: Line): string[] {
+/** One line, and another for each further comparison. */
+function cellsOf({ contender, spread, comparisons, note }: Line): string[][] {
   const who = note ? `${contender} (${note})` : contender
+  const found = [who, spread ? numeral(spread.median) : '–', spread ? range(spread) : '']
+  const [first = {}, ...further] = comparisons
+  return [
+    [...found, ...comparisonCells(first)],
+    ...further.map((comparison) => [...found.map(() => ''), ...comparisonCells(comparison)]),
+  ]
+}
+
+function comparisonCells({ ratio, to, target }: Comparison): string[] {
   const verdict = target?.isReached === undefined ? '' : target.isReached ? ', reached' : ', **missed**'
   return [
-    who,
-    spread ? numeral(spread.median) : '–',
-    spread ? range(spread) : '',
     ratio ? `${numeral(ratio.median)} × ${to}` : '',
     ratio ? range(ratio) : '',
     target ? `${target.text}${verdict}` : '',
