@@ -8,6 +8,8 @@ import { newPlace } from '../place.ts'
 
 /** For what happens at the start only. */
 const settleMs = 1_000
+/** Of the seconds that others take. */
+const secondsFactor = 3
 
 export const idle: Case = {
   name: 'idle',
@@ -19,7 +21,8 @@ function workers(name: string, count: number): Variant {
   return { name, run: (contender, limits) => measure(contender, count, limits) }
 }
 
-async function measure(contender: Contender, count: number, { seconds }: Limits): Promise<readonly Measure[]> {
+async function measure(contender: Contender, count: number, limits: Limits): Promise<readonly Measure[]> {
+  const seconds = secondsFactor * limits.seconds
   const session = await contender.setup(
     { ...usualSettings, pollSeconds: 60, leaseMs: 60_000, countCalls: true },
     newPlace(),
