@@ -47,10 +47,9 @@ async function open({ file, place, settings, concurrency, limits }: Extract<Comm
   work = new Work(limits, onCompleted)
   await session.consume(concurrency, work)
   tell({ kind: 'opened' })
-  void work.tally.over().then((completed) => {
-    const { user, system } = process.cpuUsage(cpuBegun)
-    tell({ kind: 'over', completed, cpuMs: (user + system) / 1_000 })
-  })
+  const completed = await work.tally.over()
+  const { user, system } = process.cpuUsage(cpuBegun)
+  tell({ kind: 'over', completed, cpuMs: (user + system) / 1_000 })
 }
 
 function onCompleted(): void {

@@ -7,8 +7,9 @@ import type { Contender, Durability } from '../contender.ts'
 import { sqliteDiskUsage } from '../disk-usage.ts'
 import { holdfastDefaults, holdfastSession } from './holdfast.ts'
 
+const pathIn = (place: string): string => join(place, 'jobs.db')
+
 export function holdfastOnSqlite(name: string, durability: Durability): Contender {
-  const pathIn = (place: string): string => join(place, 'jobs.db')
   const synchronous = durability === 'full' ? 'FULL' : 'NORMAL'
   return {
     name,
