@@ -65,7 +65,7 @@ export const contender: Contender = {
 
 /**
  * Its transactions are async functions. better-sqlite3 has always ended a transaction when its function returned, at the
- * first await; since 11.10 it throws then. The versions before have no build for this Node.
+ * first await; since 11.10 it throws then. The versions before need a build for each version of Node.
  */
 async function allowAsyncTransactions(): Promise<void> {
   const { default: Database } = await import('better-sqlite3')
