@@ -182,13 +182,18 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
 
   async add(jobs: readonly Contract.NewJob[], tx?: SqliteTransaction): Promise<Contract.AddVerdict[]> {
     checkNewJobs(this.driver, jobs)
-    return this.#write((move) => add(move, jobs), tx, true)
+    const run = (move: SqliteMove): Contract.AddVerdict[] => {
+      move.session.lookUp(jobs)
+      return add(move, jobs)
+    }
+    return this.#write(run, tx, true)
   }
 
   async claim(request: Contract.ClaimRequest): Promise<Contract.Claim> {
     if (request.outcomes) checkOutcomes(this.driver, request.outcomes)
     return this.#write((move) => {
       move.slots = request.slots
+      move.session.lookUp(request.outcomes ?? [])
       return claim(move, request)
     })
   }
@@ -199,7 +204,11 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
 
   async settle(outcomes: readonly Contract.Outcome[], tx?: SqliteTransaction): Promise<Contract.SettleVerdict[]> {
     checkOutcomes(this.driver, outcomes)
-    return this.#write((move) => settle(move, outcomes), tx)
+    const run = (move: SqliteMove): Contract.SettleVerdict[] => {
+      move.session.lookUp(outcomes)
+      return settle(move, outcomes)
+    }
+    return this.#write(run, tx)
   }
 
   async recover(request: Contract.RecoverRequest): Promise<Contract.Recovered[]> {
