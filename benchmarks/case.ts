@@ -1,6 +1,6 @@
 // What a case is. One file in cases/ for each; its variants are measured each in a process of its own.
 
-import type { Contender } from './contender.ts'
+import type { Entrant } from './contender.ts'
 import type { Limits } from './load.ts'
 
 export interface Case {
@@ -13,6 +13,8 @@ export interface Case {
 export interface Variant {
   /** Unique in its case. */
   readonly name: string
+  /** For some drivers only. */
+  readonly isFor?: (driver: string) => boolean
   /** The ratios of interest are to this variant of ours, not to a peer. */
   readonly baseline?: string
   /** For those that need another heap than Node's default. */
@@ -25,7 +27,7 @@ export interface Variant {
    */
   readonly repeatSeconds?: number
   /** Resolves with nothing if the contender cannot do this. @throws if what ran is not what should have */
-  run(contender: Contender, limits: Limits): Promise<readonly Measure[] | undefined>
+  run(contender: Entrant, limits: Limits): Promise<readonly Measure[] | undefined>
 }
 
 export interface Measure {

@@ -22,6 +22,9 @@ export type Answer =
   /** What it measured does not count. */
   | { readonly kind: 'invalid'; readonly reason: string }
 
+// The run was broken off.
+process.on('disconnect', () => process.exit(1))
+
 process.send!(await answer(), undefined, undefined, () => process.exit(0))
 
 async function answer(): Promise<Answer> {

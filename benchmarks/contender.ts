@@ -14,10 +14,24 @@ export interface Contender {
   readonly isPeer: boolean
   /** How it is set up, and where that differs from its defaults: printed with the results. */
   readonly configuration: string
-  /** Empty, and a place of its own. */
-  setup(settings: Settings): Promise<Session>
+  /** What an accepted job survives, if more than nothing. Ratios are to peers that promise as much. */
+  readonly durability?: Durability
+  /** Processes can share a place: what is about adding and working at once then takes two of them. */
+  readonly isShared: boolean
+  /** Why it cannot take part, if so. */
+  unavailable?(): string | undefined
+  /** @param place an empty directory, or one that another process has set up */
+  setup(settings: Settings, place: string): Promise<Session>
   /** Ours only: the driver below the queue, for what is measured through the storage contract. */
-  openStorage?(): Promise<Storage>
+  openStorage?(place: string): Promise<Storage>
+}
+
+/** full: a power cut. relaxed: the end of every process. */
+export type Durability = 'full' | 'relaxed'
+
+/** One that was found in contenders/. */
+export interface Entrant extends Contender {
+  readonly file: string
 }
 
 /** The same for all. */
@@ -63,13 +77,14 @@ export interface Watch {
 export const handlerResult = true
 
 /** Ours first. */
-export async function allContenders(): Promise<Map<string, Contender>> {
+export async function allContenders(): Promise<Entrant[]> {
   const files = readdirSync(new URL('contenders/', import.meta.url)).filter((file) => file.endsWith('.ts'))
-  const contenders = await Promise.all(files.map(async (file) => [file, await contenderIn(file)] as const))
-  return new Map(contenders.toSorted(([, a], [, b]) => Number(a.isPeer) - Number(b.isPeer)))
+  const names = files.map((file) => file.slice(0, -'.ts'.length)).toSorted()
+  const contenders = await Promise.all(names.map((name) => contenderIn(`${name}.ts`)))
+  return contenders.toSorted((a, b) => Number(a.isPeer) - Number(b.isPeer))
 }
 
-export async function contenderIn(file: string): Promise<Contender> {
+export async function contenderIn(file: string): Promise<Entrant> {
   const module = (await import(new URL(`contenders/${file}`, import.meta.url).href)) as { contender: Contender }
-  return module.contender
+  return { ...module.contender, file }
 }

@@ -5,8 +5,8 @@ export interface Counted<T> {
   readonly calls: Record<string, number>
 }
 
-export function countCalls<T extends object>(storage: T): Counted<T> {
-  const calls: Record<string, number> = {}
+/** @param calls where they are counted, if together with those to others */
+export function countCalls<T extends object>(storage: T, calls: Record<string, number> = {}): Counted<T> {
   return { storage: counting(storage, '', calls), calls }
 }
 

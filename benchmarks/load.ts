@@ -1,7 +1,7 @@
 // The jobs, how they are added, and the proof that each ran once.
 
 import type { Measure } from './case.ts'
-import type { Session } from './contender.ts'
+import type { Session, Watch } from './contender.ts'
 
 /** About 100 bytes of JSON. */
 export interface Payload {
@@ -120,4 +120,23 @@ export class Tally {
     const isComplete = this.#begun === this.#expected && this.completed === this.#expected
     if (!isComplete) throw new Error(`${this.#begun} of ${this.#expected} jobs ran, ${this.completed} completed`)
   }
+}
+
+/** What a worker does in one run, seen from its handler. */
+export class Work implements Watch {
+  readonly tally: Tally
+  /** From the call of add to the start of the handler, in ms. */
+  readonly latencies: number[] = []
+
+  constructor(limits: Limits, onCompleted?: () => void) {
+    this.tally = new Tally(limits, onCompleted)
+  }
+
+  // Arrow functions: they are handed out.
+  readonly onStart = (payload: Payload): void => {
+    this.latencies.push(epochNow() - payload.at)
+    this.tally.onStart(payload)
+  }
+
+  readonly onCompleted = (): void => this.tally.onCompleted()
 }

@@ -4,6 +4,7 @@ import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Variant } from './case.ts'
 import type { Answer, Task } from './child.ts'
+import { newWorkingDirectory, removeDirectory } from './place.ts'
 
 const child = fileURLToPath(new URL('child.ts', import.meta.url))
 
@@ -11,16 +12,28 @@ const child = fileURLToPath(new URL('child.ts', import.meta.url))
 const execArgv = ['--conditions=@holdfast/source', '--expose-gc']
 
 export async function measure(task: Task, variant: Variant): Promise<Answer> {
+  const cwd = newWorkingDirectory()
+  try {
+    return await measureIn(cwd, task, variant)
+  } finally {
+    removeDirectory(cwd)
+  }
+}
+
+/** Resolves once the process has ended. */
+async function measureIn(cwd: string, task: Task, variant: Variant): Promise<Answer> {
   const { promise, resolve } = Promise.withResolvers<Answer>()
   // Warm-up, filling and the proof take time besides what is measured.
   const seconds = 120 + 6 * task.limits.seconds
   const process = fork(child, [JSON.stringify(task)], {
+    cwd,
     execArgv: [...execArgv, ...(variant.execArgv ?? [])],
     timeout: seconds * 1_000,
     killSignal: 'SIGKILL',
   })
-  const fail = (reason: string): void => resolve({ kind: 'invalid', reason })
-  process.on('message', (answer) => resolve(answer as Answer))
+  let answer: Answer | undefined
+  const fail = (reason: string): void => resolve(answer ?? { kind: 'invalid', reason })
+  process.on('message', (message) => (answer = message as Answer))
   process.on('error', (error) => fail(error.message))
   process.on('exit', (code, signal) => fail(signal ? `ended by ${signal}` : `ended with code ${code} and no answer`))
   return promise

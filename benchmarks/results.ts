@@ -2,6 +2,7 @@
 
 import { cpus, totalmem } from 'node:os'
 import type { Unit } from './case.ts'
+import type { Durability } from './contender.ts'
 import type { Limits } from './load.ts'
 
 export interface Results {
@@ -11,6 +12,8 @@ export interface Results {
   /** A hash of ours as it was measured. */
   readonly sources: string
   readonly machine: Machine
+  /** Where the storages were, if on disk. */
+  readonly disk?: string
   readonly rounds: number
   readonly limits: Limits
   readonly contenders: readonly Described[]
@@ -30,6 +33,7 @@ export interface Described {
   readonly driver: string
   readonly version: string
   readonly isPeer: boolean
+  readonly durability?: Durability
   readonly configuration: string
 }
 

@@ -3,7 +3,7 @@
 
 import type { Case, Measure, Variant } from './case.ts'
 import type { Answer } from './child.ts'
-import type { Contender } from './contender.ts'
+import type { Entrant } from './contender.ts'
 import type { Limits } from './load.ts'
 import { measure } from './measure.ts'
 import type { Entry, Row } from './results.ts'
@@ -13,8 +13,7 @@ import { numeral } from './summary.ts'
 interface Step {
   readonly of: Case
   readonly variant: Variant
-  readonly file: string
-  readonly contender: Contender
+  readonly contender: Entrant
   readonly answers: Answer[]
 }
 
@@ -25,9 +24,9 @@ export class SourcesChanged extends Error {
   }
 }
 
-/** @param contenders by their file @throws SourcesChanged */
+/** @throws SourcesChanged */
 export async function runRounds(
-  contenders: ReadonlyMap<string, Contender>,
+  contenders: readonly Entrant[],
   cases: readonly Case[],
   rounds: number,
   limits: Limits,
@@ -39,8 +38,11 @@ export async function runRounds(
       for (const step of round % 2 === 1 ? group : group.toReversed()) {
         // No need to ask again.
         if (step.answers[0]?.kind === 'unsupported') continue
-        const { of, variant, file: contender } = step
-        const answer = await measure({ contender, case: of.name, variant: variant.name, limits }, variant)
+        const { of, variant, contender } = step
+        const answer = await measure(
+          { contender: contender.file, case: of.name, variant: variant.name, limits },
+          variant,
+        )
         if (sourcesHash() !== sources) throw new SourcesChanged()
         step.answers.push(answer)
         tell(`round ${round}/${rounds}, ${index + 1}/${groups.length}`, step, answer)
@@ -51,16 +53,14 @@ export async function runRounds(
 }
 
 /** Those that are measured side by side. */
-function groupsOf(contenders: ReadonlyMap<string, Contender>, cases: readonly Case[]): Step[][] {
-  const drivers = new Set([...contenders.values()].map(({ driver }) => driver))
-  return [...drivers].flatMap((driver) => {
-    const sameDriver = [...contenders].filter(([, contender]) => contender.driver === driver)
-    return cases.flatMap((of) =>
-      of.variants.map((variant) =>
-        sameDriver.map(([file, contender]) => ({ of, variant, file, contender, answers: [] })),
-      ),
-    )
-  })
+function groupsOf(contenders: readonly Entrant[], cases: readonly Case[]): Step[][] {
+  return [...Map.groupBy(contenders, ({ driver }) => driver)].flatMap(([driver, sameDriver]) =>
+    cases.flatMap((of) =>
+      of.variants
+        .filter(({ isFor }) => isFor?.(driver) ?? true)
+        .map((variant) => sameDriver.map((contender) => ({ of, variant, contender, answers: [] }))),
+    ),
+  )
 }
 
 function tell(where: string, { of, variant, contender }: Step, answer: Answer): void {

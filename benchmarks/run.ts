@@ -6,6 +6,7 @@ import { cases } from './cases/index.ts'
 import { allContenders, type Contender } from './contender.ts'
 import { FlagError, type Flags, help, parseFlags } from './flags.ts'
 import { installPeers, versionOf } from './peers.ts'
+import { describeDisk } from './place.ts'
 import { type Described, type Results, thisMachine, toJson } from './results.ts'
 import { runRounds, SourcesChanged } from './rounds.ts'
 import { sourcesHash } from './sources.ts'
@@ -13,7 +14,7 @@ import { table } from './table.ts'
 
 const known = await allContenders()
 const names = {
-  drivers: [...new Set([...known.values()].map(({ driver }) => driver))],
+  drivers: [...new Set(known.map(({ driver }) => driver))],
   cases: cases.map(({ name }) => name),
 }
 const args = process.argv.slice(2)
@@ -22,6 +23,9 @@ const command = [
   'npm run bench --',
   ...args.filter((arg, index) => !arg.startsWith('--json') && args[index - 1] !== '--json'),
 ].join(' ')
+
+// Not at once: what was put on disk is removed first.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
 try {
   const flags = parseFlags(args, names)
@@ -42,16 +46,23 @@ try {
 async function bench(flags: Flags): Promise<void> {
   if (flags.peers) installPeers()
   const { drivers, peers, rounds, limits } = flags
-  const taking = new Map([...known].filter(([, { driver, isPeer }]) => isWanted(drivers, driver) && (peers || !isPeer)))
-  const contenders = [...taking.values()].map(describe)
+  const wanted = known.filter(({ driver, isPeer }) => isWanted(drivers, driver) && (peers || !isPeer))
+  const taking = wanted.filter(({ name, driver, unavailable }) => {
+    const reason = unavailable?.()
+    if (reason !== undefined) console.log(`${name} (${driver}): skipped, ${reason}`)
+    return reason === undefined
+  })
+  const contenders = taking.map(describe)
   for (const { name, version, driver, configuration } of contenders) {
     console.log(`${name} ${version} (${driver}): ${configuration}`)
   }
+  const disk = taking.some(({ isShared }) => isShared) ? describeDisk() : undefined
+  if (disk !== undefined) console.log(`on disk: ${disk}`)
   const chosen = cases.filter(({ name }) => isWanted(flags.cases, name))
   const date = new Date().toISOString()
   const sources = sourcesHash()
   const rows = await runRounds(taking, chosen, rounds, limits)
-  const results: Results = { date, command, sources, machine: thisMachine(), rounds, limits, contenders, rows }
+  const results: Results = { date, command, sources, machine: thisMachine(), disk, rounds, limits, contenders, rows }
   const { cores, cpu, node } = results.machine
   console.log(
     `\n${cores} cores, ${cpu}, Node ${node}; ${rounds} ${rounds === 1 ? 'round' : 'rounds'}, medians; ${date}\n\n${table(results)}`,
@@ -66,6 +77,6 @@ function isWanted(wanted: readonly string[], name: string): boolean {
   return wanted.length === 0 || wanted.includes(name)
 }
 
-function describe({ name, driver, isPeer, configuration, package: packageName }: Contender): Described {
-  return { name, driver, version: versionOf(packageName), isPeer, configuration }
+function describe({ name, driver, isPeer, configuration, durability, package: packageName }: Contender): Described {
+  return { name, driver, version: versionOf(packageName), isPeer, durability, configuration }
 }

@@ -1,50 +1,86 @@
-// From values to what is shown: medians, ranges, and ratios of ours to the best peer of the same run.
+// From values to what is shown: medians, ranges, and ratios of ours to the best peer of the same run and durability.
 
 import { moreIsBetter } from './case.ts'
-import type { Entry, Row } from './results.ts'
+import type { Entry, Results, Row } from './results.ts'
 import { type Spread, spreadOf } from './statistics.ts'
-import { type Target, targetOf } from './targets.ts'
+import { type Target, targetsOf } from './targets.ts'
 
 export interface Line {
   readonly contender: string
   readonly spread: Spread | undefined
-  /** Ours only. Of medians; its range is that of the single rounds, whose measurements were neighbours in time. */
+  /** Ours only, and at least one for them. */
+  readonly comparisons: readonly Comparison[]
+  readonly note?: string
+}
+
+export interface Comparison {
+  /** Of medians; its range is that of the single rounds, whose measurements were neighbours in time. */
   readonly ratio?: Spread
   /** What the ratio is to. */
   readonly to?: string
   readonly target?: { readonly text: string; readonly isReached: boolean | undefined }
-  readonly note?: string
 }
 
-export function linesOf(row: Row, rows: readonly Row[]): readonly Line[] {
+export function linesOf(row: Row, results: Results): readonly Line[] {
   return row.entries.map((entry) => {
-    const spread = entry.invalid === undefined ? spreadOf(entry.values) : undefined
-    const note = entry.invalid === undefined ? entry.note : `does not count: ${entry.invalid}`
-    const line = { contender: entry.contender, spread, note }
-    if (entry.isPeer || !spread) return line
-    const other = row.baseline === undefined ? bestPeer(row) : baselineOf(row, rows)
-    const ratio = other && ratioOf(entry.values, other.values)
-    const target = targetOf(row)
-    return {
-      ...line,
-      ratio,
-      to: row.baseline ?? other?.contender,
-      target: target && judge(target, spread.median, ratio?.median),
-    }
+    const { contender, isPeer, invalid } = entry
+    const note = invalid === undefined ? entry.note : `does not count: ${invalid}`
+    if (invalid !== undefined) return { contender, spread: undefined, comparisons: [], note }
+    const comparisons = isPeer ? [] : comparisonsOf(entry, row, results)
+    return { contender, spread: spreadOf(entry.values), comparisons, note }
   })
 }
 
-function bestPeer({ entries, unit }: Row): Entry | undefined {
-  const peers = entries.filter(({ isPeer, invalid }) => isPeer && invalid === undefined)
+function comparisonsOf(entry: Entry, row: Row, results: Results): readonly Comparison[] {
+  const targets = targetsOf(row, entry.contender)
+  const usual = row.baseline === undefined ? bestPeer(entry, row, results) : baselineOf(entry, row, results)
+  const named = targets.filter(({ to }) => to !== undefined)
+  return [
+    compare(
+      entry,
+      usual,
+      row.baseline,
+      targets.find(({ to }) => to === undefined),
+    ),
+    ...named.flatMap((target) => {
+      const other = row.entries.find(({ contender, isPeer }) => isPeer && contender === target.to)
+      return other && other.invalid === undefined ? [compare(entry, other, undefined, target)] : []
+    }),
+  ]
+}
+
+function compare(
+  { values }: Entry,
+  other: Entry | undefined,
+  baseline: string | undefined,
+  target: Target | undefined,
+): Comparison {
+  const ratio = other && ratioOf(values, other.values)
+  return {
+    ratio,
+    to: baseline ?? other?.contender,
+    target: target && judge(target, spreadOf(values).median, ratio?.median),
+  }
+}
+
+/** Of those that promise as much. */
+function bestPeer(ours: Entry, { driver, entries, unit }: Row, { contenders }: Results): Entry | undefined {
+  const durabilityOf = ({ contender }: Entry): string | undefined =>
+    contenders.find((described) => described.driver === driver && described.name === contender)?.durability
+  const peers = entries.filter(
+    (entry) => entry.isPeer && entry.invalid === undefined && durabilityOf(entry) === durabilityOf(ours),
+  )
   const sign = moreIsBetter(unit) ? -1 : 1
   return peers.toSorted((a, b) => sign * (spreadOf(a.values).median - spreadOf(b.values).median))[0]
 }
 
-function baselineOf(row: Row, rows: readonly Row[]): Entry | undefined {
+/** The same contender's. */
+function baselineOf(ours: Entry, row: Row, { rows }: Results): Entry | undefined {
   if (row.baseline === row.variant) return undefined
   const isBase = ({ driver, case: of, variant, measure }: Row): boolean =>
     driver === row.driver && of === row.case && variant === row.baseline && measure === row.measure
-  return rows.find(isBase)?.entries.find(({ isPeer, invalid }) => !isPeer && invalid === undefined)
+  const isOurs = ({ contender, invalid }: Entry): boolean => contender === ours.contender && invalid === undefined
+  return rows.find(isBase)?.entries.find(isOurs)
 }
 
 function ratioOf(ours: readonly number[], theirs: readonly number[]): Spread | undefined {

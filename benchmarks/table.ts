@@ -1,14 +1,16 @@
 // The results as a table on a terminal.
 
 import type { Results } from './results.ts'
-import { type Line, linesOf, numeral, range, titleOf } from './summary.ts'
+import { type Comparison, type Line, linesOf, numeral, range, titleOf } from './summary.ts'
 
 const headings = ['measure', 'contender', 'median', 'unit', 'min … max', 'ratio', 'min … max', 'target', '']
 const rightAligned = new Set([2, 4, 5, 6])
 
-export function table({ rows }: Results): string {
-  const cells = rows.flatMap((row) =>
-    linesOf(row, rows).map((line, index) => [index === 0 ? titleOf(row) : '', ...cellsOf(line, row.unit)]),
+export function table(results: Results): string {
+  const cells = results.rows.flatMap((row) =>
+    linesOf(row, results)
+      .flatMap((line) => cellsOf(line, row.unit))
+      .map((line, index) => [index === 0 ? titleOf(row) : '', ...line]),
   )
   const all = [headings, ...cells]
   const widths = headings.map((_, column) => Math.max(...all.map((row) => row[column]!.length)))
@@ -21,16 +23,22 @@ export function table({ rows }: Results): string {
   return [lines[0]!, '─'.repeat(Math.max(...lines.map((line) => line.length))), ...lines.slice(1)].join('\n')
 }
 
-function cellsOf({ contender, spread, ratio, to, target, note }: Line, unit: string): string[] {
+/** One line, and another for each further comparison. */
+function cellsOf({ contender, spread, comparisons, note }: Line, unit: string): string[][] {
+  const found = [contender, spread ? numeral(spread.median) : '–', unit, spread ? range(spread) : '']
+  const [first = {}, ...further] = comparisons
+  return [
+    [...found, ...comparisonCells(first, note)],
+    ...further.map((comparison) => [...found.map(() => ''), ...comparisonCells(comparison)]),
+  ]
+}
+
+function comparisonCells({ ratio, to, target }: Comparison, note = ''): string[] {
   const verdict = target?.isReached === undefined ? '' : target.isReached ? 'reached' : 'MISSED'
   return [
-    contender,
-    spread ? numeral(spread.median) : '–',
-    unit,
-    spread ? range(spread) : '',
     ratio ? `${numeral(ratio.median)} ×` : '',
     ratio ? range(ratio) : '',
     target ? `${target.text} ${verdict}`.trimEnd() : '',
-    [ratio ? `to ${to}` : '', note ?? ''].filter(Boolean).join('; '),
+    [ratio ? `to ${to}` : '', note].filter(Boolean).join('; '),
   ]
 }

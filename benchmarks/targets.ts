@@ -1,28 +1,65 @@
-// What we hold ourselves to. A ratio is ours to that of the best peer, or of the baseline where the row has one.
+// What we hold ourselves to. A ratio is ours to that of the best peer of the same durability, or of the baseline where the
+// row has one, or of the peer that is named.
 
 import type { Row } from './results.ts'
 
 export interface Target {
+  /** A further ratio: to this peer, whatever its durability. */
+  readonly to?: string
   readonly ratio?: { readonly atLeast?: number; readonly atMost?: number }
   readonly value?: { readonly atMost: number }
 }
 
-type Place = Pick<Row, 'case' | 'variant' | 'measure'> & { readonly driver?: string }
+interface Place extends Pick<Row, 'case' | 'variant' | 'measure'> {
+  /** None: every one. */
+  readonly driver?: string
+  /** None: all of ours. */
+  readonly contender?: string
+}
 
-/** Without a driver: for every one. */
+const add = { case: 'add', variant: 'single adds, 100 in flight', measure: 'add' }
+const drain = (concurrency: number) => ({
+  case: 'drain',
+  variant: `concurrency ${concurrency}`,
+  measure: 'drain',
+})
+const backlog = (variant: string, measure: string) => ({ case: 'backlog', variant, measure, ratio: { atMost: 2 } })
+const idle = (variant: string) => ({ case: 'idle', variant, measure: 'storage calls', value: { atMost: 0 } })
+
 const targets: readonly (Place & Target)[] = [
-  { driver: 'memory', case: 'drain', variant: 'concurrency 100', measure: 'drain', ratio: { atLeast: 3 } },
-  { driver: 'memory', case: 'add', variant: 'single adds, 100 in flight', measure: 'add', ratio: { atLeast: 1 } },
-  { case: 'backlog', variant: '1M waiting', measure: 'claim of 1', ratio: { atMost: 2 } },
-  { case: 'backlog', variant: '1M waiting', measure: 'claim of 100', ratio: { atMost: 2 } },
-  { case: 'idle', variant: '1 worker', measure: 'storage calls', value: { atMost: 0 } },
-  { case: 'idle', variant: '100 workers', measure: 'storage calls', value: { atMost: 0 } },
+  { driver: 'memory', ...drain(100), ratio: { atLeast: 3 } },
+  { driver: 'memory', ...add, ratio: { atLeast: 1 } },
+  { driver: 'sqlite', ...drain(100), ratio: { atLeast: 4 } },
+  { driver: 'sqlite', ...drain(10), ratio: { atLeast: 3 } },
+  { driver: 'sqlite', ...drain(1), ratio: { atLeast: 1 } },
+  { driver: 'sqlite', contender: 'holdfast', ...drain(100), to: 'plainjob', ratio: { atLeast: 2.5 } },
+  { driver: 'sqlite', ...add, ratio: { atLeast: 3 } },
+  {
+    driver: 'sqlite',
+    case: 'steady',
+    variant: 'latency at 100 jobs/s',
+    measure: 'p50',
+    value: { atMost: 15 },
+  },
+  { driver: 'file', ...drain(100), ratio: { atLeast: 8 } },
+  { driver: 'file', ...drain(10), ratio: { atLeast: 8 } },
+  { driver: 'file', ...drain(1), ratio: { atLeast: 8 } },
+  { driver: 'file', ...add, ratio: { atLeast: 2 } },
+  backlog('1M waiting', 'claim of 1'),
+  backlog('1M waiting', 'claim of 100'),
+  backlog('50k waiting', 'claim of 1'),
+  backlog('50k waiting', 'claim of 100'),
+  backlog('50k waiting', 'add of 100'),
+  idle('1 worker'),
+  idle('100 workers'),
 ]
 
-export function targetOf(row: Row): Target | undefined {
-  return targets.find(
+/** Those with `to` come after the one without. */
+export function targetsOf(row: Row, contender: string): readonly Target[] {
+  return targets.filter(
     (target) =>
       (target.driver ?? row.driver) === row.driver &&
+      (target.contender ?? contender) === contender &&
       target.case === row.case &&
       target.variant === row.variant &&
       target.measure === row.measure,

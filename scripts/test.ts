@@ -14,7 +14,7 @@ const args = process.argv.slice(2)
 const options = args.filter((arg) => arg.startsWith('-'))
 const words = args.filter((arg) => !arg.startsWith('-'))
 
-const files = globSync(['packages/*/test/**/*.test.ts', 'examples/**/*.test.ts'], {
+const files = globSync(['packages/*/test/**/*.test.ts', 'examples/**/*.test.ts', 'chaos/**/*.test.ts'], {
   exclude: ['**/node_modules/**'],
 })
   .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))

@@ -3,9 +3,10 @@
 import { byJobs, type Case, type Measure, type Variant } from '../case.ts'
 import { type Contender, type Session, usualSettings } from '../contender.ts'
 import { addInFlight, idOf, type Limits, type Pace, paceMeasures, payloadOf, startClock, Tally } from '../load.ts'
+import { newPlace } from '../place.ts'
 
-/** For the proof, not for the measure. */
-const drainSeconds = 60
+/** For the proof, not for the measure: so many times what adding may take. */
+const proofFactor = 3
 
 export const add: Case = {
   name: 'add',
@@ -28,9 +29,9 @@ async function measure(
   limits: Limits,
   adding: (session: Session, limits: Limits) => Promise<Pace> | undefined,
 ): Promise<readonly Measure[] | undefined> {
-  const session = await contender.setup(usualSettings)
+  const session = await contender.setup(usualSettings, newPlace())
   const pace = await adding(session, limits)
-  const tally = pace && (await runAll(session, pace.jobs))
+  const tally = pace && (await runAll(session, { jobs: pace.jobs, seconds: proofFactor * limits.seconds }))
   await session.close()
   tally?.verify()
   return pace && paceMeasures('add', pace)
@@ -53,8 +54,9 @@ async function addThousands(session: Session, { jobs, seconds }: Limits): Promis
   return stop(added)
 }
 
-async function runAll(session: Session, jobs: number): Promise<Tally> {
-  const tally = new Tally({ jobs, seconds: drainSeconds })
+/** As many as time allows: some peers would need minutes for all. */
+async function runAll(session: Session, limits: Limits): Promise<Tally> {
+  const tally = new Tally(limits)
   await session.consume(100, tally)
   await tally.over()
   return tally

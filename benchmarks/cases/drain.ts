@@ -3,6 +3,7 @@
 import { byJobs, type Case, type Measure, type Variant } from '../case.ts'
 import { type Contender, usualSettings } from '../contender.ts'
 import { addInFlight, type Limits, paceMeasures, startClock, Tally } from '../load.ts'
+import { newPlace } from '../place.ts'
 
 export const drain: Case = {
   name: 'drain',
@@ -19,7 +20,7 @@ function withConcurrency(concurrency: number): Variant {
 }
 
 async function measure(contender: Contender, concurrency: number, limits: Limits): Promise<readonly Measure[]> {
-  const session = await contender.setup(usualSettings)
+  const session = await contender.setup(usualSettings, newPlace())
   const { jobs } = await addInFlight(session, 100, limits)
   globalThis.gc?.()
   const tally = new Tally({ jobs, seconds: limits.seconds })

@@ -4,9 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Case, Measure, Variant } from '../case.ts'
 import { type Contender, usualSettings } from '../contender.ts'
 import type { Limits } from '../load.ts'
+import { newPlace } from '../place.ts'
 
 /** For what happens at the start only. */
 const settleMs = 1_000
+/** Of the seconds that others take. */
+const secondsFactor = 3
 
 export const idle: Case = {
   name: 'idle',
@@ -18,8 +21,12 @@ function workers(name: string, count: number): Variant {
   return { name, run: (contender, limits) => measure(contender, count, limits) }
 }
 
-async function measure(contender: Contender, count: number, { seconds }: Limits): Promise<readonly Measure[]> {
-  const session = await contender.setup({ ...usualSettings, pollSeconds: 60, leaseMs: 60_000, countCalls: true })
+async function measure(contender: Contender, count: number, limits: Limits): Promise<readonly Measure[]> {
+  const seconds = secondsFactor * limits.seconds
+  const session = await contender.setup(
+    { ...usualSettings, pollSeconds: 60, leaseMs: 60_000, countCalls: true },
+    newPlace(),
+  )
   const nothing = { onStart() {}, onCompleted() {} }
   for (let index = 0; index < count; index++) await session.consume(10, nothing)
   await sleep(settleMs)

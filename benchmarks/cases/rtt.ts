@@ -1,15 +1,19 @@
-// rtt: request and response through the queue. The worker has room for all that is in flight.
+// rtt: request and response through the queue, between processes. The worker has room for all that is in flight.
 
 import { byJobs, type Case, type Measure, type Variant } from '../case.ts'
-import { type Contender, handlerResult, usualSettings } from '../contender.ts'
-import { idOf, type Limits, paceMeasures, payloadOf, startClock, Tally } from '../load.ts'
+import { type Entrant, handlerResult, usualSettings } from '../contender.ts'
+import { idOf, type Limits, paceMeasures, payloadOf, startClock } from '../load.ts'
+import { newPlace } from '../place.ts'
 import { percentile } from '../statistics.ts'
+import { startWorker } from '../worker.ts'
 
 const concurrency = 64
 
 export const rtt: Case = {
   name: 'rtt',
-  about: 'Request and response: a job is added and its result awaited, one after the other and 64 at a time.',
+  about:
+    'Request and response: a job is added and its result awaited, one after the other and 64 at a time; worked on in ' +
+    'another process (memory: in the same).',
   variants: [inFlight('serial', 1), inFlight('64 in flight', 64)],
 }
 
@@ -18,14 +22,15 @@ function inFlight(name: string, count: number): Variant {
 }
 
 async function measure(
-  contender: Contender,
+  contender: Entrant,
   count: number,
   { jobs, seconds }: Limits,
 ): Promise<readonly Measure[] | undefined> {
-  const session = await contender.setup(usualSettings)
+  const place = newPlace()
+  const session = await contender.setup(usualSettings, place)
   if (!session.request) return undefined
-  const tally = new Tally({ jobs, seconds: 2 * seconds })
-  await session.consume(concurrency, tally)
+  const order = { settings: usualSettings, concurrency, limits: { jobs, seconds: 2 * seconds } }
+  const working = await startWorker(contender, session, place, order)
   const times: number[] = []
   const stop = startClock()
   const deadline = performance.now() + seconds * 1_000
@@ -39,15 +44,15 @@ async function measure(
       if (result !== handlerResult) throw new Error(`${idOf(n)} was answered with ${String(result)}`)
     }
   }
-  await Promise.all(Array.from({ length: count }, lane))
+  await Promise.race([Promise.all(Array.from({ length: count }, lane)), working.failure])
   const pace = stop(next)
-  tally.expect(next)
-  await tally.over()
+  working.expect(next)
+  const { cpuMs } = await working.over()
   await session.close()
-  tally.verify()
+  await working.close()
   return [
     { name: 'p50', unit: 'ms', value: percentile(times, 0.5) },
     { name: 'p99', unit: 'ms', value: percentile(times, 0.99) },
-    ...paceMeasures('throughput', pace),
+    ...paceMeasures('throughput', { ...pace, cpuMs: pace.cpuMs + cpuMs }),
   ]
 }

@@ -3,19 +3,24 @@
 import { byJobs, type Case, type Measure } from '../case.ts'
 import { type Contender, type Session, usualSettings } from '../contender.ts'
 import { addInFlight, type Limits, Tally } from '../load.ts'
+import { newPlace } from '../place.ts'
 
 /** All must complete, however slow: time is not what is measured. */
 const drainSeconds = 60
+/** Of what is on disk, so that the slowest can complete them. A heap needs more, to be told from its noise. */
+const mostJobsOnDisk = 1_000
 
 export const size: Case = {
   name: 'size',
   about:
     'Bytes per job: waiting (payload of about 100 bytes included), completed with its result kept, and left behind ' +
-    'after expiry and sweep. In memory: growth of the heap and of buffers after a full collection.',
+    'after expiry and sweep. In memory: growth of the heap and of buffers after a full collection. On disk: blocks in ' +
+    'use by the files; of SQLite, after a checkpoint and without its spare pages.',
   variants: [{ name: 'per job', warmUp: byJobs.warmUp, run: measure }],
 }
 
-async function measure(contender: Contender, limits: Limits): Promise<readonly Measure[]> {
+async function measure(contender: Contender, given: Limits): Promise<readonly Measure[]> {
+  const limits = contender.isShared ? { ...given, jobs: Math.min(given.jobs, mostJobsOnDisk) } : given
   const kept = await stages(contender, limits, usualSettings.resultTtlMs)
   const swept = await stages(contender, limits, 1)
   return [
@@ -31,7 +36,7 @@ async function stages(
   resultTtlMs: number,
 ): Promise<{ waiting: number; completed: number }> {
   const tally = new Tally({ jobs: limits.jobs, seconds: drainSeconds })
-  const session = await contender.setup({ ...usualSettings, resultTtlMs })
+  const session = await contender.setup({ ...usualSettings, resultTtlMs }, newPlace())
   const before = await bytesOf(session)
   const { jobs } = await addInFlight(session, 100, limits)
   const waiting = await bytesOf(session)

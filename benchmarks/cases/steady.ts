@@ -1,10 +1,12 @@
-// steady: adding and working at the same time. A memory queue is one process, so both are in it.
+// steady: adding and working at the same time, in separate processes; a memory queue is one process, so both are in it.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { byJobs, type Case, type Measure } from '../case.ts'
-import { type Contender, type Session, usualSettings } from '../contender.ts'
-import { epochNow, idOf, type Limits, paceMeasures, type Payload, payloadOf, startClock, Tally } from '../load.ts'
+import { type Entrant, type Session, usualSettings } from '../contender.ts'
+import { idOf, type Limits, paceMeasures, payloadOf, startClock } from '../load.ts'
+import { newPlace } from '../place.ts'
 import { percentile } from '../statistics.ts'
+import { startWorker } from '../worker.ts'
 
 /** Accepted and not yet completed, at most. */
 const backlogLimit = 1_000
@@ -14,7 +16,7 @@ const jobsPerSecond = 100
 export const steady: Case = {
   name: 'steady',
   about:
-    'Producer and worker at once: throughput with at most 1,000 jobs accepted and not completed (100 adds in flight, ' +
+    'Producer and worker at once, in separate processes (memory: in one): throughput with at most 1,000 jobs accepted and not completed (100 adds in flight, ' +
     'concurrency 100), and the time from the call of add to the start of the handler at 100 jobs/s (concurrency 10).',
   variants: [
     { name: 'throughput', ...byJobs, run: throughput },
@@ -22,17 +24,19 @@ export const steady: Case = {
   ],
 }
 
-async function throughput(contender: Contender, limits: Limits): Promise<readonly Measure[]> {
-  const session = await contender.setup(usualSettings)
+async function throughput(contender: Entrant, limits: Limits): Promise<readonly Measure[]> {
+  const place = newPlace()
+  const session = await contender.setup(usualSettings, place)
   const room = new Room(backlogLimit)
-  const tally = new Tally(limits, () => room.leave())
+  const order = { settings: usualSettings, concurrency: 100, limits }
+  const working = await startWorker(contender, session, place, order, (jobs) => room.leave(jobs))
   const stop = startClock()
-  await session.consume(100, tally)
-  tally.expect(await addWithRoom(session, room, limits))
-  const pace = stop(await tally.over())
+  working.expect(await Promise.race([addWithRoom(session, room, limits), working.failure]))
+  const { completed, cpuMs } = await working.over()
+  const pace = stop(completed)
   await session.close()
-  tally.verify()
-  return paceMeasures('throughput', pace)
+  await working.close()
+  return paceMeasures('throughput', { ...pace, cpuMs: pace.cpuMs + cpuMs })
 }
 
 async function addWithRoom(session: Session, room: Room, { jobs, seconds }: Limits): Promise<number> {
@@ -67,9 +71,9 @@ class Room {
     return true
   }
 
-  leave(): void {
-    this.#left++
-    this.#waiting.shift()?.()
+  leave(count = 1): void {
+    this.#left += count
+    for (const wake of this.#waiting.splice(0, count)) wake()
   }
 
   next(): Promise<void> {
@@ -77,18 +81,13 @@ class Room {
   }
 }
 
-async function latency(contender: Contender, { seconds }: Limits): Promise<readonly Measure[]> {
-  const session = await contender.setup(usualSettings)
+async function latency(contender: Entrant, { seconds }: Limits): Promise<readonly Measure[]> {
+  const place = newPlace()
+  const session = await contender.setup(usualSettings, place)
   const jobs = jobsPerSecond * seconds
-  const latencies: number[] = []
-  const tally = new Tally({ jobs, seconds: 2 * seconds })
-  await session.consume(10, {
-    onStart(payload: Payload) {
-      latencies.push(epochNow() - payload.at)
-      tally.onStart(payload)
-    },
-    onCompleted: tally.onCompleted,
-  })
+  const limits = { jobs, seconds: 2 * seconds }
+  const order = { settings: usualSettings, concurrency: 10, limits }
+  const working = await startWorker(contender, session, place, order)
   const adds: Promise<void>[] = []
   const begun = performance.now()
   for (let n = 0; n < jobs; n++) {
@@ -98,9 +97,9 @@ async function latency(contender: Contender, { seconds }: Limits): Promise<reado
     adds.push(session.add(idOf(n), payloadOf(n)))
   }
   await Promise.all(adds)
-  await tally.over()
+  await working.over()
   await session.close()
-  tally.verify()
+  const latencies = await working.close()
   return [
     { name: 'p50', unit: 'ms', value: percentile(latencies, 0.5) },
     { name: 'p99', unit: 'ms', value: percentile(latencies, 0.99) },

@@ -14,12 +14,13 @@ const valueWidth = 90
 const barHeight = 16
 const groupGap = 12
 const top = 62
-const ours = '#1f6f8b'
+const ours = ['#1f6f8b', '#6fb1c7']
 const theirs = ['#b8b8b8', '#8f8f8f', '#d0c4a8', '#a8b8a0', '#c8a8a8']
 
 export function barChart(title: string, groups: readonly BarGroup[]): string {
-  const peers = [...new Set(groups.flatMap(({ bars }) => bars.filter(({ isOurs }) => !isOurs).map(({ name }) => name)))]
-  const colorOf = (name: string): string => theirs[peers.indexOf(name) % theirs.length] ?? ours
+  const all = groups.flatMap(({ bars }) => bars)
+  const colors = new Map([...colored(all, true, ours), ...colored(all, false, theirs)])
+  const colorOf = (name: string): string => colors.get(name)!
   const longest = Math.max(...groups.flatMap(({ bars }) => bars.map(({ values }) => spreadOf(values).max)), 0)
   const scale = longest === 0 ? 0 : (width - labelWidth - valueWidth) / longest
   const parts: string[] = []
@@ -42,6 +43,11 @@ ${legend(groups, colorOf)}
 ${parts.join('\n')}
 </svg>
 `
+}
+
+function colored(bars: BarGroup['bars'], areOurs: boolean, colors: readonly string[]): [string, string][] {
+  const names = new Set(bars.filter(({ isOurs }) => isOurs === areOurs).map(({ name }) => name))
+  return [...names].map((name, index) => [name, colors[index % colors.length]!])
 }
 
 function bar(y: number, spread: { median: number; min: number; max: number }, scale: number, color: string): string {

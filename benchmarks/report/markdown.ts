@@ -3,11 +3,33 @@
 import { moreIsBetter } from '../case.ts'
 import { cases } from '../cases/index.ts'
 import type { Results, Row } from '../results.ts'
-import { type Line, linesOf, numeral, range } from '../summary.ts'
+import { type Comparison, type Line, linesOf, numeral, range } from '../summary.ts'
 import { chartsOf } from './charts.ts'
 
+/** Those that are not named come last. */
+const order = ['memory', 'sqlite', 'file', 'postgres', 'redis']
+
 export function markdown(all: readonly Results[]): string {
-  return `${[intro, ...all.map(section)].join('\n\n')}\n`
+  const drivers = all.flatMap(byDriver).toSorted((a, b) => placeOf(a.driver) - placeOf(b.driver))
+  return `${[intro, ...drivers.map(section)].join('\n\n')}\n`
+}
+
+function placeOf(driver: string): number {
+  const place = order.indexOf(driver)
+  return place === -1 ? order.length : place
+}
+
+interface OfDriver {
+  readonly driver: string
+  readonly results: Results
+}
+
+function byDriver(results: Results): OfDriver[] {
+  const { contenders, rows } = results
+  return [...Map.groupBy(contenders, ({ driver }) => driver)].map(([driver, own]) => ({
+    driver,
+    results: { ...results, contenders: own, rows: rows.filter((row) => row.driver === driver) },
+  }))
 }
 
 const intro = `\
@@ -17,22 +39,25 @@ const intro = `\
 
 Holdfast beside its peers, measured side by side in one run: each measurement is a process of its own, the contenders take
 turns in every round, and medians of the rounds are shown with their range. **Read the ratios, not the figures:** another machine
-gives other figures. A ratio is ours to the best peer's; its range is that of the single rounds. A result counts only if
-all its jobs ran exactly once. Handlers do nothing, payloads are about 100 bytes of JSON. CPU is that of all threads of the process.
+gives other figures. A ratio is ours to that of the best peer whose accepted jobs survive as much (full: a power cut; relaxed: the
+end of every process), or to the one that is named; its range is that of the single rounds. A result counts only if all its jobs
+ran exactly once. Handlers do nothing, payloads are about 100 bytes of JSON. CPU is that of all threads of all processes that take part.
 
 Run it yourself: \`npm run bench -- --help\`.`
 
-function section(results: Results): string {
+function section({ driver, results }: OfDriver): string {
   const { contenders, rows, date, command, machine, rounds, limits } = results
-  const drivers = [...new Set(contenders.map(({ driver }) => driver))]
   const setup = contenders.map(
-    ({ name, version, driver, configuration }) => `- **${name}** ${version} (${driver}): ${configuration}`,
+    ({ name, version, durability, configuration }) =>
+      `- **${name}** ${version}${durability === undefined ? '' : ` (${durability})`}: ${configuration}`,
   )
+  const isOnDisk = contenders.some(({ durability }) => durability !== undefined)
+  const disk = isOnDisk && results.disk !== undefined ? `; on disk: ${results.disk}` : ''
   const parts = cases.filter(({ name }) => rows.some((row) => row.case === name))
   return [
-    `## ${drivers.join(', ')}`,
-    `${machine.cores} cores (${machine.cpu}), ${machine.memoryGb} GB, ${machine.platform}, Node ${machine.node}; ` +
-      `${rounds} rounds, ${limits.jobs.toLocaleString('en')} jobs or ${limits.seconds} s; ${date.slice(0, 10)}; ` +
+    `## ${driver}`,
+    `${machine.cores} cores (${machine.cpu}), ${machine.memoryGb} GB, ${machine.platform}, Node ${machine.node}${disk}; ` +
+      `${rounds} ${rounds === 1 ? 'round' : 'rounds'}, ${limits.jobs.toLocaleString('en')} jobs or ${limits.seconds} s; ${date.slice(0, 10)}; ` +
       `\`${command}\`.`,
     setup.join('\n'),
     ...parts.map(({ name, about }) => caseSection(results, name, about)),
@@ -43,32 +68,41 @@ function caseSection(results: Results, name: string, about: string): string {
   const charts = chartsOf(results).filter((chart) => chart.case === name)
   const images = charts.map(({ title, file }) => `![${title}](benchmarks/${file})`)
   const rows = results.rows.filter((row) => row.case === name)
-  return [`### ${name}`, about, ...images, table(rows, results.rows)].join('\n\n')
+  return [`### ${name}`, about, ...images, table(rows, results)].join('\n\n')
 }
 
 const heading = `\
 | | contender | median | min … max | ratio | min … max | target |
 |---|---|--:|--:|--:|--:|---|`
 
-function table(rows: readonly Row[], all: readonly Row[]): string {
+function table(rows: readonly Row[], results: Results): string {
   const lines = rows.flatMap((row) =>
-    linesOf(row, all).map((line, index) => `| ${[index === 0 ? labelOf(row) : '', ...cellsOf(line)].join(' | ')} |`),
+    linesOf(row, results)
+      .flatMap(cellsOf)
+      .map((line, index) => `| ${[index === 0 ? labelOf(row) : '', ...line].join(' | ')} |`),
   )
   return [heading, ...lines].join('\n')
 }
 
-function labelOf({ case: name, variant, measure, unit, driver }: Row): string {
+function labelOf({ case: name, variant, measure, unit }: Row): string {
   const what = measure === name ? variant : `${variant}, ${measure}`
-  return `${what} (${driver}; ${unit}, ${moreIsBetter(unit) ? 'more' : 'less'} is better)`
+  return `${what} (${unit}, ${moreIsBetter(unit) ? 'more' : 'less'} is better)`
 }
 
-function cellsOf({ contender, spread, ratio, to, target, note }: Line): string[] {
+/** One line, and another for each further comparison. */
+function cellsOf({ contender, spread, comparisons, note }: Line): string[][] {
   const who = note ? `${contender} (${note})` : contender
+  const found = [who, spread ? numeral(spread.median) : '–', spread ? range(spread) : '']
+  const [first = {}, ...further] = comparisons
+  return [
+    [...found, ...comparisonCells(first)],
+    ...further.map((comparison) => [...found.map(() => ''), ...comparisonCells(comparison)]),
+  ]
+}
+
+function comparisonCells({ ratio, to, target }: Comparison): string[] {
   const verdict = target?.isReached === undefined ? '' : target.isReached ? ', reached' : ', **missed**'
   return [
-    who,
-    spread ? numeral(spread.median) : '–',
-    spread ? range(spread) : '',
     ratio ? `${numeral(ratio.median)} × ${to}` : '',
     ratio ? range(ratio) : '',
     target ? `${target.text}${verdict}` : '',

@@ -1,9 +1,12 @@
 // A mail server of the smallest kind, on loopback: it takes mails by SMTP, and is busy at times, as real ones are.
 
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 
 export interface MailServerOptions {
+  /** Where it notes whose mail it took, so that it knows after a restart. */
+  file: string
   /** True: this delivery is put off ("try again later"). */
   isBusy: (to: string, delivery: number) => boolean
   /** True: the mailbox does not exist. */
@@ -21,6 +24,8 @@ export class MailServer {
 
   constructor(options: MailServerOptions) {
     this.#options = options
+    const taken = existsSync(options.file) ? readFileSync(options.file, 'utf8').split('\n') : []
+    for (const to of taken) if (to) this.#count(to)
     this.#server = createServer((socket) => void this.#serve(socket).catch(() => socket.destroy()))
   }
 
@@ -45,7 +50,7 @@ export class MailServer {
       if (inBody) {
         if (line !== '.') continue
         inBody = false
-        if (!this.#options.loses?.(to)) this.received.set(to, (this.received.get(to) ?? 0) + 1)
+        if (!this.#options.loses?.(to)) this.#take(to)
         say('250 taken')
       } else if (line.startsWith('RCPT TO:')) {
         to = line.slice('RCPT TO:<'.length, -1)
@@ -60,6 +65,15 @@ export class MailServer {
         say('250 ok')
       }
     }
+  }
+
+  #take(to: string): void {
+    appendFileSync(this.#options.file, `${to}\n`)
+    this.#count(to)
+  }
+
+  #count(to: string): void {
+    this.received.set(to, (this.received.get(to) ?? 0) + 1)
   }
 
   #judge(to: string): string {

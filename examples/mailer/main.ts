@@ -1,22 +1,42 @@
-// npm start [-- --mails 60] [--lose reader-4@holdfast.example]   (the second: to see that a lost mail is noticed)
+// npm start [-- --mails 60] [--data directory] [--lose reader-4@holdfast.example]
+//
+// Stop it with Ctrl-C, or kill it, and start it again: it carries on. (--lose shows that a lost mail is noticed.)
 
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { runMailer } from './mailer.ts'
 
-const { values } = parseArgs({ options: { mails: { type: 'string', default: '60' }, lose: { type: 'string' } } })
+const { values } = parseArgs({
+  options: {
+    mails: { type: 'string', default: '60' },
+    data: { type: 'string', default: fileURLToPath(new URL('./data', import.meta.url)) },
+    lose: { type: 'string' },
+  },
+})
 const mails = Number(values.mails)
 if (!Number.isInteger(mails) || mails < 1 || mails > 10_000) {
   console.error(`--mails: expected an integer 1 … 10000, got ${values.mails}`)
   process.exit(2)
 }
 
+const stop = new AbortController()
+process.once('SIGINT', () => stop.abort())
+process.once('SIGTERM', () => stop.abort())
+
 console.log(`Sending a newsletter to ${mails} readers. The mail server is busy at times; Holdfast tries again.\n`)
-const { sent, refused, lost } = await runMailer({
+const { sent, refused, lost, open } = await runMailer({
   mails,
+  directory: values.data,
   out: process.stdout,
+  signal: stop.signal,
   loses: (to) => to === values.lose,
 })
-console.log(`\n${sent} mails sent, ${refused} refused by the server, ${lost.length} lost.`)
+if (open > 0) {
+  console.log(`\nStopped: ${sent} mails sent, ${open} to go. Start it again, and it carries on.`)
+  process.exitCode = 130
+} else {
+  console.log(`\n${sent - lost.length} mails sent, ${refused} refused by the server, ${lost.length} lost.`)
+}
 if (lost.length > 0) {
   console.error(`Lost: ${lost.join(', ')}`)
   process.exitCode = 1

@@ -5,6 +5,8 @@ import type { Mail } from './send-mail.ts'
 
 export interface View {
   note(line: string): void
+  /** An earlier run has sent, or given up, so many. */
+  carryOn(sent: number, refused: number): void
   close(): void
 }
 
@@ -29,10 +31,15 @@ export function watch(queue: Queue<Mail>, total: number, out: NodeJS.WriteStream
     tally.refused++
     screen.note(`${id}: given up (${error.lastError.message})`)
   })
-  return screen
+  const carryOn = (sent: number, refused: number): void => {
+    tally.sent += sent
+    tally.refused += refused
+    screen.note(`carrying on: ${sent} were sent before, ${refused} given up`)
+  }
+  return { ...screen, carryOn }
 }
 
-interface Screen extends View {
+interface Screen extends Omit<View, 'carryOn'> {
   progress(): void
 }
 

@@ -1,4 +1,4 @@
-// Every piece of code in the README and the guide runs as it is; every default in the guide is the one of options.ts.
+// Every piece of code in the docs runs as it is; every default in the guide is the one of options.ts.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -9,7 +9,7 @@ import { queueOptions } from '../src/options.ts'
 const root = new URL('../../../', import.meta.url)
 const read = (path: string): Promise<string> => readFile(new URL(path, root), 'utf8')
 
-for (const page of ['README.md', 'docs/guide.md', 'docs/errors.md']) {
+for (const page of ['README.md', 'docs/guide.md', 'docs/drivers.md', 'docs/errors.md']) {
   const text = await read(page)
   const snippets = [...text.matchAll(/^```ts\n(.*?)^```/gms)].map(([, code]) => code!)
   snippets.forEach((code, index) => {
@@ -19,7 +19,7 @@ for (const page of ['README.md', 'docs/guide.md', 'docs/errors.md']) {
       await mkdir(folder, { recursive: true })
       t.after(() => rm(folder, { recursive: true }))
       await writeFile(new URL('snippet.ts', folder), code)
-      const { status, output } = await run(new URL('snippet.ts', folder).pathname)
+      const { status, output } = await run('snippet.ts', folder)
       assert.equal(status, 0, output)
     })
   })
@@ -37,9 +37,10 @@ test('[trap 51] the defaults in the guide are those of options.ts', async () => 
   }
 })
 
-function run(file: string): Promise<{ status: number | null; output: string }> {
+/** In its own folder: some make files. */
+function run(file: string, cwd: URL): Promise<{ status: number | null; output: string }> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, ['--conditions=@holdfast/source', file])
+    const child = spawn(process.execPath, ['--conditions=@holdfast/source', file], { cwd })
     let output = ''
     child.stdout.on('data', (chunk) => (output += chunk))
     child.stderr.on('data', (chunk) => (output += chunk))

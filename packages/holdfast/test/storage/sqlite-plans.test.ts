@@ -28,7 +28,9 @@ test('every statement of a move goes by an index, and none sorts', async (t) => 
     if (forPeople.has(name) || sql.startsWith('PRAGMA')) continue
     const rows = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all() as unknown as { detail: string }[]
     const plan = rows.map(({ detail }) => detail)
-    for (const detail of plan) assert.doesNotMatch(detail, /\bSCAN\b|TEMP B-TREE/, `${name}: ${plan.join('; ')}`)
+    // The ids of the call itself are read from end to end.
+    for (const detail of plan)
+      assert.doesNotMatch(detail, /\bSCAN (?!json_each)|TEMP B-TREE/, `${name}: ${plan.join('; ')}`)
     if (!sql.startsWith('INSERT')) assert.match(plan.join(), /SEARCH/, name)
     explained++
   }

@@ -3,7 +3,7 @@
 import type { JobEvent, Signal, TopicKind } from '../storage.ts'
 import type { Job, JobType } from './move.ts'
 
-export type Listener = (signal: Signal) => void
+type Listener = (signal: Signal) => void
 export type Listeners = Readonly<Record<TopicKind, Set<Listener>>>
 
 export const newListeners = (): Listeners => ({ wake: new Set(), done: new Set(), abort: new Set(), events: new Set() })

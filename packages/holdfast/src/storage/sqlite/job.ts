@@ -197,6 +197,13 @@ export class SqliteJob implements Moves.Job {
     ]
   }
 
+  /** It waits in line, and has not more than every job has. */
+  get isPlainBegin(): boolean {
+    if (this.line !== 1 || this.attempt > 0 || this.failures > 0 || this.groupKey !== undefined) return false
+    const isTouched = this.lease ?? this.result ?? this.error ?? this.chainSeq ?? this.expiresAt ?? this.finishedAt
+    return isTouched === undefined && !this.completedByHolder && encodeMore(this) === null
+  }
+
   /** What its payload column holds. */
   get payloadCell(): Cell {
     const payload = this.#payload

@@ -46,6 +46,8 @@ const list = (beyond: '<' | '>', order: 'ASC' | 'DESC'): string =>
      AND (:at IS NULL OR (created_at, type.name, job.id) ${beyond} (:at, :type, :id))
    ORDER BY created_at ${order}, type.name ${order}, job.id ${order}`
 
+type Bound = string | number | Uint8Array | null
+
 type Statements = ReturnType<typeof prepare>
 
 function prepare(db: DatabaseSync) {
@@ -68,11 +70,17 @@ function prepare(db: DatabaseSync) {
         .join(', ')} WHERE tid = ?`,
     ),
     jobById: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND id = ?`),
+    jobsById: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND id IN (SELECT value FROM json_each(?))`),
     jobBySeq: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE seq = ?`),
     jobsOfChain: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE chain = ? ORDER BY seq`),
     addJob: db.prepare(
       'INSERT INTO holdfast_jobs (seq, tid, id, token, max_attempts, priority, grp, keep_ms, created_at, chain, payload, ' +
         `${changing}) VALUES (${Array.from({ length: 28 }, () => '?').join(', ')})`,
+    ),
+    // Of a job that waits and has nothing rare: as nearly every one begins.
+    addPlainJob: db.prepare(
+      `INSERT INTO holdfast_jobs (seq, tid, id, token, max_attempts, priority, keep_ms, created_at, payload, state,
+         attempt, failures, run_at, ord, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, 1)`,
     ),
     changeJob: db.prepare(
       `UPDATE holdfast_jobs SET ${changing
@@ -309,6 +317,23 @@ export class Session {
     return undefined
   }
 
+  /** Reads all that a call names at once: one statement instead of one for each. */
+  lookUp(refs: readonly JobRef[]): void {
+    const wanted = new Map<SqliteType, string[]>()
+    for (const { type: name, id } of refs) {
+      const type = this.typeOf(name)
+      if (!type || type.jobs.has(id)) continue
+      const ids = wanted.get(type)
+      if (ids) ids.push(id)
+      else wanted.set(type, [id])
+    }
+    for (const [type, ids] of wanted) {
+      if (ids.length === 1) continue
+      this.jobsOfRows(this.statements.jobsById.all(type.tid, JSON.stringify(ids)))
+      for (const id of ids) if (!type.jobs.has(id)) this.#markAbsent(type, id)
+    }
+  }
+
   jobOf(seq: number): SqliteJob | undefined {
     const known = this.#jobs.get(seq)
     if (known) return known
@@ -377,7 +402,7 @@ export class Session {
     const { statements } = this
     if (job.isNew) {
       job.isNew = false
-      statements.addJob.run(...job.fixed, job.payloadCell, ...job.row)
+      this.#insert(job)
       if (isApart(job)) statements.setPayload.run(job.accepted, job.payload!)
       return
     }
@@ -387,6 +412,14 @@ export class Session {
     statements.changePayload.run(job.payloadCell, job.accepted)
     if (isApart(job)) statements.setPayload.run(job.accepted, job.payload!)
     else statements.erasePayload.run(job.accepted)
+  }
+
+  #insert(job: SqliteJob): void {
+    const { addJob, addPlainJob } = this.statements
+    if (!job.isPlainBegin) return void addJob.run(...job.fixed, job.payloadCell, ...job.row)
+    const [seq, tid, id, token, maxAttempts, priority, , keepMs, createdAt] = job.fixed
+    const begin = [seq, tid, id, token, maxAttempts, priority, keepMs, createdAt] as Bound[]
+    addPlainJob.run(...begin, job.payloadCell, stateCodes[job.state], job.runAt, job.order)
   }
 
   #erase(job: SqliteJob): void {

@@ -28,6 +28,7 @@ import { tables } from './migrations.ts'
 import { SqliteMove } from './move.ts'
 import { nextDueAt } from './next-due-at.ts'
 import { pause } from './pause.ts'
+import { Reserve } from './reserve.ts'
 import { Session, type SqliteType } from './session.ts'
 import { sweep } from './sweep.ts'
 import { SqliteTransaction, Writer } from './writer.ts'
@@ -59,6 +60,7 @@ interface Open {
   /** The same as the above where there is but one connection. */
   readonly reader: { readonly db: DatabaseSync; readonly session: Session; readonly kv: KvTable } | undefined
   readonly hints: Hints | undefined
+  readonly reserve: Reserve | undefined
 }
 
 export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
@@ -187,6 +189,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
             this.#tellAll()
           },
         })
+    const reserve = this.#isInMemory ? undefined : new Reserve(`${this.#path}-reserve`)
     const writer = new Writer({
       db,
       session,
@@ -194,9 +197,10 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
       patienceMs,
       syncs: this.features.durable,
       onCommitted: (signals) => hints?.send(signals, session.others),
+      makeRoom: () => reserve?.giveUp(),
     })
     const reader = readDb && { db: readDb, session: new Session(readDb, listenersOf), kv: new KvTable(readDb) }
-    const open = { db, session, writer, kv: new KvTable(db), reader, hints }
+    const open = { db, session, writer, kv: new KvTable(db), reader, hints, reserve }
     // Opened again, for those who never ceased to listen.
     if (this.#listening > 0) this.#beHeard(open).catch(() => {})
     return open
@@ -214,13 +218,18 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
 
   async add(jobs: readonly Contract.NewJob[], tx?: SqliteTransaction): Promise<Contract.AddVerdict[]> {
     checkNewJobs(this.driver, jobs)
-    return this.#write((move) => add(move, jobs), tx)
+    const run = (move: SqliteMove): Contract.AddVerdict[] => {
+      move.session.lookUp(jobs)
+      return add(move, jobs)
+    }
+    return this.#write(run, tx, true)
   }
 
   async claim(request: Contract.ClaimRequest): Promise<Contract.Claim> {
     if (request.outcomes) checkOutcomes(this.driver, request.outcomes)
     return this.#write((move) => {
       move.slots = Math.min(request.slots, mostAtOnce)
+      move.session.lookUp(request.outcomes ?? [])
       return claim(move, request)
     })
   }
@@ -231,7 +240,11 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
 
   async settle(outcomes: readonly Contract.Outcome[], tx?: SqliteTransaction): Promise<Contract.SettleVerdict[]> {
     checkOutcomes(this.driver, outcomes)
-    return this.#write((move) => settle(move, outcomes), tx)
+    const run = (move: SqliteMove): Contract.SettleVerdict[] => {
+      move.session.lookUp(outcomes)
+      return settle(move, outcomes)
+    }
+    return this.#write(run, tx)
   }
 
   async recover(request: Contract.RecoverRequest): Promise<Contract.Recovered[]> {
@@ -264,7 +277,10 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
   }
 
   async sweep(request: Contract.SweepRequest): Promise<Contract.Swept> {
-    return this.#write((move) => sweep(move, this.#opened().kv, request))
+    const { kv, reserve } = this.#opened()
+    const swept = await this.#write((move) => sweep(move, kv, request))
+    reserve?.make()
+    return swept
   }
 
   // ── reads ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -352,9 +368,9 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
     return this.#opened().writer.transaction(run)
   }
 
-  async #write<T>(run: (move: SqliteMove) => T, tx?: SqliteTransaction): Promise<T> {
+  async #write<T>(run: (move: SqliteMove) => T, tx?: SqliteTransaction, isAdd = false): Promise<T> {
     const { writer } = this.#opened()
-    if (tx === undefined) return writer.run(run)
+    if (tx === undefined) return writer.run(run, isAdd)
     if (!(tx instanceof SqliteTransaction)) throw invalidArgument('tx', 'the argument of transaction()', tx)
     return SqliteTransaction.run(tx, writer, run)
   }

@@ -20,6 +20,8 @@ export interface WriterOptions {
   onCommitted(signals: readonly Signal[]): void
   /** Each commit waits for the disk. */
   readonly syncs: boolean
+  /** Makes room on a full disk, for what frees some in turn. */
+  makeRoom(): void
 }
 
 interface Waiter {
@@ -29,6 +31,8 @@ interface Waiter {
 }
 
 interface Call extends Waiter {
+  /** Only takes room: the first to be refused when the disk is full. */
+  readonly isAdd: boolean
   readonly run: (move: SqliteMove) => unknown
   readonly resolve: (answer: unknown) => void
 }
@@ -82,9 +86,9 @@ export class Writer {
     this.#committing = options.db.prepare('COMMIT')
   }
 
-  run<T>(run: (move: SqliteMove) => T): Promise<T> {
+  run<T>(run: (move: SqliteMove) => T, isAdd = false): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const call: Call = { run, resolve: resolve as Call['resolve'], reject, deadline: this.#deadline() }
+      const call: Call = { isAdd, run, resolve: resolve as Call['resolve'], reject, deadline: this.#deadline() }
       const last = this.#waiting.at(-1)
       if (Array.isArray(last)) last.push(call)
       else this.#waiting.push([call])
@@ -131,12 +135,14 @@ export class Writer {
     this.#pumping = undefined
   }
 
-  async #commit(waiting: readonly Call[]): Promise<void> {
+  /** @param hasRoom room was made on a full disk: another time there is none left */
+  async #commit(waiting: readonly Call[], hasRoom = false): Promise<void> {
     const { session, clock } = this.#options
     const moves: SqliteMove[] = []
     const answers: unknown[] = []
     const calls = await this.#begin(waiting)
     if (calls.length === 0) return
+    let committing = false
     try {
       for (const call of calls) {
         const move = new SqliteMove(session, clock.now())
@@ -144,21 +150,30 @@ export class Writer {
         moves.push(move)
       }
       session.end()
-    } catch (error) {
-      this.#rollBack()
-      if (calls.length === 1) calls[0]!.reject(notApplied(error))
-      else for (const call of calls) await this.#commit([call])
-      return
-    }
-    try {
+      committing = true
       this.#committing.run()
     } catch (error) {
       this.#rollBack()
-      for (const call of calls) call.reject(isFull(error) ? notApplied(error) : error)
-      return
+      return this.#fail(calls, error, committing, hasRoom)
     }
     calls.forEach(({ resolve }, index) => resolve(answers[index]))
     this.#options.onCommitted(moves.flatMap((move) => move.send()))
+  }
+
+  async #fail(calls: readonly Call[], error: unknown, wasCommitting: boolean, hasRoom: boolean): Promise<void> {
+    if (isFull(error) && !hasRoom) {
+      if (calls.some(({ isAdd }) => !isAdd)) this.#options.makeRoom()
+      for (const call of calls) {
+        if (call.isAdd) call.reject(notApplied(error))
+        else await this.#commit([call], true)
+      }
+    } else if (calls.length > 1 && !wasCommitting) {
+      for (const call of calls) await this.#commit([call], hasRoom)
+    } else {
+      // A sync that failed may have come through: then nobody can say.
+      const known = wasCommitting && !isFull(error) ? error : notApplied(error)
+      for (const call of calls) call.reject(known)
+    }
   }
 
   async #transaction<T>(waiter: Waiter, run: (tx: SqliteTransaction) => Promise<T>): Promise<T> {

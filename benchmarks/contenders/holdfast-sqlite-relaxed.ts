@@ -1,0 +1,3 @@
+import { holdfastOnSqlite } from '../sessions/holdfast-sqlite.ts'
+
+export const contender = holdfastOnSqlite('holdfast relaxed', 'relaxed')

@@ -1,0 +1,3 @@
+import { plainjob } from '../sessions/plainjob.ts'
+
+export const contender = plainjob('plainjob', 'relaxed')

@@ -1,0 +1,53 @@
+// Histories written by hand, for the tests of the checks: entries without the trouble of running anything.
+
+import type { Entry, Note } from './entries.ts'
+import { type FinalRecord, type History, historyOf } from './history.ts'
+import { terminalStates } from './history.ts'
+
+/** The notes in order, each by the process given, a millisecond apart. */
+export function entriesBy(by: string, ...notes: Note[]): Entry[] {
+  return notes.map((note, index) => ({ at: index, by, ...note }))
+}
+
+export const asked = (id: string, type = 'kept'): Note => ({
+  what: 'asked',
+  id,
+  type,
+  kind: type === 'passing' ? 'passing' : 'plain',
+  maxAttempts: 3,
+})
+export const acked = (id: string): Note => ({ what: 'acked', id, status: 'queued' })
+export const started = (id: string, fence: string): Note => ({ what: 'started', id, fence })
+export const ended = (id: string, fence: string): Note => ({ what: 'ended', id, fence })
+export const completed = (id: string, fence: string): Note => ({
+  what: 'settled',
+  id,
+  fence,
+  kind: 'completed',
+  verdict: 'settled',
+  state: 'completed',
+})
+export const refused = (id: string, fence: string): Note => ({
+  what: 'settled',
+  id,
+  fence,
+  kind: 'completed',
+  verdict: 'taken_by_another_worker',
+})
+export const run = (id: string, fence: string): Note[] => [started(id, fence), ended(id, fence), completed(id, fence)]
+
+/** Completed by that run, as its first and only attempt. */
+export function recordOf(id: string, fence: string, changes: Partial<FinalRecord> = {}): FinalRecord {
+  const attempts = [{ fence, outcome: 'completed', state: 'completed' as const }]
+  return { type: 'kept', id, state: 'completed', attempt: 1, failures: 0, fence, attempts, ...changes }
+}
+
+/** With the counts that belong to the records. */
+export function historyWith(entries: readonly Entry[], ...records: FinalRecord[]): History {
+  const counts = Object.fromEntries(
+    terminalStates.map((state) => [state, records.filter((record) => record.state === state).length]),
+  )
+  const live = records.filter(({ state }) => !terminalStates.includes(state))
+  for (const { state } of live) counts[state] = (counts[state] ?? 0) + 1
+  return historyOf(entries, records, counts)
+}

@@ -1,0 +1,87 @@
+// One run: faults, healing, draining, and what came of it.
+
+import { join } from 'node:path'
+import { AckedTally } from './acked-tally.ts'
+import { check } from './checks/index.ts'
+import { countsOf, drained, recordsOf, sweptAll } from './drain.ts'
+import { driverNamed } from './drivers.ts'
+import type { Flags } from './flags.ts'
+import { type FullDisk, fillDisk } from './full-disk.ts'
+import { type History, historyOf, type Violation, violation } from './history.ts'
+import { readLogs } from './log.ts'
+import { Supervisor } from './supervisor.ts'
+
+export interface Run {
+  readonly history: History
+  readonly violations: readonly Violation[]
+  readonly full: FullDisk | undefined
+}
+
+export type Tell = (line: string, isPassing?: boolean) => void
+
+/** For producers that wait for their last answers, and for what is live. */
+const drainMs = 60_000
+
+/** @param directory empty; the storage and the logs go there */
+export async function runChaos(flags: Flags, directory: string, tell: Tell): Promise<Run> {
+  const violations: Violation[] = []
+  const isRig = flags.kinds.some((kind) => kind !== 'full')
+  const history = isRig ? await disturb(flags, directory, tell, violations) : historyOf([], [], {})
+  const full = flags.kinds.includes('full') ? await fillDisk(flags, directory) : undefined
+  violations.push(...check(history), ...(full?.violations ?? []))
+  return { history, violations, full }
+}
+
+async function disturb(flags: Flags, directory: string, tell: Tell, violations: Violation[]): Promise<History> {
+  const supervisor = new Supervisor({ ...flags, directory })
+  const progress = showProgress(supervisor, flags, directory, tell)
+  const storage = await driverNamed(flags.driver).open(directory)
+  try {
+    // Before anybody else, so that the layout is there.
+    await storage.connect()
+    await supervisor.start()
+    progress.begin()
+    await supervisor.disturb(flags.seconds * 1_000)
+    progress.end()
+    if (supervisor.isBroken) {
+      tell('gave up: processes ended by errors of their own')
+    } else {
+      tell('healed; draining')
+      if (!(await supervisor.finish('producer', drainMs))) violations.push(late('a producer did not end'))
+      if (!(await drained(storage, drainMs))) violations.push(late('jobs were still live'))
+      if (!(await supervisor.finish('worker', drainMs))) violations.push(late('a worker did not end'))
+      const left = await sweptAll(storage)
+      if (left > 0) violations.push(violation('swept', `${left} expired records were not swept`))
+    }
+    await supervisor.end()
+    const records = await recordsOf(storage)
+    const counts = await countsOf(storage)
+    await storage.disconnect()
+    for (const problem of (await driverNamed(flags.driver).inspect?.(directory)) ?? []) {
+      violations.push(violation('integrity', problem))
+    }
+    return historyOf(readLogs(join(directory, 'logs')), records, counts)
+  } finally {
+    progress.end()
+    await supervisor.end()
+  }
+}
+
+const late = (what: string): Violation => violation('drain', `${what} within ${drainMs / 1_000} s of the last fault`)
+
+function showProgress(supervisor: Supervisor, { seconds }: Flags, directory: string, tell: Tell) {
+  const acked = new AckedTally(join(directory, 'logs'))
+  let timer: NodeJS.Timeout | undefined
+  return {
+    begin() {
+      const startedAt = performance.now()
+      const show = (): void => {
+        const { kills, stops, points } = supervisor.counts
+        const passed = Math.round((performance.now() - startedAt) / 1_000)
+        tell(`${passed} s of ${seconds}: jobs ${acked.read()}, kills ${kills}, stops ${stops}, points ${points}`, true)
+      }
+      timer = setInterval(show, process.stdout.isTTY ? 1_000 : Math.max(2_000, seconds * 50))
+    },
+    end: () => clearInterval(timer),
+  }
+}

@@ -1,0 +1,210 @@
+// Each check finds the bad history written for it, and lets pass what only looks like one.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  acked,
+  asked,
+  completed,
+  ended,
+  entriesBy,
+  historyWith,
+  recordOf,
+  refused,
+  run,
+  started,
+} from './bad-histories.ts'
+import { check } from './checks/index.ts'
+import type { Note } from './entries.ts'
+import { type FinalRecord, historyOf } from './history.ts'
+
+const first = 'worker-0.1/x/1#1'
+const second = 'worker-1.1/x/7#2'
+
+const found = (notes: readonly Note[], ...records: FinalRecord[]): string[] =>
+  check(historyWith(entriesBy('somebody', ...notes), ...records)).map((violation) => violation.check)
+
+const clean: [string, Note[], FinalRecord[]][] = [
+  ['a job that ran once', [asked('a'), acked('a'), ...run('a', first)], [recordOf('a', first)]],
+  [
+    'a job that ran twice, of which one run was told that it counted',
+    [asked('a'), acked('a'), started('a', first), ...run('a', second), ended('a', first), refused('a', first)],
+    [
+      recordOf('a', second, {
+        attempt: 2,
+        failures: 1,
+        attempts: [
+          { fence: first, outcome: 'stalled', state: 'queued' },
+          { fence: second, outcome: 'completed', state: 'completed' },
+        ],
+      }),
+    ],
+  ],
+  [
+    'an id whose answer was lost, asked for again: one job, run twice',
+    [asked('a'), asked('a'), acked('a'), started('a', first), ...run('a', second)],
+    [recordOf('a', second, { attempt: 2, attempts: [{ fence: second, outcome: 'completed', state: 'completed' }] })],
+  ],
+  [
+    'an id whose answer was lost, which failed before it was asked for again: two lives, each with a first attempt',
+    [asked('a'), started('a', first), asked('a'), acked('a'), ...run('a', 'worker-2.1/x/3#1')],
+    [recordOf('a', 'worker-2.1/x/3#1')],
+  ],
+  [
+    'an expired job, asked for again after its answer was lost, that completed twice',
+    [asked('a', 'passing'), ...run('a', first), asked('a', 'passing'), ...run('a', 'worker-1.1/x/9#1'), acked('a')],
+    [],
+  ],
+  ['an expired job that ran', [asked('a', 'passing'), acked('a'), ...run('a', first)], []],
+  [
+    'a job that was removed after its end',
+    [asked('a'), acked('a'), ...run('a', first), { what: 'calling', verb: 'remove', id: 'a' }],
+    [],
+  ],
+  [
+    'a completion whose verdict was lost with its worker',
+    [asked('a'), acked('a'), started('a', first), ended('a', first)],
+    [recordOf('a', first)],
+  ],
+  [
+    'a claim that nobody saw: taken back, no run of it',
+    [asked('a'), acked('a'), ...run('a', second)],
+    [
+      recordOf('a', second, {
+        attempt: 2,
+        failures: 1,
+        attempts: [
+          { fence: first, outcome: 'stalled', state: 'queued' },
+          { fence: second, outcome: 'completed', state: 'completed' },
+        ],
+      }),
+    ],
+  ],
+  [
+    'a cancelled job',
+    [asked('a'), acked('a'), { what: 'called', verb: 'cancel', id: 'a', verdict: 'cancelled' }],
+    [recordOf('a', first, { state: 'cancelled', attempt: 0, fence: undefined, attempts: [] })],
+  ],
+  [
+    'a cancelled job that was revived',
+    [
+      asked('a'),
+      acked('a'),
+      { what: 'called', verb: 'cancel', id: 'a', verdict: 'cancelled' },
+      { what: 'calling', verb: 'revive', id: 'a' },
+      ...run('a', first),
+    ],
+    [recordOf('a', first)],
+  ],
+  ['a process that was killed', [{ what: 'exited', process: 'worker-0.1', code: null, signal: 'SIGKILL' }], []],
+]
+
+for (const [name, notes, records] of clean) {
+  test(`allowed: ${name}`, () => assert.deepEqual(found(notes, ...records), []))
+}
+
+const bad: [string, string, Note[], FinalRecord[]][] = [
+  ['lost', 'an acknowledged job is gone', [asked('a'), acked('a')], []],
+  ['lost', 'a job that expires is gone before it ran', [asked('a', 'passing'), acked('a'), started('a', first)], []],
+  [
+    'live',
+    'a job is left in processing',
+    [asked('a'), acked('a'), started('a', first)],
+    [recordOf('a', first, { state: 'processing', fence: undefined, attempts: [] })],
+  ],
+  ['unresolved', 'an id that nobody ever got an answer for', [asked('a'), asked('a')], []],
+  [
+    'doubleRecorded',
+    'two runs were told that they completed it',
+    [asked('a'), acked('a'), ...run('a', first), ...run('a', second)],
+    [recordOf('a', second, { attempt: 2, attempts: [] })],
+  ],
+  [
+    'doubleRecorded',
+    'the record is of another run than the one that was told so',
+    [asked('a'), acked('a'), started('a', second), ...run('a', first)],
+    [recordOf('a', second, { attempt: 2 })],
+  ],
+  [
+    'doubleRecorded',
+    'its record has two completed attempts',
+    [asked('a'), acked('a'), started('a', first), started('a', second), completed('a', second)],
+    [
+      recordOf('a', second, {
+        attempt: 2,
+        attempts: [first, second].map((fence) => ({ fence, outcome: 'completed', state: 'completed' })),
+      }),
+    ],
+  ],
+  [
+    'verdict',
+    'told that it completed, and failed',
+    [asked('a'), acked('a'), ...run('a', first)],
+    [recordOf('a', first, { state: 'failed', fence: undefined, attempts: [] })],
+  ],
+  [
+    'verdict',
+    'a caller was given another result',
+    [asked('a'), { what: 'answered', id: 'a', fence: second }, acked('a'), ...run('a', first)],
+    [recordOf('a', first)],
+  ],
+  [
+    'fence',
+    'two runs share a fence',
+    [asked('a'), acked('a'), started('a', first), ...run('a', first)],
+    [recordOf('a', first)],
+  ],
+  [
+    'fence',
+    'two runs of a life share the number of their attempt',
+    [asked('a'), acked('a'), started('a', 'worker-2.1/x/1#1'), ...run('a', first)],
+    [recordOf('a', first, { attempt: 2 })],
+  ],
+  ['attempts', 'nobody ran what is recorded', [asked('a'), acked('a')], [recordOf('a', first)]],
+  [
+    'attempts',
+    'it ran more often than its record knows',
+    [asked('a'), acked('a'), started('a', first), ...run('a', second)],
+    [recordOf('a', second, { attempt: 1, fence: second })],
+  ],
+  [
+    'attempts',
+    'it failed more often than is allowed',
+    [asked('a'), acked('a')],
+    [recordOf('a', first, { state: 'failed', failures: 4, attempt: 4, fence: undefined, attempts: [] })],
+  ],
+  [
+    'cancel',
+    'a cancelled job completed',
+    [asked('a'), acked('a'), { what: 'called', verb: 'cancel', id: 'a', verdict: 'cancelled' }, ...run('a', first)],
+    [recordOf('a', first)],
+  ],
+  ['unhandled', 'something was thrown that nobody caught', [{ what: 'unhandled', message: 'Error: x\n  at y' }], []],
+  ['exit', 'a process ended by itself', [{ what: 'exited', process: 'worker-0.1', code: 1, signal: null }], []],
+  ['invented', 'a record that nobody asked for', [], [recordOf('a', first)]],
+]
+
+for (const [name, what, notes, records] of bad) {
+  test(`found (${name}): ${what}`, () =>
+    assert.ok(found(notes, ...records).includes(name), String(found(notes, ...records))))
+}
+
+test('found (counts): the storage counts what it does not list', () => {
+  const history = historyOf([], [], { completed: 1 })
+  assert.deepEqual(
+    check(history).map((violation) => violation.check),
+    ['counts'],
+  )
+})
+
+test('a violation shows at most 20 entries, the record with them', () => {
+  const many = Array.from({ length: 50 }, (_, index) => started('a', `worker/x/${index}#${index}`))
+  const [violation] = check(
+    historyWith(
+      entriesBy('somebody', asked('a'), acked('a'), ...many),
+      recordOf('a', first, { state: 'queued', attempt: 50, attempts: [] }),
+    ),
+  )
+  assert.equal(violation!.check, 'live')
+  assert.equal(violation!.entries.length, 20)
+})

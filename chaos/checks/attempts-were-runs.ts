@@ -1,0 +1,25 @@
+// What the record says of attempts, somebody ran; and no more failed than were allowed. (S2, S17)
+
+import { type JobHistory, timesAsked, type Violation, violation, wasCalled } from '../history.ts'
+
+const check = 'attempts'
+
+export function attemptsWereRuns(job: JobHistory): Violation[] {
+  const { id, record, entries, maxAttempts } = job
+  if (!record) return []
+  const runs = new Set(entries.flatMap((entry) => (entry.what === 'started' ? [entry.fence] : [])))
+  // Taken back or released: its claim may have been lost on the way, so that nobody ran it.
+  const byHandlers = record.attempts.filter(({ outcome }) => ['completed', 'retry', 'failed'].includes(outcome))
+  const unseen = byHandlers.filter(({ fence }) => !runs.has(fence))
+  if (unseen.length > 0) return [violation(check, `${id}: nobody ran its attempt ${unseen[0]!.fence}`, job)]
+  if (timesAsked(job) === 1 && runs.size > record.attempt) {
+    return [violation(check, `${id} ran ${runs.size} times, its record says ${record.attempt}`, job)]
+  }
+  if (record.failures > maxAttempts) {
+    return [violation(check, `${id} failed ${record.failures} times, ${maxAttempts} were allowed`, job)]
+  }
+  if (timesAsked(job) === 1 && !wasCalled(job, 'revive') && runs.size > maxAttempts && job.kind === 'poison') {
+    return [violation(check, `${id} ended ${runs.size} processes, ${maxAttempts} were allowed`, job)]
+  }
+  return []
+}

@@ -1,0 +1,21 @@
+// Every check of a run: pure functions of its history.
+
+import type { History, Violation } from '../history.ts'
+import { attemptsWereRuns } from './attempts-were-runs.ts'
+import { cancelIsFinal } from './cancel-is-final.ts'
+import { countsAreTrue } from './counts-are-true.ts'
+import { fencesNeverRepeat } from './fences-never-repeat.ts'
+import { noJobLost } from './no-job-lost.ts'
+import { oneCompletion } from './one-completion.ts'
+import { processesEndedWell } from './processes-ended-well.ts'
+import { verdictsAreTrue } from './verdicts-are-true.ts'
+
+const ofEachJob = [noJobLost, oneCompletion, verdictsAreTrue, fencesNeverRepeat, attemptsWereRuns, cancelIsFinal]
+const ofTheWhole = [countsAreTrue, processesEndedWell]
+
+export function check(history: History): Violation[] {
+  return [
+    ...history.jobs.flatMap((job) => ofEachJob.flatMap((one) => one(job))),
+    ...ofTheWhole.flatMap((one) => one(history)),
+  ]
+}

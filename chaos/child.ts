@@ -1,0 +1,101 @@
+// What workers and producers have in common: who they are, their log, their storage, and that they end with the supervisor.
+
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Storage } from 'holdfast'
+import { Crash } from './crash.ts'
+import { driverNamed } from './drivers.ts'
+import { type Log, openLog } from './log.ts'
+import { plant } from './plant.ts'
+import { parsePoint, type Point, type Role } from './points.ts'
+import { type Random, randomOf } from './random.ts'
+
+/** What the supervisor hands over, as JSON in the first argument. */
+export interface ChildConfig {
+  readonly role: Role
+  /** A successor has the slot of the one that died. */
+  readonly slot: number
+  readonly life: number
+  readonly driver: string
+  readonly directory: string
+  readonly seed: number
+  readonly leaseMs: number
+  /** Of a producer: jobs a second. */
+  readonly rate: number
+  /** Jobs that end their process do so. */
+  readonly poison: boolean
+  /** A defect on purpose: see plant.ts. */
+  readonly plant?: string
+}
+
+export interface Child extends ChildConfig {
+  readonly name: string
+  readonly log: Log
+  readonly crash: Crash
+  readonly point: Point | undefined
+  readonly storage: Storage
+  readonly random: Random
+  /** Resolves when the supervisor asks this process to end in peace. */
+  readonly finish: Promise<void>
+}
+
+/** Of a process in which something was thrown that nobody caught. */
+const unhandledExitCode = 70
+
+export const nameOfChild = ({ role, slot, life }: { role: Role; slot: number; life: number }): string =>
+  `${role}-${slot}.${life}`
+
+/** One log for each slot: a producer reads there what those before it left open. */
+export const logFile = (directory: string, role: Role, slot: number): string =>
+  join(directory, 'logs', `${role}-${slot}.log`)
+
+export async function startChild(): Promise<Child> {
+  const config = JSON.parse(process.argv[2]!) as ChildConfig
+  const { role, slot, seed, driver, directory } = config
+  const name = nameOfChild(config)
+  const log = openLog(logFile(directory, role, slot), name)
+  watchUnhandled(log)
+  const finish = watchSupervisor()
+  const point = process.env.HOLDFAST_CRASH ? parsePoint(process.env.HOLDFAST_CRASH) : undefined
+  const crash = new Crash(point, log)
+  const storage = crash.wrap(plant(await driverNamed(driver).open(directory), config.plant))
+  return { ...config, name, log, crash, point, storage, finish, random: randomOf(seed, name) }
+}
+
+function watchUnhandled(log: Log): void {
+  const end = (error: unknown): never => {
+    log.write({ what: 'unhandled', message: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+    process.exit(unhandledExitCode)
+  }
+  process.on('uncaughtException', end)
+  process.on('unhandledRejection', end)
+}
+
+/** Its pipe says `finish`; and when it closes, the supervisor is gone, and so is the reason to be here. */
+function watchSupervisor(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const lines = createInterface({ input: process.stdin })
+  lines.on('line', (line) => line === 'finish' && resolve())
+  lines.on('close', () => process.kill(process.pid, 'SIGKILL'))
+  return promise
+}
+
+/** For 'error' listeners: told apart by what they say, not by whom they are about. */
+export function noteError(log: Log): (error: Error) => void {
+  return (error) => log.write({ what: 'error', message: error.message.replaceAll(/\d+/g, '…').slice(0, 200) })
+}
+
+export const sleep = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms))
+
+/** Until it works: a storage may be busy or away at any time. */
+export async function persistently(log: Log, work: () => Promise<unknown>): Promise<void> {
+  for (;;) {
+    try {
+      await work()
+      return
+    } catch (error) {
+      noteError(log)(error as Error)
+      await sleep(200)
+    }
+  }
+}

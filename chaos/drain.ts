@@ -1,0 +1,62 @@
+// After the faults: waits until nothing is live, sweeps, and reads what the storage has.
+
+import type { JobRecord, Storage } from 'holdfast'
+import { sleep } from './child.ts'
+import { fenceOf } from './entries.ts'
+import { type FinalRecord, terminalStates } from './history.ts'
+import { passingTtlMs, queueNames, type Result } from './jobs.ts'
+
+/** False: something is still live when the time is over. */
+export async function drained(storage: Storage, withinMs: number): Promise<boolean> {
+  const until = performance.now() + withinMs
+  for (;;) {
+    const counts = await countsOf(storage)
+    const live = Object.entries(counts).filter(([state, count]) => count > 0 && !isTerminal(state))
+    if (live.length === 0) return true
+    if (performance.now() > until) return false
+    await sleep(50)
+  }
+}
+
+/** What has expired goes, by the sweep alone. How much should have gone and did not. */
+export async function sweptAll(storage: Storage): Promise<number> {
+  await sleep(passingTtlMs + 50)
+  while ((await storage.sweep({ limit: 1_000 })).more);
+  const { types } = await storage.count({ types: ['passing'] })
+  return types.reduce((sum, { states }) => sum + Object.values(states).reduce((one, other) => one + other, 0), 0)
+}
+
+export async function countsOf(storage: Storage): Promise<Record<string, number>> {
+  const { types } = await storage.count({ types: queueNames })
+  const counts: Record<string, number> = {}
+  for (const { states } of types) {
+    for (const [state, count] of Object.entries(states)) counts[state] = (counts[state] ?? 0) + count
+  }
+  return counts
+}
+
+export async function recordsOf(storage: Storage): Promise<FinalRecord[]> {
+  const records: FinalRecord[] = []
+  let cursor: string | undefined
+  do {
+    const page = await storage.list({
+      of: 'jobs',
+      types: queueNames,
+      limit: 1_000,
+      order: 'asc',
+      cursor,
+      parts: ['result', 'attempts'],
+    })
+    records.push(...page.items.map(finalOf))
+    cursor = page.nextCursor
+  } while (cursor !== undefined)
+  return records
+}
+
+function finalOf({ type, id, state, reason, attempt, failures, result, attempts = [] }: JobRecord): FinalRecord {
+  const fence = result && (JSON.parse(Buffer.from(result).toString()) as Result).fence
+  const ended = attempts.map((one) => ({ fence: fenceOf(one), outcome: one.outcome, state: one.state }))
+  return { type, id, state, reason, attempt, failures, fence, attempts: ended }
+}
+
+const isTerminal = (state: string): boolean => (terminalStates as readonly string[]).includes(state)

@@ -1,0 +1,59 @@
+// What the processes of a run write down, and the line format of it: one JSON object a line.
+
+import type { JobState } from 'holdfast'
+import type { JobKind } from './jobs.ts'
+
+interface OfJob {
+  readonly id: string
+}
+
+interface OfRun extends OfJob {
+  /** worker#attempt. */
+  readonly fence: string
+}
+
+export type Note =
+  // Producers. Asked and no answer: it may have happened or not.
+  | ({ readonly what: 'asked'; readonly type: string; readonly kind: JobKind; readonly maxAttempts: number } & OfJob)
+  | ({ readonly what: 'acked'; readonly status: string } & OfJob)
+  | ({ readonly what: 'refused'; readonly code: string; readonly message: string } & OfJob)
+  /** An enqueueAndWait was given the result of that run. */
+  | ({ readonly what: 'answered' } & OfRun)
+  | ({ readonly what: 'waitTimedOut' } & OfJob)
+  | ({ readonly what: 'calling'; readonly verb: 'cancel' | 'revive' | 'remove' } & OfJob)
+  | ({ readonly what: 'called'; readonly verb: 'cancel' | 'revive' | 'remove'; readonly verdict: string } & OfJob)
+  // Workers.
+  | ({ readonly what: 'started' } & OfRun)
+  | ({ readonly what: 'ended' } & OfRun)
+  | ({ readonly what: 'aborted'; readonly reason: string } & OfRun)
+  /** The storage's verdict about an outcome of ours. */
+  | ({ readonly what: 'settled'; readonly kind: string; readonly verdict: string; readonly state?: JobState } & OfRun)
+  // Both.
+  | { readonly what: 'ready' }
+  /** The next step is a SIGKILL of its own. */
+  | { readonly what: 'crashing'; readonly point: string }
+  | { readonly what: 'error'; readonly message: string }
+  | { readonly what: 'unhandled'; readonly message: string }
+  // The supervisor, of the process named.
+  | { readonly what: 'spawned'; readonly process: string; readonly pid: number; readonly point?: string }
+  | { readonly what: 'killed' | 'stopped' | 'continued'; readonly process: string }
+  | {
+      readonly what: 'exited'
+      readonly process: string
+      readonly code: number | null
+      readonly signal: string | null
+    }
+
+/** `at`: ms of the machine's monotonic clock, which all its processes share. `by`: the process that wrote it. */
+export type Entry = Note & { readonly at: number; readonly by: string }
+
+export function entriesOf(text: string): Entry[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Entry)
+}
+
+export const fenceOf = ({ worker, attempt }: { worker: string; attempt: number }): string => `${worker}#${attempt}`
+
+export const attemptOf = (fence: string): number => Number(fence.slice(fence.lastIndexOf('#') + 1))

@@ -1,0 +1,100 @@
+// The command line of run.ts.
+
+import { parseArgs } from 'node:util'
+import { drivers } from './drivers.ts'
+import { type FaultKind, faultKinds } from './plan.ts'
+import { plants } from './plant.ts'
+
+export interface Flags {
+  readonly driver: string
+  readonly seconds: number
+  readonly seed: number
+  readonly leaseMs: number
+  readonly workers: number
+  readonly producers: number
+  readonly rate: number
+  readonly kinds: readonly FaultKind[]
+  readonly plant: string | undefined
+  readonly json: string | undefined
+  readonly keep: boolean
+}
+
+export class FlagError extends Error {}
+
+export const help = `\
+npm run chaos -- --driver <name> [options]
+
+  --driver <name>    ${Object.keys(drivers).join(', ')}
+  --seconds <n>      how long there are faults; healing and draining come after      default 60
+  --seed <n>         of the plan of faults and of the jobs                           default: the time
+  --lease <ms>       of every job                                                    default 1000
+  --workers <n>      processes                                                       default 3
+  --producers <n>    processes                                                       default 2
+  --rate <n>         jobs a second, of all producers                                 default 100
+  --kinds <list>     which faults: ${faultKinds.join(',')}                             default: all
+  --plant <defect>   breaks the storage on purpose: the run must fail                ${plants.join(', ')}
+  --json <file>      writes the report
+  --keep             keeps the storage and the logs of a clean run too
+  --help
+
+Exit 0: clean. 1: a promise was broken, or too little happened. 2: it could not run.
+`
+
+/** @returns undefined if help was asked for. @throws FlagError */
+export function parseFlags(args: readonly string[]): Flags | undefined {
+  const values = parse(args)
+  if (values.help) return undefined
+  const kinds = values.kinds.split(',')
+  return {
+    driver: nameIn('--driver', values.driver, Object.keys(drivers)),
+    seconds: wholeNumber('--seconds', values.seconds),
+    seed: values.seed === undefined ? Math.floor(Date.now() / 1_000) : wholeNumber('--seed', values.seed),
+    leaseMs: wholeNumber('--lease', values.lease, 100),
+    workers: wholeNumber('--workers', values.workers),
+    producers: wholeNumber('--producers', values.producers),
+    rate: wholeNumber('--rate', values.rate),
+    kinds: kinds.map((kind) => nameIn('--kinds', kind, faultKinds)),
+    plant: values.plant === undefined ? undefined : nameIn('--plant', values.plant, plants),
+    json: values.json,
+    keep: values.keep,
+  }
+}
+
+function parse(args: readonly string[]) {
+  const text = { type: 'string' } as const
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        driver: text,
+        seconds: { ...text, default: '60' },
+        seed: text,
+        lease: { ...text, default: '1000' },
+        workers: { ...text, default: '3' },
+        producers: { ...text, default: '2' },
+        rate: { ...text, default: '100' },
+        kinds: { ...text, default: faultKinds.join(',') },
+        plant: text,
+        json: text,
+        keep: { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
+      },
+    }).values
+  } catch (error) {
+    throw new FlagError((error as Error).message)
+  }
+}
+
+function nameIn<T extends string>(flag: string, given: string | undefined, known: readonly T[]): T {
+  const found = known.find((name) => name === given)
+  if (found !== undefined) return found
+  throw new FlagError(
+    `${flag}: expected one of ${known.join(', ')}, got ${given === undefined ? 'nothing' : `"${given}"`}`,
+  )
+}
+
+function wholeNumber(flag: string, text: string, min = 1): number {
+  const value = Number(text)
+  if (/^\d+$/.test(text) && value >= min) return value
+  throw new FlagError(`${flag}: expected a whole number >= ${min}, got "${text}"`)
+}

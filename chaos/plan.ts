@@ -1,0 +1,67 @@
+// The plan of faults, drawn from the seed: when the next one comes, whom it meets, and which kill points are given out. Every
+// point has its turn before any has a second.
+
+import { highestNumber, isOfReaper, nameOf, type Point, parsePoint, pointNames, type Role } from './points.ts'
+import { type Random, randomOf } from './random.ts'
+
+export const faultKinds = ['kill', 'stop', 'point', 'full'] as const
+export type FaultKind = (typeof faultKinds)[number]
+
+/** Between two kills, in ms. */
+const killPauses = [350, 1_150] as const
+/** Between the end of a stop and the next, in ms. */
+const stopPauses = [400, 1_600] as const
+/** How long a process is stopped, in leases. */
+const stopLengths = [1.2, 2.2] as const
+/** Of the processes that replace a dead one, how many have a kill point. Without other kills nobody else would be replaced. */
+const armedShare = { besideKills: 0.45, alone: 1 }
+
+export class Plan {
+  readonly #kills: Random
+  readonly #stops: Random
+  readonly #points: Random
+  readonly #decks: Record<Role, string[]> = { worker: [], producer: [] }
+
+  readonly #armedShare: number
+
+  constructor(seed: number, kinds: readonly FaultKind[]) {
+    this.#armedShare = kinds.includes('kill') ? armedShare.besideKills : armedShare.alone
+    this.#kills = randomOf(seed, 'kills')
+    this.#stops = randomOf(seed, 'stops')
+    this.#points = randomOf(seed, 'points')
+  }
+
+  nextKill(): { readonly afterMs: number; readonly victim: number } {
+    return { afterMs: this.#kills.between(...killPauses), victim: this.#kills.next() }
+  }
+
+  nextStop(leaseMs: number): { readonly afterMs: number; readonly forMs: number; readonly victim: number } {
+    return {
+      afterMs: this.#stops.between(...stopPauses),
+      forMs: leaseMs * this.#stops.between(...stopLengths),
+      victim: this.#stops.next(),
+    }
+  }
+
+  /** For a process that is about to start. */
+  nextPoint(role: Role, slot: number): Point | undefined {
+    if (this.#points.next() >= this.#armedShare) return undefined
+    const deck = this.#decks[role]
+    if (!deck.some((name) => canHave(name, slot))) deck.push(...this.#points.shuffled(pointNames[role]))
+    const [name] = deck.splice(
+      deck.findIndex((candidate) => canHave(candidate, slot)),
+      1,
+    )
+    return parsePoint(`${name!}:${this.#points.integer(1, highestNumber(name!))}`)
+  }
+
+  /** Its process ended otherwise. */
+  giveBack(role: Role, point: Point): void {
+    this.#decks[role].unshift(nameOf(point))
+  }
+}
+
+/** Only the worker of slot 0 may have a Reaper. */
+function canHave(name: string, slot: number): boolean {
+  return slot === 0 || !isOfReaper(name.slice(0, name.indexOf(':')))
+}

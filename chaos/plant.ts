@@ -1,0 +1,51 @@
+// Defects on purpose, to see that a run finds them (`--plant`). Each breaks the promise of the contract in one place, rarely
+// enough that the rest of the run goes on.
+
+import type { AddVerdict, JobRef, Outcome, SettleVerdict, Storage } from 'holdfast'
+import { type Around, aroundStorage } from './around-storage.ts'
+
+export const plants = ['lost', 'stale', 'forgotten'] as const
+
+/** Every so many calls. */
+const every = 25
+
+export function plant(storage: Storage, defect: string | undefined): Storage {
+  if (defect === undefined) return storage
+  return aroundStorage(storage, defects(storage)[defect as (typeof plants)[number]])
+}
+
+function defects(storage: Storage): Record<(typeof plants)[number], Around> {
+  let calls = 0
+  const isTurn = (): boolean => ++calls % every === 0
+  return {
+    /** An add is acknowledged and never written. */
+    lost: async (verb, args, call) => {
+      if (verb !== 'add' || !isTurn()) return call()
+      const jobs = args[0] as readonly (JobRef & { token: string })[]
+      return jobs.map(({ type, id, token }): AddVerdict => {
+        return { verdict: 'added', job: { type, id, token, state: 'queued' } }
+      })
+    },
+    /** A completion is not held back by its fence: one that was refused is told it counted. */
+    stale: async (verb, args, call) => {
+      if (verb !== 'settle' && verb !== 'claim') return call()
+      const answer = await call()
+      const outcomes = verb === 'settle' ? args[0] : (args[0] as { outcomes?: readonly Outcome[] }).outcomes
+      const verdicts = verb === 'settle' ? answer : (answer as { settled: readonly SettleVerdict[] }).settled
+      const bent = (verdicts as SettleVerdict[]).map((verdict, index) => {
+        const isStale = verdict.verdict === 'taken_by_another_worker' || verdict.verdict === 'already_completed'
+        return isStale && (outcomes as readonly Outcome[])[index]!.kind === 'completed' ? counted : verdict
+      })
+      return verb === 'settle' ? bent : { ...(answer as object), settled: bent }
+    },
+    /** What was completed is removed although its time has not come. */
+    forgotten: async (verb, args, call) => {
+      const answer = await call()
+      const outcomes = verb === 'claim' ? ((args[0] as { outcomes?: readonly Outcome[] }).outcomes ?? []) : []
+      if (outcomes.length > 0 && isTurn()) await storage.remove(outcomes.map(({ type, id }) => ({ type, id })))
+      return answer
+    },
+  }
+}
+
+const counted: SettleVerdict = { verdict: 'settled', state: 'completed', added: [], ended: [], unblocked: [] }

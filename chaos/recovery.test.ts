@@ -1,0 +1,80 @@
+// How long a job waited for its next run: from the kill or the stop, and only where that was the reason.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { asked, completed, historyWith, started } from './bad-histories.ts'
+import type { Entry, Note } from './entries.ts'
+import { durationsOf, recoveryOf } from './recovery.ts'
+
+const one = 'one/x/1#1'
+const two = 'two/x/1#2'
+
+const at = (time: number, by: string, note: Note): Entry => ({ ...note, at: time, by })
+const recovery = (...entries: Entry[]) => recoveryOf(historyWith([at(0, 'producer', asked('a')), ...entries]), 1_000)
+
+test('from the kill to the next run elsewhere', () => {
+  const found = recovery(
+    at(100, 'one', started('a', one)),
+    at(150, 'supervisor', { what: 'killed', process: 'one' }),
+    at(1_100, 'two', started('a', two)),
+  )
+  assert.deepEqual(found.afterKill, [950])
+  assert.deepEqual(found.afterStop, [])
+})
+
+test('from the kill point', () => {
+  const found = recovery(
+    at(100, 'one', started('a', one)),
+    at(200, 'one', { what: 'crashing', point: 'handler:end:1' }),
+    at(1_100, 'two', started('a', two)),
+  )
+  assert.deepEqual(found.afterKill, [900])
+})
+
+test('from the stop to the next run elsewhere', () => {
+  const found = recovery(
+    at(100, 'one', started('a', one)),
+    at(150, 'supervisor', { what: 'stopped', process: 'one' }),
+    ...[500, 900, 1_200].map((time) => at(time, 'two', completed('b', two))),
+    at(1_210, 'two', started('a', two)),
+    at(1_600, 'supervisor', { what: 'continued', process: 'one' }),
+  )
+  assert.deepEqual(found, { afterKill: [], afterStop: [1_060], whileBlocked: [], blocked: [] })
+})
+
+test('apart, while a stopped process kept the storage from everybody', () => {
+  const found = recovery(
+    at(100, 'one', started('a', one)),
+    at(150, 'supervisor', { what: 'killed', process: 'one' }),
+    at(200, 'supervisor', { what: 'stopped', process: 'three' }),
+    at(210, 'three', completed('b', two)),
+    at(1_700, 'supervisor', { what: 'continued', process: 'three' }),
+    at(1_750, 'two', started('a', two)),
+  )
+  assert.deepEqual(found, { afterKill: [], afterStop: [], whileBlocked: [1_600], blocked: [1_500] })
+})
+
+test('a run whose outcome was recorded was not interrupted', () => {
+  const found = recovery(
+    at(100, 'one', started('a', one)),
+    at(110, 'one', { ...completed('a', one), state: 'failing', kind: 'retry' } as Note),
+    at(150, 'supervisor', { what: 'killed', process: 'one' }),
+    at(1_100, 'two', started('a', two)),
+  )
+  assert.deepEqual([...found.afterKill, ...found.afterStop], [])
+})
+
+test('a kill after the next run had begun is not its reason', () => {
+  const found = recovery(
+    at(100, 'one', started('a', one)),
+    at(1_100, 'two', started('a', two)),
+    at(1_200, 'supervisor', { what: 'killed', process: 'one' }),
+  )
+  assert.deepEqual([...found.afterKill, ...found.afterStop], [])
+})
+
+test('the figures of many and of none', () => {
+  const samples = Array.from({ length: 100 }, (_, index) => 100 - index)
+  assert.deepEqual(durationsOf(samples), { count: 100, p50: 50, p99: 99, max: 100 })
+  assert.deepEqual(durationsOf([]), { count: 0, p50: 0, p99: 0, max: 0 })
+})

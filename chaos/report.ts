@@ -1,0 +1,140 @@
+// What a run came to, as JSON.
+
+import { cpus } from 'node:os'
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import type { Run } from './chaos.ts'
+import type { Entry } from './entries.ts'
+import type { Flags } from './flags.ts'
+import { timesAsked, type Violation, wasAcked } from './history.ts'
+import { type Durations, durationsOf, recoveryOf } from './recovery.ts'
+import { shortfallsOf } from './shortfalls.ts'
+
+export interface Report {
+  readonly version: string
+  readonly commit: string
+  readonly machine: { readonly node: string; readonly cores: number; readonly cpu: string }
+  readonly driver: string
+  readonly seed: number
+  readonly seconds: number
+  readonly leaseMs: number
+  readonly kinds: readonly string[]
+  readonly plant?: string
+  /** Acknowledged. */
+  readonly jobs: number
+  /** By kind of job, and the state it ended in. */
+  readonly ends: Readonly<Record<string, Readonly<Record<string, number>>>>
+  /** Asked for more than once under the same id. */
+  readonly askedAgain: number
+  readonly kills: number
+  readonly stops: number
+  readonly points: number
+  /** Jobs that ended their process. */
+  readonly poison: number
+  readonly pointsByName: Readonly<Record<string, number>>
+  readonly lost: number
+  readonly doubleRecorded: number
+  /** Handlers that ran again after an interruption. */
+  readonly doubleRuns: number
+  /** Outcomes that the storage refused, because the run was no longer its worker's. */
+  readonly refusedOutcomes: number
+  readonly waitsTimedOut: number
+  /** `whileBlocked`: apart, those during which a stopped process kept the storage from everybody. */
+  readonly recovery: Readonly<Record<'afterKill' | 'afterStop' | 'whileBlocked', Durations>>
+  /** How long that was, each time. */
+  readonly blocked: Durations
+  readonly errors: Readonly<Record<string, number>>
+  readonly violations: readonly Violation[]
+  /** What happened less often than it should have. */
+  readonly shortfalls: readonly string[]
+  readonly skipped: readonly string[]
+  readonly full?: Run['full']
+  readonly verdict: 'pass' | 'fail'
+}
+
+export function reportOf(flags: Flags, { history, violations, full }: Run): Report {
+  const { driver, seed, seconds, leaseMs, kinds, plant } = flags
+  const { entries, jobs } = history
+  const crashes = entries.flatMap((entry) => (entry.what === 'crashing' ? [entry.point] : []))
+  const points = crashes.filter((point) => point !== 'poison').map((point) => point.slice(0, point.lastIndexOf(':')))
+  const recovery = recoveryOf(history, leaseMs)
+  const runs = count(entries, 'started')
+  const counts = {
+    jobs: jobs.filter(wasAcked).length,
+    kills: count(entries, 'killed'),
+    stops: count(entries, 'continued'),
+    points: points.length,
+  }
+  const pointsByName = tally(points)
+  const shortfalls = shortfallsOf(flags, { ...counts, pointsByName })
+  return {
+    version: versionOf(),
+    commit: commitOf(),
+    machine: { node: process.version, cores: cpus().length, cpu: cpus()[0]?.model ?? 'unknown' },
+    driver,
+    seed,
+    seconds,
+    leaseMs,
+    kinds,
+    plant,
+    ...counts,
+    ends: endsOf(history.jobs),
+    askedAgain: jobs.filter((job) => timesAsked(job) > 1).length,
+    poison: crashes.length - points.length,
+    pointsByName,
+    lost: violations.filter(({ check }) => check === 'lost').length,
+    doubleRecorded: violations.filter(({ check }) => check === 'doubleRecorded').length,
+    doubleRuns: runs - new Set(entries.flatMap((entry) => (entry.what === 'started' ? [entry.id] : []))).size,
+    refusedOutcomes: entries.filter((entry) => entry.what === 'settled' && entry.verdict !== 'settled').length,
+    waitsTimedOut: count(entries, 'waitTimedOut'),
+    recovery: {
+      afterKill: durationsOf(recovery.afterKill),
+      afterStop: durationsOf(recovery.afterStop),
+      whileBlocked: durationsOf(recovery.whileBlocked),
+    },
+    blocked: durationsOf(recovery.blocked),
+    errors: tally(entries.flatMap((entry) => (entry.what === 'error' ? [entry.message] : []))),
+    violations,
+    shortfalls,
+    skipped: full?.skipped === undefined ? [] : [`full: ${full.skipped}`],
+    full,
+    verdict: violations.length === 0 && shortfalls.length === 0 ? 'pass' : 'fail',
+  }
+}
+
+function endsOf(jobs: Run['history']['jobs']): Record<string, Record<string, number>> {
+  const ends: Record<string, Record<string, number>> = {}
+  for (const { kind, record } of jobs) {
+    const state = record?.state ?? 'gone'
+    ends[kind] ??= {}
+    ends[kind][state] = (ends[kind][state] ?? 0) + 1
+  }
+  return ends
+}
+
+const count = (entries: readonly Entry[], what: Entry['what']): number =>
+  entries.filter((entry) => entry.what === what).length
+
+function tally(names: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const name of names.toSorted()) counts[name] = (counts[name] ?? 0) + 1
+  return counts
+}
+
+function versionOf(): string {
+  const file = new URL('../packages/holdfast/package.json', import.meta.url)
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
+}
+
+/** With a mark if the sources differ from it. */
+function commitOf(): string {
+  try {
+    return execFileSync('git', ['describe', '--always', '--dirty', '--abbrev=12'], {
+      cwd: new URL('.', import.meta.url),
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim()
+  } catch {
+    return 'unknown'
+  }
+}

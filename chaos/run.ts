@@ -1,0 +1,35 @@
+// npm run chaos: real processes on one storage, killed and stopped by a plan, and what became of their jobs. See --help.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { runChaos, type Tell } from './chaos.ts'
+import { FlagError, type Flags, help, parseFlags } from './flags.ts'
+import { reportOf } from './report.ts'
+import { lineOf, tableOf } from './table.ts'
+
+const tell: Tell = (line, isPassing = false) => {
+  if (process.stdout.isTTY) process.stdout.write(`\r\x1b[K${line}${isPassing ? '' : '\n'}`)
+  else console.log(line)
+}
+
+try {
+  const flags = parseFlags(process.argv.slice(2))
+  if (flags) await chaos(flags)
+  else console.log(help)
+} catch (error) {
+  console.error(error instanceof FlagError ? `${error.message}\n\nnpm run chaos -- --help shows what there is.` : error)
+  process.exitCode = 2
+}
+
+async function chaos(flags: Flags): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), `holdfast-chaos-${flags.driver}-`))
+  tell(`${flags.driver}, seed ${flags.seed}, ${flags.seconds} s, in ${directory}`)
+  const report = reportOf(flags, await runChaos(flags, directory, tell))
+  if (flags.json) writeFileSync(resolve(flags.json), `${JSON.stringify(report, undefined, 2)}\n`)
+  tell(`\n${tableOf(report)}\n`)
+  if (report.verdict === 'fail') process.exitCode = 1
+  if (report.verdict === 'fail' || flags.keep) tell(`the storage and the logs are kept in ${directory}`)
+  else rmSync(directory, { recursive: true })
+  tell(lineOf(report))
+}

@@ -1,0 +1,251 @@
+// Keeps so many workers and producers alive on one storage, and ends, stops and replaces them by the plan. What it does to
+// whom is in its own log.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type ChildConfig, logFile, nameOfChild, sleep } from './child.ts'
+import { entriesOf } from './entries.ts'
+import { type Log, openLog } from './log.ts'
+import { type FaultKind, Plan } from './plan.ts'
+import { type Point, type Role, written } from './points.ts'
+
+export interface RigOptions {
+  readonly driver: string
+  readonly directory: string
+  readonly seed: number
+  readonly leaseMs: number
+  readonly workers: number
+  readonly producers: number
+  readonly kinds: readonly FaultKind[]
+  /** Jobs a second, of all producers. */
+  readonly rate: number
+  readonly plant?: string
+}
+
+interface Running {
+  readonly role: Role
+  readonly slot: number
+  readonly name: string
+  readonly child: ChildProcess
+  readonly point: Point | undefined
+  readonly since: number
+  stopped: boolean
+  killed: boolean
+}
+
+/** So many that ended by an error of their own, and the run is over: it would only go on like that. */
+const mostFailures = 3
+
+const longestStartMs = 60_000
+
+/** After so long without coming to its point a process may be killed like any other. */
+const patienceMs = 6_000
+
+export class Supervisor {
+  readonly counts = { kills: 0, stops: 0, points: 0, restarts: 0 }
+  readonly #options: RigOptions
+  readonly #plan: Plan
+  readonly #log: Log
+  readonly #keeper: ChildProcess
+  readonly #running = new Map<string, Running>()
+  readonly #lives = new Map<string, number>()
+  readonly #finished: Record<Role, Set<number>> = { worker: new Set(), producer: new Set() }
+  readonly #finishing = new Set<Role>()
+  readonly #broken = Promise.withResolvers<void>()
+  #failures = 0
+  /** No faults yet, or no more. */
+  #calm = true
+  #onExit: (() => void) | undefined
+
+  constructor(options: RigOptions) {
+    this.#options = options
+    this.#plan = new Plan(options.seed, options.kinds)
+    mkdirSync(join(options.directory, 'logs'), { recursive: true })
+    this.#log = openLog(join(options.directory, 'logs', 'supervisor.log'), 'supervisor')
+    this.#keeper = spawn(process.execPath, [pathOf('keeper.ts')], { stdio: ['pipe', 'ignore', 'inherit'] })
+    this.#keeper.stdin!.on('error', () => {})
+  }
+
+  get isBroken(): boolean {
+    return this.#failures >= mostFailures
+  }
+
+  /** Resolves once everybody is at work: on a busy machine that takes a while, which is not to be taken from the faults. */
+  async start(): Promise<void> {
+    for (let slot = 0; slot < this.#options.workers; slot++) this.#spawn('worker', slot)
+    for (let slot = 0; slot < this.#options.producers; slot++) this.#spawn('producer', slot)
+    const isReady = ({ role, slot }: Running): boolean => {
+      const file = logFile(this.#options.directory, role, slot)
+      return existsSync(file) && entriesOf(readFileSync(file, 'utf8')).some(({ what }) => what === 'ready')
+    }
+    const until = performance.now() + longestStartMs
+    while (!this.isBroken && ![...this.#running.values()].every(isReady)) {
+      if (performance.now() > until) throw new Error(`the processes were not ready within ${longestStartMs / 1_000} s`)
+      await sleep(20)
+    }
+  }
+
+  /** Faults for so long; then none, and what was stopped goes on. */
+  async disturb(ms: number): Promise<void> {
+    const { kinds } = this.#options
+    const until = performance.now() + ms
+    this.#calm = false
+    const faults = Promise.all([
+      kinds.includes('kill') ? this.#killing(until) : undefined,
+      kinds.includes('stop') ? this.#stopping(until) : undefined,
+      sleep(ms),
+    ])
+    await Promise.race([faults, this.#broken.promise])
+    this.#calm = true
+  }
+
+  /** Asks all of a role to end in peace. False: some did not in time. */
+  async finish(role: Role, withinMs: number): Promise<boolean> {
+    this.#finishing.add(role)
+    for (const running of this.#running.values()) if (running.role === role) tellToFinish(running)
+    const slots = role === 'worker' ? this.#options.workers : this.#options.producers
+    const until = performance.now() + withinMs
+    while (this.#finished[role].size < slots && performance.now() < until) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.#onExit = resolve
+      await Promise.race([promise, sleep(Math.min(250, until - performance.now()))])
+    }
+    return this.#finished[role].size === slots
+  }
+
+  /** Nobody is left, whatever state they are in. */
+  async end(): Promise<void> {
+    this.#calm = true
+    for (const role of ['worker', 'producer'] as const) this.#finishing.add(role)
+    for (const running of this.#running.values()) {
+      running.killed = true
+      running.child.kill('SIGKILL')
+    }
+    while (this.#running.size > 0) await sleep(10)
+    this.#keeper.stdin!.end()
+  }
+
+  async #killing(until: number): Promise<void> {
+    for (;;) {
+      const { afterMs, victim } = this.#plan.nextKill()
+      if (performance.now() + afterMs > until) return
+      await sleep(afterMs)
+      if (this.#calm) return
+      const running = this.#choose(victim, () => true)
+      if (!running) continue
+      running.killed = true
+      this.#log.write({ what: 'killed', process: running.name })
+      running.child.kill('SIGKILL')
+      this.counts.kills++
+    }
+  }
+
+  async #stopping(until: number): Promise<void> {
+    for (;;) {
+      const { afterMs, forMs, victim } = this.#plan.nextStop(this.#options.leaseMs)
+      if (performance.now() + afterMs + forMs > until) return
+      await sleep(afterMs)
+      // Mostly workers: they have leases to lose. One that has only begun has none yet.
+      const choose = (): Running | undefined =>
+        this.#choose(victim, ({ role, since }) => {
+          return (role === 'worker' || victim < 0.1) && performance.now() - since > 500
+        })
+      let running = choose()
+      while (!running && !this.#calm) {
+        await sleep(20)
+        running = choose()
+      }
+      if (!running || this.#calm) return
+      running.stopped = true
+      this.#log.write({ what: 'stopped', process: running.name })
+      running.child.kill('SIGSTOP')
+      await sleep(forMs)
+      this.#log.write({ what: 'continued', process: running.name })
+      running.child.kill('SIGCONT')
+      running.stopped = false
+      this.counts.stops++
+    }
+  }
+
+  /** @param drawn 0 … 1 */
+  #choose(drawn: number, fits: (running: Running) => boolean): Running | undefined {
+    const now = performance.now()
+    const candidates = [...this.#running.values()]
+      .filter(({ stopped, killed, point, since }) => !stopped && !killed && (!point || now - since > patienceMs))
+      .filter(fits)
+      .toSorted((one, other) => one.name.localeCompare(other.name))
+    return candidates[Math.floor(drawn * candidates.length)]
+  }
+
+  #spawn(role: Role, slot: number): void {
+    const { driver, directory, seed, leaseMs, kinds, plant, rate, producers } = this.#options
+    const life = (this.#lives.get(`${role}-${slot}`) ?? 0) + 1
+    this.#lives.set(`${role}-${slot}`, life)
+    const name = nameOfChild({ role, slot, life })
+    const point = this.#pointFor(role, slot)
+    const poison = kinds.includes('point')
+    const config: ChildConfig = {
+      role,
+      slot,
+      life,
+      driver,
+      directory,
+      seed,
+      leaseMs,
+      poison,
+      plant,
+      rate: rate / producers,
+    }
+    const stderr = openSync(join(directory, 'logs', `${role}-${slot}.stderr`), 'a')
+    const child = spawn(
+      process.execPath,
+      ['--conditions=@holdfast/source', '--no-warnings', pathOf(`${role}.ts`), JSON.stringify(config)],
+      {
+        stdio: ['pipe', 'ignore', stderr],
+        env: { ...process.env, HOLDFAST_CRASH: point ? written(point) : '' },
+      },
+    )
+    const running = { role, slot, name, child, point, since: performance.now(), stopped: false, killed: false }
+    this.#running.set(name, running)
+    this.#log.write({ what: 'spawned', process: name, pid: child.pid!, ...(point && { point: written(point) }) })
+    this.#keeper.stdin!.write(`+${child.pid}\n`)
+    child.stdin!.on('error', () => {})
+    child.on('exit', (code, signal) => this.#exited(running, code, signal))
+    closeSync(stderr)
+    if (this.#finishing.has(role)) tellToFinish(running)
+  }
+
+  #exited(running: Running, code: number | null, signal: string | null): void {
+    const { role, slot, name, child, point, killed } = running
+    this.#running.delete(name)
+    this.#keeper.stdin!.write(`-${child.pid}\n`)
+    this.#log.write({ what: 'exited', process: name, code, signal })
+    if (code !== null && code !== 0 && ++this.#failures >= mostFailures) this.#broken.resolve()
+    if (this.isBroken) return this.#onExit?.()
+    const crashed = signal === 'SIGKILL' && !killed
+    if (crashed) this.counts.points++
+    if (point && !crashed) this.#plan.giveBack(role, point)
+    if (this.#finishing.has(role) && code === 0) this.#finished[role].add(slot)
+    else if (!this.#finishing.has(role) || !killed) this.#respawn(role, slot)
+    this.#onExit?.()
+  }
+
+  #respawn(role: Role, slot: number): void {
+    this.counts.restarts++
+    this.#spawn(role, slot)
+  }
+
+  /** At most one of a role at a time, so that the work goes on. */
+  #pointFor(role: Role, slot: number): Point | undefined {
+    const isOff = this.#calm || !this.#options.kinds.includes('point')
+    const others = [...this.#running.values()].filter((running) => running.role === role)
+    if (isOff || others.some(({ point, since }) => point && performance.now() - since < patienceMs)) return undefined
+    return this.#plan.nextPoint(role, slot)
+  }
+}
+
+const pathOf = (file: string): string => fileURLToPath(new URL(file, import.meta.url))
+
+const tellToFinish = ({ child }: Running): void => void child.stdin!.write('finish\n')

@@ -1,0 +1,77 @@
+// The report for people: a table, and one line.
+
+import type { FullDisk } from './full-disk.ts'
+import type { Durations } from './recovery.ts'
+import type { Report } from './report.ts'
+
+export function tableOf(report: Report): string {
+  const { ends, recovery, pointsByName, errors, full, skipped, shortfalls, violations } = report
+  const rows = [
+    ...Object.entries(ends).map(([kind, states]) => [`jobs ${kind}`, list(states)]),
+    ['asked again', `${numeral(report.askedAgain)} ids whose answer was lost with their producer, or refused`],
+    [
+      'ran again',
+      `${numeral(report.doubleRuns)} runs; ${numeral(report.refusedOutcomes)} outcomes refused by their fence`,
+    ],
+    ['poison', `${numeral(report.poison)} processes ended by their job`],
+    ['kill points', list(pointsByName)],
+    ['after a kill', durations(recovery.afterKill, report.leaseMs)],
+    ['after a stop', durations(recovery.afterStop, report.leaseMs)],
+    ...(report.blocked.count > 0
+      ? [
+          [
+            'storage held',
+            `${report.blocked.count} times by a stopped process, up to ${numeral(report.blocked.max)} ms`,
+          ],
+          ['  meanwhile', plain(recovery.whileBlocked)],
+        ]
+      : []),
+    ...(report.waitsTimedOut > 0 ? [['timed out', `${report.waitsTimedOut} requests`]] : []),
+    ...Object.entries(errors).map(([message, times]) => [`${numeral(times)} errors`, message]),
+    ...(full && full.skipped === undefined ? [['disk full', fullDisk(full)]] : []),
+    ...skipped.map((line) => ['skipped', line]),
+    ...shortfalls.map((line) => ['TOO LITTLE', line]),
+    ...Object.entries(Object.groupBy(violations, ({ check }) => check)).flatMap(([check, found]) => [
+      ...found!.slice(0, 5).map(({ sentence }) => [`VIOLATION ${check}`, sentence]),
+      ...(found!.length > 5 ? [['', `and ${found!.length - 5} more`]] : []),
+    ]),
+  ]
+  const width = Math.max(...rows.map(([name]) => name!.length))
+  return rows.map(([name, text]) => `${name!.padEnd(width)}  ${text}`).join('\n')
+}
+
+export function lineOf(report: Report): string {
+  const { driver, seed, seconds, jobs, kills, stops, points, lost, doubleRecorded, recovery, leaseMs } = report
+  const { p50, p99 } = recovery.afterKill
+  return [
+    `chaos ${driver} seed ${seed} seconds ${seconds}: jobs ${numeral(jobs)} kills ${kills} stops ${stops} points ${points}`,
+    `lost ${lost} doubleRecorded ${doubleRecorded} violations ${report.violations.length}`,
+    `recovery p50 ${numeral(p50)} ms p99 ${numeral(p99)} ms (lease ${numeral(leaseMs)} ms) ${report.verdict}`,
+  ].join(' ')
+}
+
+function fullDisk({ acked, refusedWith, refusedAfterMs, maybeApplied, completedWhileFull }: FullDisk): string {
+  const refusal = `${refusedWith} (after ${refusedAfterMs} ms, maybeApplied ${maybeApplied})`
+  return `${acked} jobs accepted; ${completedWhileFull} completed while it was full; refused: ${refusal}`
+}
+
+/** The aim is that of specs/reliability.md: p50 within the lease, p99 within a second more. */
+function durations(found: Durations, leaseMs: number): string {
+  const { count, p50, p99 } = found
+  if (count === 0) return plain(found)
+  const isReached = p50 <= leaseMs && p99 <= leaseMs + 1_000
+  const aim = `aim: p50 <= ${numeral(leaseMs)}, p99 <= ${numeral(leaseMs + 1_000)}: ${isReached ? 'reached' : 'MISSED'}`
+  return `${plain(found)} (${aim})`
+}
+
+function plain({ count, p50, p99, max }: Durations): string {
+  if (count === 0) return 'no sample'
+  return `${numeral(count)} jobs: p50 ${numeral(p50)} ms, p99 ${numeral(p99)} ms, max ${numeral(max)} ms`
+}
+
+const list = (counts: Readonly<Record<string, number>>): string =>
+  Object.entries(counts)
+    .map(([name, number]) => `${name} ${numeral(number)}`)
+    .join(', ') || 'none'
+
+const numeral = (value: number): string => value.toLocaleString('en-US')

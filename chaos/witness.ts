@@ -1,0 +1,43 @@
+// Sees the claims and verdicts of a worker as the storage gives them: which fence a run has, and what became of it.
+
+import type { Claim, Outcome, SettleVerdict, Storage } from 'holdfast'
+import { aroundStorage } from './around-storage.ts'
+import { fenceOf } from './entries.ts'
+import type { Log } from './log.ts'
+
+export class Witness {
+  readonly #log: Log
+  readonly #fences = new Map<string, string>()
+
+  constructor(log: Log) {
+    this.#log = log
+  }
+
+  wrap(storage: Storage): Storage {
+    return aroundStorage(storage, async (verb, args, call) => {
+      const answer = await call()
+      if (verb === 'settle') this.#note(args[0] as readonly Outcome[], answer as readonly SettleVerdict[])
+      if (verb === 'claim') {
+        const { jobs, settled } = answer as Claim
+        this.#note((args[0] as { outcomes?: readonly Outcome[] }).outcomes ?? [], settled)
+        for (const job of jobs) this.#fences.set(job.id, fenceOf(job))
+      }
+      return answer
+    })
+  }
+
+  /** To be asked when the handler is called: a later claim of the same job has another. */
+  fenceOf(id: string): string {
+    return this.#fences.get(id)!
+  }
+
+  #note(outcomes: readonly Outcome[], verdicts: readonly SettleVerdict[]): void {
+    outcomes.forEach((outcome, index) => {
+      if (!('worker' in outcome)) return
+      const { id, kind } = outcome
+      const verdict = verdicts[index]!
+      const state = verdict.verdict === 'settled' ? verdict.state : undefined
+      this.#log.write({ what: 'settled', id, fence: fenceOf(outcome), kind, verdict: verdict.verdict, state })
+    })
+  }
+}

@@ -1,0 +1,92 @@
+// A worker process: runs jobs, writes down every run, and looks after the storage beside it.
+
+import { type Job, Queue, Reaper } from 'holdfast'
+import { noteError, persistently, sleep, startChild } from './child.ts'
+import { type Payload, passingTtlMs, type Result, queueNames } from './jobs.ts'
+import { isOfReaper, isOfStopping } from './points.ts'
+import { Witness } from './witness.ts'
+
+const child = await startChild()
+const { log, crash, leaseMs, random, point } = child
+const witness = new Witness(log)
+const storage = witness.wrap(child.storage)
+
+const queues = queueNames.map((name) => {
+  const queue = new Queue<Payload, Result>({
+    storage,
+    name,
+    workerId: child.name,
+    // More than enough, even for the last one alive: a job that was lost should find a free slot.
+    concurrency: name === 'kept' ? 40 : 4,
+    leaseMs,
+    backoff: { type: 'fixed', delayMs: 50 },
+    resultTTL: name === 'passing' ? passingTtlMs : undefined,
+  })
+  queue.on('error', noteError(log))
+  queue.execute(run)
+  return queue
+})
+// One of the workers has it at times: recovery has to work without, too.
+const needsReaper = point !== undefined && isOfReaper(point.step)
+const reaper = child.slot === 0 && (needsReaper || random.next() < 0.5) ? newReaper() : undefined
+
+await persistently(log, () => Promise.all([...queues.map((queue) => queue.start()), reaper?.start()]))
+log.write({ what: 'ready' })
+
+const finishing = new AbortController()
+const upkeep = lookAfter(finishing.signal)
+// To come to a point that lies in stopping, it stops.
+const stopsSoon = point !== undefined && isOfStopping(point)
+await Promise.race([child.finish, ...(stopsSoon ? [sleep(random.between(100, 600))] : [])])
+finishing.abort()
+await Promise.all([...queues.map((queue) => queue.stop({ timeout: 5_000 })), reaper?.stop()])
+await upkeep
+process.exit(0)
+
+async function run(job: Job<Payload>): Promise<Result> {
+  const { id, payload, attempts } = job
+  const { kind, ms, heedsAbort } = payload
+  const fence = witness.fenceOf(id)
+  log.write({ what: 'started', id, fence })
+  crash.inHandler('start')
+  if (kind === 'poison' && child.poison) crash.now('poison')
+  const aborted = Promise.withResolvers<void>()
+  job.signal.addEventListener('abort', () => {
+    log.write({ what: 'aborted', id, fence, reason: (job.signal.reason as { code: string }).code })
+    if (heedsAbort) aborted.resolve()
+  })
+  await Promise.race([sleep(ms / 2), aborted.promise])
+  crash.inHandler('middle')
+  await Promise.race([sleep(ms / 2), aborted.promise])
+  log.write({ what: 'ended', id, fence })
+  crash.inHandler('end')
+  if (heedsAbort) job.signal.throwIfAborted()
+  if (kind === 'failing' || (kind === 'retry' && attempts === 1)) throw new Error('on purpose')
+  return { fence }
+}
+
+/** What a Queue does seldom, or nothing in it does yet: often, so that it is under way when the kill comes. */
+async function lookAfter(over: AbortSignal): Promise<void> {
+  const { kv } = storage
+  const key = ['seen', child.name]
+  const errands = [
+    () => storage.sweep({ limit: 100 }),
+    () => kv.set(key, Buffer.from(child.name), { ttlMs: passingTtlMs }),
+    () => kv.get(key),
+    () => kv.list(['seen'], { limit: 10 }),
+    () => kv.delete(key),
+  ]
+  for (let turn = 0; !over.aborted; turn++) {
+    await errands[turn % errands.length]!().catch(noteError(log))
+    await sleep(random.between(20, 120))
+  }
+}
+
+function newReaper(): Reaper {
+  return new Reaper({
+    storage,
+    name: queueNames,
+    checkInterval: 200,
+    leaderElection: { enabled: true, lockTTL: leaseMs, renewalInterval: 100, acquireRetryInterval: 200 },
+  }).on('error', noteError(log))
+}
