@@ -93,7 +93,8 @@ export async function runKv(subject: Subject, commands: readonly KvCommand[], li
         await compareList(subject, key, 1 + value, (one) => read(one) !== undefined)
         break
       case 'sweep':
-        await storage.sweep({ limit: 1 + value })
+        // An answer may be lost on the way: then it is asked for again.
+        await storage.sweep({ limit: 1 + value }).catch(() => storage.sweep({ limit: 1 + value }))
         break
       case 'advance':
         if (!advance) break
