@@ -64,8 +64,8 @@ class Application {
   /** While all that it is linked with is still there. */
   #detach(job: Job): void {
     leave(this.#move, job)
-    if (job.group) this.#groups.add(job.group)
-    if (job.group) this.#move.leaveGroup(job)
+    // The group of one that has ended may be gone, and another have its name.
+    if (job.group && this.#move.leaveGroup(job)) this.#groups.add(job.group)
     for (const { ref } of job.blockers ?? []) this.#release(job, this.#move.stored(ref))
   }
 

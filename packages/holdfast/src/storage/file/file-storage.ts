@@ -41,6 +41,12 @@ export interface FileStorageOptions {
   readonly clock?: Clock
 }
 
+/** For tests. */
+export interface FileStorageHooks {
+  readonly disk?: Disk
+  readonly opened?: (session: Session) => void
+}
+
 const reads: CallOptions = { reads: true }
 
 /** Jobs in a directory of a local disk, for the processes and threads of one machine. */
@@ -57,18 +63,23 @@ export class FileStorage implements Contract.Storage<never> {
   #turn: Promise<void> = Promise.resolve()
 
   /**
-   * @param disk for tests
+   * @param hooks for tests
    * @throws TypeError INVALID_ARGUMENT
    */
-  constructor(options: FileStorageOptions, disk: Disk = nodeDisk) {
+  constructor(options: FileStorageOptions, { disk = nodeDisk, opened }: FileStorageHooks = {}) {
     const resolved = resolveOptions('FileStorage', options, fileOptions)
     const { directory, durability, callTimeoutMs, clock = systemClock } = resolved
     fileOptions.directory.check('directory', directory)
-    this.#open = () => Session.open({ directory, full: durability === 'full', clock, disk, listeners: this.#listeners })
+    const full = durability === 'full'
+    this.#open = async () => {
+      const session = await Session.open({ directory, full, clock, disk, listeners: this.#listeners })
+      opened?.(session)
+      return session
+    }
     this.settings = { callTimeoutMs }
     this.features = {
       transactions: false,
-      durable: durability === 'full',
+      durable: full,
       sharedByProcesses: true,
       distributed: false,
       searchIndexed: false,
