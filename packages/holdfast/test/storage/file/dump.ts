@@ -27,7 +27,9 @@ export function dump(replica: Replica, now: number): unknown {
         return { key, running: running?.id, placed: placed?.id, members: inOrder, paused }
       })
       .toSorted(byText),
-    keys: [...keys.values()].map(({ key, job, heapIndex }) => ({ key, job: job?.accepted, timed: heapIndex >= 0 })),
+    keys: [...keys.values()]
+      .map(({ key, job, heapIndex }) => ({ key, job: job?.accepted, timed: heapIndex >= 0 }))
+      .toSorted(byText),
     // One that was promoted by a look is queued, one that was not is scheduled: the same.
     counts: { ...counts, queued: counts.queued + counts.scheduled, scheduled: 0 },
     leases: [...leases].length,

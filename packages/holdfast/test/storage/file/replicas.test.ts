@@ -64,7 +64,7 @@ async function retried(run: () => unknown): Promise<unknown> {
 
 test('100 histories, each call by another replica, some of which fail at first', async (context) => {
   let checked = 0
-  const { runs, commands, seed } = await testModel({ create, runs: 100 })
+  const { runs, commands, seed } = await testModel({ create, runs: Number(process.env.RUNS ?? 100) })
   context.diagnostic(`model: file: three replicas: ${runs} histories, ${commands} commands, seed ${seed}`)
   assert.ok(checked >= runs)
 
