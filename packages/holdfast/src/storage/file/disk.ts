@@ -14,6 +14,8 @@ export interface Disk {
   names(folder: string): string[]
   /** A new file with these bytes, open: sync and close it. */
   create(path: string, bytes: Uint8Array): number
+  /** Other bytes for a file that nobody sees. */
+  rewrite(path: string, bytes: Uint8Array): void
   openFolder(path: string): number
   sync(file: number): Promise<void>
   close(file: number): void
@@ -31,11 +33,6 @@ export interface Disk {
   links(path: string): number | undefined
   /** Undefined: not to be had here. */
   watch(folder: string, onChange: () => void): (() => void) | undefined
-
-  // In the background, one after the other, for what nobody waits for.
-  writeLater(path: string, bytes: Uint8Array): Promise<void>
-  renameLater(from: string, to: string): Promise<boolean>
-  unlinkLater(path: string): Promise<boolean>
 }
 
 export const nodeDisk: Disk = {
@@ -46,12 +43,21 @@ export const nodeDisk: Disk = {
   create(path, bytes) {
     const file = fs.openSync(path, 'wx')
     try {
-      for (let at = 0; at < bytes.length;) at += fs.writeSync(file, bytes, at)
+      writeAll(file, bytes)
     } catch (error) {
       fs.closeSync(file)
       throw error
     }
     return file
+  },
+  rewrite(path, bytes) {
+    const file = fs.openSync(path, 'r+')
+    try {
+      writeAll(file, bytes)
+      fs.ftruncateSync(file, bytes.length)
+    } finally {
+      fs.closeSync(file)
+    }
   },
   openFolder: (path) => fs.openSync(path, 'r'),
   sync: (file) => new Promise((resolve, reject) => fs.fsync(file, settled(resolve, reject))),
@@ -75,9 +81,10 @@ export const nodeDisk: Disk = {
       return undefined // Limits of the platform: it is polled instead.
     }
   },
-  writeLater: (path, bytes) => new Promise((resolve, reject) => fs.writeFile(path, bytes, settled(resolve, reject))),
-  renameLater: (from, to) => found((done) => fs.rename(from, to, done)),
-  unlinkLater: (path) => found((done) => fs.unlink(path, done)),
+}
+
+function writeAll(file: number, bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length;) at += fs.writeSync(file, bytes, at, bytes.length - at, at)
 }
 
 const codeOf = (error: unknown): unknown => (error as { code?: unknown } | null)?.code
@@ -97,13 +104,3 @@ const settled =
   (resolve: () => void, reject: (error: Error) => void) =>
   (error: Error | null): void =>
     error ? reject(error) : resolve()
-
-function found(run: (done: (error: Error | null) => void) => void): Promise<boolean> {
-  return new Promise((resolve, reject) =>
-    run((error) => {
-      if (!error) resolve(true)
-      else if (codeOf(error) === 'ENOENT') resolve(false)
-      else reject(error)
-    }),
-  )
-}

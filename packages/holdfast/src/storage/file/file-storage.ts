@@ -170,7 +170,7 @@ export class FileStorage implements Contract.Storage<never> {
 
   async sweep(request: Contract.SweepRequest): Promise<Contract.Swept> {
     const swept = await this.#call(({ move, kv }) => sweep(move, kv, request))
-    this.#session?.sweep()
+    await this.#session?.sweep()
     return swept
   }
 

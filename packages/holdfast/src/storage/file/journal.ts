@@ -8,6 +8,7 @@ import type { Clock } from '../../clock.ts'
 import type { KvData } from '../memory/kv-data.ts'
 import { MemoryMove } from '../memory/move.ts'
 import { applyChanges } from './apply.ts'
+import type { Changes } from './changes.ts'
 import { encodeFrame, format } from './frame.ts'
 import { CallSignals, type Listeners } from './hints.ts'
 import { linesOf, readLines } from './lines.ts'
@@ -39,6 +40,15 @@ interface Call extends CallOptions {
   outcome: { answer: unknown; signals: CallSignals; recording: Recording } | { error: unknown } | undefined
 }
 
+export interface JournalHooks {
+  /** By this process. */
+  committed(recording: Recording): void
+  /** By another one. */
+  followed(changes: Changes): void
+  /** What has to be done between two groups. */
+  between(): Promise<void> | undefined
+}
+
 /** Races that a group loses before it lets others go first for a moment. */
 const patience = 2
 
@@ -50,26 +60,17 @@ export class Journal {
   readonly log: Log
   readonly #clock: Clock
   readonly #listeners: Listeners
-  readonly #onCommit: (recording: Recording) => void
-  /** What has to be done between two groups. */
-  readonly #between: () => Promise<void> | undefined
+  readonly #hooks: JournalHooks
   #waiting: Call[] = []
   #working: Promise<void> | undefined
   /** The replica is not to be trusted any more. */
   #stale = true
 
-  constructor(
-    log: Log,
-    clock: Clock,
-    listeners: Listeners,
-    onCommit: (recording: Recording) => void,
-    between: () => Promise<void> | undefined,
-  ) {
+  constructor(log: Log, clock: Clock, listeners: Listeners, hooks: JournalHooks) {
     this.log = log
     this.#clock = clock
     this.#listeners = listeners
-    this.#onCommit = onCommit
-    this.#between = between
+    this.#hooks = hooks
   }
 
   call<T>(run: (turn: Turn) => T, options: CallOptions = {}): Promise<T> {
@@ -95,7 +96,7 @@ export class Journal {
     try {
       while (this.#waiting.length > 0) {
         await this.#group(this.#take())
-        await this.#between()
+        await this.#hooks.between()
       }
     } finally {
       this.#working = undefined
@@ -187,7 +188,7 @@ export class Journal {
     }
     log.goTo({ folder, next: next + 1 })
     this.#prune(recording)
-    this.#onCommit(recording)
+    this.#hooks.committed(recording)
     return failed
   }
 
@@ -252,6 +253,7 @@ export class Journal {
         log.goTo({ folder: read.continue ?? folder, next: next + 1 })
         log.unsynced = true
         this.logBytes += frame.size
+        this.#hooks.followed(read.changes)
         for (const hint of read.hints) this.#listeners.tell(hint)
       } catch (error) {
         this.#stale = true

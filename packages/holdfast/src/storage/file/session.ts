@@ -1,6 +1,6 @@
 // An open directory: the journal on its log, what keeps the log short, and the watch that tells of other processes.
 
-import type { Clock } from '../../clock.ts'
+import { atMost, type Clock } from '../../clock.ts'
 import { Compaction } from './compact.ts'
 import type { Disk } from './disk.ts'
 import type { Listeners } from './hints.ts'
@@ -9,6 +9,7 @@ import { Log } from './log.ts'
 import { openDirectory } from './open.ts'
 import { pathsOf } from './paths.ts'
 import { sweepTemporary } from './temporary.ts'
+import { View } from './view/view.ts'
 import { Watch } from './watch.ts'
 
 export interface SessionOptions {
@@ -21,8 +22,10 @@ export interface SessionOptions {
 
 export class Session {
   readonly journal: Journal
+  readonly #clock: Clock
   readonly #log: Log
   readonly #listeners: Listeners
+  readonly #view: View
   readonly #watch: Watch
 
   static async open(options: SessionOptions): Promise<Session> {
@@ -39,14 +42,25 @@ export class Session {
   }
 
   private constructor({ directory, full, clock, disk, listeners }: SessionOptions) {
+    this.#clock = clock
     this.#listeners = listeners
     this.#log = new Log(disk, pathsOf(directory), full)
-    const between = (): Promise<void> | undefined => {
-      this.#watch.follow()
-      return compaction.isDue ? compaction.run() : undefined
-    }
-    this.journal = new Journal(this.#log, clock, listeners, () => {}, between)
+    this.journal = new Journal(this.#log, clock, listeners, {
+      committed: (recording) => this.#view.mark(recording),
+      followed: (changes) => this.#view.othersTouched(changes),
+      between: () => {
+        this.#watch.follow()
+        return compaction.isDue ? compaction.run() : this.#view.room()
+      },
+    })
     const compaction = new Compaction(this.journal, clock)
+    const { journal } = this
+    this.#view = new View(
+      this.#log,
+      clock,
+      () => journal.replica,
+      () => journal.look(),
+    )
     this.#watch = new Watch(this.#log, clock, () => this.journal.look())
   }
 
@@ -60,13 +74,16 @@ export class Session {
     if (this.#listeners.size === 0) this.#watch.stop()
   }
 
-  /** What was left behind by those who died. */
-  sweep(): void {
+  /** What was left behind by those who died; and for a moment it waits until files are gone, too. */
+  async sweep(): Promise<void> {
     sweepTemporary(this.#log)
+    await atMost(this.#clock, 1_000, this.#view.catchUp())
   }
 
   async close(): Promise<void> {
     this.#watch.stop()
+    await this.journal.idle()
+    await this.#view.complete()
     await this.journal.idle()
     this.#log.close()
   }
