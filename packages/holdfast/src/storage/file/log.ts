@@ -33,7 +33,8 @@ export class Log {
   unsynced = false
   /** Folders to be synced before the next commit. */
   #syncFirst: string[] = []
-  readonly #owner = `${process.pid}-${threadId}-${systemClock.newId().slice(-12)}`
+  /** Nobody else has this name. */
+  readonly owner = `${process.pid}-${threadId}-${systemClock.newId().slice(-12)}`
   #made = 0
   #folder: { readonly name: string; readonly file: number } | undefined
 
@@ -45,12 +46,12 @@ export class Log {
 
   /** A name in tmp/ that nobody else has. */
   temporary(): string {
-    return join(this.paths.tmp, `${this.#owner}-${++this.#made}`)
+    return join(this.paths.tmp, `${this.owner}-${++this.#made}`)
   }
 
   /** A name for a folder of the log that nobody else has, or ever had. */
   folderName(first: number): string {
-    return `${padded(first)}-${this.#owner.split('-').at(-1)}${++this.#made}`
+    return `${padded(first)}-${this.owner.split('-').at(-1)}${++this.#made}`
   }
 
   /** Something has happened since. */

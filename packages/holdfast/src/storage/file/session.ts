@@ -33,6 +33,7 @@ export class Session {
     try {
       await openDirectory(session.#log)
       await session.journal.look()
+      session.#view.repair(options.clock.now())
       if (session.#listeners.size > 0) session.#watch.start()
     } catch (error) {
       session.#log.close()

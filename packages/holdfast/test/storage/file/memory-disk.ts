@@ -23,7 +23,7 @@ export class MemoryDisk implements Disk {
   readonly #open = new Map<number, File | Folder>()
   #opened = 0
   /** Called before each call that writes or syncs, with its name. It may throw, or never come back. */
-  before: (call: string, path: string) => void = () => {}
+  before: (call: string, path: string, bytes?: number) => void = () => {}
 
   constructor(root = newFolder()) {
     this.#root = root
@@ -82,7 +82,7 @@ export class MemoryDisk implements Disk {
   }
 
   create(path: string, bytes: Uint8Array): number {
-    this.before('create', path)
+    this.before('create', path, bytes.length)
     const folder = this.#folder(path)
     if (folder.names.has(nameOf(path))) throw failure('EEXIST')
     const file = { bytes: Buffer.from(bytes), synced: Buffer.alloc(0), links: 1 }
@@ -91,7 +91,7 @@ export class MemoryDisk implements Disk {
   }
 
   rewrite(path: string, bytes: Uint8Array): void {
-    this.before('rewrite', path)
+    this.before('rewrite', path, bytes.length)
     const file = this.#find(path) as File
     file.bytes = Buffer.from(bytes)
   }

@@ -27,6 +27,7 @@ import {
 } from './files.ts'
 import { Folders } from './folders.ts'
 import { Pace } from './pace.ts'
+import { compare, leaveMark, marksOfTheDead } from './repair.ts'
 
 /** What may be on the disk of a job. Nothing seen: nothing is. */
 interface Shown {
@@ -60,6 +61,8 @@ export class View {
   #pressed: PromiseWithResolvers<void> | undefined
   #looking = false
   #cleared = false
+  #failed = false
+  #unmark: (() => void) | undefined
   readonly #folders: Folders
 
   constructor(log: Log, clock: Clock, replica: () => Replica, look: () => Promise<void>) {
@@ -68,6 +71,21 @@ export class View {
     this.#replica = replica
     this.#look = look
     this.#folders = new Folders(log)
+  }
+
+  /** Makes good what those who died had left undone. */
+  repair(now: number): void {
+    try {
+      const marks = marksOfTheDead(this.#log)
+      if (marks.length === 0) return
+      const { jobs, strays } = compare(this.#log, this.#replica(), now)
+      for (const path of strays) this.#folders.put(path, undefined)
+      for (const job of jobs) this.#enqueue({ type: job.type.name, id: job.id }, { job, seen: undefined })
+      for (const path of marks) this.#log.disk.unlink(path)
+      if (jobs.length > 0) this.#write()
+    } catch {
+      this.#failed = true // The view alone suffers.
+    }
   }
 
   /** Of a commit of this process. */
@@ -106,6 +124,8 @@ export class View {
   async complete(): Promise<void> {
     for (; this.#writing; await this.#writing) this.#pace.hurry(true)
     this.#folders.removeEmpty()
+    if (!this.#failed) this.#unmark?.()
+    this.#unmark = undefined
   }
 
   /** Once what waits now is shown, or nearly. */
@@ -166,6 +186,7 @@ export class View {
 
   async #writeAll(): Promise<void> {
     try {
+      this.#unmark ??= leaveMark(this.#log)
       while (this.#cleared || this.#size > 0 || this.#extras.size > 0) {
         await this.#pace.due(this.#oldest())
         if (this.#cleared) await this.#removeAll()
@@ -176,7 +197,8 @@ export class View {
       }
     } catch {
       this.#batching = false
-      // A full disk, most likely. What is not shown now is found when the directory is opened next.
+      // A full disk, most likely. What is not shown now is found when the directory is opened by another process.
+      this.#failed = true
       this.#forget()
     }
   }
