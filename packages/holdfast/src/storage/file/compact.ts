@@ -28,6 +28,13 @@ export class Compaction {
     return logBytes > Math.max(shortest, snapshotBytes, this.#notBefore)
   }
 
+  /** For the room. False if it did not work, or the log is short already. */
+  async make(): Promise<boolean> {
+    if (this.#journal.logBytes === 0) return false
+    await this.run()
+    return this.#journal.logBytes === 0
+  }
+
   /** Between two groups. */
   async run(): Promise<void> {
     const { log, logBytes, replica } = this.#journal

@@ -48,6 +48,7 @@ export interface FileStorageHooks {
 }
 
 const reads: CallOptions = { reads: true }
+const takesRoom: CallOptions = { takesRoom: true }
 
 /** Jobs in a directory of a local disk, for the processes and threads of one machine. */
 export class FileStorage implements Contract.Storage<never> {
@@ -116,7 +117,7 @@ export class FileStorage implements Contract.Storage<never> {
   async add(jobs: readonly Contract.NewJob[], tx?: never): Promise<Contract.AddVerdict[]> {
     this.#noTx(tx)
     checkNewJobs(this.driver, jobs)
-    return this.#call(({ move }) => add(move, jobs))
+    return this.#call(({ move }) => add(move, jobs), takesRoom)
   }
 
   async claim(request: Contract.ClaimRequest): Promise<Contract.Claim> {

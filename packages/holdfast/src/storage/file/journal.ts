@@ -15,6 +15,7 @@ import { linesOf, readLines } from './lines.ts'
 import { type Log, UnsyncedError } from './log.ts'
 import { Recording } from './recording.ts'
 import { Replica } from './replica.ts'
+import { isFull } from './reserve.ts'
 import { latestSnapshot } from './snapshot.ts'
 
 /** What a call is given to work with, at one instant. */
@@ -30,6 +31,8 @@ export interface CallOptions {
   readonly reads?: boolean
   /** In a group of its own. */
   readonly alone?: boolean
+  /** What it writes stays: refused while the disk is full. */
+  readonly takesRoom?: boolean
 }
 
 interface Call extends CallOptions {
@@ -47,6 +50,10 @@ export interface JournalHooks {
   followed(changes: Changes): void
   /** What has to be done between two groups. */
   between(): Promise<void> | undefined
+  /** Throws while there is none for calls that take it. */
+  needRoom(): void
+  /** The disk is full. False: nothing can be done about it. */
+  makeRoom(): Promise<boolean>
 }
 
 /** Races that a group loses before it lets others go first for a moment. */
@@ -54,7 +61,7 @@ const patience = 2
 
 export class Journal {
   replica = new Replica()
-  /** Bytes of commits since the snapshot from which a start would read. */
+  /** Bytes on disk of commits since the snapshot from which a start would read. */
   logBytes = 0
   snapshotBytes = 0
   readonly log: Log
@@ -111,11 +118,16 @@ export class Journal {
 
   async #group(calls: readonly Call[]): Promise<void> {
     try {
+      if (calls.some(({ takesRoom }) => takesRoom)) this.#hooks.needRoom()
       for (let lost = 0; !(await this.#attempt(calls)); lost++) {
         if (lost >= patience) await this.#pause(Math.min(lost, 10) * this.#clock.random())
       }
     } catch (error) {
-      if (calls.length === 1) return calls[0]!.reject(error)
+      if (calls.length === 1) {
+        const [call] = calls
+        if (isFull(error) && !call!.takesRoom && (await this.#hooks.makeRoom())) return this.#group(calls)
+        return call!.reject(error)
+      }
       // One of them may be what went wrong: each by itself.
       for (const call of calls) await this.#group([call])
     }
@@ -178,7 +190,7 @@ export class Journal {
         if (appended === 'gone') this.#stale = true
         return 'lost'
       }
-      this.logBytes += bytes.length
+      this.logBytes += sizeOnDisk(bytes.length)
     } catch (error) {
       if (!(error instanceof UnsyncedError)) {
         this.#undo(recording)
@@ -252,7 +264,7 @@ export class Journal {
         const { folder, next } = log.position
         log.goTo({ folder: read.continue ?? folder, next: next + 1 })
         log.unsynced = true
-        this.logBytes += frame.size
+        this.logBytes += sizeOnDisk(frame.size)
         this.#hooks.followed(read.changes)
         for (const hint of read.hints) this.#listeners.tell(hint)
       } catch (error) {
@@ -266,6 +278,9 @@ export class Journal {
     return new Promise((resolve) => void this.#clock.after(ms, resolve))
   }
 }
+
+/** A small file takes a whole block. */
+const sizeOnDisk = (bytes: number): number => Math.ceil(bytes / 4_096) * 4_096
 
 /** @param failed what they wrote may not last */
 function answer(calls: readonly Call[], failed?: UnsyncedError): void {

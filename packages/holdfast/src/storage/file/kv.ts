@@ -17,11 +17,11 @@ export class FileKv implements KeyValue {
   }
 
   set(key: KvKey, value: Bytes, options?: KvWrite): Promise<void> {
-    return this.#call(({ kv, now }) => verbs.set(kv, now, key, value, options))
+    return this.#call(({ kv, now }) => verbs.set(kv, now, key, value, options), { takesRoom: true })
   }
 
   setIfAbsent(key: KvKey, value: Bytes, options?: KvWrite): Promise<boolean> {
-    return this.#call(({ kv, now }) => verbs.setIfAbsent(kv, now, key, value, options))
+    return this.#call(({ kv, now }) => verbs.setIfAbsent(kv, now, key, value, options), { takesRoom: true })
   }
 
   cas(key: KvKey, expected: Bytes | undefined, next: Bytes | undefined, options?: KvWrite): Promise<boolean> {

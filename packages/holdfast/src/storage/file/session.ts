@@ -8,6 +8,7 @@ import { Journal } from './journal.ts'
 import { Log } from './log.ts'
 import { openDirectory } from './open.ts'
 import { pathsOf } from './paths.ts'
+import { Reserve } from './reserve.ts'
 import { sweepTemporary } from './temporary.ts'
 import { View } from './view/view.ts'
 import { Watch } from './watch.ts'
@@ -53,7 +54,10 @@ export class Session {
         this.#watch.follow()
         return compaction.isDue ? compaction.run() : this.#view.room()
       },
+      needRoom: () => reserve.need(),
+      makeRoom: async () => reserve.giveUp() || compaction.make(),
     })
+    const reserve = new Reserve(this.#log)
     const compaction = new Compaction(this.journal, clock)
     const { journal } = this
     this.#view = new View(
@@ -78,6 +82,7 @@ export class Session {
   /** What was left behind by those who died; and for a moment it waits until files are gone, too. */
   async sweep(): Promise<void> {
     sweepTemporary(this.#log)
+    this.#view.repair(this.#clock.now())
     await atMost(this.#clock, 1_000, this.#view.catchUp())
   }
 

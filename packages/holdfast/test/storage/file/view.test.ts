@@ -25,7 +25,7 @@ async function filesOf(directory: string): Promise<string[]> {
   return found
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(directory.length + 1))
-    .filter((path) => !/^(log|snapshot|tmp|unshown)\/|^holdfast\.json$/.test(path))
+    .filter((path) => !/^(log|snapshot|tmp|unshown)\/|^(holdfast\.json|reserve)$/.test(path))
     .toSorted()
 }
 
@@ -55,6 +55,7 @@ test('[acceptance 11] ls and cat answer what waits, what runs, who runs it and w
   const storage = new FileStorage({ directory })
   const worker = new Queue<string, string>({ storage, workerId: 'host-1', maxRetries: 1 })
   const running = Promise.withResolvers<void>()
+  t.after(() => worker.stop({ timeout: 0 }))
   worker.execute(async ({ payload }) => {
     if (payload === 'bad') throw new Error('it is broken')
     if (payload === 'slow') await running.promise

@@ -73,11 +73,12 @@ export class View {
     this.#folders = new Folders(log)
   }
 
-  /** Makes good what those who died had left undone. */
+  /** Makes good what those who died had left undone, or this one could not write. */
   repair(now: number): void {
     try {
       const marks = marksOfTheDead(this.#log)
-      if (marks.length === 0) return
+      if (marks.length === 0 && !this.#failed) return
+      this.#failed = false
       const { jobs, strays } = compare(this.#log, this.#replica(), now)
       for (const path of strays) this.#folders.put(path, undefined)
       for (const job of jobs) this.#enqueue({ type: job.type.name, id: job.id }, { job, seen: undefined })
