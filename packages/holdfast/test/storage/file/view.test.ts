@@ -64,7 +64,8 @@ test('[acceptance 11] ls and cat answer what waits, what runs, who runs it and w
   for (const payload of ['good', 'bad', 'slow', 'next']) await worker.enqueue(`mail/${payload}`, payload)
   await worker.enqueue('later', 'later', { runAt: 4_000_000_000_000 })
   await worker.start()
-  await until(async () => (await filesOf(directory)).some((path) => path.startsWith('processing/')))
+  const isRunning = (path: string): boolean => path.startsWith('processing/')
+  await until(async () => (await filesOf(directory)).some(isRunning) && (await filesOf(directory)).length === 10)
   assert.deepEqual(await filesOf(directory), [
     'errors/mail%2fbad.error',
     'jobs/later.json',
