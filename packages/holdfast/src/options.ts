@@ -53,6 +53,12 @@ export const sqliteOptions = {
   durability: { default: 'full', check: isDurability },
 } as const satisfies Table
 
+export const fileOptions = {
+  ...memoryOptions,
+  directory: { check: isPath },
+  durability: sqliteOptions.durability,
+} as const satisfies Table
+
 export const enqueueOptions = {
   maxAttempts: { check: integer(1) },
   // No default: the queue's own.

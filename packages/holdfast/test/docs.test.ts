@@ -9,7 +9,7 @@ import { queueOptions } from '../src/options.ts'
 const root = new URL('../../../', import.meta.url)
 const read = (path: string): Promise<string> => readFile(new URL(path, root), 'utf8')
 
-for (const page of ['README.md', 'docs/guide.md', 'docs/drivers.md', 'docs/errors.md']) {
+for (const page of ['README.md', 'docs/guide.md', 'docs/drivers.md', 'docs/file-storage.md', 'docs/errors.md']) {
   const text = await read(page)
   const snippets = [...text.matchAll(/^```ts\n(.*?)^```/gms)].map(([, code]) => code!)
   snippets.forEach((code, index) => {

@@ -5,28 +5,26 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '../src/clock.ts'
 import type { Subject } from '../src/conformance/index.ts'
+import { FileStorage } from '../src/storage/file/file-storage.ts'
 import { MemoryStorage } from '../src/storage/memory/memory-storage.ts'
 import { SqliteStorage } from '../src/storage/sqlite/index.ts'
 
 export const drivers: Readonly<Record<string, () => Subject | Promise<Subject>>> = {
   memory: () => withManualClock((clock) => new MemoryStorage({ clock })),
-  sqlite: () => onSqlite(),
+  sqlite: () => inDirectory((directory, clock) => new SqliteStorage({ path: join(directory, 'jobs.db'), clock })),
+  file: () => inDirectory((directory, clock) => new FileStorage({ directory, clock })),
 }
 
-/** A file of its own, and a second handle on it as another process has it. */
-async function onSqlite(): Promise<Subject> {
-  const directory = await mkdtemp(join(tmpdir(), 'holdfast-sqlite-'))
-  const path = join(directory, 'jobs.db')
-  const others: SqliteStorage[] = []
-  let time: Clock | undefined
-  const subject = withManualClock((clock) => {
-    time = clock
-    return new SqliteStorage({ path, clock })
-  })
+/** A directory of its own, and more handles on it as other processes have them. */
+async function inDirectory(open: (directory: string, clock: Clock) => Subject['storage']): Promise<Subject> {
+  const directory = await mkdtemp(join(tmpdir(), 'holdfast-'))
+  const others: Subject['storage'][] = []
+  let time: Clock
+  const subject = withManualClock((clock) => open(directory, (time = clock)))
   return {
     ...subject,
     another: async () => {
-      const other = new SqliteStorage({ path, clock: time })
+      const other = open(directory, time)
       others.push(other)
       await other.connect()
       return other

@@ -19,6 +19,11 @@ test('500 histories on SQLite', async (context) => {
   context.diagnostic(`model: sqlite: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
+test('100 histories on files', async (context) => {
+  const { runs, commands, seed } = await testModel({ create: drivers.file!, runs: 100 })
+  context.diagnostic(`model: file: ${runs} histories, ${commands} commands, seed ${seed}`)
+})
+
 test('500 histories on a storage of which every tenth answer, or call, is lost', async (context) => {
   const { runs, commands, seed } = await testModel({
     create: () => withManualClock((clock) => lossy(new MemoryStorage({ clock }))),

@@ -60,7 +60,7 @@ export class MemoryStorage implements Contract.Storage<never> {
   async clear(): Promise<void> {
     const { types } = this.#data
     this.#data = new Data()
-    this.kv.clear()
+    this.kv.data.clear()
     for (const { name, listeners } of types.values()) {
       const kept = this.#data.typeOf(name).listeners
       for (const kind of Object.keys(listeners) as Contract.TopicKind[]) {
@@ -126,7 +126,7 @@ export class MemoryStorage implements Contract.Storage<never> {
   }
 
   async sweep(request: Contract.SweepRequest): Promise<Contract.Swept> {
-    return this.#move((move) => sweep(move, this.kv, request))
+    return this.#move((move) => sweep(move, this.kv.data, request))
   }
 
   async get(

@@ -7,15 +7,33 @@ import { Heap } from './heap.ts'
 import type { Line } from './line.ts'
 import { Signals } from '../moves/signals.ts'
 
+/** What a call says of whom it concerns. */
+export type SignalSink = Pick<Signals, 'wake' | 'done' | 'abort' | 'event'> & { send(): unknown }
+
+/** For a driver that writes down what a call did, or takes it back: told of each thing before it changes. */
+export interface Recorder {
+  /** Handed out: it may be about to change. */
+  seen(job: Job): void
+  /** About to change, or changed since it was handed out. */
+  changed(job: Job): void
+  /** About to be there; under its name there is nothing now. */
+  creates(type: string, id: string): void
+  /** Who holds it is about to change. */
+  key(type: TypeData, key: string): void
+}
+
 export class MemoryMove implements Moves.Move {
   readonly data: Data
   readonly now: number
-  readonly #signals = new Signals()
+  readonly #signals: SignalSink
+  readonly #recorder: Recorder | undefined
   #kept: Set<Moves.Job> | undefined
 
-  constructor(data: Data, now: number) {
+  constructor(data: Data, now: number, signals: SignalSink = new Signals(), recorder?: Recorder) {
     this.data = data
     this.now = now
+    this.#signals = signals
+    this.#recorder = recorder
   }
 
   get kept(): Set<Moves.Job> {
@@ -37,10 +55,13 @@ export class MemoryMove implements Moves.Move {
   // ── jobs ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   stored({ type, id }: JobRef): Job | undefined {
-    return this.data.types.get(type)?.jobs.get(id)
+    const job = this.data.types.get(type)?.jobs.get(id)
+    if (job) this.#recorder?.seen(job)
+    return job
   }
 
   create(fields: NewJob, runAt: number, after: Job | undefined, origin: Job | undefined): Job {
+    this.#recorder?.creates(fields.type, fields.id)
     const type = this.data.typeOf(fields.type)
     const job = new Job(type, fields, this.now, runAt, this.takeNumber(), after, origin)
     type.counts.blocked++
@@ -53,49 +74,64 @@ export class MemoryMove implements Moves.Move {
   }
 
   erase(job: Job): void {
+    this.#recorder?.changed(job)
     const { type, id, mark } = job
     type.counts[job.state]--
     type.jobs.delete(id)
     if (mark?.job === job) mark.job = undefined
-    this.data.prune(type)
+    this.prune(type)
   }
 
-  touch(): void {}
+  touch(job: Job): void {
+    this.#recorder?.changed(job)
+  }
 
   setState(job: Job, state: JobState): void {
+    this.#recorder?.changed(job)
     job.type.counts[job.state]--
     job.type.counts[state]++
     job.state = state
   }
 
   place(job: Job, place: Moves.Place): void {
+    this.#recorder?.changed(job)
+    this.stand(job, place)
+  }
+
+  /** As place, for those whose time has come: that is no change. */
+  stand(job: Job, place: Moves.Place): void {
     const { type } = job
     leave(job)
     if (place === 'nowhere') return
-    if (place === 'leases') return stand(job, type.leases)
-    if (place === 'ended') return stand(job, this.data.ended)
-    if (job.runAt <= this.now) becomeDue(this, job)
-    if (place === 'line') stand(job, job.due ? type.readyOf(job.priority) : type.later)
-    else stand(job, job.due ? type.asideDue : type.asideLater)
+    if (place === 'leases') return enter(job, type.leases)
+    if (place === 'ended') return enter(job, this.data.ended)
+    if (job.runAt <= this.now) becomeDue(job)
+    if (place === 'line') enter(job, job.due ? type.readyOf(job.priority) : type.later)
+    else enter(job, job.due ? type.asideDue : type.asideLater)
   }
 
   nextInLine(type: TypeData): Job | undefined {
     promote(this, type)
     for (const { jobs } of type.ready) {
       const job = jobs.peek()
-      if (job) return job
+      if (!job) continue
+      this.#recorder?.seen(job)
+      return job
     }
     return undefined
   }
 
   nextLost(type: TypeData): Job | undefined {
     const job = type.leases.peek()
-    return job && job.lease!.until <= this.now ? job : undefined
+    if (!job || job.lease!.until > this.now) return undefined
+    this.#recorder?.seen(job)
+    return job
   }
 
   // ── chains ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   jobsOf(chain: Job): readonly Job[] {
+    if (this.#recorder) for (const job of chain.jobs ?? []) this.#recorder.seen(job)
     return chain.jobs ?? [chain]
   }
 
@@ -155,12 +191,14 @@ export class MemoryMove implements Moves.Move {
     const held = type.keys.get(key)
     if (held) this.dropKey(type, held)
     const mark: Mark = { key, type, id, token, mode, shared, until, job, heapIndex: -1 }
+    this.#recorder?.key(type, key)
     if (mode === 'throttle' && until !== Infinity) this.data.marks.push(mark)
     type.keys.set(key, mark)
     return mark
   }
 
   dropKey(type: TypeData, mark: Mark): void {
+    this.#recorder?.key(type, mark.key)
     if (mark.heapIndex >= 0) this.data.marks.remove(mark)
     type.keys.delete(mark.key)
   }
@@ -187,22 +225,31 @@ export class MemoryMove implements Moves.Move {
   send(): void {
     this.#signals.send()
   }
+
+  /** Forgets a type that nothing is known of any more; not while the call may be taken back. */
+  prune(type: TypeData): void {
+    if (!this.#recorder) this.data.prune(type)
+  }
 }
 
 /** Moves what has become due since the last look. */
 export function promote(move: MemoryMove, type: TypeData): void {
-  for (let job = type.later.peek(); job && job.runAt <= move.now; job = type.later.peek()) move.place(job, 'line')
+  for (let job = type.later.peek(); job && job.runAt <= move.now; job = type.later.peek()) move.stand(job, 'line')
   const { asideLater } = type
-  for (let job = asideLater.peek(); job && job.runAt <= move.now; job = asideLater.peek()) move.place(job, 'aside')
+  for (let job = asideLater.peek(); job && job.runAt <= move.now; job = asideLater.peek()) move.stand(job, 'aside')
 }
 
-function becomeDue(move: MemoryMove, job: Job): void {
+function becomeDue(job: Job): void {
+  const { type } = job
   job.due = true
-  job.type.due++
-  if (job.state === 'scheduled') move.setState(job, 'queued')
+  type.due++
+  if (job.state !== 'scheduled') return
+  type.counts.scheduled--
+  type.counts.queued++
+  job.state = 'queued'
 }
 
-function stand(job: Job, heap: Heap<Job> | Line): void {
+function enter(job: Job, heap: Heap<Job> | Line): void {
   job.heap = heap
   heap.push(job)
 }

@@ -3,10 +3,10 @@
 import type { Swept, SweepRequest } from '../storage.ts'
 import { forget } from '../moves/finish.ts'
 import { expiryAt, type Job } from '../moves/move.ts'
-import type { MemoryKv } from './kv.ts'
+import type { KvData } from './kv-data.ts'
 import type { MemoryMove } from './move.ts'
 
-export function sweep(move: MemoryMove, kv: MemoryKv, { limit }: SweepRequest): Swept {
+export function sweep(move: MemoryMove, kv: KvData, { limit }: SweepRequest): Swept {
   const { ended, marks: held } = move.data
   let jobs = 0
   const isOver = (chain: Job | undefined): chain is Job => chain !== undefined && expiryAt(chain) <= move.now
@@ -16,12 +16,11 @@ export function sweep(move: MemoryMove, kv: MemoryKv, { limit }: SweepRequest): 
   }
   let marks = 0
   for (let mark = held.peek(); mark && mark.until <= move.now && marks < limit; mark = held.peek()) {
-    held.pop()
-    mark.type.keys.delete(mark.key)
-    move.data.prune(mark.type)
+    move.dropKey(mark.type, mark)
+    move.prune(mark.type)
     marks++
   }
-  const entries = kv.sweep(limit)
+  const entries = kv.sweep(limit, move.now)
   const more = isOver(ended.peek()) || (held.peek()?.until ?? Infinity) <= move.now
-  return { jobs, marks, entries, more: more || kv.hasExpired }
+  return { jobs, marks, entries, more: more || kv.hasExpired(move.now) }
 }

@@ -89,12 +89,12 @@ function keptFor({ completedMs, failedMs, cancelledMs }: Retention, state: Termi
 
 /** True if that was the last one it waited for. A chain that stands in two places counts once. */
 function countDone(move: Move, dependent: Job, chain: Job): boolean {
+  move.touch(dependent)
   dependent.openBlockers--
   for (const blocker of dependent.blockers!) {
     if (blocker.done || blocker.ref.id !== chain.id || blocker.ref.type !== chain.type.name) continue
     blocker.done = true
   }
-  move.touch(dependent)
   return dependent.openBlockers === 0
 }
 

@@ -1,0 +1,98 @@
+// What a person sees of a job: where its entry stands, and what the files beside it say.
+
+import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import { isTerminal } from '../../../job/states.ts'
+import type { Job } from '../../memory/data.ts'
+import type { Bytes } from '../../storage.ts'
+import { padded } from '../paths.ts'
+import type { ChangingPart } from '../record.ts'
+import { fileName } from './name.ts'
+
+/** The part of a record that decides where its files are. */
+export type Seen = Pick<ChangingPart, 'state' | 'runAt' | 'order' | 'lease' | 'payload' | 'result' | 'error'>
+
+export const seenOf = ({ state, runAt, order, lease, payload, result, error }: Job): Seen => ({
+  state,
+  runAt,
+  order,
+  lease,
+  payload,
+  result,
+  error,
+})
+
+/** Of the directory; each type has all but the last two, in a folder of its own. */
+export const viewFolders = [
+  'queue',
+  'scheduled',
+  'priority',
+  'blocked',
+  'processing',
+  'jobs',
+  'results',
+  'errors',
+  'chains',
+  'groups',
+  'keys',
+  'kv',
+  'types',
+] as const
+
+export const typeFolder = (type: string): string => (type === 'default' ? '' : join('types', fileName(type)))
+
+/** Where the entry of a job may stand. One that was due later is not moved when its time comes, so there are two. */
+export function entriesOf({ type, priority }: Job, { state, runAt, order, lease }: Seen): readonly string[] {
+  const folder = typeFolder(type.name)
+  const name = `${padded(order)}.job`
+  if (state === 'processing') return [join(folder, 'processing', fileName(lease!.label ?? lease!.worker), name)]
+  if (state === 'blocked') return [join(folder, 'blocked', name)]
+  if (isTerminal(state)) return []
+  const line = priority === 0 ? join(folder, 'queue', name) : join(folder, 'priority', String(priority), name)
+  const later = join(folder, 'scheduled', `${runAt}-${padded(order)}.job`)
+  return state === 'queued' ? [line, later] : [later, line]
+}
+
+export const recordPath = ({ type, id }: Job): string => join(typeFolder(type.name), 'jobs', `${fileName(id)}.json`)
+export const resultPath = ({ type, id }: Job): string =>
+  join(typeFolder(type.name), 'results', `${fileName(id)}.result`)
+export const errorPath = ({ type, id }: Job): string => join(typeFolder(type.name), 'errors', `${fileName(id)}.error`)
+
+/** One line about the job, then its payload as it is. */
+export function entryBytes({ id, type, createdAt, maxAttempts, retention, payload }: Job): Buffer {
+  const body = payload ? { bytes: payload.byteLength, crc32: crc32(payload) } : {}
+  const head = { id, type: type.name, createdAt, maxAttempts, resultTTL: retention.completedMs, ...body }
+  return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), payload ?? noBytes])
+}
+
+const noBytes: Bytes = new Uint8Array()
+
+export function recordBytes(job: Job, commit: number): Buffer {
+  const { id, type, state, lease, group, chain } = job
+  const running = state === 'processing'
+  const record = {
+    id,
+    type: type.name,
+    state,
+    reason: job.reason,
+    number: job.accepted,
+    priority: job.priority || undefined,
+    createdAt: job.createdAt,
+    runAt: job.runAt,
+    attempts: job.attempt,
+    failures: job.failures,
+    maxAttempts: job.maxAttempts,
+    worker: lease?.label ?? lease?.worker,
+    lease: running ? { fence: lease!.worker, until: lease!.until } : undefined,
+    cancelling: job.cancelling || undefined,
+    startedAt: lease?.startedAt,
+    finishedAt: job.finishedAt,
+    expiresAt: chain.expiresAt,
+    group: group?.key,
+    key: chain.mark?.key,
+    chain: chain === job ? undefined : { type: chain.type.name, id: chain.id, index: job.chainIndex },
+    blockers: job.blockers?.map(({ ref, done }) => ({ ...ref, done })),
+    commit,
+  }
+  return Buffer.from(`${JSON.stringify(record, null, 2)}\n`)
+}

@@ -1,0 +1,317 @@
+// The view: the directory as a person reads it with ls and cat. It is written behind the commits, in the background, always
+// the newest state and only of what was touched; nothing ever reads it to decide something. While much happens it waits, for
+// half a second at most: a job that ends meanwhile is then written once, and not for each of its steps.
+//
+// Each process writes what its own commits touched. Who writes while another commits would leave an old state behind, so
+// after writing it looks at the log again, and writes again what was touched meanwhile.
+
+import { join } from 'node:path'
+import type { Clock } from '../../../clock.ts'
+import type { Job } from '../../memory/data.ts'
+import type { JobRef } from '../../storage.ts'
+import type { Changes } from '../changes.ts'
+import type { Log } from '../log.ts'
+import type { Before, Recording } from '../recording.ts'
+import type { Replica } from '../replica.ts'
+import { type Extra, extraBytes, extraPath } from './extras.ts'
+import {
+  entriesOf,
+  entryBytes,
+  errorPath,
+  recordBytes,
+  recordPath,
+  resultPath,
+  type Seen,
+  seenOf,
+  viewFolders,
+} from './files.ts'
+import { Folders } from './folders.ts'
+import { Pace } from './pace.ts'
+import { compare, leaveMark, marksOfTheDead } from './repair.ts'
+
+/** What may be on the disk of a job. Nothing seen: nothing is. */
+interface Shown {
+  readonly job: Job
+  readonly seen: Seen | undefined
+}
+
+interface Waiting extends Shown {
+  readonly since: number
+}
+
+/** Jobs between two looks at the log. */
+const batch = 200
+
+export class View {
+  readonly #log: Log
+  readonly #replica: () => Replica
+  /** Catches up with the log. */
+  readonly #look: () => Promise<void>
+  /** By type and id. */
+  readonly #jobs = new Map<string, Map<string, Waiting>>()
+  #size = 0
+  readonly #pace: Pace
+  readonly #extras = new Map<string, Extra>()
+  #writing: Promise<void> | undefined
+  /** Since the last look, those written here, and those that others have touched. */
+  #written: Shown[] = []
+  readonly #touched = new Set<string>()
+  #batching = false
+  /** Somebody waits for room, and nobody can look meanwhile. */
+  #pressed: PromiseWithResolvers<void> | undefined
+  #looking = false
+  #cleared = false
+  #failed = false
+  #unmark: (() => void) | undefined
+  readonly #folders: Folders
+
+  constructor(log: Log, clock: Clock, replica: () => Replica, look: () => Promise<void>) {
+    this.#log = log
+    this.#pace = new Pace(clock)
+    this.#replica = replica
+    this.#look = look
+    this.#folders = new Folders(log)
+  }
+
+  /** Makes good what those who died had left undone, or this one could not write. */
+  repair(now: number): void {
+    try {
+      const marks = marksOfTheDead(this.#log)
+      if (marks.length === 0 && !this.#failed) return
+      this.#failed = false
+      const { jobs, strays } = compare(this.#log, this.#replica(), now)
+      for (const path of strays) this.#folders.put(path, undefined)
+      for (const job of jobs) this.#enqueue({ type: job.type.name, id: job.id }, { job, seen: undefined })
+      for (const path of marks) this.#log.disk.unlink(path)
+      if (jobs.length > 0) this.#write()
+    } catch {
+      this.#failed = true // The view alone suffers.
+    }
+  }
+
+  /** Of a commit of this process. */
+  mark(recording: Recording): void {
+    if (recording.cleared) this.#clear()
+    for (const [type, ids] of recording.jobs) {
+      for (const [id, before] of ids) if (!before || before.changed) this.#mark({ type, id }, before)
+    }
+    for (const [type, keys] of recording.keys) {
+      for (const name of keys.keys()) this.#markExtra({ kind: 'key', type: type.name, name })
+    }
+    for (const { type, group } of recording.pauses.values()) {
+      this.#markExtra(group === undefined ? { kind: 'pause', type, name: '' } : { kind: 'group', type, name: group })
+    }
+    for (const name of recording.entries.keys()) this.#markExtra({ kind: 'entry', type: '', name })
+    this.#pace.marked()
+    this.#write()
+  }
+
+  /** Of a commit of another process, which shows it itself. */
+  othersTouched({ jobs, erased }: Changes): void {
+    if (this.#written.length === 0 && !this.#batching) return
+    for (const ref of [...jobs, ...erased]) this.#touched.add(nameOf(ref))
+  }
+
+  /** Undefined: it is not far behind. */
+  room(): Promise<void> | undefined {
+    // While it looks at the log it waits for those who would wait for it.
+    if (this.#size <= this.#pace.most || !this.#writing || this.#looking) return undefined
+    this.#pressed ??= Promise.withResolvers()
+    this.#pace.hurry()
+    return this.#pressed.promise
+  }
+
+  /** Once everything is shown. */
+  async complete(): Promise<void> {
+    for (; this.#writing; await this.#writing) this.#pace.hurry(true)
+    this.#folders.removeEmpty()
+    if (!this.#failed) this.#unmark?.()
+    this.#unmark = undefined
+  }
+
+  /** Once what waits now is shown, or nearly. */
+  async catchUp(): Promise<void> {
+    this.#pace.hurry()
+    await this.#writing
+  }
+
+  #mark(ref: JobRef, before: Before | null): void {
+    const job = this.#stored(ref)
+    if (before) this.#enqueue(ref, { job: before.job, seen: before.changing })
+    else if (job) this.#enqueue(ref, { job, seen: undefined })
+  }
+
+  #enqueue({ type, id }: JobRef, shown: Shown): void {
+    let ids = this.#jobs.get(type)
+    if (!ids) this.#jobs.set(type, (ids = new Map()))
+    if (!ids.has(id)) {
+      ids.set(id, { ...shown, since: this.#pace.now })
+      this.#size++
+    }
+    const { group, chain } = shown.job
+    if (group) this.#markExtra({ kind: 'group', type, name: group.key })
+    if (chain !== shown.job || chain.jobs || chain.dependents) {
+      this.#markExtra({ kind: 'chain', type: chain.type.name, name: chain.id })
+    }
+  }
+
+  #markExtra(extra: Extra): void {
+    this.#extras.set(extraPath(extra), extra)
+  }
+
+  #clear(): void {
+    this.#forget()
+    this.#cleared = true
+  }
+
+  #forget(): void {
+    this.#jobs.clear()
+    this.#extras.clear()
+    this.#size = 0
+    this.#written = []
+    this.#touched.clear()
+  }
+
+  #write(): void {
+    this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = undefined
+      this.#release()
+    })
+  }
+
+  #release(): void {
+    this.#pressed?.resolve()
+    this.#pressed = undefined
+    this.#pace.relax()
+  }
+
+  async #writeAll(): Promise<void> {
+    try {
+      this.#unmark ??= leaveMark(this.#log)
+      while (this.#cleared || this.#size > 0 || this.#extras.size > 0) {
+        await this.#pace.due(this.#oldest())
+        if (this.#cleared) await this.#removeAll()
+        await this.#writeBatch()
+        if (this.#pressed && this.#size > this.#pace.most && this.#pace.mayPress) continue
+        this.#release()
+        await this.#lookAgain()
+      }
+    } catch {
+      this.#batching = false
+      // A full disk, most likely. What is not shown now is found when the directory is opened by another process.
+      this.#failed = true
+      this.#forget()
+    }
+  }
+
+  async #lookAgain(): Promise<void> {
+    this.#looking = true
+    try {
+      await this.#look()
+    } finally {
+      this.#looking = false
+    }
+    this.#writeAgain()
+  }
+
+  #oldest(): number {
+    let oldest = Infinity
+    for (const ids of this.#jobs.values()) {
+      for (const { since } of ids.values()) {
+        oldest = Math.min(oldest, since)
+        break
+      }
+    }
+    return oldest
+  }
+
+  async #writeBatch(): Promise<void> {
+    const { now } = this.#pace
+    this.#batching = true
+    const jobs = this.#take()
+    const extras = [...this.#extras.values()]
+    this.#extras.clear()
+    for (const shown of jobs) {
+      this.#written.push(this.#show(shown))
+      await this.#pace.breath()
+    }
+    for (const extra of extras) {
+      this.#folders.put(extraPath(extra), extraBytes(this.#replica(), extra))
+      await this.#pace.breath()
+    }
+    this.#batching = false
+    this.#pace.wrote(jobs.length, this.#pace.now - now)
+  }
+
+  #take(): Shown[] {
+    const taken: Shown[] = []
+    const until = this.#pace.takesUntil
+    for (const [type, ids] of this.#jobs) {
+      for (const [id, shown] of ids) {
+        if (taken.length === batch) return taken
+        if (shown.since > until) break
+        taken.push(shown)
+        ids.delete(id)
+        this.#size--
+      }
+      if (ids.size === 0) this.#jobs.delete(type)
+    }
+    return taken
+  }
+
+  /** Those that another process touched while they were written: it may have shown them before they were. */
+  #writeAgain(): void {
+    const written = this.#written
+    this.#written = []
+    for (const shown of this.#touched.size > 0 ? written : []) {
+      const ref = { type: shown.job.type.name, id: shown.job.id }
+      if (this.#touched.has(nameOf(ref))) this.#enqueue(ref, shown)
+    }
+    this.#touched.clear()
+  }
+
+  /** Answers with what is shown now. */
+  #show({ job: was, seen: before }: Shown): Shown {
+    const ref = { type: was.type.name, id: was.id }
+    const job = this.#stored(ref)
+    const seen = job && seenOf(job)
+    // It came and went unseen.
+    if (!job && !before) return { job: was, seen }
+    const shown = { job: job ?? was, seen }
+    // Marked again before it was its turn: then this is what that finds.
+    const ids = this.#jobs.get(ref.type)
+    const again = ids?.get(ref.id)
+    if (again) ids!.set(ref.id, { ...shown, since: again.since })
+    this.#moveEntry({ job: was, seen: before }, job)
+    this.#folders.put(recordPath(was), job && recordBytes(job, this.#log.position.next - 1))
+    if (before?.result !== seen?.result) this.#folders.put(resultPath(was), seen?.result)
+    if (before?.error !== seen?.error) this.#folders.put(errorPath(was), seen?.error)
+    return shown
+  }
+
+  #moveEntry({ job: was, seen: before }: Shown, job: Job | undefined): void {
+    const from = before ? entriesOf(was, before) : []
+    const to = job && entriesOf(job, job)[0]
+    const isSame = before?.payload === job?.payload && was.accepted === job?.accepted
+    let there = false
+    for (const path of from) {
+      if (isSame && path === to) there = true
+      else if (isSame && to !== undefined && !there) there = this.#folders.rename(path, to)
+      else this.#folders.put(path, undefined)
+    }
+    if (to !== undefined && !there) this.#folders.put(to, entryBytes(job!))
+  }
+
+  #stored({ type, id }: JobRef): Job | undefined {
+    return this.#replica().data.types.get(type)?.jobs.get(id)
+  }
+
+  async #removeAll(): Promise<void> {
+    this.#cleared = false
+    const { disk, paths } = this.#log
+    for (const folder of viewFolders) await disk.removeTree(join(paths.root, folder))
+    disk.unlink(join(paths.root, 'paused.json'))
+  }
+}
+
+const nameOf = ({ type, id }: JobRef): string => JSON.stringify([type, id])

@@ -1,0 +1,18 @@
+// The Queue on files.
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { FileStorage } from 'holdfast/file'
+import { queueTests } from './suites.ts'
+
+queueTests({
+  name: 'file',
+  open: async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'holdfast-file-'))
+    return {
+      storage: new FileStorage({ directory }),
+      close: () => rm(directory, { recursive: true, force: true }),
+    }
+  },
+})

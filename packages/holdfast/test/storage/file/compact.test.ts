@@ -1,0 +1,84 @@
+// The log is kept short, and whoever lagged behind finds its way.
+
+import assert from 'node:assert/strict'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { FileStorage } from '../../../src/storage/file/file-storage.ts'
+import type { Session } from '../../../src/storage/file/session.ts'
+import { dump } from './dump.ts'
+import { MemoryDisk } from './memory-disk.ts'
+
+const retention = { completedMs: 60_000, failedMs: 60_000, cancelledMs: 60_000 }
+const job = (id: string) => ({ type: 'default', id, token: `t ${id}`, payload: Buffer.alloc(50_000, id), retention })
+
+test('a replica whose next commit is gone starts anew from the snapshot; nobody gives a number twice', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'holdfast-file-'))
+  t.after(() => rm(directory, { recursive: true, force: true }))
+  const sessions: Session[] = []
+  const open = async (): Promise<FileStorage> => {
+    const storage = new FileStorage(
+      { directory, durability: 'relaxed' },
+      { opened: (session) => sessions.push(session) },
+    )
+    await storage.connect()
+    return storage
+  }
+  const [lagging, busy] = [await open(), await open()]
+  await lagging.add([job('first')])
+  for (let n = 0; n < 100; n++) await busy.add([job(`j${n}`)])
+  assert.equal((await readdir(join(directory, 'log'))).length, 1)
+  assert.equal((await readdir(join(directory, 'snapshot'))).length, 1)
+  // It reads, and it writes: both on what is true now.
+  assert.equal((await lagging.count({})).types[0]!.states.queued, 101)
+  await lagging.add([job('last')])
+  assert.equal((await busy.count({})).types[0]!.states.queued, 102)
+  const fresh = await open()
+  await lagging.count({})
+  const [one, two, three] = sessions.map(({ journal }) => dump(journal.replica, 0))
+  assert.deepEqual(one, three)
+  assert.deepEqual(two, three)
+  for (const storage of [lagging, busy, fresh]) await storage.disconnect()
+})
+
+test('[trap 39] what is written for a job, and how often, is the same with 50,000 waiting as with 500', async () => {
+  const [few, many] = [await costOf(500), await costOf(50_000)]
+  assert.ok(many.bytes <= 1.1 * few.bytes, `${many.bytes} and ${few.bytes} bytes`)
+  assert.ok(many.calls <= 1.1 * few.calls, `${many.calls} and ${few.calls} calls`)
+})
+
+const small = (id: string) => ({ type: 'default', id, token: id, payload: Buffer.from('{}'), retention })
+
+/** Of adding, claiming and settling a job, with so many waiting. */
+async function costOf(waiting: number): Promise<{ bytes: number; calls: number }> {
+  const disk = new MemoryDisk()
+  const fill = new FileStorage({ directory: '/d' }, { disk })
+  await fill.connect()
+  for (let n = 0; n < waiting; n += 500) {
+    await fill.add(Array.from({ length: 500 }, (_, index) => small(`w${n + index}`)))
+  }
+  await fill.disconnect()
+  const cost = { bytes: 0, calls: 0 }
+  disk.before = (_, __, bytes = 0) => {
+    cost.calls++
+    cost.bytes += bytes
+  }
+  const storage = new FileStorage({ directory: '/d' }, { disk })
+  await storage.connect()
+  for (let n = 0; n < 50; n++) {
+    await storage.add([small(`j${n}`)])
+    const { jobs } = await storage.claim({ worker: `k${n}`, slots: 1, types: [{ type: 'default', leaseMs: 60_000 }] })
+    const outcomes = jobs.map(({ type, id, worker, attempt }) => ({
+      type,
+      id,
+      worker,
+      attempt,
+      kind: 'completed' as const,
+    }))
+    await storage.settle(outcomes)
+  }
+  await storage.disconnect()
+  assert.ok(cost.bytes > 0)
+  return cost
+}

@@ -1,0 +1,124 @@
+// Several processes and threads on one directory.
+
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { Queue } from 'holdfast'
+import { FileStorage } from 'holdfast/file'
+
+const script = new URL('fixtures/enqueue.ts', import.meta.url).pathname
+
+async function directoryOf(t: TestContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'holdfast-file-'))
+  t.after(() => rm(directory, { recursive: true, force: true }))
+  return directory
+}
+
+interface Child {
+  readonly process: ChildProcess
+  /** Id and answer of each that was acknowledged. */
+  readonly lines: string[]
+  readonly ended: Promise<unknown>
+}
+
+function enqueueIn(t: TestContext, order: object): Child {
+  const child = spawn(process.execPath, ['--conditions=@holdfast/source', script, JSON.stringify(order)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  const lines: string[] = []
+  let rest = ''
+  child.stdout.on('data', (chunk) => {
+    const parts = (rest + chunk).split('\n')
+    rest = parts.pop()!
+    lines.push(...parts)
+  })
+  return { process: child, lines, ended: once(child, 'close') }
+}
+
+/** Runs everything there is; answers with the payloads by id, each of which must come once. */
+async function runAll(storage: FileStorage, expected: number): Promise<Map<string, string>> {
+  const ran = new Map<string, string>()
+  const worker = new Queue<string>({ storage, concurrency: 50 })
+  const all = Promise.withResolvers<void>()
+  worker.execute(({ id, payload }) => {
+    assert.ok(!ran.has(id), `${id} ran twice`)
+    ran.set(id, payload)
+    if (ran.size === expected) all.resolve()
+  })
+  await worker.start()
+  await all.promise
+  await worker.stop()
+  return ran
+}
+
+test('[trap 40] 4 processes of 4 threads enqueue the same 50 ids: one of them each, none rejects, one run each', async (t) => {
+  const directory = await directoryOf(t)
+  const order = { directory, threads: 4, prefix: 'Id:', count: 50, inFlight: 50 }
+  const children = Array.from({ length: 4 }, () => enqueueIn(t, order))
+  for (const child of children) assert.deepEqual(await child.ended, [0, null])
+  const lines = children.flatMap((child) => child.lines)
+  assert.equal(lines.length, 16 * 50)
+  assert.equal(lines.filter((line) => line.endsWith(' queued')).length, 50)
+  assert.equal(new Set(lines.filter((line) => line.endsWith(' queued'))).size, 50)
+  // Every file holds its own job.
+  for (const name of await readdir(join(directory, 'queue'))) {
+    const [head, payload] = (await readFile(join(directory, 'queue', name), 'utf8')).split('\n')
+    assert.equal(payload, JSON.stringify(`payload of ${(JSON.parse(head!) as { id: string }).id}`))
+  }
+  assert.equal((await readdir(join(directory, 'queue'))).length, 50)
+  const ran = await runAll(new FileStorage({ directory }), 50)
+  for (const [id, payload] of ran) assert.equal(payload, `payload of ${id}`)
+})
+
+test('[trap 46] what two processes enqueue in turns starts in that order', async (t) => {
+  const directory = await directoryOf(t)
+  const handles = [new FileStorage({ directory }), new FileStorage({ directory })]
+  const queues = handles.map((storage) => new Queue<string>({ storage }))
+  for (let n = 0; n < 20; n++) await queues[n % 2]!.enqueue(`j${n}`, '')
+  const started: string[] = []
+  const all = Promise.withResolvers<void>()
+  queues[0]!.execute(({ id }) => {
+    started.push(id)
+    if (started.length === 20) all.resolve()
+  })
+  await queues[0]!.start()
+  await all.promise
+  assert.deepEqual(
+    started,
+    Array.from({ length: 20 }, (_, n) => `j${n}`),
+  )
+  for (const queue of queues) await queue.stop()
+})
+
+test('[trap 41] producers killed in the middle: what was acknowledged runs, what was not can be enqueued', async (t) => {
+  const directory = await directoryOf(t)
+  const acknowledged = new Set<string>()
+  for (let round = 0; round < 10; round++) {
+    const order = { directory, threads: 1, prefix: `r${round}-`, count: 1e9, inFlight: 7 }
+    const child = enqueueIn(t, order)
+    while (child.lines.length < 1 + round * 5) await once(child.process.stdout!, 'data')
+    child.process.kill('SIGKILL')
+    await child.ended
+    for (const line of child.lines) acknowledged.add(line.split(' ')[0]!)
+  }
+  const storage = new FileStorage({ directory })
+  await storage.connect()
+  const { types } = await storage.count({ types: ['default'] })
+  const stored = types[0]!.states.queued
+  assert.ok(stored >= acknowledged.size, `${stored} of ${acknowledged.size}`)
+  // Any id that was under way when its process died is free, or is a job that runs.
+  const producer = new Queue<string>({ storage })
+  for (let round = 0; round < 10; round++) {
+    for (let n = 0; n < 100; n++) await producer.enqueue(`r${round}-${n}`, `payload of r${round}-${n}`)
+  }
+  await producer.stop()
+  const again = await storage.count({ types: ['default'] })
+  const ran = await runAll(storage, again.types[0]!.states.queued)
+  for (const id of acknowledged) assert.equal(ran.get(id), `payload of ${id}`)
+  await storage.disconnect()
+})

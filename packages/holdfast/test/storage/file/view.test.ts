@@ -1,0 +1,145 @@
+// The directory as a person reads it.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { Queue } from 'holdfast'
+import { FileStorage } from 'holdfast/file'
+import { hostileNames, longNames, lookalikes } from '../../../src/conformance/hostile-names.ts'
+import { fileName } from '../../../src/storage/file/view/name.ts'
+import { until } from '../../queue/driver.ts'
+
+async function directoryOf(t: TestContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'holdfast-file-'))
+  t.after(() => rm(directory, { recursive: true, force: true }))
+  return directory
+}
+
+/** All files of the view, by their path. */
+async function filesOf(directory: string): Promise<string[]> {
+  const found = await readdir(directory, { recursive: true, withFileTypes: true })
+  return found
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(directory.length + 1))
+    .filter((path) => !/^(log|snapshot|tmp|unshown)\/|^(holdfast\.json|reserve)$/.test(path))
+    .toSorted()
+}
+
+test('[trap 44] names stay in their folder, keep apart, and are no devices', () => {
+  const names = [...hostileNames, ...longNames, ...lookalikes.flat(), 'con', 'nul.txt', 'com1', '\ud800', '\udc00', '']
+  const seen = new Map<string, string>()
+  for (const name of new Set(names)) {
+    const file = fileName(name)
+    assert.match(file, /^[a-z0-9_%~-](?:[a-z0-9_.%~-]*[a-z0-9_%~-])?$/, name)
+    assert.ok(file.length <= 180 && !/^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/.test(file), file)
+    assert.equal(seen.get(file), undefined, `${name} and ${seen.get(file)}`)
+    seen.set(file, name)
+  }
+  assert.deepEqual(['user:42', 'A', '..', '.a', 'a.job.b', 'con', 'é'].map(fileName), [
+    'user%3a42',
+    '%41',
+    '%2e%2e',
+    '%2ea',
+    'a.job.b',
+    '%63on',
+    '%c3%a9',
+  ])
+})
+
+test('[acceptance 11] ls and cat answer what waits, what runs, who runs it and what failed', async (t) => {
+  const directory = await directoryOf(t)
+  const storage = new FileStorage({ directory })
+  const worker = new Queue<string, string>({ storage, workerId: 'host-1', maxRetries: 1 })
+  const running = Promise.withResolvers<void>()
+  t.after(() => worker.stop({ timeout: 0 }))
+  worker.execute(async ({ payload }) => {
+    if (payload === 'bad') throw new Error('it is broken')
+    if (payload === 'slow') await running.promise
+    return `did ${payload}`
+  })
+  for (const payload of ['good', 'bad', 'slow', 'next']) await worker.enqueue(`mail/${payload}`, payload)
+  await worker.enqueue('later', 'later', { runAt: 4_000_000_000_000 })
+  await worker.start()
+  const isRunning = (path: string): boolean => path.startsWith('processing/')
+  await until(async () => (await filesOf(directory)).some(isRunning) && (await filesOf(directory)).length === 10)
+  assert.deepEqual(await filesOf(directory), [
+    'errors/mail%2fbad.error',
+    'jobs/later.json',
+    'jobs/mail%2fbad.json',
+    'jobs/mail%2fgood.json',
+    'jobs/mail%2fnext.json',
+    'jobs/mail%2fslow.json',
+    'processing/host-1/0000000003.job',
+    'queue/0000000004.job',
+    'results/mail%2fgood.result',
+    'scheduled/4000000000000-0000000005.job',
+  ])
+  const read = (path: string): Promise<string> => readFile(join(directory, path), 'utf8')
+  assert.match(await read('queue/0000000004.job'), /^\{"id":"mail\/next".*\}\n"next"$/)
+  assert.match(await read('processing/host-1/0000000003.job'), /^\{"id":"mail\/slow".*\}\n"slow"$/)
+  assert.match(await read('errors/mail%2fbad.error'), /it is broken/)
+  assert.equal(await read('results/mail%2fgood.result'), '"did good"')
+  const record = JSON.parse(await read('jobs/mail%2fslow.json')) as Record<string, unknown>
+  assert.deepEqual([record.id, record.state, record.worker, record.attempts], ['mail/slow', 'processing', 'host-1', 1])
+  running.resolve()
+  await until(async () => !(await filesOf(directory)).some((path) => /^(queue|processing)\//.test(path)))
+  await worker.stop()
+  assert.equal(JSON.parse(await read('jobs/mail%2fslow.json')).state, 'completed')
+})
+
+test('[trap 44] jobs of hostile names leave no file behind, in the directory or beside it', async (t) => {
+  const parent = await directoryOf(t)
+  const directory = join(parent, 'jobs')
+  const storage = new FileStorage({ directory })
+  await storage.connect()
+  const retention = { completedMs: 0, failedMs: 0, cancelledMs: 0 }
+  for (const id of hostileNames) {
+    await storage.add([{ type: id, id, token: 't', retention }])
+    const { jobs } = await storage.claim({
+      worker: `w ${id}`,
+      label: id,
+      slots: 1,
+      types: [{ type: id, leaseMs: 60_000 }],
+    })
+    assert.equal(jobs[0]!.id, id)
+  }
+  for (const id of hostileNames) await storage.remove([{ type: id, id }], { trees: true })
+  await storage.disconnect()
+  assert.deepEqual(await filesOf(directory), [])
+  assert.deepEqual(await readdir(parent), ['jobs'])
+  assert.deepEqual(await readdir(join(directory, 'tmp')), [])
+})
+
+test('what a killed process had not shown is shown by the next that opens', async (t) => {
+  const directory = await directoryOf(t)
+  const script = new URL('fixtures/enqueue.ts', import.meta.url).pathname
+  const order = JSON.stringify({ directory, threads: 1, prefix: 'j', count: 1e9, inFlight: 20 })
+  const child = spawn(process.execPath, ['--conditions=@holdfast/source', script, order])
+  t.after(() => child.kill('SIGKILL'))
+  for (let seen = ''; seen.length < 2_000;) seen += String((await once(child.stdout, 'data'))[0])
+  child.kill('SIGKILL')
+  await once(child, 'close')
+  const storage = new FileStorage({ directory })
+  await storage.connect()
+  // And what it had not taken away.
+  await writeFile(join(directory, 'queue', '0000999999.job'), '')
+  await storage.disconnect()
+  const [first] = await readdir(join(directory, 'unshown'))
+  assert.equal(first, undefined)
+  const { types } = await (await opened(directory, t)).count({})
+  const waiting = types[0]!.states.queued
+  const files = await filesOf(directory)
+  assert.equal(files.filter((path) => path.startsWith('jobs/')).length, waiting)
+  assert.equal(files.filter((path) => path.startsWith('queue/') && !path.includes('999999')).length, waiting)
+})
+
+async function opened(directory: string, t: TestContext): Promise<FileStorage> {
+  const storage = new FileStorage({ directory })
+  await storage.connect()
+  t.after(() => storage.disconnect())
+  return storage
+}
