@@ -19,7 +19,7 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'Q4.06',
     title: 'same id twice in one tick, or N concurrent callers anywhere',
-    partlyLeftTo: 'file, sqlite, postgres, redis: callers in other processes',
+    partlyLeftTo: 'postgres, redis: callers in other processes',
   },
   {
     id: 'Q4.07',
@@ -30,7 +30,7 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'Q4.09',
     title: 'enqueue acknowledged',
-    partlyLeftTo: 'file, sqlite, postgres, redis: kill -9, and a power cut',
+    partlyLeftTo: 'postgres, redis: kill -9, and a power cut',
   },
   { id: 'Q4.10', title: 'enqueueAndWait, id waiting or running' },
   { id: 'Q4.11', title: 'enqueueAndWait, id completed' },
@@ -45,7 +45,7 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'Q4.20',
     title: 'cancel processing, `{ abort: true }`',
-    partlyLeftTo: 'file, sqlite, postgres, redis: a worker in another process',
+    partlyLeftTo: 'file, postgres, redis: a worker in another process',
   },
   { id: 'Q4.21', title: '… and then' },
   { id: 'Q4.22', title: 'cancel completed / failed / cancelled / unknown or expired' },
@@ -232,14 +232,14 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'trap 39',
     title: 'cost',
-    partlyLeftTo: 'redis, postgres, file: round trips and bytes on the wire, keys in one slot, file with 500 and 50k',
+    partlyLeftTo: 'redis, postgres: round trips and bytes on the wire, keys in one slot',
   },
   {
     id: 'trap 40',
     title: 'deduplication under concurrency, processes and threads',
-    partlyLeftTo: 'file, sqlite, postgres, redis: processes and threads',
+    partlyLeftTo: 'postgres, redis: processes and threads',
   },
-  { id: 'trap 41', title: 'no poisoned ids', leftTo: 'file, sqlite, postgres, redis: producer processes are killed' },
+  { id: 'trap 41', title: 'no poisoned ids', partlyLeftTo: 'postgres, redis: producer processes are killed' },
   { id: 'trap 42', title: 'an expiring wait drops no job' },
   {
     id: 'trap 43',
@@ -259,7 +259,6 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'trap 46',
     title: 'sequence is shared; I/O errors are not "not found" (file, sqlite)',
-    leftTo: 'file, sqlite: processes that share a directory, and errors of the disk',
   },
   { id: 'trap 47', title: 'same name, same data' },
   {

@@ -29,6 +29,8 @@ async function filesOf(directory: string): Promise<string[]> {
     .toSorted()
 }
 
+const isRunning = (path: string): boolean => path.startsWith('processing/')
+
 test('[trap 44] names stay in their folder, keep apart, and are no devices', () => {
   const names = [...hostileNames, ...longNames, ...lookalikes.flat(), 'con', 'nul.txt', 'com1', '\ud800', '\udc00', '']
   const seen = new Map<string, string>()
@@ -64,7 +66,6 @@ test('[acceptance 11] ls and cat answer what waits, what runs, who runs it and w
   for (const payload of ['good', 'bad', 'slow', 'next']) await worker.enqueue(`mail/${payload}`, payload)
   await worker.enqueue('later', 'later', { runAt: 4_000_000_000_000 })
   await worker.start()
-  const isRunning = (path: string): boolean => path.startsWith('processing/')
   await until(async () => (await filesOf(directory)).some(isRunning) && (await filesOf(directory)).length === 10)
   assert.deepEqual(await filesOf(directory), [
     'errors/mail%2fbad.error',
