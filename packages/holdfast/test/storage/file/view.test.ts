@@ -19,6 +19,8 @@ async function directoryOf(t: TestContext): Promise<string> {
   return directory
 }
 
+const isRunning = (path: string): boolean => path.startsWith('processing/')
+
 /** All files of the view, by their path. */
 async function filesOf(directory: string): Promise<string[]> {
   const found = await readdir(directory, { recursive: true, withFileTypes: true })
@@ -64,7 +66,6 @@ test('[acceptance 11] ls and cat answer what waits, what runs, who runs it and w
   for (const payload of ['good', 'bad', 'slow', 'next']) await worker.enqueue(`mail/${payload}`, payload)
   await worker.enqueue('later', 'later', { runAt: 4_000_000_000_000 })
   await worker.start()
-  const isRunning = (path: string): boolean => path.startsWith('processing/')
   await until(async () => (await filesOf(directory)).some(isRunning) && (await filesOf(directory)).length === 10)
   assert.deepEqual(await filesOf(directory), [
     'errors/mail%2fbad.error',
