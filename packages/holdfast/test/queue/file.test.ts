@@ -12,7 +12,8 @@ queueTests({
     const directory = await mkdtemp(join(tmpdir(), 'holdfast-file-'))
     return {
       storage: new FileStorage({ directory }),
-      close: () => rm(directory, { recursive: true, force: true }),
+      // Again, if somebody who stops after this one still writes.
+      close: () => rm(directory, { recursive: true, force: true, maxRetries: 50, retryDelay: 10 }),
     }
   },
 })

@@ -21,6 +21,9 @@ export interface SessionOptions {
   readonly listeners: Listeners
 }
 
+/** Ms for the view, when the storage is closed: within what a call may take. */
+const closingMs = 4_000
+
 export class Session {
   readonly journal: Journal
   readonly #clock: Clock
@@ -89,7 +92,7 @@ export class Session {
   async close(): Promise<void> {
     this.#watch.stop()
     await this.journal.idle()
-    await this.#view.complete()
+    await this.#view.close(this.#clock, closingMs)
     await this.journal.idle()
     this.#log.close()
   }

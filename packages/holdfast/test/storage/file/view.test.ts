@@ -19,6 +19,8 @@ async function directoryOf(t: TestContext): Promise<string> {
   return directory
 }
 
+const isRunning = (path: string): boolean => path.startsWith('processing/')
+
 /** All files of the view, by their path. */
 async function filesOf(directory: string): Promise<string[]> {
   const found = await readdir(directory, { recursive: true, withFileTypes: true })

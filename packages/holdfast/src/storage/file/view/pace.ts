@@ -1,30 +1,28 @@
-// When the view is written: at once when nothing else happens, else what has waited for long; and how far it may fall behind,
-// so that a disconnect, which waits for it, is over in time.
+// When the view is written: at once when nothing else happens; while there are commits only what has waited for long, and
+// only for a part of the time; and as fast as it goes when it has fallen far behind, or somebody waits for it.
 
 import type { Clock } from '../../../clock.ts'
 
 /** Ms without a commit: nothing else happens. */
 const quietMs = 30
-/** Ms that a job waits to be shown, at most, while there is time to write at all. */
-const latestMs = 500
-/** Ms that it would take to show all that waits. */
-const farthestMs = 2_000
-
-/** Ms for which a group waits for the view, at most. */
+/** Ms that a job waits to be shown, at least, while there are commits. */
+const patienceMs = 500
+/** Ms of writing at a stretch, and then of leaving others alone. */
+const writeMs = 2
+const restMs = 6
+/** Ms for which a group of calls waits for the view, at most. */
 const pressMs = 200
-/** Ms of writing at a stretch. */
-const breathMs = 2
 
 export class Pace {
+  /** Jobs that may wait, before those who commit have to. */
+  readonly most = 50_000
   readonly #clock: Clock
   #markedAt = 0
-  /** Jobs per ms; how it goes on this disk is learnt. */
-  #rate = 2
   #hurry = false
-  #pressedAt = 0
   #closing = false
+  #pressedAt = 0
+  #writingSince = 0
   #wake: (() => void) | undefined
-  #breathedAt = 0
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -34,18 +32,9 @@ export class Pace {
     return this.#clock.monotonic()
   }
 
-  /** Jobs that may wait, before those who commit have to. */
-  get most(): number {
-    return Math.min(Math.max(this.#rate * farthestMs, 1_000), 50_000)
-  }
-
   /** What has waited since then, or longer, is to be written. */
   get takesUntil(): number {
-    return this.#hurry || this.#closing || this.#isQuiet ? Infinity : this.now - latestMs
-  }
-
-  marked(): void {
-    this.#markedAt = this.now
+    return this.#isUrgent ? Infinity : this.now - patienceMs
   }
 
   /** Those who commit have not waited for long. */
@@ -53,8 +42,8 @@ export class Pace {
     return this.now - this.#pressedAt < pressMs
   }
 
-  wrote(jobs: number, ms: number): void {
-    if (jobs >= 50) this.#rate = 0.8 * this.#rate + 0.2 * (jobs / Math.max(ms, 1))
+  marked(): void {
+    this.#markedAt = this.now
   }
 
   relax(): void {
@@ -71,31 +60,34 @@ export class Pace {
 
   /** Lets others work, now and then: what is written here is small, and quicker written at once than in turns of the pool. */
   breath(): Promise<void> | undefined {
-    if (this.now - this.#breathedAt < breathMs) return undefined
-    return new Promise((resolve) => {
-      this.#clock.soon(() => {
-        this.#breathedAt = this.now
-        resolve()
-      })
-    })
+    return this.now - this.#writingSince < writeMs ? undefined : this.#rest()
   }
 
   /** @param oldest when what waits longest was marked */
   async due(oldest: number): Promise<void> {
-    while (!this.#hurry && !this.#closing && !this.#isQuiet && this.now - oldest < latestMs) {
-      const waitMs = Math.min(this.#markedAt + quietMs, oldest + latestMs) - this.now
-      await new Promise<void>((resolve) => {
-        const timer = this.#clock.after(waitMs, resolve)
-        this.#wake = () => {
-          timer.cancel()
-          resolve()
-        }
-      })
-      this.#wake = undefined
+    while (!this.#isUrgent && this.now - oldest < patienceMs) {
+      await this.#wait(Math.min(this.#markedAt + quietMs, oldest + patienceMs) - this.now)
     }
   }
 
-  get #isQuiet(): boolean {
-    return this.now - this.#markedAt >= quietMs
+  async #rest(): Promise<void> {
+    if (this.#isUrgent) await new Promise<void>((resolve) => this.#clock.soon(resolve))
+    else await this.#wait(restMs)
+    this.#writingSince = this.now
+  }
+
+  async #wait(ms: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = this.#clock.after(ms, resolve)
+      this.#wake = () => {
+        timer.cancel()
+        resolve()
+      }
+    })
+    this.#wake = undefined
+  }
+
+  get #isUrgent(): boolean {
+    return this.#hurry || this.#closing || this.now - this.#markedAt >= quietMs
   }
 }

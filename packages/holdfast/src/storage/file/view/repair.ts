@@ -13,12 +13,12 @@ import { entriesOf, errorPath, recordPath, resultPath, viewFolders } from './fil
 
 const folder = 'unshown'
 
-/** Leaves a mark. Answers with the way to take it away. */
-export function leaveMark({ disk, paths, owner }: Log): () => void {
+/** Leaves a mark. Answers with the way to take it away, or to leave it for whoever opens next. */
+export function leaveMark({ disk, paths, owner }: Log): (isShown: boolean) => void {
   const path = join(paths.root, folder, owner)
   disk.makeFolder(join(paths.root, folder))
   disk.close(disk.create(path, Buffer.alloc(0)))
-  return () => void disk.unlink(path)
+  return (isShown) => void (isShown ? disk.unlink(path) : disk.rename(path, join(paths.root, folder, `left-${owner}`)))
 }
 
 /** Marks of processes that are no more. */
@@ -28,6 +28,7 @@ export function marksOfTheDead({ disk, paths }: Log): string[] {
 }
 
 function isAlive(pid: number): boolean {
+  if (Number.isNaN(pid)) return false
   try {
     return process.kill(pid, 0)
   } catch (error) {

@@ -6,7 +6,7 @@
 // after writing it looks at the log again, and writes again what was touched meanwhile.
 
 import { join } from 'node:path'
-import type { Clock } from '../../../clock.ts'
+import { atMost, type Clock } from '../../../clock.ts'
 import type { Job } from '../../memory/data.ts'
 import type { JobRef } from '../../storage.ts'
 import type { Changes } from '../changes.ts'
@@ -62,7 +62,7 @@ export class View {
   #looking = false
   #cleared = false
   #failed = false
-  #unmark: (() => void) | undefined
+  #unmark: ((isShown: boolean) => void) | undefined
   readonly #folders: Folders
 
   constructor(log: Log, clock: Clock, replica: () => Replica, look: () => Promise<void>) {
@@ -121,12 +121,19 @@ export class View {
     return this.#pressed.promise
   }
 
-  /** Once everything is shown. */
-  async complete(): Promise<void> {
-    for (; this.#writing; await this.#writing) this.#pace.hurry(true)
+  /** Once everything is shown; but it does not wait for ever, and leaves the rest to the next who opens. */
+  async close(clock: Clock, ms: number): Promise<void> {
+    const isComplete = await atMost(clock, ms, this.#complete())
+    this.#failed ||= !isComplete
+    this.#forget()
+    await this.#writing
     this.#folders.removeEmpty()
-    if (!this.#failed) this.#unmark?.()
+    this.#unmark?.(!this.#failed)
     this.#unmark = undefined
+  }
+
+  async #complete(): Promise<void> {
+    for (; this.#writing; await this.#writing) this.#pace.hurry(true)
   }
 
   /** Once what waits now is shown, or nearly. */
@@ -226,7 +233,6 @@ export class View {
   }
 
   async #writeBatch(): Promise<void> {
-    const { now } = this.#pace
     this.#batching = true
     const jobs = this.#take()
     const extras = [...this.#extras.values()]
@@ -240,7 +246,6 @@ export class View {
       await this.#pace.breath()
     }
     this.#batching = false
-    this.#pace.wrote(jobs.length, this.#pace.now - now)
   }
 
   #take(): Shown[] {
