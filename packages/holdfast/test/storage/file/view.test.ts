@@ -31,8 +31,6 @@ async function filesOf(directory: string): Promise<string[]> {
     .toSorted()
 }
 
-const isRunning = (path: string): boolean => path.startsWith('processing/')
-
 test('[trap 44] names stay in their folder, keep apart, and are no devices', () => {
   const names = [...hostileNames, ...longNames, ...lookalikes.flat(), 'con', 'nul.txt', 'com1', '\ud800', '\udc00', '']
   const seen = new Map<string, string>()
