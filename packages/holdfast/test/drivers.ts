@@ -1,5 +1,6 @@
 // The drivers that the conformance suite is run on. A new one is a line in the table.
 
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,12 +13,18 @@ import { SqliteStorage } from '../src/storage/sqlite/index.ts'
 export const drivers: Readonly<Record<string, () => Subject | Promise<Subject>>> = {
   memory: () => withManualClock((clock) => new MemoryStorage({ clock })),
   sqlite: () => inDirectory((directory, clock) => new SqliteStorage({ path: join(directory, 'jobs.db'), clock })),
-  file: () => inDirectory((directory, clock) => new FileStorage({ directory, clock })),
+  file: () => inDirectory((directory, clock) => new FileStorage({ directory, clock }), quickFolder),
 }
 
+/** In memory, where there is such a file system: what makes and deletes many thousand files is slow on a disk. */
+export const quickFolder = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
+
 /** A directory of its own, and more handles on it as other processes have them. */
-async function inDirectory(open: (directory: string, clock: Clock) => Subject['storage']): Promise<Subject> {
-  const directory = await mkdtemp(join(tmpdir(), 'holdfast-'))
+async function inDirectory(
+  open: (directory: string, clock: Clock) => Subject['storage'],
+  folder = tmpdir(),
+): Promise<Subject> {
+  const directory = await mkdtemp(join(folder, 'holdfast-'))
   const others: Subject['storage'][] = []
   let time: Clock
   const subject = withManualClock((clock) => open(directory, (time = clock)))

@@ -1,15 +1,15 @@
 // The Queue on files.
 
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { FileStorage } from 'holdfast/file'
+import { quickFolder } from '../drivers.ts'
 import { queueTests } from './suites.ts'
 
 queueTests({
   name: 'file',
   open: async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'holdfast-file-'))
+    const directory = await mkdtemp(join(quickFolder, 'holdfast-file-'))
     return {
       storage: new FileStorage({ directory }),
       // Again, if somebody who stops after this one still writes.

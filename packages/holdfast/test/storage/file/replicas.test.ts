@@ -3,7 +3,6 @@
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Clock, systemClock } from '../../../src/clock.ts'
@@ -13,6 +12,7 @@ import { type Disk, nodeDisk } from '../../../src/storage/file/disk.ts'
 import { FileStorage } from '../../../src/storage/file/file-storage.ts'
 import type { Session } from '../../../src/storage/file/session.ts'
 import type { Storage } from '../../../src/storage/storage.ts'
+import { quickFolder } from '../../drivers.ts'
 import { dump } from './dump.ts'
 
 /** Says that the disk is full, every second time that something is to be written. */
@@ -64,12 +64,12 @@ async function retried(run: () => unknown): Promise<unknown> {
 
 test('100 histories, each call by another replica, some of which fail at first', async (context) => {
   let checked = 0
-  const { runs, commands, seed } = await testModel({ create, runs: Number(process.env.RUNS ?? 100) })
+  const { runs, commands, seed } = await testModel({ create, runs: 100 })
   context.diagnostic(`model: file: three replicas: ${runs} histories, ${commands} commands, seed ${seed}`)
   assert.ok(checked >= runs)
 
   async function create(): Promise<Subject> {
-    const directory = await mkdtemp(join(tmpdir(), 'holdfast-file-'))
+    const directory = await mkdtemp(join(quickFolder, 'holdfast-file-'))
     let now = 1_767_225_600_000
     const clock: Clock = { ...systemClock, now: () => now }
     const sessions: Session[] = []
