@@ -4,7 +4,7 @@ import { type CountQuery, type Counts, type JobState, type TypeCounts } from '..
 import { stateNames } from './migrations.ts'
 import type { SqliteMove } from './move.ts'
 import { firstInLine } from './next-due-at.ts'
-import type { SqliteType } from './session.ts'
+import type { SqliteType } from './type.ts'
 
 type States = Record<JobState, number>
 

@@ -3,7 +3,8 @@
 import type { Paused } from '../storage.ts'
 import type * as Moves from '../moves/move.ts'
 import type { SqliteJob } from './job.ts'
-import type { Session, SqliteType } from './session.ts'
+import type { Session } from './session.ts'
+import type { SqliteType } from './type.ts'
 
 export class SqliteGroup implements Moves.Group {
   readonly #session: Session

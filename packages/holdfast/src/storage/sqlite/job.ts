@@ -5,7 +5,8 @@ import type * as Moves from '../moves/move.ts'
 import { refOf, rootOf } from '../moves/move.ts'
 import { decodeMore, encodeMore, type KeyPart } from './more.ts'
 import { stateCodes, stateNames } from './migrations.ts'
-import type { Session, SqliteType } from './session.ts'
+import type { Session } from './session.ts'
+import type { SqliteType } from './type.ts'
 
 /** Payloads above it stand in a table of their own. */
 const inlineBytes = 1_024

@@ -5,7 +5,8 @@ import type * as Moves from '../moves/move.ts'
 import { Signals } from '../moves/signals.ts'
 import { newRow, SqliteJob } from './job.ts'
 import type { SqliteGroup } from './group.ts'
-import type { Session, SqliteType } from './session.ts'
+import type { Session } from './session.ts'
+import type { SqliteType } from './type.ts'
 
 /** Lost leases read at once. */
 const lostAtOnce = 100

@@ -2,7 +2,7 @@
 
 import type { ClaimType } from '../storage.ts'
 import type { SqliteMove } from './move.ts'
-import type { SqliteType } from './session.ts'
+import type { SqliteType } from './type.ts'
 
 export function nextDueAt(move: SqliteMove, types: readonly ClaimType[]): { at: number; now: number } | undefined {
   let at = Infinity

@@ -1,5 +1,6 @@
 // The SQLite driver: durable jobs in one file, for the processes of one machine, with nothing to install. The rules are
 // those of storage/moves; here rows are read, changed and written, in transactions that many calls share.
+// Longer than others: it has every verb of the contract, a line or two each, and the opening and closing of files.
 
 import { resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
@@ -29,8 +30,9 @@ import { SqliteMove } from './move.ts'
 import { nextDueAt } from './next-due-at.ts'
 import { pause } from './pause.ts'
 import { Reserve } from './reserve.ts'
-import { Session, type SqliteType } from './session.ts'
+import { Session } from './session.ts'
 import { sweep } from './sweep.ts'
+import type { SqliteType } from './type.ts'
 import { SqliteTransaction, Writer } from './writer.ts'
 
 export interface SqliteStorageOptions {

@@ -4,6 +4,7 @@
 //
 // Each process writes what its own commits touched. Who writes while another commits would leave an old state behind, so
 // after writing it looks at the log again, and writes again what was touched meanwhile.
+// Longer than others: what waits to be shown, when it is shown, and how, turn on the same few fields.
 
 import { join } from 'node:path'
 import { atMost, type Clock } from '../../../clock.ts'
