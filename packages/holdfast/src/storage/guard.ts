@@ -93,13 +93,13 @@ async function guardCall(guarded: Guarded): Promise<unknown> {
 }
 
 async function withinTime({ call, undo, clock, verb, writes, settings }: Guarded, leftMs: number): Promise<unknown> {
+  let answer: Promise<unknown> | undefined
   const late = Promise.withResolvers<never>()
   const timer = clock.after(leftMs, () => {
     const message = `the storage did not answer ${verb} within ${settings.callTimeoutMs} ms`
     late.reject(new StorageError(message, { maybeApplied: writes }))
     if (undo) answer!.then(undo).catch(() => {})
   })
-  let answer: Promise<unknown> | undefined
   try {
     answer = call()
     return await Promise.race([answer, late.promise])

@@ -191,6 +191,8 @@ export class Worker {
     }
     const hasRoom = canClaim && !this.#stopping && this.#leases.size < concurrency
     const { resendMs } = this.#outcomes
+    // At once if something is left to send or to claim; with a free slot, at the next due instant; else when an outcome may
+    // be sent again, or leases could not be confirmed.
     if (this.#outcomes.waiting > 0 || resendMs === 0 || (this.#hungry && hasRoom)) this.#again = true
     else if (hasRoom && !this.#again) await this.#wake.wakeWhenDue(resendMs)
     else this.#wake.wakeAfter(canClaim ? resendMs : Math.min(resendMs, unconfirmedMs))

@@ -64,6 +64,7 @@ export class MemoryMove implements Moves.Move {
     this.#recorder?.creates(fields.type, fields.id)
     const type = this.data.typeOf(fields.type)
     const job = new Job(type, fields, this.now, runAt, this.takeNumber(), after, origin)
+    // In no line yet: wait() or blockJob() follows in the same call.
     type.counts.blocked++
     type.jobs.set(job.id, job)
     if (fields.group) {
@@ -98,7 +99,7 @@ export class MemoryMove implements Moves.Move {
     this.stand(job, place)
   }
 
-  /** As place, for those whose time has come: that is no change. */
+  /** As place, but not recorded: that a job is due follows from the clock, and no driver writes it down. */
   stand(job: Job, place: Moves.Place): void {
     const { type } = job
     leave(job)

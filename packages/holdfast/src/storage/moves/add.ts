@@ -9,9 +9,12 @@ import { standingOf, standingOfMark } from './standing.ts'
 import { dueAt, tellWaiting, wait } from './wait.ts'
 
 export function add(move: Move, jobs: readonly NewJob[]): AddVerdict[] {
+  // Tells ids that are named twice in this call from repeats of an earlier one.
   const before = move.lastNumber
   const verdicts: AddVerdict[] = []
-  if (jobs.every(isPlain)) while (verdicts.length < jobs.length && addPlain(move, jobs[verdicts.length]!, verdicts));
+  if (jobs.every(isPlain)) {
+    for (const job of jobs) if (!addPlain(move, job, verdicts)) break
+  }
   if (verdicts.length === jobs.length) return verdicts
   const rest = verdicts.length === 0 ? jobs : jobs.slice(verdicts.length)
   return [...verdicts, ...addBatch(new Batch(move, rest, missingBlockers(move, rest), before), rest, undefined)]

@@ -19,8 +19,9 @@ export function settle(move: Move, outcomes: readonly Outcome[]): SettleVerdict[
 function settleOne(move: Move, outcome: Outcome): SettleVerdict {
   const job = move.stored(outcome)
   const fence = fenceOf(outcome)
-  const settled = job && endedAttempt(job, fence)
-  if (settled) return isOwnEnd(settled) ? repeatOf(job!, settled) : { verdict: refusalOf(move, job) }
+  const recorded = job && endedAttempt(job, fence)
+  // Sent before: a repeat is answered as the first.
+  if (recorded) return isOwnEnd(recorded) ? repeatOf(job!, recorded) : { verdict: refusalOf(move, job) }
   if (!job || !holds(move, job, outcome)) return { verdict: refusalOf(move, job) }
   if (outcome.kind === 'continued' || ('add' in outcome && outcome.add !== undefined)) {
     const conflict = conflictOf(move, job, outcome)
@@ -92,6 +93,7 @@ function record(move: Move, job: Job, outcome: Outcome, fence: { worker: string;
     if (job.state === 'processing') move.abort(job)
     if (job.lease) job.lease = { ...job.lease, label: undefined }
   }
+  // The fields of the job tell of the attempt that completed it (attempt.ts).
   if (outcome.kind === 'completed' && !('chain' in outcome)) job.completedByHolder = true
   else endAttempt(move, job, outcome.kind, state, error, fence)
   if (outcome.kind === 'retry' || outcome.kind === 'failed') {
