@@ -51,5 +51,10 @@ export function decodeKvKey(text: string): string[] {
   )
 }
 
+/** For `cas`: byte for byte, and absence only equals absence. */
+export function isSameValue(a: Bytes | undefined, b: Bytes | undefined): boolean {
+  return a === undefined || b === undefined ? a === b : Buffer.compare(a, b) === 0
+}
+
 const unsafe = /[/%\0]|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g
 const escape = (char: string): string => '%' + char.charCodeAt(0).toString(16).padStart(4, '0')

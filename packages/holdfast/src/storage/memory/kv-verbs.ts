@@ -1,6 +1,6 @@
 // The verbs of the key-value contract, on entries in memory: each at one instant.
 
-import { encodeKvKey, type KvKey, type KvPage, type KvWrite } from '../kv.ts'
+import { encodeKvKey, isSameValue, type KvKey, type KvPage, type KvWrite } from '../kv.ts'
 import type { Bytes } from '../storage.ts'
 import type { KvData } from './kv-data.ts'
 
@@ -24,7 +24,7 @@ export function cas(
   options: KvWrite = {},
 ): boolean {
   const encoded = encodeKvKey(key)
-  if (!equal(kv.read(encoded, now), expected)) return false
+  if (!isSameValue(kv.read(encoded, now), expected)) return false
   if (next) kv.write(encoded, next, options.ttlMs, now)
   else kv.drop(encoded)
   return true
@@ -39,8 +39,4 @@ export function remove(kv: KvData, now: number, key: KvKey): boolean {
 
 export function list(kv: KvData, now: number, prefix: KvKey, options: { limit: number; cursor?: string }): KvPage {
   return kv.list(encodeKvKey(prefix), options.limit, options.cursor, now)
-}
-
-function equal(a: Bytes | undefined, b: Bytes | undefined): boolean {
-  return a === undefined || b === undefined ? a === b : Buffer.compare(a, b) === 0
 }

@@ -2,7 +2,7 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Bytes } from '../storage.ts'
-import { decodeKvKey, encodeKvKey, type KeyValue, type KvKey, type KvPage, type KvWrite } from '../kv.ts'
+import { decodeKvKey, encodeKvKey, isSameValue, type KeyValue, type KvKey, type KvPage, type KvWrite } from '../kv.ts'
 import { decodeKvCursor, encodeKvCursor } from '../moves/kv-cursor.ts'
 
 /** Runs on the connection that writes, in a transaction. */
@@ -94,7 +94,7 @@ export class SqliteKv implements KeyValue {
   async cas(key: KvKey, expected: Bytes | undefined, next: Bytes | undefined, options?: KvWrite): Promise<boolean> {
     return this.#access.write((table, now) => {
       const encoded = encodeKvKey(key)
-      if (!equal(table.get(encoded, now)?.value, expected)) return false
+      if (!isSameValue(table.get(encoded, now)?.value, expected)) return false
       if (next) table.set(encoded, next, now, options)
       else table.delete(encoded, now)
       return true
@@ -115,8 +115,4 @@ export class SqliteKv implements KeyValue {
       return { items, nextCursor: encodeKvCursor(newest, found[limit - 1]!.key) }
     })
   }
-}
-
-function equal(a: Bytes | undefined, b: Bytes | undefined): boolean {
-  return a === undefined || b === undefined ? a === b : Buffer.compare(a, b) === 0
 }
