@@ -8,7 +8,7 @@ import { emitSafely } from './emit.ts'
 import { HoldfastError, invalidArgument, JobCancelledError, JobFailedError, JobNotFoundError } from './errors.ts'
 import { type EventStream, LiveStream } from './event-stream.ts'
 import { type EngineEvent, isWatched, type Tell, teller } from './events.ts'
-import { Adder } from './job/adder.ts'
+import { Adder, type Draft } from './job/adder.ts'
 import {
   type EnqueueAndWaitOptions,
   type EnqueueOptions,
@@ -33,7 +33,7 @@ import {
 import { type QueueConfig, type ResolvedQueueConfig, resolveQueueConfig } from './queue-config.ts'
 import { emittedArguments, emittedNames, type QueueEvents } from './queue-events.ts'
 import { type GuardedStorage, guardStorage } from './storage/guard.ts'
-import type { AddVerdict, JobRecord, NewJob, RecordPart } from './storage/storage.ts'
+import type { AddVerdict, JobRecord, RecordPart } from './storage/storage.ts'
 import { type JobHandler, workOf } from './work/execute.ts'
 import { Worker } from './work/worker.ts'
 
@@ -58,9 +58,6 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
   readonly #adder: Adder
   readonly #waiters: Waiters
   readonly #streams = new Set<LiveStream>()
-  /** With a number, the token of each add: by it the storage knows a repeat. */
-  readonly #tokenStart: string
-  #calls = 0
   #handler: JobHandler<TPayload, TResult> | undefined
   #worker: Worker | undefined
   #starting: Promise<void> | undefined
@@ -78,11 +75,10 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
     const { name, workerId, clock, storage } = this.#config
     this.name = name
     this.workerId = workerId
-    this.#tokenStart = `${clock.newId()}/`
     this.#tell = teller((event) => this.#heed(event))
     this.#storage = guardStorage(storage, clock, this.#tell)
     this.#connection = new Connection(this.#storage, name)
-    this.#adder = new Adder((jobs) =>
+    this.#adder = new Adder(clock.newId(), (jobs) =>
       this.#storage.add(jobs).catch((error: unknown) => {
         throw this.#connection.explain(error)
       }),
@@ -295,14 +291,14 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
   }
 
   /** Everything that can be refused is refused here, before anything is connected. */
-  #newJob(id: string, payload: TPayload, options: EnqueueOptions): NewJob {
+  #newJob(id: string, payload: TPayload, options: EnqueueOptions): Draft {
     checkId(id)
     const { payloadSerde, maxPayloadBytes } = this.#config
     const bytes = encode('payload', payloadSerde, payload, maxPayloadBytes)
-    return newJob(this.name, id, this.#tokenStart + ++this.#calls, bytes, options, this.#config)
+    return newJob(this.name, id, bytes, options, this.#config)
   }
 
-  #add<T>(job: NewJob, answerOf: (verdict: AddVerdict) => T): Promise<T> {
+  #add<T>(job: Draft, answerOf: (verdict: AddVerdict) => T): Promise<T> {
     if (this.#connection.isOpen) return this.#adder.add(job, answerOf)
     return this.#whenConnected(() => this.#adder.add(job, answerOf))
   }

@@ -1,4 +1,5 @@
-// Adds coalesce: the calls of one tick go to the storage as one, and each has its own answer, after the commit.
+// Adds coalesce: the calls of one tick go to the storage as one, and each has its own answer, after the commit. They have
+// one token too: it names the call to the storage, and by it a repeat of that call is known.
 
 import { isHoldfastError } from '../errors.ts'
 import { engineDefaults } from '../options.ts'
@@ -9,27 +10,37 @@ type Answer = AddVerdict | { readonly error: unknown }
 
 /** One promise serves all calls of a batch: each takes its own answer from it. */
 interface Batch {
+  readonly token: string
   readonly jobs: NewJob[]
   readonly answers: Promise<readonly Answer[]>
   resolve(answers: readonly Answer[]): void
 }
 
+/** A job that gets its token from the batch that takes it. */
+export type Draft = Omit<NewJob, 'token'> & { token: string | undefined }
+
 export class Adder {
+  /** Made unique by a number. */
+  readonly #tokenStart: string
   readonly #store: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>
   /** The last one takes what comes. */
   readonly #waiting: Batch[] = []
+  #batches = 0
   #scheduled = false
   #inFlight = 0
 
-  constructor(store: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>) {
+  /** @param name nobody else's */
+  constructor(name: string, store: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>) {
+    this.#tokenStart = `${name}/`
     this.#store = store
   }
 
   /** @param answerOf makes the caller's answer of the verdict; if it throws, the caller's promise rejects */
-  add<T>(job: NewJob, answerOf: (verdict: AddVerdict) => T): Promise<T> {
+  add<T>(job: Draft, answerOf: (verdict: AddVerdict) => T): Promise<T> {
     let batch = this.#waiting.at(-1)
-    if (!batch || batch.jobs.length === engineDefaults.batch) this.#waiting.push((batch = newBatch()))
-    const index = batch.jobs.push(job) - 1
+    if (!batch || batch.jobs.length === engineDefaults.batch) this.#waiting.push((batch = this.#newBatch()))
+    job.token = batch.token
+    const index = batch.jobs.push(job as NewJob) - 1
     this.#schedule()
     return batch.answers.then((answers) => {
       const answer = answers[index]!
@@ -66,9 +77,11 @@ export class Adder {
   async #oneByOne(jobs: readonly NewJob[], error: unknown): Promise<Answer[]> {
     let away = jobs.length === 1 || isAway(error) ? error : undefined
     const answers: Answer[] = []
-    for (const job of jobs) {
+    for (const [index, { id }] of jobs.entries()) {
+      // With the earlier ones of its id: alone it would pass for a repeat of them.
+      const mentions = jobs.slice(0, index + 1).filter((job) => job.id === id)
       try {
-        answers.push(away === undefined ? (await this.#store([job]))[0]! : { error: away })
+        answers.push(away === undefined ? (await this.#store(mentions)).at(-1)! : { error: away })
       } catch (own) {
         answers.push({ error: own })
         if (isAway(own)) away = own
@@ -76,11 +89,11 @@ export class Adder {
     }
     return answers
   }
-}
 
-function newBatch(): Batch {
-  const { promise, resolve } = Promise.withResolvers<readonly Answer[]>()
-  return { jobs: [], answers: promise, resolve }
+  #newBatch(): Batch {
+    const { promise, resolve } = Promise.withResolvers<readonly Answer[]>()
+    return { token: this.#tokenStart + ++this.#batches, jobs: [], answers: promise, resolve }
+  }
 }
 
 /** No answer, none for now, or none any more: another try at once would fare no better. */

@@ -1,7 +1,8 @@
 // A call to enqueue: what it may say, what the storage is given, and what the caller is told.
 
 import { invalidArgument } from '../errors.ts'
-import type { AddVerdict, Bytes, NewJob, Retention } from '../storage/storage.ts'
+import type { AddVerdict, Bytes, Retention } from '../storage/storage.ts'
+import type { Draft } from './adder.ts'
 import { decode, type Serde } from './serde.ts'
 import type { MessageState } from './status.ts'
 
@@ -30,17 +31,16 @@ export type EnqueueResult<TResult> =
 export function newJob(
   type: string,
   id: string,
-  token: string,
   payload: Bytes | undefined,
   options: EnqueueOptions,
   defaults: { readonly maxAttempts: number; readonly retention: Retention },
-): NewJob {
+): Draft {
   const { delayMs, runAt, maxAttempts = defaults.maxAttempts, resultTTL } = options
   if (delayMs !== undefined && runAt !== undefined) throw invalidArgument('delayMs', 'no runAt beside it', delayMs)
   return {
     type,
     id,
-    token,
+    token: undefined,
     payload,
     maxAttempts,
     retention: resultTTL === undefined ? defaults.retention : keptFor(resultTTL),

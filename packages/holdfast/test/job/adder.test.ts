@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type AddVerdict, HoldfastError, MemoryStorage, type NewJob, Queue, StorageError } from 'holdfast'
-import { Adder } from '../../src/job/adder.ts'
+import { Adder, type Draft } from '../../src/job/adder.ts'
 import { engineDefaults } from '../../src/options.ts'
 import { faulty } from '../queue/faulty-storage.ts'
 
 const retention = { completedMs: 1_000, failedMs: 1_000, cancelledMs: 1_000 }
-const job = (id: string): NewJob => ({ type: 'default', id, token: `token of ${id}`, retention })
-const jobs = (count: number): NewJob[] => Array.from({ length: count }, (_, index) => job(`j${index}`))
+const job = (id: string): Draft => ({ type: 'default', id, token: undefined, retention })
+const jobs = (count: number): Draft[] => Array.from({ length: count }, (_, index) => job(`j${index}`))
 const added = ({ type, id, token }: NewJob): AddVerdict => ({
   verdict: 'added',
   job: { type, id, token, state: 'queued' },
@@ -18,7 +18,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 /** An adder whose calls are answered by hand. */
 function byHand() {
   const calls: { readonly batch: readonly NewJob[]; answer(): void; fail(error: unknown): void }[] = []
-  const adder = new Adder((batch) => {
+  const adder = new Adder('test', (batch) => {
     const { promise, resolve, reject } = Promise.withResolvers<AddVerdict[]>()
     calls.push({ batch, answer: () => resolve(batch.map(added)), fail: reject })
     return promise
@@ -52,7 +52,7 @@ test('so are those of an enqueueAndWait', async (t) => {
 
 test('each has its own verdict, in the order of the calls', async () => {
   const seen: string[][] = []
-  const adder = new Adder(async (batch) => {
+  const adder = new Adder('test', async (batch) => {
     seen.push(batch.map(({ id }) => id))
     return batch.map((item, index) =>
       index % 2 === 0 ? added(item) : { verdict: 'duplicate', by: 'id', job: { ...item, state: 'queued' } },
@@ -97,7 +97,7 @@ test('while enough are under way, more gather for the next', async () => {
 
 test('a job that the storage cannot hold fails alone', async () => {
   const unsupported = new HoldfastError('FEATURE_UNSUPPORTED', 'not this one')
-  const adder = new Adder(async (batch) => {
+  const adder = new Adder('test', async (batch) => {
     if (batch.some(({ id }) => id === 'j3')) throw unsupported
     return batch.map(added)
   })
@@ -118,7 +118,7 @@ for (const [how, error, calls] of [
 ] as const) {
   test(`a storage that ${how} fails them all, and is asked ${calls === 1 ? 'once' : 'for each'}`, async () => {
     let asked = 0
-    const adder = new Adder(async () => {
+    const adder = new Adder('test', async () => {
       asked++
       throw error
     })

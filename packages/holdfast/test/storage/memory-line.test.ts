@@ -4,7 +4,7 @@ import type { Job } from '../../src/storage/memory/data.ts'
 import { Line } from '../../src/storage/memory/line.ts'
 
 /** A job as far as a line looks at it. */
-const standing = (runAt: number): Job => ({ runAt, heapIndex: -1, inRow: false }) as Job
+const standing = (runAt: number): Job => ({ runAt, heapIndex: -1 }) as Job
 
 /** The same numbers each time. */
 function numbers(seed: number): (below: number) => number {

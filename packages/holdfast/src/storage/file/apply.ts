@@ -77,10 +77,7 @@ class Application {
     const { type, id, chain, chainIndex, dependents } = job
     this.#types.add(type)
     this.#chains.delete(job)
-    if (chainIndex > 0 && chain.jobs?.[chainIndex] === job) {
-      chain.jobs.length = chainIndex
-      chain.tail = chain.jobs.at(-1)!
-    }
+    if (chainIndex > 0 && chain.jobs?.[chainIndex] === job) chain.jobs.length = chainIndex
     this.#move.erase(job)
     if (!dependents?.size) return
     let orphans = this.#orphans.get(type)
@@ -129,10 +126,9 @@ class Application {
   }
 
   #join(job: Job, chain: Job): void {
-    Object.assign(job, { chain })
+    Object.assign(job, { first: chain })
     chain.jobs ??= [chain]
     chain.jobs[job.chainIndex] = job
-    chain.tail = chain.jobs.at(-1)!
   }
 
   #member(job: Job, key: string): void {

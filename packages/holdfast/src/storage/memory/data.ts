@@ -17,10 +17,8 @@ export class Job implements Moves.Job, HeapSlot {
   readonly type: TypeData
   readonly id: string
   readonly token: string
-  readonly priority: number
   readonly maxAttempts: number | undefined
   readonly retention: Retention
-  readonly createdAt: number
   /** Its place among all jobs ever accepted: the order inside a group. */
   readonly accepted: number
   payload: Bytes | undefined
@@ -28,6 +26,7 @@ export class Job implements Moves.Job, HeapSlot {
   state: JobState = 'blocked'
   attempt = 0
   failures = 0
+  readonly createdAt: number
   runAt: number
   /** Breaks ties of runAt: new whenever the job goes behind what waits. */
   order: number
@@ -42,17 +41,12 @@ export class Job implements Moves.Job, HeapSlot {
   /** Where it stands, and its place there. */
   heap: Heap<Job> | Line | undefined = undefined
   heapIndex = -1
-  inRow = false
-
-  /** The first job of its chain, which holds what belongs to the chain. */
-  readonly chain: Job
-  readonly chainIndex: number
-  // On the first job only:
-  tail: Job = this
+  // On the first job of a chain only:
   expiresAt: number | undefined = undefined
 
   // What few jobs have is not a field of all: until it is set it is read from `unset`. A plain job, of which there may
   // be a million, is so a third smaller.
+  declare readonly priority: number
   declare readonly trace: string | undefined
   declare reason: EndReason | undefined
   declare snoozes: number
@@ -67,7 +61,10 @@ export class Job implements Moves.Job, HeapSlot {
   declare blockers: Blocker[] | undefined
   declare openBlockers: number
   declare readonly onBlockerFailure: 'fail' | 'wait'
-  // On the first job only:
+  /** Of the chain that it continues. */
+  declare readonly first: Job | undefined
+  declare readonly chainIndex: number
+  // On the first job of a chain only:
   /** The jobs of a chain that was continued. */
   declare jobs: Job[] | undefined
   declare mark: Mark | undefined
@@ -76,6 +73,7 @@ export class Job implements Moves.Job, HeapSlot {
 
   static {
     const unset: Partial<Job> = {
+      priority: 0,
       trace: undefined,
       reason: undefined,
       snoozes: 0,
@@ -90,6 +88,8 @@ export class Job implements Moves.Job, HeapSlot {
       blockers: undefined,
       openBlockers: 0,
       onBlockerFailure: 'fail',
+      first: undefined,
+      chainIndex: 0,
       jobs: undefined,
       mark: undefined,
       dependents: undefined,
@@ -103,15 +103,17 @@ export class Job implements Moves.Job, HeapSlot {
     this.id = job.id
     this.token = job.token
     this.payload = job.payload
-    this.priority = job.priority ?? 0
     this.maxAttempts = job.maxAttempts
     this.retention = job.retention
     this.createdAt = now
     this.runAt = runAt
     this.accepted = accepted
     this.order = accepted
-    this.chain = after === undefined ? this : after.chain
-    this.chainIndex = after === undefined ? 0 : after.chainIndex + 1
+    if (job.priority) this.priority = job.priority
+    if (after) {
+      this.first = after.chain
+      this.chainIndex = after.chainIndex + 1
+    }
     if (job.trace !== undefined) this.trace = job.trace
     const above = after ?? origin
     if (above) {
@@ -120,6 +122,15 @@ export class Job implements Moves.Job, HeapSlot {
     }
     if (job.onBlockerFailure) this.onBlockerFailure = job.onBlockerFailure
     if (job.group) this.member = { job: this, heapIndex: -1 }
+  }
+
+  /** The first job of its chain, which holds what belongs to the chain. */
+  get chain(): Job {
+    return this.first ?? this
+  }
+
+  get tail(): Job {
+    return this.jobs?.at(-1) ?? this
   }
 }
 

@@ -26,13 +26,8 @@ export class Line {
 
   push(job: Job): void {
     const last = this.#row.at(-1)
-    if (last && this.#before(job, last)) {
-      job.inRow = false
-      this.#others.push(job)
-      return
-    }
-    job.inRow = true
-    job.heapIndex = this.#cut + this.#row.length
+    if (last && this.#before(job, last)) return this.#others.push(job)
+    job.heapIndex = -2 - (this.#cut + this.#row.length)
     this.#row.push(job)
   }
 
@@ -44,9 +39,9 @@ export class Line {
   }
 
   remove(job: Job): void {
-    if (!job.inRow) return this.#others.remove(job)
+    if (job.heapIndex >= 0) return this.#others.remove(job)
     const row = this.#row
-    row[job.heapIndex - this.#cut] = undefined
+    row[-2 - job.heapIndex - this.#cut] = undefined
     job.heapIndex = -1
     this.#holes++
     // So that the last is one who stands here, with the place that it has now.
@@ -83,7 +78,7 @@ export class Line {
   /** One that stays at the front for long must not make the row grow with all that came and went behind it. */
   #closeUp(): void {
     this.#row = this.#row.filter((job) => job !== undefined)
-    this.#row.forEach((job, index) => (job!.heapIndex = this.#cut + index))
+    this.#row.forEach((job, index) => (job!.heapIndex = -2 - (this.#cut + index)))
     this.#start = 0
     this.#holes = 0
   }

@@ -74,6 +74,19 @@ export class MemoryMove implements Moves.Move {
     return job
   }
 
+  createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): Job {
+    this.#recorder?.creates(fields.type, fields.id)
+    const type = this.data.typeOf(fields.type)
+    const job = new Job(type, fields, this.now, runAt, this.takeNumber())
+    job.state = state
+    job.due = state === 'queued'
+    type.counts[state]++
+    if (job.due) type.due++
+    type.jobs.set(job.id, job)
+    enter(job, job.due ? type.readyOf(job.priority) : type.later)
+    return job
+  }
+
   erase(job: Job): void {
     this.#recorder?.changed(job)
     const { type, id, mark } = job
@@ -139,7 +152,6 @@ export class MemoryMove implements Moves.Move {
   continueChain(chain: Job, job: Job): void {
     chain.jobs ??= [chain]
     chain.jobs.push(job)
-    chain.tail = job
   }
 
   dependentsOf(chain: Job): Set<Moves.Job> {

@@ -6,7 +6,7 @@ import { forget } from './finish.ts'
 import { isInForce } from './key.ts'
 import { type Blocker, find, isGone, type Job, type Mark, type Move, refOf } from './move.ts'
 import { standingOf, standingOfMark } from './standing.ts'
-import { dueAt, tellWaiting, wait } from './wait.ts'
+import { dueAt, tellWaiting, wait, waitingState } from './wait.ts'
 
 export function add(move: Move, jobs: readonly NewJob[]): AddVerdict[] {
   // Tells ids that are named twice in this call from repeats of an earlier one.
@@ -21,15 +21,19 @@ export function add(move: Move, jobs: readonly NewJob[]): AddVerdict[] {
 }
 
 /** Nothing but its id decides about it: nearly every job. */
-const isPlain = (job: NewJob): boolean => job.blockers === undefined && job.deduplication === undefined
+const isPlain = ({ blockers, deduplication, group }: NewJob): boolean =>
+  blockers === undefined && deduplication === undefined && group === undefined
 
 /** False if there is something under its id: then it is for the batch to decide. */
 function addPlain(move: Move, fields: NewJob, verdicts: AddVerdict[]): boolean {
   if (move.stored(fields)) return false
-  const job = move.create(fields, dueAt(move, fields), undefined, undefined)
-  wait(move, job)
+  const { type, id, token } = fields
+  const runAt = dueAt(move, fields)
+  const state = waitingState(move, runAt)
+  const job = move.createWaiting(fields, runAt, state)
+  move.wake(job.type)
   tellWaiting(move, job)
-  verdicts.push({ verdict: 'added', job: standingOf(move, job) })
+  verdicts.push({ verdict: 'added', job: { type, id, token, state, result: undefined } })
   return true
 }
 

@@ -12,7 +12,7 @@ export function dueAt(move: Move, { runAt, delayMs }: When): number {
 
 /** Lets a job wait for its runAt. `failing` keeps that name; otherwise it is queued or scheduled. */
 export function wait(move: Move, job: Job, failing = false): void {
-  move.setState(job, failing ? 'failing' : job.runAt <= move.now ? 'queued' : 'scheduled')
+  move.setState(job, failing ? 'failing' : waitingState(move, job.runAt))
   if (job.group) {
     move.place(job, 'aside')
     refreshGroup(move, job.group)
@@ -21,6 +21,9 @@ export function wait(move: Move, job: Job, failing = false): void {
     move.wake(job.type)
   }
 }
+
+export const waitingState = (move: Move, runAt: number): 'queued' | 'scheduled' =>
+  runAt <= move.now ? 'queued' : 'scheduled'
 
 /** Tells that a job began to wait. */
 export function tellWaiting(move: Move, job: Job): void {

@@ -64,6 +64,13 @@ export class SqliteMove implements Moves.Move {
     return job
   }
 
+  createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): SqliteJob {
+    const job = this.create(fields, runAt, undefined, undefined)
+    this.setState(job, state)
+    this.place(job, 'line')
+    return job
+  }
+
   erase(job: SqliteJob): void {
     this.session.erase(job)
   }
