@@ -70,7 +70,11 @@ export function isHoldfastError(value: unknown, code?: ErrorCode): value is Hold
 export class StorageError extends HoldfastError {
   /** The answer was lost, so the call may have happened. Calling again with the same id is safe. */
   declare readonly maybeApplied: boolean
-  constructor(message: string, data: { cause?: unknown; maybeApplied: boolean }) {
+  /** The same call may go through in a moment; it was repeated while its time allowed. */
+  declare readonly transient?: boolean
+  /** Such as `not_replicated`. */
+  declare readonly reason?: string
+  constructor(message: string, data: { cause?: unknown; maybeApplied: boolean; transient?: boolean; reason?: string }) {
     super('STORAGE_ERROR', message, data)
   }
 }

@@ -59,6 +59,21 @@ export const fileOptions = {
   durability: sqliteOptions.durability,
 } as const satisfies Table
 
+export const redisOptions = {
+  ...memoryOptions,
+  client: { check: isRedisClient },
+  url: { check: isRedisUrl },
+  host: { default: 'localhost', check: text(255) },
+  port: { default: 6379, check: integer(1, 65_535) },
+  prefix: { default: 'jq', check: isRedisPrefix },
+  blockTimeout: queueOptions.blockTimeout,
+  processingQueueTTL: queueOptions.processingQueueTTL,
+  durability: { default: 'relaxed', check: isRedisDurability },
+  replicas: { default: 1, check: integer(1, 1_000) },
+  replicaTimeoutMs: { default: 1_000, check: integer(1) },
+  allowEviction: { default: false, check: isBoolean },
+} as const satisfies Table
+
 export const enqueueOptions = {
   maxAttempts: { check: integer(1) },
   // No default: the queue's own.
@@ -242,6 +257,33 @@ function isPath(name: string, value: unknown): void {
 
 function isDurability(name: string, value: unknown): void {
   if (value !== 'full' && value !== 'relaxed') throw invalidArgument(name, "'full' or 'relaxed'", value)
+}
+
+function isRedisDurability(name: string, value: unknown): void {
+  if (value !== 'relaxed' && value !== 'full' && value !== 'replicated') {
+    throw invalidArgument(name, "'relaxed', 'full' or 'replicated'", value)
+  }
+}
+
+/** It becomes the hash tag of every key, which braces of its own would end. */
+function isRedisPrefix(name: string, value: unknown): void {
+  checkText(name, value, 128)
+  if (/[{}]/.test(value)) throw invalidArgument(name, 'text without braces', value)
+}
+
+/** Never printed: it may hold a password. */
+function isRedisUrl(name: string, value: unknown): void {
+  const url = typeof value === 'string' ? URL.parse(value) : null
+  if (url && ['redis:', 'rediss:', 'valkey:', 'valkeys:'].includes(url.protocol) && url.hostname !== '') return
+  const expected = "a URL such as 'redis://host:6379', with 'rediss:' for TLS"
+  throw invalidArgument(name, expected, typeof value === 'string' ? `${value.length} characters` : value)
+}
+
+function isRedisClient(name: string, value: unknown): void {
+  const methods = ['callBuffer', 'pipeline', 'connect', 'disconnect', 'duplicate', 'on', 'removeListener']
+  hasMethods('a Redis or Cluster client of iovalkey or ioredis', methods)(name, value)
+  const { options } = value as { options?: { keyPrefix?: unknown } | null }
+  if (options?.keyPrefix) throw invalidArgument(name, 'a client without keyPrefix (use `prefix`)', options.keyPrefix)
 }
 
 function isBoolean(name: string, value: unknown): void {
