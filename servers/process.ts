@@ -31,7 +31,8 @@ const askAgainMs = 10
 /** From SIGTERM to SIGKILL. */
 const graceMs = 3000
 
-class PortTaken extends Error {}
+/** The port, or another one that the server was told to bind, is not free. */
+export class PortTaken extends Error {}
 
 export class ServerProcess {
   readonly #kind: ServerKind
