@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import { findRedis } from './find.ts'
 
-/** Older ones lack what we need: a bus port of one's own in a cluster, ranges of slots, functions in scripts. */
+/** Older ones lack what servers/cluster.ts uses: a bus port of one's own, ranges of slots. */
 const oldestRedis = 7
 const policyFile = '/usr/sbin/policy-rc.d'
 
