@@ -4,25 +4,36 @@
 //   npm test -- claim sqlite                  only files whose path contains one of the words
 //   npm test -- --test-name-pattern=fence     options go to the runner
 //
+// Tests that need a server start one; where redis-server is missing, it is installed first (servers/install.ts).
 // A run that finds no test fails: a green run must mean that something ran.
 
 import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { installRedis } from '../servers/install.ts'
 
 const args = process.argv.slice(2)
 const options = args.filter((arg) => arg.startsWith('-'))
 const words = args.filter((arg) => !arg.startsWith('-'))
 
-const files = globSync(['packages/*/test/**/*.test.ts', 'examples/**/*.test.ts', 'chaos/**/*.test.ts'], {
-  exclude: ['**/node_modules/**'],
-})
+const globs = ['packages/*/test/**/*.test.ts', 'examples/**/*.test.ts', 'chaos/**/*.test.ts', 'servers/*.test.ts']
+const files = globSync(globs, { exclude: ['**/node_modules/**'] })
   .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
   .toSorted()
 
 if (files.length === 0) {
   console.error(words.length === 0 ? 'No test files found.' : `No test file matches ${words.join(', ')}.`)
   process.exit(1)
+}
+
+// Before the tests, once, and not by several of them side by side.
+if (words.length === 0 || files.some((file) => /redis|valkey|cluster|^servers/.test(file))) {
+  try {
+    installRedis()
+  } catch (error) {
+    console.error((error as Error).message)
+    process.exit(1)
+  }
 }
 
 const { status } = spawnSync(

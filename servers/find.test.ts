@@ -1,0 +1,58 @@
+// Which program is taken, by the environment and the PATH; and what is said when there is none.
+
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { findRedis, findValkey } from './find.ts'
+
+test('redis-server is the first on the PATH that can be run', (t) => {
+  const { without, unrunnable, first, second } = folders(t)
+  assert.equal(findRedis({ PATH: [without, unrunnable, first, second].join(':') }), join(first, 'redis-server'))
+  assert.equal(findRedis({ PATH: [without, unrunnable].join(':') }), undefined)
+  assert.equal(findRedis({}), undefined)
+})
+
+test('a folder that was named is the only one searched', (t) => {
+  const { without, first, second } = folders(t)
+  assert.equal(findRedis({ HOLDFAST_REDIS_BIN: second, PATH: first }), join(second, 'redis-server'))
+  assert.equal(findRedis({ HOLDFAST_REDIS_BIN: without, PATH: first }), undefined)
+})
+
+test('valkey-server is where VALKEY_SERVER says, and nowhere else', (t) => {
+  const { without, first } = folders(t)
+  assert.equal(findValkey({ VALKEY_SERVER: join(first, 'valkey-server') }), join(first, 'valkey-server'))
+  assert.equal(findValkey({ PATH: first }), undefined)
+  assert.throws(() => findValkey({ VALKEY_SERVER: without }), /VALKEY_SERVER: expected the path of valkey-server/)
+})
+
+test('npm run servers ends with 1 and one sentence when a named folder has no redis-server', (t) => {
+  const { without } = folders(t)
+  const script = fileURLToPath(new URL('../scripts/servers.ts', import.meta.url))
+  const env = { ...process.env, HOLDFAST_REDIS_BIN: without }
+  const { status, stderr } = spawnSync(process.execPath, [script], { env, encoding: 'utf8' })
+  assert.equal(status, 1)
+  assert.equal(stderr.trim(), `HOLDFAST_REDIS_BIN: expected the folder of redis-server, got "${without}"`)
+})
+
+function folders(t: TestContext): Record<'without' | 'unrunnable' | 'first' | 'second', string> {
+  const root = mkdtempSync(join(tmpdir(), 'holdfast-find-'))
+  t.after(() => rmSync(root, { recursive: true }))
+  const folder = (name: string, mode?: number): string => {
+    mkdirSync(join(root, name))
+    if (mode !== undefined) {
+      writeFileSync(join(root, name, 'redis-server'), '', { mode })
+      writeFileSync(join(root, name, 'valkey-server'), '', { mode })
+    }
+    return join(root, name)
+  }
+  return {
+    without: folder('without'),
+    unrunnable: folder('unrunnable', 0o644),
+    first: folder('first', 0o755),
+    second: folder('second', 0o755),
+  }
+}

@@ -1,0 +1,151 @@
+// The proxy does to a real connection with a real server what it says.
+
+import assert from 'node:assert/strict'
+import { after, before, test, type TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Proxy, startProxy } from './proxy.ts'
+import { type RedisServer, startRedis } from './redis.ts'
+import { RespClient } from './resp.ts'
+
+let server: RedisServer
+let direct: RespClient
+before(async () => {
+  server = await startRedis()
+  direct = await server.connect()
+})
+after(async () => {
+  direct.close()
+  await server.stop()
+})
+
+test('it passes on everything, large values too, and counts it', async (t) => {
+  const { proxy, client } = await through(t)
+  const value = 'x'.repeat(5_000_000)
+  assert.equal(await client.send('SET', 'large', value), 'OK')
+  assert.equal(await client.send('GET', 'large'), value)
+  const { connections, open, toServer, toClient, dropped } = proxy.counts
+  assert.deepEqual({ connections, open, dropped }, { connections: 1, open: 1, dropped: 0 })
+  assert.ok(toServer > 5_000_000 && toServer < 5_001_000, String(toServer))
+  assert.ok(toClient > 5_000_000 && toClient < 5_001_000, String(toClient))
+})
+
+test('cut ends what is open, on both sides, and lets new ones in', async (t) => {
+  const { proxy, client } = await through(t)
+  const id = await client.send('CLIENT', 'ID')
+  const waiting = assert.rejects(client.send('BLPOP', 'nothing', 0))
+  proxy.cut()
+  await waiting
+  await goneFromServer(id)
+  assert.equal(proxy.counts.open, 0)
+  assert.equal(await (await another(t, proxy)).send('PING'), 'PONG')
+})
+
+test('a client that leaves is gone from the server', async (t) => {
+  const { proxy, client } = await through(t)
+  const id = await client.send('CLIENT', 'ID')
+  client.close()
+  await goneFromServer(id)
+  while (proxy.counts.open > 0) await sleep(5)
+})
+
+test('refuse lets nobody in, leaves who is in, and can be taken back', async (t) => {
+  const { proxy, client } = await through(t)
+  await proxy.refuse(true)
+  await assert.rejects(RespClient.connect(proxy.port), /ECONNREFUSED/)
+  assert.equal(await client.send('PING'), 'PONG')
+  await proxy.refuse(false)
+  assert.equal(await (await another(t, proxy)).send('PING'), 'PONG')
+})
+
+test('swallowed replies: the command has run, the answer is lost', async (t) => {
+  const { proxy, client } = await through(t, 300)
+  await direct.send('DEL', 'counter')
+  proxy.swallowReplies(true)
+  await assert.rejects(client.send('INCR', 'counter'), /no reply to INCR/)
+  assert.equal(await direct.send('GET', 'counter'), '1')
+  assert.equal(proxy.counts.dropped, ':1\r\n'.length)
+  proxy.swallowReplies(false)
+  assert.equal(await (await another(t, proxy)).send('INCR', 'counter'), 2)
+})
+
+test('half open: nothing comes through in either direction, and nobody is told', async (t) => {
+  const { proxy, client } = await through(t, 300)
+  await direct.send('DEL', 'counter')
+  const id = await client.send('CLIENT', 'ID')
+  proxy.halfOpen(true)
+  await assert.rejects(client.send('INCR', 'counter'), /no reply to INCR/)
+  assert.equal(await direct.send('GET', 'counter'), null)
+  // The client has given up and closed; the server does not hear of it until the silence ends.
+  assert.match(String(await direct.send('CLIENT', 'LIST')), new RegExp(`^id=${id} `, 'm'))
+  assert.equal(proxy.counts.open, 1)
+  const late = await another(t, proxy, 100)
+  await assert.rejects(late.send('PING'), /no reply to PING/)
+  proxy.halfOpen(false)
+  await goneFromServer(id)
+  assert.equal(await (await another(t, proxy)).send('PING'), 'PONG')
+})
+
+test('half open keeps the end of the server from the client', async (t) => {
+  const { proxy, client } = await through(t, 200)
+  const id = await client.send('CLIENT', 'ID')
+  proxy.halfOpen(true)
+  await direct.send('CLIENT', 'KILL', 'ID', Number(id))
+  await assert.rejects(client.send('PING'), /no reply to PING/)
+})
+
+test('a delay holds for requests and replies, and keeps their order when it is taken back', async (t) => {
+  const { proxy, client } = await through(t)
+  proxy.delay(100)
+  const start = performance.now()
+  const slow = client.send('ECHO', 'first')
+  // Not together in one write: the second must come when there is no delay any more.
+  await sleep(20)
+  proxy.delay(0)
+  const order = await Promise.all([slow, client.send('ECHO', 'second')])
+  assert.deepEqual(order, ['first', 'second'])
+  assert.ok(performance.now() - start >= 99)
+  proxy.delay(50)
+  const restart = performance.now()
+  await client.send('PING')
+  assert.ok(performance.now() - restart >= 99)
+})
+
+test('retarget sends new connections elsewhere', async (t) => {
+  const { proxy, client } = await through(t)
+  const elsewhere = await startRedis()
+  t.after(() => elsewhere.stop())
+  proxy.retarget(elsewhere.port)
+  assert.equal(await portOf(client), String(server.port))
+  assert.equal(await portOf(await another(t, proxy)), String(elsewhere.port))
+})
+
+test('with no server behind it, a connection ends at once', async (t) => {
+  const { proxy } = await through(t)
+  const gone = await startRedis()
+  await gone.stop()
+  proxy.retarget(gone.port)
+  const client = await another(t, proxy)
+  await assert.rejects(client.send('PING'), /closed|ECONNRESET|EPIPE/)
+})
+
+async function through(t: TestContext, timeoutMs?: number): Promise<{ proxy: Proxy; client: RespClient }> {
+  const proxy = await startProxy(server.port)
+  t.after(() => proxy.stop())
+  return { proxy, client: await another(t, proxy, timeoutMs) }
+}
+
+async function another(t: TestContext, proxy: Proxy, timeoutMs?: number): Promise<RespClient> {
+  const client = await RespClient.connect(proxy.port, { timeoutMs })
+  t.after(() => client.close())
+  return client
+}
+
+/** As the server at the other end says. */
+async function portOf(client: RespClient): Promise<string> {
+  const [, port] = (await client.send('CONFIG', 'GET', 'port')) as [string, string]
+  return port
+}
+
+async function goneFromServer(id: unknown): Promise<void> {
+  while (new RegExp(`^id=${String(id)} `, 'm').test(String(await direct.send('CLIENT', 'LIST')))) await sleep(5)
+}
