@@ -1,0 +1,2 @@
+export { type RedisDurability, type RedisStorageOptions } from './redis-options.ts'
+export { RedisStorage } from './redis-storage.ts'

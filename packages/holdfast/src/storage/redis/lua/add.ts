@@ -1,0 +1,248 @@
+// As moves/add.ts: decide ids, keys and blockers, then write the jobs in the order given.
+// A call whose jobs are all plain and new, which is nearly every one, is a handful of commands whatever its size.
+
+/** The jobs of a call: for each, type (its place in the list of types), id, when, body, and what few have. */
+export const add = `
+local function standing_of(j)
+  local last = j.chain and j or tail_of(j)
+  local state = last.state
+  if state == SCHEDULED and last.run_at <= now then state = QUEUED end
+  return j.t.name, j.id, j.token, state, state == COMPLETED and last.result or false
+end
+
+-- True if a job of this id may be added: nothing is in the way, or only what failed or was cancelled.
+local function is_free(j)
+  if not j or is_gone(j) then return true end
+  local chain = chain_of(j)
+  local tail = tail_of(chain)
+  if tail.state ~= FAILED and tail.state ~= CANCELLED then return false end
+  -- Those who wait for a chain go on waiting for one of its name, so its tail alone cannot be replaced under them.
+  return j == chain or (j == tail and chain.deps == 0)
+end
+
+local function create(new, run_at, after, origin)
+  local number = take_number()
+  local j = {
+    t = new.t, id = new.id, key = new.t.p .. 'job:' .. new.id, fresh = true,
+    body = new.body, large = new.large,
+    state = BLOCKED, attempt = 0, failures = 0, run_at = run_at, order = number, accepted = number, created_at = now,
+    place = NOWHERE, snoozes = 0, index = after and after.index + 1 or 0, open = 0, deps = 0, by_holder = false,
+    chain = after and ref_of(chain_of(after)) or nil,
+  }
+  decode_body(j, new.fields)
+  local above = after or origin
+  if above then
+    j.origin = ref_of(above)
+    local first = chain_of(above)
+    j.root = above.root or (first and ref_of(first) or above.chain)
+  end
+  jobs[j.key] = j
+  touch(j)
+  know(j.t, j.priority)
+  if j.group_key then join_group(j) end
+  return j
+end
+
+-- Tells the jobs of a call as a table each. list: types, then for each job the five values.
+local function new_jobs(names, list)
+  local news = {}
+  for at = 1, #list, 5 do
+    local fields = cmsgpack.unpack(list[at + 3])
+    local few = list[at + 4] or {}
+    news[#news + 1] = {
+      t = type_of(names[list[at]]), id = list[at + 1], when = list[at + 2], body = list[at + 3], fields = fields,
+      token = fields[1], blockers = few.b, key = few.k, large = few.p,
+    }
+  end
+  return news
+end
+
+local add_batch
+do
+  local function take_key(j, key, taken)
+    local held = mark_of(j.t, key[1])
+    if held and taken[held] then
+      j.mark = held
+      return
+    end
+    local mark = { key[1], j.id, j.token, key[2], key[4], key[3] and now + key[3] or false }
+    hold_key(j.t, mark)
+    taken[mark] = true
+    j.mark = mark
+  end
+
+  local function ref_of_blocker(news, blocker)
+    if type(blocker) == 'table' then return { blocker[1], blocker[2], false } end
+    local new = news[blocker + 1]
+    return { new.t.name, new.id, false }
+  end
+
+  -- The verdict if something is in the way of it.
+  local function in_the_way(new, repeated, predecessor, state)
+    local existing = stored(new.t, new.id)
+    -- By its token a repeat is known even if the job has ended since, or its time is over. But an id that one call names
+    -- twice is taken by its first mention.
+    if existing and existing.token == new.token then
+      if existing.fresh or state.repeated[existing] then return { 1, 0, standing_of(existing) } end
+      state.repeated[existing] = true
+      return { 0, standing_of(existing) }
+    end
+    if not is_free(existing) then return { 1, 0, standing_of(existing) } end
+    -- A continuation has the key of its chain.
+    local mark = not predecessor and new.key and mark_of(new.t, new.key[1]) or nil
+    if mark and not is_in_force(new.t, mark) then mark = nil end
+    local own = mark and mark[3] == new.token and (mark[5] or mark[2] == new.id)
+    if mark and not own then
+      local holder = job_of_mark(new.t, mark)
+      if holder and not is_gone(holder) then return { 1, 1, standing_of(holder) } end
+      return { 1, 1, new.t.name, mark[2], mark[3], COMPLETED, false }
+    end
+    if repeated or (mark and not state.taken[mark]) then return { 0, new.t.name, new.id, new.token, COMPLETED, false } end
+    return nil
+  end
+
+  local function create_one(news, new, predecessor, origin, state)
+    local replaced = stored(new.t, new.id)
+    local deps = replaced and not replaced.chain and replaced.deps or 0
+    if replaced then
+      local chain = chain_of(replaced)
+      if chain then forget(chain) else erase(replaced) end
+    end
+    local j = create(new, due_at(new.when), predecessor, origin)
+    if new.blockers then
+      j.blockers = {}
+      for index, blocker in ipairs(new.blockers) do j.blockers[index] = ref_of_blocker(news, blocker) end
+    end
+    -- Those who waited for the chain wait for the one that replaces it.
+    j.deps = deps
+    if predecessor then
+      local chain = chain_of(predecessor)
+      chain.jobs = chain.jobs or { ref_of(chain) }
+      chain.jobs[#chain.jobs + 1] = ref_of(j)
+      touch(chain)
+    elseif new.key then
+      take_key(j, new.key, state.taken)
+    end
+    if j.blockers then
+      kept[j] = true
+    else
+      wait(j)
+      tell_waiting(j)
+    end
+    return j
+  end
+
+  -- A blocker by position that is a duplicate stands for the chain that is in its way.
+  local function resolve_duplicates(j, new, news, verdicts)
+    for index, blocker in ipairs(new.blockers) do
+      local verdict = type(blocker) == 'number' and verdicts[blocker + 1]
+      if verdict and verdict[1] == 1 then
+        local found = find_ref({ verdict[3], verdict[4] })
+        local chain = found and chain_of(found)
+        j.blockers[index] = chain and { chain.t.name, chain.id, false } or { verdict[3], verdict[4], false }
+      end
+    end
+  end
+
+  -- For jobs whose blockers were looked for before. predecessor: the first job continues the chain of this one.
+  function add_batch(news, missing, predecessor)
+    local verdicts, created, blocks = {}, {}, {}
+    local state = { taken = {}, repeated = {} }
+    for index, new in ipairs(news) do
+      for _, blocker in ipairs(new.blockers or {}) do
+        if type(blocker) == 'number' then note(blocks, blocker + 1, index) end
+      end
+    end
+    for index, new in ipairs(news) do
+      local refused = missing and missing[new.token]
+      local origin, repeated, none
+      if blocks[index] then
+        none = true
+        for _, position in ipairs(blocks[index]) do
+          origin = origin or created[position]
+          if verdicts[position][1] == 0 then none = false end
+        end
+        repeated = not origin and not none
+      end
+      if refused then
+        verdicts[index] = { 3, refused[1], refused[2] }
+      elseif none then
+        verdicts[index] = { 2 }
+      else
+        local before = index == 1 and predecessor or nil
+        verdicts[index] = in_the_way(new, repeated, before, state)
+        if not verdicts[index] then
+          created[index] = create_one(news, new, before, origin, state)
+          verdicts[index] = { 0, standing_of(created[index]) }
+        end
+      end
+    end
+    -- Blockers stand behind what they block, so from the end each finds its own decided.
+    for index = #news, 1, -1 do
+      local j = created[index]
+      if j and j.blockers then
+        resolve_duplicates(j, news[index], news, verdicts)
+        block_job(j, j.waits)
+      end
+    end
+    -- One that failed with its blocker may have taken others along.
+    for index = 1, #news do
+      local j = created[index]
+      if j and j.blockers then verdicts[index] = { 0, standing_of(j) } end
+    end
+    return verdicts
+  end
+end
+`
+
+export const addVerb = `
+local names, list = cmsgpack.unpack(ARGV[1]), cmsgpack.unpack(ARGV[2])
+
+-- Jobs of one type that are new and nothing but jobs. False: something is in the way.
+local function add_plain()
+  if #names > 1 then return false end
+  local t = type_of(names[1])
+  local records, lines, ids, seen = {}, {}, {}, {}
+  local count = #list / 5
+  for at = 1, #list, 5 do
+    local id = list[at + 1]
+    if list[at + 4] or seen[id] then return false end
+    seen[id] = true
+  end
+  local number = call('INCRBY', base .. ':n', count) - count
+  for at = 1, #list, 5 do
+    number = number + 1
+    local id, run_at = list[at + 1], due_at(list[at + 2])
+    records[#records + 1] = t.p .. 'job:' .. id
+    records[#records + 1] = pack({ run_at <= now and QUEUED or SCHEDULED, 0, 0, run_at - now, number, now, LINE }) .. list[at + 3]
+    lines[#lines + 1] = run_at
+    lines[#lines + 1] = line_member(number, id)
+  end
+  if #records > 4000 then
+    for at = 1, #records, 2 do if call('EXISTS', records[at]) == 1 then return false end end
+    call_many('MSET', nil, records)
+  elseif call('MSETNX', unpack(records)) == 0 then
+    return false
+  end
+  call_many('ZADD', t.p .. 'line:0', lines)
+  know(t, 0)
+  wake(t)
+  if t.watched then
+    for at = 1, #list, 5 do
+      event({ t = t, id = list[at + 1] }, due_at(list[at + 2]) <= now and E.queued or E.scheduled, 0)
+    end
+  end
+  return true
+end
+
+if #list == 0 then return pack({ now, {} }) end
+if add_plain() then
+  send()
+  return pack({ now })
+end
+local news = new_jobs(names, list)
+local verdicts = add_batch(news, missing_blockers(news))
+flush()
+send()
+return pack({ now, verdicts })
+`

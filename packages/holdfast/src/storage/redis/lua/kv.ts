@@ -1,0 +1,55 @@
+// Keys and values. An entry is its number, the end of its time or false, and its value; the index beside them has its keys in
+// their order, and its number tells a list which ones came after it began.
+
+export const kv = `
+local function entry_of(key)
+  local entry = decode(call('GET', base .. ':kv:' .. key))
+  if not entry or (entry[2] and entry[2] <= now) then return nil end
+  return entry
+end
+`
+
+export const kvGetVerb = `
+local entry = entry_of(ARGV[1])
+return entry and entry[3] or false
+`
+
+/** compare: only if the value is as expected (false: absent). A value of false deletes. */
+export const kvWriteVerb = `
+local key, compare, expected, value, ttl = unpack(cmsgpack.unpack(ARGV[1]))
+local entry = entry_of(key)
+if compare and (entry and entry[3] or false) ~= expected then return pack({ now, false, false }) end
+local name = base .. ':kv:' .. key
+if not value or (ttl and ttl <= 0) then
+  call('DEL', name)
+  call('ZREM', base .. ':kv', key)
+  call('ZREM', base .. ':kvx', key)
+  return pack({ now, true, entry ~= nil })
+end
+local till = ttl and now + ttl or false
+local record = pack({ entry and entry[1] or call('INCR', base .. ':kn'), till, value })
+if till and till ~= INF and expires then call('SET', name, record, 'PXAT', till) else call('SET', name, record) end
+call('ZADD', base .. ':kv', 0, key)
+if till and till ~= INF then call('ZADD', base .. ':kvx', till, key) else call('ZREM', base .. ':kvx', key) end
+return pack({ now, true, entry ~= nil })
+`
+
+export const kvListVerb = `
+local prefix, after, newest, limit = unpack(cmsgpack.unpack(ARGV[1]))
+newest = newest or tonumber(call('GET', base .. ':kn') or 0)
+local from = after ~= '' and '(' .. after or (prefix ~= '' and '[' .. prefix or '-')
+-- A prefix ends in '/', and '0' is what follows '/'.
+local to = prefix ~= '' and '(' .. sub(prefix, 1, -2) .. '0' or '+'
+local items, position = {}, 0
+while #items <= limit do
+  local keys = call('ZRANGEBYLEX', base .. ':kv', from, to, 'LIMIT', position, 500)
+  position = position + #keys
+  if #keys == 0 then break end
+  for _, key in ipairs(keys) do
+    local entry = entry_of(key)
+    if entry and entry[1] <= newest then items[#items + 1] = { key, entry[3] } end
+    if #items > limit then break end
+  end
+end
+return pack({ now, newest, items })
+`

@@ -1,0 +1,402 @@
+// The Redis driver: fleets of workers on one server or cluster, with the lowest latency. Every verb is one script (lua/),
+// which runs alone on the server and asks it for the time; here requests are packed and answers told.
+
+import type { Timer } from '../../clock.ts'
+import { HoldfastError, unsupported } from '../../errors.ts'
+import { checkListQuery, checkNewJobs, checkOutcomes } from '../check.ts'
+import type * as Contract from '../storage.ts'
+import {
+  addVerdict,
+  claimedJob,
+  endedOf,
+  jobRecord,
+  leaseVerdict,
+  recoveredOf,
+  refOf,
+  settleVerdict,
+  stateNames,
+  text,
+} from './answers.ts'
+import { Connection } from './connection.ts'
+import { RedisKv } from './kv.ts'
+import { list } from './list.ts'
+import { type RedisStorageOptions, type ResolvedRedisOptions, resolveRedisOptions } from './redis-options.ts'
+import { packed, packJobs, packOutcomes, packWhen } from './requests.ts'
+import { type Script, type Scripts, serverScripts } from './scripts.ts'
+import { signalOf } from './signals.ts'
+import { type Unpacked, Unpacker, unpack } from './unpack.ts'
+
+/** How long a listener for events is taken to be there, without a word of it. */
+const watchedMs = 60_000
+const cancelNames = { 3: 'processing', 5: 'completed', 6: 'failed', 7: 'cancelled' } as const
+const reviveNames = ['revived', 'moved', 'not_revivable', 'conflict', 'not_found'] as const
+
+type List = Unpacked[]
+
+/** One call of listen(), for as long as it lasts: also over a disconnect and the next connect. */
+interface Listening {
+  readonly topics: readonly Contract.Topic[]
+  readonly onSignal: (signal: Contract.Signal) => void
+  stop: (() => Promise<void>) | undefined
+}
+
+export class RedisStorage implements Contract.Storage<never> {
+  readonly driver = 'redis'
+  readonly settings: Contract.StorageSettings
+  readonly kv: RedisKv
+  readonly #options: ResolvedRedisOptions
+  readonly #scripts: Scripts
+  /** What every key begins with; the braces keep them all in one slot of a cluster. */
+  readonly #base: string
+  readonly #listening = new Set<Listening>()
+  #watching: Timer | undefined
+  #opening: Promise<Connection> | undefined
+  #connection: Connection | undefined
+  #connections = 0
+
+  /**
+   * @param scripts for tests: with a time that is set by hand
+   * @throws TypeError INVALID_ARGUMENT
+   */
+  constructor(options?: RedisStorageOptions, scripts: Scripts = serverScripts) {
+    this.#options = resolveRedisOptions(options)
+    this.#scripts = scripts
+    const { prefix, callTimeoutMs, blockTimeout, processingQueueTTL } = this.#options
+    this.#base = `{${prefix}}:`
+    this.settings = { callTimeoutMs, blockTimeout, processingQueueTTL }
+    this.kv = new RedisKv(scripts, (script, arg) =>
+      this.#run(script, [arg], script.name !== 'kvGet' && script.name !== 'kvList'),
+    )
+  }
+
+  get features(): Contract.StorageFeatures {
+    return {
+      transactions: false,
+      durable: this.#connection?.durable ?? false,
+      sharedByProcesses: true,
+      distributed: true,
+      searchIndexed: false,
+      fleetEvents: true,
+    }
+  }
+
+  // ── life ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async connect(): Promise<void> {
+    this.#connections++
+    const opening = (this.#opening ??= this.#open())
+    try {
+      this.#connection = await opening
+    } catch (error) {
+      // All who waited for it fail with it.
+      if (this.#opening === opening) {
+        this.#opening = undefined
+        this.#connections = 0
+      }
+      throw error
+    }
+  }
+
+  async disconnect(): Promise<void> {
+    if (this.#connections === 0) return
+    this.#connections--
+    if (this.#connections > 0) return
+    const opening = this.#opening!
+    const connection = await opening.catch(() => undefined)
+    if (!connection || this.#connections > 0 || this.#opening !== opening) return
+    this.#opening = undefined
+    this.#connection = undefined
+    this.#watching?.cancel()
+    this.#watching = undefined
+    await connection.close()
+  }
+
+  async clear(): Promise<void> {
+    await this.connect()
+    try {
+      await this.#opened().deleteAll(this.#base)
+    } finally {
+      await this.disconnect()
+    }
+  }
+
+  async #open(): Promise<Connection> {
+    const connection = new Connection(this.#options)
+    await connection.open()
+    // Opened again, for those who never ceased to listen.
+    try {
+      for (const listening of this.#listening) await this.#listenOn(connection, listening)
+    } catch (error) {
+      await connection.close()
+      throw error
+    }
+    return connection
+  }
+
+  #opened(): Connection {
+    if (this.#connection && this.#connections > 0) return this.#connection
+    throw new HoldfastError(
+      'STORAGE_CLOSED',
+      'the Redis storage is not connected: call connect(), or start what uses it',
+    )
+  }
+
+  async #run(script: Script, args: readonly (Buffer | string)[], durable = false): Promise<Buffer | null> {
+    return this.#opened().run(script, this.#base, args, { durable })
+  }
+
+  /** Of a script that answers with a list, now first. */
+  async #ask(script: Script, request: Buffer | string, durable = false): Promise<List> {
+    return unpack((await this.#run(script, [request], durable))!) as List
+  }
+
+  // ── moves ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async add(jobs: readonly Contract.NewJob[], tx?: never): Promise<Contract.AddVerdict[]> {
+    this.#noTx(tx)
+    checkNewJobs(this.driver, jobs)
+    const [types, list] = packJobs(jobs)
+    const answer = (await this.#run(this.#scripts.add, [packed(types), packed(list)], true))!
+    const [now, verdicts] = unpack(answer) as List
+    if (verdicts) return (verdicts as List).map(addVerdict)
+    // All of them are new.
+    return jobs.map(({ type, id, token, runAt = 0, delayMs = 0 }) => {
+      const isDue = delayMs <= 0 && runAt <= (now as number)
+      return { verdict: 'added', job: { type, id, token, state: isDue ? 'queued' : 'scheduled' } }
+    })
+  }
+
+  async claim(request: Contract.ClaimRequest): Promise<Contract.Claim> {
+    const { worker, label, slots, types, outcomes = [] } = request
+    checkOutcomes(this.driver, outcomes)
+    const wanted = types.map(({ type, leaseMs, slots: own, maxAttempts }) => [type, leaseMs, own, maxAttempts])
+    const args = [packed([worker, label, Math.min(slots, 100_000), wanted])]
+    if (outcomes.length > 0) args.push(packOutcomes(outcomes))
+    const answer = new Unpacker((await this.#run(this.#scripts.claim, args, outcomes.length > 0))!)
+    const [, settled, recovered, ended, given] = answer.next() as List
+    return {
+      jobs: Array.from({ length: given as number }, () => claimedJob(answer, types)),
+      recovered: (recovered as List).map(recoveredOf),
+      ended: (ended as List).map(endedOf),
+      settled: (settled as List).map(settleVerdict),
+    }
+  }
+
+  async extend(leases: readonly Contract.Extension[]): Promise<Contract.LeaseVerdict[]> {
+    const asked = leases.map(({ type, id, worker, attempt, leaseMs }) => [type, id, worker, attempt, leaseMs])
+    const [, answers] = await this.#ask(this.#scripts.extend, packed(asked))
+    return (answers as List).map(leaseVerdict)
+  }
+
+  async settle(outcomes: readonly Contract.Outcome[], tx?: never): Promise<Contract.SettleVerdict[]> {
+    this.#noTx(tx)
+    checkOutcomes(this.driver, outcomes)
+    const [, verdicts] = await this.#ask(this.#scripts.settle, packOutcomes(outcomes), true)
+    return (verdicts as List).map(settleVerdict)
+  }
+
+  async recover({ types, limit, olderThanMs }: Contract.RecoverRequest): Promise<Contract.Recovered[]> {
+    const asked = packed([types, Math.min(limit, 100_000), olderThanMs])
+    const [, recovered] = await this.#ask(this.#scripts.recover, asked)
+    return (recovered as List).map(recoveredOf)
+  }
+
+  async cancel(
+    jobs: readonly Contract.JobRef[],
+    { chains, abort, force, reason }: Contract.CancelOptions = {},
+  ): Promise<Contract.CancelVerdict[]> {
+    const asked = packed([packRefs(jobs), chains, abort, force, reason])
+    const [, answers] = await this.#ask(this.#scripts.cancel, asked, true)
+    return (answers as (number | false)[]).map((answer) => {
+      if (answer === false) return { verdict: 'not_found' }
+      return { verdict: answer === -1 ? 'cancelling' : cancelNames[answer as keyof typeof cancelNames] }
+    })
+  }
+
+  async revive(
+    jobs: readonly Contract.JobRef[],
+    { runAt, tx }: Contract.ReviveOptions<never> = {},
+  ): Promise<Contract.ReviveVerdict[]> {
+    this.#noTx(tx)
+    const [, answers] = await this.#ask(this.#scripts.revive, packed([packRefs(jobs), packWhen({ runAt })]), true)
+    return (answers as number[]).map((answer) => ({ verdict: reviveNames[answer]! }))
+  }
+
+  async remove(
+    jobs: readonly Contract.JobRef[],
+    { trees, afterMs, tx }: Contract.RemoveOptions<never> = {},
+  ): Promise<Contract.RemoveVerdict[]> {
+    this.#noTx(tx)
+    const [, answers] = await this.#ask(this.#scripts.remove, packed([packRefs(jobs), trees, afterMs]), true)
+    return (answers as List[]).map(removeVerdict)
+  }
+
+  async pause({ type, group, paused, by }: Contract.PauseRequest): Promise<void> {
+    await this.#run(this.#scripts.pause, [packed([type, group, paused, by])], true)
+  }
+
+  async sweep({ limit }: Contract.SweepRequest): Promise<Contract.Swept> {
+    const [, jobs, entries, more] = await this.#ask(this.#scripts.sweep, String(Math.min(limit, 100_000)))
+    // Marks expire by themselves.
+    return { jobs: jobs as number, marks: 0, entries: entries as number, more: more as boolean }
+  }
+
+  // ── reads ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async get(
+    jobs: readonly Contract.JobRef[],
+    { parts = [], tx }: Contract.GetOptions<never> = {},
+  ): Promise<(Contract.JobRecord | undefined)[]> {
+    this.#noTx(tx)
+    const asked = Object.fromEntries(parts.map((part) => [part, true]))
+    const [, answers] = await this.#ask(this.#scripts.get, packed([packRefs(jobs), asked]))
+    return (answers as List).map((answer) => (answer === false ? undefined : jobRecord(answer)))
+  }
+
+  async list(query: Contract.ListQuery): Promise<Contract.Page> {
+    checkListQuery(this.driver, query)
+    return list(
+      {
+        types: () => this.#typeNames(),
+        idsOf: (type) => this.#idsOf(type),
+        get: (refs, parts) => this.get(refs, { parts }),
+      },
+      query,
+    )
+  }
+
+  async #typeNames(): Promise<string[]> {
+    const [, , names] = await this.#ask(this.#scripts.scan, packed([false]))
+    return (names as List).map(text)
+  }
+
+  /** Those in processing twice: who leaves it while the others are read may have been missed there. */
+  async #idsOf(type: string): Promise<Set<string>> {
+    const [, , priorities] = await this.#ask(this.#scripts.scan, packed([type, 'prios']))
+    const lines = (priorities as number[]).map((priority) => `line:${priority}`)
+    const ids = new Set<string>()
+    for (const set of ['leases', 'blocked', 'aside', ...lines, 'leases', 'done:5', 'done:6', 'done:7']) {
+      let cursor = '0'
+      do {
+        const [, next, members] = await this.#ask(this.#scripts.scan, packed([type, set, cursor]))
+        for (const member of members as Buffer[]) ids.add(text(set.startsWith('line:') ? member.subarray(6) : member))
+        cursor = text(next)
+      } while (cursor !== '0')
+    }
+    return ids
+  }
+
+  async count({ types }: Contract.CountQuery): Promise<Contract.Counts> {
+    const [now, answers] = await this.#ask(this.#scripts.count, packed(types ?? false))
+    const counts = (answers as List[]).map(typeCounts)
+    return { now: now as number, types: types ? counts : counts.filter(isKnown) }
+  }
+
+  async nextDueAt(types: readonly Contract.ClaimType[]): Promise<{ at: number; now: number } | undefined> {
+    const [now, at] = await this.#ask(this.#scripts.nextDueAt, packed(types.map(({ type }) => type)))
+    return at === false ? undefined : { at: at as number, now: now as number }
+  }
+
+  // ── hints ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async listen(
+    topics: readonly Contract.Topic[],
+    onSignal: (signal: Contract.Signal) => void,
+  ): Promise<Contract.Unlisten> {
+    const listening: Listening = { topics, onSignal, stop: undefined }
+    await this.#listenOn(this.#opened(), listening)
+    this.#listening.add(listening)
+    return async () => {
+      if (!this.#listening.delete(listening)) return
+      await listening.stop?.()
+    }
+  }
+
+  async #listenOn(connection: Connection, listening: Listening): Promise<void> {
+    const { topics, onSignal } = listening
+    const channels = new Map(topics.map((topic) => [this.#channelOf(topic), topic]))
+    listening.stop = await connection.listen(
+      [...channels.keys()],
+      (channel, message) => {
+        const { kind, type } = channels.get(channel)!
+        onSignal(signalOf(kind, type, message))
+      },
+      () => {
+        for (const { kind, type } of topics) onSignal(kind === 'events' ? { kind, type, gap: true } : { kind, type })
+      },
+    )
+    const watched = topics.filter(({ kind }) => kind === 'events').map(({ type }) => type)
+    if (watched.length > 0) await this.#watch(connection, watched)
+  }
+
+  /** Events are put together only for a type that somebody watches, so that must be said, again and again. */
+  async #watch(connection: Connection, types: readonly string[]): Promise<void> {
+    for (const type of types) {
+      await connection.run(this.#scripts.watch, this.#base, [type, String(watchedMs)])
+    }
+    this.#watching ??= this.#options.clock.after(
+      watchedMs / 3,
+      () => {
+        this.#watching = undefined
+        const topics = [...this.#listening].flatMap((listening) => listening.topics)
+        const still = new Set(topics.filter(({ kind }) => kind === 'events').map(({ type }) => type))
+        if (still.size === 0 || this.#connection !== connection) return
+        this.#watch(connection, [...still]).catch(() => this.#watch(connection, []))
+      },
+      { keepsAlive: false },
+    )
+  }
+
+  #channelOf({ kind, type }: Contract.Topic): string {
+    return `${this.#base}${encodeType(type)}:${kind}`
+  }
+
+  #noTx(tx: unknown): void {
+    if (tx !== undefined) throw unsupported(this.driver, 'transactions')
+  }
+}
+
+/** As the scripts do it. */
+const encodeType = (type: string): string =>
+  type === '' ? '%' : type.replace(/[:%]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)
+
+const packRefs = (refs: readonly Contract.JobRef[]): string[][] => refs.map(({ type, id }) => [type, id])
+
+function removeVerdict([kind, value]: List): Contract.RemoveVerdict {
+  switch (kind) {
+    case 3:
+      return { verdict: 'kept', until: value as number }
+    case 4:
+      return { verdict: 'not_root', root: refOf(value) }
+    case 5:
+      return { verdict: 'referenced', by: (value as List).map(refOf) }
+    default:
+      return { verdict: kind === 0 ? 'removed' : kind === 1 ? 'not_terminal' : kind === 2 ? 'not_found' : 'untouched' }
+  }
+}
+
+function typeCounts([type, states, due, delayed, oldest, paused, groups]: List): Contract.TypeCounts {
+  return {
+    type: text(type),
+    states: Object.fromEntries(
+      stateNames.map((name, index) => [name, (states as number[])[index]!]),
+    ) as Contract.TypeCounts['states'],
+    due: due as number,
+    delayed: delayed as number,
+    oldestDueAt: oldest === false ? undefined : (oldest as number),
+    paused: pausedOf(paused),
+    pausedGroups: (groups as [Buffer, Unpacked][]).map(([group, since]) => ({
+      group: text(group),
+      ...pausedOf(since)!,
+    })),
+  }
+}
+
+function pausedOf(value: Unpacked): Contract.Paused | undefined {
+  if (!value) return undefined
+  const [since, by] = value as [number, Buffer | false]
+  return { since, by: by === false ? undefined : text(by) }
+}
+
+const isKnown = ({ states, paused, pausedGroups }: Contract.TypeCounts): boolean =>
+  paused !== undefined || pausedGroups.length > 0 || Object.values(states).some((number) => number > 0)

@@ -1,0 +1,91 @@
+// What the scripts are told: jobs to add and outcomes to settle, packed.
+
+import { outcomeJobs } from '../check.ts'
+import type { NewJob, Outcome, Retention, When } from '../storage.ts'
+import { Packer, type Packed } from './pack.ts'
+
+const packer = new Packer()
+const bodies = new Packer()
+
+export const packed = (value: Packed): Buffer => packer.pack(value)
+
+/** Payloads above it stand under a key of their own, so that the record stays quick to write. */
+const inlineBytes = 4_096
+
+/** The names of types, and for each job: the place of its type, id, when, body, and what few have. */
+export function packJobs(jobs: readonly NewJob[]): [types: string[], list: Packed[]] {
+  const types: string[] = []
+  const list: Packed[] = []
+  for (const job of jobs) {
+    let type = types.indexOf(job.type) + 1
+    if (type === 0) type = types.push(job.type)
+    list.push(type, job.id, packWhen(job), bodyOf(job), fewOf(job))
+  }
+  return [types, list]
+}
+
+/** Absent: false. A delay: below 0, less one. */
+export function packWhen({ runAt, delayMs }: When): Packed {
+  if (delayMs !== undefined) return -delayMs - 1
+  return runAt === undefined ? false : Math.max(0, runAt)
+}
+
+function bodyOf(job: NewJob): Buffer {
+  const { token, priority = 0, maxAttempts, retention, payload, trace, group } = job
+  const body: Packed[] = [token, priority, maxAttempts, packRetention(retention), isLarge(job) ? true : payload]
+  const waits = job.onBlockerFailure === 'wait'
+  if (trace !== undefined || group || waits) body.push(trace, group?.key, waits)
+  return bodies.pack(body)
+}
+
+const isLarge = ({ payload }: NewJob): boolean => payload !== undefined && payload.length > inlineBytes
+
+/** One number if they are all the same. */
+function packRetention({ completedMs, failedMs, cancelledMs }: Retention): Packed {
+  if (completedMs === failedMs && failedMs === cancelledMs) return completedMs
+  return [completedMs, failedMs, cancelledMs]
+}
+
+/** False for a job that is nothing but a job: those are added together. */
+function fewOf(job: NewJob): Packed {
+  const { blockers, deduplication, priority, group } = job
+  const large = isLarge(job)
+  if (!blockers && !deduplication && !priority && !group && !large) return false
+  const few: { [key: string]: Packed } = {}
+  if (blockers) few.b = blockers.map((blocker) => (typeof blocker === 'number' ? blocker : [blocker.type, blocker.id]))
+  if (deduplication) {
+    const { key, mode, windowMs, shared = false } = deduplication
+    few.k = [key, mode === 'throttle' ? 1 : 0, windowMs, shared]
+  }
+  if (large) few.p = job.payload!
+  return few
+}
+
+const kinds = ['completed', 'retry', 'failed', 'released', 'continued'] as const
+
+export function packOutcomes(outcomes: readonly Outcome[]): Buffer {
+  return packed(outcomes.map(packOutcome))
+}
+
+function packOutcome(outcome: Outcome): Packed {
+  const { type, id, kind } = outcome
+  // Without a worker the token takes the place of one.
+  const fence = 'chain' in outcome ? [outcome.token, 0] : [outcome.worker, outcome.attempt]
+  const start: Packed[] = [type, id, ...fence, kinds.indexOf(kind)]
+  const keepMs = kind === 'completed' || kind === 'failed' ? outcome.keepMs : undefined
+  const jobs = outcomeJobs(outcome)
+  if (kind === 'completed' && jobs.length === 0 && !('chain' in outcome)) return [...start, outcome.result, keepMs]
+  const content =
+    kind === 'completed'
+      ? outcome.result
+      : kind === 'released'
+        ? outcome.payload
+        : kind === 'continued'
+          ? undefined
+          : outcome.error
+  const when = kind === 'retry' || kind === 'released' ? packWhen(outcome) : undefined
+  const stalled = (kind === 'retry' || kind === 'failed') && outcome.stalled === true
+  const [types, list] = jobs.length > 0 ? packJobs(jobs) : []
+  const chain = 'chain' in outcome ? [outcome.chain.type, outcome.chain.id] : []
+  return [...start, content, keepMs, when, stalled, types, list, ...chain]
+}

@@ -1,0 +1,7 @@
+import { test } from 'node:test'
+import { testStorage } from '../../src/conformance/index.ts'
+import { drivers } from '../drivers.ts'
+
+const count = await testStorage({ test, create: drivers.redis! })
+
+test('the number of cases', (context) => context.diagnostic(`conformance: redis: ${count} cases`))
