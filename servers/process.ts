@@ -1,5 +1,5 @@
 // One private server process: on 127.0.0.1 alone, on a free port, in a temporary directory of its own, and gone when it is
-// stopped (or when we are: leftovers.ts). What kind of server it is, the caller says.
+// stopped (or when we are: guard.ts). What kind of server it is, the caller says.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,7 +7,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { endWithUs, removeDirectory, removeWithUs } from './leftovers.ts'
+import { Guard } from './guard.ts'
 import { freePort } from './port.ts'
 
 export interface ServerKind {
@@ -37,6 +37,7 @@ export class PortTaken extends Error {}
 export class ServerProcess {
   readonly #kind: ServerKind
   readonly #directory: string
+  readonly #guard: Guard
   #port = 0
   #child: ChildProcess | undefined
   #exited: Promise<ServerExit> | undefined
@@ -45,7 +46,7 @@ export class ServerProcess {
   private constructor(kind: ServerKind) {
     this.#kind = kind
     this.#directory = mkdtempSync(join(tmpdir(), `holdfast-${kind.name}-`))
-    removeWithUs(this.#directory)
+    this.#guard = new Guard(this.#directory)
   }
 
   /** @param port when it must be this one; else a free one is found */
@@ -102,7 +103,7 @@ export class ServerProcess {
   async stop(): Promise<void> {
     await this.#end()
     this.#stopped = true
-    removeDirectory(this.#directory)
+    this.#guard.clear()
   }
 
   get #logFile(): string {
@@ -132,7 +133,7 @@ export class ServerProcess {
     this.#exited = once(child, 'exit').then(([code, signal]) => ({ code, signal }) as ServerExit)
     this.#exited.catch(() => {})
     await once(child, 'spawn')
-    endWithUs(child, this.#directory)
+    this.#guard.watch(child)
     await this.#untilItAnswers(logStart)
   }
 

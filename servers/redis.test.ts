@@ -113,6 +113,7 @@ for (const [manner, last] of [
   ['throws', "throw new Error('on purpose')"],
   ['is terminated', "process.kill(process.pid, 'SIGTERM')"],
   ['is killed', "process.kill(process.pid, 'SIGKILL')"],
+  ['is killed after it', "server.kill('SIGKILL'); server.exited.then(() => process.kill(process.pid, 'SIGKILL'))"],
 ] as const) {
   test(`nothing is left of it when the process that started it ${manner}`, async () => {
     const { port, directory } = await startElsewhere(last)
@@ -154,7 +155,8 @@ async function startElsewhere(last: string): Promise<{ port: number; directory: 
   const module = JSON.stringify(new URL('redis.ts', import.meta.url).href)
   const code = `
     const { startRedis } = await import(${module})
-    const { port, directory } = await startRedis()
+    const server = await startRedis()
+    const { port, directory } = server
     process.stdout.write(JSON.stringify({ port, directory }), () => { ${last} })
     setInterval(() => {}, 1000)`
   const child = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: ['ignore', 'pipe', 'ignore'] })
