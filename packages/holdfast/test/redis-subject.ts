@@ -19,14 +19,11 @@ local now, expires = tonumber(redis.call('GET', 'clock:' .. KEYS[1]) or ${start}
 let server: Promise<RedisServer> | undefined
 let prefixes = 0
 
+// Of the file, not of the test that asks first.
+after(async () => (await server)?.stop())
+
 /** Started by the first who asks, ended with the file. */
-export function sharedRedis(): Promise<RedisServer> {
-  if (!server) {
-    server = startRedis()
-    after(async () => (await server!).stop())
-  }
-  return server
-}
+export const sharedRedis = (): Promise<RedisServer> => (server ??= startRedis())
 
 export async function redisSubject(): Promise<Subject> {
   const { url, connect } = await sharedRedis()

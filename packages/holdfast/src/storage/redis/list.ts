@@ -28,12 +28,22 @@ export async function list(access: ListAccess, query: ListQuery): Promise<Page> 
     // One more than asked for tells that there is another page.
     found = found.slice(0, query.limit + 1)
   }
-  const parts: readonly RecordPart[] = query.of === 'chains' ? [...(query.parts ?? []), 'tail'] : (query.parts ?? [])
   const kept = found.slice(0, query.limit)
-  const items = (await access.get(kept, parts)).filter((record) => record !== undefined)
+  const items = query.parts?.length ? await withParts(access, kept, query.parts, query.of) : kept
   const last = kept.at(-1)
   if (found.length <= query.limit || !last) return { items }
   return { items, nextCursor: Buffer.from(JSON.stringify(keyOf(last))).toString('base64url') }
+}
+
+/** One that has gone meanwhile is shown as it was found: a page is never shorter than what there was. */
+async function withParts(
+  access: ListAccess,
+  found: readonly JobRecord[],
+  parts: readonly RecordPart[],
+  of: ListQuery['of'],
+): Promise<JobRecord[]> {
+  const records = await access.get(found, of === 'chains' ? [...parts, 'tail'] : parts)
+  return records.map((record, index) => record ?? found[index]!)
 }
 
 async function* candidates(access: ListAccess, { chain, types, of }: ListQuery): AsyncGenerator<JobRecord[]> {

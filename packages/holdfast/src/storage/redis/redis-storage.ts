@@ -155,8 +155,8 @@ export class RedisStorage implements Contract.Storage<never> {
   async add(jobs: readonly Contract.NewJob[], tx?: never): Promise<Contract.AddVerdict[]> {
     this.#noTx(tx)
     checkNewJobs(this.driver, jobs)
-    const [types, list] = packJobs(jobs)
-    const answer = (await this.#run(this.#scripts.add, [packed(types), packed(list)], true))!
+    const [types, fields] = packJobs(jobs)
+    const answer = (await this.#run(this.#scripts.add, [packed(types), packed(fields)], true))!
     const [now, verdicts] = unpack(answer) as List
     if (verdicts) return (verdicts as List).map(addVerdict)
     // All of them are new.

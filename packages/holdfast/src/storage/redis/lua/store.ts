@@ -155,6 +155,8 @@ local function job_of(t, id, key, record)
   end
   jobs[key] = j
   j.set, j.member, j.score, j.group_set, j.value = seats(j)
+  -- Its chain may have changed in this call before it was read.
+  if j.chain then j.value = nil end
   j.expiry_was = expiry(j)
   return j
 end
