@@ -1,0 +1,71 @@
+// What all contenders on Redis share: a private server without persistence for each place, and what it says of itself.
+
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { findRedis } from '../../servers/find.ts'
+import { type RedisServer, startRedis } from '../../servers/redis.ts'
+import { commandCalls, parseInfo, RespClient } from '../../servers/resp.ts'
+import type { Calls, Contender, Session } from '../contender.ts'
+
+/** The same for all that give theirs a name: it may be part of every key. */
+export const queueName = 'jobs'
+
+/** For the configurations: the same server for all. */
+export const redisServer = 'a private Redis, no persistence'
+
+export interface PlaceOnRedis {
+  readonly url: string
+  readonly host: string
+  readonly port: number
+  /** For the session. */
+  readonly observed: Pick<Session, 'calls'> & Required<Pick<Session, 'storedBytes'>>
+}
+
+/** Whoever comes to a place first starts its server; the place then says where that is. */
+export async function redisAt(place: string): Promise<PlaceOnRedis> {
+  const note = join(place, 'redis-port')
+  if (!existsSync(note)) writeFileSync(note, String((await startNext()).port))
+  const port = Number(readFileSync(note, 'utf8'))
+  return { url: `redis://127.0.0.1:${port}`, host: '127.0.0.1', port, observed: observe(port) }
+}
+
+export const redisUnavailable: NonNullable<Contender['unavailable']> = () =>
+  findRedis() ? undefined : 'there is no redis-server'
+
+/** The one of this process; it ends with it, however that ends. */
+let running: RedisServer | undefined
+
+/** A place is used up once there is another. */
+async function startNext(): Promise<RedisServer> {
+  await running?.stop()
+  return (running = await startRedis())
+}
+
+function observe(port: number): PlaceOnRedis['observed'] {
+  let asked = 0
+  return {
+    storedBytes: () => withClient(port, storedBytes),
+    calls: () =>
+      withClient(port, async (client): Promise<Calls> => {
+        const calls = await commandCalls(client)
+        // Ours is counted from the next time on.
+        calls.set('info', (calls.get('info') ?? 0) - asked++)
+        return Object.fromEntries(calls)
+      }),
+  }
+}
+
+/** Without the buffers of connections: they come and go, and are not about jobs. */
+async function storedBytes(client: RespClient): Promise<number> {
+  const info = parseInfo(await client.send('INFO', 'memory'))
+  return Number(info.get('used_memory')) - Number(info.get('mem_clients_normal'))
+}
+
+async function withClient<T>(port: number, run: (client: RespClient) => Promise<T>): Promise<T> {
+  const client = await RespClient.connect(port)
+  try {
+    return await run(client)
+  } finally {
+    client.close()
+  }
+}
