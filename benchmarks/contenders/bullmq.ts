@@ -11,8 +11,8 @@ export const contender: Contender = {
   isShared: true,
   configuration:
     `ioredis 5, ${redisServer}; one Worker with local concurrency, a connection for each Queue and Worker; ids by BullMQ; ` +
-    'addBulk in thousands; removeOnComplete by age, 1 h; requests by waitUntilFinished with QueueEvents; no auto-pipelining, ' +
-    'which is reported to break it',
+    'addBulk in thousands; removeOnComplete by age, 1 h; requests by waitUntilFinished with QueueEvents; no ' +
+    'auto-pipelining, with which its issue 457 reports errors',
   unavailable: redisUnavailable,
 
   async setup({ resultTtlMs, pollSeconds, leaseMs }, place) {

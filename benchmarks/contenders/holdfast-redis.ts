@@ -16,7 +16,7 @@ export const contender: Contender = {
   package: 'holdfast',
   isPeer: false,
   isShared: true,
-  configuration: `RedisStorage, ${redisServer}; ${holdfastDefaults}`,
+  configuration: `RedisStorage, ${redisServer}; ${holdfastDefaults}; bulk: a thousand calls of enqueue() at once`,
 
   unavailable() {
     try {
@@ -30,7 +30,15 @@ export const contender: Contender = {
   async setup(settings, place) {
     const { url, observed } = await redisAt(place)
     // The server counts, for all contenders alike.
-    return { ...(await holdfastSession(await storageAt(url), { ...settings, countCalls: false })), ...observed }
+    const session = await holdfastSession(await storageAt(url), { ...settings, countCalls: false })
+    return {
+      ...session,
+      // Ours has no call of its own for it: what is added in one turn of the loop goes to the storage together.
+      async addMany(jobs) {
+        await Promise.all(jobs.map(({ id, payload }) => session.add(id, payload)))
+      },
+      ...observed,
+    }
   },
 
   openStorage: async (place) => storageAt((await redisAt(place)).url),

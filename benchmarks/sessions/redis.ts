@@ -1,5 +1,6 @@
 // What all contenders on Redis share: a private server without persistence for each place, and what it says of itself.
 
+import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findRedis } from '../../servers/find.ts'
@@ -11,7 +12,10 @@ import type { Calls, Contender, Session } from '../contender.ts'
 export const queueName = 'jobs'
 
 /** For the configurations: the same server for all. */
-export const redisServer = 'a private Redis, no persistence'
+export const redisServer = `private ${serverVersion()}, no persistence`
+
+/** It keeps a histogram for each command it ever ran, which would be taken for bytes of jobs. */
+const args = ['--latency-tracking', 'no']
 
 export interface PlaceOnRedis {
   readonly url: string
@@ -32,13 +36,21 @@ export async function redisAt(place: string): Promise<PlaceOnRedis> {
 export const redisUnavailable: NonNullable<Contender['unavailable']> = () =>
   findRedis() ? undefined : 'there is no redis-server'
 
+/** As it says itself: "Redis 7.0.15". */
+function serverVersion(): string {
+  const binary = findRedis()
+  const said = binary && spawnSync(binary, ['--version'], { encoding: 'utf8' }).stdout
+  const found = said ? /^(\w+) server v=(\S+)/.exec(said) : undefined
+  return found ? `${found[1]} ${found[2]}` : 'Redis'
+}
+
 /** The one of this process; it ends with it, however that ends. */
 let running: RedisServer | undefined
 
 /** A place is used up once there is another. */
 async function startNext(): Promise<RedisServer> {
   await running?.stop()
-  return (running = await startRedis())
+  return (running = await startRedis({ args }))
 }
 
 function observe(port: number): PlaceOnRedis['observed'] {
@@ -55,10 +67,13 @@ function observe(port: number): PlaceOnRedis['observed'] {
   }
 }
 
-/** Without the buffers of connections: they come and go, and are not about jobs. */
+/** Without the buffers of connections and without scripts: they are as big for one job as for a million. */
 async function storedBytes(client: RespClient): Promise<number> {
   const info = parseInfo(await client.send('INFO', 'memory'))
-  return Number(info.get('used_memory')) - Number(info.get('mem_clients_normal'))
+  const [used, connections, scripts] = ['used_memory', 'mem_clients_normal', 'used_memory_scripts_eval'].map((name) =>
+    Number(info.get(name)),
+  )
+  return used! - connections! - scripts!
 }
 
 async function withClient<T>(port: number, run: (client: RespClient) => Promise<T>): Promise<T> {
