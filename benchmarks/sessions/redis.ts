@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { findRedis } from '../../servers/find.ts'
 import { type RedisServer, startRedis } from '../../servers/redis.ts'
 import { commandCalls, parseInfo, RespClient } from '../../servers/resp.ts'
@@ -13,6 +14,9 @@ export const queueName = 'jobs'
 
 /** For the configurations: the same server for all. */
 export const redisServer = `private ${serverVersion()}, no persistence`
+
+/** How long the server takes to shrink the buffers of connections, and to know what they hold. */
+const settleMs = 1_500
 
 /** It keeps a histogram for each command it ever ran, which would be taken for bytes of jobs. */
 const args = ['--latency-tracking', 'no']
@@ -69,6 +73,7 @@ function observe(port: number): PlaceOnRedis['observed'] {
 
 /** Without the buffers of connections and without scripts: they are as big for one job as for a million. */
 async function storedBytes(client: RespClient): Promise<number> {
+  await sleep(settleMs)
   const info = parseInfo(await client.send('INFO', 'memory'))
   const [used, connections, scripts] = ['used_memory', 'mem_clients_normal', 'used_memory_scripts_eval'].map((name) =>
     Number(info.get(name)),
