@@ -62,9 +62,11 @@ export interface Session {
   /** Bytes in the storage. Absent: the storage is the heap of this process. */
   storedBytes?(): Promise<number>
   /** Calls to the storage by name, if settings.countCalls. */
-  calls(): Readonly<Record<string, number>>
+  calls(): Calls | Promise<Calls>
   close(): Promise<void>
 }
+
+export type Calls = Readonly<Record<string, number>>
 
 export interface Watch {
   /** First thing in the handler. */

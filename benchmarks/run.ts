@@ -56,7 +56,7 @@ async function bench(flags: Flags): Promise<void> {
   for (const { name, version, driver, configuration } of contenders) {
     console.log(`${name} ${version} (${driver}): ${configuration}`)
   }
-  const disk = taking.some(({ isShared }) => isShared) ? describeDisk() : undefined
+  const disk = taking.some(({ durability }) => durability) ? describeDisk() : undefined
   if (disk !== undefined) console.log(`on disk: ${disk}`)
   const chosen = cases.filter(({ name }) => isWanted(flags.cases, name))
   const date = new Date().toISOString()

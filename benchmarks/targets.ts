@@ -18,6 +18,9 @@ interface Place extends Pick<Row, 'case' | 'variant' | 'measure'> {
 }
 
 const add = { case: 'add', variant: 'single adds, 100 in flight', measure: 'add' }
+const bulk = { ...add, variant: 'bulk call, 1,000 each' }
+const latency = { case: 'steady', variant: 'latency at 100 jobs/s', measure: 'p50' }
+const rtt = (variant: string, measure: string) => ({ case: 'rtt', variant, measure })
 const drain = (concurrency: number) => ({
   case: 'drain',
   variant: `concurrency ${concurrency}`,
@@ -34,17 +37,24 @@ const targets: readonly (Place & Target)[] = [
   { driver: 'sqlite', ...drain(1), ratio: { atLeast: 1 } },
   { driver: 'sqlite', contender: 'holdfast', ...drain(100), to: 'plainjob', ratio: { atLeast: 2.5 } },
   { driver: 'sqlite', ...add, ratio: { atLeast: 3 } },
-  {
-    driver: 'sqlite',
-    case: 'steady',
-    variant: 'latency at 100 jobs/s',
-    measure: 'p50',
-    value: { atMost: 15 },
-  },
+  { driver: 'sqlite', ...latency, value: { atMost: 15 } },
   { driver: 'file', ...drain(100), ratio: { atLeast: 8 } },
   { driver: 'file', ...drain(10), ratio: { atLeast: 8 } },
   { driver: 'file', ...drain(1), ratio: { atLeast: 8 } },
   { driver: 'file', ...add, ratio: { atLeast: 2 } },
+  { driver: 'redis', ...drain(100), to: 'bullmq', ratio: { atLeast: 8 } },
+  { driver: 'redis', ...drain(10), to: 'bullmq', ratio: { atLeast: 3 } },
+  { driver: 'redis', ...drain(1), to: 'bullmq', ratio: { atLeast: 1.5 } },
+  { driver: 'redis', ...add, to: 'bullmq', ratio: { atLeast: 6 } },
+  { driver: 'redis', ...add, to: 'bee-queue', ratio: { atLeast: 1.5 } },
+  { driver: 'redis', ...bulk, to: 'bullmq', ratio: { atLeast: 6 } },
+  { driver: 'redis', case: 'steady', variant: 'throughput', measure: 'throughput', ratio: { atLeast: 3 } },
+  { driver: 'redis', ...latency, ratio: { atMost: 0.8 } },
+  { driver: 'redis', ...rtt('serial', 'p50'), to: '@platformatic/job-queue', ratio: { atMost: 0.35 } },
+  { driver: 'redis', ...rtt('serial', 'p50'), to: 'bullmq', ratio: { atMost: 1 } },
+  { driver: 'redis', ...rtt('serial', 'p99'), to: '@platformatic/job-queue', ratio: { atMost: 0.35 } },
+  { driver: 'redis', ...rtt('64 in flight', 'throughput'), to: '@platformatic/job-queue', ratio: { atLeast: 8 } },
+  { driver: 'redis', case: 'size', variant: 'per job', measure: 'waiting', to: 'bullmq', ratio: { atMost: 0.6 } },
   backlog('1M waiting', 'claim of 1'),
   backlog('1M waiting', 'claim of 100'),
   backlog('50k waiting', 'claim of 1'),

@@ -13,7 +13,9 @@ const secondsFactor = 3
 
 export const idle: Case = {
   name: 'idle',
-  about: 'Storage calls and CPU of workers with nothing to do; poll interval and lease 60 s.',
+  about:
+    'Storage calls and CPU of workers with nothing to do; poll interval and lease 60 s. Redis: commands that the server ' +
+    'executed, those inside scripts included.',
   variants: [workers('1 worker', 1), workers('100 workers', 100)],
 }
 
@@ -31,11 +33,13 @@ async function measure(contender: Contender, count: number, limits: Limits): Pro
   for (let index = 0; index < count; index++) await session.consume(10, nothing)
   await sleep(settleMs)
   globalThis.gc?.()
-  const before = { ...session.calls() }
+  const before = { ...(await session.calls()) }
   const cpuBefore = process.cpuUsage()
   await sleep(seconds * 1_000)
   const { user, system } = process.cpuUsage(cpuBefore)
-  const made = Object.entries(session.calls()).map(([verb, calls]) => [verb, calls - (before[verb] ?? 0)] as const)
+  const made = Object.entries(await session.calls()).map(
+    ([verb, calls]) => [verb, calls - (before[verb] ?? 0)] as const,
+  )
   const some = made.filter(([, calls]) => calls > 0)
   await session.close()
   return [

@@ -15,12 +15,13 @@ export const size: Case = {
   about:
     'Bytes per job: waiting (payload of about 100 bytes included), completed with its result kept, and left behind ' +
     'after expiry and sweep. In memory: growth of the heap and of buffers after a full collection. On disk: blocks in ' +
-    'use by the files; of SQLite, after a checkpoint and without its spare pages.',
+    'use by the files; of SQLite, after a checkpoint and without its spare pages. Redis: its used_memory, without that of ' +
+    'connections and scripts.',
   variants: [{ name: 'per job', warmUp: byJobs.warmUp, run: measure }],
 }
 
 async function measure(contender: Contender, given: Limits): Promise<readonly Measure[]> {
-  const limits = contender.isShared ? { ...given, jobs: Math.min(given.jobs, mostJobsOnDisk) } : given
+  const limits = contender.durability ? { ...given, jobs: Math.min(given.jobs, mostJobsOnDisk) } : given
   const kept = await stages(contender, limits, usualSettings.resultTtlMs)
   const swept = await stages(contender, limits, 1)
   return [

@@ -41,7 +41,7 @@ Holdfast beside its peers, measured side by side in one run: each measurement is
 turns in every round, and medians of the rounds are shown with their range. **Read the ratios, not the figures:** another machine
 gives other figures. A ratio is ours to that of the best peer whose accepted jobs survive as much (full: a power cut; relaxed: the
 end of every process), or to the one that is named; its range is that of the single rounds. A result counts only if all its jobs
-ran exactly once. Handlers do nothing, payloads are about 100 bytes of JSON. CPU is that of all threads of all processes that take part.
+ran exactly once. Handlers do nothing, payloads are about 100 bytes of JSON. CPU is that of all threads of all processes that take part, but of no server.
 
 Run it yourself: \`npm run bench -- --help\`.`
 

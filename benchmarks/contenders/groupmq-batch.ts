@@ -1,0 +1,3 @@
+import { groupmq } from '../sessions/groupmq.ts'
+
+export const contender = groupmq('groupmq autoBatch', true)

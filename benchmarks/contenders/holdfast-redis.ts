@@ -1,0 +1,50 @@
+import type { Storage } from 'holdfast'
+import type { Contender } from '../contender.ts'
+import { holdfastDefaults, holdfastSession } from '../sessions/holdfast.ts'
+import { queueName, redisAt, redisServer, redisUnavailable } from '../sessions/redis.ts'
+
+/** Not known to the compiler: it may not be there. */
+const entry: string = 'holdfast/redis'
+
+interface RedisDriver {
+  readonly RedisStorage: new (options: { url: string; prefix: string }) => Storage
+}
+
+export const contender: Contender = {
+  name: 'holdfast',
+  driver: 'redis',
+  package: 'holdfast',
+  isPeer: false,
+  isShared: true,
+  configuration: `RedisStorage, ${redisServer}; ${holdfastDefaults}; bulk: a thousand calls of enqueue() at once`,
+
+  unavailable() {
+    try {
+      import.meta.resolve(entry)
+      return redisUnavailable()
+    } catch (error) {
+      return (error as Error).message
+    }
+  },
+
+  async setup(settings, place) {
+    const { url, observed } = await redisAt(place)
+    // The server counts, for all contenders alike.
+    const session = await holdfastSession(await storageAt(url), { ...settings, countCalls: false })
+    return {
+      ...session,
+      // Ours has no call of its own for it: what is added in one turn of the loop goes to the storage together.
+      async addMany(jobs) {
+        await Promise.all(jobs.map(({ id, payload }) => session.add(id, payload)))
+      },
+      ...observed,
+    }
+  },
+
+  openStorage: async (place) => storageAt((await redisAt(place)).url),
+}
+
+async function storageAt(url: string): Promise<Storage> {
+  const { RedisStorage } = (await import(entry)) as RedisDriver
+  return new RedisStorage({ url, prefix: queueName })
+}

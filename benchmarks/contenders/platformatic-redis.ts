@@ -1,0 +1,29 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Contender } from '../contender.ts'
+import { platformaticDefaults, platformaticSession } from '../sessions/platformatic.ts'
+import { redisAt, redisServer, redisUnavailable } from '../sessions/redis.ts'
+
+/** The server removes expired keys by itself, ten times a second. */
+const expiryMs = 500
+
+export const contender: Contender = {
+  name: '@platformatic/job-queue',
+  driver: 'redis',
+  package: '@platformatic/job-queue',
+  isPeer: true,
+  isShared: true,
+  configuration: `RedisStorage (iovalkey), ${redisServer}; ${platformaticDefaults}`,
+  unavailable: redisUnavailable,
+
+  async setup(settings, place) {
+    const { url, observed } = await redisAt(place)
+    const { RedisStorage } = await import('@platformatic/job-queue')
+    const session = await platformaticSession(new RedisStorage({ url }), { ...settings, countCalls: false })
+    return {
+      ...session,
+      // States are removed when somebody asks for them, and nobody does.
+      sweep: () => sleep(expiryMs),
+      ...observed,
+    }
+  },
+}
