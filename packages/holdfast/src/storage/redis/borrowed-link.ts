@@ -124,10 +124,12 @@ export class BorrowedLink<Client extends RedisClient> implements Link<Client> {
     const { status } = this.#borrowed
     // A Cluster also tells of what it could not do and goes on.
     if (status === 'ready') return
+    const wasUp = this.#isUp
     this.#epoch++
     this.#isUp = false
     this.#reason = reason
     this.#first.reject(reason)
+    if (wasUp) this.#options.onDown?.()
   }
 
   async #dropIfSilent(node: RedisClient): Promise<void> {

@@ -97,6 +97,8 @@ export class Connection {
       setUp: async (given, watch, isFirst) => {
         this.#judgement = await this.#inspect(given, watch, isFirst)
       },
+      // What took this connection may have taken the listener's, which would not notice by itself.
+      onDown: () => this.#subscriber.check(),
       onUp: () => this.#subscriber.check(),
     }
     this.#commands = client ? new BorrowedLink(client, options, false) : new OwnLink(() => this.#newNode(), options)

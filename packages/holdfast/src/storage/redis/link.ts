@@ -26,6 +26,8 @@ export interface LinkOptions<Client extends RedisClient = RedisClient> {
   readonly clock: Clock
   /** @param isFirst of this link; what it throws then, start() rejects with */
   setUp(client: Client, watch: Watch, isFirst: boolean): Promise<void>
+  /** Lost, after it was connected. */
+  onDown?(): void
   /** Connected again, and set up. */
   onUp(): void
 }
@@ -131,7 +133,9 @@ export class OwnLink implements Link<NodeClient> {
       this.#reason = reason ?? why
       lost.reject(this.#reason)
       discard(client)
-      if (wasUp) this.#again()
+      if (!wasUp) return
+      this.#again()
+      if (!this.#isStopped) this.#options.onDown?.()
     }
     this.#current = { client, lose }
     // The first is the cause, others its consequence.
