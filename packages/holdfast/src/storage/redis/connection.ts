@@ -102,6 +102,7 @@ export class Connection {
       onUp: () => this.#subscriber.check(),
     }
     this.#commands = client ? new BorrowedLink(client, options, false) : new OwnLink(() => this.#newNode(), options)
+    if (client && isCluster(client)) client.on('-node', this.#onNodeGone)
     await this.#commands.start()
     if (this.#judgement?.wait) await this.#openWaits()
   }
@@ -118,6 +119,7 @@ export class Connection {
 
   #stop(): void {
     this.#isClosed = true
+    this.#options.client?.removeListener('-node', this.#onNodeGone)
     this.#subscriber.close()
     this.#waits?.link.stop()
     this.#commands?.stop()
@@ -147,8 +149,20 @@ export class Connection {
     const wait = (): Judgement['wait'] => this.#judgement?.wait
     const calls = new DurableCalls(clock, link, wait, (error) => this.#onError(error))
     this.#waits = { link, calls }
-    await link.start()
+    try {
+      await link.start()
+    } catch (error) {
+      // The next call tries again.
+      link.stop()
+      if (this.#waits?.link === link) this.#waits = undefined
+      throw this.#failed(error)
+    }
     return calls
+  }
+
+  /** A node that left the cluster may live on, and would tell us nothing of it. */
+  readonly #onNodeGone = (node: RedisClient): void => {
+    if (this.#subscriber.address === addressOf(node)) this.#subscriber.renew()
   }
 
   // ── the server ─────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -5,6 +5,7 @@ import { test, type TestContext } from 'node:test'
 import { findValkey } from '../../../../../servers/find.ts'
 import type { RedisServer } from '../../../../../servers/redis.ts'
 import type { StorageError } from '../../../src/errors.ts'
+import type { RedisDurability } from '../../../src/storage/redis/redis-options.ts'
 import { judge, type ServerFacts } from '../../../src/storage/redis/server.ts'
 import { connection, eventually, libraries, server, until, write } from './trial.ts'
 
@@ -92,7 +93,7 @@ test('full, synced every second: by WAITAOF, and refused by a server without it'
 
 for (const { name, load } of libraries) {
   test(`${name}: replicated: answered when a replica has it, one WAIT for all that came together`, async (t) => {
-    const primary = await server(t)
+    const primary = await server(t, { args: ['--repl-diskless-sync-delay', '0'] })
     const alone = connection(t, { url: primary.url, durability: 'replicated' }, load)
     await assert.rejects(alone.open(), /0 replicas connected, and `replicas` is 1/)
     const replica = await replicaOf(t, primary)
@@ -144,32 +145,32 @@ const facts: ServerFacts = {
 }
 const wanted = { durability: 'full', replicas: 1, replicaTimeoutMs: 1_000, allowEviction: false } as const
 
+function judged(given: Partial<ServerFacts>, durability: RedisDurability): unknown[] {
+  const { refusal, durable: isDurable, wait } = judge({ ...facts, ...given }, { ...wanted, durability })
+  return refusal === undefined ? [isDurable, wait?.command, wait?.replicas] : ['refused']
+}
+
 test('what each setting of the server makes of each durability', () => {
-  const of = (given: Partial<ServerFacts>, durability: 'relaxed' | 'full' | 'replicated'): unknown[] => {
-    const { refusal, durable: isDurable, wait } = judge({ ...facts, ...given }, { ...wanted, durability })
-    return refusal === undefined ? [isDurable, wait?.command, wait?.replicas] : ['refused']
-  }
-  assert.deepEqual(of({ appendfsync: 'always' }, 'relaxed'), [true, undefined, undefined])
-  assert.deepEqual(of({}, 'relaxed'), [false, undefined, undefined])
-  assert.deepEqual(of({ aof: false }, 'relaxed'), [false, undefined, undefined])
-  assert.deepEqual(of({ appendfsync: undefined }, 'relaxed'), [false, undefined, undefined])
-  assert.deepEqual(of({}, 'full'), [true, 'waitaof', 0])
-  assert.deepEqual(of({ appendfsync: undefined }, 'full'), [true, 'waitaof', 0])
-  assert.deepEqual(of({ version: '7.0.15' }, 'full'), ['refused'])
-  assert.deepEqual(of({ version: '7.0.15', appendfsync: 'always' }, 'full'), [true, undefined, undefined])
-  assert.deepEqual(of({ aof: false }, 'full'), ['refused'])
-  assert.deepEqual(of({ isReadable: false, version: undefined, aof: undefined }, 'full'), ['refused'])
-  assert.deepEqual(of({}, 'replicated'), [true, 'waitaof', 1])
-  assert.deepEqual(of({ aof: false }, 'replicated'), [false, 'wait', 1])
-  assert.deepEqual(of({ version: '7.0.15', appendfsync: 'always' }, 'replicated'), [true, 'wait', 1])
-  assert.deepEqual(of({ replicas: 0 }, 'replicated'), ['refused'])
-  assert.deepEqual(of({ version: '6.2.14' }, 'relaxed'), ['refused'])
-  assert.deepEqual(of({ version: '8.0.1' }, 'relaxed'), [false, undefined, undefined])
+  assert.deepEqual(judged({ appendfsync: 'always' }, 'relaxed'), [true, undefined, undefined])
+  assert.deepEqual(judged({}, 'relaxed'), [false, undefined, undefined])
+  assert.deepEqual(judged({ aof: false }, 'relaxed'), [false, undefined, undefined])
+  assert.deepEqual(judged({ appendfsync: undefined }, 'relaxed'), [false, undefined, undefined])
+  assert.deepEqual(judged({}, 'full'), [true, 'waitaof', 0])
+  assert.deepEqual(judged({ appendfsync: undefined }, 'full'), [true, 'waitaof', 0])
+  assert.deepEqual(judged({ version: '7.0.15' }, 'full'), ['refused'])
+  assert.deepEqual(judged({ version: '7.0.15', appendfsync: 'always' }, 'full'), [true, undefined, undefined])
+  assert.deepEqual(judged({ aof: false }, 'full'), ['refused'])
+  assert.deepEqual(judged({ isReadable: false, version: undefined, aof: undefined }, 'full'), ['refused'])
+  assert.deepEqual(judged({}, 'replicated'), [true, 'waitaof', 1])
+  assert.deepEqual(judged({ aof: false }, 'replicated'), [false, 'wait', 1])
+  assert.deepEqual(judged({ version: '7.0.15', appendfsync: 'always' }, 'replicated'), [true, 'wait', 1])
+  assert.deepEqual(judged({ replicas: 0 }, 'replicated'), ['refused'])
+  assert.deepEqual(judged({ version: '6.2.14' }, 'relaxed'), ['refused'])
+  assert.deepEqual(judged({ version: '8.0.1' }, 'relaxed'), [false, undefined, undefined])
 })
 
 async function replicaOf(t: TestContext, primary: RedisServer): Promise<RedisServer> {
-  const args = ['--replicaof', `127.0.0.1 ${primary.port}`, '--repl-diskless-sync-delay', '0']
-  const replica = await server(t, { args })
+  const replica = await server(t, { args: ['--replicaof', `127.0.0.1 ${primary.port}`] })
   const beside = await replica.connect()
   await until(async () => String(await beside.send('INFO', 'replication')).includes('master_link_status:up'), 10_000)
   beside.close()

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import * as ioredis from 'ioredis'
 import * as ioredis5 from 'ioredis5'
 import * as iovalkey from 'iovalkey'
+import { startProxy } from '../../../../../servers/proxy.ts'
 import type { RedisServer } from '../../../../../servers/redis.ts'
 import type { RedisClient } from '../../../src/storage/redis/client.ts'
 import { resolveRedisOptions } from '../../../src/storage/redis/redis-options.ts'
@@ -72,8 +73,61 @@ for (const { name, alone, cluster } of libraries) {
     const redis = connection(t, { client })
     await assert.rejects(redis.open(), /cannot open Redis at .*ECONNREFUSED/)
     client.disconnect()
+    await until(() => client.status === 'end')
     await assert.rejects(redis.open(), /the client was closed/)
     assert.equal(printed.mock.callCount(), 0)
+  })
+
+  test(`${name}: a client passed in that hangs is made to connect again`, async (t) => {
+    const { port } = await server(t)
+    const proxy = await startProxy(port)
+    t.after(() => proxy.stop())
+    const client = alone(proxy.port)
+    t.after(() => client.disconnect())
+    const redis = connection(t, { client })
+    await redis.open()
+    await redis.run(write, '{a}', ['1'])
+    proxy.halfOpen(true)
+    const held = redis.run(write, '{a}', ['2'])
+    await until(() => client.status !== 'ready', 4_000)
+    proxy.halfOpen(false)
+    // The library sends it again by itself.
+    assert.deepEqual(await held, Buffer.from('2'))
+    // Also when nothing was asked until the new connection hung, too.
+    proxy.halfOpen(true)
+    client.disconnect(true)
+    await until(() => client.status === 'connect', 4_000)
+    proxy.halfOpen(false)
+    await eventually(() => redis.run(write, '{a}', ['3']), 8_000)
+  })
+
+  test(`${name}: a Cluster waits for the replicas of the node that wrote, and follows a failover`, async (t) => {
+    const [primary, replica] = await startPair(await node(t), await node(t))
+    const client = cluster(primary.port)
+    t.after(() => client.disconnect())
+    const redis = connection(t, { client, durability: 'replicated', replicaTimeoutMs: 500 })
+    await redis.open()
+    const tags = Array.from({ length: 20 }, (_, index) => `{t${index}}`)
+    await Promise.all(tags.map((tag) => redis.run(write, tag, [tag], { durable: true })))
+    assert.equal(await size(replica), 20)
+    replica.kill('SIGSTOP')
+    const late = redis.run(write, '{t1}', ['2'], { durable: true })
+    await assert.rejects(late, { reason: 'not_replicated', maybeApplied: true })
+    replica.kill('SIGCONT')
+    await eventually(() => redis.run(write, '{t1}', ['3'], { durable: true }))
+
+    const beside = await replica.connect()
+    await beside.send('CLUSTER', 'FAILOVER')
+    await until(async () => String(await beside.send('INFO', 'replication')).includes('role:master'), 10_000)
+    await eventually(() => redis.run(write, '{t2}', ['4']))
+    assert.equal(String(await beside.send('GET', '{t2}:x')), '4')
+    beside.close()
+    // And one that hangs for a while.
+    replica.kill('SIGSTOP')
+    const held = redis.run(write, '{t2}', ['5']).catch(() => {})
+    setTimeout(() => replica.kill('SIGCONT'), 3_500)
+    await held
+    await eventually(() => redis.run(write, '{t2}', ['6']))
   })
 
   test(`${name}: a Cluster routes by key, listens, deletes everywhere and outlives a restart of a node`, async (t) => {
@@ -112,9 +166,11 @@ for (const { name, alone, cluster } of libraries) {
   })
 }
 
+function refused(options: object, message: RegExp): void {
+  assert.throws(() => resolveRedisOptions(options), { name: 'TypeError', code: 'INVALID_ARGUMENT', message })
+}
+
 test('impossible options are refused before anything is connected', () => {
-  const refused = (options: object, message: RegExp): void =>
-    assert.throws(() => resolveRedisOptions(options), { name: 'TypeError', code: 'INVALID_ARGUMENT', message })
   const client = new iovalkey.Redis({ lazyConnect: true })
   const prefixed = new iovalkey.Redis({ lazyConnect: true, keyPrefix: 'mine:' })
   refused({ client, url: 'redis://localhost' }, /one of client, url, host\/port, got "client and url"/)
@@ -155,8 +211,28 @@ async function size({ connect }: RedisServer): Promise<number> {
   return keys
 }
 
+const promptSync = ['--repl-diskless-sync-delay', '0']
+
 const node = (t: Parameters<typeof server>[0]): Promise<RedisServer> =>
-  server(t, { args: ['--cluster-enabled', 'yes', '--cluster-node-timeout', '2000', '--cluster-port', '0'] })
+  server(t, {
+    args: ['--cluster-enabled', 'yes', '--cluster-node-timeout', '2000', '--cluster-port', '0', ...promptSync],
+  })
+
+/** A primary of all slots, and its replica. */
+async function startPair(primary: RedisServer, replica: RedisServer): Promise<[RedisServer, RedisServer]> {
+  const [first, second] = [await primary.connect(), await replica.connect()]
+  await first.send('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
+  await second.send('CLUSTER', 'MEET', '127.0.0.1', String(primary.port))
+  const id = String(await first.send('CLUSTER', 'MYID'))
+  await until(async () => String(await second.send('CLUSTER', 'NODES')).includes(id), 10_000)
+  await second.send('CLUSTER', 'REPLICATE', id)
+  await until(async () => String(await first.send('INFO', 'replication')).includes('state=online'), 10_000)
+  await until(async () => String(await first.send('CLUSTER', 'INFO')).includes('cluster_state:ok'), 10_000)
+  await until(async () => String(await first.send('CLUSTER', 'SLOTS')).includes(String(replica.port)), 10_000)
+  first.close()
+  second.close()
+  return [primary, replica]
+}
 
 /** Three primaries with a third of the slots each. */
 async function startCluster(nodes: readonly RedisServer[]): Promise<readonly RedisServer[]> {

@@ -55,12 +55,12 @@ export function connection(
 
 /** Repeats what is transient, as the guard does. Fails on anything else, and when it takes too long. */
 export async function eventually<T>(call: () => Promise<T>, limitMs = 5_000): Promise<T> {
-  const until = performance.now() + limitMs
+  const end = performance.now() + limitMs
   for (;;) {
     try {
       return await call()
     } catch (error) {
-      if ((error as StorageError).transient !== true || performance.now() > until) throw error
+      if ((error as StorageError).transient !== true || performance.now() > end) throw error
     }
     await sleep(20)
   }
