@@ -23,7 +23,7 @@ import { type Link, type LinkOptions, OwnLink } from './link.ts'
 import type { ResolvedRedisOptions } from './redis-options.ts'
 import { judge, judgeAll, type Judgement, readFacts, type ServerFacts } from './server.ts'
 import { Subscriber } from './subscriber.ts'
-import type { Watch } from './watch.ts'
+import { sendingMs, type Watch } from './watch.ts'
 
 export interface ConnectionOptions extends Pick<
   ResolvedRedisOptions,
@@ -219,7 +219,7 @@ export class Connection {
   async #call(command: string, args: Argument[]): Promise<unknown> {
     const link = this.#opened()
     const client = link.client ?? (await link.connected())
-    return link.watch.during(client.callBuffer(command, args))
+    return link.watch.during(client.callBuffer(command, args), sendingMs(args))
   }
 
   #opened(): Link {

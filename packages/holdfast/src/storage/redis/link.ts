@@ -3,7 +3,7 @@
 
 import type { Clock, Timer } from '../../clock.ts'
 import { discard, type NodeClient, type RedisClient, socketOf } from './client.ts'
-import { notConnected } from './errors.ts'
+import { notConnected, replyCode } from './errors.ts'
 import { Watch } from './watch.ts'
 
 /** What a connection offers, whoever keeps it alive. */
@@ -138,8 +138,12 @@ export class OwnLink implements Link<NodeClient> {
       if (!this.#isStopped) this.#options.onDown?.()
     }
     this.#current = { client, lose }
-    // The first is the cause, others its consequence.
-    client.on('error', (error: unknown) => (reason ??= error))
+    client.on('error', (error: unknown) => {
+      // The first is the cause, others its consequence.
+      reason ??= error
+      // The library would go on where a database could not be selected, in another one.
+      if (replyCode(error) !== undefined) lose(error)
+    })
     client.on('end', () => lose(new Error('the connection was closed')))
     try {
       await Promise.race([this.#setUp(client, isFirst), lost.promise])

@@ -40,6 +40,7 @@ export class Subscriber {
   }
 
   async listen(listener: Listener): Promise<() => Promise<void>> {
+    if (listener.channels.length === 0) return async () => {}
     for (const channel of listener.channels) this.#heardBy(channel).add(listener)
     try {
       await this.#subscribe(listener.channels)

@@ -146,6 +146,20 @@ for (const { name, load } of libraries) {
     await assert.rejects(none.open(), /asks for a password/)
   })
 
+  test(`${name}: the database of the url is used, or refused`, async (t) => {
+    const { url, connect } = await server(t)
+    const third = connection(t, { url: `${url}/3` }, load)
+    await third.open()
+    await third.run(write, '{a}', ['1'])
+    const beside = await connect()
+    t.after(() => beside.close())
+    await beside.send('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
+    await eventually(() => third.run(write, '{b}', ['1']))
+    assert.match(String(await beside.send('INFO', 'keyspace')), /db3:keys=2/)
+    assert.equal(await beside.send('DBSIZE'), 0)
+    await assert.rejects(connection(t, { url: `${url}/99` }, load).open(), /DB index is out of range/)
+  })
+
   test(`${name}: a server that loads its data is waited for`, async (t) => {
     const args = ['--key-load-delay', '400', '--loading-process-events-interval-bytes', '1024']
     const redisServer = await server(t, { appendonly: 'everysec', args })
