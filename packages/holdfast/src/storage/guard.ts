@@ -119,7 +119,9 @@ function mayBeApplied(error: unknown, { writes }: Guarded): boolean {
 
 /** @param maybeApplied in any of its tries */
 function asStorageError(error: unknown, verb: string, maybeApplied: boolean): unknown {
-  if (isHoldfastError(error)) return error
+  // The last try may know that it was not applied; an earlier one may have been.
+  const isTooSure = maybeApplied && (error as { maybeApplied?: unknown } | null)?.maybeApplied === false
+  if (isHoldfastError(error)) return isTooSure ? new StorageError(error.message, { cause: error, maybeApplied }) : error
   const { code, message = 'unknown' } = (error ?? {}) as { code?: unknown; message?: unknown }
   if (code === 'INVALID_ARGUMENT') return error
   return new StorageError(`the storage failed at ${verb}: ${String(message)}`, { cause: error, maybeApplied })

@@ -117,6 +117,17 @@ test('if any of the tries may have been applied, the error says so', async () =>
   await added
 })
 
+test('… also when the driver worded its errors itself', async () => {
+  const { clock, line, storage } = guarded(2_000)
+  line.on('add', async (apply, { number }) => {
+    if (number === 1) await apply()
+    throw new StorageError('no line', { transient: true, maybeApplied: number === 1 })
+  })
+  const added = assert.rejects(storage.add([job]), { message: 'no line', maybeApplied: true })
+  await clock.advance(2_000)
+  await added
+})
+
 test('a claim is never repeated: it would be another claim', async () => {
   const { line, storage } = guarded()
   line.on('claim', stumbling(1, 'after'))

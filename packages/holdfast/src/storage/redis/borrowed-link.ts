@@ -9,6 +9,8 @@ import { Watch } from './watch.ts'
 
 /** A node of a cluster that has not answered a PING for so long, in ms, is dropped. */
 const pingMs = 1_000
+/** Silence before a client is ready, in ms. */
+const stuckMs = 2_000
 
 export class BorrowedLink<Client extends RedisClient> implements Link<Client> {
   readonly watch: Watch
@@ -27,6 +29,8 @@ export class BorrowedLink<Client extends RedisClient> implements Link<Client> {
   #tries = 0
   #pause: Timer | undefined
   #isStopped = false
+  /** How far an unready connection has come, and since when. */
+  #stuck: { readonly bytes: number | undefined; readonly at: number } | undefined
 
   constructor(client: Client, options: LinkOptions<Client>, isOurs: boolean) {
     this.#borrowed = client
@@ -61,7 +65,10 @@ export class BorrowedLink<Client extends RedisClient> implements Link<Client> {
   }
 
   async connected(): Promise<Client> {
-    const late = (): Error => notConnected(this.#options.where, this.#reason)
+    const late = (): Error => {
+      this.#dropIfStuck()
+      return notConnected(this.#options.where, this.#reason)
+    }
     if (this.#isStopped) throw late()
     return this.#isUp ? this.#borrowed : await this.#gate.opened(late)
   }
@@ -69,7 +76,7 @@ export class BorrowedLink<Client extends RedisClient> implements Link<Client> {
   drop(): void {
     if (isCluster(this.#borrowed)) {
       for (const node of this.#borrowed.nodes('all')) void this.#dropIfSilent(node)
-    } else if (this.#borrowed.status !== 'end') {
+    } else if (this.#borrowed.status === 'ready' || this.#borrowed.status === 'connect') {
       this.#borrowed.disconnect(true)
       socketOf(this.#borrowed)?.destroy()
     }
@@ -124,10 +131,24 @@ export class BorrowedLink<Client extends RedisClient> implements Link<Client> {
     const { status } = this.#borrowed
     // A Cluster also tells of what it could not do and goes on.
     if (status === 'ready') return
+    const wasUp = this.#isUp
     this.#epoch++
     this.#isUp = false
     this.#reason = reason
     this.#first.reject(reason)
+    if (wasUp) this.#options.onDown?.()
+  }
+
+  /** Connected, and then silent before the client found it ready: it has no time limit for that. */
+  #dropIfStuck(): void {
+    const now = this.#options.clock.monotonic()
+    const bytes = socketOf(this.#borrowed)?.bytesRead
+    const isStuck = this.#borrowed.status === 'connect' && this.#stuck?.bytes === bytes
+    if (!isStuck) this.#stuck = { bytes, at: now }
+    else if (now - this.#stuck!.at >= stuckMs) {
+      this.#stuck = undefined
+      this.drop()
+    }
   }
 
   async #dropIfSilent(node: RedisClient): Promise<void> {

@@ -13,8 +13,8 @@ export interface RedisClient {
   connect(): Promise<void>
   disconnect(reconnect?: boolean): void
   duplicate(...overrides: never[]): unknown
-  on(event: string, listener: (...args: never[]) => void): unknown
-  removeListener(event: string, listener: (...args: never[]) => void): unknown
+  on(event: string, listener: (...args: any[]) => void): unknown
+  removeListener(event: string, listener: (...args: any[]) => void): unknown
 }
 
 export interface RedisPipeline {

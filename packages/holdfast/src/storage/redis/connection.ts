@@ -23,7 +23,7 @@ import { type Link, type LinkOptions, OwnLink } from './link.ts'
 import type { ResolvedRedisOptions } from './redis-options.ts'
 import { judge, judgeAll, type Judgement, readFacts, type ServerFacts } from './server.ts'
 import { Subscriber } from './subscriber.ts'
-import type { Watch } from './watch.ts'
+import { sendingMs, type Watch } from './watch.ts'
 
 export interface ConnectionOptions extends Pick<
   ResolvedRedisOptions,
@@ -97,9 +97,12 @@ export class Connection {
       setUp: async (given, watch, isFirst) => {
         this.#judgement = await this.#inspect(given, watch, isFirst)
       },
+      // What took this connection may have taken the listener's, which would not notice by itself.
+      onDown: () => this.#subscriber.check(),
       onUp: () => this.#subscriber.check(),
     }
     this.#commands = client ? new BorrowedLink(client, options, false) : new OwnLink(() => this.#newNode(), options)
+    if (client && isCluster(client)) client.on('-node', this.#onNodeGone)
     await this.#commands.start()
     if (this.#judgement?.wait) await this.#openWaits()
   }
@@ -116,6 +119,7 @@ export class Connection {
 
   #stop(): void {
     this.#isClosed = true
+    this.#options.client?.removeListener('-node', this.#onNodeGone)
     this.#subscriber.close()
     this.#waits?.link.stop()
     this.#commands?.stop()
@@ -145,8 +149,20 @@ export class Connection {
     const wait = (): Judgement['wait'] => this.#judgement?.wait
     const calls = new DurableCalls(clock, link, wait, (error) => this.#onError(error))
     this.#waits = { link, calls }
-    await link.start()
+    try {
+      await link.start()
+    } catch (error) {
+      // The next call tries again.
+      link.stop()
+      if (this.#waits?.link === link) this.#waits = undefined
+      throw this.#failed(error)
+    }
     return calls
+  }
+
+  /** A node that left the cluster may live on, and would tell us nothing of it. */
+  readonly #onNodeGone = (node: RedisClient): void => {
+    if (this.#subscriber.address === addressOf(node)) this.#subscriber.renew()
   }
 
   // ── the server ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -203,7 +219,7 @@ export class Connection {
   async #call(command: string, args: Argument[]): Promise<unknown> {
     const link = this.#opened()
     const client = link.client ?? (await link.connected())
-    return link.watch.during(client.callBuffer(command, args))
+    return link.watch.during(client.callBuffer(command, args), sendingMs(args))
   }
 
   #opened(): Link {

@@ -7,6 +7,7 @@ import { type Argument, isCluster } from './client.ts'
 import { redisError, replyCode, storageError } from './errors.ts'
 import type { Link } from './link.ts'
 import type { Wait } from './server.ts'
+import { sendingMs } from './watch.ts'
 
 /** A script of this driver. */
 export interface Runnable {
@@ -83,7 +84,8 @@ export class DurableCalls {
       pipeline.callBuffer(command, [command === 'eval' ? script.source : script.sha, '1', key, ...args])
     }
     if (wait) pipeline.callBuffer(wait.command, waitArguments(wait))
-    const answers = (await this.#link.watch.during(pipeline.exec(), wait?.timeoutMs)) ?? []
+    const allowMs = (wait?.timeoutMs ?? 0) + sendingMs(calls.flatMap(({ args }) => args))
+    const answers = (await this.#link.watch.during(pipeline.exec(), allowMs)) ?? []
     const failure = wait && waitFailure(wait, answers[calls.length])
     const unknown: Call[] = []
     for (const [index, call] of calls.entries()) {

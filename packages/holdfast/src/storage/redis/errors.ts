@@ -55,7 +55,9 @@ function meaningOf(error: Error): Meaning {
     return refusals[code] ?? { transient: false, maybeApplied: true }
   }
   if (error instanceof TypeError || error instanceof RangeError) return { transient: false, maybeApplied: true }
-  return { transient: true, maybeApplied: !unsent.test(error.message) }
+  return unsent.test(error.message)
+    ? { ...later, says: 'the connection was lost' }
+    : { transient: true, maybeApplied: true }
 }
 
 /** A StorageError, with `transient` where the same call may go through in a moment. */

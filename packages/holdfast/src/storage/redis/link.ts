@@ -3,7 +3,7 @@
 
 import type { Clock, Timer } from '../../clock.ts'
 import { discard, type NodeClient, type RedisClient, socketOf } from './client.ts'
-import { notConnected } from './errors.ts'
+import { notConnected, replyCode } from './errors.ts'
 import { Watch } from './watch.ts'
 
 /** What a connection offers, whoever keeps it alive. */
@@ -26,6 +26,8 @@ export interface LinkOptions<Client extends RedisClient = RedisClient> {
   readonly clock: Clock
   /** @param isFirst of this link; what it throws then, start() rejects with */
   setUp(client: Client, watch: Watch, isFirst: boolean): Promise<void>
+  /** Lost, after it was connected. */
+  onDown?(): void
   /** Connected again, and set up. */
   onUp(): void
 }
@@ -131,11 +133,17 @@ export class OwnLink implements Link<NodeClient> {
       this.#reason = reason ?? why
       lost.reject(this.#reason)
       discard(client)
-      if (wasUp) this.#again()
+      if (!wasUp) return
+      this.#again()
+      if (!this.#isStopped) this.#options.onDown?.()
     }
     this.#current = { client, lose }
-    // The first is the cause, others its consequence.
-    client.on('error', (error: unknown) => (reason ??= error))
+    client.on('error', (error: unknown) => {
+      // The first is the cause, others its consequence.
+      reason ??= error
+      // The library would go on where a database could not be selected, in another one.
+      if (replyCode(error) !== undefined) lose(error)
+    })
     client.on('end', () => lose(new Error('the connection was closed')))
     try {
       await Promise.race([this.#setUp(client, isFirst), lost.promise])

@@ -55,11 +55,14 @@ async function readInfo(call: Call): Promise<Map<string, string> | undefined> {
 
 async function readConfig(call: Call, name: string): Promise<string | undefined> {
   const answer = await allowed(call('config', ['GET', name]))
+  if (answer === null || typeof answer !== 'object') return undefined
   // Pairs, or a map where RESP3 is spoken as it is.
-  if (Array.isArray(answer)) return answer.length > 1 ? String(answer[1]) : undefined
-  if (answer !== null && typeof answer === 'object') return String(Object.values(answer)[0])
-  return undefined
+  const value: unknown = Array.isArray(answer) ? answer[1] : [...entriesOf(answer)][0]?.[1]
+  return value === undefined ? undefined : String(value)
 }
+
+const entriesOf = (map: object): Iterable<readonly [unknown, unknown]> =>
+  map instanceof Map ? map : Object.entries(map)
 
 /** Undefined if the user may not ask, or the command is renamed. */
 async function allowed(answer: Promise<unknown>): Promise<unknown> {

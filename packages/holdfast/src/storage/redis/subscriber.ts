@@ -2,7 +2,7 @@
 // each reconnect it subscribes again, and then says that something may have been missed.
 
 import type { Clock, Timer } from '../../clock.ts'
-import type { NodeClient } from './client.ts'
+import { addressOf, type NodeClient } from './client.ts'
 import { redisError } from './errors.ts'
 import type { OwnLink } from './link.ts'
 import type { Watch } from './watch.ts'
@@ -40,6 +40,7 @@ export class Subscriber {
   }
 
   async listen(listener: Listener): Promise<() => Promise<void>> {
+    if (listener.channels.length === 0) return async () => {}
     for (const channel of listener.channels) this.#heardBy(channel).add(listener)
     try {
       await this.#subscribe(listener.channels)
@@ -55,6 +56,12 @@ export class Subscriber {
       // A lost connection has lost its subscriptions, too.
       await this.#link!.watch.during(client.unsubscribe(...unheard)).catch(() => {})
     }
+  }
+
+  /** Of the server that is listened to. */
+  get address(): string | undefined {
+    const client = this.#link?.client
+    return client && addressOf(client)
   }
 
   /** The command connection was lost: is this one still there? */

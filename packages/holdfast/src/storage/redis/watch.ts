@@ -79,3 +79,10 @@ export class Watch {
     if (this.#asked.size > 0 && !this.#timer) this.#arm()
   }
 }
+
+/** What it may take to send this at a megabyte a second: no answer can come before. */
+export function sendingMs(args: readonly { readonly length: number }[]): number {
+  let size = 0
+  for (const { length } of args) size += length
+  return size / 1_000
+}

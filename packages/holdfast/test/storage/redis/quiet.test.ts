@@ -1,0 +1,28 @@
+// Nothing is printed, nothing is left open, and no error goes unhandled, whatever happens to the server.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { libraries } from './trial.ts'
+
+const child = fileURLToPath(new URL('quiet-child.ts', import.meta.url))
+
+for (const { name } of libraries) {
+  for (const way of ['made', 'given']) {
+    test(`${name}, ${way}: a process that lost its server prints nothing, and ends once it is closed`, async () => {
+      const running = spawn(process.execPath, ['--conditions=@holdfast/source', child, name, way])
+      let doneAt = Infinity
+      running.stdout.on('data', () => (doneAt = performance.now()))
+      const [stdout, stderr, [code]] = await Promise.all([
+        text(running.stdout),
+        text(running.stderr),
+        once(running, 'exit'),
+      ])
+      assert.deepEqual({ stdout, stderr, code }, { stdout: 'done', stderr: '', code: 0 })
+      assert.ok(performance.now() - doneAt < 1_000, 'something kept it alive')
+    })
+  }
+}
