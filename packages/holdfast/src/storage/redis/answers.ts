@@ -47,34 +47,31 @@ function retentionOf(value: Unpacked): Retention {
   return { completedMs: completedMs!, failedMs: failedMs!, cancelledMs: cancelledMs! }
 }
 
-/** The jobs behind the head of a claim's answer. @param types those of the request */
-export function claimedJob(answer: Unpacker, types: readonly { readonly type: string }[]): ClaimedJob {
-  const { type } = types[(answer.next() as number) - 1]!
-  const id = text(answer.next())
-  const head = answer.next() as List
+/** The next job behind the head of a claim's answer, as its record says (lua/store.ts). */
+export function claimedJob(answer: Unpacker, type: string, id: string): ClaimedJob {
+  const head = answer.head()
   const body = answer.next() as List
-  const more = (head[14] || undefined) as { [key: string]: Unpacked } | undefined
+  const more = head.hasMore ? (answer.next() as { [key: string]: Unpacked }) : undefined
   const payload = body[4] === true ? answer.next() : body[4]
-  const own = { type, id }
-  const chain = more?.c ? refOf(more.c) : own
+  const chain = more?.c ? refOf(more.c) : { type, id }
   return {
     type,
     id,
-    worker: text(head[7]),
-    attempt: head[1] as number,
+    worker: head.worker,
+    attempt: head.attempt,
     token: text(body[0]),
     payload: optional<Buffer>(payload),
-    failures: head[2] as number,
+    failures: head.failures,
     snoozes: (more?.s as number | undefined) ?? 0,
     maxAttempts: optional<number>(body[2]),
     priority: body[1] as number,
     group: optionalText(body[6]),
     retention: retentionOf(body[3]),
     trace: optionalText(body[5]),
-    createdAt: head[5] as number,
-    runAt: (head[5] as number) + (head[3] as number),
-    startedAt: head[9] as number,
-    leaseUntil: head[10] as number,
+    createdAt: head.createdAt,
+    runAt: head.runAt,
+    startedAt: head.startedAt,
+    leaseUntil: head.leaseUntil,
     chain,
     chainIndex: (more?.i as number | undefined) ?? 0,
     root: more?.ro ? refOf(more.ro) : chain,
@@ -100,6 +97,8 @@ function standing([type, id, token, state, result]: List) {
 const nothing: never[] = []
 
 export function settleVerdict(answer: Unpacked): SettleVerdict {
+  // Of one that completed and was alone: when its record goes; true: never.
+  if (!Array.isArray(answer)) return completed(answer)
   const [kind, state, runAt, expiresAt, added, ended, unblocked] = answer as List
   if (kind === 1) return { verdict: 'conflict', added: (state as List).map(addVerdict) }
   if ((kind as number) >= 2) return { verdict: refusals[(kind as number) - 2]! }
@@ -111,6 +110,17 @@ export function settleVerdict(answer: Unpacked): SettleVerdict {
     added: added ? (added as List).map(addVerdict) : nothing,
     ended: ended ? (ended as List).map(endedOf) : nothing,
     unblocked: unblocked ? (unblocked as List).map(refOf) : nothing,
+  }
+}
+
+function completed(expiresAt: Unpacked): SettleVerdict {
+  return {
+    verdict: 'settled',
+    state: 'completed',
+    expiresAt: expiresAt === true ? undefined : (expiresAt as number),
+    added: nothing,
+    ended: nothing,
+    unblocked: nothing,
   }
 }
 

@@ -21,7 +21,7 @@ import { Connection } from './connection.ts'
 import { RedisKv } from './kv.ts'
 import { list } from './list.ts'
 import { type RedisStorageOptions, type ResolvedRedisOptions, resolveRedisOptions } from './redis-options.ts'
-import { packed, packJobs, packOutcomes, packWhen } from './requests.ts'
+import { packed, packJobs, packOutcomes, packPlainJobs, packWhen } from './requests.ts'
 import { type Script, type Scripts, serverScripts } from './scripts.ts'
 import { signalOf } from './signals.ts'
 import { type Unpacked, Unpacker, unpack } from './unpack.ts'
@@ -155,7 +155,7 @@ export class RedisStorage implements Contract.Storage<never> {
   async add(jobs: readonly Contract.NewJob[], tx?: never): Promise<Contract.AddVerdict[]> {
     this.#noTx(tx)
     checkNewJobs(this.driver, jobs)
-    const [types, fields] = packJobs(jobs)
+    const [types, fields] = packPlainJobs(jobs) ?? packJobs(jobs)
     const answer = (await this.#run(this.#scripts.add, [packed(types), packed(fields)], true))!
     const [now, verdicts] = unpack(answer) as List
     if (verdicts) return (verdicts as List).map(addVerdict)
@@ -171,11 +171,14 @@ export class RedisStorage implements Contract.Storage<never> {
     checkOutcomes(this.driver, outcomes)
     const wanted = types.map(({ type, leaseMs, slots: own, maxAttempts }) => [type, leaseMs, own, maxAttempts])
     const args = [packed([worker, label, Math.min(slots, 100_000), wanted])]
-    if (outcomes.length > 0) args.push(packOutcomes(outcomes))
+    if (outcomes.length > 0) args.push(...packOutcomes(outcomes))
     const answer = new Unpacker((await this.#run(this.#scripts.claim, args, outcomes.length > 0))!)
-    const [, settled, recovered, ended, given] = answer.next() as List
+    const [, settled, recovered, ended, ids, kinds] = answer.next() as List
     return {
-      jobs: Array.from({ length: given as number }, () => claimedJob(answer, types)),
+      jobs: (ids as Buffer[]).map((id, index) => {
+        const { type } = types[kinds ? (kinds as number[])[index]! - 1 : 0]!
+        return claimedJob(answer, type, text(id))
+      }),
       recovered: (recovered as List).map(recoveredOf),
       ended: (ended as List).map(endedOf),
       settled: (settled as List).map(settleVerdict),
@@ -191,7 +194,8 @@ export class RedisStorage implements Contract.Storage<never> {
   async settle(outcomes: readonly Contract.Outcome[], tx?: never): Promise<Contract.SettleVerdict[]> {
     this.#noTx(tx)
     checkOutcomes(this.driver, outcomes)
-    const [, verdicts] = await this.#ask(this.#scripts.settle, packOutcomes(outcomes), true)
+    const answer = await this.#run(this.#scripts.settle, packOutcomes(outcomes), true)
+    const [, verdicts] = unpack(answer!) as List
     return (verdicts as List).map(settleVerdict)
   }
 

@@ -12,6 +12,17 @@ export const packed = (value: Packed): Buffer => packer.pack(value)
 /** Payloads above it stand under a key of their own, so that the record stays quick to write. */
 const inlineBytes = 4_096
 
+/** One type, and for each job its id, when and body: if they are nothing but jobs. */
+export function packPlainJobs(jobs: readonly NewJob[]): [type: string, list: Packed[]] | undefined {
+  const type = jobs[0]?.type ?? ''
+  const list: Packed[] = []
+  for (const job of jobs) {
+    if (job.type !== type || fewOf(job) !== false) return undefined
+    list.push(job.id, packWhen(job), bodyOf(job))
+  }
+  return [type, list]
+}
+
 /** The names of types, and for each job: the place of its type, id, when, body, and what few have. */
 export function packJobs(jobs: readonly NewJob[]): [types: string[], list: Packed[]] {
   const types: string[] = []
@@ -63,8 +74,16 @@ function fewOf(job: NewJob): Packed {
 
 const kinds = ['completed', 'retry', 'failed', 'released', 'continued'] as const
 
-export function packOutcomes(outcomes: readonly Outcome[]): Buffer {
-  return packed(outcomes.map(packOutcome))
+/** A list of them; or the name of a type and, for each, id, worker, attempt, keepMs and result, if they complete jobs of it. */
+export function packOutcomes(outcomes: readonly Outcome[]): Buffer[] {
+  const type = outcomes[0]?.type
+  const plain: Packed[] = []
+  for (const outcome of outcomes) {
+    const isPlain = outcome.type === type && outcome.kind === 'completed' && outcome.add === undefined
+    if (!isPlain || 'chain' in outcome) return [packed(outcomes.map(packOutcome))]
+    plain.push(outcome.id, outcome.worker, outcome.attempt, outcome.keepMs, outcome.result)
+  }
+  return type === undefined ? [packed([])] : [packed(type), packed(plain)]
 }
 
 function packOutcome(outcome: Outcome): Packed {

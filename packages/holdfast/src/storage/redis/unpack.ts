@@ -71,6 +71,23 @@ export class Unpacker {
     }
   }
 
+  /** The head of a running job's record (lua/store.ts). */
+  head() {
+    const buffer = this.#buffer
+    const attempt = buffer.readUInt32BE(this.#skip(5) + 1)
+    const worker = this.#bytes(buffer.readUInt16BE(this.#skip(2)) - 1).toString()
+    const label = buffer.readUInt16BE(this.#skip(2))
+    if (label > 0) this.#skip(label - 1)
+    const startedAt = buffer.readUIntBE(this.#skip(6), 6)
+    const leaseUntil = buffer.readDoubleBE(this.#skip(8))
+    const flags = buffer[this.#skip(1)]!
+    const failures = buffer.readUIntBE(this.#skip(3), 3)
+    const createdAt = buffer.readUIntBE(this.#skip(6), 6)
+    this.#skip(6)
+    const runAt = (flags & 1) === 0 ? createdAt : buffer.readDoubleBE(this.#skip(8))
+    return { attempt, worker, startedAt, leaseUntil, failures, createdAt, runAt, hasMore: (flags & 2) !== 0 }
+  }
+
   #skip(bytes: number): number {
     const at = this.#at
     this.#at += bytes

@@ -196,30 +196,35 @@ end
 `
 
 export const addVerb = `
-local names, list = cmsgpack.unpack(ARGV[1]), cmsgpack.unpack(ARGV[2])
-
--- Jobs of one type that are new and nothing but jobs. False: something is in the way.
-local function add_plain()
-  if #names > 1 then return false end
-  local t = type_of(names[1])
-  local records, lines, ids, seen = {}, {}, {}, {}
-  local count = #list / 5
-  for at = 1, #list, 5 do
-    local id = list[at + 1]
-    if list[at + 4] or seen[id] then return false end
-    seen[id] = true
-  end
-  local number = call('INCRBY', base .. ':n', count) - count
-  for at = 1, #list, 5 do
+-- One type, and for each job its id, when and body: jobs that are nothing but jobs, unless their ids are taken.
+local function add_plain(t, list)
+  local records, lines, size, seen = {}, {}, 0, {}
+  local number = call('INCRBY', base .. ':n', #list / 3) - #list / 3
+  local job_key = t.p .. 'job:'
+  local start = bytes_of('>BI4I2', QUEUED, 0, 0)
+  local start_later = bytes_of('>BI4I2', SCHEDULED, 0, 0)
+  local head, head_later = bytes_of('>BI3I6', 0, 0, now), bytes_of('>BI3I6', LATER_FLAG, 0, now)
+  local now_text = string.format('%.0f', now)
+  start, start_later = start .. head, start_later .. head_later
+  for at = 1, #list, 3 do
     number = number + 1
-    local id, run_at = list[at + 1], due_at(list[at + 2])
-    records[#records + 1] = t.p .. 'job:' .. id
-    records[#records + 1] = pack({ run_at <= now and QUEUED or SCHEDULED, 0, 0, run_at - now, number, now, LINE }) .. list[at + 3]
-    lines[#lines + 1] = run_at
-    lines[#lines + 1] = line_member(number, id)
+    local id, run_at = list[at], list[at + 1] and due_at(list[at + 1]) or now
+    if seen[id] then return false end
+    seen[id] = true
+    local order = bytes_of('>I6', number)
+    records[size + 1] = job_key .. id
+    lines[size + 2] = order .. id
+    if run_at == now then
+      records[size + 2] = start .. order .. list[at + 2]
+      lines[size + 1] = now_text
+    else
+      records[size + 2] = start_later .. order .. bytes_of('>d', run_at) .. list[at + 2]
+      lines[size + 1] = run_at
+    end
+    size = size + 2
   end
-  if #records > 4000 then
-    for at = 1, #records, 2 do if call('EXISTS', records[at]) == 1 then return false end end
+  if size > 4000 then
+    for at = 1, size, 2 do if call('EXISTS', records[at]) == 1 then return false end end
     call_many('MSET', nil, records)
   elseif call('MSETNX', unpack(records)) == 0 then
     return false
@@ -228,17 +233,24 @@ local function add_plain()
   know(t, 0)
   wake(t)
   if t.watched then
-    for at = 1, #list, 5 do
-      event({ t = t, id = list[at + 1] }, due_at(list[at + 2]) <= now and E.queued or E.scheduled, 0)
+    for at = 1, #list, 3 do
+      event({ t = t, id = list[at] }, due_at(list[at + 1]) <= now and E.queued or E.scheduled, 0)
     end
   end
   return true
 end
 
-if #list == 0 then return pack({ now, {} }) end
-if add_plain() then
-  send()
-  return pack({ now })
+local names, list = cmsgpack.unpack(ARGV[1]), cmsgpack.unpack(ARGV[2])
+if type(names) == 'string' then
+  if #list == 0 or add_plain(type_of(names), list) then
+    send()
+    return pack({ now })
+  end
+  local all = {}
+  for at = 1, #list, 3 do
+    for _, value in ipairs({ 1, list[at], list[at + 1], list[at + 2], false }) do all[#all + 1] = value end
+  end
+  names, list = { names }, all
 end
 local news = new_jobs(names, list)
 local verdicts = add_batch(news, missing_blockers(news))

@@ -1,6 +1,6 @@
 // As moves/claim.ts and recover.ts: settle what came along, take back lost leases, then give out due jobs, the types in turns.
-// The answer is a head, and behind it for each job: its type's place, its id, its record as it is now, its payload if that is
-// kept apart, and the results of its blockers if it has some.
+// The answer is a list, and behind it for each job its record as it is now, its payload if that is kept apart, and the results
+// of its blockers if it has some.
 
 export const recover = `
 -- Ends the attempt of a job in processing as stalled. max: for jobs without their own.
@@ -50,8 +50,8 @@ return pack({ now, recovered })
 
 export const claimVerb = `
 local worker, label, slots, wanted = unpack(cmsgpack.unpack(ARGV[1]))
-local settled = ARGV[2] and settle_all(cmsgpack.unpack(ARGV[2])) or {}
-local recovered, ended, given = {}, {}, {}
+local settled = ARGV[2] and settle_all(cmsgpack.unpack(ARGV[2]), decode(ARGV[3])) or {}
+local recovered, ended, given, ids, kinds = {}, {}, {}, {}, {}
 
 -- Lost leases taken back in one call, at most, per type.
 local function take_back_lost(t, max)
@@ -61,17 +61,22 @@ local function take_back_lost(t, max)
   end
 end
 
--- Those who stand in line and are due, in their order.
+-- Those who stand in line and are due, in their order: members, and by their place the set of each.
 local function in_line(t, count)
-  local found = {}
+  if #t.prios == 0 then
+    local set = t.p .. 'line:0'
+    return call('ZRANGEBYSCORE', set, '-inf', now, 'LIMIT', 0, count), set
+  end
+  local found, sets = {}, {}
   for _, priority in ipairs(priorities(t)) do
     local set = t.p .. 'line:' .. priority
     for _, member in ipairs(call('ZRANGEBYSCORE', set, '-inf', now, 'LIMIT', 0, count - #found)) do
-      found[#found + 1] = { set, member, sub(member, 7) }
+      found[#found + 1] = member
+      sets[#found] = set
     end
     if #found >= count then break end
   end
-  return found
+  return found, sets
 end
 
 local function results_of(j)
@@ -83,22 +88,21 @@ local function results_of(j)
   return list
 end
 
-local rems, leases, records = {}, {}, {}
-
--- A job that is alone is given out without a table for it. False: another kind, or it may have no attempt left.
-local function give_plain(turn, seat, record)
-  local from, h = unpack_one(record)
-  if h[15] or h[3] > 0 then return false end
-  local t, key = turn.t, turn.t.p .. 'job:' .. seat[3]
-  h[1], h[2], h[7], h[8], h[9], h[10], h[11] = PROCESSING, h[2] + 1, LEASES, worker, label, now, turn.till
-  h[12], h[13], h[14], h[15] = nil, nil, nil, nil
-  record = pack(h) .. sub(record, from + 1)
-  records[#records + 1] = key
-  records[#records + 1] = record
-  put(rems, seat[1], seat[2])
-  put(leases, t.p .. 'leases', turn.till, seat[3])
-  if t.watched then event({ t = t, id = seat[3], label = label }, E.processing, 1) end
-  given[#given + 1] = pack(turn.index) .. pack(seat[3]) .. record
+-- A job that is alone is given out in a few steps. False: another kind, or it may have no attempt left.
+local function give_plain(turn, set, member, key, record)
+  -- Whoever waits has no lease: behind state, attempt and that come flags and failures.
+  local flags, high, middle, low = byte(record, 8, 11)
+  if flags > LATER_FLAG or high + middle + low > 0 then return false end
+  local id = sub(member, 7)
+  record = turn.start[numbers_of('>I4', record, 2)] .. sub(record, 8)
+  local size = turn.size
+  turn.records[size + 1], turn.records[size + 2] = key, record
+  turn.leases[size + 1], turn.leases[size + 2] = turn.till_text, id
+  turn.size = size + 2
+  put(turn.rems, set, member)
+  if turn.t.watched then event({ t = turn.t, id = id, label = label or nil }, E.processing, 1) end
+  local count = #given + 1
+  given[count], ids[count], kinds[count] = record, id, turn.index
   return true
 end
 
@@ -112,18 +116,19 @@ local function give(turn, j)
     g.placed, g.running, g.dirty = nil, j.id, true
   end
   event(j, E.processing, j.failures + 1)
-  local answer = pack(turn.index) .. pack(j.id) .. encode_head(j) .. j.body
+  local answer = encode(j)
   if j.payload == true then answer = answer .. pack(payload_of(j)) end
   if j.blockers then answer = answer .. pack(results_of(j)) end
-  given[#given + 1] = answer
+  local count = #given + 1
+  given[count], ids[count], kinds[count] = answer, j.id, turn.index
 end
 
-local function write_plain()
-  if #records == 0 then return end
-  for set, members in pairs(rems) do call_many('ZREM', set, members) end
-  call_many('MSET', nil, records)
-  for set, members in pairs(leases) do call_many('ZADD', set, members) end
-  rems, leases, records = {}, {}, {}
+local function write_plain(turn)
+  if turn.size == 0 then return end
+  for set, members in pairs(turn.rems) do call_many('ZREM', set, members) end
+  call_many('MSET', nil, turn.records)
+  call_many('ZADD', turn.t.p .. 'leases', turn.leases)
+  turn.rems, turn.records, turn.leases, turn.size = {}, {}, {}, 0
 end
 
 local turns = {}
@@ -131,7 +136,18 @@ for index, each in ipairs(wanted) do
   local t = type_of(each[1])
   if not t.paused then
     take_back_lost(t, each[4] or nil)
-    turns[#turns + 1] = { t = t, index = index, till = now + each[2], left = math.min(each[3] or INF, slots), max = each[4] or nil }
+    local till = now + each[2]
+    local lease = lease_bytes(worker, label or nil, now, till)
+    turns[#turns + 1] = {
+      t = t, index = index, till = till, left = math.min(each[3] or INF, slots), max = each[4] or nil, till_text = till,
+      rems = {}, records = {}, leases = {}, size = 0,
+      -- How the record of a running job begins, by the attempts before.
+      start = setmetatable({}, { __index = function(starts, attempts)
+        starts[attempts] = bytes_of('>BI4', PROCESSING, attempts + 1) .. lease
+        return starts[attempts]
+      end }),
+    }
+    if till ~= INF then turns[#turns].till_text = string.format('%.17g', till) end
   end
 end
 flush()
@@ -140,33 +156,36 @@ flush()
 local again = true
 while again and #given < slots do
   again = false
-  local order = {}
-  for _, turn in ipairs(turns) do turn.found = turn.left > 0 and in_line(turn.t, math.min(turn.left, slots - #given)) or {} end
-  for position = 1, slots - #given do
-    local any = false
+  local turn_of, members, sets, keys = {}, {}, {}, {}
+  local free = slots - #given
+  local most = 0
+  for _, turn in ipairs(turns) do
+    turn.found, turn.sets = {}, nil
+    if turn.left > 0 then turn.found, turn.sets = in_line(turn.t, math.min(turn.left, free)) end
+    most = math.max(most, #turn.found)
+  end
+  for position = 1, most do
     for _, turn in ipairs(turns) do
-      local seat = turn.found[position]
-      if seat and #order < slots - #given then
-        order[#order + 1] = { turn, seat }
-        any = true
+      local member = turn.found[position]
+      if member and #members < free then
+        local at = #members + 1
+        turn_of[at], members[at] = turn, member
+        sets[at] = type(turn.sets) == 'string' and turn.sets or turn.sets[position]
+        keys[at] = turn.t.p .. 'job:' .. sub(member, 7)
       end
     end
-    if not any then break end
   end
-  local keys = {}
-  for index, each in ipairs(order) do keys[index] = each[1].t.p .. 'job:' .. each[2][3] end
-  for index, each in ipairs(order) do
-    if index % 1000 == 1 then each.batch = call('MGET', unpack(keys, index, math.min(index + 999, #keys))) end
-    local batch = order[index - (index - 1) % 1000].batch
-    local record = batch[(index - 1) % 1000 + 1]
-    local turn, seat = each[1], each[2]
+  local records
+  for at, member in ipairs(members) do
+    if at % 1000 == 1 then records = call('MGET', unpack(keys, at, math.min(at + 999, #keys))) end
+    local turn, record = turn_of[at], records[(at - 1) % 1000 + 1]
     if not record then
-      call('ZREM', seat[1], seat[2])
+      call('ZREM', sets[at], member)
       again = true
-    elseif give_plain(turn, seat, record) then
+    elseif give_plain(turn, sets[at], member, keys[at], record) then
       turn.left = turn.left - 1
     else
-      local j = stored(turn.t, seat[3])
+      local j = stored(turn.t, sub(member, 7))
       if j.failures < (j.max or turn.max or INF) then
         give(turn, j)
         turn.left = turn.left - 1
@@ -177,7 +196,7 @@ while again and #given < slots do
       end
     end
   end
-  write_plain()
+  for _, turn in ipairs(turns) do write_plain(turn) end
   flush()
 end
 
@@ -187,5 +206,5 @@ for _, turn in ipairs(turns) do
   if #over > 0 and expires then call_many('ZREM', turn.t.p .. 'done:5', over) end
 end
 send()
-return pack({ now, settled, recovered, ended, #given }) .. table.concat(given)
+return pack({ now, settled, recovered, ended, ids, #wanted > 1 and kinds }) .. table.concat(given)
 `

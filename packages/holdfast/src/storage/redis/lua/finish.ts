@@ -54,8 +54,9 @@ end
 local function hold_key(t, mark)
   local name = t.p .. 'key:' .. mark[1]
   marks[name] = mark
-  if mark[6] and mark[4] == 1 and expires then
-    if mark[6] > now then call('SET', name, pack(mark), 'PXAT', mark[6]) else call('DEL', name) end
+  local till = mark[4] == 1 and mark[6] and time_text(mark[6])
+  if till then
+    if mark[6] > now then call('SET', name, pack(mark), 'PXAT', till) else call('DEL', name) end
   else
     call('SET', name, pack(mark))
   end

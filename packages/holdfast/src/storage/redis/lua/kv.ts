@@ -28,7 +28,8 @@ if not value or (ttl and ttl <= 0) then
 end
 local till = ttl and now + ttl or false
 local record = pack({ entry and entry[1] or call('INCR', base .. ':kn'), till, value })
-if till and till ~= INF and expires then call('SET', name, record, 'PXAT', till) else call('SET', name, record) end
+local text = till and time_text(till)
+if text then call('SET', name, record, 'PXAT', text) else call('SET', name, record) end
 call('ZADD', base .. ':kv', 0, key)
 if till and till ~= INF then call('ZADD', base .. ':kvx', till, key) else call('ZREM', base .. ':kvx', key) end
 return pack({ now, true, entry ~= nil })

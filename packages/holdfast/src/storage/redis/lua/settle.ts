@@ -135,58 +135,78 @@ do
     return conflict or record(j, o, kind, news)
   end
 
-  -- Nearly every outcome completes a job that is alone. Those are written without a table for each. False: another kind.
-  local function complete_plain(o, record, sets)
-    if o[5] ~= 0 or o[10] or o[12] then return false end
-    local from, h = unpack_one(record)
-    if h[1] ~= PROCESSING or h[8] ~= o[3] or h[2] ~= o[4] or h[15] then return false end
-    local body, keep = sub(record, from + 1), o[7]
-    if not keep then
-      keep = cmsgpack.unpack(body)[4]
-      if type(keep) == 'table' then keep = keep[1] end
+  -- Nearly every outcome completes a job that is alone. Those come as a flat list of id, worker, attempt, keepMs and result,
+  -- and are written without a table for each. A verdict is then when the record goes (true: never).
+  local function complete_plain(t, list, verdicts)
+    local keys, job_key, count = {}, t.p .. 'job:', #list / 5
+    for index = 1, count do keys[index] = job_key .. list[5 * index - 4] end
+    local records = call('MGET', unpack(keys))
+    local leases, ended, size = {}, {}, 0
+    local worker, attempt, fence, keep, at, at_text, till
+    local finished, completed_state, seen = bytes_of('>I6', now), char(BY_HOLDER), {}
+    local index = 1
+    while index <= count do
+      local from = 5 * index
+      local record = records[index]
+      if list[from - 3] ~= worker or list[from - 2] ~= attempt then
+        worker, attempt = list[from - 3], list[from - 2]
+        fence = bytes_of('>BI4I2', PROCESSING, attempt, #worker + 1) .. worker
+      end
+      local id, result = list[from - 4], list[from]
+      -- Nothing but the lease in force begins so. One that is named twice was ended by its first mention.
+      if not record or seen[id] or sub(record, 1, #fence) ~= fence then break end
+      seen[id] = true
+      local label = numbers_of('>I2', record, #fence + 1)
+      local flags_at = #fence + 17 + (label > 0 and label - 1 or 0)
+      local flags = byte(record, flags_at)
+      if flags % 4 >= MORE_FLAG then break end
+      local own = list[from - 1]
+      if not own then
+        local body_at = flags_at + 16 + (flags % 2 == LATER_FLAG and 8 or 0)
+        local _, body = unpack_one(record, body_at - 1)
+        own = body[4]
+        if type(own) == 'table' then own = own[1] end
+      end
+      if own ~= keep then
+        keep, at = own, now + own
+        at_text, till = at == INF and '+inf' or string.format('%.17g', at), time_text(at)
+      end
+      local tail = finished .. bytes_of('>dB', at, result and 1 or 0)
+      record = completed_state .. sub(record, 2) .. tail
+      if result then record = record .. result end
+      if not till then call('SET', keys[index], record)
+      elseif at <= now then call('UNLINK', keys[index])
+      else call('SET', keys[index], record, 'PXAT', till) end
+      leases[index] = id
+      ended[size + 1], ended[size + 2] = at_text, id
+      size = size + 2
+      verdicts[index] = at == INF or at
+      if t.watched then
+        local name = label > 0 and sub(record, #fence + 3, #fence + 1 + label) or nil
+        event({ t = t, id = id, label = name }, E.completed, numbers_of('>I3', record, flags_at + 1) + 1)
+      end
+      index = index + 1
     end
-    local t = type_of(o[1])
-    local key, at = t.p .. 'job:' .. o[2], now + keep
-    h[1], h[7], h[12], h[13], h[14] = COMPLETED, NOWHERE, now, at, true
-    record = pack(h) .. body
-    if o[6] then record = record .. pack(o[6]) end
-    if at == INF or not expires then call('SET', key, record)
-    elseif at <= now then call('UNLINK', key)
-    else call('SET', key, record, 'PXAT', at) end
-    put(sets.leases, t.p .. 'leases', o[2])
-    put(sets.done, t.p .. 'done:5', at == INF and '+inf' or at, o[2])
-    note(dones, t, o[2])
-    if t.watched then event({ t = t, id = o[2], label = h[9] }, E.completed, h[3] + 1) end
-    return { 0, COMPLETED, false, at ~= INF and at }
+    if #leases > 0 then
+      call_many('ZREM', t.p .. 'leases', leases)
+      call_many('ZADD', t.p .. 'done:5', ended)
+      dones[t] = leases
+    end
+    return index
   end
 
-  function settle_all(outcomes)
+  -- outcomes: a list of them; or the name of a type, and those that complete a job of it.
+  function settle_all(outcomes, plain)
     local verdicts = {}
-    if #outcomes == 0 then return verdicts end
-    local keys = {}
-    for index, o in ipairs(outcomes) do keys[index] = type_of(o[1]).p .. 'job:' .. o[2] end
-    local sets = { leases = {}, done = {} }
-    local settled = {}
-    local records = #keys <= 4000 and call('MGET', unpack(keys)) or {}
-    local slow = false
-    for index, o in ipairs(outcomes) do
-      local record = records[index]
-      -- Behind one that was not plain, and behind another of the same job, what was read may have changed.
-      local verdict = not slow and record and not settled[keys[index]] and complete_plain(o, record, sets)
-      settled[keys[index]] = true
-      if not verdict then
-        if not slow then
-          slow = true
-          for set, members in pairs(sets.leases) do call_many('ZREM', set, members) end
-          for set, members in pairs(sets.done) do call_many('ZADD', set, members) end
-          sets = { leases = {}, done = {} }
-        end
-        verdict = settle_one(o)
+    if type(outcomes) == 'string' then
+      local t = type_of(outcomes)
+      local index = #plain <= 20000 and complete_plain(t, plain, verdicts) or 1
+      for at = 5 * index, #plain, 5 do
+        verdicts[at / 5] = settle_one({ outcomes, plain[at - 4], plain[at - 3], plain[at - 2], 0, plain[at], plain[at - 1] })
       end
-      verdicts[index] = verdict
+    else
+      for index, o in ipairs(outcomes) do verdicts[index] = settle_one(o) end
     end
-    for set, members in pairs(sets.leases) do call_many('ZREM', set, members) end
-    for set, members in pairs(sets.done) do call_many('ZADD', set, members) end
     flush()
     return verdicts
   end
@@ -194,7 +214,7 @@ end
 `
 
 export const settleVerb = `
-local verdicts = settle_all(cmsgpack.unpack(ARGV[1]))
+local verdicts = settle_all(cmsgpack.unpack(ARGV[1]), decode(ARGV[2]))
 send()
 return pack({ now, verdicts })
 `

@@ -1,25 +1,38 @@
 // What every script begins with: types, jobs as tables that are read once and written by flush(), and the hints.
 // The rules in the files beside this one are those of storage/moves, in the server's language: one file there, one here.
 //
-// A record is three values in MessagePack, one behind the other: its head, which changes; its body, written by the client
-// at the add; and its result. A head that ends early has nothing in the places that follow:
+// A record is a head of numbers that can be read and changed without looking at the rest; then, in MessagePack, its body as
+// the client wrote it at the add, and `more`, a map of what few jobs have; then what an end adds:
 //
-//   1 state  2 attempt  3 failures  4 runAt - createdAt  5 order  6 createdAt  7 place
-//   8 worker  9 label  10 startedAt  11 leaseUntil  12 finishedAt  13 expiresAt  14 completed by its holder  15 more
+//   state (1 byte; 8: completed by its holder), attempt (4)
+//   length of the worker's name, plus one (2; 0: no lease, and then nothing more of it), the name
+//     length of the label, plus one (2; 0: none), the label, startedAt (6), leaseUntil (8, a double)
+//   flags (1), failures (3), createdAt (6), order (6), runAt (8, a double; only if it is not createdAt)
+//   body, more (if the flag says so)
+//   finishedAt (6), expiresAt (8, a double; -1: none), 0, or 1 and the result
 //
-// `more` is a map of what few jobs have. A job without it is alone: no chain, group,
-// key, blockers, nobody who waits for it, and its payload is in its body.
+// A job without `more` is alone: no chain, group, key, blockers, nobody who waits for it, and its payload is in its body.
+// Nearly all are, and claim and settle them in a few steps each.
 
 export const store = `
 local base, call, pack, unpack_one = KEYS[1], redis.call, cmsgpack.pack, cmsgpack.unpack_one
 local sub, find, INF = string.sub, string.find, math.huge
 local SCHEDULED, BLOCKED, QUEUED, PROCESSING, FAILING, COMPLETED, FAILED, CANCELLED = 0, 1, 2, 3, 4, 5, 6, 7
+local BY_HOLDER = 8
 local NOWHERE, LINE, ASIDE, LEASES = 0, 1, 2, 3
+local LATER_FLAG, MORE_FLAG, ASIDE_FLAG = 1, 2, 4
+local byte, char, bytes_of, numbers_of = string.byte, string.char, struct.pack, struct.unpack
 local E = { queued = 0, scheduled = 1, processing = 2, failing = 3, completed = 4, failed = 5, cancelled = 6, stalled = 7, requeued = 8 }
 
 local function is_terminal(state) return state >= COMPLETED end
 local function is_waiting(state) return state == QUEUED or state == SCHEDULED or state == FAILING end
 local function decode(bytes) return bytes and cmsgpack.unpack(bytes) end
+
+-- An instant as Redis takes it; nil if nothing should expire then: never, or so late that it takes no such number.
+local function time_text(at)
+  if not expires or not at or at > 8e15 then return nil end
+  return string.format('%.0f', math.ceil(at))
+end
 
 -- Lua takes no more than some thousand arguments at once.
 local function call_many(first, key, list)
@@ -103,7 +116,7 @@ local jobs, dirty, kept = {}, {}, {}
 
 local function take_number() return call('INCR', base .. ':n') end
 -- Before the id in its line, so that those of one instant stand by their order.
-local function line_member(order, id) return struct.pack('>I6', order) .. id end
+local function line_member(order, id) return bytes_of('>I6', order) .. id end
 local function ref_of(j) return { j.t.name, j.id } end
 
 -- When the record of a chain goes, as far as that is certain.
@@ -135,24 +148,43 @@ local function decode_body(j, b)
 end
 
 local function job_of(t, id, key, record)
-  local from, h = unpack_one(record)
-  local to, b = unpack_one(record, from)
-  local m = h[15] or {}
-  local j = {
-    t = t, id = id, key = key,
-    body = sub(record, from + 1, to), result = nil,
-    state = h[1], attempt = h[2], failures = h[3], run_at = h[6] + h[4], order = h[5], created_at = h[6], place = h[7],
-    worker = h[8] or nil, label = h[9] or nil, started_at = h[10] or nil, until_at = h[11] or nil,
-    finished_at = h[12] or nil, expires_at = h[13] or nil, by_holder = h[14] or false,
-    accepted = m.a or h[5], reason = m.r, snoozes = m.s or 0, cancelling = m.cn, cancel_reason = m.cr, error = m.e,
-    attempts = m.at, origin = m.o, root = m.ro, chain = m.c, index = m.i or 0, blockers = m.b, open = m.ob or 0,
-    jobs = m.j, mark = m.m, deps = m.d or 0,
-  }
-  decode_body(j, b)
-  if to ~= -1 then
-    local _, result = unpack_one(record, to)
-    j.result = result
+  local j = { t = t, id = id, key = key }
+  local state, attempt, at = byte(record, 1), numbers_of('>I4', record, 2), 8
+  local length = numbers_of('>I2', record, 6)
+  if length > 0 then
+    j.worker = sub(record, 8, 6 + length)
+    at = 7 + length
+    length, at = numbers_of('>I2', record, at)
+    if length > 0 then
+      j.label = sub(record, at, at + length - 2)
+      at = at + length - 1
+    end
+    j.started_at, j.until_at, at = numbers_of('>I6d', record, at)
   end
+  local flags
+  flags, j.failures, j.created_at, j.order, at = numbers_of('>BI3I6I6', record, at)
+  j.run_at = j.created_at
+  local has_more = flags % 4 >= MORE_FLAG
+  if flags % 2 == LATER_FLAG then j.run_at, at = numbers_of('>d', record, at) end
+  j.by_holder = state == BY_HOLDER
+  j.state, j.attempt = j.by_holder and COMPLETED or state, attempt
+  if j.state == PROCESSING then j.place = LEASES
+  elseif is_waiting(j.state) then j.place = flags >= ASIDE_FLAG and ASIDE or LINE
+  else j.place = NOWHERE end
+  local to, b = unpack_one(record, at - 1)
+  j.body = sub(record, at, to)
+  decode_body(j, b)
+  local m = {}
+  if has_more then to, m = unpack_one(record, to) end
+  if is_terminal(j.state) then
+    local expires_at, has_result
+    j.finished_at, expires_at, has_result = numbers_of('>I6dB', record, to + 1)
+    if expires_at >= 0 then j.expires_at = expires_at end
+    if has_result == 1 then j.result = sub(record, to + 16) end
+  end
+  j.accepted, j.reason, j.snoozes, j.cancelling, j.cancel_reason = m.a or j.order, m.r, m.s or 0, m.cn, m.cr
+  j.error, j.attempts, j.origin, j.root, j.chain, j.index = m.e, m.at, m.o, m.ro, m.c, m.i or 0
+  j.blockers, j.open, j.jobs, j.mark, j.deps = m.b, m.ob or 0, m.j, m.m, m.d or 0
   jobs[key] = j
   j.set, j.member, j.score, j.group_set, j.value = seats(j)
   -- Its chain may have changed in this call before it was read.
@@ -220,20 +252,33 @@ local function encode_body(j)
   j.body = pack({ j.token, j.priority, j.max or false, j.keep, j.payload, j.trace or false, j.group_key or false, j.waits })
 end
 
-local function encode_head(j)
+local function lease_bytes(worker, label, started_at, until_at)
+  local start = bytes_of('>I2', #worker + 1) .. worker
+  if not label then return start .. bytes_of('>I2I6d', 0, started_at, until_at) end
+  return start .. bytes_of('>I2', #label + 1) .. label .. bytes_of('>I6d', started_at, until_at)
+end
+local NO_LEASE = bytes_of('>I2', 0)
+
+local function encode(j)
   local m = {
     a = j.accepted ~= j.order and j.accepted or nil, r = j.reason, s = j.snoozes > 0 and j.snoozes or nil,
     cn = j.cancelling or nil, cr = j.cancel_reason, e = j.error, at = j.attempts, o = j.origin, ro = j.root, c = j.chain,
     i = j.index > 0 and j.index or nil, b = j.blockers, ob = j.open > 0 and j.open or nil, j = j.jobs, m = j.mark,
     d = j.deps > 0 and j.deps or nil, g = (j.group_key or j.payload == true) and true or nil,
   }
-  local h = { j.state, j.attempt, j.failures, j.run_at - j.created_at, j.order, j.created_at, j.place }
-  local has_more = next(m) ~= nil
-  if has_more or j.started_at or j.finished_at or j.expires_at then
-    h[8], h[9], h[10], h[11] = j.worker or false, j.label or false, j.started_at or false, j.until_at or false
-    h[12], h[13], h[14], h[15] = j.finished_at or false, j.expires_at or false, j.by_holder or false, has_more and m or false
+  local has_more, later = next(m) ~= nil, j.run_at ~= j.created_at
+  local flags = (later and LATER_FLAG or 0) + (has_more and MORE_FLAG or 0) + (j.place == ASIDE and ASIDE_FLAG or 0)
+  local parts = {
+    bytes_of('>BI4', j.by_holder and j.state == COMPLETED and BY_HOLDER or j.state, j.attempt),
+    j.worker and lease_bytes(j.worker, j.label, j.started_at, j.until_at) or NO_LEASE,
+    bytes_of('>BI3I6I6', flags, j.failures, j.created_at, j.order),
+    later and bytes_of('>d', j.run_at) or '', j.body, has_more and pack(m) or '',
+  }
+  if is_terminal(j.state) then
+    parts[#parts + 1] = bytes_of('>I6dB', j.finished_at, j.expires_at or -1, j.result and 1 or 0)
+    parts[#parts + 1] = j.result
   end
-  return pack(h)
+  return table.concat(parts)
 end
 
 local function forget_payload(j)
@@ -261,13 +306,14 @@ local function join_group(j) call('ZADD', j.t.p .. 'group:' .. j.group_key, j.ac
 
 -- ── writing ──
 
-local function put(list, key, ...)
+local function put(list, key, first, second)
   local items = list[key]
   if not items then
     items = {}
     list[key] = items
   end
-  for _, item in ipairs({ ... }) do items[#items + 1] = item end
+  items[#items + 1] = first
+  if second then items[#items + 1] = second end
 end
 
 -- The jobs of a chain go with it, and stay with it.
@@ -290,29 +336,28 @@ local function keep_mark(j, at)
   local key = j.t.p .. 'key:' .. mark[1]
   local holder = decode(call('GET', key))
   if not holder or holder[2] ~= mark[2] or holder[3] ~= mark[3] then return end
-  if at then call('PEXPIREAT', key, at) else call('PERSIST', key) end
+  if at then call('PEXPIREAT', key, time_text(at)) else call('PERSIST', key) end
 end
 
 local function write_record(j, records, moved)
   local chain = chain_of(j)
-  local at = expires and chain and expiry(chain)
+  local at = chain and expiry(chain)
+  if not time_text(at) then at = nil end
   if at and at <= now then
     call('UNLINK', j.key)
     forget_payload(j)
   else
-    local record = encode_head(j) .. j.body
-    if j.result then record = record .. pack(j.result) end
     if at then
-      call('SET', j.key, record, 'PXAT', at)
+      call('SET', j.key, encode(j), 'PXAT', time_text(at))
     else
       records[#records + 1] = j.key
-      records[#records + 1] = record
+      records[#records + 1] = encode(j)
     end
     if j.payload == true then
       local key = j.t.p .. 'pay:' .. j.id
       if j.large then call('SET', key, j.large) end
       j.large = nil
-      if at then call('PEXPIREAT', key, at) elseif moved then call('PERSIST', key) end
+      if at then call('PEXPIREAT', key, time_text(at)) elseif moved then call('PERSIST', key) end
     end
   end
   if moved then keep_mark(j, at) end
