@@ -166,6 +166,30 @@ for (const { name, alone, cluster } of libraries) {
   })
 }
 
+test('a listener that hangs alone is noticed, though all calls are answered', async (t) => {
+  const { port } = await server(t)
+  const proxy = await startProxy(port)
+  t.after(() => proxy.stop())
+  const client = new iovalkey.Redis(port)
+  t.after(() => client.disconnect())
+  // What listens goes by another way.
+  client.duplicate = (overrides) => new iovalkey.Redis({ ...client.options, ...overrides, port: proxy.port })
+  const redis = connection(t, { client })
+  await redis.open()
+  let gaps = 0
+  await redis.listen(
+    ['{a}:told'],
+    () => {},
+    () => gaps++,
+  )
+  proxy.halfOpen(true)
+  const { connections: before } = proxy.counts
+  await until(() => proxy.counts.connections > before, 9_000)
+  proxy.halfOpen(false)
+  await until(() => gaps === 1, 5_000)
+  await redis.run(write, '{a}', ['1'])
+})
+
 function refused(options: object, message: RegExp): void {
   assert.throws(() => resolveRedisOptions(options), { name: 'TypeError', code: 'INVALID_ARGUMENT', message })
 }
