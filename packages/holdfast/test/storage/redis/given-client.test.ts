@@ -9,7 +9,7 @@ import { startProxy } from '../../../../../servers/proxy.ts'
 import type { RedisServer } from '../../../../../servers/redis.ts'
 import type { RedisClient } from '../../../src/storage/redis/client.ts'
 import { resolveRedisOptions } from '../../../src/storage/redis/redis-options.ts'
-import { connection, eventually, scriptOf, server, until, write } from './trial.ts'
+import { connection, eventually, replicated, scriptOf, server, until, write } from './trial.ts'
 
 interface Made {
   readonly name: string
@@ -250,8 +250,8 @@ async function startPair(primary: RedisServer, replica: RedisServer): Promise<[R
   const id = String(await first.send('CLUSTER', 'MYID'))
   await until(async () => String(await second.send('CLUSTER', 'NODES')).includes(id), 10_000)
   await second.send('CLUSTER', 'REPLICATE', id)
-  await until(async () => String(await first.send('INFO', 'replication')).includes('state=online'), 10_000)
   await until(async () => String(await first.send('CLUSTER', 'INFO')).includes('cluster_state:ok'), 10_000)
+  await replicated(primary)
   await until(async () => String(await first.send('CLUSTER', 'SLOTS')).includes(String(replica.port)), 10_000)
   first.close()
   second.close()
