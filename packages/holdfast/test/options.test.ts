@@ -13,6 +13,7 @@ import {
   type Option,
   queueOptions,
   reaperOptions,
+  redisOptions,
   resolveOptions,
   waitOptions,
 } from '../src/options.ts'
@@ -27,6 +28,7 @@ type Table = Readonly<Record<string, Option<unknown>>>
 const tables: readonly [table: Table, file: string, type: string, inherited?: Table][] = [
   [queueOptions, 'queue-config.ts', 'QueueConfig'],
   [memoryOptions, 'storage/memory/memory-storage.ts', 'MemoryStorageOptions'],
+  [redisOptions, 'storage/redis/redis-options.ts', 'RedisStorageOptions'],
   [enqueueOptions, 'job/enqueue.ts', 'EnqueueOptions'],
   [waitOptions, 'job/enqueue.ts', 'EnqueueAndWaitOptions', enqueueOptions],
   [reaperOptions, 'upkeep/reaper.ts', 'ReaperConfig'],
@@ -150,6 +152,7 @@ function fieldsOf(text: string, type: string): Map<string, string | undefined> {
 /** Of a literal; undefined if it is prose. */
 function valueOf(said: string): unknown {
   if (/^'.*'$/.test(said)) return said.slice(1, -1)
+  if (said === 'true' || said === 'false') return said === 'true'
   return /^[\d_.]+$/.test(said) ? Number(said.replaceAll('_', '')) : undefined
 }
 

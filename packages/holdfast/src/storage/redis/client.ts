@@ -17,7 +17,7 @@ export interface RedisClient {
   removeListener(event: string, listener: (...args: any[]) => void): unknown
 }
 
-export interface RedisPipeline {
+interface RedisPipeline {
   callBuffer(command: string, args: Argument[]): unknown
   exec(): Promise<[error: Error | null, result: unknown][] | null>
 }

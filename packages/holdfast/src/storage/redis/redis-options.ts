@@ -25,7 +25,7 @@ export interface RedisStorageOptions {
   readonly prefix?: string
   /** How long an idle worker trusts the hints before it looks, in seconds. @default 5 */
   readonly blockTimeout?: number
-  /** How long a worker that was not heard of stays listed, in ms. @default 604_800_000, 7 days */
+  /** How long a worker that was not heard of stays listed, in ms. The default is 7 days. @default 604_800_000 */
   readonly processingQueueTTL?: number
   /**
    * What an acknowledged job survives. `relaxed`: what the server's own settings make of it. `full`: a power cut; the

@@ -27,7 +27,6 @@ export async function readFacts(call: Call): Promise<ServerFacts> {
   const policy = info?.get('maxmemory_policy') ?? (await readConfig(call, 'maxmemory-policy'))
   const maxmemory = info?.get('maxmemory') ?? (await readConfig(call, 'maxmemory'))
   const aof = info?.get('aof_enabled')
-  const replicas = info?.get('connected_slaves')
   return {
     isReadable: info !== undefined,
     isLoading: info?.get('loading') === '1',
@@ -35,11 +34,15 @@ export async function readFacts(call: Call): Promise<ServerFacts> {
     version: info?.get('redis_version'),
     aof: aof === undefined ? undefined : aof === '1',
     appendfsync: await readConfig(call, 'appendfsync'),
-    replicas: replicas === undefined ? undefined : Number(replicas),
+    replicas: info && [...info].filter(isReplicaOnline).length,
     maxmemory: maxmemory === undefined ? undefined : Number(maxmemory),
     maxmemoryPolicy: policy,
   }
 }
+
+/** `slave0: ip=…,state=online,…`. One that is still being filled acknowledges nothing. */
+const isReplicaOnline = ([key, value]: readonly [string, string]): boolean =>
+  /^slave\d+$/.test(key) && value.includes('state=online')
 
 async function readInfo(call: Call): Promise<Map<string, string> | undefined> {
   const answer = await allowed(call('info', []))
@@ -152,7 +155,7 @@ function durabilityRefusal(facts: ServerFacts, { durability, replicas }: Wanted)
   if (!facts.isReadable) return `${asked}the user of this connection may not call INFO, so the server cannot be checked`
   if (durability === 'replicated') {
     if (facts.replicas !== undefined && facts.replicas >= replicas) return undefined
-    return `${asked}it has ${facts.replicas ?? 0} replicas connected, and \`replicas\` is ${replicas}`
+    return `${asked}it has ${facts.replicas ?? 0} replicas in step, and \`replicas\` is ${replicas}`
   }
   if (!facts.aof) return `${asked}its append-only file is off: set appendonly yes`
   if (syncsAlways(facts)) return undefined

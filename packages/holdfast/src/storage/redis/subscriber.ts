@@ -67,11 +67,15 @@ export class Subscriber {
   /** The command connection was lost: is this one still there? */
   check(): void {
     const link = this.#link
-    this.#ping?.cancel()
     if (!link) return
-    this.#ping = this.#clock.after(pingMs, () => this.check(), { keepsAlive: false })
+    this.#checkLater()
     // No answer: the watch drops the connection.
     if (link.client) link.watch.during(link.client.callBuffer('ping', [])).catch(() => {})
+  }
+
+  #checkLater(): void {
+    this.#ping?.cancel()
+    this.#ping = this.#clock.after(pingMs, () => this.check(), { keepsAlive: false })
   }
 
   /** The server is no longer the one to listen to. */
@@ -136,7 +140,7 @@ export class Subscriber {
   async #start(link: OwnLink): Promise<void> {
     try {
       await link.start()
-      this.check()
+      if (this.#link === link) this.#checkLater()
     } catch (error) {
       // All who wait for it fail; the next who listens tries again.
       if (this.#link === link) this.#closeLink()

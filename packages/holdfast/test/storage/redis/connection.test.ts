@@ -130,6 +130,28 @@ for (const { name, load } of libraries) {
     assert.deepEqual(await eventually(() => redis.run(write, '{a}', ['3'])), Buffer.from('3'))
   })
 
+  test(`${name}: connections cut under load: every call gets its own answer, or is told`, async (t) => {
+    const { port } = await server(t)
+    const proxy = await startProxy(port)
+    t.after(() => proxy.stop())
+    proxy.delay(5)
+    const redis = connection(t, { host: '127.0.0.1', port: proxy.port }, load)
+    await redis.open()
+    let cuts = 0
+    const cutting = setInterval(() => {
+      proxy.cut()
+      cuts++
+    }, 60)
+    const lines = Array.from({ length: 20 }, async (_, line) => {
+      for (let round = 0; round < 20; round++) {
+        const given = `${line} ${round}`
+        assert.equal(String(await eventually(() => redis.run(write, `{${line}}`, [given]))), given)
+      }
+    })
+    await Promise.all(lines).finally(() => clearInterval(cutting))
+    assert.ok(cuts > 1, `${cuts} cuts`)
+  })
+
   test(`${name}: a wrong password, or none, is told without telling it`, async (t) => {
     const { port } = await server(t, { withPassword: true })
     const wrong = connection(t, { url: `redis://:hunter2@127.0.0.1:${port}` }, load)

@@ -9,7 +9,7 @@ import { startProxy } from '../../../../../servers/proxy.ts'
 import type { RedisServer } from '../../../../../servers/redis.ts'
 import type { RedisClient } from '../../../src/storage/redis/client.ts'
 import { resolveRedisOptions } from '../../../src/storage/redis/redis-options.ts'
-import { connection, eventually, scriptOf, server, until, write } from './trial.ts'
+import { connection, eventually, replicated, scriptOf, server, until, write } from './trial.ts'
 
 interface Made {
   readonly name: string
@@ -166,6 +166,30 @@ for (const { name, alone, cluster } of libraries) {
   })
 }
 
+test('a listener that hangs alone is noticed, though all calls are answered', async (t) => {
+  const { port } = await server(t)
+  const proxy = await startProxy(port)
+  t.after(() => proxy.stop())
+  const client = new iovalkey.Redis(port)
+  t.after(() => client.disconnect())
+  // What listens goes by another way.
+  client.duplicate = (overrides) => new iovalkey.Redis({ ...client.options, ...overrides, port: proxy.port })
+  const redis = connection(t, { client })
+  await redis.open()
+  let gaps = 0
+  await redis.listen(
+    ['{a}:told'],
+    () => {},
+    () => gaps++,
+  )
+  proxy.halfOpen(true)
+  const { connections: before } = proxy.counts
+  await until(() => proxy.counts.connections > before, 9_000)
+  proxy.halfOpen(false)
+  await until(() => gaps === 1, 5_000)
+  await redis.run(write, '{a}', ['1'])
+})
+
 function refused(options: object, message: RegExp): void {
   assert.throws(() => resolveRedisOptions(options), { name: 'TypeError', code: 'INVALID_ARGUMENT', message })
 }
@@ -226,8 +250,8 @@ async function startPair(primary: RedisServer, replica: RedisServer): Promise<[R
   const id = String(await first.send('CLUSTER', 'MYID'))
   await until(async () => String(await second.send('CLUSTER', 'NODES')).includes(id), 10_000)
   await second.send('CLUSTER', 'REPLICATE', id)
-  await until(async () => String(await first.send('INFO', 'replication')).includes('state=online'), 10_000)
   await until(async () => String(await first.send('CLUSTER', 'INFO')).includes('cluster_state:ok'), 10_000)
+  await replicated(primary)
   await until(async () => String(await first.send('CLUSTER', 'SLOTS')).includes(String(replica.port)), 10_000)
   first.close()
   second.close()

@@ -73,3 +73,14 @@ export async function until(done: () => boolean | Promise<boolean>, limitMs = 5_
     await sleep(10)
   }
 }
+
+/** Until a replica takes part: one that is called online may still be busy with what it was filled with. */
+export async function replicated({ connect }: RedisServer): Promise<void> {
+  const beside = await connect()
+  await until(async () => {
+    await beside.send('SET', 'trial', '')
+    await beside.send('DEL', 'trial')
+    return (await beside.send('WAIT', '1', '100')) === 1
+  }, 10_000)
+  beside.close()
+}
