@@ -16,7 +16,7 @@ export const contender: Contender = {
   package: 'holdfast',
   isPeer: false,
   isShared: true,
-  configuration: `RedisStorage, ${redisServer}; ${holdfastDefaults}; bulk: a thousand calls of enqueue() at once`,
+  configuration: `RedisStorage, durability relaxed, ${redisServer}; ${holdfastDefaults}; bulk: a thousand calls of enqueue() at once`,
 
   unavailable() {
     try {
