@@ -21,7 +21,7 @@ import { Connection } from './connection.ts'
 import { RedisKv } from './kv.ts'
 import { list } from './list.ts'
 import { type RedisStorageOptions, type ResolvedRedisOptions, resolveRedisOptions } from './redis-options.ts'
-import { packed, packJobs, packOutcomes, packPlainJobs, packWhen } from './requests.ts'
+import { encodeType, packAdd, packed, packOutcomes, packWhen } from './requests.ts'
 import { type Script, type Scripts, serverScripts } from './scripts.ts'
 import { signalOf } from './signals.ts'
 import { type Unpacked, Unpacker, unpack } from './unpack.ts'
@@ -155,8 +155,7 @@ export class RedisStorage implements Contract.Storage<never> {
   async add(jobs: readonly Contract.NewJob[], tx?: never): Promise<Contract.AddVerdict[]> {
     this.#noTx(tx)
     checkNewJobs(this.driver, jobs)
-    const [types, fields] = packPlainJobs(jobs) ?? packJobs(jobs)
-    const answer = (await this.#run(this.#scripts.add, [packed(types), packed(fields)], true))!
+    const answer = (await this.#run(this.#scripts.add, packAdd(jobs), true))!
     const [now, verdicts] = unpack(answer) as List
     if (verdicts) return (verdicts as List).map(addVerdict)
     // All of them are new.
@@ -169,7 +168,9 @@ export class RedisStorage implements Contract.Storage<never> {
   async claim(request: Contract.ClaimRequest): Promise<Contract.Claim> {
     const { worker, label, slots, types, outcomes = [] } = request
     checkOutcomes(this.driver, outcomes)
-    const wanted = types.map(({ type, leaseMs, slots: own, maxAttempts }) => [type, leaseMs, own, maxAttempts])
+    const wanted = types.map(({ type, leaseMs, slots: own, maxAttempts }) => {
+      return [type, leaseMs, own, maxAttempts, encodeType(type)]
+    })
     const args = [packed([worker, label, Math.min(slots, 100_000), wanted])]
     if (outcomes.length > 0) args.push(...packOutcomes(outcomes))
     const answer = new Unpacker((await this.#run(this.#scripts.claim, args, outcomes.length > 0))!)
@@ -359,10 +360,6 @@ export class RedisStorage implements Contract.Storage<never> {
     if (tx !== undefined) throw unsupported(this.driver, 'transactions')
   }
 }
-
-/** As the scripts do it. */
-const encodeType = (type: string): string =>
-  type === '' ? '%' : type.replace(/[:%]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)
 
 const packRefs = (refs: readonly Contract.JobRef[]): string[][] => refs.map(({ type, id }) => [type, id])
 

@@ -12,19 +12,30 @@ export const packed = (value: Packed): Buffer => packer.pack(value)
 /** Payloads above it stand under a key of their own, so that the record stays quick to write. */
 const inlineBytes = 4_096
 
+/** As types stand in keys: one cannot end where an id begins. The scripts do the same. */
+export const encodeType = (type: string): string =>
+  type === '' ? '%' : type.replace(/[:%]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)
+
+export function packAdd(jobs: readonly NewJob[]): [types: Buffer, jobs: Buffer] {
+  const plain = packPlainJobs(jobs)
+  if (plain) return [packed(plain[0]), packed(plain[1])]
+  const [types, list] = packJobs(jobs)
+  return [packed([types]), packed(list)]
+}
+
 /** One type, and for each job its id, when and body: if they are nothing but jobs. */
-export function packPlainJobs(jobs: readonly NewJob[]): [type: string, list: Packed[]] | undefined {
+function packPlainJobs(jobs: readonly NewJob[]): [type: Packed, list: Packed[]] | undefined {
   const type = jobs[0]?.type ?? ''
   const list: Packed[] = []
   for (const job of jobs) {
     if (job.type !== type || fewOf(job) !== false) return undefined
     list.push(job.id, packWhen(job), bodyOf(job))
   }
-  return [type, list]
+  return [[type, encodeType(type)], list]
 }
 
 /** The names of types, and for each job: the place of its type, id, when, body, and what few have. */
-export function packJobs(jobs: readonly NewJob[]): [types: string[], list: Packed[]] {
+function packJobs(jobs: readonly NewJob[]): [types: string[], list: Packed[]] {
   const types: string[] = []
   const list: Packed[] = []
   for (const job of jobs) {
@@ -83,7 +94,7 @@ export function packOutcomes(outcomes: readonly Outcome[]): Buffer[] {
     if (!isPlain || 'chain' in outcome) return [packed(outcomes.map(packOutcome))]
     plain.push(outcome.id, outcome.worker, outcome.attempt, outcome.keepMs, outcome.result)
   }
-  return type === undefined ? [packed([])] : [packed(type), packed(plain)]
+  return type === undefined ? [packed([])] : [packed([type, encodeType(type)]), packed(plain)]
 }
 
 function packOutcome(outcome: Outcome): Packed {

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import { add, addVerb } from './lua/add.ts'
 import { block } from './lua/block.ts'
 import { claimVerb, recover, recoverVerb } from './lua/claim.ts'
+import { fastAdd, fastClaim, fastSettle, start } from './lua/fast.ts'
 import { finish } from './lua/finish.ts'
 import { kv, kvGetVerb, kvListVerb, kvWriteVerb } from './lua/kv.ts'
 import { cancelVerb, extendVerb, pauseVerb, removeVerb, reviveVerb, sweepVerb } from './lua/others.ts'
@@ -30,17 +31,18 @@ export type Scripts = ReturnType<typeof makeScripts>
 
 /** @param time in tests: a clock that is set by hand, with keys that only the scripts' own rules let expire */
 export function makeScripts(time = serverTime) {
-  const make = (name: string, flags: string, ...parts: readonly string[]): Script => {
-    const source = `#!lua${flags && ` flags=${flags}`}\n${time}${store}${parts.join('')}`
+  const makeFast = (name: string, flags: string, fast: string, ...parts: readonly string[]): Script => {
+    const source = `#!lua${flags && ` flags=${flags}`}\n${time}${start}${fast}${store}${parts.join('')}`
     return { name, source, sha: createHash('sha1').update(source).digest('hex') }
   }
+  const make = (name: string, flags: string, ...parts: readonly string[]): Script => makeFast(name, flags, '', ...parts)
   const ends = [wait, finish] as const
   const adding = [...ends, block, add] as const
   return {
-    add: make('add', '', ...adding, addVerb),
-    claim: make('claim', 'allow-oom', ...adding, settle, recover, claimVerb),
+    add: makeFast('add', '', fastAdd, ...adding, addVerb),
+    claim: makeFast('claim', 'allow-oom', fastClaim, ...adding, settle, recover, claimVerb),
     extend: make('extend', 'allow-oom', extendVerb),
-    settle: make('settle', 'allow-oom', ...adding, settle, settleVerb),
+    settle: makeFast('settle', 'allow-oom', fastSettle, ...adding, settle, settleVerb),
     recover: make('recover', 'allow-oom', ...ends, recover, recoverVerb),
     cancel: make('cancel', 'allow-oom', ...ends, cancelVerb),
     revive: make('revive', 'allow-oom', ...ends, block, reviveVerb),

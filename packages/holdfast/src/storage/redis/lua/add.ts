@@ -1,5 +1,4 @@
 // As moves/add.ts: decide ids, keys and blockers, then write the jobs in the order given.
-// A call whose jobs are all plain and new, which is nearly every one, is a handful of commands whatever its size.
 
 /** The jobs of a call: for each, type (its place in the list of types), id, when, body, and what few have. */
 export const add = `
@@ -195,62 +194,17 @@ do
 end
 `
 
+/** Behind the short way (fast.ts), which has read the arguments. */
 export const addVerb = `
--- One type, and for each job its id, when and body: jobs that are nothing but jobs, unless their ids are taken.
-local function add_plain(t, list)
-  local records, lines, size, seen = {}, {}, 0, {}
-  local number = call('INCRBY', base .. ':n', #list / 3) - #list / 3
-  local job_key = t.p .. 'job:'
-  local start = bytes_of('>BI4I2', QUEUED, 0, 0)
-  local start_later = bytes_of('>BI4I2', SCHEDULED, 0, 0)
-  local head, head_later = bytes_of('>BI3I6', 0, 0, now), bytes_of('>BI3I6', LATER_FLAG, 0, now)
-  local now_text = string.format('%.0f', now)
-  start, start_later = start .. head, start_later .. head_later
-  for at = 1, #list, 3 do
-    number = number + 1
-    local id, run_at = list[at], list[at + 1] and due_at(list[at + 1]) or now
-    if seen[id] then return false end
-    seen[id] = true
-    local order = bytes_of('>I6', number)
-    records[size + 1] = job_key .. id
-    lines[size + 2] = order .. id
-    if run_at == now then
-      records[size + 2] = start .. order .. list[at + 2]
-      lines[size + 1] = now_text
-    else
-      records[size + 2] = start_later .. order .. bytes_of('>d', run_at) .. list[at + 2]
-      lines[size + 1] = run_at
-    end
-    size = size + 2
-  end
-  if size > 4000 then
-    for at = 1, size, 2 do if call('EXISTS', records[at]) == 1 then return false end end
-    call_many('MSET', nil, records)
-  elseif call('MSETNX', unpack(records)) == 0 then
-    return false
-  end
-  call_many('ZADD', t.p .. 'line:0', lines)
-  know(t, 0)
-  wake(t)
-  if t.watched then
-    for at = 1, #list, 3 do
-      event({ t = t, id = list[at] }, due_at(list[at + 1]) <= now and E.queued or E.scheduled, 0)
-    end
-  end
-  return true
-end
-
-local names, list = cmsgpack.unpack(ARGV[1]), cmsgpack.unpack(ARGV[2])
-if type(names) == 'string' then
-  if #list == 0 or add_plain(type_of(names), list) then
-    send()
-    return pack({ now })
-  end
+if type(names[1]) == 'string' then
   local all = {}
   for at = 1, #list, 3 do
-    for _, value in ipairs({ 1, list[at], list[at + 1], list[at + 2], false }) do all[#all + 1] = value end
+    local from = 5 * (at - 1) / 3
+    all[from + 1], all[from + 2], all[from + 3], all[from + 4], all[from + 5] = 1, list[at], list[at + 1], list[at + 2], false
   end
-  names, list = { names }, all
+  names, list = { names[1] }, all
+else
+  names = names[1]
 end
 local news = new_jobs(names, list)
 local verdicts = add_batch(news, missing_blockers(news))

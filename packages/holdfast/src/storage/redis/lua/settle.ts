@@ -135,74 +135,12 @@ do
     return conflict or record(j, o, kind, news)
   end
 
-  -- Nearly every outcome completes a job that is alone. Those come as a flat list of id, worker, attempt, keepMs and result,
-  -- and are written without a table for each. A verdict is then when the record goes (true: never).
-  local function complete_plain(t, list, verdicts)
-    local keys, job_key, count = {}, t.p .. 'job:', #list / 5
-    for index = 1, count do keys[index] = job_key .. list[5 * index - 4] end
-    local records = call('MGET', unpack(keys))
-    local leases, ended, size = {}, {}, 0
-    local worker, attempt, fence, keep, at, at_text, till
-    local finished, completed_state, seen = bytes_of('>I6', now), char(BY_HOLDER), {}
-    local index = 1
-    while index <= count do
-      local from = 5 * index
-      local record = records[index]
-      if list[from - 3] ~= worker or list[from - 2] ~= attempt then
-        worker, attempt = list[from - 3], list[from - 2]
-        fence = bytes_of('>BI4I2', PROCESSING, attempt, #worker + 1) .. worker
-      end
-      local id, result = list[from - 4], list[from]
-      -- Nothing but the lease in force begins so. One that is named twice was ended by its first mention.
-      if not record or seen[id] or sub(record, 1, #fence) ~= fence then break end
-      seen[id] = true
-      local label = numbers_of('>I2', record, #fence + 1)
-      local flags_at = #fence + 17 + (label > 0 and label - 1 or 0)
-      local flags = byte(record, flags_at)
-      if flags % 4 >= MORE_FLAG then break end
-      local own = list[from - 1]
-      if not own then
-        local body_at = flags_at + 16 + (flags % 2 == LATER_FLAG and 8 or 0)
-        local _, body = unpack_one(record, body_at - 1)
-        own = body[4]
-        if type(own) == 'table' then own = own[1] end
-      end
-      if own ~= keep then
-        keep, at = own, now + own
-        at_text, till = at == INF and '+inf' or string.format('%.17g', at), time_text(at)
-      end
-      local tail = finished .. bytes_of('>dB', at, result and 1 or 0)
-      record = completed_state .. sub(record, 2) .. tail
-      if result then record = record .. result end
-      if not till then call('SET', keys[index], record)
-      elseif at <= now then call('UNLINK', keys[index])
-      else call('SET', keys[index], record, 'PXAT', till) end
-      leases[index] = id
-      ended[size + 1], ended[size + 2] = at_text, id
-      size = size + 2
-      verdicts[index] = at == INF or at
-      if t.watched then
-        local name = label > 0 and sub(record, #fence + 3, #fence + 1 + label) or nil
-        event({ t = t, id = id, label = name }, E.completed, numbers_of('>I3', record, flags_at + 1) + 1)
-      end
-      index = index + 1
-    end
-    if #leases > 0 then
-      call_many('ZREM', t.p .. 'leases', leases)
-      call_many('ZADD', t.p .. 'done:5', ended)
-      dones[t] = leases
-    end
-    return index
-  end
-
-  -- outcomes: a list of them; or the name of a type, and those that complete a job of it.
-  function settle_all(outcomes, plain)
+  -- A list of outcomes; or a type, and a flat list of id, worker, attempt, keepMs and result of those that complete.
+  function settle_all(outcomes, list)
     local verdicts = {}
-    if type(outcomes) == 'string' then
-      local t = type_of(outcomes)
-      local index = #plain <= 20000 and complete_plain(t, plain, verdicts) or 1
-      for at = 5 * index, #plain, 5 do
-        verdicts[at / 5] = settle_one({ outcomes, plain[at - 4], plain[at - 3], plain[at - 2], 0, plain[at], plain[at - 1] })
+    if list then
+      for at = 5, #list, 5 do
+        verdicts[at / 5] = settle_one({ outcomes[1], list[at - 4], list[at - 3], list[at - 2], 0, list[at], list[at - 1] })
       end
     else
       for index, o in ipairs(outcomes) do verdicts[index] = settle_one(o) end
@@ -213,8 +151,9 @@ do
 end
 `
 
+/** Behind the short way (fast.ts), which has read the arguments. */
 export const settleVerb = `
-local verdicts = settle_all(cmsgpack.unpack(ARGV[1]), decode(ARGV[2]))
+local verdicts = settle_all(outcomes, list)
 send()
 return pack({ now, verdicts })
 `

@@ -1,4 +1,4 @@
-// What every script begins with: types, jobs as tables that are read once and written by flush(), and the hints.
+// What the rules stand on: types, jobs as tables that are read once and written by flush(), and the hints.
 // The rules in the files beside this one are those of storage/moves, in the server's language: one file there, one here.
 //
 // A record is a head of numbers that can be read and changed without looking at the rest; then, in MessagePack, its body as
@@ -15,13 +15,8 @@
 // Nearly all are, and claim and settle them in a few steps each.
 
 export const store = `
-local base, call, pack, unpack_one = KEYS[1], redis.call, cmsgpack.pack, cmsgpack.unpack_one
-local sub, find, INF = string.sub, string.find, math.huge
-local SCHEDULED, BLOCKED, QUEUED, PROCESSING, FAILING, COMPLETED, FAILED, CANCELLED = 0, 1, 2, 3, 4, 5, 6, 7
-local BY_HOLDER = 8
+local find = string.find
 local NOWHERE, LINE, ASIDE, LEASES = 0, 1, 2, 3
-local LATER_FLAG, MORE_FLAG, ASIDE_FLAG = 1, 2, 4
-local byte, char, bytes_of, numbers_of = string.byte, string.char, struct.pack, struct.unpack
 local E = { queued = 0, scheduled = 1, processing = 2, failing = 3, completed = 4, failed = 5, cancelled = 6, stalled = 7, requeued = 8 }
 
 local function is_terminal(state) return state >= COMPLETED end
@@ -31,7 +26,7 @@ local function decode(bytes) return bytes and cmsgpack.unpack(bytes) end
 -- An instant as Redis takes it; nil if nothing should expire then: never, or so late that it takes no such number.
 local function time_text(at)
   if not expires or not at or at > 8e15 then return nil end
-  return string.format('%.0f', math.ceil(at))
+  return format('%.0f', math.ceil(at))
 end
 
 -- Lua takes no more than some thousand arguments at once.
@@ -48,7 +43,7 @@ end
 local function encode_type(name)
   if name == '' then return '%' end
   if not find(name, '[:%%]') then return name end
-  return (string.gsub(name, '[:%%]', function(char) return string.format('%%%02x', string.byte(char)) end))
+  return (string.gsub(name, '[:%%]', function(char) return format('%%%02x', string.byte(char)) end))
 end
 
 local types = {}

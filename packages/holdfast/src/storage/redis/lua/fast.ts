@@ -1,0 +1,193 @@
+// The short ways, in front of the rules: jobs of one type that are alone, which nearly all are (store.ts tells how a record is
+// laid out). A script runs from its top, and to define all the rules takes longer than to claim a job: so what needs none of
+// them is done and answered before they are defined. Here everything is read and looked at first; unless all of it is plain,
+// nothing is written, and the rules decide.
+
+/** What the short ways need, and the rules too. */
+export const start = `
+local base, call, pack, unpack_one = KEYS[1], redis.call, cmsgpack.pack, cmsgpack.unpack_one
+local sub, byte, char, format, INF = string.sub, string.byte, string.char, string.format, math.huge
+local bytes_of, numbers_of = struct.pack, struct.unpack
+local SCHEDULED, BLOCKED, QUEUED, PROCESSING, FAILING, COMPLETED, FAILED, CANCELLED = 0, 1, 2, 3, 4, 5, 6, 7
+local BY_HOLDER = 8
+local LATER_FLAG, MORE_FLAG, ASIDE_FLAG = 1, 2, 4
+`
+
+/** ARGV: the type and how it is written in keys; for each job its id, when and body. */
+export const fastAdd = `
+local names, list = cmsgpack.unpack(ARGV[1]), cmsgpack.unpack(ARGV[2])
+if type(names[1]) == 'string' and #list > 0 and #list <= 6000 then
+  local p = base .. names[2] .. ':'
+  local watched = call('HGET', p .. 'type', 'watched')
+  local count, seen, is_plain = #list / 3, {}, not watched or tonumber(watched) <= now
+  for at = 1, #list, 3 do
+    if seen[list[at]] then is_plain = false end
+    seen[list[at]] = true
+  end
+  if is_plain then
+    local number = call('INCRBY', base .. ':n', count) - count
+    local records, lines, size = {}, {}, 0
+    local job_key, now_text = p .. 'job:', format('%.0f', now)
+    local head = bytes_of('>BI4I2BI3I6', QUEUED, 0, 0, 0, 0, now)
+    local head_later = bytes_of('>BI4I2BI3I6', SCHEDULED, 0, 0, LATER_FLAG, 0, now)
+    for at = 1, #list, 3 do
+      number = number + 1
+      local id, when, order, run_at = list[at], list[at + 1], bytes_of('>I6', number), now
+      if when then run_at = when < 0 and now - when - 1 or math.max(when, now) end
+      records[size + 1] = job_key .. id
+      lines[size + 2] = order .. id
+      if run_at == now then
+        records[size + 2], lines[size + 1] = head .. order .. list[at + 2], now_text
+      else
+        records[size + 2], lines[size + 1] = head_later .. order .. bytes_of('>d', run_at) .. list[at + 2], run_at
+      end
+      size = size + 2
+    end
+    if call('MSETNX', unpack(records)) == 1 then
+      call('ZADD', p .. 'line:0', unpack(lines))
+      call('SADD', base .. ':types', names[1])
+      call('PUBLISH', p .. 'wake', '')
+      return pack({ now })
+    end
+  end
+end
+`
+
+/**
+ * Outcomes that complete jobs: type, how it is written in keys, and a flat list of id, worker, attempt, keepMs and result.
+ * Leaves `records` with what is to be written, or is_plain false.
+ */
+const lookAtOutcomes = `
+  local count, seen, keys = #list / 5, {}, {}
+  for index = 1, count do
+    local id = list[5 * index - 4]
+    keys[index] = p .. 'job:' .. id
+    -- One that is named twice is ended by its first mention.
+    if seen[id] then is_plain = false end
+    seen[id] = true
+  end
+  local records = is_plain and count > 0 and call('MGET', unpack(keys)) or {}
+  local ids, ends, tills, verdicts, size = {}, {}, {}, {}, 0
+  local worker, attempt, fence, keep, at, at_text, till
+  local finished, completed = bytes_of('>I6', now), char(BY_HOLDER)
+  for index = 1, is_plain and count or 0 do
+    local from, record = 5 * index, records[index]
+    if list[from - 3] ~= worker or list[from - 2] ~= attempt then
+      worker, attempt = list[from - 3], list[from - 2]
+      fence = bytes_of('>BI4I2', PROCESSING, attempt, #worker + 1) .. worker
+    end
+    -- Nothing but the lease in force begins so.
+    if not record or sub(record, 1, #fence) ~= fence then
+      is_plain = false
+      break
+    end
+    local label = numbers_of('>I2', record, #fence + 1)
+    local flags_at = #fence + 17 + (label > 0 and label - 1 or 0)
+    local flags = byte(record, flags_at)
+    if flags > LATER_FLAG then
+      is_plain = false
+      break
+    end
+    local own = list[from - 1]
+    if not own then
+      local _, body = unpack_one(record, flags_at + 15 + (flags == LATER_FLAG and 8 or 0))
+      own = body[4]
+      if type(own) == 'table' then own = own[1] end
+    end
+    if own ~= keep then
+      keep, at = own, now + own
+      at_text = at == INF and '+inf' or format('%.17g', at)
+      till = expires and at <= 8e15 and format('%.0f', math.ceil(at)) or false
+    end
+    local result = list[from]
+    records[index] = completed .. sub(record, 2) .. finished .. bytes_of('>dB', at, result and 1 or 0) .. (result or '')
+    ids[index], tills[index], verdicts[index] = list[from - 4], at > now and till or at <= now and expires, at == INF or at
+    ends[size + 1], ends[size + 2] = at_text, ids[index]
+    size = size + 2
+  end
+`
+
+/** A till of true: it goes at once. */
+const writeOutcomes = `
+  for index = 1, count do
+    local to = tills[index]
+    if not to then call('SET', keys[index], records[index])
+    elseif to == true then call('UNLINK', keys[index])
+    else call('SET', keys[index], records[index], 'PXAT', to) end
+  end
+  if count > 0 then
+    call('ZREM', p .. 'leases', unpack(ids))
+    call('ZADD', p .. 'done:5', unpack(ends))
+    call('PUBLISH', p .. 'done', pack(ids))
+  end
+`
+
+export const fastSettle = `
+local outcomes, list = cmsgpack.unpack(ARGV[1]), ARGV[2] and cmsgpack.unpack(ARGV[2])
+if list and #list <= 17500 then
+  local p = base .. outcomes[2] .. ':'
+  local watched = call('HGET', p .. 'type', 'watched')
+  local is_plain = not watched or tonumber(watched) <= now
+  ${lookAtOutcomes}
+  if is_plain then
+    ${writeOutcomes}
+    return pack({ now, verdicts })
+  end
+end
+`
+
+/** A claim of one type, with outcomes of the same one or none. */
+export const fastClaim = `
+local request, outcomes = cmsgpack.unpack(ARGV[1]), ARGV[2] and cmsgpack.unpack(ARGV[2])
+local list = ARGV[3] and cmsgpack.unpack(ARGV[3]) or {}
+local wanted = request[4][1]
+if #request[4] == 1 and request[3] <= 3500 and #list <= 17500 and (not outcomes or outcomes[1] == wanted[1]) then
+  local p, slots = base .. wanted[5] .. ':', request[3]
+  if wanted[3] then slots = math.min(slots, wanted[3]) end
+  local state = call('HMGET', p .. 'type', 'paused', 'prios', 'watched')
+  local is_plain = not state[1] and not state[2] and not (state[3] and tonumber(state[3]) > now)
+  -- Lost leases are for the rules.
+  if is_plain then is_plain = #call('ZRANGEBYSCORE', p .. 'leases', '-inf', now, 'LIMIT', 0, 1) == 0 end
+  ${lookAtOutcomes}
+  local members = is_plain and slots > 0 and call('ZRANGEBYSCORE', p .. 'line:0', '-inf', now, 'LIMIT', 0, slots) or {}
+  local job_keys, job_ids, given, written, leases = {}, {}, {}, {}, {}
+  for index, member in ipairs(members) do
+    job_ids[index] = sub(member, 7)
+    job_keys[index] = p .. 'job:' .. job_ids[index]
+  end
+  if #members > 0 then
+    local worker, label, till = request[1], request[2], now + wanted[2]
+    local lease = bytes_of('>I2', #worker + 1) .. worker .. bytes_of('>I2', label and #label + 1 or 0) .. (label or '') .. bytes_of('>I6d', now, till)
+    local starts, till_text, size = {}, format('%.17g', till), 0
+    for index, record in ipairs(call('MGET', unpack(job_keys))) do
+      -- Whoever waits has no lease: behind state, attempt and that come flags and failures.
+      local flags, high, middle, low = 255, 0, 0, 0
+      if record then flags, high, middle, low = byte(record, 8, 11) end
+      if flags > LATER_FLAG or high + middle + low > 0 then
+        is_plain = false
+        break
+      end
+      local attempts = sub(record, 2, 5)
+      local head = starts[attempts]
+      if not head then
+        head = bytes_of('>BI4', PROCESSING, numbers_of('>I4', attempts) + 1) .. lease
+        starts[attempts] = head
+      end
+      record = head .. sub(record, 8)
+      given[index] = record
+      written[size + 1], written[size + 2] = job_keys[index], record
+      leases[size + 1], leases[size + 2] = till_text, job_ids[index]
+      size = size + 2
+    end
+  end
+  if is_plain then
+    ${writeOutcomes}
+    if #members > 0 then
+      call('ZREM', p .. 'line:0', unpack(members))
+      call('MSET', unpack(written))
+      call('ZADD', p .. 'leases', unpack(leases))
+    end
+    return pack({ now, verdicts, {}, {}, job_ids, false }) .. table.concat(given)
+  end
+end
+`
