@@ -45,6 +45,8 @@ export interface StorageSettings {
   readonly blockTimeout?: number
   /** Ms. */
   readonly processingQueueTTL?: number
+  /** So many claims of one worker under way at once keep a server busy while the worker is. @default 1 */
+  readonly claimsInFlight?: number
 }
 
 /** `Storage<never>`: without transactions. `Storage` alone accepts every one. */

@@ -1,6 +1,7 @@
 // The loop: look, run what was found, send what came of it, sleep. One claim or settle is under way at a time, but for
 // outcomes that the storage refuses (settle.ts): while it is, outcomes gather, and the next claim takes them along, so the
-// slower the storage, the larger the batches.
+// slower the storage, the larger the batches. A worker with many slots on a server has two claims under way, for half of
+// its slots each, so that neither waits for the other.
 
 import { atMost, type Clock } from '../clock.ts'
 import { isWatched, type Tell } from '../events.ts'
@@ -40,6 +41,9 @@ export interface WorkerOptions {
   readonly tell: Tell
 }
 
+/** With fewer slots for each, claims at once would be small ones. */
+const fewestSlots = 16
+
 /** Before another look, when the storage did not confirm what this worker holds. */
 const unconfirmedMs = 1_000
 
@@ -53,12 +57,15 @@ export class Worker {
   /** With the number of the call, no two leases are ever alike, whatever the label. */
   readonly #id: string
   #claims = 0
+  /** How many claims may be under way, and the slots that those which are have asked for. */
+  readonly #lanes: number
+  #asked = 0
   /** There may be more to claim than the last claim gave. */
   #hungry = true
   #stopping = false
   /** A turn is to come, is under way, or is to follow the one under way. */
   #scheduled = false
-  #turning = false
+  #turning = 0
   #again = false
   #pauseMs: number = engineDefaults.retryMs
   #onQuiet: (() => void) | undefined
@@ -67,6 +74,8 @@ export class Worker {
     const { storage, clock, types, tell, label, pollMs } = options
     this.#options = options
     this.#id = `${label}/${clock.newId()}`
+    const { claimsInFlight = 1 } = storage.settings
+    this.#lanes = Math.max(1, Math.min(claimsInFlight, Math.floor(options.concurrency / fewestSlots)))
     this.#works = new Map(types.map((work) => [work.type, work]))
     this.#outcomes = new Outcomes({ storage, clock, tell, onRetried: () => this.#schedule() })
     const periodMs = Math.min(...types.map(({ leaseMs }) => leaseMs)) / 3
@@ -112,7 +121,7 @@ export class Worker {
     this.#schedule()
     await this.#quiet(
       engineDefaults.stopWritesMs,
-      () => !this.#turning && !this.#scheduled && this.#outcomes.size === 0,
+      () => this.#turning === 0 && !this.#scheduled && this.#outcomes.size === 0,
     )
     this.#leases.stop()
     await atMost(clock, deadline - clock.monotonic(), this.#wake.stop()).catch(() => {})
@@ -129,7 +138,7 @@ export class Worker {
 
   /** A turn of the event loop later, so that outcomes that come together leave together. */
   #schedule(): void {
-    if (this.#turning || this.#scheduled) {
+    if (this.#scheduled || !this.#hasLane) {
       this.#again = true
       return
     }
@@ -137,16 +146,20 @@ export class Worker {
     this.#options.clock.soon(() => {
       this.#scheduled = false
       // A hint may come before the first turn, which start() takes by itself.
-      if (this.#turning) {
-        this.#again = true
-        return
-      }
-      void this.#turn()
+      if (this.#hasLane) void this.#turn()
+      else this.#again = true
     })
   }
 
+  /** Nothing is under way; or there is a lane beside the claims that are, and the storage has taken all there was. */
+  get #hasLane(): boolean {
+    if (this.#turning === 0) return true
+    const claiming = this.#turning < this.#lanes && this.#asked > 0
+    return claiming && !this.#stopping && this.#outcomes.size === this.#outcomes.waiting
+  }
+
   async #turn(): Promise<void> {
-    this.#turning = true
+    this.#turning++
     try {
       await this.#exchange()
       this.#pauseMs = engineDefaults.retryMs
@@ -157,7 +170,7 @@ export class Worker {
       this.#wake.wakeAfter(this.#pauseMs * (1 - this.#options.clock.random() / 2))
       this.#pauseMs = Math.min(2 * this.#pauseMs, engineDefaults.longestRetryMs)
     }
-    this.#turning = false
+    this.#turning--
     if (this.#again) {
       this.#again = false
       this.#schedule()
@@ -167,18 +180,19 @@ export class Worker {
 
   /** Sends the outcomes at hand and fetches jobs for the free slots, in one call where there are both. */
   async #exchange(): Promise<void> {
-    const { storage, concurrency } = this.#options
+    const { storage } = this.#options
     const canClaim = (await this.#outcomes.resend()) && (this.#stopping || (await this.#leases.confirm()))
     if (!canClaim) this.#hungry = true
     const batch = this.#outcomes.take()
     const outcomes = batch.map(({ outcome }) => outcome)
-    const free = this.#stopping || !canClaim ? 0 : concurrency - this.#leases.size
+    const free = this.#stopping || !canClaim ? 0 : this.#freeSlots
     try {
       if (free > 0 && (this.#hungry || batch.length > 0)) {
         // A hint that comes before the answer may be of a job that this claim did not see.
         this.#hungry = false
         const askedAt = this.#options.clock.monotonic()
-        const claim = await storage.claim(this.#request(free, outcomes))
+        this.#asked += free
+        const claim = await storage.claim(this.#request(free, outcomes)).finally(() => (this.#asked -= free))
         this.#outcomes.report(batch, claim.settled)
         this.#hungry ||= claim.jobs.length === free
         this.#receive(claim, askedAt)
@@ -189,13 +203,20 @@ export class Worker {
       this.#outcomes.putBack(batch)
       throw error
     }
-    const hasRoom = canClaim && !this.#stopping && this.#leases.size < concurrency
+    const hasRoom = canClaim && !this.#stopping && this.#freeSlots > 0
     const { resendMs } = this.#outcomes
     // At once if something is left to send or to claim; with a free slot, at the next due instant; else when an outcome may
     // be sent again, or leases could not be confirmed.
     if (this.#outcomes.waiting > 0 || resendMs === 0 || (this.#hungry && hasRoom)) this.#again = true
+    else if (this.#turning > 1) return
     else if (hasRoom && !this.#again) await this.#wake.wakeWhenDue(resendMs)
     else this.#wake.wakeAfter(canClaim ? resendMs : Math.min(resendMs, unconfirmedMs))
+  }
+
+  /** For the next claim. */
+  get #freeSlots(): number {
+    const { concurrency } = this.#options
+    return Math.min(concurrency - this.#leases.size - this.#asked, Math.ceil(concurrency / this.#lanes))
   }
 
   /** The types take turns at being first. */

@@ -19,8 +19,11 @@ export interface SubscriberLink {
   onUp(): void
 }
 
-/** A connection that only listens is asked now and then whether it is still there. */
-const pingMs = 5_000
+/**
+ * A connection that only listens is asked now and then whether it is still there. Seldom: an idle worker should cost the
+ * server nothing, whoever works notices by the other connection (check), and the poll is underneath.
+ */
+const pingMs = 60_000
 /** Tries to subscribe on connections that get lost meanwhile. */
 const mostTries = 5
 
