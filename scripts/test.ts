@@ -27,13 +27,11 @@ if (files.length === 0) {
 }
 
 // Before the tests, once, and not by several of them side by side.
-if (words.length === 0 || files.some((file) => /redis|valkey|cluster|^servers/.test(file))) {
-  try {
-    installRedis()
-  } catch (error) {
-    console.error((error as Error).message)
-    process.exit(1)
-  }
+try {
+  installRedis()
+} catch (error) {
+  console.error((error as Error).message)
+  process.exit(1)
 }
 
 const { status } = spawnSync(

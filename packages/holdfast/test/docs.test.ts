@@ -3,13 +3,25 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
+import { startRedis } from '../../../servers/redis.ts'
 import { queueOptions } from '../src/options.ts'
 
 const root = new URL('../../../', import.meta.url)
 const read = (path: string): Promise<string> => readFile(new URL(path, root), 'utf8')
 
-for (const page of ['README.md', 'docs/guide.md', 'docs/drivers.md', 'docs/file-storage.md', 'docs/errors.md']) {
+const redis = await startRedis()
+after(() => redis.stop())
+
+const pages = [
+  'README.md',
+  'docs/guide.md',
+  'docs/drivers.md',
+  'docs/file-storage.md',
+  'docs/redis.md',
+  'docs/errors.md',
+]
+for (const page of pages) {
   const text = await read(page)
   const snippets = [...text.matchAll(/^```ts\n(.*?)^```/gms)].map(([, code]) => code!)
   snippets.forEach((code, index) => {
@@ -40,7 +52,8 @@ test('[trap 51] the defaults in the guide are those of options.ts', async () => 
 /** In its own folder: some make files. */
 function run(file: string, cwd: URL): Promise<{ status: number | null; output: string }> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, ['--conditions=@holdfast/source', file], { cwd })
+    const env = { ...process.env, REDIS_URL: redis.url }
+    const child = spawn(process.execPath, ['--conditions=@holdfast/source', file], { cwd, env })
     let output = ''
     child.stdout.on('data', (chunk) => (output += chunk))
     child.stderr.on('data', (chunk) => (output += chunk))
