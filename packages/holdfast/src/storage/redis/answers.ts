@@ -15,7 +15,7 @@ import type {
   Retention,
   SettleVerdict,
 } from '../storage.ts'
-import type { Unpacked, Unpacker } from './unpack.ts'
+import { type Unpacked, Unpacker } from './unpack.ts'
 
 type List = Unpacked[]
 
@@ -47,18 +47,20 @@ function retentionOf(value: Unpacked): Retention {
   return { completedMs: completedMs!, failedMs: failedMs!, cancelledMs: cancelledMs! }
 }
 
-/** The next job behind the head of a claim's answer, as its record says (lua/store.ts). */
-export function claimedJob(answer: Unpacker, type: string, id: string): ClaimedJob {
+/** A job of a claim's answer: its record (lua/store.ts), its payload if that is kept apart, the results of its blockers. */
+export function claimedJob(type: string, id: string, record: Buffer): ClaimedJob {
+  const answer = new Unpacker(record)
   const head = answer.head()
   const body = answer.next() as List
   const more = head.hasMore ? (answer.next() as { [key: string]: Unpacked }) : undefined
+  const lease = answer.lease()
   const payload = body[4] === true ? answer.next() : body[4]
   const chain = more?.c ? refOf(more.c) : { type, id }
   return {
     type,
     id,
-    worker: head.worker,
-    attempt: head.attempt,
+    worker: lease.worker,
+    attempt: lease.attempt,
     token: text(body[0]),
     payload: optional<Buffer>(payload),
     failures: head.failures,
@@ -70,8 +72,8 @@ export function claimedJob(answer: Unpacker, type: string, id: string): ClaimedJ
     trace: optionalText(body[5]),
     createdAt: head.createdAt,
     runAt: head.runAt,
-    startedAt: head.startedAt,
-    leaseUntil: head.leaseUntil,
+    startedAt: lease.startedAt,
+    leaseUntil: lease.leaseUntil,
     chain,
     chainIndex: (more?.i as number | undefined) ?? 0,
     root: more?.ro ? refOf(more.ro) : chain,

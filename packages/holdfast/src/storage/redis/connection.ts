@@ -200,17 +200,31 @@ export class Connection {
     args: readonly Argument[],
     options?: { readonly durable?: boolean },
   ): Promise<Buffer | null> {
-    if (options?.durable && this.#judgement?.wait) {
+    return asBytes(await this.#run(script, key, args, options?.durable))
+  }
+
+  /** As run, of a script that answers with a list. */
+  async runForList(
+    script: Runnable,
+    key: string,
+    args: readonly Argument[],
+    options?: { readonly durable?: boolean },
+  ): Promise<Buffer[]> {
+    return (await this.#run(script, key, args, options?.durable)) as Buffer[]
+  }
+
+  async #run(script: Runnable, key: string, args: readonly Argument[], durable = false): Promise<unknown> {
+    if (durable && this.#judgement?.wait) {
       const calls = this.#waits?.calls ?? (await this.#openWaits())
-      return asBytes(await calls.run(script, key, args))
+      return calls.run(script, key, args)
     }
     try {
-      return asBytes(await this.#call('evalsha', [script.sha, '1', key, ...args]))
+      return await this.#call('evalsha', [script.sha, '1', key, ...args])
     } catch (error) {
       if (replyCode(error) !== 'NOSCRIPT') throw this.#failed(error)
     }
     try {
-      return asBytes(await this.#call('eval', [script.source, '1', key, ...args]))
+      return await this.#call('eval', [script.source, '1', key, ...args])
     } catch (error) {
       throw this.#failed(error)
     }

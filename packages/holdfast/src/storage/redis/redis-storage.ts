@@ -24,7 +24,7 @@ import { type RedisStorageOptions, type ResolvedRedisOptions, resolveRedisOption
 import { encodeType, packAdd, packed, packOutcomes, packWhen } from './requests.ts'
 import { type Script, type Scripts, serverScripts } from './scripts.ts'
 import { signalOf } from './signals.ts'
-import { type Unpacked, Unpacker, unpack } from './unpack.ts'
+import { type Unpacked, unpack } from './unpack.ts'
 
 /** How long a listener for events is taken to be there, without a word of it. */
 const watchedMs = 60_000
@@ -173,12 +173,15 @@ export class RedisStorage implements Contract.Storage<never> {
     })
     const args = [packed([worker, label, Math.min(slots, 100_000), wanted])]
     if (outcomes.length > 0) args.push(...packOutcomes(outcomes))
-    const answer = new Unpacker((await this.#run(this.#scripts.claim, args, outcomes.length > 0))!)
-    const [, settled, recovered, ended, ids, kinds] = answer.next() as List
+    const { claim } = this.#scripts
+    const [first, ...records] = await this.#opened().runForList(claim, this.#base, args, {
+      durable: outcomes.length > 0,
+    })
+    const [, settled, recovered, ended, ids, kinds] = unpack(first!) as List
     return {
       jobs: (ids as Buffer[]).map((id, index) => {
         const { type } = types[kinds ? (kinds as number[])[index]! - 1 : 0]!
-        return claimedJob(answer, type, text(id))
+        return claimedJob(type, text(id), records[index]!)
       }),
       recovered: (recovered as List).map(recoveredOf),
       ended: (ended as List).map(endedOf),

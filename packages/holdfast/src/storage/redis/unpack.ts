@@ -71,21 +71,27 @@ export class Unpacker {
     }
   }
 
-  /** The head of a running job's record (lua/store.ts). */
+  /** What a record begins with (lua/store.ts). */
   head() {
     const buffer = this.#buffer
-    const attempt = buffer.readUInt32BE(this.#skip(5) + 1)
-    const worker = this.#bytes(buffer.readUInt16BE(this.#skip(2)) - 1).toString()
+    const flags = buffer[this.#skip(1)]!
+    const failures = buffer.readUIntBE(this.#skip(3), 3)
+    const createdAt = buffer.readUIntBE(this.#skip(6), 6)
+    const runAt = (flags & 1) === 0 ? createdAt : buffer.readDoubleBE(this.#skip(8))
+    return { failures, createdAt, runAt, hasMore: (flags & 2) !== 0 }
+  }
+
+  /** Behind its body: order, attempts before and state, and then the lease. */
+  lease() {
+    const buffer = this.#buffer
+    const worker = buffer.readUInt16BE(this.#skip(13) + 11) - 1
     const label = buffer.readUInt16BE(this.#skip(2))
     if (label > 0) this.#skip(label - 1)
     const startedAt = buffer.readUIntBE(this.#skip(6), 6)
     const leaseUntil = buffer.readDoubleBE(this.#skip(8))
-    const flags = buffer[this.#skip(1)]!
-    const failures = buffer.readUIntBE(this.#skip(3), 3)
-    const createdAt = buffer.readUIntBE(this.#skip(6), 6)
-    this.#skip(6)
-    const runAt = (flags & 1) === 0 ? createdAt : buffer.readDoubleBE(this.#skip(8))
-    return { attempt, worker, startedAt, leaseUntil, failures, createdAt, runAt, hasMore: (flags & 2) !== 0 }
+    const name = this.#bytes(worker).toString()
+    const attempt = buffer.readUInt32BE(this.#skip(7))
+    return { worker: name, startedAt, leaseUntil, attempt }
   }
 
   #skip(bytes: number): number {

@@ -1,6 +1,6 @@
 // As moves/claim.ts and recover.ts: settle what came along, take back lost leases, then give out due jobs, the types in turns.
-// The answer is a list, and behind it for each job its record as it is now, its payload if that is kept apart, and the results
-// of its blockers if it has some.
+// The answer is a packed list, then for each job its record as it is now, behind it its payload if that is kept apart, and the
+// results of its blockers if it has some.
 
 export const recover = `
 -- Ends the attempt of a job in processing as stalled. max: for jobs without their own.
@@ -91,11 +91,10 @@ end
 
 -- A job that is alone is given out in a few steps. False: another kind, or it may have no attempt left.
 local function give_plain(turn, set, member, key, record)
-  -- Whoever waits has no lease: behind state, attempt and that come flags and failures.
-  local flags, high, middle, low = byte(record, 8, 11)
+  local flags, high, middle, low = byte(record, 1, 4)
   if flags > LATER_FLAG or high + middle + low > 0 then return false end
   local id = sub(member, 7)
-  record = turn.start[numbers_of('>I4', record, 2)] .. sub(record, 8)
+  record = record .. turn.lease[numbers_of('>I4', record, #record - 4)]
   local size = turn.size
   turn.records[size + 1], turn.records[size + 2] = key, record
   turn.leases[size + 1], turn.leases[size + 2] = turn.till_text, id
@@ -138,14 +137,13 @@ for index, each in ipairs(wanted) do
   if not t.paused then
     take_back_lost(t, each[4] or nil)
     local till = now + each[2]
-    local lease = lease_bytes(worker, label or nil, now, till)
     turns[#turns + 1] = {
       t = t, index = index, till = till, left = math.min(each[3] or INF, slots), max = each[4] or nil, till_text = till,
       rems = {}, records = {}, leases = {}, size = 0,
-      -- How the record of a running job begins, by the attempts before.
-      start = setmetatable({}, { __index = function(starts, attempts)
-        starts[attempts] = bytes_of('>BI4', PROCESSING, attempts + 1) .. lease
-        return starts[attempts]
+      -- By the attempts before.
+      lease = setmetatable({}, { __index = function(leases, attempts)
+        leases[attempts] = lease_bytes(worker, label or nil, now, till, attempts + 1)
+        return leases[attempts]
       end }),
     }
     if till ~= INF then turns[#turns].till_text = format('%.17g', till) end
@@ -207,5 +205,6 @@ for _, turn in ipairs(turns) do
   if #over > 0 and expires then call_many('ZREM', turn.t.p .. 'done:5', over) end
 end
 send()
-return pack({ now, settled, recovered, ended, ids, #wanted > 1 and kinds }) .. table.concat(given)
+table.insert(given, 1, pack({ now, settled, recovered, ended, ids, #wanted > 1 and kinds }))
+return given
 `

@@ -28,8 +28,8 @@ if type(names[1]) == 'string' and #list > 0 and #list <= 6000 then
     local number = call('INCRBY', base .. ':n', count) - count
     local records, lines, size = {}, {}, 0
     local job_key, now_text = p .. 'job:', format('%.0f', now)
-    local head = bytes_of('>BI4I2BI3I6', QUEUED, 0, 0, 0, 0, now)
-    local head_later = bytes_of('>BI4I2BI3I6', SCHEDULED, 0, 0, LATER_FLAG, 0, now)
+    local head, head_later = bytes_of('>BI3I6', 0, 0, now), bytes_of('>BI3I6', LATER_FLAG, 0, now)
+    local queued, scheduled = bytes_of('>I4B', 0, QUEUED), bytes_of('>I4B', 0, SCHEDULED)
     for at = 1, #list, 3 do
       number = number + 1
       local id, when, order, run_at = list[at], list[at + 1], bytes_of('>I6', number), now
@@ -37,9 +37,10 @@ if type(names[1]) == 'string' and #list > 0 and #list <= 6000 then
       records[size + 1] = job_key .. id
       lines[size + 2] = order .. id
       if run_at == now then
-        records[size + 2], lines[size + 1] = head .. order .. list[at + 2], now_text
+        records[size + 2], lines[size + 1] = head .. list[at + 2] .. order .. queued, now_text
       else
-        records[size + 2], lines[size + 1] = head_later .. order .. bytes_of('>d', run_at) .. list[at + 2], run_at
+        records[size + 2] = head_later .. bytes_of('>d', run_at) .. list[at + 2] .. order .. scheduled
+        lines[size + 1] = run_at
       end
       size = size + 2
     end
@@ -68,29 +69,27 @@ const lookAtOutcomes = `
   end
   local records = is_plain and count > 0 and call('MGET', unpack(keys)) or {}
   local ids, ends, tills, verdicts, size = {}, {}, {}, {}, 0
-  local worker, attempt, fence, keep, at, at_text, till
+  local worker, attempt, fence, keep, at, at_text, at_bytes, till
   local finished, completed = bytes_of('>I6', now), char(BY_HOLDER)
   for index = 1, is_plain and count or 0 do
     local from, record = 5 * index, records[index]
     if list[from - 3] ~= worker or list[from - 2] ~= attempt then
       worker, attempt = list[from - 3], list[from - 2]
-      fence = bytes_of('>BI4I2', PROCESSING, attempt, #worker + 1) .. worker
+      fence = worker .. bytes_of('>I4I2B', attempt, #worker + 1, PROCESSING)
     end
-    -- Nothing but the lease in force begins so.
-    if not record or sub(record, 1, #fence) ~= fence then
+    -- Nothing but the lease in force ends so.
+    if not record or sub(record, -#fence) ~= fence then
       is_plain = false
       break
     end
-    local label = numbers_of('>I2', record, #fence + 1)
-    local flags_at = #fence + 17 + (label > 0 and label - 1 or 0)
-    local flags = byte(record, flags_at)
+    local flags = byte(record, 1)
     if flags > LATER_FLAG then
       is_plain = false
       break
     end
     local own = list[from - 1]
     if not own then
-      local _, body = unpack_one(record, flags_at + 15 + (flags == LATER_FLAG and 8 or 0))
+      local _, body = unpack_one(record, flags == LATER_FLAG and 18 or 10)
       own = body[4]
       if type(own) == 'table' then own = own[1] end
     end
@@ -98,9 +97,11 @@ const lookAtOutcomes = `
       keep, at = own, now + own
       at_text = at == INF and '+inf' or format('%.17g', at)
       till = expires and at <= 8e15 and format('%.0f', math.ceil(at)) or false
+      at_bytes = bytes_of('>d', at)
     end
     local result = list[from]
-    records[index] = completed .. sub(record, 2) .. finished .. bytes_of('>dB', at, result and 1 or 0) .. (result or '')
+    if result then records[index] = record .. finished .. at_bytes .. '\\1' .. result .. completed
+    else records[index] = record .. finished .. at_bytes .. '\\0' .. completed end
     ids[index], tills[index], verdicts[index] = list[from - 4], at > now and till or at <= now and expires, at == INF or at
     ends[size + 1], ends[size + 2] = at_text, ids[index]
     size = size + 2
@@ -157,24 +158,24 @@ if #request[4] == 1 and request[3] <= 3500 and #list <= 17500 and (not outcomes 
   end
   if #members > 0 then
     local worker, label, till = request[1], request[2], now + wanted[2]
-    local lease = bytes_of('>I2', #worker + 1) .. worker .. bytes_of('>I2', label and #label + 1 or 0) .. (label or '') .. bytes_of('>I6d', now, till)
-    local starts, till_text, size = {}, format('%.17g', till), 0
+    local lease = bytes_of('>I2I2', #worker + 1, label and #label + 1 or 0) .. (label or '') .. bytes_of('>I6d', now, till) .. worker
+    local leases_of, till_text, size = {}, format('%.17g', till), 0
     for index, record in ipairs(call('MGET', unpack(job_keys))) do
-      -- Whoever waits has no lease: behind state, attempt and that come flags and failures.
       local flags, high, middle, low = 255, 0, 0, 0
-      if record then flags, high, middle, low = byte(record, 8, 11) end
+      if record then flags, high, middle, low = byte(record, 1, 4) end
       if flags > LATER_FLAG or high + middle + low > 0 then
         is_plain = false
         break
       end
-      local attempts = sub(record, 2, 5)
-      local head = starts[attempts]
-      if not head then
-        head = bytes_of('>BI4', PROCESSING, numbers_of('>I4', attempts) + 1) .. lease
-        starts[attempts] = head
+      -- Whoever waits has attempt and state at the end.
+      local attempts = sub(record, -5, -2)
+      local added = leases_of[attempts]
+      if not added then
+        added = lease .. bytes_of('>I4I2B', numbers_of('>I4', attempts) + 1, #worker + 1, PROCESSING)
+        leases_of[attempts] = added
       end
-      record = head .. sub(record, 8)
-      given[index] = record
+      record = record .. added
+      given[index + 1] = record
       written[size + 1], written[size + 2] = job_keys[index], record
       leases[size + 1], leases[size + 2] = till_text, job_ids[index]
       size = size + 2
@@ -187,7 +188,8 @@ if #request[4] == 1 and request[3] <= 3500 and #list <= 17500 and (not outcomes 
       call('MSET', unpack(written))
       call('ZADD', p .. 'leases', unpack(leases))
     end
-    return pack({ now, verdicts, {}, {}, job_ids, false }) .. table.concat(given)
+    given[1] = pack({ now, verdicts, {}, {}, job_ids, false })
+    return given
   end
 end
 `

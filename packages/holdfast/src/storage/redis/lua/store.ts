@@ -1,18 +1,18 @@
 // What the rules stand on: types, jobs as tables that are read once and written by flush(), and the hints.
 // The rules in the files beside this one are those of storage/moves, in the server's language: one file there, one here.
 //
-// A record is a head of numbers that can be read and changed without looking at the rest; then, in MessagePack, its body as
-// the client wrote it at the add, and `more`, a map of what few jobs have; then what an end adds:
+// A record is bytes to which a claim and a completion only add, for to put a string together costs Lua by its length:
 //
-//   state (1 byte; 8: completed by its holder), attempt (4)
-//   length of the worker's name, plus one (2; 0: no lease, and then nothing more of it), the name
-//     length of the label, plus one (2; 0: none), the label, startedAt (6), leaseUntil (8, a double)
-//   flags (1), failures (3), createdAt (6), order (6), runAt (8, a double; only if it is not createdAt)
-//   body, more (if the flag says so)
-//   finishedAt (6), expiresAt (8, a double; -1: none), 0, or 1 and the result
+//   flags (1), failures (3), createdAt (6), runAt (8, a double; only if it is not createdAt)
+//   body, as the client packed it at the add; more, a map of what few jobs have, if the flag says so (MessagePack both)
+//   order (6), attempt (4), state (1)
+//     with a lease: lengths of worker and label plus one (2, 2), label, startedAt (6), leaseUntil (8, a double),
+//       worker, attempt (4), length of worker plus one (2), state (1)
+//     at its end: finishedAt (6), expiresAt (8, a double; -1: none), 0, or 1 and the result; state (1)
 //
-// A job without `more` is alone: no chain, group, key, blockers, nobody who waits for it, and its payload is in its body.
-// Nearly all are, and claim and settle them in a few steps each.
+// The last byte is its state; 8 is completed by its holder. What stands before: of a record that only grew, what it was then;
+// otherwise 3 if a lease follows. A job without `more` is alone: no chain, group, key, blockers, nobody who waits for it, and
+// its payload is in its body. Nearly all are.
 
 export const store = `
 local find = string.find
@@ -144,38 +144,38 @@ end
 
 local function job_of(t, id, key, record)
   local j = { t = t, id = id, key = key }
-  local state, attempt, at = byte(record, 1), numbers_of('>I4', record, 2), 8
-  local length = numbers_of('>I2', record, 6)
-  if length > 0 then
-    j.worker = sub(record, 8, 6 + length)
-    at = 7 + length
-    length, at = numbers_of('>I2', record, at)
-    if length > 0 then
-      j.label = sub(record, at, at + length - 2)
-      at = at + length - 1
-    end
-    j.started_at, j.until_at, at = numbers_of('>I6d', record, at)
-  end
-  local flags
-  flags, j.failures, j.created_at, j.order, at = numbers_of('>BI3I6I6', record, at)
+  local flags, at
+  flags, j.failures, j.created_at, at = numbers_of('>BI3I6', record, 1)
   j.run_at = j.created_at
-  local has_more = flags % 4 >= MORE_FLAG
   if flags % 2 == LATER_FLAG then j.run_at, at = numbers_of('>d', record, at) end
-  j.by_holder = state == BY_HOLDER
-  j.state, j.attempt = j.by_holder and COMPLETED or state, attempt
-  if j.state == PROCESSING then j.place = LEASES
-  elseif is_waiting(j.state) then j.place = flags >= ASIDE_FLAG and ASIDE or LINE
-  else j.place = NOWHERE end
   local to, b = unpack_one(record, at - 1)
   j.body = sub(record, at, to)
   decode_body(j, b)
   local m = {}
-  if has_more then to, m = unpack_one(record, to) end
+  if flags % 4 >= MORE_FLAG then to, m = unpack_one(record, to) end
+  local inner
+  j.order, j.attempt, inner, at = numbers_of('>I6I4B', record, to + 1)
+  local state = byte(record, -1)
+  if at <= #record and (inner == PROCESSING or state == PROCESSING or state == BY_HOLDER) then
+    local worker, label
+    worker, label, at = numbers_of('>I2I2', record, at)
+    if label > 0 then j.label = sub(record, at, at + label - 2) end
+    at = at + math.max(label - 1, 0)
+    j.started_at, j.until_at, at = numbers_of('>I6d', record, at)
+    j.worker = sub(record, at, at + worker - 2)
+    j.attempt, at = numbers_of('>I4', record, at + worker - 1)
+    at = at + 3
+  end
+  j.by_holder = state == BY_HOLDER
+  j.state = j.by_holder and COMPLETED or state
+  if j.state == PROCESSING then j.place = LEASES
+  elseif is_waiting(j.state) then j.place = flags >= ASIDE_FLAG and ASIDE or LINE
+  else j.place = NOWHERE end
   if is_terminal(j.state) then
     local expires_at, has_result
-    j.finished_at, expires_at, has_result = numbers_of('>I6dB', record, to + 1)
+    j.finished_at, expires_at, has_result, at = numbers_of('>I6dB', record, at)
     if expires_at >= 0 then j.expires_at = expires_at end
-    if has_result == 1 then j.result = sub(record, to + 16) end
+    if has_result == 1 then j.result = sub(record, at, -2) end
   end
   j.accepted, j.reason, j.snoozes, j.cancelling, j.cancel_reason = m.a or j.order, m.r, m.s or 0, m.cn, m.cr
   j.error, j.attempts, j.origin, j.root, j.chain, j.index = m.e, m.at, m.o, m.ro, m.c, m.i or 0
@@ -247,12 +247,11 @@ local function encode_body(j)
   j.body = pack({ j.token, j.priority, j.max or false, j.keep, j.payload, j.trace or false, j.group_key or false, j.waits })
 end
 
-local function lease_bytes(worker, label, started_at, until_at)
-  local start = bytes_of('>I2', #worker + 1) .. worker
-  if not label then return start .. bytes_of('>I2I6d', 0, started_at, until_at) end
-  return start .. bytes_of('>I2', #label + 1) .. label .. bytes_of('>I6d', started_at, until_at)
+-- Added to what waits, it runs.
+local function lease_bytes(worker, label, started_at, until_at, attempt)
+  return bytes_of('>I2I2', #worker + 1, label and #label + 1 or 0) .. (label or '') .. bytes_of('>I6d', started_at, until_at)
+    .. worker .. bytes_of('>I4I2B', attempt, #worker + 1, PROCESSING)
 end
-local NO_LEASE = bytes_of('>I2', 0)
 
 local function encode(j)
   local m = {
@@ -264,14 +263,13 @@ local function encode(j)
   local has_more, later = next(m) ~= nil, j.run_at ~= j.created_at
   local flags = (later and LATER_FLAG or 0) + (has_more and MORE_FLAG or 0) + (j.place == ASIDE and ASIDE_FLAG or 0)
   local parts = {
-    bytes_of('>BI4', j.by_holder and j.state == COMPLETED and BY_HOLDER or j.state, j.attempt),
-    j.worker and lease_bytes(j.worker, j.label, j.started_at, j.until_at) or NO_LEASE,
-    bytes_of('>BI3I6I6', flags, j.failures, j.created_at, j.order),
-    later and bytes_of('>d', j.run_at) or '', j.body, has_more and pack(m) or '',
+    bytes_of('>BI3I6', flags, j.failures, j.created_at), later and bytes_of('>d', j.run_at) or '',
+    j.body, has_more and pack(m) or '', bytes_of('>I6I4B', j.order, j.attempt, j.worker and PROCESSING or j.state),
   }
+  if j.worker then parts[#parts + 1] = lease_bytes(j.worker, j.label, j.started_at, j.until_at, j.attempt) end
   if is_terminal(j.state) then
-    parts[#parts + 1] = bytes_of('>I6dB', j.finished_at, j.expires_at or -1, j.result and 1 or 0)
-    parts[#parts + 1] = j.result
+    parts[#parts + 1] = bytes_of('>I6dB', j.finished_at, j.expires_at or -1, j.result and 1 or 0) .. (j.result or '')
+    parts[#parts + 1] = char(j.by_holder and j.state == COMPLETED and BY_HOLDER or j.state)
   end
   return table.concat(parts)
 end
