@@ -196,8 +196,9 @@ export class Outcomes {
 function outcomeOf({ job }: Attempt, { ending }: AttemptEnd): Outcome {
   const { type, id, worker, attempt } = job
   if (ending.kind !== 'completed') return { type, id, worker, attempt, ...ending }
-  // Field by field: nearly every outcome is this one.
-  const { kind, result, keepMs, add } = ending
+  // Field by field: nearly every outcome is this one. How long it is kept is said though the record knows it: so a storage
+  // need not look there.
+  const { kind, result, keepMs = job.retention.completedMs, add } = ending
   return { type, id, worker, attempt, kind, result, keepMs, add }
 }
 
