@@ -20,7 +20,7 @@ type Given = Partial<Omit<WorkerOptions, 'types' | 'storage' | 'tell' | 'clock'>
 
 export const completed: AttemptEnd = { ending: { kind: 'completed' } }
 
-export function workBench(t: TestContext, { callTimeoutMs = 5_000 } = {}) {
+export function workBench(t: TestContext, { callTimeoutMs = 5_000, claimsInFlight = 1 } = {}) {
   const base: FakeClock = fakeClock()
   let blockedMs = 0
   const clock: FakeClock = {
@@ -50,7 +50,7 @@ export function workBench(t: TestContext, { callTimeoutMs = 5_000 } = {}) {
     worker(given: Given = {}): Worker {
       const { types = ['default'], leaseMs = 60_000, capMs = Infinity, run = never, ...rest } = given
       const worker = new Worker({
-        storage: guardStorage(line.storage, clock, tell),
+        storage: { ...guardStorage(line.storage, clock, tell), settings: { callTimeoutMs, claimsInFlight } },
         clock,
         label: 'w',
         concurrency: 1,
