@@ -10,11 +10,11 @@ import { type EventStream, LiveStream } from './event-stream.ts'
 import { type EngineEvent, isWatched, type Tell, teller } from './events.ts'
 import { Adder, type Draft } from './job/adder.ts'
 import {
+  draftOf,
   type EnqueueAndWaitOptions,
   type EnqueueOptions,
   type EnqueueResult,
   enqueueResult,
-  newJob,
 } from './job/enqueue.ts'
 import { decode, encode } from './job/serde.ts'
 import { attemptsOf, errorOf, type MessageStatus, statusOf } from './job/status.ts'
@@ -217,7 +217,7 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
     // Not async: that would cost each job a promise and a turn more.
     try {
       const given = options === undefined ? noOptions : resolveOptions('enqueue', options, enqueueOptions)
-      return this.#add(this.#newJob(id, payload, given), this.#resultOfAdd)
+      return this.#add(this.#draft(id, payload, given), this.#resultOfAdd)
     } catch (error) {
       return Promise.reject(error as Error)
     }
@@ -230,7 +230,7 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
   async enqueueAndWait(id: string, payload: TPayload, options?: EnqueueAndWaitOptions): Promise<TResult> {
     const { timeout, signal, ...rest } = resolveOptions('enqueueAndWait', options, waitOptions)
     signal?.throwIfAborted()
-    const job = this.#newJob(id, payload, rest)
+    const job = this.#draft(id, payload, rest)
     try {
       return this.#resultOf(
         id,
@@ -291,11 +291,11 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
   }
 
   /** Everything that can be refused is refused here, before anything is connected. */
-  #newJob(id: string, payload: TPayload, options: EnqueueOptions): Draft {
+  #draft(id: string, payload: TPayload, options: EnqueueOptions): Draft {
     checkId(id)
     const { payloadSerde, maxPayloadBytes } = this.#config
     const bytes = encode('payload', payloadSerde, payload, maxPayloadBytes)
-    return newJob(this.name, id, bytes, options, this.#config)
+    return draftOf(this.name, id, bytes, options, this.#config)
   }
 
   #add<T>(job: Draft, answerOf: (verdict: AddVerdict) => T): Promise<T> {

@@ -12,7 +12,7 @@ const start = 1_767_225_600_000
 /** In the slot of the data, and outside of what clear() deletes. */
 const clockKey = (prefix: string): string => `clock:{${prefix}}:`
 
-export const manualTimeScripts = makeScripts(`
+const manualTimeScripts = makeScripts(`
 local now, expires = tonumber(redis.call('GET', 'clock:' .. KEYS[1]) or ${start}), false
 `)
 

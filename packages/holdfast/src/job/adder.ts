@@ -29,9 +29,9 @@ export class Adder {
   #scheduled = false
   #inFlight = 0
 
-  /** @param name nobody else's */
-  constructor(name: string, store: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>) {
-    this.#tokenStart = `${name}/`
+  /** @param origin nobody else's: with a number, it makes tokens */
+  constructor(origin: string, store: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>) {
+    this.#tokenStart = `${origin}/`
     this.#store = store
   }
 

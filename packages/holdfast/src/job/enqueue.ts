@@ -28,7 +28,8 @@ export type EnqueueResult<TResult> =
   | { status: 'duplicate'; existingState: MessageState }
   | { status: 'completed'; result: TResult }
 
-export function newJob(
+/** What the storage will be given; its token comes from the batch that takes it. */
+export function draftOf(
   type: string,
   id: string,
   payload: Bytes | undefined,

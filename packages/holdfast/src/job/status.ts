@@ -1,7 +1,7 @@
 // Records as the Queue shows them.
 
 import type { ErrorDetails } from '../errors.ts'
-import { stalledError } from '../work/settle.ts'
+import { stalledError } from '../work/outcomes.ts'
 import type { JobRecord, JobState } from '../storage/storage.ts'
 import { decodeError, errorDetails } from './error-details.ts'
 import { decode, type Serde } from './serde.ts'

@@ -16,6 +16,7 @@ const kvMoves = ['set', 'setIfAbsent', 'cas', 'delete'] as const
 const kvReads = ['get', 'list'] as const
 
 type Verb = (typeof moves | typeof reads | typeof others)[number]
+/** Each verb is guardCall around the driver's. */
 export type GuardedStorage = Pick<Storage, Verb | 'driver' | 'features' | 'settings'> & { readonly kv: KeyValue }
 
 type Call = (...args: unknown[]) => Promise<unknown>

@@ -12,7 +12,7 @@ import { decode, encode, type Serde } from '../job/serde.ts'
 import type { ResolvedQueueConfig } from '../queue-config.ts'
 import { type AfterExecution, applyHook } from './after-execution.ts'
 import type { Attempt } from './attempt.ts'
-import type { AttemptEnd } from './settle.ts'
+import type { AttemptEnd } from './outcomes.ts'
 import type { WorkType } from './worker.ts'
 
 /** What a handler is given. */
@@ -58,7 +58,7 @@ export function workOf<P, R>(config: ResolvedQueueConfig<P, R>, handler: JobHand
     leaseMs: Math.min(leaseMs, visibilityTimeout),
     capMs: visibilityTimeout,
     maxAttempts,
-    run: (attempt) => execute(attempt, handling),
+    run: (attempt) => runAttempt(attempt, handling),
     payloadOf: (bytes) => {
       try {
         return decode('payload', payloadSerde, bytes)
@@ -70,7 +70,7 @@ export function workOf<P, R>(config: ResolvedQueueConfig<P, R>, handler: JobHand
 }
 
 /** Never rejects. */
-async function execute<P, R>(attempt: Attempt, handling: Handling<P, R>): Promise<AttemptEnd> {
+async function runAttempt<P, R>(attempt: Attempt, handling: Handling<P, R>): Promise<AttemptEnd> {
   let payload: P | undefined
   try {
     payload = decode('payload', handling.payloadSerde, attempt.job.payload)

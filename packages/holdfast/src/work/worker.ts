@@ -1,5 +1,5 @@
 // The loop: look, run what was found, send what came of it, sleep. One claim or settle is under way at a time, but for
-// outcomes that the storage refuses (settle.ts): while it is, outcomes gather, and the next claim takes them along, so the
+// outcomes that cannot be sent (outcomes.ts): while it is, outcomes gather, and the next claim takes them along, so the
 // slower the storage, the larger the batches. A worker with many slots on a server has two claims under way, for half of
 // its slots each, so that neither waits for the other.
 
@@ -11,7 +11,7 @@ import type { Claim, ClaimedJob, ClaimRequest, Outcome } from '../storage/storag
 import { Sweeper } from '../upkeep/sweep.ts'
 import { Attempt } from './attempt.ts'
 import { Leases } from './lease.ts'
-import { Outcomes, type AttemptEnd, tellEnded } from './settle.ts'
+import { Outcomes, type AttemptEnd, tellEnded } from './outcomes.ts'
 import { Wake } from './wake.ts'
 
 /** One kind of job that a worker serves. */

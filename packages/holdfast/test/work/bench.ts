@@ -6,7 +6,7 @@ import { type FakeClock, fakeClock } from 'holdfast/testing'
 import type { EngineEvent } from '../../src/events.ts'
 import { guardStorage } from '../../src/storage/guard.ts'
 import type { Attempt } from '../../src/work/attempt.ts'
-import type { AttemptEnd } from '../../src/work/settle.ts'
+import type { AttemptEnd } from '../../src/work/outcomes.ts'
 import { Worker, type WorkerOptions, type WorkType } from '../../src/work/worker.ts'
 import { faulty } from '../queue/faulty-storage.ts'
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ClaimRequest } from 'holdfast'
-import type { AttemptEnd } from '../../src/work/settle.ts'
+import type { AttemptEnd } from '../../src/work/outcomes.ts'
 import { completed, ids, workBench } from './bench.ts'
 
 /** Claims are answered by hand. */
@@ -72,9 +72,8 @@ test('two claims are under way, for half of the slots each, and never more jobs 
 test('outcomes of a claim that failed are sent before anything is claimed', async (t) => {
   const { worker, line, add, clock, held, started } = heldClaims(t)
   await add(ids(64))
-  let end = (): void => {}
-  const ended = new Promise<void>((resolve) => (end = resolve))
-  const starting = worker({ concurrency: 64, run: () => ended.then(() => completed) }).start()
+  const ended = Promise.withResolvers<void>()
+  const starting = worker({ concurrency: 64, run: () => ended.promise.then(() => completed) }).start()
   await clock.settle()
   held[0]!.answer()
   await starting
@@ -82,7 +81,7 @@ test('outcomes of a claim that failed are sent before anything is claimed', asyn
   held[1]!.answer()
   await clock.settle()
   assert.equal(started.length, 64)
-  end()
+  ended.resolve()
   await clock.settle()
   const [, , third] = held
   assert.ok(third!.request.outcomes!.length > 0)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AttemptEnd } from '../../src/work/settle.ts'
+import type { AttemptEnd } from '../../src/work/outcomes.ts'
 import { completed, ids, workBench } from './bench.ts'
 
 test('a worker with all its slots taken asks for nothing, whatever is queued', async (t) => {

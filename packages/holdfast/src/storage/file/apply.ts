@@ -87,7 +87,7 @@ class Application {
 
   /** The job, new or as it is, standing nowhere. */
   #begin({ type: name, id, fixed, changing }: JobPut): Job {
-    const type = this.#replica.data.typeOf(name)
+    const type = this.#replica.data.ensureType(name)
     this.#types.add(type)
     const existing = type.jobs.get(id)
     if (existing) {
@@ -147,7 +147,7 @@ class Application {
 
   #putKey({ type: name, key, mark: fields }: KeyPut): void {
     const { data } = this.#replica
-    const type = data.typeOf(name)
+    const type = data.ensureType(name)
     this.#types.add(type)
     const old = type.keys.get(key)
     if (old) this.#move.dropKey(type, old)
@@ -159,7 +159,7 @@ class Application {
   }
 
   #pause({ type: name, group: key, paused }: PausePut): void {
-    const type = this.#replica.data.typeOf(name)
+    const type = this.#replica.data.ensureType(name)
     this.#types.add(type)
     if (key === undefined) {
       type.paused = paused

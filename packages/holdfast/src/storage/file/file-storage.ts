@@ -165,7 +165,7 @@ export class FileStorage implements Contract.Storage<never> {
   async pause(request: Contract.PauseRequest): Promise<void> {
     await this.#call(({ move, recording }) => {
       recording.pause(request.type, request.group)
-      pause(move, move.data.typeOf(request.type), request)
+      pause(move, move.data.ensureType(request.type), request)
     })
   }
 

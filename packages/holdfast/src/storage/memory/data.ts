@@ -22,7 +22,7 @@ export class Job implements Moves.Job, HeapSlot {
   /** Its place among all jobs ever accepted: the order inside a group. */
   readonly accepted: number
   payload: Bytes | undefined
-  /** Until wait() or blockJob() says otherwise. */
+  /** Until createWaiting(), wait() or blockJob() says otherwise. */
   state: JobState = 'blocked'
   attempt = 0
   failures = 0
@@ -181,7 +181,7 @@ export class TypeData implements Moves.JobType {
     this.name = name
   }
 
-  readyOf(priority: number): Line {
+  lineOf(priority: number): Line {
     let index = 0
     for (; index < this.ready.length; index++) {
       const bucket = this.ready[index]!
@@ -203,7 +203,7 @@ export class Data {
   /** Of jobs accepted, or put behind the others. */
   lastNumber = 0
 
-  typeOf(name: string): TypeData {
+  ensureType(name: string): TypeData {
     let type = this.types.get(name)
     if (!type) this.types.set(name, (type = new TypeData(name)))
     return type

@@ -62,7 +62,7 @@ export class MemoryStorage implements Contract.Storage<never> {
     this.#data = new Data()
     this.kv.data.clear()
     for (const { name, listeners } of types.values()) {
-      const kept = this.#data.typeOf(name).listeners
+      const kept = this.#data.ensureType(name).listeners
       for (const kind of Object.keys(listeners) as Contract.TopicKind[]) {
         for (const listener of listeners[kind]) kept[kind].add(listener)
       }
@@ -119,7 +119,7 @@ export class MemoryStorage implements Contract.Storage<never> {
 
   async pause(request: Contract.PauseRequest): Promise<void> {
     this.#move((move) => {
-      const type = move.data.typeOf(request.type)
+      const type = move.data.ensureType(request.type)
       pause(move, type, request)
       move.data.prune(type)
     })
@@ -156,7 +156,7 @@ export class MemoryStorage implements Contract.Storage<never> {
   ): Promise<Contract.Unlisten> {
     // A listener of its own for each call, so that the same function may listen twice.
     const listener = (signal: Contract.Signal): void => onSignal(signal)
-    for (const { type, kind } of topics) this.#data.typeOf(type).listeners[kind].add(listener)
+    for (const { type, kind } of topics) this.#data.ensureType(type).listeners[kind].add(listener)
     return async () => {
       for (const { type: name, kind } of topics) {
         const type = this.#data.types.get(name)

@@ -62,7 +62,7 @@ export class MemoryMove implements Moves.Move {
 
   create(fields: NewJob, runAt: number, after: Job | undefined, origin: Job | undefined): Job {
     this.#recorder?.creates(fields.type, fields.id)
-    const type = this.data.typeOf(fields.type)
+    const type = this.data.ensureType(fields.type)
     const job = new Job(type, fields, this.now, runAt, this.takeNumber(), after, origin)
     // In no line yet: wait() or blockJob() follows in the same call.
     type.counts.blocked++
@@ -76,14 +76,14 @@ export class MemoryMove implements Moves.Move {
 
   createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): Job {
     this.#recorder?.creates(fields.type, fields.id)
-    const type = this.data.typeOf(fields.type)
+    const type = this.data.ensureType(fields.type)
     const job = new Job(type, fields, this.now, runAt, this.takeNumber())
     job.state = state
     job.due = state === 'queued'
     type.counts[state]++
     if (job.due) type.due++
     type.jobs.set(job.id, job)
-    enter(job, job.due ? type.readyOf(job.priority) : type.later)
+    enter(job, job.due ? type.lineOf(job.priority) : type.later)
     return job
   }
 
@@ -120,7 +120,7 @@ export class MemoryMove implements Moves.Move {
     if (place === 'leases') return enter(job, type.leases)
     if (place === 'ended') return enter(job, this.data.ended)
     if (job.runAt <= this.now) becomeDue(job)
-    if (place === 'line') enter(job, job.due ? type.readyOf(job.priority) : type.later)
+    if (place === 'line') enter(job, job.due ? type.lineOf(job.priority) : type.later)
     else enter(job, job.due ? type.asideDue : type.asideLater)
   }
 

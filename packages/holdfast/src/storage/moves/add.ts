@@ -1,4 +1,4 @@
-// add: decide ids, keys and blockers, then write the jobs in the order given.
+// add: each job in turn is decided (id, key, blockers) and written. `addPlain` does nearly all of them, `Batch` the rest.
 
 import type { AddVerdict, JobRef, NewJob, Standing } from '../storage.ts'
 import { blockedBy, blockJob, missingBlockers } from './block.ts'

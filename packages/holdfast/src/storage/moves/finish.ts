@@ -21,7 +21,7 @@ export interface Aftermath {
   readonly unblocked: JobRef[]
 }
 
-/** Ends a job and with it its chain, whose tail it is. */
+/** Ends a job and with it its chain, whose tail it is. A plain job is a chain of one. */
 export function finish(move: Move, job: Job, end: End, after: Aftermath): void {
   endJob(move, job, end)
   const failing = endChain(move, job, end, after)

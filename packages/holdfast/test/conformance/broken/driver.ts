@@ -64,13 +64,13 @@ function instead(storage: MemoryStorage, changes: Partial<Storage>): Storage {
 /** The driver keeps its data to itself; a call that changes nothing tells where they are. */
 function dataOf(storage: MemoryStorage): Data {
   const found: Data[] = []
-  const { typeOf } = Data.prototype
-  Data.prototype.typeOf = function (this: Data, name) {
+  const { ensureType } = Data.prototype
+  Data.prototype.ensureType = function (this: Data, name) {
     found.push(this)
-    return typeOf.call(this, name)
+    return ensureType.call(this, name)
   }
   void storage.pause({ type: '', paused: false })
-  Data.prototype.typeOf = typeOf
+  Data.prototype.ensureType = ensureType
   return found[0]!
 }
 

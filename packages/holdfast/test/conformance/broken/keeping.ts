@@ -89,7 +89,7 @@ export const brokenKeeping: readonly BrokenDriver[] = [
         sound,
         (outcome) => outcome,
         (verdict, outcome) => {
-          if (verdict.verdict === 'cancelled') sound.data().typeOf(outcome.type).counts.processing--
+          if (verdict.verdict === 'cancelled') sound.data().ensureType(outcome.type).counts.processing--
           return verdict
         },
       ),

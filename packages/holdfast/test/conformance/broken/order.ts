@@ -53,7 +53,7 @@ export const brokenOrder: readonly BrokenDriver[] = [
       afterRetry(sound, (job) => {
         if (!job.due || job.group) return
         job.heap!.remove(job)
-        job.heap = job.type.readyOf(1_000)
+        job.heap = job.type.lineOf(1_000)
         job.heap.push(job)
       }),
   },

@@ -44,7 +44,7 @@ export class Outcomes {
   #resendAt = 0
   #pauseMs: number = engineDefaults.retryMs
   /** The storage answers, but does not take these. They have a time of their own: no other waits for it. */
-  #refused: Settling[] = []
+  #unsendable: Settling[] = []
   #retrying = false
   #retryAt = 0
   #retryPauseMs: number = engineDefaults.retryMs
@@ -55,7 +55,7 @@ export class Outcomes {
   }
 
   get size(): number {
-    return this.#waiting.length + this.#held.length + this.#refused.length + (this.#retrying ? 1 : 0)
+    return this.#waiting.length + this.#held.length + this.#unsendable.length + (this.#retrying ? 1 : 0)
   }
 
   /** Those that can go with the next call. */
@@ -65,9 +65,9 @@ export class Outcomes {
 
   /** How long until some that came back are due again. */
   get resendMs(): number {
-    // The refused ones after the held: while the storage may be away, they would only fail again.
+    // The unsendable ones after the held: while the storage may be away, they would only fail again.
     const isHolding = this.#held.length > 0
-    if (!isHolding && (this.#refused.length === 0 || this.#retrying)) return Infinity
+    if (!isHolding && (this.#unsendable.length === 0 || this.#retrying)) return Infinity
     return Math.max(0, (isHolding ? this.#resendAt : this.#retryAt) - this.#options.clock.monotonic())
   }
 
@@ -95,7 +95,7 @@ export class Outcomes {
   async resend(): Promise<boolean> {
     if (this.resendMs > 0) return this.#held.length === 0
     if (this.#held.length > 0) await this.#resend(this.#held.splice(0, this.#most))
-    else void this.#retryRefused()
+    else void this.#retryUnsendable()
     return this.#held.length === 0
   }
 
@@ -105,7 +105,7 @@ export class Outcomes {
       this.#pauseMs = engineDefaults.retryMs
       // The storage is there: once more, and if it fails again it is to blame itself.
       sent = await this.#send(batch)
-      if (!sent) return this.#refuse(batch)
+      if (!sent) return this.#setAside(batch)
     }
     if (sent) {
       this.#most = Math.min(2 * this.#most, engineDefaults.batch)
@@ -120,18 +120,18 @@ export class Outcomes {
   }
 
   /** Beside the loop: it may take its time to fail again, and nobody should wait for that. */
-  async #retryRefused(): Promise<void> {
+  async #retryUnsendable(): Promise<void> {
     this.#retrying = true
-    const batch = this.#refused.splice(0, 1)
+    const batch = this.#unsendable.splice(0, 1)
     if (await this.#send(batch)) this.#retryPauseMs = engineDefaults.retryMs
-    else if (await this.#answers()) this.#refuse(batch)
+    else if (await this.#answers()) this.#setAside(batch)
     else this.putBack(batch)
     this.#retrying = false
     this.#options.onRetried()
   }
 
-  #refuse(batch: readonly Settling[]): void {
-    this.#refused.push(...batch)
+  #setAside(batch: readonly Settling[]): void {
+    this.#unsendable.push(...batch)
     this.#retryAt = this.#options.clock.monotonic() + this.#retryPauseMs
     this.#retryPauseMs = Math.min(2 * this.#retryPauseMs, engineDefaults.longestRetryMs)
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ClaimRequest, Outcome } from 'holdfast'
-import type { AttemptEnd } from '../../src/work/settle.ts'
+import type { AttemptEnd } from '../../src/work/outcomes.ts'
 import type { Rule } from '../queue/faulty-storage.ts'
 import { completed, ids, workBench } from './bench.ts'
 
