@@ -70,7 +70,9 @@ function serverPlace(server: RedisServer): Place {
     way: async (name) => {
       if (!name) return { options: { url }, close: () => {} }
       const { Redis } = await libraryOf(name)
-      return given(new Redis({ host, port, ...clientOptions }))
+      const client = new Redis({ host, port, ...clientOptions })
+      client.on('error', () => {})
+      return given(client)
     },
     serverOf: async () => server,
     stop: () => server.stop(),
@@ -80,13 +82,7 @@ function serverPlace(server: RedisServer): Place {
 function clusterPlace(cluster: Cluster): Place {
   return {
     way: async (name = 'iovalkey') => {
-      const { Cluster } = await libraryOf(name)
-      return given(
-        new Cluster(
-          cluster.nodes.map(({ host, port }) => ({ host, port })),
-          clusterOptions,
-        ),
-      )
+      return given(await clusterClient(name, cluster))
     },
     serverOf: (prefix) => cluster.masterOf(`{${prefix}}`),
     stop: () => cluster.stop(),
@@ -101,15 +97,22 @@ const clientOptions = {
 }
 
 /** As somebody makes it who has read no more than the library's own manual. */
-const clusterOptions = { lazyConnect: true }
+export async function clusterClient(name: ClientName, { nodes }: Pick<Cluster, 'nodes'>): Promise<RedisClient> {
+  const { Cluster } = await libraryOf(name)
+  const client = new Cluster(
+    nodes.map(({ host, port }) => ({ host, port })),
+    { lazyConnect: true },
+  )
+  // Somebody must hear of its errors when nobody uses it.
+  client.on('error', () => {})
+  return client
+}
 
 /** Of tests that failed before they could close them: they would keep the file from its end. */
 const open = new Set<RedisClient>()
 
 function given(client: RedisClient): Way {
   open.add(client)
-  // Somebody must hear of its errors when nobody uses it.
-  client.on('error', () => {})
   const close = (): void => {
     open.delete(client)
     client.disconnect()

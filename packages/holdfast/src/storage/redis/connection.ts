@@ -11,6 +11,7 @@ import {
   duplicateOfAny,
   duplicateOfCluster,
   isCluster,
+  keysOf,
   loadClient,
   newClient,
   type NodeClient,
@@ -100,6 +101,7 @@ export class Connection {
       onUp: () => this.#subscriber.check(),
     }
     this.#commands = client ? new BorrowedLink(client, options, false) : new OwnLink(() => this.#newNode(), options)
+    if (client && isCluster(client)) client.on('-node', this.#onNodeGone)
     await this.#commands.start()
     if (this.#judgement?.wait) await this.#openWaits()
   }
@@ -116,6 +118,7 @@ export class Connection {
 
   #stop(): void {
     this.#isClosed = true
+    this.#options.client?.removeListener('-node', this.#onNodeGone)
     this.#subscriber.close()
     this.#waits?.link.stop()
     this.#commands?.stop()
@@ -148,6 +151,12 @@ export class Connection {
     await link.start()
     return calls
   }
+
+  /**
+   * The connection to a node of the cluster was lost, or it left. What it had to tell may not have reached the node that is
+   * listened to; and if it is that one, it may live on without the others.
+   */
+  readonly #onNodeGone = (): void => this.#subscriber.renew()
 
   // ── the server ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -189,21 +198,21 @@ export class Connection {
       return asBytes(await calls.run(script, key, args))
     }
     try {
-      return asBytes(await this.#call('evalsha', [script.sha, '1', key, ...args]))
+      return asBytes(await this.#call('evalsha', script.sha, key, args))
     } catch (error) {
       if (replyCode(error) !== 'NOSCRIPT') throw this.#failed(error)
     }
     try {
-      return asBytes(await this.#call('eval', [script.source, '1', key, ...args]))
+      return asBytes(await this.#call('eval', script.source, key, args))
     } catch (error) {
       throw this.#failed(error)
     }
   }
 
-  async #call(command: string, args: Argument[]): Promise<unknown> {
+  async #call(command: string, script: string, key: string, args: readonly Argument[]): Promise<unknown> {
     const link = this.#opened()
     const client = link.client ?? (await link.connected())
-    return link.watch.during(client.callBuffer(command, args))
+    return link.watch.during(client.callBuffer(command, [script, ...keysOf(client, key), ...args]))
   }
 
   #opened(): Link {

@@ -67,9 +67,9 @@ export class Subscriber {
     if (link.client) link.watch.during(link.client.callBuffer('ping', [])).catch(() => {})
   }
 
-  /** The server is no longer the one to listen to. */
+  /** The server is no longer the one to listen to. One that is being connected to is new enough. */
   renew(): void {
-    this.#link?.drop()
+    if (this.#link?.client) this.#link.drop()
   }
 
   close(): void {
