@@ -10,7 +10,7 @@ import { type ClientName, type PlaceName, placeOf } from './redis-places.ts'
 const start = 1_767_225_600_000
 
 /** In the slot of the data, and outside of what clear() deletes. */
-const clockKey = (prefix: string): string => `clock:{${prefix}}:`
+export const clockKey = (prefix: string): string => `clock:{${prefix}}:`
 
 export const manualTimeScripts = makeScripts(`
 local now, expires = tonumber(redis.call('GET', 'clock:' .. KEYS[1]) or ${start}), false
@@ -46,4 +46,10 @@ export async function redisSubject(at: PlaceName = 'redis', client?: ClientName)
       for (const close of closes) await close()
     },
   }
+}
+
+/** Timed by the server, which lets keys expire by itself. */
+export async function liveRedisSubject(at: PlaceName = 'redis', client?: ClientName): Promise<Subject> {
+  const { options, close } = await (await placeOf(at)).way(client)
+  return { storage: new RedisStorage({ ...options, prefix: `live-${++prefixes}` }), close: async () => close() }
 }
