@@ -2,6 +2,7 @@
 //
 //   npm run conformance -- --driver memory --runs 50000
 //   npm run conformance -- --driver cluster --client ioredis5          the library that Redis is reached by
+//   npm run conformance -- --driver redis-live                         in real time: about four minutes
 //   npm run conformance -- --driver memory --seed 7 --path 12:3:0      a history that failed, as the run said
 //
 // Exit 0: clean. 1: a case failed, or the model found a violation. 2: wrong usage, or it could not run.
@@ -14,6 +15,9 @@ import { type ClientName, clientNames, stopPlaces } from '../packages/holdfast/t
 import { findValkey } from '../servers/find.ts'
 
 const usage = `usage: npm run conformance -- --driver ${Object.keys(drivers).join('|')} [--client ${clientNames.join('|')}] [--runs N] [--seed S] [--path P]`
+
+/** Those that are reached by a client library. */
+const redisDrivers = ['redis', 'redis-live', 'cluster', 'valkey']
 
 class UsageError extends Error {}
 
@@ -40,7 +44,7 @@ function readOptions(): Options {
     throw new UsageError(`driver: expected ${Object.keys(drivers).join(' or ')}, got "${driver}"`)
   if (driver === 'valkey' && !findValkey())
     throw new UsageError('driver: expected VALKEY_SERVER to be the path of a valkey-server, and it is not set')
-  if (client !== undefined && !['redis', 'cluster', 'valkey'].includes(driver))
+  if (client !== undefined && !redisDrivers.includes(driver))
     throw new UsageError(`client: expected none with the driver ${driver}, got "${client}"`)
   if (client !== undefined && !clientNames.includes(client as ClientName))
     throw new UsageError(`client: expected ${clientNames.join(' or ')}, got "${client}"`)

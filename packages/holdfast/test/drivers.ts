@@ -10,7 +10,7 @@ import { FileStorage } from '../src/storage/file/file-storage.ts'
 import { MemoryStorage } from '../src/storage/memory/memory-storage.ts'
 import { SqliteStorage } from '../src/storage/sqlite/index.ts'
 import type { ClientName } from './redis-places.ts'
-import { redisSubject } from './redis-subject.ts'
+import { liveRedisSubject, redisSubject } from './redis-subject.ts'
 
 /** @param client of those that have several: the library to use */
 export const drivers: Readonly<Record<string, (client?: ClientName) => Subject | Promise<Subject>>> = {
@@ -18,6 +18,7 @@ export const drivers: Readonly<Record<string, (client?: ClientName) => Subject |
   sqlite: () => inDirectory((directory, clock) => new SqliteStorage({ path: join(directory, 'jobs.db'), clock })),
   file: () => inDirectory((directory, clock) => new FileStorage({ directory, clock }), quickFolder),
   redis: (client) => redisSubject('redis', client),
+  'redis-live': (client) => liveRedisSubject('redis', client),
   cluster: (client) => redisSubject('cluster', client),
   valkey: (client) => redisSubject('valkey', client),
 }

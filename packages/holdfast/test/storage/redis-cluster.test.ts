@@ -107,9 +107,10 @@ async function work(
   const unlisten = await storage.listen([{ kind: 'events', type: 'default' }], ({ gap }) => void (gaps += gap ? 1 : 0))
   t.after(unlisten)
 
-  let [isAdding, next] = [true, 0]
+  const ending = new AbortController()
+  let next = 0
   const add = async (): Promise<void> => {
-    while (isAdding) {
+    while (!ending.signal.aborted) {
       const number = next++
       // Not acknowledged: again, until it is. The storage knows it if it was applied.
       for (;;) {
@@ -119,7 +120,7 @@ async function work(
           break
         } catch (error) {
           assert.equal((error as { code?: string }).code, 'STORAGE_ERROR', String(error))
-          if (!isAdding) return
+          if (ending.signal.aborted) return
         }
         await sleep(20)
       }
@@ -127,7 +128,7 @@ async function work(
     }
   }
   const adding = Promise.all([add(), add(), add()])
-  t.after(() => (isAdding = false))
+  t.after(() => ending.abort())
   return {
     completed,
     gaps: () => gaps,
@@ -139,7 +140,7 @@ async function work(
       assert.ok(took < settledMs, `${took} ms`)
     },
     end: async () => {
-      isAdding = false
+      ending.abort()
       await adding
       const states = async (): Promise<Map<string | undefined, string[]>> => {
         const records = await storage.get(acknowledged.map((id) => ({ type: 'default', id })))
@@ -147,9 +148,9 @@ async function work(
       }
       const deadline = performance.now() + 10_000
       for (let found = await states(); found.size !== 1 || !found.has('completed'); found = await states()) {
-        const open = [...found].filter(([state]) => state !== 'completed')
+        const unfinished = [...found].filter(([state]) => state !== 'completed')
         assert.ok(!found.has(undefined), `lost: ${found.get(undefined)?.join(', ')}`)
-        assert.ok(performance.now() < deadline, JSON.stringify(open))
+        assert.ok(performance.now() < deadline, JSON.stringify(unfinished))
         await sleep(20)
       }
       for (const id of acknowledged) assert.equal(await queue.getResult(id), 2 * Number(id.slice(4)), id)

@@ -221,10 +221,11 @@ const claim = async (storage: Storage, slots = 100): Promise<readonly ClaimedJob
   return (await storage.claim({ worker: `worker-${++tokens}`, label: 'somebody', slots, types })).jobs
 }
 
-const ended = ({ type, id, worker, attempt }: ClaimedJob, kind: 'completed' | 'failed'): Outcome => ({
-  ...{ type, id, worker, attempt },
-  ...(kind === 'completed' ? { kind, result: bytes('result') } : { kind, error: bytes('error') }),
-})
+const ended = ({ type, id, worker, attempt }: ClaimedJob, kind: 'completed' | 'failed'): Outcome => {
+  const lease = { type, id, worker, attempt }
+  if (kind === 'completed') return { ...lease, kind, result: bytes('result') }
+  return { ...lease, kind, error: bytes('error') }
+}
 
 /** Every verb, and every kind of thing that a job can have or be; at the end all jobs have ended. */
 async function everything(storage: Storage, ms = 1_500): Promise<void> {
