@@ -40,6 +40,9 @@ interface Listening {
   readonly topics: readonly Contract.Topic[]
   readonly onSignal: (signal: Contract.Signal) => void
   stop: (() => Promise<void>) | undefined
+  /** Being told to the server, and then to who listens. */
+  hasGap: boolean
+  again: Timer | undefined
 }
 
 export class RedisStorage implements Contract.Storage<never> {
@@ -305,7 +308,7 @@ export class RedisStorage implements Contract.Storage<never> {
     topics: readonly Contract.Topic[],
     onSignal: (signal: Contract.Signal) => void,
   ): Promise<Contract.Unlisten> {
-    const listening: Listening = { topics, onSignal, stop: undefined }
+    const listening: Listening = { topics, onSignal, stop: undefined, hasGap: false, again: undefined }
     await this.#listenOn(this.#opened(), listening)
     this.#listening.add(listening)
     return async () => {
@@ -334,15 +337,20 @@ export class RedisStorage implements Contract.Storage<never> {
    * first, since what happens before that is missed, too; if that fails, again until it does not.
    */
   async #tellGap(connection: Connection, listening: Listening, watched: readonly string[]): Promise<void> {
+    // The one under way tells of this one, too.
+    if (listening.hasGap) return
+    listening.hasGap = true
     let isTold = true
     if (watched.length > 0) await this.#watch(connection, watched).catch(() => (isTold = false))
+    listening.hasGap = false
     if (!this.#listening.has(listening)) return
     for (const { kind, type } of listening.topics) {
       listening.onSignal(kind === 'events' ? { kind, type, gap: true } : { kind, type })
     }
     if (isTold || this.#connection !== connection) return
     const again = (): void => void this.#tellGap(connection, listening, watched)
-    this.#options.clock.after(tellAgainMs, again, { keepsAlive: false })
+    listening.again?.cancel()
+    listening.again = this.#options.clock.after(tellAgainMs, again, { keepsAlive: false })
   }
 
   /** Events are put together only for a type that somebody watches, so that must be said, again and again. */
