@@ -2,7 +2,7 @@
 //
 //   npm run conformance -- --driver memory --runs 50000
 //   npm run conformance -- --driver cluster --client ioredis5          the library that Redis is reached by
-//   npm run conformance -- --driver redis-live                         in real time: about four minutes
+//   npm run conformance -- --driver redis-live                         in real time: three minutes and a half
 //   npm run conformance -- --driver memory --seed 7 --path 12:3:0      a history that failed, as the run said
 //
 // Exit 0: clean. 1: a case failed, or the model found a violation. 2: wrong usage, or it could not run.
