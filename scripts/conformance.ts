@@ -1,6 +1,8 @@
 // Runs the conformance suite on a driver: every case, then random histories against the model.
 //
 //   npm run conformance -- --driver memory --runs 50000
+//   npm run conformance -- --driver cluster --client ioredis5          the library that Redis is reached by
+//   npm run conformance -- --driver redis-live                         in real time: three minutes and a half
 //   npm run conformance -- --driver memory --seed 7 --path 12:3:0      a history that failed, as the run said
 //
 // Exit 0: clean. 1: a case failed, or the model found a violation. 2: wrong usage, or it could not run.
@@ -9,13 +11,19 @@ import { parseArgs } from 'node:util'
 import { cases, runCase } from '../packages/holdfast/src/conformance/index.ts'
 import { ModelViolation, testModel } from '../packages/holdfast/src/conformance/model.ts'
 import { drivers } from '../packages/holdfast/test/drivers.ts'
+import { type ClientName, clientNames, stopPlaces } from '../packages/holdfast/test/redis-places.ts'
+import { findValkey } from '../servers/find.ts'
 
-const usage = `usage: npm run conformance -- --driver ${Object.keys(drivers).join('|')} [--runs N] [--seed S] [--path P]`
+const usage = `usage: npm run conformance -- --driver ${Object.keys(drivers).join('|')} [--client ${clientNames.join('|')}] [--runs N] [--seed S] [--path P]`
+
+/** Those that are reached by a client library. */
+const redisDrivers = ['redis', 'redis-live', 'cluster', 'valkey']
 
 class UsageError extends Error {}
 
 interface Options {
   readonly driver: string
+  readonly client: ClientName | undefined
   readonly runs: number
   readonly seed: number | undefined
   readonly path: string | undefined
@@ -23,19 +31,27 @@ interface Options {
 
 function readOptions(): Options {
   const string = { type: 'string' } as const
-  const read = () => parseArgs({ options: { driver: string, runs: string, seed: string, path: string } }).values
+  const read = () =>
+    parseArgs({ options: { driver: string, client: string, runs: string, seed: string, path: string } }).values
   let values: ReturnType<typeof read>
   try {
     values = read()
   } catch (error) {
     throw new UsageError((error as Error).message)
   }
-  const { driver = 'memory', path } = values
+  const { driver = 'memory', client, path } = values
   if (!Object.hasOwn(drivers, driver))
     throw new UsageError(`driver: expected ${Object.keys(drivers).join(' or ')}, got "${driver}"`)
+  if (driver === 'valkey' && !findValkey())
+    throw new UsageError('driver: expected VALKEY_SERVER to be the path of a valkey-server, and it is not set')
+  if (client !== undefined && !redisDrivers.includes(driver))
+    throw new UsageError(`client: expected none with the driver ${driver}, got "${client}"`)
+  if (client !== undefined && !clientNames.includes(client as ClientName))
+    throw new UsageError(`client: expected ${clientNames.join(' or ')}, got "${client}"`)
   const seed = values.seed === undefined ? undefined : integer('seed', values.seed)
   if (path !== undefined && seed === undefined) throw new UsageError('path: expected a seed with it')
-  return { driver, runs: integer('runs', values.runs ?? (path === undefined ? '2000' : '1')), seed, path }
+  const runs = integer('runs', values.runs ?? (path === undefined ? '2000' : '1'))
+  return { driver, client: client as ClientName | undefined, runs, seed, path }
 }
 
 function integer(name: string, text: string): number {
@@ -44,8 +60,8 @@ function integer(name: string, text: string): number {
 }
 
 /** Answers with the number of cases that failed. */
-async function runCases(driver: string): Promise<number> {
-  const create = drivers[driver]!
+async function runCases({ driver, client }: Options): Promise<number> {
+  const create = () => drivers[driver]!(client)
   const probe = await create()
   const { features } = probe.storage
   await probe.close?.()
@@ -71,15 +87,16 @@ async function runCases(driver: string): Promise<number> {
   return failed
 }
 
-async function runModel({ driver, runs, seed, path }: Options): Promise<boolean> {
+async function runModel({ driver, client, runs, seed, path }: Options): Promise<boolean> {
   try {
-    const done = await testModel({ create: drivers[driver]!, runs, seed, path, log: console.log })
+    const done = await testModel({ create: () => drivers[driver]!(client), runs, seed, path, log: console.log })
     console.log(`model: ${driver}: ${done.runs} histories, ${done.commands} commands, seed ${done.seed}: clean`)
     return true
   } catch (error) {
     if (!(error instanceof ModelViolation)) throw error
     console.error(`model: ${driver}: VIOLATION: ${error.message}`)
-    console.error(`again: npm run conformance -- --driver ${driver} --seed ${error.seed} --path ${error.path}`)
+    const chosen = client === undefined ? driver : `${driver} --client ${client}`
+    console.error(`again: npm run conformance -- --driver ${chosen} --seed ${error.seed} --path ${error.path}`)
     return false
   }
 }
@@ -89,10 +106,12 @@ const indent = (text: string): string => text.replace(/^/gm, '    ')
 try {
   const options = readOptions()
   // With a path one history is asked for, and nothing else.
-  const failed = options.path === undefined ? await runCases(options.driver) : 0
+  const failed = options.path === undefined ? await runCases(options) : 0
   const clean = await runModel(options)
   process.exitCode = failed === 0 && clean ? 0 : 1
 } catch (error) {
   console.error(error instanceof UsageError ? `${error.message}\n${usage}` : error)
   process.exitCode = 2
+} finally {
+  await stopPlaces()
 }

@@ -64,6 +64,8 @@ test('one node in cluster mode owns all slots', async (t) => {
   const [node] = cluster.nodes
   assert.equal(cluster.nodes.length, 1)
   assert.equal(parseInfo(await ask(node!, 'CLUSTER', 'INFO')).get('cluster_slots_ok'), '16384')
+  const [[, , [host, port]]] = (await ask(node!, 'CLUSTER', 'SLOTS')) as [[number, number, [string, number]]]
+  assert.deepEqual([host, port], [node!.host, node!.port], 'clients are told where it is')
   assert.equal(await ask(node!, 'SET', 'a', '1'), 'OK')
   await assert.rejects(ask(node!, 'MGET', 'a', 'b'), /CROSSSLOT/)
 })

@@ -102,6 +102,8 @@ async function startNode({ nodeTimeoutMs = 1500, binary, args = [] }: ClusterOpt
       'cluster-enabled': 'yes',
       // The nodes' own bus. By default 10,000 above the port, where nobody has looked whether it is free.
       'cluster-port': String(await freePort()),
+      // A node alone has heard from nobody where it is, and would tell its clients nothing.
+      'cluster-announce-ip': '127.0.0.1',
       'cluster-node-timeout': String(nodeTimeoutMs),
       // A replica may always stand for election, and stays with the master it was given.
       'cluster-replica-validity-factor': '0',

@@ -9,13 +9,18 @@ import type { Subject } from '../src/conformance/index.ts'
 import { FileStorage } from '../src/storage/file/file-storage.ts'
 import { MemoryStorage } from '../src/storage/memory/memory-storage.ts'
 import { SqliteStorage } from '../src/storage/sqlite/index.ts'
-import { redisSubject } from './redis-subject.ts'
+import type { ClientName } from './redis-places.ts'
+import { liveRedisSubject, redisSubject } from './redis-subject.ts'
 
-export const drivers: Readonly<Record<string, () => Subject | Promise<Subject>>> = {
+/** @param client of those that have several: the library to use */
+export const drivers: Readonly<Record<string, (client?: ClientName) => Subject | Promise<Subject>>> = {
   memory: () => withManualClock((clock) => new MemoryStorage({ clock })),
   sqlite: () => inDirectory((directory, clock) => new SqliteStorage({ path: join(directory, 'jobs.db'), clock })),
   file: () => inDirectory((directory, clock) => new FileStorage({ directory, clock }), quickFolder),
-  redis: redisSubject,
+  redis: (client) => redisSubject('redis', client),
+  'redis-live': (client) => liveRedisSubject('redis', client),
+  cluster: (client) => redisSubject('cluster', client),
+  valkey: (client) => redisSubject('valkey', client),
 }
 
 /** In memory, where there is such a file system: what makes and deletes many thousand files is slow on a disk. */

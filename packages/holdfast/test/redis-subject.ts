@@ -1,51 +1,55 @@
-// Redis for the suites: one private server for each test file, a prefix of its own for each case, and a clock that is set by
-// hand: the scripts ask a key for the time, and nothing expires but by their own rules.
+// Redis for the suites: a prefix of its own for each case, and a clock that is set by hand: the scripts ask a key for the
+// time, and nothing expires but by their own rules.
 
-import { after } from 'node:test'
-import { type RedisServer, startRedis } from '../../../servers/redis.ts'
+import type { RespClient } from '../../../servers/resp.ts'
 import type { Subject } from '../src/conformance/index.ts'
 import { RedisStorage } from '../src/storage/redis/redis-storage.ts'
 import { makeScripts } from '../src/storage/redis/scripts.ts'
+import { type ClientName, type PlaceName, placeOf } from './redis-places.ts'
 
 const start = 1_767_225_600_000
 
 /** In the slot of the data, and outside of what clear() deletes. */
-const clockKey = (prefix: string): string => `clock:{${prefix}}:`
+export const clockKey = (prefix: string): string => `clock:{${prefix}}:`
 
-const manualTimeScripts = makeScripts(`
+export const manualTimeScripts = makeScripts(`
 local now, expires = tonumber(redis.call('GET', 'clock:' .. KEYS[1]) or ${start}), false
 `)
 
-let server: Promise<RedisServer> | undefined
 let prefixes = 0
 
-// Of the file, not of the test that asks first.
-after(async () => (await server)?.stop())
-
-/** Started by the first who asks, ended with the file. */
-export const sharedRedis = (): Promise<RedisServer> => (server ??= startRedis())
-
-export async function redisSubject(): Promise<Subject> {
-  const { url, connect } = await sharedRedis()
+export async function redisSubject(at: PlaceName = 'redis', client?: ClientName): Promise<Subject> {
+  const place = await placeOf(at)
   const prefix = `case-${++prefixes}`
-  const open = (): RedisStorage => new RedisStorage({ url, prefix }, manualTimeScripts)
-  const others: RedisStorage[] = []
+  const closes: (() => Promise<void> | void)[] = []
+  const open = async (): Promise<RedisStorage> => {
+    const { options, close } = await place.way(client)
+    closes.push(close)
+    return new RedisStorage({ ...options, prefix }, manualTimeScripts)
+  }
   let now = start
+  let clock: RespClient | undefined
   return {
-    storage: open(),
+    storage: await open(),
     advance: async (ms) => {
-      const clock = await connect()
+      clock ??= await (await place.serverOf(prefix)).connect()
       await clock.send('SET', clockKey(prefix), String((now += ms)))
-      clock.close()
     },
     another: async () => {
-      const other = open()
-      others.push(other)
+      const other = await open()
       await other.connect()
+      closes.unshift(() => other.disconnect())
       return other
     },
     close: async () => {
-      for (const other of others) await other.disconnect()
+      clock?.close()
+      for (const close of closes) await close()
     },
   }
+}
+
+/** Timed by the server, which lets keys expire by itself. */
+export async function liveRedisSubject(at: PlaceName = 'redis', client?: ClientName): Promise<Subject> {
+  const { options, close } = await (await placeOf(at)).way(client)
+  return { storage: new RedisStorage({ ...options, prefix: `live-${++prefixes}` }), close: async () => close() }
 }

@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { systemClock } from '../../src/clock.ts'
 import type { Subject } from '../../src/conformance/index.ts'
 import { ModelViolation, testModel } from '../../src/conformance/model.ts'
 import { StorageError } from '../../src/errors.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { drivers, withManualClock } from '../drivers.ts'
+import { stopPlaces } from '../redis-places.ts'
+import { redisSubject } from '../redis-subject.ts'
 import { MemoryStorage } from '../../src/storage/memory/memory-storage.ts'
 import { brokenDrivers, openBroken } from './broken-drivers.ts'
+
+after(stopPlaces)
 
 test('2,000 histories on memory', async (context) => {
   const { runs, commands, seed } = await testModel({ create: drivers.memory!, runs: 2_000 })
@@ -22,6 +26,16 @@ test('500 histories on SQLite', async (context) => {
 test('100 histories on files', async (context) => {
   const { runs, commands, seed } = await testModel({ create: drivers.file!, runs: 100 })
   context.diagnostic(`model: file: ${runs} histories, ${commands} commands, seed ${seed}`)
+})
+
+test('300 histories on Redis', async (context) => {
+  const { runs, commands, seed } = await testModel({ create: () => drivers.redis!(), runs: 300 })
+  context.diagnostic(`model: redis: ${runs} histories, ${commands} commands, seed ${seed}`)
+})
+
+test('100 histories on one node of a Redis Cluster, which refuses a script that leaves its slot', async (context) => {
+  const { runs, commands, seed } = await testModel({ create: () => redisSubject('node'), runs: 100 })
+  context.diagnostic(`model: redis, cluster mode: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
 test('500 histories on a storage of which every tenth answer, or call, is lost', async (context) => {

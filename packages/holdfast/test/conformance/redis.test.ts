@@ -1,6 +1,9 @@
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { testStorage } from '../../src/conformance/index.ts'
 import { drivers } from '../drivers.ts'
+import { stopPlaces } from '../redis-places.ts'
+
+after(stopPlaces)
 
 const count = await testStorage({ test, create: drivers.redis! })
 

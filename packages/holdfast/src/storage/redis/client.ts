@@ -43,6 +43,14 @@ export interface ClusterClient extends RedisClient {
 export const isCluster = (client: RedisClient): client is ClusterClient =>
   (client as { isCluster?: unknown }).isCluster === true
 
+/**
+ * How a script is told its key. In a cluster with a second one, and neither exists: while the slot is moved to another
+ * node, key by key, a command whose keys are not all there is refused until all is moved (TRYAGAIN). With one key it would
+ * be sent on, and run over there on the part of the data that has arrived.
+ */
+export const keysOf = (client: RedisClient, key: string): string[] =>
+  isCluster(client) ? ['2', key, `${key}-`] : ['1', key]
+
 /** 'host:port', for messages; a client that reaches its server otherwise has none. */
 export function addressOf(client: RedisClient): string | undefined {
   const { host, port, path } = ((client as { options?: object }).options ?? {}) as Record<string, unknown>

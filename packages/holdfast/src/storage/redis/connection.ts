@@ -11,6 +11,7 @@ import {
   duplicateOfAny,
   duplicateOfCluster,
   isCluster,
+  keysOf,
   loadClient,
   newClient,
   type NodeClient,
@@ -160,10 +161,11 @@ export class Connection {
     return calls
   }
 
-  /** A node that left the cluster may live on, and would tell us nothing of it. */
-  readonly #onNodeGone = (node: RedisClient): void => {
-    if (this.#subscriber.address === addressOf(node)) this.#subscriber.renew()
-  }
+  /**
+   * The connection to a node of the cluster was lost, or it left. What it had to tell may not have reached the node that is
+   * listened to; and if it is that one, it may live on without the others.
+   */
+  readonly #onNodeGone = (): void => this.#subscriber.renew()
 
   // ── the server ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -219,21 +221,21 @@ export class Connection {
       return calls.run(script, key, args)
     }
     try {
-      return await this.#call('evalsha', [script.sha, '1', key, ...args])
+      return await this.#call('evalsha', script.sha, key, args)
     } catch (error) {
       if (replyCode(error) !== 'NOSCRIPT') throw this.#failed(error)
     }
     try {
-      return await this.#call('eval', [script.source, '1', key, ...args])
+      return await this.#call('eval', script.source, key, args)
     } catch (error) {
       throw this.#failed(error)
     }
   }
 
-  async #call(command: string, args: Argument[]): Promise<unknown> {
+  async #call(command: string, script: string, key: string, args: readonly Argument[]): Promise<unknown> {
     const link = this.#opened()
     const client = link.client ?? (await link.connected())
-    return link.watch.during(client.callBuffer(command, args), sendingMs(args))
+    return link.watch.during(client.callBuffer(command, [script, ...keysOf(client, key), ...args]), sendingMs(args))
   }
 
   #opened(): Link {

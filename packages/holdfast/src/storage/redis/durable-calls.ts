@@ -3,7 +3,7 @@
 // gathers during one wait goes out together, followed by the next.
 
 import type { Clock } from '../../clock.ts'
-import { type Argument, isCluster } from './client.ts'
+import { type Argument, isCluster, keysOf } from './client.ts'
 import { redisError, replyCode, storageError } from './errors.ts'
 import type { Link } from './link.ts'
 import type { Wait } from './server.ts'
@@ -64,8 +64,8 @@ export class DurableCalls {
       const calls = line.calls
       line.calls = []
       try {
-        const unknown = await this.#batch(calls, 'evalsha')
-        if (unknown.length > 0) await this.#batch(unknown, 'eval')
+        const notRun = await this.#batch(calls, 'evalsha')
+        if (notRun.length > 0) await this.#batch(notRun, 'eval')
       } catch (error) {
         this.#onError(error)
         for (const call of calls) call.reject(redisError(error))
@@ -75,23 +75,26 @@ export class DurableCalls {
     this.#lines.delete(tag)
   }
 
-  /** Answers the calls, but for those whose script the server does not know. */
+  /** Answers the calls, but for those whose script the server does not know, or whose slot has moved. */
   async #batch(calls: readonly Call[], command: 'evalsha' | 'eval'): Promise<Call[]> {
     const client = this.#link.client ?? (await this.#link.connected())
     const wait = this.#wait()
     const pipeline = client.pipeline()
     for (const { script, key, args } of calls) {
-      pipeline.callBuffer(command, [command === 'eval' ? script.source : script.sha, '1', key, ...args])
+      pipeline.callBuffer(command, [command === 'eval' ? script.source : script.sha, ...keysOf(client, key), ...args])
     }
     if (wait) pipeline.callBuffer(wait.command, waitArguments(wait))
     const allowMs = (wait?.timeoutMs ?? 0) + sendingMs(calls.flatMap(({ args }) => args))
     const answers = (await this.#link.watch.during(pipeline.exec(), allowMs)) ?? []
     const failure = wait && waitFailure(wait, answers[calls.length])
-    const unknown: Call[] = []
+    const notRun: Call[] = []
+    let hasMoved = false
     for (const [index, call] of calls.entries()) {
       const [error, answer] = answers[index] ?? [new Error('the pipeline was not answered')]
       if (error) {
-        if (command === 'evalsha' && replyCode(error) === 'NOSCRIPT') unknown.push(call)
+        const code = replyCode(error)
+        hasMoved ||= code === 'MOVED'
+        if (command === 'evalsha' && (code === 'NOSCRIPT' || code === 'MOVED')) notRun.push(call)
         else {
           this.#onError(error)
           call.reject(redisError(error))
@@ -99,7 +102,9 @@ export class DurableCalls {
       } else if (failure) call.reject(failure)
       else call.resolve(answer)
     }
-    return unknown
+    // The client follows one command to where its slot is now, but not several of which one, the wait, has no slot.
+    if (hasMoved) await this.#link.watch.during(client.callBuffer('exists', [calls[0]!.key]))
+    return notRun
   }
 }
 

@@ -28,6 +28,8 @@ import { type Unpacked, unpack } from './unpack.ts'
 
 /** How long a listener for events is taken to be there, without a word of it. */
 const watchedMs = 60_000
+/** Until a server that could not be told of one is told again. */
+const tellAgainMs = 500
 const cancelNames = { 3: 'processing', 5: 'completed', 6: 'failed', 7: 'cancelled' } as const
 const reviveNames = ['revived', 'moved', 'not_revivable', 'conflict', 'not_found'] as const
 
@@ -38,6 +40,9 @@ interface Listening {
   readonly topics: readonly Contract.Topic[]
   readonly onSignal: (signal: Contract.Signal) => void
   stop: (() => Promise<void>) | undefined
+  /** Being told to the server, and then to who listens. */
+  hasGap: boolean
+  again: Timer | undefined
 }
 
 export class RedisStorage implements Contract.Storage<never> {
@@ -311,7 +316,7 @@ export class RedisStorage implements Contract.Storage<never> {
     topics: readonly Contract.Topic[],
     onSignal: (signal: Contract.Signal) => void,
   ): Promise<Contract.Unlisten> {
-    const listening: Listening = { topics, onSignal, stop: undefined }
+    const listening: Listening = { topics, onSignal, stop: undefined, hasGap: false, again: undefined }
     await this.#listenOn(this.#opened(), listening)
     this.#listening.add(listening)
     return async () => {
@@ -322,6 +327,7 @@ export class RedisStorage implements Contract.Storage<never> {
 
   async #listenOn(connection: Connection, listening: Listening): Promise<void> {
     const { topics, onSignal } = listening
+    const watched = topics.filter(({ kind }) => kind === 'events').map(({ type }) => type)
     const channels = new Map(topics.map((topic) => [this.#channelOf(topic), topic]))
     listening.stop = await connection.listen(
       [...channels.keys()],
@@ -329,12 +335,30 @@ export class RedisStorage implements Contract.Storage<never> {
         const { kind, type } = channels.get(channel)!
         onSignal(signalOf(kind, type, message))
       },
-      () => {
-        for (const { kind, type } of topics) onSignal(kind === 'events' ? { kind, type, gap: true } : { kind, type })
-      },
+      () => void this.#tellGap(connection, listening, watched),
     )
-    const watched = topics.filter(({ kind }) => kind === 'events').map(({ type }) => type)
     if (watched.length > 0) await this.#watch(connection, watched)
+  }
+
+  /**
+   * A server that came back without its data, or took another's place, may know of nobody who watches. It is told so
+   * first, since what happens before that is missed, too; if that fails, again until it does not.
+   */
+  async #tellGap(connection: Connection, listening: Listening, watched: readonly string[]): Promise<void> {
+    // The one under way tells of this one, too.
+    if (listening.hasGap) return
+    listening.hasGap = true
+    let isTold = true
+    if (watched.length > 0) await this.#watch(connection, watched).catch(() => (isTold = false))
+    listening.hasGap = false
+    if (!this.#listening.has(listening)) return
+    for (const { kind, type } of listening.topics) {
+      listening.onSignal(kind === 'events' ? { kind, type, gap: true } : { kind, type })
+    }
+    if (isTold || this.#connection !== connection) return
+    const again = (): void => void this.#tellGap(connection, listening, watched)
+    listening.again?.cancel()
+    listening.again = this.#options.clock.after(tellAgainMs, again, { keepsAlive: false })
   }
 
   /** Events are put together only for a type that somebody watches, so that must be said, again and again. */

@@ -60,7 +60,12 @@ export function makeScripts(time = serverTime) {
     watch: make(
       'watch',
       'allow-oom',
-      `call('HSET', type_of(ARGV[1]).p .. 'type', 'watched', now + tonumber(ARGV[2]))\nreturn pack({ now })`,
+      `
+local t = type_of(ARGV[1])
+know(t, 0)
+call('HSET', t.p .. 'type', 'watched', now + tonumber(ARGV[2]))
+return pack({ now })
+`,
     ),
   }
 }

@@ -81,9 +81,9 @@ export class Subscriber {
     this.#ping = this.#clock.after(pingMs, () => this.check(), { keepsAlive: false })
   }
 
-  /** The server is no longer the one to listen to. */
+  /** The server is no longer the one to listen to. One that is being connected to is new enough. */
   renew(): void {
-    this.#link?.drop()
+    if (this.#link?.client) this.#link.drop()
   }
 
   close(): void {

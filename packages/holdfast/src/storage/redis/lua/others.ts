@@ -241,11 +241,12 @@ for _, name in ipairs(call('SMEMBERS', base .. ':types')) do
     end
     flush()
   end
-  local known = t.paused or call('EXISTS', t.p .. 'paused', t.p .. 'blocked', t.p .. 'aside', t.p .. 'leases', t.p .. 'done:5', t.p .. 'done:6', t.p .. 'done:7') > 0
+  -- One that is watched stays, so that a later sweep finds what says so.
+  local known = t.paused or t.watched or call('EXISTS', t.p .. 'paused', t.p .. 'blocked', t.p .. 'aside', t.p .. 'leases', t.p .. 'done:5', t.p .. 'done:6', t.p .. 'done:7') > 0
   for _, priority in ipairs(priorities(t)) do known = known or call('EXISTS', t.p .. 'line:' .. priority) == 1 end
   if not known then
     call('SREM', base .. ':types', name)
-    if not t.watched then call('DEL', t.p .. 'type') end
+    call('DEL', t.p .. 'type')
   end
 end
 for _, key in ipairs(call('ZRANGEBYSCORE', base .. ':kvx', '-inf', now, 'LIMIT', 0, math.min(limit, 1000000) + 1)) do

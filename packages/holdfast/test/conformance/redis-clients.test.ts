@@ -1,0 +1,31 @@
+// Every client library, given by the user, on one server and on a cluster. What they differ in is how a call gets there and
+// how a hint comes back, so each runs what is about that, and a tenth of everything else: each another tenth. All of it:
+// `npm run conformance -- --driver cluster --client ioredis5`.
+
+import { after, test } from 'node:test'
+import { testStorage } from '../../src/conformance/index.ts'
+import { type ClientName, type PlaceName, stopPlaces } from '../redis-places.ts'
+import { redisSubject } from '../redis-subject.ts'
+
+after(stopPlaces)
+
+const ways: readonly (readonly [PlaceName, ClientName])[] = [
+  ['redis', 'iovalkey'],
+  ['redis', 'ioredis'],
+  ['redis', 'ioredis5'],
+  ['cluster', 'iovalkey'],
+  ['cluster', 'ioredis5'],
+]
+
+for (const [turn, [place, client]] of ways.entries()) {
+  let [seen, taken] = [0, 0]
+  await testStorage({
+    create: () => redisSubject(place, client),
+    test: (name, run) => {
+      if (seen++ % 10 !== turn && !/^(connect|listen): /.test(name)) return
+      taken++
+      test(`${place}, ${client}: ${name}`, run)
+    },
+  })
+  test('the number of cases', (context) => context.diagnostic(`conformance: ${place}, ${client}: ${taken} cases`))
+}

@@ -1,0 +1,125 @@
+// Where the Redis driver is tested: one server, a cluster of three primaries and three replicas, one node in cluster mode,
+// Valkey; and with which of the client libraries. What a test file asks for is started once; it says `after(stopPlaces)`.
+
+import { type Cluster, startCluster } from '../../../servers/cluster.ts'
+import { findValkey } from '../../../servers/find.ts'
+import { type RedisServer, startRedis } from '../../../servers/redis.ts'
+import type { RedisClient } from '../src/storage/redis/client.ts'
+import type { RedisStorageOptions } from '../src/storage/redis/redis-options.ts'
+
+export type ClientName = 'iovalkey' | 'ioredis' | 'ioredis5'
+export type PlaceName = 'redis' | 'cluster' | 'node' | 'valkey'
+
+/** The part of a library that is used here. */
+interface Library {
+  readonly Redis: new (options: object) => RedisClient
+  readonly Cluster: new (nodes: readonly object[], options: object) => RedisClient
+}
+
+const libraries: Readonly<Record<ClientName, () => Promise<unknown>>> = {
+  iovalkey: () => import('iovalkey'),
+  ioredis: () => import('ioredis'),
+  ioredis5: () => import('ioredis5'),
+}
+
+export const clientNames = Object.keys(libraries) as readonly ClientName[]
+
+interface Way {
+  /** What a RedisStorage is given to get there. */
+  readonly options: Pick<RedisStorageOptions, 'url' | 'client'>
+  /** Of the client that was made for it, if one was. */
+  close(): void
+}
+
+export interface Place {
+  /** A connection for one storage. Without a client the storage makes its own, where it can. */
+  way(client?: ClientName): Promise<Way>
+  /** The server that has the data of this prefix. */
+  serverOf(prefix: string): Promise<RedisServer>
+  stop(): Promise<void>
+}
+
+const started = new Map<PlaceName, Promise<Place>>()
+
+/** Started by the first who asks. */
+export function placeOf(name: PlaceName): Promise<Place> {
+  const place = started.get(name) ?? start(name)
+  started.set(name, place)
+  return place
+}
+
+export async function stopPlaces(): Promise<void> {
+  for (const client of open) client.disconnect()
+  open.clear()
+  await Promise.allSettled([...started.values()].map(async (place) => (await place).stop()))
+  started.clear()
+}
+
+async function start(name: PlaceName): Promise<Place> {
+  if (name === 'cluster') return clusterPlace(await startCluster())
+  if (name === 'node') return clusterPlace(await startCluster({ masters: 1, replicas: 0 }))
+  if (name === 'redis') return serverPlace(await startRedis())
+  const binary = findValkey()
+  if (!binary) throw new Error('VALKEY_SERVER is not set: expected the path of a valkey-server')
+  return serverPlace(await startRedis({ binary }))
+}
+
+function serverPlace(server: RedisServer): Place {
+  const { url, host, port } = server
+  return {
+    way: async (name) => {
+      if (!name) return { options: { url }, close: () => {} }
+      const { Redis } = await libraryOf(name)
+      const client = new Redis({ host, port, ...clientOptions })
+      client.on('error', () => {})
+      return given(client)
+    },
+    serverOf: async () => server,
+    stop: () => server.stop(),
+  }
+}
+
+function clusterPlace(cluster: Cluster): Place {
+  return {
+    way: async (name = 'iovalkey') => {
+      return given(await clusterClient(name, cluster))
+    },
+    serverOf: (prefix) => cluster.masterOf(`{${prefix}}`),
+    stop: () => cluster.stop(),
+  }
+}
+
+const clientOptions = {
+  lazyConnect: true,
+  enableOfflineQueue: false,
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+}
+
+/** As somebody makes it who has read no more than the library's own manual. */
+export async function clusterClient(name: ClientName, { nodes }: Pick<Cluster, 'nodes'>): Promise<RedisClient> {
+  const { Cluster } = await libraryOf(name)
+  const client = new Cluster(
+    nodes.map(({ host, port }) => ({ host, port })),
+    { lazyConnect: true },
+  )
+  // Somebody must hear of its errors when nobody uses it.
+  client.on('error', () => {})
+  return client
+}
+
+/** Of tests that failed before they could close them: they would keep the file from its end. */
+const open = new Set<RedisClient>()
+
+function given(client: RedisClient): Way {
+  open.add(client)
+  const close = (): void => {
+    open.delete(client)
+    client.disconnect()
+  }
+  return { options: { client }, close }
+}
+
+async function libraryOf(name: ClientName): Promise<Library> {
+  return (await libraries[name]()) as Library
+}
