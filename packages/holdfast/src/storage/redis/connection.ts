@@ -216,6 +216,7 @@ export class Connection {
   }
 
   async #run(script: Runnable, key: string, args: readonly Argument[], durable = false): Promise<unknown> {
+    this.#subscriber.checkSometimes()
     if (durable && this.#judgement?.wait) {
       const calls = this.#waits?.calls ?? (await this.#openWaits())
       return calls.run(script, key, args)

@@ -1,7 +1,7 @@
 // The one connection on which everything that listens is told, made when the first listens and closed with the last. After
 // each reconnect it subscribes again, and then says that something may have been missed.
 
-import type { Clock, Timer } from '../../clock.ts'
+import type { Clock } from '../../clock.ts'
 import { addressOf, type NodeClient } from './client.ts'
 import { redisError } from './errors.ts'
 import type { OwnLink } from './link.ts'
@@ -20,10 +20,10 @@ export interface SubscriberLink {
 }
 
 /**
- * A connection that only listens is asked now and then whether it is still there. Seldom: an idle worker should cost the
- * server nothing, whoever works notices by the other connection (check), and the poll is underneath.
+ * How long a connection that only listens is trusted, in ms. Whoever calls the server has it asked then whether it is still
+ * there. Nobody else does: an idle worker should cost the server nothing, and its poll is a call.
  */
-const pingMs = 60_000
+const trustedMs = 5_000
 /** Tries to subscribe on connections that get lost meanwhile. */
 const mostTries = 5
 
@@ -35,7 +35,7 @@ export class Subscriber {
   #subscribed = new Set<string>()
   #link: OwnLink | undefined
   #started: Promise<void> | undefined
-  #ping: Timer | undefined
+  #askedAt = 0
 
   constructor(clock: Clock, newLink: (link: SubscriberLink) => OwnLink) {
     this.#clock = clock
@@ -71,14 +71,14 @@ export class Subscriber {
   check(): void {
     const link = this.#link
     if (!link) return
-    this.#checkLater()
+    this.#askedAt = this.#clock.monotonic()
     // No answer: the watch drops the connection.
     if (link.client) link.watch.during(link.client.callBuffer('ping', [])).catch(() => {})
   }
 
-  #checkLater(): void {
-    this.#ping?.cancel()
-    this.#ping = this.#clock.after(pingMs, () => this.check(), { keepsAlive: false })
+  /** Somebody calls the server: now and then that is a time to ask. */
+  checkSometimes(): void {
+    if (this.#link?.client && this.#clock.monotonic() - this.#askedAt > trustedMs) this.check()
   }
 
   /** The server is no longer the one to listen to. One that is being connected to is new enough. */
@@ -92,7 +92,6 @@ export class Subscriber {
   }
 
   #closeLink(): void {
-    this.#ping?.cancel()
     this.#link?.stop()
     this.#link = undefined
     this.#started = undefined
@@ -143,7 +142,7 @@ export class Subscriber {
   async #start(link: OwnLink): Promise<void> {
     try {
       await link.start()
-      if (this.#link === link) this.#checkLater()
+      this.#askedAt = this.#clock.monotonic()
     } catch (error) {
       // All who wait for it fail; the next who listens tries again.
       if (this.#link === link) this.#closeLink()

@@ -184,7 +184,10 @@ test('a listener that hangs alone is noticed, though all calls are answered', as
   )
   proxy.halfOpen(true)
   const { connections: before } = proxy.counts
+  const calling = setInterval(() => void redis.run(write, '{a}', ['0']), 200)
+  t.after(() => clearInterval(calling))
   await until(() => proxy.counts.connections > before, 9_000)
+  clearInterval(calling)
   proxy.halfOpen(false)
   await until(() => gaps === 1, 5_000)
   await redis.run(write, '{a}', ['1'])
