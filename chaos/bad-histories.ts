@@ -15,9 +15,10 @@ export const asked = (id: string, type = 'kept'): Note => ({
   type,
   kind: type === 'passing' ? 'passing' : 'plain',
   maxAttempts: 3,
+  delayMs: 0,
 })
 export const acked = (id: string): Note => ({ what: 'acked', id, status: 'queued' })
-export const started = (id: string, fence: string): Note => ({ what: 'started', id, fence })
+export const started = (id: string, fence: string): Note => ({ what: 'started', id, fence, runAt: 0, claimedAt: 0 })
 export const ended = (id: string, fence: string): Note => ({ what: 'ended', id, fence })
 export const completed = (id: string, fence: string): Note => ({
   what: 'settled',

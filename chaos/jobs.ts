@@ -24,6 +24,9 @@ export type QueueName = (typeof queueNames)[number]
 
 export const passingTtlMs = 1_000
 
+/** After a failure the next attempt waits this long. */
+export const backoffMs = 50
+
 interface Kind {
   readonly queue: QueueName
   /** Of a thousand jobs. */

@@ -66,9 +66,9 @@ function begin(order: Order): void {
 
 /** Until there is an answer: a refusal may have happened all the same. */
 async function ask(order: Order): Promise<void> {
-  const { id, queue, maxAttempts, payload } = order
+  const { id, queue, maxAttempts, payload, delayMs } = order
   for (;;) {
-    log.write({ what: 'asked', id, type: queue, kind: payload.kind, maxAttempts })
+    log.write({ what: 'asked', id, type: queue, kind: payload.kind, maxAttempts, delayMs })
     try {
       const status = await (payload.kind === 'request' ? request(order) : enqueue(order))
       log.write({ what: 'acked', id, status })

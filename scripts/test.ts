@@ -27,7 +27,7 @@ if (files.length === 0) {
 }
 
 // Before the tests, once, and not by several of them side by side.
-if (words.length === 0 || files.some((file) => /redis|valkey|cluster|^servers/.test(file))) {
+if (words.length === 0 || files.some((file) => /redis|valkey|cluster|^servers|^chaos/.test(file))) {
   try {
     installRedis()
   } catch (error) {
