@@ -1,5 +1,6 @@
 // What workers and producers have in common: who they are, their log, their storage, and that they end with the supervisor.
 
+import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Storage } from 'holdfast'
@@ -38,6 +39,8 @@ export interface Child extends ChildConfig {
   readonly point: Point | undefined
   readonly storage: Storage
   readonly random: Random
+  /** It is at work. */
+  ready(): void
   /** Resolves when the supervisor asks this process to end in peace. */
   readonly finish: Promise<void>
 }
@@ -63,7 +66,12 @@ export async function startChild(): Promise<Child> {
   const point = process.env.HOLDFAST_CRASH ? parsePoint(process.env.HOLDFAST_CRASH) : undefined
   const crash = new Crash(point, log)
   const storage = crash.wrap(reach.wrap(plant(await driverNamed(driver).open(directory, url), config.plant)))
-  return { ...config, name, log, crash, point, storage, finish, random: randomOf(seed, name) }
+  const ready = (): void => {
+    log.write({ what: 'ready' })
+    // Now, for those to come: a process that is killed leaves no other chance.
+    flushCompileCache()
+  }
+  return { ...config, name, log, crash, point, storage, ready, finish, random: randomOf(seed, name) }
 }
 
 function watchUnhandled(log: Log): void {

@@ -8,8 +8,10 @@ import type { Service } from './service.ts'
 interface Driver {
   /** The faults that can be made on it. */
   readonly kinds: readonly FaultKind[]
-  /** Jobs a second, of all producers, that it is given unless told otherwise. */
+  /** Unless told otherwise: jobs a second, of all producers. */
   readonly rate: number
+  /** Unless told otherwise. More, where more keeps them from work at the same time. */
+  readonly workers: number
   /** @param url of its server, if it has one */
   open(directory: string, url?: string): Promise<Storage>
   /** Starts its server, with a way to it for each slot. */
@@ -18,7 +20,7 @@ interface Driver {
   inspect?(directory: string): Promise<readonly string[]>
 }
 
-const embedded = { kinds: ['kill', 'stop', 'point', 'full'], rate: 100 } as const
+const embedded = { kinds: ['kill', 'stop', 'point', 'full'], rate: 100, workers: 3 } as const
 
 export const drivers: Readonly<Record<string, Driver>> = {
   sqlite: {
@@ -41,7 +43,8 @@ export const drivers: Readonly<Record<string, Driver>> = {
   },
   redis: {
     kinds: ['kill', 'stop', 'point', 'server', 'proxy'],
-    rate: 250,
+    rate: 350,
+    workers: 4,
     open: (_, url) => make('holdfast/redis', 'RedisStorage', { url }),
     serve: async (slots) => (await import('./service.ts')).startService(slots),
   },

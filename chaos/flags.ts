@@ -28,7 +28,7 @@ npm run chaos -- --driver <name> [options]
   --seconds <n>      how long there are faults; healing and draining come after      default 60
   --seed <n>         of the plan of faults and of the jobs                           default: the time
   --lease <ms>       of every job                                                    default 1000
-  --workers <n>      processes                                                       default 3
+  --workers <n>      processes                                                       default: by driver
   --producers <n>    processes                                                       default 2
   --rate <n>         jobs a second, of all producers                                 default: by driver
   --kinds <list>     which faults: ${faultKinds.join(',')}                default: all that the driver can have
@@ -51,7 +51,7 @@ export function parseFlags(args: readonly string[]): Flags | undefined {
     seconds: wholeNumber('--seconds', values.seconds),
     seed: values.seed === undefined ? Math.floor(Date.now() / 1_000) : wholeNumber('--seed', values.seed),
     leaseMs: wholeNumber('--lease', values.lease, 100),
-    workers: wholeNumber('--workers', values.workers),
+    workers: values.workers === undefined ? known.workers : wholeNumber('--workers', values.workers),
     producers: wholeNumber('--producers', values.producers),
     rate: values.rate === undefined ? known.rate : wholeNumber('--rate', values.rate),
     kinds: values.kinds?.split(',').map((kind) => nameIn(`--kinds with ${driver}`, kind, known.kinds)) ?? known.kinds,
@@ -71,7 +71,7 @@ function parse(args: readonly string[]) {
         seconds: { ...text, default: '60' },
         seed: text,
         lease: { ...text, default: '1000' },
-        workers: { ...text, default: '3' },
+        workers: text,
         producers: { ...text, default: '2' },
         rate: text,
         kinds: text,

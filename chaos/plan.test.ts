@@ -52,10 +52,10 @@ test('a point reads as it is written', () => {
   }
 })
 
-test('an id always stands for the same order, and the kinds share a thousand', () => {
+test('an id always stands for the same order, and the kinds share ten thousand', () => {
   assert.deepEqual(orderOf('producer-0.1-5', 7, 1_000), orderOf('producer-0.1-5', 7, 1_000))
   assert.equal(
     kindNames.reduce((sum, name) => sum + kinds[name].share, 0),
-    1_000,
+    10_000,
   )
 })

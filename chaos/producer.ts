@@ -30,7 +30,7 @@ if (point !== undefined && isOfStopping(point)) {
 }
 
 await Promise.all(Object.values(queues).map((queue) => persistently(log, () => queue.start())))
-log.write({ what: 'ready' })
+child.ready()
 for (const id of leftOpen()) begin(orderOf(id, child.seed, child.leaseMs))
 const running = errands.run(over)
 for (let number = 1; !over.aborted; number++) {

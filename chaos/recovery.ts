@@ -1,6 +1,6 @@
 // How long the jobs of a dead or stopped process waited for their next run: from the kill, or the stop, to the next `started`.
 
-import type { Entry } from './entries.ts'
+import { attemptOf, type Entry } from './entries.ts'
 import { type History, type JobHistory, wasCalled } from './history.ts'
 import { serverAway } from './reconnect.ts'
 
@@ -19,6 +19,8 @@ export interface Recovery {
   readonly whileBlocked: readonly number[]
   /** Of both: those during which the server was away, or the processes were on their way back to it. */
   readonly whileAway: readonly number[]
+  /** Of both: those that somebody claimed in between who was lost, too, or never had the answer. A lease more, each time. */
+  readonly claimLost: readonly number[]
   /** How long it was held, each time. */
   readonly blocked: readonly number[]
 }
@@ -45,6 +47,7 @@ export function recoveryOf({ entries, jobs }: History, leaseMs: number, canBlock
   const afterStop: number[] = []
   const whileBlocked: number[] = []
   const whileAway: number[] = []
+  const claimLost: number[] = []
   for (const job of measured) {
     for (const { run, next } of interrupted(job)) {
       const kill = killedAt.get(run.by)
@@ -57,13 +60,15 @@ export function recoveryOf({ entries, jobs }: History, leaseMs: number, canBlock
         ? whileAway
         : spans.some(isDuring)
           ? whileBlocked
-          : wasKilled
-            ? afterKill
-            : afterStop
+          : attemptOf(next.fence) > attemptOf(run.fence) + 1
+            ? claimLost
+            : wasKilled
+              ? afterKill
+              : afterStop
       samples.push(next.at - from)
     }
   }
-  return { afterKill, afterStop, whileBlocked, whileAway, blocked: spans.map(({ from, to }) => to - from) }
+  return { afterKill, afterStop, whileBlocked, whileAway, claimLost, blocked: spans.map(({ from, to }) => to - from) }
 }
 
 /** To be back takes up to this long, in ms: that is the aim. */

@@ -8,7 +8,7 @@ import type { Entry } from './entries.ts'
 import { driverNamed } from './drivers.ts'
 import type { Flags } from './flags.ts'
 import { timesAsked, type Violation, wasAcked } from './history.ts'
-import { type Durations, durationsOf, recoveryOf } from './recovery.ts'
+import { type Durations, durationsOf, type Recovery, recoveryOf } from './recovery.ts'
 import { returnsOf } from './reconnect.ts'
 import { shortfallsOf } from './shortfalls.ts'
 
@@ -49,8 +49,11 @@ export interface Report {
   /** Outcomes that the storage refused, because the run was no longer its worker's. */
   readonly refusedOutcomes: number
   readonly waitsTimedOut: number
-  /** Apart: `whileBlocked`, during which a stopped process kept the storage from everybody; `whileAway`, the server too. */
-  readonly recovery: Readonly<Record<'afterKill' | 'afterStop' | 'whileBlocked' | 'whileAway', Durations>>
+  /**
+   * Apart: `whileBlocked`, during which a stopped process kept the storage from everybody; `whileAway`, with the server away,
+   * too; `claimLost`, with a claim in between that was lost as well.
+   */
+  readonly recovery: Readonly<Record<keyof Omit<Recovery, 'blocked'>, Durations>>
   /** From the return of the server, or of the way to it, to the first answered call of each process. */
   readonly reconnect: Readonly<Record<'all' | 'afterServer' | 'afterProxy', Durations>>
   /** How long that was, each time. */
@@ -109,6 +112,7 @@ export function reportOf(flags: Flags, { history, violations, full }: Run): Repo
       afterStop: durationsOf(recovery.afterStop),
       whileBlocked: durationsOf(recovery.whileBlocked),
       whileAway: durationsOf(recovery.whileAway),
+      claimLost: durationsOf(recovery.claimLost),
     },
     reconnect: reconnectOf(history),
     blocked: durationsOf(recovery.blocked),

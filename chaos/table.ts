@@ -27,6 +27,7 @@ export function tableOf(report: Report): string {
           ['  meanwhile', plain(recovery.whileBlocked)],
         ]
       : []),
+    ...(recovery.claimLost.count > 0 ? [['  claim lost too', plain(recovery.claimLost)]] : []),
     ...(recovery.whileAway.count > 0 ? [['  server away', plain(recovery.whileAway)]] : []),
     ...(driverNamed(report.driver).serve
       ? [

@@ -31,7 +31,7 @@ const needsReaper = point !== undefined && isOfReaper(point.step)
 const reaper = child.slot === 0 && (needsReaper || random.next() < 0.5) ? newReaper() : undefined
 
 await persistently(log, () => Promise.all([...queues.map((queue) => queue.start()), reaper?.start()]))
-log.write({ what: 'ready' })
+child.ready()
 
 const finishing = new AbortController()
 const upkeep = lookAfter(finishing.signal)
