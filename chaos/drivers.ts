@@ -12,6 +12,8 @@ interface Driver {
   readonly rate: number
   /** Unless told otherwise. More, where more keeps them from work at the same time. */
   readonly workers: number
+  /** Acknowledged jobs a second, below which a run proves too little. */
+  readonly leastRate: number
   /** @param url of its server, if it has one */
   open(directory: string, url?: string): Promise<Storage>
   /** Starts its server, with a way to it for each slot. */
@@ -20,7 +22,7 @@ interface Driver {
   inspect?(directory: string): Promise<readonly string[]>
 }
 
-const embedded = { kinds: ['kill', 'stop', 'point', 'full'], rate: 100, workers: 3 } as const
+const embedded = { kinds: ['kill', 'stop', 'point', 'full'], rate: 100, workers: 3, leastRate: 33 } as const
 
 export const drivers: Readonly<Record<string, Driver>> = {
   sqlite: {
@@ -45,6 +47,7 @@ export const drivers: Readonly<Record<string, Driver>> = {
     kinds: ['kill', 'stop', 'point', 'server', 'proxy'],
     rate: 350,
     workers: 4,
+    leastRate: 166,
     open: (_, url) => make('holdfast/redis', 'RedisStorage', { url }),
     serve: async (slots) => (await import('./service.ts')).startService(slots),
   },

@@ -20,13 +20,20 @@ const exported = (
 const built = Object.keys(drivers).filter((driver) => `./${driver}` in exported)
 
 for (const driver of built) {
-  test(`${driver}: 8 s of kills, stops and kill points`, async (t) => {
-    const { report, output, code } = await chaos(t, '--driver', driver, '--seconds', '8', '--kinds', 'kill,stop,point')
+  const kinds = drivers[driver]!.kinds.filter((kind) => kind !== 'full')
+
+  test(`${driver}: 8 s of ${kinds.join(', ')}`, async (t) => {
+    const flags = ['--driver', driver, '--seconds', '8', '--kinds', kinds.join(',')]
+    const { report, output, code } = await chaos(t, ...flags)
     assert.equal(code, 0, output)
     assert.ok(report.kills >= 5 && report.stops >= 2 && report.points >= 1, output)
+    if (kinds.includes('server')) assert.ok(report.serverKills >= 1 && report.reconnect.all.count >= 1, output)
+    if (kinds.includes('proxy')) assert.ok(Object.keys(report.proxyFaults).length >= 2, output)
     assert.deepEqual(report.violations, [])
     t.diagnostic(output.trim().split('\n').at(-1)!)
   })
+
+  if (!drivers[driver]!.kinds.includes('full')) continue
 
   test(`${driver}: a full disk`, async (t) => {
     const { report, output, code } = await chaos(t, '--driver', driver, '--kinds', 'full')
@@ -48,6 +55,17 @@ test('a planted defect is found, and the logs are kept', { skip: !driver }, asyn
   assert.ok(existsSync(join(folder, kept!, 'logs', 'supervisor.log')), output)
 })
 
+for (const [defect, flags] of [
+  ['early', ['--driver', 'sqlite', '--kinds', 'kill']],
+  ['stale', ['--driver', 'sqlite', '--kinds', 'stop']],
+] as const) {
+  test(`a planted defect is found by its name: ${defect}`, { skip: !built.includes('sqlite') }, async (t) => {
+    const { report, output, code } = await chaos(t, ...flags, '--seconds', '6', '--plant', defect)
+    assert.equal(code, 1, output)
+    assert.ok(report[defect] > 0, output)
+  })
+}
+
 test('killed itself, it leaves no process behind, stopped ones included', { skip: !driver }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'chaos-test-'))
   const run = start(folder, '--driver', driver!, '--seconds', '20', '--kinds', 'stop', '--lease', '5000')
@@ -67,7 +85,16 @@ test('killed itself, it leaves no process behind, stopped ones included', { skip
 test('what cannot be is refused', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'chaos-test-'))
   t.after(() => rmSync(folder, { recursive: true }))
-  for (const flags of [[], ['--driver', 'paper'], ['--driver', 'sqlite', '--kinds', 'flood'], ['--seconds', 'x']]) {
+  const wrong = [
+    [],
+    ['--driver', 'paper'],
+    ['--driver', 'sqlite', '--kinds', 'flood'],
+    ['--driver', 'sqlite', '--kinds', 'kill,server'],
+    ['--driver', 'file', '--kinds', 'proxy'],
+    ['--driver', 'redis', '--kinds', 'full'],
+    ['--driver', 'sqlite', '--seconds', 'x'],
+  ]
+  for (const flags of wrong) {
     const { code, output } = await ended(start(folder, ...flags))
     assert.equal(code, 2)
     assert.match(output, /expected/)

@@ -8,6 +8,9 @@ import { pointNames } from './points.ts'
 /** Shorter than this, not every kill point has its turn. */
 const allPointsSeconds = 240
 
+/** Jobs a second of a run that is mostly starting. */
+const shortRunRate = 33
+
 interface Counts {
   readonly jobs: number
   readonly kills: number
@@ -24,7 +27,7 @@ export function shortfallsOf({ seconds, kinds, driver }: Flags, counts: Counts):
   const names = new Set([...pointNames.worker, ...pointNames.producer])
   const unreached = [...names].filter((name) => pointsByName[name] === undefined)
   return [
-    ...short('jobs', jobs, (share * seconds * driverNamed(driver).rate) / 3),
+    ...short('jobs', jobs, share * seconds * (seconds < 60 ? shortRunRate : driverNamed(driver).leastRate)),
     ...(kinds.includes('kill') ? short('kills', kills, share * seconds) : []),
     ...(kinds.includes('stop') ? short('stops', stops, 0.25 * seconds) : []),
     ...(kinds.includes('server') ? short('server kills', serverKills, seconds / 8) : []),
