@@ -185,6 +185,7 @@ const bad: [string, string, Note[], FinalRecord[]][] = [
   ],
   ['unhandled', 'something was thrown that nobody caught', [{ what: 'unhandled', message: 'Error: x\n  at y' }], []],
   ['exit', 'a process ended by itself', [{ what: 'exited', process: 'worker-0.1', code: 1, signal: null }], []],
+  ['exit', 'the server ended by itself', [{ what: 'serverDied' }], []],
   ['invented', 'a record that nobody asked for', [], [recordOf('a', first)]],
 ]
 

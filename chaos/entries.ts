@@ -50,6 +50,8 @@ export type Note =
   | { readonly what: 'spawned'; readonly process: string; readonly pid: number; readonly point?: string }
   | { readonly what: 'killed' | 'stopped' | 'continued'; readonly process: string }
   | { readonly what: 'serverKilled' | 'serverBack' }
+  /** Of itself. */
+  | { readonly what: 'serverDied' }
   /** Something happens to the connections of that slot, such as worker-0; and is over. */
   | { readonly what: 'disturbed'; readonly slot: string; readonly fault: ProxyFault }
   | { readonly what: 'restored'; readonly slot: string }

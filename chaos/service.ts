@@ -10,6 +10,7 @@ export interface Service {
   readonly url: string
   urlOf(slot: string): string
   proxyOf(slot: string): Proxy
+  readonly running: boolean
   /** By SIGKILL. */
   kill(): void
   /** With the same port and data. Resolves when it answers. */
@@ -27,6 +28,9 @@ export async function startService(slots: readonly string[]): Promise<Service> {
     url: server.url,
     urlOf: (slot) => `redis://127.0.0.1:${proxies.get(slot)!.port}`,
     proxyOf: (slot) => proxies.get(slot)!,
+    get running() {
+      return server.running
+    },
     kill: () => server.kill('SIGKILL'),
     restart: () => server.restart(),
     async stop(directory) {

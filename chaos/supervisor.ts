@@ -121,6 +121,7 @@ export class Supervisor {
     this.#calm = true
     // Not before the server is back, and the ways to it are free.
     await ofService
+    if (service && !service.running) await this.#revive(service)
   }
 
   /** Asks all of a role to end in peace. False: some did not in time. */
@@ -197,6 +198,7 @@ export class Supervisor {
       if (performance.now() + afterMs + forMs > until) return
       await sleep(afterMs)
       if (this.#calm) return
+      if (!service.running) await this.#revive(service)
       this.#log.write({ what: 'serverKilled' })
       service.kill()
       this.counts.serverKills++
@@ -205,6 +207,12 @@ export class Supervisor {
       this.#log.write({ what: 'serverBack' })
       this.#mark('server', () => true)
     }
+  }
+
+  /** It ended by itself, which is a failure of the run; what it kept is to be looked at all the same. */
+  async #revive(service: Service): Promise<void> {
+    this.#log.write({ what: 'serverDied' })
+    await service.restart()
   }
 
   /** Workers and producers alike, one at a time. */
