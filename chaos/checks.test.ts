@@ -204,6 +204,14 @@ const kept = (...fences: string[]): FinalRecord =>
     })),
   })
 const server = 'supervisor'
+/** An add whose answer was lost, sent again and answered then; the job ran before and after. */
+const repeatedAt = (time: number, type: string): Entry[] => [
+  at(0, 'producer', asked('a', type)),
+  ...run('a', first).map((note, index) => at(10 + index, 'worker', note)),
+  at(time, 'producer', { what: 'repeated', id: 'a' }),
+  at(time + 1, 'producer', acked('a')),
+  ...run('a', 'worker-1.1/x/9#1').map((note, index) => at(time + 10 + index, 'worker', note)),
+]
 const marked: Note = { what: 'marked', process: 'worker-0.1', mark: 1, after: 'server' }
 
 /** With times that matter. */
@@ -252,6 +260,14 @@ const timed: [string | undefined, string, Entry[], FinalRecord[]][] = [
       at(101, 'somebody', toRetry('a', first)),
     ),
     [recordOf('a', second, { state: 'failed', fence: undefined, attempt: 2, attempts: [] })],
+  ],
+  [undefined, 'a repeated add of a job whose record had expired', repeatedAt(1_100, 'passing'), []],
+  ['doubleRecorded', 'a repeated add of a job whose record was still there', repeatedAt(900, 'passing'), []],
+  [
+    'doubleRecorded',
+    'a repeated add of a job whose record does not expire',
+    repeatedAt(1_100, 'kept'),
+    [recordOf('a', 'worker-1.1/x/9#1')],
   ],
   [
     'early',

@@ -24,6 +24,8 @@ export type Note =
     } & OfJob)
   | ({ readonly what: 'acked'; readonly status: string } & OfJob)
   | ({ readonly what: 'refused'; readonly code: string; readonly message: string } & OfJob)
+  /** The storage answered an add that had been sent before, with the same token. */
+  | ({ readonly what: 'repeated' } & OfJob)
   /** An enqueueAndWait was given the result of that run. */
   | ({ readonly what: 'answered' } & OfRun)
   | ({ readonly what: 'waitTimedOut' } & OfJob)

@@ -8,12 +8,14 @@ import { Errands } from './errands.ts'
 import { entriesOf } from './entries.ts'
 import { type Order, orderOf, passingTtlMs, type Payload, type QueueName, queueNames, type Result } from './jobs.ts'
 import { isOfStopping } from './points.ts'
+import { notingRepeats } from './repeats.ts'
 
 /** Longer than any of the faults, shorter than a run. */
 const waitMs = 30_000
 
 const child = await startChild()
 const { log, random, point } = child
+const storage = notingRepeats(child.storage, log)
 const queues = Object.fromEntries(queueNames.map((name) => [name, newQueue(name)])) as Record<
   QueueName,
   Queue<Payload, Result>
@@ -46,7 +48,7 @@ process.exit(0)
 
 function newQueue(name: QueueName): Queue<Payload, Result> {
   const resultTTL = name === 'passing' ? passingTtlMs : undefined
-  const { storage, name: workerId } = child
+  const { name: workerId } = child
   return new Queue<Payload, Result>({ storage, name, workerId, resultTTL }).on('error', noteError(log))
 }
 

@@ -7,7 +7,7 @@ import type { Run } from './chaos.ts'
 import type { Entry } from './entries.ts'
 import { driverNamed } from './drivers.ts'
 import type { Flags } from './flags.ts'
-import { timesAsked, type Violation, wasAcked } from './history.ts'
+import { repeatedAfterExpiry, timesAsked, type Violation, wasAcked } from './history.ts'
 import { type Durations, durationsOf, type Recovery, recoveryOf } from './recovery.ts'
 import { returnsOf } from './reconnect.ts'
 import { shortfallsOf } from './shortfalls.ts'
@@ -49,6 +49,8 @@ export interface Report {
   /** Outcomes that the storage refused, because the run was no longer its worker's. */
   readonly refusedOutcomes: number
   readonly waitsTimedOut: number
+  /** Jobs whose add was repeated when their record had expired: they may have run as new ones. */
+  readonly repeatedAfterExpiry: number
   /**
    * Apart: `whileBlocked`, during which a stopped process kept the storage from everybody; `whileAway`, with the server away,
    * too; `claimLost`, with a claim in between that was lost as well.
@@ -107,6 +109,7 @@ export function reportOf(flags: Flags, { history, violations, full }: Run): Repo
     doubleRuns: runs - new Set(entries.flatMap((entry) => (entry.what === 'started' ? [entry.id] : []))).size,
     refusedOutcomes: entries.filter((entry) => entry.what === 'settled' && entry.verdict !== 'settled').length,
     waitsTimedOut: count(entries, 'waitTimedOut'),
+    repeatedAfterExpiry: jobs.filter(repeatedAfterExpiry).length,
     recovery: {
       afterKill: durationsOf(recovery.afterKill),
       afterStop: durationsOf(recovery.afterStop),

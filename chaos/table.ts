@@ -36,6 +36,9 @@ export function tableOf(report: Report): string {
           ['back after cut', returns(report.reconnect.afterProxy)],
         ]
       : []),
+    ...(report.repeatedAfterExpiry > 0
+      ? [['expired', `${report.repeatedAfterExpiry} jobs whose add was repeated when their record was gone`]]
+      : []),
     ...(report.waitsTimedOut > 0 ? [['timed out', `${report.waitsTimedOut} requests`]] : []),
     ...Object.entries(errors).map(([message, times]) => [`${numeral(times)} errors`, message]),
     ...(full && full.skipped === undefined ? [['disk full', fullDisk(full)]] : []),
