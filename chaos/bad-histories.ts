@@ -15,9 +15,15 @@ export const asked = (id: string, type = 'kept'): Note => ({
   type,
   kind: type === 'passing' ? 'passing' : 'plain',
   maxAttempts: 3,
+  delayMs: 0,
 })
+/** In so many ms. */
+export const askedFor = (id: string, delayMs: number): Note => ({ ...asked(id), delayMs }) as Note
 export const acked = (id: string): Note => ({ what: 'acked', id, status: 'queued' })
-export const started = (id: string, fence: string): Note => ({ what: 'started', id, fence })
+export const started = (id: string, fence: string): Note => ({ what: 'started', id, fence, runAt: 0, claimedAt: 0 })
+/** As the storage's clock has it. */
+export const startedAt = (id: string, fence: string, runAt: number, claimedAt: number): Note =>
+  ({ ...started(id, fence), runAt, claimedAt }) as Note
 export const ended = (id: string, fence: string): Note => ({ what: 'ended', id, fence })
 export const completed = (id: string, fence: string): Note => ({
   what: 'settled',
@@ -27,6 +33,8 @@ export const completed = (id: string, fence: string): Note => ({
   verdict: 'settled',
   state: 'completed',
 })
+export const toRetry = (id: string, fence: string): Note =>
+  ({ ...completed(id, fence), kind: 'retry', state: 'failing' }) as Note
 export const refused = (id: string, fence: string): Note => ({
   what: 'settled',
   id,
@@ -35,6 +43,9 @@ export const refused = (id: string, fence: string): Note => ({
   verdict: 'taken_by_another_worker',
 })
 export const run = (id: string, fence: string): Note[] => [started(id, fence), ended(id, fence), completed(id, fence)]
+
+/** The same, at that time. */
+export const at = (time: number, by: string, note: Note): Entry => ({ ...note, at: time, by })
 
 /** Completed by that run, as its first and only attempt. */
 export function recordOf(id: string, fence: string, changes: Partial<FinalRecord> = {}): FinalRecord {

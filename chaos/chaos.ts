@@ -9,7 +9,8 @@ import type { Flags } from './flags.ts'
 import { type FullDisk, fillDisk } from './full-disk.ts'
 import { type History, historyOf, type Violation, violation } from './history.ts'
 import { readLogs } from './log.ts'
-import { Supervisor } from './supervisor.ts'
+import type { Service } from './service.ts'
+import { slotsOf, Supervisor } from './supervisor.ts'
 
 export interface Run {
   readonly history: History
@@ -33,9 +34,24 @@ export async function runChaos(flags: Flags, directory: string, tell: Tell): Pro
 }
 
 async function disturb(flags: Flags, directory: string, tell: Tell, violations: Violation[]): Promise<History> {
-  const supervisor = new Supervisor({ ...flags, directory })
+  const service = await driverNamed(flags.driver).serve?.(slotsOf(flags))
+  try {
+    return await disturbOn(service, flags, directory, tell, violations)
+  } finally {
+    await service?.stop(join(directory, 'server'))
+  }
+}
+
+async function disturbOn(
+  service: Service | undefined,
+  flags: Flags,
+  directory: string,
+  tell: Tell,
+  violations: Violation[],
+): Promise<History> {
+  const supervisor = new Supervisor({ ...flags, directory, service })
   const progress = showProgress(supervisor, flags, directory, tell)
-  const storage = await driverNamed(flags.driver).open(directory)
+  const storage = await driverNamed(flags.driver).open(directory, service?.url)
   try {
     // Before anybody else, so that the layout is there.
     await storage.connect()
@@ -69,16 +85,18 @@ async function disturb(flags: Flags, directory: string, tell: Tell, violations: 
 
 const late = (what: string): Violation => violation('drain', `${what} within ${drainMs / 1_000} s of the last fault`)
 
-function showProgress(supervisor: Supervisor, { seconds }: Flags, directory: string, tell: Tell) {
+function showProgress(supervisor: Supervisor, { seconds, driver }: Flags, directory: string, tell: Tell) {
   const acked = new AckedTally(join(directory, 'logs'))
   let timer: NodeJS.Timeout | undefined
   return {
     begin() {
       const startedAt = performance.now()
       const show = (): void => {
-        const { kills, stops, points } = supervisor.counts
+        const { kills, stops, points, serverKills, proxyFaults } = supervisor.counts
+        const ofServer = driverNamed(driver).serve ? `, server kills ${serverKills}, proxy faults ${proxyFaults}` : ''
         const passed = Math.round((performance.now() - startedAt) / 1_000)
-        tell(`${passed} s of ${seconds}: jobs ${acked.read()}, kills ${kills}, stops ${stops}, points ${points}`, true)
+        const faults = `kills ${kills}, stops ${stops}, points ${points}${ofServer}`
+        tell(`${passed} s of ${seconds}: jobs ${acked.read()}, ${faults}`, true)
       }
       timer = setInterval(show, process.stdout.isTTY ? 1_000 : Math.max(2_000, seconds * 50))
     },

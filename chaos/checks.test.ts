@@ -5,6 +5,8 @@ import { test } from 'node:test'
 import {
   acked,
   asked,
+  askedFor,
+  at,
   completed,
   ended,
   entriesBy,
@@ -13,9 +15,11 @@ import {
   refused,
   run,
   started,
+  startedAt,
+  toRetry,
 } from './bad-histories.ts'
 import { check } from './checks/index.ts'
-import type { Note } from './entries.ts'
+import type { Entry, Note } from './entries.ts'
 import { type FinalRecord, historyOf } from './history.ts'
 
 const first = 'worker-0.1/x/1#1'
@@ -181,12 +185,176 @@ const bad: [string, string, Note[], FinalRecord[]][] = [
   ],
   ['unhandled', 'something was thrown that nobody caught', [{ what: 'unhandled', message: 'Error: x\n  at y' }], []],
   ['exit', 'a process ended by itself', [{ what: 'exited', process: 'worker-0.1', code: 1, signal: null }], []],
+  ['exit', 'the server ended by itself', [{ what: 'serverDied' }], []],
   ['invented', 'a record that nobody asked for', [], [recordOf('a', first)]],
 ]
 
 for (const [name, what, notes, records] of bad) {
   test(`found (${name}): ${what}`, () =>
     assert.ok(found(notes, ...records).includes(name), String(found(notes, ...records))))
+}
+
+const kept = (...fences: string[]): FinalRecord =>
+  recordOf('a', fences.at(-1)!, {
+    attempt: fences.length,
+    attempts: fences.map((fence, index) => ({
+      fence,
+      outcome: index < fences.length - 1 ? 'stalled' : 'completed',
+      state: index < fences.length - 1 ? ('queued' as const) : ('completed' as const),
+    })),
+  })
+const server = 'supervisor'
+/** An add whose answer was lost, sent again and answered then; the job ran before and after. */
+const repeatedAt = (time: number, type: string): Entry[] => [
+  at(0, 'producer', asked('a', type)),
+  ...run('a', first).map((note, index) => at(10 + index, 'worker', note)),
+  at(time, 'producer', { what: 'repeated', id: 'a' }),
+  at(time + 1, 'producer', acked('a')),
+  ...run('a', 'worker-1.1/x/9#1').map((note, index) => at(time + 10 + index, 'worker', note)),
+]
+const marked: Note = { what: 'marked', process: 'worker-0.1', mark: 1, after: 'server' }
+
+/** With times that matter. */
+const timed: [string | undefined, string, Entry[], FinalRecord[]][] = [
+  [
+    'stale',
+    'an outcome accepted from a run whose lease had been taken back',
+    entriesBy('somebody', asked('a'), acked('a'), ...run('a', first), started('a', second)),
+    [kept(first, second)],
+  ],
+  [
+    'stale',
+    'an outcome accepted from a run that ended when another had the job',
+    entriesBy(
+      'somebody',
+      asked('a'),
+      acked('a'),
+      started('a', first),
+      started('a', second),
+      ended('a', first),
+      toRetry('a', first),
+    ),
+    [recordOf('a', second, { state: 'failed', fence: undefined, attempt: 2, attempts: [] })],
+  ],
+  [
+    undefined,
+    'the earlier of two claims began later, and was refused',
+    entriesBy(
+      'somebody',
+      asked('a'),
+      acked('a'),
+      started('a', second),
+      started('a', first),
+      ended('a', first),
+      refused('a', first),
+      ended('a', second),
+      completed('a', second),
+    ),
+    [kept(first, second)],
+  ],
+  [
+    undefined,
+    'an outcome whose answer was lost, told again when another attempt had begun',
+    entriesBy('somebody', asked('a'), acked('a'), started('a', first), ended('a', first)).concat(
+      at(100, 'other', started('a', second)),
+      at(101, 'somebody', toRetry('a', first)),
+    ),
+    [recordOf('a', second, { state: 'failed', fence: undefined, attempt: 2, attempts: [] })],
+  ],
+  [undefined, 'a repeated add of a job whose record had expired', repeatedAt(1_100, 'passing'), []],
+  ['doubleRecorded', 'a repeated add of a job whose record was still there', repeatedAt(900, 'passing'), []],
+  [
+    'doubleRecorded',
+    'a repeated add of a job whose record does not expire',
+    repeatedAt(1_100, 'kept'),
+    [recordOf('a', 'worker-1.1/x/9#1')],
+  ],
+  [
+    'early',
+    'begun before its time, by the clock of the storage',
+    entriesBy('somebody', asked('a'), acked('a'), startedAt('a', first, 1_000, 999), ended('a', first)),
+    [recordOf('a', first)],
+  ],
+  [
+    'early',
+    'begun sooner than was asked for, whatever the storage says',
+    [at(0, 'producer', askedFor('a', 500)), at(1, 'producer', acked('a')), at(490, 'worker', started('a', first))],
+    [recordOf('a', first)],
+  ],
+  [
+    undefined,
+    'begun when it was time',
+    [
+      at(0, 'producer', askedFor('a', 500)),
+      at(1, 'producer', acked('a')),
+      at(501, 'worker', startedAt('a', first, 9, 9)),
+    ],
+    [recordOf('a', first)],
+  ],
+  [
+    'early',
+    'begun again too soon after a failure',
+    [
+      at(0, 'producer', asked('a')),
+      at(1, 'producer', acked('a')),
+      at(10, 'worker', started('a', first)),
+      at(20, 'worker', ended('a', first)),
+      at(21, 'worker', toRetry('a', first)),
+      at(60, 'worker', started('a', second)),
+    ],
+    [recordOf('a', second, { attempt: 2 })],
+  ],
+  [
+    undefined,
+    'begun again in time after a failure',
+    [
+      at(0, 'producer', asked('a')),
+      at(1, 'producer', acked('a')),
+      at(10, 'worker', started('a', first)),
+      at(20, 'worker', ended('a', first)),
+      at(21, 'worker', toRetry('a', first)),
+      at(70, 'worker', started('a', second)),
+    ],
+    [recordOf('a', second, { attempt: 2 })],
+  ],
+  [
+    'return',
+    'a process that never came back to the server',
+    [
+      at(0, 'worker-0.1', { what: 'ready' }),
+      at(10, server, marked),
+      at(20, 'worker-1.1', { what: 'reached', mark: 2 }),
+    ],
+    [],
+  ],
+  [
+    undefined,
+    'a process that came back',
+    [
+      at(0, 'worker-0.1', { what: 'ready' }),
+      at(10, server, marked),
+      at(20, 'worker-0.1', { what: 'reached', mark: 1 }),
+    ],
+    [],
+  ],
+  [
+    undefined,
+    'a process that was killed on its way back',
+    [
+      at(0, 'worker-0.1', { what: 'ready' }),
+      at(10, server, marked),
+      at(20, server, { what: 'killed', process: 'worker-0.1' }),
+    ],
+    [],
+  ],
+]
+
+for (const [name, what, entries, records] of timed) {
+  test(`${name === undefined ? 'allowed' : `found (${name})`}: ${what}`, () => {
+    const checks = check(historyWith(entries, ...records)).map((violation) => violation.check)
+    if (name === undefined) assert.deepEqual(checks, [])
+    else assert.ok(checks.includes(name), String(checks))
+  })
 }
 
 test('found (counts): the storage counts what it does not list', () => {

@@ -1,5 +1,6 @@
 // What workers and producers have in common: who they are, their log, their storage, and that they end with the supervisor.
 
+import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Storage } from 'holdfast'
@@ -9,6 +10,7 @@ import { type Log, openLog } from './log.ts'
 import { plant } from './plant.ts'
 import { parsePoint, type Point, type Role } from './points.ts'
 import { type Random, randomOf } from './random.ts'
+import { Reach } from './reach.ts'
 
 /** What the supervisor hands over, as JSON in the first argument. */
 export interface ChildConfig {
@@ -18,6 +20,8 @@ export interface ChildConfig {
   readonly life: number
   readonly driver: string
   readonly directory: string
+  /** Of the server, by this slot's own way. */
+  readonly url?: string
   readonly seed: number
   readonly leaseMs: number
   /** Of a producer: jobs a second. */
@@ -35,6 +39,8 @@ export interface Child extends ChildConfig {
   readonly point: Point | undefined
   readonly storage: Storage
   readonly random: Random
+  /** It is at work. */
+  ready(): void
   /** Resolves when the supervisor asks this process to end in peace. */
   readonly finish: Promise<void>
 }
@@ -51,15 +57,21 @@ export const logFile = (directory: string, role: Role, slot: number): string =>
 
 export async function startChild(): Promise<Child> {
   const config = JSON.parse(process.argv[2]!) as ChildConfig
-  const { role, slot, seed, driver, directory } = config
+  const { role, slot, seed, driver, directory, url } = config
   const name = nameOfChild(config)
   const log = openLog(logFile(directory, role, slot), name)
   watchUnhandled(log)
-  const finish = watchSupervisor()
+  const reach = new Reach(log)
+  const finish = watchSupervisor(log, reach)
   const point = process.env.HOLDFAST_CRASH ? parsePoint(process.env.HOLDFAST_CRASH) : undefined
   const crash = new Crash(point, log)
-  const storage = crash.wrap(plant(await driverNamed(driver).open(directory), config.plant))
-  return { ...config, name, log, crash, point, storage, finish, random: randomOf(seed, name) }
+  const storage = crash.wrap(reach.wrap(plant(await driverNamed(driver).open(directory, url), config.plant)))
+  const ready = (): void => {
+    log.write({ what: 'ready' })
+    // Now, for those to come: a process that is killed leaves no other chance.
+    flushCompileCache()
+  }
+  return { ...config, name, log, crash, point, storage, ready, finish, random: randomOf(seed, name) }
 }
 
 function watchUnhandled(log: Log): void {
@@ -71,11 +83,15 @@ function watchUnhandled(log: Log): void {
   process.on('unhandledRejection', end)
 }
 
-/** Its pipe says `finish`; and when it closes, the supervisor is gone, and so is the reason to be here. */
-function watchSupervisor(): Promise<void> {
+/** Its pipe says `finish`, or `mark 7`; and when it closes, the supervisor is gone, and so is the reason to be here. */
+function watchSupervisor(log: Log, reach: Reach): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const lines = createInterface({ input: process.stdin })
-  lines.on('line', (line) => line === 'finish' && resolve())
+  lines.on('line', (line) => {
+    if (line.startsWith('mark ')) return reach.mark(Number(line.slice('mark '.length)))
+    log.write({ what: 'finishing' })
+    resolve()
+  })
   lines.on('close', () => process.kill(process.pid, 'SIGKILL'))
   return promise
 }

@@ -1,16 +1,32 @@
-// The storages that a run can be made on, each in a directory of its own.
+// The storages that a run can be made on, each in a directory of its own, or on a server of its own.
 
 import { join } from 'node:path'
 import type { Storage } from 'holdfast'
+import type { FaultKind } from './plan.ts'
+import type { Service } from './service.ts'
 
 interface Driver {
-  open(directory: string): Promise<Storage>
+  /** The faults that can be made on it. */
+  readonly kinds: readonly FaultKind[]
+  /** Unless told otherwise: jobs a second, of all producers. */
+  readonly rate: number
+  /** Unless told otherwise. More, where more keeps them from work at the same time. */
+  readonly workers: number
+  /** Acknowledged jobs a second, below which a run proves too little. */
+  readonly leastRate: number
+  /** @param url of its server, if it has one */
+  open(directory: string, url?: string): Promise<Storage>
+  /** Starts its server, with a way to it for each slot. */
+  serve?(slots: readonly string[]): Promise<Service>
   /** What is wrong with what lies on the disk, once nobody uses it. */
   inspect?(directory: string): Promise<readonly string[]>
 }
 
+const embedded = { kinds: ['kill', 'stop', 'point', 'full'], rate: 100, workers: 3, leastRate: 33 } as const
+
 export const drivers: Readonly<Record<string, Driver>> = {
   sqlite: {
+    ...embedded,
     open: (directory) => make('holdfast/sqlite', 'SqliteStorage', { path: join(directory, 'jobs.db') }),
     async inspect(directory) {
       const { DatabaseSync } = await import('node:sqlite')
@@ -24,7 +40,16 @@ export const drivers: Readonly<Record<string, Driver>> = {
     },
   },
   file: {
+    ...embedded,
     open: (directory) => make('holdfast/file', 'FileStorage', { directory: join(directory, 'jobs') }),
+  },
+  redis: {
+    kinds: ['kill', 'stop', 'point', 'server', 'proxy'],
+    rate: 350,
+    workers: 4,
+    leastRate: 166,
+    open: (_, url) => make('holdfast/redis', 'RedisStorage', { url }),
+    serve: async (slots) => (await import('./service.ts')).startService(slots),
   },
 }
 

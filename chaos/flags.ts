@@ -1,7 +1,7 @@
 // The command line of run.ts.
 
 import { parseArgs } from 'node:util'
-import { drivers } from './drivers.ts'
+import { driverNamed, drivers } from './drivers.ts'
 import { type FaultKind, faultKinds } from './plan.ts'
 import { plants } from './plant.ts'
 
@@ -28,10 +28,10 @@ npm run chaos -- --driver <name> [options]
   --seconds <n>      how long there are faults; healing and draining come after      default 60
   --seed <n>         of the plan of faults and of the jobs                           default: the time
   --lease <ms>       of every job                                                    default 1000
-  --workers <n>      processes                                                       default 3
+  --workers <n>      processes                                                       default: by driver
   --producers <n>    processes                                                       default 2
-  --rate <n>         jobs a second, of all producers                                 default 100
-  --kinds <list>     which faults: ${faultKinds.join(',')}                             default: all
+  --rate <n>         jobs a second, of all producers                                 default: by driver
+  --kinds <list>     which faults: ${faultKinds.join(',')}                default: all that the driver can have
   --plant <defect>   breaks the storage on purpose: the run must fail                ${plants.join(', ')}
   --json <file>      writes the report
   --keep             keeps the storage and the logs of a clean run too
@@ -44,16 +44,17 @@ Exit 0: clean. 1: a promise was broken, or too little happened. 2: it could not 
 export function parseFlags(args: readonly string[]): Flags | undefined {
   const values = parse(args)
   if (values.help) return undefined
-  const kinds = values.kinds.split(',')
+  const driver = nameIn('--driver', values.driver, Object.keys(drivers))
+  const known = driverNamed(driver)
   return {
-    driver: nameIn('--driver', values.driver, Object.keys(drivers)),
+    driver,
     seconds: wholeNumber('--seconds', values.seconds),
     seed: values.seed === undefined ? Math.floor(Date.now() / 1_000) : wholeNumber('--seed', values.seed),
     leaseMs: wholeNumber('--lease', values.lease, 100),
-    workers: wholeNumber('--workers', values.workers),
+    workers: values.workers === undefined ? known.workers : wholeNumber('--workers', values.workers),
     producers: wholeNumber('--producers', values.producers),
-    rate: wholeNumber('--rate', values.rate),
-    kinds: kinds.map((kind) => nameIn('--kinds', kind, faultKinds)),
+    rate: values.rate === undefined ? known.rate : wholeNumber('--rate', values.rate),
+    kinds: values.kinds?.split(',').map((kind) => nameIn(`--kinds with ${driver}`, kind, known.kinds)) ?? known.kinds,
     plant: values.plant === undefined ? undefined : nameIn('--plant', values.plant, plants),
     json: values.json,
     keep: values.keep,
@@ -70,10 +71,10 @@ function parse(args: readonly string[]) {
         seconds: { ...text, default: '60' },
         seed: text,
         lease: { ...text, default: '1000' },
-        workers: { ...text, default: '3' },
+        workers: text,
         producers: { ...text, default: '2' },
-        rate: { ...text, default: '100' },
-        kinds: { ...text, default: faultKinds.join(',') },
+        rate: text,
+        kinds: text,
         plant: text,
         json: text,
         keep: { type: 'boolean', default: false },

@@ -3,7 +3,7 @@
 
 import type { EndReason, JobState } from 'holdfast'
 import type { Entry } from './entries.ts'
-import type { JobKind } from './jobs.ts'
+import { type JobKind, passingTtlMs } from './jobs.ts'
 
 /** What the storage says of a job when all is over. */
 export interface FinalRecord {
@@ -69,7 +69,18 @@ export const terminalStates: readonly JobState[] = ['completed', 'failed', 'canc
 export const wasAcked = (job: JobHistory): boolean => job.entries.some(({ what }) => what === 'acked')
 
 /** The id may have had a life for each time it was asked for, where the one before had ended or was gone. */
-export const timesAsked = (job: JobHistory): number => job.entries.filter(({ what }) => what === 'asked').length
+export const timesAsked = (job: JobHistory): number =>
+  job.entries.filter(({ what }) => what === 'asked').length + (repeatedAfterExpiry(job) ? 1 : 0)
+
+/**
+ * An add whose answer was lost was sent again when the job had run and its record, and with it the token, had expired: a
+ * known limit, where a record is kept for less time than a call may take.
+ */
+export function repeatedAfterExpiry({ type, entries }: JobHistory): boolean {
+  const ended = entries.find(({ what }) => what === 'ended')
+  if (type !== 'passing' || !ended) return false
+  return entries.some(({ what, at }) => what === 'repeated' && at >= ended.at + passingTtlMs)
+}
 
 export const wasCalled = (job: JobHistory, verb: 'cancel' | 'revive' | 'remove'): boolean =>
   job.entries.some((entry) => entry.what === 'calling' && entry.verb === verb)

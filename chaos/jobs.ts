@@ -24,9 +24,12 @@ export type QueueName = (typeof queueNames)[number]
 
 export const passingTtlMs = 1_000
 
+/** After a failure the next attempt waits this long. */
+export const backoffMs = 50
+
 interface Kind {
   readonly queue: QueueName
-  /** Of a thousand jobs. */
+  /** Of ten thousand jobs. */
   readonly share: number
   /** Attempts, lost ones included. Many, where a run of kills must not end the job. */
   readonly maxAttempts: number
@@ -37,20 +40,20 @@ interface Kind {
 }
 
 export const kinds = {
-  plain: { queue: 'kept', share: 715, maxAttempts: 30, ms: [5, 120] },
+  plain: { queue: 'kept', share: 7_164, maxAttempts: 30, ms: [5, 120] },
   /** Its lease is renewed. */
-  slow: { queue: 'kept', share: 60, maxAttempts: 30, leases: [0.5, 2.5] },
+  slow: { queue: 'kept', share: 600, maxAttempts: 30, leases: [0.5, 2.5] },
   /** Fails once on purpose. */
-  retry: { queue: 'kept', share: 80, maxAttempts: 30, ms: [2, 30] },
+  retry: { queue: 'kept', share: 800, maxAttempts: 30, ms: [2, 30] },
   /** Fails every time. */
-  failing: { queue: 'kept', share: 25, maxAttempts: 2, ms: [2, 30] },
+  failing: { queue: 'kept', share: 250, maxAttempts: 2, ms: [2, 30] },
   /** Is cancelled while it waits, or while it runs. */
-  cancelled: { queue: 'kept', share: 50, maxAttempts: 30, delayMs: [0, 600], leases: [0.2, 0.6] },
+  cancelled: { queue: 'kept', share: 500, maxAttempts: 30, delayMs: [0, 600], leases: [0.2, 0.6] },
   /** enqueueAndWait. */
-  request: { queue: 'kept', share: 38, maxAttempts: 30, ms: [2, 60] },
-  passing: { queue: 'passing', share: 30, maxAttempts: 30, ms: [2, 30] },
+  request: { queue: 'kept', share: 380, maxAttempts: 30, ms: [2, 60] },
+  passing: { queue: 'passing', share: 300, maxAttempts: 30, ms: [2, 30] },
   /** Ends its process. */
-  poison: { queue: 'kept', share: 2, maxAttempts: 2, ms: [2, 30] },
+  poison: { queue: 'kept', share: 6, maxAttempts: 2, ms: [2, 30] },
 } as const satisfies Readonly<Record<string, Kind>>
 
 export const kindNames = Object.keys(kinds) as readonly JobKind[]
@@ -64,7 +67,7 @@ export interface Order {
 }
 
 function kindOf(id: string, seed: number): JobKind {
-  let drawn = randomOf(seed, `kind of ${id}`).integer(1, 1_000)
+  let drawn = randomOf(seed, `kind of ${id}`).integer(1, 10_000)
   return kindNames.find((name) => (drawn -= kinds[name].share) <= 0)!
 }
 

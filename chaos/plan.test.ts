@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { kindNames, kinds, orderOf } from './jobs.ts'
 import { faultKinds, Plan } from './plan.ts'
+import { proxyFaultNames, proxyFaults } from './proxy-faults.ts'
 import { nameOf, type Point, parsePoint, pointNames, type Role, written } from './points.ts'
 
 function drawn(plan: Plan, role: Role, slot: number, count: number): Point[] {
@@ -17,7 +18,8 @@ function drawn(plan: Plan, role: Role, slot: number, count: number): Point[] {
 
 function faultsOf(seed: number): unknown[] {
   const plan = new Plan(seed, faultKinds)
-  return [plan.nextKill(), plan.nextStop(1_000), ...drawn(plan, 'worker', 0, 10)]
+  const ofServer = [plan.nextServerKill(), plan.nextProxyFault(), plan.nextProxyFault()]
+  return [plan.nextKill(), plan.nextStop(1_000), ...ofServer, ...drawn(plan, 'worker', 0, 10)]
 }
 
 test('the same seed gives the same plan, another seed another', () => {
@@ -31,6 +33,16 @@ for (const role of ['worker', 'producer'] as const) {
     assert.deepEqual(names.toSorted(), pointNames[role].toSorted())
   })
 }
+
+test('every fault of a connection has its turn, for as long as it may last', () => {
+  const plan = new Plan(1, faultKinds)
+  const faults = proxyFaultNames.map(() => plan.nextProxyFault())
+  assert.deepEqual(faults.map(({ fault }) => fault).toSorted(), proxyFaultNames.toSorted())
+  for (const { fault, forMs } of faults) {
+    const [low, high] = proxyFaults[fault].ms
+    assert.ok(forMs >= low && forMs <= high, `${fault}: ${forMs}`)
+  }
+})
 
 test('a point that was not reached is next', () => {
   const plan = new Plan(1, faultKinds)
@@ -52,10 +64,10 @@ test('a point reads as it is written', () => {
   }
 })
 
-test('an id always stands for the same order, and the kinds share a thousand', () => {
+test('an id always stands for the same order, and the kinds share ten thousand', () => {
   assert.deepEqual(orderOf('producer-0.1-5', 7, 1_000), orderOf('producer-0.1-5', 7, 1_000))
   assert.equal(
     kindNames.reduce((sum, name) => sum + kinds[name].share, 0),
-    1_000,
+    10_000,
   )
 })

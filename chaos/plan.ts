@@ -2,9 +2,10 @@
 // point has its turn before any has a second.
 
 import { highestNumber, isOfReaper, nameOf, type Point, parsePoint, pointNames, type Role } from './points.ts'
+import { type ProxyFault, proxyFaultNames, proxyFaults } from './proxy-faults.ts'
 import { type Random, randomOf } from './random.ts'
 
-export const faultKinds = ['kill', 'stop', 'point', 'full'] as const
+export const faultKinds = ['kill', 'stop', 'point', 'full', 'server', 'proxy'] as const
 export type FaultKind = (typeof faultKinds)[number]
 
 /** Between two kills, in ms. */
@@ -13,13 +14,34 @@ const killPauses = [350, 1_150] as const
 const stopPauses = [400, 1_600] as const
 /** How long a process is stopped, in leases. */
 const stopLengths = [1.2, 2.2] as const
+/** Between the return of the server and its next end, in ms, and how long it stays away besides its start. */
+const [serverPauses, serverAbsences] = [
+  [2_000, 5_000],
+  [20, 900],
+] as const
+/** Between two troubles with connections, in ms. */
+const proxyPauses = [150, 1_000] as const
+/** What is passed on late, in each direction: less than a third of the usual lease, for both. */
+const proxyDelays = [1, 160] as const
 /** Of the processes that replace a dead one, how many have a kill point. Without other kills nobody else would be replaced. */
 const armedShare = { besideKills: 0.45, alone: 1 }
+
+interface PlannedProxyFault {
+  readonly afterMs: number
+  readonly fault: ProxyFault
+  readonly forMs: number
+  /** Of a delay. */
+  readonly delayMs: number
+  readonly victim: number
+}
 
 export class Plan {
   readonly #kills: Random
   readonly #stops: Random
   readonly #points: Random
+  readonly #server: Random
+  readonly #proxies: Random
+  readonly #faults: ProxyFault[] = []
   readonly #decks: Record<Role, string[]> = { worker: [], producer: [] }
 
   readonly #armedShare: number
@@ -29,6 +51,8 @@ export class Plan {
     this.#kills = randomOf(seed, 'kills')
     this.#stops = randomOf(seed, 'stops')
     this.#points = randomOf(seed, 'points')
+    this.#server = randomOf(seed, 'server')
+    this.#proxies = randomOf(seed, 'proxies')
   }
 
   nextKill(): { readonly afterMs: number; readonly victim: number } {
@@ -40,6 +64,23 @@ export class Plan {
       afterMs: this.#stops.between(...stopPauses),
       forMs: leaseMs * this.#stops.between(...stopLengths),
       victim: this.#stops.next(),
+    }
+  }
+
+  nextServerKill(): { readonly afterMs: number; readonly forMs: number } {
+    return { afterMs: this.#server.between(...serverPauses), forMs: this.#server.between(...serverAbsences) }
+  }
+
+  /** Each fault has its turn before any has a second. */
+  nextProxyFault(): PlannedProxyFault {
+    if (this.#faults.length === 0) this.#faults.push(...this.#proxies.shuffled(proxyFaultNames))
+    const fault = this.#faults.shift()!
+    return {
+      afterMs: this.#proxies.between(...proxyPauses),
+      fault,
+      forMs: this.#proxies.between(proxyFaults[fault].ms[0], proxyFaults[fault].ms[1]),
+      delayMs: Math.round(this.#proxies.between(...proxyDelays)),
+      victim: this.#proxies.next(),
     }
   }
 

@@ -1,10 +1,10 @@
 // Defects on purpose, to see that a run finds them (`--plant`). Each breaks the promise of the contract in one place, rarely
 // enough that the rest of the run goes on.
 
-import type { AddVerdict, JobRef, Outcome, SettleVerdict, Storage } from 'holdfast'
+import type { AddVerdict, JobRef, NewJob, Outcome, SettleVerdict, Storage } from 'holdfast'
 import { type Around, aroundStorage } from './around-storage.ts'
 
-export const plants = ['lost', 'stale', 'forgotten'] as const
+export const plants = ['lost', 'stale', 'forgotten', 'early'] as const
 
 /** Every so many calls. */
 const every = 25
@@ -37,6 +37,11 @@ function defects(storage: Storage): Record<(typeof plants)[number], Around> {
         return isStale && (outcomes as readonly Outcome[])[index]!.kind === 'completed' ? counted : verdict
       })
       return verb === 'settle' ? bent : { ...(answer as object), settled: bent }
+    },
+    /** A job may run before its time. */
+    early: async (verb, args, call) => {
+      if (verb !== 'add' || !(args[0] as readonly NewJob[]).some(({ delayMs }) => delayMs)) return call()
+      return storage.add((args[0] as readonly NewJob[]).map((job) => ({ ...job, delayMs: 0 })))
     },
     /** What was completed is removed although its time has not come. */
     forgotten: async (verb, args, call) => {

@@ -8,12 +8,14 @@ import { Errands } from './errands.ts'
 import { entriesOf } from './entries.ts'
 import { type Order, orderOf, passingTtlMs, type Payload, type QueueName, queueNames, type Result } from './jobs.ts'
 import { isOfStopping } from './points.ts'
+import { notingRepeats } from './repeats.ts'
 
 /** Longer than any of the faults, shorter than a run. */
 const waitMs = 30_000
 
 const child = await startChild()
 const { log, random, point } = child
+const storage = notingRepeats(child.storage, log)
 const queues = Object.fromEntries(queueNames.map((name) => [name, newQueue(name)])) as Record<
   QueueName,
   Queue<Payload, Result>
@@ -30,7 +32,7 @@ if (point !== undefined && isOfStopping(point)) {
 }
 
 await Promise.all(Object.values(queues).map((queue) => persistently(log, () => queue.start())))
-log.write({ what: 'ready' })
+child.ready()
 for (const id of leftOpen()) begin(orderOf(id, child.seed, child.leaseMs))
 const running = errands.run(over)
 for (let number = 1; !over.aborted; number++) {
@@ -46,7 +48,7 @@ process.exit(0)
 
 function newQueue(name: QueueName): Queue<Payload, Result> {
   const resultTTL = name === 'passing' ? passingTtlMs : undefined
-  const { storage, name: workerId } = child
+  const { name: workerId } = child
   return new Queue<Payload, Result>({ storage, name, workerId, resultTTL }).on('error', noteError(log))
 }
 
@@ -66,9 +68,9 @@ function begin(order: Order): void {
 
 /** Until there is an answer: a refusal may have happened all the same. */
 async function ask(order: Order): Promise<void> {
-  const { id, queue, maxAttempts, payload } = order
+  const { id, queue, maxAttempts, payload, delayMs } = order
   for (;;) {
-    log.write({ what: 'asked', id, type: queue, kind: payload.kind, maxAttempts })
+    log.write({ what: 'asked', id, type: queue, kind: payload.kind, maxAttempts, delayMs })
     try {
       const status = await (payload.kind === 'request' ? request(order) : enqueue(order))
       log.write({ what: 'acked', id, status })

@@ -2,14 +2,15 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { asked, completed, historyWith, started } from './bad-histories.ts'
+import { asked, at, completed, historyWith, started } from './bad-histories.ts'
 import type { Entry, Note } from './entries.ts'
 import { durationsOf, recoveryOf } from './recovery.ts'
 
 const one = 'one/x/1#1'
 const two = 'two/x/1#2'
 
-const at = (time: number, by: string, note: Note): Entry => ({ ...note, at: time, by })
+const none = { afterKill: [], afterStop: [], whileBlocked: [], whileAway: [], claimLost: [], blocked: [] }
+
 const recovery = (...entries: Entry[]) => recoveryOf(historyWith([at(0, 'producer', asked('a')), ...entries]), 1_000)
 
 test('from the kill to the next run elsewhere', () => {
@@ -39,7 +40,7 @@ test('from the stop to the next run elsewhere', () => {
     at(1_210, 'two', started('a', two)),
     at(1_600, 'supervisor', { what: 'continued', process: 'one' }),
   )
-  assert.deepEqual(found, { afterKill: [], afterStop: [1_060], whileBlocked: [], blocked: [] })
+  assert.deepEqual(found, { ...none, afterStop: [1_060] })
 })
 
 test('apart, while a stopped process kept the storage from everybody', () => {
@@ -51,7 +52,44 @@ test('apart, while a stopped process kept the storage from everybody', () => {
     at(1_700, 'supervisor', { what: 'continued', process: 'three' }),
     at(1_750, 'two', started('a', two)),
   )
-  assert.deepEqual(found, { afterKill: [], afterStop: [], whileBlocked: [1_600], blocked: [1_500] })
+  assert.deepEqual(found, { ...none, whileBlocked: [1_600], blocked: [1_500] })
+})
+
+test('where a server does the work, a process that is stopped holds nothing', () => {
+  const history = historyWith([
+    at(0, 'producer', asked('a')),
+    at(100, 'one', started('a', one)),
+    at(150, 'supervisor', { what: 'killed', process: 'one' }),
+    at(200, 'supervisor', { what: 'stopped', process: 'three' }),
+    at(1_700, 'supervisor', { what: 'continued', process: 'three' }),
+    at(1_750, 'two', started('a', two)),
+  ])
+  assert.deepEqual(recoveryOf(history, 1_000, false), { ...none, afterKill: [1_600] })
+})
+
+test('apart, while the server was away, and until the last was back', () => {
+  const events = [
+    at(10, 'supervisor', { what: 'serverKilled' }),
+    at(90, 'supervisor', { what: 'serverBack' }),
+    at(90, 'supervisor', { what: 'marked', process: 'two', mark: 7, after: 'server' }),
+  ]
+  const killed = [
+    at(100, 'one', started('a', one)),
+    at(150, 'supervisor', { what: 'killed', process: 'one' }),
+    at(1_100, 'two', started('a', two)),
+  ]
+  assert.deepEqual(recovery(...events, ...killed), { ...none, afterKill: [950] })
+  const late = at(151, 'two', { what: 'reached', mark: 7 })
+  assert.deepEqual(recovery(...events, ...killed, late), { ...none, whileAway: [950] })
+})
+
+test('apart, when who claimed it next was lost, too', () => {
+  const found = recovery(
+    at(100, 'one', started('a', one)),
+    at(150, 'supervisor', { what: 'killed', process: 'one' }),
+    at(2_100, 'two', started('a', 'two/x/1#3')),
+  )
+  assert.deepEqual(found, { ...none, claimLost: [1_950] })
 })
 
 test('a run whose outcome was recorded was not interrupted', () => {

@@ -1,7 +1,8 @@
 // How long the jobs of a dead or stopped process waited for their next run: from the kill, or the stop, to the next `started`.
 
-import type { Entry } from './entries.ts'
+import { attemptOf, type Entry } from './entries.ts'
 import { type History, type JobHistory, wasCalled } from './history.ts'
+import { serverAway } from './reconnect.ts'
 
 export interface Durations {
   readonly count: number
@@ -16,6 +17,10 @@ export interface Recovery {
   readonly afterStop: readonly number[]
   /** Of both: those during which a stopped process held the storage, so that nobody could have been quicker. */
   readonly whileBlocked: readonly number[]
+  /** Of both: those during which the server was away, or the processes were on their way back to it. */
+  readonly whileAway: readonly number[]
+  /** Of both: those that somebody claimed in between who was lost, too, or never had the answer. A lease more, each time. */
+  readonly claimLost: readonly number[]
   /** How long it was held, each time. */
   readonly blocked: readonly number[]
 }
@@ -25,7 +30,8 @@ interface Span {
   readonly to: number
 }
 
-export function recoveryOf({ entries, jobs }: History, leaseMs: number): Recovery {
+/** @param canBlock a process that is stopped may hold the storage: not where a server does the work */
+export function recoveryOf({ entries, jobs }: History, leaseMs: number, canBlock = true): Recovery {
   const killedAt = new Map<string, number>()
   const stoppedAt = new Map<string, number[]>()
   for (const entry of entries) {
@@ -35,11 +41,13 @@ export function recoveryOf({ entries, jobs }: History, leaseMs: number): Recover
   }
   // What was paused or ended in between began again for other reasons.
   const measured = jobs.filter((job) => job.type !== 'passing' && !wasCalled(job, 'revive'))
-  const spans = blockedSpans(entries, leaseMs / 2)
-  const isBlocked = (from: number, to: number): boolean => spans.some((span) => span.from < to && from < span.to)
+  const spans = canBlock ? blockedSpans(entries, leaseMs / 2) : []
+  const away = awaySpans(entries)
   const afterKill: number[] = []
   const afterStop: number[] = []
   const whileBlocked: number[] = []
+  const whileAway: number[] = []
+  const claimLost: number[] = []
   for (const job of measured) {
     for (const { run, next } of interrupted(job)) {
       const kill = killedAt.get(run.by)
@@ -47,11 +55,34 @@ export function recoveryOf({ entries, jobs }: History, leaseMs: number): Recover
       const stop = stoppedAt.get(run.by)?.findLast((at) => at > run.at && at < next.at)
       const from = wasKilled ? kill : next.by === run.by ? undefined : stop
       if (from === undefined) continue
-      const samples = isBlocked(from, next.at) ? whileBlocked : wasKilled ? afterKill : afterStop
+      const isDuring = (span: Span): boolean => span.from < next.at && from < span.to
+      const samples = away.some(isDuring)
+        ? whileAway
+        : spans.some(isDuring)
+          ? whileBlocked
+          : attemptOf(next.fence) > attemptOf(run.fence) + 1
+            ? claimLost
+            : wasKilled
+              ? afterKill
+              : afterStop
       samples.push(next.at - from)
     }
   }
-  return { afterKill, afterStop, whileBlocked, blocked: spans.map(({ from, to }) => to - from) }
+  return { afterKill, afterStop, whileBlocked, whileAway, claimLost, blocked: spans.map(({ from, to }) => to - from) }
+}
+
+/** To be back takes up to this long, in ms: that is the aim. */
+export const returnMs = 2_000
+
+/** From a kill of the server until the last process was back at it. */
+function awaySpans(entries: readonly Entry[]): Span[] {
+  const marks = new Set(
+    entries.flatMap((entry) => (entry.what === 'marked' && entry.after === 'server' ? entry.mark : [])),
+  )
+  const reached = entries.filter((entry) => entry.what === 'reached' && marks.has(entry.mark))
+  return serverAway(entries).map(({ from, to }) => {
+    return { from, to: Math.max(to, ...reached.filter(({ at }) => at > to && at <= to + returnMs).map(({ at }) => at)) }
+  })
 }
 
 /**

@@ -5,9 +5,11 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import type { Run } from './chaos.ts'
 import type { Entry } from './entries.ts'
+import { driverNamed } from './drivers.ts'
 import type { Flags } from './flags.ts'
-import { timesAsked, type Violation, wasAcked } from './history.ts'
-import { type Durations, durationsOf, recoveryOf } from './recovery.ts'
+import { repeatedAfterExpiry, timesAsked, type Violation, wasAcked } from './history.ts'
+import { type Durations, durationsOf, type Recovery, recoveryOf } from './recovery.ts'
+import { returnsOf } from './reconnect.ts'
 import { shortfallsOf } from './shortfalls.ts'
 
 export interface Report {
@@ -29,18 +31,33 @@ export interface Report {
   readonly kills: number
   readonly stops: number
   readonly points: number
+  /** Of the server, each followed by its restart. */
+  readonly serverKills: number
+  /** What happened to connections. */
+  readonly proxyFaults: Readonly<Record<string, number>>
   /** Jobs that ended their process. */
   readonly poison: number
   readonly pointsByName: Readonly<Record<string, number>>
   readonly lost: number
   readonly doubleRecorded: number
+  /** Outcomes accepted from a run that no longer had the job. */
+  readonly stale: number
+  /** Runs that began before their time. */
+  readonly early: number
   /** Handlers that ran again after an interruption. */
   readonly doubleRuns: number
   /** Outcomes that the storage refused, because the run was no longer its worker's. */
   readonly refusedOutcomes: number
   readonly waitsTimedOut: number
-  /** `whileBlocked`: apart, those during which a stopped process kept the storage from everybody. */
-  readonly recovery: Readonly<Record<'afterKill' | 'afterStop' | 'whileBlocked', Durations>>
+  /** Jobs whose add was repeated when their record had expired: they may have run as new ones. */
+  readonly repeatedAfterExpiry: number
+  /**
+   * Apart: `whileBlocked`, during which a stopped process kept the storage from everybody; `whileAway`, with the server away,
+   * too; `claimLost`, with a claim in between that was lost as well.
+   */
+  readonly recovery: Readonly<Record<keyof Omit<Recovery, 'blocked'>, Durations>>
+  /** From the return of the server, or of the way to it, to the first answered call of each process. */
+  readonly reconnect: Readonly<Record<'all' | 'afterServer' | 'afterProxy', Durations>>
   /** How long that was, each time. */
   readonly blocked: Durations
   readonly errors: Readonly<Record<string, number>>
@@ -57,13 +74,16 @@ export function reportOf(flags: Flags, { history, violations, full }: Run): Repo
   const { entries, jobs } = history
   const crashes = entries.flatMap((entry) => (entry.what === 'crashing' ? [entry.point] : []))
   const points = crashes.filter((point) => point !== 'poison').map((point) => point.slice(0, point.lastIndexOf(':')))
-  const recovery = recoveryOf(history, leaseMs)
+  const recovery = recoveryOf(history, leaseMs, !driverNamed(driver).serve)
+  const violated = (name: string): number => violations.filter(({ check }) => check === name).length
   const runs = count(entries, 'started')
   const counts = {
     jobs: jobs.filter(wasAcked).length,
     kills: count(entries, 'killed'),
     stops: count(entries, 'continued'),
     points: points.length,
+    serverKills: count(entries, 'serverKilled'),
+    proxyFaults: tally(entries.flatMap((entry) => (entry.what === 'disturbed' ? [entry.fault] : []))),
   }
   const pointsByName = tally(points)
   const shortfalls = shortfallsOf(flags, { ...counts, pointsByName })
@@ -82,16 +102,22 @@ export function reportOf(flags: Flags, { history, violations, full }: Run): Repo
     askedAgain: jobs.filter((job) => timesAsked(job) > 1).length,
     poison: crashes.length - points.length,
     pointsByName,
-    lost: violations.filter(({ check }) => check === 'lost').length,
-    doubleRecorded: violations.filter(({ check }) => check === 'doubleRecorded').length,
+    lost: violated('lost'),
+    doubleRecorded: violated('doubleRecorded'),
+    stale: violated('stale'),
+    early: violated('early'),
     doubleRuns: runs - new Set(entries.flatMap((entry) => (entry.what === 'started' ? [entry.id] : []))).size,
     refusedOutcomes: entries.filter((entry) => entry.what === 'settled' && entry.verdict !== 'settled').length,
     waitsTimedOut: count(entries, 'waitTimedOut'),
+    repeatedAfterExpiry: jobs.filter(repeatedAfterExpiry).length,
     recovery: {
       afterKill: durationsOf(recovery.afterKill),
       afterStop: durationsOf(recovery.afterStop),
       whileBlocked: durationsOf(recovery.whileBlocked),
+      whileAway: durationsOf(recovery.whileAway),
+      claimLost: durationsOf(recovery.claimLost),
     },
+    reconnect: reconnectOf(history),
     blocked: durationsOf(recovery.blocked),
     errors: tally(entries.flatMap((entry) => (entry.what === 'error' ? [entry.message] : []))),
     violations,
@@ -99,6 +125,17 @@ export function reportOf(flags: Flags, { history, violations, full }: Run): Repo
     skipped: full?.skipped === undefined ? [] : [`full: ${full.skipped}`],
     full,
     verdict: violations.length === 0 && shortfalls.length === 0 ? 'pass' : 'fail',
+  }
+}
+
+function reconnectOf(history: Run['history']): Report['reconnect'] {
+  const returns = returnsOf(history)
+  const durations = (...after: readonly string[]): Durations =>
+    durationsOf(returns.filter((one) => after.includes(one.after)).flatMap(({ ms }) => ms ?? []))
+  return {
+    all: durations('server', 'proxy'),
+    afterServer: durations('server'),
+    afterProxy: durations('proxy'),
   }
 }
 

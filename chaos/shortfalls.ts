@@ -1,33 +1,45 @@
 // A clean run in which little happened proves little: what happened less often than it should have. Short runs lose more of
 // their time to starting.
 
+import { driverNamed } from './drivers.ts'
 import type { Flags } from './flags.ts'
 import { pointNames } from './points.ts'
 
 /** Shorter than this, not every kill point has its turn. */
 const allPointsSeconds = 240
 
+/** Jobs a second of a run that is mostly starting. */
+const shortRunRate = 33
+
 interface Counts {
   readonly jobs: number
   readonly kills: number
   readonly stops: number
+  readonly serverKills: number
+  readonly proxyFaults: Readonly<Record<string, number>>
   readonly pointsByName: Readonly<Record<string, number>>
 }
 
-export function shortfallsOf({ seconds, kinds }: Flags, { jobs, kills, stops, pointsByName }: Counts): string[] {
+export function shortfallsOf({ seconds, kinds, driver }: Flags, counts: Counts): string[] {
+  const { jobs, kills, stops, serverKills, proxyFaults, pointsByName } = counts
   if (kinds.every((kind) => kind === 'full')) return []
   const share = seconds < 60 ? 0.65 : 1
   const names = new Set([...pointNames.worker, ...pointNames.producer])
   const unreached = [...names].filter((name) => pointsByName[name] === undefined)
   return [
-    ...short('jobs', jobs, (share * seconds * 100) / 3),
+    ...short('jobs', jobs, share * seconds * (seconds < 60 ? shortRunRate : driverNamed(driver).leastRate)),
     ...(kinds.includes('kill') ? short('kills', kills, share * seconds) : []),
     ...(kinds.includes('stop') ? short('stops', stops, 0.25 * seconds) : []),
+    ...(kinds.includes('server') ? short('server kills', serverKills, seconds / 8) : []),
+    ...(kinds.includes('proxy') ? short('proxy faults', sum(proxyFaults), seconds / 4) : []),
     ...(kinds.includes('point') && seconds >= allPointsSeconds && unreached.length > 0
       ? [`kill points that no process came to: ${unreached.join(', ')}`]
       : []),
   ]
 }
+
+const sum = (counts: Readonly<Record<string, number>>): number =>
+  Object.values(counts).reduce((one, other) => one + other, 0)
 
 function short(what: string, got: number, wanted: number): string[] {
   const least = Math.floor(wanted)

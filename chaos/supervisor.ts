@@ -10,6 +10,8 @@ import { entriesOf } from './entries.ts'
 import { type Log, openLog } from './log.ts'
 import { type FaultKind, Plan } from './plan.ts'
 import { type Point, type Role, written } from './points.ts'
+import { inflict, proxyFaults } from './proxy-faults.ts'
+import type { Service } from './service.ts'
 
 export interface RigOptions {
   readonly driver: string
@@ -22,6 +24,17 @@ export interface RigOptions {
   /** Jobs a second, of all producers. */
   readonly rate: number
   readonly plant?: string
+  /** For drivers that have a server. */
+  readonly service?: Service
+}
+
+const slotName = (role: Role, slot: number): string => `${role}-${slot}`
+
+export function slotsOf({ workers, producers }: Pick<RigOptions, 'workers' | 'producers'>): string[] {
+  return [
+    ...Array.from({ length: workers }, (_, slot) => slotName('worker', slot)),
+    ...Array.from({ length: producers }, (_, slot) => slotName('producer', slot)),
+  ]
 }
 
 interface Running {
@@ -44,7 +57,7 @@ const longestStartMs = 60_000
 const patienceMs = 6_000
 
 export class Supervisor {
-  readonly counts = { kills: 0, stops: 0, points: 0, restarts: 0 }
+  readonly counts = { kills: 0, stops: 0, points: 0, restarts: 0, serverKills: 0, proxyFaults: 0 }
   readonly #options: RigOptions
   readonly #plan: Plan
   readonly #log: Log
@@ -55,6 +68,7 @@ export class Supervisor {
   readonly #finishing = new Set<Role>()
   readonly #broken = Promise.withResolvers<void>()
   #failures = 0
+  #marks = 0
   /** No faults yet, or no more. */
   #calm = true
   #onExit: (() => void) | undefined
@@ -92,13 +106,22 @@ export class Supervisor {
     const { kinds } = this.#options
     const until = performance.now() + ms
     this.#calm = false
+    const service = this.#options.service
+    const ofService = Promise.all([
+      service && kinds.includes('server') ? this.#killingServer(service, until) : undefined,
+      service && kinds.includes('proxy') ? this.#disturbing(service, until) : undefined,
+    ])
     const faults = Promise.all([
+      ofService,
       kinds.includes('kill') ? this.#killing(until) : undefined,
       kinds.includes('stop') ? this.#stopping(until) : undefined,
       sleep(ms),
     ])
     await Promise.race([faults, this.#broken.promise])
     this.#calm = true
+    // Not before the server is back, and the ways to it are free.
+    await ofService
+    if (service && !service.running) await this.#revive(service)
   }
 
   /** Asks all of a role to end in peace. False: some did not in time. */
@@ -169,6 +192,57 @@ export class Supervisor {
     }
   }
 
+  async #killingServer(service: Service, until: number): Promise<void> {
+    for (;;) {
+      const { afterMs, forMs } = this.#plan.nextServerKill()
+      if (performance.now() + afterMs + forMs > until) return
+      await sleep(afterMs)
+      if (this.#calm) return
+      if (!service.running) await this.#revive(service)
+      this.#log.write({ what: 'serverKilled' })
+      service.kill()
+      this.counts.serverKills++
+      await sleep(forMs)
+      await service.restart()
+      this.#log.write({ what: 'serverBack' })
+      this.#mark('server', () => true)
+    }
+  }
+
+  /** It ended by itself, which is a failure of the run; what it kept is to be looked at all the same. */
+  async #revive(service: Service): Promise<void> {
+    this.#log.write({ what: 'serverDied' })
+    await service.restart()
+  }
+
+  /** Workers and producers alike, one at a time. */
+  async #disturbing(service: Service, until: number): Promise<void> {
+    const slots = slotsOf(this.#options)
+    for (;;) {
+      const { afterMs, fault, forMs, delayMs, victim } = this.#plan.nextProxyFault()
+      if (performance.now() + afterMs + forMs > until) return
+      await sleep(afterMs)
+      if (this.#calm) return
+      const slot = slots[Math.floor(victim * slots.length)]!
+      this.#log.write({ what: 'disturbed', slot, fault })
+      this.counts.proxyFaults++
+      await inflict(service.proxyOf(slot), fault, forMs, delayMs)
+      this.#log.write({ what: 'restored', slot })
+      if (proxyFaults[fault].disconnects)
+        this.#mark('proxy', (running) => slotName(running.role, running.slot) === slot)
+    }
+  }
+
+  /** Whoever can hear it writes down when it is back. */
+  #mark(after: 'server' | 'proxy', fits: (running: Running) => boolean): void {
+    for (const running of this.#running.values()) {
+      if (!fits(running) || running.stopped || running.killed) continue
+      const mark = ++this.#marks
+      this.#log.write({ what: 'marked', process: running.name, mark, after })
+      running.child.stdin!.write(`mark ${mark}\n`)
+    }
+  }
+
   /** @param drawn 0 … 1 */
   #choose(drawn: number, fits: (running: Running) => boolean): Running | undefined {
     const now = performance.now()
@@ -180,9 +254,9 @@ export class Supervisor {
   }
 
   #spawn(role: Role, slot: number): void {
-    const { driver, directory, seed, leaseMs, kinds, plant, rate, producers } = this.#options
-    const life = (this.#lives.get(`${role}-${slot}`) ?? 0) + 1
-    this.#lives.set(`${role}-${slot}`, life)
+    const { driver, directory, seed, leaseMs, kinds, plant, rate, producers, service } = this.#options
+    const life = (this.#lives.get(slotName(role, slot)) ?? 0) + 1
+    this.#lives.set(slotName(role, slot), life)
     const name = nameOfChild({ role, slot, life })
     const point = this.#pointFor(role, slot)
     const poison = kinds.includes('point')
@@ -192,19 +266,25 @@ export class Supervisor {
       life,
       driver,
       directory,
+      url: service?.urlOf(slotName(role, slot)),
       seed,
       leaseMs,
       poison,
       plant,
       rate: rate / producers,
     }
-    const stderr = openSync(join(directory, 'logs', `${role}-${slot}.stderr`), 'a')
+    const stderr = openSync(join(directory, 'logs', `${slotName(role, slot)}.stderr`), 'a')
     const child = spawn(
       process.execPath,
       ['--conditions=@holdfast/source', '--no-warnings', pathOf(`${role}.ts`), JSON.stringify(config)],
       {
         stdio: ['pipe', 'ignore', stderr],
-        env: { ...process.env, HOLDFAST_CRASH: point ? written(point) : '' },
+        env: {
+          ...process.env,
+          HOLDFAST_CRASH: point ? written(point) : '',
+          // To start takes a third of the time: so many die that it matters.
+          NODE_COMPILE_CACHE: join(directory, 'compiled'),
+        },
       },
     )
     const running = { role, slot, name, child, point, since: performance.now(), stopped: false, killed: false }

@@ -1,7 +1,8 @@
 // The report for people: a table, and one line.
 
+import { driverNamed } from './drivers.ts'
 import type { FullDisk } from './full-disk.ts'
-import type { Durations } from './recovery.ts'
+import { type Durations, returnMs } from './recovery.ts'
 import type { Report } from './report.ts'
 
 export function tableOf(report: Report): string {
@@ -26,6 +27,18 @@ export function tableOf(report: Report): string {
           ['  meanwhile', plain(recovery.whileBlocked)],
         ]
       : []),
+    ...(recovery.claimLost.count > 0 ? [['  claim lost too', plain(recovery.claimLost)]] : []),
+    ...(recovery.whileAway.count > 0 ? [['  server away', plain(recovery.whileAway)]] : []),
+    ...(driverNamed(report.driver).serve
+      ? [
+          ['proxy faults', list(report.proxyFaults)],
+          ['back at server', returns(report.reconnect.afterServer)],
+          ['back after cut', returns(report.reconnect.afterProxy)],
+        ]
+      : []),
+    ...(report.repeatedAfterExpiry > 0
+      ? [['expired', `${report.repeatedAfterExpiry} jobs whose add was repeated when their record was gone`]]
+      : []),
     ...(report.waitsTimedOut > 0 ? [['timed out', `${report.waitsTimedOut} requests`]] : []),
     ...Object.entries(errors).map(([message, times]) => [`${numeral(times)} errors`, message]),
     ...(full && full.skipped === undefined ? [['disk full', fullDisk(full)]] : []),
@@ -41,12 +54,19 @@ export function tableOf(report: Report): string {
 }
 
 export function lineOf(report: Report): string {
-  const { driver, seed, seconds, jobs, kills, stops, points, lost, doubleRecorded, recovery, leaseMs } = report
+  const { driver, seed, seconds, jobs, kills, stops, points, lost, doubleRecorded, stale, early } = report
+  const { recovery, reconnect, leaseMs, serverKills, proxyFaults } = report
+  const faults = Object.values(proxyFaults).reduce((one, other) => one + other, 0)
   const { p50, p99 } = recovery.afterKill
   return [
     `chaos ${driver} seed ${seed} seconds ${seconds}: jobs ${numeral(jobs)} kills ${kills} stops ${stops} points ${points}`,
-    `lost ${lost} doubleRecorded ${doubleRecorded} violations ${report.violations.length}`,
-    `recovery p50 ${numeral(p50)} ms p99 ${numeral(p99)} ms (lease ${numeral(leaseMs)} ms) ${report.verdict}`,
+    ...(driverNamed(driver).serve ? [`serverKills ${serverKills} proxyFaults ${faults}`] : []),
+    `lost ${lost} doubleRecorded ${doubleRecorded} stale ${stale} early ${early} violations ${report.violations.length}`,
+    `recovery p50 ${numeral(p50)} ms p99 ${numeral(p99)} ms (lease ${numeral(leaseMs)} ms)`,
+    ...(driverNamed(driver).serve
+      ? [`reconnect p99 ${numeral(reconnect.all.p99)} ms max ${numeral(reconnect.all.max)} ms`]
+      : []),
+    report.verdict,
   ].join(' ')
 }
 
@@ -62,6 +82,14 @@ function durations(found: Durations, leaseMs: number): string {
   const isReached = p50 <= leaseMs && p99 <= leaseMs + 1_000
   const aim = `aim: p50 <= ${numeral(leaseMs)}, p99 <= ${numeral(leaseMs + 1_000)}: ${isReached ? 'reached' : 'MISSED'}`
   return `${plain(found)} (${aim})`
+}
+
+/** As there: within 2 s. */
+function returns(found: Durations): string {
+  if (found.count === 0) return 'no sample'
+  const { count, p50, p99, max } = found
+  const figures = `p50 ${numeral(p50)} ms, p99 ${numeral(p99)} ms, max ${numeral(max)} ms`
+  return `${numeral(count)} times: ${figures} (aim: ${numeral(returnMs)}: ${max <= returnMs ? 'reached' : 'MISSED'})`
 }
 
 function plain({ count, p50, p99, max }: Durations): string {

@@ -5,9 +5,16 @@ import { aroundStorage } from './around-storage.ts'
 import { fenceOf } from './entries.ts'
 import type { Log } from './log.ts'
 
+interface Claimed {
+  readonly fence: string
+  /** By the storage's clock. */
+  readonly runAt: number
+  readonly claimedAt: number
+}
+
 export class Witness {
   readonly #log: Log
-  readonly #fences = new Map<string, string>()
+  readonly #claims = new Map<string, Claimed>()
 
   constructor(log: Log) {
     this.#log = log
@@ -20,15 +27,17 @@ export class Witness {
       if (verb === 'claim') {
         const { jobs, settled } = answer as Claim
         this.#note((args[0] as { outcomes?: readonly Outcome[] }).outcomes ?? [], settled)
-        for (const job of jobs) this.#fences.set(job.id, fenceOf(job))
+        for (const job of jobs) {
+          this.#claims.set(job.id, { fence: fenceOf(job), runAt: job.runAt, claimedAt: job.startedAt })
+        }
       }
       return answer
     })
   }
 
   /** To be asked when the handler is called: a later claim of the same job has another. */
-  fenceOf(id: string): string {
-    return this.#fences.get(id)!
+  claimOf(id: string): Claimed {
+    return this.#claims.get(id)!
   }
 
   #note(outcomes: readonly Outcome[], verdicts: readonly SettleVerdict[]): void {

@@ -2,7 +2,7 @@
 
 import { type Job, Queue, Reaper } from 'holdfast'
 import { noteError, persistently, sleep, startChild } from './child.ts'
-import { type Payload, passingTtlMs, type Result, queueNames } from './jobs.ts'
+import { backoffMs, type Payload, passingTtlMs, type Result, queueNames } from './jobs.ts'
 import { isOfReaper, isOfStopping } from './points.ts'
 import { Witness } from './witness.ts'
 
@@ -19,7 +19,7 @@ const queues = queueNames.map((name) => {
     // More than enough, even for the last one alive: a job that was lost should find a free slot.
     concurrency: name === 'kept' ? 40 : 4,
     leaseMs,
-    backoff: { type: 'fixed', delayMs: 50 },
+    backoff: { type: 'fixed', delayMs: backoffMs },
     resultTTL: name === 'passing' ? passingTtlMs : undefined,
   })
   queue.on('error', noteError(log))
@@ -31,7 +31,7 @@ const needsReaper = point !== undefined && isOfReaper(point.step)
 const reaper = child.slot === 0 && (needsReaper || random.next() < 0.5) ? newReaper() : undefined
 
 await persistently(log, () => Promise.all([...queues.map((queue) => queue.start()), reaper?.start()]))
-log.write({ what: 'ready' })
+child.ready()
 
 const finishing = new AbortController()
 const upkeep = lookAfter(finishing.signal)
@@ -46,8 +46,8 @@ process.exit(0)
 async function run(job: Job<Payload>): Promise<Result> {
   const { id, payload, attempts } = job
   const { kind, ms, heedsAbort } = payload
-  const fence = witness.fenceOf(id)
-  log.write({ what: 'started', id, fence })
+  const { fence, runAt, claimedAt } = witness.claimOf(id)
+  log.write({ what: 'started', id, fence, runAt, claimedAt })
   crash.inHandler('start')
   if (kind === 'poison' && child.poison) crash.now('poison')
   const aborted = Promise.withResolvers<void>()

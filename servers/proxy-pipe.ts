@@ -68,7 +68,8 @@ export class ProxyPipe {
     if (this.#stopped || this.#to.destroyed) return
     if (chunk === undefined) {
       if (!this.#rules.silent()) this.#to.end()
-    } else if (this.#rules.silent() || this.#rules.swallows()) this.#rules.onDropped(chunk.length)
+    } else if (this.#rules.silent() || this.#rules.swallows() || this.#to.writableEnded)
+      this.#rules.onDropped(chunk.length)
     else {
       this.#rules.onPassed(chunk.length)
       if (!this.#to.write(chunk)) this.#from.pause()

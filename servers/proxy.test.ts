@@ -1,6 +1,8 @@
 // The proxy does to a real connection with a real server what it says.
 
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { after, before, test, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Proxy, startProxy } from './proxy.ts'
@@ -37,6 +39,23 @@ test('cut ends what is open, on both sides, and lets new ones in', async (t) => 
   await waiting
   await goneFromServer(id)
   assert.equal(proxy.counts.open, 0)
+  assert.equal(await (await another(t, proxy)).send('PING'), 'PONG')
+})
+
+test('half closed: the client is told the end, and what it has sent reaches the server', async (t) => {
+  const { proxy } = await through(t)
+  await direct.send('DEL', 'counter')
+  const socket = connect({ host: '127.0.0.1', port: proxy.port, allowHalfOpen: true, noDelay: true })
+  t.after(() => socket.destroy())
+  socket.on('error', () => {})
+  socket.write('PING\r\n')
+  await once(socket, 'data')
+  proxy.halfClose()
+  await once(socket, 'end')
+  socket.write('INCR counter\r\n')
+  while ((await direct.send('GET', 'counter')) !== '1') await sleep(5)
+  // Its answer had nowhere to go.
+  while (proxy.counts.dropped !== ':1\r\n'.length) await sleep(5)
   assert.equal(await (await another(t, proxy)).send('PING'), 'PONG')
 })
 

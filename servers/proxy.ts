@@ -70,6 +70,11 @@ export class Proxy {
     for (const pair of this.#pairs) this.#destroy(pair)
   }
 
+  /** Tells the clients that the server has ended its side; what they still send reaches it. New ones are accepted. */
+  halfClose(): void {
+    for (const { client } of this.#pairs) client.end()
+  }
+
   /** While on, a new connection gets ECONNREFUSED; those that are open stay. */
   async refuse(on: boolean): Promise<void> {
     if (on) {

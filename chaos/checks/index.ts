@@ -4,14 +4,26 @@ import type { History, Violation } from '../history.ts'
 import { attemptsWereRuns } from './attempts-were-runs.ts'
 import { cancelIsFinal } from './cancel-is-final.ts'
 import { countsAreTrue } from './counts-are-true.ts'
+import { everybodyReturns } from './everybody-returns.ts'
 import { fencesNeverRepeat } from './fences-never-repeat.ts'
+import { neverEarly } from './never-early.ts'
 import { noJobLost } from './no-job-lost.ts'
 import { oneCompletion } from './one-completion.ts'
 import { processesEndedWell } from './processes-ended-well.ts'
+import { settlesWereInForce } from './settles-were-in-force.ts'
 import { verdictsAreTrue } from './verdicts-are-true.ts'
 
-const ofEachJob = [noJobLost, oneCompletion, verdictsAreTrue, fencesNeverRepeat, attemptsWereRuns, cancelIsFinal]
-const ofTheWhole = [countsAreTrue, processesEndedWell]
+const ofEachJob = [
+  noJobLost,
+  oneCompletion,
+  settlesWereInForce,
+  neverEarly,
+  verdictsAreTrue,
+  fencesNeverRepeat,
+  attemptsWereRuns,
+  cancelIsFinal,
+]
+const ofTheWhole = [countsAreTrue, processesEndedWell, everybodyReturns]
 
 export function check(history: History): Violation[] {
   return [

@@ -1,4 +1,4 @@
-// No process ended by an error of its own: each was killed, or ended in peace. (L4)
+// No process ended by an error of its own, nor the server: each was killed, or ended in peace. (L4)
 
 import { type History, type Violation, violation } from '../history.ts'
 
@@ -8,6 +8,7 @@ export function processesEndedWell({ entries }: History): Violation[] {
       const [line] = entry.message.split('\n')
       return [violation('unhandled', `${entry.by}: ${line}`, undefined, [entry])]
     }
+    if (entry.what === 'serverDied') return [violation('exit', 'the server ended by itself', undefined, [entry])]
     if (entry.what !== 'exited' || entry.signal === 'SIGKILL' || entry.code === 0) return []
     const how = entry.signal ? `by ${entry.signal}` : `with code ${entry.code}`
     return [violation('exit', `${entry.process} ended ${how}`, undefined, [entry])]

@@ -1,0 +1,74 @@
+// How long the processes took to be back: from the moment when the server, or the way to it, was there again, to the first
+// call that was answered. Only where nothing else kept them from it.
+
+import type { Entry } from './entries.ts'
+import type { History } from './history.ts'
+
+interface Span {
+  readonly from: number
+  readonly to: number
+  /** Whom it kept from the server; none: everybody. */
+  readonly slot?: string
+}
+
+export interface Return {
+  readonly process: string
+  readonly after: 'server' | 'proxy'
+  /** Undefined: never. */
+  readonly ms: number | undefined
+  readonly entries: readonly Entry[]
+}
+
+type Marked = Entry & { readonly what: 'marked' }
+
+export function returnsOf({ entries }: History): Return[] {
+  const away = [...serverAway(entries), ...cutOff(entries)]
+  const own = Map.groupBy(entries, (entry) => ('process' in entry ? entry.process : entry.by))
+  return entries.flatMap((marked): Return[] => {
+    if (marked.what !== 'marked') return []
+    const { process, after } = marked
+    const mine = own.get(process) ?? []
+    const reached = mine.find((entry) => entry.what === 'reached' && entry.mark === marked.mark)
+    const until = reached?.at ?? Infinity
+    if (!wasFree(marked, mine, until) || away.some((span) => meets(span, marked, until))) return []
+    const shown = [marked, ...(reached ? [reached] : [])]
+    return [{ process, after, ms: reached && reached.at - marked.at, entries: shown }]
+  })
+}
+
+/** It was at work, and was neither killed nor stopped, nor told to end, on its way back. */
+function wasFree(marked: Marked, mine: readonly Entry[], until: number): boolean {
+  const isReady = mine.some(({ what, at }) => what === 'ready' && at < marked.at)
+  const ends: readonly Entry['what'][] = ['killed', 'crashing', 'stopped', 'exited', 'finishing']
+  return isReady && !mine.some(({ what, at }) => ends.includes(what) && at > marked.at && at <= until)
+}
+
+const meets = ({ from, to, slot }: Span, { at, process }: Marked, until: number): boolean =>
+  (slot === undefined || process.startsWith(`${slot}.`)) && from < until && at < to
+
+/** From the kill to the first answer. */
+export function serverAway(entries: readonly Entry[]): Span[] {
+  return spansBetween(entries, 'serverKilled', 'serverBack', () => true)
+}
+
+function cutOff(entries: readonly Entry[]): Span[] {
+  const slots = new Set(entries.flatMap((entry) => (entry.what === 'disturbed' ? [entry.slot] : [])))
+  return [...slots].flatMap((slot) =>
+    spansBetween(entries, 'disturbed', 'restored', (entry) => 'slot' in entry && entry.slot === slot).map((span) => ({
+      ...span,
+      slot,
+    })),
+  )
+}
+
+function spansBetween(
+  entries: readonly Entry[],
+  begin: Entry['what'],
+  end: Entry['what'],
+  fits: (entry: Entry) => boolean,
+): Span[] {
+  const ends = entries.filter((entry) => entry.what === end && fits(entry))
+  return entries
+    .filter((entry) => entry.what === begin && fits(entry))
+    .map(({ at: from }) => ({ from, to: ends.find(({ at }) => at >= from)?.at ?? Infinity }))
+}

@@ -1,0 +1,18 @@
+// Sees which adds are sent again below the Queue, under the same token, after their answer was lost.
+
+import type { NewJob, Storage } from 'holdfast'
+import { aroundStorage } from './around-storage.ts'
+import type { Log } from './log.ts'
+
+export function notingRepeats(storage: Storage, log: Log): Storage {
+  const sent = new Set<string>()
+  return aroundStorage(storage, async (verb, args, call) => {
+    if (verb !== 'add') return call()
+    const jobs = args[0] as readonly NewJob[]
+    const repeated = jobs.filter(({ token }) => sent.has(token))
+    for (const { token } of jobs) sent.add(token)
+    const answer = await call()
+    for (const { id } of repeated) log.write({ what: 'repeated', id })
+    return answer
+  })
+}

@@ -1,0 +1,48 @@
+// Starts the command itself, for the tests of it, in a folder of its own.
+
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { Report } from './report.ts'
+
+interface Outcome {
+  readonly code: number | null
+  readonly output: string
+  readonly report: Report
+  /** Where its directory is. */
+  readonly folder: string
+}
+
+/** Runs it to its end. */
+export async function chaos(t: TestContext, ...flags: string[]): Promise<Outcome> {
+  const folder = mkdtempSync(join(tmpdir(), 'chaos-test-'))
+  const json = join(folder, 'report.json')
+  const { code, output } = await ended(start(folder, '--json', json, ...flags))
+  assert.ok(existsSync(json), output)
+  const report = JSON.parse(readFileSync(json, 'utf8')) as Report
+  // A failure that was not asked for is kept, for whoever looks into it.
+  t.after(() => {
+    if (code === 0 || report.plant) rmSync(folder, { recursive: true })
+  })
+  return { code, output, report, folder }
+}
+
+export function start(folder: string, ...flags: string[]): ChildProcess {
+  const file = fileURLToPath(new URL('run.ts', import.meta.url))
+  return spawn(process.execPath, ['--conditions=@holdfast/source', '--no-warnings', file, ...flags], {
+    env: { ...process.env, TMPDIR: folder },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}
+
+export async function ended(run: ChildProcess): Promise<{ code: number | null; output: string }> {
+  let output = ''
+  run.stdout!.on('data', (chunk) => (output += chunk))
+  run.stderr!.on('data', (chunk) => (output += chunk))
+  const code = await new Promise<number | null>((resolve) => run.on('close', resolve))
+  return { code, output }
+}
