@@ -33,7 +33,7 @@ import {
 import { type QueueConfig, type ResolvedQueueConfig, resolveQueueConfig } from './queue-config.ts'
 import { emittedArguments, emittedNames, type QueueEvents } from './queue-events.ts'
 import { type GuardedStorage, guardStorage } from './storage/guard.ts'
-import type { AddVerdict, JobRecord, RecordPart } from './storage/storage.ts'
+import type { AddVerdict, JobRecord, NewJob, RecordPart } from './storage/storage.ts'
 import { type JobHandler, workOf } from './work/execute.ts'
 import { Worker } from './work/worker.ts'
 
@@ -78,11 +78,11 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
     this.#tell = teller((event) => this.#heed(event))
     this.#storage = guardStorage(storage, clock, this.#tell)
     this.#connection = new Connection(this.#storage, name)
-    this.#adder = new Adder(clock.newId(), (jobs) =>
+    const add = (jobs: readonly NewJob[]): Promise<AddVerdict[]> =>
       this.#storage.add(jobs).catch((error: unknown) => {
         throw this.#connection.explain(error)
-      }),
-    )
+      })
+    this.#adder = new Adder(clock.newId(), add, storage.settings.addsPerCall)
     this.#waiters = new Waiters({
       storage: this.#storage,
       connect: () => this.#connection.use(),

@@ -22,6 +22,7 @@ export type Draft = Omit<NewJob, 'token'> & { token: string | undefined }
 export class Adder {
   /** Made unique by a number. */
   readonly #tokenStart: string
+  readonly #most: number
   readonly #store: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>
   /** The last one takes what comes. */
   readonly #waiting: Batch[] = []
@@ -29,8 +30,16 @@ export class Adder {
   #scheduled = false
   #inFlight = 0
 
-  /** @param origin nobody else's: with a number, it makes tokens */
-  constructor(origin: string, store: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>) {
+  /**
+   * @param origin nobody else's: with a number, it makes tokens
+   * @param most jobs in one call
+   */
+  constructor(
+    origin: string,
+    store: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>,
+    most: number = engineDefaults.batch,
+  ) {
+    this.#most = most
     this.#tokenStart = `${origin}/`
     this.#store = store
   }
@@ -38,7 +47,7 @@ export class Adder {
   /** @param answerOf makes the caller's answer of the verdict; if it throws, the caller's promise rejects */
   add<T>(job: Draft, answerOf: (verdict: AddVerdict) => T): Promise<T> {
     let batch = this.#waiting.at(-1)
-    if (!batch || batch.jobs.length === engineDefaults.batch) this.#waiting.push((batch = this.#newBatch()))
+    if (!batch || batch.jobs.length === this.#most) this.#waiting.push((batch = this.#newBatch()))
     job.token = batch.token
     const index = batch.jobs.push(job as NewJob) - 1
     this.#schedule()

@@ -47,6 +47,8 @@ export interface StorageSettings {
   readonly processingQueueTTL?: number
   /** So many claims of one worker under way at once keep a server busy while the worker is. @default 1 */
   readonly claimsInFlight?: number
+  /** Adds in one call, where several smaller calls keep a server busy while the caller is. @default 1_000 */
+  readonly addsPerCall?: number
 }
 
 /** `Storage<never>`: without transactions. `Storage` alone accepts every one. */

@@ -41,8 +41,8 @@ export interface WorkerOptions {
   readonly tell: Tell
 }
 
-/** With fewer slots for each, claims at once would be small ones. */
-const fewestSlots = 16
+/** With fewer slots for each, claims at once would be too small. */
+const fewestSlots = 5
 
 /** Before another look, when the storage did not confirm what this worker holds. */
 const unconfirmedMs = 1_000
@@ -60,7 +60,9 @@ export class Worker {
   /** How many claims may be under way, and the slots that those which are have asked for. */
   readonly #lanes: number
   #asked = 0
-  /** There may be more to claim than the last claim gave. */
+  /** The last claim gave as much as it asked for. */
+  #plenty = false
+  /** There may be more to claim. */
   #hungry = true
   #stopping = false
   /** A turn is to come, is under way, or is to follow the one under way. */
@@ -192,9 +194,12 @@ export class Worker {
         this.#hungry = false
         const askedAt = this.#options.clock.monotonic()
         this.#asked += free
+        // Slots are left for another claim, and the last one found as much as it asked for.
+        if (this.#plenty && this.#freeSlots > 0) this.#look()
         const claim = await storage.claim(this.#request(free, outcomes)).finally(() => (this.#asked -= free))
         this.#outcomes.report(batch, claim.settled)
-        this.#hungry ||= claim.jobs.length === free
+        this.#plenty = claim.jobs.length === free
+        this.#hungry ||= this.#plenty
         this.#receive(claim, askedAt)
       } else if (batch.length > 0) {
         this.#outcomes.report(batch, await storage.settle(outcomes))

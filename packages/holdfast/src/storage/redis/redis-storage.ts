@@ -68,7 +68,7 @@ export class RedisStorage implements Contract.Storage<never> {
     this.#scripts = scripts
     const { prefix, callTimeoutMs, blockTimeout, processingQueueTTL } = this.#options
     this.#base = `{${prefix}}:`
-    this.settings = { callTimeoutMs, blockTimeout, processingQueueTTL, claimsInFlight: 2 }
+    this.settings = { callTimeoutMs, blockTimeout, processingQueueTTL, claimsInFlight: 2, addsPerCall: 50 }
     this.kv = new RedisKv(scripts, (script, arg) =>
       this.#run(script, [arg], script.name !== 'kvGet' && script.name !== 'kvList'),
     )
