@@ -113,19 +113,17 @@ export const requirements: readonly Requirement[] = [
     id: 'Q5.13',
     title:
       'RedisStorage: more than one of client, url, host/port; prefix empty, over 128 bytes or with braces; a client with its own key prefix',
-    leftTo: 'redis: its own options',
   },
   {
     id: 'Q5.14',
     title: 'FileStorage: directory empty → TypeError; not a directory, not writable',
-    leftTo: 'file: its own options',
   },
   {
     id: 'Q5.15',
     title: 'PostgresStorage: neither or both of url and client; schema empty or over 63 bytes',
     leftTo: 'postgres: its own options',
   },
-  { id: 'Q5.16', title: 'database client not installed', leftTo: 'redis, postgres: they need a client' },
+  { id: 'Q5.16', title: 'database client not installed', partlyLeftTo: 'postgres: it needs a client' },
   { id: 'Q6.01', title: 'started, stopped' },
   { id: 'Q6.02', title: 'error' },
   { id: 'Q6.03', title: 'enqueued' },
@@ -166,7 +164,8 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'trap 9',
     title: 'no window between taking and marking',
-    leftTo: 'file, sqlite, postgres, redis: a worker process is killed at random instants',
+    leftTo:
+      'chaos/run.test.ts, on file, sqlite and redis: worker processes are killed at random instants; postgres to come',
   },
   { id: 'trap 10', title: 'cancel + enqueue runs the new payload only' },
   { id: 'trap 11', title: 'cancel is atomic' },
@@ -217,7 +216,6 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'trap 32',
     title: 'NOSCRIPT, restart, failover (redis); no half state',
-    leftTo: 'redis: scripts that are flushed, a server that restarts or fails over',
   },
   { id: 'trap 33', title: 'waiters are independent' },
   { id: 'trap 34', title: 'take-back races settle' },
@@ -244,7 +242,8 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'trap 43',
     title: 'recovery across processes and restarts',
-    leftTo: 'file, sqlite, postgres, redis: needs several processes, and a restart of one',
+    leftTo:
+      'chaos/run.test.ts, on file, sqlite and redis: several processes, killed and started again; postgres to come',
   },
   {
     id: 'trap 44',

@@ -2,6 +2,7 @@
 // changes that. Each who opens it syncs what it found or made, for who made it may not have come to that yet.
 
 import { dirname, join } from 'node:path'
+import { isHoldfastError, StorageError } from '../../errors.ts'
 import { format } from './frame.ts'
 import type { Log } from './log.ts'
 
@@ -41,4 +42,12 @@ function foldersAbove({ disk, paths }: Log): string[] {
 /** One may be allowed to use a directory, but not to read the one that it is in: then that was there before. */
 function unlessForbidden(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EACCES' && error.code !== 'EPERM') throw error
+}
+
+/** Why a directory could not be opened. */
+export function openError(path: string, error: unknown): unknown {
+  if (isHoldfastError(error)) return error
+  const { code, message } = error as NodeJS.ErrnoException
+  const why = code === 'EEXIST' || code === 'ENOTDIR' ? 'it is not a directory' : message
+  return new StorageError(`cannot open the directory ${path}: ${why}`, { cause: error, maybeApplied: false })
 }

@@ -6,7 +6,7 @@ import type { Disk } from './disk.ts'
 import type { Listeners } from './hints.ts'
 import { Journal } from './journal.ts'
 import { Log } from './log.ts'
-import { openDirectory } from './open.ts'
+import { openDirectory, openError } from './open.ts'
 import { pathsOf } from './paths.ts'
 import { Reserve } from './reserve.ts'
 import { sweepTemporary } from './temporary.ts'
@@ -35,7 +35,9 @@ export class Session {
   static async open(options: SessionOptions): Promise<Session> {
     const session = new Session(options)
     try {
-      await openDirectory(session.#log)
+      await openDirectory(session.#log).catch((error: unknown) => {
+        throw openError(session.#log.paths.root, error)
+      })
       await session.journal.look()
       session.#view.repair(options.clock.now())
       if (session.#listeners.size > 0) session.#watch.start()

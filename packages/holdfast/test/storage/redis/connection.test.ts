@@ -32,7 +32,7 @@ for (const { name, load } of libraries) {
     assert.equal(redis.durable, false)
   })
 
-  test(`${name}: scripts that the server has forgotten are sent again`, async (t) => {
+  test(`[trap 32] ${name}: scripts that the server has forgotten are sent again`, async (t) => {
     const { url, connect } = await server(t)
     const beside = await connect()
     t.after(() => beside.close())
@@ -47,7 +47,7 @@ for (const { name, load } of libraries) {
     )
   })
 
-  test(`${name}: after CLIENT KILL and after a restart it is back within 2 s, listens again and says so`, async (t) => {
+  test(`[trap 32] ${name}: after CLIENT KILL and after a restart it is back within 2 s, listens again and says so`, async (t) => {
     const redisServer = await server(t)
     const beside = await redisServer.connect()
     const redis = connection(t, { url: redisServer.url }, load)

@@ -201,7 +201,7 @@ function refused(options: object, message: RegExp): void {
   assert.throws(() => resolveRedisOptions(options), { name: 'TypeError', code: 'INVALID_ARGUMENT', message })
 }
 
-test('impossible options are refused before anything is connected', () => {
+test('[Q5.13] impossible options are refused before anything is connected', () => {
   const client = new iovalkey.Redis({ lazyConnect: true })
   const prefixed = new iovalkey.Redis({ lazyConnect: true, keyPrefix: 'mine:' })
   refused({ client, url: 'redis://localhost' }, /one of client, url, host\/port, got "client and url"/)

@@ -5,7 +5,7 @@ import { registerHooks } from 'node:module'
 import { test } from 'node:test'
 import { loadClient } from '../../../src/storage/redis/client.ts'
 
-test('no client library: the error names the command; with ioredis alone, that one is used', async () => {
+test('[Q5.16] no client library: the error names the command; with ioredis alone, that one is used', async () => {
   const absent = new Set(['iovalkey', 'ioredis'])
   registerHooks({
     resolve(specifier, context, next) {

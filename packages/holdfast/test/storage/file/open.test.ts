@@ -1,0 +1,28 @@
+// A directory that cannot be one.
+
+import assert from 'node:assert/strict'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { FileStorage } from 'holdfast/file'
+
+test('[Q5.14] an empty directory name is refused at once', () => {
+  assert.throws(() => new FileStorage({ directory: '' }), { name: 'TypeError', code: 'INVALID_ARGUMENT' })
+})
+
+test('[Q5.14] a directory that is a file is refused at connect, and the file is left as it is', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-open-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const path = join(folder, 'jobs')
+  await writeFile(path, 'mine')
+  await assert.rejects(new FileStorage({ directory: path }).connect(), { code: 'STORAGE_ERROR', maybeApplied: false })
+})
+
+test('[Q5.14] a directory that may not be written to is refused at connect', async (t) => {
+  if (process.getuid?.() === 0) return t.skip('root may write everywhere')
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-open-'))
+  t.after(() => rm(folder, { recursive: true }))
+  await chmod(folder, 0o500)
+  await assert.rejects(new FileStorage({ directory: join(folder, 'jobs') }).connect(), { code: 'STORAGE_ERROR' })
+})
