@@ -306,7 +306,10 @@ export class RedisStorage implements Contract.Storage<never> {
   }
 
   async nextDueAt(types: readonly Contract.ClaimType[]): Promise<{ at: number; now: number } | undefined> {
-    const [now, at] = await this.#ask(this.#scripts.nextDueAt, packed(types.map(({ type }) => type)))
+    const [now, at] = await this.#ask(
+      this.#scripts.nextDueAt,
+      packed(types.flatMap(({ type }) => [type, encodeType(type)])),
+    )
     return at === false ? undefined : { at: at as number, now: now as number }
   }
 

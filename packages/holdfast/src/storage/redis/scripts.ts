@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { add, addVerb } from './lua/add.ts'
 import { block } from './lua/block.ts'
 import { claimVerb, recover, recoverVerb } from './lua/claim.ts'
-import { fastAdd, fastClaim, fastSettle, start } from './lua/fast.ts'
+import { fastAdd, fastClaim, fastNextDue, fastSettle, start } from './lua/fast.ts'
 import { finish } from './lua/finish.ts'
 import { kv, kvGetVerb, kvListVerb, kvWriteVerb } from './lua/kv.ts'
 import { cancelVerb, extendVerb, pauseVerb, removeVerb, reviveVerb, sweepVerb } from './lua/others.ts'
@@ -51,7 +51,7 @@ export function makeScripts(time = serverTime) {
     sweep: make('sweep', 'allow-oom', ...ends, kv, sweepVerb),
     get: make('get', 'no-writes', ...ends, getVerb),
     count: make('count', 'no-writes', countVerb),
-    nextDueAt: make('nextDueAt', 'no-writes', nextDueVerb),
+    nextDueAt: makeFast('nextDueAt', 'no-writes', fastNextDue, nextDueVerb),
     scan: make('scan', 'no-writes', scanVerb),
     kvGet: make('kvGet', 'no-writes', kv, kvGetVerb),
     kvWrite: make('kvWrite', '', kv, kvWriteVerb),

@@ -193,3 +193,21 @@ if #request[4] == 1 and request[3] <= 3500 and #list <= 17500 and (not outcomes 
   end
 end
 `
+
+/** For each type its name and how it is written in keys. A worker asks this whenever it finds less than it could take. */
+export const fastNextDue = `
+local wanted, at, is_plain = cmsgpack.unpack(ARGV[1]), INF, true
+for index = 1, #wanted, 2 do
+  local p = base .. wanted[index + 1] .. ':'
+  local state = call('HMGET', p .. 'type', 'paused', 'prios')
+  if state[2] or call('EXISTS', p .. 'paused') == 1 then
+    is_plain = false
+    break
+  end
+  if not state[1] then
+    local first, lease = call('ZRANGE', p .. 'line:0', 0, 0, 'WITHSCORES'), call('ZRANGE', p .. 'leases', 0, 0, 'WITHSCORES')
+    at = math.min(at, first[2] and tonumber(first[2]) or INF, lease[2] and tonumber(lease[2]) or INF)
+  end
+end
+if is_plain then return pack({ now, at ~= INF and math.max(at, now) }) end
+`
