@@ -2,7 +2,7 @@
 // changes that. Each who opens it syncs what it found or made, for who made it may not have come to that yet.
 
 import { dirname, join } from 'node:path'
-import { isHoldfastError, StorageError } from '../../errors.ts'
+import { StorageError } from '../../errors.ts'
 import { format } from './frame.ts'
 import type { Log } from './log.ts'
 
@@ -44,10 +44,11 @@ function unlessForbidden(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EACCES' && error.code !== 'EPERM') throw error
 }
 
-/** Why a directory could not be opened. */
+/** What stands in the way of a directory for good. Other errors are told as they are: the same call may fare better later. */
 export function openError(path: string, error: unknown): unknown {
-  if (isHoldfastError(error)) return error
   const { code, message } = error as NodeJS.ErrnoException
-  const why = code === 'EEXIST' || code === 'ENOTDIR' ? 'it is not a directory' : message
+  const isNone = code === 'EEXIST' || code === 'ENOTDIR'
+  if (!isNone && code !== 'EACCES' && code !== 'EROFS') return error
+  const why = isNone ? 'it is not a directory' : message
   return new StorageError(`cannot open the directory ${path}: ${why}`, { cause: error, maybeApplied: false })
 }
