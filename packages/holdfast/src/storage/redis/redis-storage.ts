@@ -1,5 +1,6 @@
 // The Redis driver: fleets of workers on one server or cluster, with the lowest latency. Every verb is one script (lua/),
 // which runs alone on the server and asks it for the time; here requests are packed and answers told.
+// Longer than others: it has every verb of the contract, a few lines each.
 
 import type { Timer } from '../../clock.ts'
 import { HoldfastError, unsupported } from '../../errors.ts'

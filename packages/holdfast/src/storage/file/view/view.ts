@@ -1,6 +1,7 @@
 // The view: the directory as a person reads it with ls and cat. It is written behind the commits, in the background, always
 // the newest state and only of what was touched; nothing ever reads it to decide something. While much happens it waits, for
-// half a second at most: a job that ends meanwhile is then written once, and not for each of its steps.
+// half a second at most: a job that ends meanwhile is then written once, and not for each of its steps. Longer than others:
+// what is to be written, when, and that it is written again, are decided over the same few sets.
 //
 // Each process writes what its own commits touched. Who writes while another commits would leave an old state behind, so
 // after writing it looks at the log again, and writes again what was touched meanwhile.

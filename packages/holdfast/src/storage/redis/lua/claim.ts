@@ -199,7 +199,7 @@ while again and #given < slots do
   flush()
 end
 
--- What is over goes from the lists of ends, a little with each claim.
+-- What is over goes from the lists of ends, a little with each claim that comes here; the sweep takes the rest.
 for _, turn in ipairs(turns) do
   local over = call('ZRANGEBYSCORE', turn.t.p .. 'done:5', '-inf', '(' .. now - 1000, 'LIMIT', 0, 100)
   if #over > 0 and expires then call_many('ZREM', turn.t.p .. 'done:5', over) end
