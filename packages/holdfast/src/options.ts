@@ -135,6 +135,8 @@ export const engineDefaults = Object.freeze({
   /** After a storage error: doubled each time, up to the longest. */
   retryMs: 50,
   longestRetryMs: 5_000,
+  /** Between two looks of a Queue's worker while the storage fails. */
+  loopBackoff: { type: 'exponential', delayMs: 50, factor: 2, maxDelayMs: 5_000, jitter: 0.5 } as const,
   /** Before another look, when a look found nothing though something is due: somebody else holds it. */
   lockedMs: 250,
   /** For what stop() still has to write. */
