@@ -23,6 +23,12 @@ export const errorCodes = {
   UNRECOVERABLE: 'The handler said that trying again will not help.',
   QUEUE_STOPPED: 'The queue was stopped. Start it again, or use a storage that is open.',
   HANDLER_ALREADY_SET: 'execute() was called a second time. A queue has one handler.',
+  NOT_ENTRY_POINT: 'A chain may not start with this job type: it is not declared with `entry: true`.',
+  INVALID_CONTINUATION: 'A job type may not continue with that one, by its declaration.',
+  INVALID_BLOCKERS: 'The blockers of a job are not those that its type declares.',
+  INVALID_INPUT: 'An input does not fit its job type. Nothing was written.',
+  INVALID_OUTPUT: 'An output does not fit its job type. The job is not completed by it.',
+  UNKNOWN_TYPE: 'No job type of this name is declared.',
   MISSING_DEPENDENCY: 'A package that this driver needs is not installed. The message has the command.',
 } as const
 
@@ -186,6 +192,30 @@ const abortSentences: Record<AbortCode, string> = {
 export class UnrecoverableError extends HoldfastError {
   constructor(message: string, options?: { cause?: unknown }) {
     super('UNRECOVERABLE', message, options)
+  }
+}
+
+type JobTypeCode =
+  | 'NOT_ENTRY_POINT'
+  | 'INVALID_CONTINUATION'
+  | 'INVALID_BLOCKERS'
+  | 'INVALID_INPUT'
+  | 'INVALID_OUTPUT'
+  | 'UNKNOWN_TYPE'
+
+/** A job type's declaration does not allow what was asked. */
+export class JobTypeValidationError extends HoldfastError {
+  declare readonly code: JobTypeCode
+  declare readonly typeName: string
+  /** What a schema found, each with the path to it: of INVALID_INPUT and INVALID_OUTPUT, where schemas are used. */
+  declare readonly issues?: readonly { readonly message: string; readonly path: readonly (string | number)[] }[]
+  constructor(
+    code: JobTypeCode,
+    typeName: string,
+    message: string,
+    data?: { readonly cause?: unknown; readonly issues?: JobTypeValidationError['issues'] },
+  ) {
+    super(code, `job type '${typeName}': ${message}`, { typeName, ...data })
   }
 }
 

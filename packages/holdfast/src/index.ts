@@ -1,5 +1,9 @@
 // holdfast: the queue, its errors and events, the storage contract, and the memory driver.
 
+export { createJobTypeRegistry, defineJobTypes, type JobTypeChecks, type JobTypeRegistry } from './chains/registry.ts'
+export type { SchemaDefinition, SchemaDefinitions, SchemaReference } from './chains/schema-definitions.ts'
+export type { StandardSchema } from './chains/standard-schema.ts'
+export type * from './chains/types.ts'
 export { type Clock, generateId, type Timer } from './clock.ts'
 export type { Logger } from './emit.ts'
 export {
@@ -12,6 +16,7 @@ export {
   JobCancelledError,
   JobFailedError,
   JobNotFoundError,
+  JobTypeValidationError,
   MaxRetriesError,
   SerializationError,
   StorageError,
