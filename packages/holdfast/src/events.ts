@@ -4,6 +4,7 @@
 //   diagnostics_channel.subscribe('holdfast', (event) => …)
 
 import { channel } from 'node:diagnostics_channel'
+import type { ChainEvent } from './chains/observer.ts'
 import type { MaxRetriesError } from './errors.ts'
 import type { ClaimedJob, EndReason, JobRef, Refusal, SettleVerdict } from './storage/storage.ts'
 
@@ -40,6 +41,8 @@ export type EngineEvent =
       readonly ms: number
     }
   | { readonly name: 'error'; readonly error: Error }
+  | ({ readonly name: 'renewed' | 'lease_expired' } & OfAttempt & OfClaim)
+  | ChainEvent
 
 export type Tell = (event: EngineEvent) => void
 

@@ -1,9 +1,12 @@
 // holdfast: the queue, its errors and events, the storage contract, and the memory driver.
 
+export { createClient } from './chains/client.ts'
+export { failJob, rescheduleJob } from './chains/give-up.ts'
 export { createJobTypeRegistry, defineJobTypes, type JobTypeChecks, type JobTypeRegistry } from './chains/registry.ts'
 export type { SchemaDefinition, SchemaDefinitions, SchemaReference } from './chains/schema-definitions.ts'
 export type { StandardSchema } from './chains/standard-schema.ts'
 export type * from './chains/types.ts'
+export { createInProcessWorker } from './chains/worker.ts'
 export { type Clock, generateId, type Timer } from './clock.ts'
 export type { Logger } from './emit.ts'
 export {
@@ -14,14 +17,18 @@ export {
   HoldfastError,
   isHoldfastError,
   JobCancelledError,
+  JobChainFailedError,
   JobFailedError,
   JobNotFoundError,
   JobTypeValidationError,
+  LeaseLostError,
   MaxRetriesError,
+  RescheduleJobError,
   SerializationError,
   StorageError,
   TimeoutError,
   UnrecoverableError,
+  WaitForJobChainCompletionTimeoutError,
 } from './errors.ts'
 export type { EventStream, QueueEvent } from './event-stream.ts'
 export type { EngineEvent } from './events.ts'

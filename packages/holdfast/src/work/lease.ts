@@ -176,6 +176,7 @@ export class Leases {
         return true
       case 'extended':
         attempt.leaseEndsAt = latest
+        if (attempt.work.tellsStarts) this.#tellOf('renewed', attempt)
         return true
       default:
         this.#lose(attempt, verdict.verdict)
@@ -185,7 +186,8 @@ export class Leases {
 
   /** Somebody else ended it or has it: its handler is told, and its outcome will be dropped. */
   #lose(attempt: Attempt, verdict: Refusal): void {
-    if (attempt.decided || attempt.lost) return
+    // A transaction of its own that ends it may be what the storage saw.
+    if (attempt.decided || attempt.lost || attempt.locked) return
     attempt.lost = true
     attempt.abort(verdict)
     const { type, id } = attempt.job
@@ -193,6 +195,14 @@ export class Leases {
   }
 
   #abortExpired(now: number): void {
-    for (const attempt of this.#running) if (attempt.leaseEndsAt <= now && !attempt.locked) attempt.abort('error')
+    for (const attempt of this.#running) {
+      if (attempt.leaseEndsAt > now || attempt.locked || attempt.abortedFor) continue
+      attempt.abort('error')
+      if (attempt.work.tellsStarts) this.#tellOf('lease_expired', attempt)
+    }
+  }
+
+  #tellOf(name: 'renewed' | 'lease_expired', { job, counted }: Attempt): void {
+    this.#options.tell({ name, type: job.type, id: job.id, attempt: counted, job })
   }
 }

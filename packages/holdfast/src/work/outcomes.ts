@@ -254,5 +254,5 @@ export function stalledError(id: string): HoldfastError {
   })
 }
 
-const blockerError = (id: string): HoldfastError =>
+export const blockerError = (id: string): HoldfastError =>
   new HoldfastError('BLOCKER_FAILED', `Job '${id}' waited for another that failed or was cancelled`, { jobId: id })
