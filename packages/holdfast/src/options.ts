@@ -211,19 +211,9 @@ export const deduplicationOptions = {
 
 export const startManyOptions = { items: { check: isList }, tx: anything } as const satisfies Table
 
-export const chainRefOptions = {
-  typeName: { check: text(256) },
-  id: startOptions.id,
-  tx: anything,
-} as const satisfies Table
+export const cancelChainOptions = { reason: { check: text(4_096) } } as const satisfies Table
 
-export const cancelChainOptions = {
-  typeName: chainRefOptions.typeName,
-  id: startOptions.id,
-  reason: { check: text(4_096) },
-} as const satisfies Table
-
-export const completeChainOptions = { ...chainRefOptions, complete: { check: isFunction } } as const satisfies Table
+export const completeChainOptions = { complete: { check: isFunction } } as const satisfies Table
 
 export const deleteChainsOptions = { rootChainIds: { check: isListOfChains }, tx: anything } as const satisfies Table
 

@@ -6,7 +6,6 @@ import { Adder } from '../job/adder.ts'
 import {
   cancelChainOptions,
   chainFilterOptions,
-  chainRefOptions,
   clientOptions,
   completeChainOptions,
   deleteChainsOptions,
@@ -116,13 +115,13 @@ class ChainClient {
   // ── reading ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async getJobChain(options: ChainRef & InTx): Promise<PlainChain | null> {
-    const { ref, tx } = this.#ref('getJobChain', options)
+    const { ref, tx } = this.#ref(options)
     const [record] = await this.#ground.storage.get([ref], { parts: chainParts, tx })
     return record?.chainIndex === 0 ? chainOf(record) : null
   }
 
   async getJob(options: ChainRef & InTx): Promise<PlainJob | null> {
-    const { ref, tx } = this.#ref('getJob', options)
+    const { ref, tx } = this.#ref(options)
     const [record] = await this.#ground.storage.get([ref], { parts: jobParts, tx })
     return record ? jobOf(record) : null
   }
@@ -161,7 +160,7 @@ class ChainClient {
 
   /** @throws WAIT_TIMEOUT, CHAIN_NOT_FOUND, CHAIN_FAILED, CHAIN_CANCELLED, or the signal's reason */
   async waitForJobChainCompletion({ typeName, id }: ChainRef, options: WaitOptions): Promise<PlainChain> {
-    const { ref } = this.#ref('waitForJobChainCompletion', { typeName, id })
+    const { ref } = this.#ref({ typeName, id })
     const given = resolveOptions('waitForJobChainCompletion', options, waitForChainOptions)
     waitForChainOptions.timeoutMs.check('timeoutMs', given.timeoutMs)
     return this.#waits.wait({ typeName: ref.type, id: ref.id }, given)
@@ -172,9 +171,9 @@ class ChainClient {
   async completeJobChain(
     options: ChainRef & { readonly complete: (context: object) => Promise<unknown> } & InTx,
   ): Promise<PlainChain> {
-    const { complete } = resolveOptions('completeJobChain', options, completeChainOptions)
+    const { complete } = options
     completeChainOptions.complete.check('complete', complete)
-    const { ref, tx } = this.#ref('completeJobChain', { typeName: options.typeName, id: options.id, tx: options.tx })
+    const { ref, tx } = this.#ref(options)
     const { storage } = this.#ground
     return this.#validated(() =>
       tx === undefined && storage.transaction
@@ -184,8 +183,9 @@ class ChainClient {
   }
 
   async cancelJobChain(options: ChainRef & { readonly reason?: string }): Promise<CancelVerdict> {
-    const { typeName, id, reason } = resolveOptions('cancelJobChain', options, cancelChainOptions)
-    const { ref } = this.#ref('cancelJobChain', { typeName, id })
+    const { typeName, id, reason } = options
+    if (reason !== undefined) cancelChainOptions.reason.check('reason', reason)
+    const { ref } = this.#ref({ typeName, id })
     const { storage, tellChains } = this.#ground
     const [answer] = await storage.cancel([ref], { chains: true, force: true, reason })
     if (answer!.verdict === 'cancelled') tellChains('jobChainCancelled', { typeName, id, reason })
@@ -201,7 +201,7 @@ class ChainClient {
   }
 
   async triggerJob(options: ChainRef & InTx): Promise<PlainJob> {
-    const { ref, tx } = this.#ref('triggerJob', options)
+    const { ref, tx } = this.#ref(options)
     return triggerJob(this.#ground, ref, tx)
   }
 
@@ -217,10 +217,10 @@ class ChainClient {
 
   // ── checks ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #ref(where: string, options: ChainRef & InTx): { ref: JobRef; tx: unknown } {
+  /** A chain or job may be given as it was read: what names it counts, the rest does not. */
+  #ref({ typeName, id, tx }: ChainRef & InTx): { ref: JobRef; tx: unknown } {
     this.#checkOpen()
-    const { typeName, id, tx } = resolveOptions(where, options, chainRefOptions)
-    chainRefOptions.typeName.check('typeName', typeName)
+    startOptions.typeName.check('typeName', typeName)
     startOptions.id.check('id', id)
     this.#checkTx(tx)
     return { ref: { type: typeName, id }, tx }

@@ -42,19 +42,20 @@ export function runInMiddlewares(
       throw error
     }
   }
-  // Begun in a later step, so that `finished` is there for whatever ends at once.
-  const finished: Promise<void> = Promise.resolve()
-    .then(() => throughMiddlewares(middlewares, context, innermost))
-    .then(
-      () => {},
-      (error: unknown) => {
-        if (!isDecided) {
-          run.end(error)
-          decide(fail(error))
-        } else if (thrownInside?.error !== error) {
-          onError(asError(error))
-        }
-      },
-    )
+  const runAll = async (): Promise<void> => {
+    // A step later, so that `finished` is there for whatever ends at once.
+    await undefined
+    try {
+      await throughMiddlewares(middlewares, context, innermost)
+    } catch (error) {
+      if (!isDecided) {
+        run.end(error)
+        decide(fail(error))
+      } else if (thrownInside?.error !== error) {
+        onError(asError(error))
+      }
+    }
+  }
+  const finished = runAll()
   return decided.promise
 }

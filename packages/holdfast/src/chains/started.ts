@@ -60,7 +60,12 @@ async function firstOf(
 /** Gone already: what is known of it without its record. */
 function withoutRecord({ type, id, result }: Standing, job: NewJob): PlainChain {
   return {
-    ...{ typeName: type, id, rootChainId: id, originId: null, priority: job.priority ?? 0, createdAt: 0 },
+    typeName: type,
+    id,
+    rootChainId: id,
+    originId: null,
+    priority: job.priority ?? 0,
+    createdAt: 0,
     input: decodeJson('payload', job.payload),
     state: 'completed',
     output: decodeJson('result', result),

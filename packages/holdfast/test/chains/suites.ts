@@ -1,0 +1,8 @@
+// The tests of chains, the same on every driver.
+
+import type { TestDriver } from '../queue/driver.ts'
+import { startTests } from './starts.ts'
+
+export function chainTests(driver: TestDriver): void {
+  startTests(driver)
+}
