@@ -84,3 +84,8 @@ export async function chainBench<T>(
 }
 
 export const wait = { timeoutMs: 10_000 } as const
+
+/** The jobs of a chain, the first one first: those of one millisecond are listed by type. */
+export function inChain<J extends { readonly chainIndex: number }>(jobs: readonly J[]): J[] {
+  return jobs.toSorted((a, b) => a.chainIndex - b.chainIndex)
+}
