@@ -108,6 +108,8 @@ export class OpenTransaction {
     await turns.take(over)
     const begun = Promise.withResolvers<unknown>()
     const end = Promise.withResolvers<void>()
+    // If it never begins, nobody waits for its end.
+    end.promise.catch(() => {})
     const ended = ourTransaction(storage, (tx) => {
       begun.resolve(tx)
       return end.promise

@@ -14,13 +14,15 @@ import {
   type Storage,
 } from 'holdfast'
 import { type Faulty, faulty } from '../queue/faulty-storage.ts'
-import type { TestDriver } from '../queue/driver.ts'
+import type { ChainDriver, Rows } from './driver.ts'
 
 type Stop = (options?: StopOptions) => Promise<void>
 type WorkerGiven<T> = Partial<Omit<InProcessWorkerOptions<T, unknown>, 'jobTypeProcessors'>>
 
 export interface ChainBench<T> {
   readonly storage: Storage
+  /** Where the storage has transactions. */
+  readonly rows: Rows
   /** The same storage; what goes over it can be counted, delayed and lost. */
   readonly line: Faulty
   readonly client: Client<T, unknown>
@@ -36,11 +38,11 @@ export const atOnce = { initialDelayMs: 0, jitter: 0 } as const
 
 export async function chainBench<T>(
   t: TestContext,
-  driver: TestDriver,
+  driver: ChainDriver,
   jobTypeRegistry: JobTypeRegistry<T>,
   clientOptions: Partial<ClientOptions<T, unknown>> = {},
 ): Promise<ChainBench<T>> {
-  const { storage, close } = await driver.open()
+  const { storage, close, rows } = await driver.open()
   const line = faulty(storage)
   const events: ChainBench<T>['events'] = []
   const observer = new Proxy(
@@ -62,6 +64,7 @@ export async function chainBench<T>(
   }
   return {
     storage,
+    rows: rows!,
     line,
     client: await another(clientOptions),
     another,

@@ -160,7 +160,7 @@ export function waitTests(driver: TestDriver): void {
       })
       const needed = await client.startJobChain(start)
       const outside = await client.startJobChain({ typeName: 'group', input: null, blockers: [needed] })
-      const [child] = (await client.listJobChains({ filter: { typeName: ['job'] }, orderDirection: 'asc' })).items
+      const child = (await client.listJobChains()).items.find(({ originId }) => originId === tree.id)
       await assert.rejects(client.deleteJobChains({ rootChainIds: [child!] }), {
         code: 'NOT_ROOT_CHAIN',
         root: { typeName: 'group', id: tree.id },
