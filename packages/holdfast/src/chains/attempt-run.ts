@@ -46,8 +46,6 @@ export class AttemptRun {
   #transaction: OpenTransaction | undefined
   /** An atomic prepare failed: what was written in its transaction is gone. */
   #broken: { readonly error: unknown } | undefined
-  /** By a verdict of a call of ours. */
-  #refusal: Refusal | undefined
   #tooLong: HoldfastError | undefined
   #thrown: unknown
   /** The handler has resolved: its word counts, and nothing interrupts the settle. */
@@ -237,9 +235,15 @@ export class AttemptRun {
     if (lock) this.#attempt.locked = true
   }
 
+  /** A verdict of ours says what that of a renewal would: it is somebody else's, and nothing is left to record. */
   #refuse(verdict: Refusal): LeaseLostError {
-    this.#refusal = verdict
-    this.#attempt.abort(verdict)
+    const attempt = this.#attempt
+    if (!attempt.lost) {
+      const { type, id } = attempt.job
+      this.#ground.tell({ name: 'fenced', type, id, attempt: attempt.counted, verdict })
+    }
+    attempt.lost = true
+    attempt.abort(verdict)
     return this.#leaseLost(verdict)
   }
 
@@ -267,8 +271,7 @@ export class AttemptRun {
   // ── failing ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #failed(thrown: unknown): AttemptEnd {
-    const end = failureOf(this.#attempt, thrown, this.#processor.retry, this.#ground.clock)
-    return this.#refusal ? { ...end, verdict: { verdict: this.#refusal } } : end
+    return failureOf(this.#attempt, thrown, this.#processor.retry, this.#ground.clock)
   }
 
   /** A chain that a continuation waits for is not there. */
