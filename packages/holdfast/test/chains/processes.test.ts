@@ -105,7 +105,7 @@ for (const driver of ['sqlite', 'file', 'redis'] as const) {
         () => (isDone = true),
       )
       const { random } = fakeClock({ seed: 11 })
-      for (let kill = 0; kill < 12 && !isDone; kill++) {
+      for (let kill = 0; kill < 6 && !isDone; kill++) {
         const [victim, ...others] = workers
         await victim!.heard()
         await sleep(random() * 150)
