@@ -4,7 +4,7 @@ import type { ContinuationName, GivenOutput, JobTypeName } from './job-types.ts'
 import type { Log } from './log.ts'
 import type { Notifier } from './notifier.ts'
 import type { Observer } from './observer.ts'
-import type { RunningJob } from './records.ts'
+import type { AnyRunningJob, RunningJob } from './records.ts'
 import type { JobTypeRegistry } from './registry.ts'
 import type { Continuation, ContinueWith, TxContext } from './starting.ts'
 import type { Refusal, Storage } from '../storage/storage.ts'
@@ -84,10 +84,13 @@ export type AttemptResult =
   | { readonly outcome: 'completed'; readonly output: unknown }
   | { readonly outcome: 'continued'; readonly job: { readonly typeName: string; readonly id: string } }
 
-/** The first in the list is outermost. `next()` resolves after the commit, and rejects with what the handler threw. */
-export type JobAttemptMiddleware<T> = (
+/**
+ * The first in the list is outermost. `next()` resolves after the commit, and rejects with what the handler threw. Without
+ * a type argument: one that fits every registry.
+ */
+export type JobAttemptMiddleware<T = unknown> = (
   context: {
-    readonly job: RunningJob<T>
+    readonly job: unknown extends T ? AnyRunningJob : RunningJob<T>
     readonly workerId: string
     readonly signal: TypedAbortSignal<JobAbortReason>
   },
