@@ -166,7 +166,8 @@ export interface InProcessWorkerOptions<T, Tx> {
   /** @default 1 */
   readonly concurrency?: number
   readonly stop?: StopOptions
-  readonly jobTypeProcessing?: JobTypeProcessing<T>
+  // NoInfer: a middleware for every registry must not make this one unknown.
+  readonly jobTypeProcessing?: JobTypeProcessing<NoInfer<T>>
   /** At least one. */
   readonly jobTypeProcessors: JobTypeProcessors<T, Tx>
 }

@@ -62,7 +62,7 @@ export type StartedJobChain<T, N extends EntryName<T>> = JobChainOf<T, N> & { re
 type StartableName<T, N extends JobTypeName<T>> = [N] extends [EntryName<T>]
   ? N
   : IsUnion<N> extends true
-    ? EntryName<T>
+    ? { [E in EntryName<T>]: E }[EntryName<T>] // Not by its own name, so that the compiler lists them.
     : `job type '${N}' starts no chain: it is not declared with entry: true`
 
 /** A union of types would take a union of inputs, of which one may belong to the other type. */
@@ -131,7 +131,7 @@ export type ContinueOptions<T, N extends JobTypeName<T>, M extends JobTypeName<T
 type ContinuableName<T, N extends JobTypeName<T>, M extends JobTypeName<T>> = [M] extends [ContinuationName<T, N>]
   ? M
   : IsUnion<M> extends true
-    ? ContinuationName<T, N>
+    ? { [C in ContinuationName<T, N>]: C }[ContinuationName<T, N>]
     : `job type '${N}' does not continue with '${M}'`
 
 /** Does no I/O: the next job is written by the settle that completes this one. */
