@@ -1,6 +1,12 @@
 // holdfast: the queue, its errors and events, the storage contract, and the memory driver.
 
-export { createJobTypeRegistry, defineJobTypes, type JobTypeChecks, type JobTypeRegistry } from './chains/registry.ts'
+export {
+  createJobTypeRegistry,
+  type DefinitionsOf,
+  defineJobTypes,
+  type JobTypeChecks,
+  type JobTypeRegistry,
+} from './chains/registry.ts'
 export type { SchemaDefinition, SchemaDefinitions, SchemaReference } from './chains/schema-definitions.ts'
 export type { StandardSchema } from './chains/standard-schema.ts'
 export type {

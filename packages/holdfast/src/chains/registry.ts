@@ -34,6 +34,9 @@ export interface JobTypeRegistry<T> extends Readonly<JobTypeChecks> {
   readonly [definitions]?: T
 }
 
+/** The definitions of a registry: `DefinitionsOf<typeof jobTypes>`. */
+export type DefinitionsOf<R> = R extends JobTypeRegistry<infer T> ? T : never
+
 /**
  * Declares job types to the compiler alone: nothing is checked at run time.
  *

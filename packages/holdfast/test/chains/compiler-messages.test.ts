@@ -4,14 +4,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compile } from './compiler.ts'
 
-const head = `import { type Client, defineJobTypes, type InProcessWorkerOptions, type JobTypeRegistry } from 'holdfast'
+const head = `import { type Client, type DefinitionsOf, defineJobTypes, type InProcessWorkerOptions } from 'holdfast'
 const registry = defineJobTypes<{
   order: { entry: true; input: { id: string }; output: null; continueWith: { typeName: 'ship' | 'refund' } }
   ship: { input: null; continueWith: { typeName: 'refund' } }
   refund: { input: null; output: number }
   report: { entry: true; input: null; output: null; blockers: [{ typeName: 'order' }] }
 }>()
-type Types = typeof registry extends JobTypeRegistry<infer T> ? T : never
+type Types = DefinitionsOf<typeof registry>
 declare const client: Client<Types>
 declare const either: 'ship' | 'refund'
 declare function work(processors: InProcessWorkerOptions<Types, never>['jobTypeProcessors']): void

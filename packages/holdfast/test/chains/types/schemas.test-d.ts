@@ -1,7 +1,7 @@
 // What the compiler guarantees of job chains: job types declared by schemas. Never run: `npm run types` checks it.
 // A line after `@ts-expect-error` must be an error; the lines around it do the same rightly, and must not be.
 
-import { type Client, defineJobTypes, type JobTypeRegistry } from 'holdfast'
+import { type Client, type DefinitionsOf, defineJobTypes } from 'holdfast'
 import * as v from 'valibot'
 import { createInProcessWorker, memory, same } from './shop.ts'
 
@@ -26,7 +26,7 @@ const schemas = defineJobTypes({
   note: { entry: true, input: v.null(), output: v.boolean() },
 })
 
-type SchemaTypes = typeof schemas extends JobTypeRegistry<infer T> ? T : never
+type SchemaTypes = DefinitionsOf<typeof schemas>
 
 export async function point14(mails: Client<SchemaTypes>): Promise<void> {
   const chain = await mails.startJobChain({ typeName: 'mail', input: { to: 'ada', size: '5' } })

@@ -3,11 +3,11 @@
 import {
   type Client,
   type ClientOptions,
+  type DefinitionsOf,
   defineJobTypes,
   type InProcessWorker,
   type InProcessWorkerOptions,
   type JobChainOf,
-  type JobTypeRegistry,
   type MemoryStorage,
 } from 'holdfast'
 import type { SqliteStorage, SqliteTransaction } from 'holdfast/sqlite'
@@ -47,7 +47,7 @@ export const jobTypeRegistry = defineJobTypes<{
   plan: { entry: true; input: { day: number }; continueWith: { input: { at: number } } }
 }>()
 
-export type Types = typeof jobTypeRegistry extends JobTypeRegistry<infer T> ? T : never
+export type Types = DefinitionsOf<typeof jobTypeRegistry>
 
 export declare const client: Client<Types, SqliteTransaction>
 export declare const memoryClient: Client<Types>
