@@ -1,4 +1,4 @@
-// Runs the compiler on a program of a few lines, inside the project, so that the package is found by its name.
+// Runs the compiler on programs of a few lines, inside the project, so that the package is found by its name.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -14,26 +14,34 @@ const options = ['--project', '.', '--singleThreaded', '--pretty', 'false', '--e
 
 interface Compiled {
   readonly instantiations: number
-  /** What was said about each line, from 1. */
-  readonly errors: ReadonlyMap<number, string>
+  readonly errors: readonly CompileError[]
 }
 
-export async function compile(t: TestContext, name: string, program: string): Promise<Compiled> {
+interface CompileError {
+  /** Which of the programs, from 0. */
+  readonly program: number
+  /** From 1. */
+  readonly line: number
+  readonly text: string
+}
+
+/** All of them in one run, as modules that know nothing of each other. */
+export async function compile(t: TestContext, name: string, ...programs: string[]): Promise<Compiled> {
   const folder = new URL(`snippets.tmp/${process.pid}-${name}/`, root)
   await mkdir(folder, { recursive: true })
   t.after(() => rm(folder, { recursive: true }))
-  const config = { extends: '../../tsconfig.base.json', compilerOptions: { noEmit: true }, files: ['program.ts'] }
+  const files = programs.map((_, index) => `${index}.ts`)
+  const config = { extends: '../../tsconfig.base.json', compilerOptions: { noEmit: true }, files }
   await writeFile(new URL('tsconfig.json', folder), JSON.stringify(config))
-  await writeFile(new URL('program.ts', folder), program)
+  await Promise.all(programs.map((program, index) => writeFile(new URL(files[index]!, folder), program)))
   const output = await outputOf(folder)
   const count = /^Instantiations:\s+(\d+)$/m.exec(output)?.[1]
   assert.ok(count, output)
-  const errors = new Map<number, string>()
-  for (const [, line, text] of output.matchAll(/^program\.ts\((\d+),\d+\): (error .*(?:\n {2}.*)*)/gm)) {
-    errors.set(Number(line), `${errors.get(Number(line)) ?? ''}${text}\n`)
-  }
-  // None in the sources, where a message would be missed.
-  assert.equal(output.match(/^\S+\(\d+,\d+\): error/gm)?.length ?? 0, output.match(/^program\.ts\(/gm)?.length ?? 0)
+  const errors = [...output.matchAll(/^(\d+)\.ts\((\d+),\d+\): (error .*(?:\n {2}.*)*)/gm)].map(
+    ([, program, line, text]) => ({ program: Number(program), line: Number(line), text: text! }),
+  )
+  // Every error was read: none is in the sources, or of another form.
+  assert.equal(errors.length, output.match(/\berror TS\d+:/g)?.length ?? 0, output)
   return { instantiations: Number(count), errors }
 }
 
