@@ -41,7 +41,12 @@ export const point4 = [
 
 declare const checks: JobTypeChecks
 
+interface Declared {
+  a: { entry: true; input: null; output: null }
+}
+
 export const point5 = [
+  defineJobTypes<Declared>(),
   defineJobTypes<{ a: { entry: true; input: null; output: null } }>(),
   defineJobTypes<{ a: { entry: true; input: unknown; output: unknown } }>(),
   // @ts-expect-error an input of void
