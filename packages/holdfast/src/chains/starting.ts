@@ -16,13 +16,12 @@ import type { BlockerChains, ChainRef, JobChainOf, TraceContext } from './record
 export type TxOption<Tx> = [Tx] extends [never] ? { readonly tx?: never } : { readonly tx?: Tx }
 
 /** What callbacks receive: the open transaction, where the storage has such. */
-// oxlint-disable-next-line typescript/no-empty-object-type -- nothing is what they receive elsewhere
 export type TxContext<Tx> = [Tx] extends [never] ? {} : { readonly tx: Tx }
 
 /** When: an instant (epoch ms; the past is now), or so long from the storage's now. */
 export type Schedule =
-  // oxlint-disable-next-line eslint/no-restricted-globals -- R7: a Date of the user's, not the clock
-  { readonly at: number | Date; readonly afterMs?: never } | { readonly afterMs: number; readonly at?: never }
+  | { readonly at: number | Date; readonly afterMs?: never }
+  | { readonly afterMs: number; readonly at?: never }
 
 /** At most one chain of an entry type per key. */
 export interface ChainDeduplication {
