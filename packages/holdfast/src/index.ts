@@ -1,5 +1,7 @@
 // holdfast: the queue, its errors and events, the storage contract, and the memory driver.
 
+export { createClient } from './chains/client.ts'
+export { failJob, rescheduleJob } from './chains/give-up.ts'
 export {
   createJobTypeRegistry,
   type DefinitionsOf,
@@ -15,6 +17,7 @@ export type {
   BlockerChains,
   BlockerOptions,
   ChainDeduplication,
+  ChainEvent,
   ChainFields,
   ChainFilter,
   ChainOutput,
@@ -79,6 +82,7 @@ export type {
   WaitOptions,
   WorkerlessComplete,
 } from './chains/types.ts'
+export { createInProcessWorker } from './chains/worker.ts'
 export { type Clock, generateId, type Timer } from './clock.ts'
 export type { Logger } from './emit.ts'
 export {
@@ -89,14 +93,18 @@ export {
   HoldfastError,
   isHoldfastError,
   JobCancelledError,
+  JobChainFailedError,
   JobFailedError,
   JobNotFoundError,
   JobTypeValidationError,
+  LeaseLostError,
   MaxRetriesError,
+  RescheduleJobError,
   SerializationError,
   StorageError,
   TimeoutError,
   UnrecoverableError,
+  WaitForJobChainCompletionTimeoutError,
 } from './errors.ts'
 export type { EventStream, QueueEvent } from './event-stream.ts'
 export type { EngineEvent } from './events.ts'

@@ -30,5 +30,12 @@ export type ObserverEvent =
   | 'storageError'
   | 'validationFailed'
 
+/** As it goes out on the channel. */
+export interface ChainEvent {
+  readonly name: ObserverEvent
+  /** Ids and types concerned; `committed: 'unknown'` where it is told before somebody else's commit. */
+  readonly data: Readonly<Record<string, unknown>>
+}
+
 /** One method per event. One that throws harms nothing. */
 export type Observer = { [E in ObserverEvent]: (data: Readonly<Record<string, unknown>>) => void }

@@ -1,5 +1,6 @@
 // The worker's side: what a handler is given and must give back, middlewares, and the options of a worker.
 
+import type { Clock } from '../clock.ts'
 import type { ContinuationName, GivenOutput, JobTypeName } from './job-types.ts'
 import type { Log } from './log.ts'
 import type { Notifier } from './notifier.ts'
@@ -170,6 +171,8 @@ export interface InProcessWorkerOptions<T, Tx> {
   readonly jobTypeProcessing?: JobTypeProcessing<NoInfer<T>>
   /** At least one. */
   readonly jobTypeProcessors: JobTypeProcessors<T, Tx>
+  /** Where local time comes from: a `fakeClock()` in tests. @default the system's */
+  readonly clock?: Clock
 }
 
 export interface InProcessWorker {

@@ -117,8 +117,16 @@ export type CompletedJobChain<T, N extends EntryName<T>> = N extends unknown
   ? CompletedChain<N, InputOf<T, N>, ChainOutput<T, N>>
   : never
 
+/** What a handler knows of a chain that its job waited for. The rest of it is a read away. */
+export interface CompletedBlocker<N extends string, Output> extends ChainRef<N> {
+  readonly state: 'completed'
+  readonly output: Output
+}
+
+type CompletedBlockerOf<T, N extends EntryName<T>> = N extends unknown ? CompletedBlocker<N, ChainOutput<T, N>> : never
+
 type CompletedBlockers<T, B extends readonly unknown[]> = {
-  readonly [I in keyof B]: CompletedJobChain<T, ReferencedEntry<T, B[I]>>
+  readonly [I in keyof B]: CompletedBlockerOf<T, ReferencedEntry<T, B[I]>>
 }
 
 /** A job as its handler sees it: its blockers are completed chains. */

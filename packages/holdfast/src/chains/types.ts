@@ -1,5 +1,6 @@
 // The client of job chains, as a type; and the one place from which the types of this face are imported.
 
+import type { Clock } from '../clock.ts'
 import type { CancelVerdict, JobState, Storage } from '../storage/storage.ts'
 import type { EntryName, IsUnion, JobTypeName, Reachable } from './job-types.ts'
 import type { Log } from './log.ts'
@@ -27,6 +28,8 @@ export interface ClientOptions<T, Tx> {
   readonly log?: Log
   /** How long ended chains are kept; fixed at a chain's start. */
   readonly retention?: ChainRetention
+  /** Where local time comes from: a `fakeClock()` in tests. @default the system's */
+  readonly clock?: Clock
 }
 
 export interface ChainRetention {

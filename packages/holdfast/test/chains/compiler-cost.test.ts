@@ -45,9 +45,7 @@ function chainOf(n: number, back?: string): string {
   )
   processors.push(`t${end}: { process: async ({ job, complete }) => complete({ end: job.input.v${end} }) },`)
   return `
-import { type Client, type ClientOptions, defineJobTypes, type InProcessWorkerOptions, MemoryStorage } from 'holdfast'
-declare function createClient<T, Tx>(options: ClientOptions<T, Tx>): Promise<Client<T, Tx>>
-declare function createInProcessWorker<T, Tx>(options: InProcessWorkerOptions<T, Tx>): void
+import { createClient, createInProcessWorker, defineJobTypes, MemoryStorage } from 'holdfast'
 const storage = new MemoryStorage()
 const jobTypeRegistry = defineJobTypes<{
   ${definitions.join('\n  ')}
@@ -56,7 +54,7 @@ const client = await createClient({ storage, jobTypeRegistry })
 const chain = await client.startJobChain({ typeName: 't0', input: { v0: 1 } })
 const ended = await client.waitForJobChainCompletion(chain, { timeoutMs: 1_000 })
 export const end: number = ended.output.end
-createInProcessWorker({ storage, jobTypeRegistry, jobTypeProcessors: {
+await createInProcessWorker({ storage, jobTypeRegistry, jobTypeProcessors: {
   ${processors.join('\n  ')}
 } })
 `

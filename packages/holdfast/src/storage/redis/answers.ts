@@ -74,6 +74,7 @@ export function claimedJob(type: string, id: string, record: Buffer): ClaimedJob
     runAt: head.runAt,
     startedAt: lease.startedAt,
     leaseUntil: lease.leaseUntil,
+    error: more?.e as Buffer | undefined,
     chain,
     chainIndex: (more?.i as number | undefined) ?? 0,
     root: more?.ro ? refOf(more.ro) : chain,

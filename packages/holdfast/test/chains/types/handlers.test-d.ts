@@ -1,8 +1,8 @@
 // What the compiler guarantees of job chains: handlers. Never run: `npm run types` checks it.
 // A line after `@ts-expect-error` must be an error; the lines around it do the same rightly, and must not be.
 
-import { type Completion } from 'holdfast'
-import { createInProcessWorker, storage, jobTypeRegistry, same } from './shop.ts'
+import { type Completion, createInProcessWorker } from 'holdfast'
+import { storage, jobTypeRegistry, same } from './shop.ts'
 
 // ── 6. continueWith: to declared types, with their input, one at a time ──────────────────────────────────────────────
 

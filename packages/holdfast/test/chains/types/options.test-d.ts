@@ -1,11 +1,16 @@
 // What the compiler guarantees of job chains: transactions and other options. Never run: `npm run types` checks it.
 // A line after `@ts-expect-error` must be an error; the lines around it do the same rightly, and must not be.
 
-import { type Client, type JobAbortReason, type JobAttemptMiddleware, type RunningJob } from 'holdfast'
-import type { SqliteTransaction } from 'holdfast/sqlite'
 import {
+  type Client,
   createClient,
   createInProcessWorker,
+  type JobAbortReason,
+  type JobAttemptMiddleware,
+  type RunningJob,
+} from 'holdfast'
+import type { SqliteTransaction } from 'holdfast/sqlite'
+import {
   storage,
   memory,
   jobTypeRegistry,

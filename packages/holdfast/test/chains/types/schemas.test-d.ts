@@ -1,9 +1,9 @@
 // What the compiler guarantees of job chains: job types declared by schemas. Never run: `npm run types` checks it.
 // A line after `@ts-expect-error` must be an error; the lines around it do the same rightly, and must not be.
 
-import { type Client, type DefinitionsOf, defineJobTypes } from 'holdfast'
+import { type Client, createInProcessWorker, defineJobTypes, type DefinitionsOf } from 'holdfast'
 import * as v from 'valibot'
-import { createInProcessWorker, memory, same } from './shop.ts'
+import { memory, same } from './shop.ts'
 
 // ── 14. Schemas ─────────────────────────────────────────────────────────────────────────────────────────────────────
 

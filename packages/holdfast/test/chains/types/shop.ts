@@ -1,15 +1,6 @@
 // The job types that the type tests are about, and what they call. Never run.
 
-import {
-  type Client,
-  type ClientOptions,
-  type DefinitionsOf,
-  defineJobTypes,
-  type InProcessWorker,
-  type InProcessWorkerOptions,
-  type JobChainOf,
-  type MemoryStorage,
-} from 'holdfast'
+import { type Client, type DefinitionsOf, defineJobTypes, type JobChainOf, type MemoryStorage } from 'holdfast'
 import type { SqliteStorage, SqliteTransaction } from 'holdfast/sqlite'
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? [] : [never]
@@ -17,8 +8,6 @@ type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 
 /** Compiles only if the two types are one. */
 export declare function same<A, B>(...nothing: Same<A, B>): void
 
-export declare function createClient<T, Tx>(options: ClientOptions<T, Tx>): Promise<Client<T, Tx>>
-export declare function createInProcessWorker<T, Tx>(options: InProcessWorkerOptions<T, Tx>): Promise<InProcessWorker>
 export declare const storage: SqliteStorage
 export declare const memory: MemoryStorage
 
