@@ -51,7 +51,7 @@ export type GivenOutput<T, N extends keyof T> = GivenOutputs<T>[N]
 // ── references ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** The types that a reference means. */
-export type Referenced<T, R> = R extends { readonly typeName: infer N }
+type Referenced<T, R> = R extends { readonly typeName: infer N }
   ? N extends JobTypeName<T>
     ? N
     : never

@@ -5,7 +5,7 @@ import type { ContinuationName, GivenOutput, JobTypeName } from './job-types.ts'
 import type { Log } from './log.ts'
 import type { Notifier } from './notifier.ts'
 import type { Observer } from './observer.ts'
-import type { RunningJob } from './records.ts'
+import type { AnyRunningJob, RunningJob } from './records.ts'
 import type { JobTypeRegistry } from './registry.ts'
 import type { Continuation, ContinueWith, TxContext } from './starting.ts'
 import type { Refusal, Storage } from '../storage/storage.ts'
@@ -85,10 +85,13 @@ export type AttemptResult =
   | { readonly outcome: 'completed'; readonly output: unknown }
   | { readonly outcome: 'continued'; readonly job: { readonly typeName: string; readonly id: string } }
 
-/** The first in the list is outermost. `next()` resolves after the commit, and rejects with what the handler threw. */
-export type JobAttemptMiddleware<T> = (
+/**
+ * The first in the list is outermost. `next()` resolves after the commit, and rejects with what the handler threw. Without
+ * a type argument: one that fits every registry.
+ */
+export type JobAttemptMiddleware<T = unknown> = (
   context: {
-    readonly job: RunningJob<T>
+    readonly job: unknown extends T ? AnyRunningJob : RunningJob<T>
     readonly workerId: string
     readonly signal: TypedAbortSignal<JobAbortReason>
   },
@@ -164,7 +167,8 @@ export interface InProcessWorkerOptions<T, Tx> {
   /** @default 1 */
   readonly concurrency?: number
   readonly stop?: StopOptions
-  readonly jobTypeProcessing?: JobTypeProcessing<T>
+  // NoInfer: a middleware for every registry must not make this one unknown.
+  readonly jobTypeProcessing?: JobTypeProcessing<NoInfer<T>>
   /** At least one. */
   readonly jobTypeProcessors: JobTypeProcessors<T, Tx>
   /** Where local time comes from: a `fakeClock()` in tests. @default the system's */

@@ -134,6 +134,9 @@ export type RunningJob<T, N extends JobTypeName<T> = JobTypeName<T>> = N extends
   ? JobFields<N, InputOf<T, N>, ChainTypeName<T, N>, CompletedBlockers<T, BlockerReferences<T, N>>> & ProcessingState
   : never
 
+/** A running job of whatever type. Every RunningJob is one. */
+export type AnyRunningJob = JobFields<string, unknown, string, readonly ChainRef[]> & ProcessingState
+
 export interface PageOf<Item> {
   readonly items: Item[]
   /** Null: this was the last page. */

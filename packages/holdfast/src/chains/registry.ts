@@ -1,7 +1,7 @@
 // The registry of job types: what client and worker ask before they write, and what the compiler knows them by.
 // Declared by types alone, it checks nothing at run time; by schemas, or by checks of one's own, it does.
 
-import { JobTypeValidationError } from '../errors.ts'
+import { invalidArgument, JobTypeValidationError } from '../errors.ts'
 import type { CheckedDefinitions } from './definition-checks.ts'
 import { checkSchemaDefinitions, schemaChecks } from './schema-checks.ts'
 import type { InferDefinitions, SchemaDefinitions, SchemaProblems } from './schema-definitions.ts'
@@ -34,6 +34,9 @@ export interface JobTypeRegistry<T> extends Readonly<JobTypeChecks> {
   readonly [definitions]?: T
 }
 
+/** The definitions of a registry: `DefinitionsOf<typeof jobTypes>`. */
+export type DefinitionsOf<R> = R extends JobTypeRegistry<infer T> ? T : never
+
 /**
  * Declares job types to the compiler alone: nothing is checked at run time.
  *
@@ -54,10 +57,24 @@ export function defineJobTypes(schemas?: SchemaDefinitions): JobTypeRegistry<unk
   return { ...guarded(schemaChecks(schemas)), typeNames: Object.keys(schemas) }
 }
 
-/** Declares job types with checks of one's own. What they throw becomes the `cause` of a JobTypeValidationError. */
+/**
+ * Declares job types with checks of one's own. What they throw becomes the `cause` of a JobTypeValidationError.
+ * @throws TypeError INVALID_ARGUMENT
+ */
 export function createJobTypeRegistry<T extends CheckedDefinitions<T>>(checks: JobTypeChecks): JobTypeRegistry<T> {
+  for (const name of checkNames) {
+    if (typeof checks?.[name] !== 'function') throw invalidArgument(`checks.${name}`, 'a function', checks?.[name])
+  }
   return guarded(checks)
 }
+
+const checkNames = [
+  'validateEntry',
+  'parseInput',
+  'parseOutput',
+  'validateContinueWith',
+  'validateBlockers',
+] as const satisfies (keyof JobTypeChecks)[]
 
 const unchecked: JobTypeRegistry<unknown> = {
   validateEntry() {},

@@ -28,7 +28,7 @@ export type SchemaDefinitions = Readonly<Record<string, SchemaDefinition>>
 export type InferDefinitions<S> = { readonly [N in keyof S]: InferDefinition<S[N]> }
 
 type InferDefinition<D> = {
-  readonly [K in keyof D as K extends keyof SchemaDefinition ? K : never]: K extends 'input' | 'output'
+  readonly [K in keyof D]: K extends 'input' | 'output'
     ? SchemaOutput<D[K]>
     : K extends 'continueWith'
       ? InferReference<D[K]>

@@ -16,13 +16,12 @@ import type { BlockerChains, ChainRef, JobChainOf, TraceContext } from './record
 export type TxOption<Tx> = [Tx] extends [never] ? { readonly tx?: never } : { readonly tx?: Tx }
 
 /** What callbacks receive: the open transaction, where the storage has such. */
-// oxlint-disable-next-line typescript/no-empty-object-type -- nothing is what they receive elsewhere
 export type TxContext<Tx> = [Tx] extends [never] ? {} : { readonly tx: Tx }
 
 /** When: an instant (epoch ms; the past is now), or so long from the storage's now. */
 export type Schedule =
-  // oxlint-disable-next-line eslint/no-restricted-globals -- R7: a Date of the user's, not the clock
-  { readonly at: number | Date; readonly afterMs?: never } | { readonly afterMs: number; readonly at?: never }
+  | { readonly at: number | Date; readonly afterMs?: never }
+  | { readonly afterMs: number; readonly at?: never }
 
 /** At most one chain of an entry type per key. */
 export interface ChainDeduplication {
@@ -62,7 +61,7 @@ export type StartedJobChain<T, N extends EntryName<T>> = JobChainOf<T, N> & { re
 type StartableName<T, N extends JobTypeName<T>> = [N] extends [EntryName<T>]
   ? N
   : IsUnion<N> extends true
-    ? EntryName<T>
+    ? { [E in EntryName<T>]: E }[EntryName<T>] // Not by its own name, so that the compiler lists them.
     : `job type '${N}' starts no chain: it is not declared with entry: true`
 
 /** A union of types would take a union of inputs, of which one may belong to the other type. */
@@ -131,7 +130,7 @@ export type ContinueOptions<T, N extends JobTypeName<T>, M extends JobTypeName<T
 type ContinuableName<T, N extends JobTypeName<T>, M extends JobTypeName<T>> = [M] extends [ContinuationName<T, N>]
   ? M
   : IsUnion<M> extends true
-    ? ContinuationName<T, N>
+    ? { [C in ContinuationName<T, N>]: C }[ContinuationName<T, N>]
     : `job type '${N}' does not continue with '${M}'`
 
 /** Does no I/O: the next job is written by the settle that completes this one. */
