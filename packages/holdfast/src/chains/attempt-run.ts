@@ -7,10 +7,10 @@
 import type { Timer } from '../clock.ts'
 import { HoldfastError, LeaseLostError } from '../errors.ts'
 import { isTerminal } from '../job/states.ts'
-import type { AddVerdict, Ending, JobRecord, Refusal, SettleVerdict } from '../storage/storage.ts'
+import type { AddVerdict, JobRecord, Refusal, SettleVerdict } from '../storage/storage.ts'
 import type { Attempt, JobAbortReason } from '../work/attempt.ts'
 import type { AttemptEnd } from '../work/outcomes.ts'
-import { completedBy, type Completing, runCompletion } from './completion.ts'
+import { completedBy, type Completing, endingOf, runCompletion } from './completion.ts'
 import { Continued } from './events.ts'
 import { failureOf } from './failure.ts'
 import type { Ground } from './ground.ts'
@@ -290,12 +290,6 @@ export class AttemptRun {
   #leaseLost(reason: JobAbortReason): LeaseLostError {
     return new LeaseLostError({ ...this.#about, reason })
   }
-}
-
-function endingOf(completing: Completing): Ending {
-  if (completing.kind === 'completed') return { kind: 'completed', result: completing.result }
-  const [next, ...add] = completing.jobs
-  return { kind: 'continued', next: next!, add }
 }
 
 /** As the storage would say it. */

@@ -1,7 +1,7 @@
 // What the callback of complete() says: an output, which ends the chain, or a continuation, with the chains that block it.
 
 import { HoldfastError, JobTypeValidationError } from '../errors.ts'
-import type { Bytes, JobRef, NewJob } from '../storage/storage.ts'
+import type { Bytes, Ending, JobRef, NewJob } from '../storage/storage.ts'
 import type { Ground } from './ground.ts'
 import { encodeJson } from './json.ts'
 import { type Predecessor, type StartRequest, Starts } from './starts.ts'
@@ -56,4 +56,11 @@ export async function completedBy(
 ): Promise<Completing & { kind: 'completed' }> {
   const output = await registry.parseOutput(typeName, given)
   return { kind: 'completed', result: encodeJson('result', typeName, output), output }
+}
+
+/** Without its fence. */
+export function endingOf(completing: Completing): Ending & { kind: 'completed' | 'continued' } {
+  if (completing.kind === 'completed') return { kind: 'completed', result: completing.result }
+  const [next, ...add] = completing.jobs
+  return { kind: 'continued', next: next!, add }
 }

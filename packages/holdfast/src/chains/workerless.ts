@@ -3,9 +3,9 @@
 
 import { HoldfastError } from '../errors.ts'
 import { isTerminal } from '../job/states.ts'
-import type { JobRecord, JobRef, Outcome, SettleVerdict } from '../storage/storage.ts'
+import type { JobRecord, JobRef, SettleVerdict } from '../storage/storage.ts'
 import { afterCommit } from './commits.ts'
-import { type Completing, runCompletion } from './completion.ts'
+import { type Completing, endingOf, runCompletion } from './completion.ts'
 import { tellAdded } from './events.ts'
 import type { Ground } from './ground.ts'
 import { chainOf, chainParts, jobOf, jobParts, jobRefOf, type PlainChain, type PlainJob } from './reading.ts'
@@ -59,7 +59,7 @@ async function completeJob(
   if (isTerminal(job.state)) throw refused({ verdict: verdictOf(job) }, chain, ref)
   const completing = await runCompletion(callback, job, ground, tx)
   const fence = { ...ref, chain, token: clock.newId() }
-  const [verdict] = await storage.settle([outcomeOf(fence, completing)], tx)
+  const [verdict] = await storage.settle([{ ...fence, ...endingOf(completing) }], tx)
   if (verdict!.verdict !== 'settled') throw refused(verdict!, chain, ref)
   afterCommit(tx, (committed) => tellCompleted(ground, job, completing, verdict as Settled, committed))
   const after = completing.kind === 'continued' ? completing.next : ref
@@ -70,12 +70,6 @@ async function completeJob(
 
 const verdictOf = ({ state }: JobRecord): 'cancelled' | 'already_completed' =>
   state === 'cancelled' ? 'cancelled' : 'already_completed'
-
-function outcomeOf(fence: JobRef & { chain: JobRef; token: string }, completing: Completing): Outcome {
-  if (completing.kind === 'completed') return { ...fence, kind: 'completed', result: completing.result }
-  const [next, ...add] = completing.jobs
-  return { ...fence, kind: 'continued', next: next!, add }
-}
 
 function refused(verdict: SettleVerdict, chain: JobRef, { type, id }: JobRef): HoldfastError {
   const about = { typeName: type, jobId: id, chainId: chain.id }

@@ -208,9 +208,9 @@ test('[chains trap 19] a hundred running jobs: one extend per period, the shorte
   const items = Array.from({ length: 100 }, (_, input) => ({ typeName: 'step' as const, input }))
   await client.startJobChains({ items })
   await clock.advance(60_000)
-  const extends_ = line.calls.filter(({ verb }) => verb === 'extend')
-  assert.equal(extends_.length, 3)
-  assert.ok(extends_.every(({ args }) => (args[0] as unknown[]).length === 100))
+  const renewals = line.calls.filter(({ verb }) => verb === 'extend')
+  assert.equal(renewals.length, 3)
+  assert.ok(renewals.every(({ args }) => (args[0] as unknown[]).length === 100))
 })
 
 test('[chains trap 25] retention spares what an unfinished dependent needs', async (t) => {

@@ -18,6 +18,18 @@ const through = (...jobAttemptMiddlewares: Middleware[]) => ({
   jobTypeProcessing: { jobAttemptMiddlewares, defaultRetryConfig: atOnce },
 })
 
+const throwsThenSkips: Middleware = async ({ job }, next) => {
+  if (job.failures === 0) throw new Error('mine')
+  if (job.failures === 1) return { outcome: 'completed', output: 'a lie' }
+  return next()
+}
+
+const impatient: Middleware = async ({ job }, next) => {
+  const inside = next()
+  if (job.attempt === 1) throw new Error('impatient')
+  return inside
+}
+
 export function middlewareTests(driver: TestDriver): void {
   describe('middlewares', () => {
     test('[chains trap 8] next() resolves after the commit with the outcome; the first is outermost', async (t) => {
@@ -93,11 +105,6 @@ export function middlewareTests(driver: TestDriver): void {
     test('a middleware that throws before next(), or does not call it, has failed the attempt', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
       let runs = 0
-      const middleware: Middleware = async ({ job }, next) => {
-        if (job.failures === 0) throw new Error('mine')
-        if (job.failures === 1) return { outcome: 'completed', output: 'a lie' }
-        return next()
-      }
       await work(
         {
           step: {
@@ -107,7 +114,7 @@ export function middlewareTests(driver: TestDriver): void {
             },
           },
         },
-        through(middleware),
+        through(throwsThenSkips),
       )
       const chain = await client.startJobChain({ typeName: 'step', input: 'x' })
       assert.equal((await client.waitForJobChainCompletion(chain, wait)).output, '2 MIDDLEWARE_SKIPPED')
@@ -132,11 +139,6 @@ export function middlewareTests(driver: TestDriver): void {
     test('one that throws while the handler runs: the handler’s word no longer counts', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
       const finish = gate()
-      const middleware: Middleware = async ({ job }, next) => {
-        const inside = next()
-        if (job.attempt === 1) throw new Error('impatient')
-        return inside
-      }
       const late = gate<unknown>()
       await work(
         {
@@ -150,7 +152,7 @@ export function middlewareTests(driver: TestDriver): void {
             },
           },
         },
-        through(middleware),
+        through(impatient),
       )
       const chain = await client.startJobChain({ typeName: 'step', input: 'x' })
       assert.equal((await client.waitForJobChainCompletion(chain, wait)).output, 'second')

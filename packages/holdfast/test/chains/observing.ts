@@ -19,6 +19,14 @@ const types = defineJobTypes<{
   rest: { input: null; output: number }
 }>()
 
+const boom = (): never => {
+  throw new Error('listener')
+}
+
+const broken = async (): Promise<never> => {
+  throw new Error('no broker')
+}
+
 export function observerTests(driver: TestDriver): void {
   describe('events', () => {
     test('of one successful last job, in their order', async (t) => {
@@ -78,11 +86,11 @@ export function observerTests(driver: TestDriver): void {
 
     test('of failures, duplicates, triggers, deletions and refusals', async (t) => {
       const { client, work, told } = await chainBench(t, driver, types)
-      const boom = new Error('boom')
+      const thrown = new Error('boom')
       await work({
         part: {
           process: async () => {
-            throw boom
+            throw thrown
           },
           retryConfig: { maxAttempts: 2 },
         },
@@ -91,8 +99,8 @@ export function observerTests(driver: TestDriver): void {
       await assert.rejects(client.waitForJobChainCompletion(part, wait))
       await until(() => told('jobChainFailed').length === 1)
       assert.equal(told('jobAttemptFailed').length, 2)
-      assert.ok(told('jobAttemptFailed').every(({ error }) => error === boom))
-      assert.equal(told('jobFailed')[0]!.error, boom)
+      assert.ok(told('jobAttemptFailed').every(({ error }) => error === thrown))
+      assert.equal(told('jobFailed')[0]!.error, thrown)
       const later = { typeName: 'part', input: 1, id: 'later', schedule: { afterMs: 3_600_000 } } as const
       await client.startJobChain(later)
       await client.startJobChain(later)
@@ -123,9 +131,6 @@ export function observerTests(driver: TestDriver): void {
       const listener = (event: unknown): void => void heard.push(event as { name: string })
       subscribe('holdfast', listener)
       t.after(() => unsubscribe('holdfast', listener))
-      const boom = (): never => {
-        throw new Error('listener')
-      }
       const client = await another({ observer: { jobCreated: boom }, log: (entry) => void entries.push(entry) })
       await work(
         { part: { process: async ({ job, complete }) => complete(job.input) } },
@@ -180,9 +185,6 @@ export function observerTests(driver: TestDriver): void {
     })
 
     test('[chains trap 27] one whose every call fails breaks nothing: all is done by polling', async (t) => {
-      const broken = async (): Promise<never> => {
-        throw new Error('no broker')
-      }
       const notifier: Notifier = { notify: broken, listen: broken, close: broken }
       const { client, work, told } = await chainBench(t, driver, types, { notifier })
       await work(

@@ -31,9 +31,10 @@ test('a client refuses unknown options and impossible values', async () => {
   }
 })
 
+const processing = (options: object) => ({ jobTypeProcessing: options })
+const processor = (options: object) => ({ jobTypeProcessors: { step: { process, ...options } } })
+
 test('a worker refuses unknown options and impossible values', async () => {
-  const processing = (options: object) => ({ jobTypeProcessing: options })
-  const processor = (options: object) => ({ jobTypeProcessors: { step: { process, ...options } } })
   const wrong: [RegExp, object][] = [
     [/^createInProcessWorker options: .*did you mean concurrency/, { concurency: 1 }],
     [/^concurrency: expected an integer/, { concurrency: 0 }],
@@ -69,7 +70,11 @@ test('a stop refuses the same, and does not stop', async () => {
 
 test('a processor for a type that the registry does not know', async () => {
   const jobTypeRegistry = defineJobTypes({ step: { entry: true, input: v.null(), output: v.null() } })
-  const worker = createInProcessWorker({ ...given, jobTypeRegistry, jobTypeProcessors: { other: { process } } } as never)
+  const worker = createInProcessWorker({
+    ...given,
+    jobTypeRegistry,
+    jobTypeProcessors: { other: { process } },
+  } as never)
   await assert.rejects(worker, { code: 'UNKNOWN_TYPE', typeName: 'other' })
 })
 
@@ -85,7 +90,12 @@ test('a renewal in the second half of a lease is a warning in the log', async ()
 })
 
 test('the configs of a type lie over those of the worker, and these over the defaults', () => {
-  const { types: resolved, loopRetry, stop, ...rest } = resolveWorkerOptions({
+  const {
+    types: resolved,
+    loopRetry,
+    stop,
+    ...rest
+  } = resolveWorkerOptions({
     ...given,
     jobTypeProcessing: {
       defaultRetryConfig: { maxAttempts: 5, jitter: undefined },
@@ -93,7 +103,12 @@ test('the configs of a type lie over those of the worker, and these over the def
       defaultTimeoutMs: 7,
     },
     jobTypeProcessors: {
-      step: { process, retryConfig: { initialDelayMs: 30_000 }, leaseConfig: { renewIntervalMs: 60_000 }, timeoutMs: 9 },
+      step: {
+        process,
+        retryConfig: { initialDelayMs: 30_000 },
+        leaseConfig: { renewIntervalMs: 60_000 },
+        timeoutMs: 9,
+      },
       plain: { process },
     },
   } as never)
@@ -101,7 +116,10 @@ test('the configs of a type lie over those of the worker, and these over the def
   const retry = { initialDelayMs: 10_000, multiplier: 2, maxDelayMs: 300_000, jitter: 0.2, maxAttempts: 5 }
   assert.deepEqual(step!.retry, { ...retry, initialDelayMs: 30_000 })
   assert.deepEqual([step!.leaseMs, step!.renewIntervalMs, step!.timeoutMs], [300_000, 60_000, 9])
-  assert.deepEqual([plain!.retry, plain!.leaseMs, plain!.renewIntervalMs, plain!.timeoutMs], [retry, 300_000, 30_000, 7])
+  assert.deepEqual(
+    [plain!.retry, plain!.leaseMs, plain!.renewIntervalMs, plain!.timeoutMs],
+    [retry, 300_000, 30_000, 7],
+  )
   assert.deepEqual(loopRetry, { ...retry, maxAttempts: Infinity })
   assert.deepEqual(stop, { graceMs: 20_000, deadlineMs: 25_000 })
   assert.deepEqual([rest.concurrency, rest.pollIntervalMs, rest.nextJobDelayMs, rest.middlewares], [1, 60_000, 0, []])

@@ -99,13 +99,13 @@ for (const driver of ['sqlite', 'file', 'redis'] as const) {
         chains.map((chain) => client.waitForJobChainCompletion(chain, { timeoutMs: 60_000, pollIntervalMs: 200 })),
       )
       let workers = [1, 2, 3].map(() => begin(t, 'work', place))
-      let isDone = false
+      const progress = { isDone: false }
       waiting.then(
-        () => (isDone = true),
-        () => (isDone = true),
+        () => (progress.isDone = true),
+        () => (progress.isDone = true),
       )
       const { random } = fakeClock({ seed: 11 })
-      for (let kill = 0; kill < 6 && !isDone; kill++) {
+      for (let kill = 0; kill < 6 && !progress.isDone; kill++) {
         const [victim, ...others] = workers
         await victim!.heard()
         await sleep(random() * 150)

@@ -17,13 +17,13 @@ const types = defineJobTypes<Types>()
 /** As a user of the storage would. */
 const inTransaction = <R>(storage: Storage, run: (tx: unknown) => Promise<R>): Promise<R> => storage.transaction!(run)
 
+const start = (bench: ChainBench<Types>, input = 'a', tx?: unknown) =>
+  bench.client.startJobChain({ typeName: 'order', input, tx })
+
 export function transactionTests(driver: ChainDriver): void {
   const skip = driver.name === 'sqlite' || driver.name.startsWith('postgres') ? false : 'features.transactions is false'
 
   describe('transactions', { skip }, () => {
-    const start = (bench: ChainBench<Types>, input = 'a', tx?: unknown) =>
-      bench.client.startJobChain({ typeName: 'order', input, tx })
-
     test('a start commits with the rows around it, or was never there', async (t) => {
       const bench = await chainBench(t, driver, types)
       const { client, storage, rows } = bench

@@ -21,7 +21,8 @@ export function workerlessTests(driver: TestDriver): void {
       const after = await client.startJobChain({ typeName: 'after', input: null, blockers: [chain] })
       const waiting = client.waitForJobChainCompletion(chain, wait)
       const done = await client.completeJobChain({
-        ...{ typeName: 'ask', id: chain.id },
+        typeName: 'ask',
+        id: chain.id,
         complete: async ({ job, complete }) => {
           assert.ok(job.typeName === 'ask')
           assert.deepEqual([job.input, job.state], ['why', 'queued'])
