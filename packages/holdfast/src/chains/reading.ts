@@ -56,9 +56,17 @@ export function runningJobOf(job: ClaimedJob, workerId: string): PlainRunningJob
   }
 }
 
+/** What is shown of a chain. */
+type FirstJob = Pick<
+  JobRecord,
+  'type' | 'id' | 'payload' | 'root' | 'origin' | 'priority' | 'createdAt' | 'trace' | 'tail' | 'state'
+> &
+  Tail
+type Tail = Pick<JobRecord, 'id' | 'state' | 'result' | 'finishedAt' | 'reason' | 'error' | 'cancelReason'>
+
 /** Of a first job with chainParts. */
-export function chainOf(record: JobRecord): PlainChain {
-  const tail = record.tail ?? record
+export function chainOf(record: FirstJob): PlainChain {
+  const tail: Tail = record.tail ?? record
   return {
     typeName: record.type,
     id: record.id,
@@ -73,7 +81,7 @@ export function chainOf(record: JobRecord): PlainChain {
 }
 
 /** What the handler threw; or, where the storage ended the job by itself, a sentence of ours. */
-export function errorOf({ reason, id, error }: JobRecord): ErrorDetails {
+export function errorOf({ reason, id, error }: Pick<JobRecord, 'reason' | 'id' | 'error'>): ErrorDetails {
   if (reason === 'stalled') return errorDetails(stalledError(id))
   if (reason === 'blocker_failed') return errorDetails(blockerError(id))
   return decodeError(error)
@@ -113,7 +121,7 @@ function stateOf(record: JobRecord): JobStateFields {
   }
 }
 
-function chainStateOf(tail: JobRecord) {
+function chainStateOf(tail: Tail) {
   switch (tail.state) {
     case 'completed':
       return { state: tail.state, output: decodeJson('result', tail.result), completedAt: tail.finishedAt! }

@@ -1,6 +1,7 @@
 // What a start answers with: the chain that stands now, its own or the one that was there before.
 
 import { HoldfastError } from '../errors.ts'
+import { isTerminal } from '../job/states.ts'
 import type { GuardedStorage } from '../storage/guard.ts'
 import type { AddVerdict, JobRecord, JobRef, NewJob, Standing } from '../storage/storage.ts'
 import { decodeJson } from './json.ts'
@@ -22,15 +23,32 @@ export async function startedChains(
     return { job: jobs[index]!, verdict: verdicts[index]! }
   })
   const standing = asked.map(({ verdict, job }) => standingOf(verdict, job))
-  const records = await storage.get(standing.map(refOf), { parts: chainParts, tx })
+  const read = asked.flatMap(({ verdict }, index) => (isTold(verdict) ? [] : [refOf(standing[index]!)]))
+  const records = read.length > 0 ? await storage.get(read, { parts: chainParts, tx }) : []
+  let at = 0
+  const found = asked.map(({ verdict }) => (isTold(verdict) ? undefined : records[at++]))
   return Promise.all(
     asked.map(async ({ job, verdict }, index): Promise<StartedChain> => {
       const deduplicated = verdict.verdict === 'duplicate'
-      const record = await firstOf(storage, records[index], tx)
+      if (isTold(verdict)) return { ...chainOf(newRecord(job, verdict.job)), deduplicated }
+      const record = await firstOf(storage, found[index], tx)
       if (record) return { ...chainOf(record), deduplicated }
       return { ...withoutRecord(standing[index]!, job), deduplicated }
     }),
   )
+}
+
+type Told = AddVerdict & { verdict: 'added'; job: Standing & { createdAt: number } }
+
+/** What is new needs no read: all of it was said here, or in the answer. */
+const isTold = (verdict: AddVerdict): verdict is Told =>
+  verdict.verdict === 'added' && verdict.job.createdAt !== undefined && !isTerminal(verdict.job.state)
+
+type ReadRecord = Parameters<typeof chainOf>[0]
+
+function newRecord(job: NewJob, { state, createdAt }: Told['job']): ReadRecord {
+  const { type, id, payload, priority = 0, trace } = job
+  return { type, id, payload, priority, trace, state, createdAt, root: { type, id } }
 }
 
 const refOf = ({ type, id }: JobRef): JobRef => ({ type, id })

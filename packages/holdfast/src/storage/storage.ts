@@ -258,6 +258,8 @@ export interface JobRecord extends JobRef {
 export interface Standing extends JobRef {
   readonly token: string
   readonly state: JobState
+  /** Absent of one that is gone; of others it spares whoever asks a read. */
+  readonly createdAt?: number
   readonly result?: Bytes
 }
 

@@ -182,6 +182,13 @@ export function startTests(driver: TestDriver): void {
       assert.equal((await client.listJobChains()).items.length, 2)
     })
 
+    test('a start that is new is one call to the storage', async (t) => {
+      const { client, line } = await chainBench(t, driver, types)
+      const before = line.count()
+      await client.startJobChain({ typeName: 'greet', input: { name: 'x' }, schedule: { afterMs: 5 } })
+      assert.equal(line.count() - before, 1)
+    })
+
     test('starts of one tick go to the storage together', async (t) => {
       const { client, line } = await chainBench(t, driver, types)
       const adds = line.count('add')
