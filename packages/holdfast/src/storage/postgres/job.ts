@@ -66,7 +66,6 @@ export class PostgresJob implements Moves.Job {
   readonly trace: string | undefined
   readonly createdAt: number
   readonly accepted: number
-  payload: Bytes | undefined
   state: JobState
   reason: EndReason | undefined
   attempt: number
@@ -100,6 +99,8 @@ export class PostgresJob implements Moves.Job {
   keyPart: KeyPart | undefined
   dependentCount: number
   readonly #row: JobRow
+  #payload: Bytes | undefined
+  payloadChanged = false
   #mark: Moves.Mark | undefined
 
   /** Its row is locked: it may be changed. */
@@ -124,7 +125,7 @@ export class PostgresJob implements Moves.Job {
     this.retention = more.retention ?? keptFor(Number(row[7]))
     this.createdAt = Number(row[8])
     this.chainSeq = numberOf(row[9]!)
-    this.payload = bytesOf(row[11]!)
+    this.#payload = bytesOf(row[11]!)
     this.state = stateNames[Number(row[12])]!
     this.attempt = Number(row[14])
     this.failures = Number(row[15])
@@ -162,6 +163,15 @@ export class PostgresJob implements Moves.Job {
     this.openBlockers = more.openBlockers ?? 0
     this.onBlockerFailure = more.onBlockerFailure ?? 'fail'
     this.keyPart = more.key
+  }
+
+  get payload(): Bytes | undefined {
+    return this.#payload
+  }
+
+  set payload(payload: Bytes | undefined) {
+    this.#payload = payload
+    this.payloadChanged = true
   }
 
   get chain(): PostgresJob {
@@ -210,7 +220,7 @@ export class PostgresJob implements Moves.Job {
     const fixed = this.#row.slice(0, firstChanging) as Value[]
     fixed[0] = real(this.accepted)
     fixed[9] = given(this.chainSeq)
-    fixed[11] = bytesText(this.payload)
+    fixed[11] = this.isNew || this.payloadChanged ? bytesText(this.#payload) : null
     return [
       ...fixed,
       stateCodes[this.state],

@@ -278,7 +278,7 @@ export class WorkingSet {
     let all = this.dependents.get(name)
     if (!all) {
       // One that has none by its row, which is locked, has none.
-      const seqs = chain.dependentCount === 0 ? [] : this.#loaded.dependents.get(name)
+      const seqs = chain.dependentCount === 0 || this.reads ? [] : this.#loaded.dependents.get(name)
       if (!seqs) {
         this.#loaded.want.dependents.set(name, { tid, key })
         this.miss()
