@@ -185,7 +185,7 @@ export class WorkingSet {
     const name = nameOf(type.tid, encoded)
     let group = this.groups.get(name)
     if (!group) {
-      const row = this.#loaded.groups.get(name)
+      const row = this.reads ? null : this.#loaded.groups.get(name)
       if (row === undefined) {
         this.#loaded.want.groups.set(name, { tid: type.tid, key: encoded })
         this.miss()
