@@ -122,8 +122,8 @@ async function restart(server: ServerProcess, manner: 'fast' | 'immediate'): Pro
   }
 }
 
-/** It refuses to run as root. */
-function serverUser(): ServerUser | undefined {
+/** Postgres and PgBouncer refuse to run as root. */
+export function serverUser(): ServerUser | undefined {
   if (process.getuid?.() !== 0) return undefined
   return { uid: idOf('-u'), gid: idOf('-g') }
 }
