@@ -9,5 +9,8 @@ after(stopPostgres)
 
 queueTests({
   name: 'postgres',
-  open: async () => ({ storage: new PostgresStorage({ ...(await postgresWay()), schema: newSchema() }) }),
+  open: async () => ({
+    storage: new PostgresStorage({ ...(await postgresWay()), schema: newSchema() }),
+    close: async () => {},
+  }),
 })
