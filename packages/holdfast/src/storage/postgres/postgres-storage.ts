@@ -101,7 +101,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
       { name: '', text: `UPDATE ${sql.at}types SET paused_since = NULL, paused_by = NULL` },
     ]
     this.#instance = clock.newId()
-    this.settings = { callTimeoutMs }
+    this.settings = { callTimeoutMs, claimsInFlight: 2 }
     this.kv = new PostgresKv(makeKvStatements(sql), (statement, values) => this.#query(statement, values))
   }
 

@@ -1,16 +1,20 @@
 // claim and settle, the short way: outcomes that complete jobs that are alone, and due jobs that need no rule. One
-// statement, committed by itself. All is looked at, and locked, first; unless all of it is plain nothing is written, and the
-// rules decide: where a lease was lost, a job has no attempt left or belongs to a group, chain or blockers, or a fence does
-// not match.
+// statement, committed by itself. Unless all of it is plain nothing is written, and the rules decide: where a lease was
+// lost, or a job has no attempt left or belongs to a group, chain or blockers, that is seen first; that a fence does not
+// match is seen when the others are written, and undoes them.
 
 import type { Claim, ClaimedJob, ClaimRequest, ClaimType, LeaseRef, Outcome, SettleVerdict } from '../../storage.ts'
 import type { Connection, Row, Statement, Value } from '../database.ts'
+import { sqlStateOf } from '../errors.ts'
 import { encodeHints } from '../hints.ts'
 import { decodeMore } from '../more.ts'
 import { columns, param, type Sql } from '../statements.ts'
 import { arrayOf, bytesOf, bytesText, decodeText, encodeText, numberOf, optionalText } from '../text.ts'
 import type { Types } from '../types.ts'
 import type { Told } from './told.ts'
+
+/** The job of an outcome is alone, and this is the lease in force. `+ 0`: not to be looked for among all leases. */
+const isHeld = `j.tid = g.tid AND j.id = g.id AND j.state + 0 = 3 AND j.kind = 0 AND j.worker = g.worker AND j.attempt = g.attempt`
 
 export function fastClaimStatement({ at, now, statement }: Sql): Statement {
   return statement(
@@ -20,12 +24,6 @@ export function fastClaimStatement({ at, now, statement }: Sql): Statement {
        SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}, ${param(3, 'text[]')},
          ${param(4, 'integer[]')}, ${param(5, 'double precision[]')}, ${param(6, 'bytea[]')})
          AS g (tid, id, worker, attempt, keep_ms, result)),
-     held AS MATERIALIZED (
-       SELECT j.tid, j.id, g.keep_ms, g.result
-       FROM (SELECT * FROM given ORDER BY tid, id) AS g CROSS JOIN LATERAL (
-         SELECT j.tid, j.id FROM ${at}jobs AS j
-         WHERE j.tid = g.tid AND j.id = g.id AND j.state = 3 AND j.kind = 0 AND j.worker = g.worker
-           AND j.attempt = g.attempt FOR UPDATE) AS j),
      wanted AS MATERIALIZED (
        SELECT w.*, t.priorities
        FROM unnest(${param(7, 'integer[]')}, ${param(8, 'double precision[]')}, ${param(9, 'integer[]')},
@@ -35,40 +33,43 @@ export function fastClaimStatement({ at, now, statement }: Sql): Statement {
        SELECT w.turn, w.lease_ms, w.max_attempts AS most_attempts, row_number() OVER (PARTITION BY w.turn) AS place, j.*
        FROM wanted AS w CROSS JOIN LATERAL (
          SELECT j.* FROM (SELECT p FROM unnest(w.priorities) AS p ORDER BY p DESC) AS p CROSS JOIN LATERAL (
-           SELECT j.tid, j.id, j.kind, j.failures, j.max_attempts FROM ${at}jobs AS j
+           SELECT j.ctid AS row, j.kind, j.failures, j.max_attempts FROM ${at}jobs AS j
            WHERE j.tid = w.tid AND j.line = 1 AND j.priority = p.p AND j.run_at <= (SELECT now FROM clock)
            ORDER BY j.run_at, j.ord LIMIT w.most FOR UPDATE SKIP LOCKED) AS j
          LIMIT w.most) AS j),
      chosen AS MATERIALIZED (SELECT * FROM due ORDER BY place, turn LIMIT ${param(11, 'integer')}),
      plain AS MATERIALIZED (
-       SELECT (SELECT count(*) FROM held) = (SELECT count(*) FROM given)
-         AND NOT EXISTS (
+       SELECT NOT EXISTS (
            SELECT 1 FROM due WHERE kind = 2 OR failures >= coalesce(max_attempts, most_attempts, 'Infinity'))
          AND NOT EXISTS (
            SELECT 1 FROM wanted AS w CROSS JOIN LATERAL (
              SELECT 1 FROM ${at}jobs AS j
              WHERE j.tid = w.tid AND j.state = 3 AND j.lease_until <= (SELECT now FROM clock) LIMIT 1) AS l) AS is),
      erased AS (
-       DELETE FROM ${at}jobs AS j USING held AS h
-       WHERE j.tid = h.tid AND j.id = h.id AND h.keep_ms <= 0 AND (SELECT plain.is FROM plain)),
+       DELETE FROM ${at}jobs AS j USING given AS g
+       WHERE g.keep_ms <= 0 AND ${isHeld} AND (SELECT plain.is FROM plain) RETURNING 1),
      ended AS (
-       UPDATE ${at}jobs AS j SET state = 5, by_holder = true, result = h.result, error = NULL, lease_until = NULL,
+       UPDATE ${at}jobs AS j SET state = 5, by_holder = true, result = g.result, error = NULL, lease_until = NULL,
          finished_at = (SELECT now FROM clock),
-         expires_at = nullif((SELECT now FROM clock) + h.keep_ms, 'Infinity'),
-         sweep_at = nullif((SELECT now FROM clock) + h.keep_ms, 'Infinity')
-       FROM held AS h
-       WHERE j.tid = h.tid AND j.id = h.id AND h.keep_ms > 0 AND (SELECT plain.is FROM plain)),
+         expires_at = nullif((SELECT now FROM clock) + g.keep_ms, 'Infinity'),
+         sweep_at = nullif((SELECT now FROM clock) + g.keep_ms, 'Infinity')
+       FROM given AS g WHERE g.keep_ms > 0 AND ${isHeld} AND (SELECT plain.is FROM plain) RETURNING 1),
+     unheld AS MATERIALIZED (
+       SELECT (SELECT count(*) FROM given) - (SELECT count(*) FROM erased) - (SELECT count(*) FROM ended) AS count),
      taken AS (
        UPDATE ${at}jobs AS j SET state = 3, line = NULL, attempt = j.attempt + 1, worker = ${param(12, 'text')},
          label = ${param(13, 'text')}, started_at = (SELECT now FROM clock),
          lease_until = (SELECT now FROM clock) + c.lease_ms
-       FROM chosen AS c WHERE j.tid = c.tid AND j.id = c.id AND (SELECT plain.is FROM plain)
+       FROM chosen AS c WHERE j.ctid = c.row AND (SELECT plain.is FROM plain)
        RETURNING c.place, c.turn, j.id, j.attempt, j.token, j.failures, j.max_attempts, j.priority, j.keep_ms, j.more,
          j.created_at, j.run_at, j.lease_until, j.payload)
      SELECT ${columns(
        'clock.now',
        'plain.is',
-       `CASE WHEN plain.is AND ${param(15, 'text')} IS NOT NULL THEN pg_notify(${param(14, 'text')}, ${param(15, 'text')}) END`,
+       // What was written for the others is undone by an error: no text but a number reads as one.
+       `CASE WHEN NOT plain.is THEN NULL
+          WHEN unheld.count > 0 THEN ('unheld: ' || unheld.count)::integer::text
+          WHEN ${param(15, 'text')} IS NOT NULL THEN pg_notify(${param(14, 'text')}, ${param(15, 'text')})::text END`,
        't.place',
        't.turn',
        't.id',
@@ -83,7 +84,7 @@ export function fastClaimStatement({ at, now, statement }: Sql): Statement {
        't.run_at',
        't.lease_until',
        "encode(t.payload, 'hex')",
-     )} FROM clock CROSS JOIN plain LEFT JOIN taken AS t ON true`,
+     )} FROM clock CROSS JOIN plain CROSS JOIN unheld LEFT JOIN taken AS t ON true`,
   )
 }
 
@@ -112,15 +113,21 @@ export async function fastClaim(
   const { worker, label, outcomes } = request
   const slots = Math.min(request.slots, mostAtOnce)
   const done = doneSignals(outcomes)
-  const rows = await connection.query(statement, [
-    ...outcomeCells(types, outcomes),
-    ...typeCells(types, request.types, slots),
-    slots,
-    encodeText(worker),
-    optionalText(label),
-    told.channel,
-    encodeHints(done, told.from) ?? null,
-  ])
+  let rows: Row[]
+  try {
+    rows = await connection.query(statement, [
+      ...outcomeCells(types, outcomes),
+      ...typeCells(types, request.types, slots),
+      slots,
+      encodeText(worker),
+      optionalText(label),
+      told.channel,
+      encodeHints(done, told.from) ?? null,
+    ])
+  } catch (error) {
+    if (sqlStateOf(error) === unreadableNumber) return undefined
+    throw error
+  }
   const [first] = rows
   if (first![1] !== 'true') return undefined
   const now = Number(first![0])
@@ -132,6 +139,9 @@ export async function fastClaim(
   for (const signal of done) told.signal(signal)
   return { jobs, recovered: [], ended: [], settled: outcomes.map(({ keepMs }) => settledVerdict(now, keepMs)) }
 }
+
+/** Some outcome did not match: the statement was undone. */
+const unreadableNumber = '22P02'
 
 /** Claimed at once, at most. */
 const mostAtOnce = 1_000
@@ -148,7 +158,9 @@ function doneSignals(outcomes: readonly Completion[]): { kind: 'done'; type: str
   return [...done].map(([type, ids]) => ({ kind: 'done', type, ids }))
 }
 
-function outcomeCells(types: Types, outcomes: readonly Completion[]): string[] {
+/** In an order that all share, so that two calls never wait for each other in a circle. */
+function outcomeCells(types: Types, given: readonly Completion[]): string[] {
+  const outcomes = given.length > 1 ? given.toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)) : given
   return [
     // A type that is not known has no job that matches.
     arrayOf(outcomes.map(({ type }) => types.tidOf(type) ?? 0)),
