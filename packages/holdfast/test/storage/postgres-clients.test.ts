@@ -114,7 +114,7 @@ for (const library of libraryNames) {
   test(`${library}: a lock is waited for no longer than a call may take, and not by anybody after that`, async (t) => {
     const run = await admin(t, shared.url)
     await run('DROP TABLE IF EXISTS numbers; CREATE TABLE numbers (n int PRIMARY KEY); INSERT INTO numbers VALUES (1)')
-    const db = await database(t, library, { url: shared.url, callTimeoutMs: 500 })
+    const db = await database(t, library, { url: shared.url, callTimeoutMs: 1_000 })
     await run('BEGIN')
     await run('SELECT n FROM numbers FOR UPDATE')
     const late = { code: 'STORAGE_ERROR', transient: true, maybeApplied: false }
@@ -156,7 +156,7 @@ for (const library of libraryNames) {
     if (library === 'pg') {
       const pool = given as import('pg').Pool
       assert.equal((await pool.query('SELECT 1 AS one')).rows[0].one, 1)
-      assert.equal(pool.listenerCount('error'), 0)
+      assert.equal(pool.listenerCount('error'), 1, 'its own')
     } else assert.equal((await (given as unknown as postgres.Sql).unsafe('SELECT 1 AS one'))[0]!.one, 1)
   })
 

@@ -74,6 +74,7 @@ class PostgresJsWire implements Wire {
   readonly #prepare: boolean
   readonly #onLost: () => void
   #socket: Socket | undefined
+  readonly pipelines = true
   isLost = false
 
   constructor(newSql: NewSql, settings: Settings, options: PostgresJsWiresOptions, events?: WireEvents) {
