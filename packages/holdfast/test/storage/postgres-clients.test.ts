@@ -2,11 +2,11 @@
 // that are all or nothing, errors that say whether they may have happened.
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { types } from 'pg'
+import { after, before, test, type TestContext } from 'node:test'
+import { Pool, type PoolConfig, types } from 'pg'
 import postgres from 'postgres'
 import { type PostgresServer, startPostgres } from '../../../../servers/postgres.ts'
-import { openDatabase } from '../../src/storage/postgres/database.ts'
+import { type DatabaseOptions, openDatabase } from '../../src/storage/postgres/database.ts'
 import { sqlStateOf } from '../../src/storage/postgres/errors.ts'
 import {
   admin,
@@ -206,7 +206,49 @@ for (const library of libraryNames) {
   })
 }
 
+test('encrypted connections, by url and by what the app has set', async (t) => {
+  const { url } = await server(t, { withTls: true })
+  const isEncrypted = statement('SELECT ssl::text AS c0 FROM pg_stat_ssl WHERE pid = pg_backend_pid()')
+  const ways: [LibraryName, Partial<DatabaseOptions>][] = [
+    ['pg', { url: `${url}?sslmode=no-verify` }],
+    ['pg', { client: poolWith(t, { connectionString: url, ssl: { rejectUnauthorized: false } }) }],
+    ['postgres.js', { url: `${url}?sslmode=require` }],
+    ['postgres.js', { client: postgres(url, { ssl: { rejectUnauthorized: false } }) }],
+  ]
+  for (const [library, options] of ways) {
+    const db = await database(t, library, options)
+    assert.deepEqual(await db.query(isEncrypted, []), [['true']])
+    assert.deepEqual(await db.reserved.query(isEncrypted, []), [['true']])
+    const heard = Promise.withResolvers<string>()
+    await db.listen('told', heard.resolve, () => {})
+    await db.query(statement("SELECT pg_notify('told', $1::text)::text AS c0"), ['in secret'])
+    assert.equal(await heard.promise, 'in secret')
+  }
+  for (const library of libraryNames) await assert.rejects(open(library, url), refused(/the server refused the user/))
+})
+
+test('postgres.js: of several hosts the first that is there', async (t) => {
+  const ports = [1, shared.port, 1]
+  const sql = postgres({
+    host: ports.map(() => '127.0.0.1'),
+    port: ports,
+    user: 'postgres',
+    database: 'postgres',
+  } as object)
+  t.after(() => sql.end())
+  const db = await database(t, 'postgres.js', { client: sql })
+  assert.deepEqual(await db.query(statement('SELECT 1::text AS c0'), []), [['1']])
+  assert.deepEqual(await db.reserved.query(statement('SELECT 1::text AS c0'), []), [['1']])
+})
+
 test('without any client library the message says what to install', async () => {
   const error = { code: 'MISSING_DEPENDENCY', package: 'pg', message: /npm install pg \(or postgres\)/ }
   await assert.rejects(openDatabase({ ...defaults, url: shared.url }, libraries.none), error)
 })
+
+function poolWith(t: TestContext, config: PoolConfig): Pool {
+  const pool = new Pool(config)
+  pool.on('error', () => {})
+  t.after(() => pool.end())
+  return pool
+}
