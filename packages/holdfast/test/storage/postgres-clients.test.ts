@@ -6,6 +6,7 @@ import { after, before, test, type TestContext } from 'node:test'
 import { Pool, type PoolConfig, types } from 'pg'
 import postgres from 'postgres'
 import { type PostgresServer, startPostgres } from '../../../../servers/postgres.ts'
+import { startProxy } from '../../../../servers/proxy.ts'
 import { type DatabaseOptions, openDatabase } from '../../src/storage/postgres/database.ts'
 import { sqlStateOf } from '../../src/storage/postgres/errors.ts'
 import {
@@ -18,6 +19,7 @@ import {
   libraryNames,
   server,
   statement,
+  until,
 } from './postgres-trial.ts'
 
 let shared: PostgresServer
@@ -205,6 +207,49 @@ for (const library of libraryNames) {
     )
   })
 }
+
+for (const library of libraryNames) {
+  test(`${library}: BEGIN and the first statement are one trip to the server`, async (t) => {
+    const proxy = await startProxy(shared.port)
+    t.after(() => proxy.stop())
+    const run = await admin(t, shared.url)
+    const url = shared.url.replace(`:${shared.port}`, `:${proxy.port}`)
+    const db = await database(t, library, { url, poolSize: 1 })
+    const first = statement(`SELECT $1::text AS c0 /* ${library}, first */`)
+    // So that it is prepared.
+    await db.query(first, ['a'])
+    await db.query(statement('SELECT 1::text AS c0'), [])
+    proxy.swallowReplies(true)
+    const unanswered = assert.rejects(
+      db.transaction((tx) => tx.query(first, ['b'])),
+      { code: 'STORAGE_ERROR', transient: true, maybeApplied: false },
+    )
+    await until(async () => {
+      const seen = await run(
+        `SELECT 1 FROM pg_stat_activity WHERE query LIKE '%${library}, first%' AND state ~ '^idle in'`,
+      )
+      return seen.length === 1
+    })
+    await unanswered
+    proxy.swallowReplies(false)
+  })
+}
+
+test('a transaction on a connection that does not pipeline takes one statement after the other', async (t) => {
+  const warnings: Error[] = []
+  const warned = (warning: Error): void => void warnings.push(warning)
+  process.on('warning', warned)
+  t.after(() => process.off('warning', warned))
+  const db = await database(t, 'pg', { client: client(t, 'pg', shared.url) })
+  const answers = await db.transaction((tx) =>
+    Promise.all(['a', 'b', 'c'].map((text) => tx.query(echo, [text, 1, null]))),
+  )
+  assert.deepEqual(
+    answers.map(([row]) => row![0]),
+    ['a', 'b', 'c'],
+  )
+  assert.deepEqual(warnings, [])
+})
 
 test('encrypted connections, by url and by what the app has set', async (t) => {
   const { url } = await server(t, { withTls: true })

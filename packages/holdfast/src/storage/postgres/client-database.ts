@@ -67,12 +67,13 @@ export class ClientDatabase implements Database {
     let isOver = false
     // Its answer is waited for with that of the first statement, where both can be sent in one trip.
     const begun = this.#inside(wire, this.#begin, [])
-    begun.catch(() => {})
+    let last: Promise<unknown> = begun.catch(() => {})
     const connection: Connection = {
       query: async (statement, values) => {
         if (isOver) throw storageError('the transaction is over', { transient: false, maybeApplied: false })
-        const answer = this.#inside(wire, statement, values)
-        answer.catch(() => {})
+        const send = (): Promise<Row[]> => this.#inside(wire, statement, values)
+        const answer = wire.pipelines ? send() : last.then(send)
+        last = answer.catch(() => {})
         await begun
         return await answer
       },
