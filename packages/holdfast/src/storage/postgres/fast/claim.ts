@@ -106,7 +106,7 @@ export async function fastClaim(
   connection: Pick<Connection, 'query'>,
   statement: Statement,
   types: Types,
-  request: ClaimRequest & { readonly outcomes: readonly Completion[] },
+  request: Omit<ClaimRequest, 'outcomes'> & { readonly outcomes: readonly Completion[] },
   told: Told,
 ): Promise<Claim | undefined> {
   const { worker, label, outcomes } = request
