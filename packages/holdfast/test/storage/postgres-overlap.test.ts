@@ -112,7 +112,7 @@ test('[trap 1] 200 dependents of two blockers each, settled side by side: none i
     ),
   )
   const claimed = await claim(storage, 1_000)
-  const parts = Array.from({ length: 8 }, (_, part) => claimed.filter((_, index) => index % 8 === part))
+  const parts = Array.from({ length: 8 }, (_, part) => claimed.filter((_job, index) => index % 8 === part))
   await Promise.all(parts.map((part) => storage.settle(part.map(done))))
   const { types } = await storage.count({ types: ['mail'] })
   assert.equal(types[0]!.states.blocked, 0)
