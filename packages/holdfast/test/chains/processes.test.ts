@@ -14,11 +14,13 @@ import { createClient } from 'holdfast'
 import { fakeClock } from 'holdfast/testing'
 import { quickFolder } from '../drivers.ts'
 import { sleep } from '../queue/driver.ts'
+import { newSchema, postgresPlace, stopPostgres } from '../postgres-subject.ts'
 import { placeOf, stopPlaces } from '../redis-places.ts'
 import { type Place, storageAt } from './fixtures/place.ts'
 import { types } from './fixtures/types.ts'
 
 after(stopPlaces)
+after(stopPostgres)
 
 const script = new URL('fixtures/process.ts', import.meta.url).pathname
 
@@ -31,12 +33,37 @@ async function directoryOf(t: TestContext, folder: string): Promise<string> {
 }
 
 const places: Record<Place['driver'], (t: TestContext) => Promise<Place>> = {
-  sqlite: async (t) => ({ driver: 'sqlite', path: join(await directoryOf(t, tmpdir()), 'jobs.db') }),
+  sqlite: async (t) => {
+    const path = join(await directoryOf(t, tmpdir()), 'jobs.db')
+    const db = new DatabaseSync(path)
+    db.exec('PRAGMA journal_mode = WAL; CREATE TABLE done (id TEXT NOT NULL)')
+    db.close()
+    return { driver: 'sqlite', path }
+  },
   file: async (t) => ({ driver: 'file', directory: await directoryOf(t, quickFolder) }),
+  postgres: async (t) => {
+    const { server, pool } = await postgresPlace()
+    await pool.query('CREATE TABLE done (id text NOT NULL)')
+    t.after(() => pool.query('DROP TABLE done'))
+    return { driver: 'postgres', url: server.url, schema: newSchema() }
+  },
   redis: async () => {
     const { url } = (await (await placeOf('redis')).way()).options
     return { driver: 'redis', url: url!, prefix: `processes-${++prefixes}` }
   },
+}
+
+/** What handlers wrote in their transactions; undefined where there are none. */
+async function rowsOf(place: Place): Promise<string[] | undefined> {
+  if (place.driver === 'postgres') {
+    const { rows } = await (await postgresPlace()).pool.query<{ id: string }>('SELECT id FROM done')
+    return rows.map(({ id }) => id)
+  }
+  if (place.driver !== 'sqlite') return undefined
+  const db = new DatabaseSync(place.path, { timeout: 5_000 })
+  const rows = db.prepare('SELECT id FROM done').all() as { id: string }[]
+  db.close()
+  return rows.map(({ id }) => id)
 }
 
 interface Child {
@@ -60,7 +87,7 @@ async function clientAt(t: TestContext, place: Place) {
   return client
 }
 
-for (const driver of ['sqlite', 'file', 'redis'] as const) {
+for (const driver of ['sqlite', 'file', 'redis', 'postgres'] as const) {
   describe(driver, () => {
     test('[chains trap 3] 30 starts with one key from three processes: one chain', async (t) => {
       const place = await places[driver](t)
@@ -81,9 +108,6 @@ for (const driver of ['sqlite', 'file', 'redis'] as const) {
     test('[chains trap 11] workers that are killed at any time: every chain goes on and ends, once', async (t) => {
       const place = await places[driver](t)
       const client = await clientAt(t, place)
-      const db = place.driver === 'sqlite' ? new DatabaseSync(place.path, { timeout: 5_000 }) : undefined
-      db?.exec('CREATE TABLE done (id TEXT NOT NULL)')
-      t.after(() => db?.close())
       const count = driver === 'file' ? 15 : 60
       const items = Array.from({ length: count }, () => ({
         typeName: 'both' as const,
@@ -125,21 +149,14 @@ for (const driver of ['sqlite', 'file', 'redis'] as const) {
       assert.equal(jobs.length, 7 * count)
       assert.equal(new Set(jobs.map(({ chainId, chainIndex }) => `${chainId} ${chainIndex}`)).size, jobs.length)
       assert.ok(jobs.every(({ state }) => state === 'completed'))
-      if (db) {
-        const rows = (db.prepare('SELECT id FROM done ORDER BY id').all() as { id: string }[]).map(({ id }) => id)
-        assert.deepEqual(rows, jobs.map(({ id }) => id).toSorted())
-      }
+      const rows = await rowsOf(place)
+      if (rows) assert.deepEqual(rows.toSorted(), jobs.map(({ id }) => id).toSorted())
       for (const { process: child } of workers) child.kill('SIGKILL')
     })
 
     test('[chains trap 29] a job whose handler ends the process fails after its attempts', async (t) => {
       const place = await places[driver](t)
       const client = await clientAt(t, place)
-      if (place.driver === 'sqlite') {
-        const db = new DatabaseSync(place.path, { timeout: 5_000 })
-        db.exec('CREATE TABLE done (id TEXT NOT NULL)')
-        db.close()
-      }
       const chain = await client.startJobChain({ typeName: 'poison', input: null })
       for (let run = 1; run <= 3; run++) {
         const [code] = (await once(begin(t, 'work', place).process, 'exit')) as [number]
