@@ -20,6 +20,7 @@ const pages = [
   'docs/file-storage.md',
   'docs/redis.md',
   'docs/errors.md',
+  'docs/chains/chains.md',
   'docs/chains/job-types.md',
 ]
 for (const page of pages) {
