@@ -49,6 +49,9 @@ export const jobColumns = {
   attempts: 'text',
 } as const
 
+/** Where its kind is in a row. */
+export const kindIndex = Object.keys(jobColumns).indexOf('kind')
+
 /** From here on they change. */
 export const firstChanging = 12
 
