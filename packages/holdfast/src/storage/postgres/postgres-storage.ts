@@ -211,7 +211,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     checkNewJobs(this.driver, jobs)
     const { types } = this.#opened()
     const joined = this.#join(tx)
-    await this.#register(jobs)
+    await this.#register(jobs, [], joined)
     if (!joined && isFastAdd(jobs)) {
       const verdicts = await this.#fast((told, { database }) => fastAdd(database, this.#ways.add, types, jobs, told))
       if (verdicts) return verdicts
@@ -223,7 +223,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     const { types } = this.#opened()
     const { outcomes = [], slots } = request
     checkOutcomes(this.driver, outcomes)
-    await this.#registerOutcomes(outcomes, request.types)
+    await this.#registerOutcomes(outcomes, request.types, undefined)
     const claimed = await this.#fast(async (told, { database }) => {
       const plain = plainOutcomes(outcomes, told)
       return plain && fastClaim(database, this.#ways, types, { ...request, outcomes: plain }, told, this.#starts)
@@ -269,7 +269,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     checkOutcomes(this.driver, outcomes)
     const { types } = this.#opened()
     const joined = this.#join(tx)
-    await this.#registerOutcomes(outcomes, [])
+    await this.#registerOutcomes(outcomes, [], joined)
     if (!joined) {
       const settled = await this.#fast(async (told, { database }) => {
         const plain = plainOutcomes(outcomes, told)
@@ -399,11 +399,11 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     )
     const tids = wanted.flatMap(({ type }) => types.tidOf(type) ?? [])
     if (tids.length === 0) return undefined
-    const { restMs } = this.#starts
+    const { restMs, isInDoubt } = this.#starts
     const [row] = await database.query(this.#reads.nextDueAt, [arrayOf(tids), ...this.#starts.cells(tids)])
     const now = Number(row![0])
     // Where the heads of the lines were passed over, they are worth a look when that may cost something again.
-    const at = Math.min(Number(row![1] ?? Infinity), restMs > 0 ? now + restMs : Infinity)
+    const at = Math.min(Number(row![1] ?? Infinity), isInDoubt && restMs > 0 ? now + restMs : Infinity)
     return at === Infinity ? undefined : { at: Math.max(at, now), now }
   }
 
@@ -445,6 +445,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   #hear(database: Database): Promise<() => Promise<void>> {
     const onMessage = (payload: string): void => {
       const signals = decodeHints(payload, this.#instance)
+      if (signals) this.#starts.isInDoubt = true
       if (signals === 'all') this.#tellAll()
       else for (const signal of signals ?? []) tell(this.#listenersOf(signal.type), signal)
     }
@@ -540,23 +541,25 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     return answer
   }
 
-  /** Types and priorities of new jobs, and types of their blockers. */
-  async #register(jobs: readonly Contract.NewJob[], others: readonly string[] = []): Promise<void> {
+  /** Types and priorities of new jobs, and types of their blockers. Beside the user's transaction, which may hold the pool. */
+  async #register(
+    jobs: readonly Pick<Contract.NewJob, 'type' | 'priority' | 'blockers'>[],
+    others: readonly string[],
+    joined: Joined | undefined,
+  ): Promise<void> {
     const { types, database } = this.#opened()
-    await types.register(database.reserved, jobs)
-    await types.find(database.reserved, [...others, ...typesOfBlockers(jobs)])
+    const connection = joined ? database.reserved : database
+    await types.register(connection, jobs)
+    await types.find(connection, [...others, ...typesOfBlockers(jobs)])
   }
 
   async #registerOutcomes(
     outcomes: readonly Contract.Outcome[],
     claimed: readonly Contract.ClaimType[],
+    joined: Joined | undefined,
   ): Promise<void> {
-    const jobs = outcomes.flatMap(outcomeJobs)
-    await this.#opened().types.register(
-      this.#opened().database.reserved,
-      claimed.map(({ type }) => ({ type })),
-    )
-    await this.#register(jobs, typesOfOutcomes(outcomes))
+    const jobs = [...outcomes.flatMap(outcomeJobs), ...claimed.map(({ type }) => ({ type }))]
+    await this.#register(jobs, typesOfOutcomes(outcomes), joined)
   }
 }
 

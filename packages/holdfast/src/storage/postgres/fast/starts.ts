@@ -27,6 +27,8 @@ export class Starts {
   readonly #leases = new Map<number, number>()
   /** On the clock that never jumps. */
   #restsUntil = 0
+  /** Others told of jobs that wait, and these may stand before where walks begin. */
+  isInDoubt = false
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -58,6 +60,7 @@ export class Starts {
     }
     for (const tid of tids) this.#leases.set(tid, now)
     if (!fromHead) return
+    this.isInDoubt = false
     const excessMs = tookMs - cheapMs - cheapMsPerJob * places.length
     this.#restsUntil = excessMs > 0 ? this.#clock.monotonic() + Math.min(restedFor * excessMs, longestRestMs) : 0
   }
