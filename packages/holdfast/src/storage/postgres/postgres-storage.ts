@@ -19,8 +19,9 @@ import { count } from './count.ts'
 import { type Database, openDatabase, type Row, type Statement, type Value } from './database.ts'
 import { fastAdd, fastAddStatement, isFastAdd } from './fast/add.ts'
 import { fastCancel, fastCancelStatement } from './fast/cancel.ts'
-import { type ClaimStatements, plainOutcomes, fastClaim, fastClaimStatements } from './fast/claim.ts'
+import { type ClaimStatements, plainOutcomes, fastClaim, fastClaimStatements, type Memory } from './fast/claim.ts'
 import { extendFree, extendStatement, whyNot } from './fast/extend.ts'
+import { Linked } from './fast/linked.ts'
 import { Starts } from './fast/starts.ts'
 import { Told } from './fast/told.ts'
 import { pausedOf } from './group.ts'
@@ -82,7 +83,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   readonly #clear: readonly Statement[]
   readonly #instance: string
   readonly #channel: string
-  readonly #starts: Starts
+  readonly #memory: Memory
   readonly #listeners = new Map<string, Listeners>()
   #listening = 0
   /** Resolves once the channel is heard. */
@@ -114,7 +115,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     ]
     this.#instance = clock.newId()
     this.#channel = channelOf(schema)
-    this.#starts = new Starts(clock)
+    this.#memory = { starts: new Starts(clock), linked: new Linked() }
     this.settings = { callTimeoutMs, claimsInFlight: 2 }
     this.kv = new PostgresKv(makeKvStatements(sql), (statement, values) => this.#query(statement, values))
   }
@@ -189,7 +190,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
 
   #onMoved(move: PostgresMove): void {
     for (const { type, priority, runAt, order } of move.arrivals()) {
-      this.#starts.stands({ tid: type.tid, priority, runAt, order })
+      this.#memory.starts.stands({ tid: type.tid, priority, runAt, order })
     }
   }
 
@@ -225,8 +226,8 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     checkOutcomes(this.driver, outcomes)
     await this.#registerOutcomes(outcomes, request.types, undefined)
     const claimed = await this.#fast(async (told, { database }) => {
-      const plain = plainOutcomes(outcomes, told)
-      return plain && fastClaim(database, this.#ways, types, { ...request, outcomes: plain }, told, this.#starts)
+      const plain = plainOutcomes(outcomes, told, this.#memory)
+      return plain && fastClaim(database, this.#ways, types, { ...request, outcomes: plain }, told, this.#memory)
     })
     if (claimed) return claimed
     const wanted = request.types.map(({ type, slots: own = Infinity }) => ({
@@ -242,12 +243,16 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
       )
       await loader.loadLines(open.filter(({ most }) => most > 0))
     }
-    return this.#run({
+    const answer = await this.#run({
       want: (loaded) => wantOutcomes(loaded, types, outcomes),
       prepare,
       rules: (move) => claim(move, request),
       looksFirst: true,
     })
+    for (const job of answer.jobs) {
+      if (job.chainIndex > 0 || job.blockers.length > 0 || job.group !== undefined) this.#memory.linked.add(job)
+    }
+    return answer
   }
 
   async extend(leases: readonly Contract.Extension[]): Promise<Contract.LeaseVerdict[]> {
@@ -272,10 +277,10 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     await this.#registerOutcomes(outcomes, [], joined)
     if (!joined) {
       const settled = await this.#fast(async (told, { database }) => {
-        const plain = plainOutcomes(outcomes, told)
+        const plain = plainOutcomes(outcomes, told, this.#memory)
         if (!plain) return undefined
         const request = { worker: '', slots: 0, types: [], outcomes: plain }
-        return (await fastClaim(database, this.#ways, types, request, told, this.#starts))?.settled
+        return (await fastClaim(database, this.#ways, types, request, told, this.#memory))?.settled
       })
       if (settled) return [...settled]
     }
@@ -399,8 +404,8 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     )
     const tids = wanted.flatMap(({ type }) => types.tidOf(type) ?? [])
     if (tids.length === 0) return undefined
-    const { restMs, isInDoubt } = this.#starts
-    const [row] = await database.query(this.#reads.nextDueAt, [arrayOf(tids), ...this.#starts.cells(tids)])
+    const { restMs, isInDoubt } = this.#memory.starts
+    const [row] = await database.query(this.#reads.nextDueAt, [arrayOf(tids), ...this.#memory.starts.cells(tids)])
     const now = Number(row![0])
     // Where the heads of the lines were passed over, they are worth a look when that may cost something again.
     const at = Math.min(Number(row![1] ?? Infinity), isInDoubt && restMs > 0 ? now + restMs : Infinity)
@@ -445,7 +450,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   #hear(database: Database): Promise<() => Promise<void>> {
     const onMessage = (payload: string): void => {
       const signals = decodeHints(payload, this.#instance)
-      if (signals) this.#starts.isInDoubt = true
+      if (signals) this.#memory.starts.isInDoubt = true
       if (signals === 'all') this.#tellAll()
       else for (const signal of signals ?? []) tell(this.#listenersOf(signal.type), signal)
     }
