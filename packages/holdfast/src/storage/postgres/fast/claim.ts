@@ -271,7 +271,8 @@ export async function fastClaim(
   // That a retry was the last one is known only now.
   const ended = doneSignals(failed.filter((one) => one.kind === 'retry' && answers.get(one)![2] === 'true'))
   for (const signal of ended) told.signal(signal)
-  if (ended.length > 0) await connection.query(notify, [told.channel, encodeHints(ended, told.from)!])
+  // What is done is done: a hint may be lost.
+  if (ended.length > 0) await connection.query(notify, [told.channel, encodeHints(ended, told.from)!]).catch(() => {})
   const settled = outcomes.map((one) =>
     one.kind === 'completed' ? completedVerdict(now, one.keepMs) : failedVerdict(answers.get(one)!),
   )
