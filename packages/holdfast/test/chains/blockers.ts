@@ -352,6 +352,8 @@ export function blockerTests(driver: ChainDriver): void {
       assert.ok(line.count('add') >= 2 * rounds)
     })
 
+    // So many looks would be the load themselves.
+    const rarely = driver.hints === false ? wait : { pollIntervalMs: 5_000 }
     for (const workers of [1, 4]) {
       const count = driver.name === 'file' ? 60 : 500
       test(`[chains trap 1] ${count} dependents of 2 blockers, ${workers} workers: none is stranded`, async (t) => {
@@ -381,7 +383,7 @@ export function blockerTests(driver: ChainDriver): void {
         }
         begun.resolve()
         const ended = await Promise.all(
-          pairs.map((pair) => client.waitForJobChainCompletion(pair, { ...wait, timeoutMs: 60_000 })),
+          pairs.map((pair) => client.waitForJobChainCompletion(pair, { ...rarely, timeoutMs: 60_000 })),
         )
         assert.ok(ended.length === count && ended.every(({ output }) => output === 2))
         assert.deepEqual((await client.listJobs({ filter: { state: ['blocked'] } })).items, [])
