@@ -397,10 +397,8 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
         joined ? database.reserved : database,
         jobs.map(({ type }) => type),
       )
-      return this.#run(
-        { want: (loaded) => wantJobs(loaded, types, refs), rules: (move) => get(move, jobs, parts) },
-        joined,
-      )
+      const want = (loaded: Loaded): void => wantJobs(loaded, types, refs)
+      return this.#run({ want, rules: (move) => get(move, jobs, parts), looksFirst: !lock }, joined)
     }
     if (lock && joined) return this.#runOn(refs, (move) => get(move, refs, parts), joined)
     return get(await this.#look(joined?.connection ?? database, refs), refs, parts)
