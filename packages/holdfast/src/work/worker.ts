@@ -69,6 +69,8 @@ export class Worker {
   #scheduled = false
   #turning = 0
   #again = false
+  /** Nothing is left to do: to sleep, no longer than this, until a turn says otherwise. */
+  #rest: { readonly longestMs: number; asked: boolean } | undefined
   #pauseMs: number = engineDefaults.retryMs
   #onQuiet: (() => void) | undefined
 
@@ -101,6 +103,7 @@ export class Worker {
     this.#sweeper.start()
     tell({ name: 'worker_online', label, types: [...this.#works.keys()] })
     await this.#turn()
+    await this.#sleep()
   }
 
   /**
@@ -111,6 +114,7 @@ export class Worker {
   async stop({ graceMs, afterAbortMs }: { graceMs: number; afterAbortMs: number }): Promise<number> {
     const { clock, label, tell } = this.#options
     this.#stopping = true
+    this.#rest = undefined
     this.#wake.cancel()
     this.#sweeper.stop()
     await this.#quiet(graceMs, () => this.#leases.size === 0)
@@ -162,22 +166,46 @@ export class Worker {
 
   async #turn(): Promise<void> {
     this.#turning++
+    this.#rest = undefined
     try {
       await this.#exchange()
       this.#pauseMs = engineDefaults.retryMs
     } catch (error) {
-      this.#options.tell({ name: 'error', error: error as Error })
-      this.#hungry = true
-      this.#again = false
-      this.#wake.wakeAfter(this.#pauseMs * (1 - this.#options.clock.random() / 2))
-      this.#pauseMs = Math.min(2 * this.#pauseMs, engineDefaults.longestRetryMs)
+      this.#fail(error as Error)
     }
     this.#turning--
     if (this.#again) {
       this.#again = false
       this.#schedule()
+    } else if (this.#rest) {
+      this.#options.clock.soon(() => void this.#sleep())
     }
     this.#onQuiet?.()
+  }
+
+  /** The storage is in trouble: look again after a pause, a longer one each time. */
+  #fail(error: Error): void {
+    this.#options.tell({ name: 'error', error })
+    this.#hungry = true
+    this.#again = false
+    this.#wake.wakeAfter(this.#pauseMs * (1 - this.#options.clock.random() / 2))
+    this.#pauseMs = Math.min(2 * this.#pauseMs, engineDefaults.longestRetryMs)
+  }
+
+  /**
+   * Asks when something is due, and sleeps until then. No part of a turn: what ends meanwhile does not wait for the
+   * answer, and a job that ends at once spares the question.
+   */
+  async #sleep(): Promise<void> {
+    const rest = this.#rest
+    if (!rest || rest.asked || this.#scheduled) return
+    rest.asked = true
+    try {
+      const ms = await this.#wake.restFor(rest.longestMs)
+      if (this.#rest === rest) this.#wake.wakeAfter(ms)
+    } catch (error) {
+      if (this.#rest === rest) this.#fail(error as Error)
+    }
   }
 
   /** Sends the outcomes at hand and fetches jobs for the free slots, in one call where there are both. */
@@ -214,7 +242,7 @@ export class Worker {
     // be sent again, or leases could not be confirmed.
     if (this.#outcomes.waiting > 0 || resendMs === 0 || (this.#hungry && hasRoom)) this.#again = true
     else if (this.#turning > 1) return
-    else if (hasRoom && !this.#again) await this.#wake.wakeWhenDue(resendMs)
+    else if (hasRoom && !this.#again) this.#rest = { longestMs: resendMs, asked: false }
     else this.#wake.wakeAfter(canClaim ? resendMs : Math.min(resendMs, unconfirmedMs))
   }
 
