@@ -29,11 +29,9 @@ export function findPostgres(
   environment: Environment = process.env,
   versions = '/usr/lib/postgresql',
 ): string | undefined {
-  const isComplete = (folder: string): boolean =>
-    ['initdb', 'postgres'].every((program) => isProgram(join(folder, program)))
   const named = environment.POSTGRES_BIN
   const folders = named ? [named] : [...configured(environment), ...newestFirst(versions), ...onPath(environment)]
-  const found = folders.find(isComplete)
+  const found = folders.find(hasPostgres)
   return found && resolve(found)
 }
 
@@ -44,6 +42,9 @@ export function findPgbouncer(environment: Environment = process.env): string | 
   if (!isProgram(binary)) throw new Error(`PGBOUNCER: expected the path of pgbouncer, got "${binary}"`)
   return resolve(binary)
 }
+
+const hasPostgres = (folder: string): boolean =>
+  ['initdb', 'postgres'].every((program) => isProgram(join(folder, program)))
 
 /** What pg_config says, where there is one. */
 function configured(environment: Environment): string[] {

@@ -122,12 +122,13 @@ async function restart(server: ServerProcess, manner: 'fast' | 'immediate'): Pro
   }
 }
 
-/** It refuses to run as root. */
-function serverUser(): ServerUser | undefined {
+/** Postgres and PgBouncer refuse to run as root. */
+export function serverUser(): ServerUser | undefined {
   if (process.getuid?.() !== 0) return undefined
-  const idOf = (flag: string): number => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
   return { uid: idOf('-u'), gid: idOf('-g') }
 }
+
+const idOf = (flag: '-u' | '-g'): number => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
 
 async function makeCluster(
   folder: string,
