@@ -74,6 +74,18 @@ export const redisOptions = {
   allowEviction: { default: false, check: isBoolean },
 } as const satisfies Table
 
+export const postgresOptions = {
+  ...memoryOptions,
+  url: { check: isPostgresUrl },
+  client: { check: isPostgresClient },
+  schema: { default: 'holdfast', check: isSchema },
+  listenUrl: { check: isPostgresUrl },
+  listen: { default: true, check: isBoolean },
+  prepare: { default: true, check: isBoolean },
+  poolSize: { default: 10, check: integer(1, 1_000) },
+  migrate: { default: true, check: isBoolean },
+} as const satisfies Table
+
 export const enqueueOptions = {
   maxAttempts: { check: integer(1) },
   // No default: the queue's own.
@@ -284,6 +296,26 @@ function isRedisClient(name: string, value: unknown): void {
   hasMethods('a Redis or Cluster client of iovalkey or ioredis', methods)(name, value)
   const { options } = value as { options?: { keyPrefix?: unknown } | null }
   if (options?.keyPrefix) throw invalidArgument(name, 'a client without keyPrefix (use `prefix`)', options.keyPrefix)
+}
+
+/** Never printed: it may hold a password. */
+function isPostgresUrl(name: string, value: unknown): void {
+  const url = typeof value === 'string' ? URL.parse(value) : null
+  if (url && ['postgres:', 'postgresql:'].includes(url.protocol)) return
+  const expected = "a URL such as 'postgres://user@host:5432/database'"
+  throw invalidArgument(name, expected, typeof value === 'string' ? `${value.length} characters` : value)
+}
+
+/** The sql of postgres.js is a function. */
+function isPostgresClient(name: string, value: unknown): void {
+  if (typeof value === 'function' && isCallable(value, 'unsafe') && isCallable(value, 'begin')) return
+  hasMethods('a Pool of pg, or the sql of postgres.js', ['connect', 'query', 'on'])(name, value)
+}
+
+/** Any name that fits: it is quoted wherever it stands. */
+function isSchema(name: string, value: unknown): void {
+  const isOne = typeof value === 'string' && value !== '' && !value.includes('\0') && value.isWellFormed()
+  if (!isOne || Buffer.byteLength(value) > 63) throw invalidArgument(name, 'the name of a schema, 1 … 63 bytes', value)
 }
 
 function isBoolean(name: string, value: unknown): void {

@@ -1,0 +1,6 @@
+// holdfast/postgres
+
+export { migrationPlan } from './migrations.ts'
+export { PostgresStorage } from './postgres-storage.ts'
+export type { PostgresStorageOptions } from './postgres-options.ts'
+export type { PostgresTransaction } from './transaction.ts'

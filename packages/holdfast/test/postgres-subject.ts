@@ -1,0 +1,68 @@
+// Postgres for the suites: a private server for the file, a schema of its own for each case, and a clock that is set by
+// hand: the statements ask a table for the time.
+
+import pg from 'pg'
+import { type PostgresServer, startPostgres } from '../../../servers/postgres.ts'
+import type { Subject } from '../src/conformance/index.ts'
+import { PostgresStorage, type PostgresStorageOptions } from '../src/storage/postgres/index.ts'
+
+const start = 1_767_225_600_000
+
+interface Place {
+  readonly server: PostgresServer
+  readonly pool: pg.Pool
+}
+
+let place: Promise<Place> | undefined
+let schemas = 0
+
+async function open(): Promise<Place> {
+  const server = await startPostgres({ settings: { max_connections: '200' } })
+  const pool = new pg.Pool({ connectionString: server.url, max: 20 })
+  pool.on('error', () => {})
+  await pool.query('CREATE TABLE clocks (name text PRIMARY KEY, at double precision NOT NULL)')
+  return { server, pool }
+}
+
+export const postgresPlace = (): Promise<Place> => (place ??= open())
+
+export async function stopPostgres(): Promise<void> {
+  const opened = await place
+  place = undefined
+  await opened?.pool.end()
+  await opened?.server.stop()
+}
+
+export type PostgresClientName = 'pg' | 'postgresjs'
+
+/** How a storage gets to the server. */
+export async function postgresWay(): Promise<PostgresStorageOptions> {
+  const { pool } = await postgresPlace()
+  return { client: pool }
+}
+
+/** A schema that nobody else has. */
+export const newSchema = (): string => `case ${++schemas}`
+
+export async function postgresSubject(): Promise<Subject> {
+  const { pool } = await postgresPlace()
+  const schema = newSchema()
+  await pool.query('INSERT INTO clocks VALUES ($1, $2)', [schema, start])
+  const time = `(SELECT at FROM public.clocks WHERE name = '${schema}')`
+  const make = async (): Promise<PostgresStorage> => new PostgresStorage({ ...(await postgresWay()), schema }, time)
+  const closes: (() => Promise<void>)[] = []
+  return {
+    storage: await make(),
+    advance: async (ms) => void (await pool.query('UPDATE clocks SET at = at + $2 WHERE name = $1', [schema, ms])),
+    another: async () => {
+      const other = await make()
+      await other.connect()
+      closes.push(() => other.disconnect())
+      return other
+    },
+    close: async () => {
+      for (const close of closes) await close()
+      await pool.query(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`)
+    },
+  }
+}
