@@ -20,7 +20,7 @@ const [serverPauses, serverAbsences] = [
   [20, 900],
 ] as const
 /** Between two sessions that are ended by the server, in ms. */
-const sessionPauses = [200, 900] as const
+const sessionPauses = [400, 1_600] as const
 /** Between two troubles with connections, in ms. */
 const proxyPauses = [150, 1_000] as const
 /** What is passed on late, in each direction: less than a third of the usual lease, for both. */

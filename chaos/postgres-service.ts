@@ -14,13 +14,13 @@ export async function servePostgres(slots: readonly string[]): Promise<Service> 
 
 /** One that is chosen by chance, whatever it is in the middle of. False: there was none. */
 export async function endSession(storage: Storage): Promise<boolean> {
-  const { rows } = await storage.transaction!((tx) =>
+  const rows = await storage.transaction!((tx) =>
     (tx as Tx).query(
-      `SELECT pg_terminate_backend(pid) AS ended FROM (
+      `SELECT pg_terminate_backend(pid)::text AS c0 FROM (
          SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
          ORDER BY random() LIMIT 1
        ) AS chosen`,
     ),
   )
-  return rows.some(({ ended }) => ended === true)
+  return rows.some(([ended]) => ended === 'true')
 }

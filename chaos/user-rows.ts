@@ -1,12 +1,12 @@
 // A table of the user's beside the jobs. A row is written in the transaction that adds a job, under its id: at the end there is
 // one with every such job, and none without.
 
-import { generateId, type NewJob, type Storage, StorageError } from 'holdfast'
+import { generateId, type NewJob, type Storage } from 'holdfast'
 import type { Payload } from './jobs.ts'
 
-/** As pg has it. */
+/** As the storage's own transactions have it: text alone comes back. */
 export interface Tx {
-  query(text: string, values?: readonly unknown[]): Promise<{ readonly rows: readonly Record<string, unknown>[] }>
+  query(text: string, values?: readonly string[]): Promise<readonly (readonly (string | null)[])[]>
 }
 
 const keptMs = 3_600_000
@@ -16,8 +16,8 @@ export async function makeTable(storage: Storage): Promise<void> {
 }
 
 export async function readRows(storage: Storage): Promise<string[]> {
-  const { rows } = await storage.transaction!((tx) => (tx as Tx).query('SELECT id FROM user_rows'))
-  return rows.map(({ id }) => String(id))
+  const rows = await storage.transaction!((tx) => (tx as Tx).query('SELECT id AS c0 FROM user_rows'))
+  return rows.map(([id]) => id!)
 }
 
 export interface LinkedJob {
@@ -45,13 +45,8 @@ export async function addAndUndo(storage: Storage, job: LinkedJob): Promise<void
 }
 
 async function write(storage: Storage, tx: Tx, { id, payload, maxAttempts }: LinkedJob): Promise<string> {
-  try {
-    // One whose answer was lost is asked for again.
-    await tx.query('INSERT INTO user_rows (id) VALUES ($1) ON CONFLICT DO NOTHING', [id])
-  } catch (cause) {
-    // By a statement of the user's own, so it comes as the client has it. Nothing is committed yet.
-    throw new StorageError(`the row could not be written: ${(cause as Error).message}`, { cause, maybeApplied: false })
-  }
+  // One whose answer was lost is asked for again.
+  await tx.query('INSERT INTO user_rows (id) VALUES ($1) ON CONFLICT DO NOTHING', [id])
   const [answer] = await (storage as Storage<Tx>).add([newJob(id, payload, maxAttempts)], tx)
   return answer!.verdict
 }
