@@ -1,4 +1,4 @@
-// A row of the user's and the job that was added with it, in one transaction, are both there or neither. (S21)
+// A row of the user's and the job that was added with it, in one transaction, are both there or neither. (S23)
 
 import { type History, isLinked, type Violation, violation } from '../history.ts'
 
