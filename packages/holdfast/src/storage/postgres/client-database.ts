@@ -1,7 +1,8 @@
 // The database by way of any client library: calls and transactions on the pool's connections, bounded in time, with errors
 // that say whether they may have happened.
 
-import { ask, type Bounds, tooLate, within } from './bounded.ts'
+import { atMost } from '../../clock.ts'
+import { ask, type Bounds, within } from './bounded.ts'
 import type { Connection, Database, DatabaseOptions, Row, Statement, Value } from './database.ts'
 import { endsConnection, notConnected, openError, postgresError, storageError } from './errors.ts'
 import { joinedConnection } from './joined.ts'
@@ -20,13 +21,15 @@ export class ClientDatabase implements Database {
   readonly #begin: Statement
   readonly #reserved: KeptConnection
   readonly #listener: Listener
+  #closing: Promise<void> | undefined
 
   constructor(wires: Wires, options: DatabaseOptions) {
     this.#wires = wires
     this.#options = options
     this.#bounds = options
-    // Two statements in one trip. Else a call that was given up would go on waiting for its lock, and take it.
-    const limit = `SET LOCAL lock_timeout = ${options.callTimeoutMs}`
+    // Two statements in one trip. Else a call that was given up would go on waiting for its lock, and take it. The server
+    // gives up before we do, which saves the connection.
+    const limit = `SET LOCAL lock_timeout = ${Math.ceil(options.callTimeoutMs * 0.9)}`
     this.#begin = { name: '', text: `BEGIN ISOLATION LEVEL READ COMMITTED; ${limit}` }
     this.#reserved = new KeptConnection(wires, options)
     this.#listener = new Listener(wires, options)
@@ -90,10 +93,16 @@ export class ClientDatabase implements Database {
     return this.#listener.listen({ channel, onMessage, onGap })
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
     this.#listener.close()
     this.#reserved.close()
-    await within(this.#bounds, this.#wires.close(), () => tooLate(this.#bounds, false))
+    // Calls under way are waited for; those that hang end by their own time.
+    await atMost(this.#options.clock, this.#options.callTimeoutMs, this.#wires.close())
   }
 
   async #acquire(): Promise<Wire> {

@@ -7,7 +7,7 @@
 // each selected column is cast to text and named c0, c1, … in order.
 
 import type { Clock } from '../../clock.ts'
-import type { PgPool } from './client.ts'
+import type { Libraries, PostgresClient } from './client.ts'
 import { ClientDatabase } from './client-database.ts'
 import { openWires } from './open-wires.ts'
 
@@ -54,8 +54,7 @@ export interface Database {
 export interface DatabaseOptions {
   /** Of a database; the library is imported when it is opened. Or: */
   readonly url?: string
-  /** A Pool of pg. */
-  readonly client?: PgPool
+  readonly client?: PostgresClient
   /** Another way to the same database, for LISTEN alone: a pooler in transaction mode cannot do it. */
   readonly listenUrl?: string
   /** Whether listen() listens at all. */
@@ -69,9 +68,9 @@ export interface DatabaseOptions {
   readonly clock: Clock
 }
 
-/** Rejects with a StorageError that says what to do, or MISSING_DEPENDENCY. */
-export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const database = new ClientDatabase(await openWires(options), options)
+/** Rejects with a StorageError that says what to do, or MISSING_DEPENDENCY. @param libraries for tests */
+export async function openDatabase(options: DatabaseOptions, libraries?: Libraries): Promise<Database> {
+  const database = new ClientDatabase(await openWires(options, libraries), options)
   await database.open()
   return database
 }

@@ -1,7 +1,7 @@
 // Connections by way of pg: from a pool that was given or is made here, and beside it.
 
 import { atMost, type Clock } from '../../clock.ts'
-import type { PgClient, PgPool, PgPoolInside, PgQuery, PgResult } from './client.ts'
+import type { PgClient, PgPool, PgPoolInside } from './client.ts'
 import type { Row, Statement, Value } from './database.ts'
 import type { Answer, Wire, WireEvents, Wires } from './wire.ts'
 
@@ -120,13 +120,18 @@ class PgWire implements Wire {
   }
 }
 
+interface PgResult {
+  readonly command: string | null
+  readonly rows: unknown[]
+}
+
 export async function askPg(
   client: PgClient,
   { name, text }: Statement,
   values: readonly Value[],
   prepare: boolean,
 ): Promise<Answer> {
-  const query: PgQuery = {
+  const query = {
     text,
     rowMode: 'array',
     types,
