@@ -26,6 +26,8 @@ export interface RigOptions {
   readonly plant?: string
   /** For drivers that have a server. */
   readonly service?: Service
+  /** Ends the session of somebody at the server. False: there was nobody. */
+  readonly endSession?: () => Promise<boolean>
 }
 
 const slotName = (role: Role, slot: number): string => `${role}-${slot}`
@@ -57,7 +59,7 @@ const longestStartMs = 60_000
 const patienceMs = 6_000
 
 export class Supervisor {
-  readonly counts = { kills: 0, stops: 0, points: 0, restarts: 0, serverKills: 0, proxyFaults: 0 }
+  readonly counts = { kills: 0, stops: 0, points: 0, restarts: 0, serverKills: 0, sessions: 0, proxyFaults: 0 }
   readonly #options: RigOptions
   readonly #plan: Plan
   readonly #log: Log
@@ -109,6 +111,7 @@ export class Supervisor {
     const service = this.#options.service
     const ofService = Promise.all([
       service && kinds.includes('server') ? this.#killingServer(service, until) : undefined,
+      service && kinds.includes('session') ? this.#endingSessions(until) : undefined,
       service && kinds.includes('proxy') ? this.#disturbing(service, until) : undefined,
     ])
     const faults = Promise.all([
@@ -206,6 +209,20 @@ export class Supervisor {
       await service.restart()
       this.#log.write({ what: 'serverBack' })
       this.#mark('server', () => true)
+    }
+  }
+
+  /** Of workers and producers, and of the judge. */
+  async #endingSessions(until: number): Promise<void> {
+    for (;;) {
+      const { afterMs } = this.#plan.nextSession()
+      if (performance.now() + afterMs > until) return
+      await sleep(afterMs)
+      if (this.#calm) return
+      // With the server away there is nobody, and nobody to ask.
+      if (!(await this.#options.endSession!().catch(() => false))) continue
+      this.#log.write({ what: 'sessionEnded' })
+      this.counts.sessions++
     }
   }
 
