@@ -5,6 +5,7 @@ import type { AttemptRecord, Bytes, EndReason, JobRef, JobState, NewJob, Retenti
 import type * as Moves from '../moves/move.ts'
 import { refOf, rootOf } from '../moves/move.ts'
 import type { Value } from './database.ts'
+import { decodeAttempts, encodeAttempts } from './attempts.ts'
 import { decodeMore, encodeMore, type KeyPart } from './more.ts'
 import { stateCodes, stateNames } from './migrations.ts'
 import { bytesOf, bytesText, decodeText, encodeText, numberOf, optionalText } from './text.ts'
@@ -45,6 +46,7 @@ export const jobColumns = {
   expires_at: 'double precision',
   sweep_at: 'double precision',
   more: 'text',
+  attempts: 'text',
 } as const
 
 /** From here on they change. */
@@ -155,7 +157,7 @@ export class PostgresJob implements Moves.Job {
     this.trace = more.trace
     this.cancelling = more.cancelling ?? false
     this.cancelReason = more.cancelReason
-    this.attempts = more.attempts
+    this.attempts = decodeAttempts(row[32]!)
     this.chainIndex = more.chainIndex ?? 0
     this.origin = more.origin
     this.root = more.root
@@ -243,6 +245,7 @@ export class PostgresJob implements Moves.Job {
       finite(this.expiresAt),
       this.sweepable ? finite(this.expiresAt) : null,
       encodeMore(this),
+      encodeAttempts(this.attempts),
     ]
   }
 }
@@ -271,16 +274,17 @@ export function newRow(
     onBlockerFailure: fields.onBlockerFailure,
   }
   const isUnder = root !== undefined && (root.id !== chain?.id || root.type !== chain?.type)
-  const text = (value: number | undefined): string | null => (value === undefined ? null : String(value))
   const row: (string | null)[] = [String(seq), String(tid), encodeText(fields.id), encodeText(fields.token)]
   row.push(text(fields.priority ?? 0), text(fields.maxAttempts), optionalText(fields.group?.key))
   row.push(text(completedMs), text(now), text(after?.chain.accepted), isUnder ? 'true' : null)
   row.push(fields.payload === undefined ? null : bytesText(fields.payload)!.slice(2))
   row.push(text(stateCodes.blocked), '0', '0', '0', text(runAt), text(seq), null)
   row.push(null, null, null, null, null, null, null, null, null, null, null, null)
-  row.push(JSON.stringify(more))
+  row.push(JSON.stringify(more), null)
   return row
 }
+
+const text = (value: number | undefined): string | null => (value === undefined ? null : String(value))
 
 function keptFor(keepMs: number): Retention {
   return { completedMs: keepMs, failedMs: keepMs, cancelledMs: keepMs }

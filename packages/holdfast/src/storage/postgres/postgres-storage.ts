@@ -18,8 +18,10 @@ import type * as Contract from '../storage.ts'
 import { count } from './count.ts'
 import { type Database, openDatabase, type Row, type Statement, type Value } from './database.ts'
 import { fastAdd, fastAddStatement, isFastAdd } from './fast/add.ts'
-import { areCompletions, fastClaim, fastClaimStatement } from './fast/claim.ts'
+import { fastCancel, fastCancelStatement } from './fast/cancel.ts'
+import { type ClaimStatements, plainOutcomes, fastClaim, fastClaimStatements } from './fast/claim.ts'
 import { extendFree, extendStatement, whyNot } from './fast/extend.ts'
+import { Starts } from './fast/starts.ts'
 import { Told } from './fast/told.ts'
 import { pausedOf } from './group.ts'
 import { channelOf, decodeHints } from './hints.ts'
@@ -74,9 +76,12 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   readonly #statements: Statements
   readonly #reads: ReadStatements
   /** The short ones. */
-  readonly #ways: Readonly<Record<'add' | 'claim' | 'extend', Statement>>
+  readonly #ways: Readonly<Record<'add' | 'extend' | 'cancel' | 'notify', Statement>> & {
+    readonly claims: ClaimStatements
+  }
   readonly #clear: readonly Statement[]
   readonly #instance: string
+  readonly #starts: Starts
   readonly #listeners = new Map<string, Listeners>()
   #listening = 0
   /** Resolves once the channel is heard. */
@@ -95,13 +100,20 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     const sql = makeSql(schema, now)
     this.#statements = makeStatements(sql)
     this.#reads = makeReads(sql)
-    this.#ways = { add: fastAddStatement(sql), claim: fastClaimStatement(sql), extend: extendStatement(sql) }
+    this.#ways = {
+      add: fastAddStatement(sql),
+      claims: fastClaimStatements(sql),
+      extend: extendStatement(sql),
+      cancel: fastCancelStatement(sql),
+      notify: this.#statements.notify,
+    }
     this.#clear = [
       ...tables.map((table) => ({ name: '', text: `DELETE FROM ${sql.at}${table}` })),
       { name: '', text: `UPDATE ${sql.at}types SET paused_since = NULL, paused_by = NULL` },
     ]
     this.#instance = clock.newId()
-    this.settings = { callTimeoutMs }
+    this.#starts = new Starts(clock)
+    this.settings = { callTimeoutMs, claimsInFlight: 2 }
     this.kv = new PostgresKv(makeKvStatements(sql), (statement, values) => this.#query(statement, values))
   }
 
@@ -154,7 +166,15 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
       const types = new Types(this.#statements, (name) => this.#listenersOf(name))
       const channel = channelOf(schema)
       const statements = this.#statements
-      const mover = new Mover({ database, statements, types, clock, channel, instance: this.#instance })
+      const mover = new Mover({
+        database,
+        statements,
+        types,
+        clock,
+        channel,
+        instance: this.#instance,
+        onMoved: (move) => this.#onMoved(move),
+      })
       // Opened again, for those who never ceased to listen.
       if (this.#listening > 0) this.#heard = this.#hear(database)
       await this.#heard
@@ -162,6 +182,12 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     } catch (error) {
       await database.close()
       throw error
+    }
+  }
+
+  #onMoved(move: PostgresMove): void {
+    for (const { type, priority, runAt, order } of move.arrivals()) {
+      this.#starts.stands({ tid: type.tid, priority, runAt, order })
     }
   }
 
@@ -197,8 +223,8 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     checkOutcomes(this.driver, outcomes)
     await this.#registerOutcomes(outcomes, request.types)
     const claimed = await this.#fast(async (told, { database }) => {
-      if (!areCompletions(outcomes, told)) return undefined
-      return fastClaim(database, this.#ways.claim, types, { ...request, outcomes }, told)
+      const plain = plainOutcomes(outcomes, told)
+      return plain && fastClaim(database, this.#ways, types, { ...request, outcomes: plain }, told, this.#starts)
     })
     if (claimed) return claimed
     const wanted = request.types.map(({ type, slots: own = Infinity }) => ({
@@ -244,9 +270,10 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     await this.#registerOutcomes(outcomes, [])
     if (!joined) {
       const settled = await this.#fast(async (told, { database }) => {
-        if (!areCompletions(outcomes, told)) return undefined
-        const request = { worker: '', slots: 0, types: [], outcomes }
-        return (await fastClaim(database, this.#ways.claim, types, request, told))?.settled
+        const plain = plainOutcomes(outcomes, told)
+        if (!plain) return undefined
+        const request = { worker: '', slots: 0, types: [], outcomes: plain }
+        return (await fastClaim(database, this.#ways, types, request, told, this.#starts))?.settled
       })
       if (settled) return [...settled]
     }
@@ -275,6 +302,13 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     jobs: readonly Contract.JobRef[],
     options: Contract.CancelOptions = {},
   ): Promise<Contract.CancelVerdict[]> {
+    const { types, database } = this.#opened()
+    const [job] = jobs
+    if (jobs.length === 1 && options.reason === undefined) {
+      await types.find(database, [job!.type])
+      const isDone = await this.#fast((told) => fastCancel(database, this.#ways.cancel, types, job!, told))
+      if (isDone) return [{ verdict: 'cancelled' }]
+    }
     return this.#runOn(jobs, (move) => cancel(move, jobs, options))
   }
 
@@ -363,9 +397,12 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     )
     const tids = wanted.flatMap(({ type }) => types.tidOf(type) ?? [])
     if (tids.length === 0) return undefined
-    const [row] = await database.query(this.#reads.nextDueAt, [arrayOf(tids)])
+    const { restMs } = this.#starts
+    const [row] = await database.query(this.#reads.nextDueAt, [arrayOf(tids), ...this.#starts.cells(tids)])
     const now = Number(row![0])
-    return row![1] === null ? undefined : { at: Math.max(Number(row![1]), now), now }
+    // Where the heads of the lines were passed over, they are worth a look when that may cost something again.
+    const at = Math.min(Number(row![1] ?? Infinity), restMs > 0 ? now + restMs : Infinity)
+    return at === Infinity ? undefined : { at: Math.max(at, now), now }
   }
 
   // ── hints ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -442,7 +479,10 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
         moves = PostgresTransaction.end(tx)
       }
     })
-    for (const move of moves) move.send()
+    for (const move of moves) {
+      this.#onMoved(move)
+      move.send()
+    }
     return answer
   }
 

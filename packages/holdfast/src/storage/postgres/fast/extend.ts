@@ -20,7 +20,7 @@ export function extendStatement({ at, now, statement }: Sql): Statement {
          ${param(5, 'double precision[]')}) WITH ORDINALITY AS g (tid, id, worker, attempt, lease_ms, n)
        CROSS JOIN LATERAL (
          SELECT j.tid, j.id FROM ${at}jobs AS j
-         WHERE j.tid = g.tid AND j.id = g.id AND j.state = 3 AND j.worker = g.worker AND j.attempt = g.attempt
+         WHERE j.tid = g.tid AND j.id = g.id AND j.state + 0 = 3 AND j.worker = g.worker AND j.attempt = g.attempt
          FOR UPDATE SKIP LOCKED) AS j)
      UPDATE ${at}jobs AS j SET lease_until = (SELECT now FROM clock) + h.lease_ms
      FROM held AS h WHERE j.tid = h.tid AND j.id = h.id
