@@ -19,6 +19,8 @@ export interface PostgresOptions {
   readonly port?: number
   /** Whether a commit waits for the disk. @default false */
   readonly fsync?: boolean
+  /** With a certificate that nobody has signed; those who do not encrypt are refused. Needs openssl. @default false */
+  readonly withTls?: boolean
   /** With a random password, which is in `url` and `password`. @default false */
   readonly withPassword?: boolean
 }
@@ -67,7 +69,10 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
       binary: join(folder, 'postgres'),
       async args(port, directory) {
         data = join(directory, 'data')
-        if (!existsSync(data)) await makeCluster(folder, directory, password, user)
+        if (!existsSync(data)) {
+          await makeCluster(folder, directory, password, user)
+          if (options.withTls) await makeCertificate(data, user)
+        }
         return argumentsOf(options, port, data)
       },
       answers: async (_, pid) => isReady(data, pid),
@@ -143,13 +148,38 @@ async function makeCluster(
   await run(join(folder, 'initdb'), [...args, ...access], { cwd: directory, ...user })
 }
 
-function argumentsOf({ settings, fsync = false }: PostgresOptions, port: number, data: string): string[] {
+async function makeCertificate(data: string, user: ServerUser | undefined): Promise<void> {
+  const files = ['-keyout', join(data, 'server.key'), '-out', join(data, 'server.crt')]
+  const args = [
+    'req',
+    '-new',
+    '-x509',
+    '-nodes',
+    '-newkey',
+    'rsa:2048',
+    '-days',
+    '2',
+    '-subj',
+    '/CN=localhost',
+    ...files,
+  ]
+  await run('openssl', args, { cwd: data, ...user })
+  const rules = readFileSync(join(data, 'pg_hba.conf'), 'utf8')
+  writeFileSync(join(data, 'pg_hba.conf'), rules.replaceAll(/^host\b/gm, 'hostssl'))
+}
+
+function argumentsOf(
+  { settings, fsync = false, withTls = false }: PostgresOptions,
+  port: number,
+  data: string,
+): string[] {
   const all = {
     port: String(port),
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
     // Inside the directory, which goes with it; else it would be in /dev/shm after a SIGKILL.
     dynamic_shared_memory_type: 'mmap',
+    ssl: withTls ? 'on' : 'off',
     ...(!fsync && { fsync: 'off', full_page_writes: 'off' }),
     ...settings,
   }

@@ -22,7 +22,8 @@ export const drivers: Readonly<Record<string, (client?: ClientName) => Subject |
   'redis-live': (client) => liveRedisSubject('redis', client),
   cluster: (client) => redisSubject('cluster', client),
   valkey: (client) => redisSubject('valkey', client),
-  postgres: () => postgresSubject(),
+  postgres: () => postgresSubject('pg'),
+  'postgres-js': () => postgresSubject('postgresjs'),
 }
 
 /** In memory, where there is such a file system: what makes and deletes many thousand files is slow on a disk. */

@@ -2,6 +2,7 @@
 // hand: the statements ask a table for the time.
 
 import pg from 'pg'
+import postgres from 'postgres'
 import { type PostgresServer, startPostgres } from '../../../servers/postgres.ts'
 import type { Subject } from '../src/conformance/index.ts'
 import { PostgresStorage, type PostgresStorageOptions } from '../src/storage/postgres/index.ts'
@@ -11,6 +12,7 @@ const start = 1_767_225_600_000
 interface Place {
   readonly server: PostgresServer
   readonly pool: pg.Pool
+  readonly sql: postgres.Sql
 }
 
 let place: Promise<Place> | undefined
@@ -21,7 +23,7 @@ async function open(): Promise<Place> {
   const pool = new pg.Pool({ connectionString: server.url, max: 20 })
   pool.on('error', () => {})
   await pool.query('CREATE TABLE clocks (name text PRIMARY KEY, at double precision NOT NULL)')
-  return { server, pool }
+  return { server, pool, sql: postgres(server.url, { max: 20, onnotice: () => {} }) }
 }
 
 export const postgresPlace = (): Promise<Place> => (place ??= open())
@@ -30,26 +32,28 @@ export async function stopPostgres(): Promise<void> {
   const opened = await place
   place = undefined
   await opened?.pool.end()
+  await opened?.sql.end()
   await opened?.server.stop()
 }
 
 export type PostgresClientName = 'pg' | 'postgresjs'
 
 /** How a storage gets to the server. */
-export async function postgresWay(): Promise<PostgresStorageOptions> {
-  const { pool } = await postgresPlace()
-  return { client: pool }
+export async function postgresWay(client: PostgresClientName = 'pg'): Promise<PostgresStorageOptions> {
+  const { pool, sql } = await postgresPlace()
+  return { client: client === 'pg' ? pool : sql }
 }
 
 /** A schema that nobody else has. */
 export const newSchema = (): string => `case ${++schemas}`
 
-export async function postgresSubject(): Promise<Subject> {
+export async function postgresSubject(client?: PostgresClientName): Promise<Subject> {
   const { pool } = await postgresPlace()
   const schema = newSchema()
   await pool.query('INSERT INTO clocks VALUES ($1, $2)', [schema, start])
   const time = `(SELECT at FROM public.clocks WHERE name = '${schema}')`
-  const make = async (): Promise<PostgresStorage> => new PostgresStorage({ ...(await postgresWay()), schema }, time)
+  const make = async (): Promise<PostgresStorage> =>
+    new PostgresStorage({ ...(await postgresWay(client)), schema }, time)
   const closes: (() => Promise<void>)[] = []
   return {
     storage: await make(),

@@ -2,11 +2,12 @@
 // that are all or nothing, errors that say whether they may have happened.
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { types } from 'pg'
+import { after, before, test, type TestContext } from 'node:test'
+import { Pool, type PoolConfig, types } from 'pg'
 import postgres from 'postgres'
 import { type PostgresServer, startPostgres } from '../../../../servers/postgres.ts'
-import { openDatabase } from '../../src/storage/postgres/database.ts'
+import { startProxy } from '../../../../servers/proxy.ts'
+import { type DatabaseOptions, openDatabase } from '../../src/storage/postgres/database.ts'
 import { sqlStateOf } from '../../src/storage/postgres/errors.ts'
 import {
   admin,
@@ -18,6 +19,7 @@ import {
   libraryNames,
   server,
   statement,
+  until,
 } from './postgres-trial.ts'
 
 let shared: PostgresServer
@@ -114,7 +116,7 @@ for (const library of libraryNames) {
   test(`${library}: a lock is waited for no longer than a call may take, and not by anybody after that`, async (t) => {
     const run = await admin(t, shared.url)
     await run('DROP TABLE IF EXISTS numbers; CREATE TABLE numbers (n int PRIMARY KEY); INSERT INTO numbers VALUES (1)')
-    const db = await database(t, library, { url: shared.url, callTimeoutMs: 500 })
+    const db = await database(t, library, { url: shared.url, callTimeoutMs: 1_000 })
     await run('BEGIN')
     await run('SELECT n FROM numbers FOR UPDATE')
     const late = { code: 'STORAGE_ERROR', transient: true, maybeApplied: false }
@@ -156,7 +158,7 @@ for (const library of libraryNames) {
     if (library === 'pg') {
       const pool = given as import('pg').Pool
       assert.equal((await pool.query('SELECT 1 AS one')).rows[0].one, 1)
-      assert.equal(pool.listenerCount('error'), 0)
+      assert.equal(pool.listenerCount('error'), 1, 'its own')
     } else assert.equal((await (given as unknown as postgres.Sql).unsafe('SELECT 1 AS one'))[0]!.one, 1)
   })
 
@@ -206,7 +208,92 @@ for (const library of libraryNames) {
   })
 }
 
+for (const library of libraryNames) {
+  test(`${library}: BEGIN and the first statement are one trip to the server`, async (t) => {
+    const proxy = await startProxy(shared.port)
+    t.after(() => proxy.stop())
+    const run = await admin(t, shared.url)
+    const url = shared.url.replace(`:${shared.port}`, `:${proxy.port}`)
+    const db = await database(t, library, { url, poolSize: 1 })
+    const first = statement(`SELECT $1::text AS c0 /* ${library}, first */`)
+    // So that it is prepared.
+    await db.query(first, ['a'])
+    await db.query(statement('SELECT 1::text AS c0'), [])
+    proxy.swallowReplies(true)
+    const unanswered = assert.rejects(
+      db.transaction((tx) => tx.query(first, ['b'])),
+      { code: 'STORAGE_ERROR', transient: true, maybeApplied: false },
+    )
+    await until(async () => {
+      const seen = await run(
+        `SELECT 1 FROM pg_stat_activity WHERE query LIKE '%${library}, first%' AND state ~ '^idle in'`,
+      )
+      return seen.length === 1
+    })
+    await unanswered
+    proxy.swallowReplies(false)
+  })
+}
+
+test('a transaction on a connection that does not pipeline takes one statement after the other', async (t) => {
+  const warnings: Error[] = []
+  const warned = (warning: Error): void => void warnings.push(warning)
+  process.on('warning', warned)
+  t.after(() => process.off('warning', warned))
+  const db = await database(t, 'pg', { client: client(t, 'pg', shared.url) })
+  const answers = await db.transaction((tx) =>
+    Promise.all(['a', 'b', 'c'].map((text) => tx.query(echo, [text, 1, null]))),
+  )
+  assert.deepEqual(
+    answers.map(([row]) => row![0]),
+    ['a', 'b', 'c'],
+  )
+  assert.deepEqual(warnings, [])
+})
+
+test('encrypted connections, by url and by what the app has set', async (t) => {
+  const { url } = await server(t, { withTls: true })
+  const isEncrypted = statement('SELECT ssl::text AS c0 FROM pg_stat_ssl WHERE pid = pg_backend_pid()')
+  const ways: [LibraryName, Partial<DatabaseOptions>][] = [
+    ['pg', { url: `${url}?sslmode=no-verify` }],
+    ['pg', { client: poolWith(t, { connectionString: url, ssl: { rejectUnauthorized: false } }) }],
+    ['postgres.js', { url: `${url}?sslmode=require` }],
+    ['postgres.js', { client: postgres(url, { ssl: { rejectUnauthorized: false } }) }],
+  ]
+  for (const [library, options] of ways) {
+    const db = await database(t, library, options)
+    assert.deepEqual(await db.query(isEncrypted, []), [['true']])
+    assert.deepEqual(await db.reserved.query(isEncrypted, []), [['true']])
+    const heard = Promise.withResolvers<string>()
+    await db.listen('told', heard.resolve, () => {})
+    await db.query(statement("SELECT pg_notify('told', $1::text)::text AS c0"), ['in secret'])
+    assert.equal(await heard.promise, 'in secret')
+  }
+  for (const library of libraryNames) await assert.rejects(open(library, url), refused(/the server refused the user/))
+})
+
+test('postgres.js: of several hosts the first that is there', async (t) => {
+  const ports = [1, shared.port, 1]
+  const sql = postgres({
+    host: ports.map(() => '127.0.0.1'),
+    port: ports,
+    user: 'postgres',
+    database: 'postgres',
+  } as object)
+  t.after(() => sql.end())
+  const db = await database(t, 'postgres.js', { client: sql })
+  assert.deepEqual(await db.query(statement('SELECT 1::text AS c0'), []), [['1']])
+  assert.deepEqual(await db.reserved.query(statement('SELECT 1::text AS c0'), []), [['1']])
+})
+
 test('without any client library the message says what to install', async () => {
   const error = { code: 'MISSING_DEPENDENCY', package: 'pg', message: /npm install pg \(or postgres\)/ }
   await assert.rejects(openDatabase({ ...defaults, url: shared.url }, libraries.none), error)
 })
+
+function poolWith(t: TestContext, config: PoolConfig): Pool {
+  const pool = new Pool(config)
+  pool.on('error', () => {})
+  t.after(() => pool.end())
+  return pool
+}

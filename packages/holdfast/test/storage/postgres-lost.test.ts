@@ -98,7 +98,7 @@ for (const library of libraryNames) {
     t.after(() => proxy.stop())
     const run = await admin(t, url)
     await run('CREATE TABLE numbers (n int)')
-    const db = await database(t, library, { url: url.replace(`:${port}`, `:${proxy.port}`), callTimeoutMs: 500 })
+    const db = await database(t, library, { url: url.replace(`:${port}`, `:${proxy.port}`), callTimeoutMs: 1_000 })
     await assert.rejects(
       db.transaction(async (tx) => {
         await tx.query(insert, [1])
@@ -150,7 +150,7 @@ for (const library of libraryNames) {
     const { url, port } = await server(t)
     const proxy = await startProxy(port)
     t.after(() => proxy.stop())
-    const db = await database(t, library, { url: url.replace(`:${port}`, `:${proxy.port}`), callTimeoutMs: 400 })
+    const db = await database(t, library, { url: url.replace(`:${port}`, `:${proxy.port}`), callTimeoutMs: 1_000 })
     await Promise.all([db.query(one, []), db.reserved.query(one, [])])
     proxy.halfOpen(true)
     await assert.rejects(db.query(one, []), said(true, true))
@@ -178,7 +178,7 @@ for (const library of libraryNames) {
     t.after(() => proxy.stop())
     // Calls go straight to the server: only what listens is cut off.
     const listenUrl = url.replace(`:${port}`, `:${proxy.port}`)
-    const db = await database(t, library, { url, listenUrl, callTimeoutMs: 400 })
+    const db = await database(t, library, { url, listenUrl, callTimeoutMs: 1_000 })
     const heard: string[] = []
     let gaps = 0
     const listen = (channel: string): Promise<() => Promise<void>> =>

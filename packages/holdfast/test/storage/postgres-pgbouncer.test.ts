@@ -32,18 +32,19 @@ for (const library of libraryNames) {
     await run('CREATE TABLE numbers (n int)')
     const db = await database(t, library, { url: pooler.url, prepare: false, poolSize: 10, callTimeoutMs: 10_000 })
     const calls = Array.from({ length: 30 }, (_, index) => db.query(one, [index]))
-    const transactions = Array.from({ length: 30 }, (_, index) =>
-      db.transaction(async (tx) => {
+    const transactions = Array.from({ length: 30 }, async (_, index) => {
+      const done = db.transaction(async (tx) => {
         await tx.query(insert, [index])
         await tx.query(insert, [index])
         if (index % 3 === 0) throw new Error('undone')
-      }),
-    )
+      })
+      await (index % 3 === 0 ? assert.rejects(done, /undone/) : done)
+    })
+    const [answers] = await Promise.all([Promise.all(calls), ...transactions])
     assert.deepEqual(
-      (await Promise.all(calls)).flat(2),
+      answers.flat(2),
       Array.from({ length: 30 }, (_, index) => String(index)),
     )
-    await Promise.allSettled(transactions)
     assert.deepEqual(await db.query(count, []), [['40']])
     assert.deepEqual(await db.reserved.query(one, ['reserved']), [['reserved']])
     const [open] = await run(

@@ -61,6 +61,8 @@ export function client(
 ): NonNullable<DatabaseOptions['client']> {
   if (library === 'pg') {
     const pool = new Pool({ connectionString: url, max })
+    // It does not wait for its connections to say goodbye, and the server may end meanwhile.
+    pool.on('error', () => {})
     t.after(() => pool.end())
     return pool
   }

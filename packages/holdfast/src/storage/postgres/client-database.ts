@@ -65,16 +65,24 @@ export class ClientDatabase implements Database {
   async transaction<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
     const wire = await this.#acquire()
     let isOver = false
+    // Its answer is waited for with that of the first statement, where both can be sent in one trip.
+    const begun = this.#inside(wire, this.#begin, [])
+    let last: Promise<unknown> = begun.catch(() => {})
     const connection: Connection = {
       query: async (statement, values) => {
         if (isOver) throw storageError('the transaction is over', { transient: false, maybeApplied: false })
-        return await this.#inside(wire, statement, values)
+        const send = (): Promise<Row[]> => this.#inside(wire, statement, values)
+        const answer = wire.pipelines ? send() : last.then(send)
+        last = answer.catch(() => {})
+        await begun
+        return await answer
       },
     }
     let result: T
     try {
-      await this.#inside(wire, this.#begin, [])
+      if (!wire.pipelines) await begun
       result = await run(connection)
+      await begun
     } catch (error) {
       isOver = true
       await this.#rollback(wire)

@@ -38,4 +38,12 @@ function countsOf(row: Row): TypeCounts {
   }
 }
 
-const nothingOf = (name: string): Row => [null, encodeText(name), null, null, ...Array<string>(10).fill('0'), null, null]
+const nothingOf = (name: string): Row => [
+  null,
+  encodeText(name),
+  null,
+  null,
+  ...Array<string>(10).fill('0'),
+  null,
+  null,
+]

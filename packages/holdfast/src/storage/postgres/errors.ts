@@ -46,6 +46,8 @@ const meanings: Readonly<Record<string, Meaning>> = {
   '28P01': { ...never, says: 'the server refused the password' },
   '28000': { ...never, says: 'the server refused the user' },
   '3D000': { ...never, says: 'create the database first' },
+  // Prisma's own, for a deadlock or a conflict.
+  P2034: later,
   '42501': { ...never, says: 'the user of this connection lacks a right' },
 }
 

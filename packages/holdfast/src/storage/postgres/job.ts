@@ -274,7 +274,7 @@ export function newRow(
   const text = (value: number | undefined): string | null => (value === undefined ? null : String(value))
   const row: (string | null)[] = [String(seq), String(tid), encodeText(fields.id), encodeText(fields.token)]
   row.push(text(fields.priority ?? 0), text(fields.maxAttempts), optionalText(fields.group?.key))
-  row.push(same ? text(completedMs) : null, text(now), text(after?.chain.accepted), isUnder ? 'true' : null)
+  row.push(text(completedMs), text(now), text(after?.chain.accepted), isUnder ? 'true' : null)
   row.push(fields.payload === undefined ? null : bytesText(fields.payload)!.slice(2))
   row.push(text(stateCodes.blocked), '0', '0', '0', text(runAt), text(seq), null)
   row.push(null, null, null, null, null, null, null, null, null, null, null, null)

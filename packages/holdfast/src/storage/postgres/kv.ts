@@ -26,7 +26,10 @@ export function makeKvStatements({ at, now, statement }: Sql) {
     ),
     set: statement('kv_set', `${insert} ON CONFLICT (key) DO UPDATE ${replace}`),
     /** An entry whose time is over is absent. */
-    add: statement('kv_add', `${insert} ON CONFLICT (key) DO UPDATE ${replace} WHERE old.until <= ${now} RETURNING '' AS c0`),
+    add: statement(
+      'kv_add',
+      `${insert} ON CONFLICT (key) DO UPDATE ${replace} WHERE old.until <= ${now} RETURNING '' AS c0`,
+    ),
     change: statement(
       'kv_change',
       `UPDATE ${at}kv SET value = ${param(2, 'bytea')}, until = ${until} WHERE ${isExpected} RETURNING '' AS c0`,
@@ -35,10 +38,7 @@ export function makeKvStatements({ at, now, statement }: Sql) {
       'kv_erase_expected',
       `DELETE FROM ${at}kv WHERE key = ${param(1, 'text')} AND ${isLive} AND value = ${param(2, 'bytea')} RETURNING '' AS c0`,
     ),
-    erase: statement(
-      'kv_erase',
-      `DELETE FROM ${at}kv WHERE key = ${param(1, 'text')} RETURNING ${columns(isLive)}`,
-    ),
+    erase: statement('kv_erase', `DELETE FROM ${at}kv WHERE key = ${param(1, 'text')} RETURNING ${columns(isLive)}`),
     /** $1: the prefix; $2: where those of it end, or ''; $3: behind this key; $4: created by then, or NULL; $5: how many. */
     list: statement(
       'kv_list',
@@ -69,10 +69,7 @@ export class PostgresKv implements KeyValue {
   readonly #statements: KvStatements
   readonly #query: (statement: Statement, values: readonly Value[]) => Promise<Row[]>
 
-  constructor(
-    statements: KvStatements,
-    query: (statement: Statement, values: readonly Value[]) => Promise<Row[]>,
-  ) {
+  constructor(statements: KvStatements, query: (statement: Statement, values: readonly Value[]) => Promise<Row[]>) {
     this.#statements = statements
     this.#query = query
   }

@@ -96,11 +96,13 @@ export class Listener {
   }
 
   async #connect(): Promise<Wire> {
-    const wire: Wire = await this.#wires.open(this.#options.listenUrl, {
+    let wire: Wire | undefined
+    wire = await this.#wires.open(this.#options.listenUrl, {
       onMessage: (channel, payload) => {
         for (const { onMessage } of this.#heard.get(channel) ?? []) onMessage(payload)
       },
-      onLost: () => this.#onLost(wire),
+      // One that never came about is lost, too.
+      onLost: () => wire && this.#onLost(wire),
     })
     // Lost or closed before anybody could hear of it.
     if (wire.isLost || this.#isClosed) {

@@ -190,7 +190,10 @@ export class Loader {
     await this.keepLocked(rows)
     for (const { tid } of wanted) {
       const own = rows.filter((row) => Number(row[1]) === tid)
-      this.loaded.lost.set(tid, own.map(([seq]) => Number(seq)))
+      this.loaded.lost.set(
+        tid,
+        own.map(([seq]) => Number(seq)),
+      )
     }
   }
 

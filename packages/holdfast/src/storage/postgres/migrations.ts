@@ -43,7 +43,7 @@ const steps: readonly (readonly string[])[] = [
        attempt integer NOT NULL,
        failures integer NOT NULL,
        max_attempts double precision,
-       keep_ms double precision, -- of all three ends; NULL: they differ, see more.retention
+       keep_ms double precision NOT NULL, -- once completed; and after the other ends, unless more.retention says otherwise
        created_at double precision NOT NULL,
        run_at double precision NOT NULL,
        ord bigint NOT NULL, -- breaks ties of run_at
@@ -147,7 +147,10 @@ export async function migrate(database: Database, schema: string, isAllowed: boo
   }
   await database.transaction(async (connection) => {
     // Two processes that open a new database at once do it one after the other.
-    const lock = BigInt.asIntN(64, BigInt(`0x${createHash('sha256').update(`holdfast ${schema}`).digest('hex').slice(0, 16)}`))
+    const lock = BigInt.asIntN(
+      64,
+      BigInt(`0x${createHash('sha256').update(`holdfast ${schema}`).digest('hex').slice(0, 16)}`),
+    )
     await connection.query(once('SELECT pg_advisory_xact_lock(($1::text)::bigint)::text AS c0'), [String(lock)])
     const done = await countDone(connection, schema)
     if (done === steps.length) return

@@ -127,7 +127,9 @@ export class Mover {
         }
       }
       // Somebody who was quicker is done; of those who waited in a circle, one should come later than the other.
-      await new Promise<void>((resolve) => void clock.after(longestPauseMs * clock.random() * (tries / mostTries), resolve))
+      await new Promise<void>(
+        (resolve) => void clock.after(longestPauseMs * clock.random() * (tries / mostTries), resolve),
+      )
     }
   }
 }

@@ -67,6 +67,7 @@ export const ownSettings = {
   keepAlive: true,
   keepAliveInitialDelayMillis: 10_000,
   fallback_application_name: 'holdfast',
+  pipeline: true,
 } as const
 
 class PgWire implements Wire {
@@ -74,12 +75,15 @@ class PgWire implements Wire {
   readonly #prepare: boolean
   readonly #end: (destroy: boolean) => void
   readonly #onLost: () => void
+  readonly pipelines: boolean
   isLost = false
   #isEnded = false
 
   constructor(client: PgClient, prepare: boolean, end: (destroy: boolean) => void, events?: WireEvents) {
     this.#client = client
     this.#prepare = prepare
+    // Before 8.23 there is no such thing.
+    this.pipelines = (client as { pipeline?: unknown }).pipeline === true
     this.#end = end
     this.#onLost = () => {
       if (this.isLost) return

@@ -74,6 +74,7 @@ class PostgresJsWire implements Wire {
   readonly #prepare: boolean
   readonly #onLost: () => void
   #socket: Socket | undefined
+  readonly pipelines = true
   isLost = false
 
   constructor(newSql: NewSql, settings: Settings, options: PostgresJsWiresOptions, events?: WireEvents) {
@@ -119,7 +120,8 @@ class PostgresJsWire implements Wire {
   }
 
   discard(): void {
-    this.#socket?.destroy()
+    // Under encryption it may have something left to send, and nobody else hears that it cannot.
+    this.#socket?.on('error', () => {}).destroy()
     this.#sql.end({ timeout: 0 }).catch(() => {})
     this.#onLost()
   }

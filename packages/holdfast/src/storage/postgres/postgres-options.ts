@@ -3,13 +3,13 @@
 import { type Clock, systemClock } from '../../clock.ts'
 import { invalidArgument } from '../../errors.ts'
 import { postgresOptions, resolveOptions } from '../../options.ts'
-import type { PgPool } from './client.ts'
+import type { PostgresClient } from './client.ts'
 
 export interface PostgresStorageOptions {
   /** `postgres://user:password@host:5432/database`. Needs pg or postgres to be installed. Or: */
   readonly url?: string
-  /** A Pool of pg. It stays open when the storage disconnects. */
-  readonly client?: PgPool
+  /** A Pool of pg, or the sql of postgres.js. It stays open when the storage disconnects. */
+  readonly client?: PostgresClient
   /** Where the tables are: made if it is not there. Storages with different ones share nothing. @default 'holdfast' */
   readonly schema?: string
   /** Another way to the same database, for LISTEN alone: a pooler in transaction mode cannot do it. */
@@ -30,7 +30,8 @@ export interface PostgresStorageOptions {
 
 type Given = 'url' | 'client' | 'listenUrl'
 
-export type ResolvedPostgresOptions = Omit<Required<PostgresStorageOptions>, Given> & Pick<PostgresStorageOptions, Given>
+export type ResolvedPostgresOptions = Omit<Required<PostgresStorageOptions>, Given> &
+  Pick<PostgresStorageOptions, Given>
 
 /** @throws TypeError INVALID_ARGUMENT */
 export function resolvePostgresOptions(given: PostgresStorageOptions): ResolvedPostgresOptions {

@@ -7,7 +7,6 @@ import { checkListQuery, checkNewJobs, checkOutcomes, outcomeJobs } from '../che
 import { add } from '../moves/add.ts'
 import { cancel } from '../moves/cancel.ts'
 import { claim } from '../moves/claim.ts'
-import { extend } from '../moves/extend.ts'
 import { get } from '../moves/get.ts'
 import { pause } from '../moves/pause.ts'
 import { recover } from '../moves/recover.ts'
@@ -18,6 +17,10 @@ import { type Listeners, newListeners, tell } from '../moves/signals.ts'
 import type * as Contract from '../storage.ts'
 import { count } from './count.ts'
 import { type Database, openDatabase, type Row, type Statement, type Value } from './database.ts'
+import { fastAdd, fastAddStatement, isFastAdd } from './fast/add.ts'
+import { areCompletions, fastClaim, fastClaimStatement } from './fast/claim.ts'
+import { extendFree, extendStatement, whyNot } from './fast/extend.ts'
+import { Told } from './fast/told.ts'
 import { pausedOf } from './group.ts'
 import { channelOf, decodeHints } from './hints.ts'
 import { makeKvStatements, PostgresKv } from './kv.ts'
@@ -27,7 +30,11 @@ import { Loaded } from './loaded.ts'
 import { migrate, tables } from './migrations.ts'
 import { PostgresMove } from './move.ts'
 import { type Call, type Joined, Mover } from './mover.ts'
-import { type PostgresStorageOptions, type ResolvedPostgresOptions, resolvePostgresOptions } from './postgres-options.ts'
+import {
+  type PostgresStorageOptions,
+  type ResolvedPostgresOptions,
+  resolvePostgresOptions,
+} from './postgres-options.ts'
 import { makeReads, type ReadStatements } from './reads.ts'
 import { makeSql, makeStatements, serverTime, type Statements } from './statements.ts'
 import { loadExpired, sweep } from './sweep.ts'
@@ -66,6 +73,8 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   readonly #options: ResolvedPostgresOptions
   readonly #statements: Statements
   readonly #reads: ReadStatements
+  /** The short ones. */
+  readonly #ways: Readonly<Record<'add' | 'claim' | 'extend', Statement>>
   readonly #clear: readonly Statement[]
   readonly #instance: string
   readonly #listeners = new Map<string, Listeners>()
@@ -86,12 +95,13 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     const sql = makeSql(schema, now)
     this.#statements = makeStatements(sql)
     this.#reads = makeReads(sql)
+    this.#ways = { add: fastAddStatement(sql), claim: fastClaimStatement(sql), extend: extendStatement(sql) }
     this.#clear = [
       ...tables.map((table) => ({ name: '', text: `DELETE FROM ${sql.at}${table}` })),
       { name: '', text: `UPDATE ${sql.at}types SET paused_since = NULL, paused_by = NULL` },
     ]
     this.#instance = clock.newId()
-    this.settings = { callTimeoutMs }
+    this.settings = { callTimeoutMs, claimsInFlight: 2 }
     this.kv = new PostgresKv(makeKvStatements(sql), (statement, values) => this.#query(statement, values))
   }
 
@@ -174,6 +184,10 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     const { types } = this.#opened()
     const joined = this.#join(tx)
     await this.#register(jobs)
+    if (!joined && isFastAdd(jobs)) {
+      const verdicts = await this.#fast((told, { database }) => fastAdd(database, this.#ways.add, types, jobs, told))
+      if (verdicts) return verdicts
+    }
     return this.#run({ want: (loaded) => wantNewJobs(loaded, types, jobs), rules: (move) => add(move, jobs) }, joined)
   }
 
@@ -182,6 +196,11 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     const { outcomes = [], slots } = request
     checkOutcomes(this.driver, outcomes)
     await this.#registerOutcomes(outcomes, request.types)
+    const claimed = await this.#fast(async (told, { database }) => {
+      if (!areCompletions(outcomes, told)) return undefined
+      return fastClaim(database, this.#ways.claim, types, { ...request, outcomes }, told)
+    })
+    if (claimed) return claimed
     const wanted = request.types.map(({ type, slots: own = Infinity }) => ({
       tid: types.tidOf(type)!,
       most: Math.min(own, slots, mostAtOnce),
@@ -204,7 +223,18 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   }
 
   async extend(leases: readonly Contract.Extension[]): Promise<Contract.LeaseVerdict[]> {
-    return this.#runOn(leases, (move) => extend(move, leases))
+    const { types, database } = this.#opened()
+    await types.find(
+      database.reserved,
+      leases.map(({ type }) => type),
+    )
+    const verdicts: (Contract.LeaseVerdict | undefined)[] = []
+    for (const some of eachOnce(leases)) {
+      verdicts.push(...(await extendFree(database.reserved, this.#ways.extend, types, some)))
+    }
+    if (!verdicts.includes(undefined)) return verdicts as Contract.LeaseVerdict[]
+    const move = await this.#look(database.reserved, leases)
+    return leases.map((lease, index) => verdicts[index] ?? whyNot(move, lease))
   }
 
   async settle(outcomes: readonly Contract.Outcome[], tx?: JoinableTransaction): Promise<Contract.SettleVerdict[]> {
@@ -212,6 +242,14 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     const { types } = this.#opened()
     const joined = this.#join(tx)
     await this.#registerOutcomes(outcomes, [])
+    if (!joined) {
+      const settled = await this.#fast(async (told, { database }) => {
+        if (!areCompletions(outcomes, told)) return undefined
+        const request = { worker: '', slots: 0, types: [], outcomes }
+        return (await fastClaim(database, this.#ways.claim, types, request, told))?.settled
+      })
+      if (settled) return [...settled]
+    }
     const want = (loaded: Loaded): void => wantOutcomes(loaded, types, outcomes)
     return this.#run({ want, rules: (move) => settle(move, outcomes) }, joined)
   }
@@ -301,28 +339,10 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     jobs: readonly Contract.JobRef[],
     { parts = [], lock = false, tx }: Contract.GetOptions<JoinableTransaction> = {},
   ): Promise<(Contract.JobRecord | undefined)[]> {
-    const { types, database } = this.#opened()
+    const { database } = this.#opened()
     const joined = this.#join(tx)
     if (lock && joined) return this.#runOn(jobs, (move) => get(move, jobs, parts), joined)
-    const connection = joined?.connection ?? database
-    await types.find(
-      connection,
-      jobs.map(({ type }) => type),
-    )
-    const loaded = new Loaded()
-    wantJobs(loaded, types, jobs)
-    const names = [...loaded.want.jobs.values()]
-    const rows = await connection.query(this.#statements.read, [
-      arrayOf(names.map(({ tid }) => tid)),
-      arrayOf(names.map(({ key }) => key)),
-      '{}',
-    ])
-    for (const [, ...row] of rows) if (row[0] !== null) loaded.keepJob(row, false)
-    await types.findByTid(
-      connection,
-      rows.flatMap((row) => (row[2] === null ? [] : [Number(row[2])])),
-    )
-    return get(new PostgresMove(new WorkingSet(loaded, types, true), Number(rows[0]![0])), jobs, parts)
+    return get(await this.#look(joined?.connection ?? database, jobs), jobs, parts)
   }
 
   async list(query: Contract.ListQuery): Promise<Contract.Page> {
@@ -368,7 +388,9 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
       if (this.#listening > 0) return
       const heard = this.#heard
       this.#heard = undefined
-      await (await heard?.catch(() => undefined))?.()
+      await (
+        await heard?.catch(() => undefined)
+      )?.()
     }
     const heard = (this.#heard ??= this.#hear(database))
     try {
@@ -445,6 +467,37 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     return this.#run({ want: (loaded) => wantJobs(loaded, types, refs), rules }, joined)
   }
 
+  /** Jobs as they are at one instant, with the first and last of their chains. */
+  async #look(connection: Pick<Database, 'query'>, refs: readonly Contract.JobRef[]): Promise<PostgresMove> {
+    const { types } = this.#opened()
+    await types.find(
+      connection,
+      refs.map(({ type }) => type),
+    )
+    const loaded = new Loaded()
+    wantJobs(loaded, types, refs)
+    const names = [...loaded.want.jobs.values()]
+    const rows = await connection.query(this.#statements.read, [
+      arrayOf(names.map(({ tid }) => tid)),
+      arrayOf(names.map(({ key }) => key)),
+      '{}',
+    ])
+    for (const [, ...row] of rows) if (row[0] !== null) loaded.keepJob(row, false)
+    await types.findByTid(
+      connection,
+      rows.flatMap((row) => (row[2] === null ? [] : [Number(row[2])])),
+    )
+    return new PostgresMove(new WorkingSet(loaded, types, true), Number(rows[0]![0]))
+  }
+
+  /** A short way: what it tells is told once it is done. */
+  async #fast<T>(run: (told: Told, open: Open) => Promise<T | undefined>): Promise<T | undefined> {
+    const told = new Told(channelOf(this.#options.schema), this.#instance, (name) => this.#listenersOf(name))
+    const answer = await run(told, this.#opened())
+    if (answer !== undefined) told.end()
+    return answer
+  }
+
   /** Types and priorities of new jobs, and types of their blockers. */
   async #register(jobs: readonly Contract.NewJob[], others: readonly string[] = []): Promise<void> {
     const { types, database } = this.#opened()
@@ -463,4 +516,20 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     )
     await this.#register(jobs, typesOfOutcomes(outcomes))
   }
+}
+
+/** In parts that name each job once, since a statement changes a row once. */
+function eachOnce(leases: readonly Contract.Extension[]): readonly (readonly Contract.Extension[])[] {
+  const parts: Contract.Extension[][] = []
+  let seen = new Set<string>()
+  for (const lease of leases) {
+    const name = `${lease.type.length}/${lease.type}/${lease.id}`
+    if (parts.length === 0 || seen.has(name)) {
+      parts.push([])
+      seen = new Set()
+    }
+    seen.add(name)
+    parts.at(-1)!.push(lease)
+  }
+  return parts
 }

@@ -64,7 +64,8 @@ function list({ at, now, statement }: Sql, order: 'asc' | 'desc'): Statement {
 }
 
 /** One that waited for its time is queued once that has come. */
-const stateOf = (state: string, runAt: string): string => `(CASE WHEN ${state} = 0 AND ${runAt} <= now THEN 2 ELSE ${state} END)`
+const stateOf = (state: string, runAt: string): string =>
+  `(CASE WHEN ${state} = 0 AND ${runAt} <= now THEN 2 ELSE ${state} END)`
 
 /** $1: names of types, or NULL. */
 const countText = (at: string, now: string): string => `

@@ -20,7 +20,9 @@ const names = Object.keys(jobColumns)
 
 /** A job's columns, in the order of its row. */
 export const jobCells = (alias: string): string[] =>
-  names.map((name) => (jobColumns[name as keyof typeof jobColumns] === 'bytea' ? `encode(${alias}.${name}, 'hex')` : `${alias}.${name}`))
+  names.map((name) =>
+    jobColumns[name as keyof typeof jobColumns] === 'bytea' ? `encode(${alias}.${name}, 'hex')` : `${alias}.${name}`,
+  )
 
 export interface Sql {
   /** The quoted schema, with its dot: `"holdfast".` */

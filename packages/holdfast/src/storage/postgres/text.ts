@@ -35,9 +35,7 @@ export function arrayOf(items: readonly Value[]): string {
 
 /** As a bytea reads it. */
 export const bytesText = (bytes: Bytes | undefined): string | null =>
-  bytes === undefined
-    ? null
-    : `\\x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`
+  bytes === undefined ? null : `\\x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`
 
 /** Of a column that was selected as hex. */
 export const bytesOf = (hex: string | null): Bytes | undefined => (hex === null ? undefined : Buffer.from(hex, 'hex'))

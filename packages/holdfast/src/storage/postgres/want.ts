@@ -29,7 +29,12 @@ export function wantNewJobs(loaded: Loaded, types: Types, jobs: readonly NewJob[
       const encoded = encodeText(deduplication.key)
       want.keys.set(nameOf(tid, encoded), { tid, key: encoded })
     }
-    if (blockers) wantJobs(loaded, types, blockers.filter((blocker) => typeof blocker !== 'number'))
+    if (blockers)
+      wantJobs(
+        loaded,
+        types,
+        blockers.filter((blocker) => typeof blocker !== 'number'),
+      )
   }
 }
 
@@ -48,4 +53,6 @@ export function typesOfOutcomes(outcomes: readonly Outcome[]): string[] {
 }
 
 export const typesOfBlockers = (jobs: readonly NewJob[]): string[] =>
-  jobs.flatMap(({ blockers }) => (blockers ?? []).flatMap((blocker) => (typeof blocker === 'number' ? [] : [blocker.type])))
+  jobs.flatMap(({ blockers }) =>
+    (blockers ?? []).flatMap((blocker) => (typeof blocker === 'number' ? [] : [blocker.type])),
+  )

@@ -81,6 +81,7 @@ export class WirePool {
     }
     return {
       query: (statement, values) => wire.query(statement, values),
+      pipelines: wire.pipelines,
       get isLost() {
         return wire.isLost
       },

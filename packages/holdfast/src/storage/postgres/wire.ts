@@ -10,8 +10,10 @@ export interface Answer {
 }
 
 export interface Wire {
-  /** One at a time. */
+  /** One at a time, unless it pipelines. */
   query(statement: Statement, values: readonly Value[]): Promise<Answer>
+  /** A statement may be sent before the one before it is answered. */
+  readonly pipelines: boolean
   /** The connection is gone: nothing more can be asked. */
   readonly isLost: boolean
   /** Back to its pool; one that was opened by itself is closed. */

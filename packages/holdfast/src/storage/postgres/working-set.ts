@@ -22,7 +22,10 @@ export class WorkingSet {
   readonly groups = new Map<string, PostgresGroup>()
   readonly #marks = new Map<string, Moves.Mark | null>()
   /** Keys that changed: who has them now. */
-  readonly keysSet = new Map<string, { type: PostgresType; key: string; mark: Moves.Mark | undefined; isNew: boolean }>()
+  readonly keysSet = new Map<
+    string,
+    { type: PostgresType; key: string; mark: Moves.Mark | undefined; isNew: boolean }
+  >()
   readonly dependents = new Map<string, DependentSet>()
   /** Names of erased chains that somebody waited for. */
   readonly #orphaned = new Set<string>()
@@ -185,7 +188,7 @@ export class WorkingSet {
     const name = nameOf(type.tid, encoded)
     let group = this.groups.get(name)
     if (!group) {
-      const row = this.#loaded.groups.get(name)
+      const row = this.reads ? null : this.#loaded.groups.get(name)
       if (row === undefined) {
         this.#loaded.want.groups.set(name, { tid: type.tid, key: encoded })
         this.miss()
@@ -322,7 +325,10 @@ export class WorkingSet {
 const isLive = ({ state }: PostgresJob): boolean => state !== 'completed' && state !== 'failed' && state !== 'cancelled'
 
 /** @param row id, token, mode, shared, until */
-function markFields(key: string, [id, token, mode, shared, until]: readonly (string | null)[]): Omit<Moves.Mark, 'job'> {
+function markFields(
+  key: string,
+  [id, token, mode, shared, until]: readonly (string | null)[],
+): Omit<Moves.Mark, 'job'> {
   return {
     key,
     id: decodeText(id!),
@@ -332,4 +338,3 @@ function markFields(key: string, [id, token, mode, shared, until]: readonly (str
     until: Number(until),
   }
 }
-

@@ -25,7 +25,10 @@ export async function write(connection: Connection, statements: Statements, move
   const isKept = (job: PostgresJob): boolean => !job.isErased && !isOver(job, now)
   // What goes makes room for what comes under the same name.
   await run(statements.eraseJobs, jobs.filter((job) => !job.isNew && !isKept(job)).map(nameCells))
-  await insert(statements.addJobs, jobs.filter((job) => job.isNew && isKept(job)).map((job) => job.cells(real)))
+  await insert(
+    statements.addJobs,
+    jobs.filter((job) => job.isNew && isKept(job)).map((job) => job.cells(real)),
+  )
 
   const keys = [...set.keysSet.values()]
   const held = keys.filter(({ mark }) => mark)
@@ -36,7 +39,10 @@ export async function write(connection: Connection, statements: Statements, move
   await insert(statements.addKeys, held.filter(({ isNew }) => isNew).map(keyCells))
   await run(statements.changeKeys, held.filter(({ isNew }) => !isNew).map(keyCells))
   const dropped = keys.filter(({ mark, isNew }) => !mark && !isNew)
-  await run(statements.eraseKeys, dropped.map(({ type, key }) => [type.tid, encodeText(key)]))
+  await run(
+    statements.eraseKeys,
+    dropped.map(({ type, key }) => [type.tid, encodeText(key)]),
+  )
 
   const groups = [...set.groups.values()]
   const kept = groups.filter(({ fate }) => fate === 'kept')
@@ -51,10 +57,16 @@ export async function write(connection: Connection, statements: Statements, move
   await insert(statements.addGroups, kept.filter(({ isNew }) => isNew).map(groupCells))
   await run(statements.changeGroups, kept.filter(({ isNew }) => !isNew).map(groupCells))
   const gone = groups.filter(({ fate, isNew }) => fate === 'erased' && !isNew)
-  await run(statements.eraseGroups, gone.map(({ type, key }) => [type.tid, encodeText(key)]))
+  await run(
+    statements.eraseGroups,
+    gone.map(({ type, key }) => [type.tid, encodeText(key)]),
+  )
 
   const changed = jobs.filter((job) => !job.isNew && isKept(job))
-  await run(statements.changeJobs, changed.map((job) => changeCells(job, real)))
+  await run(
+    statements.changeJobs,
+    changed.map((job) => changeCells(job, real)),
+  )
 
   const dependents = [...set.dependents.values()]
   const pairs = (list: 'added' | 'deleted'): Value[][] =>
