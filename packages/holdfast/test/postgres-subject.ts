@@ -1,7 +1,7 @@
 // Postgres for the suites: a private server for the file, a schema of its own for each case, and a clock that is set by
 // hand: the statements ask a table for the time.
 
-import pg from 'pg'
+import { Pool } from 'pg'
 import postgres from 'postgres'
 import { type PostgresServer, startPostgres } from '../../../servers/postgres.ts'
 import type { Subject } from '../src/conformance/index.ts'
@@ -11,7 +11,7 @@ const start = 1_767_225_600_000
 
 interface Place {
   readonly server: PostgresServer
-  readonly pool: pg.Pool
+  readonly pool: Pool
   readonly sql: postgres.Sql
 }
 
@@ -20,7 +20,7 @@ let schemas = 0
 
 async function open(): Promise<Place> {
   const server = await startPostgres({ settings: { max_connections: '200' } })
-  const pool = new pg.Pool({ connectionString: server.url, max: 20 })
+  const pool = new Pool({ connectionString: server.url, max: 20 })
   pool.on('error', () => {})
   await pool.query('CREATE TABLE clocks (name text PRIMARY KEY, at double precision NOT NULL)')
   return { server, pool, sql: postgres(server.url, { max: 20, onnotice: () => {} }) }

@@ -271,7 +271,6 @@ export function newRow(
     onBlockerFailure: fields.onBlockerFailure,
   }
   const isUnder = root !== undefined && (root.id !== chain?.id || root.type !== chain?.type)
-  const text = (value: number | undefined): string | null => (value === undefined ? null : String(value))
   const row: (string | null)[] = [String(seq), String(tid), encodeText(fields.id), encodeText(fields.token)]
   row.push(text(fields.priority ?? 0), text(fields.maxAttempts), optionalText(fields.group?.key))
   row.push(text(completedMs), text(now), text(after?.chain.accepted), isUnder ? 'true' : null)
@@ -281,6 +280,8 @@ export function newRow(
   row.push(JSON.stringify(more))
   return row
 }
+
+const text = (value: number | undefined): string | null => (value === undefined ? null : String(value))
 
 function keptFor(keepMs: number): Retention {
   return { completedMs: keepMs, failedMs: keepMs, cancelledMs: keepMs }

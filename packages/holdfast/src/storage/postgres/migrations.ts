@@ -119,7 +119,7 @@ export const tables = ['jobs', 'groups', 'keys', 'dependents', 'kv'] as const
 /** Run once, each on its own. */
 const once = (text: string): Statement => ({ name: '', text })
 
-const in_ = (schema: string, text: string): string => text.replaceAll('$.', `${identifier(schema)}.`)
+const inSchema = (schema: string, text: string): string => text.replaceAll('$.', `${identifier(schema)}.`)
 
 const checksumOf = (step: readonly string[]): string => createHash('sha256').update(step.join(';\n')).digest('hex')
 
@@ -130,11 +130,11 @@ export function migrationPlan(schema: string, done = 0): string[] {
       ? []
       : [
           `CREATE SCHEMA IF NOT EXISTS ${identifier(schema)}`,
-          in_(schema, 'CREATE TABLE $.migrations (number integer PRIMARY KEY, checksum text NOT NULL)'),
+          inSchema(schema, 'CREATE TABLE $.migrations (number integer PRIMARY KEY, checksum text NOT NULL)'),
         ]
   for (let index = done; index < steps.length; index++) {
-    plan.push(...steps[index]!.map((text) => in_(schema, text)))
-    plan.push(in_(schema, `INSERT INTO $.migrations VALUES (${index + 1}, '${checksumOf(steps[index]!)}')`))
+    plan.push(...steps[index]!.map((text) => inSchema(schema, text)))
+    plan.push(inSchema(schema, `INSERT INTO $.migrations VALUES (${index + 1}, '${checksumOf(steps[index]!)}')`))
   }
   return plan
 }

@@ -82,7 +82,6 @@ export class PostgresMove implements Moves.Move {
     let line = this.#lines.get(type)
     if (!line) this.#lines.set(type, (line = { ...this.set.lineOf(type), at: 0 }))
     const arrived = this.#arrived.get(type)
-    const isThere = (job: PostgresJob): boolean => job.line === 1 && !job.isErased
     while (line.at < line.jobs.length && (arrived?.has(line.jobs[line.at]!) || !isThere(line.jobs[line.at]!))) line.at++
     let first = line.jobs[line.at]
     // All that was read is gone: who arrived may stand behind what was not read.
@@ -171,6 +170,11 @@ export class PostgresMove implements Moves.Move {
     this.#signals.event(job, event, attempt, this.now)
   }
 
+  /** Those that came into the line, wherever. */
+  *arrivals(): Iterable<PostgresJob> {
+    for (const jobs of this.#arrived.values()) for (const job of jobs) if (isThere(job)) yield job
+  }
+
   /** What others should hear of, when it is committed. */
   forOthers(): Signal[] {
     return this.#signals.forOthers()
@@ -181,6 +185,8 @@ export class PostgresMove implements Moves.Move {
     this.#signals.send()
   }
 }
+
+const isThere = (job: PostgresJob): boolean => job.line === 1 && !job.isErased
 
 function isBefore(a: PostgresJob, b: PostgresJob): boolean {
   if (a.priority !== b.priority) return a.priority > b.priority

@@ -42,6 +42,8 @@ export interface MoverOptions {
   readonly channel: string
   /** Of this storage, so that it does not hear itself. */
   readonly instance: string
+  /** It is committed. */
+  onMoved(move: PostgresMove): void
 }
 
 /** How often a call begins anew, and how long it waits before, at most, in ms. */
@@ -66,6 +68,7 @@ export class Mover {
       () => database.transaction((connection) => this.#attempt(connection, call, instance)),
       (error) => isConflict(error) || isWorthRepeating(error),
     )
+    this.#options.onMoved(move)
     move.send()
     return answer
   }

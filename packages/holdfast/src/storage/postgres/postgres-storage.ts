@@ -20,6 +20,7 @@ import { type Database, openDatabase, type Row, type Statement, type Value } fro
 import { fastAdd, fastAddStatement, isFastAdd } from './fast/add.ts'
 import { areCompletions, fastClaim, fastClaimStatement } from './fast/claim.ts'
 import { extendFree, extendStatement, whyNot } from './fast/extend.ts'
+import { Starts } from './fast/starts.ts'
 import { Told } from './fast/told.ts'
 import { pausedOf } from './group.ts'
 import { channelOf, decodeHints } from './hints.ts'
@@ -77,6 +78,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   readonly #ways: Readonly<Record<'add' | 'claim' | 'extend', Statement>>
   readonly #clear: readonly Statement[]
   readonly #instance: string
+  readonly #starts: Starts
   readonly #listeners = new Map<string, Listeners>()
   #listening = 0
   /** Resolves once the channel is heard. */
@@ -101,6 +103,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
       { name: '', text: `UPDATE ${sql.at}types SET paused_since = NULL, paused_by = NULL` },
     ]
     this.#instance = clock.newId()
+    this.#starts = new Starts(clock)
     this.settings = { callTimeoutMs, claimsInFlight: 2 }
     this.kv = new PostgresKv(makeKvStatements(sql), (statement, values) => this.#query(statement, values))
   }
@@ -154,7 +157,15 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
       const types = new Types(this.#statements, (name) => this.#listenersOf(name))
       const channel = channelOf(schema)
       const statements = this.#statements
-      const mover = new Mover({ database, statements, types, clock, channel, instance: this.#instance })
+      const mover = new Mover({
+        database,
+        statements,
+        types,
+        clock,
+        channel,
+        instance: this.#instance,
+        onMoved: (move) => this.#onMoved(move),
+      })
       // Opened again, for those who never ceased to listen.
       if (this.#listening > 0) this.#heard = this.#hear(database)
       await this.#heard
@@ -162,6 +173,12 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     } catch (error) {
       await database.close()
       throw error
+    }
+  }
+
+  #onMoved(move: PostgresMove): void {
+    for (const { type, priority, runAt, order } of move.arrivals()) {
+      this.#starts.stands({ tid: type.tid, priority, runAt, order })
     }
   }
 
@@ -198,7 +215,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     await this.#registerOutcomes(outcomes, request.types)
     const claimed = await this.#fast(async (told, { database }) => {
       if (!areCompletions(outcomes, told)) return undefined
-      return fastClaim(database, this.#ways.claim, types, { ...request, outcomes }, told)
+      return fastClaim(database, this.#ways.claim, types, { ...request, outcomes }, told, this.#starts)
     })
     if (claimed) return claimed
     const wanted = request.types.map(({ type, slots: own = Infinity }) => ({
@@ -246,7 +263,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
       const settled = await this.#fast(async (told, { database }) => {
         if (!areCompletions(outcomes, told)) return undefined
         const request = { worker: '', slots: 0, types: [], outcomes }
-        return (await fastClaim(database, this.#ways.claim, types, request, told))?.settled
+        return (await fastClaim(database, this.#ways.claim, types, request, told, this.#starts))?.settled
       })
       if (settled) return [...settled]
     }
@@ -363,9 +380,12 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     )
     const tids = wanted.flatMap(({ type }) => types.tidOf(type) ?? [])
     if (tids.length === 0) return undefined
-    const [row] = await database.query(this.#reads.nextDueAt, [arrayOf(tids)])
+    const { restMs } = this.#starts
+    const [row] = await database.query(this.#reads.nextDueAt, [arrayOf(tids), ...this.#starts.cells(tids)])
     const now = Number(row![0])
-    return row![1] === null ? undefined : { at: Math.max(Number(row![1]), now), now }
+    // Where the heads of the lines were passed over, they are worth a look when that may cost something again.
+    const at = Math.min(Number(row![1] ?? Infinity), restMs > 0 ? now + restMs : Infinity)
+    return at === Infinity ? undefined : { at: Math.max(at, now), now }
   }
 
   // ── hints ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -442,7 +462,10 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
         moves = PostgresTransaction.end(tx)
       }
     })
-    for (const move of moves) move.send()
+    for (const move of moves) {
+      this.#onMoved(move)
+      move.send()
+    }
     return answer
   }
 

@@ -1,6 +1,6 @@
 // The statements of reads: each shows one instant, so each is one statement.
 
-import { columns, jobCells, param, type Sql } from './statements.ts'
+import { columns, jobCells, param, type Sql, walkedFrom } from './statements.ts'
 import type { Statement } from './database.ts'
 
 export type ReadStatements = ReturnType<typeof makeReads>
@@ -100,18 +100,19 @@ const countText = (at: string, now: string): string => `
   )}
   FROM clock LEFT JOIN wanted AS w ON true LEFT JOIN counts AS c ON c.tid = w.tid ORDER BY w.name`
 
-/** $1: numbers of types. */
+/** $1: numbers of types; then where to begin (fast/starts.ts). */
 const nextDueAtText = (at: string, now: string): string => `
   SELECT ${columns(now, 'min(n.at)')}
-  FROM unnest(${param(1, 'integer[]')}) AS w (tid)
+  FROM unnest(${param(1, 'integer[]')}, ${param(6, 'double precision[]')}) AS w (tid, lost_from)
   CROSS JOIN LATERAL (SELECT priorities FROM ${at}types AS t WHERE t.tid = w.tid AND t.paused_since IS NULL LIMIT 1) AS t
   CROSS JOIN LATERAL (
-    SELECT j.run_at AS at FROM unnest(t.priorities) AS p CROSS JOIN LATERAL (
-      SELECT run_at FROM ${at}jobs AS j WHERE j.tid = w.tid AND j.line = 1 AND j.priority = p
+    SELECT j.run_at AS at FROM ${walkedFrom(2, 'w.tid', 't.priorities')} AS p CROSS JOIN LATERAL (
+      SELECT j.run_at FROM ${at}jobs AS j
+      WHERE j.tid = w.tid AND j.line = 1 AND j.priority = p.priority AND (j.run_at, j.ord) > (p.run_at, p.ord)
       ORDER BY run_at, ord LIMIT 1) AS j
     UNION ALL
     (SELECT lease_until FROM ${at}jobs AS j
-     WHERE j.tid = w.tid AND j.state = 3 AND NOT (j.grp IS NOT NULL AND EXISTS (
+     WHERE j.tid = w.tid AND j.state = 3 AND j.lease_until > w.lost_from AND NOT (j.grp IS NOT NULL AND EXISTS (
        SELECT 1 FROM ${at}groups AS g WHERE g.tid = j.tid AND g.key = j.grp AND g.paused_since IS NOT NULL))
      ORDER BY lease_until LIMIT 1)
   ) AS n`

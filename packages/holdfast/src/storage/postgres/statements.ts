@@ -275,6 +275,19 @@ export function makeStatements({ at, now, statement }: Sql) {
   }
 }
 
+/**
+ * The priorities of a type, the highest first, each with where its line is walked from (fast/starts.ts).
+ * @param first the number of the first of four parameters
+ */
+export const walkedFrom = (first: number, tid: string, priorities: string): string => {
+  const starts = `unnest(${param(first, 'integer[]')}, ${param(first + 1, 'smallint[]')},
+    ${param(first + 2, 'double precision[]')}, ${param(first + 3, 'bigint[]')}) AS s (tid, priority, run_at, ord)
+    WHERE s.tid = ${tid} AND s.priority = p`
+  return `(SELECT p AS priority, coalesce((SELECT s.run_at FROM ${starts}), '-Infinity') AS run_at,
+    coalesce((SELECT s.ord FROM ${starts}), 0) AS ord
+    FROM unnest(${priorities}) AS p ORDER BY p DESC)`
+}
+
 const lockGroups = (at: string, lock: string): string =>
   `SELECT ${columns('g.tid', 'g.key', 'g.running', 'g.placed', 'g.paused_since', 'g.paused_by')}
    FROM (SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}) ORDER BY 1, 2) AS w (tid, key)

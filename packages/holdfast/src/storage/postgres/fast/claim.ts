@@ -8,9 +8,10 @@ import type { Connection, Row, Statement, Value } from '../database.ts'
 import { sqlStateOf } from '../errors.ts'
 import { encodeHints } from '../hints.ts'
 import { decodeMore } from '../more.ts'
-import { columns, param, type Sql } from '../statements.ts'
+import { columns, param, type Sql, walkedFrom } from '../statements.ts'
 import { arrayOf, bytesOf, bytesText, decodeText, encodeText, numberOf, optionalText } from '../text.ts'
 import type { Types } from '../types.ts'
+import type { Place, Starts } from './starts.ts'
 import type { Told } from './told.ts'
 
 /** The job of an outcome is alone, and this is the lease in force. `+ 0`: not to be looked for among all leases. */
@@ -27,14 +28,16 @@ export function fastClaimStatement({ at, now, statement }: Sql): Statement {
      wanted AS MATERIALIZED (
        SELECT w.*, t.priorities
        FROM unnest(${param(7, 'integer[]')}, ${param(8, 'double precision[]')}, ${param(9, 'integer[]')},
-         ${param(10, 'double precision[]')}) WITH ORDINALITY AS w (tid, lease_ms, most, max_attempts, turn)
+         ${param(10, 'double precision[]')}, ${param(20, 'double precision[]')})
+         WITH ORDINALITY AS w (tid, lease_ms, most, max_attempts, lost_from, turn)
        CROSS JOIN LATERAL (SELECT priorities FROM ${at}types AS t WHERE t.tid = w.tid AND t.paused_since IS NULL LIMIT 1) AS t),
      due AS MATERIALIZED (
        SELECT w.turn, w.lease_ms, w.max_attempts AS most_attempts, row_number() OVER (PARTITION BY w.turn) AS place, j.*
        FROM wanted AS w CROSS JOIN LATERAL (
-         SELECT j.* FROM (SELECT p FROM unnest(w.priorities) AS p ORDER BY p DESC) AS p CROSS JOIN LATERAL (
+         SELECT j.* FROM ${walkedFrom(16, 'w.tid', 'w.priorities')} AS p CROSS JOIN LATERAL (
            SELECT j.ctid AS row, j.kind, j.failures, j.max_attempts FROM ${at}jobs AS j
-           WHERE j.tid = w.tid AND j.line = 1 AND j.priority = p.p AND j.run_at <= (SELECT now FROM clock)
+           WHERE j.tid = w.tid AND j.line = 1 AND j.priority = p.priority AND j.run_at <= (SELECT now FROM clock)
+             AND (j.run_at, j.ord) > (p.run_at, p.ord)
            ORDER BY j.run_at, j.ord LIMIT w.most FOR UPDATE SKIP LOCKED) AS j
          LIMIT w.most) AS j),
      chosen AS MATERIALIZED (SELECT * FROM due ORDER BY place, turn LIMIT ${param(11, 'integer')}),
@@ -44,7 +47,8 @@ export function fastClaimStatement({ at, now, statement }: Sql): Statement {
          AND NOT EXISTS (
            SELECT 1 FROM wanted AS w CROSS JOIN LATERAL (
              SELECT 1 FROM ${at}jobs AS j
-             WHERE j.tid = w.tid AND j.state = 3 AND j.lease_until <= (SELECT now FROM clock) LIMIT 1) AS l) AS is),
+             WHERE j.tid = w.tid AND j.state = 3 AND j.lease_until > w.lost_from
+               AND j.lease_until <= (SELECT now FROM clock) LIMIT 1) AS l) AS is),
      erased AS (
        DELETE FROM ${at}jobs AS j USING given AS g
        WHERE g.keep_ms <= 0 AND ${isHeld} AND (SELECT plain.is FROM plain) RETURNING 1),
@@ -62,7 +66,7 @@ export function fastClaimStatement({ at, now, statement }: Sql): Statement {
          lease_until = (SELECT now FROM clock) + c.lease_ms
        FROM chosen AS c WHERE j.ctid = c.row AND (SELECT plain.is FROM plain)
        RETURNING c.place, c.turn, j.id, j.attempt, j.token, j.failures, j.max_attempts, j.priority, j.keep_ms, j.more,
-         j.created_at, j.run_at, j.lease_until, j.payload)
+         j.created_at, j.run_at, j.lease_until, j.payload, j.ord)
      SELECT ${columns(
        'clock.now',
        'plain.is',
@@ -84,6 +88,8 @@ export function fastClaimStatement({ at, now, statement }: Sql): Statement {
        't.run_at',
        't.lease_until',
        "encode(t.payload, 'hex')",
+       't.ord',
+       'extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000',
      )} FROM clock CROSS JOIN plain CROSS JOIN unheld LEFT JOIN taken AS t ON true`,
   )
 }
@@ -109,10 +115,13 @@ export async function fastClaim(
   types: Types,
   request: Omit<ClaimRequest, 'outcomes'> & { readonly outcomes: readonly Completion[] },
   told: Told,
+  starts: Starts,
 ): Promise<Claim | undefined> {
   const { worker, label, outcomes } = request
   const slots = Math.min(request.slots, mostAtOnce)
   const done = doneSignals(outcomes)
+  const tids = request.types.map(({ type }) => types.tidOf(type)!)
+  const fromHead = starts.restMs === 0
   let rows: Row[]
   try {
     rows = await connection.query(statement, [
@@ -123,6 +132,7 @@ export async function fastClaim(
       optionalText(label),
       told.channel,
       encodeHints(done, told.from) ?? null,
+      ...starts.cells(tids),
     ])
   } catch (error) {
     if (sqlStateOf(error) === unreadableNumber) return undefined
@@ -132,6 +142,10 @@ export async function fastClaim(
   if (first![1] !== 'true') return undefined
   const now = Number(first![0])
   const taken = first![3] === null ? [] : rows.toSorted(byTurn)
+  if (tids.length > 0) {
+    const places = taken.map((row) => placeOf(tids[Number(row[4]) - 1]!, row))
+    starts.took(tids, now, places, Number(first![18]), fromHead)
+  }
   const jobs = taken.map((row) => claimedJob(row, request.types[Number(row[4]) - 1]!.type, worker, now))
   for (const { type, id, failures } of jobs) {
     told.event(type, { event: 'processing', id, attempt: failures + 1, at: now, ...(label !== undefined && { label }) })
@@ -145,6 +159,13 @@ const unreadableNumber = '22P02'
 
 /** Claimed at once, at most. */
 const mostAtOnce = 1_000
+
+const placeOf = (tid: number, row: Row): Place => ({
+  tid,
+  priority: Number(row[10]),
+  runAt: Number(row[14]),
+  order: Number(row[17]),
+})
 
 const byTurn = (a: Row, b: Row): number => Number(a[3]) - Number(b[3]) || Number(a[4]) - Number(b[4])
 

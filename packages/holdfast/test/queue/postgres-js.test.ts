@@ -1,0 +1,16 @@
+// The Queue on Postgres by way of postgres.js: a private server for the file, and a schema of its own for each test.
+
+import { after } from 'node:test'
+import { PostgresStorage } from 'holdfast/postgres'
+import { newSchema, postgresWay, stopPostgres } from '../postgres-subject.ts'
+import { queueTests } from './suites.ts'
+
+after(stopPostgres)
+
+queueTests({
+  name: 'postgres-js',
+  open: async () => ({
+    storage: new PostgresStorage({ ...(await postgresWay('postgresjs')), schema: newSchema() }),
+    close: async () => {},
+  }),
+})
