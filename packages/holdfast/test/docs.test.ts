@@ -20,6 +20,7 @@ const pages = [
   'docs/file-storage.md',
   'docs/redis.md',
   'docs/errors.md',
+  'docs/chains/job-types.md',
 ]
 for (const page of pages) {
   const text = await read(page)
@@ -27,7 +28,7 @@ for (const page of pages) {
   snippets.forEach((code, index) => {
     test(`${page}: snippet ${index + 1} runs`, async (t) => {
       // Inside the project, so that the package is found by its name.
-      const folder = new URL(`snippets.tmp/${process.pid}-${page.replace('/', '-')}-${index}/`, root)
+      const folder = new URL(`snippets.tmp/${process.pid}-${page.replaceAll('/', '-')}-${index}/`, root)
       await mkdir(folder, { recursive: true })
       t.after(() => rm(folder, { recursive: true }))
       await writeFile(new URL('snippet.ts', folder), code)
