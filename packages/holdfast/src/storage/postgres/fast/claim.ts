@@ -102,7 +102,7 @@ function claimStatement({ at, now, statement }: Sql, needs: Needs): Statement {
          lease_until = (SELECT now FROM clock) + c.lease_ms
        FROM chosen AS c WHERE j.ctid = c.row AND (SELECT plain.is FROM plain)
        RETURNING c.place, c.turn, j.id, j.attempt, j.token, j.failures, j.max_attempts, j.priority, j.keep_ms, j.more,
-         j.created_at, j.run_at, j.lease_until, j.payload, j.ord)
+         j.created_at, j.run_at, j.lease_until, j.payload, j.error, j.ord)
      SELECT ${columns(
        'clock.now',
        'plain.is',
@@ -133,6 +133,7 @@ function claimStatement({ at, now, statement }: Sql, needs: Needs): Statement {
        't.run_at',
        't.lease_until',
        "encode(t.payload, 'hex')",
+       "encode(t.error, 'hex')",
        't.ord',
      )} FROM taken AS t`,
   )
@@ -343,6 +344,7 @@ function claimedJob(row: Row, type: string, worker: string, now: number): Claime
     runAt: Number(row[14]),
     startedAt: now,
     leaseUntil: Number(row[15]),
+    error: bytesOf(row[17]!),
     chain: self,
     chainIndex: 0,
     root: self,
