@@ -111,9 +111,9 @@ function claimStatement({ at, now, statement }: Sql, needs: Needs): Statement {
           WHEN unheld.count > 0 THEN ('unheld: ' || unheld.count)::integer::text
           WHEN ${param(15, 'text')} IS NOT NULL THEN pg_notify(${param(14, 'text')}, ${param(15, 'text')})::text END`,
        'extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000',
-       ...Array<string>(14).fill('NULL'),
+       ...Array<string>(15).fill('NULL'),
      )} FROM clock CROSS JOIN plain CROSS JOIN unheld
-     ${fails ? `UNION ALL SELECT ${columns("'retried'", 'n', 'ends', 'at', ...Array<string>(14).fill('NULL'))} FROM retried` : ''}
+     ${fails ? `UNION ALL SELECT ${columns("'retried'", 'n', 'ends', 'at', ...Array<string>(15).fill('NULL'))} FROM retried` : ''}
      UNION ALL
      SELECT ${columns(
        "'taken'",
@@ -133,8 +133,8 @@ function claimStatement({ at, now, statement }: Sql, needs: Needs): Statement {
        't.run_at',
        't.lease_until',
        "encode(t.payload, 'hex')",
-       "encode(t.error, 'hex')",
        't.ord',
+       "encode(t.error, 'hex')",
      )} FROM taken AS t`,
   )
 }
@@ -344,7 +344,7 @@ function claimedJob(row: Row, type: string, worker: string, now: number): Claime
     runAt: Number(row[14]),
     startedAt: now,
     leaseUntil: Number(row[15]),
-    error: bytesOf(row[17]!),
+    error: bytesOf(row[18]!),
     chain: self,
     chainIndex: 0,
     root: self,
