@@ -98,6 +98,10 @@ class PgWire implements Wire {
     })
   }
 
+  get client(): object {
+    return this.#client
+  }
+
   query(statement: Statement, values: readonly Value[]): Promise<Answer> {
     return askPg(this.#client, statement, values, this.#prepare)
   }

@@ -78,7 +78,7 @@ export async function fastAdd(
     const isDue = delayMs === undefined ? runAt <= now : delayMs <= 0
     const state = isDue ? 'queued' : 'scheduled'
     told.event(type, { event: state, id, attempt: 0, at: now })
-    return { verdict: 'added', job: { type, id, token, state } }
+    return { verdict: 'added', job: { type, id, token, state, createdAt: now } }
   })
   for (const signal of wakes) told.signal(signal)
   return verdicts
