@@ -5,6 +5,7 @@ import type { AttemptRecord, Bytes, EndReason, JobRef, JobState, NewJob, Retenti
 import type * as Moves from '../moves/move.ts'
 import { refOf, rootOf } from '../moves/move.ts'
 import type { Value } from './database.ts'
+import { decodeAttempts, encodeAttempts } from './attempts.ts'
 import { decodeMore, encodeMore, type KeyPart } from './more.ts'
 import { stateCodes, stateNames } from './migrations.ts'
 import { bytesOf, bytesText, decodeText, encodeText, numberOf, optionalText } from './text.ts'
@@ -45,7 +46,11 @@ export const jobColumns = {
   expires_at: 'double precision',
   sweep_at: 'double precision',
   more: 'text',
+  attempts: 'text',
 } as const
+
+/** Where its kind is in a row. */
+export const kindIndex = Object.keys(jobColumns).indexOf('kind')
 
 /** From here on they change. */
 export const firstChanging = 12
@@ -155,7 +160,7 @@ export class PostgresJob implements Moves.Job {
     this.trace = more.trace
     this.cancelling = more.cancelling ?? false
     this.cancelReason = more.cancelReason
-    this.attempts = more.attempts
+    this.attempts = decodeAttempts(row[32]!)
     this.chainIndex = more.chainIndex ?? 0
     this.origin = more.origin
     this.root = more.root
@@ -243,6 +248,7 @@ export class PostgresJob implements Moves.Job {
       finite(this.expiresAt),
       this.sweepable ? finite(this.expiresAt) : null,
       encodeMore(this),
+      encodeAttempts(this.attempts),
     ]
   }
 }
@@ -277,7 +283,7 @@ export function newRow(
   row.push(fields.payload === undefined ? null : bytesText(fields.payload)!.slice(2))
   row.push(text(stateCodes.blocked), '0', '0', '0', text(runAt), text(seq), null)
   row.push(null, null, null, null, null, null, null, null, null, null, null, null)
-  row.push(JSON.stringify(more))
+  row.push(JSON.stringify(more), null)
   return row
 }
 

@@ -63,6 +63,7 @@ const steps: readonly (readonly string[])[] = [
        worker text COLLATE "C",
        label text,
        more text, -- JSON of what few jobs have
+       attempts text, -- those that ended but for the one that completed it, a line of JSON each
        error bytea,
        result bytea,
        payload bytea

@@ -1,6 +1,6 @@
 // What few jobs have, as JSON in one column: a plain job's row stays small, and quick to read and write.
 
-import type { AttemptRecord, EndReason, JobRef, Retention } from '../storage.ts'
+import type { EndReason, JobRef, Retention } from '../storage.ts'
 import type { Blocker, Mark } from '../moves/move.ts'
 import type { PostgresJob } from './job.ts'
 
@@ -13,7 +13,6 @@ export interface More {
   readonly retention?: Retention
   readonly cancelling?: boolean
   readonly cancelReason?: string
-  readonly attempts?: AttemptRecord[]
   readonly chainIndex?: number
   readonly origin?: JobRef
   readonly root?: JobRef
@@ -29,15 +28,9 @@ export function decodeMore(text: string | null): More {
   return text === null ? nothing : (JSON.parse(text, revive) as More)
 }
 
-// JSON knows neither bytes nor Infinity. Only errors of attempts are bytes here, and only times can be endless.
+// JSON knows no Infinity. Only times can be endless.
 function revive(key: string, value: unknown): unknown {
-  if (key === 'error') return Buffer.from(value as string, 'base64')
   return value === null && (key === 'until' || key.endsWith('Ms')) ? Infinity : value
-}
-
-function replace(this: unknown, key: string, value: unknown): unknown {
-  if (key !== 'error' || value === undefined) return value
-  return Buffer.from((this as { error: Uint8Array }).error).toString('base64')
 }
 
 /** JSON writes what Postgres cannot hold as escapes. */
@@ -50,7 +43,6 @@ export function encodeMore(job: PostgresJob): string | null {
     retention: completedMs === failedMs && completedMs === cancelledMs ? undefined : job.retention,
     cancelling: job.cancelling || undefined,
     cancelReason: job.cancelReason,
-    attempts: job.attempts,
     chainIndex: job.chainIndex || undefined,
     origin: job.origin,
     root: job.root,
@@ -59,6 +51,6 @@ export function encodeMore(job: PostgresJob): string | null {
     onBlockerFailure: job.onBlockerFailure === 'wait' ? 'wait' : undefined,
     key: job.keyPart,
   }
-  const text = JSON.stringify(more, replace)
+  const text = JSON.stringify(more)
   return text === '{}' ? null : text
 }

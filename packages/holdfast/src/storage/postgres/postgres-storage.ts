@@ -18,7 +18,8 @@ import type * as Contract from '../storage.ts'
 import { count } from './count.ts'
 import { type Database, openDatabase, type Row, type Statement, type Value } from './database.ts'
 import { fastAdd, fastAddStatement, isFastAdd } from './fast/add.ts'
-import { areCompletions, fastClaim, fastClaimStatement } from './fast/claim.ts'
+import { fastCancel, fastCancelStatement } from './fast/cancel.ts'
+import { type ClaimStatements, plainOutcomes, fastClaim, fastClaimStatements } from './fast/claim.ts'
 import { extendFree, extendStatement, whyNot } from './fast/extend.ts'
 import { Starts } from './fast/starts.ts'
 import { Told } from './fast/told.ts'
@@ -75,7 +76,9 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   readonly #statements: Statements
   readonly #reads: ReadStatements
   /** The short ones. */
-  readonly #ways: Readonly<Record<'add' | 'claim' | 'extend', Statement>>
+  readonly #ways: Readonly<Record<'add' | 'extend' | 'cancel' | 'notify', Statement>> & {
+    readonly claims: ClaimStatements
+  }
   readonly #clear: readonly Statement[]
   readonly #instance: string
   readonly #starts: Starts
@@ -97,7 +100,13 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     const sql = makeSql(schema, now)
     this.#statements = makeStatements(sql)
     this.#reads = makeReads(sql)
-    this.#ways = { add: fastAddStatement(sql), claim: fastClaimStatement(sql), extend: extendStatement(sql) }
+    this.#ways = {
+      add: fastAddStatement(sql),
+      claims: fastClaimStatements(sql),
+      extend: extendStatement(sql),
+      cancel: fastCancelStatement(sql),
+      notify: this.#statements.notify,
+    }
     this.#clear = [
       ...tables.map((table) => ({ name: '', text: `DELETE FROM ${sql.at}${table}` })),
       { name: '', text: `UPDATE ${sql.at}types SET paused_since = NULL, paused_by = NULL` },
@@ -214,8 +223,8 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     checkOutcomes(this.driver, outcomes)
     await this.#registerOutcomes(outcomes, request.types)
     const claimed = await this.#fast(async (told, { database }) => {
-      if (!areCompletions(outcomes, told)) return undefined
-      return fastClaim(database, this.#ways.claim, types, { ...request, outcomes }, told, this.#starts)
+      const plain = plainOutcomes(outcomes, told)
+      return plain && fastClaim(database, this.#ways, types, { ...request, outcomes: plain }, told, this.#starts)
     })
     if (claimed) return claimed
     const wanted = request.types.map(({ type, slots: own = Infinity }) => ({
@@ -261,9 +270,10 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     await this.#registerOutcomes(outcomes, [])
     if (!joined) {
       const settled = await this.#fast(async (told, { database }) => {
-        if (!areCompletions(outcomes, told)) return undefined
-        const request = { worker: '', slots: 0, types: [], outcomes }
-        return (await fastClaim(database, this.#ways.claim, types, request, told, this.#starts))?.settled
+        const plain = plainOutcomes(outcomes, told)
+        if (!plain) return undefined
+        const request = { worker: '', slots: 0, types: [], outcomes: plain }
+        return (await fastClaim(database, this.#ways, types, request, told, this.#starts))?.settled
       })
       if (settled) return [...settled]
     }
@@ -292,6 +302,13 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     jobs: readonly Contract.JobRef[],
     options: Contract.CancelOptions = {},
   ): Promise<Contract.CancelVerdict[]> {
+    const { types, database } = this.#opened()
+    const [job] = jobs
+    if (jobs.length === 1 && options.reason === undefined) {
+      await types.find(database, [job!.type])
+      const isDone = await this.#fast((told) => fastCancel(database, this.#ways.cancel, types, job!, told))
+      if (isDone) return [{ verdict: 'cancelled' }]
+    }
     return this.#runOn(jobs, (move) => cancel(move, jobs, options))
   }
 

@@ -288,6 +288,10 @@ export const walkedFrom = (first: number, tid: string, priorities: string): stri
     FROM unnest(${priorities}) AS p ORDER BY p DESC)`
 }
 
+/** The priorities of a type, the highest first. */
+export const walked = (priorities: string): string =>
+  `(SELECT p AS priority FROM unnest(${priorities}) AS p ORDER BY p DESC)`
+
 const lockGroups = (at: string, lock: string): string =>
   `SELECT ${columns('g.tid', 'g.key', 'g.running', 'g.placed', 'g.paused_since', 'g.paused_by')}
    FROM (SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}) ORDER BY 1, 2) AS w (tid, key)

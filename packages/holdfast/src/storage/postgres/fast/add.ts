@@ -1,14 +1,19 @@
 // add, the short way: jobs that nothing but their id decides about, all of them new. One statement, committed by itself.
-// It writes nothing if one of the ids is there, or comes to be there meanwhile: then the rules decide.
+// It writes nothing if one of the ids is there, or comes to be there meanwhile: then the rules decide. Where all are there,
+// as they are for a repeat, the statement has read them, and there is nothing more to ask.
 
-import { isHoldfastError } from '../../../errors.ts'
+import { add } from '../../moves/add.ts'
 import type { AddVerdict, NewJob } from '../../storage.ts'
-import type { Connection, Statement, Value } from '../database.ts'
+import type { Connection, Row, Statement, Value } from '../database.ts'
 import { sqlStateOf } from '../errors.ts'
 import { encodeHints } from '../hints.ts'
-import { columns, param, type Sql } from '../statements.ts'
+import { kindIndex } from '../job.ts'
+import { Loaded, missing } from '../loaded.ts'
+import { PostgresMove } from '../move.ts'
+import { columns, jobCells, param, type Sql } from '../statements.ts'
 import { arrayOf, bytesText, encodeText } from '../text.ts'
 import type { Types } from '../types.ts'
+import { WorkingSet } from '../working-set.ts'
 import type { Told } from './told.ts'
 
 export function fastAddStatement({ at, now, statement }: Sql): Statement {
@@ -20,6 +25,9 @@ export function fastAddStatement({ at, now, statement }: Sql): Statement {
          ${param(4, 'smallint[]')}, ${param(5, 'double precision[]')}, ${param(6, 'double precision[]')},
          ${param(7, 'double precision[]')}, ${param(8, 'double precision[]')}, ${param(9, 'text[]')},
          ${param(10, 'bytea[]')}) AS g (tid, id, token, priority, max_attempts, keep_ms, at, delay_ms, more, payload)),
+     existing AS MATERIALIZED (
+       SELECT j.* FROM given AS g CROSS JOIN LATERAL (
+         SELECT * FROM ${at}jobs AS j WHERE j.tid = g.tid AND j.id = g.id LIMIT 1) AS j),
      added AS (
        INSERT INTO ${at}jobs (seq, ord, tid, id, token, priority, max_attempts, keep_ms, created_at, run_at, state, kind,
          attempt, failures, line, more, payload)
@@ -29,15 +37,14 @@ export function fastAddStatement({ at, now, statement }: Sql): Statement {
          SELECT g.*, clock.now, nextval('${at.replaceAll("'", "''")}numbers') AS number,
            CASE WHEN delay_ms IS NOT NULL THEN now + delay_ms ELSE greatest(at, now) END AS run_at
          FROM clock, given AS g OFFSET 0) AS n
-       WHERE NOT EXISTS (
-         SELECT 1 FROM given AS g CROSS JOIN LATERAL (
-           SELECT 1 FROM ${at}jobs AS j WHERE j.tid = g.tid AND j.id = g.id LIMIT 1) AS j)
+       WHERE NOT EXISTS (SELECT 1 FROM existing)
        RETURNING 1)
      SELECT ${columns(
        'clock.now',
        'n.count',
        `CASE WHEN n.count > 0 THEN pg_notify(${param(11, 'text')}, ${param(12, 'text')}) END`,
-     )} FROM clock, (SELECT count(*) AS count FROM added) AS n`,
+       ...jobCells('e'),
+     )} FROM clock CROSS JOIN (SELECT count(*) AS count FROM added) AS n LEFT JOIN existing AS e ON true`,
   )
 }
 
@@ -60,20 +67,11 @@ export async function fastAdd(
   told: Told,
 ): Promise<AddVerdict[] | undefined> {
   const wakes = [...new Set(jobs.map(({ type }) => type))].map((type) => ({ kind: 'wake' as const, type }))
-  let now: number
-  try {
-    const [row] = await connection.query(statement, [
-      ...cellsOf(types, jobs),
-      told.channel,
-      encodeHints(wakes, told.from)!,
-    ])
-    if (row![1] === '0') return undefined
-    now = Number(row![0])
-  } catch (error) {
-    // Somebody else was quicker: a repeat of this very call, maybe.
-    if (isHoldfastError(error) && sqlStateOf(error) === '23505') return undefined
-    throw error
-  }
+  const values = [...cellsOf(types, jobs), told.channel, encodeHints(wakes, told.from)!]
+  const rows = await onceMore(() => connection.query(statement, values))
+  if (!rows) return undefined
+  const now = Number(rows[0]![0])
+  if (rows[0]![1] === '0') return standing(types, jobs, rows, now)
   const verdicts = jobs.map(({ type, id, token, runAt = 0, delayMs }): AddVerdict => {
     const isDue = delayMs === undefined ? runAt <= now : delayMs <= 0
     const state = isDue ? 'queued' : 'scheduled'
@@ -82,6 +80,33 @@ export async function fastAdd(
   })
   for (const signal of wakes) told.signal(signal)
   return verdicts
+}
+
+/** Somebody who was quicker is there the second time: a repeat of this very call, maybe. */
+async function onceMore(run: () => Promise<Row[]>): Promise<Row[] | undefined> {
+  for (let tries = 0; tries < 2; tries++) {
+    try {
+      return await run()
+    } catch (error) {
+      if (sqlStateOf(error) !== '23505') throw error
+    }
+  }
+  return undefined
+}
+
+/** What the rules say of jobs that are all there already, and alone. Undefined if there is something to write, too. */
+function standing(types: Types, jobs: readonly NewJob[], rows: readonly Row[], now: number): AddVerdict[] | undefined {
+  const loaded = new Loaded()
+  for (const row of rows) loaded.keepJob(row.slice(3), false)
+  if (rows.length < jobs.length || rows.some((row) => row[3 + kindIndex] === '2')) return undefined
+  const set = new WorkingSet(loaded, types, true)
+  try {
+    const verdicts = add(new PostgresMove(set, now), jobs)
+    return set.numbersTaken > 0 ? undefined : verdicts
+  } catch (error) {
+    if (error !== missing) throw error
+    return undefined
+  }
 }
 
 function cellsOf(types: Types, jobs: readonly NewJob[]): string[] {
