@@ -62,7 +62,7 @@ export class Loaded {
 }
 
 /** What a run did not find, gathered for the next statement. */
-export class Want {
+class Want {
   readonly types = new Set<string>()
   readonly jobs = new Map<string, Named>()
   /** Looked for only to be added: that they are absent is made sure of by the insert. */

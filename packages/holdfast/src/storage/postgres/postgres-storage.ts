@@ -81,6 +81,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   }
   readonly #clear: readonly Statement[]
   readonly #instance: string
+  readonly #channel: string
   readonly #starts: Starts
   readonly #listeners = new Map<string, Listeners>()
   #listening = 0
@@ -112,6 +113,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
       { name: '', text: `UPDATE ${sql.at}types SET paused_since = NULL, paused_by = NULL` },
     ]
     this.#instance = clock.newId()
+    this.#channel = channelOf(schema)
     this.#starts = new Starts(clock)
     this.settings = { callTimeoutMs, claimsInFlight: 2 }
     this.kv = new PostgresKv(makeKvStatements(sql), (statement, values) => this.#query(statement, values))
@@ -164,7 +166,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     try {
       await migrate(database, schema, this.#options.migrate)
       const types = new Types(this.#statements, (name) => this.#listenersOf(name))
-      const channel = channelOf(schema)
+      const channel = this.#channel
       const statements = this.#statements
       const mover = new Mover({
         database,
@@ -446,7 +448,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
       if (signals === 'all') this.#tellAll()
       else for (const signal of signals ?? []) tell(this.#listenersOf(signal.type), signal)
     }
-    return database.listen(channelOf(this.#options.schema), onMessage, () => this.#tellAll())
+    return database.listen(this.#channel, onMessage, () => this.#tellAll())
   }
 
   /** What was missed may have been about anything. */
@@ -532,7 +534,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
 
   /** A short way: what it tells is told once it is done. */
   async #fast<T>(run: (told: Told, open: Open) => Promise<T | undefined>): Promise<T | undefined> {
-    const told = new Told(channelOf(this.#options.schema), this.#instance, (name) => this.#listenersOf(name))
+    const told = new Told(this.#channel, this.#instance, (name) => this.#listenersOf(name))
     const answer = await run(told, this.#opened())
     if (answer !== undefined) told.end()
     return answer

@@ -16,6 +16,12 @@ export const param = (number: number, type: string): string => `($${number}::tex
 export const columns = (...expressions: readonly string[]): string =>
   expressions.map((expression, index) => `(${expression})::text AS c${index}`).join(', ')
 
+/**
+ * Behind a list that rows are joined with. A plan may be made while a table is empty, and kept: then a walk over all rows
+ * seems cheap. A limit that the planner cannot know makes it expect next to nothing of the list, so that it looks each up.
+ */
+export const few = 'LIMIT (SELECT 1000000)'
+
 const names = Object.keys(jobColumns)
 
 /** A job's columns, in the order of its row. */
@@ -197,7 +203,8 @@ export function makeStatements({ at, now, statement }: Sql) {
     ),
     eraseJobs: statement(
       'erase_jobs',
-      `DELETE FROM ${at}jobs AS j USING unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}) AS w (tid, id)
+      `DELETE FROM ${at}jobs AS j
+       USING (SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}) ${few}) AS w (tid, id)
        WHERE j.tid = w.tid AND j.id = w.id`,
     ),
     addJobs: statement(
@@ -210,8 +217,10 @@ export function makeStatements({ at, now, statement }: Sql) {
       `UPDATE ${at}jobs AS j
        SET payload = CASE WHEN w.has_payload THEN w.payload ELSE j.payload END,
          ${changing.map((name) => `${name} = w.${name}`).join(', ')}
-       FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}, ${param(3, 'boolean[]')}, ${param(4, 'bytea[]')},
-         ${typed(5, changing)}) AS w (tid, id, has_payload, payload, ${changing.join(', ')})
+       FROM (
+         SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}, ${param(3, 'boolean[]')},
+           ${param(4, 'bytea[]')}, ${typed(5, changing)}) ${few}
+       ) AS w (tid, id, has_payload, payload, ${changing.join(', ')})
        WHERE j.tid = w.tid AND j.id = w.id`,
     ),
     addKeys: statement(
@@ -222,11 +231,12 @@ export function makeStatements({ at, now, statement }: Sql) {
     changeKeys: statement(
       'change_keys',
       `UPDATE ${at}keys AS k SET id = w.id, token = w.token, mode = w.mode, shared = w.shared, until = w.until
-       FROM ${keyArrays} AS w (tid, key, id, token, mode, shared, until) WHERE k.tid = w.tid AND k.key = w.key`,
+       FROM (SELECT * FROM ${keyArrays} ${few}) AS w (tid, key, id, token, mode, shared, until) WHERE k.tid = w.tid AND k.key = w.key`,
     ),
     eraseKeys: statement(
       'erase_keys',
-      `DELETE FROM ${at}keys AS k USING unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}) AS w (tid, key)
+      `DELETE FROM ${at}keys AS k
+       USING (SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}) ${few}) AS w (tid, key)
        WHERE k.tid = w.tid AND k.key = w.key`,
     ),
     addGroups: statement(
@@ -238,12 +248,13 @@ export function makeStatements({ at, now, statement }: Sql) {
       'change_groups',
       `UPDATE ${at}groups AS g
        SET running = w.running, placed = w.placed, paused_since = w.paused_since, paused_by = w.paused_by
-       FROM ${groupArrays} AS w (tid, key, running, placed, paused_since, paused_by)
+       FROM (SELECT * FROM ${groupArrays} ${few}) AS w (tid, key, running, placed, paused_since, paused_by)
        WHERE g.tid = w.tid AND g.key = w.key`,
     ),
     eraseGroups: statement(
       'erase_groups',
-      `DELETE FROM ${at}groups AS g USING unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}) AS w (tid, key)
+      `DELETE FROM ${at}groups AS g
+       USING (SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}) ${few}) AS w (tid, key)
        WHERE g.tid = w.tid AND g.key = w.key`,
     ),
     addDependents: statement(
@@ -255,7 +266,9 @@ export function makeStatements({ at, now, statement }: Sql) {
     eraseDependents: statement(
       'erase_dependents',
       `DELETE FROM ${at}dependents AS d
-       USING unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}, ${param(3, 'bigint[]')}) AS w (tid, id, seq)
+       USING (
+         SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}, ${param(3, 'bigint[]')}) ${few}
+       ) AS w (tid, id, seq)
        WHERE d.tid = w.tid AND d.id = w.id AND d.seq = w.seq`,
     ),
     /** Answers with how many went, and whether there are more. */

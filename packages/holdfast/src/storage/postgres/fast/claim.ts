@@ -19,7 +19,7 @@ import type { Connection, Row, Statement, Value } from '../database.ts'
 import { sqlStateOf } from '../errors.ts'
 import { encodeHints } from '../hints.ts'
 import { decodeMore } from '../more.ts'
-import { columns, param, type Sql, walked, walkedFrom } from '../statements.ts'
+import { columns, few, param, type Sql, walked, walkedFrom } from '../statements.ts'
 import { arrayOf, bytesOf, bytesText, decodeText, encodeText, numberOf, optionalText } from '../text.ts'
 import type { Types } from '../types.ts'
 import type { Place, Starts } from './starts.ts'
@@ -58,7 +58,7 @@ function claimStatement({ at, now, statement }: Sql, needs: Needs): Statement {
      given AS MATERIALIZED (
        SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}, ${param(3, 'text[]')},
          ${param(4, 'integer[]')}, ${param(5, 'double precision[]')}, ${param(6, 'bytea[]')})
-         AS g (tid, id, worker, attempt, keep_ms, result)),
+         AS g (tid, id, worker, attempt, keep_ms, result) ${few}),
      wanted AS MATERIALIZED (
        SELECT w.*, t.priorities
        FROM unnest(${param(7, 'integer[]')}, ${param(8, 'double precision[]')}, ${param(9, 'integer[]')},
@@ -144,7 +144,7 @@ const failures = (at: string, next: number): string => `
        SELECT * FROM unnest(${param(next + 0, 'integer[]')}, ${param(next + 1, 'text[]')}, ${param(next + 2, 'text[]')},
          ${param(next + 3, 'integer[]')}, ${param(next + 4, 'double precision[]')}, ${param(next + 5, 'double precision[]')},
          ${param(next + 6, 'double precision[]')}, ${param(next + 7, 'bytea[]')}, ${param(next + 8, 'boolean[]')})
-         WITH ORDINALITY AS f (tid, id, worker, attempt, at, delay_ms, keep_ms, error, is_last, n)),
+         WITH ORDINALITY AS f (tid, id, worker, attempt, at, delay_ms, keep_ms, error, is_last, n) ${few}),
      judged AS MATERIALIZED (
        SELECT j.*, (SELECT now FROM clock) + coalesce(j.own_keep_ms, j.keep_ms) AS till,
          CASE WHEN j.delay_ms IS NOT NULL THEN (SELECT now FROM clock) + j.delay_ms

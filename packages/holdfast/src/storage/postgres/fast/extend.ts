@@ -9,7 +9,7 @@ import { kindIndex } from '../job.ts'
 import { Loaded } from '../loaded.ts'
 import { decodeMore } from '../more.ts'
 import { PostgresMove } from '../move.ts'
-import { columns, jobCells, param, type Sql } from '../statements.ts'
+import { columns, few, jobCells, param, type Sql } from '../statements.ts'
 import { arrayOf, encodeText } from '../text.ts'
 import type { Types } from '../types.ts'
 import { WorkingSet } from '../working-set.ts'
@@ -21,7 +21,7 @@ export function extendStatement({ at, now, statement }: Sql): Statement {
      given AS MATERIALIZED (
        SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}, ${param(3, 'text[]')},
          ${param(4, 'integer[]')}, ${param(5, 'double precision[]')})
-         WITH ORDINALITY AS g (tid, id, worker, attempt, lease_ms, n)),
+         WITH ORDINALITY AS g (tid, id, worker, attempt, lease_ms, n) ${few}),
      held AS MATERIALIZED (
        SELECT g.n, g.lease_ms, j.*
        FROM given AS g CROSS JOIN LATERAL (
