@@ -57,7 +57,8 @@ export const drivers: Readonly<Record<string, Driver>> = {
   },
   postgres: {
     kinds: ['kill', 'stop', 'point', 'server', 'session', 'proxy'],
-    rate: 350,
+    // More than on Redis: its processes take longer to start, and so are there for less of the time.
+    rate: 500,
     workers: 4,
     leastRate: 84,
     hasRows: true,

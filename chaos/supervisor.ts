@@ -73,6 +73,8 @@ export class Supervisor {
   #marks = 0
   /** No faults yet, or no more. */
   #calm = true
+  /** Nobody is replaced any more. One that the plan killed is, also when its end is heard of only while others finish. */
+  #ending = false
   #onExit: (() => void) | undefined
 
   constructor(options: RigOptions) {
@@ -144,6 +146,7 @@ export class Supervisor {
   /** Nobody is left, whatever state they are in. */
   async end(): Promise<void> {
     this.#calm = true
+    this.#ending = true
     for (const role of ['worker', 'producer'] as const) this.#finishing.add(role)
     for (const running of this.#running.values()) {
       running.killed = true
@@ -325,7 +328,7 @@ export class Supervisor {
     if (crashed) this.counts.points++
     if (point && !crashed) this.#plan.giveBack(role, point)
     if (this.#finishing.has(role) && code === 0) this.#finished[role].add(slot)
-    else if (!this.#finishing.has(role) || !killed) this.#respawn(role, slot)
+    else if (!this.#ending) this.#respawn(role, slot)
     this.#onExit?.()
   }
 
