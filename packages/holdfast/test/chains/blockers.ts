@@ -2,20 +2,21 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { defineJobTypes } from 'holdfast'
+import { defineJobTypes, type JobTypeProcessor, type JobTypeProcessors, type StartItem } from 'holdfast'
 import { gate, type TestDriver, until } from '../queue/driver.ts'
 import { chainBench, wait } from './bench.ts'
 
-const types = defineJobTypes<{
+interface Types {
   part: { entry: true; input: number; output: number }
   pair: { entry: true; input: null; output: number; blockers: [{ typeName: 'part' }, { typeName: 'part' }] }
   many: { entry: true; input: string; output: number[]; blockers: { typeName: 'part' | 'pair' }[] }
   begin: { entry: true; input: null; continueWith: { typeName: 'join' } }
   join: { input: null; output: number[]; blockers: { typeName: 'part' | 'begin' }[] }
-}>()
+}
+const types = defineJobTypes<Types>()
 
-const double = {
-  process: async ({ job, complete }: never) => (complete as Function)((job as { input: number }).input * 2),
+const double: JobTypeProcessor<Types, 'part', unknown> = {
+  process: async ({ job, complete }) => complete(job.input * 2),
 }
 
 export function blockerTests(driver: TestDriver): void {
@@ -50,7 +51,7 @@ export function blockerTests(driver: TestDriver): void {
       )
       assert.equal((await client.listJobChains({ filter: { rootOnly: true } })).items.length, 1)
       await work({
-        part: double as never,
+        part: double,
         pair: { process: async ({ job, complete }) => complete(100 * job.blockers[0].output + job.blockers[1].output) },
       })
       assert.equal((await client.waitForJobChainCompletion(pair, wait)).output, 204)
@@ -58,7 +59,7 @@ export function blockerTests(driver: TestDriver): void {
 
     test('chains that exist: those that are done let it run at once, a missing one refuses it', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
-      const stop = await work({ part: double as never })
+      const stop = await work({ part: double })
       const [one, two] = await client.startJobChains({
         items: [
           { typeName: 'part', input: 1 },
@@ -122,7 +123,7 @@ export function blockerTests(driver: TestDriver): void {
       assert.equal(items.length, 5)
       assert.ok(items.every(({ rootChainId }) => rootChainId === top.id))
       await work({
-        part: double as never,
+        part: double,
         pair: { process: async ({ job, complete }) => complete(job.blockers[0].output + job.blockers[1].output) },
         many: { process: async ({ job, complete }) => complete(job.blockers.map(({ output }) => output)) },
       })
@@ -157,7 +158,7 @@ export function blockerTests(driver: TestDriver): void {
 
     test('a blocked job with a schedule runs at the later of the two', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
-      await work({ part: double as never })
+      await work({ part: double })
       const many = await client.startJobChain({
         typeName: 'many',
         input: 'x',
@@ -174,7 +175,7 @@ export function blockerTests(driver: TestDriver): void {
       const { client, work } = await chainBench(t, driver, types)
       const errors: unknown[] = []
       await work({
-        part: double as never,
+        part: double,
         begin: {
           process: async ({ job, complete }) =>
             complete(async ({ continueWith }) => {
@@ -210,7 +211,7 @@ export function blockerTests(driver: TestDriver): void {
     test('[chains trap 22] two slots, one chain: runs once it ends, and has both', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
       await work({
-        part: double as never,
+        part: double,
         pair: { process: async ({ job, complete }) => complete(job.blockers[0].output + job.blockers[1].output) },
       })
       const deduplication = { key: 'same' }
@@ -302,7 +303,7 @@ export function blockerTests(driver: TestDriver): void {
       const { client, work, line } = await chainBench(t, driver, types)
       await work(
         {
-          part: double as never,
+          part: double,
           many: { process: async ({ job, complete }) => complete(job.blockers.map(({ output }) => output)) },
         },
         { concurrency: 5 },
@@ -324,29 +325,27 @@ export function blockerTests(driver: TestDriver): void {
       test(`[chains trap 1] ${count} dependents of 2 blockers, ${workers} workers: none is stranded`, async (t) => {
         const { client, work } = await chainBench(t, driver, types)
         const begun = gate()
-        const processors = {
+        const processors: JobTypeProcessors<Types, unknown> = {
           part: {
-            process: async ({ complete }: { complete: (output: number) => Promise<never> }) => {
+            process: async ({ complete }) => {
               await begun.promise
               return complete(1)
             },
           },
-          pair: { process: async ({ complete }: { complete: (output: number) => Promise<never> }) => complete(2) },
+          pair: { process: async ({ complete }) => complete(2) },
         }
-        for (let index = 0; index < workers; index++) await work(processors as never, { concurrency: 10 })
+        for (let index = 0; index < workers; index++) await work(processors, { concurrency: 10 })
         const pairs = []
         for (let start = 0; start < count; start += 50) {
-          const items = Array.from({ length: Math.min(50, count - start) }, () => ({
-            typeName: 'pair' as const,
+          const items = Array.from({ length: Math.min(50, count - start) }, (): StartItem<Types, 'pair', unknown> => ({
+            typeName: 'pair',
             input: null,
-            startBlockers: async ({ startJobChain }: { startJobChain: (item: object) => Promise<never> }) => [
+            startBlockers: async ({ startJobChain }) => [
               await startJobChain({ typeName: 'part', input: 1 }),
               await startJobChain({ typeName: 'part', input: 2 }),
             ],
           }))
-          pairs.push(
-            ...((await client.startJobChains({ items: items as never })) as { typeName: 'pair'; id: string }[]),
-          )
+          pairs.push(...(await client.startJobChains({ items })))
         }
         begun.resolve()
         const ended = await Promise.all(

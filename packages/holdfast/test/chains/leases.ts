@@ -13,13 +13,14 @@ const types = defineJobTypes<{
 
 export function leaseTests(driver: TestDriver): void {
   describe('leases', () => {
-    for (const how of ['output', 'callback'] as const) {
-      test(`[chains trap 7] taken back and claimed again by the same worker: only the second attempt counts (${how})`, async (t) => {
-        const { client, work, storage, told } = await chainBench(t, driver, types)
+    for (const hints of ['heard', 'lost'] as const) {
+      test(`[chains trap 7] taken back and claimed again by the same worker: only the second attempt counts (hints ${hints})`, async (t) => {
+        const { client, work, storage, told, line } = await chainBench(t, driver, types)
+        if (hints === 'lost') line.lose(({ kind }) => kind === 'abort')
         const taken = gate()
         const second = gate()
-        const rejected = gate<{ code: string; reason: string }>()
-        const reasons: unknown[] = []
+        const rejected = gate<{ code: string; reason: string } | 'not rejected'>()
+        let calls = 0
         await work(
           {
             step: {
@@ -29,14 +30,14 @@ export function leaseTests(driver: TestDriver): void {
                   await second.promise
                   return complete('of the second')
                 }
-                const [record] = await storage.get([{ type: 'step', id: job.id }])
                 await storage.recover({ types: ['step'], limit: 5, olderThanMs: -1_000 })
-                assert.equal(record!.attempt, 1)
                 await taken.promise
-                if (how === 'output') await until(() => signal.aborted)
-                const completion = how === 'output' ? complete('of the first') : complete(async () => 'of the first')
-                await completion.catch((error) => rejected.resolve(error))
-                reasons.push(signal.reason)
+                if (hints === 'heard') await until(() => signal.aborted)
+                const completion = complete(async () => {
+                  calls++
+                  return 'of the first'
+                })
+                completion.then(() => rejected.resolve('not rejected'), rejected.resolve)
                 return completion
               },
             },
@@ -44,19 +45,57 @@ export function leaseTests(driver: TestDriver): void {
           { concurrency: 2, workerId: 'same' },
         )
         const chain = await client.startJobChain({ typeName: 'step', input: null })
-        const transactional = storage.features.transactions && how !== 'output'
-        if (transactional || how === 'output') {
-          const error = await rejected.promise
-          assert.deepEqual([error.code, error.reason], ['LEASE_LOST', 'taken_by_another_worker'])
+        const error = await rejected.promise
+        // Without a transaction nobody asks the storage before it is settled.
+        if (hints === 'heard' || storage.features.transactions) {
+          assert.ok(error !== 'not rejected')
+          assert.deepEqual([error.code, error.reason, calls], ['LEASE_LOST', 'taken_by_another_worker', 0])
         }
         await until(() => told('jobAttemptLost').length > 0)
         second.resolve()
         assert.equal((await client.waitForJobChainCompletion(chain, wait)).output, 'of the second')
-        assert.ok(reasons.every((reason) => reason === 'taken_by_another_worker'))
+        assert.deepEqual(
+          told('jobAttemptLost').map(({ reason }) => reason),
+          ['taken_by_another_worker'],
+        )
         const job = await client.getJob({ typeName: 'step', id: chain.id })
         assert.deepEqual([job!.attempt, job!.failures], [2, 1])
       })
     }
+
+    test('prepare asks the storage whether the attempt is still ours, and runs no callback if not', async (t) => {
+      const { client, work, storage, line } = await chainBench(t, driver, types)
+      line.lose(({ kind }) => kind === 'abort')
+      const seen = gate<{ code: string; reason: string }[]>()
+      await work({
+        step: {
+          process: async ({ job, prepare, complete }) => {
+            await client.cancelJobChain({ typeName: 'step', id: job.id })
+            let calls = 0
+            const errors: { code: string; reason: string }[] = []
+            const count = (): void => void calls++
+            await prepare({ mode: storage.features.transactions ? 'atomic' : 'staged' }, count).catch((e) =>
+              errors.push(e),
+            )
+            await complete(async () => {
+              count()
+              return 'x'
+            }).catch((e) => errors.push(e))
+            assert.equal(calls, 0)
+            seen.resolve(errors)
+            return complete('never')
+          },
+        },
+      })
+      await client.startJobChain({ typeName: 'step', input: null })
+      assert.deepEqual(
+        (await seen.promise).map(({ code, reason }) => [code, reason]),
+        [
+          ['LEASE_LOST', 'cancelled'],
+          ['LEASE_LOST', 'cancelled'],
+        ],
+      )
+    })
 
     const endings: [
       JobAbortReason,

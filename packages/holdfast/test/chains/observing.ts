@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { describe, test } from 'node:test'
 import { defineJobTypes, type LogEntry, type Notifier, type Signal, type Topic } from 'holdfast'
-import { gate, type TestDriver, until } from '../queue/driver.ts'
+import { gate, sleep, type TestDriver, until } from '../queue/driver.ts'
 import { chainBench, wait } from './bench.ts'
 
 const types = defineJobTypes<{
@@ -160,12 +160,16 @@ export function observerTests(driver: TestDriver): void {
       const bus = new Bus()
       const { client, work, line } = await chainBench(t, driver, types, { notifier: bus })
       const begun = gate()
+      const waiting = gate()
       const aborted = gate<unknown>()
       await work(
         {
           part: {
             process: async ({ job, signal, complete }) => {
-              if (job.input === 1) return complete(1)
+              if (job.input === 1) {
+                await waiting.promise
+                return complete(1)
+              }
               begun.resolve()
               await new Promise((resolve) => signal.addEventListener('abort', resolve))
               aborted.resolve(signal.reason)
@@ -176,7 +180,13 @@ export function observerTests(driver: TestDriver): void {
         { notifier: bus, jobTypeProcessing: { pollIntervalMs: Infinity } },
       )
       const one = await client.startJobChain({ typeName: 'part', input: 1 })
-      await client.waitForJobChainCompletion(one, { timeoutMs: 9_000, pollIntervalMs: 60_000 })
+      const done = client.waitForJobChainCompletion(one, { timeoutMs: 9_000, pollIntervalMs: 60_000 })
+      await until(() => line.count('get') > 0)
+      await sleep(20)
+      waiting.resolve()
+      const before = performance.now()
+      await done
+      assert.ok(performance.now() - before < 8_000, 'not by the last look before the timeout')
       const two = await client.startJobChain({ typeName: 'part', input: 2 })
       await begun.promise
       await client.cancelJobChain({ typeName: 'part', id: two.id })

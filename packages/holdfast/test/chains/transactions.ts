@@ -310,6 +310,27 @@ export function transactionTests(driver: ChainDriver): void {
       assert.deepEqual(await rows.ids(), ['by 2'])
     })
 
+    test('a timeout that comes while the outcome is written comes too late', async (t) => {
+      const bench = await chainBench(t, driver, types)
+      const { client, rows, work, line } = bench
+      line.on('settle', async (apply) => {
+        await sleep(200)
+        return apply()
+      })
+      await work({
+        order: {
+          timeoutMs: 100,
+          process: async ({ job, complete }) =>
+            complete(async ({ tx }) => {
+              await rows.add(tx, `by ${job.attempt}`)
+              return 'done'
+            }),
+        },
+      })
+      await client.waitForJobChainCompletion(await start(bench), wait)
+      assert.deepEqual(await rows.ids(), ['by 1'])
+    })
+
     test('a stop that does not wait rolls back what is open, and releases the job', async (t) => {
       const bench = await chainBench(t, driver, types)
       const { client, rows, work } = bench
