@@ -129,7 +129,10 @@ export const queueKeyCases: readonly QueueCase[] = [
       await queue.enqueueMany!([9, 10], { deduplicationKey: 'l' })
       await until(() => began.length >= 4, 'they run')
       await pause()
-      assert.deepEqual((began as number[]).toSorted((a, b) => a - b), [1, 2, 3, 8])
+      assert.deepEqual(
+        (began as number[]).toSorted((a, b) => a - b),
+        [1, 2, 3, 8],
+      )
     },
   },
 ]
