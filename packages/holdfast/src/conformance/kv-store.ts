@@ -205,9 +205,10 @@ export async function testKvStore({ test, create }: TestKvStoreOptions): Promise
   return kvStoreCases.length
 }
 
+const wait = (ms: number): Promise<void> => new Promise((resolve) => void systemClock.after(ms, resolve))
+
 /** Runs one case. Rejects if it fails. */
 export async function runKvStoreCase(item: KvStoreCase, { store, advance, close }: KvStoreSubject): Promise<void> {
-  const wait = (ms: number): Promise<void> => new Promise((resolve) => void systemClock.after(ms, resolve))
   try {
     await item.run(store as Required<KvStore>, advance ?? wait)
   } finally {

@@ -65,9 +65,10 @@ export interface QueueCaseContext {
   pause(ms?: number): Promise<void>
 }
 
+const pause = (ms = 150): Promise<void> => new Promise((resolve) => void systemClock.after(ms, resolve))
+
 export async function runQueueCase(item: QueueCase, subject: MessageQueueSubject): Promise<void> {
   const listenings: Listening[] = []
-  const pause = (ms = 150): Promise<void> => new Promise((resolve) => void systemClock.after(ms, resolve))
   const context: QueueCaseContext = {
     open: async (settings) => subject.open(settings),
     openExtended: async (settings) => (await subject.open(settings)) as StorageMessageQueue,

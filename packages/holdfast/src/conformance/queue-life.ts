@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict'
 import { listOf, type QueueCase } from './queue-case.ts'
 
+const refused = (code: string, call: () => Promise<unknown>): Promise<void> => assert.rejects(call, { code })
+
 export const queueLifeCases: readonly QueueCase[] = [
   {
     name: 'never more messages run at once than allowed, and as many do',
@@ -110,7 +112,6 @@ export const queueLifeCases: readonly QueueCase[] = [
     proves: ['§9'],
     run: async ({ openExtended }) => {
       const queue = await openExtended()
-      const refused = (code: string, call: () => Promise<unknown>): Promise<void> => assert.rejects(call, { code })
       await refused('INVALID_MESSAGE', () => queue.enqueue(undefined))
       await refused('INVALID_MESSAGE', () => queue.enqueueMany([1, undefined]))
       await refused('SERIALIZATION_ERROR', () => queue.enqueue(1n))

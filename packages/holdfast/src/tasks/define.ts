@@ -64,7 +64,7 @@ export class Definitions {
   define<S extends StandardSchemaV1>(name: string, options: TaskOptions<S>): TaskDefinition<never, never> {
     checkMessageKey('INVALID_TASK_NAME', 'name', name, 256)
     if (this.#byName.has(name))
-      throw usageError('TASK_ALREADY_DEFINED', `the task '${name}' is defined already`, { name })
+      throw usageError('TASK_ALREADY_DEFINED', `the task '${name}' is defined already`, { task: name })
     const { schema, handler, retryPolicy, onError, queue } = resolveOptions('defineTask', options, taskOptions)
     checkSchema(schema)
     taskOptions.handler.check('handler', handler)

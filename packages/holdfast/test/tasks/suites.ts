@@ -2,7 +2,11 @@
 
 import { conformanceTests } from './conformance.ts'
 import type { TaskDriver } from './drivers.ts'
+import { onDriverTests } from './on-drivers.ts'
+import { processTests } from './processes.ts'
 
 export async function taskTests(driver: TaskDriver): Promise<void> {
   await conformanceTests(driver)
+  onDriverTests(driver)
+  processTests(driver)
 }
