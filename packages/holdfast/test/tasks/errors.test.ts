@@ -77,7 +77,12 @@ const thrown: readonly (readonly [code: string, what: string, call: (bench: Benc
   [
     'BATCH_TOO_LARGE',
     'more than 10,000',
-    ({ tasks, task }) => tasks.enqueueTaskMany(task, new Array(10_001).fill(1), bad({})),
+    ({ tasks, task }) =>
+      tasks.enqueueTaskMany(
+        task,
+        Array.from({ length: 10_001 }, () => 1),
+        bad({}),
+      ),
   ],
 ]
 

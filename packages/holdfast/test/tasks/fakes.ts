@@ -130,13 +130,19 @@ export function recordingKv(...verbs: readonly ('setIfAbsent' | 'cas')[]): Recor
   return kv
 }
 
-/** A store that nobody may touch. */
-export function untouchableKv(): KvStore {
-  const fail = (): never => {
-    throw new Error('the store was called')
-  }
-  return { get: fail, set: fail, delete: fail, setIfAbsent: fail, cas: fail, list: fail }
+const fail = (): never => {
+  throw new Error('the store was called')
 }
+
+/** A store that nobody may touch. */
+export const untouchableKv = (): KvStore => ({
+  get: fail,
+  set: fail,
+  delete: fail,
+  setIfAbsent: fail,
+  cas: fail,
+  list: fail,
+})
 
 /** The storage queue as a foreign one: no flags, no receipts. */
 export function withoutFlags(queue: MessageQueue): MessageQueue {

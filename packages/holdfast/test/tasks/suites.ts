@@ -2,11 +2,13 @@
 
 import { conformanceTests } from './conformance.ts'
 import type { TaskDriver } from './drivers.ts'
+import { modelTests } from './model.ts'
 import { onDriverTests } from './on-drivers.ts'
 import { processTests } from './processes.ts'
 
 export async function taskTests(driver: TaskDriver): Promise<void> {
   await conformanceTests(driver)
   onDriverTests(driver)
+  modelTests(driver)
   processTests(driver)
 }
