@@ -62,17 +62,14 @@ export class HoldfastMessageQueue implements MessageQueue, AsyncDisposable {
   }
 
   // Fedify's own signature.
-  // oxlint-disable-next-line typescript/no-explicit-any
   async enqueue(message: any, options?: HoldfastMessageQueueEnqueueOptions): Promise<void> {
     this.#tell(message, await this.#queue.enqueue(message, this.#optionsOf(message, options)))
   }
 
-  // oxlint-disable-next-line typescript/no-explicit-any
   async enqueueMany(messages: readonly any[], options?: HoldfastMessageQueueEnqueueOptions): Promise<void> {
     this.#tell(messages[0], await this.#queue.enqueueMany(messages, this.#optionsOf(messages[0], options)))
   }
 
-  // oxlint-disable-next-line typescript/no-explicit-any
   listen(handler: (message: any) => Promise<void> | void, options?: MessageQueueListenOptions): Promise<void> {
     return this.#queue.listen((message) => handler(message), { signal: options?.signal })
   }

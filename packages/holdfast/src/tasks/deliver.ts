@@ -13,6 +13,7 @@ import type { WorkType } from '../work/worker.ts'
 import { type InHand, runWith } from './in-hand.ts'
 import type { Delivery, MessageHandler } from './message-queue.ts'
 import { delayAfter, isRetryError, type RetryPolicy } from './retry.ts'
+import { decodeMessage } from './stored-message.ts'
 
 export interface Delivering {
   readonly handler: MessageHandler
@@ -43,10 +44,6 @@ export function deliveryWork(delivering: Delivering): WorkType {
       }
     },
   }
-}
-
-export function decodeMessage(bytes: Uint8Array | undefined): unknown {
-  return JSON.parse(Buffer.from(bytes ?? []).toString())
 }
 
 /** The identity that `replaces` finds; one that throws finds none. */

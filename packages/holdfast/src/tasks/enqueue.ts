@@ -2,7 +2,7 @@
 // encode all, take the key, send. What fails before the key is taken has touched neither queue nor store.
 
 import type { Clock } from '../clock.ts'
-import { invalidArgument, printable, usageError } from '../errors.ts'
+import { invalidArgument } from '../errors.ts'
 import { resolveOptions } from '../options.ts'
 import { Marker, type Plan, planDeduplication } from './deduplicate.ts'
 import type { DefinedTask, Definitions } from './define.ts'
@@ -10,13 +10,7 @@ import { toMs } from './duration.ts'
 import type { TaskEvents } from './events.ts'
 import type { KvStore, StoreKey } from './kv-store.ts'
 import type { Log } from './log.ts'
-import {
-  type EnqueueReceipt,
-  type ExtendedEnqueueOptions,
-  type JobOptions,
-  largestBatch,
-  type MessageQueueEnqueueOptions,
-} from './message-queue.ts'
+import type { EnqueueReceipt, ExtendedEnqueueOptions, JobOptions, MessageQueueEnqueueOptions } from './message-queue.ts'
 import { jobOptions, taskEnqueueOptions } from './options.ts'
 import type { NamedQueue, Queues } from './queues.ts'
 import { validate } from './schema.ts'
@@ -70,18 +64,6 @@ export function prepare(
   const { kv, deduplicationFallback: fallback, log } = env
   const plan = planDeduplication({ task: task.name, key, queue: to.queue, kv, fallback, size, log })
   return { task, to, plan, delayMs: delay === undefined ? undefined : toMs(delay), orderingKey, job }
-}
-
-/** @throws TypeError INVALID_PAYLOADS, BATCH_TOO_LARGE */
-export function checkPayloads(payloads: unknown): asserts payloads is readonly unknown[] {
-  if (!Array.isArray(payloads)) {
-    throw usageError('INVALID_PAYLOADS', `payloads: expected an array, got ${printable(payloads)}`)
-  }
-  if (payloads.length > largestBatch) {
-    const { length: size } = payloads
-    const message = `payloads: expected at most ${largestBatch}, got ${size}`
-    throw usageError('BATCH_TOO_LARGE', message, { size, limit: largestBatch })
-  }
 }
 
 /** @throws SCHEMA_REJECTED, SERIALIZATION_ERROR, KV_FAILED, and whatever the queue throws */

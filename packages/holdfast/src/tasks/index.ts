@@ -27,5 +27,7 @@ export {
 } from './retry.ts'
 export type { InferInput, InferOutput, SchemaIssue, StandardSchemaV1 } from './schema.ts'
 export { StorageKvStore, type StorageKvStoreOptions } from './storage-kv-store.ts'
-export { type FailedMessage, StorageMessageQueue, type StorageMessageQueueOptions } from './storage-message-queue.ts'
+export { StorageMessageQueue } from './storage-message-queue.ts'
+export type { StorageMessageQueueOptions } from './storage-queue-options.ts'
+export type { FailedMessage } from './stored-message.ts'
 export { createTasks, type Tasks, type TasksOptions } from './tasks.ts'

@@ -1,5 +1,6 @@
 // What tasks ask of a queue: the contract, which foreign queues fit too, by their capability flags.
 
+import { printable, usageError } from '../errors.ts'
 import type { Duration } from './duration.ts'
 
 export interface MessageQueueEnqueueOptions {
@@ -65,7 +66,6 @@ export interface Delivery {
 }
 
 // Any message: the queue does not look inside.
-// oxlint-disable-next-line typescript/no-explicit-any
 export type MessageHandler = (message: any, delivery?: Delivery) => void | Promise<void>
 
 export interface QueueDepth {
@@ -90,4 +90,17 @@ export interface MessageQueue {
 }
 
 /** The most messages in one enqueueMany. */
-export const largestBatch = 10_000
+const largestBatch = 10_000
+
+/** @throws TypeError INVALID_PAYLOADS, BATCH_TOO_LARGE */
+export function checkBatch(name: string, messages: unknown): asserts messages is readonly unknown[] {
+  if (!Array.isArray(messages)) {
+    throw usageError('INVALID_PAYLOADS', `${name}: expected an array, got ${printable(messages)}`)
+  }
+  const { length: size } = messages
+  if (size <= largestBatch) return
+  throw usageError('BATCH_TOO_LARGE', `${name}: expected at most ${largestBatch}, got ${size}`, {
+    size,
+    limit: largestBatch,
+  })
+}

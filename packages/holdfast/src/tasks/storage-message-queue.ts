@@ -1,74 +1,31 @@
 // A message queue over any Holdfast storage: `enqueue` is `add`, `listen` is a Worker for one type. Deduplication, order,
 // retries and batches are the storage's own, each decided in one move with the message.
 
-import { atMost, type Clock, systemClock } from '../clock.ts'
+import { atMost, type Clock } from '../clock.ts'
 import { Connection } from '../connection.ts'
-import type { Logger } from '../emit.ts'
-import { type ErrorDetails, HoldfastError, invalidArgument, SerializationError, usageError } from '../errors.ts'
+import { HoldfastError, invalidArgument } from '../errors.ts'
 import { isWatched, type Tell, teller } from '../events.ts'
-import { decodeError } from '../job/error-details.ts'
 import { engineDefaults, queueOptions, resolveOptions } from '../options.ts'
 import { type GuardedStorage, guardStorage } from '../storage/guard.ts'
 import { encodeKvKey } from '../storage/kv.ts'
-import type { AddVerdict, Bytes, Deduplication, JobRecord, NewJob, ReviveVerdict, Storage } from '../storage/storage.ts'
+import type { AddVerdict, Bytes, Deduplication, NewJob, ReviveVerdict, Storage } from '../storage/storage.ts'
 import { Worker } from '../work/worker.ts'
-import { decodeMessage, deliveryWork, identityOf } from './deliver.ts'
-import { type Duration, toMs } from './duration.ts'
+import { deliveryWork, identityOf } from './deliver.ts'
+import { toMs } from './duration.ts'
 import { replaceable } from './in-hand.ts'
 import { type Log, logTo } from './log.ts'
 import {
+  checkBatch,
   type EnqueueReceipt,
   type ExtendedEnqueueOptions,
-  largestBatch,
   type MessageHandler,
   type MessageQueue,
   type QueueDepth,
 } from './message-queue.ts'
-import { extendedOptions, failedMs, jobOptions, startOptions, storageQueueOptions } from './options.ts'
-import { exponentialBackoff, type RetryPolicy } from './retry.ts'
+import { type FailedMessage, encodeMessage, failedMessage } from './stored-message.ts'
+import { extendedOptions, failedMs, jobOptions, startOptions } from './options.ts'
 import { Sender } from './sender.ts'
-
-export interface StorageMessageQueueOptions {
-  /** The job type: queues of different names share nothing. @default 'default' */
-  readonly name?: string
-  /** Messages at a time, per listen(). @default 10 */
-  readonly concurrency?: number
-  /** How long a dead worker's message stays its own; renewed while the handler runs. @default 30_000 */
-  readonly leaseMs?: number
-  /** The net under the hints. @default 1 s */
-  readonly pollInterval?: Duration
-  /** For handlers to end after an abort; then their messages are released. @default 30 s */
-  readonly grace?: Duration
-  /** Whether callers should leave retries to this queue. A handler that throws is run again in any case. @default true */
-  readonly nativeRetrial?: boolean
-  /** @default exponentialBackoff() */
-  readonly retryPolicy?: RetryPolicy
-  /** From the due time. @default 1 h */
-  readonly deduplicationTtl?: Duration
-  /** As JSON. @default 16_777_216 */
-  readonly maxMessageBytes?: number
-  /**
-   * The identity of a message. When a handler enqueues a message of the identity and ordering key of the one in hand, that
-   * one is replaced: it keeps its place, and no attempt is spent. @default none
-   */
-  readonly replaces?: (message: unknown) => string | undefined
-  /** Told of storage failures while listening. @default NODE_DEBUG=holdfast */
-  readonly logger?: Logger
-  /** @default the system's */
-  readonly clock?: Clock
-}
-
-/** A message that failed for good. Kept for 30 days. */
-export interface FailedMessage {
-  readonly id: string
-  readonly message: unknown
-  readonly error: ErrorDetails
-  /** Runs that failed. */
-  readonly attempts: number
-  readonly enqueuedAt: number
-  readonly failedAt: number
-  readonly orderingKey?: string
-}
+import { resolveStorageQueueOptions, type StorageMessageQueueOptions } from './storage-queue-options.ts'
 
 const pageSize = 100
 
@@ -118,7 +75,7 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
    */
   async enqueue(message: unknown, options?: ExtendedEnqueueOptions): Promise<EnqueueReceipt> {
     const given = resolveOptions('enqueue', options, extendedOptions)
-    const payload = this.#encode(message)
+    const payload = encodeMessage(message, this.#options.maxMessageBytes)
     const delayMs = given.delay === undefined ? undefined : toMs(given.delay)
     if (given.deduplicationKey === undefined) {
       const identity = identityOf(this.#options.replaces, message)
@@ -133,10 +90,10 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
 
   /** All of them or none, at most 10,000. One deduplication key stands for the whole batch. @throws as enqueue */
   async enqueueMany(messages: readonly unknown[], options?: ExtendedEnqueueOptions): Promise<EnqueueReceipt> {
-    if (!Array.isArray(messages)) throw usageError('INVALID_PAYLOADS', 'messages: expected an array')
-    if (messages.length > largestBatch) throw batchTooLarge(messages.length)
+    checkBatch('messages', messages)
     const given = resolveOptions('enqueueMany', options, extendedOptions)
-    const payloads = messages.map((message, index) => this.#encode(message, index))
+    const { maxMessageBytes } = this.#options
+    const payloads = messages.map((message, index) => encodeMessage(message, maxMessageBytes, index))
     if (payloads.length === 0) return { status: 'enqueued', ids: [] }
     return this.#add(payloads, given, given.delay === undefined ? undefined : toMs(given.delay))
   }
@@ -188,32 +145,6 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
     }
     if (isWatched()) for (const id of added) this.#tell({ name: 'added', type: this.name, id })
     return added.length > 0 ? { status: 'enqueued', ids: added } : { status: 'deduplicated', ids: [...survivors] }
-  }
-
-  #encode(message: unknown, index?: number): Bytes {
-    const where = index === undefined ? undefined : { index }
-    if (message === undefined) {
-      throw usageError('INVALID_MESSAGE', 'message: expected anything but undefined', where)
-    }
-    let json: string | undefined
-    try {
-      json = JSON.stringify(message)
-    } catch (cause) {
-      throw new SerializationError('payload', 'the message cannot be serialised', cause, where)
-    }
-    if (json === undefined) {
-      throw new SerializationError('payload', `JSON cannot hold a ${typeof message}`, undefined, where)
-    }
-    const bytes = Buffer.from(json)
-    const { maxMessageBytes: limit } = this.#options
-    if (bytes.byteLength <= limit) return bytes
-    const size = bytes.byteLength
-    throw new HoldfastError('TOO_LARGE', `the message has ${size} bytes, the limit is ${limit}`, {
-      what: 'payload',
-      size,
-      limit,
-      ...where,
-    })
   }
 
   // ── listen ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -345,44 +276,5 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
   async #open(): Promise<void> {
     this.#assertOpen()
     if (!this.#connection.isOpen) await this.#connection.use()
-  }
-}
-
-function resolveStorageQueueOptions(options: StorageMessageQueueOptions | undefined) {
-  const resolved = resolveOptions('StorageMessageQueue', options, storageQueueOptions)
-  const { pollInterval, grace, deduplicationTtl, retryPolicy, clock } = resolved
-  return {
-    ...resolved,
-    clock: clock ?? systemClock,
-    retryPolicy: retryPolicy ?? exponentialBackoff({ clock }),
-    pollMs: toMs(pollInterval),
-    graceMs: toMs(grace),
-    deduplicationTtlMs: toMs(deduplicationTtl),
-  }
-}
-
-export function batchTooLarge(size: number): TypeError {
-  return usageError('BATCH_TOO_LARGE', `a batch: expected at most ${largestBatch} messages, got ${size}`, {
-    size,
-    limit: largestBatch,
-  })
-}
-
-function failedMessage(record: JobRecord): FailedMessage {
-  const { id, payload, error, reason, failures, createdAt, finishedAt, group } = record
-  let message: unknown
-  try {
-    message = decodeMessage(payload)
-  } catch {
-    // Bytes that somebody else wrote: it failed for that.
-  }
-  return {
-    id,
-    message,
-    error: reason === undefined ? decodeError(error) : { message: `ended by the storage: ${reason}`, code: reason },
-    attempts: failures,
-    enqueuedAt: createdAt,
-    failedAt: finishedAt ?? createdAt,
-    orderingKey: group,
   }
 }

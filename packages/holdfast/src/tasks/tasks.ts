@@ -7,18 +7,11 @@ import { resolveOptions } from '../options.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type DefinedTask, Definitions, type TaskDefinition, type TaskOptions } from './define.ts'
 import { type Duration, toMs } from './duration.ts'
-import {
-  checkPayloads,
-  type EnqueueManyResult,
-  type EnqueueTaskResult,
-  prepare,
-  send,
-  type TaskEnqueueOptions,
-} from './enqueue.ts'
+import { type EnqueueManyResult, type EnqueueTaskResult, prepare, send, type TaskEnqueueOptions } from './enqueue.ts'
 import { type TaskEvent, TaskEvents, type TaskListener } from './events.ts'
 import type { KvStore, StoreKey } from './kv-store.ts'
 import { logTo } from './log.ts'
-import type { MessageQueue } from './message-queue.ts'
+import { checkBatch, type MessageQueue } from './message-queue.ts'
 import { prefixOptions, startOptions, tasksOptions } from './options.ts'
 import { type Processing, processTask } from './process.ts'
 import { type NamedQueue, Queues, type TaskQueues } from './queues.ts'
@@ -67,12 +60,9 @@ export interface Tasks extends AsyncDisposable {
    * Sends one task. What is wrong with the call is thrown, not rejected; what is wrong with the data is rejected.
    * @throws TypeError, CLOSED @returns rejects with SCHEMA_REJECTED, SERIALIZATION_ERROR, TOO_LARGE, KV_FAILED or the queue's own
    */
-  // The output is not looked at.
-  // oxlint-disable-next-line typescript/no-explicit-any
   enqueueTask<I>(task: TaskDefinition<I, any>, data: I, options?: TaskEnqueueOptions): Promise<EnqueueTaskResult>
   /** Sends a batch, at most 10,000. With a key: all of it, or none. @throws as enqueueTask */
   enqueueTaskMany<I>(
-    // oxlint-disable-next-line typescript/no-explicit-any
     task: TaskDefinition<I, any>,
     payloads: readonly I[],
     options?: TaskEnqueueOptions,
@@ -142,7 +132,7 @@ class TaskFace implements Tasks {
   ): Promise<EnqueueManyResult> {
     this.#assertOpen()
     this.#env.definitions.ofHandle(task)
-    checkPayloads(payloads)
+    checkBatch('payloads', payloads)
     // A copy: the caller's array may change before it is sent.
     const copy = [...payloads]
     return send(this.#env, prepare(this.#env, task, copy.length, options), copy, true)
