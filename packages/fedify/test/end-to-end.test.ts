@@ -10,7 +10,7 @@ import type { HoldfastMessageQueueOptions } from '@holdfast/fedify'
 import { until } from '../../holdfast/test/queue/driver.ts'
 import { stopPlaces } from '../../holdfast/test/redis-places.ts'
 import { type TaskDriver, taskDrivers } from '../../holdfast/test/tasks/drivers.ts'
-import { type Server, startServer } from './server.ts'
+import { type Server, startServer } from '../example/server.ts'
 
 after(stopPlaces)
 

@@ -20,6 +20,7 @@ const pages = [
   'docs/file-storage.md',
   'docs/redis.md',
   'docs/errors.md',
+  'docs/tasks.md',
 ]
 for (const page of pages) {
   const text = await read(page)

@@ -42,7 +42,7 @@ export interface QueueCase {
   run(context: QueueCaseContext): Promise<void>
 }
 
-export interface Listening {
+interface Listening {
   /** The messages handled so far, in the order in which they began. */
   readonly began: unknown[]
   /** Aborts, and waits for the end. */
@@ -52,7 +52,7 @@ export interface Listening {
 
 type Handler = (message: any, delivery: Delivery | undefined) => void | Promise<void>
 
-export interface QueueCaseContext {
+interface QueueCaseContext {
   open(settings?: QueueSettings): Promise<MessageQueue>
   /** For cases that need `extended`. */
   openExtended(settings?: QueueSettings): Promise<StorageMessageQueue>

@@ -34,7 +34,7 @@ const fieldMs: Readonly<Record<Exclude<Field, 'years' | 'months'>, number>> = {
 }
 
 /** 100 years. */
-export const longestMs = 100 * 365 * 86_400_000
+const longestMs = 100 * 365 * 86_400_000
 
 /**
  * In whole ms. A fraction counts as a whole one: a delay is never early, a TTL never short.

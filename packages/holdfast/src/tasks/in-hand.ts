@@ -4,7 +4,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Bytes, Storage } from '../storage/storage.ts'
 
-export interface Replacement {
+interface Replacement {
   readonly payload: Bytes
   readonly delayMs: number | undefined
 }

@@ -118,7 +118,7 @@ export const taskOptions = {
   queue: { check: isMessageQueue },
 } as const satisfies Table
 
-export const enqueueOptions = {
+const enqueueOptions = {
   delay: { check: (name, value) => void toMs(value as number, name, { code: 'INVALID_DELAY', min: 0 }) },
   orderingKey: { check: (name, value) => checkMessageKey('INVALID_ORDERING_KEY', name, value) },
   deduplicationKey: { check: (name, value) => checkMessageKey('INVALID_DEDUPLICATION_KEY', name, value) },

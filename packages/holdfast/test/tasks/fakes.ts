@@ -34,7 +34,7 @@ export const only = <T>(fits: (value: T) => boolean): StandardSchemaV1<T, T> => 
   },
 })
 
-export interface Sent {
+interface Sent {
   readonly verb: 'enqueue' | 'enqueueMany'
   readonly messages: readonly any[]
   readonly options: MessageQueueEnqueueOptions | undefined

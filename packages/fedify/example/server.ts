@@ -1,4 +1,4 @@
-// A real Fedify server on loopback: one actor, its keys, an inbox; queue and store of this package. For the end-to-end tests.
+// A real Fedify server on loopback: one actor, its keys, an inbox; queue and store of this package. The end-to-end tests use it too.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -14,7 +14,7 @@ import type { Storage } from 'holdfast'
 import { exponentialBackoff } from 'holdfast/tasks'
 
 /** Answers in place of the inbox, or lets it through. */
-export type Gatekeeper = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>
+type Gatekeeper = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>
 
 export interface Site {
   readonly federation: Federation<void>
