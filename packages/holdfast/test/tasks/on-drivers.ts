@@ -5,6 +5,7 @@ import { test, type TestContext } from 'node:test'
 import { createTasks, kvPrefixes, type MessageQueue, StorageKvStore, StorageMessageQueue } from 'holdfast/tasks'
 import { listOf } from '../../src/conformance/queue-case.ts'
 import { until } from '../queue/driver.ts'
+import { faulty } from '../queue/faulty-storage.ts'
 import type { TaskDriver } from './drivers.ts'
 import { anything, heard, keepingLogger, untouchableKv, withoutFlags } from './fakes.ts'
 
@@ -120,6 +121,38 @@ export function onDriverTests(driver: TaskDriver): void {
     )
     assert.equal(new Set(ids).size, 10_000)
     assert.equal((await queue.getDepth()).queued, 10_000)
+  })
+
+  test(`[W13] calls to the storage per message do not grow with the backlog ${on}`, async (t) => {
+    const place = await driver.open()
+    t.after(() => place.close())
+    const calls = async (backlog: number): Promise<{ enqueue: number; handle: number }> => {
+      const line = faulty(place.storage())
+      const queue = new StorageMessageQueue(line.storage, {
+        name: `backlog ${backlog}`,
+        concurrency: 1,
+        pollInterval: 'P1D',
+      })
+      const many = Array.from({ length: backlog / 4 }, (_, number) => number)
+      await queue.enqueueMany(many, { delay: 'PT1H' })
+      for (const orderingKey of ['a', 'b']) await queue.enqueueMany(many, { orderingKey })
+      await queue.enqueueMany(many, { deduplicationKey: 'k' })
+      const before = line.count()
+      for (let number = 0; number < 50; number++) await queue.enqueue(number)
+      const enqueue = line.count() - before
+      let handled = 0
+      const stop = new AbortController()
+      const listened = line.count()
+      await queue.listen(() => void (++handled === 100 && stop.abort()), { signal: stop.signal })
+      const handle = line.count() - listened
+      await queue.close()
+      return { enqueue, handle }
+    }
+    const [few, many] = [await calls(400), await calls(8_000)]
+    assert.equal(few.enqueue, 50)
+    assert.equal(many.enqueue, 50)
+    // A claim takes the outcome before it along; the rest is beginning and end.
+    assert.ok(few.handle <= 150 && many.handle <= 150, JSON.stringify([few, many]))
   })
 
   test(`tasks over { storage } ${on}: everything from one option, and disposed of with them`, async (t) => {
