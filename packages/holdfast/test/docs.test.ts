@@ -21,6 +21,7 @@ const pages = [
   'docs/redis.md',
   'docs/errors.md',
   'docs/chains/job-types.md',
+  'docs/tasks.md',
 ]
 for (const page of pages) {
   const text = await read(page)
