@@ -19,6 +19,7 @@ const pages = [
   'docs/drivers.md',
   'docs/file-storage.md',
   'docs/redis.md',
+  'docs/postgres.md',
   'docs/errors.md',
   'docs/chains/job-types.md',
   'docs/tasks.md',
