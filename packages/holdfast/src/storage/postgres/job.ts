@@ -95,6 +95,8 @@ export class PostgresJob implements Moves.Job {
   readonly onBlockerFailure: 'fail' | 'wait'
   expiresAt: number | undefined
 
+  /** The first job of its chain, if that is another. */
+  readonly chainRef: JobRef | undefined
   /** As the columns of these names. */
   readonly chainSeq: number | undefined
   tailSeq: number | undefined
@@ -162,6 +164,7 @@ export class PostgresJob implements Moves.Job {
     this.cancelReason = more.cancelReason
     this.attempts = decodeAttempts(row[32]!)
     this.chainIndex = more.chainIndex ?? 0
+    this.chainRef = more.chain
     this.origin = more.origin
     this.root = more.root
     this.blockers = more.blockers
@@ -272,6 +275,7 @@ export function newRow(
     retention: same ? undefined : fields.retention,
     trace: fields.trace,
     chainIndex: after ? after.chainIndex + 1 : undefined,
+    chain,
     origin: above && refOf(above),
     root,
     onBlockerFailure: fields.onBlockerFailure,

@@ -162,8 +162,15 @@ export async function migrate(database: Database, schema: string, isAllowed: boo
 /** The steps that are done, which must be the first of ours. */
 async function countDone(connection: Pick<Connection, 'query'>, schema: string): Promise<number> {
   const name = `${identifier(schema)}.migrations`
-  const [found] = await connection.query(once('SELECT to_regclass($1::text)::text AS c0'), [name])
-  if (found![0] === null) return 0
+  // By the catalogue itself: what a session knows of names may be older than the lock that it waited for.
+  const found = await connection.query(
+    once(
+      `SELECT c.relname::text AS c0 FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+       WHERE n.nspname = ($1::text)::name AND c.relname = 'migrations'`,
+    ),
+    [schema],
+  )
+  if (found.length === 0) return 0
   const done = await connection.query(
     once(`SELECT number::text AS c0, checksum::text AS c1 FROM ${name} ORDER BY number`),
     [],

@@ -14,6 +14,8 @@ export interface More {
   readonly cancelling?: boolean
   readonly cancelReason?: string
   readonly chainIndex?: number
+  /** The first job of its chain, if that is another. */
+  readonly chain?: JobRef
   readonly origin?: JobRef
   readonly root?: JobRef
   readonly blockers?: Blocker[]
@@ -44,6 +46,7 @@ export function encodeMore(job: PostgresJob): string | null {
     cancelling: job.cancelling || undefined,
     cancelReason: job.cancelReason,
     chainIndex: job.chainIndex || undefined,
+    chain: job.chainRef,
     origin: job.origin,
     root: job.root,
     blockers: job.blockers,

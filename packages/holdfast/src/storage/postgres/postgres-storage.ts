@@ -19,8 +19,9 @@ import { count } from './count.ts'
 import { type Database, openDatabase, type Row, type Statement, type Value } from './database.ts'
 import { fastAdd, fastAddStatement, isFastAdd } from './fast/add.ts'
 import { fastCancel, fastCancelStatement } from './fast/cancel.ts'
-import { type ClaimStatements, plainOutcomes, fastClaim, fastClaimStatements } from './fast/claim.ts'
+import { type ClaimStatements, plainOutcomes, fastClaim, fastClaimStatements, type Memory } from './fast/claim.ts'
 import { extendFree, extendStatement, whyNot } from './fast/extend.ts'
+import { Linked } from './fast/linked.ts'
 import { Starts } from './fast/starts.ts'
 import { Told } from './fast/told.ts'
 import { pausedOf } from './group.ts'
@@ -55,7 +56,11 @@ interface Open {
   readonly database: Database
   readonly types: Types
   readonly mover: Mover
+  /** Its heartbeats will need a connection of their own. */
+  hasClaimed: boolean
 }
+
+const nothing: Statement = { name: '', text: 'SELECT NULL AS c0' }
 
 /** The transactions that moves can join: one of transaction(), or what the client library has for one. */
 export type JoinableTransaction = PostgresTransaction | object
@@ -82,7 +87,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   readonly #clear: readonly Statement[]
   readonly #instance: string
   readonly #channel: string
-  readonly #starts: Starts
+  readonly #memory: Memory
   readonly #listeners = new Map<string, Listeners>()
   #listening = 0
   /** Resolves once the channel is heard. */
@@ -114,7 +119,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     ]
     this.#instance = clock.newId()
     this.#channel = channelOf(schema)
-    this.#starts = new Starts(clock)
+    this.#memory = { starts: new Starts(clock), linked: new Linked() }
     this.settings = { callTimeoutMs, claimsInFlight: 2 }
     this.kv = new PostgresKv(makeKvStatements(sql), (statement, values) => this.#query(statement, values))
   }
@@ -180,7 +185,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
       // Opened again, for those who never ceased to listen.
       if (this.#listening > 0) this.#heard = this.#hear(database)
       await this.#heard
-      return { database, types, mover }
+      return { database, types, mover, hasClaimed: false }
     } catch (error) {
       await database.close()
       throw error
@@ -189,7 +194,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
 
   #onMoved(move: PostgresMove): void {
     for (const { type, priority, runAt, order } of move.arrivals()) {
-      this.#starts.stands({ tid: type.tid, priority, runAt, order })
+      this.#memory.starts.stands({ tid: type.tid, priority, runAt, order })
     }
   }
 
@@ -211,7 +216,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     checkNewJobs(this.driver, jobs)
     const { types } = this.#opened()
     const joined = this.#join(tx)
-    await this.#register(jobs)
+    await this.#register(jobs, [], joined)
     if (!joined && isFastAdd(jobs)) {
       const verdicts = await this.#fast((told, { database }) => fastAdd(database, this.#ways.add, types, jobs, told))
       if (verdicts) return verdicts
@@ -220,13 +225,17 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   }
 
   async claim(request: Contract.ClaimRequest): Promise<Contract.Claim> {
-    const { types } = this.#opened()
+    const open = this.#opened()
+    const { types } = open
+    // Opened beside the first claim, so that the first heartbeat need not wait for it.
+    if (!open.hasClaimed) open.database.reserved.query(nothing, []).catch(() => {})
+    open.hasClaimed = true
     const { outcomes = [], slots } = request
     checkOutcomes(this.driver, outcomes)
-    await this.#registerOutcomes(outcomes, request.types)
+    await this.#registerOutcomes(outcomes, request.types, undefined)
     const claimed = await this.#fast(async (told, { database }) => {
-      const plain = plainOutcomes(outcomes, told)
-      return plain && fastClaim(database, this.#ways, types, { ...request, outcomes: plain }, told, this.#starts)
+      const plain = plainOutcomes(outcomes, told, this.#memory)
+      return plain && fastClaim(database, this.#ways, types, { ...request, outcomes: plain }, told, this.#memory)
     })
     if (claimed) return claimed
     const wanted = request.types.map(({ type, slots: own = Infinity }) => ({
@@ -235,19 +244,23 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     }))
     const prepare = async (loader: Loader): Promise<void> => {
       await loader.loadPauses(wanted.map(({ tid }) => tid))
-      const open = wanted.filter(({ tid }) => loader.loaded.pauses.get(tid) === undefined)
+      const unpaused = wanted.filter(({ tid }) => loader.loaded.pauses.get(tid) === undefined)
       await loader.loadLost(
-        open.map(({ tid, most }) => ({ tid, most: Math.max(most, lostAtOnce) })),
+        unpaused.map(({ tid, most }) => ({ tid, most: Math.max(most, lostAtOnce) })),
         null,
       )
-      await loader.loadLines(open.filter(({ most }) => most > 0))
+      await loader.loadLines(unpaused.filter(({ most }) => most > 0))
     }
-    return this.#run({
+    const answer = await this.#run({
       want: (loaded) => wantOutcomes(loaded, types, outcomes),
       prepare,
       rules: (move) => claim(move, request),
       looksFirst: true,
     })
+    for (const job of answer.jobs) {
+      if (job.chainIndex > 0 || job.blockers.length > 0 || job.group !== undefined) this.#memory.linked.add(job)
+    }
+    return answer
   }
 
   async extend(leases: readonly Contract.Extension[]): Promise<Contract.LeaseVerdict[]> {
@@ -269,13 +282,13 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     checkOutcomes(this.driver, outcomes)
     const { types } = this.#opened()
     const joined = this.#join(tx)
-    await this.#registerOutcomes(outcomes, [])
+    await this.#registerOutcomes(outcomes, [], joined)
     if (!joined) {
       const settled = await this.#fast(async (told, { database }) => {
-        const plain = plainOutcomes(outcomes, told)
+        const plain = plainOutcomes(outcomes, told, this.#memory)
         if (!plain) return undefined
         const request = { worker: '', slots: 0, types: [], outcomes: plain }
-        return (await fastClaim(database, this.#ways, types, request, told, this.#starts))?.settled
+        return (await fastClaim(database, this.#ways, types, request, told, this.#memory))?.settled
       })
       if (settled) return [...settled]
     }
@@ -399,11 +412,11 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     )
     const tids = wanted.flatMap(({ type }) => types.tidOf(type) ?? [])
     if (tids.length === 0) return undefined
-    const { restMs } = this.#starts
-    const [row] = await database.query(this.#reads.nextDueAt, [arrayOf(tids), ...this.#starts.cells(tids)])
+    const { restMs, isInDoubt } = this.#memory.starts
+    const [row] = await database.query(this.#reads.nextDueAt, [arrayOf(tids), ...this.#memory.starts.cells(tids)])
     const now = Number(row![0])
     // Where the heads of the lines were passed over, they are worth a look when that may cost something again.
-    const at = Math.min(Number(row![1] ?? Infinity), restMs > 0 ? now + restMs : Infinity)
+    const at = Math.min(Number(row![1] ?? Infinity), isInDoubt && restMs > 0 ? now + restMs : Infinity)
     return at === Infinity ? undefined : { at: Math.max(at, now), now }
   }
 
@@ -445,6 +458,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   #hear(database: Database): Promise<() => Promise<void>> {
     const onMessage = (payload: string): void => {
       const signals = decodeHints(payload, this.#instance)
+      if (signals) this.#memory.starts.isInDoubt = true
       if (signals === 'all') this.#tellAll()
       else for (const signal of signals ?? []) tell(this.#listenersOf(signal.type), signal)
     }
@@ -540,23 +554,25 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     return answer
   }
 
-  /** Types and priorities of new jobs, and types of their blockers. */
-  async #register(jobs: readonly Contract.NewJob[], others: readonly string[] = []): Promise<void> {
+  /** Types and priorities of new jobs, and types of their blockers. Beside the user's transaction, which may hold the pool. */
+  async #register(
+    jobs: readonly Pick<Contract.NewJob, 'type' | 'priority' | 'blockers'>[],
+    others: readonly string[],
+    joined: Joined | undefined,
+  ): Promise<void> {
     const { types, database } = this.#opened()
-    await types.register(database.reserved, jobs)
-    await types.find(database.reserved, [...others, ...typesOfBlockers(jobs)])
+    const connection = joined ? database.reserved : database
+    await types.register(connection, jobs)
+    await types.find(connection, [...others, ...typesOfBlockers(jobs)])
   }
 
   async #registerOutcomes(
     outcomes: readonly Contract.Outcome[],
     claimed: readonly Contract.ClaimType[],
+    joined: Joined | undefined,
   ): Promise<void> {
-    const jobs = outcomes.flatMap(outcomeJobs)
-    await this.#opened().types.register(
-      this.#opened().database.reserved,
-      claimed.map(({ type }) => ({ type })),
-    )
-    await this.#register(jobs, typesOfOutcomes(outcomes))
+    const jobs = [...outcomes.flatMap(outcomeJobs), ...claimed.map(({ type }) => ({ type }))]
+    await this.#register(jobs, typesOfOutcomes(outcomes), joined)
   }
 }
 

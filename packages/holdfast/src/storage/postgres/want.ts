@@ -52,7 +52,7 @@ export function typesOfOutcomes(outcomes: readonly Outcome[]): string[] {
   return outcomes.flatMap((outcome) => ('chain' in outcome ? [outcome.type, outcome.chain.type] : [outcome.type]))
 }
 
-export const typesOfBlockers = (jobs: readonly NewJob[]): string[] =>
+export const typesOfBlockers = (jobs: readonly Pick<NewJob, 'blockers'>[]): string[] =>
   jobs.flatMap(({ blockers }) =>
     (blockers ?? []).flatMap((blocker) => (typeof blocker === 'number' ? [] : [blocker.type])),
   )

@@ -48,15 +48,23 @@ export function fastAddStatement({ at, now, statement }: Sql): Statement {
   )
 }
 
-/** Nothing but their ids decides about them, and no two have the same. */
-export function isFastAdd(jobs: readonly NewJob[]): boolean {
-  const seen = new Set<string>()
-  for (const { blockers, deduplication, group, type, id } of jobs) {
-    if (blockers !== undefined || deduplication !== undefined || group !== undefined) return false
-    seen.add(jobs.length === 1 ? id : `${type.length}/${type}/${id}`)
+/** Nothing but their ids decides about them. */
+export const isFastAdd = (jobs: readonly NewJob[]): boolean =>
+  jobs.length > 0 &&
+  jobs.every((job) => job.blockers === undefined && job.deduplication === undefined && job.group === undefined)
+
+/** An id is taken by the first that names it. */
+function firstOfEach(jobs: readonly NewJob[]): readonly NewJob[] {
+  if (jobs.length === 1) return jobs
+  const firsts = new Map<string, NewJob>()
+  for (const job of jobs) {
+    const name = nameOf(job)
+    if (!firsts.has(name)) firsts.set(name, job)
   }
-  return jobs.length > 0 && seen.size === jobs.length
+  return firsts.size === jobs.length ? jobs : [...firsts.values()]
 }
+
+const nameOf = ({ type, id }: NewJob): string => `${type.length}/${type}/${id}`
 
 /** Undefined: nothing was done, and the rules must decide. */
 export async function fastAdd(
@@ -67,19 +75,36 @@ export async function fastAdd(
   told: Told,
 ): Promise<AddVerdict[] | undefined> {
   const wakes = [...new Set(jobs.map(({ type }) => type))].map((type) => ({ kind: 'wake' as const, type }))
-  const values = [...cellsOf(types, jobs), told.channel, encodeHints(wakes, told.from)!]
+  const firsts = firstOfEach(jobs)
+  const values = [...cellsOf(types, firsts), told.channel, encodeHints(wakes, told.from)!]
   const rows = await onceMore(() => connection.query(statement, values))
   if (!rows) return undefined
   const now = Number(rows[0]![0])
-  if (rows[0]![1] === '0') return standing(types, jobs, rows, now)
-  const verdicts = jobs.map(({ type, id, token, runAt = 0, delayMs }): AddVerdict => {
-    const isDue = delayMs === undefined ? runAt <= now : delayMs <= 0
-    const state = isDue ? 'queued' : 'scheduled'
+  if (rows[0]![1] === '0') return rows.length < firsts.length ? undefined : standing(types, jobs, rows, now)
+  const verdicts = firsts.map((job): AddVerdict => {
+    const { type, id, token } = job
+    const state = isDue(job, now) ? 'queued' : 'scheduled'
     told.event(type, { event: state, id, attempt: 0, at: now })
     return { verdict: 'added', job: { type, id, token, state } }
   })
   for (const signal of wakes) told.signal(signal)
-  return verdicts
+  return firsts === jobs ? verdicts : withDuplicates(jobs, firsts, verdicts)
+}
+
+const isDue = ({ runAt = 0, delayMs }: NewJob, now: number): boolean =>
+  delayMs === undefined ? runAt <= now : delayMs <= 0
+
+function withDuplicates(
+  jobs: readonly NewJob[],
+  firsts: readonly NewJob[],
+  verdicts: readonly AddVerdict[],
+): AddVerdict[] {
+  const byName = new Map(firsts.map((job, index) => [nameOf(job), { job, verdict: verdicts[index]! }]))
+  return jobs.map((job) => {
+    const first = byName.get(nameOf(job))!
+    if (first.job === job) return first.verdict
+    return { verdict: 'duplicate', by: 'id', job: (first.verdict as AddVerdict & { verdict: 'added' }).job }
+  })
 }
 
 /** Somebody who was quicker is there the second time: a repeat of this very call, maybe. */
@@ -98,7 +123,7 @@ async function onceMore(run: () => Promise<Row[]>): Promise<Row[] | undefined> {
 function standing(types: Types, jobs: readonly NewJob[], rows: readonly Row[], now: number): AddVerdict[] | undefined {
   const loaded = new Loaded()
   for (const row of rows) loaded.keepJob(row.slice(3), false)
-  if (rows.length < jobs.length || rows.some((row) => row[3 + kindIndex] === '2')) return undefined
+  if (rows.some((row) => row[3 + kindIndex] === '2')) return undefined
   const set = new WorkingSet(loaded, types, true)
   try {
     const verdicts = add(new PostgresMove(set, now), jobs)

@@ -1,7 +1,7 @@
 // claim and settle, the short way: outcomes that end attempts of jobs that are alone, and due jobs that need no rule. One
 // statement, committed by itself. Unless all of it is plain nothing is written, and the rules decide: where a lease was
-// lost, or a job has no attempt left or belongs to a group, chain or blockers, that is seen first; that a fence does not
-// match is seen when the others are written, and undoes them.
+// lost, or a due job has no attempt left, a group or blockers, that is seen first; that a fence does not match, or its job is
+// one of a chain or has dependents, is seen when the others are written, and undoes them.
 
 import type {
   Bytes,
@@ -22,6 +22,7 @@ import { decodeMore } from '../more.ts'
 import { columns, few, param, type Sql, walked, walkedFrom } from '../statements.ts'
 import { arrayOf, bytesOf, bytesText, decodeText, encodeText, numberOf, optionalText } from '../text.ts'
 import type { Types } from '../types.ts'
+import type { Linked } from './linked.ts'
 import type { Place, Starts } from './starts.ts'
 import type { Told } from './told.ts'
 
@@ -69,7 +70,8 @@ function claimStatement({ at, now, statement }: Sql, needs: Needs): Statement {
        SELECT w.turn, w.lease_ms, w.max_attempts AS most_attempts, row_number() OVER (${many ? 'PARTITION BY w.turn' : ''}) AS place, j.*
        FROM wanted AS w CROSS JOIN LATERAL (
          SELECT j.* FROM ${rests ? walkedFrom(16, 'w.tid', 'w.priorities') : walked('w.priorities')} AS p CROSS JOIN LATERAL (
-           SELECT j.ctid AS row, j.kind, j.failures, j.max_attempts FROM ${at}jobs AS j
+           SELECT j.ctid AS row, j.failures, j.max_attempts,
+             j.kind = 2 AND (j.grp IS NOT NULL OR j.more LIKE '%"blockers":%') AS is_held_back FROM ${at}jobs AS j
            WHERE j.tid = w.tid AND j.line = 1 AND j.priority = p.priority AND j.run_at <= (SELECT now FROM clock)
              ${rests ? 'AND (j.run_at, j.ord) > (p.run_at, p.ord)' : ''}
            ORDER BY j.run_at, j.ord LIMIT w.most FOR UPDATE SKIP LOCKED) AS j
@@ -77,7 +79,7 @@ function claimStatement({ at, now, statement }: Sql, needs: Needs): Statement {
      chosen AS MATERIALIZED (SELECT * FROM due ${many ? 'ORDER BY place, turn' : ''} LIMIT ${param(11, 'integer')}),
      plain AS MATERIALIZED (
        SELECT NOT EXISTS (
-           SELECT 1 FROM due WHERE kind = 2 OR failures >= coalesce(max_attempts, most_attempts, 'Infinity'))
+           SELECT 1 FROM due WHERE is_held_back OR failures >= coalesce(max_attempts, most_attempts, 'Infinity'))
          AND NOT EXISTS (
            SELECT 1 FROM wanted AS w CROSS JOIN LATERAL (
              SELECT 1 FROM ${at}jobs AS j
@@ -102,7 +104,7 @@ function claimStatement({ at, now, statement }: Sql, needs: Needs): Statement {
          lease_until = (SELECT now FROM clock) + c.lease_ms
        FROM chosen AS c WHERE j.ctid = c.row AND (SELECT plain.is FROM plain)
        RETURNING c.place, c.turn, j.id, j.attempt, j.token, j.failures, j.max_attempts, j.priority, j.keep_ms, j.more,
-         j.created_at, j.run_at, j.lease_until, j.payload, j.ord)
+         j.created_at, j.run_at, j.lease_until, j.payload, j.ord, j.kind)
      SELECT ${columns(
        'clock.now',
        'plain.is',
@@ -111,9 +113,9 @@ function claimStatement({ at, now, statement }: Sql, needs: Needs): Statement {
           WHEN unheld.count > 0 THEN ('unheld: ' || unheld.count)::integer::text
           WHEN ${param(15, 'text')} IS NOT NULL THEN pg_notify(${param(14, 'text')}, ${param(15, 'text')})::text END`,
        'extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000',
-       ...Array<string>(14).fill('NULL'),
+       ...Array<string>(15).fill('NULL'),
      )} FROM clock CROSS JOIN plain CROSS JOIN unheld
-     ${fails ? `UNION ALL SELECT ${columns("'retried'", 'n', 'ends', 'at', ...Array<string>(14).fill('NULL'))} FROM retried` : ''}
+     ${fails ? `UNION ALL SELECT ${columns("'retried'", 'n', 'ends', 'at', ...Array<string>(15).fill('NULL'))} FROM retried` : ''}
      UNION ALL
      SELECT ${columns(
        "'taken'",
@@ -134,6 +136,7 @@ function claimStatement({ at, now, statement }: Sql, needs: Needs): Statement {
        't.lease_until',
        "encode(t.payload, 'hex')",
        't.ord',
+       't.kind',
      )} FROM taken AS t`,
   )
 }
@@ -183,8 +186,12 @@ type Completion = LeaseRef & { readonly kind: 'completed'; readonly keepMs: numb
 type Failure = LeaseRef & When & { readonly kind: 'retry' | 'failed'; readonly keepMs?: number; readonly error?: Bytes }
 type PlainOutcome = Completion | Failure
 
-/** If they all end attempts of jobs that a worker holds, each named once, and add nothing. */
-export function plainOutcomes(outcomes: readonly Outcome[], told: Told): readonly PlainOutcome[] | undefined {
+/** If they all end attempts of jobs that a worker holds and that are alone, each named once, and add nothing. */
+export function plainOutcomes(
+  outcomes: readonly Outcome[],
+  told: Told,
+  { linked }: Memory,
+): readonly PlainOutcome[] | undefined {
   const seen = new Set<string>()
   for (const outcome of outcomes) {
     if ('chain' in outcome || told.hasEvents(outcome.type)) return undefined
@@ -198,7 +205,14 @@ export function plainOutcomes(outcomes: readonly Outcome[], told: Told): readonl
     if (kind !== 'retry' && kind !== 'failed' && (kind !== 'completed' || keepMs === undefined)) return undefined
     seen.add(`${outcome.type.length}/${outcome.type}/${outcome.id}`)
   }
-  return seen.size === outcomes.length ? (outcomes as readonly PlainOutcome[]) : undefined
+  if (seen.size < outcomes.length || linked.take(outcomes as readonly PlainOutcome[])) return undefined
+  return outcomes as readonly PlainOutcome[]
+}
+
+/** What a storage remembers from one claim to the next. */
+export interface Memory {
+  readonly starts: Starts
+  readonly linked: Linked
 }
 
 /** Undefined: nothing was done, and the rules must decide. */
@@ -208,7 +222,7 @@ export async function fastClaim(
   types: Types,
   request: Omit<ClaimRequest, 'outcomes'> & { readonly outcomes: readonly PlainOutcome[] },
   told: Told,
-  starts: Starts,
+  { starts, linked }: Memory,
 ): Promise<Claim | undefined> {
   const { worker, label, outcomes } = request
   const slots = Math.min(request.slots, mostAtOnce)
@@ -247,6 +261,7 @@ export async function fastClaim(
     starts.took(tids, now, places, Number(first![3]), fromHead)
   }
   const jobs = taken.map((row) => claimedJob(row, request.types[Number(row[4]) - 1]!.type, worker, now))
+  for (let index = 0; index < jobs.length; index++) if (taken[index]![18] === '2') linked.add(jobs[index]!)
   for (const { type, id, failures: count } of jobs) {
     told.event(type, { event: 'processing', id, attempt: count + 1, at: now, ...(label !== undefined && { label }) })
   }
@@ -256,7 +271,8 @@ export async function fastClaim(
   // That a retry was the last one is known only now.
   const ended = doneSignals(failed.filter((one) => one.kind === 'retry' && answers.get(one)![2] === 'true'))
   for (const signal of ended) told.signal(signal)
-  if (ended.length > 0) await connection.query(notify, [told.channel, encodeHints(ended, told.from)!])
+  // What is done is done: a hint may be lost.
+  if (ended.length > 0) await connection.query(notify, [told.channel, encodeHints(ended, told.from)!]).catch(() => {})
   const settled = outcomes.map((one) =>
     one.kind === 'completed' ? completedVerdict(now, one.keepMs) : failedVerdict(answers.get(one)!),
   )
@@ -321,10 +337,17 @@ function typeCells(types: Types, wanted: readonly ClaimType[], slots: number): V
 }
 
 function claimedJob(row: Row, type: string, worker: string, now: number): ClaimedJob {
-  const { retention, trace, snoozes = 0 } = decodeMore(row[12]!)
-  const keepMs = Number(row[11])
   const id = decodeText(row[5]!)
-  const self = { type, id }
+  const {
+    retention,
+    trace,
+    snoozes = 0,
+    chainIndex = 0,
+    chain = { type, id },
+    root = chain,
+    origin,
+  } = decodeMore(row[12]!)
+  const keepMs = Number(row[11])
   return {
     type,
     id,
@@ -343,10 +366,10 @@ function claimedJob(row: Row, type: string, worker: string, now: number): Claime
     runAt: Number(row[14]),
     startedAt: now,
     leaseUntil: Number(row[15]),
-    chain: self,
-    chainIndex: 0,
-    root: self,
-    origin: undefined,
+    chain,
+    chainIndex,
+    root,
+    origin,
     blockers: [],
   }
 }

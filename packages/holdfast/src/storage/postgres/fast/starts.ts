@@ -9,7 +9,9 @@ import type { Value } from '../database.ts'
 import { arrayOf } from '../text.ts'
 
 /** A claim that walks from the head may take so long, in ms, and so much longer for each job that it takes. */
-const [cheapMs, cheapMsPerJob] = [5, 0.2]
+const [cheapMs, cheapMsPerJob] = [4, 0.1]
+/** So many in a row must have been slow: a machine that is busy makes one slow, too. */
+const slowInRow = 3
 /** Of the time that it took beyond that, so many times over is walked from elsewhere; but not longer than this. */
 const [restedFor, longestRestMs] = [9, 10_000]
 
@@ -27,6 +29,10 @@ export class Starts {
   readonly #leases = new Map<number, number>()
   /** On the clock that never jumps. */
   #restsUntil = 0
+  /** Walks from the head in a row that were. */
+  #slow = 0
+  /** Others told of jobs that wait, and these may stand before where walks begin. */
+  isInDoubt = false
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -58,14 +64,18 @@ export class Starts {
     }
     for (const tid of tids) this.#leases.set(tid, now)
     if (!fromHead) return
+    this.isInDoubt = false
     const excessMs = tookMs - cheapMs - cheapMsPerJob * places.length
-    this.#restsUntil = excessMs > 0 ? this.#clock.monotonic() + Math.min(restedFor * excessMs, longestRestMs) : 0
+    this.#slow = excessMs > 0 ? this.#slow + 1 : 0
+    const rests = this.#slow >= slowInRow
+    this.#restsUntil = rests ? this.#clock.monotonic() + Math.min(restedFor * excessMs, longestRestMs) : 0
   }
 
   /** Somebody has come to stand here. */
   stands(place: Place): void {
     const last = this.#places.get(nameOf(place))
-    if (last && isBefore(place, last)) this.#places.delete(nameOf(place))
+    // Maybe in the very place that it had.
+    if (last && !isBefore(last, place)) this.#places.delete(nameOf(place))
   }
 }
 
