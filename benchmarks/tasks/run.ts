@@ -5,15 +5,12 @@
 
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { Temporal } from '@js-temporal/polyfill'
 import { startRedis } from '../../servers/redis.ts'
 import { describeDisk, newWorkingDirectory, removeDirectory } from '../place.ts'
 import { thisMachine } from '../results.ts'
 import { median } from '../statistics.ts'
 import { inFolder, type QueueContender, queueContenders } from './contenders.ts'
 import { batchRate, enqueueMs, enqueueRate, fill, handleRate } from './measure.ts'
-
-if (!('Temporal' in globalThis)) Object.assign(globalThis, { Temporal })
 
 const { values } = parseArgs({
   options: {
