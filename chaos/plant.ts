@@ -1,10 +1,11 @@
 // Defects on purpose, to see that a run finds them (`--plant`). Each breaks the promise of the contract in one place, rarely
 // enough that the rest of the run goes on.
 
-import type { AddVerdict, JobRef, NewJob, Outcome, SettleVerdict, Storage } from 'holdfast'
+import type { AddVerdict, Extension, JobRef, NewJob, Outcome, SettleVerdict, Storage } from 'holdfast'
 import { type Around, aroundStorage } from './around-storage.ts'
+import { type HeldOutcome, LateCompletions } from './late-completions.ts'
 
-export const plants = ['lost', 'stale', 'forgotten', 'early'] as const
+export const plants = ['lost', 'stale', 'forgotten', 'early', 'torn'] as const
 
 /** Every so many calls. */
 const every = 25
@@ -17,6 +18,8 @@ export function plant(storage: Storage, defect: string | undefined): Storage {
 function defects(storage: Storage): Record<(typeof plants)[number], Around> {
   let calls = 0
   const isTurn = (): boolean => ++calls % every === 0
+  const isFirstOrTurn = (): boolean => calls++ % every === 0
+  const late = new LateCompletions(storage)
   return {
     /** An add is acknowledged and never written. */
     lost: async (verb, args, call) => {
@@ -28,9 +31,13 @@ function defects(storage: Storage): Record<(typeof plants)[number], Around> {
     },
     /** A completion is not held back by its fence: one that was refused is told it counted. */
     stale: async (verb, args, call) => {
+      if (verb === 'extend') return late.extend(args[0] as readonly Extension[])
       if (verb !== 'settle' && verb !== 'claim') return call()
-      const answer = await call()
       const outcomes = verb === 'settle' ? args[0] : (args[0] as { outcomes?: readonly Outcome[] }).outcomes
+      const completion = (outcomes as readonly Outcome[] | undefined)?.find(isKeptCompletion)
+      // The first of each process among them, so that it happens, however few processes are stopped.
+      if (completion && isFirstOrTurn()) await late.arrive(completion)
+      const answer = await call()
       const verdicts = verb === 'settle' ? answer : (answer as { settled: readonly SettleVerdict[] }).settled
       const bent = (verdicts as SettleVerdict[]).map((verdict, index) => {
         const isStale = verdict.verdict === 'taken_by_another_worker' || verdict.verdict === 'already_completed'
@@ -43,6 +50,11 @@ function defects(storage: Storage): Record<(typeof plants)[number], Around> {
       if (verb !== 'add' || !(args[0] as readonly NewJob[]).some(({ delayMs }) => delayMs)) return call()
       return storage.add((args[0] as readonly NewJob[]).map((job) => ({ ...job, delayMs: 0 })))
     },
+    /** A job that is added in a transaction is there without it. */
+    torn: async (verb, args, call) => {
+      if (verb !== 'add' || args[1] === undefined) return call()
+      return storage.add(args[0] as readonly NewJob[])
+    },
     /** What was completed is removed although its time has not come. */
     forgotten: async (verb, args, call) => {
       const answer = await call()
@@ -54,3 +66,7 @@ function defects(storage: Storage): Record<(typeof plants)[number], Around> {
 }
 
 const counted: SettleVerdict = { verdict: 'settled', state: 'completed', added: [], ended: [], unblocked: [] }
+
+/** Its record is there at the end, with the attempts that were taken back. */
+const isKeptCompletion = (outcome: Outcome): outcome is HeldOutcome =>
+  outcome.kind === 'completed' && outcome.type === 'kept' && 'worker' in outcome

@@ -51,6 +51,23 @@ export const errorCodes = {
   DEDUPLICATION_CONFLICT: 'The key of the chain was taken by another since.',
   RESCHEDULED: 'The handler asked to be run again at another time. Not a failure.',
   MISSING_DEPENDENCY: 'A package that this driver needs is not installed. The message has the command.',
+  INVALID_TASK_NAME: 'The name of a task is empty, too long, or text that not every storage can hold.',
+  TASK_ALREADY_DEFINED: 'These tasks have one of this name already.',
+  INVALID_SCHEMA: 'The schema of a task is no Standard Schema v1.',
+  UNKNOWN_TASK: 'What was given is no task that these tasks defined; or a message names a task that this worker lacks.',
+  INVALID_DEDUPLICATION_KEY: 'A deduplication key is empty, too long, or text that not every storage can hold.',
+  INVALID_ORDERING_KEY: 'An ordering key is empty, too long, or text that not every storage can hold.',
+  INVALID_DELAY: 'A delay is no duration, negative, or above 100 years.',
+  INVALID_PAYLOADS: 'The payloads of a batch are no array.',
+  BATCH_TOO_LARGE: 'A batch has more messages than one call may have.',
+  BATCH_NOT_ATOMIC: 'A batch under one key needs a queue that stores all of it or nothing.',
+  NO_TASK_QUEUE: 'No queue is configured for the task.',
+  DEDUPLICATION_UNAVAILABLE: 'Neither the queue nor the key-value store can deduplicate, and the fallback is closed.',
+  SCHEMA_REJECTED: 'The schema of a task refused its data, or threw. `issues` say why.',
+  KV_FAILED: 'The key-value store failed while the deduplication key was taken; nothing was sent.',
+  INVALID_MESSAGE: 'A message is undefined, which no queue can hold.',
+  INVALID_KEY: 'A key of the key-value store is empty, too long, or not made of strings.',
+  CLOSED: 'It was closed. Make another one.',
 } as const
 
 export type ErrorCode = keyof typeof errorCodes
@@ -108,10 +125,17 @@ export class StorageError extends HoldfastError {
 
 export class SerializationError extends HoldfastError {
   declare readonly what: 'payload' | 'result'
-  /** Where in the value, such as `items[2].price`; known of inputs and outputs of chains. */
+  /** Where in the value, such as `items[2].price`: of inputs and outputs of chains, and of tasks. */
   declare readonly path?: string
-  constructor(what: 'payload' | 'result', message: string, cause?: unknown, path?: string) {
-    super('SERIALIZATION_ERROR', message, path === undefined ? { what, cause } : { what, cause, path })
+  /** Which of a batch; of tasks. */
+  declare readonly index?: number
+  constructor(
+    what: 'payload' | 'result',
+    message: string,
+    cause?: unknown,
+    where?: { readonly path?: string; readonly index?: number },
+  ) {
+    super('SERIALIZATION_ERROR', message, { what, cause, ...where })
   }
 }
 
@@ -287,6 +311,15 @@ export class RescheduleJobError extends HoldfastError {
     const message = 'the job is to run again at another time'
     super('RESCHEDULED', message, cause === undefined ? { schedule } : { schedule, cause })
   }
+}
+
+/** Of a wrong call: a TypeError with the fields of a HoldfastError. */
+export function usageError<C extends ErrorCode>(
+  code: C,
+  message: string,
+  data?: Readonly<Record<string, unknown>>,
+): TypeError & { code: C } {
+  return Object.assign(new TypeError(message), { code, ...data })
 }
 
 /** A TypeError with `code: 'INVALID_ARGUMENT'`: "name: expected X, got Y". */

@@ -45,7 +45,7 @@ function check(what: What, typeName: string, value: unknown, path: string, above
     const at = path === '' ? 'it' : path
     const why = isLoop ? 'refers to itself' : `is ${printable(value)}, which JSON cannot hold`
     const message = `job type '${typeName}': the ${words[what]} cannot be serialised: ${at} ${why}`
-    throw new SerializationError(what, message, undefined, path)
+    throw new SerializationError(what, message, undefined, { path })
   }
   above.add(value)
   if (Array.isArray(value)) {

@@ -24,7 +24,10 @@ import { sweepCases } from './sweep.ts'
 import { transactionCases } from './transaction.ts'
 
 export type { Case, CaseContext, Subject } from './case.ts'
+export { kvStoreCases, type KvStoreSubject, runKvStoreCase, testKvStore, type TestKvStoreOptions } from './kv-store.ts'
+export { messageQueueCases, runQueueCase, testMessageQueue, type TestMessageQueueOptions } from './message-queue.ts'
 export { ModelViolation, testModel, type TestModelOptions } from './model.ts'
+export type { MessageQueueSubject, QueueCase, QueueSettings } from './queue-case.ts'
 
 /** All cases, by the verb that they are about. */
 export const cases: Readonly<Record<string, readonly Case[]>> = {

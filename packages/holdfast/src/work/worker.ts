@@ -80,6 +80,8 @@ export class Worker {
   #scheduled = false
   #turning = 0
   #again = false
+  /** Nothing is left to do: to sleep, no longer than this, until a turn says otherwise. */
+  #nap: { readonly longestMs: number; asked: boolean } | undefined
   /** Turns that failed, one after the other. */
   #failures = 0
   /** Ended attempts that keep their slot: something is to follow what was recorded, or the slot rests. */
@@ -115,6 +117,7 @@ export class Worker {
     this.#sweeper.start()
     tell({ name: 'worker_online', label, types: [...this.#works.keys()] })
     await this.#turn()
+    await this.#sleep()
   }
 
   /**
@@ -134,6 +137,7 @@ export class Worker {
   }): Promise<number> {
     const { clock, label, tell } = this.#options
     this.#stopping = true
+    this.#nap = undefined
     this.#wake.cancel()
     this.#sweeper.stop()
     for (const rest of this.#rests) rest.cancel()
@@ -187,24 +191,49 @@ export class Worker {
 
   async #turn(): Promise<void> {
     this.#turning++
+    this.#nap = undefined
     try {
       await this.#exchange()
-      this.#failures = 0
+      if (!this.#nap) this.#failures = 0
     } catch (error) {
-      const { tell, loopBackoff, clock } = this.#options
-      tell({ name: 'error', error: error as Error })
-      this.#hungry = true
-      this.#again = false
-      const pauseMs = delayAfter(loopBackoff, ++this.#failures, error as Error, clock, () => {})
-      // Outcomes that came back wait for no look.
-      this.#wake.wakeAfter(Math.min(pauseMs, Math.max(this.#outcomes.resendMs, engineDefaults.retryMs)))
+      this.#fail(error as Error)
     }
     this.#turning--
     if (this.#again) {
       this.#again = false
       this.#schedule()
+    } else if (this.#nap) {
+      this.#options.clock.soon(() => void this.#sleep())
     }
     this.#onQuiet?.()
+  }
+
+  /** The storage is in trouble: look again after a pause, a longer one each time. */
+  #fail(error: Error): void {
+    const { tell, loopBackoff, clock } = this.#options
+    tell({ name: 'error', error })
+    this.#hungry = true
+    this.#again = false
+    const pauseMs = delayAfter(loopBackoff, ++this.#failures, error, clock, () => {})
+    // Outcomes that came back wait for no look.
+    this.#wake.wakeAfter(Math.min(pauseMs, Math.max(this.#outcomes.resendMs, engineDefaults.retryMs)))
+  }
+
+  /**
+   * Asks when something is due, and sleeps until then. No part of a turn: what ends meanwhile does not wait for the
+   * answer, and a job that ends at once spares the question.
+   */
+  async #sleep(): Promise<void> {
+    const nap = this.#nap
+    if (!nap || nap.asked || this.#scheduled) return
+    nap.asked = true
+    try {
+      const ms = await this.#wake.restFor(nap.longestMs)
+      if (this.#nap === nap) this.#wake.wakeAfter(ms)
+      this.#failures = 0
+    } catch (error) {
+      if (this.#nap === nap) this.#fail(error as Error)
+    }
   }
 
   /** Sends the outcomes at hand and fetches jobs for the free slots, in one call where there are both. */
@@ -241,7 +270,7 @@ export class Worker {
     // be sent again, or leases could not be confirmed.
     if (this.#outcomes.waiting > 0 || resendMs === 0 || (this.#hungry && hasRoom)) this.#again = true
     else if (this.#turning > 1) return
-    else if (hasRoom && !this.#again) await this.#wake.wakeWhenDue(resendMs)
+    else if (hasRoom && !this.#again) this.#nap = { longestMs: resendMs, asked: false }
     else this.#wake.wakeAfter(canClaim ? resendMs : Math.min(resendMs, unconfirmedMs))
   }
 

@@ -1,33 +1,37 @@
-// Chains on Postgres: a private server for the file, a schema of its own and a table of the user's for each test.
+// Chains on Postgres, by way of pg and of postgres.js: a private server for the file, a schema of its own for each test,
+// and a table of the user's in it.
 
 import { after } from 'node:test'
+import type { ClientBase } from 'pg'
+import type { Sql } from 'postgres'
 import { PostgresStorage, type PostgresTransaction } from 'holdfast/postgres'
-import { newSchema, postgresWay, stopPostgres } from '../postgres-subject.ts'
+import { newSchema, postgresPlace, postgresWay, stopPostgres } from '../postgres-subject.ts'
 import { chainTests } from './suites.ts'
 
 after(stopPostgres)
 
-chainTests({
-  name: 'postgres',
-  open: async () => {
-    const schema = newSchema()
-    const storage = new PostgresStorage({ ...(await postgresWay()), schema })
-    await storage.connect()
-    const table = `"${schema}"."orders"`
-    await storage.transaction(async (tx) => void (await tx.query(`CREATE TABLE ${table} (id text NOT NULL)`)))
-    return {
-      storage,
-      rows: {
-        add: async (tx, id) => {
-          await (tx as PostgresTransaction).query(`INSERT INTO ${table} VALUES ($1)`, [id])
+for (const client of ['pg', 'postgresjs'] as const) {
+  chainTests({
+    name: client === 'pg' ? 'postgres' : 'postgres.js',
+    open: async () => {
+      const schema = newSchema()
+      const { pool } = await postgresPlace()
+      const orders = `"orders of ${schema}"`
+      await pool.query(`CREATE TABLE ${orders} (id text NOT NULL)`)
+      return {
+        storage: new PostgresStorage({ ...(await postgresWay(client)), schema }),
+        rows: {
+          add: async (tx, id) => {
+            const own = (tx as PostgresTransaction).client
+            const insert = `INSERT INTO ${orders} VALUES ($1)`
+            if (client === 'pg') await (own as ClientBase).query(insert, [id])
+            else await (own as Sql).unsafe(insert, [id])
+          },
+          ids: async () =>
+            (await pool.query<{ id: string }>(`SELECT id FROM ${orders} ORDER BY id`)).rows.map(({ id }) => id),
         },
-        ids: () =>
-          storage.transaction(async (tx) => {
-            const rows = await tx.query(`SELECT id FROM ${table} ORDER BY id COLLATE "C"`)
-            return rows.map((row) => Object.values(row)[0] as string)
-          }),
-      },
-      close: () => storage.disconnect(),
-    }
-  },
-})
+        close: async () => {},
+      }
+    },
+  })
+}

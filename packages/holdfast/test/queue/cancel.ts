@@ -51,7 +51,8 @@ export function cancelTests(driver: TestDriver): void {
 
     test('[Q4.18] [trap 12] a job that fails over and over, cancelled in between, is not revived', async (t) => {
       const { queue: newQueue } = await bench(t, driver)
-      const [worker, other] = [newQueue(), newQueue()]
+      // Without a pause the next claim carries the failure along: there would be no "in between".
+      const [worker, other] = [newQueue({ backoff: { type: 'fixed', delayMs: 5 } }), newQueue()]
       let cancelled = false
       let late = 0
       worker.execute(async () => {

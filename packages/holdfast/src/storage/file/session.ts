@@ -31,6 +31,7 @@ export class Session {
   readonly #listeners: Listeners
   readonly #view: View
   readonly #watch: Watch
+  readonly #reserve: Reserve
 
   static async open(options: SessionOptions): Promise<Session> {
     const session = new Session(options)
@@ -52,17 +53,23 @@ export class Session {
     this.#clock = clock
     this.#listeners = listeners
     this.#log = new Log(disk, pathsOf(directory), full)
+    let hasCommitted = false
     this.journal = new Journal(this.#log, clock, listeners, {
-      committed: (recording) => this.#view.mark(recording),
+      committed: (recording) => {
+        if (!hasCommitted) reserve.make()
+        hasCommitted = true
+        this.#view.mark(recording)
+      },
       followed: (changes) => this.#view.othersTouched(changes),
       between: () => {
         this.#watch.follow()
         return compaction.isDue ? compaction.run() : this.#view.room()
       },
       needRoom: () => reserve.need(),
-      makeRoom: async () => reserve.giveUp() || compaction.make(),
+      makeRoom: async () => this.#view.giveUpSpare() || reserve.giveUp() || compaction.make(),
     })
     const reserve = new Reserve(this.#log)
+    this.#reserve = reserve
     const compaction = new Compaction(this.journal, clock)
     const { journal } = this
     this.#view = new View(
@@ -70,6 +77,7 @@ export class Session {
       clock,
       () => journal.replica,
       () => journal.look(),
+      () => reserve.isThere,
     )
     this.#watch = new Watch(this.#log, clock, () => this.journal.look())
   }
@@ -87,6 +95,7 @@ export class Session {
   /** What was left behind by those who died; and for a moment it waits until files are gone, too. */
   async sweep(): Promise<void> {
     sweepTemporary(this.#log)
+    this.#reserve.make()
     this.#view.repair(this.#clock.now())
     await atMost(this.#clock, 1_000, this.#view.catchUp())
   }

@@ -40,13 +40,19 @@ export async function writeSnapshot(
   const head = { holdfast: 'snapshot', format, number, last, durability, log: position.folder } as const
   const bytes = encodeFrame(head, lines)
   const temporary = log.temporary()
-  const file = disk.create(temporary, bytes)
   try {
-    await disk.sync(file)
-  } finally {
-    disk.close(file)
+    const file = disk.create(temporary, bytes)
+    try {
+      await disk.sync(file)
+    } finally {
+      disk.close(file)
+    }
+    disk.rename(temporary, join(paths.snapshot, padded(number) + suffix))
+  } catch (error) {
+    // On a full disk half of it would take what room there is, and nobody could settle a job any more.
+    disk.unlink(temporary)
+    throw error
   }
-  disk.rename(temporary, join(paths.snapshot, padded(number) + suffix))
   await log.syncPath(paths.snapshot)
   return bytes.length
 }

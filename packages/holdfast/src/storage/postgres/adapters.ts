@@ -8,7 +8,7 @@ import type { TxAdapter } from './joined.ts'
 /**
  * Of Drizzle, with any of its Postgres drivers.
  *
- *     await db.transaction((tx) => queue.enqueue(id, payload, { tx: drizzleTx(tx) }))
+ *     await db.transaction((tx) => client.startJobChain({ typeName, input, tx: drizzleTx(tx) }))
  *
  * @throws TypeError INVALID_ARGUMENT
  */

@@ -3,7 +3,7 @@
 
 import { atMost } from '../../clock.ts'
 import { ask, type Bounds, within } from './bounded.ts'
-import type { Connection, Database, DatabaseOptions, Row, Statement, Value } from './database.ts'
+import type { Connection, Database, DatabaseOptions, Row, Statement, Value, OpenTransaction } from './database.ts'
 import { endsConnection, notConnected, openError, postgresError, storageError } from './errors.ts'
 import { joinedConnection } from './joined.ts'
 import { KeptConnection } from './kept-connection.ts'
@@ -62,13 +62,14 @@ export class ClientDatabase implements Database {
     }
   }
 
-  async transaction<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
+  async transaction<T>(run: (connection: OpenTransaction) => Promise<T>): Promise<T> {
     const wire = await this.#acquire()
     let isOver = false
     // Its answer is waited for with that of the first statement, where both can be sent in one trip.
     const begun = this.#inside(wire, this.#begin, [])
     let last: Promise<unknown> = begun.catch(() => {})
-    const connection: Connection = {
+    const connection: OpenTransaction = {
+      client: wire.client,
       query: async (statement, values) => {
         if (isOver) throw storageError('the transaction is over', { transient: false, maybeApplied: false })
         const send = (): Promise<Row[]> => this.#inside(wire, statement, values)

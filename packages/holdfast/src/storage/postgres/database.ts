@@ -27,6 +27,12 @@ export interface Connection {
   query(statement: Statement, values: readonly Value[]): Promise<Row[]>
 }
 
+/** One whose transaction is ours. */
+export interface OpenTransaction extends Connection {
+  /** What the library has for the connection: a client of pg, or a sql of postgres.js. */
+  readonly client: object
+}
+
 export interface Database {
   /** On any connection of the pool, committed by itself. */
   query(statement: Statement, values: readonly Value[]): Promise<Row[]>
@@ -34,7 +40,7 @@ export interface Database {
    * BEGIN, what `run` does, COMMIT; ROLLBACK if it rejects. READ COMMITTED, and no lock is waited for longer than a call
    * may take. An error of a statement or of `run` says that nothing was applied; one of COMMIT may not know.
    */
-  transaction<T>(run: (connection: Connection) => Promise<T>): Promise<T>
+  transaction<T>(run: (connection: OpenTransaction) => Promise<T>): Promise<T>
   /** Beside the pool, so that it is there when the pool is used up. Opened on first use, and again when it was lost. */
   readonly reserved: Connection
   /**

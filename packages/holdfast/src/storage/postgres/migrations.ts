@@ -3,6 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import { StorageError } from '../../errors.ts'
+import { postgresOptions } from '../../options.ts'
 import type { JobState } from '../storage.ts'
 import type { Connection, Database, Row, Statement } from './database.ts'
 import { identifier } from './text.ts'
@@ -124,8 +125,12 @@ const inSchema = (schema: string, text: string): string => text.replaceAll('$.',
 
 const checksumOf = (step: readonly string[]): string => createHash('sha256').update(step.join(';\n')).digest('hex')
 
-/** All of it as SQL, for those who want to run it by hand, in one transaction, as the owner of the schema. */
+/**
+ * All of it as SQL, for those who want to run it by hand, in one transaction, as the owner of the schema.
+ * @throws TypeError INVALID_ARGUMENT of a name that is too long
+ */
 export function migrationPlan(schema: string, done = 0): string[] {
+  postgresOptions.schema.check('schema', schema)
   const plan =
     done > 0
       ? []
@@ -160,7 +165,7 @@ export async function migrate(database: Database, schema: string, isAllowed: boo
 }
 
 /** The steps that are done, which must be the first of ours. */
-async function countDone(connection: Pick<Connection, 'query'>, schema: string): Promise<number> {
+export async function countDone(connection: Pick<Connection, 'query'>, schema: string): Promise<number> {
   const name = `${identifier(schema)}.migrations`
   // By the catalogue itself: what a session knows of names may be older than the lock that it waited for.
   const found = await connection.query(

@@ -18,6 +18,7 @@ const types = { getTypeParser: () => (value: string) => value }
 
 /** A lost connection is noticed by `isLost`, and by what fails on it. Without a listener it would end the process. */
 const unheard = (): void => {}
+const hear = (client: PgClient): void => void client.on('error', unheard)
 
 export class PgWires implements Wires {
   readonly #pool: PgPool & PgPoolInside
@@ -27,6 +28,9 @@ export class PgWires implements Wires {
     this.#pool = pool as PgPool & PgPoolInside
     this.#options = options
     pool.on('error', unheard)
+    // From the first moment: the pool takes its own listener away before it hands the client over, and whoever waits for it
+    // has its turn later. The same read may bring the server's goodbye.
+    pool.on('connect', hear)
   }
 
   get where(): string {
@@ -58,7 +62,10 @@ export class PgWires implements Wires {
   async close(): Promise<void> {
     // A pool of ours has connections that are still saying goodbye, and may fail at it.
     if (this.#options.isOurs) await this.#pool.end()
-    else this.#pool.removeListener('error', unheard)
+    else {
+      this.#pool.removeListener('error', unheard)
+      this.#pool.removeListener('connect', hear)
+    }
   }
 }
 
@@ -96,6 +103,10 @@ class PgWire implements Wire {
     client.on('notification', ({ channel, payload }: { channel: string; payload?: string }) => {
       events.onMessage(channel, payload ?? '')
     })
+  }
+
+  get client(): object {
+    return this.#client
   }
 
   query(statement: Statement, values: readonly Value[]): Promise<Answer> {

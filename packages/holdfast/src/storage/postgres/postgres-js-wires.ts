@@ -108,6 +108,10 @@ class PostgresJsWire implements Wire {
     })
   }
 
+  get client(): object {
+    return this.#sql
+  }
+
   async query(statement: Statement, values: readonly Value[]): Promise<Answer> {
     // The library would make another connection, where no transaction is open and nothing is listened to.
     if (this.isLost) throw new Error('the connection was lost')

@@ -1,17 +1,25 @@
 // A transaction of the storage's own making, with rows of the user's own.
 
 import { invalidArgument } from '../../errors.ts'
-import type { Connection, Row, Value } from './database.ts'
+import type { Connection, OpenTransaction, Row, Value } from './database.ts'
 import type { PostgresMove } from './move.ts'
 
 export class PostgresTransaction {
-  #connection: Connection | undefined
+  #connection: OpenTransaction | undefined
   readonly #owner: object
   readonly #moves: PostgresMove[] = []
 
-  constructor(connection: Connection, owner: object) {
+  constructor(connection: OpenTransaction, owner: object) {
     this.#connection = connection
     this.#owner = owner
+  }
+
+  /**
+   * What the client library has for this connection: a client of pg, or a sql of postgres.js. What is done with it belongs
+   * to the transaction, until its function has ended; only Holdfast commits or rolls back.
+   */
+  get client(): object {
+    return this.#open().client
   }
 
   /** Runs a statement of the user's. Each selected column must be text, and comes back so. */
@@ -31,7 +39,7 @@ export class PostgresTransaction {
     return tx.#moves
   }
 
-  #open(): Connection {
+  #open(): OpenTransaction {
     if (this.#connection) return this.#connection
     throw invalidArgument('tx', 'a transaction whose function has not ended yet', this)
   }

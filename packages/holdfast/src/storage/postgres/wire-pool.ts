@@ -80,6 +80,7 @@ export class WirePool {
       then()
     }
     return {
+      client: wire.client,
       query: (statement, values) => wire.query(statement, values),
       pipelines: wire.pipelines,
       get isLost() {

@@ -12,6 +12,8 @@ export interface Answer {
 export interface Wire {
   /** One at a time, unless it pipelines. */
   query(statement: Statement, values: readonly Value[]): Promise<Answer>
+  /** The library's own, for statements of the user's. */
+  readonly client: object
   /** A statement may be sent before the one before it is answered. */
   readonly pipelines: boolean
   /** The connection is gone: nothing more can be asked. */

@@ -5,6 +5,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { type Disk, nodeDisk } from '../../../src/storage/file/disk.ts'
 import { FileStorage } from '../../../src/storage/file/file-storage.ts'
 import type { Session } from '../../../src/storage/file/session.ts'
 import { dump } from './dump.ts'
@@ -41,6 +42,30 @@ test('a replica whose next commit is gone starts anew from the snapshot; nobody 
   assert.deepEqual(two, three)
   for (const storage of [lagging, busy, fresh]) await storage.disconnect()
 })
+
+test('a snapshot for which there is no room leaves nothing behind', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'holdfast-file-'))
+  t.after(() => rm(directory, { recursive: true, force: true }))
+  let refused = 0
+  const disk: Disk = {
+    ...nodeDisk,
+    create(path, bytes) {
+      if (!isSnapshot(bytes)) return nodeDisk.create(path, bytes)
+      refused++
+      nodeDisk.close(nodeDisk.create(path, bytes.subarray(0, bytes.length / 2)))
+      throw Object.assign(new Error('no space left'), { code: 'ENOSPC' })
+    },
+  }
+  const storage = new FileStorage({ directory, durability: 'relaxed' }, { disk })
+  await storage.connect()
+  for (let n = 0; n < 30; n++) await storage.add([job(`j${n}`)])
+  await storage.disconnect()
+  assert.ok(refused > 0)
+  assert.deepEqual(await readdir(join(directory, 'tmp')), [])
+  assert.deepEqual(await readdir(join(directory, 'snapshot')), [])
+})
+
+const isSnapshot = (bytes: Uint8Array): boolean => Buffer.from(bytes.subarray(0, 200)).includes('"snapshot"')
 
 test('[trap 39] what is written for a job, and how often, is the same with 50,000 waiting as with 500', async () => {
   const [few, many] = [await costOf(500), await costOf(50_000)]

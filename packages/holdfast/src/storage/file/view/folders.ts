@@ -27,8 +27,13 @@ export class Folders {
       return
     }
     const temporary = this.#spare.pop() ?? this.#log.temporary()
-    if (disk.exists(temporary)) disk.rewrite(temporary, bytes)
-    else disk.close(disk.create(temporary, bytes))
+    try {
+      if (disk.exists(temporary)) disk.rewrite(temporary, bytes)
+      else disk.close(disk.create(temporary, bytes))
+    } catch (error) {
+      disk.unlink(temporary)
+      throw error
+    }
     this.#keep(target)
     if (!this.#rename(temporary, target)) throw new Error(`${path} could not be written`)
   }
@@ -62,9 +67,16 @@ export class Folders {
     return moved
   }
 
+  /** Of files to be written anew. False: there were none. */
+  giveUpSpare(): boolean {
+    const spare = this.#spare.splice(0)
+    for (const path of spare) this.#log.disk.unlink(path)
+    return spare.length > 0
+  }
+
   /** What is spare, and folders of workers, types and priorities in which nothing is left. The others stay, to be found. */
   removeEmpty(): void {
-    for (const spare of this.#spare.splice(0)) this.#log.disk.unlink(spare)
+    this.giveUpSpare()
     for (const folder of this.#left) {
       for (let path = folder; path.includes('/'); path = dirname(path)) {
         if (!this.#log.disk.removeFolder(this.#absolute(path))) break

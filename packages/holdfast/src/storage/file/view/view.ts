@@ -49,6 +49,8 @@ export class View {
   readonly #replica: () => Replica
   /** Catches up with the log. */
   readonly #look: () => Promise<void>
+  /** False: the disk is full, and what is left is for commits. */
+  readonly #hasRoom: () => boolean
   /** By type and id. */
   readonly #jobs = new Map<string, Map<string, Waiting>>()
   #size = 0
@@ -67,11 +69,12 @@ export class View {
   #unmark: ((isShown: boolean) => void) | undefined
   readonly #folders: Folders
 
-  constructor(log: Log, clock: Clock, replica: () => Replica, look: () => Promise<void>) {
+  constructor(log: Log, clock: Clock, replica: () => Replica, look: () => Promise<void>, hasRoom: () => boolean) {
     this.#log = log
     this.#pace = new Pace(clock)
     this.#replica = replica
     this.#look = look
+    this.#hasRoom = hasRoom
     this.#folders = new Folders(log)
   }
 
@@ -79,7 +82,7 @@ export class View {
   repair(now: number): void {
     try {
       const marks = marksOfTheDead(this.#log)
-      if (marks.length === 0 && !this.#failed) return
+      if ((marks.length === 0 && !this.#failed) || !this.#hasRoom()) return
       this.#failed = false
       const { jobs, strays } = compare(this.#log, this.#replica(), now)
       for (const path of strays) this.#folders.put(path, undefined)
@@ -142,6 +145,11 @@ export class View {
   async catchUp(): Promise<void> {
     this.#pace.hurry()
     await this.#writing
+  }
+
+  /** False: there is none. */
+  giveUpSpare(): boolean {
+    return this.#folders.giveUpSpare()
   }
 
   #mark(ref: JobRef, before: Before | null): void {
@@ -290,9 +298,9 @@ export class View {
     const again = ids?.get(ref.id)
     if (again) ids!.set(ref.id, { ...shown, since: again.since })
     this.#moveEntry({ job: was, seen: before }, job)
-    this.#folders.put(recordPath(was), job && recordBytes(job, this.#log.position.next - 1))
-    if (before?.result !== seen?.result) this.#folders.put(resultPath(was), seen?.result)
-    if (before?.error !== seen?.error) this.#folders.put(errorPath(was), seen?.error)
+    this.#put(recordPath(was), job && recordBytes(job, this.#log.position.next - 1))
+    if (before?.result !== seen?.result) this.#put(resultPath(was), seen?.result)
+    if (before?.error !== seen?.error) this.#put(errorPath(was), seen?.error)
     return shown
   }
 
@@ -306,7 +314,14 @@ export class View {
       else if (isSame && to !== undefined && !there) there = this.#folders.rename(path, to)
       else this.#folders.put(path, undefined)
     }
-    if (to !== undefined && !there) this.#folders.put(to, entryBytes(job!))
+    if (to !== undefined && !there) this.#put(to, entryBytes(job!))
+  }
+
+  /** Without room a file goes instead of being written: it would say what is no longer so. It is shown by the next repair. */
+  #put(path: string, bytes: Uint8Array | undefined): void {
+    const isShown = bytes === undefined || this.#hasRoom()
+    this.#failed ||= !isShown
+    this.#folders.put(path, isShown ? bytes : undefined)
   }
 
   #stored({ type, id }: JobRef): Job | undefined {

@@ -1,0 +1,116 @@
+// A real Fedify server on loopback: one actor, its keys, an inbox; queue and store of this package. The end-to-end tests use it too.
+
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import {
+  createExponentialBackoffPolicy,
+  createFederation,
+  type Federation,
+  generateCryptoKeyPair,
+} from '@fedify/fedify'
+import { Create, Delete, Endpoints, Note, Person } from '@fedify/vocab'
+import { HoldfastKvStore, HoldfastMessageQueue, type HoldfastMessageQueueOptions } from '@holdfast/fedify'
+import type { Storage } from 'holdfast'
+import { exponentialBackoff } from 'holdfast/tasks'
+
+/** Answers in place of the inbox, or lets it through. */
+type Gatekeeper = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>
+
+export interface Site {
+  readonly federation: Federation<void>
+  readonly queue: HoldfastMessageQueue
+  readonly kv: HoldfastKvStore
+  /** What the inbox listener was given: the kind of activity and its id. */
+  readonly received: string[]
+}
+
+export interface Server extends Site {
+  readonly origin: string
+  /** Asked before each POST. */
+  gatekeeper: Gatekeeper | undefined
+  send(to: Server, kind: 'Create' | 'Delete', id: string, orderingKey?: string): Promise<void>
+  close(): Promise<void>
+}
+
+/** The federation without its door: what a worker needs. @param name of its queue and its store, in the storage */
+export function openSite(storage: Storage, name: string, options: HoldfastMessageQueueOptions = {}): Site {
+  const received: string[] = []
+  const kv = new HoldfastKvStore(storage, { name })
+  const queue = new HoldfastMessageQueue(storage, {
+    name,
+    retryPolicy: exponentialBackoff({ initialDelay: 200, maxDelay: 500 }),
+    ...options,
+  })
+  const federation = createFederation<void>({
+    kv,
+    queue,
+    allowPrivateAddress: true,
+    manuallyStartQueue: true,
+    outboxRetryPolicy: createExponentialBackoffPolicy({ initialDelay: { milliseconds: 200 } as never }),
+  })
+  const keys = generateCryptoKeyPair('RSASSA-PKCS1-v1_5')
+  federation
+    .setActorDispatcher('/users/{identifier}', async (context, identifier) => {
+      const [pair] = await context.getActorKeyPairs(identifier)
+      return new Person({
+        id: context.getActorUri(identifier),
+        preferredUsername: identifier,
+        inbox: context.getInboxUri(identifier),
+        endpoints: new Endpoints({ sharedInbox: context.getInboxUri() }),
+        publicKey: pair?.cryptographicKey,
+      })
+    })
+    .setKeyPairsDispatcher(async () => [await keys])
+  federation
+    .setInboxListeners('/users/{identifier}/inbox', '/inbox')
+    .on(Create, (_context, activity) => void received.push(`Create ${activity.id?.pathname}`))
+    .on(Delete, (_context, activity) => void received.push(`Delete ${activity.id?.pathname}`))
+  return { federation, queue, kv, received }
+}
+
+export async function startServer(
+  storage: Storage,
+  name: string,
+  options?: HoldfastMessageQueueOptions,
+): Promise<Server> {
+  const site = openSite(storage, name, options)
+  const http = createServer((request, response) => {
+    serve(server, request, response).catch((error: unknown) => response.writeHead(500).end(String(error)))
+  })
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+  const origin = `http://127.0.0.1:${(http.address() as AddressInfo).port}`
+  const server: Server = {
+    ...site,
+    origin,
+    gatekeeper: undefined,
+    send: async (to, kind, id, orderingKey) => {
+      const context = site.federation.createContext(new URL(origin))
+      const actor = context.getActorUri('alice')
+      const about = { id: new URL(`/${id}`, origin), actor, to: new URL('/users/bob', to.origin) }
+      const object = new Note({ id: new URL('/notes/1', origin), attribution: actor, content: 'Hello' })
+      const activity =
+        kind === 'Create' ? new Create({ ...about, object }) : new Delete({ ...about, object: object.id })
+      const recipient = { id: about.to, inboxId: new URL('/users/bob/inbox', to.origin) }
+      await context.sendActivity({ identifier: 'alice' }, recipient, activity, { orderingKey })
+    },
+    close: async () => {
+      http.closeAllConnections()
+      await new Promise((resolve) => http.close(resolve))
+      await site.queue.close()
+      await site.kv.close()
+    },
+  }
+  return server
+}
+
+async function serve(server: Server, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = incoming.method === 'POST' ? Buffer.concat(await incoming.toArray()) : undefined
+  if (body && server.gatekeeper && !(await server.gatekeeper(incoming, response))) return
+  const headers = Object.entries(incoming.headers).flatMap(([name, value]): [string, string][] =>
+    value === undefined ? [] : [[name, String(value)]],
+  )
+  const request = new Request(new URL(incoming.url!, server.origin), { method: incoming.method, headers, body })
+  const answer = await server.federation.fetch(request, { contextData: undefined })
+  response.writeHead(answer.status, Object.fromEntries(answer.headers))
+  response.end(Buffer.from(await answer.arrayBuffer()))
+}

@@ -1,0 +1,51 @@
+// Fedify's KvStore over a StorageKvStore.
+
+import type { KvKey, KvStore, KvStoreListEntry, KvStoreSetOptions } from '@fedify/fedify'
+import type { Storage } from 'holdfast'
+import { StorageKvStore, type StorageKvStoreOptions } from 'holdfast/tasks'
+
+export type HoldfastKvStoreOptions = StorageKvStoreOptions
+
+/** Values are JSON; `cas` compares structure. An expired entry is absent at once, by the storage's clock. */
+export class HoldfastKvStore implements KvStore, AsyncDisposable {
+  readonly #store: StorageKvStore
+
+  /** @throws TypeError INVALID_ARGUMENT */
+  constructor(storage: Storage, options?: HoldfastKvStoreOptions) {
+    this.#store = new StorageKvStore(storage, options)
+  }
+
+  get<T = unknown>(key: KvKey): Promise<T | undefined> {
+    return this.#store.get<T>(key)
+  }
+
+  set(key: KvKey, value: unknown, options?: KvStoreSetOptions): Promise<void> {
+    return this.#store.set(key, value, { ttl: options?.ttl })
+  }
+
+  delete(key: KvKey): Promise<void> {
+    return this.#store.delete(key)
+  }
+
+  /** True if it was absent and is written now. */
+  setIfAbsent(key: KvKey, value: unknown, options?: KvStoreSetOptions): Promise<boolean> {
+    return this.#store.setIfAbsent(key, value, { ttl: options?.ttl })
+  }
+
+  cas(key: KvKey, expectedValue: unknown, newValue: unknown, options?: KvStoreSetOptions): Promise<boolean> {
+    return this.#store.cas(key, expectedValue, newValue, { ttl: options?.ttl })
+  }
+
+  list(prefix?: KvKey): AsyncIterable<KvStoreListEntry> {
+    return this.#store.list(prefix)
+  }
+
+  /** Gives its count of the storage back. */
+  close(): Promise<void> {
+    return this.#store.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}

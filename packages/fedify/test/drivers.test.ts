@@ -1,0 +1,35 @@
+// Fedify's own suite for message queues, on every driver, native and not.
+
+import assert from 'node:assert/strict'
+import { after, suite, test } from 'node:test'
+import { testMessageQueue } from '@fedify/testing'
+import { HoldfastMessageQueue } from '@holdfast/fedify'
+import { stopPlaces } from '../../holdfast/test/redis-places.ts'
+import { taskDrivers } from '../../holdfast/test/tasks/drivers.ts'
+import { Temporal } from '@js-temporal/polyfill'
+
+// The suite expects the global that this Node may not have yet.
+if (!('Temporal' in globalThis)) Object.assign(globalThis, { Temporal })
+
+after(stopPlaces)
+
+// Side by side: most of it is waiting.
+suite('Fedify’s suite', { concurrency: 8 }, () => {
+  for (const driver of Object.values(taskDrivers)) {
+    for (const nativeRetrial of [true, false]) {
+      test(`[E1] testMessageQueue of Fedify passes on ${driver.name}, ${nativeRetrial ? 'native' : 'not native'}`, async () => {
+        const place = await driver.open()
+        let opened = 0
+        await testMessageQueue(
+          () => (opened++, new HoldfastMessageQueue(place.storage(), { nativeRetrial })),
+          async ({ mq1, mq2 }) => {
+            await Promise.all([mq1.close(), mq2.close()])
+            await place.close()
+          },
+          { testOrderingKey: true },
+        )
+        assert.equal(opened, 2)
+      })
+    }
+  }
+})

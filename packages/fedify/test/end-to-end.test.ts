@@ -1,0 +1,111 @@
+// Two Fedify servers on loopback, on every driver: a signed activity arrives once; order holds through refusals; a worker that
+// is killed in mid-delivery loses nothing.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { after, test, type TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { HoldfastMessageQueueOptions } from '@holdfast/fedify'
+import { until } from '../../holdfast/test/queue/driver.ts'
+import { stopPlaces } from '../../holdfast/test/redis-places.ts'
+import { type TaskDriver, taskDrivers } from '../../holdfast/test/tasks/drivers.ts'
+import { type Server, startServer } from '../example/server.ts'
+
+after(stopPlaces)
+
+async function bench(t: TestContext, driver: TaskDriver, options?: HoldfastMessageQueueOptions) {
+  const place = await driver.open()
+  const a = await startServer(place.storage(), 'a', options)
+  const b = await startServer(place.storage(), 'b', options)
+  const stop = new AbortController()
+  const working: Promise<void>[] = []
+  const work = (server: Server): void =>
+    void working.push(server.federation.startQueue(undefined, { signal: stop.signal }))
+  t.after(async () => {
+    stop.abort()
+    await Promise.all(working)
+    await Promise.all([a.close(), b.close()])
+    await place.close()
+  })
+  return { place, a, b, work }
+}
+
+for (const driver of Object.values(taskDrivers)) {
+  test(`[E2] on ${driver.name}: a signed Create reaches the listener once, an unsigned POST gets 401`, async (t) => {
+    const { a, b, work } = await bench(t, driver)
+    work(a)
+    work(b)
+    await a.send(b, 'Create', 'create-1')
+    await until(() => b.received.length > 0, 'it arrives')
+    const forged = await fetch(new URL('/users/bob/inbox', b.origin), {
+      method: 'POST',
+      headers: { 'content-type': 'application/activity+json' },
+      body: JSON.stringify({
+        '@context': 'https://www.w3.org/ns/activitystreams',
+        type: 'Create',
+        id: `${a.origin}/forged`,
+        actor: `${a.origin}/users/alice`,
+        object: { type: 'Note', content: 'forged' },
+      }),
+    })
+    assert.equal(forged.status, 401)
+    await a.send(b, 'Create', 'create-2')
+    await until(() => b.received.length > 1, 'the next arrives')
+    assert.deepEqual(b.received, ['Create /create-1', 'Create /create-2'])
+    for (const server of [a, b]) assert.equal((await server.queue.getDepth()).queued, 0)
+  })
+
+  for (const nativeRetrial of [true, false]) {
+    for (const retryAfter of [undefined, '1']) {
+      const how = `${nativeRetrial ? 'native' : 'not native'}, ${retryAfter ? 'with' : 'without'} Retry-After`
+      test(`[E2] on ${driver.name}, ${how}: a Create that is refused stays before the Delete behind it`, async (t) => {
+        const { a, b, work } = await bench(t, driver, { nativeRetrial })
+        let refused = 0
+        // Fedify knocks twice: one refusal is two answers.
+        b.gatekeeper = (_request, response) => {
+          if (refused >= 2) return true
+          refused++
+          response.writeHead(503, retryAfter ? { 'retry-after': retryAfter } : {}).end()
+          return false
+        }
+        await a.send(b, 'Create', 'create', 'note-1')
+        await a.send(b, 'Delete', 'delete', 'note-1')
+        work(a)
+        work(b)
+        await until(() => b.received.length >= 2, 'both arrive', 20_000)
+        assert.deepEqual(b.received, ['Create /create', 'Delete /delete'])
+        assert.equal(refused, 2)
+      })
+    }
+  }
+
+  if (driver.name === 'memory') continue
+
+  test(`[E2] on ${driver.name}: a worker killed in mid-delivery loses nothing`, async (t) => {
+    const { place, a, b, work } = await bench(t, driver, { leaseMs: 1_000 })
+    const knocked = Promise.withResolvers<void>()
+    let isDeaf = true
+    // While it is deaf it takes the request and does not answer.
+    b.gatekeeper = () => {
+      knocked.resolve()
+      return !isDeaf
+    }
+    await a.send(b, 'Create', 'create')
+    const file = fileURLToPath(new URL('./worker.ts', import.meta.url))
+    const worker = spawn(process.execPath, ['--conditions=@holdfast/source', file, JSON.stringify(place.spec), 'a'], {
+      stdio: 'inherit',
+    })
+    const exited = once(worker, 'exit')
+    t.after(() => worker.kill('SIGKILL'))
+    await knocked.promise
+    worker.kill('SIGKILL')
+    await exited
+    assert.deepEqual(b.received, [])
+    isDeaf = false
+    work(a)
+    work(b)
+    await until(() => b.received.length > 0, 'it arrives')
+    assert.deepEqual([...new Set(b.received)], ['Create /create'])
+  })
+}

@@ -1,0 +1,62 @@
+// The package as people get it: built, packed, unpacked into a clean folder beside Fedify, and run without the sources.
+
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+const run = promisify(execFile)
+
+const script = `
+import { createFederation } from '@fedify/fedify'
+import { HoldfastKvStore, HoldfastMessageQueue } from '@holdfast/fedify'
+import { SqliteStorage } from 'holdfast/sqlite'
+
+const storage = new SqliteStorage({ path: 'federation.db' })
+const [queue, kv] = [new HoldfastMessageQueue(storage), new HoldfastKvStore(storage)]
+createFederation({ queue, kv, manuallyStartQueue: true })
+await queue.enqueue({ id: 'x' }, { orderingKey: 'k' })
+await kv.set(['a'], null)
+console.log(JSON.stringify([await queue.getDepth(), await kv.get(['a'])]))
+await queue.close()
+await kv.close()
+`
+
+test('[E4] it packs, installs and runs beside Fedify in a clean folder', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-package-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  // In a copy, so that nobody who builds at the same time is disturbed.
+  await cp(join(root, 'tsconfig.base.json'), join(folder, 'tsconfig.base.json'))
+  for (const name of ['holdfast', 'fedify']) {
+    for (const part of ['src', 'package.json', 'tsconfig.build.json', 'LICENSE']) {
+      await cp(join(root, 'packages', name, part), join(folder, 'packages', name, part), { recursive: true })
+    }
+  }
+  const modules = join(folder, 'node_modules')
+  await mkdir(modules)
+  for (const name of ['@types', 'undici-types', '@fedify', 'fast-check', 'ioredis', 'iovalkey']) {
+    await symlink(join(root, 'node_modules', name), join(modules, name))
+  }
+  await symlink(join(folder, 'packages/holdfast'), join(modules, 'holdfast'))
+  const tsc = join(root, 'node_modules/typescript/bin/tsc')
+  const clean = join(folder, 'clean')
+  for (const name of ['holdfast', 'fedify']) {
+    const cwd = join(folder, 'packages', name)
+    await run(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd })
+    const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts'], { cwd })
+    const [{ filename }] = JSON.parse(stdout) as [{ filename: string }]
+    const target = join(clean, 'node_modules', name === 'fedify' ? '@holdfast/fedify' : name)
+    await mkdir(target, { recursive: true })
+    await run('tar', ['-xzf', join(cwd, filename), '--strip-components=1', '-C', target])
+  }
+  await mkdir(join(clean, 'node_modules/@fedify'))
+  await symlink(join(root, 'node_modules/@fedify/fedify'), join(clean, 'node_modules/@fedify/fedify'))
+  await writeFile(join(clean, 'run.mjs'), script)
+  const { stdout } = await run(process.execPath, ['run.mjs'], { cwd: clean })
+  assert.deepEqual(JSON.parse(stdout), [{ queued: 1, ready: 1, delayed: 0 }, null])
+})

@@ -1,0 +1,8 @@
+// A worker of a server in a process of its own, to be killed: `worker.ts <spec> <name>`.
+
+import { type Spec, storageOf } from '../../holdfast/test/tasks/drivers.ts'
+import { openSite } from '../example/server.ts'
+
+const [spec, name] = process.argv.slice(2) as [string, string]
+const { federation } = openSite(storageOf(JSON.parse(spec) as Spec), name, { leaseMs: 1_000 })
+await federation.startQueue(undefined)

@@ -1,0 +1,33 @@
+// holdfast/tasks: typed tasks over any message queue, and the queue and key-value store over any Holdfast storage.
+
+export type { TaskContext, TaskDefinition, TaskOptions } from './define.ts'
+export { type Duration, type DurationFields, toMs } from './duration.ts'
+export type { EnqueueManyResult, EnqueueTaskResult, TaskEnqueueOptions } from './enqueue.ts'
+export { publish as publishTaskEvent, type TaskEvent, type TaskFailure, type TaskListener } from './events.ts'
+export type { KvStore, StoreEntry, StoreKey as KvKey, StoreWrite } from './kv-store.ts'
+export type {
+  Delivery,
+  EnqueueReceipt,
+  ExtendedEnqueueOptions,
+  JobOptions,
+  MessageHandler,
+  MessageQueue,
+  MessageQueueEnqueueOptions,
+  QueueDepth,
+} from './message-queue.ts'
+export { type Meter, meterTasks } from './meter.ts'
+export { kvPrefixes } from './prefixes.ts'
+export type { TaskQueues } from './queues.ts'
+export {
+  exponentialBackoff,
+  type ExponentialBackoffOptions,
+  type FailedAttempt,
+  RetryError,
+  type RetryPolicy,
+} from './retry.ts'
+export type { InferInput, InferOutput, SchemaIssue, StandardSchemaV1 } from './schema.ts'
+export { StorageKvStore, type StorageKvStoreOptions } from './storage-kv-store.ts'
+export { StorageMessageQueue } from './storage-message-queue.ts'
+export type { StorageMessageQueueOptions } from './storage-queue-options.ts'
+export type { FailedMessage } from './stored-message.ts'
+export { createTasks, type Tasks, type TasksOptions } from './tasks.ts'

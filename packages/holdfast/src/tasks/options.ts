@@ -1,0 +1,188 @@
+// The options of tasks, the storage queue and the storage key-value store, with their defaults and what they may be.
+
+import { invalidArgument, usageError } from '../errors.ts'
+import { checkText, type Option, queueOptions } from '../options.ts'
+import { toMs } from './duration.ts'
+import type { StoreKey } from './kv-store.ts'
+import { kvPrefixes } from './prefixes.ts'
+
+type Table = Readonly<Record<string, Option<unknown>>>
+type Check = Option<unknown>['check']
+
+/** @param min the least ms */
+function duration(min: number): Check {
+  return (name, value) => void toMs(value as number, name, { min })
+}
+
+function isFunction(name: string, value: unknown): void {
+  if (typeof value !== 'function') throw invalidArgument(name, 'a function', value)
+}
+
+function isBoolean(name: string, value: unknown): void {
+  if (typeof value !== 'boolean') throw invalidArgument(name, 'true or false', value)
+}
+
+function oneOf(...words: readonly string[]): Check {
+  return (name, value) => {
+    if (!words.includes(value as string))
+      throw invalidArgument(name, words.map((word) => `'${word}'`).join(' or '), value)
+  }
+}
+
+function isObject(name: string, value: unknown): void {
+  if (value === null || typeof value !== 'object') throw invalidArgument(name, 'an object', value)
+}
+
+/** What a queue must have, whoever made it. */
+export function isMessageQueue(name: string, value: unknown): void {
+  const { enqueue, listen } = (value ?? {}) as Record<string, unknown>
+  if (typeof enqueue !== 'function' || typeof listen !== 'function') {
+    throw invalidArgument(name, 'a message queue, with enqueue() and listen()', value)
+  }
+}
+
+function isKvStore(name: string, value: unknown): void {
+  const store = (value ?? {}) as Record<string, unknown>
+  if (['get', 'set', 'delete'].some((verb) => typeof store[verb] !== 'function')) {
+    throw invalidArgument(name, 'a key-value store, with get(), set() and delete()', value)
+  }
+}
+
+/** A prefix that equals, contains or is contained in another's would mix their entries. */
+function isPrefix(name: string, value: unknown): void {
+  const parts: readonly unknown[] = Array.isArray(value) ? value : []
+  if (parts.length === 0 || parts.some((part) => typeof part !== 'string')) {
+    throw invalidArgument(name, 'an array of one string or more', value)
+  }
+  for (const [other, prefix] of Object.entries(kvPrefixes)) {
+    if (other !== 'taskDeduplication' && meet(parts as unknown as StoreKey, prefix)) {
+      throw invalidArgument(name, `a prefix apart from that of ${other}, ${JSON.stringify(prefix)}`, value)
+    }
+  }
+}
+
+export function meet(a: StoreKey, b: StoreKey): boolean {
+  return a.slice(0, b.length).every((part, index) => part === b[index])
+}
+
+/** The rules of ids, for the keys of messages. @throws TypeError with that code */
+export function checkMessageKey(
+  code: 'INVALID_DEDUPLICATION_KEY' | 'INVALID_ORDERING_KEY' | 'INVALID_TASK_NAME',
+  name: string,
+  value: unknown,
+  maxBytes = 512,
+): asserts value is string {
+  try {
+    checkText(name, value, maxBytes)
+  } catch (error) {
+    throw usageError(code, (error as Error).message)
+  }
+}
+
+export const backoffOptions = {
+  initialDelay: { default: 1_000, check: duration(0) },
+  maxDelay: { default: 43_200_000, check: duration(0) },
+  maxAttempts: { default: 10, check: queueOptions.maxRetries.check },
+  factor: { default: 2, check: atLeastOne },
+  jitter: { default: 0.5, check: isShare },
+  clock: { check: isObject },
+} as const satisfies Table
+
+export const tasksOptions = {
+  queue: { check: isObject },
+  kv: { check: isKvStore },
+  storage: queueOptions.storage,
+  kvPrefixes: { check: isObject },
+  taskQueueResolution: { default: 'fallback', check: oneOf('fallback', 'strict') },
+  taskRetryPolicy: { check: isFunction },
+  taskDeduplicationTtl: { default: 3_600_000, check: duration(1) },
+  taskDeduplicationFallback: { default: 'open', check: oneOf('open', 'closed') },
+  logger: queueOptions.logger,
+  clock: queueOptions.clock,
+} as const satisfies Table
+
+export const queuesOptions = {
+  task: { check: isMessageQueue },
+  fallback: { check: isMessageQueue },
+} as const satisfies Table
+
+export const prefixOptions = {
+  taskDeduplication: { default: kvPrefixes.taskDeduplication, check: isPrefix },
+} as const satisfies Table
+
+export const taskOptions = {
+  schema: { check: () => {} },
+  handler: { check: isFunction },
+  retryPolicy: { check: isFunction },
+  onError: { check: isFunction },
+  queue: { check: isMessageQueue },
+} as const satisfies Table
+
+const enqueueOptions = {
+  delay: { check: (name, value) => void toMs(value as number, name, { code: 'INVALID_DELAY', min: 0 }) },
+  orderingKey: { check: (name, value) => checkMessageKey('INVALID_ORDERING_KEY', name, value) },
+  deduplicationKey: { check: (name, value) => checkMessageKey('INVALID_DEDUPLICATION_KEY', name, value) },
+} as const satisfies Table
+
+export const taskEnqueueOptions = { ...enqueueOptions, job: { check: isObject } } as const satisfies Table
+
+export const jobOptions = { priority: { check: isPriority } } as const satisfies Table
+
+export const extendedOptions = {
+  ...taskEnqueueOptions,
+  id: { check: (name, value) => checkText(name, value, 512) },
+  ids: { check: isIds },
+  deduplicationScope: { check: isScope },
+  deduplicationTtl: { check: duration(1) },
+} as const satisfies Table
+
+export const startOptions = { signal: { check: isSignal } } as const satisfies Table
+
+export const storageQueueOptions = {
+  name: queueOptions.name,
+  concurrency: { default: 10, check: queueOptions.concurrency.check },
+  leaseMs: queueOptions.leaseMs,
+  pollInterval: { default: 1_000, check: duration(1) },
+  grace: { default: 30_000, check: duration(0) },
+  nativeRetrial: { default: true, check: isBoolean },
+  retryPolicy: { check: isFunction },
+  deduplicationTtl: { default: 3_600_000, check: duration(1) },
+  maxMessageBytes: { default: 16_777_216, check: queueOptions.maxPayloadBytes.check },
+  replaces: { check: isFunction },
+  logger: queueOptions.logger,
+  clock: queueOptions.clock,
+} as const satisfies Table
+
+export const kvStoreOptions = { name: queueOptions.name, clock: queueOptions.clock } as const satisfies Table
+
+export const writeOptions = { ttl: { check: duration(0) } } as const satisfies Table
+
+/** How long a message that failed for good can be listed and revived: 30 days. */
+export const failedMs = 30 * 86_400_000
+
+function atLeastOne(name: string, value: unknown): void {
+  if (!Number.isFinite(value) || (value as number) < 1) throw invalidArgument(name, 'a number >= 1', value)
+}
+
+function isShare(name: string, value: unknown): void {
+  if (typeof value !== 'number' || !(value >= 0 && value <= 1)) throw invalidArgument(name, 'a number 0 … 1', value)
+}
+
+function isPriority(name: string, value: unknown): void {
+  if (!Number.isInteger(value) || Math.abs(value as number) > 100) {
+    throw invalidArgument(name, 'an integer -100 … 100', value)
+  }
+}
+
+function isScope(name: string, value: unknown): void {
+  if (typeof value !== 'string') throw invalidArgument(name, 'a string', value)
+}
+
+function isIds(name: string, value: unknown): void {
+  if (!Array.isArray(value)) throw invalidArgument(name, 'an array of ids', value)
+  for (const id of value as unknown[]) checkText(name, id, 512)
+}
+
+function isSignal(name: string, value: unknown): void {
+  if (!(value instanceof AbortSignal)) throw invalidArgument(name, 'an AbortSignal', value)
+}

@@ -1,0 +1,52 @@
+// A task on the wire: plain JSON, the data as text of job/value-serde.ts. The deduplication key never travels.
+
+import { SerializationError } from '../errors.ts'
+import { deserializeValue, serializeValue } from '../job/value-serde.ts'
+
+export interface TaskMessage {
+  readonly v: 1
+  readonly type: 'holdfast.task'
+  readonly id: string
+  readonly task: string
+  readonly data: string
+  /** Epoch ms. */
+  readonly enqueuedAt: number
+  /** From 1. On queues that count by themselves, theirs is the one that is used. */
+  readonly attempt: number
+  readonly orderingKey?: string
+  /** W3C traceparent, if the enqueuer had one. */
+  readonly trace?: string
+}
+
+/** @throws SerializationError with path and index */
+export function encodeData(data: unknown, index?: number): string {
+  try {
+    return serializeValue(data)
+  } catch (error) {
+    if (index === undefined || !(error instanceof SerializationError)) throw error
+    throw new SerializationError('payload', error.message, error.cause, { path: error.path, index })
+  }
+}
+
+/** @throws SerializationError */
+export const decodeData = deserializeValue
+
+/** A message of ours, whatever queue brought it, with what is corrupt put right; or nothing. */
+export function taskMessageOf(message: unknown, now: number): TaskMessage | undefined {
+  if (message === null || typeof message !== 'object') return undefined
+  const { v, type, id, task, data, enqueuedAt, attempt, orderingKey, trace } = message as Partial<TaskMessage>
+  if (v !== 1 || type !== 'holdfast.task') return undefined
+  if (typeof id !== 'string' || typeof task !== 'string' || typeof data !== 'string') return undefined
+  return {
+    v,
+    type,
+    id,
+    task,
+    data,
+    // A corrupt or future one counts as now.
+    enqueuedAt: Number.isFinite(enqueuedAt) && enqueuedAt! <= now ? enqueuedAt! : now,
+    attempt: Number.isInteger(attempt) && attempt! >= 1 ? attempt! : 1,
+    ...(typeof orderingKey === 'string' && { orderingKey }),
+    ...(typeof trace === 'string' && { trace }),
+  }
+}

@@ -1,0 +1,162 @@
+// The test of the suites: queues and stores that are wrong on purpose, each in one way, fail the case written against it.
+
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { kvStoreCases, messageQueueCases, runKvStoreCase, runQueueCase } from 'holdfast/conformance'
+import { MemoryStorage } from 'holdfast'
+import { type MessageQueue, type KvStore, StorageKvStore, StorageMessageQueue } from 'holdfast/tasks'
+import { queueSubject } from './conformance.ts'
+import { taskDrivers } from './drivers.ts'
+
+type Breaks = (queue: StorageMessageQueue) => Partial<MessageQueue>
+
+let sent = 0
+
+const brokenQueues: readonly (readonly [what: string, breaks: Breaks, caughtBy: string])[] = [
+  [
+    'loses every tenth message',
+    (queue) => ({
+      enqueue: (message, options) => (++sent % 10 === 0 ? Promise.resolve() : queue.enqueue(message, options)),
+    }),
+    'of two listeners each message reaches one',
+  ],
+  [
+    'acknowledges before the handler ended',
+    (queue) => ({
+      listen: (handler, options) =>
+        queue.listen((message, delivery) => {
+          void Promise.resolve()
+            .then(() => handler(message, delivery))
+            .catch(() => {})
+        }, options),
+    }),
+    'a throw in a handler: the message runs again, later ones go on, and listen goes on',
+  ],
+  [
+    'delivers twice',
+    (queue) => ({
+      listen: (handler, options) =>
+        queue.listen(async (message, delivery) => {
+          await handler(message, delivery)
+          await handler(message, delivery)
+        }, options),
+    }),
+    'messages arrive as they were sent, each once',
+  ],
+  [
+    'forgets the ordering key',
+    (queue) => ({
+      enqueue: (message, options) => queue.enqueue(message, { ...options, orderingKey: undefined }),
+    }),
+    'messages of one key run one at a time and in order, over two listeners, though every third run throws',
+  ],
+  [
+    'forgets the deduplication key',
+    (queue) => ({
+      enqueue: (message, options) => queue.enqueue(message, { ...options, deduplicationKey: undefined }),
+    }),
+    'of two messages of a key the first runs; other keys and other queues are their own',
+  ],
+  [
+    'halves delays',
+    (queue) => ({
+      enqueue: (message, options) =>
+        queue.enqueue(message, { ...options, ...(typeof options?.delay === 'number' && { delay: options.delay / 2 }) }),
+    }),
+    'a delayed message is never early, and others do not wait for it',
+  ],
+  [
+    'stores a batch one by one',
+    (queue) => ({
+      enqueueMany: async (messages, options) => {
+        for (const message of messages) await queue.enqueue(message, options)
+      },
+    }),
+    'a batch under one key is stored whole or skipped whole, also against single messages',
+  ],
+]
+
+// Side by side: a case that waits for what does not come takes its time.
+suite('broken queues', { concurrency: 8 }, () => {
+  for (const [what, breaks, caughtBy] of brokenQueues) {
+    test(`[Q3] a queue that ${what} is caught`, async () => {
+      const item = messageQueueCases.find(({ name }) => name === caughtBy)
+      assert.ok(item, `there is no case '${caughtBy}'`)
+      const subject = await queueSubject(taskDrivers.memory)
+      const open: typeof subject.open = async (settings) => {
+        const queue = (await subject.open(settings)) as StorageMessageQueue
+        const own = {
+          nativeRetrial: true,
+          nativeDeduplication: true as const,
+          enqueue: queue.enqueue.bind(queue),
+          enqueueMany: queue.enqueueMany.bind(queue),
+          listen: queue.listen.bind(queue),
+        }
+        return { ...own, ...breaks(queue) }
+      }
+      await assert.rejects(runQueueCase(item, { ...subject, open }))
+      await runQueueCase(item, await queueSubject(taskDrivers.memory))
+    })
+  }
+})
+
+type BreaksStore = (store: StorageKvStore) => Partial<KvStore>
+
+const brokenStores: readonly (readonly [what: string, breaks: BreaksStore, caughtBy: string])[] = [
+  [
+    'looks, then writes',
+    (store) => ({
+      setIfAbsent: async (key, value, options) => {
+        if ((await store.get(key)) !== undefined) return false
+        await store.set(key, value, options)
+        return true
+      },
+    }),
+    'of a hundred setIfAbsent at once on an expired key one is true, and its value stands',
+  ],
+  [
+    'looks, then swaps',
+    (store) => ({
+      cas: async (key, expected, next, options) => {
+        if ((await store.get(key)) !== expected) return false
+        await store.set(key, next, options)
+        return true
+      },
+    }),
+    'of a hundred cas from one value one is true',
+  ],
+  [
+    'rounds a TTL to seconds',
+    (store) => ({
+      set: (key, value, options) => store.set(key, value, options?.ttl === undefined ? {} : { ttl: 2_000 }),
+    }),
+    'an entry lives for its TTL and is absent at once after it, for every verb',
+  ],
+  [
+    'joins the parts of a key',
+    (store) => ({
+      get: (key) => store.get([key.join(':')]),
+      set: (key, value, options) => store.set([key.join(':')], value, options),
+    }),
+    'awkward keys come back and do not meet',
+  ],
+]
+
+for (const [what, breaks, caughtBy] of brokenStores) {
+  test(`[Q3] a store that ${what} is caught`, async (t) => {
+    const item = kvStoreCases.find(({ name }) => name === caughtBy)
+    assert.ok(item, `there is no case '${caughtBy}'`)
+    const [store, sound] = [new StorageKvStore(new MemoryStorage()), new StorageKvStore(new MemoryStorage())]
+    t.after(() => Promise.all([store.close(), sound.close()]))
+    const own: KvStore = {
+      get: store.get.bind(store),
+      set: store.set.bind(store),
+      delete: store.delete.bind(store),
+      setIfAbsent: store.setIfAbsent.bind(store),
+      cas: store.cas.bind(store),
+      list: store.list.bind(store),
+    }
+    await assert.rejects(runKvStoreCase(item, { store: { ...own, ...breaks(store) } }))
+    await runKvStoreCase(item, { store: sound })
+  })
+}

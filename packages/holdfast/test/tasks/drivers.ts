@@ -1,0 +1,74 @@
+// The drivers that tasks, the storage queue and the key-value store are tested on. A new one is a line in each table here.
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { MemoryStorage, type Storage } from 'holdfast'
+import { FileStorage } from 'holdfast/file'
+import { RedisStorage } from 'holdfast/redis'
+import { SqliteStorage } from 'holdfast/sqlite'
+import { quickFolder } from '../drivers.ts'
+import { placeOf } from '../redis-places.ts'
+
+/** What another process needs to open the same storage. */
+export interface Spec {
+  readonly driver: 'memory' | 'sqlite' | 'file' | 'redis'
+  /** A directory, or a server. */
+  readonly at: string
+  readonly prefix: string
+}
+
+/** An empty place, and handles on it. */
+export interface Place {
+  readonly spec: Spec
+  /** A handle of its own, as another process has it; on memory, the one there is. */
+  storage(): Storage
+  close(): Promise<void>
+}
+
+export interface TaskDriver {
+  readonly name: string
+  open(): Promise<Place>
+}
+
+const makers: Readonly<Record<Spec['driver'], (spec: Spec) => Storage>> = {
+  memory: () => new MemoryStorage(),
+  sqlite: ({ at }) => new SqliteStorage({ path: join(at, 'jobs.db') }),
+  file: ({ at }) => new FileStorage({ directory: at }),
+  redis: ({ at, prefix }) => new RedisStorage({ url: at, prefix }),
+  // postgres: ({ at, prefix }) => new PostgresStorage({ url: at, schema: prefix }),
+}
+
+export const storageOf = (spec: Spec): Storage => makers[spec.driver](spec)
+
+let places = 0
+
+export const taskDrivers: Readonly<Record<Spec['driver'], TaskDriver>> = {
+  memory: { name: 'memory', open: async () => memoryPlace() },
+  sqlite: { name: 'sqlite', open: () => folderPlace('sqlite', tmpdir()) },
+  file: { name: 'file', open: () => folderPlace('file', quickFolder) },
+  redis: { name: 'redis', open: () => redisPlace('redis') },
+  // postgres: { name: 'postgres', open: … },
+}
+
+export async function redisPlace(at: 'redis' | 'valkey'): Promise<Place> {
+  const { options } = await (await placeOf(at)).way()
+  const spec: Spec = { driver: 'redis', at: options.url!, prefix: `tasks-${process.pid}-${++places}` }
+  return { spec, storage: () => storageOf(spec), close: async () => {} }
+}
+
+function memoryPlace(): Place {
+  const spec: Spec = { driver: 'memory', at: '', prefix: '' }
+  const storage = storageOf(spec)
+  return { spec, storage: () => storage, close: async () => {} }
+}
+
+async function folderPlace(driver: 'sqlite' | 'file', folder: string): Promise<Place> {
+  const spec: Spec = { driver, at: await mkdtemp(join(folder, `holdfast-tasks-`)), prefix: '' }
+  return {
+    spec,
+    storage: () => storageOf(spec),
+    // Again, if somebody who stops after this one still writes.
+    close: () => rm(spec.at, { recursive: true, force: true, maxRetries: 50, retryDelay: 10 }),
+  }
+}

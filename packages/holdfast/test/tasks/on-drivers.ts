@@ -1,0 +1,169 @@
+// Tasks over a real storage: the seed's criteria again, with the storage's own queue and with a queue that hides what it can.
+
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import { createTasks, kvPrefixes, type MessageQueue, StorageKvStore, StorageMessageQueue } from 'holdfast/tasks'
+import { listOf } from '../../src/conformance/queue-case.ts'
+import { until } from '../queue/driver.ts'
+import { faulty } from '../queue/faulty-storage.ts'
+import type { TaskDriver } from './drivers.ts'
+import { anything, heard, keepingLogger, untouchableKv, withoutFlags } from './fakes.ts'
+
+const deduplicationKey = 'k'
+
+async function bench(t: TestContext, driver: TaskDriver) {
+  const place = await driver.open()
+  const storage = place.storage()
+  const queue = new StorageMessageQueue(storage)
+  const kv = new StorageKvStore(storage)
+  t.after(async () => {
+    await queue.close()
+    await kv.close()
+    await place.close()
+  })
+  return { storage, queue, kv }
+}
+
+function mailTasks(...[options]: Parameters<typeof createTasks>) {
+  const tasks = createTasks(options)
+  const runs: unknown[] = []
+  const task = tasks.defineTask('mail', { schema: anything(), handler: (_context, data) => void runs.push(data) })
+  return { tasks, task, runs, events: heard(tasks) }
+}
+
+export function onDriverTests(driver: TaskDriver): void {
+  const on = `on ${driver.name}`
+
+  test(`[S1] [W1] [W2] the storage queue decides by itself ${on}: per task, visibly, and without the store`, async (t) => {
+    const { queue } = await bench(t, driver)
+    const logger = keepingLogger()
+    const { tasks, task, runs, events } = mailTasks({ queue, kv: untouchableKv(), logger })
+    const other = tasks.defineTask('other', { schema: anything(), handler: (_context, data) => void runs.push(data) })
+    const first = await tasks.enqueueTask(task, 1, { deduplicationKey })
+    const second = await tasks.enqueueTask(task, 2, { deduplicationKey })
+    const third = await tasks.enqueueTask(other, 3, { deduplicationKey })
+    const batch = await tasks.enqueueTaskMany(task, [4, 5], { deduplicationKey })
+    assert.deepEqual(
+      [first.status, second.status, third.status, batch.status],
+      ['enqueued', 'deduplicated', 'enqueued', 'deduplicated'],
+    )
+    assert.deepEqual([second.id, batch.ids], [first.id, [first.id]])
+    const skips = events.filter(({ name }) => name === 'deduplicated')
+    const skip = { name: 'deduplicated', task: 'mail', queue: 'default', id: first.id, path: 'native' }
+    assert.deepEqual(skips, [skip, skip])
+    assert.equal(logger.records.filter(({ message }) => /skipped/.test(message)).length, 2)
+    const started = tasks.start()
+    await until(() => runs.length === 2)
+    await tasks.stop()
+    await started
+    assert.deepEqual(runs.toSorted(), [1, 3])
+  })
+
+  for (const verb of ['setIfAbsent', 'cas'] as const) {
+    test(`[S2] by ${verb} of the storage’s store ${on}: one of 50 at once, skipped inside the TTL, stored after it`, async (t) => {
+      const { queue, kv } = await bench(t, driver)
+      const only = { get: kv.get.bind(kv), set: kv.set.bind(kv), delete: kv.delete.bind(kv), list: kv.list.bind(kv) }
+      const store = { ...only, [verb]: (kv[verb] as (...args: unknown[]) => unknown).bind(kv) }
+      const { tasks, task } = mailTasks({ queue: withoutFlags(queue), kv: store, taskDeduplicationTtl: 1_500 })
+      const results = await Promise.all(
+        Array.from({ length: 50 }, (_, number) => tasks.enqueueTask(task, number, { deduplicationKey })),
+      )
+      assert.equal(results.filter(({ status }) => status === 'enqueued').length, 1)
+      assert.equal(new Set(results.map(({ id }) => id)).size, 1)
+      assert.deepEqual(await queue.getDepth(), { queued: 1, ready: 1, delayed: 0 })
+      await until(async () => (await tasks.enqueueTask(task, 'later', { deduplicationKey })).status === 'enqueued')
+      assert.equal((await queue.getDepth()).queued, 2)
+    })
+  }
+
+  test(`[S4] the store holds the key below the prefix alone ${on}, and other prefixes are left alone`, async (t) => {
+    const { queue, kv } = await bench(t, driver)
+    const { tasks, task } = mailTasks({ queue: withoutFlags(queue), kv })
+    const theirs = [...kvPrefixes.activityIdempotence, 'mail', deduplicationKey] as const
+    await kv.set(theirs, 'theirs')
+    const { id } = await tasks.enqueueTask(task, 1, { deduplicationKey })
+    const entries = await listOf(kv.list(kvPrefixes.taskDeduplication))
+    assert.deepEqual(entries, [{ key: [...kvPrefixes.taskDeduplication, 'mail', deduplicationKey], value: id }])
+    assert.equal(await kv.get(theirs), 'theirs')
+    assert.equal((await listOf(kv.list())).length, 2)
+  })
+
+  test(`[S5] batches ${on}: all stored or all skipped; a bad payload or an empty batch leaves the key free`, async (t) => {
+    const { queue, kv } = await bench(t, driver)
+    for (const target of [queue, withoutFlags(queue)] as MessageQueue[]) {
+      const { tasks, task } = mailTasks({ queue: target, kv })
+      const key = { deduplicationKey: target === queue ? 'native' : 'kv' }
+      const before = (await queue.getDepth()).queued
+      await assert.rejects(tasks.enqueueTaskMany(task, [1, 2, () => {}], key), { code: 'SERIALIZATION_ERROR' })
+      await tasks.enqueueTaskMany(task, [], key)
+      assert.equal((await tasks.enqueueTaskMany(task, [1, 2, 3], key)).status, 'enqueued')
+      assert.equal((await tasks.enqueueTaskMany(task, [4, 5], key)).status, 'deduplicated')
+      assert.equal((await queue.getDepth()).queued - before, 3)
+    }
+  })
+
+  test(`[W18] a send that fails leaves no marker in the store ${on}`, async (t) => {
+    const { queue, kv } = await bench(t, driver)
+    const failure = new Error('away')
+    const broken: MessageQueue = { ...withoutFlags(queue), enqueue: () => Promise.reject(failure) }
+    const { tasks, task } = mailTasks({ queue: broken, kv })
+    await assert.rejects(tasks.enqueueTask(task, 1, { deduplicationKey }), failure)
+    assert.deepEqual(await listOf(kv.list()), [])
+  })
+
+  test(`[W11] a batch of 10,000 is stored whole ${on}`, async (t) => {
+    const { queue } = await bench(t, driver)
+    const { tasks, task } = mailTasks({ queue })
+    const { ids } = await tasks.enqueueTaskMany(
+      task,
+      Array.from({ length: 10_000 }, (_, number) => number),
+      { deduplicationKey },
+    )
+    assert.equal(new Set(ids).size, 10_000)
+    assert.equal((await queue.getDepth()).queued, 10_000)
+  })
+
+  test(`[W13] calls to the storage per message do not grow with the backlog ${on}`, async (t) => {
+    const place = await driver.open()
+    t.after(() => place.close())
+    const calls = async (backlog: number): Promise<{ enqueue: number; handle: number }> => {
+      const line = faulty(place.storage())
+      const queue = new StorageMessageQueue(line.storage, {
+        name: `backlog ${backlog}`,
+        concurrency: 1,
+        pollInterval: 'P1D',
+      })
+      const many = Array.from({ length: backlog / 4 }, (_, number) => number)
+      await queue.enqueueMany(many, { delay: 'PT1H' })
+      for (const orderingKey of ['a', 'b']) await queue.enqueueMany(many, { orderingKey })
+      await queue.enqueueMany(many, { deduplicationKey: 'k' })
+      const before = line.count()
+      for (let number = 0; number < 50; number++) await queue.enqueue(number)
+      const enqueue = line.count() - before
+      let handled = 0
+      const stop = new AbortController()
+      const listened = line.count()
+      await queue.listen(() => void (++handled === 100 && stop.abort()), { signal: stop.signal })
+      const handle = line.count() - listened
+      await queue.close()
+      return { enqueue, handle }
+    }
+    const [few, many] = [await calls(400), await calls(8_000)]
+    assert.equal(few.enqueue, 50)
+    assert.equal(many.enqueue, 50)
+    // A claim takes the outcome before it along; the rest is beginning and end.
+    assert.ok(few.handle <= 150 && many.handle <= 150, JSON.stringify([few, many]))
+  })
+
+  test(`tasks over { storage } ${on}: everything from one option, and disposed of with them`, async (t) => {
+    const place = await driver.open()
+    t.after(() => place.close())
+    const { tasks, task, runs } = mailTasks({ storage: place.storage() })
+    const started = tasks.start()
+    await tasks.enqueueTask(task, new Map([['when', new Date(0)]]), { job: { priority: 5 } })
+    await until(() => runs.length === 1)
+    assert.deepEqual(runs, [new Map([['when', new Date(0)]])])
+    await tasks[Symbol.asyncDispose]()
+    await started
+  })
+}

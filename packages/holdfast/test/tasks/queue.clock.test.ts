@@ -1,0 +1,191 @@
+// The storage queue with a clock that is moved by hand: windows, long delays, and a storage that fails.
+
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import { MemoryStorage } from 'holdfast'
+import { createTasks, StorageMessageQueue, type StorageMessageQueueOptions } from 'holdfast/tasks'
+import { fakeClock } from 'holdfast/testing'
+import { faulty } from '../queue/faulty-storage.ts'
+import { anything, keepingLogger, withoutFlags } from './fakes.ts'
+
+const [second, minute, day] = [1_000, 60_000, 86_400_000]
+
+function bench(t: TestContext, options?: StorageMessageQueueOptions) {
+  const clock = fakeClock()
+  const line = faulty(new MemoryStorage({ clock }))
+  const logger = keepingLogger()
+  const queue = new StorageMessageQueue(line.storage, { clock, logger, ...options })
+  const stop = new AbortController()
+  const began: unknown[] = []
+  const ended: Promise<void>[] = []
+  t.after(async () => {
+    line.mend()
+    line.on('*', undefined)
+    stop.abort()
+    const closed = queue.close()
+    await clock.advance(minute)
+    await Promise.all(ended)
+    await closed
+  })
+  const listen = (handler: (message: unknown) => void = () => {}): void =>
+    void ended.push(
+      queue.listen(
+        (message) => {
+          began.push(message)
+          return handler(message)
+        },
+        { signal: stop.signal },
+      ),
+    )
+  return { clock, line, logger, queue, began, listen }
+}
+
+for (const path of ['native', 'kv'] as const) {
+  test(`[W3] the TTL counts from the due time, ${path}: delay 1 h, TTL 1 min`, async (t) => {
+    const { clock, queue, line } = bench(t)
+    const own = { clock, taskDeduplicationTtl: minute }
+    const tasks =
+      path === 'native'
+        ? createTasks({ queue, ...own })
+        : createTasks({ storage: line.storage, queue: withoutFlags(queue), ...own })
+    t.after(() => tasks[Symbol.asyncDispose]())
+    const task = tasks.defineTask('t', { schema: anything(), handler: () => {} })
+    const send = async (): Promise<string> =>
+      (await tasks.enqueueTask(task, 1, { deduplicationKey: 'k', delay: 'PT1H' })).status
+    assert.equal(await send(), 'enqueued')
+    await clock.advance(30 * minute)
+    assert.equal(await send(), 'deduplicated')
+    await clock.advance(30 * minute + 59 * second)
+    assert.equal(await send(), 'deduplicated')
+    await clock.advance(61 * second)
+    assert.equal(await send(), 'enqueued')
+  })
+}
+
+test('[W3] the window outlives a message that has completed', async (t) => {
+  const { clock, queue, began, listen } = bench(t, { deduplicationTtl: minute })
+  listen()
+  await queue.enqueue(1, { deduplicationKey: 'k' })
+  await clock.advance(second)
+  assert.deepEqual(began, [1])
+  assert.equal((await queue.enqueue(2, { deduplicationKey: 'k' })).status, 'deduplicated')
+  await clock.advance(minute)
+  assert.equal((await queue.enqueue(3, { deduplicationKey: 'k' })).status, 'enqueued')
+})
+
+test('[W12] a delay beyond the range of one timer does not fire early, and a thousand delays need no timer each', async (t) => {
+  const { clock, queue, began, listen } = bench(t)
+  listen()
+  await clock.settle()
+  const before = clock.pending
+  for (let number = 0; number < 1_000; number++) await queue.enqueue('near', { delay: 40 * day + number })
+  await queue.enqueue('far', { delay: 60 * day })
+  await clock.settle()
+  assert.ok(clock.pending <= before + 1, `${clock.pending} timers`)
+  assert.deepEqual(began, [])
+})
+
+test('[W16] a storage that fails while it is listened to is told of, and listening goes on when it is back', async (t) => {
+  const { clock, line, logger, queue, began, listen } = bench(t)
+  listen()
+  await queue.enqueue('before')
+  await clock.advance(second)
+  line.on('*', () => Promise.reject(new Error('away')))
+  await clock.advance(minute)
+  assert.ok(logger.records.some(({ level }) => level === 'error'))
+  line.on('*', undefined)
+  await queue.enqueue('after')
+  await clock.advance(10 * second)
+  assert.deepEqual(began, ['before', 'after'])
+})
+
+test('[W16] a storage that cannot be connected at first is tried until it can, or until the abort', async (t) => {
+  const { clock, line, queue, began, listen } = bench(t)
+  line.on('connect', () => Promise.reject(new Error('away')))
+  listen()
+  await clock.advance(minute)
+  const given = new AbortController()
+  const other = queue.listen(() => {}, { signal: given.signal })
+  await clock.advance(second)
+  given.abort()
+  await other
+  line.on('connect', undefined)
+  await queue.enqueue('after')
+  await clock.advance(10 * second)
+  assert.deepEqual(began, ['after'])
+})
+
+test('a lost answer to an enqueue is repeated without a second message', async (t) => {
+  const { clock, line, queue } = bench(t)
+  await queue.getDepth()
+  let lost = 0
+  line.on('add', async (apply) => {
+    const answer = await apply()
+    if (lost++ === 0) throw Object.assign(new Error('cut off'), { transient: true })
+    return answer
+  })
+  const sent = Promise.all([
+    queue.enqueue('single', { deduplicationKey: 'a' }),
+    queue.enqueueMany([1, 2, 3], { deduplicationKey: 'b' }),
+  ])
+  await clock.advance(second)
+  assert.deepEqual(
+    (await sent).map(({ status }) => status),
+    ['enqueued', 'enqueued'],
+  )
+  assert.equal((await queue.getDepth()).queued, 4)
+})
+
+test('a call that the driver refuses fails alone, though others were sent with it', async (t) => {
+  const { line, queue } = bench(t)
+  await queue.getDepth()
+  line.on('add', (apply, { args: [jobs] }) => {
+    const isBad = (jobs as { payload: Uint8Array }[]).some(({ payload }) => Buffer.from(payload).toString() === '"bad"')
+    return isBad ? Promise.reject(new TypeError('this one is refused')) : apply()
+  })
+  const calls = await Promise.allSettled([queue.enqueue('a'), queue.enqueueMany(['b', 'bad', 'c']), queue.enqueue('d')])
+  assert.deepEqual(
+    calls.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  )
+  assert.equal((await queue.getDepth()).queued, 2)
+})
+
+test('with nativeRetrial false a throw still redelivers: the flag only says who is in charge', async (t) => {
+  const { clock, queue, began, listen } = bench(t, { nativeRetrial: false, retryPolicy: () => second })
+  assert.equal(queue.nativeRetrial, false)
+  listen(() => {
+    if (began.length === 1) throw new Error('once')
+  })
+  await queue.enqueue('again')
+  await clock.advance(5 * second)
+  assert.deepEqual(began, ['again', 'again'])
+})
+
+test('two listens of one queue side by side share its messages; close ends both and leaves a shared storage up', async (t) => {
+  const { clock, line, queue } = bench(t)
+  const other = new StorageMessageQueue(line.storage, { clock, name: 'other' })
+  await other.enqueue('stays')
+  const began: number[] = [0, 0]
+  const ended = [0, 1].map((index) => queue.listen(() => void began[index]!++))
+  await clock.settle()
+  for (let number = 0; number < 20; number++) await queue.enqueue(number)
+  await clock.advance(second)
+  assert.equal(began[0]! + began[1]!, 20)
+  await queue.close()
+  await Promise.all(ended)
+  assert.equal((await other.getDepth()).ready, 1)
+  assert.equal(line.connections, 1)
+  await other.close()
+  assert.equal(line.connections, 0)
+})
+
+test('close does not reject for a storage that does not let go', async (t) => {
+  const { clock, line, logger, queue } = bench(t)
+  await queue.getDepth()
+  line.on('disconnect', () => Promise.reject(new Error('stuck')))
+  const closed = queue.close()
+  await clock.advance(minute)
+  await closed
+  assert.equal(logger.records.filter(({ level }) => level === 'error').length, 1)
+})

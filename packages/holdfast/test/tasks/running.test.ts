@@ -1,0 +1,357 @@
+// What a worker makes of a task: schemas, the three kinds of retry, and what cannot run.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { MemoryStorage } from 'holdfast'
+import { createTasks, RetryError, StorageMessageQueue, type TaskContext, type TasksOptions } from 'holdfast/tasks'
+import * as z from 'zod'
+import { listOf } from '../../src/conformance/queue-case.ts'
+import { until } from '../queue/driver.ts'
+import { anything, heard, keepingLogger, recordingQueue, schemaOf } from './fakes.ts'
+
+const orders = z.object({ at: z.coerce.date(), count: z.number().default(1) })
+
+test('[T3] a schema that transforms: its input travels, the handler gets its output, at every attempt', async (t) => {
+  const tasks = createTasks({ storage: new MemoryStorage(), taskRetryPolicy: () => 0 })
+  t.after(() => tasks[Symbol.asyncDispose]())
+  const seen: z.output<typeof orders>[] = []
+  const task = tasks.defineTask('order', {
+    schema: orders,
+    handler: (_context, data) => {
+      seen.push(data)
+      if (seen.length === 1) throw new Error('once more')
+    },
+  })
+  void tasks.start()
+  await tasks.enqueueTask(task, { at: '2026-01-01' })
+  await until(() => seen.length === 2)
+  for (const data of seen) assert.deepEqual(data, { at: new Date('2026-01-01'), count: 1 })
+})
+
+test('[T3] types: input at the enqueue, output in the handler', () => {
+  const tasks = createTasks({ queue: recordingQueue() })
+  const task = tasks.defineTask('order', {
+    schema: orders,
+    handler: (_context, data) => void (data.at satisfies Date, data.count satisfies number),
+  })
+  // @ts-expect-error -- a required member is missing
+  tasks.enqueueTask(task, {}).catch(() => {})
+  // @ts-expect-error -- not a list of inputs
+  tasks.enqueueTaskMany(task, [1]).catch(() => {})
+})
+
+test('[T3] an asynchronous schema is awaited, on both sides', async () => {
+  const queue = recordingQueue()
+  const tasks = createTasks({ queue })
+  const seen: unknown[] = []
+  const schema = schemaOf(async (value: number) => value + 1)
+  const task = tasks.defineTask('t', { schema, handler: (_context, data) => void seen.push(data) })
+  void tasks.start()
+  await tasks.enqueueTask(task, 1)
+  await queue.deliver()
+  assert.deepEqual(seen, [2])
+  await tasks.stop()
+})
+
+test('[T3] a schema that drifted: what it refuses at dequeue fails at once, kept as failed on a storage', async (t) => {
+  const storage = new MemoryStorage()
+  const sender = createTasks({ storage })
+  await sender.enqueueTask(sender.defineTask('t', { schema: z.number(), handler: () => {} }), 1)
+  const queue = new StorageMessageQueue(storage)
+  const worker = createTasks({ queue })
+  t.after(async () => {
+    await worker.stop()
+    await queue.close()
+    await sender[Symbol.asyncDispose]()
+  })
+  const events = heard(worker)
+  worker.defineTask('t', { schema: z.string(), handler: () => assert.fail('it must not run') })
+  void worker.start()
+  await until(async () => (await listOf(queue.failed())).length === 1)
+  const [failed] = await listOf(queue.failed())
+  assert.deepEqual([failed!.attempts, failed!.error.code], [1, 'SCHEMA_REJECTED'])
+  assert.deepEqual(
+    events.map((event) => [event.name, 'reason' in event && event.reason]),
+    [['failed', 'validation']],
+  )
+})
+
+test('[T4] extended: the task’s own policy decides, in place, with the same id', async (t) => {
+  const queue = new StorageMessageQueue(new MemoryStorage())
+  const tasks = createTasks({ queue, taskRetryPolicy: () => assert.fail('not this one') })
+  t.after(() => tasks.stop().then(() => queue.close()))
+  const events = heard(tasks)
+  const asked: unknown[] = []
+  const told: unknown[] = []
+  const task = tasks.defineTask('t', {
+    schema: anything(),
+    handler: () => {
+      throw new Error('no')
+    },
+    retryPolicy: ({ attempt, error, elapsedMs }) => {
+      asked.push([attempt, (error as Error).message, elapsedMs >= 0])
+      return attempt < 3 ? attempt : null
+    },
+    onError: ({ attempt, nextDelayMs, task: name }, error, data) => {
+      told.push([attempt, nextDelayMs, name, (error as Error).message, data])
+      throw new Error('onError changes nothing')
+    },
+  })
+  void tasks.start()
+  const { id } = await tasks.enqueueTask(task, 'data')
+  await until(() => events.some(({ name }) => name === 'failed'))
+  assert.deepEqual(
+    asked,
+    [1, 2, 3].map((attempt) => [attempt, 'no', true]),
+  )
+  assert.deepEqual(told, [
+    [1, 1, 't', 'no', 'data'],
+    [2, 2, 't', 'no', 'data'],
+    [3, null, 't', 'no', 'data'],
+  ])
+  assert.deepEqual(
+    events.map((event) => [event.name, event.id]),
+    ['enqueued', 'started', 'retried', 'started', 'retried', 'started', 'failed'].map((name) => [name, id]),
+  )
+  await until(async () => (await listOf(queue.failed())).length === 1)
+  const [failed] = await listOf(queue.failed())
+  assert.deepEqual([failed!.id, failed!.attempts, failed!.error.message], [id, 3, 'no'])
+})
+
+test('[T4] foreign with nativeRetrial: the error goes to the queue, and start() warns once of a policy that cannot apply', async () => {
+  const [queue, logger] = [recordingQueue({ nativeRetrial: true }), keepingLogger()]
+  const tasks = createTasks({ queue, logger })
+  const error = new Error('no')
+  const task = tasks.defineTask('t', {
+    schema: anything(),
+    handler: () => {
+      throw error
+    },
+    retryPolicy: () => assert.fail('it cannot apply'),
+  })
+  void tasks.start()
+  await tasks.enqueueTask(task, 1)
+  await assert.rejects(queue.deliver(), error)
+  assert.equal(queue.sent.length, 1)
+  await tasks.stop()
+  void tasks.start()
+  await tasks.stop()
+  assert.equal(logger.records.filter(({ level }) => level === 'warn').length, 1)
+})
+
+test('[T4] any other foreign queue: enqueued again one attempt later; a send that fails goes to the queue', async () => {
+  const queue = recordingQueue()
+  const tasks = createTasks({ queue, taskRetryPolicy: ({ attempt }) => (attempt < 2 ? 'PT1S' : null) })
+  const events = heard(tasks)
+  const task = tasks.defineTask('t', {
+    schema: anything(),
+    handler: () => {
+      throw new Error('no')
+    },
+  })
+  void tasks.start()
+  const { id } = await tasks.enqueueTask(task, 1, { orderingKey: 'o' })
+  await queue.deliver()
+  assert.deepEqual(queue.sent[1]!.options, { delay: 1_000, orderingKey: 'o' })
+  assert.deepEqual([queue.sent[1]!.messages[0].attempt, queue.sent[1]!.messages[0].id], [2, id])
+  await queue.deliver()
+  assert.equal(queue.sent.length, 2, 'acknowledged')
+  assert.deepEqual(
+    events.map(({ name }) => name),
+    ['enqueued', 'started', 'retried', 'started', 'failed'],
+  )
+  await tasks.enqueueTask(task, 1)
+  queue.failure = new Error('away')
+  await assert.rejects(queue.deliver(), queue.failure)
+  const last = events.at(-1)!
+  assert.deepEqual([last.name, 'reason' in last && last.reason], ['failed', 'retry_enqueue'])
+  await tasks.stop()
+})
+
+for (const [name, delay, expected] of [
+  ['later', 'PT2S', [{ delay: 2_000 }]],
+  ['never', null, []],
+] as const) {
+  test(`[T4] a RetryError overrides the policy: ${name}`, async () => {
+    const queue = recordingQueue()
+    const tasks = createTasks({ queue, taskRetryPolicy: () => 5 })
+    const task = tasks.defineTask('t', {
+      schema: anything(),
+      handler: () => {
+        throw new RetryError(delay, { cause: new Error('why') })
+      },
+    })
+    void tasks.start()
+    await tasks.enqueueTask(task, 1)
+    await queue.deliver()
+    assert.deepEqual(
+      queue.sent.slice(1).map(({ options }) => options),
+      expected,
+    )
+    await tasks.stop()
+  })
+}
+
+for (const policy of [
+  () => {
+    throw new Error('broken')
+  },
+  () => 'soon',
+  () => -1,
+  () => undefined as never,
+]) {
+  test(`[T4] a policy that misbehaves is reported, and the default one used: ${policy}`, async () => {
+    const [queue, logger] = [recordingQueue(), keepingLogger()]
+    const tasks = createTasks({ queue, logger, taskRetryPolicy: policy })
+    const task = tasks.defineTask('t', {
+      schema: anything(),
+      handler: () => {
+        throw new Error('no')
+      },
+    })
+    void tasks.start()
+    await tasks.enqueueTask(task, 1)
+    await queue.deliver()
+    const { delay } = queue.sent[1]!.options!
+    assert.ok((delay as number) >= 500 && (delay as number) <= 1_000, String(delay))
+    assert.equal(logger.records.filter(({ level }) => level === 'error').length, 1)
+    await tasks.stop()
+  })
+}
+
+test('a corrupt or future time of enqueue is elapsed 0', async () => {
+  const queue = recordingQueue()
+  const elapsed: number[] = []
+  const tasks = createTasks({ queue, taskRetryPolicy: ({ elapsedMs }) => (elapsed.push(elapsedMs), null) })
+  const task = tasks.defineTask('t', {
+    schema: anything(),
+    handler: () => {
+      throw new Error('no')
+    },
+  })
+  await tasks.enqueueTask(task, 1)
+  for (const enqueuedAt of [Date.now() + 1e9, 'x', null, NaN]) {
+    await tasks.processMessage({ ...queue.sent[0]!.messages[0], enqueuedAt })
+  }
+  assert.deepEqual(elapsed, [0, 0, 0, 0])
+})
+
+test('[W19] an unknown task is kept: retried by the worker without it, run by the one that has it', async (t) => {
+  const storage = new MemoryStorage()
+  const options: TasksOptions = { storage, taskRetryPolicy: () => 20 }
+  const [older, newer] = [createTasks(options), createTasks(options)]
+  t.after(() => Promise.all([older, newer].map((tasks) => tasks[Symbol.asyncDispose]())))
+  const runs: TaskContext[] = []
+  const task = newer.defineTask('new', { schema: anything(), handler: (context) => void runs.push(context) })
+  const events = heard(older)
+  void older.start()
+  await newer.enqueueTask(task, 1)
+  await until(() => events.filter(({ name }) => name === 'retried').length >= 2)
+  assert.ok(events.every((event) => !('reason' in event) || event.reason === 'unknown_task'))
+  await older.stop()
+  void newer.start()
+  await until(() => runs.length === 1)
+})
+
+test('undecodable data and messages that are no tasks fail at once; on a foreign queue they are acknowledged', async () => {
+  const [queue, logger] = [recordingQueue(), keepingLogger()]
+  const tasks = createTasks({ queue, logger, taskRetryPolicy: () => assert.fail('not to be asked') })
+  const events = heard(tasks)
+  const task = tasks.defineTask('t', { schema: anything(), handler: () => assert.fail('it must not run') })
+  await tasks.enqueueTask(task, 1)
+  const message = queue.sent[0]!.messages[0] as object
+  for (const wrong of [{ ...message, data: 'x' }, { ...message, data: 5 }, { ...message, v: 2 }, null, 'text', 1]) {
+    await tasks.processMessage(wrong)
+  }
+  const failures = events.filter(({ name }) => name === 'failed')
+  assert.deepEqual(
+    failures.map((event) => 'reason' in event && event.reason),
+    Array(6).fill('deserialization'),
+  )
+  assert.equal(queue.sent.length, 1)
+})
+
+test('[T5] resolution: the task’s own queue, then the one for tasks, then the fallback', async () => {
+  const [own, task, fallback] = [recordingQueue(), recordingQueue(), recordingQueue()]
+  const sentTo = async (options: TasksOptions, withOwn: boolean): Promise<unknown> => {
+    for (const queue of [own, task, fallback]) queue.sent.length = 0
+    const tasks = createTasks(options)
+    const handle = tasks.defineTask('t', { schema: anything(), handler: () => {}, ...(withOwn && { queue: own }) })
+    await tasks.enqueueTask(handle, 1)
+    return [own, task, fallback].find((queue) => queue.sent.length === 1)
+  }
+  assert.equal(await sentTo({ queue: { task, fallback } }, true), own)
+  assert.equal(await sentTo({ queue: { task, fallback } }, false), task)
+  assert.equal(await sentTo({ queue: task }, false), task)
+  assert.equal(await sentTo({ queue: { fallback } }, false), fallback)
+  assert.equal(await sentTo({ queue: { task, fallback }, taskQueueResolution: 'strict' }, false), task)
+})
+
+test('[T5] start listens on every distinct queue, also on one that comes later, dispatches by name, and starts again after a stop', async () => {
+  const [task, fallback, own, late] = [recordingQueue(), recordingQueue(), recordingQueue(), recordingQueue()]
+  const tasks = createTasks({ queue: { task, fallback } })
+  const runs: string[] = []
+  const define = (name: string, queue?: typeof own) =>
+    tasks.defineTask(name, { schema: anything(), handler: (context) => void runs.push(context.task), queue })
+  const [plain, special] = [define('plain'), define('special', own)]
+  const started = tasks.start()
+  assert.equal(tasks.start(), started)
+  const later = define('later', late)
+  await tasks.enqueueTask(plain, 1)
+  await tasks.enqueueTask(special, 1)
+  await tasks.enqueueTask(later, 1)
+  for (const queue of [task, own, late]) await queue.deliver()
+  // Whatever queue delivers it.
+  await fallback.enqueue(task.sent[0]!.messages[0])
+  await fallback.deliver()
+  assert.deepEqual(runs, ['plain', 'special', 'later', 'plain'])
+  await tasks.stop()
+  await started
+  const again = tasks.start()
+  await tasks.enqueueTask(plain, 1)
+  await task.deliver()
+  assert.equal(runs.length, 5)
+  await tasks.stop()
+  await again
+})
+
+test('[T5] a signal ends start; a queue that fails to listen ends it with its error', async () => {
+  const controller = new AbortController()
+  const started = createTasks({ queue: recordingQueue() }).start({ signal: controller.signal })
+  controller.abort()
+  await started
+  const failure = new Error('cannot listen')
+  const broken = { ...recordingQueue(), listen: () => Promise.reject(failure) }
+  await assert.rejects(createTasks({ queue: { task: broken, fallback: recordingQueue() } }).start(), failure)
+})
+
+test('a handler ended by a stop is released: no attempt is spent, and onError is not called', async (t) => {
+  const storage = new MemoryStorage()
+  const queue = new StorageMessageQueue(storage, { grace: 20 })
+  const tasks = createTasks({ queue })
+  t.after(() => queue.close())
+  const events = heard(tasks)
+  const attempts: number[] = []
+  const task = tasks.defineTask('t', {
+    schema: anything(),
+    handler: async ({ attempt, signal }) => {
+      attempts.push(attempt)
+      if (attempts.length > 1) return
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+    },
+    onError: () => assert.fail('not for a stop'),
+  })
+  const started = tasks.start()
+  await tasks.enqueueTask(task, 1)
+  await until(() => attempts.length === 1)
+  await tasks.stop()
+  await started
+  void tasks.start()
+  await until(() => events.some(({ name }) => name === 'completed'))
+  await tasks.stop()
+  assert.deepEqual(attempts, [1, 1])
+  assert.deepEqual(
+    events.map(({ name }) => name),
+    ['enqueued', 'started', 'released', 'started', 'completed'],
+  )
+})
