@@ -38,7 +38,7 @@ export interface Measure {
   readonly note?: string
 }
 
-export type Unit = 'jobs/s' | 'µs CPU/job' | 'ms' | 'µs' | 'bytes/job' | 'calls' | 'ms CPU/s'
+export type Unit = 'jobs/s' | 'µs CPU/job' | 'ms' | 'µs' | 'bytes/job' | 'calls' | 'rows' | 'ms CPU/s'
 
 /** Of rates more is better, of everything else less. */
 export const moreIsBetter = (unit: Unit): boolean => unit === 'jobs/s'

@@ -61,6 +61,10 @@ export interface Session {
   sweep(): Promise<void>
   /** Bytes in the storage. Absent: the storage is the heap of this process. */
   storedBytes?(): Promise<number>
+  /** Postgres only: another session begins a transaction, which then does nothing. Resolves with the way to end it. */
+  hold?(): Promise<() => Promise<void>>
+  /** Postgres only: rows that nobody can see any more, and that are still there. */
+  deadRows?(): Promise<number>
   /** Calls to the storage by name, if settings.countCalls. */
   calls(): Calls | Promise<Calls>
   close(): Promise<void>

@@ -30,7 +30,7 @@ npm run bench -- [options]
   --peers            also the peers, in turn with ours; installs them into benchmarks/ on first use
   --rounds <n>       how often all is measured; medians and ranges are shown      default 3
   --jobs <n>         jobs of a measurement, or as many as its seconds allow       default 20000
-  --seconds <n>      the longest that one measures; idle takes three times it     default 10
+  --seconds <n>      the longest that one measures; idle takes 3 times it, held 6  default 10
   --json <file>      write the results, for npm run bench:report
   --help
 

@@ -27,6 +27,8 @@ const drain = (concurrency: number) => ({
   measure: 'drain',
 })
 const backlog = (variant: string, measure: string) => ({ case: 'backlog', variant, measure, ratio: { atMost: 2 } })
+const steady = (variant: string) => ({ case: 'steady', variant, measure: 'throughput' })
+const held = { case: 'held', variant: 'a transaction held open', measure: 'last' }
 const idle = (variant: string) => ({ case: 'idle', variant, measure: 'storage calls', value: { atMost: 0 } })
 
 const targets: readonly (Place & Target)[] = [
@@ -48,13 +50,26 @@ const targets: readonly (Place & Target)[] = [
   { driver: 'redis', ...add, to: 'bullmq', ratio: { atLeast: 6 } },
   { driver: 'redis', ...add, to: 'bee-queue', ratio: { atLeast: 1.5 } },
   { driver: 'redis', ...bulk, to: 'bullmq', ratio: { atLeast: 6 } },
-  { driver: 'redis', case: 'steady', variant: 'throughput', measure: 'throughput', ratio: { atLeast: 3 } },
+  { driver: 'redis', ...steady('throughput'), ratio: { atLeast: 3 } },
   { driver: 'redis', ...latency, ratio: { atMost: 0.8 } },
   { driver: 'redis', ...rtt('serial', 'p50'), to: '@platformatic/job-queue', ratio: { atMost: 0.35 } },
   { driver: 'redis', ...rtt('serial', 'p50'), to: 'bullmq', ratio: { atMost: 1 } },
   { driver: 'redis', ...rtt('serial', 'p99'), to: '@platformatic/job-queue', ratio: { atMost: 0.35 } },
   { driver: 'redis', ...rtt('64 in flight', 'throughput'), to: '@platformatic/job-queue', ratio: { atLeast: 8 } },
   { driver: 'redis', case: 'size', variant: 'per job', measure: 'waiting', to: 'bullmq', ratio: { atMost: 0.6 } },
+  { driver: 'postgres', ...drain(100), to: 'graphile-worker batched', ratio: { atLeast: 2 } },
+  { driver: 'postgres', ...drain(100), to: 'pg-boss', ratio: { atLeast: 5 } },
+  { driver: 'postgres', ...drain(10), to: 'graphile-worker batched', ratio: { atLeast: 1.5 } },
+  { driver: 'postgres', ...drain(10), to: 'pg-boss', ratio: { atLeast: 5 } },
+  { driver: 'postgres', ...add, ratio: { atLeast: 15 } },
+  { driver: 'postgres', ...bulk, ratio: { atLeast: 2 } },
+  { driver: 'postgres', ...steady('throughput'), ratio: { atLeast: 10 } },
+  { driver: 'postgres', ...steady('throughput, bulk adds'), ratio: { atLeast: 1.5 } },
+  { driver: 'postgres', ...latency, ratio: { atMost: 0.8 } },
+  { driver: 'postgres', ...held, ratio: { atLeast: 0.8 } },
+  { driver: 'postgres', ...held, to: 'pg-boss', ratio: { atLeast: 1 } },
+  { driver: 'postgres', ...held, to: 'graphile-worker', ratio: { atLeast: 1 } },
+  { driver: 'postgres', ...held, to: 'graphile-worker batched', ratio: { atLeast: 1 } },
   backlog('1M waiting', 'claim of 1'),
   backlog('1M waiting', 'claim of 100'),
   backlog('50k waiting', 'claim of 1'),

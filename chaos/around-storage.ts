@@ -23,6 +23,7 @@ export function aroundStorage(storage: Storage, around: Around): Storage {
     ...(all(storage, verbs, '') as unknown as Storage),
     kv: all(storage.kv, kvVerbs, 'kv.') as unknown as KeyValue,
     driver: storage.driver,
+    transaction: storage.transaction && (wrap(storage, 'transaction', 'transaction') as Storage['transaction']),
     get features() {
       return storage.features
     },

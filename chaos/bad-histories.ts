@@ -17,6 +17,8 @@ export const asked = (id: string, type = 'kept'): Note => ({
   maxAttempts: 3,
   delayMs: 0,
 })
+/** With a row of the user's. */
+export const ordered = (id: string): Note => ({ ...asked(id), kind: 'ordered' }) as Note
 /** In so many ms. */
 export const askedFor = (id: string, delayMs: number): Note => ({ ...asked(id), delayMs }) as Note
 export const acked = (id: string): Note => ({ what: 'acked', id, status: 'queued' })

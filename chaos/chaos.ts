@@ -11,6 +11,7 @@ import { type History, historyOf, type Violation, violation } from './history.ts
 import { readLogs } from './log.ts'
 import type { Service } from './service.ts'
 import { slotsOf, Supervisor } from './supervisor.ts'
+import { makeTable, readRows } from './user-rows.ts'
 
 export interface Run {
   readonly history: History
@@ -49,12 +50,15 @@ async function disturbOn(
   tell: Tell,
   violations: Violation[],
 ): Promise<History> {
-  const supervisor = new Supervisor({ ...flags, directory, service })
+  const driver = driverNamed(flags.driver)
+  const storage = await driver.open(directory, service?.url)
+  const endSession = driver.endSession && (() => driver.endSession!(storage))
+  const supervisor = new Supervisor({ ...flags, directory, service, endSession })
   const progress = showProgress(supervisor, flags, directory, tell)
-  const storage = await driverNamed(flags.driver).open(directory, service?.url)
   try {
     // Before anybody else, so that the layout is there.
     await storage.connect()
+    if (driver.hasRows) await makeTable(storage)
     await supervisor.start()
     progress.begin()
     await supervisor.disturb(flags.seconds * 1_000)
@@ -72,11 +76,12 @@ async function disturbOn(
     await supervisor.end()
     const records = await recordsOf(storage)
     const counts = await countsOf(storage)
+    const rows = driver.hasRows ? await readRows(storage) : undefined
     await storage.disconnect()
-    for (const problem of (await driverNamed(flags.driver).inspect?.(directory)) ?? []) {
+    for (const problem of (await driver.inspect?.(directory)) ?? []) {
       violations.push(violation('integrity', problem))
     }
-    return historyOf(readLogs(join(directory, 'logs')), records, counts)
+    return historyOf(readLogs(join(directory, 'logs')), records, counts, rows)
   } finally {
     progress.end()
     await supervisor.end()
@@ -92,10 +97,12 @@ function showProgress(supervisor: Supervisor, { seconds, driver }: Flags, direct
     begin() {
       const startedAt = performance.now()
       const show = (): void => {
-        const { kills, stops, points, serverKills, proxyFaults } = supervisor.counts
-        const ofServer = driverNamed(driver).serve ? `, server kills ${serverKills}, proxy faults ${proxyFaults}` : ''
+        const { kills, stops, points, serverKills, sessions, proxyFaults } = supervisor.counts
+        const { serve, endSession } = driverNamed(driver)
+        const ofServer = serve ? `, server kills ${serverKills}, proxy faults ${proxyFaults}` : ''
+        const ofSessions = endSession ? `, sessions ended ${sessions}` : ''
         const passed = Math.round((performance.now() - startedAt) / 1_000)
-        const faults = `kills ${kills}, stops ${stops}, points ${points}${ofServer}`
+        const faults = `kills ${kills}, stops ${stops}, points ${points}${ofServer}${ofSessions}`
         tell(`${passed} s of ${seconds}: jobs ${acked.read()}, ${faults}`, true)
       }
       timer = setInterval(show, process.stdout.isTTY ? 1_000 : Math.max(2_000, seconds * 50))

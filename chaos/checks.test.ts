@@ -11,6 +11,7 @@ import {
   ended,
   entriesBy,
   historyWith,
+  ordered,
   recordOf,
   refused,
   run,
@@ -354,6 +355,33 @@ for (const [name, what, entries, records] of timed) {
     const checks = check(historyWith(entries, ...records)).map((violation) => violation.check)
     if (name === undefined) assert.deepEqual(checks, [])
     else assert.ok(checks.includes(name), String(checks))
+  })
+}
+
+const orderedAndRun = [ordered('a'), acked('a'), ...run('a', first)]
+const rowsOf: [string, Note[], FinalRecord[], string[], string[]][] = [
+  ['a row with its job', orderedAndRun, [recordOf('a', first)], ['a'], []],
+  ['a job without its row', orderedAndRun, [recordOf('a', first)], [], ['torn']],
+  ['a row whose job is gone', orderedAndRun, [], ['a'], ['lost', 'verdict', 'torn']],
+  ['a job that was rolled back', [{ what: 'undoing', id: 'b' }], [], [], []],
+  ['a row that was rolled back, and is there', [{ what: 'undoing', id: 'b' }], [], ['b'], ['torn']],
+  [
+    'a job that was rolled back, and is there',
+    [{ what: 'undoing', id: 'b' }],
+    [recordOf('b', first)],
+    [],
+    ['invented', 'torn'],
+  ],
+  ['a row that nobody wrote', [], [], ['b'], ['torn']],
+]
+
+for (const [what, notes, records, rows, expected] of rowsOf) {
+  test(`${expected.length === 0 ? 'allowed' : 'found (torn)'}: ${what}`, () => {
+    const history = { ...historyWith(entriesBy('somebody', ...notes), ...records), rows }
+    assert.deepEqual(
+      check(history).map((violation) => violation.check),
+      expected,
+    )
   })
 }
 

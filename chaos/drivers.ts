@@ -18,6 +18,10 @@ interface Driver {
   open(directory: string, url?: string): Promise<Storage>
   /** Starts its server, with a way to it for each slot. */
   serve?(slots: readonly string[]): Promise<Service>
+  /** A user's rows are written in the transactions that add some of the jobs. */
+  readonly hasRows?: boolean
+  /** Ends the connection of somebody, from the server's side. False: there was nobody. */
+  endSession?(storage: Storage): Promise<boolean>
   /** What is wrong with what lies on the disk, once nobody uses it. */
   inspect?(directory: string): Promise<readonly string[]>
 }
@@ -49,7 +53,18 @@ export const drivers: Readonly<Record<string, Driver>> = {
     workers: 4,
     leastRate: 166,
     open: (_, url) => make('holdfast/redis', 'RedisStorage', { url }),
-    serve: async (slots) => (await import('./service.ts')).startService(slots),
+    serve: async (slots) => (await import('./redis-service.ts')).serveRedis(slots),
+  },
+  postgres: {
+    kinds: ['kill', 'stop', 'point', 'server', 'session', 'proxy'],
+    // More than on Redis: its processes take longer to start, and so are there for less of the time.
+    rate: 500,
+    workers: 4,
+    leastRate: 84,
+    hasRows: true,
+    open: (_, url) => make('holdfast/postgres', 'PostgresStorage', { url }),
+    serve: async (slots) => (await import('./postgres-service.ts')).servePostgres(slots),
+    endSession: async (storage) => (await import('./postgres-service.ts')).endSession(storage),
   },
 }
 

@@ -23,6 +23,8 @@ export type Note =
       readonly delayMs: number
     } & OfJob)
   | ({ readonly what: 'acked'; readonly status: string } & OfJob)
+  /** Added with a row of the user's, in a transaction that is then rolled back. */
+  | ({ readonly what: 'undoing' } & OfJob)
   | ({ readonly what: 'refused'; readonly code: string; readonly message: string } & OfJob)
   /** The storage answered an add that had been sent before, with the same token. */
   | ({ readonly what: 'repeated' } & OfJob)
@@ -51,7 +53,7 @@ export type Note =
   // The supervisor, of the process named.
   | { readonly what: 'spawned'; readonly process: string; readonly pid: number; readonly point?: string }
   | { readonly what: 'killed' | 'stopped' | 'continued'; readonly process: string }
-  | { readonly what: 'serverKilled' | 'serverBack' }
+  | { readonly what: 'serverKilled' | 'serverBack' | 'sessionEnded' }
   /** Of itself. */
   | { readonly what: 'serverDied' }
   /** Something happens to the connections of that slot, such as worker-0; and is over. */

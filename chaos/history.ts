@@ -35,6 +35,8 @@ export interface History {
   readonly strangers: readonly FinalRecord[]
   /** As the storage counts them, by state. */
   readonly counts: Readonly<Record<string, number>>
+  /** The ids in the user's table, if there is one. */
+  readonly rows: readonly string[] | undefined
 }
 
 export interface Violation {
@@ -48,6 +50,7 @@ export function historyOf(
   entries: readonly Entry[],
   records: readonly FinalRecord[],
   counts: Readonly<Record<string, number>>,
+  rows?: readonly string[],
 ): History {
   const byId = Map.groupBy(
     entries.filter((entry) => 'id' in entry),
@@ -61,10 +64,13 @@ export function historyOf(
     return [{ id, kind, type, maxAttempts, entries: found, record: recordOf.get(id) }]
   })
   const known = new Set(jobs.map(({ id }) => id))
-  return { entries, jobs, counts, strangers: records.filter(({ id }) => !known.has(id)) }
+  return { entries, jobs, counts, rows, strangers: records.filter(({ id }) => !known.has(id)) }
 }
 
 export const terminalStates: readonly JobState[] = ['completed', 'failed', 'cancelled']
+
+/** Added in a transaction of the user's. */
+export const isLinked = ({ kind }: JobHistory): boolean => kind === 'ordered' || kind === 'followed'
 
 export const wasAcked = (job: JobHistory): boolean => job.entries.some(({ what }) => what === 'acked')
 

@@ -40,7 +40,7 @@ interface Kind {
 }
 
 export const kinds = {
-  plain: { queue: 'kept', share: 7_164, maxAttempts: 30, ms: [5, 120] },
+  plain: { queue: 'kept', share: 6_564, maxAttempts: 30, ms: [5, 120] },
   /** Its lease is renewed. */
   slow: { queue: 'kept', share: 600, maxAttempts: 30, leases: [0.5, 2.5] },
   /** Fails once on purpose. */
@@ -51,6 +51,9 @@ export const kinds = {
   cancelled: { queue: 'kept', share: 500, maxAttempts: 30, delayMs: [0, 600], leases: [0.2, 0.6] },
   /** enqueueAndWait. */
   request: { queue: 'kept', share: 380, maxAttempts: 30, ms: [2, 60] },
+  /** Added in a transaction with a row of the user's, where there are any; its handler adds a `followed` in another. */
+  ordered: { queue: 'kept', share: 600, maxAttempts: 30, ms: [2, 60] },
+  followed: { queue: 'kept', share: 0, maxAttempts: 30, ms: [2, 30] },
   passing: { queue: 'passing', share: 300, maxAttempts: 30, ms: [2, 30] },
   /** Ends its process. */
   poison: { queue: 'kept', share: 6, maxAttempts: 2, ms: [2, 30] },
@@ -67,13 +70,18 @@ export interface Order {
 }
 
 function kindOf(id: string, seed: number): JobKind {
+  // The first of each producer, so that a run has some, however short it is.
+  if (id.endsWith('-1')) return 'ordered'
   let drawn = randomOf(seed, `kind of ${id}`).integer(1, 10_000)
   return kindNames.find((name) => (drawn -= kinds[name].share) <= 0)!
 }
 
 /** The same for the same id. */
 export function orderOf(id: string, seed: number, leaseMs: number): Order {
-  const kind = kindOf(id, seed)
+  return orderAs(kindOf(id, seed), id, seed, leaseMs)
+}
+
+export function orderAs(kind: JobKind, id: string, seed: number, leaseMs: number): Order {
   const random = randomOf(seed, `order ${id}`)
   const { queue, maxAttempts, ...given }: Kind = kinds[kind]
   const [low, high] = given.leases?.map((leases) => leases * leaseMs) ?? given.ms!

@@ -18,7 +18,7 @@ function drawn(plan: Plan, role: Role, slot: number, count: number): Point[] {
 
 function faultsOf(seed: number): unknown[] {
   const plan = new Plan(seed, faultKinds)
-  const ofServer = [plan.nextServerKill(), plan.nextProxyFault(), plan.nextProxyFault()]
+  const ofServer = [plan.nextServerKill(), plan.nextSession(), plan.nextProxyFault(), plan.nextProxyFault()]
   return [plan.nextKill(), plan.nextStop(1_000), ...ofServer, ...drawn(plan, 'worker', 0, 10)]
 }
 

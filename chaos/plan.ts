@@ -5,7 +5,7 @@ import { highestNumber, isOfReaper, nameOf, type Point, parsePoint, pointNames, 
 import { type ProxyFault, proxyFaultNames, proxyFaults } from './proxy-faults.ts'
 import { type Random, randomOf } from './random.ts'
 
-export const faultKinds = ['kill', 'stop', 'point', 'full', 'server', 'proxy'] as const
+export const faultKinds = ['kill', 'stop', 'point', 'full', 'server', 'session', 'proxy'] as const
 export type FaultKind = (typeof faultKinds)[number]
 
 /** Between two kills, in ms. */
@@ -19,6 +19,8 @@ const [serverPauses, serverAbsences] = [
   [2_000, 5_000],
   [20, 900],
 ] as const
+/** Between two sessions that are ended by the server, in ms. */
+const sessionPauses = [400, 1_600] as const
 /** Between two troubles with connections, in ms. */
 const proxyPauses = [150, 1_000] as const
 /** What is passed on late, in each direction: less than a third of the usual lease, for both. */
@@ -40,6 +42,7 @@ export class Plan {
   readonly #stops: Random
   readonly #points: Random
   readonly #server: Random
+  readonly #sessions: Random
   readonly #proxies: Random
   readonly #faults: ProxyFault[] = []
   readonly #decks: Record<Role, string[]> = { worker: [], producer: [] }
@@ -52,6 +55,7 @@ export class Plan {
     this.#stops = randomOf(seed, 'stops')
     this.#points = randomOf(seed, 'points')
     this.#server = randomOf(seed, 'server')
+    this.#sessions = randomOf(seed, 'sessions')
     this.#proxies = randomOf(seed, 'proxies')
   }
 
@@ -69,6 +73,10 @@ export class Plan {
 
   nextServerKill(): { readonly afterMs: number; readonly forMs: number } {
     return { afterMs: this.#server.between(...serverPauses), forMs: this.#server.between(...serverAbsences) }
+  }
+
+  nextSession(): { readonly afterMs: number } {
+    return { afterMs: this.#sessions.between(...sessionPauses) }
   }
 
   /** Each fault has its turn before any has a second. */

@@ -16,12 +16,13 @@ test('a planted defect is found, and the logs are kept', async (t) => {
   assert.ok(existsSync(join(folder, kept!, 'logs', 'supervisor.log')), output)
 })
 
-for (const [defect, kind] of [
-  ['early', 'kill'],
-  ['stale', 'stop'],
+for (const [driver, defect, kind] of [
+  ['sqlite', 'early', 'kill'],
+  ['sqlite', 'stale', 'stop'],
+  ['postgres', 'torn', 'kill'],
 ] as const) {
   test(`a planted defect is found by its name: ${defect}`, async (t) => {
-    const flags = ['--driver', 'sqlite', '--seconds', '6', '--kinds', kind, '--plant', defect]
+    const flags = ['--driver', driver, '--seconds', '6', '--kinds', kind, '--plant', defect]
     const { report, output, code } = await chaos(t, ...flags)
     assert.equal(code, 1, output)
     assert.ok(report[defect] > 0, output)

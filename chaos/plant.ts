@@ -5,7 +5,7 @@ import type { AddVerdict, Extension, JobRef, NewJob, Outcome, SettleVerdict, Sto
 import { type Around, aroundStorage } from './around-storage.ts'
 import { type HeldOutcome, LateCompletions } from './late-completions.ts'
 
-export const plants = ['lost', 'stale', 'forgotten', 'early'] as const
+export const plants = ['lost', 'stale', 'forgotten', 'early', 'torn'] as const
 
 /** Every so many calls. */
 const every = 25
@@ -49,6 +49,11 @@ function defects(storage: Storage): Record<(typeof plants)[number], Around> {
     early: async (verb, args, call) => {
       if (verb !== 'add' || !(args[0] as readonly NewJob[]).some(({ delayMs }) => delayMs)) return call()
       return storage.add((args[0] as readonly NewJob[]).map((job) => ({ ...job, delayMs: 0 })))
+    },
+    /** A job that is added in a transaction is there without it. */
+    torn: async (verb, args, call) => {
+      if (verb !== 'add' || args[1] === undefined) return call()
+      return storage.add(args[0] as readonly NewJob[])
     },
     /** What was completed is removed although its time has not come. */
     forgotten: async (verb, args, call) => {

@@ -4,17 +4,23 @@
 import { readFileSync } from 'node:fs'
 import { isHoldfastError, Queue } from 'holdfast'
 import { logFile, noteError, persistently, sleep, startChild } from './child.ts'
+import { driverNamed } from './drivers.ts'
 import { Errands } from './errands.ts'
 import { entriesOf } from './entries.ts'
 import { type Order, orderOf, passingTtlMs, type Payload, type QueueName, queueNames, type Result } from './jobs.ts'
 import { isOfStopping } from './points.ts'
 import { notingRepeats } from './repeats.ts'
+import { addAndUndo, addWithRow } from './user-rows.ts'
 
 /** Longer than any of the faults, shorter than a run. */
 const waitMs = 30_000
 
+/** Of those with a row, how many are asked for and rolled back first. */
+const undoneShare = 0.25
+
 const child = await startChild()
 const { log, random, point } = child
+const { hasRows } = driverNamed(child.driver)
 const storage = notingRepeats(child.storage, log)
 const queues = Object.fromEntries(queueNames.map((name) => [name, newQueue(name)])) as Record<
   QueueName,
@@ -72,7 +78,7 @@ async function ask(order: Order): Promise<void> {
   for (;;) {
     log.write({ what: 'asked', id, type: queue, kind: payload.kind, maxAttempts, delayMs })
     try {
-      const status = await (payload.kind === 'request' ? request(order) : enqueue(order))
+      const status = await answerTo(order)
       log.write({ what: 'acked', id, status })
       errands.accepted(order)
       return
@@ -84,6 +90,21 @@ async function ask(order: Order): Promise<void> {
       await sleep(100)
     }
   }
+}
+
+async function answerTo(order: Order): Promise<string> {
+  const { kind } = order.payload
+  if (kind === 'request') return request(order)
+  if (kind !== 'ordered' || !hasRows) return enqueue(order)
+  // The first of each producer in any case.
+  if (order.id.endsWith('-1') || random.next() < undoneShare) await undo(order)
+  return addWithRow(storage, order)
+}
+
+async function undo(order: Order): Promise<void> {
+  const id = `${order.id}-undone`
+  log.write({ what: 'undoing', id })
+  await addAndUndo(storage, { ...order, id })
 }
 
 async function enqueue({ id, queue, payload, maxAttempts, delayMs }: Order): Promise<string> {

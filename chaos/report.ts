@@ -33,6 +33,10 @@ export interface Report {
   readonly points: number
   /** Of the server, each followed by its restart. */
   readonly serverKills: number
+  /** Ended by the server. */
+  readonly sessionsEnded: number
+  /** Of the user's, each written with a job in one transaction. */
+  readonly rows?: number
   /** What happened to connections. */
   readonly proxyFaults: Readonly<Record<string, number>>
   /** Jobs that ended their process. */
@@ -42,6 +46,8 @@ export interface Report {
   readonly doubleRecorded: number
   /** Outcomes accepted from a run that no longer had the job. */
   readonly stale: number
+  /** Rows and jobs of one transaction of which one is there without the other. */
+  readonly torn: number
   /** Runs that began before their time. */
   readonly early: number
   /** Handlers that ran again after an interruption. */
@@ -83,6 +89,7 @@ export function reportOf(flags: Flags, { history, violations, full }: Run): Repo
     stops: count(entries, 'continued'),
     points: points.length,
     serverKills: count(entries, 'serverKilled'),
+    sessionsEnded: count(entries, 'sessionEnded'),
     proxyFaults: tally(entries.flatMap((entry) => (entry.what === 'disturbed' ? [entry.fault] : []))),
   }
   const pointsByName = tally(points)
@@ -98,6 +105,7 @@ export function reportOf(flags: Flags, { history, violations, full }: Run): Repo
     kinds,
     plant,
     ...counts,
+    rows: history.rows?.length,
     ends: endsOf(history.jobs),
     askedAgain: jobs.filter((job) => timesAsked(job) > 1).length,
     poison: crashes.length - points.length,
@@ -105,6 +113,7 @@ export function reportOf(flags: Flags, { history, violations, full }: Run): Repo
     lost: violated('lost'),
     doubleRecorded: violated('doubleRecorded'),
     stale: violated('stale'),
+    torn: violated('torn'),
     early: violated('early'),
     doubleRuns: runs - new Set(entries.flatMap((entry) => (entry.what === 'started' ? [entry.id] : []))).size,
     refusedOutcomes: entries.filter((entry) => entry.what === 'settled' && entry.verdict !== 'settled').length,

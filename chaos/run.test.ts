@@ -27,6 +27,8 @@ for (const driver of built) {
     assert.ok(report.kills >= 5 && report.stops >= 2 && report.points >= 1, output)
     if (kinds.includes('server')) assert.ok(report.serverKills >= 1 && report.reconnect.all.count >= 1, output)
     if (kinds.includes('proxy')) assert.ok(Object.keys(report.proxyFaults).length >= 2, output)
+    if (kinds.includes('session')) assert.ok(report.sessionsEnded >= 2, output)
+    if (drivers[driver]!.hasRows) assert.ok(report.rows! >= 10, output)
     assert.deepEqual(report.violations, [])
     t.diagnostic(output.trim().split('\n').at(-1)!)
   })

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -20,6 +20,8 @@ interface Outcome {
 /** Runs it to its end. */
 export async function chaos(t: TestContext, ...flags: string[]): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'chaos-test-'))
+  // A server may have to run as somebody else.
+  chmodSync(folder, 0o755)
   const json = join(folder, 'report.json')
   const { code, output } = await ended(start(folder, '--json', json, ...flags))
   assert.ok(existsSync(json), output)

@@ -16,12 +16,13 @@ interface Counts {
   readonly kills: number
   readonly stops: number
   readonly serverKills: number
+  readonly sessionsEnded: number
   readonly proxyFaults: Readonly<Record<string, number>>
   readonly pointsByName: Readonly<Record<string, number>>
 }
 
 export function shortfallsOf({ seconds, kinds, driver }: Flags, counts: Counts): string[] {
-  const { jobs, kills, stops, serverKills, proxyFaults, pointsByName } = counts
+  const { jobs, kills, stops, serverKills, sessionsEnded, proxyFaults, pointsByName } = counts
   if (kinds.every((kind) => kind === 'full')) return []
   const share = seconds < 60 ? 0.65 : 1
   const names = new Set([...pointNames.worker, ...pointNames.producer])
@@ -31,6 +32,7 @@ export function shortfallsOf({ seconds, kinds, driver }: Flags, counts: Counts):
     ...(kinds.includes('kill') ? short('kills', kills, share * seconds) : []),
     ...(kinds.includes('stop') ? short('stops', stops, 0.25 * seconds) : []),
     ...(kinds.includes('server') ? short('server kills', serverKills, seconds / 8) : []),
+    ...(kinds.includes('session') ? short('sessions ended', sessionsEnded, seconds / 4) : []),
     ...(kinds.includes('proxy') ? short('proxy faults', sum(proxyFaults), seconds / 4) : []),
     ...(kinds.includes('point') && seconds >= allPointsSeconds && unreached.length > 0
       ? [`kill points that no process came to: ${unreached.join(', ')}`]

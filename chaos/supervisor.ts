@@ -26,6 +26,8 @@ export interface RigOptions {
   readonly plant?: string
   /** For drivers that have a server. */
   readonly service?: Service
+  /** Ends the session of somebody at the server. False: there was nobody. */
+  readonly endSession?: () => Promise<boolean>
 }
 
 const slotName = (role: Role, slot: number): string => `${role}-${slot}`
@@ -57,7 +59,7 @@ const longestStartMs = 60_000
 const patienceMs = 6_000
 
 export class Supervisor {
-  readonly counts = { kills: 0, stops: 0, points: 0, restarts: 0, serverKills: 0, proxyFaults: 0 }
+  readonly counts = { kills: 0, stops: 0, points: 0, restarts: 0, serverKills: 0, sessions: 0, proxyFaults: 0 }
   readonly #options: RigOptions
   readonly #plan: Plan
   readonly #log: Log
@@ -71,6 +73,8 @@ export class Supervisor {
   #marks = 0
   /** No faults yet, or no more. */
   #calm = true
+  /** Nobody is replaced any more. One that the plan killed is, also when its end is heard of only while others finish. */
+  #ending = false
   #onExit: (() => void) | undefined
 
   constructor(options: RigOptions) {
@@ -109,6 +113,7 @@ export class Supervisor {
     const service = this.#options.service
     const ofService = Promise.all([
       service && kinds.includes('server') ? this.#killingServer(service, until) : undefined,
+      service && kinds.includes('session') ? this.#endingSessions(until) : undefined,
       service && kinds.includes('proxy') ? this.#disturbing(service, until) : undefined,
     ])
     const faults = Promise.all([
@@ -141,6 +146,7 @@ export class Supervisor {
   /** Nobody is left, whatever state they are in. */
   async end(): Promise<void> {
     this.#calm = true
+    this.#ending = true
     for (const role of ['worker', 'producer'] as const) this.#finishing.add(role)
     for (const running of this.#running.values()) {
       running.killed = true
@@ -206,6 +212,20 @@ export class Supervisor {
       await service.restart()
       this.#log.write({ what: 'serverBack' })
       this.#mark('server', () => true)
+    }
+  }
+
+  /** Of workers and producers, and of the judge. */
+  async #endingSessions(until: number): Promise<void> {
+    for (;;) {
+      const { afterMs } = this.#plan.nextSession()
+      if (performance.now() + afterMs > until) return
+      await sleep(afterMs)
+      if (this.#calm) return
+      // With the server away there is nobody, and nobody to ask.
+      if (!(await this.#options.endSession!().catch(() => false))) continue
+      this.#log.write({ what: 'sessionEnded' })
+      this.counts.sessions++
     }
   }
 
@@ -308,7 +328,7 @@ export class Supervisor {
     if (crashed) this.counts.points++
     if (point && !crashed) this.#plan.giveBack(role, point)
     if (this.#finishing.has(role) && code === 0) this.#finished[role].add(slot)
-    else if (!this.#finishing.has(role) || !killed) this.#respawn(role, slot)
+    else if (!this.#ending) this.#respawn(role, slot)
     this.#onExit?.()
   }
 

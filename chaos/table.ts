@@ -31,11 +31,15 @@ export function tableOf(report: Report): string {
     ...(recovery.whileAway.count > 0 ? [['  server away', plain(recovery.whileAway)]] : []),
     ...(driverNamed(report.driver).serve
       ? [
+          ...(report.sessionsEnded > 0 ? [['sessions', `${numeral(report.sessionsEnded)} ended by the server`]] : []),
           ['proxy faults', list(report.proxyFaults)],
           ['back at server', returns(report.reconnect.afterServer)],
           ['back after cut', returns(report.reconnect.afterProxy)],
         ]
       : []),
+    ...(report.rows === undefined
+      ? []
+      : [["the user's rows", `${numeral(report.rows)}, each with its job; ${numeral(report.torn)} without`]]),
     ...(report.repeatedAfterExpiry > 0
       ? [['expired', `${report.repeatedAfterExpiry} jobs whose add was repeated when their record was gone`]]
       : []),
@@ -61,6 +65,8 @@ export function lineOf(report: Report): string {
   return [
     `chaos ${driver} seed ${seed} seconds ${seconds}: jobs ${numeral(jobs)} kills ${kills} stops ${stops} points ${points}`,
     ...(driverNamed(driver).serve ? [`serverKills ${serverKills} proxyFaults ${faults}`] : []),
+    ...(driverNamed(driver).endSession ? [`sessionsEnded ${report.sessionsEnded}`] : []),
+    ...(report.rows === undefined ? [] : [`rows ${numeral(report.rows)} torn ${report.torn}`]),
     `lost ${lost} doubleRecorded ${doubleRecorded} stale ${stale} early ${early} violations ${report.violations.length}`,
     `recovery p50 ${numeral(p50)} ms p99 ${numeral(p99)} ms (lease ${numeral(leaseMs)} ms)`,
     ...(driverNamed(driver).serve

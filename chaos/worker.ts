@@ -2,12 +2,16 @@
 
 import { type Job, Queue, Reaper } from 'holdfast'
 import { noteError, persistently, sleep, startChild } from './child.ts'
-import { backoffMs, type Payload, passingTtlMs, type Result, queueNames } from './jobs.ts'
+import { driverNamed } from './drivers.ts'
+import { attemptOf } from './entries.ts'
+import { backoffMs, orderAs, type Payload, passingTtlMs, type Result, queueNames } from './jobs.ts'
 import { isOfReaper, isOfStopping } from './points.ts'
+import { addWithRow } from './user-rows.ts'
 import { Witness } from './witness.ts'
 
 const child = await startChild()
 const { log, crash, leaseMs, random, point } = child
+const { hasRows } = driverNamed(child.driver)
 const witness = new Witness(log)
 const storage = witness.wrap(child.storage)
 
@@ -62,7 +66,16 @@ async function run(job: Job<Payload>): Promise<Result> {
   crash.inHandler('end')
   if (heedsAbort) job.signal.throwIfAborted()
   if (kind === 'failing' || (kind === 'retry' && attempts === 1)) throw new Error('on purpose')
+  if (kind === 'ordered' && hasRows) await follow(id, fence)
   return { fence }
+}
+
+/** Another job for each run that comes so far, with a row of the user's. If it fails, so does this run. */
+async function follow(of: string, fence: string): Promise<void> {
+  const id = `${of}-followed-${attemptOf(fence)}`
+  const { maxAttempts, queue, payload } = orderAs('followed', id, child.seed, leaseMs)
+  log.write({ what: 'asked', id, type: queue, kind: 'followed', maxAttempts, delayMs: 0 })
+  log.write({ what: 'acked', id, status: await addWithRow(storage, { id, payload, maxAttempts }) })
 }
 
 /** What a Queue does seldom, or nothing in it does yet: often, so that it is under way when the kill comes. */

@@ -4,13 +4,13 @@
 //   npm test -- claim sqlite                  only files whose path contains one of the words
 //   npm test -- --test-name-pattern=fence     options go to the runner
 //
-// Tests that need a server start one; where redis-server is missing, it is installed first (servers/install.ts).
+// Tests that need a server start one; where one is missing, it is installed first (servers/install.ts).
 // A run that finds no test fails: a green run must mean that something ran.
 
 import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { installRedis } from '../servers/install.ts'
+import { installPgbouncer, installPostgres, installRedis } from '../servers/install.ts'
 
 const args = process.argv.slice(2)
 const options = args.filter((arg) => arg.startsWith('-'))
@@ -29,6 +29,8 @@ if (files.length === 0) {
 // Before the tests, once, and not by several of them side by side.
 try {
   installRedis()
+  installPostgres()
+  installPgbouncer()
 } catch (error) {
   console.error((error as Error).message)
   process.exit(1)

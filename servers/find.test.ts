@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { findRedis, findValkey } from './find.ts'
+import { findPgbouncer, findPostgres, findRedis, findValkey } from './find.ts'
 
 test('redis-server is the first on the PATH that can be run', (t) => {
   const { without, unrunnable, first, second } = folders(t)
@@ -29,6 +29,31 @@ test('valkey-server is where VALKEY_SERVER says, and nowhere else', (t) => {
   assert.throws(() => findValkey({ VALKEY_SERVER: without }), /VALKEY_SERVER: expected the path of valkey-server/)
 })
 
+test('Postgres is where pg_config says, else the newest of Debian, else on the PATH; or where it was told to be', (t) => {
+  const { root, first, second, without } = folders(t)
+  const none = join(root, 'none')
+  for (const version of ['9', '14', '16']) mkdirSync(join(root, 'debian', version, 'bin'), { recursive: true })
+  const [old, newer] = ['9', '14'].map((version) => join(root, 'debian', version, 'bin')) as [string, string]
+  for (const folder of [old, newer, second]) program(folder, 'initdb', 'postgres')
+  program(first, 'initdb')
+  assert.equal(findPostgres({ PATH: `${first}:${second}` }, none), second)
+  assert.equal(findPostgres({ PATH: second }, join(root, 'debian')), newer)
+  writeFileSync(join(without, 'pg_config'), `#!/bin/sh\necho ${old}\n`, { mode: 0o755 })
+  assert.equal(findPostgres({ PATH: `${without}:${second}` }, join(root, 'debian')), old)
+  assert.equal(findPostgres({ POSTGRES_BIN: second, PATH: without }, join(root, 'debian')), second)
+  assert.equal(findPostgres({ POSTGRES_BIN: first, PATH: second }, join(root, 'debian')), undefined)
+  assert.equal(findPostgres({}, none), undefined)
+})
+
+test('pgbouncer is where PGBOUNCER says, else on the PATH', (t) => {
+  const { first, second, without } = folders(t)
+  program(first, 'pgbouncer')
+  program(second, 'pgbouncer')
+  assert.equal(findPgbouncer({ PATH: `${without}:${first}` }), join(first, 'pgbouncer'))
+  assert.equal(findPgbouncer({ PGBOUNCER: join(second, 'pgbouncer'), PATH: first }), join(second, 'pgbouncer'))
+  assert.throws(() => findPgbouncer({ PGBOUNCER: without }), /PGBOUNCER: expected the path of pgbouncer/)
+})
+
 test('npm run servers ends with 1 and one sentence when a named folder has no redis-server', (t) => {
   const { without } = folders(t)
   const script = fileURLToPath(new URL('../scripts/servers.ts', import.meta.url))
@@ -38,7 +63,7 @@ test('npm run servers ends with 1 and one sentence when a named folder has no re
   assert.equal(stderr.trim(), `HOLDFAST_REDIS_BIN: expected the folder of redis-server, got "${without}"`)
 })
 
-function folders(t: TestContext): Record<'without' | 'unrunnable' | 'first' | 'second', string> {
+function folders(t: TestContext): Record<'root' | 'without' | 'unrunnable' | 'first' | 'second', string> {
   const root = mkdtempSync(join(tmpdir(), 'holdfast-find-'))
   t.after(() => rmSync(root, { recursive: true }))
   const folder = (name: string, mode?: number): string => {
@@ -50,9 +75,14 @@ function folders(t: TestContext): Record<'without' | 'unrunnable' | 'first' | 's
     return join(root, name)
   }
   return {
+    root,
     without: folder('without'),
     unrunnable: folder('unrunnable', 0o644),
     first: folder('first', 0o755),
     second: folder('second', 0o755),
   }
+}
+
+function program(folder: string, ...names: string[]): void {
+  for (const name of names) writeFileSync(join(folder, name), '', { mode: 0o755 })
 }

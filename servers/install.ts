@@ -1,71 +1,72 @@
 // Sees to it that the servers the tests need are on this machine. Where they are, this costs a few milliseconds.
 
 import { execFileSync } from 'node:child_process'
-import { rmSync, writeFileSync } from 'node:fs'
-import { findRedis } from './find.ts'
+import { join } from 'node:path'
+import { install, mayInstall } from './apt.ts'
+import { findPgbouncer, findPostgres, findRedis } from './find.ts'
 
 /** Older ones lack what servers/cluster.ts uses: a bus port of one's own, ranges of slots. */
 const oldestRedis = 7
-const policyFile = '/usr/sbin/policy-rc.d'
+/** The oldest that is still maintained. */
+const oldestPostgres = 14
 
 /** The path of redis-server, which is installed first if it is missing and may be. @throws Error that says what to do */
 export function installRedis(): string {
   const found = findRedis()
-  if (found) return checkVersion(found)
+  if (found) return checkVersion(found, /v=(\d+)\./, oldestRedis)
   const folder = process.env.HOLDFAST_REDIS_BIN
   if (folder) throw new Error(`HOLDFAST_REDIS_BIN: expected the folder of redis-server, got "${folder}"`)
-  if (process.getuid?.() !== 0 || !hasAptGet()) {
+  if (!mayInstall()) {
     throw new Error(
       `The tests need redis-server ${oldestRedis} or newer: install it (Debian: \`apt-get install redis-server\` as root, macOS: ` +
         '`brew install redis`), or set HOLDFAST_REDIS_BIN to the folder it is in.',
     )
   }
-  console.log('redis-server is missing: installing it with apt-get')
-  withoutServices(() => {
-    aptGet('update')
-    aptGet('install', '-y', '--no-install-recommends', 'redis-server')
-  })
+  install('redis-server')
   const installed = findRedis()
   if (!installed) throw new Error('apt-get installed redis-server, but it is not on the PATH.')
-  return checkVersion(installed)
+  return checkVersion(installed, /v=(\d+)\./, oldestRedis)
 }
 
-function checkVersion(binary: string): string {
-  const text = execFileSync(binary, ['--version'], { encoding: 'utf8' })
-  const major = Number(/v=(\d+)\./.exec(text)?.[1])
-  if (major >= oldestRedis) return binary
-  throw new Error(`The tests need redis-server ${oldestRedis} or newer; ${binary} is: ${text.trim()}`)
-}
-
-function hasAptGet(): boolean {
-  try {
-    execFileSync('apt-get', ['--version'], { stdio: 'ignore' })
-    return true
-  } catch {
-    // Not a Debian.
-    return false
+/** The folder of Postgres, which is installed first if it is missing and may be. @throws Error that says what to do */
+export function installPostgres(): string {
+  const found = findPostgres()
+  if (found) return checkPostgres(found)
+  const folder = process.env.POSTGRES_BIN
+  if (folder) throw new Error(`POSTGRES_BIN: expected the folder of initdb and postgres, got "${folder}"`)
+  if (!mayInstall()) {
+    throw new Error(
+      `The tests need Postgres ${oldestPostgres} or newer: install it (Debian: \`apt-get install postgresql\` as root, macOS: ` +
+        '`brew install postgresql`), or set POSTGRES_BIN to the folder that initdb is in.',
+    )
   }
+  install('postgresql')
+  const installed = findPostgres()
+  if (!installed) throw new Error('apt-get installed postgresql, but initdb is not where Debian puts it.')
+  return checkPostgres(installed)
 }
 
-function aptGet(...args: readonly string[]): void {
-  execFileSync('apt-get', ['-q', '-o', 'DPkg::Lock::Timeout=120', ...args], {
-    stdio: ['ignore', 'inherit', 'inherit'],
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-  })
-}
-
-/** Debian starts what it installs, unless this file says no. The tests start servers of their own and leave port 6379 alone. */
-function withoutServices(work: () => void): void {
+/** The path of pgbouncer, if it is there or may be installed. Without it its tests are skipped, and say so. */
+export function installPgbouncer(): string | undefined {
+  const found = findPgbouncer()
+  if (found || !mayInstall()) return found
   try {
-    writeFileSync(policyFile, '#!/bin/sh\nexit 101\n', { flag: 'wx', mode: 0o755 })
+    install('pgbouncer')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    // The machine has a policy of its own, as containers do.
-    return work()
+    // No network, say: not a reason to run no test at all.
+    console.error(`pgbouncer was not installed: ${(error as Error).message}`)
   }
-  try {
-    work()
-  } finally {
-    rmSync(policyFile)
-  }
+  return findPgbouncer()
+}
+
+function checkPostgres(folder: string): string {
+  checkVersion(join(folder, 'postgres'), /PostgreSQL\) (\d+)/, oldestPostgres)
+  return folder
+}
+
+function checkVersion(binary: string, pattern: RegExp, oldest: number): string {
+  const text = execFileSync(binary, ['--version'], { encoding: 'utf8' })
+  const major = Number(pattern.exec(text)?.[1])
+  if (major >= oldest) return binary
+  throw new Error(`The tests need version ${oldest} or newer; ${binary} is: ${text.trim()}`)
 }

@@ -3,7 +3,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, mkdtempSync, openSync, readFileSync } from 'node:fs'
+import { chownSync, closeSync, mkdtempSync, openSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,6 +18,15 @@ export interface ServerKind {
   answers(port: number, pid: number): Promise<boolean>
   /** What its log says when a port was taken meanwhile. */
   readonly portTaken: RegExp
+  /** Asks it to end, soon. @default 'SIGTERM' */
+  readonly endSignal?: NodeJS.Signals
+  /** Whom it runs as, and who owns its directory. @default us */
+  readonly user?: ServerUser
+}
+
+export interface ServerUser {
+  readonly uid: number
+  readonly gid: number
 }
 
 export interface ServerExit {
@@ -28,7 +37,7 @@ export interface ServerExit {
 const portTries = 5
 const startLimitMs = 15_000
 const askAgainMs = 10
-/** From SIGTERM to SIGKILL. */
+/** From the signal that asks it to end, to SIGKILL. */
 const graceMs = 3000
 
 /** The port, or another one that the server was told to bind, is not free. */
@@ -47,6 +56,7 @@ export class ServerProcess {
     this.#kind = kind
     this.#directory = mkdtempSync(join(tmpdir(), `holdfast-${kind.name}-`))
     this.#guard = new Guard(this.#directory)
+    if (kind.user) chownSync(this.#directory, kind.user.uid, kind.user.gid)
   }
 
   /** @param port when it must be this one; else a free one is found */
@@ -126,7 +136,11 @@ export class ServerProcess {
     // A file, not a pipe: it costs us no reading, and a server never waits for us to read.
     const log = openSync(this.#logFile, 'a')
     const logStart = this.log.length
-    const child = spawn(this.#kind.binary, args, { cwd: this.#directory, stdio: ['ignore', log, log] })
+    const child = spawn(this.#kind.binary, args, {
+      cwd: this.#directory,
+      stdio: ['ignore', log, log],
+      ...this.#kind.user,
+    })
     closeSync(log)
     this.#port = port
     this.#child = child
@@ -155,7 +169,7 @@ export class ServerProcess {
 
   async #end(): Promise<void> {
     if (!this.running) return
-    this.kill('SIGTERM')
+    this.kill(this.#kind.endSignal ?? 'SIGTERM')
     // One that was stopped by SIGSTOP hears nothing before.
     this.kill('SIGCONT')
     const timer = setTimeout(() => this.kill('SIGKILL'), graceMs)

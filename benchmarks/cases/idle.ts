@@ -15,7 +15,7 @@ export const idle: Case = {
   name: 'idle',
   about:
     'Storage calls and CPU of workers with nothing to do; poll interval and lease 60 s. Redis: commands that the server ' +
-    'executed, those inside scripts included.',
+    'executed, those inside scripts included. Postgres: statements that the server executed.',
   variants: [workers('1 worker', 1), workers('100 workers', 100)],
 }
 

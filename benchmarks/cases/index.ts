@@ -4,9 +4,10 @@ import type { Case } from '../case.ts'
 import { add } from './add.ts'
 import { backlog } from './backlog.ts'
 import { drain } from './drain.ts'
+import { held } from './held.ts'
 import { idle } from './idle.ts'
 import { rtt } from './rtt.ts'
 import { size } from './size.ts'
 import { steady } from './steady.ts'
 
-export const cases: readonly Case[] = [add, drain, steady, rtt, backlog, size, idle]
+export const cases: readonly Case[] = [add, drain, steady, rtt, backlog, size, idle, held]

@@ -16,7 +16,7 @@ export const size: Case = {
     'Bytes per job: waiting (payload of about 100 bytes included), completed with its result kept, and left behind ' +
     'after expiry and sweep. In memory: growth of the heap and of buffers after a full collection. On disk: blocks in ' +
     'use by the files; of SQLite, after a checkpoint and without its spare pages. Redis: its used_memory, without that of ' +
-    'connections and scripts.',
+    'connections and scripts. Postgres: tables and indexes after a vacuum.',
   variants: [{ name: 'per job', warmUp: byJobs.warmUp, run: measure }],
 }
 

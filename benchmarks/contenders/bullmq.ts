@@ -1,6 +1,5 @@
 import type { Contender } from '../contender.ts'
-import { handlerResult } from '../contender.ts'
-import type { Payload } from '../load.ts'
+import { bullmqDefaults, bullmqSession } from '../sessions/bullmq.ts'
 import { queueName, redisAt, redisServer, redisUnavailable } from '../sessions/redis.ts'
 
 export const contender: Contender = {
@@ -9,65 +8,12 @@ export const contender: Contender = {
   package: 'bullmq',
   isPeer: true,
   isShared: true,
-  configuration:
-    `ioredis 5, ${redisServer}; one Worker with local concurrency, a connection for each Queue and Worker; ids by BullMQ; ` +
-    'addBulk in thousands; removeOnComplete by age, 1 h; requests by waitUntilFinished with QueueEvents; no ' +
-    'auto-pipelining, with which its issue 457 reports errors',
+  configuration: `ioredis 5, ${redisServer}; ${bullmqDefaults}; no auto-pipelining, with which its issue 457 reports errors`,
   unavailable: redisUnavailable,
 
-  async setup({ resultTtlMs, pollSeconds, leaseMs }, place) {
+  async setup(settings, place) {
     const { host, port, observed } = await redisAt(place)
-    const { Queue, QueueEvents, Worker } = await import('bullmq')
-    const connection = { host, port }
-    const queue = new Queue(queueName, { connection })
-    await queue.waitUntilReady()
-    const open: { close(): Promise<void> }[] = []
-    // Whoever never asks need not listen.
-    let events: Promise<InstanceType<typeof QueueEvents>> | undefined
-    const listen = async () => {
-      const found = new QueueEvents(queueName, { connection })
-      open.push(found)
-      // One listener for each request in flight.
-      found.setMaxListeners(0)
-      queue.setMaxListeners(0)
-      await found.waitUntilReady()
-      return found
-    }
-    return {
-      async add(_, payload) {
-        await queue.add('job', payload)
-      },
-      async addMany(jobs) {
-        await queue.addBulk(jobs.map(({ payload }) => ({ name: 'job', data: payload })))
-      },
-      async request(_, payload) {
-        const listening = await (events ??= listen())
-        return (await queue.add('job', payload)).waitUntilFinished(listening)
-      },
-      async consume(concurrency, { onStart, onCompleted }) {
-        const handler = async ({ data }: { data: Payload }): Promise<boolean> => {
-          onStart(data)
-          return handlerResult
-        }
-        const worker = new Worker(queueName, handler, {
-          connection,
-          concurrency,
-          lockDuration: leaseMs,
-          stalledInterval: leaseMs,
-          drainDelay: pollSeconds,
-          removeOnComplete: { age: resultTtlMs / 1_000 },
-        })
-        open.push(worker)
-        worker.on('completed', onCompleted)
-        worker.on('error', (error: Error) => console.error(error))
-        await worker.waitUntilReady()
-      },
-      sweep: async () => void (await queue.clean(resultTtlMs, 0, 'completed')),
-      ...observed,
-      async close() {
-        await Promise.all(open.map((part) => part.close()))
-        await queue.close()
-      },
-    }
+    const session = await bullmqSession(await import('bullmq'), { host, port }, queueName, settings)
+    return { ...session, ...observed }
   },
 }

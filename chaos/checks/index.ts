@@ -10,6 +10,7 @@ import { neverEarly } from './never-early.ts'
 import { noJobLost } from './no-job-lost.ts'
 import { oneCompletion } from './one-completion.ts'
 import { processesEndedWell } from './processes-ended-well.ts'
+import { rowsAgree } from './rows-agree.ts'
 import { settlesWereInForce } from './settles-were-in-force.ts'
 import { verdictsAreTrue } from './verdicts-are-true.ts'
 
@@ -23,7 +24,7 @@ const ofEachJob = [
   attemptsWereRuns,
   cancelIsFinal,
 ]
-const ofTheWhole = [countsAreTrue, processesEndedWell, everybodyReturns]
+const ofTheWhole = [countsAreTrue, processesEndedWell, everybodyReturns, rowsAgree]
 
 export function check(history: History): Violation[] {
   return [

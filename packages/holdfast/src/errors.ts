@@ -23,6 +23,33 @@ export const errorCodes = {
   UNRECOVERABLE: 'The handler said that trying again will not help.',
   QUEUE_STOPPED: 'The queue was stopped. Start it again, or use a storage that is open.',
   HANDLER_ALREADY_SET: 'execute() was called a second time. A queue has one handler.',
+  NOT_ENTRY_POINT: 'A chain may not start with this job type: it is not declared with `entry: true`.',
+  INVALID_CONTINUATION: 'A job type may not continue with that one, by its declaration.',
+  INVALID_BLOCKERS: 'The blockers of a job are not those that its type declares.',
+  INVALID_INPUT: 'An input does not fit its job type. Nothing was written.',
+  INVALID_OUTPUT: 'An output does not fit its job type. The job is not completed by it.',
+  UNKNOWN_TYPE: 'No job type of this name is declared.',
+  JOB_ALREADY_COMPLETED: 'The job was completed by somebody else before.',
+  CHAIN_NOT_FOUND: 'There is no chain of this type and id, or no longer.',
+  WAIT_TIMEOUT: 'The chain did not end in time. It goes on; only the waiting ended.',
+  CHAIN_FAILED: 'The chain that was waited for failed. `details` is what its last job threw.',
+  CHAIN_CANCELLED: 'The chain was cancelled.',
+  NOT_TRIGGERABLE: 'The job neither waits for its time nor failed or was cancelled.',
+  NOT_ROOT_CHAIN: 'The chain was started as a blocker of another. `root` is the one to delete.',
+  BLOCKER_REFERENCED: 'Unfinished jobs outside need the chain. `by` names them.',
+  BLOCKER_NOT_FOUND: 'A chain that was given as a blocker does not exist.',
+  BLOCKER_OWN_CHAIN: 'A continuation cannot wait for its own chain.',
+  TOO_MANY_BLOCKERS: 'A job has at most 1000 blockers.',
+  PREPARE_TWICE: 'prepare() was called a second time in one attempt.',
+  PREPARE_AFTER_COMPLETE: 'prepare() was called after complete().',
+  COMPLETE_TWICE: 'complete() was called a second time in one attempt.',
+  CONTINUE_TWICE: 'continueWith() was called a second time in one completion.',
+  COMPLETE_NOT_CALLED: 'The handler resolved without complete(). The attempt failed.',
+  MIDDLEWARE_SKIPPED: 'A middleware did not call next(). The attempt failed.',
+  TRANSACTION_TOO_LONG:
+    'The attempt’s transaction was open for a quarter of its lease, and kept all others from writing.',
+  DEDUPLICATION_CONFLICT: 'The key of the chain was taken by another since.',
+  RESCHEDULED: 'The handler asked to be run again at another time. Not a failure.',
   MISSING_DEPENDENCY: 'A package that this driver needs is not installed. The message has the command.',
   INVALID_TASK_NAME: 'The name of a task is empty, too long, or text that not every storage can hold.',
   TASK_ALREADY_DEFINED: 'These tasks have one of this name already.',
@@ -98,7 +125,7 @@ export class StorageError extends HoldfastError {
 
 export class SerializationError extends HoldfastError {
   declare readonly what: 'payload' | 'result'
-  /** Where in the value, such as `data.items[3]`; of tasks. */
+  /** Where in the value, such as `items[2].price`: of inputs and outputs of chains, and of tasks. */
   declare readonly path?: string
   /** Which of a batch; of tasks. */
   declare readonly index?: number
@@ -212,6 +239,77 @@ const abortSentences: Record<AbortCode, string> = {
 export class UnrecoverableError extends HoldfastError {
   constructor(message: string, options?: { cause?: unknown }) {
     super('UNRECOVERABLE', message, options)
+  }
+}
+
+type JobTypeCode =
+  | 'NOT_ENTRY_POINT'
+  | 'INVALID_CONTINUATION'
+  | 'INVALID_BLOCKERS'
+  | 'INVALID_INPUT'
+  | 'INVALID_OUTPUT'
+  | 'UNKNOWN_TYPE'
+
+/** A job type's declaration does not allow what was asked. */
+export class JobTypeValidationError extends HoldfastError {
+  declare readonly code: JobTypeCode
+  declare readonly typeName: string
+  /** What a schema found, each with the path to it: of INVALID_INPUT and INVALID_OUTPUT, where schemas are used. */
+  declare readonly issues?: readonly { readonly message: string; readonly path: readonly (string | number)[] }[]
+  constructor(
+    code: JobTypeCode,
+    typeName: string,
+    message: string,
+    data?: { readonly cause?: unknown; readonly issues?: JobTypeValidationError['issues'] },
+  ) {
+    super(code, `job type '${typeName}': ${message}`, { typeName, ...data })
+  }
+}
+
+/** Of prepare(), complete() or a middleware's next(): the attempt is no longer this worker's, and nothing was recorded. */
+export class LeaseLostError extends HoldfastError {
+  declare readonly typeName: string
+  declare readonly jobId: string
+  declare readonly attempt: number
+  /** As the signal's. */
+  declare readonly reason: string
+  constructor(data: { typeName: string; jobId: string; attempt: number; reason: string }) {
+    super('LEASE_LOST', `Job '${data.jobId}', attempt ${data.attempt}: its lease was lost (${data.reason})`, data)
+  }
+}
+
+/** waitForJobChainCompletion: the chain did not end in time. */
+export class WaitForJobChainCompletionTimeoutError extends HoldfastError {
+  declare readonly typeName: string
+  declare readonly chainId: string
+  declare readonly timeoutMs: number
+  constructor(typeName: string, chainId: string, timeoutMs: number) {
+    const message = `Chain '${chainId}' of '${typeName}' did not end within ${timeoutMs} ms`
+    super('WAIT_TIMEOUT', message, { typeName, chainId, timeoutMs })
+  }
+}
+
+/** waitForJobChainCompletion: the chain failed. */
+export class JobChainFailedError extends HoldfastError {
+  declare readonly typeName: string
+  declare readonly chainId: string
+  declare readonly details: ErrorDetails
+  constructor(typeName: string, chainId: string, details: ErrorDetails) {
+    super('CHAIN_FAILED', `Chain '${chainId}' of '${typeName}' failed: ${details.message}`, {
+      typeName,
+      chainId,
+      details,
+    })
+  }
+}
+
+/** What rescheduleJob throws. */
+export class RescheduleJobError extends HoldfastError {
+  /** As it was given to rescheduleJob. */
+  declare readonly schedule: object
+  constructor(schedule: object, cause?: unknown) {
+    const message = 'the job is to run again at another time'
+    super('RESCHEDULED', message, cause === undefined ? { schedule } : { schedule, cause })
   }
 }
 

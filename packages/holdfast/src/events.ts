@@ -4,23 +4,32 @@
 //   diagnostics_channel.subscribe('holdfast', (event) => …)
 
 import { channel } from 'node:diagnostics_channel'
+import type { ChainEvent } from './chains/observer.ts'
 import type { MaxRetriesError } from './errors.ts'
-import type { EndReason, JobRef, Refusal } from './storage/storage.ts'
+import type { ClaimedJob, EndReason, JobRef, Refusal, SettleVerdict } from './storage/storage.ts'
 
 interface OfAttempt extends JobRef {
   /** Attempts that count, this one included. */
   readonly attempt: number
 }
 
+/** Of an attempt of this worker: the job as it was claimed, and what the storage made of its outcome. */
+interface OfClaim {
+  readonly job?: ClaimedJob
+}
+interface OfEnd extends OfClaim {
+  readonly verdict?: SettleVerdict & { readonly verdict: 'settled' }
+}
+
 export type EngineEvent =
   | ({ readonly name: 'added' } & JobRef)
-  | ({ readonly name: 'started' } & OfAttempt)
-  | ({ readonly name: 'completed'; readonly result: unknown; readonly durationMs: number } & OfAttempt)
-  | ({ readonly name: 'failing'; readonly error: Error; readonly runAt: number | undefined } & OfAttempt)
-  | ({ readonly name: 'failed'; readonly error: MaxRetriesError; readonly reason?: EndReason } & OfAttempt)
+  | ({ readonly name: 'started' } & OfAttempt & OfClaim)
+  | ({ readonly name: 'completed'; readonly result: unknown; readonly durationMs: number } & OfAttempt & OfEnd)
+  | ({ readonly name: 'failing'; readonly error: Error; readonly runAt: number | undefined } & OfAttempt & OfClaim)
+  | ({ readonly name: 'failed'; readonly error: MaxRetriesError; readonly reason?: EndReason } & OfAttempt & OfEnd)
   | ({ readonly name: 'stalled' } & JobRef)
-  | ({ readonly name: 'released' } & OfAttempt)
-  | ({ readonly name: 'cancelled' } & JobRef)
+  | ({ readonly name: 'released' } & OfAttempt & OfClaim)
+  | ({ readonly name: 'cancelled' } & JobRef & OfClaim)
   | ({ readonly name: 'fenced'; readonly verdict: Refusal } & OfAttempt)
   | { readonly name: 'loop_stalled'; readonly ms: number; readonly types: readonly string[] }
   | { readonly name: 'worker_online' | 'worker_offline'; readonly label: string; readonly types: readonly string[] }
@@ -32,6 +41,8 @@ export type EngineEvent =
       readonly ms: number
     }
   | { readonly name: 'error'; readonly error: Error }
+  | ({ readonly name: 'renewed' | 'lease_expired' } & OfAttempt & OfClaim)
+  | ChainEvent
 
 export type Tell = (event: EngineEvent) => void
 

@@ -15,7 +15,8 @@ export interface Option<T> {
 
 type Table = Readonly<Record<string, Option<unknown>>>
 
-const year = 365 * 86_400_000
+const day = 86_400_000
+const year = 365 * day
 /** The last instant that a Date can hold. */
 const latestInstant = 8_640_000_000_000_000
 
@@ -74,6 +75,18 @@ export const redisOptions = {
   allowEviction: { default: false, check: isBoolean },
 } as const satisfies Table
 
+export const postgresOptions = {
+  ...memoryOptions,
+  url: { check: isPostgresUrl },
+  client: { check: isPostgresClient },
+  schema: { default: 'holdfast', check: isSchema },
+  listenUrl: { check: isPostgresUrl },
+  listen: { default: true, check: isBoolean },
+  prepare: { default: true, check: isBoolean },
+  poolSize: { default: 10, check: integer(1, 1_000) },
+  migrate: { default: true, check: isBoolean },
+} as const satisfies Table
+
 export const enqueueOptions = {
   maxAttempts: { check: integer(1) },
   // No default: the queue's own.
@@ -114,6 +127,130 @@ export const leaderOptions = {
   acquireRetryInterval: { default: 5_000, check: integer(1) },
 } as const satisfies Table
 
+// Of chains. The options of ChainRetention, RetryConfig and LeaseConfig are merged field by field over these.
+
+export const retentionOptions = {
+  completed: { default: { ageMs: 7 * day }, check: isAge },
+  failed: { default: { ageMs: 14 * day }, check: isAge },
+  cancelled: { default: { ageMs: day }, check: isAge },
+} as const satisfies Table
+
+export const retryOptions = {
+  initialDelayMs: { default: 10_000, check: nonNegative },
+  multiplier: { default: 2, check: atLeastOne },
+  maxDelayMs: { default: 300_000, check: nonNegative },
+  jitter: { default: 0.2, check: isJitter },
+  maxAttempts: { default: Infinity, check: integerOrInfinityFromOne },
+} as const satisfies Table
+
+export const leaseOptions = {
+  leaseMs: { default: 60_000, check: integer(50) },
+  renewIntervalMs: { default: 30_000, check: integer(1) },
+} as const satisfies Table
+
+export const clientOptions = {
+  storage: queueOptions.storage,
+  jobTypeRegistry: { check: isRegistry },
+  notifier: { check: isNotifier },
+  observer: { check: isObject },
+  log: { check: isFunction },
+  retention: { check: isObject },
+  clock: queueOptions.clock,
+} as const satisfies Table
+
+export const inProcessWorkerOptions = {
+  storage: queueOptions.storage,
+  jobTypeRegistry: clientOptions.jobTypeRegistry,
+  notifier: clientOptions.notifier,
+  observer: clientOptions.observer,
+  log: clientOptions.log,
+  workerId: queueOptions.workerId,
+  concurrency: queueOptions.concurrency,
+  stop: { check: isObject },
+  jobTypeProcessing: { check: isObject },
+  jobTypeProcessors: { check: isObject },
+  clock: queueOptions.clock,
+} as const satisfies Table
+
+export const workerStopOptions = {
+  graceMs: { default: 20_000, check: integer(0) },
+  deadlineMs: { default: 25_000, check: integer(0) },
+} as const satisfies Table
+
+export const processingOptions = {
+  pollIntervalMs: { default: 60_000, check: integerOrInfinityFromOne },
+  nextJobDelayMs: { default: 0, check: integer(0) },
+  defaultRetryConfig: { check: isObject },
+  defaultLeaseConfig: { check: isObject },
+  defaultTimeoutMs: { check: integer(1) },
+  workerLoopRetryConfig: { check: isObject },
+  jobAttemptMiddlewares: { default: [], check: isListOfFunctions },
+} as const satisfies Table
+
+export const processorOptions = {
+  process: { check: isFunction },
+  retryConfig: { check: isObject },
+  leaseConfig: { check: isObject },
+  timeoutMs: processingOptions.defaultTimeoutMs,
+} as const satisfies Table
+
+/** Whatever it is, somebody else checks it. */
+const anything = { check: () => {} } as const
+
+export const continueOptions = {
+  typeName: { check: text(256) },
+  input: anything,
+  schedule: { check: isSchedule },
+  priority: { check: integer(-100, 100) },
+  startBlockers: { check: isFunction },
+  blockers: { check: isListOfChains },
+  onBlockerFailure: { default: 'fail', check: isOnBlockerFailure },
+} as const satisfies Table
+
+export const startOptions = {
+  ...continueOptions,
+  id: { check: text(512) },
+  deduplication: { check: isObject },
+  traceContext: { check: isTraceContext },
+  tx: anything,
+} as const satisfies Table
+
+export const deduplicationOptions = {
+  key: { check: text(512) },
+  strategy: { default: 'completed', check: isStrategy },
+  windowMs: { check: integer(1, 100 * year) },
+} as const satisfies Table
+
+export const startManyOptions = { items: { check: isList }, tx: anything } as const satisfies Table
+
+export const cancelChainOptions = { reason: { check: text(4_096) } } as const satisfies Table
+
+export const completeChainOptions = { complete: { check: isFunction } } as const satisfies Table
+
+export const deleteChainsOptions = { rootChainIds: { check: isListOfChains }, tx: anything } as const satisfies Table
+
+export const waitForChainOptions = {
+  timeoutMs: { check: integerOrInfinity },
+  pollIntervalMs: { default: 15_000, check: integer(1) },
+  signal: { check: isSignal },
+} as const satisfies Table
+
+export const listOptions = {
+  filter: { check: isObject },
+  orderDirection: { default: 'desc', check: isDirection },
+  cursor: { check: text(65_536) },
+  limit: { default: 50, check: integer(1, 1_000) },
+} as const satisfies Table
+
+const filterOptions = {
+  typeName: { check: isList },
+  state: { check: isList },
+  createdFrom: { check: isInstant },
+  createdTo: { check: isInstant },
+} as const satisfies Table
+export const jobFilterOptions = { ...filterOptions, chain: { check: isChainRef } } as const satisfies Table
+export const chainFilterOptions = { ...filterOptions, rootOnly: { check: isBoolean } } as const satisfies Table
+
 export const exponentialBackoff = {
   type: { check: isExponential },
   delayMs: { default: 1_000, check: nonNegative },
@@ -135,6 +272,8 @@ export const engineDefaults = Object.freeze({
   /** After a storage error: doubled each time, up to the longest. */
   retryMs: 50,
   longestRetryMs: 5_000,
+  /** Between two looks of a Queue's worker while the storage fails. */
+  loopBackoff: { type: 'exponential', delayMs: 50, factor: 2, maxDelayMs: 5_000, jitter: 0.5 } as const,
   /** Before another look, when a look found nothing though something is due: somebody else holds it. */
   lockedMs: 250,
   /** For what stop() still has to write. */
@@ -235,6 +374,12 @@ function integerOrInfinity(name: string, value: unknown): void {
   }
 }
 
+function integerOrInfinityFromOne(name: string, value: unknown): void {
+  if (value !== Infinity && (!Number.isInteger(value) || (value as number) < 1)) {
+    throw invalidArgument(name, 'an integer >= 1, or Infinity', value)
+  }
+}
+
 function positive(name: string, value: unknown): void {
   if (!Number.isFinite(value) || (value as number) <= 0) throw invalidArgument(name, 'a number > 0', value)
 }
@@ -284,6 +429,26 @@ function isRedisClient(name: string, value: unknown): void {
   hasMethods('a Redis or Cluster client of iovalkey or ioredis', methods)(name, value)
   const { options } = value as { options?: { keyPrefix?: unknown } | null }
   if (options?.keyPrefix) throw invalidArgument(name, 'a client without keyPrefix (use `prefix`)', options.keyPrefix)
+}
+
+/** Never printed: it may hold a password. */
+function isPostgresUrl(name: string, value: unknown): void {
+  const url = typeof value === 'string' ? URL.parse(value) : null
+  if (url && ['postgres:', 'postgresql:'].includes(url.protocol)) return
+  const expected = "a URL such as 'postgres://user@host:5432/database'"
+  throw invalidArgument(name, expected, typeof value === 'string' ? `${value.length} characters` : value)
+}
+
+/** The sql of postgres.js is a function. */
+function isPostgresClient(name: string, value: unknown): void {
+  if (typeof value === 'function' && isCallable(value, 'unsafe') && isCallable(value, 'begin')) return
+  hasMethods('a Pool of pg, or the sql of postgres.js', ['connect', 'query', 'on'])(name, value)
+}
+
+/** Any name that fits: it is quoted wherever it stands. */
+function isSchema(name: string, value: unknown): void {
+  const isOne = typeof value === 'string' && value !== '' && !value.includes('\0') && value.isWellFormed()
+  if (!isOne || Buffer.byteLength(value) > 63) throw invalidArgument(name, 'the name of a schema, 1 … 63 bytes', value)
 }
 
 function isBoolean(name: string, value: unknown): void {
@@ -350,6 +515,79 @@ function isNameOrNames(name: string, value: unknown): void {
   const names: readonly unknown[] = Array.isArray(value) ? value : [value]
   if (names.length === 0) throw invalidArgument(name, 'a name, or at least one', value)
   for (const item of names) checkText(name, item, 256)
+}
+
+/** An end's retention: at most so old. */
+function isAge(name: string, value: unknown): void {
+  const { ageMs } = resolveOptions(name, value as { ageMs?: number }, ageOptions)
+  if (ageMs === undefined) throw invalidArgument(`${name}.ageMs`, 'an integer >= 0, or Infinity', ageMs)
+}
+
+const ageOptions = { ageMs: { check: integerOrInfinity } } as const satisfies Table
+
+function isRegistry(name: string, value: unknown): void {
+  const checks = ['validateEntry', 'parseInput', 'parseOutput', 'validateContinueWith', 'validateBlockers']
+  hasMethods('a registry of defineJobTypes() or createJobTypeRegistry()', checks)(name, value)
+}
+
+function isNotifier(name: string, value: unknown): void {
+  hasMethods('a Notifier', ['notify', 'listen', 'close'])(name, value)
+}
+
+function isList(name: string, value: unknown): void {
+  if (!Array.isArray(value)) throw invalidArgument(name, 'an array', value)
+}
+
+function isListOfFunctions(name: string, value: unknown): void {
+  isList(name, value)
+  for (const [index, item] of (value as unknown[]).entries()) isFunction(`${name}[${index}]`, item)
+}
+
+function isListOfChains(name: string, value: unknown): void {
+  isList(name, value)
+  for (const [index, item] of (value as unknown[]).entries()) isChainRef(`${name}[${index}]`, item)
+}
+
+/** A chain, or whatever names one. */
+function isChainRef(name: string, value: unknown): void {
+  isObject(name, value)
+  const { typeName, id } = value as { typeName?: unknown; id?: unknown }
+  checkText(`${name}.typeName`, typeName, 256)
+  checkText(`${name}.id`, id, 512)
+}
+
+function isSchedule(name: string, value: unknown): void {
+  const { at, afterMs } = resolveOptions(name, value as { at?: unknown; afterMs?: unknown }, scheduleOptions)
+  if ((at === undefined) === (afterMs === undefined)) {
+    throw invalidArgument(name, 'either { at } or { afterMs }', value)
+  }
+}
+
+const scheduleOptions = {
+  at: { check: isInstant },
+  afterMs: { check: integer(0, 100 * year) },
+} as const satisfies Table
+
+function isTraceContext(name: string, value: unknown): void {
+  const { traceparent } = resolveOptions(name, value as { traceparent?: string }, traceOptions)
+  if (traceparent === undefined) throw invalidArgument(`${name}.traceparent`, 'a string', traceparent)
+}
+
+const traceOptions = {
+  traceparent: { check: text(256) },
+  tracestate: { check: text(1_024) },
+} as const satisfies Table
+
+function isOnBlockerFailure(name: string, value: unknown): void {
+  if (value !== 'fail' && value !== 'wait') throw invalidArgument(name, "'fail' or 'wait'", value)
+}
+
+function isStrategy(name: string, value: unknown): void {
+  if (value !== 'completed' && value !== 'all') throw invalidArgument(name, "'completed' or 'all'", value)
+}
+
+function isDirection(name: string, value: unknown): void {
+  if (value !== 'asc' && value !== 'desc') throw invalidArgument(name, "'asc' or 'desc'", value)
 }
 
 function isExponential(name: string, value: unknown): void {

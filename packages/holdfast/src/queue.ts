@@ -171,6 +171,8 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
       label: workerId,
       concurrency,
       pollMs: 1_000 * blockTimeout,
+      slotPauseMs: 0,
+      loopBackoff: engineDefaults.loopBackoff,
       tell: this.#tell,
       types: [workOf(this.#config, handler, this.#tell)],
     })

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { after, test } from 'node:test'
+import { startPostgres } from '../../../servers/postgres.ts'
 import { startRedis } from '../../../servers/redis.ts'
 import { queueOptions } from '../src/options.ts'
 
@@ -12,6 +13,8 @@ const read = (path: string): Promise<string> => readFile(new URL(path, root), 'u
 
 const redis = await startRedis()
 after(() => redis.stop())
+const postgres = await startPostgres()
+after(() => postgres.stop())
 
 const pages = [
   'README.md',
@@ -19,7 +22,9 @@ const pages = [
   'docs/drivers.md',
   'docs/file-storage.md',
   'docs/redis.md',
+  'docs/postgres.md',
   'docs/errors.md',
+  'docs/chains/job-types.md',
   'docs/tasks.md',
 ]
 for (const page of pages) {
@@ -28,7 +33,7 @@ for (const page of pages) {
   snippets.forEach((code, index) => {
     test(`${page}: snippet ${index + 1} runs`, async (t) => {
       // Inside the project, so that the package is found by its name.
-      const folder = new URL(`snippets.tmp/${process.pid}-${page.replace('/', '-')}-${index}/`, root)
+      const folder = new URL(`snippets.tmp/${process.pid}-${page.replaceAll('/', '-')}-${index}/`, root)
       await mkdir(folder, { recursive: true })
       t.after(() => rm(folder, { recursive: true }))
       await writeFile(new URL('snippet.ts', folder), code)
@@ -53,7 +58,7 @@ test('[trap 51] the defaults in the guide are those of options.ts', async () => 
 /** In its own folder: some make files. */
 function run(file: string, cwd: URL): Promise<{ status: number | null; output: string }> {
   return new Promise((resolve) => {
-    const env = { ...process.env, REDIS_URL: redis.url }
+    const env = { ...process.env, REDIS_URL: redis.url, DATABASE_URL: postgres.url }
     const child = spawn(process.execPath, ['--conditions=@holdfast/source', file], { cwd, env })
     let output = ''
     child.stdout.on('data', (chunk) => (output += chunk))

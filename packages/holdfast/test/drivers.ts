@@ -9,6 +9,7 @@ import type { Subject } from '../src/conformance/index.ts'
 import { FileStorage } from '../src/storage/file/file-storage.ts'
 import { MemoryStorage } from '../src/storage/memory/memory-storage.ts'
 import { SqliteStorage } from '../src/storage/sqlite/index.ts'
+import { postgresSubject } from './postgres-subject.ts'
 import type { ClientName } from './redis-places.ts'
 import { liveRedisSubject, redisSubject } from './redis-subject.ts'
 
@@ -21,6 +22,8 @@ export const drivers: Readonly<Record<string, (client?: ClientName) => Subject |
   'redis-live': (client) => liveRedisSubject('redis', client),
   cluster: (client) => redisSubject('cluster', client),
   valkey: (client) => redisSubject('valkey', client),
+  postgres: () => postgresSubject('pg'),
+  'postgres-js': () => postgresSubject('postgresjs'),
 }
 
 /** In memory, where there is such a file system: what makes and deletes many thousand files is slow on a disk. */

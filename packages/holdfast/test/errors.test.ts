@@ -12,6 +12,7 @@ import {
   JobCancelledError,
   JobFailedError,
   JobNotFoundError,
+  JobTypeValidationError,
   MaxRetriesError,
   SerializationError,
   StorageError,
@@ -31,6 +32,12 @@ const examples: readonly [error: HoldfastError, name: string, code: ErrorCode, f
   [new StorageError('m', { maybeApplied: true }), 'StorageError', 'STORAGE_ERROR', { maybeApplied: true }],
   [new SerializationError('payload', 'm'), 'SerializationError', 'SERIALIZATION_ERROR', { what: 'payload' }],
   [new AttemptAbortedError('LEASE_LOST', 'x', 2), 'AbortError', 'LEASE_LOST', { jobId: 'x', attempt: 2 }],
+  [
+    new JobTypeValidationError('INVALID_INPUT', 'x', 'm', { issues: [{ message: 'm', path: ['a', 0] }] }),
+    'JobTypeValidationError',
+    'INVALID_INPUT',
+    { typeName: 'x', issues: [{ message: 'm', path: ['a', 0] }] },
+  ],
   [new UnrecoverableError('m'), 'UnrecoverableError', 'UNRECOVERABLE', {}],
   [new HoldfastError('STALLED', 'm', { jobId: 'x' }), 'HoldfastError', 'STALLED', { jobId: 'x' }],
   [

@@ -6,16 +6,25 @@ import { MemoryStorage } from 'holdfast'
 import {
   checkText,
   engineDefaults,
+  clientOptions,
+  deduplicationOptions,
   enqueueOptions,
   exponentialBackoff,
+  inProcessWorkerOptions,
   leaderOptions,
+  leaseOptions,
+  listOptions,
   memoryOptions,
   type Option,
+  processingOptions,
   queueOptions,
   reaperOptions,
   redisOptions,
   resolveOptions,
+  retryOptions,
+  waitForChainOptions,
   waitOptions,
+  workerStopOptions,
 } from '../src/options.ts'
 import { resolveQueueConfig } from '../src/queue-config.ts'
 
@@ -33,6 +42,15 @@ const tables: readonly [table: Table, file: string, type: string, inherited?: Ta
   [waitOptions, 'job/enqueue.ts', 'EnqueueAndWaitOptions', enqueueOptions],
   [reaperOptions, 'upkeep/reaper.ts', 'ReaperConfig'],
   [leaderOptions, 'upkeep/reaper.ts', 'LeaderElection'],
+  [clientOptions, 'chains/types.ts', 'ClientOptions'],
+  [waitForChainOptions, 'chains/types.ts', 'WaitOptions'],
+  [listOptions, 'chains/types.ts', 'ListOptions'],
+  [deduplicationOptions, 'chains/starting.ts', 'ChainDeduplication'],
+  [retryOptions, 'chains/processing.ts', 'RetryConfig'],
+  [leaseOptions, 'chains/processing.ts', 'LeaseConfig'],
+  [workerStopOptions, 'chains/processing.ts', 'StopOptions'],
+  [processingOptions, 'chains/processing.ts', 'JobTypeProcessing'],
+  [inProcessWorkerOptions, 'chains/processing.ts', 'InProcessWorkerOptions'],
 ]
 
 for (const [whole, file, type, inherited = {}] of tables) {
@@ -48,7 +66,7 @@ for (const [whole, file, type, inherited = {}] of tables) {
         assert.ok(said === undefined || valueOf(said) === undefined, `${key} has no default, its TSDoc says ${said}`)
       } else {
         assert.ok(said, `the TSDoc of ${key} has no @default`)
-        assert.equal(valueOf(said), option.default, key)
+        assert.deepEqual(valueOf(said), option.default, key)
       }
     }
   })
@@ -157,6 +175,8 @@ function fieldsOf(text: string, type: string): Map<string, string | undefined> {
 /** Of a literal; undefined if it is prose. */
 function valueOf(said: string): unknown {
   if (/^'.*'$/.test(said)) return said.slice(1, -1)
+  if (said === 'Infinity') return Infinity
+  if (said === '[]') return []
   if (said === 'true' || said === 'false') return said === 'true'
   return /^[\d_.]+$/.test(said) ? Number(said.replaceAll('_', '')) : undefined
 }

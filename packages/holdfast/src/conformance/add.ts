@@ -30,6 +30,29 @@ const verdictCases: readonly Case[] = [
     },
   },
   {
+    name: 'where a verdict says when its job was accepted, it is when the record says',
+    run: async ({ storage, added, job, advance, unit }) => {
+      const taken = await added({ deduplication: { key: 'k', mode: 'simple' } })
+      await advance(unit)
+      const jobs = [
+        job(),
+        job({ delayMs: unit }),
+        job({ id: taken.id }),
+        job({ deduplication: { key: 'k', mode: 'simple' } }),
+      ]
+      for (const batch of [
+        ...jobs.map((one) => [one]),
+        [job(), job({ priority: 5 }), job({ blockers: [ref(taken)] })],
+      ]) {
+        for (const verdict of await storage.add(batch)) {
+          assert.ok(verdict.verdict === 'added' || verdict.verdict === 'duplicate')
+          const { createdAt } = verdict.job
+          if (createdAt !== undefined) assert.equal(createdAt, (await look(storage, verdict.job)).createdAt)
+        }
+      }
+    },
+  },
+  {
     name: 'verdicts come one per job, in the order of the jobs, and none touches another',
     proves: ['S3', 'F3'],
     run: async ({ storage, added, job }) => {

@@ -21,6 +21,7 @@ import { removeCases } from './remove.ts'
 import { reviveCases } from './revive.ts'
 import { settleCases } from './settle.ts'
 import { sweepCases } from './sweep.ts'
+import { transactionCases } from './transaction.ts'
 
 export type { Case, CaseContext, Subject } from './case.ts'
 export { kvStoreCases, type KvStoreSubject, runKvStoreCase, testKvStore, type TestKvStoreOptions } from './kv-store.ts'
@@ -46,6 +47,7 @@ export const cases: Readonly<Record<string, readonly Case[]>> = {
   count: countCases,
   nextDueAt: nextDueAtCases,
   listen: listenCases,
+  transaction: transactionCases,
   kv: kvCases,
   hostile: hostileCases,
   regressions: regressionCases,

@@ -14,7 +14,7 @@ export interface KvStoreSubject {
   close?(): Promise<void>
 }
 
-export interface KvStoreCase {
+interface KvStoreCase {
   /** Reads as a sentence: what holds. */
   readonly name: string
   readonly needs?: readonly ('setIfAbsent' | 'cas')[]

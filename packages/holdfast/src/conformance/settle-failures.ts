@@ -176,4 +176,32 @@ const stalledCases: readonly Case[] = [
   },
 ]
 
-export const settleFailureCases: readonly Case[] = [...retryCases, ...failedCases, ...stalledCases]
+const snoozeCases: readonly Case[] = [
+  {
+    name: 'the error of a snooze is the job’s, with the next claim too; a snooze without one leaves none',
+    proves: ['chains trap 16'],
+    run: async ({ storage, unit, added, claimOne, advance }) => {
+      const job = await added({ maxAttempts: 9 })
+      await settled(storage, { ...fence(await claimOne()), kind: 'retry', error: bytes('failed') })
+      const failed = await claimOne()
+      assert.equal(text(failed.error), 'failed')
+      await settled(storage, { ...fence(failed), kind: 'released', error: bytes('put off'), delayMs: unit })
+      const put = await look(storage, job, 'error', 'attempts')
+      assert.deepEqual([put.failures, text(put.error), text(put.attempts!.at(-1)!.error)], [1, 'put off', 'put off'])
+      await advance(2 * unit)
+      const again = await claimOne()
+      assert.equal(text(again.error), 'put off')
+      await settled(storage, { ...fence(again), kind: 'released', delayMs: unit })
+      assert.equal((await look(storage, job, 'error')).error, undefined)
+      await advance(2 * unit)
+      const last = await claimOne()
+      assert.equal(last.error, undefined)
+      await settled(storage, { ...fence(last), kind: 'retry', error: bytes('failed') })
+      // A release without a time is as if nothing had been.
+      await settled(storage, { ...fence(await claimOne()), kind: 'released', error: bytes('ignored') })
+      assert.equal(text((await look(storage, job, 'error')).error), 'failed')
+    },
+  },
+]
+
+export const settleFailureCases: readonly Case[] = [...retryCases, ...failedCases, ...stalledCases, ...snoozeCases]

@@ -22,12 +22,12 @@ export function plainDetails(thrown: unknown): ErrorDetails {
   return detailsOf(thrown, 0, () => undefined)
 }
 
-/** At most 64 KiB of JSON: long strings are cut until it fits. */
-export function encodeError(thrown: unknown): Bytes {
+/** At most 64 KiB of JSON, or so many bytes: long strings are cut until it fits. */
+export function encodeError(thrown: unknown, most = maxBytes): Bytes {
   const details = errorDetails(thrown)
-  for (let longest = maxBytes; longest >= 16; longest = longest >> 1) {
+  for (let longest = most; longest >= 16; longest = longest >> 1) {
     const json = stringify(details, longest)
-    if (json !== undefined && Buffer.byteLength(json) <= maxBytes) return Buffer.from(json)
+    if (json !== undefined && Buffer.byteLength(json) <= most) return Buffer.from(json)
   }
   return Buffer.from(JSON.stringify({ message: details.message.slice(0, 1_000) }))
 }

@@ -17,7 +17,9 @@ const kvReads = ['get', 'list'] as const
 
 type Verb = (typeof moves | typeof reads | typeof others)[number]
 /** Each verb is guardCall around the driver's. */
-export type GuardedStorage = Pick<Storage, Verb | 'driver' | 'features' | 'settings'> & { readonly kv: KeyValue }
+export type GuardedStorage = Pick<Storage, Verb | 'driver' | 'features' | 'settings' | 'transaction'> & {
+  readonly kv: KeyValue
+}
 
 type Call = (...args: unknown[]) => Promise<unknown>
 
@@ -29,7 +31,9 @@ export function guardStorage(storage: Storage, clock: Clock, tell: Tell): Guarde
     const call = (target as Record<string, Call>)[verb]!.bind(target)
     const undo = undoOf(storage, verb)
     const fixed = { driver, verb, writes, repeats, undo, clock, tell, settings }
-    return (...args) => guardCall({ call: () => call(...args), ...fixed })
+    // An error inside a transaction is the whole transaction's: only all of it can be repeated.
+    return (...args) =>
+      guardCall({ ...fixed, call: () => call(...args), repeats: repeats && !isInTransaction(verb, args[1]) })
   }
   // A repeated claim would be another claim: its jobs come back by their lease instead.
   for (const verb of moves) guarded[verb] = wrap(storage, verb, true, verb !== 'claim')
@@ -40,9 +44,41 @@ export function guardStorage(storage: Storage, clock: Clock, tell: Tell): Guarde
     const unlisten = await listen(...args)
     return wrap({ unlisten }, 'unlisten', false, false) as Unlisten
   }
+  if (storage.transaction) guarded.transaction = guardTransaction(storage, clock, tell)
   for (const verb of kvMoves) kv[verb] = wrap(storage.kv, verb, true, false)
   for (const verb of kvReads) kv[verb] = wrap(storage.kv, verb, false, true)
   return { ...guarded, kv } as unknown as GuardedStorage
+}
+
+function isInTransaction(verb: string, second: unknown): boolean {
+  if (verb === 'add' || verb === 'settle') return second !== undefined
+  return (second as { tx?: unknown } | null | undefined)?.tx !== undefined
+}
+
+/** Takes as long as it takes. What its function throws comes through as it is. */
+function guardTransaction(storage: Storage, clock: Clock, tell: Tell): NonNullable<Storage['transaction']> {
+  const { driver } = storage
+  return async (run) => {
+    const startedAt = clock.monotonic()
+    let own: { readonly error: unknown } | undefined
+    const told = (ok: boolean): void =>
+      tell({ name: 'storage_call', driver, verb: 'transaction', ok, ms: clock.monotonic() - startedAt })
+    try {
+      const answer = await storage.transaction!(async (tx) => {
+        try {
+          return await run(tx)
+        } catch (error) {
+          own = { error }
+          throw error
+        }
+      })
+      told(true)
+      return answer
+    } catch (error) {
+      told(false)
+      throw own?.error === error ? error : asStorageError(error, 'transaction', mayBeApplied(error, { writes: true }))
+    }
+  }
 }
 
 /** What opens or takes something is undone when it comes through after its time: nobody would close it. */
@@ -113,7 +149,7 @@ const isTransient = (error: unknown): boolean =>
   error !== null && typeof error === 'object' && 'transient' in error && error.transient === true
 
 /** Unless the driver knows better. */
-function mayBeApplied(error: unknown, { writes }: Guarded): boolean {
+function mayBeApplied(error: unknown, { writes }: Pick<Guarded, 'writes'>): boolean {
   const { maybeApplied } = (error ?? {}) as { maybeApplied?: unknown }
   return typeof maybeApplied === 'boolean' ? maybeApplied : writes
 }

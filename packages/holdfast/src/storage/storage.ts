@@ -49,6 +49,10 @@ export interface StorageSettings {
   readonly claimsInFlight?: number
   /** Adds in one call, where several smaller calls keep a server busy while the caller is. @default 1_000 */
   readonly addsPerCall?: number
+  /** So many transactions may be open for long, and still leave room for the other calls. @default 1 */
+  readonly openTransactions?: number
+  /** While a transaction is open, nobody else can write. @default false */
+  readonly exclusiveTransactions?: boolean
 }
 
 /** `Storage<never>`: without transactions. `Storage` alone accepts every one. */
@@ -237,7 +241,7 @@ export interface JobRecord extends JobRef {
   // Only if asked for (GetOptions.parts):
   readonly payload?: Bytes
   readonly result?: Bytes
-  /** Of the last failed attempt. */
+  /** Of the last attempt that failed, or was put off. */
   readonly error?: Bytes
   readonly attempts?: readonly AttemptRecord[]
   readonly blockers?: readonly JobRef[]
@@ -254,6 +258,8 @@ export interface JobRecord extends JobRef {
 export interface Standing extends JobRef {
   readonly token: string
   readonly state: JobState
+  /** Absent of one that is gone; of others it spares whoever asks a read. */
+  readonly createdAt?: number
   readonly result?: Bytes
 }
 
@@ -305,6 +311,8 @@ export interface ClaimedJob extends LeaseRef {
   readonly runAt: number
   readonly startedAt: number
   readonly leaseUntil: number
+  /** As JobRecord has it. */
+  readonly error?: Bytes
   readonly chain: JobRef
   readonly chainIndex: number
   readonly root: JobRef
@@ -376,8 +384,9 @@ export type Ending =
   | (When & { readonly kind: 'retry'; readonly error?: Bytes; readonly stalled?: boolean })
   | (Adding & { readonly kind: 'failed'; readonly error?: Bytes; readonly stalled?: boolean; readonly keepMs?: number })
   // Without a time: to its old place, with the runAt and sequence it had. With one, even if it has come: a snooze. It is
-  // queued or scheduled then, never failing. A payload replaces the job's.
-  | (When & { readonly kind: 'released'; readonly payload?: Bytes })
+  // queued or scheduled then, never failing. A payload replaces the job's. The error of a snooze does too: without one, the
+  // job has none.
+  | (When & { readonly kind: 'released'; readonly payload?: Bytes; readonly error?: Bytes })
   // `next` joins the chain as its tail and has its root and key (a deduplication of its own is ignored). Its id must be
   // free, and nobody wait for a chain of that name, or the verdict is `conflict`. `next` and `add` are one batch, in this
   // order: positions of blockers count in it.

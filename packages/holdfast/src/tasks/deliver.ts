@@ -33,6 +33,7 @@ export function deliveryWork(delivering: Delivering): WorkType {
   return {
     type: delivering.name,
     leaseMs: delivering.leaseMs,
+    renewMs: delivering.leaseMs / 3,
     // A handler may take its time: its lease is kept while it runs.
     capMs: Infinity,
     run: (attempt) => deliver(attempt, delivering),

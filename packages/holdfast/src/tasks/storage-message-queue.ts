@@ -216,7 +216,9 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
       owner: this.#owner,
       onError: (error) => tell({ name: 'error', error }),
     })
-    return new Worker({ storage, clock, label: clock.newId(), concurrency, pollMs, tell, types: [work] })
+    const { loopBackoff } = engineDefaults
+    const label = clock.newId()
+    return new Worker({ storage, clock, label, concurrency, slotPauseMs: 0, loopBackoff, pollMs, tell, types: [work] })
   }
 
   // ── look ───────────────────────────────────────────────────────────────────────────────────────────────────────────

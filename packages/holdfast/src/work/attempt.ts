@@ -41,6 +41,12 @@ export class Attempt {
   decided = false
   /** Another has it, or it is gone: nothing is left to record. */
   lost = false
+  /** A transaction holds its record: that lock is its lease, and it is neither renewed nor believed lost. */
+  locked = false
+  /** Told at once of what `signal` tells the handler. */
+  onAbort: ((reason: JobAbortReason) => void) | undefined = undefined
+  /** Told when its outcome was decided for it. */
+  onDecided: (() => void) | undefined = undefined
   #controller: AbortController | undefined
 
   /** @param leasedAt when its claim was sent: by then, at the earliest, its lease began */
@@ -57,7 +63,7 @@ export class Attempt {
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController()
-      if (this.abortedFor) this.#controller.abort(this.#abortError(this.abortedFor))
+      if (this.abortedFor) this.#controller.abort(this.#reasonOf(this.abortedFor))
     }
     return this.#controller.signal
   }
@@ -71,10 +77,12 @@ export class Attempt {
   abort(reason: JobAbortReason): void {
     if (this.abortedFor) return
     this.abortedFor = reason
-    this.#controller?.abort(this.#abortError(reason))
+    this.#controller?.abort(this.#reasonOf(reason))
+    this.onAbort?.(reason)
   }
 
-  #abortError(reason: JobAbortReason): AttemptAbortedError {
+  #reasonOf(reason: JobAbortReason): unknown {
+    if (this.work.plainReasons) return reason
     return new AttemptAbortedError(abortCodes[reason], this.job.id, this.counted)
   }
 }

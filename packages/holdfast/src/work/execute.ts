@@ -56,6 +56,7 @@ export function workOf<P, R>(config: ResolvedQueueConfig<P, R>, handler: JobHand
     type: name,
     // Never past the cap, so that a dead worker's job is free by then.
     leaseMs: Math.min(leaseMs, visibilityTimeout),
+    renewMs: Math.min(leaseMs, visibilityTimeout) / 3,
     capMs: visibilityTimeout,
     maxAttempts,
     run: (attempt) => runAttempt(attempt, handling),

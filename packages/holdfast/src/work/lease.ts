@@ -11,8 +11,6 @@ import type { Attempt } from './attempt.ts'
 export interface LeasesOptions {
   readonly storage: Pick<GuardedStorage, 'extend'>
   readonly clock: Clock
-  /** Between two renewals, in ms. */
-  readonly periodMs: number
   readonly tell: Tell
   /** The attempt ran for as long as it may. */
   onCap(attempt: Attempt): void
@@ -48,7 +46,7 @@ export class Leases {
   add(attempt: Attempt, now: number): void {
     this.#running.add(attempt)
     // From when its lease began, which is when the claim was sent.
-    const renewAt = attempt.leaseEndsAt - attempt.work.leaseMs + this.#options.periodMs
+    const renewAt = attempt.leaseEndsAt - attempt.work.leaseMs + attempt.work.renewMs
     if (renewAt < this.#renewAt) this.#renewAt = renewAt
     const at = Math.min(this.#renewAt, attempt.capAt)
     if (at < this.#firesAt) this.#arm(at, now)
@@ -61,7 +59,7 @@ export class Leases {
 
   /** A hint that something happened to these jobs: asks the storage at once. */
   look(ids: readonly string[] | undefined): void {
-    const asked = [...this.#running].filter(({ job }) => !ids || ids.includes(job.id))
+    const asked = [...this.#running].filter(({ job, locked }) => !locked && (!ids || ids.includes(job.id)))
     if (asked.length > 0) void this.#extend(asked)
   }
 
@@ -71,9 +69,10 @@ export class Leases {
    */
   async confirm(): Promise<boolean> {
     // A claim takes its time, and clocks differ a little. A lease that ends with the cap cannot be renewed.
-    const soon = this.#options.clock.monotonic() + this.#options.periodMs / 2
+    const now = this.#options.clock.monotonic()
     const late = [...this.#running].filter(
-      ({ leaseEndsAt, capAt, lost }) => leaseEndsAt <= soon && leaseEndsAt < capAt && !lost,
+      ({ leaseEndsAt, capAt, lost, locked, work }) =>
+        leaseEndsAt <= now + work.renewMs / 2 && leaseEndsAt < capAt && !lost && !locked,
     )
     return late.length === 0 || this.#extend(late)
   }
@@ -84,6 +83,13 @@ export class Leases {
     this.#running.clear()
   }
 
+  /** Between two renewals: the shortest of those that run. */
+  get #periodMs(): number {
+    let shortest = Infinity
+    for (const { work } of this.#running) shortest = Math.min(shortest, work.renewMs)
+    return shortest
+  }
+
   #arm(at: number, now: number): void {
     this.#timer?.cancel()
     if (this.#stopped) return
@@ -92,7 +98,8 @@ export class Leases {
   }
 
   #tick(): void {
-    const { clock, periodMs, tell, onCap } = this.#options
+    const { clock, tell, onCap } = this.#options
+    const periodMs = this.#periodMs
     const now = clock.monotonic()
     const lateMs = now - this.#firesAt
     if (lateMs > periodMs && this.#running.size > 0) {
@@ -111,21 +118,22 @@ export class Leases {
   }
 
   #nextAt(now: number): number {
-    let at = this.#renewing ? now + this.#options.periodMs : this.#renewAt
-    for (const { capAt, leaseEndsAt } of this.#running) {
+    let at = this.#renewing ? now + this.#periodMs : this.#renewAt
+    for (const { capAt, leaseEndsAt, locked } of this.#running) {
       at = Math.min(at, capAt)
-      if (leaseEndsAt > now) at = Math.min(at, leaseEndsAt)
+      if (leaseEndsAt > now && !locked) at = Math.min(at, leaseEndsAt)
     }
     return at
   }
 
   async #renew(now: number): Promise<void> {
     this.#renewing = true
-    this.#renewAt = now + this.#options.periodMs
-    const soon = now + Math.min(renewAgainMs, this.#options.periodMs)
+    const periodMs = this.#periodMs
+    this.#renewAt = now + periodMs
+    const soon = now + Math.min(renewAgainMs, periodMs)
     // A call that hangs must not keep the next from going out; its verdicts are heeded when they come.
-    const extending = this.#extend([...this.#running])
-    const answered = (await atMost(this.#options.clock, this.#options.periodMs, extending)) && (await extending)
+    const extending = this.#extend([...this.#running].filter(({ locked }) => !locked))
+    const answered = (await atMost(this.#options.clock, periodMs, extending)) && (await extending)
     this.#renewing = false
     this.#unanswered = !answered
     if (!answered) this.#renewAt = Math.min(this.#renewAt, soon)
@@ -168,6 +176,7 @@ export class Leases {
         return true
       case 'extended':
         attempt.leaseEndsAt = latest
+        if (attempt.work.tellsStarts) this.#tellOf('renewed', attempt)
         return true
       default:
         this.#lose(attempt, verdict.verdict)
@@ -177,7 +186,8 @@ export class Leases {
 
   /** Somebody else ended it or has it: its handler is told, and its outcome will be dropped. */
   #lose(attempt: Attempt, verdict: Refusal): void {
-    if (attempt.decided || attempt.lost) return
+    // A transaction of its own that ends it may be what the storage saw.
+    if (attempt.decided || attempt.lost || attempt.locked) return
     attempt.lost = true
     attempt.abort(verdict)
     const { type, id } = attempt.job
@@ -185,6 +195,14 @@ export class Leases {
   }
 
   #abortExpired(now: number): void {
-    for (const attempt of this.#running) if (attempt.leaseEndsAt <= now) attempt.abort('error')
+    for (const attempt of this.#running) {
+      if (attempt.leaseEndsAt > now || attempt.locked || attempt.abortedFor) continue
+      attempt.abort('error')
+      if (attempt.work.tellsStarts) this.#tellOf('lease_expired', attempt)
+    }
+  }
+
+  #tellOf(name: 'renewed' | 'lease_expired', { job, counted }: Attempt): void {
+    this.#options.tell({ name, type: job.type, id: job.id, attempt: counted, job })
   }
 }

@@ -6,7 +6,7 @@ import { HoldfastError, MaxRetriesError, StorageError } from '../errors.ts'
 import type { Tell } from '../events.ts'
 import { engineDefaults } from '../options.ts'
 import type { GuardedStorage } from '../storage/guard.ts'
-import type { Ended, Ending, Outcome, SettleVerdict } from '../storage/storage.ts'
+import type { AddVerdict, Ended, Ending, Outcome, SettleVerdict } from '../storage/storage.ts'
 import type { Attempt } from './attempt.ts'
 import type { WorkType } from './worker.ts'
 
@@ -17,6 +17,15 @@ export interface AttemptEnd {
   readonly value?: unknown
   readonly error?: Error
   readonly payload?: unknown
+  /** It was settled already, in a transaction. */
+  readonly verdict?: SettleVerdict
+  /** What to say instead, where the storage refused the jobs that come along. */
+  instead?(added: readonly AddVerdict[]): AttemptEnd
+  /**
+   * Told the verdict, or that nothing was recorded. The attempt keeps its slot until what it returns has ended. Never
+   * rejects.
+   */
+  after?(verdict: SettleVerdict | undefined): Promise<void>
 }
 
 interface Settling {
@@ -157,7 +166,20 @@ export class Outcomes {
     for (let index = 0; index < batch.length; index++) this.#report(batch[index]!, verdicts[index]!)
   }
 
+  /** Of one that was settled already. */
+  reportSettled(attempt: Attempt, end: AttemptEnd, verdict: SettleVerdict): void {
+    this.#report({ attempt, end, outcome: outcomeOf(attempt, end) }, verdict)
+  }
+
   #report({ attempt, end }: Settling, verdict: SettleVerdict): void {
+    if (verdict.verdict === 'conflict' && end.instead) {
+      return this.push(attempt, { ...end.instead(verdict.added), after: end.after })
+    }
+    this.#tellReport(attempt, end, verdict)
+    void end.after?.(verdict)
+  }
+
+  #tellReport(attempt: Attempt, end: AttemptEnd, verdict: SettleVerdict): void {
     const { type, id } = attempt.job
     const about = { type, id, attempt: attempt.counted }
     if (verdict.verdict === 'conflict') {
@@ -172,23 +194,34 @@ export class Outcomes {
       case 'completed': {
         const durationMs = ending.kind === 'completed' ? attempt.endedAt - attempt.startedAt : 0
         // Field by field: this one comes with every job.
-        return this.#tell({ name: 'completed', type, id, attempt: attempt.counted, result: end.value, durationMs })
+        return this.#tell({
+          name: 'completed',
+          type,
+          id,
+          attempt: attempt.counted,
+          result: end.value,
+          durationMs,
+          job: attempt.job,
+          verdict,
+        })
       }
       case 'failing':
-        return this.#tell({ name: 'failing', ...about, error: end.error!, runAt: verdict.runAt })
+        return this.#tell({ name: 'failing', ...about, error: end.error!, runAt: verdict.runAt, job: attempt.job })
       case 'failed': {
         const cause = stalled || !end.error ? stalledError(id) : end.error
         return this.#tell({
           name: 'failed',
           ...about,
           error: new MaxRetriesError(id, about.attempt, cause, end.payload),
+          job: attempt.job,
+          verdict,
         })
       }
       case 'cancelled':
-        return this.#tell({ name: 'cancelled', type, id })
+        return this.#tell({ name: 'cancelled', type, id, job: attempt.job })
       // Queued or scheduled: it waits again, without having failed.
       default:
-        if (!stalled) this.#tell({ name: 'released', ...about })
+        if (!stalled) this.#tell({ name: 'released', ...about, job: attempt.job })
     }
   }
 }
@@ -221,5 +254,5 @@ export function stalledError(id: string): HoldfastError {
   })
 }
 
-const blockerError = (id: string): HoldfastError =>
+export const blockerError = (id: string): HoldfastError =>
   new HoldfastError('BLOCKER_FAILED', `Job '${id}' waited for another that failed or was cancelled`, { jobId: id })

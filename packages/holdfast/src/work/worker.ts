@@ -3,8 +3,9 @@
 // slower the storage, the larger the batches. A worker with many slots on a server has two claims under way, for half of
 // its slots each, so that neither waits for the other.
 
-import { atMost, type Clock } from '../clock.ts'
+import { atMost, type Clock, type Timer } from '../clock.ts'
 import { isWatched, type Tell } from '../events.ts'
+import { type Backoff, delayAfter } from '../job/backoff.ts'
 import { engineDefaults } from '../options.ts'
 import type { GuardedStorage } from '../storage/guard.ts'
 import type { Claim, ClaimedJob, ClaimRequest, Outcome } from '../storage/storage.ts'
@@ -19,6 +20,8 @@ export interface WorkType {
   readonly type: string
   /** Not above capMs. */
   readonly leaseMs: number
+  /** Between two renewals of the lease; below leaseMs. */
+  readonly renewMs: number
   /** The longest that one attempt may take; then it is given up as stalled. Infinity: any time. */
   readonly capMs: number
   /** For jobs that have none of their own. */
@@ -27,6 +30,10 @@ export interface WorkType {
   run(attempt: Attempt): Promise<AttemptEnd>
   /** The payload of a job that is not run, for those who are told of its end. Never throws. */
   payloadOf(bytes: Uint8Array | undefined): unknown
+  /** The signal's reason is a JobAbortReason. @default an AttemptAbortedError */
+  readonly plainReasons?: boolean
+  /** `started` is told even if nobody watches everything. */
+  readonly tellsStarts?: boolean
 }
 
 export interface WorkerOptions {
@@ -38,6 +45,10 @@ export interface WorkerOptions {
   readonly types: readonly WorkType[]
   /** The longest sleep, in ms. Infinity: hints alone wake. */
   readonly pollMs: number
+  /** A slot that has run a job stays empty for so long, in ms. */
+  readonly slotPauseMs: number
+  /** Between two looks while the storage fails. */
+  readonly loopBackoff: Backoff
   readonly tell: Tell
 }
 
@@ -70,8 +81,12 @@ export class Worker {
   #turning = 0
   #again = false
   /** Nothing is left to do: to sleep, no longer than this, until a turn says otherwise. */
-  #rest: { readonly longestMs: number; asked: boolean } | undefined
-  #pauseMs: number = engineDefaults.retryMs
+  #nap: { readonly longestMs: number; asked: boolean } | undefined
+  /** Turns that failed, one after the other. */
+  #failures = 0
+  /** Ended attempts that keep their slot: something is to follow what was recorded, or the slot rests. */
+  #trailing = 0
+  readonly #rests = new Set<Timer>()
   #onQuiet: (() => void) | undefined
 
   constructor(options: WorkerOptions) {
@@ -82,8 +97,7 @@ export class Worker {
     this.#lanes = Math.max(1, Math.min(claimsInFlight, Math.floor(options.concurrency / fewestSlots)))
     this.#works = new Map(types.map((work) => [work.type, work]))
     this.#outcomes = new Outcomes({ storage, clock, tell, onRetried: () => this.#schedule() })
-    const periodMs = Math.min(...types.map(({ leaseMs }) => leaseMs)) / 3
-    this.#leases = new Leases({ storage, clock, periodMs, tell, onCap: (attempt) => this.#giveUp(attempt) })
+    this.#leases = new Leases({ storage, clock, tell, onCap: (attempt) => this.#giveUp(attempt) })
     this.#wake = new Wake({
       storage,
       clock,
@@ -109,26 +123,37 @@ export class Worker {
   /**
    * Takes no new job, lets handlers run for `graceMs`, aborts them, gives them `afterAbortMs` more, and releases what is
    * left. Bounded in time, also when the storage does not answer.
+   * @param options.writesMs for what is still to be written then
    * @returns what is left of the time that stopping leaves to the storage, in ms
    */
-  async stop({ graceMs, afterAbortMs }: { graceMs: number; afterAbortMs: number }): Promise<number> {
+  async stop({
+    graceMs,
+    afterAbortMs,
+    writesMs = engineDefaults.stopWritesMs,
+  }: {
+    graceMs: number
+    afterAbortMs: number
+    writesMs?: number
+  }): Promise<number> {
     const { clock, label, tell } = this.#options
     this.#stopping = true
-    this.#rest = undefined
+    this.#nap = undefined
     this.#wake.cancel()
     this.#sweeper.stop()
-    await this.#quiet(graceMs, () => this.#leases.size === 0)
-    if (this.#leases.size > 0) {
+    for (const rest of this.#rests) rest.cancel()
+    const isDone = (): boolean => this.#leases.size === 0 && this.#trailing === 0
+    await this.#quiet(graceMs, isDone)
+    if (!isDone()) {
       for (const attempt of this.#leases) attempt.abort('stopping')
-      await this.#quiet(afterAbortMs, () => this.#leases.size === 0)
-      for (const attempt of this.#leases) this.#end(attempt, { ending: { kind: 'released' } })
+      await this.#quiet(afterAbortMs, isDone)
+      for (const attempt of this.#leases) {
+        this.#end(attempt, { ending: { kind: 'released' } })
+        attempt.onDecided?.()
+      }
     }
-    const deadline = clock.monotonic() + engineDefaults.stopWritesMs
+    const deadline = clock.monotonic() + writesMs
     this.#schedule()
-    await this.#quiet(
-      engineDefaults.stopWritesMs,
-      () => this.#turning === 0 && !this.#scheduled && this.#outcomes.size === 0,
-    )
+    await this.#quiet(writesMs, () => this.#turning === 0 && !this.#scheduled && this.#outcomes.size === 0)
     this.#leases.stop()
     await atMost(clock, deadline - clock.monotonic(), this.#wake.stop()).catch(() => {})
     tell({ name: 'worker_offline', label, types: [...this.#works.keys()] })
@@ -166,10 +191,10 @@ export class Worker {
 
   async #turn(): Promise<void> {
     this.#turning++
-    this.#rest = undefined
+    this.#nap = undefined
     try {
       await this.#exchange()
-      this.#pauseMs = engineDefaults.retryMs
+      if (!this.#nap) this.#failures = 0
     } catch (error) {
       this.#fail(error as Error)
     }
@@ -177,7 +202,7 @@ export class Worker {
     if (this.#again) {
       this.#again = false
       this.#schedule()
-    } else if (this.#rest) {
+    } else if (this.#nap) {
       this.#options.clock.soon(() => void this.#sleep())
     }
     this.#onQuiet?.()
@@ -185,11 +210,13 @@ export class Worker {
 
   /** The storage is in trouble: look again after a pause, a longer one each time. */
   #fail(error: Error): void {
-    this.#options.tell({ name: 'error', error })
+    const { tell, loopBackoff, clock } = this.#options
+    tell({ name: 'error', error })
     this.#hungry = true
     this.#again = false
-    this.#wake.wakeAfter(this.#pauseMs * (1 - this.#options.clock.random() / 2))
-    this.#pauseMs = Math.min(2 * this.#pauseMs, engineDefaults.longestRetryMs)
+    const pauseMs = delayAfter(loopBackoff, ++this.#failures, error, clock, () => {})
+    // Outcomes that came back wait for no look.
+    this.#wake.wakeAfter(Math.min(pauseMs, Math.max(this.#outcomes.resendMs, engineDefaults.retryMs)))
   }
 
   /**
@@ -197,14 +224,15 @@ export class Worker {
    * answer, and a job that ends at once spares the question.
    */
   async #sleep(): Promise<void> {
-    const rest = this.#rest
-    if (!rest || rest.asked || this.#scheduled) return
-    rest.asked = true
+    const nap = this.#nap
+    if (!nap || nap.asked || this.#scheduled) return
+    nap.asked = true
     try {
-      const ms = await this.#wake.restFor(rest.longestMs)
-      if (this.#rest === rest) this.#wake.wakeAfter(ms)
+      const ms = await this.#wake.restFor(nap.longestMs)
+      if (this.#nap === nap) this.#wake.wakeAfter(ms)
+      this.#failures = 0
     } catch (error) {
-      if (this.#rest === rest) this.#fail(error as Error)
+      if (this.#nap === nap) this.#fail(error as Error)
     }
   }
 
@@ -242,14 +270,15 @@ export class Worker {
     // be sent again, or leases could not be confirmed.
     if (this.#outcomes.waiting > 0 || resendMs === 0 || (this.#hungry && hasRoom)) this.#again = true
     else if (this.#turning > 1) return
-    else if (hasRoom && !this.#again) this.#rest = { longestMs: resendMs, asked: false }
+    else if (hasRoom && !this.#again) this.#nap = { longestMs: resendMs, asked: false }
     else this.#wake.wakeAfter(canClaim ? resendMs : Math.min(resendMs, unconfirmedMs))
   }
 
   /** For the next claim. */
   get #freeSlots(): number {
     const { concurrency } = this.#options
-    return Math.min(concurrency - this.#leases.size - this.#asked, Math.ceil(concurrency / this.#lanes))
+    const taken = this.#leases.size + this.#asked + this.#trailing + this.#rests.size
+    return Math.min(concurrency - taken, Math.ceil(concurrency / this.#lanes))
   }
 
   /** The types take turns at being first. */
@@ -282,18 +311,46 @@ export class Worker {
     this.#leases.add(attempt, now)
     // Claimed while stop() was called: it goes back as if nothing had been.
     if (this.#stopping) return this.#end(attempt, { ending: { kind: 'released' } })
-    if (isWatched()) this.#options.tell({ name: 'started', type: job.type, id: job.id, attempt: attempt.counted })
+    if (work.tellsStarts || isWatched()) {
+      this.#options.tell({ name: 'started', type: job.type, id: job.id, attempt: attempt.counted, job })
+    }
     void work.run(attempt).then((end) => this.#end(attempt, end))
   }
 
   #end(attempt: Attempt, end: AttemptEnd): void {
-    if (attempt.decided) return
+    if (attempt.decided) return void end.after?.(undefined)
     attempt.decided = true
     attempt.endedAt = this.#options.clock.monotonic()
     this.#leases.delete(attempt)
-    if (!attempt.lost) this.#outcomes.push(attempt, end)
+    if (this.#options.slotPauseMs > 0 && !this.#stopping) this.#rest()
+    const told = end.after ? this.#trail(end) : end
+    if (end.verdict) this.#outcomes.reportSettled(attempt, told, end.verdict)
+    else if (attempt.lost) void told.after?.(undefined)
+    else this.#outcomes.push(attempt, told)
     this.#schedule()
     this.#onQuiet?.()
+  }
+
+  /** Keeps the slot until what follows the record has ended. */
+  #trail(end: AttemptEnd): AttemptEnd {
+    this.#trailing++
+    return {
+      ...end,
+      after: async (verdict) => {
+        await end.after!(verdict)
+        this.#trailing--
+        this.#schedule()
+        this.#onQuiet?.()
+      },
+    }
+  }
+
+  #rest(): void {
+    const rest = this.#options.clock.after(this.#options.slotPauseMs, () => {
+      this.#rests.delete(rest)
+      this.#look()
+    })
+    this.#rests.add(rest)
   }
 
   /** The slot is free at once; what its handler still does is of no consequence. */

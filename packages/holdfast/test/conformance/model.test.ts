@@ -6,12 +6,14 @@ import { ModelViolation, testModel } from '../../src/conformance/model.ts'
 import { StorageError } from '../../src/errors.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { drivers, withManualClock } from '../drivers.ts'
+import { stopPostgres } from '../postgres-subject.ts'
 import { stopPlaces } from '../redis-places.ts'
 import { redisSubject } from '../redis-subject.ts'
 import { MemoryStorage } from '../../src/storage/memory/memory-storage.ts'
 import { brokenDrivers, openBroken } from './broken-drivers.ts'
 
 after(stopPlaces)
+after(stopPostgres)
 
 test('2,000 histories on memory', async (context) => {
   const { runs, commands, seed } = await testModel({ create: drivers.memory!, runs: 2_000 })
@@ -31,6 +33,11 @@ test('100 histories on files', async (context) => {
 test('300 histories on Redis', async (context) => {
   const { runs, commands, seed } = await testModel({ create: () => drivers.redis!(), runs: 300 })
   context.diagnostic(`model: redis: ${runs} histories, ${commands} commands, seed ${seed}`)
+})
+
+test('200 histories on Postgres', async (context) => {
+  const { runs, commands, seed } = await testModel({ create: () => drivers.postgres!(), runs: 200 })
+  context.diagnostic(`model: postgres: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
 test('100 histories on one node of a Redis Cluster, which refuses a script that leaves its slot', async (context) => {

@@ -4,6 +4,7 @@ import type { TestContext } from 'node:test'
 import { MemoryStorage, type NewJob } from 'holdfast'
 import { type FakeClock, fakeClock } from 'holdfast/testing'
 import type { EngineEvent } from '../../src/events.ts'
+import { engineDefaults } from '../../src/options.ts'
 import { guardStorage } from '../../src/storage/guard.ts'
 import type { Attempt } from '../../src/work/attempt.ts'
 import type { AttemptEnd } from '../../src/work/outcomes.ts'
@@ -55,8 +56,17 @@ export function workBench(t: TestContext, { callTimeoutMs = 5_000, claimsInFligh
         label: 'w',
         concurrency: 1,
         pollMs: 60_000,
+        slotPauseMs: 0,
+        loopBackoff: engineDefaults.loopBackoff,
         tell,
-        types: types.map((type): WorkType => ({ type, leaseMs, capMs, run: begin, payloadOf: () => undefined })),
+        types: types.map((type): WorkType => ({
+          type,
+          leaseMs,
+          renewMs: leaseMs / 3,
+          capMs,
+          run: begin,
+          payloadOf: () => undefined,
+        })),
         ...rest,
       })
       function begin(attempt: Attempt): Promise<AttemptEnd> {

@@ -168,7 +168,13 @@ export function outcomeOf(world: World, client: Client, spec: OutcomeSpec): Outc
     case 2:
       return { ...fence, kind: 'failed', ...error, ...keep, ...adding(add) }
     case 3:
-      return { ...fence, kind: 'released', ...when, ...(spec.bytes > 1 && { payload: some[spec.bytes] }) }
+      return {
+        ...fence,
+        kind: 'released',
+        ...when,
+        ...(spec.bytes > 1 && { payload: some[spec.bytes] }),
+        ...(spec.stalled && { error: bytes(`put off ${spec.bytes}`) }),
+      }
     default: {
       const rest = spec.add.filter(
         (other) => free(other) && (other.type !== spec.next.type || other.id !== spec.next.id),

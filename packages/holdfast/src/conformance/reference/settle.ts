@@ -127,7 +127,8 @@ function refused(world: World, job: Job | undefined, verdict: string, fence: Job
 function record(world: World, job: Job, outcome: Outcome, cancelled: boolean, effects: Effects): void {
   const { kind } = outcome
   const counts = kind === 'retry' || kind === 'failed'
-  const error = counts ? outcome.error : undefined
+  const isSnooze = kind === 'released' && (outcome.runAt !== undefined || outcome.delayMs !== undefined)
+  const error = counts || isSnooze ? outcome.error : undefined
   if (counts) job.failures++
   const over = kind === 'retry' && job.failures >= (job.made.maxAttempts ?? Infinity)
   const ends = cancelled ? 'cancelled' : kind === 'failed' || over ? 'failed' : undefined
@@ -151,8 +152,9 @@ function record(world: World, job: Job, outcome: Outcome, cancelled: boolean, ef
   } else if (kind === 'released') {
     job.phase = 'waiting'
     if (outcome.payload) job.payload = outcome.payload
-    if (outcome.runAt !== undefined || outcome.delayMs !== undefined) {
+    if (isSnooze) {
       job.snoozes++
+      job.error = error
       goBehind(world, job, due(world, outcome))
     }
     mark(stateOf(world, job))

@@ -33,7 +33,7 @@ function addPlain(move: Move, fields: NewJob, verdicts: AddVerdict[]): boolean {
   const job = move.createWaiting(fields, runAt, state)
   move.wake(job.type)
   tellWaiting(move, job)
-  verdicts.push({ verdict: 'added', job: { type, id, token, state, result: undefined } })
+  verdicts.push({ verdict: 'added', job: { type, id, token, state, createdAt: move.now, result: undefined } })
   return true
 }
 

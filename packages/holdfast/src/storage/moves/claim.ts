@@ -97,6 +97,7 @@ function give(move: Move, job: Job, lease: Lease): ClaimedJob {
     runAt: job.runAt,
     startedAt: lease.startedAt,
     leaseUntil: lease.until,
+    error: job.error,
     chain,
     chainIndex: job.chainIndex,
     root: job.root ?? chain,

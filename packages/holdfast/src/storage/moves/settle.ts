@@ -87,7 +87,7 @@ const noAftermath: Aftermath = { ended: nothing, unblocked: nothing }
 
 function record(move: Move, job: Job, outcome: Outcome, fence: { worker: string; attempt: number }): SettleVerdict {
   const after: Aftermath = job.chain.dependents ? { ended: [], unblocked: [] } : noAftermath
-  const error = outcome.kind === 'retry' || outcome.kind === 'failed' ? outcome.error : undefined
+  const error = 'error' in outcome && (outcome.kind !== 'released' || isSnooze(outcome)) ? outcome.error : undefined
   const state = stateAfter(move, job, outcome)
   if ('chain' in outcome) {
     if (job.state === 'processing') move.abort(job)
@@ -146,6 +146,7 @@ function goOn(move: Move, job: Job, outcome: Outcome, state: JobState): void {
     if (outcome.payload) job.payload = outcome.payload
     if (isSnooze(outcome)) {
       job.snoozes++
+      job.error = outcome.error
       goBehind(move, job, dueAt(move, outcome))
     }
   } else if (outcome.kind === 'retry') {

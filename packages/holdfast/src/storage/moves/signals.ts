@@ -38,15 +38,25 @@ export class Signals {
   /** Tells the listeners in this process. Answers with what others should hear. */
   send(): Signal[] {
     const forOthers: Signal[] = []
-    for (const [{ name, listeners }, kinds] of this.#gathered ?? []) {
-      for (const [kind, { ids, events }] of Object.entries(kinds)) {
-        const topic = { kind: kind as TopicKind, type: name }
-        const signal: Signal = kind === 'wake' ? topic : kind === 'events' ? { ...topic, events } : { ...topic, ids }
-        tell(listeners, signal)
-        if (this.#forOthers && kind !== 'events') forOthers.push(signal)
-      }
+    for (const [{ listeners }, signal] of this.#signals()) {
+      tell(listeners, signal)
+      if (this.#forOthers && signal.kind !== 'events') forOthers.push(signal)
     }
     return forOthers
+  }
+
+  /** What others should hear, where that must be said before the commit. */
+  forOthers(): Signal[] {
+    return [...this.#signals()].flatMap(([, signal]) => (signal.kind === 'events' ? [] : [signal]))
+  }
+
+  *#signals(): Iterable<[JobType, Signal]> {
+    for (const [type, kinds] of this.#gathered ?? []) {
+      for (const [kind, { ids, events }] of Object.entries(kinds)) {
+        const topic = { kind: kind as TopicKind, type: type.name }
+        yield [type, kind === 'wake' ? topic : kind === 'events' ? { ...topic, events } : { ...topic, ids }]
+      }
+    }
   }
 
   #of(type: JobType, kind: TopicKind): { ids: string[]; events: JobEvent[] } {

@@ -7,8 +7,8 @@ import { isGone, type Job, type JobType, type Mark, type Move } from './move.ts'
 export function standingOf(move: Move, job: Job): Standing {
   const last = job === job.chain ? job.tail : job
   const state = stateOf(move, last)
-  const { type, id, token } = job
-  return { type: type.name, id, token, state, result: state === 'completed' ? last.result : undefined }
+  const { type, id, token, createdAt } = job
+  return { type: type.name, id, token, state, createdAt, result: state === 'completed' ? last.result : undefined }
 }
 
 /** Its record may be gone: then it has completed. */

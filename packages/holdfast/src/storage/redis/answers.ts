@@ -74,6 +74,7 @@ export function claimedJob(type: string, id: string, record: Buffer): ClaimedJob
     runAt: head.runAt,
     startedAt: lease.startedAt,
     leaseUntil: lease.leaseUntil,
+    error: more?.e as Buffer | undefined,
     chain,
     chainIndex: (more?.i as number | undefined) ?? 0,
     root: more?.ro ? refOf(more.ro) : chain,
@@ -92,8 +93,15 @@ export function addVerdict(answer: Unpacked): AddVerdict {
   return kind === 2 ? { verdict: 'skipped' } : { verdict: 'blocker_not_found', blocker: refOf(rest) }
 }
 
-function standing([type, id, token, state, result]: List) {
-  return { type: text(type), id: text(id), token: text(token), state: stateOf(state), result: optional<Buffer>(result) }
+function standing([type, id, token, state, result, createdAt]: List) {
+  return {
+    type: text(type),
+    id: text(id),
+    token: text(token),
+    state: stateOf(state),
+    createdAt: createdAt as number | undefined,
+    result: optional<Buffer>(result),
+  }
 }
 
 const nothing: never[] = []

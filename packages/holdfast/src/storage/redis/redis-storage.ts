@@ -167,7 +167,8 @@ export class RedisStorage implements Contract.Storage<never> {
     // All of them are new.
     return jobs.map(({ type, id, token, runAt = 0, delayMs = 0 }) => {
       const isDue = delayMs <= 0 && runAt <= (now as number)
-      return { verdict: 'added', job: { type, id, token, state: isDue ? 'queued' : 'scheduled' } }
+      const state = isDue ? 'queued' : 'scheduled'
+      return { verdict: 'added', job: { type, id, token, state, createdAt: now as number } }
     })
   }
 

@@ -114,7 +114,8 @@ function packOutcome(outcome: Outcome): Packed {
           ? undefined
           : outcome.error
   const when = kind === 'retry' || kind === 'released' ? packWhen(outcome) : undefined
-  const stalled = (kind === 'retry' || kind === 'failed') && outcome.stalled === true
+  const isSnooze = kind === 'released' && (outcome.runAt !== undefined || outcome.delayMs !== undefined)
+  const stalled = isSnooze ? outcome.error : (kind === 'retry' || kind === 'failed') && outcome.stalled === true
   const [types, list] = jobs.length > 0 ? packJobs(jobs) : []
   const chain = 'chain' in outcome ? [outcome.chain.type, outcome.chain.id] : []
   return [...start, content, keepMs, when, stalled, types, list, ...chain]

@@ -96,7 +96,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
     this.#durability = durability
     this.#clock = clock
     this.#instance = clock.newId()
-    this.settings = { callTimeoutMs }
+    this.settings = { callTimeoutMs, openTransactions: 1, exclusiveTransactions: true }
     this.features = {
       transactions: true,
       durable: durability === 'full' && !this.#isInMemory,

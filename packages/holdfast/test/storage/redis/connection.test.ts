@@ -137,19 +137,16 @@ for (const { name, load } of libraries) {
     proxy.delay(5)
     const redis = connection(t, { host: '127.0.0.1', port: proxy.port }, load)
     await redis.open()
-    let cuts = 0
-    const cutting = setInterval(() => {
-      proxy.cut()
-      cuts++
-    }, 60)
+    let answers = 0
     const lines = Array.from({ length: 20 }, async (_, line) => {
       for (let round = 0; round < 20; round++) {
         const given = `${line} ${round}`
         assert.equal(String(await eventually(() => redis.run(write, `{${line}}`, [given]))), given)
+        // By what was done and not by time: a slow machine gets on, too. The other lines are in the middle of a call.
+        if (++answers % 25 === 0) proxy.cut()
       }
     })
-    await Promise.all(lines).finally(() => clearInterval(cutting))
-    assert.ok(cuts > 1, `${cuts} cuts`)
+    await Promise.all(lines)
   })
 
   test(`${name}: a wrong password, or none, is told without telling it`, async (t) => {

@@ -6,7 +6,7 @@ local function standing_of(j)
   local last = j.chain and j or tail_of(j)
   local state = last.state
   if state == SCHEDULED and last.run_at <= now then state = QUEUED end
-  return j.t.name, j.id, j.token, state, state == COMPLETED and last.result or false
+  return j.t.name, j.id, j.token, state, state == COMPLETED and last.result or false, j.created_at
 end
 
 -- True if a job of this id may be added: nothing is in the way, or only what failed or was cancelled.

@@ -2,7 +2,7 @@
 // Invariant: nothing is written unless (type, id, worker, attempt) is the lease in force, or the expected tail.
 //
 // An outcome: 1 type  2 id  3 worker (without one: the token)  4 attempt  5 kind  6 result, error or payload  7 keepMs
-//   8 when  9 stalled  10 types and  11 list of the jobs that come along, `next` first  12 chain's type  13 its id
+//   8 when  9 stalled, or the error of a snooze  10 types and  11 list of the jobs that come along, `next` first  12 chain's type  13 its id
 
 export const settle = `
 local settle_all
@@ -82,6 +82,7 @@ do
       end
       if o[8] then
         j.snoozes = j.snoozes + 1
+        j.error = o[9] or nil
         go_behind(j, due_at(o[8]))
       end
     else
@@ -96,7 +97,7 @@ do
   local function record(j, o, kind, news)
     local after = { ended = {}, unblocked = {} }
     local state = state_after(j, o, kind)
-    local err = (kind == 'retry' or kind == 'failed') and o[6] or nil
+    local err = (kind == 'retry' or kind == 'failed') and o[6] or kind == 'released' and o[9] or nil
     if o[12] then
       if j.state == PROCESSING then abort(j) end
       j.label = nil

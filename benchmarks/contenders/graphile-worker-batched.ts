@@ -1,0 +1,3 @@
+import { graphileWorker } from '../sessions/graphile-worker.ts'
+
+export const contender = graphileWorker('graphile-worker batched', true)

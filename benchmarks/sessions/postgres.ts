@@ -1,0 +1,125 @@
+// What all contenders on Postgres share: a private server for each place, with the durability it comes with, on the disk where
+// everything is measured; and what it says of itself.
+
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { findPostgres } from '../../servers/find.ts'
+import { type PostgresServer, startPostgres } from '../../servers/postgres.ts'
+import type { Calls, Contender, Session, Settings } from '../contender.ts'
+
+/** The same for all that give theirs a name. */
+export const queueName = 'jobs'
+
+/** A hundred idle workers that listen have a connection each. */
+const connections = 400
+
+/** For the configurations: the same server for all. */
+export const postgresServer = `private ${serverVersion()}, its default settings (fsync and synchronous_commit on) besides max_connections ${connections}`
+
+export interface PlaceOnPostgres {
+  readonly url: string
+  /** For the session. */
+  readonly observed: Pick<Session, 'calls'> & Required<Pick<Session, 'storedBytes' | 'hold' | 'deadRows'>>
+}
+
+/** Whoever comes to a place first starts its server; the place then says where that is. */
+export async function postgresAt(
+  place: string,
+  { countCalls }: Pick<Settings, 'countCalls'>,
+): Promise<PlaceOnPostgres> {
+  const note = join(place, 'postgres-url')
+  if (!existsSync(note)) writeFileSync(note, (await startNext(place, countCalls)).url)
+  const url = readFileSync(note, 'utf8')
+  return { url, observed: observe(url) }
+}
+
+export const postgresUnavailable: NonNullable<Contender['unavailable']> = () =>
+  findPostgres() ? undefined : 'there is no postgres'
+
+/** As it says itself: "PostgreSQL 15.13". */
+function serverVersion(): string {
+  const folder = findPostgres()
+  const said = folder && spawnSync(join(folder, 'postgres'), ['--version'], { encoding: 'utf8' }).stdout
+  const found = said ? /\(PostgreSQL\) (\S+)/.exec(said) : undefined
+  return found ? `PostgreSQL ${found[1]}` : 'PostgreSQL'
+}
+
+/** The one of this process; it ends with it, however that ends. */
+let running: PostgresServer | undefined
+
+/** A place is used up once there is another. */
+async function startNext(place: string, countsCalls: boolean): Promise<PostgresServer> {
+  await running?.stop()
+  // Where syncing costs what it does; and the server may have to run as somebody else.
+  process.env['TMPDIR'] = place
+  for (const folder of [dirname(place), place]) chmodSync(folder, 0o755)
+  const counting = countsCalls && { shared_preload_libraries: 'pg_stat_statements' }
+  running = await startPostgres({ fsync: true, settings: { max_connections: String(connections), ...counting } })
+  if (counting) await ask(running.url, 'CREATE EXTENSION pg_stat_statements')
+  return running
+}
+
+function observe(url: string): PlaceOnPostgres['observed'] {
+  return {
+    storedBytes: () => storedBytes(url),
+    calls: () => calls(url),
+    hold: () => hold(url),
+    async deadRows() {
+      const [row] = await ask<{ dead: string }>(
+        url,
+        'SELECT coalesce(sum(n_dead_tup), 0) AS dead FROM pg_stat_user_tables',
+      )
+      return Number(row!.dead)
+    },
+  }
+}
+
+/** Tables and indexes, after the vacuum that would come by itself. */
+async function storedBytes(url: string): Promise<number> {
+  await ask(url, 'VACUUM')
+  const [row] = await ask<{ bytes: string }>(
+    url,
+    'SELECT coalesce(sum(pg_total_relation_size(relid)), 0) AS bytes FROM pg_stat_user_tables',
+  )
+  return Number(row!.bytes)
+}
+
+/** Statements by their first word, without those that ask. */
+async function calls(url: string): Promise<Calls> {
+  const rows = await ask<{ verb: string; calls: string }>(
+    url,
+    `SELECT lower(substring(query from '\\w+')) AS verb, sum(calls) AS calls
+     FROM pg_stat_statements WHERE query NOT LIKE '%pg_stat_statements%' GROUP BY 1`,
+  )
+  return Object.fromEntries(rows.map(({ verb, calls: count }) => [verb, Number(count)]))
+}
+
+/** Another session that has read something and goes on: no dead row is removed until it ends. */
+async function hold(url: string): Promise<() => Promise<void>> {
+  const client = await connect(url)
+  await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ')
+  await client.query('SELECT pg_current_xact_id()')
+  return () => client.end()
+}
+
+interface Client {
+  query(text: string): Promise<{ rows: unknown[] }>
+  end(): Promise<void>
+}
+
+async function connect(url: string): Promise<Client> {
+  const { default: pg } = await import('pg')
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  return client as Client
+}
+
+async function ask<T>(url: string, text: string): Promise<T[]> {
+  const client = await connect(url)
+  try {
+    return (await client.query(text)).rows as T[]
+  } finally {
+    await client.end()
+  }
+}

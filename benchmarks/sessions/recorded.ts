@@ -1,0 +1,45 @@
+// Tells of completions where they are recorded: in the server's answers to the peer's own client. For peers that have no event
+// for it, or have one that comes before.
+
+/** How many completions a statement recorded, by its text and what it was answered with. */
+export type Recorded = (text: string, answer: { rowCount: number | null; rows: readonly unknown[] }) => number
+
+type Query = (this: unknown, ...args: unknown[]) => unknown
+
+let recorded: Recorded | undefined
+let onCompleted: () => void = () => {}
+let isWatching = false
+
+/** From now on, of all clients of this process, until the next call. */
+export async function watchRecords(count: Recorded, completed: () => void): Promise<void> {
+  recorded = count
+  onCompleted = completed
+  if (isWatching) return
+  isWatching = true
+  const { default: pg } = await import('pg')
+  const prototype = pg.Client.prototype as { query: Query }
+  const plain = prototype.query
+  prototype.query = function (...args) {
+    const [query] = args
+    const text = typeof query === 'string' ? query : (query as { text?: unknown } | undefined)?.text
+    if (typeof text !== 'string') return Reflect.apply(plain, this, args)
+    const last = args.at(-1)
+    if (typeof last === 'function') {
+      const heeding = (error: unknown, answer: never): void => {
+        Reflect.apply(last, undefined, [error, answer])
+        if (!error) heed(text, answer)
+      }
+      return Reflect.apply(plain, this, [...args.slice(0, -1), heeding])
+    }
+    const answer = Reflect.apply(plain, this, args) as Promise<never>
+    answer.then(
+      (found) => heed(text, found),
+      () => {},
+    )
+    return answer
+  }
+}
+
+function heed(text: string, answer: Parameters<Recorded>[1]): void {
+  for (let left = recorded!(text, answer); left > 0; left--) onCompleted()
+}

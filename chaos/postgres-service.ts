@@ -1,0 +1,26 @@
+// Postgres. It ends as `pg_ctl stop -m immediate` would have it: all sessions at once, nothing written down, and it recovers from
+// its log. Sessions of a postmaster that was killed would live on for a while.
+
+import { join } from 'node:path'
+import type { Storage } from 'holdfast'
+import { startPostgres } from '../servers/postgres.ts'
+import { type Service, serviceOn } from './service.ts'
+import type { Tx } from './user-rows.ts'
+
+export async function servePostgres(slots: readonly string[]): Promise<Service> {
+  const server = await startPostgres()
+  return serviceOn(server, { killSignal: 'SIGQUIT', kept: join(server.directory, 'server.log') }, slots)
+}
+
+/** One that is chosen by chance, whatever it is in the middle of. False: there was none. */
+export async function endSession(storage: Storage): Promise<boolean> {
+  const rows = await storage.transaction!((tx) =>
+    (tx as Tx).query(
+      `SELECT pg_terminate_backend(pid)::text AS c0 FROM (
+         SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
+         ORDER BY random() LIMIT 1
+       ) AS chosen`,
+    ),
+  )
+  return rows.some(([ended]) => ended === 'true')
+}

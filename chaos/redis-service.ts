@@ -1,0 +1,9 @@
+// Redis, which syncs every write.
+
+import { startRedis } from '../servers/redis.ts'
+import { type Service, serviceOn } from './service.ts'
+
+export async function serveRedis(slots: readonly string[]): Promise<Service> {
+  const server = await startRedis({ appendonly: 'always' })
+  return serviceOn(server, { killSignal: 'SIGKILL', kept: server.directory }, slots)
+}

@@ -1,0 +1,23 @@
+// With Drizzle: its `tx`, by way of drizzleTx().
+
+import { drizzle } from 'drizzle-orm/node-postgres'
+import { integer, pgTable, text } from 'drizzle-orm/pg-core'
+import { drizzleTx } from 'holdfast/postgres'
+import { checkCredit, jobsOf } from './order.ts'
+import type { Placing } from './shop.ts'
+
+const orders = pgTable('orders', {
+  id: text().primaryKey(),
+  customer: text().notNull(),
+  cents: integer().notNull(),
+})
+
+export const placeWithDrizzle: Placing = (pool, storage) => {
+  const db = drizzle(pool)
+  return (order) =>
+    db.transaction(async (tx) => {
+      await tx.insert(orders).values(order)
+      await storage.add(jobsOf(order), drizzleTx(tx))
+      checkCredit(order)
+    })
+}

@@ -1,0 +1,117 @@
+// The registry of job types: what client and worker ask before they write, and what the compiler knows them by.
+// Declared by types alone, it checks nothing at run time; by schemas, or by checks of one's own, it does.
+
+import { invalidArgument, JobTypeValidationError } from '../errors.ts'
+import type { CheckedDefinitions } from './definition-checks.ts'
+import { checkSchemaDefinitions, schemaChecks } from './schema-checks.ts'
+import type { InferDefinitions, SchemaDefinitions, SchemaProblems } from './schema-definitions.ts'
+
+declare const definitions: unique symbol
+
+/** Each throws, or rejects, if its answer is no. What is parsed may also come as a promise. */
+export interface JobTypeChecks {
+  /** May a chain start with this type? */
+  validateEntry(typeName: string): void | Promise<void>
+  /** Gives what is stored of an input, and seen by handlers. */
+  parseInput(typeName: string, input: unknown): unknown
+  /** Gives what is stored of an output. */
+  parseOutput(typeName: string, output: unknown): unknown
+  /** May a job of this type continue with that one? `input` as it was handed in. */
+  validateContinueWith(typeName: string, next: { typeName: string; input: unknown }): void | Promise<void>
+  /** Are these its blockers? `input` as it was handed in, of chains that start with it; absent of others. */
+  validateBlockers(typeName: string, blockers: readonly CheckedBlocker[]): void | Promise<void>
+}
+
+export interface CheckedBlocker {
+  readonly typeName: string
+  readonly input?: unknown
+}
+
+export interface JobTypeRegistry<T> extends Readonly<JobTypeChecks> {
+  /** The declared types. Absent: not known at run time. */
+  readonly typeNames?: readonly string[]
+  /** Never set: it carries the types. */
+  readonly [definitions]?: T
+}
+
+/** The definitions of a registry: `DefinitionsOf<typeof jobTypes>`. */
+export type DefinitionsOf<R> = R extends JobTypeRegistry<infer T> ? T : never
+
+/**
+ * Declares job types to the compiler alone: nothing is checked at run time.
+ *
+ *     defineJobTypes<{ greet: { entry: true; input: { name: string }; output: string } }>()
+ */
+export function defineJobTypes<T extends CheckedDefinitions<T>>(): JobTypeRegistry<T>
+/**
+ * Declares job types by schemas (Zod, Valibot, ArkType: any Standard Schema). Inputs and outputs are parsed before they
+ * are stored; entry types, continuations and blockers are checked.
+ * @throws TypeError INVALID_ARGUMENT
+ */
+export function defineJobTypes<const S extends SchemaDefinitions>(
+  schemas: S & SchemaProblems<S>,
+): JobTypeRegistry<InferDefinitions<S>>
+export function defineJobTypes(schemas?: SchemaDefinitions): JobTypeRegistry<unknown> {
+  if (schemas === undefined) return unchecked
+  checkSchemaDefinitions(schemas)
+  return { ...guarded(schemaChecks(schemas)), typeNames: Object.keys(schemas) }
+}
+
+/**
+ * Declares job types with checks of one's own. What they throw becomes the `cause` of a JobTypeValidationError.
+ * @throws TypeError INVALID_ARGUMENT
+ */
+export function createJobTypeRegistry<T extends CheckedDefinitions<T>>(checks: JobTypeChecks): JobTypeRegistry<T> {
+  for (const name of checkNames) {
+    if (typeof checks?.[name] !== 'function') throw invalidArgument(`checks.${name}`, 'a function', checks?.[name])
+  }
+  return guarded(checks)
+}
+
+const checkNames = [
+  'validateEntry',
+  'parseInput',
+  'parseOutput',
+  'validateContinueWith',
+  'validateBlockers',
+] as const satisfies (keyof JobTypeChecks)[]
+
+const unchecked: JobTypeRegistry<unknown> = {
+  validateEntry() {},
+  parseInput: (_, input) => input,
+  parseOutput: (_, output) => output,
+  validateContinueWith() {},
+  validateBlockers() {},
+}
+
+/** Whatever a check throws, the caller gets one kind of error. */
+function guarded(checks: JobTypeChecks): JobTypeChecks {
+  return {
+    validateEntry: (typeName) =>
+      ask('NOT_ENTRY_POINT', typeName, 'it may not start a chain', () => checks.validateEntry(typeName)),
+    parseInput: (typeName, input) =>
+      ask('INVALID_INPUT', typeName, 'its input was refused', () => checks.parseInput(typeName, input)),
+    parseOutput: (typeName, output) =>
+      ask('INVALID_OUTPUT', typeName, 'its output was refused', () => checks.parseOutput(typeName, output)),
+    validateContinueWith: (typeName, next) =>
+      ask('INVALID_CONTINUATION', typeName, `it may not continue with '${next.typeName}'`, () =>
+        checks.validateContinueWith(typeName, next),
+      ),
+    validateBlockers: (typeName, blockers) =>
+      ask('INVALID_BLOCKERS', typeName, 'its blockers were refused', () => checks.validateBlockers(typeName, blockers)),
+  }
+}
+
+function ask<R>(code: JobTypeValidationError['code'], typeName: string, sentence: string, check: () => R): R {
+  const refuse = (thrown: unknown): never => {
+    if (thrown instanceof JobTypeValidationError) throw thrown
+    const why = thrown instanceof Error ? `: ${thrown.message}` : ''
+    throw new JobTypeValidationError(code, typeName, sentence + why, { cause: thrown })
+  }
+  try {
+    const answer = check()
+    return answer instanceof Promise ? (answer.catch(refuse) as R) : answer
+  } catch (thrown) {
+    return refuse(thrown)
+  }
+}

@@ -1,0 +1,92 @@
+// What a start answers with: the chain that stands now, its own or the one that was there before.
+
+import { HoldfastError } from '../errors.ts'
+import { isTerminal } from '../job/states.ts'
+import type { GuardedStorage } from '../storage/guard.ts'
+import type { AddVerdict, JobRecord, JobRef, NewJob, Standing } from '../storage/storage.ts'
+import { decodeJson } from './json.ts'
+import { chainOf, chainParts, type PlainChain } from './reading.ts'
+import type { ChainRef } from './records.ts'
+
+type StartedChain = PlainChain & { deduplicated: boolean }
+
+/** @param refs of the chains that were asked for; the batch may hold blockers of theirs too. @throws BLOCKER_NOT_FOUND */
+export async function startedChains(
+  storage: Pick<GuardedStorage, 'get'>,
+  refs: readonly ChainRef[],
+  jobs: readonly NewJob[],
+  verdicts: readonly AddVerdict[],
+  tx: unknown,
+): Promise<StartedChain[]> {
+  const asked = refs.map((ref) => {
+    const index = jobs.findIndex(({ type, id }) => type === ref.typeName && id === ref.id)
+    return { job: jobs[index]!, verdict: verdicts[index]! }
+  })
+  const standing = asked.map(({ verdict, job }) => standingOf(verdict, job))
+  const read = asked.flatMap(({ verdict }, index) => (isTold(verdict) ? [] : [refOf(standing[index]!)]))
+  const records = read.length > 0 ? await storage.get(read, { parts: chainParts, tx }) : []
+  let at = 0
+  const found = asked.map(({ verdict }) => (isTold(verdict) ? undefined : records[at++]))
+  return Promise.all(
+    asked.map(async ({ job, verdict }, index): Promise<StartedChain> => {
+      const deduplicated = verdict.verdict === 'duplicate'
+      if (isTold(verdict)) return { ...chainOf(newRecord(job, verdict.job)), deduplicated }
+      const record = await firstOf(storage, found[index], tx)
+      if (record) return { ...chainOf(record), deduplicated }
+      return { ...withoutRecord(standing[index]!, job), deduplicated }
+    }),
+  )
+}
+
+type Told = AddVerdict & { verdict: 'added'; job: Standing & { createdAt: number } }
+
+/** What is new needs no read: all of it was said here, or in the answer. */
+const isTold = (verdict: AddVerdict): verdict is Told =>
+  verdict.verdict === 'added' && verdict.job.createdAt !== undefined && !isTerminal(verdict.job.state)
+
+type ReadRecord = Parameters<typeof chainOf>[0]
+
+function newRecord(job: NewJob, { state, createdAt }: Told['job']): ReadRecord {
+  const { type, id, payload, priority = 0, trace } = job
+  return { type, id, payload, priority, trace, state, createdAt, root: { type, id } }
+}
+
+const refOf = ({ type, id }: JobRef): JobRef => ({ type, id })
+
+function standingOf(verdict: AddVerdict, { type, id }: NewJob): Standing {
+  if (verdict.verdict === 'added' || verdict.verdict === 'duplicate') return verdict.job
+  if (verdict.verdict === 'skipped') return { type, id, token: '', state: 'completed' }
+  const { blocker } = verdict
+  const message = `there is no chain '${blocker.id}' of '${blocker.type}' to wait for`
+  throw new HoldfastError('BLOCKER_NOT_FOUND', message, {
+    typeName: type,
+    jobId: id,
+    blocker: { typeName: blocker.type, id: blocker.id },
+  })
+}
+
+/** The id may be that of a continuation of its type: then its chain is meant. */
+async function firstOf(
+  storage: Pick<GuardedStorage, 'get'>,
+  record: JobRecord | undefined,
+  tx: unknown,
+): Promise<JobRecord | undefined> {
+  if (!record || record.chainIndex === 0) return record
+  return (await storage.get([record.chain], { parts: chainParts, tx }))[0]
+}
+
+/** Gone already: what is known of it without its record. */
+function withoutRecord({ type, id, result }: Standing, job: NewJob): PlainChain {
+  return {
+    typeName: type,
+    id,
+    rootChainId: id,
+    originId: null,
+    priority: job.priority ?? 0,
+    createdAt: 0,
+    input: decodeJson('payload', job.payload),
+    state: 'completed',
+    output: decodeJson('result', result),
+    completedAt: 0,
+  }
+}

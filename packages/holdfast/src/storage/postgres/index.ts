@@ -1,0 +1,7 @@
+// holdfast/postgres
+
+export { drizzleTx, kyselyTx, prismaTx } from './adapters.ts'
+export { migrationPlan } from './migrations.ts'
+export { PostgresStorage } from './postgres-storage.ts'
+export type { PostgresStorageOptions } from './postgres-options.ts'
+export type { PostgresTransaction } from './transaction.ts'

@@ -1,0 +1,221 @@
+// Reads what a run wanted, and locks it: the jobs first, in the order of their names, then keys and groups, then the lists
+// that these guard. A list is read in a later statement than the lock of what guards it, since what a statement sees is
+// older than the locks that it waited for.
+
+import type { Connection, Row } from './database.ts'
+import { pausedOf } from './group.ts'
+import type { JobRow } from './job.ts'
+import { type Loaded, type Named, nameOf } from './loaded.ts'
+import { stateCodes } from './migrations.ts'
+import { decodeMore } from './more.ts'
+import type { Statements } from './statements.ts'
+import { arrayOf, encodeText } from './text.ts'
+import type { Types } from './types.ts'
+
+export class Loader {
+  readonly connection: Connection
+  readonly #statements: Statements
+  readonly #types: Types
+  readonly loaded: Loaded
+  /** Jobs that a run asks for are only looked at, until it changes one: a claim waits for nobody. */
+  readonly #looksFirst: boolean
+  now = NaN
+
+  constructor(connection: Connection, statements: Statements, types: Types, loaded: Loaded, looksFirst: boolean) {
+    this.connection = connection
+    this.#statements = statements
+    this.#types = types
+    this.loaded = loaded
+    this.#looksFirst = looksFirst
+  }
+
+  /** The first statement of a call: it tells the time, and locks all that the call names. */
+  async begin(): Promise<void> {
+    await this.#loadJobs(true)
+    await this.load()
+  }
+
+  async load(): Promise<void> {
+    const { want } = this.loaded
+    if (want.types.size > 0) {
+      await this.#types.find(this.connection, want.types)
+      for (const name of want.types) this.loaded.types.add(name)
+    }
+    if (want.locks.size > 0) {
+      this.loaded.dropUnlocked()
+      for (const [name, job] of want.locks) want.jobs.set(name, job)
+    }
+    if (want.jobs.size > 0 || want.seqs.size > 0) await this.#loadJobs(!this.#looksFirst || want.locks.size > 0)
+    await this.#loadKeys()
+    await this.#loadGroups()
+    await this.#loadLists()
+    want.clear()
+  }
+
+  async #loadJobs(locks: boolean): Promise<void> {
+    const { want } = this.loaded
+    const { lock, read } = this.#statements
+    const seqs = arrayOf([...want.seqs])
+    const values = [...namesOf(want.jobs.values()), seqs]
+    if (locks) values.push(...namesOf(want.keys.values()), ...namesOf(want.groups.values()))
+    this.#keepJobs(await this.connection.query(locks ? lock : read, values), locks)
+    // One that was waited for, and is gone, may have been replaced by another of its name.
+    const absent = [...want.jobs].filter(([name]) => !this.loaded.jobsByName.has(name) && !want.adding.has(name))
+    if (locks && absent.length > 0) {
+      const again = namesOf(absent.map(([, named]) => named))
+      this.#keepJobs(await this.connection.query(lock, [...again, '{}', '{}', '{}', '{}', '{}']), true)
+    }
+    for (const name of want.jobs.keys()) {
+      if (!this.loaded.jobsByName.has(name)) this.loaded.jobsByName.set(name, null)
+    }
+    for (const seq of want.seqs) if (!this.loaded.jobs.has(seq)) this.loaded.jobs.set(seq, null)
+    await this.#types.findByTid(
+      this.connection,
+      [...this.loaded.jobs.values()].flatMap((job) => (job ? [Number(job.row[1])] : [])),
+    )
+    want.jobs.clear()
+    want.adding.clear()
+    want.seqs.clear()
+    want.locks.clear()
+  }
+
+  #keepJobs(rows: readonly Row[], isLocked: boolean): void {
+    for (const [now, ...row] of rows) {
+      if (Number.isNaN(this.now)) this.now = Number(now)
+      if (row[0] === null) continue
+      // What is locked is as it was when we locked it.
+      if (this.loaded.jobs.get(Number(row[0]))?.isLocked) continue
+      this.loaded.keepJob(row, isLocked)
+      if (isLocked) this.#wantNeighbours(row)
+    }
+  }
+
+  /** What a change of this job nearly always asks for. */
+  #wantNeighbours(row: JobRow): void {
+    const { want, groups, keys } = this.loaded
+    const tid = Number(row[1])
+    const wantNamed = (map: Map<string, Named>, known: ReadonlyMap<string, unknown>, key: string): void => {
+      const name = nameOf(tid, key)
+      if (!known.has(name)) map.set(name, { tid, key })
+    }
+    if (row[6] !== null && Number(row[12]) < stateCodes.completed) wantNamed(want.groups, groups, row[6]!)
+    if (row[28] !== null) want.dependents.set(nameOf(tid, row[2]!), { tid, key: row[2]! })
+    const key = row[31]?.includes('"key":{') ? decodeMore(row[31]).key : undefined
+    if (key) wantNamed(want.keys, keys, encodeText(key.key))
+  }
+
+  /** Jobs of a line or list that the caller has locked by reading it. */
+  async keepLocked(rows: readonly Row[]): Promise<void> {
+    for (const row of rows) if (!this.loaded.jobs.get(Number(row[0]))?.isLocked) this.loaded.keepJob(row, true)
+    await this.#types.findByTid(
+      this.connection,
+      rows.map(([, tid]) => Number(tid)),
+    )
+  }
+
+  async #loadKeys(): Promise<void> {
+    const { want, keys } = this.loaded
+    if (want.keys.size === 0) return
+    const rows = await this.connection.query(this.#statements.lockKeys, namesOf(want.keys.values()))
+    for (const [tid, key, ...rest] of rows) keys.set(nameOf(Number(tid), key!), rest)
+    for (const name of want.keys.keys()) if (!keys.has(name)) keys.set(name, null)
+  }
+
+  async #loadGroups(): Promise<void> {
+    const { want, groups, members } = this.loaded
+    if (want.groups.size === 0) return
+    await this.keepGroups(await this.connection.query(this.#statements.lockGroups, namesOf(want.groups.values())))
+    for (const [name, group] of want.groups) {
+      if (!groups.has(name)) groups.set(name, null)
+      if (!members.has(name)) want.members.set(name, { limit: 2, ...group })
+    }
+  }
+
+  async keepGroups(rows: readonly Row[]): Promise<void> {
+    for (const [tid, key, ...rest] of rows) this.loaded.groups.set(nameOf(Number(tid), key!), rest)
+  }
+
+  async #loadLists(): Promise<void> {
+    const { want, members, chains, dependents } = this.loaded
+    if (want.members.size > 0) {
+      const wanted = [...want.members.values()]
+      const most = arrayOf(wanted.map(({ limit }) => limit))
+      const found = gather(await this.connection.query(this.#statements.members, [...namesOf(wanted), most]))
+      for (const [name, { limit }] of want.members) {
+        const seqs = found.get(name) ?? []
+        members.set(name, { seqs, isAll: seqs.length < limit })
+      }
+    }
+    if (want.chains.size > 0) {
+      const rows = await this.connection.query(this.#statements.chains, [arrayOf([...want.chains])])
+      for (const chain of want.chains) chains.set(chain, [])
+      for (const [chain, seq] of rows) (chains.get(Number(chain)) as number[]).push(Number(seq))
+    }
+    if (want.dependents.size > 0) {
+      const found = gather(await this.connection.query(this.#statements.dependents, namesOf(want.dependents.values())))
+      for (const name of want.dependents.keys()) dependents.set(name, found.get(name) ?? [])
+    }
+    if (want.lines.size > 0) await this.loadLines([...want.lines].map(([tid, most]) => ({ tid, most })))
+  }
+
+  /** The first due jobs of each type, as far as nobody else has them. */
+  async loadLines(wanted: readonly { tid: number; most: number }[]): Promise<void> {
+    const { lines, groups } = this.loaded
+    const rows = await this.connection.query(this.#statements.line, [
+      arrayOf(wanted.map(({ tid }) => tid)),
+      arrayOf(wanted.map(({ most }) => most)),
+      this.now,
+    ])
+    await this.keepLocked(rows)
+    const inGroups = rows.filter((row) => row[6] !== null && !groups.has(nameOf(Number(row[1]), row[6]!)))
+    if (inGroups.length > 0) {
+      const named = inGroups.map((row) => ({ tid: Number(row[1]), key: row[6]! }))
+      await this.keepGroups(await this.connection.query(this.#statements.lockFreeGroups, namesOf(named)))
+    }
+    for (const { tid, most } of wanted) {
+      const own = rows.filter((row) => Number(row[1]) === tid)
+      // One whose group somebody changes just now is passed over, as if it were locked itself.
+      const free = own.filter((row) => row[6] === null || groups.has(nameOf(tid, row[6]!)))
+      lines.set(tid, { seqs: free.map(([seq]) => Number(seq)), isAll: own.length < most })
+    }
+  }
+
+  async loadLost(wanted: readonly { tid: number; most: number }[], startedBefore: number | null): Promise<void> {
+    const rows = await this.connection.query(this.#statements.lost, [
+      arrayOf(wanted.map(({ tid }) => tid)),
+      arrayOf(wanted.map(({ most }) => most)),
+      this.now,
+      startedBefore,
+    ])
+    await this.keepLocked(rows)
+    for (const { tid } of wanted) {
+      const own = rows.filter((row) => Number(row[1]) === tid)
+      this.loaded.lost.set(
+        tid,
+        own.map(([seq]) => Number(seq)),
+      )
+    }
+  }
+
+  async loadPauses(tids: readonly number[]): Promise<void> {
+    const rows = await this.connection.query(this.#statements.types, [null, arrayOf(tids)])
+    for (const [tid, , , since, by] of rows) this.loaded.pauses.set(Number(tid), pausedOf(since!, by!))
+  }
+}
+
+function namesOf(named: Iterable<Named>): string[] {
+  const list = [...named]
+  return [arrayOf(list.map(({ tid }) => tid)), arrayOf(list.map(({ key }) => key))]
+}
+
+/** Numbers by name. */
+function gather(rows: readonly Row[]): Map<string, number[]> {
+  const found = new Map<string, number[]>()
+  for (const [tid, key, seq] of rows) {
+    const name = nameOf(Number(tid), key!)
+    const list = found.get(name)
+    if (list) list.push(Number(seq))
+    else found.set(name, [Number(seq)])
+  }
+  return found
+}

@@ -1,0 +1,593 @@
+// The Postgres driver: jobs in the app's own database and transactions, for fleets of workers. The rules are those of
+// storage/moves, run on rows that are locked (mover.ts); jobs that are alone, as nearly all are, go by short ways (fast/).
+// Longer than others: it has every verb of the contract, a few lines each.
+
+import { HoldfastError, invalidArgument } from '../../errors.ts'
+import { checkListQuery, checkNewJobs, checkOutcomes, outcomeJobs } from '../check.ts'
+import { add } from '../moves/add.ts'
+import { cancel } from '../moves/cancel.ts'
+import { claim } from '../moves/claim.ts'
+import { get } from '../moves/get.ts'
+import { pause } from '../moves/pause.ts'
+import { recover } from '../moves/recover.ts'
+import { remove } from '../moves/remove.ts'
+import { revive } from '../moves/revive.ts'
+import { settle } from '../moves/settle.ts'
+import { type Listeners, newListeners, tell } from '../moves/signals.ts'
+import type * as Contract from '../storage.ts'
+import { count } from './count.ts'
+import { type Database, openDatabase, type Row, type Statement, type Value } from './database.ts'
+import { fastAdd, fastAddStatement, isFastAdd } from './fast/add.ts'
+import { fastCancel, fastCancelStatement } from './fast/cancel.ts'
+import { type ClaimStatements, plainOutcomes, fastClaim, fastClaimStatements, type Memory } from './fast/claim.ts'
+import { extendFree, extendStatement, whyNot } from './fast/extend.ts'
+import { Linked } from './fast/linked.ts'
+import { Starts } from './fast/starts.ts'
+import { Told } from './fast/told.ts'
+import { pausedOf } from './group.ts'
+import { channelOf, decodeHints } from './hints.ts'
+import { makeKvStatements, PostgresKv } from './kv.ts'
+import { list } from './list.ts'
+import type { Loader } from './load.ts'
+import { Loaded } from './loaded.ts'
+import { migrate, tables } from './migrations.ts'
+import { PostgresMove } from './move.ts'
+import { type Call, type Joined, Mover } from './mover.ts'
+import {
+  type PostgresStorageOptions,
+  type ResolvedPostgresOptions,
+  resolvePostgresOptions,
+} from './postgres-options.ts'
+import { makeReads, type ReadStatements } from './reads.ts'
+import { makeSql, makeStatements, serverTime, type Statements } from './statements.ts'
+import { loadExpired, sweep } from './sweep.ts'
+import { arrayOf, optionalText } from './text.ts'
+import { PostgresTransaction } from './transaction.ts'
+import { type PostgresType, Types } from './types.ts'
+import { typesOfBlockers, typesOfOutcomes, wantJobs, wantNewJobs, wantOutcomes } from './want.ts'
+import { WorkingSet } from './working-set.ts'
+
+/** Jobs read at once for a claim, whatever it asks for; and lost leases, at least. */
+const [mostAtOnce, lostAtOnce] = [1_000, 100]
+const mostRows = 2 ** 30
+
+/** What is open between connect() and disconnect(). */
+interface Open {
+  readonly database: Database
+  readonly types: Types
+  readonly mover: Mover
+  /** Its heartbeats will need a connection of their own. */
+  hasClaimed: boolean
+}
+
+const nothing: Statement = { name: '', text: 'SELECT NULL AS c0' }
+
+/** The transactions that moves can join: one of transaction(), or what the client library has for one. */
+export type JoinableTransaction = PostgresTransaction | object
+
+export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
+  readonly driver = 'postgres'
+  readonly features: Contract.StorageFeatures = {
+    transactions: true,
+    durable: true,
+    sharedByProcesses: true,
+    distributed: true,
+    searchIndexed: false,
+    fleetEvents: false,
+  }
+  readonly settings: Contract.StorageSettings
+  readonly kv: PostgresKv
+  readonly #options: ResolvedPostgresOptions
+  readonly #statements: Statements
+  readonly #reads: ReadStatements
+  /** The short ones. */
+  readonly #ways: Readonly<Record<'add' | 'extend' | 'cancel' | 'notify', Statement>> & {
+    readonly claims: ClaimStatements
+  }
+  readonly #clear: readonly Statement[]
+  readonly #instance: string
+  readonly #channel: string
+  readonly #memory: Memory
+  readonly #listeners = new Map<string, Listeners>()
+  #listening = 0
+  /** Resolves once the channel is heard. */
+  #heard: Promise<() => Promise<void>> | undefined
+  #opening: Promise<Open> | undefined
+  #open: Open | undefined
+  #connections = 0
+
+  /**
+   * @param now for tests: an expression of the time, with `$.` for the schema
+   * @throws TypeError INVALID_ARGUMENT
+   */
+  constructor(options: PostgresStorageOptions, now: string = serverTime) {
+    this.#options = resolvePostgresOptions(options)
+    const { schema, callTimeoutMs, clock } = this.#options
+    const sql = makeSql(schema, now)
+    this.#statements = makeStatements(sql)
+    this.#reads = makeReads(sql)
+    this.#ways = {
+      add: fastAddStatement(sql),
+      claims: fastClaimStatements(sql),
+      extend: extendStatement(sql),
+      cancel: fastCancelStatement(sql),
+      notify: this.#statements.notify,
+    }
+    this.#clear = [
+      ...tables.map((table) => ({ name: '', text: `DELETE FROM ${sql.at}${table}` })),
+      { name: '', text: `UPDATE ${sql.at}types SET paused_since = NULL, paused_by = NULL` },
+    ]
+    this.#instance = clock.newId()
+    this.#channel = channelOf(schema)
+    this.#memory = { starts: new Starts(clock), linked: new Linked() }
+    this.settings = { callTimeoutMs, claimsInFlight: 2 }
+    this.kv = new PostgresKv(makeKvStatements(sql), (statement, values) => this.#query(statement, values))
+  }
+
+  // ── life ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async connect(): Promise<void> {
+    this.#connections++
+    const opening = (this.#opening ??= this.#openAll())
+    try {
+      this.#open = await opening
+    } catch (error) {
+      // All who waited for it fail with it.
+      if (this.#opening === opening) {
+        this.#opening = undefined
+        this.#connections = 0
+      }
+      throw error
+    }
+  }
+
+  async disconnect(): Promise<void> {
+    if (this.#connections === 0) return
+    this.#connections--
+    if (this.#connections > 0) return
+    const opening = this.#opening!
+    const open = await opening.catch(() => undefined)
+    if (!open || this.#connections > 0 || this.#opening !== opening) return
+    this.#opening = undefined
+    this.#open = undefined
+    this.#heard = undefined
+    await open.database.close()
+  }
+
+  async clear(): Promise<void> {
+    await this.connect()
+    try {
+      await this.#opened().database.transaction(async (connection) => {
+        for (const statement of this.#clear) await connection.query(statement, [])
+      })
+    } finally {
+      await this.disconnect()
+    }
+  }
+
+  async #openAll(): Promise<Open> {
+    const { schema, clock } = this.#options
+    const database = await openDatabase(this.#options)
+    try {
+      await migrate(database, schema, this.#options.migrate)
+      const types = new Types(this.#statements, (name) => this.#listenersOf(name))
+      const channel = this.#channel
+      const statements = this.#statements
+      const mover = new Mover({
+        database,
+        statements,
+        types,
+        clock,
+        channel,
+        instance: this.#instance,
+        onMoved: (move) => this.#onMoved(move),
+      })
+      // Opened again, for those who never ceased to listen.
+      if (this.#listening > 0) this.#heard = this.#hear(database)
+      await this.#heard
+      return { database, types, mover, hasClaimed: false }
+    } catch (error) {
+      await database.close()
+      throw error
+    }
+  }
+
+  #onMoved(move: PostgresMove): void {
+    for (const { type, priority, runAt, order } of move.arrivals()) {
+      this.#memory.starts.stands({ tid: type.tid, priority, runAt, order })
+    }
+  }
+
+  #opened(): Open {
+    if (this.#open && this.#connections > 0) return this.#open
+    throw new HoldfastError(
+      'STORAGE_CLOSED',
+      'the Postgres storage is not connected: call connect(), or start what uses it',
+    )
+  }
+
+  async #query(statement: Statement, values: readonly Value[]): Promise<Row[]> {
+    return this.#opened().database.query(statement, values)
+  }
+
+  // ── moves ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async add(jobs: readonly Contract.NewJob[], tx?: JoinableTransaction): Promise<Contract.AddVerdict[]> {
+    checkNewJobs(this.driver, jobs)
+    const { types } = this.#opened()
+    const joined = this.#join(tx)
+    await this.#register(jobs, [], joined)
+    if (!joined && isFastAdd(jobs)) {
+      const verdicts = await this.#fast((told, { database }) => fastAdd(database, this.#ways.add, types, jobs, told))
+      if (verdicts) return verdicts
+    }
+    return this.#run({ want: (loaded) => wantNewJobs(loaded, types, jobs), rules: (move) => add(move, jobs) }, joined)
+  }
+
+  async claim(request: Contract.ClaimRequest): Promise<Contract.Claim> {
+    const open = this.#opened()
+    const { types } = open
+    // Opened beside the first claim, so that the first heartbeat need not wait for it.
+    if (!open.hasClaimed) open.database.reserved.query(nothing, []).catch(() => {})
+    open.hasClaimed = true
+    const { outcomes = [], slots } = request
+    checkOutcomes(this.driver, outcomes)
+    await this.#registerOutcomes(outcomes, request.types, undefined)
+    const claimed = await this.#fast(async (told, { database }) => {
+      const plain = plainOutcomes(outcomes, told, this.#memory)
+      return plain && fastClaim(database, this.#ways, types, { ...request, outcomes: plain }, told, this.#memory)
+    })
+    if (claimed) return claimed
+    const wanted = request.types.map(({ type, slots: own = Infinity }) => ({
+      tid: types.tidOf(type)!,
+      most: Math.min(own, slots, mostAtOnce),
+    }))
+    const prepare = async (loader: Loader): Promise<void> => {
+      await loader.loadPauses(wanted.map(({ tid }) => tid))
+      const unpaused = wanted.filter(({ tid }) => loader.loaded.pauses.get(tid) === undefined)
+      await loader.loadLost(
+        unpaused.map(({ tid, most }) => ({ tid, most: Math.max(most, lostAtOnce) })),
+        null,
+      )
+      await loader.loadLines(unpaused.filter(({ most }) => most > 0))
+    }
+    const answer = await this.#run({
+      want: (loaded) => wantOutcomes(loaded, types, outcomes),
+      prepare,
+      rules: (move) => claim(move, request),
+      looksFirst: true,
+    })
+    for (const job of answer.jobs) {
+      if (job.chainIndex > 0 || job.blockers.length > 0 || job.group !== undefined) this.#memory.linked.add(job)
+    }
+    return answer
+  }
+
+  async extend(leases: readonly Contract.Extension[]): Promise<Contract.LeaseVerdict[]> {
+    const { types, database } = this.#opened()
+    await types.find(
+      database.reserved,
+      leases.map(({ type }) => type),
+    )
+    const verdicts: (Contract.LeaseVerdict | undefined)[] = []
+    for (const some of eachOnce(leases)) {
+      verdicts.push(...(await extendFree(database.reserved, this.#ways.extend, types, some)))
+    }
+    if (!verdicts.includes(undefined)) return verdicts as Contract.LeaseVerdict[]
+    const move = await this.#look(database.reserved, leases)
+    return leases.map((lease, index) => verdicts[index] ?? whyNot(move, lease))
+  }
+
+  async settle(outcomes: readonly Contract.Outcome[], tx?: JoinableTransaction): Promise<Contract.SettleVerdict[]> {
+    checkOutcomes(this.driver, outcomes)
+    const { types } = this.#opened()
+    const joined = this.#join(tx)
+    await this.#registerOutcomes(outcomes, [], joined)
+    if (!joined) {
+      const settled = await this.#fast(async (told, { database }) => {
+        const plain = plainOutcomes(outcomes, told, this.#memory)
+        if (!plain) return undefined
+        const request = { worker: '', slots: 0, types: [], outcomes: plain }
+        return (await fastClaim(database, this.#ways, types, request, told, this.#memory))?.settled
+      })
+      if (settled) return [...settled]
+    }
+    const want = (loaded: Loaded): void => wantOutcomes(loaded, types, outcomes)
+    return this.#run({ want, rules: (move) => settle(move, outcomes) }, joined)
+  }
+
+  async recover(request: Contract.RecoverRequest): Promise<Contract.Recovered[]> {
+    const { types, database } = this.#opened()
+    await types.find(database, request.types)
+    const most = Math.min(request.limit, mostRows)
+    const { olderThanMs } = request
+    return this.#run({
+      prepare: async (loader) => {
+        const tids = request.types.flatMap((type) => types.tidOf(type) ?? [])
+        await loader.loadLost(
+          tids.map((tid) => ({ tid, most })),
+          olderThanMs === undefined ? null : loader.now - olderThanMs,
+        )
+      },
+      rules: (move) => recover(move, request, (type) => move.set.lostOf(type as PostgresType)),
+    })
+  }
+
+  async cancel(
+    jobs: readonly Contract.JobRef[],
+    options: Contract.CancelOptions = {},
+  ): Promise<Contract.CancelVerdict[]> {
+    const { types, database } = this.#opened()
+    const [job] = jobs
+    if (jobs.length === 1 && options.reason === undefined) {
+      await types.find(database, [job!.type])
+      const isDone = await this.#fast((told) => fastCancel(database, this.#ways.cancel, types, job!, told))
+      if (isDone) return [{ verdict: 'cancelled' }]
+    }
+    return this.#runOn(jobs, (move) => cancel(move, jobs, options))
+  }
+
+  async revive(
+    jobs: readonly Contract.JobRef[],
+    options: Contract.ReviveOptions<JoinableTransaction> = {},
+  ): Promise<Contract.ReviveVerdict[]> {
+    return this.#runOn(jobs, (move) => revive(move, jobs, options), this.#join(options.tx))
+  }
+
+  async remove(
+    jobs: readonly Contract.JobRef[],
+    options: Contract.RemoveOptions<JoinableTransaction> = {},
+  ): Promise<Contract.RemoveVerdict[]> {
+    return this.#runOn(jobs, (move) => remove(move, jobs, options), this.#join(options.tx))
+  }
+
+  async pause(request: Contract.PauseRequest): Promise<void> {
+    const { types, database } = this.#opened()
+    const { type: name, group } = request
+    await types.register(database, [{ type: name }])
+    const tid = types.tidOf(name)!
+    const { lockType, pauseType } = this.#statements
+    await this.#run({
+      prepare: async (loader) => {
+        if (group !== undefined) return
+        const [row] = await loader.connection.query(lockType, [tid])
+        loader.loaded.pauses.set(tid, pausedOf(row![1]!, row![2]!))
+      },
+      rules: (move) => pause(move, move.typeOf(name)!, request),
+      after: async (connection, move) => {
+        const { paused } = move.typeOf(name)!
+        if (group !== undefined) return
+        await connection.query(pauseType, [tid, paused?.since ?? null, optionalText(paused?.by)])
+      },
+    })
+  }
+
+  async sweep(request: Contract.SweepRequest): Promise<Contract.Swept> {
+    // Everything, if that is asked for: but a limit must be an integer.
+    const limit = Math.min(request.limit, mostRows)
+    const { sweepKeys } = this.#statements
+    let expired: number[] = []
+    let marks: Row | undefined
+    const swept = await this.#run({
+      prepare: async (loader) => {
+        expired = await loadExpired(loader.connection, this.#statements, loader, limit)
+      },
+      rules: (move) => sweep(move, expired, limit),
+      after: async (connection, { now }) => {
+        ;[marks] = await connection.query(sweepKeys, [now, limit])
+      },
+    })
+    const entries = await this.kv.sweep(limit)
+    const more = swept.more || entries.more || marks![1] === 'true'
+    return { jobs: swept.jobs, marks: Number(marks![0]), entries: entries.swept, more }
+  }
+
+  // ── reads ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async get(
+    jobs: readonly Contract.JobRef[],
+    { parts = [], lock = false, tx }: Contract.GetOptions<JoinableTransaction> = {},
+  ): Promise<(Contract.JobRecord | undefined)[]> {
+    const { database } = this.#opened()
+    const joined = this.#join(tx)
+    if (lock && joined) return this.#runOn(jobs, (move) => get(move, jobs, parts), joined)
+    return get(await this.#look(joined?.connection ?? database, jobs), jobs, parts)
+  }
+
+  async list(query: Contract.ListQuery): Promise<Contract.Page> {
+    checkListQuery(this.driver, query)
+    const { types, database } = this.#opened()
+    return list(database, this.#reads, types, query)
+  }
+
+  async count(query: Contract.CountQuery): Promise<Contract.Counts> {
+    return count(this.#opened().database, this.#reads, query)
+  }
+
+  async nextDueAt(wanted: readonly Contract.ClaimType[]): Promise<{ at: number; now: number } | undefined> {
+    const { types, database } = this.#opened()
+    await types.find(
+      database,
+      wanted.map(({ type }) => type),
+    )
+    const tids = wanted.flatMap(({ type }) => types.tidOf(type) ?? [])
+    if (tids.length === 0) return undefined
+    const { restMs, isInDoubt } = this.#memory.starts
+    const [row] = await database.query(this.#reads.nextDueAt, [arrayOf(tids), ...this.#memory.starts.cells(tids)])
+    const now = Number(row![0])
+    // Where the heads of the lines were passed over, they are worth a look when that may cost something again.
+    const at = Math.min(Number(row![1] ?? Infinity), isInDoubt && restMs > 0 ? now + restMs : Infinity)
+    return at === Infinity ? undefined : { at: Math.max(at, now), now }
+  }
+
+  // ── hints ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async listen(
+    topics: readonly Contract.Topic[],
+    onSignal: (signal: Contract.Signal) => void,
+  ): Promise<Contract.Unlisten> {
+    const { database } = this.#opened()
+    // A listener of its own for each call, so that the same function may listen twice.
+    const listener = (signal: Contract.Signal): void => onSignal(signal)
+    for (const { type, kind } of topics) this.#listenersOf(type)[kind].add(listener)
+    this.#listening++
+    let isHeard = true
+    const unlisten = async (): Promise<void> => {
+      if (!isHeard) return
+      isHeard = false
+      for (const { type, kind } of topics) this.#listenersOf(type)[kind].delete(listener)
+      this.#listening--
+      if (this.#listening > 0) return
+      const heard = this.#heard
+      this.#heard = undefined
+      await (
+        await heard?.catch(() => undefined)
+      )?.()
+    }
+    const heard = (this.#heard ??= this.#hear(database))
+    try {
+      await heard
+    } catch (error) {
+      if (this.#heard === heard) this.#heard = undefined
+      await unlisten()
+      throw error
+    }
+    return unlisten
+  }
+
+  #hear(database: Database): Promise<() => Promise<void>> {
+    const onMessage = (payload: string): void => {
+      const signals = decodeHints(payload, this.#instance)
+      if (signals) this.#memory.starts.isInDoubt = true
+      if (signals === 'all') this.#tellAll()
+      else for (const signal of signals ?? []) tell(this.#listenersOf(signal.type), signal)
+    }
+    return database.listen(this.#channel, onMessage, () => this.#tellAll())
+  }
+
+  /** What was missed may have been about anything. */
+  #tellAll(): void {
+    for (const [type, listeners] of this.#listeners) {
+      for (const kind of ['wake', 'done', 'abort'] as const) tell(listeners, { kind, type })
+    }
+  }
+
+  #listenersOf(name: string): Listeners {
+    let listeners = this.#listeners.get(name)
+    if (!listeners) this.#listeners.set(name, (listeners = newListeners()))
+    return listeners
+  }
+
+  // ── transactions ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /**
+   * Runs a function in a transaction: what it does with `tx.query`, and the moves that are given `tx`, happen together or
+   * not at all. Moves can join a transaction of the client library as well: pass that as `tx`.
+   */
+  async transaction<T>(run: (tx: PostgresTransaction) => Promise<T>): Promise<T> {
+    const { database } = this.#opened()
+    let moves: readonly PostgresMove[] = []
+    const answer = await database.transaction(async (connection) => {
+      const tx = new PostgresTransaction(connection, this)
+      try {
+        return await run(tx)
+      } finally {
+        moves = PostgresTransaction.end(tx)
+      }
+    })
+    for (const move of moves) {
+      this.#onMoved(move)
+      move.send()
+    }
+    return answer
+  }
+
+  #join(tx: JoinableTransaction | undefined): Joined | undefined {
+    if (tx === undefined) return undefined
+    if (tx instanceof PostgresTransaction) return PostgresTransaction.join(tx, this)
+    if (tx === null) throw invalidArgument('tx', 'a transaction', tx)
+    return { connection: this.#opened().database.joined(tx) }
+  }
+
+  #run<T>(call: Call<T>, joined?: Joined): Promise<T> {
+    return this.#opened().mover.run(call, joined)
+  }
+
+  /** A move on jobs that are there already. */
+  async #runOn<T>(refs: readonly Contract.JobRef[], rules: (move: PostgresMove) => T, joined?: Joined): Promise<T> {
+    const { types, database } = this.#opened()
+    await types.find(
+      joined ? database.reserved : database,
+      refs.map(({ type }) => type),
+    )
+    return this.#run({ want: (loaded) => wantJobs(loaded, types, refs), rules }, joined)
+  }
+
+  /** Jobs as they are at one instant, with the first and last of their chains. */
+  async #look(connection: Pick<Database, 'query'>, refs: readonly Contract.JobRef[]): Promise<PostgresMove> {
+    const { types } = this.#opened()
+    await types.find(
+      connection,
+      refs.map(({ type }) => type),
+    )
+    const loaded = new Loaded()
+    wantJobs(loaded, types, refs)
+    const names = [...loaded.want.jobs.values()]
+    const rows = await connection.query(this.#statements.read, [
+      arrayOf(names.map(({ tid }) => tid)),
+      arrayOf(names.map(({ key }) => key)),
+      '{}',
+    ])
+    for (const [, ...row] of rows) if (row[0] !== null) loaded.keepJob(row, false)
+    await types.findByTid(
+      connection,
+      rows.flatMap((row) => (row[2] === null ? [] : [Number(row[2])])),
+    )
+    return new PostgresMove(new WorkingSet(loaded, types, true), Number(rows[0]![0]))
+  }
+
+  /** A short way: what it tells is told once it is done. */
+  async #fast<T>(run: (told: Told, open: Open) => Promise<T | undefined>): Promise<T | undefined> {
+    const told = new Told(this.#channel, this.#instance, (name) => this.#listenersOf(name))
+    const answer = await run(told, this.#opened())
+    if (answer !== undefined) told.end()
+    return answer
+  }
+
+  /** Types and priorities of new jobs, and types of their blockers. Beside the user's transaction, which may hold the pool. */
+  async #register(
+    jobs: readonly Pick<Contract.NewJob, 'type' | 'priority' | 'blockers'>[],
+    others: readonly string[],
+    joined: Joined | undefined,
+  ): Promise<void> {
+    const { types, database } = this.#opened()
+    const connection = joined ? database.reserved : database
+    await types.register(connection, jobs)
+    await types.find(connection, [...others, ...typesOfBlockers(jobs)])
+  }
+
+  async #registerOutcomes(
+    outcomes: readonly Contract.Outcome[],
+    claimed: readonly Contract.ClaimType[],
+    joined: Joined | undefined,
+  ): Promise<void> {
+    const jobs = [...outcomes.flatMap(outcomeJobs), ...claimed.map(({ type }) => ({ type }))]
+    await this.#register(jobs, typesOfOutcomes(outcomes), joined)
+  }
+}
+
+/** In parts that name each job once, since a statement changes a row once. */
+function eachOnce(leases: readonly Contract.Extension[]): readonly (readonly Contract.Extension[])[] {
+  const parts: Contract.Extension[][] = []
+  let seen = new Set<string>()
+  for (const lease of leases) {
+    const name = `${lease.type.length}/${lease.type}/${lease.id}`
+    if (parts.length === 0 || seen.has(name)) {
+      parts.push([])
+      seen = new Set()
+    }
+    seen.add(name)
+    parts.at(-1)!.push(lease)
+  }
+  return parts
+}

@@ -1,0 +1,281 @@
+// One attempt: prepare, complete, continueWith, and what it ends in (specs/chains.md 3.3, 3.5).
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { defineJobTypes, failJob, rescheduleJob, UnrecoverableError } from 'holdfast'
+import { gate, type TestDriver, until } from '../queue/driver.ts'
+import { chainBench, wait } from './bench.ts'
+
+const types = defineJobTypes<{
+  step: { entry: true; input: string; output: string; continueWith: { typeName: 'next' } }
+  next: { input: string; output: string }
+  after: { entry: true; input: null; output: null; blockers: [{ typeName: 'step' }] }
+}>()
+
+const code = (expected: string) => (error: unknown) => (error as { code?: string }).code === expected
+
+export function attemptTests(driver: TestDriver): void {
+  describe('an attempt', () => {
+    test('each of prepare, complete and continueWith works once; the second call leaves the first intact', async (t) => {
+      const { client, work } = await chainBench(t, driver, types)
+      await work({
+        step: {
+          process: async ({ complete, prepare, job }) => {
+            assert.equal(await prepare({ mode: 'staged' }, () => 5), 5)
+            await assert.rejects(prepare({ mode: 'staged' }), code('PREPARE_TWICE'))
+            const completion = await complete(async ({ continueWith }) => {
+              const first = await continueWith({ typeName: 'next', input: `${job.input}!` })
+              await assert.rejects(continueWith({ typeName: 'next', input: 'no' }), code('CONTINUE_TWICE'))
+              return first
+            })
+            await assert.rejects(complete('no'), code('COMPLETE_TWICE'))
+            await assert.rejects(prepare({ mode: 'staged' }), code('PREPARE_AFTER_COMPLETE'))
+            return completion
+          },
+        },
+        next: { process: async ({ job, complete }) => complete(job.input) },
+      })
+      const chain = await client.startJobChain({ typeName: 'step', input: 'x' })
+      assert.equal((await client.waitForJobChainCompletion(chain, wait)).output, 'x!')
+      const jobs = await client.listJobs({ filter: { chain } })
+      assert.deepEqual(
+        jobs.items.map(({ failures, attempt }) => [failures, attempt]),
+        [
+          [0, 1],
+          [0, 1],
+        ],
+      )
+    })
+
+    test('prepare in both modes gives what its callback gives', async (t) => {
+      const { client, work, storage } = await chainBench(t, driver, types)
+      await work({
+        step: {
+          process: async ({ complete, prepare, job }) => {
+            const mode = job.input as 'atomic' | 'staged'
+            const given = await prepare({ mode }, async (context) => 'tx' in context)
+            return complete(String(given))
+          },
+        },
+      })
+      for (const input of ['staged', 'atomic']) {
+        const chain = await client.startJobChain({ typeName: 'step', input })
+        const { output } = await client.waitForJobChainCompletion(chain, wait)
+        assert.equal(output, String(storage.features.transactions))
+      }
+    })
+
+    test('a handler that resolves without complete has failed', async (t) => {
+      const { client, work } = await chainBench(t, driver, types)
+      await work({ step: { process: async () => ({}) as never, retryConfig: { maxAttempts: 2 } } })
+      const chain = await client.startJobChain({ typeName: 'step', input: 'x' })
+      await assert.rejects(client.waitForJobChainCompletion(chain, wait), (error: { details: { code: string } }) => {
+        return error.details.code === 'COMPLETE_NOT_CALLED'
+      })
+      assert.equal((await client.getJob({ typeName: 'step', id: chain.id }))!.failures, 2)
+    })
+
+    test('if the callback of complete throws, the attempt fails, though the handler swallows it', async (t) => {
+      const { client, work } = await chainBench(t, driver, types)
+      await work({
+        step: {
+          process: async ({ complete }) => {
+            const completion = complete(async () => {
+              throw new Error('in complete')
+            })
+            return completion.catch(() => ({}) as never)
+          },
+          retryConfig: { maxAttempts: 1 },
+        },
+      })
+      const chain = await client.startJobChain({ typeName: 'step', input: 'x' })
+      await assert.rejects(client.waitForJobChainCompletion(chain, wait), { message: /in complete$/ })
+    })
+
+    for (const mode of ['none', 'staged', 'atomic'] as const) {
+      test(`[chains trap 21] a throw after complete() undoes it: ${mode}`, async (t) => {
+        const { client, work } = await chainBench(t, driver, types)
+        const failed = gate()
+        await work({
+          step: {
+            process: async ({ job, complete, prepare }) => {
+              if (job.attempt > 1) {
+                await failed.promise
+                return complete('second')
+              }
+              if (mode !== 'none') await prepare({ mode })
+              await complete(async ({ continueWith }) => continueWith({ typeName: 'next', input: 'never' }))
+              throw new Error('too late')
+            },
+          },
+        })
+        const chain = await client.startJobChain({ typeName: 'step', input: 'x' })
+        const after = await client.startJobChain({ typeName: 'after', input: null, blockers: [chain] })
+        await until(async () => (await client.getJob({ typeName: 'step', id: chain.id }))!.failures === 1)
+        assert.deepEqual((await client.listJobs({ filter: { typeName: ['next'] } })).items, [])
+        assert.equal((await client.getJobChain(after))!.state, 'blocked')
+        assert.equal((await client.getJob({ typeName: 'step', id: chain.id }))!.lastAttemptError!.message, 'too late')
+        failed.resolve()
+        assert.equal((await client.waitForJobChainCompletion(chain, wait)).output, 'second')
+      })
+    }
+
+    test('a complete that nobody waits for is waited for', async (t) => {
+      const { client, work } = await chainBench(t, driver, types)
+      await work({
+        step: {
+          process: async ({ complete }) => {
+            const completing = complete(async () => {
+              await new Promise((resolve) => setTimeout(resolve, 20))
+              return 'later'
+            })
+            completing.catch(() => {})
+            return {} as never
+          },
+        },
+      })
+      const chain = await client.startJobChain({ typeName: 'step', input: 'x' })
+      assert.equal((await client.waitForJobChainCompletion(chain, wait)).output, 'later')
+    })
+
+    test('an error is stored with its own properties, at most 8 KiB of it, and gone after a success', async (t) => {
+      const { client, work } = await chainBench(t, driver, types)
+      const seen: unknown[] = []
+      await work({
+        step: {
+          process: async ({ job, complete }) => {
+            seen.push(job.lastAttemptError)
+            if (job.failures === 0)
+              throw Object.assign(new TypeError('first'), { status: 503, body: 'x'.repeat(50_000) })
+            return complete('fine')
+          },
+        },
+      })
+      const chain = await client.startJobChain({ typeName: 'step', input: 'x' })
+      await client.waitForJobChainCompletion(chain, wait)
+      assert.equal(seen[0], null)
+      const stored = seen[1] as { name: string; message: string; status: number; stack: string }
+      assert.deepEqual([stored.name, stored.message, stored.status], ['TypeError', 'first', 503])
+      assert.ok(stored.stack.length > 0 && JSON.stringify(stored).length <= 8_192)
+      assert.equal((await client.getJob({ typeName: 'step', id: chain.id }))!.lastAttemptError, null)
+    })
+
+    test('attempts are counted, and after the last the chain fails with the last error', async (t) => {
+      const { client, work } = await chainBench(t, driver, types)
+      const seen: [number, number][] = []
+      await work({
+        step: {
+          process: async ({ job }) => {
+            seen.push([job.attempt, job.failures])
+            throw new Error(`attempt ${job.attempt}`)
+          },
+          retryConfig: { maxAttempts: 3 },
+        },
+      })
+      const chain = await client.startJobChain({ typeName: 'step', input: 'x' })
+      await assert.rejects(client.waitForJobChainCompletion(chain, wait), {
+        code: 'CHAIN_FAILED',
+        name: 'JobChainFailedError',
+        chainId: chain.id,
+        message: /attempt 3$/,
+      })
+      assert.deepEqual(seen, [
+        [1, 0],
+        [2, 1],
+        [3, 2],
+      ])
+      const job = await client.getJob({ typeName: 'step', id: chain.id })
+      assert.ok(job!.state === 'failed' && job!.error.message === 'attempt 3' && job!.failedAt > 0)
+    })
+
+    test('failJob and UnrecoverableError fail at once', async (t) => {
+      const { client, work } = await chainBench(t, driver, types)
+      await work({
+        step: {
+          process: async ({ job }) => {
+            if (job.input === 'failJob') failJob(new Error('for good'))
+            throw new UnrecoverableError('for good')
+          },
+        },
+      })
+      for (const input of ['failJob', 'thrown']) {
+        const chain = await client.startJobChain({ typeName: 'step', input })
+        await assert.rejects(client.waitForJobChainCompletion(chain, wait), {
+          code: 'CHAIN_FAILED',
+          message: /for good/,
+        })
+        assert.equal((await client.getJob({ typeName: 'step', id: chain.id }))!.failures, 1)
+      }
+    })
+
+    test('[chains trap 16] a reschedule is no failure; its cause is the error, else there is none', async (t) => {
+      const { client, work } = await chainBench(t, driver, types)
+      const seen: unknown[] = []
+      await work({
+        step: {
+          process: async ({ job, complete }) => {
+            seen.push(job.lastAttemptError?.message ?? null)
+            if (job.attempt <= 3) rescheduleJob({ afterMs: 1 }, job.attempt === 2 ? new Error('not yet') : undefined)
+            return complete(`${job.attempt} ${job.failures}`)
+          },
+        },
+      })
+      const chain = await client.startJobChain({ typeName: 'step', input: 'x' })
+      assert.equal((await client.waitForJobChainCompletion(chain, wait)).output, '4 0')
+      assert.deepEqual(seen, [null, null, 'not yet', null])
+    })
+
+    test('a timeout: the signal says so, the slot is free, what it still says is dropped', async (t) => {
+      const { client, work } = await chainBench(t, driver, types)
+      const reasons: unknown[] = []
+      const late = gate<unknown>()
+      await work({
+        step: {
+          timeoutMs: 50,
+          process: async ({ job, signal, complete }) => {
+            if (job.attempt > 1) return complete('in time')
+            await new Promise((resolve) => signal.addEventListener('abort', resolve))
+            reasons.push(signal.reason)
+            await until(async () => (await client.getJobChain(chain))!.state === 'completed')
+            return complete('late').catch((error: unknown) => {
+              late.resolve(error)
+              throw error
+            })
+          },
+        },
+      })
+      const chain = await client.startJobChain({ typeName: 'step', input: 'x' })
+      assert.equal((await client.waitForJobChainCompletion(chain, wait)).output, 'in time')
+      const error = (await late.promise) as { code: string; reason: string }
+      assert.deepEqual([error.code, error.reason, reasons], ['LEASE_LOST', 'timeout', ['timeout']])
+      const job = await client.getJob({ typeName: 'step', id: chain.id })
+      assert.deepEqual([job!.failures, job!.attempt], [1, 2])
+    })
+
+    test('a continuation that waits for a chain which is gone fails the attempt, and is tried again', async (t) => {
+      const { client, work } = await chainBench(t, driver, joined)
+      await work({
+        from: {
+          process: async ({ job, complete }) =>
+            complete(async ({ continueWith }) =>
+              continueWith({
+                typeName: 'to',
+                input: null,
+                blockers: job.failures === 0 ? [{ typeName: 'from', id: 'nobody' }] : [],
+              }),
+            ),
+        },
+        to: { process: async ({ complete }) => complete(null) },
+      })
+      const chain = await client.startJobChain({ typeName: 'from', input: null })
+      await client.waitForJobChainCompletion(chain, wait)
+      const job = await client.getJob({ typeName: 'from', id: chain.id })
+      assert.deepEqual([job!.failures, job!.attempt], [1, 2])
+    })
+  })
+}
+
+const joined = defineJobTypes<{
+  from: { entry: true; input: null; continueWith: { typeName: 'to' } }
+  to: { input: null; output: null; blockers: { typeName: 'from' }[] }
+}>()

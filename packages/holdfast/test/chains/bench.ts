@@ -1,0 +1,94 @@
+// What the tests of chains need: a storage of its own for each test, clients and workers on it that are closed in the end.
+
+import type { TestContext } from 'node:test'
+import {
+  type Client,
+  type ClientOptions,
+  createClient,
+  createInProcessWorker,
+  type InProcessWorkerOptions,
+  type JobTypeProcessors,
+  type JobTypeRegistry,
+  type ObserverEvent,
+  type StopOptions,
+  type Storage,
+} from 'holdfast'
+import { type Faulty, faulty } from '../queue/faulty-storage.ts'
+import type { ChainDriver, Rows } from './driver.ts'
+
+type Stop = (options?: StopOptions) => Promise<void>
+type WorkerGiven<T> = Partial<Omit<InProcessWorkerOptions<T, unknown>, 'jobTypeProcessors'>>
+
+export interface ChainBench<T> {
+  readonly storage: Storage
+  /** Where the storage has transactions. */
+  readonly rows: Rows
+  /** The same storage; what goes over it can be counted, delayed and lost. */
+  readonly line: Faulty
+  readonly client: Client<T, unknown>
+  another(options?: Partial<ClientOptions<T, unknown>>): Promise<Client<T, unknown>>
+  /** A worker that has started. Retries at once, unless told otherwise. */
+  work(processors: JobTypeProcessors<T, unknown>, options?: WorkerGiven<T>): Promise<Stop>
+  /** What client and workers told, in order. */
+  readonly events: { readonly name: ObserverEvent; readonly data: Readonly<Record<string, unknown>> }[]
+  told(name: ObserverEvent): Readonly<Record<string, unknown>>[]
+}
+
+export const atOnce = { initialDelayMs: 0, jitter: 0 } as const
+
+export async function chainBench<T>(
+  t: TestContext,
+  driver: ChainDriver,
+  jobTypeRegistry: JobTypeRegistry<T>,
+  clientOptions: Partial<ClientOptions<T, unknown>> = {},
+): Promise<ChainBench<T>> {
+  const { storage, close, rows } = await driver.open()
+  const line = faulty(storage)
+  const events: ChainBench<T>['events'] = []
+  const observer = new Proxy(
+    {},
+    {
+      get: (_, name) => (data: Readonly<Record<string, unknown>>) => events.push({ name: name as ObserverEvent, data }),
+    },
+  )
+  const ends: (() => Promise<void>)[] = []
+  t.after(async () => {
+    line.mend()
+    await Promise.all(ends.map((end) => end()))
+    await close()
+  })
+  const another: ChainBench<T>['another'] = async (options) => {
+    const client = await createClient<T, unknown>({ storage: line.storage, jobTypeRegistry, observer, ...options })
+    ends.push(() => client.close())
+    return client
+  }
+  return {
+    storage,
+    rows: rows!,
+    line,
+    client: await another(clientOptions),
+    another,
+    async work(jobTypeProcessors, { jobTypeProcessing, ...options } = {}) {
+      const worker = await createInProcessWorker<T, unknown>({
+        storage: line.storage,
+        jobTypeRegistry,
+        observer,
+        jobTypeProcessors,
+        jobTypeProcessing: { pollIntervalMs: 200, defaultRetryConfig: atOnce, ...jobTypeProcessing },
+        ...options,
+      })
+      const stop = await worker.start()
+      ends.push(() => stop({ graceMs: 0, deadlineMs: 0 }))
+      return stop
+    },
+    events,
+    told: (name) => events.filter((event) => event.name === name).map(({ data }) => data),
+  }
+}
+
+export const wait = { timeoutMs: 10_000 } as const
+
+/** The jobs of a chain, the first one first: those of one millisecond are listed by type. */
+export function inChain<J extends { readonly chainIndex: number }>(jobs: readonly J[]): J[] {
+  return jobs.toSorted((a, b) => a.chainIndex - b.chainIndex)
+}

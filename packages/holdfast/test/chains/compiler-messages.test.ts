@@ -1,0 +1,106 @@
+// What the compiler says: where a mistake with job types has a sentence of ours, it names the job type.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { compile } from './compiler.ts'
+
+const head = `import { type Client, type DefinitionsOf, defineJobTypes, type InProcessWorkerOptions } from 'holdfast'
+const registry = defineJobTypes<{
+  order: { entry: true; input: { id: string }; output: null; continueWith: { typeName: 'ship' | 'refund' } }
+  ship: { input: null; continueWith: { typeName: 'refund' } }
+  refund: { input: null; output: number }
+  report: { entry: true; input: null; output: null; blockers: [{ typeName: 'order' }] }
+}>()
+type Types = DefinitionsOf<typeof registry>
+declare const client: Client<Types>
+declare const either: 'ship' | 'refund'
+declare function work(processors: InProcessWorkerOptions<Types, never>['jobTypeProcessors']): void
+`
+
+/** A statement on one line, and what is said about it. */
+const mistakes: readonly [statement: string, sentence: RegExp][] = [
+  [
+    'defineJobTypes<{ a: { input: void; output: null } }>()',
+    /"job type 'a': input must not be void or undefined; write null"/,
+  ],
+  ['defineJobTypes<{ a: { output: null } }>()', /"job type 'a' has no input; write null if it needs none"/],
+  [
+    'defineJobTypes<{ a: { input: null; output: undefined } }>()',
+    /"job type 'a': output must not be void or undefined; write null"/,
+  ],
+  [
+    'defineJobTypes<{ a: { input: null } }>()',
+    /"job type 'a' has neither output nor continueWith: no chain could end or go on there"/,
+  ],
+  [
+    "defineJobTypes<{ a: { input: null; continueWith: { typeName: 'b' } } }>()",
+    /"job type 'a': continueWith names 'b', which is no job type here"/,
+  ],
+  [
+    'defineJobTypes<{ a: { input: null; continueWith: { input: 5 } } }>()',
+    /"job type 'a': continueWith has the shape of an input that no job type has"/,
+  ],
+  [
+    "defineJobTypes<{ a: { input: null; output: null; blockers: [{ typeName: 'a' }] } }>()",
+    /"job type 'a': blockers names 'a', which starts no chain: it is not declared with entry: true"/,
+  ],
+  [
+    "defineJobTypes<{ a: { input: null; output: null; blockers: [{ typeName: 'b' }] } }>()",
+    /"job type 'a': blockers names 'b', which is no job type here"/,
+  ],
+  [
+    'defineJobTypes<{ a: { input: null; output: null; blockers: [{ input: null }] } }>()',
+    /"job type 'a': blockers has the shape of an input that no entry type has"/,
+  ],
+  [
+    'defineJobTypes<{ a: { input: null; output: null; enrty: true } }>()',
+    /"job type 'a' has an unknown property 'enrty'"/,
+  ],
+  [
+    "void client.startJobChain({ typeName: 'ship', input: null })",
+    /"job type 'ship' starts no chain: it is not declared with entry: true"/,
+  ],
+  [
+    "void client.startJobChain({ typeName: 'sail', input: null })",
+    /'"sail"' is not assignable to type '"order" \| "report"'/,
+  ],
+  [
+    "void client.startJobChain({ typeName: 'order', input: { id: '' }, blockers: [] })",
+    /"job type 'order' declares no blockers"/,
+  ],
+  [
+    'work({ ship: { process: async ({ complete }) => complete(5) } })',
+    /"job type 'ship' has no output: it must continue"/,
+  ],
+  [
+    "work({ refund: { process: async ({ complete }) => complete(({ continueWith }) => continueWith({ typeName: 'ship' })) } })",
+    /"job type 'refund' declares no continueWith: it ends its chain"/,
+  ],
+  [
+    "work({ ship: { process: async ({ complete }) => complete(({ continueWith }) => continueWith({ typeName: 'order', input: null })) } })",
+    /"job type 'ship' does not continue with 'order'"/,
+  ],
+  [
+    'work({ order: { process: async ({ complete }) => complete(({ continueWith }) => continueWith({ typeName: either, input: null })) } })',
+    /"narrow typeName to one job type first: each has an input of its own"/,
+  ],
+  [
+    "void client.completeJobChain({ typeName: 'order', id: '', complete: ({ job, complete }) => complete(job, async () => null) })",
+    /"narrow job by its typeName first: each job type has an end of its own"/,
+  ],
+]
+
+test('a mistake is told in a sentence that names the job type', async (t) => {
+  const { errors } = await compile(t, 'messages', head + mistakes.map(([statement]) => statement).join('\n'))
+  const first = head.split('\n').length
+  const linesOf = (index: number): string =>
+    errors
+      .filter(({ line }) => line === first + index)
+      .map(({ text }) => text)
+      .join('\n')
+  for (const [index, [statement, sentence]] of mistakes.entries()) assert.match(linesOf(index), sentence, statement)
+  assert.deepEqual(
+    errors.filter(({ line }) => line < first),
+    [],
+  )
+})

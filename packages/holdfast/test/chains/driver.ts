@@ -1,0 +1,15 @@
+// What the tests of chains need of a driver: a storage and, where it has transactions, rows of the user's own beside it.
+
+import type { Storage } from 'holdfast'
+import type { TestDriver } from '../queue/driver.ts'
+
+/** A table of the user's, in the database of the jobs. */
+export interface Rows {
+  add(tx: unknown, id: string): Promise<void>
+  /** As others see them. */
+  ids(): Promise<string[]>
+}
+
+export interface ChainDriver extends TestDriver {
+  open(): Promise<{ readonly storage: Storage; readonly rows?: Rows; close(): Promise<void> }>
+}

@@ -1,0 +1,236 @@
+// Events, log and notifier (specs/chains.md 3.6, 3.10).
+
+import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { describe, test } from 'node:test'
+import { defineJobTypes, type LogEntry, type Notifier, type Signal, type Topic } from 'holdfast'
+import { gate, sleep, type TestDriver, until } from '../queue/driver.ts'
+import { chainBench, wait } from './bench.ts'
+
+const types = defineJobTypes<{
+  part: { entry: true; input: number; output: number }
+  whole: {
+    entry: true
+    input: null
+    output: number
+    continueWith: { typeName: 'rest' }
+    blockers: { typeName: 'part' }[]
+  }
+  rest: { input: null; output: number }
+}>()
+
+const boom = (): never => {
+  throw new Error('listener')
+}
+
+const broken = async (): Promise<never> => {
+  throw new Error('no broker')
+}
+
+export function observerTests(driver: TestDriver): void {
+  describe('events', () => {
+    test('of one successful last job, in their order', async (t) => {
+      const { client, work, events } = await chainBench(t, driver, types)
+      const whole = await client.startJobChain({
+        typeName: 'whole',
+        input: null,
+        startBlockers: async ({ startJobChain }) => [await startJobChain({ typeName: 'part', input: 1 })],
+      })
+      assert.deepEqual(
+        events.map(({ name, data }) => `${name} ${data.typeName}`),
+        ['jobChainCreated whole', 'jobCreated whole', 'jobBlocked whole', 'jobChainCreated part', 'jobCreated part'],
+      )
+      events.length = 0
+      const stop = await work(
+        {
+          part: { process: async ({ job, complete }) => complete(job.input) },
+          whole: {
+            process: async ({ complete }) =>
+              complete(async ({ continueWith }) => continueWith({ typeName: 'rest', input: null })),
+          },
+          rest: { process: async ({ complete }) => complete(5) },
+        },
+        { workerId: 'w' },
+      )
+      await client.waitForJobChainCompletion(whole, wait)
+      await stop()
+      assert.deepEqual(
+        events.map(({ name, data }) => (data.typeName ? `${name} ${data.typeName}` : name)),
+        [
+          'workerStarted',
+          'jobAttemptStarted part',
+          'jobAttemptCompleted part',
+          'jobCompleted part',
+          'jobChainCompleted part',
+          'jobUnblocked whole',
+          'jobAttemptStarted whole',
+          'jobAttemptCompleted whole',
+          'jobCompleted whole',
+          'jobCreated rest',
+          'jobAttemptStarted rest',
+          'jobAttemptCompleted rest',
+          'jobCompleted rest',
+          'jobChainCompleted whole',
+          'workerStopping',
+          'workerStopped',
+        ],
+      )
+      const last = events.findLast(({ name }) => name === 'jobCompleted')!.data
+      assert.deepEqual([last.chainId, last.chainTypeName, last.workerId, last.attempt], [whole.id, 'whole', 'w', 1])
+      assert.ok((last.durationMs as number) >= 0)
+      assert.equal(
+        events.find(({ name, data }) => name === 'jobChainCompleted' && data.id === whole.id)!.data.output,
+        5,
+      )
+    })
+
+    test('of failures, duplicates, triggers, deletions and refusals', async (t) => {
+      const { client, work, told } = await chainBench(t, driver, types)
+      const thrown = new Error('boom')
+      await work({
+        part: {
+          process: async () => {
+            throw thrown
+          },
+          retryConfig: { maxAttempts: 2 },
+        },
+      })
+      const part = await client.startJobChain({ typeName: 'part', input: 1, deduplication: { key: 'k' } })
+      await assert.rejects(client.waitForJobChainCompletion(part, wait))
+      await until(() => told('jobChainFailed').length === 1)
+      assert.equal(told('jobAttemptFailed').length, 2)
+      assert.ok(told('jobAttemptFailed').every(({ error }) => error === thrown))
+      assert.equal(told('jobFailed')[0]!.error, thrown)
+      const later = { typeName: 'part', input: 1, id: 'later', schedule: { afterMs: 3_600_000 } } as const
+      await client.startJobChain(later)
+      await client.startJobChain(later)
+      assert.deepEqual(told('jobDeduplicated'), [{ typeName: 'part', id: 'later', by: 'id' }])
+      await client.cancelJobChain({ typeName: 'part', id: 'later', reason: 'r' })
+      assert.deepEqual(told('jobChainCancelled'), [{ typeName: 'part', id: 'later', reason: 'r' }])
+      await client.triggerJob({ typeName: 'part', id: 'later' })
+      assert.equal(told('jobTriggered').length, 1)
+      await assert.rejects(client.waitForJobChainCompletion({ typeName: 'part', id: 'later' }, wait))
+      await client.deleteJobChains({ rootChainIds: [{ typeName: 'part', id: 'later' }] })
+      assert.deepEqual(told('jobChainDeleted'), [{ typeName: 'part', id: 'later' }])
+      const wrong = client.startJobChain({
+        typeName: 'whole',
+        input: null,
+        startBlockers: async ({ startJobChain }) => {
+          await startJobChain({ typeName: 'part', input: 1 })
+          return []
+        },
+      })
+      await assert.rejects(wrong)
+      assert.equal(told('validationFailed').length, 1)
+    })
+
+    test('the log has one entry per event; listeners that throw harm nothing; the channel has them too', async (t) => {
+      const { another, work } = await chainBench(t, driver, types)
+      const entries: LogEntry[] = []
+      const heard: { name: string }[] = []
+      const listener = (event: unknown): void => void heard.push(event as { name: string })
+      subscribe('holdfast', listener)
+      t.after(() => unsubscribe('holdfast', listener))
+      const client = await another({ observer: { jobCreated: boom }, log: (entry) => void entries.push(entry) })
+      await work(
+        { part: { process: async ({ job, complete }) => complete(job.input) } },
+        { observer: { jobAttemptStarted: boom, jobCompleted: boom }, log: boom },
+      )
+      const part = await client.startJobChain({ typeName: 'part', input: 1 })
+      await client.waitForJobChainCompletion(part, wait)
+      assert.deepEqual(
+        entries.map(({ event, level, message }) => [event, level, message]),
+        [
+          ['jobChainCreated', 'info', `job chain created: part ${part.id}`],
+          ['jobCreated', 'info', `job created: part ${part.id}`],
+        ],
+      )
+      await until(() => heard.some(({ name }) => name === 'jobChainCompleted'))
+      for (const name of ['jobChainCreated', 'jobAttemptStarted', 'jobCompleted', 'completed', 'storage_call']) {
+        assert.ok(
+          heard.some((event) => event.name === name),
+          name,
+        )
+      }
+    })
+  })
+
+  describe('a notifier of the user’s', () => {
+    test('carries the hints: a worker is woken, a waiter told, a handler aborted', async (t) => {
+      const bus = new Bus()
+      const { client, work, line } = await chainBench(t, driver, types, { notifier: bus })
+      const begun = gate()
+      const waiting = gate()
+      const aborted = gate<unknown>()
+      await work(
+        {
+          part: {
+            process: async ({ job, signal, complete }) => {
+              if (job.input === 1) {
+                await waiting.promise
+                return complete(1)
+              }
+              begun.resolve()
+              await new Promise((resolve) => signal.addEventListener('abort', resolve))
+              aborted.resolve(signal.reason)
+              return complete(2)
+            },
+          },
+        },
+        { notifier: bus, jobTypeProcessing: { pollIntervalMs: Infinity } },
+      )
+      const one = await client.startJobChain({ typeName: 'part', input: 1 })
+      const done = client.waitForJobChainCompletion(one, { timeoutMs: 9_000, pollIntervalMs: 60_000 })
+      await until(() => line.count('get') > 0)
+      await sleep(20)
+      waiting.resolve()
+      const before = performance.now()
+      await done
+      assert.ok(performance.now() - before < 8_000, 'not by the last look before the timeout')
+      const two = await client.startJobChain({ typeName: 'part', input: 2 })
+      await begun.promise
+      await client.cancelJobChain({ typeName: 'part', id: two.id })
+      assert.equal(await aborted.promise, 'cancelled')
+      assert.equal(line.count('listen'), 0)
+    })
+
+    test('[chains trap 27] one whose every call fails breaks nothing: all is done by polling', async (t) => {
+      const notifier: Notifier = { notify: broken, listen: broken, close: broken }
+      const { client, work, told } = await chainBench(t, driver, types, { notifier })
+      await work(
+        { part: { process: async ({ job, complete }) => complete(job.input) } },
+        { notifier, jobTypeProcessing: { pollIntervalMs: 20 } },
+      )
+      const items = [1, 2, 3].map((input) => ({ typeName: 'part' as const, input }))
+      const chains = await client.startJobChains({ items })
+      for (const chain of chains) {
+        await client.waitForJobChainCompletion(chain, { timeoutMs: 9_000, pollIntervalMs: 20 })
+      }
+      assert.ok(told('notifierError').length >= 2)
+      assert.deepEqual(told('jobAttemptFailed'), [])
+    })
+  })
+}
+
+/** Hints from hand to hand, in this process. */
+class Bus implements Notifier {
+  readonly #listeners = new Set<{ topics: readonly Topic[]; onSignal: (signal: Signal) => void }>()
+
+  async notify(signals: readonly Signal[]): Promise<void> {
+    for (const signal of signals) {
+      for (const { topics, onSignal } of this.#listeners) {
+        if (topics.some(({ kind, type }) => kind === signal.kind && type === signal.type)) onSignal(signal)
+      }
+    }
+  }
+
+  async listen(topics: readonly Topic[], onSignal: (signal: Signal) => void): Promise<() => Promise<void>> {
+    const listener = { topics, onSignal }
+    this.#listeners.add(listener)
+    return async () => void this.#listeners.delete(listener)
+  }
+
+  async close(): Promise<void> {
+    this.#listeners.clear()
+  }
+}

@@ -1,0 +1,37 @@
+// Chains on Postgres, by way of pg and of postgres.js: a private server for the file, a schema of its own for each test,
+// and a table of the user's in it.
+
+import { after } from 'node:test'
+import type { ClientBase } from 'pg'
+import type { Sql } from 'postgres'
+import { PostgresStorage, type PostgresTransaction } from 'holdfast/postgres'
+import { newSchema, postgresPlace, postgresWay, stopPostgres } from '../postgres-subject.ts'
+import { chainTests } from './suites.ts'
+
+after(stopPostgres)
+
+for (const client of ['pg', 'postgresjs'] as const) {
+  chainTests({
+    name: client === 'pg' ? 'postgres' : 'postgres.js',
+    open: async () => {
+      const schema = newSchema()
+      const { pool } = await postgresPlace()
+      const orders = `"orders of ${schema}"`
+      await pool.query(`CREATE TABLE ${orders} (id text NOT NULL)`)
+      return {
+        storage: new PostgresStorage({ ...(await postgresWay(client)), schema }),
+        rows: {
+          add: async (tx, id) => {
+            const own = (tx as PostgresTransaction).client
+            const insert = `INSERT INTO ${orders} VALUES ($1)`
+            if (client === 'pg') await (own as ClientBase).query(insert, [id])
+            else await (own as Sql).unsafe(insert, [id])
+          },
+          ids: async () =>
+            (await pool.query<{ id: string }>(`SELECT id FROM ${orders} ORDER BY id`)).rows.map(({ id }) => id),
+        },
+        close: async () => {},
+      }
+    },
+  })
+}

@@ -1,0 +1,162 @@
+// Several processes on one storage: what is started once is there once, and what is killed is done once all the same.
+
+import assert from 'node:assert/strict'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { DatabaseSync } from 'node:sqlite'
+import type { Readable, Writable } from 'node:stream'
+import { after, describe, test, type TestContext } from 'node:test'
+import { createClient } from 'holdfast'
+import { fakeClock } from 'holdfast/testing'
+import { quickFolder } from '../drivers.ts'
+import { sleep } from '../queue/driver.ts'
+import { placeOf, stopPlaces } from '../redis-places.ts'
+import { type Place, storageAt } from './fixtures/place.ts'
+import { types } from './fixtures/types.ts'
+
+after(stopPlaces)
+
+const script = new URL('fixtures/process.ts', import.meta.url).pathname
+
+let prefixes = 0
+
+async function directoryOf(t: TestContext, folder: string): Promise<string> {
+  const directory = await mkdtemp(join(folder, 'holdfast-chains-'))
+  t.after(() => rm(directory, { recursive: true, force: true, maxRetries: 50, retryDelay: 10 }))
+  return directory
+}
+
+const places: Record<Place['driver'], (t: TestContext) => Promise<Place>> = {
+  sqlite: async (t) => ({ driver: 'sqlite', path: join(await directoryOf(t, tmpdir()), 'jobs.db') }),
+  file: async (t) => ({ driver: 'file', directory: await directoryOf(t, quickFolder) }),
+  redis: async () => {
+    const { url } = (await (await placeOf('redis')).way()).options
+    return { driver: 'redis', url: url!, prefix: `processes-${++prefixes}` }
+  },
+}
+
+interface Child {
+  readonly process: ChildProcessByStdio<Writable, Readable, null>
+  /** The next thing that it says. */
+  heard(): Promise<unknown>
+}
+
+function begin(t: TestContext, scene: string, place: Place): Child {
+  const child = spawn(process.execPath, ['--conditions=@holdfast/source', script, scene, JSON.stringify(place)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+  return { process: child, heard: async () => JSON.parse((await lines.next()).value as string) as unknown }
+}
+
+async function clientAt(t: TestContext, place: Place) {
+  const client = await createClient({ storage: storageAt(place), jobTypeRegistry: types })
+  t.after(() => client.close())
+  return client
+}
+
+for (const driver of ['sqlite', 'file', 'redis'] as const) {
+  describe(driver, () => {
+    test('[chains trap 3] 30 starts with one key from three processes: one chain', async (t) => {
+      const place = await places[driver](t)
+      const client = await clientAt(t, place)
+      const children = [1, 2, 3].map(() => begin(t, 'start', place))
+      for (const child of children) assert.equal(await child.heard(), 'ready')
+      for (const { process: child } of children) child.stdin.write('go\n')
+      const started = (await Promise.all(children.map((child) => child.heard()))) as {
+        id: string
+        deduplicated: boolean
+      }[][]
+      const all = started.flat()
+      assert.equal(new Set(all.map(({ id }) => id)).size, 1)
+      assert.equal(all.filter(({ deduplicated }) => deduplicated).length, 29)
+      assert.equal((await client.listJobChains()).items.length, 1)
+    })
+
+    test('[chains trap 11] workers that are killed at any time: every chain goes on and ends, once', async (t) => {
+      const place = await places[driver](t)
+      const client = await clientAt(t, place)
+      const db = place.driver === 'sqlite' ? new DatabaseSync(place.path, { timeout: 5_000 }) : undefined
+      db?.exec('CREATE TABLE done (id TEXT NOT NULL)')
+      t.after(() => db?.close())
+      const count = driver === 'file' ? 15 : 60
+      const items = Array.from({ length: count }, () => ({
+        typeName: 'both' as const,
+        input: null,
+        startBlockers: async ({ startJobChain }: StartBlockersOf) =>
+          [
+            await startJobChain({ typeName: 'one', input: 1 }),
+            await startJobChain({ typeName: 'one', input: 2 }),
+          ] as const,
+      }))
+      const chains = await client.startJobChains({ items })
+      const waiting = Promise.all(
+        chains.map((chain) => client.waitForJobChainCompletion(chain, { timeoutMs: 60_000, pollIntervalMs: 200 })),
+      )
+      let workers = [1, 2, 3].map(() => begin(t, 'work', place))
+      const progress = { isDone: false }
+      waiting.then(
+        () => (progress.isDone = true),
+        () => (progress.isDone = true),
+      )
+      const { random } = fakeClock({ seed: 11 })
+      for (let kill = 0; kill < 6 && !progress.isDone; kill++) {
+        const [victim, ...others] = workers
+        await victim!.heard()
+        await sleep(random() * 150)
+        victim!.process.kill('SIGKILL')
+        await once(victim!.process, 'exit')
+        workers = [...others, begin(t, 'work', place)]
+      }
+      const done = await waiting
+      assert.ok(done.every(({ output }) => output === 4 + 5))
+      const jobs = []
+      for (let cursor: string | null | undefined; cursor !== null;) {
+        const page = await client.listJobs({ limit: 1_000, cursor: cursor ?? undefined })
+        jobs.push(...page.items)
+        cursor = page.nextCursor
+      }
+      // Two chains of three and their dependent: no continuation is missing, and none is there twice.
+      assert.equal(jobs.length, 7 * count)
+      assert.equal(new Set(jobs.map(({ chainId, chainIndex }) => `${chainId} ${chainIndex}`)).size, jobs.length)
+      assert.ok(jobs.every(({ state }) => state === 'completed'))
+      if (db) {
+        const rows = (db.prepare('SELECT id FROM done ORDER BY id').all() as { id: string }[]).map(({ id }) => id)
+        assert.deepEqual(rows, jobs.map(({ id }) => id).toSorted())
+      }
+      for (const { process: child } of workers) child.kill('SIGKILL')
+    })
+
+    test('[chains trap 29] a job whose handler ends the process fails after its attempts', async (t) => {
+      const place = await places[driver](t)
+      const client = await clientAt(t, place)
+      if (place.driver === 'sqlite') {
+        const db = new DatabaseSync(place.path, { timeout: 5_000 })
+        db.exec('CREATE TABLE done (id TEXT NOT NULL)')
+        db.close()
+      }
+      const chain = await client.startJobChain({ typeName: 'poison', input: null })
+      for (let run = 1; run <= 3; run++) {
+        const [code] = (await once(begin(t, 'work', place).process, 'exit')) as [number]
+        assert.equal(code, 3)
+      }
+      const last = begin(t, 'work', place)
+      await assert.rejects(client.waitForJobChainCompletion(chain, { timeoutMs: 20_000, pollIntervalMs: 100 }), {
+        code: 'CHAIN_FAILED',
+      })
+      const job = await client.getJob({ typeName: 'poison', id: chain.id })
+      assert.ok(job!.state === 'failed' && job!.error.code === 'STALLED')
+      assert.deepEqual([job!.attempt, job!.failures, last.process.exitCode], [3, 3, null])
+      last.process.kill('SIGKILL')
+    })
+  })
+}
+
+interface StartBlockersOf {
+  startJobChain(item: { typeName: 'one'; input: number }): Promise<{ typeName: 'one'; id: string }>
+}

@@ -1,0 +1,273 @@
+// Starting chains, and reading them (specs/chains.md 3.1).
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { defineJobTypes } from 'holdfast'
+import type { TestDriver } from '../queue/driver.ts'
+import { chainBench, inChain, wait } from './bench.ts'
+
+const types = defineJobTypes<{
+  greet: { entry: true; input: { name: string }; output: string }
+  first: { entry: true; input: number; continueWith: { typeName: 'second' } }
+  second: { input: { half: number }; output: { done: number } }
+  nothing: { entry: true; input: null; output: null }
+}>()
+
+export function startTests(driver: TestDriver): void {
+  describe('starting', () => {
+    test('a chain is there once its start resolves, and reads as it was started', async (t) => {
+      const { client, storage } = await chainBench(t, driver, types)
+      const before = (await storage.count({})).now
+      const chain = await client.startJobChain({ typeName: 'greet', input: { name: 'Ann' }, priority: 7 })
+      assert.deepEqual(
+        [
+          chain.typeName,
+          chain.input,
+          chain.state,
+          chain.priority,
+          chain.deduplicated,
+          chain.rootChainId,
+          chain.originId,
+        ],
+        ['greet', { name: 'Ann' }, 'queued', 7, false, chain.id, null],
+      )
+      assert.ok(before <= chain.createdAt)
+      const { deduplicated: _, ...read } = chain
+      assert.deepEqual(await client.getJobChain(chain), read)
+      const job = await client.getJob({ typeName: 'greet', id: chain.id })
+      assert.deepEqual(
+        [job!.chainId, job!.chainTypeName, job!.chainIndex, job!.attempt, job!.failures, job!.lastAttemptAt],
+        [chain.id, 'greet', 0, 0, 0, null],
+      )
+      assert.deepEqual([job!.lastAttemptError, job!.blockers, job!.state], [null, [], 'queued'])
+      assert.equal(await client.getJobChain({ typeName: 'greet', id: 'another' }), null)
+      assert.equal(await client.getJob({ typeName: 'nothing', id: chain.id }), null)
+    })
+
+    test('a worker runs it, and what it completes with is the output of the chain', async (t) => {
+      const { client, work } = await chainBench(t, driver, types)
+      await work(
+        {
+          greet: { process: async ({ job, complete }) => complete(`hello ${job.input.name}`) },
+          nothing: { process: async ({ complete }) => complete(null) },
+        },
+        { workerId: 'host-1' },
+      )
+      const chain = await client.startJobChain({ typeName: 'greet', input: { name: 'Ann' } })
+      const done = await client.waitForJobChainCompletion(chain, wait)
+      assert.deepEqual([done.state, done.output, done.id], ['completed', 'hello Ann', chain.id])
+      const job = await client.getJob({ typeName: 'greet', id: chain.id })
+      assert.ok(job!.state === 'completed')
+      assert.deepEqual([job!.completedBy, job!.attempt, job!.completedAt], ['host-1', 1, done.completedAt])
+      const empty = await client.startJobChain({ typeName: 'nothing', input: null })
+      assert.equal((await client.waitForJobChainCompletion(empty, wait)).output, null)
+    })
+
+    test('a continuation has the chain’s id, its own input, and the next number', async (t) => {
+      const { client, work } = await chainBench(t, driver, types)
+      const seen: unknown[] = []
+      await work({
+        first: {
+          process: async ({ job, complete }) =>
+            complete(async ({ continueWith }) => continueWith({ typeName: 'second', input: { half: job.input / 2 } })),
+        },
+        second: {
+          process: async ({ job, complete }) => {
+            seen.push(job.chainId, job.chainTypeName, job.chainIndex, job.originId, job.priority, job.traceContext)
+            return complete({ done: job.input.half })
+          },
+        },
+      })
+      const traceContext = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
+      const chain = await client.startJobChain({ typeName: 'first', input: 10, priority: 3, traceContext })
+      const done = await client.waitForJobChainCompletion(chain, wait)
+      assert.deepEqual(done.output, { done: 5 })
+      assert.deepEqual(seen, [chain.id, 'first', 1, chain.id, 3, traceContext])
+      const items = inChain((await client.listJobs({ filter: { chain } })).items)
+      assert.deepEqual(
+        items.map(({ typeName, state }) => [typeName, state]),
+        [
+          ['first', 'completed'],
+          ['second', 'completed'],
+        ],
+      )
+    })
+
+    test('what JSON would lose is refused with its path, and nothing is written', async (t) => {
+      const { client } = await chainBench(t, driver, types)
+      for (const [name, path] of [
+        [new Date(0), 'name'],
+        [undefined, undefined],
+        [Number.NaN, 'name'],
+        [[1, undefined], 'name[1]'],
+        [{ deep: [new Map()] }, 'name.deep[0]'],
+        [10n, 'name'],
+      ] as const) {
+        const start = client.startJobChain({ typeName: 'greet', input: { name: name as unknown as string } })
+        if (path === undefined) await start
+        else await assert.rejects(start, { code: 'SERIALIZATION_ERROR', path })
+      }
+      assert.equal((await client.listJobChains()).items.length, 1)
+    })
+
+    test('a schedule: not before its time; the past is now', async (t) => {
+      const { client, storage } = await chainBench(t, driver, types)
+      const { now } = await storage.count({})
+      const start = (schedule: { at: number | Date } | { afterMs: number }) =>
+        client.startJobChain({ typeName: 'greet', input: { name: 'x' }, schedule })
+      const later = await start({ afterMs: 60_000 })
+      const at = await start({ at: new Date(now + 90_000) })
+      const past = await start({ at: 5 })
+      assert.deepEqual([later.state, at.state, past.state], ['scheduled', 'scheduled', 'queued'])
+      const [one, two, three] = await Promise.all(
+        [later, at, past].map(({ id }) => client.getJob({ typeName: 'greet', id })),
+      )
+      assert.equal(one!.runAt, one!.createdAt + 60_000)
+      assert.equal(two!.runAt, now + 90_000)
+      assert.equal(three!.runAt, three!.createdAt)
+    })
+
+    test('wrong options are refused before anything is written', async (t) => {
+      const { client } = await chainBench(t, driver, types)
+      const wrong: [string, object][] = [
+        ['priority', { priority: 101 }],
+        ['priority', { priority: 0.5 }],
+        ['schedule', { schedule: { at: 1, afterMs: 1 } }],
+        ['schedule', { schedule: {} }],
+        ['afterMs', { schedule: { afterMs: -1 } }],
+        ['id', { id: '' }],
+        ['typeName', { typeName: 5 }],
+        ['startJobChain options', { inptu: 5 }],
+        ['key', { deduplication: { strategy: 'all' } }],
+        ['strategy', { deduplication: { key: 'k', strategy: 'none' } }],
+        ['windowMs', { deduplication: { key: 'k', windowMs: 0 } }],
+        ['traceContext.traceparent', { traceContext: {} }],
+        ['onBlockerFailure', { onBlockerFailure: 'ignore' }],
+      ]
+      for (const [name, options] of wrong) {
+        const start = client.startJobChain({ typeName: 'greet', input: { name: 'x' }, ...options } as never)
+        await assert.rejects(start, { name: 'TypeError', code: 'INVALID_ARGUMENT', message: new RegExp(`^${name}`) })
+      }
+      assert.deepEqual((await client.listJobChains()).items, [])
+    })
+
+    test('several chains in one move, or none', async (t) => {
+      const { client, line } = await chainBench(t, driver, types)
+      const adds = line.count('add')
+      const chains = await client.startJobChains({
+        items: [
+          { typeName: 'greet', input: { name: 'a' }, deduplication: { key: 'same' } },
+          { typeName: 'first', input: 4 },
+          { typeName: 'greet', input: { name: 'b' }, deduplication: { key: 'same' } },
+        ],
+      })
+      assert.equal(line.count('add'), adds + 1)
+      assert.deepEqual(
+        chains.map(({ typeName, deduplicated }) => [typeName, deduplicated]),
+        [
+          ['greet', false],
+          ['first', false],
+          ['greet', true],
+        ],
+      )
+      assert.equal(chains[2].id, chains[0].id)
+      assert.deepEqual(chains[2].input, { name: 'a' })
+      const wrong = client.startJobChains({
+        items: [
+          { typeName: 'greet', input: { name: 'a' } },
+          { typeName: 'greet', input: { name: new Date(0) as unknown as string } },
+        ],
+      })
+      await assert.rejects(wrong, { code: 'SERIALIZATION_ERROR' })
+      assert.equal((await client.listJobChains()).items.length, 2)
+    })
+
+    test('a start that is new is one call to the storage', async (t) => {
+      const { client, line } = await chainBench(t, driver, types)
+      const before = line.count()
+      await client.startJobChain({ typeName: 'greet', input: { name: 'x' }, schedule: { afterMs: 5 } })
+      assert.equal(line.count() - before, 1)
+    })
+
+    test('starts of one tick go to the storage together', async (t) => {
+      const { client, line } = await chainBench(t, driver, types)
+      const adds = line.count('add')
+      const names = Array.from({ length: 40 }, (_, index) => `n${index}`)
+      const chains = await Promise.all(
+        names.map((name) => client.startJobChain({ typeName: 'greet', input: { name } })),
+      )
+      assert.ok(line.count('add') - adds <= 2, `${line.count('add') - adds} adds`)
+      assert.deepEqual(
+        chains.map(({ input }) => input.name),
+        names,
+      )
+    })
+  })
+
+  describe('deduplication', () => {
+    const start = { typeName: 'greet', input: { name: 'x' } } as const
+
+    test('[chains trap 3] 30 concurrent starts with one key: one chain', async (t) => {
+      const { client, another } = await chainBench(t, driver, types)
+      const other = await another()
+      for (const more of [
+        {},
+        { windowMs: 60_000 },
+        { strategy: 'all' },
+        { strategy: 'all', windowMs: 60_000 },
+      ] as const) {
+        const deduplication = { key: JSON.stringify(more), ...more }
+        const chains = await Promise.all(
+          Array.from({ length: 30 }, (_, index) =>
+            (index % 2 ? other : client).startJobChain({ ...start, deduplication }),
+          ),
+        )
+        assert.equal(new Set(chains.map(({ id }) => id)).size, 1)
+        assert.equal(chains.filter(({ deduplicated }) => deduplicated).length, 29)
+      }
+    })
+
+    test('a chosen id deduplicates too; the input of the duplicate is ignored', async (t) => {
+      const { client } = await chainBench(t, driver, types)
+      const first = await client.startJobChain({ ...start, id: 'mine' })
+      const second = await client.startJobChain({ typeName: 'greet', input: { name: 'other' }, id: 'mine' })
+      assert.deepEqual([first.deduplicated, second.deduplicated, second.input.name], [false, true, 'x'])
+    })
+
+    test('completed: the key is free once the chain is; all: it is not', async (t) => {
+      const { client, work } = await chainBench(t, driver, types)
+      await work({ greet: { process: async ({ complete }) => complete('done') } })
+      for (const [strategy, again] of [
+        ['completed', false],
+        ['all', true],
+      ] as const) {
+        const deduplication = { key: strategy, strategy }
+        const first = await client.startJobChain({ ...start, deduplication })
+        await client.waitForJobChainCompletion(first, wait)
+        const second = await client.startJobChain({ ...start, deduplication })
+        assert.equal(second.deduplicated, again)
+        assert.equal(second.id === first.id, again)
+        if (second.deduplicated) assert.ok(second.state === 'completed' && second.output === 'done')
+      }
+    })
+
+    test('failed and cancelled ones never count', async (t) => {
+      const { client, work } = await chainBench(t, driver, types)
+      const deduplication = { key: 'k', strategy: 'all' } as const
+      const cancelled = await client.startJobChain({ ...start, deduplication })
+      assert.deepEqual(await client.cancelJobChain({ typeName: 'greet', id: cancelled.id }), { verdict: 'cancelled' })
+      const failing = await client.startJobChain({ ...start, deduplication })
+      assert.equal(failing.deduplicated, false)
+      await work({
+        greet: {
+          process: async () => {
+            throw new Error('no')
+          },
+          retryConfig: { maxAttempts: 1 },
+        },
+      })
+      await assert.rejects(client.waitForJobChainCompletion(failing, wait), { code: 'CHAIN_FAILED' })
+      assert.equal((await client.startJobChain({ ...start, deduplication })).deduplicated, false)
+    })
+  })
+}

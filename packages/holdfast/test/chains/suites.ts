@@ -1,0 +1,28 @@
+// The tests of chains, the same on every driver.
+
+import { attemptTests } from './attempts.ts'
+import { blockerTests } from './blockers.ts'
+import type { ChainDriver } from './driver.ts'
+import { flakyTests } from './flaky.ts'
+import { leaseTests } from './leases.ts'
+import { middlewareTests } from './middlewares.ts'
+import { observerTests } from './observing.ts'
+import { startTests } from './starts.ts'
+import { stopTests } from './stops.ts'
+import { transactionTests } from './transactions.ts'
+import { waitTests } from './waits.ts'
+import { workerlessTests } from './workerless.ts'
+
+export function chainTests(driver: ChainDriver): void {
+  attemptTests(driver)
+  blockerTests(driver)
+  flakyTests(driver)
+  leaseTests(driver)
+  middlewareTests(driver)
+  observerTests(driver)
+  startTests(driver)
+  stopTests(driver)
+  transactionTests(driver)
+  waitTests(driver)
+  workerlessTests(driver)
+}

@@ -1,0 +1,10 @@
+import { after, test } from 'node:test'
+import { testStorage } from '../../src/conformance/index.ts'
+import { drivers } from '../drivers.ts'
+import { stopPostgres } from '../postgres-subject.ts'
+
+after(stopPostgres)
+
+const count = await testStorage({ test, create: () => drivers['postgres-js']!() })
+
+test('the number of cases', (context) => context.diagnostic(`conformance: postgres, by postgres.js: ${count} cases`))

@@ -1,0 +1,198 @@
+// A private Postgres server: a cluster of its own, on 127.0.0.1 alone. It syncs nothing to disk unless asked, so that what
+// it acknowledged survives its own end, also by SIGKILL, but not that of the machine.
+
+import { execFile, execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { findPostgres } from './find.ts'
+import { type ServerExit, ServerProcess, type ServerUser } from './process.ts'
+
+export interface PostgresOptions {
+  /** Of the server, e.g. `{ max_connections: '20' }`; they win over ours. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** The folder of the programs. @default what find.ts finds */
+  readonly folder?: string
+  /** @default a free one */
+  readonly port?: number
+  /** Whether a commit waits for the disk. @default false */
+  readonly fsync?: boolean
+  /** With a certificate that nobody has signed; those who do not encrypt are refused. Needs openssl. @default false */
+  readonly withTls?: boolean
+  /** With a random password, which is in `url` and `password`. @default false */
+  readonly withPassword?: boolean
+}
+
+export interface PostgresServer {
+  readonly host: '127.0.0.1'
+  readonly port: number
+  /** The superuser, and the database that is there from the start. */
+  readonly user: 'postgres'
+  readonly password: string | undefined
+  /** `postgres://postgres@127.0.0.1:16123/postgres`, with the password if there is one. */
+  readonly url: string
+  /** Of the latest start. */
+  readonly pid: number
+  readonly directory: string
+  readonly running: boolean
+  /** The end of the latest start, whoever caused it. */
+  readonly exited: Promise<ServerExit>
+  /** What the server has said so far. */
+  readonly log: string
+  kill(signal: NodeJS.Signals): void
+  /**
+   * On the same port and directory, after a kill or instead of one. `fast` ends all sessions and shuts down, `immediate`
+   * ends at once, without writing down anything, and recovers from its log. @default 'fast'
+   */
+  restart(manner?: 'fast' | 'immediate'): Promise<void>
+  /** Ends it and removes its directory. */
+  stop(): Promise<void>
+}
+
+const run = promisify(execFile)
+/** Sessions of a server that was killed go by themselves, but not at once; until then its directory is in use. */
+const stillInUse = /pre-existing shared memory block/
+const [restartTries, restartAgainMs] = [20, 100]
+
+/** @throws Error with the server's own words when it does not start */
+export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
+  const folder = options.folder ?? findPostgres()
+  if (!folder) throw new Error('postgres not found: run `npm run servers`, or set POSTGRES_BIN to the folder it is in')
+  const password = options.withPassword ? randomBytes(16).toString('hex') : undefined
+  const user = serverUser()
+  let data = ''
+  const server = await ServerProcess.start(
+    {
+      name: 'postgres',
+      binary: join(folder, 'postgres'),
+      async args(port, directory) {
+        data = join(directory, 'data')
+        if (!existsSync(data)) {
+          await makeCluster(folder, directory, password, user)
+          if (options.withTls) await makeCertificate(data, user)
+        }
+        return argumentsOf(options, port, data)
+      },
+      answers: async (_, pid) => isReady(data, pid),
+      portTaken: /could not create any TCP\/IP sockets/,
+      // By SIGTERM it would wait for its clients to go.
+      endSignal: 'SIGINT',
+      user,
+    },
+    options.port,
+  )
+  return asPostgresServer(server, password)
+}
+
+function asPostgresServer(server: ServerProcess, password: string | undefined): PostgresServer {
+  return {
+    host: '127.0.0.1',
+    port: server.port,
+    user: 'postgres',
+    password,
+    url: `postgres://postgres${password === undefined ? '' : `:${password}`}@127.0.0.1:${server.port}/postgres`,
+    get pid() {
+      return server.pid
+    },
+    directory: server.directory,
+    get running() {
+      return server.running
+    },
+    get exited() {
+      return server.exited
+    },
+    get log() {
+      return server.log
+    },
+    kill: (signal) => server.kill(signal),
+    restart: (manner = 'fast') => restart(server, manner),
+    stop: () => server.stop(),
+  }
+}
+
+async function restart(server: ServerProcess, manner: 'fast' | 'immediate'): Promise<void> {
+  if (manner === 'immediate' && server.running) {
+    server.kill('SIGQUIT')
+    await server.exited
+  }
+  for (let left = restartTries; ; left--) {
+    try {
+      return await server.restart()
+    } catch (error) {
+      if (left === 1 || !stillInUse.test((error as Error).message)) throw error
+      await sleep(restartAgainMs)
+    }
+  }
+}
+
+/** Postgres and PgBouncer refuse to run as root. */
+export function serverUser(): ServerUser | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  return { uid: idOf('-u'), gid: idOf('-g') }
+}
+
+const idOf = (flag: '-u' | '-g'): number => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
+
+async function makeCluster(
+  folder: string,
+  directory: string,
+  password: string | undefined,
+  user: ServerUser | undefined,
+): Promise<void> {
+  const passwordFile = join(directory, 'password')
+  if (password !== undefined) writeFileSync(passwordFile, password)
+  const args = ['--no-sync', '--username=postgres', '--encoding=UTF8', '--locale=C', '-D', join(directory, 'data')]
+  const access = password === undefined ? ['--auth=trust'] : ['--auth=scram-sha-256', `--pwfile=${passwordFile}`]
+  await run(join(folder, 'initdb'), [...args, ...access], { cwd: directory, ...user })
+}
+
+async function makeCertificate(data: string, user: ServerUser | undefined): Promise<void> {
+  const files = ['-keyout', join(data, 'server.key'), '-out', join(data, 'server.crt')]
+  const args = [
+    'req',
+    '-new',
+    '-x509',
+    '-nodes',
+    '-newkey',
+    'rsa:2048',
+    '-days',
+    '2',
+    '-subj',
+    '/CN=localhost',
+    ...files,
+  ]
+  await run('openssl', args, { cwd: data, ...user })
+  const rules = readFileSync(join(data, 'pg_hba.conf'), 'utf8')
+  writeFileSync(join(data, 'pg_hba.conf'), rules.replaceAll(/^host\b/gm, 'hostssl'))
+}
+
+function argumentsOf(
+  { settings, fsync = false, withTls = false }: PostgresOptions,
+  port: number,
+  data: string,
+): string[] {
+  const all = {
+    port: String(port),
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    // Inside the directory, which goes with it; else it would be in /dev/shm after a SIGKILL.
+    dynamic_shared_memory_type: 'mmap',
+    ssl: withTls ? 'on' : 'off',
+    ...(!fsync && { fsync: 'off', full_page_writes: 'off' }),
+    ...settings,
+  }
+  return ['-D', data, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
+}
+
+/** It writes down who it is and how far it has come: no connection is needed to see that it is not another's. */
+function isReady(data: string, pid: number): boolean {
+  try {
+    const lines = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')
+    return lines[0]?.trim() === String(pid) && lines[7]?.trim() === 'ready'
+  } catch {
+    // Not written yet: the caller knows how long to go on, and shows the log.
+    return false
+  }
+}
