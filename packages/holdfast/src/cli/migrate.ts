@@ -27,4 +27,8 @@ export async function postgresMigration({ url, schema, plan }: Request): Promise
 }
 
 /** In one transaction, as it is run. */
-const printed = (statements: readonly string[]): string[] => ['BEGIN;', ...statements.map((text) => `${text};`), 'COMMIT;']
+const printed = (statements: readonly string[]): string[] => [
+  'BEGIN;',
+  ...statements.map((text) => `${text};`),
+  'COMMIT;',
+]
