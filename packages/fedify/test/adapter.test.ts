@@ -9,10 +9,9 @@ import { Temporal } from '@js-temporal/polyfill'
 import { MemoryStorage } from 'holdfast'
 import { testKvStore } from 'holdfast/conformance'
 import type { TaskEvent } from 'holdfast/tasks'
-import { taskDrivers } from '../../holdfast/test/tasks/drivers.ts'
-import { stopPlaces } from '../../holdfast/test/redis-places.ts'
+import { stopServers, taskDrivers } from '../../holdfast/test/tasks/drivers.ts'
 
-after(stopPlaces)
+after(stopServers)
 
 /** The members that 2.4 is to have, described by themselves. */
 interface MessageQueue24 extends Omit<MessageQueue, 'enqueue' | 'enqueueMany'> {

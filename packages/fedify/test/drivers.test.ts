@@ -4,14 +4,13 @@ import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
 import { testMessageQueue } from '@fedify/testing'
 import { HoldfastMessageQueue } from '@holdfast/fedify'
-import { stopPlaces } from '../../holdfast/test/redis-places.ts'
-import { taskDrivers } from '../../holdfast/test/tasks/drivers.ts'
+import { stopServers, taskDrivers } from '../../holdfast/test/tasks/drivers.ts'
 import { Temporal } from '@js-temporal/polyfill'
 
 // The suite expects the global that this Node may not have yet.
 if (!('Temporal' in globalThis)) Object.assign(globalThis, { Temporal })
 
-after(stopPlaces)
+after(stopServers)
 
 // Side by side: most of it is waiting.
 suite('Fedify’s suite', { concurrency: 8 }, () => {

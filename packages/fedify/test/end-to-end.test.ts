@@ -8,11 +8,10 @@ import { after, test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { HoldfastMessageQueueOptions } from '@holdfast/fedify'
 import { until } from '../../holdfast/test/queue/driver.ts'
-import { stopPlaces } from '../../holdfast/test/redis-places.ts'
-import { type TaskDriver, taskDrivers } from '../../holdfast/test/tasks/drivers.ts'
+import { stopServers, type TaskDriver, taskDrivers } from '../../holdfast/test/tasks/drivers.ts'
 import { type Server, startServer } from '../example/server.ts'
 
-after(stopPlaces)
+after(stopServers)
 
 async function bench(t: TestContext, driver: TaskDriver, options?: HoldfastMessageQueueOptions) {
   const place = await driver.open()

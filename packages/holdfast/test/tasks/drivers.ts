@@ -5,14 +5,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MemoryStorage, type Storage } from 'holdfast'
 import { FileStorage } from 'holdfast/file'
+import { PostgresStorage } from 'holdfast/postgres'
 import { RedisStorage } from 'holdfast/redis'
 import { SqliteStorage } from 'holdfast/sqlite'
 import { quickFolder } from '../drivers.ts'
-import { placeOf } from '../redis-places.ts'
+import { postgresPlace, stopPostgres } from '../postgres-subject.ts'
+import { placeOf, stopPlaces } from '../redis-places.ts'
 
 /** What another process needs to open the same storage. */
 export interface Spec {
-  readonly driver: 'memory' | 'sqlite' | 'file' | 'redis'
+  readonly driver: 'memory' | 'sqlite' | 'file' | 'postgres' | 'redis'
   /** A directory, or a server. */
   readonly at: string
   readonly prefix: string
@@ -35,8 +37,8 @@ const makers: Readonly<Record<Spec['driver'], (spec: Spec) => Storage>> = {
   memory: () => new MemoryStorage(),
   sqlite: ({ at }) => new SqliteStorage({ path: join(at, 'jobs.db') }),
   file: ({ at }) => new FileStorage({ directory: at }),
+  postgres: ({ at, prefix }) => new PostgresStorage({ url: at, schema: prefix }),
   redis: ({ at, prefix }) => new RedisStorage({ url: at, prefix }),
-  // postgres: ({ at, prefix }) => new PostgresStorage({ url: at, schema: prefix }),
 }
 
 export const storageOf = (spec: Spec): Storage => makers[spec.driver](spec)
@@ -47,8 +49,24 @@ export const taskDrivers: Readonly<Record<Spec['driver'], TaskDriver>> = {
   memory: { name: 'memory', open: async () => memoryPlace() },
   sqlite: { name: 'sqlite', open: () => folderPlace('sqlite', tmpdir()) },
   file: { name: 'file', open: () => folderPlace('file', quickFolder) },
+  postgres: { name: 'postgres', open: postgresTasksPlace },
   redis: { name: 'redis', open: () => redisPlace('redis') },
-  // postgres: { name: 'postgres', open: … },
+}
+
+async function postgresTasksPlace(): Promise<Place> {
+  const { server } = await postgresPlace()
+  const spec: Spec = { driver: 'postgres', at: server.url, prefix: `tasks ${++places}` }
+  // The tables are made here, not in the time that a test waits for.
+  const first = storageOf(spec)
+  await first.connect()
+  await first.disconnect()
+  return { spec, storage: () => storageOf(spec), close: async () => {} }
+}
+
+/** The servers that this file asked for. */
+export async function stopServers(): Promise<void> {
+  await stopPlaces()
+  await stopPostgres()
 }
 
 export async function redisPlace(at: 'redis' | 'valkey'): Promise<Place> {

@@ -1,10 +1,9 @@
 // Tasks on sqlite.
 
 import { after } from 'node:test'
-import { stopPlaces } from '../redis-places.ts'
-import { taskDrivers } from './drivers.ts'
+import { stopServers, taskDrivers } from './drivers.ts'
 import { taskTests } from './suites.ts'
 
-after(stopPlaces)
+after(stopServers)
 
 await taskTests(taskDrivers.sqlite)

@@ -2,11 +2,10 @@
 
 import { after, test } from 'node:test'
 import { findValkey } from '../../../../servers/find.ts'
-import { stopPlaces } from '../redis-places.ts'
-import { redisPlace } from './drivers.ts'
+import { redisPlace, stopServers } from './drivers.ts'
 import { taskTests } from './suites.ts'
 
-after(stopPlaces)
+after(stopServers)
 
 if (findValkey()) await taskTests({ name: 'valkey', open: () => redisPlace('valkey') })
 else test('tasks on Valkey', { skip: 'VALKEY_SERVER is not set: expected the path of a valkey-server' }, () => {})
