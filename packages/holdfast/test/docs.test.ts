@@ -21,6 +21,7 @@ const pages = [
   'docs/redis.md',
   'docs/postgres.md',
   'docs/errors.md',
+  'docs/chains/chains.md',
   'docs/chains/job-types.md',
   'docs/tasks.md',
 ]

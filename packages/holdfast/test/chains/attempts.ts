@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { defineJobTypes, failJob, rescheduleJob, UnrecoverableError } from 'holdfast'
-import { gate, type TestDriver, until } from '../queue/driver.ts'
+import { gate, until } from '../queue/driver.ts'
 import { chainBench, wait } from './bench.ts'
+import type { ChainDriver } from './driver.ts'
 
 const types = defineJobTypes<{
   step: { entry: true; input: string; output: string; continueWith: { typeName: 'next' } }
@@ -14,7 +15,7 @@ const types = defineJobTypes<{
 
 const code = (expected: string) => (error: unknown) => (error as { code?: string }).code === expected
 
-export function attemptTests(driver: TestDriver): void {
+export function attemptTests(driver: ChainDriver): void {
   describe('an attempt', () => {
     test('each of prepare, complete and continueWith works once; the second call leaves the first intact', async (t) => {
       const { client, work } = await chainBench(t, driver, types)

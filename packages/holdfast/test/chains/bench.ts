@@ -44,6 +44,7 @@ export async function chainBench<T>(
 ): Promise<ChainBench<T>> {
   const { storage, close, rows } = await driver.open()
   const line = faulty(storage)
+  if (driver.hints === false) line.lose(() => true)
   const events: ChainBench<T>['events'] = []
   const observer = new Proxy(
     {},
@@ -74,7 +75,11 @@ export async function chainBench<T>(
         jobTypeRegistry,
         observer,
         jobTypeProcessors,
-        jobTypeProcessing: { pollIntervalMs: 200, defaultRetryConfig: atOnce, ...jobTypeProcessing },
+        jobTypeProcessing: {
+          pollIntervalMs: driver.hints === false ? 20 : 200,
+          defaultRetryConfig: atOnce,
+          ...jobTypeProcessing,
+        },
         ...options,
       })
       const stop = await worker.start()
@@ -86,7 +91,7 @@ export async function chainBench<T>(
   }
 }
 
-export const wait = { timeoutMs: 10_000 } as const
+export const wait = { timeoutMs: 10_000, pollIntervalMs: 100 } as const
 
 /** The jobs of a chain, the first one first: those of one millisecond are listed by type. */
 export function inChain<J extends { readonly chainIndex: number }>(jobs: readonly J[]): J[] {

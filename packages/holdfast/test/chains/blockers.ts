@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { defineJobTypes, type JobTypeProcessor, type JobTypeProcessors, type StartItem } from 'holdfast'
-import { gate, type TestDriver, until } from '../queue/driver.ts'
+import { gate, until } from '../queue/driver.ts'
 import { chainBench, wait } from './bench.ts'
+import type { ChainDriver } from './driver.ts'
 
 interface Types {
   part: { entry: true; input: number; output: number }
@@ -19,7 +20,7 @@ const double: JobTypeProcessor<Types, 'part', unknown> = {
   process: async ({ job, complete }) => complete(job.input * 2),
 }
 
-export function blockerTests(driver: TestDriver): void {
+export function blockerTests(driver: ChainDriver): void {
   describe('blockers', () => {
     test('chains of startBlockers are written with the job, in one move, under it', async (t) => {
       const { client, line, work } = await chainBench(t, driver, types)
@@ -349,7 +350,7 @@ export function blockerTests(driver: TestDriver): void {
         }
         begun.resolve()
         const ended = await Promise.all(
-          pairs.map((pair) => client.waitForJobChainCompletion(pair, { timeoutMs: 60_000 })),
+          pairs.map((pair) => client.waitForJobChainCompletion(pair, { ...wait, timeoutMs: 60_000 })),
         )
         assert.ok(ended.length === count && ended.every(({ output }) => output === 2))
         assert.deepEqual((await client.listJobs({ filter: { state: ['blocked'] } })).items, [])

@@ -11,5 +11,7 @@ export interface Rows {
 }
 
 export interface ChainDriver extends TestDriver {
+  /** False: every hint of the storage is lost. @default true */
+  readonly hints?: boolean
   open(): Promise<{ readonly storage: Storage; readonly rows?: Rows; close(): Promise<void> }>
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { defineJobTypes } from 'holdfast'
 import { fakeClock } from 'holdfast/testing'
-import type { TestDriver } from '../queue/driver.ts'
+import type { ChainDriver } from './driver.ts'
 import type { Rule } from '../queue/faulty-storage.ts'
 import { chainBench } from './bench.ts'
 
@@ -17,7 +17,7 @@ const types = defineJobTypes<{
 const verbs = ['add', 'claim', 'extend', 'settle', 'get', 'nextDueAt', 'transaction']
 const loop = { initialDelayMs: 1, maxDelayMs: 20 } as const
 
-export function flakyTests(driver: TestDriver): void {
+export function flakyTests(driver: ChainDriver): void {
   describe('a flaky storage', () => {
     test('[chains trap 28] loses nothing: every chain completes, each completion is recorded once', async (t) => {
       const { client, line, work, told } = await chainBench(t, driver, types)

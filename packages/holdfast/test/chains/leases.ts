@@ -3,15 +3,20 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { defineJobTypes, type JobAbortReason } from 'holdfast'
-import { gate, type TestDriver, until } from '../queue/driver.ts'
+import { gate, until } from '../queue/driver.ts'
 import { chainBench, wait } from './bench.ts'
+import type { ChainDriver } from './driver.ts'
 
 const types = defineJobTypes<{
   step: { entry: true; input: null; output: string; continueWith: { typeName: 'next' } }
   next: { input: string; output: string }
 }>()
 
-export function leaseTests(driver: TestDriver): void {
+export function leaseTests(driver: ChainDriver): void {
+  // Without hints a handler is told at the next renewal.
+  const leaseConfig = driver.hints === false ? { leaseMs: 5_000, renewIntervalMs: 100 } : {}
+  const jobTypeProcessing = { defaultLeaseConfig: leaseConfig }
+
   describe('leases', () => {
     for (const hints of ['heard', 'lost'] as const) {
       test(`[chains trap 7] taken back and claimed again by the same worker: only the second attempt counts (hints ${hints})`, async (t) => {
@@ -42,7 +47,7 @@ export function leaseTests(driver: TestDriver): void {
               },
             },
           },
-          { concurrency: 2, workerId: 'same' },
+          { concurrency: 2, workerId: 'same', jobTypeProcessing },
         )
         const chain = await client.startJobChain({ typeName: 'step', input: null })
         const error = await rejected.promise
@@ -123,18 +128,21 @@ export function leaseTests(driver: TestDriver): void {
         const running = gate()
         const seen = gate<{ reason: unknown; ms: number; error: { code: string; reason: string } }>()
         let endedAt = 0
-        await work({
-          step: {
-            process: async ({ signal, complete }) => {
-              running.resolve()
-              await new Promise((resolve) => signal.addEventListener('abort', resolve))
-              const ms = performance.now() - endedAt
-              const completing = complete('too late')
-              await completing.catch((error) => seen.resolve({ reason: signal.reason, ms, error }))
-              return completing
+        await work(
+          {
+            step: {
+              process: async ({ signal, complete }) => {
+                running.resolve()
+                await new Promise((resolve) => signal.addEventListener('abort', resolve))
+                const ms = performance.now() - endedAt
+                const completing = complete('too late')
+                await completing.catch((error) => seen.resolve({ reason: signal.reason, ms, error }))
+                return completing
+              },
             },
           },
-        })
+          { jobTypeProcessing },
+        )
         const chain = await client.startJobChain({ typeName: 'step', input: null })
         await running.promise
         endedAt = performance.now()

@@ -4,8 +4,9 @@ import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, test } from 'node:test'
 import { type AttemptResult, defineJobTypes, type JobAttemptMiddleware } from 'holdfast'
-import { gate, type TestDriver, until } from '../queue/driver.ts'
+import { gate, until } from '../queue/driver.ts'
 import { atOnce, chainBench, wait } from './bench.ts'
+import type { ChainDriver } from './driver.ts'
 
 interface Types {
   step: { entry: true; input: string; output: string; continueWith: { typeName: 'next' } }
@@ -30,7 +31,7 @@ const impatient: Middleware = async ({ job }, next) => {
   return inside
 }
 
-export function middlewareTests(driver: TestDriver): void {
+export function middlewareTests(driver: ChainDriver): void {
   describe('middlewares', () => {
     test('[chains trap 8] next() resolves after the commit with the outcome; the first is outermost', async (t) => {
       const { client, work } = await chainBench(t, driver, types)

@@ -4,8 +4,9 @@ import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { describe, test } from 'node:test'
 import { defineJobTypes, type LogEntry, type Notifier, type Signal, type Topic } from 'holdfast'
-import { gate, sleep, type TestDriver, until } from '../queue/driver.ts'
+import { gate, sleep, until } from '../queue/driver.ts'
 import { chainBench, wait } from './bench.ts'
+import type { ChainDriver } from './driver.ts'
 
 const types = defineJobTypes<{
   part: { entry: true; input: number; output: number }
@@ -27,7 +28,7 @@ const broken = async (): Promise<never> => {
   throw new Error('no broker')
 }
 
-export function observerTests(driver: TestDriver): void {
+export function observerTests(driver: ChainDriver): void {
   describe('events', () => {
     test('of one successful last job, in their order', async (t) => {
       const { client, work, events } = await chainBench(t, driver, types)

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { defineJobTypes } from 'holdfast'
-import type { TestDriver } from '../queue/driver.ts'
+import type { ChainDriver } from './driver.ts'
 import { chainBench, inChain, wait } from './bench.ts'
 
 const types = defineJobTypes<{
@@ -13,7 +13,7 @@ const types = defineJobTypes<{
   nothing: { entry: true; input: null; output: null }
 }>()
 
-export function startTests(driver: TestDriver): void {
+export function startTests(driver: ChainDriver): void {
   describe('starting', () => {
     test('a chain is there once its start resolves, and reads as it was started', async (t) => {
       const { client, storage } = await chainBench(t, driver, types)

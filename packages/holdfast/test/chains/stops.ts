@@ -3,12 +3,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createInProcessWorker, defineJobTypes } from 'holdfast'
-import { gate, type TestDriver, until } from '../queue/driver.ts'
+import { gate, until } from '../queue/driver.ts'
 import { chainBench, wait } from './bench.ts'
+import type { ChainDriver } from './driver.ts'
 
 const types = defineJobTypes<{ step: { entry: true; input: number; output: number } }>()
 
-export function stopTests(driver: TestDriver): void {
+export function stopTests(driver: ChainDriver): void {
   describe('stopping', () => {
     test('[chains trap 6] a stop in the middle of a backlog: no more start than fill the slots', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
@@ -112,6 +113,7 @@ export function stopTests(driver: TestDriver): void {
         storage: line.storage,
         jobTypeRegistry: types,
         jobTypeProcessors: { step: { process: async ({ job, complete }) => complete(job.input) } },
+        jobTypeProcessing: { pollIntervalMs: 50 },
       })
       for (let round = 0; round < 3; round++) {
         const stop = await worker.start()

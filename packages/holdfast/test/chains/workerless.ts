@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { defineJobTypes } from 'holdfast'
-import { gate, type TestDriver } from '../queue/driver.ts'
+import { gate } from '../queue/driver.ts'
 import { chainBench, inChain, wait } from './bench.ts'
+import type { ChainDriver } from './driver.ts'
 
 const types = defineJobTypes<{
   ask: { entry: true; input: string; output: string; continueWith: { typeName: 'answer' } }
@@ -13,7 +14,7 @@ const types = defineJobTypes<{
   after: { entry: true; input: null; output: string; blockers: [{ typeName: 'ask' }] }
 }>()
 
-export function workerlessTests(driver: TestDriver): void {
+export function workerlessTests(driver: ChainDriver): void {
   describe('completeJobChain', () => {
     test('an output ends the chain: waiters are told, dependents go on, nobody completed it', async (t) => {
       const { client, told } = await chainBench(t, driver, types)
