@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { after, test } from 'node:test'
+import { startPostgres } from '../../../servers/postgres.ts'
 import { startRedis } from '../../../servers/redis.ts'
 import { queueOptions } from '../src/options.ts'
 
@@ -12,6 +13,8 @@ const read = (path: string): Promise<string> => readFile(new URL(path, root), 'u
 
 const redis = await startRedis()
 after(() => redis.stop())
+const postgres = await startPostgres()
+after(() => postgres.stop())
 
 const pages = [
   'README.md',
@@ -56,7 +59,7 @@ test('[trap 51] the defaults in the guide are those of options.ts', async () => 
 /** In its own folder: some make files. */
 function run(file: string, cwd: URL): Promise<{ status: number | null; output: string }> {
   return new Promise((resolve) => {
-    const env = { ...process.env, REDIS_URL: redis.url }
+    const env = { ...process.env, REDIS_URL: redis.url, DATABASE_URL: postgres.url }
     const child = spawn(process.execPath, ['--conditions=@holdfast/source', file], { cwd, env })
     let output = ''
     child.stdout.on('data', (chunk) => (output += chunk))

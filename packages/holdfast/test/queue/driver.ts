@@ -35,6 +35,18 @@ export interface Bench {
   queue<P = unknown, R = unknown>(config?: Partial<QueueConfig<P, R>>): Queue<P, R>
 }
 
+/** How many jobs were added, or found to be there, through this storage from now on. For queues that are made after it. */
+export function countAdds(storage: Storage): () => number {
+  let added = 0
+  const add = storage.add.bind(storage)
+  storage.add = async (jobs, tx) => {
+    const verdicts = await add(jobs, tx)
+    added += jobs.length
+    return verdicts
+  }
+  return () => added
+}
+
 /** The arguments of the next such event (that fits). */
 export async function next<P, R, K extends keyof QueueEvents<R>>(
   queue: Queue<P, R>,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { JobCancelledError, JobFailedError, JobNotFoundError, TimeoutError } from 'holdfast'
-import { bench, gate, next, sleep, type TestDriver, until } from './driver.ts'
+import { bench, countAdds, gate, next, sleep, type TestDriver, until } from './driver.ts'
 import { faulty } from './faulty-storage.ts'
 import { jobIn } from './states.ts'
 
@@ -111,21 +111,16 @@ export function waitTests(driver: TestDriver): void {
     ] as const) {
       test(`[Q4.13] [trap 12] a ${what} job that is cancelled: JobCancelledError, to every waiter`, async (t) => {
         const { queue: newQueue, storage } = await bench(t, driver)
-        let added = 0
-        const add = storage.add.bind(storage)
-        storage.add = async (jobs, tx) => {
-          const verdicts = await add(jobs, tx)
-          added += jobs.length
-          return verdicts
-        }
+        const added = countAdds(storage)
         const [one, other] = [newQueue(), newQueue()]
         const waits = [one.enqueueAndWait('a', 1, options), one.enqueueAndWait('a', 1), other.enqueueAndWait('a', 1)]
+        const rejected = waits.map((wait) =>
+          assert.rejects(wait, (error) => error instanceof JobCancelledError && error.jobId === 'a'),
+        )
         // One that came after the cancel would be another job.
-        await until(() => added === waits.length)
+        await until(() => added() === waits.length)
         assert.deepEqual(await other.cancel('a'), { status: 'cancelled' })
-        for (const wait of waits) {
-          await assert.rejects(wait, (error) => error instanceof JobCancelledError && error.jobId === 'a')
-        }
+        await Promise.all(rejected)
       })
     }
 

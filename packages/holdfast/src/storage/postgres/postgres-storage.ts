@@ -56,7 +56,11 @@ interface Open {
   readonly database: Database
   readonly types: Types
   readonly mover: Mover
+  /** Its heartbeats will need a connection of their own. */
+  hasClaimed: boolean
 }
+
+const nothing: Statement = { name: '', text: 'SELECT NULL AS c0' }
 
 /** The transactions that moves can join: one of transaction(), or what the client library has for one. */
 export type JoinableTransaction = PostgresTransaction | object
@@ -181,7 +185,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
       // Opened again, for those who never ceased to listen.
       if (this.#listening > 0) this.#heard = this.#hear(database)
       await this.#heard
-      return { database, types, mover }
+      return { database, types, mover, hasClaimed: false }
     } catch (error) {
       await database.close()
       throw error
@@ -221,7 +225,11 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   }
 
   async claim(request: Contract.ClaimRequest): Promise<Contract.Claim> {
-    const { types } = this.#opened()
+    const open = this.#opened()
+    const { types } = open
+    // Opened beside the first claim, so that the first heartbeat need not wait for it.
+    if (!open.hasClaimed) open.database.reserved.query(nothing, []).catch(() => {})
+    open.hasClaimed = true
     const { outcomes = [], slots } = request
     checkOutcomes(this.driver, outcomes)
     await this.#registerOutcomes(outcomes, request.types, undefined)
@@ -236,12 +244,12 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     }))
     const prepare = async (loader: Loader): Promise<void> => {
       await loader.loadPauses(wanted.map(({ tid }) => tid))
-      const open = wanted.filter(({ tid }) => loader.loaded.pauses.get(tid) === undefined)
+      const unpaused = wanted.filter(({ tid }) => loader.loaded.pauses.get(tid) === undefined)
       await loader.loadLost(
-        open.map(({ tid, most }) => ({ tid, most: Math.max(most, lostAtOnce) })),
+        unpaused.map(({ tid, most }) => ({ tid, most: Math.max(most, lostAtOnce) })),
         null,
       )
-      await loader.loadLines(open.filter(({ most }) => most > 0))
+      await loader.loadLines(unpaused.filter(({ most }) => most > 0))
     }
     const answer = await this.#run({
       want: (loaded) => wantOutcomes(loaded, types, outcomes),
