@@ -26,6 +26,15 @@ const pages = [
   'docs/errors.md',
   'docs/chains/chains.md',
   'docs/chains/job-types.md',
+  'docs/chains/starting.md',
+  'docs/chains/blockers.md',
+  'docs/chains/attempts.md',
+  'docs/chains/leases-and-retries.md',
+  'docs/chains/hints.md',
+  'docs/chains/middlewares.md',
+  'docs/chains/reading-and-changing.md',
+  'docs/chains/stopping.md',
+  'docs/chains/observing.md',
   'docs/tasks.md',
 ]
 for (const page of pages) {
