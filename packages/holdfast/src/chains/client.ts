@@ -23,7 +23,7 @@ import { type Ground, groundOf, retentionOf } from './ground.ts'
 import { deleteTrees } from './deleting.ts'
 import { chainOf, chainParts, jobOf, jobParts, jobRefOf, type PlainChain, type PlainJob } from './reading.ts'
 import type { ChainRef, PageOf } from './records.ts'
-import { startedChains } from './started.ts'
+import { standingChains, startedChains } from './started.ts'
 import { type StartRequest, Starts } from './starts.ts'
 import { ourTransaction } from './transaction.ts'
 import { triggerJob } from './trigger.ts'
@@ -93,6 +93,8 @@ class ChainClient {
     this.#checkOpen()
     this.#checkTx(tx)
     const { registry, clock, storage, tellChains } = this.#ground
+    const standing = await standingChains(storage, requests, tx)
+    if (standing.size > 0) return this.#startOthers(requests, standing, tx)
     const starts = new Starts({ registry, clock, retention: this.#retention, tx })
     const refs = await this.#validated(() => inOrder(requests, (request) => starts.start(request)))
     const { jobs } = starts
@@ -101,6 +103,26 @@ class ChainClient {
       tellAdded(tellChains, jobs, verdicts, committed === 'unknown' ? { committed } : {})
     })
     return startedChains(storage, refs, jobs, verdicts, tx)
+  }
+
+  /** Those that are known to be duplicates need no blockers: nobody asks for them. */
+  async #startOthers(
+    requests: readonly StartRequest[],
+    standing: ReadonlyMap<StartRequest, PlainChain>,
+    tx: unknown,
+  ): Promise<(PlainChain & { deduplicated: boolean })[]> {
+    const others = requests.filter((request) => !standing.has(request))
+    const started = others.length > 0 ? await this.#start(others, tx) : []
+    afterCommit(tx, (committed) => {
+      const more = committed === 'unknown' ? { committed } : {}
+      for (const [{ deduplication }, { typeName, id }] of standing) {
+        this.#ground.tellChains('jobDeduplicated', { typeName, id, by: deduplication ? 'key' : 'id', ...more })
+      }
+    })
+    return requests.map((request) => {
+      const chain = standing.get(request)
+      return chain ? { ...chain, deduplicated: true } : started[others.indexOf(request)]!
+    })
   }
 
   /** Those of one tick that are but a job go together. */

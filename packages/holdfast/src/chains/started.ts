@@ -7,6 +7,7 @@ import type { AddVerdict, JobRecord, JobRef, NewJob, Standing } from '../storage
 import { decodeJson } from './json.ts'
 import { chainOf, chainParts, type PlainChain } from './reading.ts'
 import type { ChainRef } from './records.ts'
+import type { StartRequest } from './starts.ts'
 
 type StartedChain = PlainChain & { deduplicated: boolean }
 
@@ -36,6 +37,29 @@ export async function startedChains(
       return { ...withoutRecord(standing[index]!, job), deduplicated }
     }),
   )
+}
+
+/** The chains that stand in the way of starts that have blockers to start: those are not asked for in vain. */
+export async function standingChains(
+  storage: Pick<GuardedStorage, 'get'>,
+  requests: readonly StartRequest[],
+  tx: unknown,
+): Promise<Map<StartRequest, PlainChain>> {
+  const standing = new Map<StartRequest, PlainChain>()
+  const asked = requests.filter(({ startBlockers, deduplication, id }) => startBlockers && (deduplication || id))
+  if (asked.length === 0) return standing
+  const refs = asked.map(({ typeName: type, deduplication, id }) =>
+    deduplication ? { type, key: deduplication.key } : { type, id: id! },
+  )
+  const records = await storage.get(refs, { parts: chainParts, tx })
+  asked.forEach((request, index) => {
+    const record = records[index]
+    // An id is free again once its chain failed or was cancelled.
+    const state = record?.tail?.state
+    if (record?.chainIndex !== 0 || state === 'failed' || state === 'cancelled') return
+    standing.set(request, chainOf(record))
+  })
+  return standing
 }
 
 type Told = AddVerdict & { verdict: 'added'; job: Standing & { createdAt: number } }

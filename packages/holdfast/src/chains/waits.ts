@@ -116,11 +116,11 @@ export class ChainWaits {
     }
   }
 
-  /** Those who ask in one tick are answered by one read. */
+  /** Those who ask together are answered by one read: hints of one batch, and polls of waits that began together. */
   #ask(watch: Watch): void {
     if (this.#asked) return void this.#asked.add(watch)
     const asked = (this.#asked = new Set([watch]))
-    queueMicrotask(() => {
+    this.#options.clock.soon(() => {
       this.#asked = undefined
       const all = [...asked]
       for (let start = 0; start < all.length; start += engineDefaults.batch) {

@@ -5,6 +5,7 @@ import { bytes } from './case.ts'
 import type { Case } from './case.ts'
 import { getAttemptCases } from './get-attempts.ts'
 import { getFieldCases } from './get-fields.ts'
+import { getKeyCases } from './get-keys.ts'
 import { getLineageCases } from './get-lineage.ts'
 import { complete, inState, recordOf, refOf, settleOne, stateOf, states } from './steps.ts'
 
@@ -109,4 +110,10 @@ const lifeCases: readonly Case[] = [
   },
 ]
 
-export const getCases: readonly Case[] = [...getFieldCases, ...lifeCases, ...getLineageCases, ...getAttemptCases]
+export const getCases: readonly Case[] = [
+  ...getFieldCases,
+  ...lifeCases,
+  ...getLineageCases,
+  ...getKeyCases,
+  ...getAttemptCases,
+]

@@ -95,7 +95,7 @@ export interface Storage<Tx = unknown> {
   /** Deletes what has expired: records, key marks, kv entries. Never a live job. */
   sweep(request: SweepRequest): Promise<Swept>
 
-  get(jobs: readonly JobRef[], options?: GetOptions<Tx>): Promise<(JobRecord | undefined)[]>
+  get(jobs: readonly (JobRef | KeyRef)[], options?: GetOptions<Tx>): Promise<(JobRecord | undefined)[]>
   list(query: ListQuery): Promise<Page>
   count(query: CountQuery): Promise<Counts>
   /** The earliest instant at which a claim of these types could yield something, ends of leases included. */
@@ -127,6 +127,12 @@ export type EndReason = 'stalled' | 'blocker_failed'
 export interface JobRef {
   readonly type: string
   readonly id: string
+}
+
+/** The first job of the chain that holds a deduplication key now. */
+export interface KeyRef {
+  readonly type: string
+  readonly key: string
 }
 
 /** The fence. `worker` is new with each claim call and never repeats. */

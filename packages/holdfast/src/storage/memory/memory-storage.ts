@@ -130,7 +130,7 @@ export class MemoryStorage implements Contract.Storage<never> {
   }
 
   async get(
-    jobs: readonly Contract.JobRef[],
+    jobs: readonly (Contract.JobRef | Contract.KeyRef)[],
     options: Contract.GetOptions<never> = {},
   ): Promise<(Contract.JobRecord | undefined)[]> {
     this.#noTx(options.tx)

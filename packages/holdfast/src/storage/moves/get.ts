@@ -1,15 +1,28 @@
 // get: records as they are at one instant, with the parts asked for.
 
-import type { JobRecord, JobRef, JobState, RecordPart } from '../storage.ts'
+import type { JobRecord, JobRef, JobState, KeyRef, RecordPart } from '../storage.ts'
 import { attemptsOf } from './attempt.ts'
 import { expiryOf } from './finish.ts'
-import { find, type Job, type Move, refOf, rootOf } from './move.ts'
+import { isInForce } from './key.ts'
+import { find, isGone, type Job, type Move, refOf, rootOf } from './move.ts'
 
-export function get(move: Move, refs: readonly JobRef[], parts: readonly RecordPart[]): (JobRecord | undefined)[] {
+export function get(
+  move: Move,
+  refs: readonly (JobRef | KeyRef)[],
+  parts: readonly RecordPart[],
+): (JobRecord | undefined)[] {
   return refs.map((ref) => {
-    const job = find(move, ref)
+    const job = 'key' in ref ? holderOf(move, ref) : find(move, ref)
     return job && recordOf(move, job, parts)
   })
+}
+
+/** Undefined, too, where a window outlives the record. */
+function holderOf(move: Move, { type: name, key }: KeyRef): Job | undefined {
+  const type = move.typeOf(name)
+  const mark = type && move.markOf(type, key)
+  if (!mark?.job || !isInForce(move, mark) || isGone(move, mark.job)) return undefined
+  return mark.job
 }
 
 export function recordOf(move: Move, job: Job, parts: readonly RecordPart[]): JobRecord {

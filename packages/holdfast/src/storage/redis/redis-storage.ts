@@ -22,6 +22,7 @@ import { Connection } from './connection.ts'
 import { RedisKv } from './kv.ts'
 import { list } from './list.ts'
 import { type RedisStorageOptions, type ResolvedRedisOptions, resolveRedisOptions } from './redis-options.ts'
+import type { Packed } from './pack.ts'
 import { encodeType, packAdd, packed, packOutcomes, packWhen } from './requests.ts'
 import { type Script, type Scripts, serverScripts } from './scripts.ts'
 import { signalOf } from './signals.ts'
@@ -259,12 +260,12 @@ export class RedisStorage implements Contract.Storage<never> {
   // ── reads ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async get(
-    jobs: readonly Contract.JobRef[],
+    jobs: readonly (Contract.JobRef | Contract.KeyRef)[],
     { parts = [], tx }: Contract.GetOptions<never> = {},
   ): Promise<(Contract.JobRecord | undefined)[]> {
     this.#noTx(tx)
     const asked = Object.fromEntries(parts.map((part) => [part, true]))
-    const [, answers] = await this.#ask(this.#scripts.get, packed([packRefs(jobs), asked]))
+    const [, answers] = await this.#ask(this.#scripts.get, packed([jobs.map(packRef), asked]))
     return (answers as List).map((answer) => (answer === false ? undefined : jobRecord(answer)))
   }
 
@@ -392,6 +393,10 @@ export class RedisStorage implements Contract.Storage<never> {
     if (tx !== undefined) throw unsupported(this.driver, 'transactions')
   }
 }
+
+/** A key is told from an id by what follows it. */
+const packRef = (ref: Contract.JobRef | Contract.KeyRef): Packed =>
+  'key' in ref ? [ref.type, ref.key, true] : [ref.type, ref.id]
 
 const packRefs = (refs: readonly Contract.JobRef[]): string[][] => refs.map(({ type, id }) => [type, id])
 

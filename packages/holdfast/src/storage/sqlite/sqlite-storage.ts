@@ -288,7 +288,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
   // ── reads ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async get(
-    jobs: readonly Contract.JobRef[],
+    jobs: readonly (Contract.JobRef | Contract.KeyRef)[],
     { parts = [], tx }: Contract.GetOptions<SqliteTransaction> = {},
   ): Promise<(Contract.JobRecord | undefined)[]> {
     // Who has the transaction keeps everybody else from writing: there is nothing more to lock.

@@ -107,7 +107,11 @@ export const brokenKeeping: readonly BrokenDriver[] = [
       }
       return {
         add: (jobs) => storage.add(jobs.map(meet)),
-        get: (refs, options) => storage.get(refs.map(meet), { ...options, tx: undefined }),
+        get: (refs, options) =>
+          storage.get(
+            refs.map((ref) => ('id' in ref ? meet(ref) : ref)),
+            { ...options, tx: undefined },
+          ),
         cancel: (refs, options) => storage.cancel(refs.map(meet), options),
       }
     },

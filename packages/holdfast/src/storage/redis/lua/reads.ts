@@ -30,9 +30,17 @@ local function record_of(j, with_tail)
   }
 end
 
+-- Who holds a key now, if its record is there.
+local function holder_of(t, key)
+  local mark = mark_of(t, key)
+  local j = mark and is_in_force(t, mark) and job_of_mark(t, mark)
+  return j and not is_gone(j) and j or nil
+end
+
 local answers = {}
 for index, ref in ipairs(refs) do
-  local j = find_ref(ref)
+  local j
+  if ref[3] then j = holder_of(type_of(ref[1]), ref[2]) else j = find_ref(ref) end
   answers[index] = j and record_of(j, asked.tail) or false
 end
 return pack({ now, answers })
