@@ -34,8 +34,8 @@ interface Received {
 interface Failure {
   readonly reason: TaskFailure
   readonly error: unknown
-  /** Null: for good. */
-  readonly delayMs: number | null
+  /** Null: for good. Undefined: the queue will say. */
+  readonly delayMs: number | null | undefined
   readonly durationMs?: number
 }
 
@@ -114,8 +114,9 @@ async function runHandler(
       events.tell({ name: 'released', ...about, durationMs })
       throw error
     }
-    const delayMs = leavesRetriesToQueue(received) && !isRetryError(error) ? null : decide(env, policy, received, error)
-    await callOnError(env, task, context, error, data, delayMs)
+    const isLeft = leavesRetriesToQueue(received) && !isRetryError(error)
+    const delayMs = isLeft ? undefined : decide(env, policy, received, error)
+    await callOnError(env, task, context, error, data, delayMs ?? null)
     return conclude(env, received, { reason: 'handler', error, delayMs, durationMs })
   }
   events.tell({ name: 'completed', ...about, durationMs: clock.monotonic() - startedAt })
@@ -165,18 +166,17 @@ async function conclude(env: Processing, received: Received, failure: Failure): 
   const { message, from, delivery, attempt } = received
   const { reason, error, delayMs, durationMs } = failure
   const about = { task: message.task, queue: queueOf(received), id: message.id, attempt, reason, error }
-  const isNative = leavesRetriesToQueue(received)
-  const isForGood = isNative ? reason !== 'handler' && delayMs === null : delayMs === null
-  const isGivenUp = isForGood || (isRetryError(error) && error.delayMs === null)
-  if (isGivenUp) env.events.tell({ name: 'failed', ...about, durationMs })
-  else env.events.tell({ name: 'retried', ...about, durationMs, ...(!isNative && { delayMs: delayMs! }) })
+  if (delayMs === null) env.events.tell({ name: 'failed', ...about, durationMs })
+  else env.events.tell({ name: 'retried', ...about, durationMs, delayMs })
   if (delivery && from?.queue.extended) {
-    throw new RetryError(isGivenUp ? null : delayMs, { cause: isRetryError(error) ? (error.cause ?? error) : error })
+    throw new RetryError(delayMs!, { cause: isRetryError(error) ? (error.cause ?? error) : error })
   }
   // A foreign queue has no failed state: the event was told, and the message is acknowledged.
-  if (isGivenUp)
-    return env.log.error({ err: error, task: message.task, id: message.id, reason }, 'a task failed for good')
-  if (isNative || !from) throw error
+  if (delayMs === null) {
+    env.log.error({ err: error, task: message.task, id: message.id, reason }, 'a task failed for good')
+    return
+  }
+  if (leavesRetriesToQueue(received)) throw error
   await sendAgain(env, received, delayMs!)
 }
 

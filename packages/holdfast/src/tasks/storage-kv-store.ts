@@ -4,7 +4,7 @@ import { systemClock } from '../clock.ts'
 import type { Clock } from '../clock.ts'
 import { Connection } from '../connection.ts'
 import { HoldfastError, printable, usageError } from '../errors.ts'
-import { teller } from '../events.ts'
+import { type Tell, teller } from '../events.ts'
 import { queueOptions, resolveOptions } from '../options.ts'
 import { type GuardedStorage, guardStorage } from '../storage/guard.ts'
 import type { KvWrite } from '../storage/kv.ts'
@@ -29,6 +29,7 @@ export class StorageKvStore implements KvStore, AsyncDisposable {
   readonly #storage: GuardedStorage
   readonly #connection: Connection
   readonly #base: readonly string[]
+  readonly #tell: Tell = teller(() => {})
   #closed = false
 
   /** @throws TypeError INVALID_ARGUMENT */
@@ -37,11 +38,7 @@ export class StorageKvStore implements KvStore, AsyncDisposable {
     const { name, clock = systemClock } = resolveOptions('StorageKvStore', options, kvStoreOptions)
     this.name = name
     this.#base = ['store', name]
-    this.#storage = guardStorage(
-      storage,
-      clock,
-      teller(() => {}),
-    )
+    this.#storage = guardStorage(storage, clock, this.#tell)
     this.#connection = new Connection(this.#storage, name)
   }
 
@@ -93,10 +90,10 @@ export class StorageKvStore implements KvStore, AsyncDisposable {
     }
   }
 
-  /** Gives its count of the storage back. */
+  /** Gives its count of the storage back. Never rejects: what goes wrong is told on the channel. */
   async close(): Promise<void> {
     this.#closed = true
-    await this.#connection.stop()
+    await this.#connection.stop().catch((error: Error) => this.#tell({ name: 'error', error }))
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -258,11 +258,11 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
 
   // ── close ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Ends its listeners as an abort does, and gives its count of the storage back. */
+  /** Ends its listeners as an abort does, and gives its count of the storage back. Never rejects. */
   async close(): Promise<void> {
     this.#closing.abort()
     await Promise.all(this.#listening)
-    await this.#connection.stop()
+    await this.#connection.stop().catch((error: Error) => this.#tell({ name: 'error', error }))
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -25,7 +25,8 @@ const job = (id: string, fields: Partial<NewJob> = {}): NewJob => ({
 const ref = (id: string): { type: string; id: string } => ({ type: 'mail', id })
 
 async function open(schema = newSchema()): Promise<PostgresStorage> {
-  const storage = new PostgresStorage({ ...(await postgresWay()), schema })
+  // What is tested here is who waits for whom, not for how long.
+  const storage = new PostgresStorage({ ...(await postgresWay()), schema, callTimeoutMs: 30_000 })
   await storage.connect()
   return storage
 }

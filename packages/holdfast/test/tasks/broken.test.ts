@@ -143,10 +143,11 @@ const brokenStores: readonly (readonly [what: string, breaks: BreaksStore, caugh
 ]
 
 for (const [what, breaks, caughtBy] of brokenStores) {
-  test(`[Q3] a store that ${what} is caught`, async () => {
+  test(`[Q3] a store that ${what} is caught`, async (t) => {
     const item = kvStoreCases.find(({ name }) => name === caughtBy)
     assert.ok(item, `there is no case '${caughtBy}'`)
-    await using store = new StorageKvStore(new MemoryStorage())
+    const [store, sound] = [new StorageKvStore(new MemoryStorage()), new StorageKvStore(new MemoryStorage())]
+    t.after(() => Promise.all([store.close(), sound.close()]))
     const own: KvStore = {
       get: store.get.bind(store),
       set: store.set.bind(store),
@@ -156,7 +157,6 @@ for (const [what, breaks, caughtBy] of brokenStores) {
       list: store.list.bind(store),
     }
     await assert.rejects(runKvStoreCase(item, { store: { ...own, ...breaks(store) } }))
-    await using sound = new StorageKvStore(new MemoryStorage())
     await runKvStoreCase(item, { store: sound })
   })
 }

@@ -47,15 +47,14 @@ export const taskDrivers: Readonly<Record<Spec['driver'], TaskDriver>> = {
   memory: { name: 'memory', open: async () => memoryPlace() },
   sqlite: { name: 'sqlite', open: () => folderPlace('sqlite', tmpdir()) },
   file: { name: 'file', open: () => folderPlace('file', quickFolder) },
-  redis: {
-    name: 'redis',
-    open: async () => {
-      const { options } = await (await placeOf('redis')).way()
-      const spec: Spec = { driver: 'redis', at: options.url!, prefix: `tasks-${process.pid}-${++places}` }
-      return { spec, storage: () => storageOf(spec), close: async () => {} }
-    },
-  },
+  redis: { name: 'redis', open: () => redisPlace('redis') },
   // postgres: { name: 'postgres', open: … },
+}
+
+export async function redisPlace(at: 'redis' | 'valkey'): Promise<Place> {
+  const { options } = await (await placeOf(at)).way()
+  const spec: Spec = { driver: 'redis', at: options.url!, prefix: `tasks-${process.pid}-${++places}` }
+  return { spec, storage: () => storageOf(spec), close: async () => {} }
 }
 
 function memoryPlace(): Place {

@@ -97,7 +97,8 @@ test('[T2] every edge takes every kind', async () => {
     [1, 2].map((attempt) => policy({ attempt, elapsedMs: 0, error: 1 })),
     [2_000, 3_000],
   )
-  await using store = new StorageKvStore(new MemoryStorage())
+  const store = new StorageKvStore(new MemoryStorage())
   await store.set(['k'], 1, { ttl: delay })
   assert.equal(await store.get(['k']), 1)
+  await store.close()
 })

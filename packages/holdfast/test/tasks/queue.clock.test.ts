@@ -150,3 +150,42 @@ test('a call that the driver refuses fails alone, though others were sent with i
   )
   assert.equal((await queue.getDepth()).queued, 2)
 })
+
+test('with nativeRetrial false a throw still redelivers: the flag only says who is in charge', async (t) => {
+  const { clock, queue, began, listen } = bench(t, { nativeRetrial: false, retryPolicy: () => second })
+  assert.equal(queue.nativeRetrial, false)
+  listen(() => {
+    if (began.length === 1) throw new Error('once')
+  })
+  await queue.enqueue('again')
+  await clock.advance(5 * second)
+  assert.deepEqual(began, ['again', 'again'])
+})
+
+test('two listens of one queue side by side share its messages; close ends both and leaves a shared storage up', async (t) => {
+  const { clock, line, queue } = bench(t)
+  const other = new StorageMessageQueue(line.storage, { clock, name: 'other' })
+  await other.enqueue('stays')
+  const began: number[] = [0, 0]
+  const ended = [0, 1].map((index) => queue.listen(() => void began[index]!++))
+  await clock.settle()
+  for (let number = 0; number < 20; number++) await queue.enqueue(number)
+  await clock.advance(second)
+  assert.equal(began[0]! + began[1]!, 20)
+  await queue.close()
+  await Promise.all(ended)
+  assert.equal((await other.getDepth()).ready, 1)
+  assert.equal(line.connections, 1)
+  await other.close()
+  assert.equal(line.connections, 0)
+})
+
+test('close does not reject for a storage that does not let go', async (t) => {
+  const { clock, line, logger, queue } = bench(t)
+  await queue.getDepth()
+  line.on('disconnect', () => Promise.reject(new Error('stuck')))
+  const closed = queue.close()
+  await clock.advance(minute)
+  await closed
+  assert.equal(logger.records.filter(({ level }) => level === 'error').length, 1)
+})

@@ -47,7 +47,7 @@ export interface MoverOptions {
 }
 
 /** How often a call begins anew, and how long it waits before, at most, in ms. */
-const [mostTries, longestPauseMs] = [8, 50]
+const [mostTries, longestPauseMs] = [20, 50]
 
 const savepoint = { name: '', text: 'SAVEPOINT holdfast' }
 const rollback = { name: '', text: 'ROLLBACK TO SAVEPOINT holdfast' }
