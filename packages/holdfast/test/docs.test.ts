@@ -87,7 +87,10 @@ const headings = (text: string): string[] =>
       .replaceAll(' ', '-'),
   )
 
-function checkDefaults(text: string, options: Readonly<Record<string, { readonly default?: unknown }>>): void {
+function checkDefaults(
+  text: string,
+  options: Readonly<Record<string, { readonly check: unknown; readonly default?: unknown }>>,
+): void {
   for (const [name, option] of Object.entries(options)) {
     const row = new RegExp(`^\\| [^|]*\`${name}\`[^|]* \\| ([^|]*) \\|`, 'm').exec(text)
     assert.ok(row, `there is no row for ${name}`)
