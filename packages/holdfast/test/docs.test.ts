@@ -1,4 +1,5 @@
-// Every piece of code in the docs runs as it is; every default in the guide is the one of options.ts.
+// Every piece of code in the docs runs as it is; every default in the guides is the one of options.ts; links of the pages on
+// chains lead somewhere.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -6,7 +7,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { after, test } from 'node:test'
 import { startPostgres } from '../../../servers/postgres.ts'
 import { startRedis } from '../../../servers/redis.ts'
-import { queueOptions } from '../src/options.ts'
+import { leaseOptions, processingOptions, queueOptions, retryOptions, workerStopOptions } from '../src/options.ts'
 
 const root = new URL('../../../', import.meta.url)
 const read = (path: string): Promise<string> => readFile(new URL(path, root), 'utf8')
@@ -26,6 +27,15 @@ const pages = [
   'docs/errors.md',
   'docs/chains/chains.md',
   'docs/chains/job-types.md',
+  'docs/chains/starting.md',
+  'docs/chains/blockers.md',
+  'docs/chains/attempts.md',
+  'docs/chains/leases-and-retries.md',
+  'docs/chains/hints.md',
+  'docs/chains/middlewares.md',
+  'docs/chains/reading-and-changing.md',
+  'docs/chains/stopping.md',
+  'docs/chains/observing.md',
   'docs/tasks.md',
 ]
 for (const page of pages) {
@@ -46,15 +56,49 @@ for (const page of pages) {
 }
 
 test('[trap 51] the defaults in the guide are those of options.ts', async () => {
-  const guide = await read('docs/guide.md')
-  for (const [name, option] of Object.entries(queueOptions)) {
-    const row = new RegExp(`^\\| [^|]*\`${name}\`[^|]* \\| ([^|]*) \\|`, 'm').exec(guide)
-    assert.ok(row, `the guide has no row for ${name}`)
+  checkDefaults(await read('docs/guide.md'), queueOptions)
+})
+
+const { pollIntervalMs, nextJobDelayMs } = processingOptions
+const tables = {
+  'docs/chains/leases-and-retries.md': { ...leaseOptions, ...retryOptions },
+  'docs/chains/hints.md': { pollIntervalMs, nextJobDelayMs },
+  'docs/chains/stopping.md': workerStopOptions,
+}
+for (const [page, options] of Object.entries(tables)) {
+  test(`the defaults in ${page} are those of options.ts`, async () => checkDefaults(await read(page), options))
+}
+
+for (const page of pages.filter((name) => name.startsWith('docs/chains/'))) {
+  test(`${page}: every link leads somewhere`, async () => {
+    for (const [, path, anchor] of (await read(page)).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)) {
+      const target = await readFile(new URL(path!, new URL(page, root)), 'utf8')
+      if (anchor !== undefined) assert.ok(headings(target).includes(anchor), `${path}#${anchor}`)
+    }
+  })
+}
+
+/** As GitHub makes anchors of them. */
+const headings = (text: string): string[] =>
+  [...text.matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
+    title!
+      .toLowerCase()
+      .replaceAll(/[^\w -]/g, '')
+      .replaceAll(' ', '-'),
+  )
+
+function checkDefaults(
+  text: string,
+  options: Readonly<Record<string, { readonly check: unknown; readonly default?: unknown }>>,
+): void {
+  for (const [name, option] of Object.entries(options)) {
+    const row = new RegExp(`^\\| [^|]*\`${name}\`[^|]* \\| ([^|]*) \\|`, 'm').exec(text)
+    assert.ok(row, `there is no row for ${name}`)
     if (!('default' in option)) continue
     const shown = typeof option.default === 'string' ? `\`'${option.default}'\`` : `\`${option.default}\``
     assert.equal(row[1], shown, name)
   }
-})
+}
 
 /** In its own folder: some make files. */
 function run(file: string, cwd: URL): Promise<{ status: number | null; output: string }> {

@@ -1,0 +1,83 @@
+// node --conditions=@holdfast/source examples/chains/fan-in.ts
+//
+// The report of a year waits for its quarters, and each of these for its months. All of them are written in one move; whatever
+// order they end in, a job runs once, when the last of those it waits for has.
+
+import { createClient, createInProcessWorker, defineJobTypes } from 'holdfast'
+import { SqliteStorage } from 'holdfast/sqlite'
+
+const storage = new SqliteStorage({ path: ':memory:' })
+const jobTypeRegistry = defineJobTypes<{
+  month: { entry: true; input: { month: number }; output: number }
+  quarter: { entry: true; input: { quarter: number }; output: number; blockers: { typeName: 'month' }[] }
+  template: { entry: true; input: null; output: string }
+  report: {
+    entry: true
+    input: { year: number }
+    output: string
+    blockers: [{ typeName: 'template' }, ...{ typeName: 'quarter' }[]]
+  }
+}>()
+const client = await createClient({ storage, jobTypeRegistry })
+const runs: Record<string, number> = { month: 0, quarter: 0, template: 0, report: 0 }
+
+const worker = await createInProcessWorker({
+  storage,
+  jobTypeRegistry,
+  concurrency: 4,
+  jobTypeProcessing: {
+    jobAttemptMiddlewares: [
+      async ({ job }, next) => {
+        runs[job.typeName]!++
+        return next()
+      },
+    ],
+  },
+  jobTypeProcessors: {
+    month: { process: async ({ job, complete }) => complete(job.input.month * 10) },
+    quarter: {
+      process: async ({ job, complete }) => complete(job.blockers.reduce((sum, { output }) => sum + output, 0)),
+    },
+    template: { process: async ({ complete }) => complete('In {year}, by quarter: {quarters}.') },
+    report: {
+      process: async ({ job, complete }) => {
+        const [template, ...quarters] = job.blockers // in the order they were given, each with the output of its type
+        const text = template.output.replace('{year}', String(job.input.year))
+        return complete(text.replace('{quarters}', quarters.map(({ output }) => output).join(', ')))
+      },
+    },
+  },
+})
+const stop = await worker.start()
+
+const monthsOf = (quarter: number): number[] => [1, 2, 3].map((month) => (quarter - 1) * 3 + month)
+
+const report = await client.startJobChain({
+  typeName: 'report',
+  input: { year: 2026 },
+  // Writes nothing itself: these chains go into the same move as the report, or none does.
+  startBlockers: async ({ startJobChain }) => [
+    await startJobChain({ typeName: 'template', input: null }),
+    ...(await Promise.all(
+      [1, 2, 3, 4].map((quarter) =>
+        startJobChain({
+          typeName: 'quarter',
+          input: { quarter },
+          startBlockers: (inside) =>
+            Promise.all(
+              monthsOf(quarter).map((month) => inside.startJobChain({ typeName: 'month', input: { month } })),
+            ),
+        }),
+      ),
+    )),
+  ],
+})
+console.log(`at first the report is ${report.state}`)
+console.log((await client.waitForJobChainCompletion(report, { timeoutMs: 10_000 })).output)
+console.log(
+  Object.entries(runs)
+    .map(([typeName, count]) => `${typeName}: ${count}`)
+    .join(', '),
+)
+await stop()
+await client.close()

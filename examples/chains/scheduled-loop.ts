@@ -1,0 +1,58 @@
+// node --conditions=@holdfast/source examples/chains/scheduled-loop.ts
+//
+// Something to be done again and again: each job continues with the next one, later. It is one chain, so there is never more
+// than one of it under way; the next is written in the move that ends this one, so the loop cannot break between two. The hours
+// of this example pass on a fake clock.
+
+import { createClient, createInProcessWorker, defineJobTypes, MemoryStorage } from 'holdfast'
+import { fakeClock } from 'holdfast/testing'
+
+const hourMs = 3_600_000
+const clock = fakeClock()
+const storage = new MemoryStorage({ clock })
+const jobTypeRegistry = defineJobTypes<{
+  tidy: { entry: true; input: { round: number; dueAt: number }; output: string; continueWith: { typeName: 'tidy' } }
+}>()
+const client = await createClient({ storage, jobTypeRegistry, clock })
+const startedAt = clock.now()
+const ran: string[] = []
+
+const worker = await createInProcessWorker({
+  storage,
+  jobTypeRegistry,
+  clock,
+  jobTypeProcessing: { defaultRetryConfig: { initialDelayMs: 60_000, jitter: 0 } },
+  jobTypeProcessors: {
+    tidy: {
+      process: async ({ job, complete }) => {
+        const { round, dueAt } = job.input
+        ran.push(`round ${round}, attempt ${job.attempt}, after ${(clock.now() - startedAt) / 60_000} min`)
+        // A failure delays its round. The rounds after it keep their times: these follow from dueAt, not from now.
+        if (round === 2 && job.attempt === 1) throw new Error('the broom is broken')
+        return complete(async ({ continueWith }) => {
+          if (round === 4) return 'all is tidy'
+          const next = dueAt + hourMs
+          return continueWith({ typeName: 'tidy', input: { round: round + 1, dueAt: next }, schedule: { at: next } })
+        })
+      },
+    },
+  },
+})
+const stop = await worker.start()
+
+// Every process may say so at its start: there is one loop, as long as it has not come to its end.
+const start = () =>
+  client.startJobChain({
+    typeName: 'tidy',
+    input: { round: 1, dueAt: startedAt },
+    deduplication: { key: 'the one tidy loop' },
+  })
+const [loop, again] = [await start(), await start()]
+console.log(`started twice, one loop: ${again.deduplicated && again.id === loop.id}`)
+
+const completed = client.waitForJobChainCompletion(loop, { timeoutMs: 24 * hourMs })
+await clock.advance(4 * hourMs)
+console.log((await completed).output)
+for (const line of ran) console.log(line)
+await stop()
+await client.close()
