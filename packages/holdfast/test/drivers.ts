@@ -24,6 +24,7 @@ export const drivers: Readonly<Record<string, (client?: ClientName) => Subject |
   valkey: (client) => redisSubject('valkey', client),
   postgres: () => postgresSubject('pg'),
   'postgres-js': () => postgresSubject('postgresjs'),
+  pgbouncer: () => postgresSubject('pgbouncer'),
 }
 
 /** In memory, where there is such a file system: what makes and deletes many thousand files is slow on a disk. */

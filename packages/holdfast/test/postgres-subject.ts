@@ -3,6 +3,7 @@
 
 import { Pool } from 'pg'
 import postgres from 'postgres'
+import { type Pgbouncer, startPgbouncer } from '../../../servers/pgbouncer.ts'
 import { type PostgresServer, startPostgres } from '../../../servers/postgres.ts'
 import type { Subject } from '../src/conformance/index.ts'
 import { PostgresStorage, type PostgresStorageOptions } from '../src/storage/postgres/index.ts'
@@ -30,18 +31,33 @@ export const postgresPlace = (): Promise<Place> => (place ??= open())
 
 export async function stopPostgres(): Promise<void> {
   const opened = await place
-  place = undefined
+  const between = await pooled
+  place = pooled = undefined
+  await between?.pool.end()
+  await between?.pooler.stop()
   await opened?.pool.end()
   await opened?.sql.end()
   await opened?.server.stop()
 }
 
-export type PostgresClientName = 'pg' | 'postgresjs'
+/** `pgbouncer`: by way of pg, and of a pooler in transaction mode. */
+export type PostgresClientName = 'pg' | 'postgresjs' | 'pgbouncer'
+
+let pooled: Promise<{ readonly pooler: Pgbouncer; readonly pool: Pool }> | undefined
+
+async function openPooled(server: PostgresServer): Promise<{ readonly pooler: Pgbouncer; readonly pool: Pool }> {
+  const pooler = await startPgbouncer(server, { poolSize: 20 })
+  const pool = new Pool({ connectionString: pooler.url, max: 20 })
+  pool.on('error', () => {})
+  return { pooler, pool }
+}
 
 /** How a storage gets to the server. */
 export async function postgresWay(client: PostgresClientName = 'pg'): Promise<PostgresStorageOptions> {
-  const { pool, sql } = await postgresPlace()
-  return { client: client === 'pg' ? pool : sql }
+  const { server, pool, sql } = await postgresPlace()
+  if (client !== 'pgbouncer') return { client: client === 'pg' ? pool : sql }
+  pooled ??= openPooled(server)
+  return { client: (await pooled).pool, prepare: false, listenUrl: server.url }
 }
 
 /** A schema that nobody else has. */

@@ -41,11 +41,13 @@ export class Loader {
       await this.#types.find(this.connection, want.types)
       for (const name of want.types) this.loaded.types.add(name)
     }
-    if (want.locks.size > 0) {
-      this.loaded.dropUnlocked()
+    // What was read may name more.
+    while (want.jobs.size > 0 || want.seqs.size > 0 || want.locks.size > 0) {
+      const locks = !this.#looksFirst || want.locks.size > 0
+      if (want.locks.size > 0) this.loaded.dropUnlocked()
       for (const [name, job] of want.locks) want.jobs.set(name, job)
+      await this.#loadJobs(locks)
     }
-    if (want.jobs.size > 0 || want.seqs.size > 0) await this.#loadJobs(!this.#looksFirst || want.locks.size > 0)
     await this.#loadKeys()
     await this.#loadGroups()
     await this.#loadLists()
@@ -55,28 +57,25 @@ export class Loader {
   async #loadJobs(locks: boolean): Promise<void> {
     const { want } = this.loaded
     const { lock, read } = this.#statements
-    const seqs = arrayOf([...want.seqs])
-    const values = [...namesOf(want.jobs.values()), seqs]
+    const [jobs, adding, seqs] = [new Map(want.jobs), new Set(want.adding), [...want.seqs]]
+    for (const taken of [want.jobs, want.adding, want.seqs, want.locks]) taken.clear()
+    const values = [...namesOf(jobs.values()), arrayOf(seqs)]
     if (locks) values.push(...namesOf(want.keys.values()), ...namesOf(want.groups.values()))
     this.#keepJobs(await this.connection.query(locks ? lock : read, values), locks)
     // One that was waited for, and is gone, may have been replaced by another of its name.
-    const absent = [...want.jobs].filter(([name]) => !this.loaded.jobsByName.has(name) && !want.adding.has(name))
+    const absent = [...jobs].filter(([name]) => !this.loaded.jobsByName.has(name) && !adding.has(name))
     if (locks && absent.length > 0) {
       const again = namesOf(absent.map(([, named]) => named))
       this.#keepJobs(await this.connection.query(lock, [...again, '{}', '{}', '{}', '{}', '{}']), true)
     }
-    for (const name of want.jobs.keys()) {
+    for (const name of jobs.keys()) {
       if (!this.loaded.jobsByName.has(name)) this.loaded.jobsByName.set(name, null)
     }
-    for (const seq of want.seqs) if (!this.loaded.jobs.has(seq)) this.loaded.jobs.set(seq, null)
+    for (const seq of seqs) if (!this.loaded.jobs.has(seq)) this.loaded.jobs.set(seq, null)
     await this.#types.findByTid(
       this.connection,
       [...this.loaded.jobs.values()].flatMap((job) => (job ? [Number(job.row[1])] : [])),
     )
-    want.jobs.clear()
-    want.adding.clear()
-    want.seqs.clear()
-    want.locks.clear()
   }
 
   #keepJobs(rows: readonly Row[], isLocked: boolean): void {
@@ -102,6 +101,20 @@ export class Loader {
     if (row[28] !== null) want.dependents.set(nameOf(tid, row[2]!), { tid, key: row[2]! })
     const key = row[31]?.includes('"key":{') ? decodeMore(row[31]).key : undefined
     if (key) wantNamed(want.keys, keys, encodeText(key.key))
+    // One that runs ends now, and its blockers are no longer kept for it. Those of one that waits are for others to end.
+    if (Number(row[12]) === stateCodes.processing) this.#wantBlockers(row, want.locks)
+  }
+
+  /** @param list where to note them: to be read, or locked */
+  #wantBlockers(row: JobRow, list: Map<string, Named>): void {
+    if (!row[31]?.includes('"blockers":[')) return
+    for (const { ref } of decodeMore(row[31]).blockers ?? []) {
+      const tid = this.#types.tidOf(ref.type)
+      if (tid === undefined) continue
+      const named = { tid, key: encodeText(ref.id) }
+      const name = nameOf(tid, named.key)
+      if (!this.loaded.jobsByName.get(name)?.isLocked) list.set(name, named)
+    }
   }
 
   /** Jobs of a line or list that the caller has locked by reading it. */
@@ -167,6 +180,8 @@ export class Loader {
       this.now,
     ])
     await this.keepLocked(rows)
+    // Whoever runs is given their results.
+    for (const row of rows) this.#wantBlockers(row, this.loaded.want.jobs)
     const inGroups = rows.filter((row) => row[6] !== null && !groups.has(nameOf(Number(row[1]), row[6]!)))
     if (inGroups.length > 0) {
       const named = inGroups.map((row) => ({ tid: Number(row[1]), key: row[6]! }))

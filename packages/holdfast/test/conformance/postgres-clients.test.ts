@@ -1,0 +1,26 @@
+// The other ways to Postgres: postgres.js, and PgBouncer in transaction mode. What they differ in is how a call gets there
+// and how a hint comes back, so each runs what is about that, and a tenth of everything else: each another tenth. All of it:
+// `npm run conformance -- --driver postgres-js`, or `pgbouncer`.
+
+import { after, test } from 'node:test'
+import { findPgbouncer } from '../../../../servers/find.ts'
+import { testStorage } from '../../src/conformance/index.ts'
+import { drivers } from '../drivers.ts'
+import { stopPostgres } from '../postgres-subject.ts'
+
+after(stopPostgres)
+
+for (const [turn, way] of ['postgres-js', 'pgbouncer'].entries()) {
+  const skip =
+    way === 'pgbouncer' && !findPgbouncer() ? 'pgbouncer is not on the PATH, and PGBOUNCER is not set' : false
+  let [seen, taken] = [0, 0]
+  await testStorage({
+    create: () => drivers[way]!(),
+    test: (name, run) => {
+      if (seen++ % 10 !== turn && !/^(connect|listen|transaction): /.test(name)) return
+      taken++
+      test(`${way}: ${name}`, { skip }, run)
+    },
+  })
+  test('the number of cases', (context) => context.diagnostic(`conformance: ${way}: ${taken} cases`))
+}
