@@ -66,9 +66,18 @@ export const newSchema = (): string => `case ${++schemas}`
 /** Of cases that are over: to make a schema takes longer than most cases do. */
 const free: string[] = []
 
+/** One that nobody else has now. The latest are left alone: something of the test before may still come in. */
+export const takeSchema = (): string => (free.length > 5 ? free.shift()! : newSchema())
+
+/** For later tests, with nothing in it. */
+export async function giveSchemaBack(storage: PostgresStorage, schema: string): Promise<void> {
+  await storage.clear()
+  free.push(schema)
+}
+
 export async function postgresSubject(client?: PostgresClientName): Promise<Subject> {
   const { pool } = await postgresPlace()
-  const schema = free.pop() ?? newSchema()
+  const schema = takeSchema()
   await pool.query('INSERT INTO clocks VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET at = $2', [schema, start])
   const time = `(SELECT at FROM public.clocks WHERE name = '${schema}')`
   const make = async (): Promise<PostgresStorage> =>
@@ -86,8 +95,7 @@ export async function postgresSubject(client?: PostgresClientName): Promise<Subj
     },
     close: async () => {
       for (const close of closes) await close()
-      await storage.clear()
-      free.push(schema)
+      await giveSchemaBack(storage, schema)
     },
   }
 }

@@ -5,7 +5,7 @@ import { after } from 'node:test'
 import type { ClientBase } from 'pg'
 import type { Sql } from 'postgres'
 import { PostgresStorage, type PostgresTransaction } from 'holdfast/postgres'
-import { newSchema, postgresPlace, postgresWay, stopPostgres } from '../postgres-subject.ts'
+import { giveSchemaBack, postgresPlace, postgresWay, stopPostgres, takeSchema } from '../postgres-subject.ts'
 import { chainTests } from './suites.ts'
 
 after(stopPostgres)
@@ -14,12 +14,13 @@ for (const client of ['pg', 'postgresjs'] as const) {
   chainTests({
     name: client === 'pg' ? 'postgres' : 'postgres.js',
     open: async () => {
-      const schema = newSchema()
+      const schema = takeSchema()
       const { pool } = await postgresPlace()
       const orders = `"orders of ${schema}"`
-      await pool.query(`CREATE TABLE ${orders} (id text NOT NULL)`)
+      await pool.query(`DROP TABLE IF EXISTS ${orders}; CREATE TABLE ${orders} (id text NOT NULL)`)
+      const storage = new PostgresStorage({ ...(await postgresWay(client)), schema })
       return {
-        storage: new PostgresStorage({ ...(await postgresWay(client)), schema }),
+        storage,
         rows: {
           add: async (tx, id) => {
             const own = (tx as PostgresTransaction).client
@@ -30,7 +31,7 @@ for (const client of ['pg', 'postgresjs'] as const) {
           ids: async () =>
             (await pool.query<{ id: string }>(`SELECT id FROM ${orders} ORDER BY id`)).rows.map(({ id }) => id),
         },
-        close: async () => {},
+        close: () => giveSchemaBack(storage, schema),
       }
     },
   })

@@ -1,19 +1,10 @@
-// The Queue on Postgres: a private server for the file, and a schema of its own for each test.
+// The Queue on Postgres, by way of pg.
 
 import { after } from 'node:test'
-import { PostgresStorage } from 'holdfast/postgres'
-import { newSchema, postgresWay, stopPostgres } from '../postgres-subject.ts'
+import { stopPostgres } from '../postgres-subject.ts'
+import { postgresDriver } from './postgres-driver.ts'
 import { queueTests } from './suites.ts'
 
 after(stopPostgres)
 
-queueTests({
-  name: 'postgres',
-  open: async () => {
-    const storage = new PostgresStorage({ ...(await postgresWay('pg')), schema: newSchema() })
-    // The tables are made here, not in the time that a test measures.
-    await storage.connect()
-    await storage.disconnect()
-    return { storage, close: async () => {} }
-  },
-})
+queueTests(postgresDriver('postgres', 'pg'))

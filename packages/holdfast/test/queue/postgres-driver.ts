@@ -1,0 +1,19 @@
+// Postgres for the Queue's tests: a private server for the file, and a schema of its own for each test.
+
+import { PostgresStorage } from 'holdfast/postgres'
+import { giveSchemaBack, type PostgresClientName, postgresWay, takeSchema } from '../postgres-subject.ts'
+import type { TestDriver } from './driver.ts'
+
+export function postgresDriver(name: string, client: PostgresClientName): TestDriver {
+  return {
+    name,
+    open: async () => {
+      const schema = takeSchema()
+      const storage = new PostgresStorage({ ...(await postgresWay(client)), schema })
+      // The tables are made here, not in the time that a test measures.
+      await storage.connect()
+      await storage.disconnect()
+      return { storage, close: () => giveSchemaBack(storage, schema) }
+    },
+  }
+}
