@@ -31,8 +31,9 @@ export function reaperTests(driver: TestDriver): void {
         return job.attempts === 1 ? new Promise(() => {}) : 'done'
       })
       const other = newQueue({ visibilityTimeout: 60_000 })
-      other.execute((job) => `of the other, attempt ${job.attempts}`)
       const fenced = next(queue, 'fenced')
+      // Not before the first has heard of it: once it is completed, it is told that instead.
+      other.execute((job) => fenced.then(() => `of the other, attempt ${job.attempts}`))
       const { stalled } = await reap(t, { storage, visibilityTimeout: 300 })
       await queue.start()
       const wait = queue.enqueueAndWait('a', 1)
