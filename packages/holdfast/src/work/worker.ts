@@ -84,7 +84,7 @@ export class Worker {
   #nap: { readonly longestMs: number; asked: boolean } | undefined
   /** Turns that failed, one after the other. */
   #failures = 0
-  /** Ended attempts that keep their slot: something is to follow what was recorded, or the slot rests. */
+  /** Ended attempts that keep their slot: something is to follow what was recorded. */
   #trailing = 0
   readonly #rests = new Set<Timer>()
   #onQuiet: (() => void) | undefined

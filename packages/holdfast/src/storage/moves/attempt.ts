@@ -1,5 +1,5 @@
-// How an attempt ends: its lease is given up, and the record keeps what became of it. Nearly every attempt is the one that
-// completed its job; that one is told by the job's own fields, and needs no entry.
+// How an attempt ends: the record keeps what became of it, so that a repeat is answered as the first. Nearly every attempt
+// is the one that completed its job; that one is told by the job's own fields, its lease among them, and needs no entry.
 
 import type { AttemptRecord } from '../storage.ts'
 import type { Job, Move } from './move.ts'

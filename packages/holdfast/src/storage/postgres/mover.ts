@@ -25,6 +25,8 @@ export interface Call<T> {
   readonly after?: (connection: Connection, move: PostgresMove) => Promise<void>
   /** Jobs that the rules ask for are only looked at, until they change one. */
   readonly looksFirst?: boolean
+  /** It inserts no row that somebody else may insert at the same time: there is nothing to undo and begin anew. */
+  readonly insertsNothing?: boolean
 }
 
 /** A transaction of the user's. */
@@ -75,6 +77,12 @@ export class Mover {
 
   /** All of it or nothing, and whatever goes wrong, the user's transaction can go on. */
   async #runJoined<T>({ connection, onMove }: Joined, call: Call<T>): Promise<T> {
+    // In a transaction of our own making an error ends it: two trips are saved.
+    if (onMove && call.insertsNothing) {
+      const [own, moved] = await this.#attempt(connection, call, this.#options.instance)
+      onMove(moved)
+      return own
+    }
     await connection.query(savepoint, [])
     let answer: T
     let move: PostgresMove
@@ -102,10 +110,12 @@ export class Mover {
       const move = new PostgresMove(new WorkingSet(loaded, types), loader.now)
       try {
         const answer = call.rules(move)
-        await write(connection, statements, move)
+        // What follows may have something to tell, too.
+        const early = call.after ? undefined : encodeHints(move.forOthers(), from)
+        const isTold = await write(connection, statements, move, early === undefined ? undefined : [channel, early])
         await call.after?.(connection, move)
-        const hints = encodeHints(move.forOthers(), from)
-        if (hints !== undefined) await connection.query(statements.notify, [channel, hints])
+        const hints = call.after ? encodeHints(move.forOthers(), from) : early
+        if (hints !== undefined && (call.after || !isTold)) await connection.query(statements.notify, [channel, hints])
         return [answer, move]
       } catch (error) {
         if (error !== missing) throw error

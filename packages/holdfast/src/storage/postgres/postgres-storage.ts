@@ -293,7 +293,8 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
       if (settled) return [...settled]
     }
     const want = (loaded: Loaded): void => wantOutcomes(loaded, types, outcomes)
-    return this.#run({ want, rules: (move) => settle(move, outcomes) }, joined)
+    const insertsNothing = outcomes.every((outcome) => outcomeJobs(outcome).length === 0)
+    return this.#run({ want, rules: (move) => settle(move, outcomes), insertsNothing }, joined)
   }
 
   async recover(request: Contract.RecoverRequest): Promise<Contract.Recovered[]> {
@@ -400,7 +401,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
       const want = (loaded: Loaded): void => wantJobs(loaded, types, refs)
       return this.#run({ want, rules: (move) => get(move, jobs, parts), looksFirst: !lock }, joined)
     }
-    if (lock && joined) return this.#runOn(refs, (move) => get(move, refs, parts), joined)
+    if (lock && joined) return this.#runOn(refs, (move) => get(move, refs, parts), joined, true)
     return get(await this.#look(joined?.connection ?? database, refs), refs, parts)
   }
 
@@ -524,13 +525,18 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   }
 
   /** A move on jobs that are there already. */
-  async #runOn<T>(refs: readonly Contract.JobRef[], rules: (move: PostgresMove) => T, joined?: Joined): Promise<T> {
+  async #runOn<T>(
+    refs: readonly Contract.JobRef[],
+    rules: (move: PostgresMove) => T,
+    joined?: Joined,
+    insertsNothing = false,
+  ): Promise<T> {
     const { types, database } = this.#opened()
     await types.find(
       joined ? database.reserved : database,
       refs.map(({ type }) => type),
     )
-    return this.#run({ want: (loaded) => wantJobs(loaded, types, refs), rules }, joined)
+    return this.#run({ want: (loaded) => wantJobs(loaded, types, refs), rules, insertsNothing }, joined)
   }
 
   /** Jobs as they are at one instant, with the first and last of their chains. */

@@ -10,7 +10,13 @@ import { arrayOf, encodeText, optionalText } from './text.ts'
 /** Thrown when a row is there after all. */
 export const conflict = Symbol('conflict')
 
-export async function write(connection: Connection, statements: Statements, move: PostgresMove): Promise<void> {
+/** @param hint channel and message, to be sent along. @returns whether it was */
+export async function write(
+  connection: Connection,
+  statements: Statements,
+  move: PostgresMove,
+  hint: readonly [channel: string, message: string] | undefined,
+): Promise<boolean> {
   const { set, now } = move
   set.end()
   const real = await takeNumbers(connection, statements, set.numbersTaken)
@@ -63,16 +69,17 @@ export async function write(connection: Connection, statements: Statements, move
   )
 
   const changed = jobs.filter((job) => !job.isNew && isKept(job))
-  await run(
-    statements.changeJobs,
-    changed.map((job) => changeCells(job, real)),
-  )
+  if (changed.length > 0) {
+    const rows = changed.map((job) => changeCells(job, real))
+    await connection.query(statements.changeJobs, [...transposed(rows), ...(hint ?? [null, null])])
+  }
 
   const dependents = [...set.dependents.values()]
   const pairs = (list: 'added' | 'deleted'): Value[][] =>
     dependents.flatMap((of) => of[list].map((seq) => [of.tid, of.key, real(seq)]))
   await run(statements.eraseDependents, pairs('deleted'))
   await run(statements.addDependents, pairs('added'))
+  return changed.length > 0
 }
 
 /** A record that is kept for no time, and that nothing else hangs on, is gone at its end. */
