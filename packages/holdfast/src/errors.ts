@@ -1,4 +1,5 @@
 // Every error that Holdfast makes: one table of codes, and the classes that users catch.
+// Longer than other files for that: somebody who catches an error looks here, and nowhere else.
 
 import { plainDetails } from './job/error-details.ts'
 

@@ -3,6 +3,7 @@
 //   handler → prepare? → work → complete → the handler resolves → settle, in the transaction or with the worker's batch
 //
 // Invariant: nothing is recorded before the handler has resolved, and nothing of an attempt that is over.
+// Longer than others: the handler's four calls and the end share the state of one attempt.
 
 import type { Timer } from '../clock.ts'
 import { HoldfastError, LeaseLostError } from '../errors.ts'

@@ -2,6 +2,7 @@
 // outcomes that cannot be sent (outcomes.ts): while it is, outcomes gather, and the next claim takes them along, so the
 // slower the storage, the larger the batches. A worker with many slots on a server has two claims under way, for half of
 // its slots each, so that neither waits for the other.
+// Longer than other files: what decides when the next turn comes is in one place.
 
 import { atMost, type Clock, type Timer } from '../clock.ts'
 import { isWatched, type Tell } from '../events.ts'

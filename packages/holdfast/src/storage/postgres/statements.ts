@@ -1,5 +1,6 @@
 // Every statement on jobs, types, groups and keys that is not a short way of its own (fast/). Where rows are looked up for
 // a list, each is looked up by itself (LATERAL): so the indexes are used whatever the planner takes the tables to hold.
+// Longer than others: all the SQL of the rules in one place, beside the tables it is about.
 
 import { createHash } from 'node:crypto'
 import type { Statement } from './database.ts'

@@ -1,5 +1,6 @@
 // The objects of one run of the rules, made from the rows at hand. What a run changes is in these objects alone, until it
 // gets through and write.ts writes them.
+// Longer than others: jobs, groups, keys and dependents are four sides of the same rows.
 
 import type { JobRef } from '../storage.ts'
 import type * as Moves from '../moves/move.ts'

@@ -1,5 +1,6 @@
 // Everything between the scripts of this driver and the client library: connections and how they come back, what the
 // server must be able to do, errors that say whether a call may have happened, and the one subscription.
+// Longer than others by a few lines: opening, calling and closing share what is open.
 
 import { atMost } from '../../clock.ts'
 import { BorrowedLink } from './borrowed-link.ts'

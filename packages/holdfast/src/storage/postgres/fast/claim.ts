@@ -2,6 +2,7 @@
 // statement, committed by itself. Unless all of it is plain nothing is written, and the rules decide: where a lease was
 // lost, or a due job has no attempt left, a group or blockers, that is seen first; that a fence does not match, or its job is
 // one of a chain or has dependents, is seen when the others are written, and undoes them.
+// Longer than others: one statement, and what goes in and comes out of it column by column.
 
 import type {
   Bytes,
