@@ -193,20 +193,34 @@ export class Worker {
   async #turn(): Promise<void> {
     this.#turning++
     this.#nap = undefined
+    let canClaim: boolean | undefined
     try {
-      await this.#exchange()
-      if (!this.#nap) this.#failures = 0
+      canClaim = await this.#exchange()
     } catch (error) {
       this.#fail(error as Error)
     }
     this.#turning--
     if (this.#again) {
+      if (canClaim !== undefined) this.#failures = 0
       this.#again = false
       this.#schedule()
-    } else if (this.#nap) {
-      this.#options.clock.soon(() => void this.#sleep())
+      // Only now it is known who is the last: two whose answers came together would each leave it to the other.
+    } else if (this.#turning === 0 && canClaim !== undefined) {
+      this.#windDown(canClaim)
     }
     this.#onQuiet?.()
+  }
+
+  /** Nothing is left to do now. With a free slot, the next due instant is slept for; else an outcome, or the leases. */
+  #windDown(canClaim: boolean): void {
+    const { resendMs } = this.#outcomes
+    if (canClaim && !this.#stopping && this.#freeSlots > 0) {
+      this.#nap = { longestMs: resendMs, asked: false }
+      this.#options.clock.soon(() => void this.#sleep())
+    } else {
+      this.#failures = 0
+      this.#wake.wakeAfter(canClaim ? resendMs : Math.min(resendMs, unconfirmedMs))
+    }
   }
 
   /** The storage is in trouble: look again after a pause, a longer one each time. */
@@ -237,8 +251,11 @@ export class Worker {
     }
   }
 
-  /** Sends the outcomes at hand and fetches jobs for the free slots, in one call where there are both. */
-  async #exchange(): Promise<void> {
+  /**
+   * Sends the outcomes at hand and fetches jobs for the free slots, in one call where there are both.
+   * @returns false if leases could not be confirmed, or outcomes not sent, and so nothing could be claimed
+   */
+  async #exchange(): Promise<boolean> {
     const { storage } = this.#options
     const canClaim = (await this.#outcomes.resend()) && (this.#stopping || (await this.#leases.confirm()))
     if (!canClaim) this.#hungry = true
@@ -266,13 +283,10 @@ export class Worker {
       throw error
     }
     const hasRoom = canClaim && !this.#stopping && this.#freeSlots > 0
-    const { resendMs } = this.#outcomes
-    // At once if something is left to send or to claim; with a free slot, at the next due instant; else when an outcome may
-    // be sent again, or leases could not be confirmed.
-    if (this.#outcomes.waiting > 0 || resendMs === 0 || (this.#hungry && hasRoom)) this.#again = true
-    else if (this.#turning > 1) return
-    else if (hasRoom && !this.#again) this.#nap = { longestMs: resendMs, asked: false }
-    else this.#wake.wakeAfter(canClaim ? resendMs : Math.min(resendMs, unconfirmedMs))
+    const { waiting, resendMs } = this.#outcomes
+    // Something is left to send or to claim.
+    if (waiting > 0 || resendMs === 0 || (this.#hungry && hasRoom)) this.#again = true
+    return canClaim
   }
 
   /** For the next claim. */

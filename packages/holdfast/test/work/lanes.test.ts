@@ -110,3 +110,22 @@ test('a few slots are claimed for by one', async (t) => {
   )
   for (const claim of held) claim.answer()
 })
+
+test('two empty answers that come together: somebody still sleeps for the next due instant', async (t) => {
+  const { worker, line, clock, held, add } = heldClaims(t)
+  const starting = worker({ concurrency: 64, pollMs: Infinity }).start()
+  await clock.settle()
+  held[0]!.answer()
+  await starting
+  // A hint, and another while the claim that it led to is under way: two claims.
+  await add(['first'], { delayMs: 60_000 })
+  await clock.settle()
+  await add(['second'], { delayMs: 60_000 })
+  await clock.settle()
+  assert.equal(held.length, 3, 'two claims are under way')
+  const asked = line.count('nextDueAt')
+  held[1]!.answer()
+  held[2]!.answer()
+  await clock.settle()
+  assert.equal(line.count('nextDueAt'), asked + 1)
+})

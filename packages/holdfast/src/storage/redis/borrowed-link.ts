@@ -143,9 +143,9 @@ export class BorrowedLink<Client extends RedisClient> implements Link<Client> {
   #dropIfStuck(): void {
     const now = this.#options.clock.monotonic()
     const bytes = socketOf(this.#borrowed)?.bytesRead
-    const isStuck = this.#borrowed.status === 'connect' && this.#stuck?.bytes === bytes
-    if (!isStuck) this.#stuck = { bytes, at: now }
-    else if (now - this.#stuck!.at >= stuckMs) {
+    const stuck = this.#borrowed.status === 'connect' && this.#stuck?.bytes === bytes ? this.#stuck : undefined
+    if (!stuck) this.#stuck = { bytes, at: now }
+    else if (now - stuck.at >= stuckMs) {
       this.#stuck = undefined
       this.drop()
     }
