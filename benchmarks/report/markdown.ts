@@ -43,7 +43,7 @@ gives other figures. A ratio is ours to that of the best peer whose accepted job
 end of every process), or to the one that is named; its range is that of the single rounds. A result counts only if all its jobs
 ran exactly once. Handlers do nothing, payloads are about 100 bytes of JSON. CPU is that of all threads of all processes that take part, but of no server.
 
-Run it yourself: \`npm run bench -- --help\`.`
+Run it yourself: \`npm run bench -- --help\`. Where a target is missed, [this](limits.md) is in the way.`
 
 function section({ driver, results }: OfDriver): string {
   const { contenders, rows, date, command, machine, rounds, limits } = results
