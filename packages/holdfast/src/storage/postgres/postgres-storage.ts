@@ -4,6 +4,7 @@
 
 import { HoldfastError, invalidArgument } from '../../errors.ts'
 import { checkListQuery, checkNewJobs, checkOutcomes, outcomeJobs } from '../check.ts'
+import { Counted } from '../counted.ts'
 import { add } from '../moves/add.ts'
 import { cancel } from '../moves/cancel.ts'
 import { claim } from '../moves/claim.ts'
@@ -92,9 +93,13 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   #listening = 0
   /** Resolves once the channel is heard. */
   #heard: Promise<() => Promise<void>> | undefined
-  #opening: Promise<Open> | undefined
-  #open: Open | undefined
-  #connections = 0
+  readonly #counted = new Counted<Open>({
+    open: () => this.#openAll(),
+    close: ({ database }) => {
+      this.#heard = undefined
+      return database.close()
+    },
+  })
 
   /**
    * @param now for tests: an expression of the time, with `$.` for the schema
@@ -126,32 +131,12 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
 
   // ── life ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  async connect(): Promise<void> {
-    this.#connections++
-    const opening = (this.#opening ??= this.#openAll())
-    try {
-      this.#open = await opening
-    } catch (error) {
-      // All who waited for it fail with it.
-      if (this.#opening === opening) {
-        this.#opening = undefined
-        this.#connections = 0
-      }
-      throw error
-    }
+  connect(): Promise<void> {
+    return this.#counted.connect()
   }
 
-  async disconnect(): Promise<void> {
-    if (this.#connections === 0) return
-    this.#connections--
-    if (this.#connections > 0) return
-    const opening = this.#opening!
-    const open = await opening.catch(() => undefined)
-    if (!open || this.#connections > 0 || this.#opening !== opening) return
-    this.#opening = undefined
-    this.#open = undefined
-    this.#heard = undefined
-    await open.database.close()
+  disconnect(): Promise<void> {
+    return this.#counted.disconnect()
   }
 
   async clear(): Promise<void> {
@@ -199,7 +184,8 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   }
 
   #opened(): Open {
-    if (this.#open && this.#connections > 0) return this.#open
+    const { opened } = this.#counted
+    if (opened) return opened
     throw new HoldfastError(
       'STORAGE_CLOSED',
       'the Postgres storage is not connected: call connect(), or start what uses it',

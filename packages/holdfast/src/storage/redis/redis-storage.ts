@@ -5,6 +5,7 @@
 import type { Timer } from '../../clock.ts'
 import { HoldfastError, unsupported } from '../../errors.ts'
 import { checkListQuery, checkNewJobs, checkOutcomes } from '../check.ts'
+import { Counted } from '../counted.ts'
 import type * as Contract from '../storage.ts'
 import {
   addVerdict,
@@ -57,9 +58,14 @@ export class RedisStorage implements Contract.Storage<never> {
   readonly #base: string
   readonly #listening = new Set<Listening>()
   #watching: Timer | undefined
-  #opening: Promise<Connection> | undefined
-  #connection: Connection | undefined
-  #connections = 0
+  readonly #counted = new Counted<Connection>({
+    open: () => this.#open(),
+    close: (connection) => {
+      this.#watching?.cancel()
+      this.#watching = undefined
+      return connection.close()
+    },
+  })
 
   /**
    * @param scripts for tests: with a time that is set by hand
@@ -79,7 +85,7 @@ export class RedisStorage implements Contract.Storage<never> {
   get features(): Contract.StorageFeatures {
     return {
       transactions: false,
-      durable: this.#connection?.durable ?? false,
+      durable: this.#counted.opened?.durable ?? false,
       sharedByProcesses: true,
       distributed: true,
       searchIndexed: false,
@@ -89,33 +95,12 @@ export class RedisStorage implements Contract.Storage<never> {
 
   // ── life ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  async connect(): Promise<void> {
-    this.#connections++
-    const opening = (this.#opening ??= this.#open())
-    try {
-      this.#connection = await opening
-    } catch (error) {
-      // All who waited for it fail with it.
-      if (this.#opening === opening) {
-        this.#opening = undefined
-        this.#connections = 0
-      }
-      throw error
-    }
+  connect(): Promise<void> {
+    return this.#counted.connect()
   }
 
-  async disconnect(): Promise<void> {
-    if (this.#connections === 0) return
-    this.#connections--
-    if (this.#connections > 0) return
-    const opening = this.#opening!
-    const connection = await opening.catch(() => undefined)
-    if (!connection || this.#connections > 0 || this.#opening !== opening) return
-    this.#opening = undefined
-    this.#connection = undefined
-    this.#watching?.cancel()
-    this.#watching = undefined
-    await connection.close()
+  disconnect(): Promise<void> {
+    return this.#counted.disconnect()
   }
 
   async clear(): Promise<void> {
@@ -141,7 +126,8 @@ export class RedisStorage implements Contract.Storage<never> {
   }
 
   #opened(): Connection {
-    if (this.#connection && this.#connections > 0) return this.#connection
+    const { opened } = this.#counted
+    if (opened) return opened
     throw new HoldfastError(
       'STORAGE_CLOSED',
       'the Redis storage is not connected: call connect(), or start what uses it',
@@ -361,7 +347,7 @@ export class RedisStorage implements Contract.Storage<never> {
     for (const { kind, type } of listening.topics) {
       listening.onSignal(kind === 'events' ? { kind, type, gap: true } : { kind, type })
     }
-    if (isTold || this.#connection !== connection) return
+    if (isTold || this.#counted.opened !== connection) return
     const again = (): void => void this.#tellGap(connection, listening, watched)
     listening.again?.cancel()
     listening.again = this.#options.clock.after(tellAgainMs, again, { keepsAlive: false })
@@ -378,7 +364,7 @@ export class RedisStorage implements Contract.Storage<never> {
         this.#watching = undefined
         const topics = [...this.#listening].flatMap((listening) => listening.topics)
         const still = new Set(topics.filter(({ kind }) => kind === 'events').map(({ type }) => type))
-        if (still.size === 0 || this.#connection !== connection) return
+        if (still.size === 0 || this.#counted.opened !== connection) return
         this.#watch(connection, [...still]).catch(() => this.#watch(connection, []))
       },
       { keepsAlive: false },

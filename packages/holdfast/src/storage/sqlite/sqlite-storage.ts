@@ -8,6 +8,7 @@ import { type Clock, systemClock } from '../../clock.ts'
 import { HoldfastError, invalidArgument } from '../../errors.ts'
 import { resolveOptions, sqliteOptions } from '../../options.ts'
 import { checkListQuery, checkNewJobs, checkOutcomes } from '../check.ts'
+import { Counted } from '../counted.ts'
 import { add } from '../moves/add.ts'
 import { cancel } from '../moves/cancel.ts'
 import { claim } from '../moves/claim.ts'
@@ -78,9 +79,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
   #listening = 0
   /** Resolves once others see our mailbox. */
   #heard: Promise<void> | undefined
-  #opening: Promise<Open> | undefined
-  #open: Open | undefined
-  #connections = 0
+  readonly #counted: Counted<Open>
 
   /** @throws TypeError INVALID_ARGUMENT */
   constructor(options: SqliteStorageOptions) {
@@ -105,6 +104,12 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
       searchIndexed: false,
       fleetEvents: false,
     }
+    this.#counted = new Counted({
+      open: () => this.#openAll().catch((error: unknown) => Promise.reject(openError(this.#path, error) as Error)),
+      close,
+      idle: ({ writer }) => writer.idle(),
+      staysOpen: this.#isInMemory,
+    })
     this.kv = new SqliteKv({
       read: (run) => this.#read(({ now }, kv) => run(kv, now)),
       write: (run) => this.#write(({ now }) => run(this.#opened().kv, now)),
@@ -117,34 +122,12 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
 
   // ── life ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  async connect(): Promise<void> {
-    this.#connections++
-    const opening = (this.#opening ??= this.#openAll())
-    try {
-      this.#open = await opening
-    } catch (error) {
-      // All who waited for it fail with it.
-      if (this.#opening === opening) {
-        this.#opening = undefined
-        this.#connections = 0
-      }
-      throw openError(this.#path, error)
-    }
+  connect(): Promise<void> {
+    return this.#counted.connect()
   }
 
-  async disconnect(): Promise<void> {
-    if (this.#connections === 0) return
-    this.#connections--
-    if (this.#connections > 0) return
-    const opening = this.#opening!
-    const open = await opening.catch(() => undefined)
-    await open?.writer.idle()
-    if (!open || this.#connections > 0 || this.#opening !== opening) return
-    // What lives in memory alone would be gone with its connection.
-    if (this.#isInMemory) return
-    this.#opening = undefined
-    this.#open = undefined
-    close(open)
+  disconnect(): Promise<void> {
+    return this.#counted.disconnect()
   }
 
   async clear(): Promise<void> {
@@ -209,7 +192,8 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
   }
 
   #opened(): Open {
-    if (this.#open && (this.#connections > 0 || this.#isInMemory)) return this.#open
+    const { opened } = this.#counted
+    if (opened) return opened
     throw new HoldfastError(
       'STORAGE_CLOSED',
       'the SQLite storage is not connected: call connect(), or start what uses it',
@@ -328,7 +312,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
       this.#listening--
       if (this.#listening > 0) return
       this.#heard = undefined
-      this.#open?.hints?.unlisten()
+      this.#counted.opened?.hints?.unlisten()
     }
     try {
       await (this.#heard ??= this.#beHeard(open))
