@@ -1,6 +1,7 @@
 // Guards the outcomes that a claim carries: settled first, in the same move, as settle would.
 
 import assert from 'node:assert/strict'
+import type { Outcome } from '../storage/storage.ts'
 import { bytes, text } from './case.ts'
 import type { Case } from './case.ts'
 import { fence, ids, kinds, look, outcomeOf, ref, states, whole } from './look.ts'
@@ -38,6 +39,21 @@ export const claimSettleCases: readonly Case[] = [
       assert.deepEqual(ids((await storage.claim(claimRequest({ outcomes: [outcome] }))).jobs), ['second'])
     },
   },
+  ...(['retry', 'released'] as const).flatMap((kind) =>
+    [{}, { delayMs: 0 }].map((when): Case => ({
+      name: `a job that is settled as ${kind} for now${'delayMs' in when ? ', by a delay of 0' : ''} is claimed in the very call`,
+      proves: ['S7'],
+      run: async ({ storage, added, claimOne, claimRequest }) => {
+        const { id } = await added()
+        const outcome = { ...fence(await claimOne()), kind, ...when } as Outcome
+        const { jobs } = await storage.claim(claimRequest({ outcomes: [outcome] }))
+        assert.deepEqual(
+          jobs.map((job) => [job.id, job.attempt]),
+          [[id, 2]],
+        )
+      },
+    })),
+  ),
   {
     name: 'a continuation and a dependent are claimed in the very call that lets them go',
     proves: ['S13'],

@@ -220,7 +220,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     checkOutcomes(this.driver, outcomes)
     await this.#registerOutcomes(outcomes, request.types, undefined)
     const claimed = await this.#fast(async (told, { database }) => {
-      const plain = plainOutcomes(outcomes, told, this.#memory)
+      const plain = plainOutcomes(outcomes, told, this.#memory, slots > 0)
       return plain && fastClaim(database, this.#ways, types, { ...request, outcomes: plain }, told, this.#memory)
     })
     if (claimed) return claimed
@@ -271,7 +271,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     await this.#registerOutcomes(outcomes, [], joined)
     if (!joined) {
       const settled = await this.#fast(async (told, { database }) => {
-        const plain = plainOutcomes(outcomes, told, this.#memory)
+        const plain = plainOutcomes(outcomes, told, this.#memory, false)
         if (!plain) return undefined
         const request = { worker: '', slots: 0, types: [], outcomes: plain }
         return (await fastClaim(database, this.#ways, types, request, told, this.#memory))?.settled

@@ -188,22 +188,29 @@ type Completion = LeaseRef & { readonly kind: 'completed'; readonly keepMs: numb
 type Failure = LeaseRef & When & { readonly kind: 'retry' | 'failed'; readonly keepMs?: number; readonly error?: Bytes }
 type PlainOutcome = Completion | Failure
 
-/** If they all end attempts of jobs that a worker holds and that are alone, each named once, and add nothing. */
+/**
+ * If they all end attempts of jobs that a worker holds and that are alone, each named once, and add nothing.
+ * @param claims jobs are claimed with them: one that is to be retried at once can be among these, and a statement does not
+ * see what it has written itself
+ */
 export function plainOutcomes(
   outcomes: readonly Outcome[],
   told: Told,
   { linked }: Memory,
+  claims: boolean,
 ): readonly PlainOutcome[] | undefined {
   const seen = new Set<string>()
   for (const outcome of outcomes) {
     if ('chain' in outcome || told.hasEvents(outcome.type)) return undefined
-    const { kind, add, keepMs, stalled } = outcome as {
+    const { kind, add, keepMs, stalled, delayMs } = outcome as {
       kind: string
       add?: unknown
       keepMs?: number
       stalled?: boolean
+      delayMs?: number
     }
     if (add !== undefined || stalled) return undefined
+    if (claims && kind === 'retry' && !(delayMs! > 0)) return undefined
     if (kind !== 'retry' && kind !== 'failed' && (kind !== 'completed' || keepMs === undefined)) return undefined
     seen.add(`${outcome.type.length}/${outcome.type}/${outcome.id}`)
   }
