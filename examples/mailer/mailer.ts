@@ -53,8 +53,9 @@ export async function runMailer({ mails, directory, out, signal, loses }: Mailer
     storage,
     name: 'send',
     concurrency: 8,
-    maxRetries: 5,
-    backoff: { type: 'exponential', delayMs: 400 },
+    // The server is busy at most three times for a mail, and as often again after a restart.
+    maxRetries: 8,
+    backoff: { type: 'exponential', delayMs: 400, maxDelayMs: 1_600 },
     leaseMs,
   })
   mailer.execute(({ payload, signal: aborted }) => sendMail(port, payload, aborted))

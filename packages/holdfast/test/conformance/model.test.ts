@@ -20,8 +20,8 @@ test('2,000 histories on memory', async (context) => {
   context.diagnostic(`model: memory: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
-test('500 histories on SQLite', async (context) => {
-  const { runs, commands, seed } = await testModel({ create: drivers.sqlite!, runs: 500 })
+test('300 histories on SQLite', async (context) => {
+  const { runs, commands, seed } = await testModel({ create: drivers.sqlite!, runs: 300 })
   context.diagnostic(`model: sqlite: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
@@ -35,8 +35,8 @@ test('300 histories on Redis', async (context) => {
   context.diagnostic(`model: redis: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
-test('200 histories on Postgres', async (context) => {
-  const { runs, commands, seed } = await testModel({ create: () => drivers.postgres!(), runs: 200 })
+test('100 histories on Postgres', async (context) => {
+  const { runs, commands, seed } = await testModel({ create: () => drivers.postgres!(), runs: 100 })
   context.diagnostic(`model: postgres: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 

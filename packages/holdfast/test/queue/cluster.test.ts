@@ -3,14 +3,14 @@
 import { after } from 'node:test'
 import { RedisStorage } from 'holdfast/redis'
 import { placeOf, stopPlaces } from '../redis-places.ts'
-import { queueTests } from './suites.ts'
+import { otherWayTests } from './suites.ts'
 
 let prefixes = 0
 const closes: (() => void)[] = []
 
 after(stopPlaces)
 
-queueTests({
+otherWayTests({
   name: 'cluster',
   open: async () => {
     // By a later test: what stops after the `close` of its own would wait for a client that is closed.

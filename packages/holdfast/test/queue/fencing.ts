@@ -193,7 +193,7 @@ export function fencingTests(driver: TestDriver): void {
 
     test('[trap 20] a healthy job of five leases runs once, while others watch', async (t) => {
       const { queue, storage } = await bench(t, driver)
-      const leaseMs = 300
+      const leaseMs = 600
       let runs = 0
       const work = async (): Promise<string> => {
         runs++

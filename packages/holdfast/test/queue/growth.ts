@@ -21,7 +21,7 @@ export function growthTests(driver: TestDriver): void {
       })
       await worker.start()
       const results = await Promise.all(
-        Array.from({ length: 100 }, (_, n) => worker.enqueueAndWait(`j${n}`, payloadOf(n), { resultTTL: 100 })),
+        Array.from({ length: 100 }, (_, n) => worker.enqueueAndWait(`j${n}`, payloadOf(n), { resultTTL: 2_000 })),
       )
       results.forEach((result, n) => assert.deepEqual(result, payloadOf(n)))
       assert.equal(runs, 300)

@@ -1,4 +1,4 @@
-// The Queue's tests, the same on every driver.
+// The Queue's tests, the same on every driver; and the part of them for another way to a driver that has passed them all.
 
 import { anyValueTests } from './any-value.ts'
 import { badLineTests } from './bad-line.ts'
@@ -76,5 +76,20 @@ export function queueTests(driver: TestDriver): void {
   streamTests(driver)
   typeTests(driver)
   undecodableTests(driver)
+  waitTests(driver)
+}
+
+/** What can differ by the way to a server: connections, bytes, hints. HOLDFAST_TEST_ALL=1 runs everything. */
+export function otherWayTests(driver: TestDriver): void {
+  if (process.env.HOLDFAST_TEST_ALL === '1') return queueTests(driver)
+  byteTests(driver)
+  connectionTests(driver)
+  eventTests(driver)
+  idleWorkerTests(driver)
+  lifecycleTests(driver)
+  listenerTests(driver)
+  racingTests(driver)
+  sharingTests(driver)
+  stopTests(driver)
   waitTests(driver)
 }
