@@ -29,6 +29,7 @@ test('statements that were planned on empty tables walk over no table once it is
   const schema = newSchema()
   // One connection, so that plans are made once, and what it has read can be asked for.
   const pool = new Pool({ connectionString: server.url, max: 1 })
+  pool.on('error', () => {}) // it may see the server go
   const storage = new PostgresStorage({ client: pool, schema })
   await storage.connect()
 
@@ -82,6 +83,31 @@ test('statements that were planned on empty tables walk over no table once it is
   await claim(100)
   const claimed = (await walks()).fetched! - filled.fetched!
   assert.ok(claimed < 1_000, `a claim of 100 has fetched ${claimed} rows`)
+  await storage.disconnect()
+  await pool.end()
+})
+
+test('the plan of a claim is made a few times and then kept, however many jobs it is about', async () => {
+  const { server } = await postgresPlace()
+  const pool = new Pool({ connectionString: server.url, max: 1 })
+  pool.on('error', () => {}) // it may see the server go
+  const storage = new PostgresStorage({ client: pool, schema: newSchema() })
+  await storage.connect()
+  let outcomes: Outcome[] = []
+  for (let round = 1; round <= 20; round++) {
+    const slots = round % 2 === 0 ? 1 : 3 * round
+    await storage.add(Array.from({ length: slots }, () => job()))
+    const types = [{ type: 'mail', leaseMs: 60_000 }]
+    const { jobs } = await storage.claim({ worker: `worker ${++made}`, slots, types, outcomes })
+    assert.equal(jobs.length, slots)
+    outcomes = jobs.map(completed)
+  }
+  const { rows } = await pool.query<{ made: number; kept: number }>(
+    `SELECT custom_plans::integer AS made, generic_plans::integer AS kept FROM pg_prepared_statements
+     WHERE name LIKE '%fast\\_claim\\_0'`,
+  )
+  assert.equal(rows.length, 1)
+  assert.ok(rows[0]!.made <= 6 && rows[0]!.kept >= 14, `made ${rows[0]!.made} times, kept ${rows[0]!.kept} times`)
   await storage.disconnect()
   await pool.end()
 })

@@ -10,8 +10,12 @@ import { identifier } from './text.ts'
 /** The server's own, in whole milliseconds. */
 export const serverTime = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::double precision'
 
-/** A parameter. Clients may format a value by what it is cast to first: so that is text. */
-export const param = (number: number, type: string): string => `($${number}::text)::${type}`
+/**
+ * A parameter. Clients may format a value by what it is cast to first: so that is text. The planner sees the length of a
+ * list, and makes a plan for it, each time anew, or takes a long one as worth a compilation: not by way of a subquery.
+ */
+export const param = (number: number, type: string): string =>
+  type.endsWith('[]') ? `(SELECT $${number}::text)::${type}` : `($${number}::text)::${type}`
 
 /** Selected columns, as text, under the names c0, c1, … */
 export const columns = (...expressions: readonly string[]): string =>
@@ -99,7 +103,7 @@ export function makeStatements({ at, now, statement }: Sql) {
     SELECT ${columns('clock.now', ...cells)}
     FROM (SELECT ${now} AS now) AS clock LEFT JOIN (
       SELECT j.* FROM (SELECT tid, id FROM names ORDER BY tid, id) AS n CROSS JOIN LATERAL (
-        SELECT * FROM ${at}jobs AS j WHERE j.tid = n.tid AND j.id = n.id ${lock}) AS j
+        SELECT * FROM ${at}jobs AS j WHERE j.tid = n.tid AND j.id = n.id LIMIT 1 ${lock}) AS j
     ) AS j ON true`
   const changing = names.slice(firstChanging)
   const hint = param(6 + changing.length, 'text')
