@@ -20,7 +20,7 @@ import type { Connection, Row, Statement, Value } from '../database.ts'
 import { sqlStateOf } from '../errors.ts'
 import { encodeHints } from '../hints.ts'
 import { decodeMore } from '../more.ts'
-import { columns, few, param, type Sql, walked, walkedFrom } from '../statements.ts'
+import { columns, few, param, type Sql, unseen, walked, walkedFrom } from '../statements.ts'
 import { arrayOf, bytesOf, bytesText, decodeText, encodeText, numberOf, optionalText } from '../text.ts'
 import type { Types } from '../types.ts'
 import type { Linked } from './linked.ts'
@@ -77,7 +77,7 @@ function claimStatement({ at, now, statement }: Sql, needs: Needs): Statement {
              ${rests ? 'AND (j.run_at, j.ord) > (p.run_at, p.ord)' : ''}
            ORDER BY j.run_at, j.ord LIMIT w.most FOR UPDATE SKIP LOCKED) AS j
          LIMIT w.most) AS j),
-     chosen AS MATERIALIZED (SELECT * FROM due ${many ? 'ORDER BY place, turn' : ''} LIMIT ${param(11, 'integer')}),
+     chosen AS MATERIALIZED (SELECT * FROM due ${many ? 'ORDER BY place, turn' : ''} LIMIT ${unseen(11, 'integer')}),
      plain AS MATERIALIZED (
        SELECT NOT EXISTS (
            SELECT 1 FROM due WHERE is_held_back OR failures >= coalesce(max_attempts, most_attempts, 'Infinity'))
