@@ -66,7 +66,7 @@ export async function next<P, R, K extends keyof QueueEvents<R>>(
 }
 
 /** Waits until it is true; fails after 10 s, or the time given. */
-export async function until(condition: () => boolean | Promise<boolean>, what = 'it', ms = 10_000): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>, what = 'it', ms = 30_000): Promise<void> {
   const deadline = performance.now() + ms
   while (!(await condition())) {
     assert.ok(performance.now() < deadline, `${what} did not come true within ${ms} ms`)

@@ -98,7 +98,7 @@ export const killOthers = `
   SELECT count(pg_terminate_backend(pid))::int FROM pg_stat_activity
   WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'`
 
-export async function until(holds: () => boolean | Promise<boolean>, limitMs = 10_000): Promise<void> {
+export async function until(holds: () => boolean | Promise<boolean>, limitMs = 30_000): Promise<void> {
   const limit = Date.now() + limitMs
   while (!(await holds())) {
     if (Date.now() > limit) throw new Error(`not so within ${limitMs} ms`)
@@ -107,7 +107,7 @@ export async function until(holds: () => boolean | Promise<boolean>, limitMs = 1
 }
 
 /** Until it goes through, as the engine's guard repeats what is transient; what is not fails at once. */
-export async function eventually<T>(work: () => Promise<T>, limitMs = 10_000): Promise<T> {
+export async function eventually<T>(work: () => Promise<T>, limitMs = 30_000): Promise<T> {
   const limit = Date.now() + limitMs
   for (;;) {
     try {

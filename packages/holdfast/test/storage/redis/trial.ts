@@ -54,7 +54,7 @@ export function connection(
 }
 
 /** Repeats what is transient, as the guard does. Fails on anything else, and when it takes too long. */
-export async function eventually<T>(call: () => Promise<T>, limitMs = 5_000): Promise<T> {
+export async function eventually<T>(call: () => Promise<T>, limitMs = 30_000): Promise<T> {
   const end = performance.now() + limitMs
   for (;;) {
     try {
@@ -66,7 +66,7 @@ export async function eventually<T>(call: () => Promise<T>, limitMs = 5_000): Pr
   }
 }
 
-export async function until(done: () => boolean | Promise<boolean>, limitMs = 5_000): Promise<void> {
+export async function until(done: () => boolean | Promise<boolean>, limitMs = 30_000): Promise<void> {
   const end = performance.now() + limitMs
   while (!(await done())) {
     if (performance.now() > end) throw new Error(`not within ${limitMs} ms`)
