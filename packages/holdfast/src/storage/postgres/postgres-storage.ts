@@ -5,6 +5,7 @@
 import { HoldfastError, invalidArgument } from '../../errors.ts'
 import { checkListQuery, checkNewJobs, checkOutcomes, outcomeJobs } from '../check.ts'
 import { Counted } from '../counted.ts'
+import { Hearing } from '../hearing.ts'
 import { add } from '../moves/add.ts'
 import { cancel } from '../moves/cancel.ts'
 import { claim } from '../moves/claim.ts'
@@ -14,7 +15,6 @@ import { recover } from '../moves/recover.ts'
 import { remove } from '../moves/remove.ts'
 import { revive } from '../moves/revive.ts'
 import { settle } from '../moves/settle.ts'
-import { type Listeners, newListeners, tell } from '../moves/signals.ts'
 import type * as Contract from '../storage.ts'
 import { count } from './count.ts'
 import { type Database, openDatabase, type Row, type Statement, type Value } from './database.ts'
@@ -89,14 +89,11 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   readonly #instance: string
   readonly #channel: string
   readonly #memory: Memory
-  readonly #listeners = new Map<string, Listeners>()
-  #listening = 0
-  /** Resolves once the channel is heard. */
-  #heard: Promise<() => Promise<void>> | undefined
+  readonly #hearing = new Hearing<Database>((database) => this.#hear(database))
   readonly #counted = new Counted<Open>({
     open: () => this.#openAll(),
     close: ({ database }) => {
-      this.#heard = undefined
+      this.#hearing.closed()
       return database.close()
     },
   })
@@ -155,7 +152,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     const database = await openDatabase(this.#options)
     try {
       await migrate(database, schema, this.#options.migrate)
-      const types = new Types(this.#statements, (name) => this.#listenersOf(name))
+      const types = new Types(this.#statements, this.#hearing.listenersOf)
       const channel = this.#channel
       const statements = this.#statements
       const mover = new Mover({
@@ -167,9 +164,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
         instance: this.#instance,
         onMoved: (move) => this.#onMoved(move),
       })
-      // Opened again, for those who never ceased to listen.
-      if (this.#listening > 0) this.#heard = this.#hear(database)
-      await this.#heard
+      await this.#hearing.reopen(database)
       return { database, types, mover, hasClaimed: false }
     } catch (error) {
       await database.close()
@@ -423,56 +418,17 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     topics: readonly Contract.Topic[],
     onSignal: (signal: Contract.Signal) => void,
   ): Promise<Contract.Unlisten> {
-    const { database } = this.#opened()
-    // A listener of its own for each call, so that the same function may listen twice.
-    const listener = (signal: Contract.Signal): void => onSignal(signal)
-    for (const { type, kind } of topics) this.#listenersOf(type)[kind].add(listener)
-    this.#listening++
-    let isHeard = true
-    const unlisten = async (): Promise<void> => {
-      if (!isHeard) return
-      isHeard = false
-      for (const { type, kind } of topics) this.#listenersOf(type)[kind].delete(listener)
-      this.#listening--
-      if (this.#listening > 0) return
-      const heard = this.#heard
-      this.#heard = undefined
-      await (
-        await heard?.catch(() => undefined)
-      )?.()
-    }
-    const heard = (this.#heard ??= this.#hear(database))
-    try {
-      await heard
-    } catch (error) {
-      if (this.#heard === heard) this.#heard = undefined
-      await unlisten()
-      throw error
-    }
-    return unlisten
+    return this.#hearing.listen(this.#opened().database, topics, onSignal)
   }
 
   #hear(database: Database): Promise<() => Promise<void>> {
     const onMessage = (payload: string): void => {
       const signals = decodeHints(payload, this.#instance)
       if (signals) this.#memory.starts.isInDoubt = true
-      if (signals === 'all') this.#tellAll()
-      else for (const signal of signals ?? []) tell(this.#listenersOf(signal.type), signal)
+      if (signals === 'all') this.#hearing.tellAll()
+      else for (const signal of signals ?? []) this.#hearing.tell(signal)
     }
-    return database.listen(this.#channel, onMessage, () => this.#tellAll())
-  }
-
-  /** What was missed may have been about anything. */
-  #tellAll(): void {
-    for (const [type, listeners] of this.#listeners) {
-      for (const kind of ['wake', 'done', 'abort'] as const) tell(listeners, { kind, type })
-    }
-  }
-
-  #listenersOf(name: string): Listeners {
-    let listeners = this.#listeners.get(name)
-    if (!listeners) this.#listeners.set(name, (listeners = newListeners()))
-    return listeners
+    return database.listen(this.#channel, onMessage, () => this.#hearing.tellAll())
   }
 
   // ── transactions ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -550,7 +506,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
 
   /** A short way: what it tells is told once it is done. */
   async #fast<T>(run: (told: Told, open: Open) => Promise<T | undefined>): Promise<T | undefined> {
-    const told = new Told(this.#channel, this.#instance, (name) => this.#listenersOf(name))
+    const told = new Told(this.#channel, this.#instance, this.#hearing.listenersOf)
     const answer = await run(told, this.#opened())
     if (answer !== undefined) told.end()
     return answer

@@ -9,6 +9,7 @@ import { HoldfastError, invalidArgument } from '../../errors.ts'
 import { resolveOptions, sqliteOptions } from '../../options.ts'
 import { checkListQuery, checkNewJobs, checkOutcomes } from '../check.ts'
 import { Counted } from '../counted.ts'
+import { Hearing } from '../hearing.ts'
 import { add } from '../moves/add.ts'
 import { cancel } from '../moves/cancel.ts'
 import { claim } from '../moves/claim.ts'
@@ -18,7 +19,6 @@ import { recover } from '../moves/recover.ts'
 import { remove } from '../moves/remove.ts'
 import { revive } from '../moves/revive.ts'
 import { settle } from '../moves/settle.ts'
-import { type Listeners, newListeners, tell } from '../moves/signals.ts'
 import type * as Contract from '../storage.ts'
 import { count } from './count.ts'
 import { type Durability, openDatabase, openReader } from './database.ts'
@@ -75,10 +75,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
   readonly #durability: Durability
   readonly #clock: Clock
   readonly #instance: string
-  readonly #listeners = new Map<string, Listeners>()
-  #listening = 0
-  /** Resolves once others see our mailbox. */
-  #heard: Promise<void> | undefined
+  readonly #hearing = new Hearing<Open>((open) => this.#beHeard(open))
   readonly #counted: Counted<Open>
 
   /** @throws TypeError INVALID_ARGUMENT */
@@ -106,7 +103,10 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
     }
     this.#counted = new Counted({
       open: () => this.#openAll().catch((error: unknown) => Promise.reject(openError(this.#path, error) as Error)),
-      close,
+      close: (open) => {
+        this.#hearing.closed()
+        close(open)
+      },
       idle: ({ writer }) => writer.idle(),
       staysOpen: this.#isInMemory,
     })
@@ -159,7 +159,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
   }
 
   #openOn(db: DatabaseSync, readDb: DatabaseSync | undefined, patienceMs: number): Open {
-    const listenersOf = (name: string): Listeners => this.#listenersOf(name)
+    const { listenersOf } = this.#hearing
     const session = new Session(db, listenersOf)
     const hints = this.#isInMemory
       ? undefined
@@ -167,11 +167,11 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
           directory: `${this.#path}-hints`,
           instance: this.#instance,
           clock: this.#clock,
-          onSignal: (signal) => tell(this.#listenersOf(signal.type), signal),
-          onGap: () => this.#tellAll(),
+          onSignal: (signal) => this.#hearing.tell(signal),
+          onGap: () => this.#hearing.tellAll(),
           onMoved: () => {
             beSeen(writer).catch(() => {})
-            this.#tellAll()
+            this.#hearing.tellAll()
           },
         })
     const reserve = this.#isInMemory ? undefined : new Reserve(`${this.#path}-reserve`)
@@ -186,8 +186,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
     })
     const reader = readDb && { db: readDb, session: new Session(readDb, listenersOf), kv: new KvTable(readDb) }
     const open = { db, session, writer, kv: new KvTable(db), reader, hints, reserve }
-    // Opened again, for those who never ceased to listen.
-    if (this.#listening > 0) this.#beHeard(open).catch(() => {})
+    this.#hearing.reopen(open).catch(() => {})
     return open
   }
 
@@ -299,49 +298,17 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
     topics: readonly Contract.Topic[],
     onSignal: (signal: Contract.Signal) => void,
   ): Promise<Contract.Unlisten> {
-    const open = this.#opened()
-    // A listener of its own for each call, so that the same function may listen twice.
-    const listener = (signal: Contract.Signal): void => onSignal(signal)
-    for (const { type, kind } of topics) this.#listenersOf(type)[kind].add(listener)
-    this.#listening++
-    let heard = true
-    const unlisten = async (): Promise<void> => {
-      if (!heard) return
-      heard = false
-      for (const { type, kind } of topics) this.#listenersOf(type)[kind].delete(listener)
-      this.#listening--
-      if (this.#listening > 0) return
-      this.#heard = undefined
-      this.#counted.opened?.hints?.unlisten()
-    }
-    try {
-      await (this.#heard ??= this.#beHeard(open))
-    } catch (error) {
-      this.#heard = undefined
-      await unlisten()
-      throw error
-    }
-    return unlisten
+    return this.#hearing.listen(this.#opened(), topics, onSignal)
   }
 
   /** Opens the mailbox, and writes something so that others look for it. */
-  async #beHeard({ hints, writer }: Open): Promise<void> {
-    if (!hints) return
-    hints.listen()
-    await beSeen(writer)
-  }
-
-  /** What was missed may have been about anything. */
-  #tellAll(): void {
-    for (const [type, listeners] of this.#listeners) {
-      for (const kind of ['wake', 'done', 'abort'] as const) tell(listeners, { kind, type })
+  async #beHeard({ hints, writer }: Open): Promise<() => void> {
+    hints?.listen()
+    if (hints) await beSeen(writer)
+    return () => {
+      // Unless somebody has begun to listen meanwhile: there is but one.
+      if (!this.#hearing.isOpen) hints?.unlisten()
     }
-  }
-
-  #listenersOf(name: string): Listeners {
-    let listeners = this.#listeners.get(name)
-    if (!listeners) this.#listeners.set(name, (listeners = newListeners()))
-    return listeners
   }
 
   // ── transactions ───────────────────────────────────────────────────────────────────────────────────────────────────
