@@ -2,9 +2,10 @@
 
 import type { JobEvent, JobRef, JobState, NewJob, Signal } from '../storage.ts'
 import type * as Moves from '../moves/move.ts'
+import { newRowJob } from '../rows/job.ts'
 import { Signals } from '../moves/signals.ts'
 import type { PostgresGroup } from './group.ts'
-import { firstProvisional, newRow, type PostgresJob } from './job.ts'
+import { firstProvisional, type PostgresJob } from './job.ts'
 import type { PostgresType } from './types.ts'
 import type { WorkingSet } from './working-set.ts'
 
@@ -44,7 +45,10 @@ export class PostgresMove implements Moves.Move {
 
   create(fields: NewJob, runAt: number, after: PostgresJob | undefined, origin: PostgresJob | undefined): PostgresJob {
     const type = this.set.typeOf(fields.type)!
-    return this.set.enter(type, newRow(fields, type.tid, this.takeNumber(), this.now, runAt, after, origin))
+    const at = { accepted: this.takeNumber(), now: this.now, runAt }
+    const job = newRowJob(this.set, type, fields, at, after, origin)
+    this.set.enter(job)
+    return job
   }
 
   createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): PostgresJob {
@@ -112,7 +116,7 @@ export class PostgresMove implements Moves.Move {
   }
 
   dependentsOf(chain: PostgresJob): Moves.Dependents {
-    return this.set.dependentsOf(chain)
+    return chain.ownDependents
   }
 
   inheritDependents(chain: PostgresJob, replaced: PostgresJob): void {
