@@ -1,16 +1,15 @@
 // node --conditions=@holdfast/source examples/chains/logging-with-pino.ts
 //
 // With pino: what Holdfast tells as log lines, and a child logger for each attempt, which handlers and all that they call find
-// in the context. Nothing has to be handed on, and every line says which job it belongs to.
+// in the context. Nothing has to be handed on, and every line says which job it belongs to. The job is that of parts/greeting.ts.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { createClient, createInProcessWorker, defineJobTypes, type JobAttemptMiddleware, type Log } from 'holdfast'
-import { SqliteStorage } from 'holdfast/sqlite'
+import type { JobAttemptMiddleware, Log } from 'holdfast'
 import { type Logger, pino } from 'pino'
+import { greet } from './parts/greeting.ts'
 
 const root = pino({ level: 'debug' })
 const context = new AsyncLocalStorage<Logger>()
-const logger = (): Logger => context.getStore() ?? root
 
 /** An error is written with its stack under `err`. */
 const log: Log = ({ level, event, message, data, error }) =>
@@ -28,32 +27,10 @@ const inContext: JobAttemptMiddleware = async ({ job, workerId }, next) => {
   }
 }
 
-/** Knows nothing of jobs. */
 async function greetingFor(name: string): Promise<string> {
-  logger().info('thinking of something nice')
+  const logger = context.getStore() ?? root
+  logger.info('thinking of something nice')
   return `hello, ${name}`
 }
 
-const storage = new SqliteStorage({ path: ':memory:' })
-const jobTypeRegistry = defineJobTypes<{ greet: { entry: true; input: string; output: string } }>()
-const client = await createClient({ storage, jobTypeRegistry, log })
-const worker = await createInProcessWorker({
-  storage,
-  jobTypeRegistry,
-  log,
-  workerId: 'worker-1',
-  jobTypeProcessing: { jobAttemptMiddlewares: [inContext], defaultRetryConfig: { initialDelayMs: 20 } },
-  jobTypeProcessors: {
-    greet: {
-      process: async ({ job, complete }) => {
-        if (job.attempt === 1) throw new Error('lost my voice')
-        return complete(await greetingFor(job.input))
-      },
-    },
-  },
-})
-const stop = await worker.start()
-const chain = await client.startJobChain({ typeName: 'greet', input: 'Ada' })
-await client.waitForJobChainCompletion(chain, { timeoutMs: 10_000 })
-await stop()
-await client.close()
+await greet({ log, inContext, greetingFor })

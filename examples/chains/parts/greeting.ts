@@ -1,0 +1,37 @@
+// What the examples of logging run: one job, which fails once and then greets.
+
+import { createClient, createInProcessWorker, defineJobTypes, type JobAttemptMiddleware, type Log } from 'holdfast'
+import { SqliteStorage } from 'holdfast/sqlite'
+
+interface Logging {
+  readonly log: Log
+  readonly inContext: JobAttemptMiddleware
+  /** Knows nothing of jobs. */
+  greetingFor(name: string): Promise<string>
+}
+
+export async function greet({ log, inContext, greetingFor }: Logging): Promise<void> {
+  const storage = new SqliteStorage({ path: ':memory:' })
+  const jobTypeRegistry = defineJobTypes<{ greet: { entry: true; input: string; output: string } }>()
+  const client = await createClient({ storage, jobTypeRegistry, log })
+  const worker = await createInProcessWorker({
+    storage,
+    jobTypeRegistry,
+    log,
+    workerId: 'worker-1',
+    jobTypeProcessing: { jobAttemptMiddlewares: [inContext], defaultRetryConfig: { initialDelayMs: 20 } },
+    jobTypeProcessors: {
+      greet: {
+        process: async ({ job, complete }) => {
+          if (job.attempt === 1) throw new Error('lost my voice')
+          return complete(await greetingFor(job.input))
+        },
+      },
+    },
+  })
+  const stop = await worker.start()
+  const chain = await client.startJobChain({ typeName: 'greet', input: 'Ada' })
+  await client.waitForJobChainCompletion(chain, { timeoutMs: 10_000 })
+  await stop()
+  await client.close()
+}
