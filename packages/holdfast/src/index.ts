@@ -83,7 +83,7 @@ export type {
   WorkerlessComplete,
 } from './chains/types.ts'
 export { createInProcessWorker } from './chains/worker.ts'
-export { type Clock, generateId, type Timer } from './clock.ts'
+export { type Clock, generateId, systemClock, type Timer } from './clock.ts'
 export type { Logger } from './emit.ts'
 export {
   AttemptAbortedError,
