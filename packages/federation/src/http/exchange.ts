@@ -52,7 +52,8 @@ export function exchange(target: Target, request: HttpRequest, options: Exchange
       reject(error)
     })
   })
-  sent.end(request.body)
+  if (signal.aborted) abort()
+  else sent.end(request.body)
   return promise
 }
 
