@@ -5,6 +5,17 @@ import type { MessageQueue } from 'holdfast/tasks'
 
 const message = (number: number): object => ({ number, type: 'bench', text: 'x'.repeat(60) })
 
+export const messages = (count: number): object[] => Array.from({ length: count }, (_, number) => message(number))
+
+/** So many, so many at a time. */
+export async function sendEach(queue: MessageQueue, count: number, inFlight: number): Promise<void> {
+  let sent = 0
+  const send = async (): Promise<void> => {
+    while (sent < count) await queue.enqueue(message(sent++))
+  }
+  await Promise.all(Array.from({ length: inFlight }, send))
+}
+
 /** Messages per second. */
 export async function enqueueRate(queue: MessageQueue, inFlight: number, seconds: number): Promise<number> {
   const began = performance.now()
@@ -55,6 +66,13 @@ export async function handleRate(queue: MessageQueue, most: number, seconds: num
   clearTimeout(first)
   clearTimeout(timer)
   return at.length < 2 ? NaN : (at.length - 1) / ((at.at(-1)! - at[0]!) / 1_000)
+}
+
+/** Ends when so many were handled. */
+export async function handleSome(queue: MessageQueue, count: number): Promise<void> {
+  const stop = new AbortController()
+  let handled = 0
+  await queue.listen(() => void (++handled === count && stop.abort()), { signal: stop.signal })
 }
 
 /** The median of one awaited enqueue, in ms. */

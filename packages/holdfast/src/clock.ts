@@ -1,7 +1,7 @@
 // Time, timers, randomness and ids: whatever differs from run to run comes from here, and only from here (a lint rule
 // keeps it so). Give everything a `fakeClock()` of holdfast/testing, and a run follows from its seed.
 
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomFillSync, randomInt } from 'node:crypto'
 
 export interface Timer {
   cancel(): void
@@ -46,7 +46,20 @@ export const systemClock: Clock = {
   },
   soon: (callback) => void setImmediate(callback),
   random: () => randomInt(2 ** 47) / 2 ** 47,
-  newId: () => uuidV7(Date.now(), randomBytes(16)),
+  newId: () => uuidV7(Date.now(), someRandom()),
+}
+
+/** Random bytes for many ids: to ask for them costs as much for one. */
+const pool = Buffer.allocUnsafeSlow(8_192)
+let used = pool.length
+
+/** Sixteen that nobody else gets. */
+function someRandom(): Buffer {
+  if (used === pool.length) {
+    randomFillSync(pool)
+    used = 0
+  }
+  return pool.subarray(used, (used += 16))
 }
 
 /** Waits for the work, but no longer than that: true if it ended. Rejects only if the work did, in time. */

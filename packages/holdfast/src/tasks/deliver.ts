@@ -28,6 +28,9 @@ export interface Delivering {
   onError(error: Error): void
 }
 
+/** Its record goes at once. */
+const completed = { kind: 'completed', keepMs: 0 } as const
+
 /** The messages of a queue, as a worker serves them. */
 export function deliveryWork(delivering: Delivering): WorkType {
   return {
@@ -71,7 +74,7 @@ async function deliver(attempt: Attempt, delivering: Delivering): Promise<Attemp
   try {
     await runWith(held, () => delivering.handler(message, new StorageDelivery(attempt, lost)))
     held.over = true
-    return released(held) ?? { ending: { kind: 'completed' }, payload: message }
+    return released(held) ?? { ending: completed, payload: message }
   } catch (thrown) {
     held.over = true
     if (attempt.abortedFor === 'stopping') return released(held) ?? { ending: { kind: 'released' } }

@@ -158,7 +158,13 @@ export const kvStoreOptions = { name: queueOptions.name, clock: queueOptions.clo
 export const writeOptions = { ttl: { check: duration(0) } } as const satisfies Table
 
 /** How long a message that failed for good can be listed and revived: 30 days. */
-export const failedMs = 30 * 86_400_000
+const failedMs = 30 * 86_400_000
+
+/**
+ * Of every message. The same for all ends, as drivers keep it shortest; one that is completed goes at once, by its outcome
+ * (deliver.ts).
+ */
+export const messageRetention = Object.freeze({ completedMs: failedMs, failedMs, cancelledMs: failedMs })
 
 function atLeastOne(name: string, value: unknown): void {
   if (!Number.isFinite(value) || (value as number) < 1) throw invalidArgument(name, 'a number >= 1', value)

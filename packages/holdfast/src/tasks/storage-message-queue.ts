@@ -23,7 +23,7 @@ import {
   type QueueDepth,
 } from './message-queue.ts'
 import { type FailedMessage, encodeMessage, failedMessage } from './stored-message.ts'
-import { extendedOptions, failedMs, jobOptions, startOptions } from './options.ts'
+import { extendedOptions, jobOptions, messageRetention, startOptions } from './options.ts'
 import { Sender } from './sender.ts'
 import { resolveStorageQueueOptions, type StorageMessageQueueOptions } from './storage-queue-options.ts'
 
@@ -113,7 +113,7 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
       token,
       delayMs,
       priority,
-      retention: { completedMs: 0, failedMs, cancelledMs: 0 },
+      retention: messageRetention,
       group: orderingKey === undefined ? undefined : { key: orderingKey, ordered: true as const },
       deduplication: this.#deduplication(given, delayMs ?? 0, payloads.length > 1),
     }

@@ -103,8 +103,11 @@ const lookAtOutcomes = `
     if result then records[index] = record .. finished .. at_bytes .. '\\1' .. result .. completed
     else records[index] = record .. finished .. at_bytes .. '\\0' .. completed end
     ids[index], tills[index], verdicts[index] = list[from - 4], at > now and till or at <= now and expires, at == INF or at
-    ends[size + 1], ends[size + 2] = at_text, ids[index]
-    size = size + 2
+    -- What goes at once is counted nowhere.
+    if tills[index] ~= true then
+      ends[size + 1], ends[size + 2] = at_text, ids[index]
+      size = size + 2
+    end
   end
 `
 
@@ -118,7 +121,7 @@ const writeOutcomes = `
   end
   if count > 0 then
     call('ZREM', p .. 'leases', unpack(ids))
-    call('ZADD', p .. 'done:5', unpack(ends))
+    if #ends > 0 then call('ZADD', p .. 'done:5', unpack(ends)) end
     call('PUBLISH', p .. 'done', pack(ids))
   end
 `
