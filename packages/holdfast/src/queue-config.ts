@@ -3,9 +3,11 @@
 import { type Clock, systemClock } from './clock.ts'
 import type { Logger } from './emit.ts'
 import type { Backoff } from './job/backoff.ts'
-import { keptFor, type QueueRetention, retainedBy } from './job/retention.ts'
+import { type QueueRetention, retainedBy } from './job/retention.ts'
 import { JsonSerde, type Serde } from './job/serde.ts'
-import { queueOptions, resolveOptions } from './options.ts'
+import { queueOptions } from './options.ts'
+import { resolveOptions } from './resolve-options.ts'
+import { evenRetention } from './storage/retention.ts'
 import type { Storage } from './storage/storage.ts'
 import type { AfterExecution } from './work/after-execution.ts'
 
@@ -65,7 +67,7 @@ export function resolveQueueConfig<P, R>(config: QueueConfig<P, R, unknown>) {
     workerId: resolved.workerId ?? clock.newId(),
     payloadSerde: resolved.payloadSerde ?? new JsonSerde<P>(),
     resultSerde: resolved.resultSerde ?? new JsonSerde<R>(),
-    retention: retainedBy(resolved.retention, keptFor(resolved.resultTTL)),
+    retention: retainedBy(resolved.retention, evenRetention(resolved.resultTTL)),
     blockTimeout: config.blockTimeout ?? resolved.storage.settings.blockTimeout ?? resolved.blockTimeout,
   }
 }

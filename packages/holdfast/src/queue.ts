@@ -20,17 +20,17 @@ import {
 import { decode, encode } from './job/serde.ts'
 import { attemptsOf, errorOf, type MessageStatus, statusOf } from './job/status.ts'
 import { Waiters, type WaitEnd } from './job/waiter.ts'
+import { checkId } from './option-checks.ts'
 import {
   cancelOptions,
-  checkId,
   engineDefaults,
   enqueueOptions,
   queueOptions,
-  resolveOptions,
   stopOptions,
   streamOptions,
   waitOptions,
 } from './options.ts'
+import { resolveOptions } from './resolve-options.ts'
 import { type QueueConfig, type ResolvedQueueConfig, resolveQueueConfig } from './queue-config.ts'
 import { emittedArguments, emittedNames, type QueueEvents } from './queue-events.ts'
 import { type GuardedStorage, guardStorage } from './storage/guard.ts'
@@ -47,7 +47,7 @@ export interface UpdateResultTTLResult {
   status: 'updated' | 'not_found' | 'not_terminal' | 'missing_payload'
 }
 
-const noOptions: EnqueueOptions<never> = {}
+const noOptions: EnqueueOptions<never> = Object.freeze({})
 
 /** @typeParam Tx a transaction of the storage: inferred, or named beside the other two; else `tx` is checked by the storage alone */
 export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<QueueEvents<TResult>> {
@@ -220,9 +220,9 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
   enqueue(id: string, payload: TPayload, options?: EnqueueOptions<Tx>): Promise<EnqueueResult<TResult>> {
     // Not async: that would cost each job a promise and a turn more.
     try {
-      const { tx, ...given } = options === undefined ? noOptions : resolveOptions('enqueue', options, enqueueOptions)
+      const given = options === undefined ? noOptions : resolveOptions('enqueue', options, enqueueOptions)
       const job = this.#draft(id, payload, given)
-      return tx === undefined ? this.#add(job, this.#resultOfAdd) : this.#addIn(tx, job)
+      return given.tx === undefined ? this.#add(job, this.#resultOfAdd) : this.#addIn(given.tx, job)
     } catch (error) {
       return Promise.reject(error as Error)
     }

@@ -11,11 +11,11 @@ import {
   deleteChainsOptions,
   jobFilterOptions,
   listOptions,
-  resolveOptions,
   startManyOptions,
   startOptions,
   waitForChainOptions,
-} from '../options.ts'
+} from './options.ts'
+import { resolveOptions } from '../resolve-options.ts'
 import type { AddVerdict, CancelVerdict, JobRef, JobState, ListQuery, NewJob } from '../storage/storage.ts'
 import { afterCommit, keepUntilResolved } from './commits.ts'
 import { tellAdded } from './events.ts'

@@ -3,7 +3,8 @@
 
 import type { Clock } from '../clock.ts'
 import { HoldfastError, invalidArgument, JobTypeValidationError } from '../errors.ts'
-import { continueOptions, deduplicationOptions, resolveOptions, startOptions } from '../options.ts'
+import { continueOptions, deduplicationOptions, startOptions } from './options.ts'
+import { resolveOptions } from '../resolve-options.ts'
 import type { ClaimedJob, Deduplication, JobRef, NewJob, Retention } from '../storage/storage.ts'
 import { encodeJson } from './json.ts'
 import { chainRefOf, jobRefOf } from './reading.ts'

@@ -1,9 +1,10 @@
 // A call to enqueue: what it may say, what the storage is given, and what the caller is told.
 
 import { invalidArgument } from '../errors.ts'
+import { evenRetention } from '../storage/retention.ts'
 import type { AddVerdict, Bytes, Retention } from '../storage/storage.ts'
 import type { Draft } from './adder.ts'
-import { keptFor, type QueueRetention, retainedBy } from './retention.ts'
+import { type QueueRetention, retainedBy } from './retention.ts'
 import { decode, type Serde } from './serde.ts'
 import type { MessageState } from './status.ts'
 
@@ -57,7 +58,7 @@ export function draftOf(
     token: undefined,
     payload,
     maxAttempts,
-    retention: retainedBy(retention, resultTTL === undefined ? defaults.retention : keptFor(resultTTL)),
+    retention: retainedBy(retention, resultTTL === undefined ? defaults.retention : evenRetention(resultTTL)),
     delayMs,
     // Never early: a fraction of a millisecond counts as a whole one.
     runAt: runAt === undefined ? undefined : Math.ceil(Number(runAt)),

@@ -10,11 +10,6 @@ export interface QueueRetention {
   readonly cancelled?: { readonly ageMs: number }
 }
 
-/** One TTL rules all three ends. */
-export function keptFor(ttlMs: number): Retention {
-  return { completedMs: ttlMs, failedMs: ttlMs, cancelledMs: ttlMs }
-}
-
 /** What is given, over what rules otherwise. */
 export function retainedBy(given: QueueRetention | undefined, otherwise: Retention): Retention {
   if (given === undefined) return otherwise

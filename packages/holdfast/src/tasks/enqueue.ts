@@ -3,7 +3,7 @@
 
 import type { Clock } from '../clock.ts'
 import { invalidArgument } from '../errors.ts'
-import { resolveOptions } from '../options.ts'
+import { resolveOptions } from '../resolve-options.ts'
 import { Marker, type Plan, planDeduplication } from './deduplicate.ts'
 import type { DefinedTask, Definitions } from './define.ts'
 import { toMs } from './duration.ts'

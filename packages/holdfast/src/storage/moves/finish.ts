@@ -61,7 +61,7 @@ function endJob(move: Move, job: Job, end: End): void {
 
 /** Gives the dependents that fail with it; unblocks those that may go on. */
 function endChain(move: Move, { chain, retention }: Job, end: End, after: Aftermath): Job[] | undefined {
-  chain.expiresAt = move.now + (end.keepMs ?? keptFor(retention, end.state))
+  chain.expiresAt = move.now + (end.keepMs ?? keepMsOf(retention, end.state))
   expireLater(move, chain)
   freeKey(move, chain, end.state)
   move.done(chain)
@@ -83,7 +83,7 @@ function endChain(move: Move, { chain, retention }: Job, end: End, after: Afterm
 }
 
 /** Spelled out: a name put together for each end costs more than all the rest of it. */
-function keptFor({ completedMs, failedMs, cancelledMs }: Retention, state: TerminalState): number {
+function keepMsOf({ completedMs, failedMs, cancelledMs }: Retention, state: TerminalState): number {
   return state === 'completed' ? completedMs : state === 'failed' ? failedMs : cancelledMs
 }
 

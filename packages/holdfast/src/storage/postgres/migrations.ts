@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import { StorageError } from '../../errors.ts'
-import { postgresOptions } from '../../options.ts'
+import { postgresOptions } from '../options.ts'
 import type { JobState } from '../storage.ts'
 import type { Connection, Database, Row, Statement } from './database.ts'
 import { identifier } from './text.ts'
