@@ -21,7 +21,7 @@ import { type Database, openDatabase, type Row, type Statement, type Value } fro
 import { fastAdd, fastAddStatement, isFastAdd } from './fast/add.ts'
 import { fastCancel, fastCancelStatement } from './fast/cancel.ts'
 import { type ClaimStatements, plainOutcomes, fastClaim, fastClaimStatements, type Memory } from './fast/claim.ts'
-import { extendFree, extendStatement, whyNot } from './fast/extend.ts'
+import { eachOnce, extendFree, extendStatement, whyNot } from './fast/extend.ts'
 import { Linked } from './fast/linked.ts'
 import { Starts } from './fast/starts.ts'
 import { Told } from './fast/told.ts'
@@ -532,20 +532,4 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     const jobs = [...outcomes.flatMap(outcomeJobs), ...claimed.map(({ type }) => ({ type }))]
     await this.#register(jobs, typesOfOutcomes(outcomes), joined)
   }
-}
-
-/** In parts that name each job once, since a statement changes a row once. */
-function eachOnce(leases: readonly Contract.Extension[]): readonly (readonly Contract.Extension[])[] {
-  const parts: Contract.Extension[][] = []
-  let seen = new Set<string>()
-  for (const lease of leases) {
-    const name = `${lease.type.length}/${lease.type}/${lease.id}`
-    if (parts.length === 0 || seen.has(name)) {
-      parts.push([])
-      seen = new Set()
-    }
-    seen.add(name)
-    parts.at(-1)!.push(lease)
-  }
-  return parts
 }

@@ -79,3 +79,19 @@ export function whyNot(move: Move, lease: Extension): LeaseVerdict {
   const holds = job?.state === 'processing' && job.lease!.worker === lease.worker && job.attempt === lease.attempt
   return { verdict: holds ? 'busy' : refusalOf(move, job) }
 }
+
+/** In parts that name each job once, since a statement changes a row once. */
+export function eachOnce(leases: readonly Extension[]): readonly (readonly Extension[])[] {
+  const parts: Extension[][] = []
+  let seen = new Set<string>()
+  for (const lease of leases) {
+    const name = `${lease.type.length}/${lease.type}/${lease.id}`
+    if (parts.length === 0 || seen.has(name)) {
+      parts.push([])
+      seen = new Set()
+    }
+    seen.add(name)
+    parts.at(-1)!.push(lease)
+  }
+  return parts
+}
