@@ -47,7 +47,7 @@ export const queueOptions = {
   clock: { check: isClock },
 } as const satisfies Table
 
-const jobOptions = {
+export const jobOptions = {
   maxAttempts: { check: integer(1) },
   // No default: the queue's own.
   resultTTL: { check: queueOptions.resultTTL.check },

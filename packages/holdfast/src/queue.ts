@@ -218,7 +218,7 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
    * @throws INVALID_ARGUMENT, SerializationError, TOO_LARGE, StorageError, QUEUE_STOPPED, FEATURE_UNSUPPORTED
    */
   enqueue(id: string, payload: TPayload, options?: EnqueueOptions<Tx>): Promise<EnqueueResult<TResult>> {
-    // Not async: that would cost each job a promise and a turn more.
+    // Not async: that would cost each job a promise and a tick more.
     try {
       const given = options === undefined ? noOptions : resolveOptions('enqueue', options, enqueueOptions)
       const job = this.#draft(id, payload, given)
@@ -233,9 +233,9 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
    * @throws as enqueue, and TimeoutError, JobFailedError, JobCancelledError, JobNotFoundError, or the signal's reason
    */
   async enqueueAndWait(id: string, payload: TPayload, options?: EnqueueAndWaitOptions): Promise<TResult> {
-    const { timeout, signal, ...rest } = resolveOptions('enqueueAndWait', options, waitOptions)
+    const { timeout, signal, ...given } = resolveOptions('enqueueAndWait', options, waitOptions)
     signal?.throwIfAborted()
-    const job = this.#draft(id, payload, rest)
+    const job = this.#draft(id, payload, given)
     try {
       return this.#resultOf(
         id,

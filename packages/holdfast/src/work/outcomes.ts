@@ -17,6 +17,8 @@ export interface AttemptEnd {
   readonly value?: unknown
   readonly error?: Error
   readonly payload?: unknown
+
+  // Of chains alone:
   /** It was settled already, in a transaction. */
   readonly verdict?: SettleVerdict
   /** What to say instead, where the storage refused the jobs that come along. */

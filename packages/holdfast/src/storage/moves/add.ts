@@ -16,8 +16,8 @@ export function add(move: Move, jobs: readonly NewJob[]): AddVerdict[] {
     for (const job of jobs) if (!addPlain(move, job, verdicts)) break
   }
   if (verdicts.length === jobs.length) return verdicts
-  const rest = verdicts.length === 0 ? jobs : jobs.slice(verdicts.length)
-  return [...verdicts, ...addBatch(new Batch(move, rest, missingBlockers(move, rest), before), rest, undefined)]
+  const left = verdicts.length === 0 ? jobs : jobs.slice(verdicts.length)
+  return [...verdicts, ...addBatch(new Batch(move, left, missingBlockers(move, left), before), left, undefined)]
 }
 
 /** Nothing but its id decides about it: nearly every job. */
@@ -70,7 +70,7 @@ class Batch {
   #repeated: Set<Job> | undefined
   readonly #before: number
 
-  /** @param before the number of jobs accepted before this call */
+  /** @param before the last number given out before this call: a job that was accepted with a higher one came with it */
   constructor(move: Move, jobs: readonly NewJob[], refused: Map<string, JobRef> | undefined, before: number) {
     this.#before = before
     this.#move = move

@@ -160,9 +160,9 @@ export interface Move {
 
   groupOf(type: JobType, key: string): Group
   headOf(group: Group): Job | undefined
-  joinGroup(job: Job): void
+  addMember(job: Job): void
   /** False if it was no member. */
-  leaveGroup(job: Job): boolean
+  removeMember(job: Job): boolean
   /** To be told of every change of a group, and whether it has members. */
   keepGroup(group: Group, isEmpty: boolean): void
 

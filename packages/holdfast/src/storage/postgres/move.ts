@@ -134,9 +134,9 @@ export class PostgresMove implements Moves.Move {
   }
 
   /** A live job of a group is its member, by the index. */
-  joinGroup(): void {}
+  addMember(): void {}
 
-  leaveGroup(): boolean {
+  removeMember(): boolean {
     return true
   }
 
@@ -180,8 +180,8 @@ export class PostgresMove implements Moves.Move {
   }
 
   /** What others should hear of, when it is committed. */
-  forOthers(): Signal[] {
-    return this.#signals.forOthers()
+  hintsForOthers(): Signal[] {
+    return this.#signals.hintsForOthers()
   }
 
   /** After the commit. */

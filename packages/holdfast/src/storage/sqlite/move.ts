@@ -160,9 +160,9 @@ export class SqliteMove implements Moves.Move {
   }
 
   /** A live job of a group is its member, by the index. */
-  joinGroup(): void {}
+  addMember(): void {}
 
-  leaveGroup(): boolean {
+  removeMember(): boolean {
     return true
   }
 
