@@ -1,5 +1,6 @@
 // The peers are installed on first use, and their types are of no use here: they may be any.
 
+declare module '@fedify/postgres'
 declare module '@fedify/redis'
 declare module '@fedify/sqlite'
 declare module '@platformatic/job-queue'
@@ -13,3 +14,4 @@ declare module 'liteque'
 declare module 'pg'
 declare module 'pg-boss'
 declare module 'plainjob'
+declare module 'postgres'

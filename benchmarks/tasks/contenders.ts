@@ -3,11 +3,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { PostgresMessageQueue } from '@fedify/postgres'
 import { RedisMessageQueue } from '@fedify/redis'
 import { SqliteMessageQueue } from '@fedify/sqlite'
 import { Redis } from 'ioredis'
+import postgres from 'postgres'
 import { MemoryStorage, type Storage } from 'holdfast'
 import { FileStorage } from 'holdfast/file'
+import { PostgresStorage } from 'holdfast/postgres'
 import { RedisStorage } from 'holdfast/redis'
 import { SqliteStorage } from 'holdfast/sqlite'
 import { type MessageQueue, StorageMessageQueue } from 'holdfast/tasks'
@@ -18,61 +21,92 @@ export interface Opened {
   close(): Promise<void>
 }
 
-export interface QueueContender {
-  readonly name: string
-  readonly driver: 'memory' | 'file' | 'sqlite' | 'redis'
-  readonly isPeer: boolean
-  /** An empty queue. @param url of the Redis server */
-  open(folder: string, url: string): Promise<Opened>
+/** Where a queue may be: a folder of its own, and the servers. */
+export interface Where {
+  readonly folder: string
+  readonly redisUrl: string
+  readonly postgresUrl: string
 }
 
+export const queueDrivers = ['memory', 'file', 'sqlite', 'redis', 'postgres'] as const
+export type QueueDriver = (typeof queueDrivers)[number]
+
+export interface QueueContender {
+  readonly name: string
+  readonly driver: QueueDriver
+  readonly isPeer: boolean
+  /** What an acknowledged message survives, and what becomes of one whose worker dies. */
+  readonly keeps: string
+  /** An empty queue. @param concurrency handlers at a time, where that can be said @default its own */
+  open(where: Where, concurrency?: number): Promise<Opened>
+}
+
+/** So that each is empty. */
 let opened = 0
+
+const [powerCut, ended, nothing] = ['a power cut', 'the end of every process', 'nothing']
+const comesBack = 'leased: comes back'
+const isLost = 'deleted before its handler runs: lost'
 
 const ours = (
   name: string,
-  driver: QueueContender['driver'],
-  storageOf: (folder: string, url: string) => Storage,
+  driver: QueueDriver,
+  keeps: string,
+  storageOf: (where: Where, number: number) => Storage,
 ): QueueContender => ({
   name,
   driver,
   isPeer: false,
-  open: async (folder, url) => {
-    const queue = new StorageMessageQueue(storageOf(folder, url))
+  keeps: `${keeps}; ${comesBack}`,
+  open: async (where, concurrency) => {
+    const queue = new StorageMessageQueue(storageOf(where, ++opened), { concurrency })
     return { queue, close: () => queue.close() }
   },
 })
 
+const peer = (
+  packageName: string,
+  driver: QueueDriver,
+  keeps: string,
+  open: (where: Where, number: number) => { readonly queue: unknown; readonly close: () => void | Promise<void> },
+): QueueContender => ({
+  name: `${packageName} ${versionOf(packageName).split('+')[0]}`,
+  driver,
+  isPeer: true,
+  keeps: `${keeps}; ${isLost}`,
+  open: async (where) => {
+    const { queue, close } = open(where, ++opened)
+    return { queue: queue as MessageQueue, close: async () => close() }
+  },
+})
+
 export const queueContenders: readonly QueueContender[] = [
-  ours('holdfast', 'memory', () => new MemoryStorage()),
-  ours('holdfast', 'file', (directory) => new FileStorage({ directory })),
-  ours('holdfast', 'sqlite', (folder) => new SqliteStorage({ path: join(folder, 'jobs.db') })),
-  ours(
-    'holdfast, relaxed',
-    'sqlite',
-    (folder) => new SqliteStorage({ path: join(folder, 'jobs.db'), durability: 'relaxed' }),
-  ),
-  {
-    name: `@fedify/sqlite ${versionOf('@fedify/sqlite')}`,
-    driver: 'sqlite',
-    isPeer: true,
-    open: async (folder) => {
-      const database = new DatabaseSync(join(folder, 'messages.db'))
-      const queue = new SqliteMessageQueue(database)
-      return { queue: queue as MessageQueue, close: async () => database.close() }
-    },
-  },
-  ours('holdfast', 'redis', (_folder, url) => new RedisStorage({ url, prefix: `bench-${++opened}` })),
-  {
-    name: `@fedify/redis ${versionOf('@fedify/redis')}`,
-    driver: 'redis',
-    isPeer: true,
-    open: async (_folder, url) => {
-      const number = ++opened
-      const names = { channelKey: `channel-${number}`, queueKey: `queue-${number}`, lockKey: `lock-${number}` }
-      const queue = new RedisMessageQueue(() => new Redis(url), names)
-      return { queue: queue as MessageQueue, close: async () => queue[Symbol.dispose]() }
-    },
-  },
+  ours('holdfast', 'memory', nothing, () => new MemoryStorage()),
+  ours('holdfast', 'file', powerCut, ({ folder }) => new FileStorage({ directory: folder })),
+  ours('holdfast', 'sqlite', powerCut, ({ folder }) => new SqliteStorage({ path: join(folder, 'jobs.db') })),
+  ours('holdfast, relaxed', 'sqlite', ended, ({ folder }) => {
+    return new SqliteStorage({ path: join(folder, 'jobs.db'), durability: 'relaxed' })
+  }),
+  peer('@fedify/sqlite', 'sqlite', `${powerCut} (WAL, synchronous FULL)`, ({ folder }) => {
+    const database = new DatabaseSync(join(folder, 'messages.db'))
+    return { queue: new SqliteMessageQueue(database), close: () => database.close() }
+  }),
+  ours('holdfast', 'redis', 'what the server does', ({ redisUrl }, number) => {
+    return new RedisStorage({ url: redisUrl, prefix: `bench-${number}` })
+  }),
+  peer('@fedify/redis', 'redis', 'what the server does', ({ redisUrl }, number) => {
+    const names = { channelKey: `channel-${number}`, queueKey: `queue-${number}`, lockKey: `lock-${number}` }
+    const queue = new RedisMessageQueue(() => new Redis(redisUrl), names)
+    return { queue, close: () => queue[Symbol.dispose]() }
+  }),
+  ours('holdfast', 'postgres', powerCut, ({ postgresUrl }, number) => {
+    return new PostgresStorage({ url: postgresUrl, schema: `bench_${number}` })
+  }),
+  peer('@fedify/postgres', 'postgres', powerCut, ({ postgresUrl }, number) => {
+    const sql = postgres(postgresUrl, { onnotice: () => {} })
+    const names = { tableName: `messages_${number}`, channelName: `channel_${number}` }
+    return { queue: new PostgresMessageQueue(sql, names), close: () => sql.end({ timeout: 1 }) }
+  }),
 ]
 
 export function inFolder(parent: string): { readonly folder: string; remove(): void } {

@@ -1,72 +1,99 @@
-// npm run bench:tasks-cost: what one message costs on Redis, counted and not timed: round trips, commands in the server, and
-// the CPU of both sides, ours beside Fedify's queue. Where a ratio is missed, this shows what is in the way.
+// npm run bench:tasks-cost -- [--driver redis]: what one message costs, counted and not timed: what goes over the wire or to
+// the disk, and the CPU, ours beside Fedify's queues. Where a ratio is missed, this shows what is in the way.
 
+import { chmodSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { startPostgres } from '../../servers/postgres.ts'
 import { startRedis } from '../../servers/redis.ts'
-import type { RespClient } from '../../servers/resp.ts'
-import { queueContenders } from './contenders.ts'
-import { fill, handleSome, messages, sendEach } from './measure.ts'
+import { newWorkingDirectory, removeDirectory } from '../place.ts'
 import type { MessageQueue } from 'holdfast/tasks'
+import { inFolder, type QueueContender, queueContenders } from './contenders.ts'
+import { type Counter, diskCounter, postgresCounter, redisCounter } from './counters.ts'
+import { fill, handleSome, messages, sendEach } from './measure.ts'
 
-interface Spent {
-  /** Commands that came over the wire. */
-  readonly received: number
-  /** Of all kinds, those inside of scripts too. */
-  readonly commands: number
-  readonly serverMs: number
-  readonly ownMs: number
-}
+const { values } = parseArgs({
+  options: { driver: { type: 'string', multiple: true, default: ['sqlite', 'redis', 'postgres'] } },
+})
+const has = (driver: string): boolean => values.driver.includes(driver)
+const directory = newWorkingDirectory()
+process.env['TMPDIR'] = directory
+chmodSync(directory, 0o755)
+const redis = has('redis') ? await startRedis() : undefined
+const postgres = has('postgres') ? await startPostgres() : undefined
 
-const server = await startRedis()
-const inspector = await server.connect()
-const line = (...cells: readonly string[]): void =>
-  console.log(cells.map((cell, index) => (index === 0 ? cell.padEnd(52) : cell.padStart(14))).join(''))
+process.on('unhandledRejection', (error: { readonly code?: string }) => {
+  if (!/^(CONNECTION_(DESTROYED|ENDED|CLOSED)|57014)$/.test(error.code ?? '')) throw error
+})
 
-console.log('Of one message, on a private Redis without persistence; µs are of CPU.\n')
-line('', 'sent', 'commands', 'server µs', 'our µs')
+/** Messages, and how they are sent or handled. */
+const parts: readonly (readonly [
+  name: string,
+  count: number,
+  run: (queue: MessageQueue, count: number) => Promise<void>,
+])[] = [
+  ['enqueue, one at a time', 1_000, (queue, count) => sendEach(queue, count, 1)],
+  ['enqueue, 100 in flight', 10_000, (queue, count) => sendEach(queue, count, 100)],
+  ['enqueueMany of 100', 10_000, inHundreds],
+]
+
 try {
-  for (const contender of queueContenders.filter(({ driver }) => driver === 'redis')) {
-    await inspector.send('FLUSHALL')
-    const { queue, close } = await contender.open('', server.url)
-    const name = (what: string): string => `${contender.name}: ${what}`
-    await sendEach(queue, 2_000, 100)
-    await show(name('enqueue, one at a time'), 5_000, () => sendEach(queue, 5_000, 1))
-    await show(name('enqueue, 100 in flight'), 20_000, () => sendEach(queue, 20_000, 100))
-    await show(name('enqueueMany of 100'), 50_000, () => inHundreds(queue, 50_000))
-    await close()
-    await inspector.send('FLUSHALL')
-    const handled = await contender.open('', server.url)
-    await fill(handled.queue, 3_000)
-    await show(name('handle, 3,000 waiting'), 2_000, () => handleSome(handled.queue, 2_000))
-    await handled.close()
+  for (const driver of values.driver) {
+    const contenders = queueContenders.filter((contender) => contender.driver === driver)
+    const counter =
+      driver === 'redis'
+        ? await redisCounter(redis!)
+        : driver === 'postgres'
+          ? postgresCounter(postgres!.url)
+          : diskCounter()
+    console.log(`\n${driver}, of one message\n`)
+    line('', ...counter.names, 'own CPU µs')
+    for (const contender of contenders) await costs(contender, counter)
+    await counter.close()
   }
 } finally {
-  inspector.close()
-  await server.stop()
+  await redis?.stop()
+  await postgres?.stop()
+  removeDirectory(directory)
 }
 process.exit(0)
+
+async function costs(contender: QueueContender, counter: Counter): Promise<void> {
+  const { folder, remove } = inFolder(directory)
+  const where = { folder, redisUrl: redis?.url ?? '', postgresUrl: postgres?.url ?? '' }
+  for (const [name, count, run] of parts) {
+    const { queue, close } = await contender.open(where)
+    await run(queue, count / 5)
+    await show(`${contender.name}: ${name}`, count, counter, () => run(queue, count))
+    await close()
+  }
+  for (const concurrency of [1, 10]) {
+    const { queue, close } = await contender.open(where, concurrency)
+    await fill(queue, 1_500)
+    const name = contender.isPeer ? 'handle' : `handle, ${concurrency} at a time`
+    await show(`${contender.name}: ${name}`, 1_000, counter, () => handleSome(queue, 1_000))
+    await close()
+    if (contender.isPeer) break
+  }
+  remove()
+}
 
 async function inHundreds(queue: MessageQueue, count: number): Promise<void> {
   for (let left = count; left > 0; left -= 100) await queue.enqueueMany!(messages(100))
 }
 
-async function show(what: string, count: number, run: () => Promise<unknown>): Promise<void> {
-  const before = await spent(inspector)
+async function show(what: string, count: number, counter: Counter, run: () => Promise<void>): Promise<void> {
+  const before = await counter.read()
+  const cpu = process.cpuUsage()
   await run()
-  const after = await spent(inspector)
-  const each = (of: keyof Spent, digits: number): string => ((after[of] - before[of]) / count).toFixed(digits)
-  const micros = (of: keyof Spent): string => ((1_000 * (after[of] - before[of])) / count).toFixed(1)
-  line(what, each('received', 3), each('commands', 2), micros('serverMs'), micros('ownMs'))
+  const { user, system } = process.cpuUsage(cpu)
+  const after = await counter.read()
+  line(what, ...after.map((value, index) => figure((value - before[index]!) / count)), figure((user + system) / count))
 }
 
-async function spent(client: RespClient): Promise<Spent> {
-  const stats = String(await client.send('INFO', 'commandstats'))
-  const all = String(await client.send('INFO', 'cpu')) + String(await client.send('INFO', 'stats'))
-  const value = (name: string): number => Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(all)![1])
-  const own = process.cpuUsage()
-  return {
-    received: value('total_commands_processed'),
-    commands: [...stats.matchAll(/calls=(\d+)/g)].reduce((sum, [, count]) => sum + Number(count), 0),
-    serverMs: 1_000 * (value('used_cpu_user') + value('used_cpu_sys')),
-    ownMs: (own.user + own.system) / 1_000,
-  }
+function figure(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)
+}
+
+function line(...cells: readonly string[]): void {
+  console.log(cells.map((cell, index) => (index === 0 ? cell.padEnd(52) : cell.padStart(16))).join(''))
 }

@@ -7,6 +7,35 @@ const message = (number: number): object => ({ number, type: 'bench', text: 'x'.
 
 export const messages = (count: number): object[] => Array.from({ length: count }, (_, number) => message(number))
 
+/** Work that goes on in so many strands until the time is over: how much of it in a second. */
+async function rate(strands: number, seconds: number, work: () => Promise<number>): Promise<number> {
+  const began = performance.now()
+  const deadline = began + 1_000 * seconds
+  let done = 0
+  const strand = async (): Promise<void> => {
+    while (performance.now() < deadline) done += await work()
+  }
+  await Promise.all(Array.from({ length: strands }, strand))
+  return done / ((performance.now() - began) / 1_000)
+}
+
+/** Messages per second. */
+export function enqueueRate(queue: MessageQueue, inFlight: number, seconds: number): Promise<number> {
+  let sent = 0
+  return rate(inFlight, seconds, async () => {
+    await queue.enqueue(message(sent++))
+    return 1
+  })
+}
+
+/** Messages per second, a hundred in a batch. */
+export function batchRate(queue: MessageQueue, inFlight: number, seconds: number): Promise<number> {
+  return rate(inFlight, seconds, async () => {
+    await queue.enqueueMany!(messages(100))
+    return 100
+  })
+}
+
 /** So many, so many at a time. */
 export async function sendEach(queue: MessageQueue, count: number, inFlight: number): Promise<void> {
   let sent = 0
@@ -16,37 +45,18 @@ export async function sendEach(queue: MessageQueue, count: number, inFlight: num
   await Promise.all(Array.from({ length: inFlight }, send))
 }
 
-/** Messages per second. */
-export async function enqueueRate(queue: MessageQueue, inFlight: number, seconds: number): Promise<number> {
-  const began = performance.now()
-  const deadline = began + 1_000 * seconds
-  let sent = 0
-  const send = async (): Promise<void> => {
-    while (performance.now() < deadline) await queue.enqueue(message(sent++))
+/** Plain ones, and as many that are due in an hour if that is said. */
+export async function fill(queue: MessageQueue, count: number, later = 0): Promise<void> {
+  for (const [total, options] of [
+    [count, undefined],
+    [later, { delay: hour }],
+  ] as const) {
+    for (let left = total; left > 0; left -= 1_000) await queue.enqueueMany!(messages(Math.min(left, 1_000)), options)
   }
-  await Promise.all(Array.from({ length: inFlight }, send))
-  return sent / ((performance.now() - began) / 1_000)
 }
 
-/** Messages per second, a hundred in a batch. */
-export async function batchRate(queue: MessageQueue, seconds: number): Promise<number> {
-  const began = performance.now()
-  const deadline = began + 1_000 * seconds
-  let sent = 0
-  while (performance.now() < deadline) {
-    await queue.enqueueMany!(Array.from({ length: 100 }, () => message(sent++)))
-  }
-  return sent / ((performance.now() - began) / 1_000)
-}
-
-export async function fill(queue: MessageQueue, count: number, options?: { orderingKey?: string }): Promise<void> {
-  for (let left = count; left > 0; left -= 1_000) {
-    await queue.enqueueMany!(
-      Array.from({ length: Math.min(left, 1_000) }, (_, number) => message(number)),
-      options,
-    )
-  }
-}
+/** As Fedify's queues want it, and ours take it too: some call its methods, some read its fields. */
+const hour = { hours: 1, total: () => 3_600_000, toString: () => 'PT1H' } as { readonly hours: number }
 
 /** From the first message on, at most so many and so long: messages per second. */
 export async function handleRate(queue: MessageQueue, most: number, seconds: number): Promise<number> {
@@ -84,4 +94,24 @@ export async function enqueueMs(queue: MessageQueue, times: number): Promise<num
     taken.push(performance.now() - began)
   }
   return median(taken)
+}
+
+/** From the enqueue to the handler, so many messages under way: each is followed by another when it has arrived. */
+export async function deliveryRate(queue: MessageQueue, underWay: number, seconds: number): Promise<number> {
+  const stop = new AbortController()
+  const waiting: (() => void)[] = []
+  const listening = queue.listen(() => waiting.shift()?.(), { signal: stop.signal })
+  const deliver = async (): Promise<number> => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    waiting.push(resolve)
+    await queue.enqueue(message(0))
+    await promise
+    return 1
+  }
+  // Not before somebody listens: some hear nothing of what came before, until they poll.
+  await deliver()
+  const delivered = await rate(underWay, seconds, deliver)
+  stop.abort()
+  await listening
+  return delivered
 }

@@ -61,11 +61,12 @@ export class Sender {
   }
 
   async #send(calls: readonly Call[]): Promise<void> {
-    const keys = calls.flatMap(({ orderingKey }) => (orderingKey === undefined ? [] : [orderingKey]))
+    const keys: string[] = []
+    for (const { orderingKey } of calls) if (orderingKey !== undefined) keys.push(orderingKey)
     for (const key of keys) this.#keys.add(key)
     this.#inFlight++
     try {
-      const verdicts = await this.#store(calls.flatMap(({ jobs }) => jobs))
+      const verdicts = await this.#store(calls.length === 1 ? calls[0]!.jobs : calls.flatMap(({ jobs }) => jobs))
       let start = 0
       for (const { jobs, resolve } of calls) resolve(verdicts.slice(start, (start += jobs.length)))
     } catch (error) {

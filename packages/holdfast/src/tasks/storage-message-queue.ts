@@ -30,6 +30,9 @@ import { resolveStorageQueueOptions, type StorageMessageQueueOptions } from './s
 
 const pageSize = 100
 
+/** The options of nearly every message. */
+const nothing: ExtendedEnqueueOptions = {}
+
 export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
   readonly name: string
   readonly nativeRetrial: boolean
@@ -75,7 +78,7 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
    * @throws INVALID_MESSAGE and the like, SERIALIZATION_ERROR, TOO_LARGE, StorageError, CLOSED; all as rejections
    */
   async enqueue(message: unknown, options?: ExtendedEnqueueOptions): Promise<EnqueueReceipt> {
-    const given = resolveOptions('enqueue', options, extendedOptions)
+    const given = options === undefined ? nothing : resolveOptions('enqueue', options, extendedOptions)
     const payload = encodeMessage(message, this.#options.maxMessageBytes)
     const delayMs = given.delay === undefined ? undefined : toMs(given.delay)
     if (given.deduplicationKey === undefined) {
@@ -92,7 +95,7 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
   /** All of them or none, at most 10,000. One deduplication key stands for the whole batch. @throws as enqueue */
   async enqueueMany(messages: readonly unknown[], options?: ExtendedEnqueueOptions): Promise<EnqueueReceipt> {
     checkBatch('messages', messages)
-    const given = resolveOptions('enqueueMany', options, extendedOptions)
+    const given = options === undefined ? nothing : resolveOptions('enqueueMany', options, extendedOptions)
     const { maxMessageBytes } = this.#options
     const payloads = messages.map((message, index) => encodeMessage(message, maxMessageBytes, index))
     if (payloads.length === 0) return { status: 'enqueued', ids: [] }
@@ -105,7 +108,7 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
     delayMs: number | undefined,
   ): Promise<EnqueueReceipt> {
     const { orderingKey, job } = given
-    const { priority } = resolveOptions('job', job, jobOptions)
+    const priority = job === undefined ? undefined : resolveOptions('job', job, jobOptions).priority
     const ids = given.ids ?? (given.id === undefined ? [] : [given.id])
     if (ids.length > 0 && ids.length !== payloads.length) throw invalidArgument('ids', 'one for each message', ids)
     const token = `${this.#origin}/${++this.#calls}`
@@ -123,7 +126,8 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
       id: ids[index] ?? this.#clock.newId(),
       payload,
     }))
-    await this.#open()
+    this.#assertOpen()
+    if (!this.#connection.isOpen) await this.#connection.use()
     return this.#receipt(await this.#sender.send(jobs, orderingKey))
   }
 

@@ -1,0 +1,80 @@
+// The tables of a run, in Markdown.
+
+import { describeDisk } from '../place.ts'
+import { thisMachine } from '../results.ts'
+import { median } from '../statistics.ts'
+import { cases, type QueueBenchCase } from './cases.ts'
+import type { QueueContender } from './contenders.ts'
+
+type Results = ReadonlyMap<QueueContender, ReadonlyMap<string, readonly number[]>>
+
+interface Settings {
+  readonly backlog: number
+  readonly rounds: number
+  readonly command: string
+}
+
+export function report(results: Results, settings: Settings): { readonly head: string; readonly tables: string } {
+  const contenders = [...results.keys()]
+  const drivers = [...new Set(contenders.map(({ driver }) => driver))]
+  const tables = drivers.flatMap((driver) => tableOf(results, driver)).join('\n')
+  return { head: headOf(contenders, settings), tables }
+}
+
+function tableOf(results: Results, driver: string): string[] {
+  const here = [...results.keys()].filter((contender) => contender.driver === driver)
+  const peer = here.find(({ isPeer }) => isPeer)
+  const mine = here.filter(({ isPeer }) => !isPeer)
+  const ratios = peer ? mine.map(({ name }) => `${name} ÷ ${peer.name.split(' ')[0]}`) : []
+  const titles = ['', 'unit', ...here.map(({ name }) => name), ...ratios]
+  return [
+    `## ${driver}`,
+    '',
+    `| ${titles.join(' | ')} |`,
+    `|---|---|${titles
+      .slice(2)
+      .map(() => '--:|')
+      .join('')}`,
+    ...cases.map((item) => {
+      const of = (contender: QueueContender): readonly number[] => results.get(contender)!.get(item.name)!
+      const compared = peer ? mine.map((own) => ratio(item, of(own), of(peer))) : []
+      const cells = [item.name, item.unit, ...here.map((contender) => figure(median([...of(contender)]))), ...compared]
+      return `| ${cells.join(' | ')} |`
+    }),
+    '',
+  ]
+}
+
+/** How many times better: of each round, since what disturbs one disturbs its neighbour too. */
+function ratio({ unit }: QueueBenchCase, own: readonly number[], theirs: readonly number[]): string {
+  const times = own.map((value, round) => (unit === 'ms' ? theirs[round]! / value : value / theirs[round]!))
+  return `${figure(median(times))} ×`
+}
+
+const figure = (value: number): string => {
+  if (Number.isNaN(value)) return '–'
+  return value >= 100 ? Math.round(value).toLocaleString('en') : value.toPrecision(3)
+}
+
+function headOf(contenders: readonly QueueContender[], { backlog, rounds, command }: Settings): string {
+  const { cores, cpu, node } = thisMachine()
+  return [
+    '# Benchmarks: message queues',
+    '',
+    '<!-- Written by npm run bench:tasks -- --write. -->',
+    '',
+    'Message queues side by side, ours beside those of Fedify. **Read the ratios, not the figures**: above 1 is better, and in each round the',
+    'contenders measured one right after the other. As it comes: ours handles 10 messages at a time, theirs one.',
+    `Many waiting: ${backlog.toLocaleString('en')}, half of them due in an hour; for the file driver a tenth. Peers are the newest versions with a`,
+    'queue in the registry that was used. Where a ratio is below 3, [limits](limits.md#message-queues) counts what is in the way.',
+    '',
+    `${cores} cores, ${cpu}, Node ${node}, servers on the same machine, Redis without persistence, Postgres with fsync; on disk:`,
+    `${describeDisk()}; ${rounds} rounds, medians; \`${command}\`.`,
+    '',
+    '| | an acknowledged message survives; one whose worker dies |',
+    '|---|---|',
+    ...contenders.map(({ driver, name, keeps }) => `| ${driver}: ${name} | ${keeps} |`),
+    '',
+    '',
+  ].join('\n')
+}
