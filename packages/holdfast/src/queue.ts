@@ -8,7 +8,7 @@ import { emitSafely } from './emit.ts'
 import { HoldfastError, invalidArgument, JobCancelledError, JobFailedError, JobNotFoundError } from './errors.ts'
 import { type EventStream, LiveStream } from './event-stream.ts'
 import { type EngineEvent, isWatched, type Tell, teller } from './events.ts'
-import { Adder, type Draft } from './job/adder.ts'
+import { Adder, type Answer, type Draft } from './job/adder.ts'
 import {
   draftOf,
   type EnqueueAndWaitOptions,
@@ -47,8 +47,6 @@ export interface UpdateResultTTLResult {
   status: 'updated' | 'not_found' | 'not_terminal' | 'missing_payload'
 }
 
-const noOptions: EnqueueOptions<never> = Object.freeze({})
-
 /** @typeParam Tx a transaction of the storage: inferred, or named beside the other two; else `tx` is checked by the storage alone */
 export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<QueueEvents<TResult>> {
   readonly name: string
@@ -68,7 +66,7 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
   #stops = 0
 
   readonly #resultOfAdd = (verdict: AddVerdict): EnqueueResult<TResult> =>
-    enqueueResult(this.#tellAdded(verdict), this.#config.resultSerde)
+    enqueueResult(verdict, this.#config.resultSerde)
 
   /** @throws TypeError INVALID_ARGUMENT */
   constructor(config: QueueConfig<TPayload, TResult, Tx>) {
@@ -84,7 +82,7 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
       this.#storage.add(jobs).catch((error: unknown) => {
         throw this.#connection.explain(error)
       })
-    this.#adder = new Adder(clock.newId(), add, storage.settings.addsPerCall)
+    this.#adder = new Adder(clock.newId(), add, storage.settings.addsPerCall, (answers) => this.#tellAdded(answers))
     this.#waiters = new Waiters({
       storage: this.#storage,
       connect: () => this.#connection.use(),
@@ -220,9 +218,9 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
   enqueue(id: string, payload: TPayload, options?: EnqueueOptions<Tx>): Promise<EnqueueResult<TResult>> {
     // Not async: that would cost each job a promise and a tick more.
     try {
-      const given = options === undefined ? noOptions : resolveOptions('enqueue', options, enqueueOptions)
+      const given = options === undefined ? undefined : resolveOptions('enqueue', options, enqueueOptions)
       const job = this.#draft(id, payload, given)
-      return given.tx === undefined ? this.#add(job, this.#resultOfAdd) : this.#addIn(given.tx, job)
+      return given?.tx === undefined ? this.#add(job, this.#resultOfAdd) : this.#addIn(given.tx, job)
     } catch (error) {
       return Promise.reject(error as Error)
     }
@@ -239,7 +237,7 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
     try {
       return this.#resultOf(
         id,
-        await this.#waiters.wait(id, () => this.#add(job, (verdict) => this.#tellAdded(verdict)), timeout, signal),
+        await this.#waiters.wait(id, () => this.#add(job, (verdict) => verdict), timeout, signal),
       )
     } catch (error) {
       throw this.#connection.explain(error)
@@ -296,7 +294,7 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
   }
 
   /** Everything that can be refused is refused here, before anything is connected. */
-  #draft(id: string, payload: TPayload, options: JobOptions): Draft {
+  #draft(id: string, payload: TPayload, options: JobOptions | undefined): Draft {
     checkId(id)
     const { payloadSerde, maxPayloadBytes } = this.#config
     const bytes = encode('payload', payloadSerde, payload, maxPayloadBytes)
@@ -317,11 +315,13 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
     })
   }
 
-  #tellAdded(verdict: AddVerdict): AddVerdict {
-    if (verdict.verdict === 'added' && (isWatched() || this.listenerCount('enqueued') > 0)) {
-      this.#tell({ name: 'added', type: this.name, id: verdict.job.id })
+  #tellAdded(answers: readonly Answer[]): void {
+    if (!isWatched() && this.listenerCount('enqueued') === 0) return
+    for (const answer of answers) {
+      if ('verdict' in answer && answer.verdict === 'added') {
+        this.#tell({ name: 'added', type: this.name, id: answer.job.id })
+      }
     }
-    return verdict
   }
 
   async #get(id: string, parts: readonly RecordPart[]): Promise<JobRecord | undefined> {

@@ -47,18 +47,21 @@ export function draftOf(
   type: string,
   id: string,
   payload: Bytes | undefined,
-  options: JobOptions,
+  options: JobOptions | undefined,
   defaults: { readonly maxAttempts: number; readonly retention: Retention },
 ): Draft {
-  const { delayMs, runAt, maxAttempts = defaults.maxAttempts, resultTTL, retention } = options
+  const { maxAttempts, retention } = defaults
+  if (!options)
+    return { type, id, token: undefined, payload, maxAttempts, retention, delayMs: undefined, runAt: undefined }
+  const { delayMs, runAt, resultTTL } = options
   if (delayMs !== undefined && runAt !== undefined) throw invalidArgument('delayMs', 'no runAt beside it', delayMs)
   return {
     type,
     id,
     token: undefined,
     payload,
-    maxAttempts,
-    retention: retainedBy(retention, resultTTL === undefined ? defaults.retention : evenRetention(resultTTL)),
+    maxAttempts: options.maxAttempts ?? maxAttempts,
+    retention: retainedBy(options.retention, resultTTL === undefined ? retention : evenRetention(resultTTL)),
     delayMs,
     // Never early: a fraction of a millisecond counts as a whole one.
     runAt: runAt === undefined ? undefined : Math.ceil(Number(runAt)),

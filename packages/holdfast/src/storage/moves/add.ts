@@ -26,11 +26,11 @@ const isPlain = ({ blockers, deduplication, group }: NewJob): boolean =>
 
 /** False if there is something under its id: then it is for the batch to decide. */
 function addPlain(move: Move, fields: NewJob, verdicts: AddVerdict[]): boolean {
-  if (move.stored(fields)) return false
   const { type, id, token } = fields
   const runAt = dueAt(move, fields)
   const state = waitingState(move, runAt)
   const job = move.createWaiting(fields, runAt, state)
+  if (!job) return false
   move.wake(job.type)
   tellWaiting(move, job)
   verdicts.push({ verdict: 'added', job: { type, id, token, state, createdAt: move.now, result: undefined } })

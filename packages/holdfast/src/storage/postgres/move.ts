@@ -51,7 +51,8 @@ export class PostgresMove implements Moves.Move {
     return job
   }
 
-  createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): PostgresJob {
+  createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): PostgresJob | undefined {
+    if (this.stored(fields)) return undefined
     const job = this.create(fields, runAt, undefined, undefined)
     this.setState(job, state)
     this.place(job, 'line')

@@ -53,7 +53,8 @@ export class SqliteMove implements Moves.Move {
     return job
   }
 
-  createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): SqliteJob {
+  createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): SqliteJob | undefined {
+    if (this.stored(fields)) return undefined
     const job = this.create(fields, runAt, undefined, undefined)
     this.setState(job, state)
     this.place(job, 'line')
