@@ -13,7 +13,7 @@ import { type Log, openLog, readLogs } from '../log.ts'
 import { slotsOf, Supervisor } from '../supervisor.ts'
 import { checkChains, type FinalChain, type FinalJob } from './checks.ts'
 import { makeTables, matchRows, type Match, writeRow } from './rows.ts'
-import { idOf, partsOf, stockOf, types } from './types.ts'
+import { idOf, partsOf, startOrder, stockOf, types } from './types.ts'
 
 type ChainClient = Client<DefinitionsOf<typeof types>, unknown>
 
@@ -107,8 +107,8 @@ class Starter {
     const begun = performance.now()
     const pauseMs = (seconds * 1_000) / chains
     const under = new Set<Promise<void>>()
-    for (let order = 0; order < chains; order++) {
-      await sleep(Math.max(0, begun + order * pauseMs - performance.now()))
+    for (const [index, order] of startOrder(chains).entries()) {
+      await sleep(Math.max(0, begun + index * pauseMs - performance.now()))
       const one = this.#startOne(order).finally(() => under.delete(one))
       under.add(one)
       if (under.size >= 20) await Promise.race(under)

@@ -43,8 +43,8 @@ export function chainsReportOf(flags: Flags, run: ChainsRun): ChainsReport {
   const ranAgain = count('started') - run.jobs.length
   const shortfalls = [
     ...(kinds.includes('kill') && kills < leastKills * seconds ? [`kills ${kills}`] : []),
-    ...(ranAgain < kills / 4 ? [`handlers that ran again ${ranAgain}`] : []),
-    ...(endedUnderFaults < orders / 10 ? [`chains that ended under faults ${endedUnderFaults} of ${orders}`] : []),
+    // Else the kills fell on idle processes.
+    ...(ranAgain < kills / 2 ? [`handlers that ran again ${ranAgain}`] : []),
   ]
   return {
     version: versionOf(),

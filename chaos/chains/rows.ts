@@ -54,8 +54,9 @@ export async function matchRows(storage: Storage): Promise<Readonly<Record<'star
   }
 }
 
+const counted = (of: string): string => `(SELECT CAST(count(*) AS text) FROM (${of}) AS counted)`
+
 async function match(storage: Storage, table: string, wanted: string): Promise<Match> {
-  const counted = (of: string): string => `(SELECT CAST(count(*) AS text) FROM (${of}) AS counted)`
   const ids = `SELECT id FROM ${table}`
   const text = `SELECT ${counted(ids)} AS c0, ${counted(wanted)} AS c1,
     ${counted(`${ids} GROUP BY id HAVING count(*) > 1`)} AS c2,

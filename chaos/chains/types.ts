@@ -23,6 +23,19 @@ export const withRows: readonly string[] = ['part', 'weigh', 'order', 'ship']
 const ordersPerStock = 10
 
 export const stockOf = (order: number): number => Math.floor(order / ordersPerStock)
+/**
+ * The orders in the order in which they are started: those that share stock soon after one another, but not at once. Starts
+ * that name the same chain as a blocker wait for each other.
+ */
+export function startOrder(orders: number): number[] {
+  const window = ordersPerStock ** 2
+  return Array.from({ length: orders }, (_, index) => {
+    const [first, place] = [index - (index % window), index % window]
+    if (first + window > orders) return index
+    return first + (place % ordersPerStock) * ordersPerStock + Math.floor(place / ordersPerStock)
+  })
+}
+
 export const stocksOf = (orders: number): number => Math.ceil(orders / ordersPerStock)
 export const partsOf = (order: number): readonly [number, number] => [2 * order, 2 * order + 1]
 

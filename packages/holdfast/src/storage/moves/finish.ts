@@ -144,6 +144,7 @@ export function forget(move: Move, chain: Job): void {
 export function endedOf(job: Job): Ended {
   return {
     ...refOf(job),
+    chain: refOf(job.chain),
     state: job.state as Ended['state'],
     reason: job.reason,
     attempt: job.attempt,

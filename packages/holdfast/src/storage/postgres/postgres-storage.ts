@@ -45,7 +45,7 @@ import { loadExpired, sweep } from './sweep.ts'
 import { arrayOf, optionalText } from './text.ts'
 import { PostgresTransaction } from './transaction.ts'
 import { type PostgresType, Types } from './types.ts'
-import { typesOfBlockers, typesOfOutcomes, wantJobs, wantNewJobs, wantOutcomes } from './want.ts'
+import { typesOfBlockers, typesOfOutcomes, wantAlone, wantJobs, wantNewJobs, wantOutcomes } from './want.ts'
 import { WorkingSet } from './working-set.ts'
 
 /** Jobs read at once for a claim, whatever it asks for; and lost leases, at least. */
@@ -382,7 +382,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
       const want = (loaded: Loaded): void => wantJobs(loaded, types, refs)
       return this.#run({ want, rules: (move) => get(move, jobs, parts), looksFirst: !lock }, joined)
     }
-    if (lock && joined) return this.#runOn(refs, (move) => get(move, refs, parts), joined, true)
+    if (lock && joined) return this.#lock(refs, parts, joined)
     return get(await this.#look(joined?.connection ?? database, refs), refs, parts)
   }
 
@@ -467,18 +467,28 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   }
 
   /** A move on jobs that are there already. */
-  async #runOn<T>(
-    refs: readonly Contract.JobRef[],
-    rules: (move: PostgresMove) => T,
-    joined?: Joined,
-    insertsNothing = false,
-  ): Promise<T> {
+  async #runOn<T>(refs: readonly Contract.JobRef[], rules: (move: PostgresMove) => T, joined?: Joined): Promise<T> {
     const { types, database } = this.#opened()
     await types.find(
       joined ? database.reserved : database,
       refs.map(({ type }) => type),
     )
-    return this.#run({ want: (loaded) => wantJobs(loaded, types, refs), rules, insertsNothing }, joined)
+    return this.#run({ want: (loaded) => wantJobs(loaded, types, refs), rules }, joined)
+  }
+
+  /** Reads jobs that nobody else may change until the transaction ends. Others may change those who wait for them. */
+  async #lock(
+    refs: readonly Contract.JobRef[],
+    parts: readonly Contract.RecordPart[],
+    joined: Joined,
+  ): Promise<(Contract.JobRecord | undefined)[]> {
+    const { types, database } = this.#opened()
+    await types.find(
+      database.reserved,
+      refs.map(({ type }) => type),
+    )
+    const want = (loaded: Loaded): void => wantAlone(loaded, types, refs)
+    return this.#run({ want, rules: (move) => get(move, refs, parts), insertsNothing: true }, joined)
   }
 
   /** Jobs as they are at one instant, with the first and last of their chains. */
@@ -496,7 +506,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
       arrayOf(names.map(({ key }) => key)),
       '{}',
     ])
-    for (const [, ...row] of rows) if (row[0] !== null) loaded.keepJob(row, false)
+    for (const [, ...row] of rows) if (row[0] !== null) loaded.keepJob(row.slice(0, -1), false)
     await types.findByTid(
       connection,
       rows.flatMap((row) => (row[2] === null ? [] : [Number(row[2])])),

@@ -138,10 +138,11 @@ function completed(expiresAt: Unpacked): SettleVerdict {
 }
 
 export function endedOf(answer: Unpacked): Ended {
-  const [type, id, state, reason, attempt, failures, payload] = answer as List
+  const [type, id, state, reason, attempt, failures, payload, chain] = answer as List
   return {
     type: text(type),
     id: text(id),
+    chain: refOf(chain!),
     state: stateOf(state) as Ended['state'],
     reason: optionalText(reason) as EndReason | undefined,
     attempt: attempt as number,

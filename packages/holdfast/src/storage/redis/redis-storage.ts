@@ -194,9 +194,11 @@ export class RedisStorage implements Contract.Storage<never> {
   ): Promise<Contract.CancelVerdict[]> {
     const asked = packed([packRefs(jobs), chains, abort, force, reason])
     const [, answers] = await this.#ask(this.#scripts.cancel, asked, true)
-    return (answers as (number | false)[]).map((answer) => {
+    return (answers as (List | false)[]).map((answer) => {
       if (answer === false) return { verdict: 'not_found' }
-      return { verdict: answer === -1 ? 'cancelling' : cancelNames[answer as keyof typeof cancelNames] }
+      const [state, ended] = answer
+      const verdict = state === -1 ? 'cancelling' : cancelNames[state as keyof typeof cancelNames]
+      return ended ? { verdict, ended: (ended as List).map(endedOf) } : { verdict }
     })
   }
 
