@@ -1,7 +1,7 @@
 // What a server, or the system, counts of the work that it is given.
 
 import { readFileSync } from 'node:fs'
-import pg from 'pg'
+import { Client } from 'pg'
 import type { RedisServer } from '../../servers/redis.ts'
 
 export interface Counter {
@@ -32,20 +32,28 @@ export async function redisCounter(server: RedisServer): Promise<Counter> {
 }
 
 export function postgresCounter(url: string): Counter {
-  const client = new pg.Client(url)
+  const client = new Client(url)
   const connected: Promise<void> = client.connect()
   return {
-    names: ['commits', 'log bytes'],
+    names: ['commits', 'log bytes', 'server CPU µs'],
     async read() {
       await connected
       // Each transaction that writes or notifies takes a number; this one too.
       const { rows } = await client.query(
         "SELECT pg_current_xact_id()::text AS number, pg_current_wal_lsn() - '0/0'::pg_lsn AS bytes",
       )
-      return [Number(rows[0].number), Number(rows[0].bytes)]
+      const backends = await client.query('SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()')
+      const cpu = (backends.rows as { pid: number }[]).reduce((sum, { pid }) => sum + cpuMicros(pid), 0)
+      return [Number(rows[0].number), Number(rows[0].bytes), cpu]
     },
     close: () => client.end(),
   }
+}
+
+/** Of another process, on Linux, whose ticks are 10 ms. */
+function cpuMicros(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
+  return 10_000 * (Number(fields[11]) + Number(fields[12]))
 }
 
 /** Of this process, on Linux. */

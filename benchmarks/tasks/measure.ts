@@ -13,7 +13,10 @@ async function rate(strands: number, seconds: number, work: () => Promise<number
   const deadline = began + 1_000 * seconds
   let done = 0
   const strand = async (): Promise<void> => {
-    while (performance.now() < deadline) done += await work()
+    while (performance.now() < deadline) {
+      const more = await work()
+      done += more
+    }
   }
   await Promise.all(Array.from({ length: strands }, strand))
   return done / ((performance.now() - began) / 1_000)

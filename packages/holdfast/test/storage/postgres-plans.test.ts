@@ -24,11 +24,19 @@ const retried = ({ type, id, worker, attempt }: ClaimedJob): Outcome => {
   return { type, id, worker, attempt, kind: 'retry', delayMs: 60_000 }
 }
 
+/** Of one connection. What the server says when it ends, before that is closed, is nobody's. */
+function onePool(connectionString: string): Pool {
+  const pool = new Pool({ connectionString, max: 1 })
+  pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
+  return pool
+}
+
 test('statements that were planned on empty tables walk over no table once it is full', async () => {
   const { server } = await postgresPlace()
   const schema = newSchema()
   // One connection, so that plans are made once, and what it has read can be asked for.
-  const pool = new Pool({ connectionString: server.url, max: 1 })
+  const pool = onePool(server.url)
   const storage = new PostgresStorage({ client: pool, schema })
   await storage.connect()
 
@@ -75,6 +83,10 @@ test('statements that were planned on empty tables walk over no table once it is
 
   for (let round = 0; round < 8; round++) await life()
   for (let batch = 0; batch < 20; batch++) await storage.add(Array.from({ length: 1_000 }, () => job({ priority: 5 })))
+  console.log(
+    (await pool.query('SELECT name, custom_plans::int, generic_plans::int FROM pg_prepared_statements ORDER BY 2 DESC'))
+      .rows,
+  )
   const before = await walks()
   for (let round = 0; round < 3; round++) await life()
   const filled = await walks()
@@ -82,6 +94,32 @@ test('statements that were planned on empty tables walk over no table once it is
   await claim(100)
   const claimed = (await walks()).fetched! - filled.fetched!
   assert.ok(claimed < 1_000, `a claim of 100 has fetched ${claimed} rows`)
+  await storage.disconnect()
+  await pool.end()
+})
+
+test('an add, a claim and a completion are planned a few times, and then no more', async () => {
+  const { server } = await postgresPlace()
+  const pool = onePool(server.url)
+  const storage = new PostgresStorage({ client: pool, schema: newSchema() })
+  await storage.connect()
+  let held: readonly ClaimedJob[] = []
+  for (let round = 0; round < 20; round++) {
+    // One, and several: what is planned for one number of them is no worse for another.
+    await storage.add(Array.from({ length: round % 2 === 0 ? 1 : 10 }, () => job()))
+    const types = [{ type: 'mail', leaseMs: 60_000 }]
+    const outcomes = held.map(completed)
+    held = (await storage.claim({ worker: `worker ${++made}`, slots: 1 + (round % 3), types, outcomes })).jobs
+  }
+  const { rows } = await pool.query(
+    `SELECT custom_plans::integer AS own, generic_plans::integer AS kept FROM pg_prepared_statements
+     WHERE name LIKE '%fast\\_add' OR name LIKE '%fast\\_claim\\__'`,
+  )
+  // The server makes five plans before it compares them with one for all values.
+  assert.deepEqual(rows, [
+    { own: 5, kept: 15 },
+    { own: 5, kept: 15 },
+  ])
   await storage.disconnect()
   await pool.end()
 })

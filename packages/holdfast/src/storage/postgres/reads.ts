@@ -1,6 +1,6 @@
 // The statements of reads: each shows one instant, so each is one statement.
 
-import { columns, jobCells, param, type Sql, walkedFrom } from './statements.ts'
+import { columns, jobCells, param, type Sql, unseen, walkedFrom } from './statements.ts'
 import type { Statement } from './database.ts'
 
 export type ReadStatements = ReturnType<typeof makeReads>
@@ -103,7 +103,7 @@ const countText = (at: string, now: string): string => `
 /** $1: numbers of types; then where to begin (fast/starts.ts). */
 const nextDueAtText = (at: string, now: string): string => `
   SELECT ${columns(now, 'min(n.at)')}
-  FROM unnest(${param(1, 'integer[]')}, ${param(6, 'double precision[]')}) AS w (tid, lost_from)
+  FROM unnest(${unseen(1, 'integer[]')}, ${unseen(6, 'double precision[]')}) AS w (tid, lost_from)
   CROSS JOIN LATERAL (SELECT priorities FROM ${at}types AS t WHERE t.tid = w.tid AND t.paused_since IS NULL LIMIT 1) AS t
   CROSS JOIN LATERAL (
     SELECT j.run_at AS at FROM ${walkedFrom(2, 'w.tid', 't.priorities')} AS p CROSS JOIN LATERAL (

@@ -13,6 +13,12 @@ export const serverTime = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::
 /** A parameter. Clients may format a value by what it is cast to first: so that is text. */
 export const param = (number: number, type: string): string => `($${number}::text)::${type}`
 
+/**
+ * A parameter that the planner does not look into. Where it does, a plan for these very values seems cheaper than one for any,
+ * and is made anew with every call, which takes longer than the call.
+ */
+export const unseen = (number: number, type: string): string => `(SELECT ${param(number, type)})`
+
 /** Selected columns, as text, under the names c0, c1, … */
 export const columns = (...expressions: readonly string[]): string =>
   expressions.map((expression, index) => `(${expression})::text AS c${index}`).join(', ')
@@ -167,7 +173,7 @@ export function makeStatements({ at, now, statement }: Sql) {
     lockKeys: statement(
       'lock_keys',
       `SELECT ${columns('k.tid', 'k.key', 'k.id', 'k.token', 'k.mode', 'k.shared', 'k.until')}
-       FROM (SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}) ORDER BY 1, 2) AS w (tid, key)
+       FROM (SELECT * FROM unnest(${unseen(1, 'integer[]')}, ${unseen(2, 'text[]')}) ORDER BY 1, 2) AS w (tid, key)
        CROSS JOIN LATERAL (SELECT * FROM ${at}keys AS k WHERE k.tid = w.tid AND k.key = w.key FOR UPDATE) AS k`,
     ),
     // With 'skip', those that others have locked are left out.
@@ -176,20 +182,20 @@ export function makeStatements({ at, now, statement }: Sql) {
     members: statement(
       'members',
       `SELECT ${columns('w.tid', 'w.key', 'm.seq')}
-       FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}, ${param(3, 'integer[]')}) AS w (tid, key, most)
+       FROM unnest(${unseen(1, 'integer[]')}, ${unseen(2, 'text[]')}, ${unseen(3, 'integer[]')}) AS w (tid, key, most)
        CROSS JOIN LATERAL (
          SELECT seq FROM ${at}jobs AS m WHERE m.tid = w.tid AND m.grp = w.key AND m.grp IS NOT NULL AND state < 5
          ORDER BY seq LIMIT w.most) AS m`,
     ),
     chains: statement(
       'chains',
-      `SELECT ${columns('w.chain', 'm.seq')} FROM unnest(${param(1, 'bigint[]')}) AS w (chain)
+      `SELECT ${columns('w.chain', 'm.seq')} FROM unnest(${unseen(1, 'bigint[]')}) AS w (chain)
        CROSS JOIN LATERAL (SELECT seq FROM ${at}jobs AS m WHERE m.chain = w.chain ORDER BY seq OFFSET 0) AS m`,
     ),
     dependents: statement(
       'dependents',
       `SELECT ${columns('w.tid', 'w.id', 'd.seq')}
-       FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}) AS w (tid, id)
+       FROM unnest(${unseen(1, 'integer[]')}, ${unseen(2, 'text[]')}) AS w (tid, id)
        CROSS JOIN LATERAL (
          SELECT seq FROM ${at}dependents AS d WHERE d.tid = w.tid AND d.id = w.id ORDER BY seq OFFSET 0) AS d`,
     ),
@@ -197,7 +203,7 @@ export function makeStatements({ at, now, statement }: Sql) {
     line: statement(
       'line',
       `SELECT ${columns(...jobCells('j'))}
-       FROM unnest(${param(1, 'integer[]')}, ${param(2, 'integer[]')}) AS w (tid, most)
+       FROM unnest(${unseen(1, 'integer[]')}, ${unseen(2, 'integer[]')}) AS w (tid, most)
        CROSS JOIN LATERAL (SELECT priorities FROM ${at}types AS t WHERE t.tid = w.tid) AS t
        CROSS JOIN LATERAL (
          SELECT j.* FROM (SELECT p FROM unnest(t.priorities) AS p ORDER BY p DESC) AS p CROSS JOIN LATERAL (
@@ -210,7 +216,7 @@ export function makeStatements({ at, now, statement }: Sql) {
     lost: statement(
       'lost',
       `SELECT ${columns(...jobCells('j'))}
-       FROM unnest(${param(1, 'integer[]')}, ${param(2, 'integer[]')}) AS w (tid, most)
+       FROM unnest(${unseen(1, 'integer[]')}, ${unseen(2, 'integer[]')}) AS w (tid, most)
        CROSS JOIN LATERAL (
          SELECT * FROM ${at}jobs AS j
          WHERE j.tid = w.tid AND j.state = 3 AND (
@@ -225,7 +231,7 @@ export function makeStatements({ at, now, statement }: Sql) {
     ),
     numbers: statement(
       'numbers',
-      `SELECT ${columns(`nextval('${at.replaceAll("'", "''")}numbers')`)} FROM generate_series(1, ${param(1, 'integer')})`,
+      `SELECT ${columns(`nextval('${at.replaceAll("'", "''")}numbers')`)} FROM generate_series(1, ${unseen(1, 'integer')})`,
     ),
     eraseJobs: statement(
       'erase_jobs',
@@ -324,8 +330,8 @@ export function makeStatements({ at, now, statement }: Sql) {
  * @param first the number of the first of four parameters
  */
 export const walkedFrom = (first: number, tid: string, priorities: string): string => {
-  const starts = `unnest(${param(first, 'integer[]')}, ${param(first + 1, 'smallint[]')},
-    ${param(first + 2, 'double precision[]')}, ${param(first + 3, 'bigint[]')}) AS s (tid, priority, run_at, ord)
+  const starts = `unnest(${unseen(first, 'integer[]')}, ${unseen(first + 1, 'smallint[]')},
+    ${unseen(first + 2, 'double precision[]')}, ${unseen(first + 3, 'bigint[]')}) AS s (tid, priority, run_at, ord)
     WHERE s.tid = ${tid} AND s.priority = p`
   return `(SELECT p AS priority, coalesce((SELECT s.run_at FROM ${starts}), '-Infinity') AS run_at,
     coalesce((SELECT s.ord FROM ${starts}), 0) AS ord
@@ -338,7 +344,7 @@ export const walked = (priorities: string): string =>
 
 const lockGroups = (at: string, lock: string): string =>
   `SELECT ${columns('g.tid', 'g.key', 'g.running', 'g.placed', 'g.paused_since', 'g.paused_by')}
-   FROM (SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}) ORDER BY 1, 2) AS w (tid, key)
+   FROM (SELECT * FROM unnest(${unseen(1, 'integer[]')}, ${unseen(2, 'text[]')}) ORDER BY 1, 2) AS w (tid, key)
    CROSS JOIN LATERAL (SELECT * FROM ${at}groups AS g WHERE g.tid = w.tid AND g.key = w.key ${lock}) AS g`
 
 const keyArrays =

@@ -11,7 +11,7 @@ import { isEven } from '../../retention.ts'
 import { kindIndex } from '../job.ts'
 import { Loaded, missing } from '../loaded.ts'
 import { PostgresMove } from '../move.ts'
-import { columns, jobCells, param, type Sql } from '../statements.ts'
+import { columns, jobCells, param, type Sql, unseen } from '../statements.ts'
 import { arrayOf, bytesText, encodeText } from '../text.ts'
 import type { Types } from '../types.ts'
 import { WorkingSet } from '../working-set.ts'
@@ -22,10 +22,10 @@ export function fastAddStatement({ at, now, statement }: Sql): Statement {
     'fast_add',
     `WITH clock AS MATERIALIZED (SELECT ${now} AS now),
      given AS MATERIALIZED (
-       SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}, ${param(3, 'text[]')},
-         ${param(4, 'smallint[]')}, ${param(5, 'double precision[]')}, ${param(6, 'double precision[]')},
-         ${param(7, 'double precision[]')}, ${param(8, 'double precision[]')}, ${param(9, 'text[]')},
-         ${param(10, 'bytea[]')}) AS g (tid, id, token, priority, max_attempts, keep_ms, at, delay_ms, more, payload)),
+       SELECT * FROM unnest(${unseen(1, 'integer[]')}, ${unseen(2, 'text[]')}, ${unseen(3, 'text[]')},
+         ${unseen(4, 'smallint[]')}, ${unseen(5, 'double precision[]')}, ${unseen(6, 'double precision[]')},
+         ${unseen(7, 'double precision[]')}, ${unseen(8, 'double precision[]')}, ${unseen(9, 'text[]')},
+         ${unseen(10, 'bytea[]')}) AS g (tid, id, token, priority, max_attempts, keep_ms, at, delay_ms, more, payload)),
      existing AS MATERIALIZED (
        SELECT j.* FROM given AS g CROSS JOIN LATERAL (
          SELECT * FROM ${at}jobs AS j WHERE j.tid = g.tid AND j.id = g.id LIMIT 1) AS j),

@@ -21,7 +21,7 @@ import { sqlStateOf } from '../errors.ts'
 import { encodeHints } from '../hints.ts'
 import { evenRetention } from '../../retention.ts'
 import { decodeMore } from '../../rows/more.ts'
-import { columns, few, param, type Sql, walked, walkedFrom } from '../statements.ts'
+import { columns, few, param, type Sql, unseen, walked, walkedFrom } from '../statements.ts'
 import { arrayOf, bytesOf, bytesText, decodeText, encodeText, numberOf, optionalText } from '../text.ts'
 import type { Types } from '../types.ts'
 import type { Linked } from './linked.ts'
@@ -59,13 +59,13 @@ function claimStatement({ at, now, statement }: Sql, needs: Needs): Statement {
     `fast_claim_${indexOf(needs)}`,
     `WITH clock AS MATERIALIZED (SELECT ${now} AS now),
      given AS MATERIALIZED (
-       SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}, ${param(3, 'text[]')},
-         ${param(4, 'integer[]')}, ${param(5, 'double precision[]')}, ${param(6, 'bytea[]')})
+       SELECT * FROM unnest(${unseen(1, 'integer[]')}, ${unseen(2, 'text[]')}, ${unseen(3, 'text[]')},
+         ${unseen(4, 'integer[]')}, ${unseen(5, 'double precision[]')}, ${unseen(6, 'bytea[]')})
          AS g (tid, id, worker, attempt, keep_ms, result) ${few}),
      wanted AS MATERIALIZED (
        SELECT w.*, t.priorities
-       FROM unnest(${param(7, 'integer[]')}, ${param(8, 'double precision[]')}, ${param(9, 'integer[]')},
-         ${param(10, 'double precision[]')}${rests ? `, ${param(20, 'double precision[]')}` : ''})
+       FROM unnest(${unseen(7, 'integer[]')}, ${unseen(8, 'double precision[]')}, ${unseen(9, 'integer[]')},
+         ${unseen(10, 'double precision[]')}${rests ? `, ${unseen(20, 'double precision[]')}` : ''})
          WITH ORDINALITY AS w (tid, lease_ms, most, max_attempts, ${rests ? 'lost_from, ' : ''}turn)
        CROSS JOIN LATERAL (SELECT priorities FROM ${at}types AS t WHERE t.tid = w.tid AND t.paused_since IS NULL LIMIT 1) AS t),
      due AS MATERIALIZED (
@@ -78,7 +78,7 @@ function claimStatement({ at, now, statement }: Sql, needs: Needs): Statement {
              ${rests ? 'AND (j.run_at, j.ord) > (p.run_at, p.ord)' : ''}
            ORDER BY j.run_at, j.ord LIMIT w.most FOR UPDATE SKIP LOCKED) AS j
          LIMIT w.most) AS j),
-     chosen AS MATERIALIZED (SELECT * FROM due ${many ? 'ORDER BY place, turn' : ''} LIMIT ${param(11, 'integer')}),
+     chosen AS MATERIALIZED (SELECT * FROM due ${many ? 'ORDER BY place, turn' : ''} LIMIT ${unseen(11, 'integer')}),
      plain AS MATERIALIZED (
        SELECT NOT EXISTS (
            SELECT 1 FROM due WHERE is_held_back OR failures >= coalesce(max_attempts, most_attempts, 'Infinity'))
@@ -147,9 +147,9 @@ function claimStatement({ at, now, statement }: Sql, needs: Needs): Statement {
 /** Attempts that failed: their jobs wait for the next one, or end. @param next the first parameter */
 const failures = (at: string, next: number): string => `
      failed AS MATERIALIZED (
-       SELECT * FROM unnest(${param(next + 0, 'integer[]')}, ${param(next + 1, 'text[]')}, ${param(next + 2, 'text[]')},
-         ${param(next + 3, 'integer[]')}, ${param(next + 4, 'double precision[]')}, ${param(next + 5, 'double precision[]')},
-         ${param(next + 6, 'double precision[]')}, ${param(next + 7, 'bytea[]')}, ${param(next + 8, 'boolean[]')})
+       SELECT * FROM unnest(${unseen(next + 0, 'integer[]')}, ${unseen(next + 1, 'text[]')}, ${unseen(next + 2, 'text[]')},
+         ${unseen(next + 3, 'integer[]')}, ${unseen(next + 4, 'double precision[]')}, ${unseen(next + 5, 'double precision[]')},
+         ${unseen(next + 6, 'double precision[]')}, ${unseen(next + 7, 'bytea[]')}, ${unseen(next + 8, 'boolean[]')})
          WITH ORDINALITY AS f (tid, id, worker, attempt, at, delay_ms, keep_ms, error, is_last, n) ${few}),
      judged AS MATERIALIZED (
        SELECT j.*, (SELECT now FROM clock) + coalesce(j.own_keep_ms, j.keep_ms) AS till,

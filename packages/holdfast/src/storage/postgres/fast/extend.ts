@@ -9,7 +9,7 @@ import { kindIndex } from '../job.ts'
 import { Loaded } from '../loaded.ts'
 import { decodeMore } from '../../rows/more.ts'
 import { PostgresMove } from '../move.ts'
-import { columns, few, jobCells, param, type Sql } from '../statements.ts'
+import { columns, few, jobCells, type Sql, unseen } from '../statements.ts'
 import { arrayOf, encodeText } from '../text.ts'
 import type { Types } from '../types.ts'
 import { WorkingSet } from '../working-set.ts'
@@ -19,8 +19,8 @@ export function extendStatement({ at, now, statement }: Sql): Statement {
     'extend',
     `WITH clock AS MATERIALIZED (SELECT ${now} AS now),
      given AS MATERIALIZED (
-       SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}, ${param(3, 'text[]')},
-         ${param(4, 'integer[]')}, ${param(5, 'double precision[]')})
+       SELECT * FROM unnest(${unseen(1, 'integer[]')}, ${unseen(2, 'text[]')}, ${unseen(3, 'text[]')},
+         ${unseen(4, 'integer[]')}, ${unseen(5, 'double precision[]')})
          WITH ORDINALITY AS g (tid, id, worker, attempt, lease_ms, n) ${few}),
      held AS MATERIALIZED (
        SELECT g.n, g.lease_ms, j.*
