@@ -4,7 +4,7 @@ import { RowJob, type Rows } from '../rows/job.ts'
 import { decodeMore, encodeMore } from '../rows/more.ts'
 import { decodeAttempts, encodeAttempts } from './attempts.ts'
 import type { Value } from './database.ts'
-import { stateCodes, stateNames } from './migrations.ts'
+import { stateCodes, stateNames } from '../rows/states.ts'
 import { bytesOf, bytesText, decodeText, encodeText, numberOf, optionalText } from './text.ts'
 import type { PostgresType } from './types.ts'
 

@@ -2,7 +2,7 @@
 // storage/moves, run on rows that are locked (mover.ts); jobs that are alone, as nearly all are, go by short ways (fast/).
 // Longer than others: it has every verb of the contract, a few lines each.
 
-import { HoldfastError, invalidArgument } from '../../errors.ts'
+import { invalidArgument } from '../../errors.ts'
 import { checkListQuery, checkNewJobs, checkOutcomes, outcomeJobs } from '../check.ts'
 import { Counted } from '../counted.ts'
 import { Hearing } from '../hearing.ts'
@@ -91,6 +91,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   readonly #memory: Memory
   readonly #hearing = new Hearing<Database>((database) => this.#hear(database))
   readonly #counted = new Counted<Open>({
+    name: 'Postgres',
     open: () => this.#openAll(),
     close: ({ database }) => {
       this.#hearing.closed()
@@ -136,15 +137,12 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     return this.#counted.disconnect()
   }
 
-  async clear(): Promise<void> {
-    await this.connect()
-    try {
-      await this.#opened().database.transaction(async (connection) => {
+  clear(): Promise<void> {
+    return this.#counted.whileConnected(async () => {
+      await this.#counted.use().database.transaction(async (connection) => {
         for (const statement of this.#clear) await connection.query(statement, [])
       })
-    } finally {
-      await this.disconnect()
-    }
+    })
   }
 
   async #openAll(): Promise<Open> {
@@ -178,24 +176,15 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     }
   }
 
-  #opened(): Open {
-    const { opened } = this.#counted
-    if (opened) return opened
-    throw new HoldfastError(
-      'STORAGE_CLOSED',
-      'the Postgres storage is not connected: call connect(), or start what uses it',
-    )
-  }
-
   async #query(statement: Statement, values: readonly Value[]): Promise<Row[]> {
-    return this.#opened().database.query(statement, values)
+    return this.#counted.use().database.query(statement, values)
   }
 
   // ── moves ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async add(jobs: readonly Contract.NewJob[], tx?: JoinableTransaction): Promise<Contract.AddVerdict[]> {
     checkNewJobs(this.driver, jobs)
-    const { types } = this.#opened()
+    const { types } = this.#counted.use()
     const joined = this.#join(tx)
     await this.#register(jobs, [], joined)
     if (!joined && isFastAdd(jobs)) {
@@ -206,7 +195,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   }
 
   async claim(request: Contract.ClaimRequest): Promise<Contract.Claim> {
-    const open = this.#opened()
+    const open = this.#counted.use()
     const { types } = open
     // Opened beside the first claim, so that the first heartbeat need not wait for it.
     if (!open.hasClaimed) open.database.reserved.query(nothing, []).catch(() => {})
@@ -245,7 +234,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   }
 
   async extend(leases: readonly Contract.Extension[]): Promise<Contract.LeaseVerdict[]> {
-    const { types, database } = this.#opened()
+    const { types, database } = this.#counted.use()
     await types.find(
       database.reserved,
       leases.map(({ type }) => type),
@@ -261,7 +250,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
 
   async settle(outcomes: readonly Contract.Outcome[], tx?: JoinableTransaction): Promise<Contract.SettleVerdict[]> {
     checkOutcomes(this.driver, outcomes)
-    const { types } = this.#opened()
+    const { types } = this.#counted.use()
     const joined = this.#join(tx)
     await this.#registerOutcomes(outcomes, [], joined)
     if (!joined) {
@@ -279,7 +268,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   }
 
   async recover(request: Contract.RecoverRequest): Promise<Contract.Recovered[]> {
-    const { types, database } = this.#opened()
+    const { types, database } = this.#counted.use()
     await types.find(database, request.types)
     const most = Math.min(request.limit, mostRows)
     const { olderThanMs } = request
@@ -299,7 +288,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     jobs: readonly Contract.JobRef[],
     options: Contract.CancelOptions = {},
   ): Promise<Contract.CancelVerdict[]> {
-    const { types, database } = this.#opened()
+    const { types, database } = this.#counted.use()
     const [job] = jobs
     if (jobs.length === 1 && options.reason === undefined) {
       await types.find(database, [job!.type])
@@ -324,7 +313,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   }
 
   async pause(request: Contract.PauseRequest): Promise<void> {
-    const { types, database } = this.#opened()
+    const { types, database } = this.#counted.use()
     const { type: name, group } = request
     await types.register(database, [{ type: name }])
     const tid = types.tidOf(name)!
@@ -370,7 +359,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     jobs: readonly (Contract.JobRef | Contract.KeyRef)[],
     { parts = [], lock = false, tx }: Contract.GetOptions<JoinableTransaction> = {},
   ): Promise<(Contract.JobRecord | undefined)[]> {
-    const { types, database } = this.#opened()
+    const { types, database } = this.#counted.use()
     const joined = this.#join(tx)
     const refs = jobs.filter((job) => 'id' in job)
     // Keys are rarely asked for: the rules find out who holds them.
@@ -388,16 +377,16 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
 
   async list(query: Contract.ListQuery): Promise<Contract.Page> {
     checkListQuery(this.driver, query)
-    const { types, database } = this.#opened()
+    const { types, database } = this.#counted.use()
     return list(database, this.#reads, types, query)
   }
 
   async count(query: Contract.CountQuery): Promise<Contract.Counts> {
-    return count(this.#opened().database, this.#reads, query)
+    return count(this.#counted.use().database, this.#reads, query)
   }
 
   async nextDueAt(wanted: readonly Contract.ClaimType[]): Promise<{ at: number; now: number } | undefined> {
-    const { types, database } = this.#opened()
+    const { types, database } = this.#counted.use()
     await types.find(
       database,
       wanted.map(({ type }) => type),
@@ -418,7 +407,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     topics: readonly Contract.Topic[],
     onSignal: (signal: Contract.Signal) => void,
   ): Promise<Contract.Unlisten> {
-    return this.#hearing.listen(this.#opened().database, topics, onSignal)
+    return this.#hearing.listen(this.#counted.use().database, topics, onSignal)
   }
 
   #hear(database: Database): Promise<() => Promise<void>> {
@@ -438,7 +427,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
    * not at all. Moves can join a transaction of the client library as well: pass that as `tx`.
    */
   async transaction<T>(run: (tx: PostgresTransaction) => Promise<T>): Promise<T> {
-    const { database } = this.#opened()
+    const { database } = this.#counted.use()
     let moves: readonly PostgresMove[] = []
     const answer = await database.transaction(async (connection) => {
       const tx = new PostgresTransaction(connection, this)
@@ -459,16 +448,16 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     if (tx === undefined) return undefined
     if (tx instanceof PostgresTransaction) return PostgresTransaction.join(tx, this)
     if (tx === null) throw invalidArgument('tx', 'a transaction', tx)
-    return { connection: this.#opened().database.joined(tx) }
+    return { connection: this.#counted.use().database.joined(tx) }
   }
 
   #run<T>(call: Call<T>, joined?: Joined): Promise<T> {
-    return this.#opened().mover.run(call, joined)
+    return this.#counted.use().mover.run(call, joined)
   }
 
   /** A move on jobs that are there already. */
   async #runOn<T>(refs: readonly Contract.JobRef[], rules: (move: PostgresMove) => T, joined?: Joined): Promise<T> {
-    const { types, database } = this.#opened()
+    const { types, database } = this.#counted.use()
     await types.find(
       joined ? database.reserved : database,
       refs.map(({ type }) => type),
@@ -482,7 +471,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     parts: readonly Contract.RecordPart[],
     joined: Joined,
   ): Promise<(Contract.JobRecord | undefined)[]> {
-    const { types, database } = this.#opened()
+    const { types, database } = this.#counted.use()
     await types.find(
       database.reserved,
       refs.map(({ type }) => type),
@@ -493,7 +482,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
 
   /** Jobs as they are at one instant, with the first and last of their chains. */
   async #look(connection: Pick<Database, 'query'>, refs: readonly Contract.JobRef[]): Promise<PostgresMove> {
-    const { types } = this.#opened()
+    const { types } = this.#counted.use()
     await types.find(
       connection,
       refs.map(({ type }) => type),
@@ -517,7 +506,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   /** A short way: what it tells is told once it is done. */
   async #fast<T>(run: (told: Told, open: Open) => Promise<T | undefined>): Promise<T | undefined> {
     const told = new Told(this.#channel, this.#instance, this.#hearing.listenersOf)
-    const answer = await run(told, this.#opened())
+    const answer = await run(told, this.#counted.use())
     if (answer !== undefined) told.end()
     return answer
   }
@@ -528,7 +517,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     others: readonly string[],
     joined: Joined | undefined,
   ): Promise<void> {
-    const { types, database } = this.#opened()
+    const { types, database } = this.#counted.use()
     const connection = joined ? database.reserved : database
     await types.register(connection, jobs)
     await types.find(connection, [...others, ...typesOfBlockers(jobs)])

@@ -2,7 +2,7 @@
 // which runs alone on the server and asks it for the time; here requests are packed and answers told.
 // Longer than others: it has every verb of the contract, a few lines each.
 
-import { HoldfastError, unsupported } from '../../errors.ts'
+import { unsupported } from '../../errors.ts'
 import { checkListQuery, checkNewJobs, checkOutcomes } from '../check.ts'
 import { Counted } from '../counted.ts'
 import type * as Contract from '../storage.ts'
@@ -44,6 +44,7 @@ export class RedisStorage implements Contract.Storage<never> {
   readonly #base: string
   readonly #listening: Listening
   readonly #counted = new Counted<Connection>({
+    name: 'Redis',
     open: () => this.#open(),
     close: (connection) => {
       this.#listening.closed()
@@ -88,13 +89,10 @@ export class RedisStorage implements Contract.Storage<never> {
     return this.#counted.disconnect()
   }
 
-  async clear(): Promise<void> {
-    await this.connect()
-    try {
-      await this.#opened().deleteAll(this.#base)
-    } finally {
-      await this.disconnect()
-    }
+  clear(): Promise<void> {
+    return this.#counted.whileConnected(async () => {
+      await this.#counted.use().deleteAll(this.#base)
+    })
   }
 
   async #open(): Promise<Connection> {
@@ -110,17 +108,8 @@ export class RedisStorage implements Contract.Storage<never> {
     return connection
   }
 
-  #opened(): Connection {
-    const { opened } = this.#counted
-    if (opened) return opened
-    throw new HoldfastError(
-      'STORAGE_CLOSED',
-      'the Redis storage is not connected: call connect(), or start what uses it',
-    )
-  }
-
   async #run(script: Script, args: readonly (Buffer | string)[], durable = false): Promise<Buffer | null> {
-    return this.#opened().run(script, this.#base, args, { durable })
+    return this.#counted.use().run(script, this.#base, args, { durable })
   }
 
   /** Of a script that answers with a list, now first. */
@@ -153,7 +142,7 @@ export class RedisStorage implements Contract.Storage<never> {
     const args = [packed([worker, label, Math.min(slots, 100_000), wanted])]
     if (outcomes.length > 0) args.push(...packOutcomes(outcomes))
     const { claim } = this.#scripts
-    const [first, ...records] = await this.#opened().runForList(claim, this.#base, args, {
+    const [first, ...records] = await this.#counted.use().runForList(claim, this.#base, args, {
       durable: outcomes.length > 0,
     })
     const [, settled, recovered, ended, ids, kinds] = unpack(first!) as List
@@ -295,7 +284,7 @@ export class RedisStorage implements Contract.Storage<never> {
     topics: readonly Contract.Topic[],
     onSignal: (signal: Contract.Signal) => void,
   ): Promise<Contract.Unlisten> {
-    return this.#listening.listen(this.#opened(), topics, onSignal)
+    return this.#listening.listen(this.#counted.use(), topics, onSignal)
   }
 
   #noTx(tx: unknown): void {

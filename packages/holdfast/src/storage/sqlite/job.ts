@@ -3,7 +3,7 @@
 import { RowJob, type Rows } from '../rows/job.ts'
 import { decodeMore, encodeMore } from '../rows/more.ts'
 import { isEven } from '../retention.ts'
-import { stateCodes, stateNames } from './migrations.ts'
+import { stateCodes, stateNames } from '../rows/states.ts'
 import type { SqliteType } from './type.ts'
 
 /** Payloads above it stand in a table of their own. */

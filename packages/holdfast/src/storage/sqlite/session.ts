@@ -20,7 +20,7 @@ import {
   type Row,
   type SqliteJob,
 } from './job.ts'
-import { stateCodes } from './migrations.ts'
+import { stateCodes } from '../rows/states.ts'
 import { prepare, type Statements } from './statements.ts'
 import { SqliteType } from './type.ts'
 

@@ -5,7 +5,7 @@
 import { resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { type Clock, systemClock } from '../../clock.ts'
-import { HoldfastError, invalidArgument } from '../../errors.ts'
+import { invalidArgument } from '../../errors.ts'
 import { resolveOptions } from '../../resolve-options.ts'
 import { sqliteOptions } from '../options.ts'
 import { checkListQuery, checkNewJobs, checkOutcomes } from '../check.ts'
@@ -103,6 +103,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
       fleetEvents: false,
     }
     this.#counted = new Counted({
+      name: 'SQLite',
       open: () => this.#openAll().catch((error: unknown) => Promise.reject(openError(this.#path, error) as Error)),
       close: (open) => {
         this.#hearing.closed()
@@ -113,7 +114,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
     })
     this.kv = new SqliteKv({
       read: (run) => this.#read(({ now }, kv) => run(kv, now)),
-      write: (run) => this.#write(({ now }) => run(this.#opened().kv, now)),
+      write: (run) => this.#write(({ now }) => run(this.#counted.use().kv, now)),
     })
   }
 
@@ -131,16 +132,13 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
     return this.#counted.disconnect()
   }
 
-  async clear(): Promise<void> {
-    await this.connect()
-    try {
+  clear(): Promise<void> {
+    return this.#counted.whileConnected(async () => {
       await this.#write(({ session }) => {
-        for (const table of tables) this.#opened().db.exec(`DELETE FROM ${table}`)
+        for (const table of tables) this.#counted.use().db.exec(`DELETE FROM ${table}`)
         session.forget()
       })
-    } finally {
-      await this.disconnect()
-    }
+    })
   }
 
   async #openAll(): Promise<Open> {
@@ -189,15 +187,6 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
     const open = { db, session, writer, kv: new KvTable(db), reader, hints, reserve }
     this.#hearing.reopen(open).catch(() => {})
     return open
-  }
-
-  #opened(): Open {
-    const { opened } = this.#counted
-    if (opened) return opened
-    throw new HoldfastError(
-      'STORAGE_CLOSED',
-      'the SQLite storage is not connected: call connect(), or start what uses it',
-    )
   }
 
   // ── moves ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -263,7 +252,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
   }
 
   async sweep(request: Contract.SweepRequest): Promise<Contract.Swept> {
-    const { kv, reserve } = this.#opened()
+    const { kv, reserve } = this.#counted.use()
     const swept = await this.#write((move) => sweep(move, kv, request))
     reserve?.make()
     return swept
@@ -299,7 +288,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
     topics: readonly Contract.Topic[],
     onSignal: (signal: Contract.Signal) => void,
   ): Promise<Contract.Unlisten> {
-    return this.#hearing.listen(this.#opened(), topics, onSignal)
+    return this.#hearing.listen(this.#counted.use(), topics, onSignal)
   }
 
   /** Opens the mailbox, and writes something so that others look for it. */
@@ -319,18 +308,18 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
    * or not at all. Others who write wait until it has ended.
    */
   async transaction<T>(run: (tx: SqliteTransaction) => Promise<T>): Promise<T> {
-    return this.#opened().writer.transaction(run)
+    return this.#counted.use().writer.transaction(run)
   }
 
   async #write<T>(run: (move: SqliteMove) => T, tx?: SqliteTransaction, isAdd = false): Promise<T> {
-    const { writer } = this.#opened()
+    const { writer } = this.#counted.use()
     if (tx === undefined) return writer.run(run, isAdd)
     if (!(tx instanceof SqliteTransaction)) throw invalidArgument('tx', 'the argument of transaction()', tx)
     return SqliteTransaction.run(tx, writer, run)
   }
 
   async #read<T>(run: (move: SqliteMove, kv: KvTable) => T): Promise<T> {
-    const { reader, kv, writer } = this.#opened()
+    const { reader, kv, writer } = this.#counted.use()
     if (!reader) {
       return writer.run((move) => {
         // What the calls before it have changed must be in the tables.

@@ -3,7 +3,7 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { jobColumns } from './job.ts'
-import { stateCodes } from './migrations.ts'
+import { stateCodes } from '../rows/states.ts'
 
 const list = (beyond: '<' | '>', order: 'ASC' | 'DESC'): string =>
   `SELECT seq FROM holdfast_jobs AS job JOIN holdfast_types AS type USING (tid)
