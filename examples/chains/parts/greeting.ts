@@ -6,11 +6,17 @@ import { SqliteStorage } from 'holdfast/sqlite'
 interface Logging {
   readonly log: Log
   readonly inContext: JobAttemptMiddleware
-  /** Knows nothing of jobs. */
-  greetingFor(name: string): Promise<string>
+  /** That of the attempt, if it is asked for in one. */
+  logger(): { info(message: string): unknown }
 }
 
-export async function greet({ log, inContext, greetingFor }: Logging): Promise<void> {
+export async function greet({ log, inContext, logger }: Logging): Promise<void> {
+  // Knows nothing of jobs.
+  const greetingFor = async (name: string): Promise<string> => {
+    logger().info('thinking of something nice')
+    return `hello, ${name}`
+  }
+
   const storage = new SqliteStorage({ path: ':memory:' })
   const jobTypeRegistry = defineJobTypes<{ greet: { entry: true; input: string; output: string } }>()
   const client = await createClient({ storage, jobTypeRegistry, log })

@@ -10,7 +10,7 @@ export {
   type JobTypeRegistry,
 } from './chains/registry.ts'
 export type { SchemaDefinition, SchemaDefinitions, SchemaReference } from './chains/schema-definitions.ts'
-export type { StandardSchema } from './chains/standard-schema.ts'
+export type { StandardSchema } from './standard-schema.ts'
 export type {
   AnyRunningJob,
   AttemptResult,

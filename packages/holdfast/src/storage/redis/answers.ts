@@ -23,7 +23,7 @@ import { type Unpacked, Unpacker } from './unpack.ts'
 type List = Unpacked[]
 
 /** In the order of their numbers in the scripts. */
-export const stateNames: readonly JobState[] = [
+const stateNames: readonly JobState[] = [
   'scheduled',
   'blocked',
   'queued',
@@ -41,7 +41,7 @@ const optional = <T extends Unpacked>(value: Unpacked): T | undefined => (value 
 export const text = (value: Unpacked): string => (value as Buffer).toString()
 const optionalText = (value: Unpacked): string | undefined => (value instanceof Buffer ? value.toString() : undefined)
 const stateOf = (value: Unpacked): JobState => stateNames[value as number]!
-export const refOf = (value: Unpacked): JobRef => ({ type: text((value as List)[0]), id: text((value as List)[1]) })
+const refOf = (value: Unpacked): JobRef => ({ type: text((value as List)[0]), id: text((value as List)[1]) })
 
 function retentionOf(value: Unpacked): Retention {
   const [completedMs, failedMs, cancelledMs] = Array.isArray(value)
