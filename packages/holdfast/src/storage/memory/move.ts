@@ -75,18 +75,15 @@ export class MemoryMove implements Moves.Move {
   }
 
   createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): MemoryJob | undefined {
-    if (this.#recorder) {
-      if (this.stored(fields)) return undefined
-      this.#recorder.creates(fields.type, fields.id)
-    }
     const type = this.data.ensureType(fields.type)
-    const job = new MemoryJob(type, fields, this.now, runAt, this.data.lastNumber + 1)
-    if (!setIfAbsent(type.jobs, job.id, job)) return undefined
-    this.takeNumber()
+    if (type.jobs.has(fields.id)) return undefined
+    this.#recorder?.creates(fields.type, fields.id)
+    const job = new MemoryJob(type, fields, this.now, runAt, this.takeNumber())
     job.state = state
     job.due = state === 'queued'
     type.counts[state]++
     if (job.due) type.due++
+    type.jobs.set(job.id, job)
     enter(job, job.due ? type.lineOf(job.priority) : type.later)
     return job
   }
@@ -248,21 +245,6 @@ export class MemoryMove implements Moves.Move {
     if (!this.#recorder) this.data.prune(type)
   }
 }
-
-interface InsertingMap<V> extends Map<string, V> {
-  getOrInsert(key: string, value: V): V
-}
-
-/** Where Node has a call for it (26 has), one look in the map instead of two: for an add, the larger part of its cost. */
-const setIfAbsent =
-  'getOrInsert' in Map.prototype
-    ? <V>(map: Map<string, V>, key: string, value: V): boolean =>
-        (map as InsertingMap<V>).getOrInsert(key, value) === value
-    : <V>(map: Map<string, V>, key: string, value: V): boolean => {
-        if (map.has(key)) return false
-        map.set(key, value)
-        return true
-      }
 
 /** Moves what has become due since the last look. */
 export function promote(move: MemoryMove, type: TypeData): void {
