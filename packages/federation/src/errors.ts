@@ -9,6 +9,8 @@ export const federationErrorCodes = {
   TRANSPORT: 'The server did not answer: `reason` says why. Also: its reply was too large, or compressed.',
   DECRYPT_FAILED: 'An envelope could not be opened. Nothing more is said on purpose.',
   CONFIG_MISSING: 'A setting that is needed is absent; the message names it.',
+  KEY_INVALID: 'A key has the wrong length, is no safe key, or its halves do not belong together.',
+  MESSAGE_INVALID: 'A message does not have the shape of its kind; the message of the error names the place.',
   MIGRATION_PENDING: 'The tables are older than this version. Run store.migrate(), or open with `migrate: true`.',
   PAYLOAD_MALFORMED: 'The payload of a delivery is no JSON object.',
   METHOD_INVALID: 'The method of a delivery is not one of `policies.methods`.',
@@ -31,7 +33,11 @@ export type FederationErrorCode = keyof typeof federationErrorCodes
 
 export class FederationError extends Error {
   readonly code: FederationErrorCode
-  constructor(code: FederationErrorCode, message: string, data: { readonly cause?: unknown } & object = {}) {
+  constructor(
+    code: FederationErrorCode,
+    message: string,
+    data: { readonly cause?: unknown; readonly [field: string]: unknown } = {},
+  ) {
     const { cause, ...fields } = data
     super(message, cause === undefined ? undefined : { cause })
     this.name = 'FederationError'

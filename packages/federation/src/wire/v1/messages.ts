@@ -1,4 +1,7 @@
-// The shapes of v1 messages (types; the checks belong in this folder).
+// What travels in the open: a delivery, and its acknowledgement.
+
+import { envelope, id, signature } from './fields.ts'
+import { literal, object, type ObjectOf, schema } from './schema.ts'
 
 export interface EncryptedEnvelope {
   readonly ephemeralPublicKey: string
@@ -7,16 +10,25 @@ export interface EncryptedEnvelope {
   readonly authTag: string
 }
 
-export interface DeliveryMessage {
-  readonly method: string
-  readonly payload: EncryptedEnvelope
-  readonly signature: string
+const deliveryMessage = { method: id, payload: envelope, signature }
+
+/** `signature` over the plaintext of `payload`. */
+export type DeliveryMessage = ObjectOf<typeof deliveryMessage>
+export const DeliveryMessageSchema = schema(object(deliveryMessage))
+
+const ackPayload = {
+  method: literal('PROXY_RESPONSE'),
+  status: literal('acknowledged'),
+  data: envelope,
+  signature,
 }
 
 /** `data` for the sender, signed over its plaintext. */
-export interface AckPayload {
-  readonly method: 'PROXY_RESPONSE'
-  readonly status: 'acknowledged'
-  readonly data: EncryptedEnvelope
-  readonly signature: string
-}
+export type AckPayload = ObjectOf<typeof ackPayload>
+export const AckPayloadSchema = schema(object(ackPayload))
+
+const relayedAck = { method: literal('PROXY_RESPONSE'), payload: object(ackPayload) }
+
+/** The same by way of a relay. */
+export type RelayedAck = ObjectOf<typeof relayedAck>
+export const RelayedAckSchema = schema(object(relayedAck))
