@@ -16,6 +16,7 @@ const keyring = keyringFromBase64(keys)
 const secret = Buffer.from(keys.encryptionPrivateKey, 'base64')
 const signingSecret = Buffer.from(keys.privateKey, 'base64')
 // Text of every plane, empty, with a byte order mark, with what JSON would escape.
+const few = { numRuns: 40 }
 const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 300 }),
   fc.constantFrom('', '\uFEFF{}', '\0', '"\\'),
@@ -28,6 +29,7 @@ test('what we seal, they open', async () => {
       const envelope = encryptPayload(plain, keyring.current('enc').publicKey)
       assert.equal(await theirs.open(envelope, secret), plain)
     }),
+    few,
   )
 })
 
@@ -36,6 +38,7 @@ test('what they seal, we open', async () => {
     fc.asyncProperty(text, async (plain) => {
       assert.equal(await decryptPayload(await theirs.seal(plain, keyring.current('enc').publicKey), keyring), plain)
     }),
+    few,
   )
 })
 
@@ -48,7 +51,7 @@ test('what we sign, they verify, and the other way; the bytes are the same', asy
       assert.ok(verify(plain, ours, keys.publicKey))
       assert.ok(!verify(`${plain}x`, ours, keys.publicKey))
     }),
-    { numRuns: 30 },
+    few,
   )
 })
 
@@ -66,7 +69,7 @@ test('HSalsa20 of any X25519 value', () => {
       const { publicKey } = nacl.box.keyPair()
       assert.deepEqual(hsalsa20(nacl.scalarMult(scalar, publicKey)), nacl.box.before(publicKey, scalar))
     }),
-    { numRuns: 30 },
+    few,
   )
 })
 
