@@ -33,7 +33,11 @@ export type FederationErrorCode = keyof typeof federationErrorCodes
 
 export class FederationError extends Error {
   readonly code: FederationErrorCode
-  constructor(code: FederationErrorCode, message: string, data: { readonly cause?: unknown } & object = {}) {
+  constructor(
+    code: FederationErrorCode,
+    message: string,
+    data: { readonly cause?: unknown; readonly [field: string]: unknown } = {},
+  ) {
     const { cause, ...fields } = data
     super(message, cause === undefined ? undefined : { cause })
     this.name = 'FederationError'

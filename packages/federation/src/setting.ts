@@ -28,8 +28,15 @@ export interface Setting {
   readonly keyring: Keyring
   readonly store: Store
   readonly http: HttpClient
+  /** For canonicalOrigin: `http:` names servers too. */
+  readonly allowHttp: boolean
   readonly policies: Policies
   readonly clock: Clock
   readonly log: Logger | undefined
   readonly emit: <E extends keyof FederationEvents>(event: E, ...args: FederationEvents[E]) => void
+}
+
+/** What the sending side shares besides. */
+export interface Sending extends Setting {
+  readonly scheduleHealthCheck: (serverUrl: string, attempt: number) => Promise<void>
 }

@@ -2,7 +2,7 @@
 // impossible values are refused here, and the code inside receives complete records. Longer than other files for that: a
 // table, and below it what its values may be.
 
-import { invalidArgument } from './errors.ts'
+import { HoldfastError, invalidArgument } from './errors.ts'
 
 /** Throws unless the value fits. */
 type Check = (name: string, value: unknown) => void
@@ -28,6 +28,8 @@ export const queueOptions = {
   payloadSerde: { check: isSerde },
   resultSerde: { check: isSerde },
   resultTTL: { default: 3_600_000, check: integer(1, 100 * year) },
+  // No default: resultTTL.
+  retention: { check: isRetention },
   maxRetries: { default: 3, check: integer(1) },
   maxPayloadBytes: { default: 16_777_216, check: integer(1) },
   maxResultBytes: { default: 16_777_216, check: integer(1) },
@@ -87,16 +89,22 @@ export const postgresOptions = {
   migrate: { default: true, check: isBoolean },
 } as const satisfies Table
 
-export const enqueueOptions = {
+/** Whatever it is, somebody else checks it. */
+const anything = { check: () => {} } as const
+
+const jobOptions = {
   maxAttempts: { check: integer(1) },
   // No default: the queue's own.
   resultTTL: { check: queueOptions.resultTTL.check },
+  retention: queueOptions.retention,
   delayMs: { check: integer(0, 100 * year) },
   runAt: { check: isInstant },
 } as const satisfies Table
 
+export const enqueueOptions = { ...jobOptions, tx: anything } as const satisfies Table
+
 export const waitOptions = {
-  ...enqueueOptions,
+  ...jobOptions,
   timeout: { default: 30_000, check: integerOrInfinity },
   signal: { check: isSignal },
 } as const satisfies Table
@@ -193,9 +201,6 @@ export const processorOptions = {
   leaseConfig: { check: isObject },
   timeoutMs: processingOptions.defaultTimeoutMs,
 } as const satisfies Table
-
-/** Whatever it is, somebody else checks it. */
-const anything = { check: () => {} } as const
 
 export const continueOptions = {
   typeName: { check: text(256) },
@@ -516,6 +521,21 @@ function isNameOrNames(name: string, value: unknown): void {
   if (names.length === 0) throw invalidArgument(name, 'a name, or at least one', value)
   for (const item of names) checkText(name, item, 256)
 }
+
+function isRetention(name: string, value: unknown): void {
+  for (const [end, kept] of Object.entries(resolveOptions(name, value as object, endOptions))) {
+    if (kept === null || typeof kept !== 'object') throw invalidArgument(`${name}.${end}`, 'an object', kept)
+    const what = 'retention by count'
+    if ('count' in kept) throw new HoldfastError('FEATURE_UNSUPPORTED', `${name}.${end}: no ${what} yet`, { what })
+    isAge(`${name}.${end}`, kept)
+  }
+}
+
+const endOptions = {
+  completed: { check: isObject },
+  failed: { check: isObject },
+  cancelled: { check: isObject },
+} as const satisfies Table
 
 /** An end's retention: at most so old. */
 function isAge(name: string, value: unknown): void {

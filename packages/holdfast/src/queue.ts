@@ -15,6 +15,7 @@ import {
   type EnqueueOptions,
   type EnqueueResult,
   enqueueResult,
+  type JobOptions,
 } from './job/enqueue.ts'
 import { decode, encode } from './job/serde.ts'
 import { attemptsOf, errorOf, type MessageStatus, statusOf } from './job/status.ts'
@@ -46,9 +47,10 @@ export interface UpdateResultTTLResult {
   status: 'updated' | 'not_found' | 'not_terminal' | 'missing_payload'
 }
 
-const noOptions: EnqueueOptions = {}
+const noOptions: EnqueueOptions<never> = {}
 
-export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TResult>> {
+/** @typeParam Tx a transaction of the storage: inferred, or named beside the other two; else `tx` is checked by the storage alone */
+export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<QueueEvents<TResult>> {
   readonly name: string
   readonly workerId: string
   readonly #config: ResolvedQueueConfig<TPayload, TResult>
@@ -69,7 +71,7 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
     enqueueResult(this.#tellAdded(verdict), this.#config.resultSerde)
 
   /** @throws TypeError INVALID_ARGUMENT */
-  constructor(config: QueueConfig<TPayload, TResult>) {
+  constructor(config: QueueConfig<TPayload, TResult, Tx>) {
     super()
     this.#config = resolveQueueConfig(config)
     const { name, workerId, clock, storage } = this.#config
@@ -212,14 +214,15 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
   // ── jobs ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Accepts a job unless its id is taken. Once it resolves, the job is in the storage.
-   * @throws INVALID_ARGUMENT, SerializationError, TOO_LARGE, StorageError, QUEUE_STOPPED
+   * Accepts a job unless its id is taken. Once it resolves, the job is in the storage; with `tx`, once that commits.
+   * @throws INVALID_ARGUMENT, SerializationError, TOO_LARGE, StorageError, QUEUE_STOPPED, FEATURE_UNSUPPORTED
    */
-  enqueue(id: string, payload: TPayload, options?: EnqueueOptions): Promise<EnqueueResult<TResult>> {
+  enqueue(id: string, payload: TPayload, options?: EnqueueOptions<Tx>): Promise<EnqueueResult<TResult>> {
     // Not async: that would cost each job a promise and a turn more.
     try {
-      const given = options === undefined ? noOptions : resolveOptions('enqueue', options, enqueueOptions)
-      return this.#add(this.#draft(id, payload, given), this.#resultOfAdd)
+      const { tx, ...given } = options === undefined ? noOptions : resolveOptions('enqueue', options, enqueueOptions)
+      const job = this.#draft(id, payload, given)
+      return tx === undefined ? this.#add(job, this.#resultOfAdd) : this.#addIn(tx, job)
     } catch (error) {
       return Promise.reject(error as Error)
     }
@@ -293,7 +296,7 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
   }
 
   /** Everything that can be refused is refused here, before anything is connected. */
-  #draft(id: string, payload: TPayload, options: EnqueueOptions): Draft {
+  #draft(id: string, payload: TPayload, options: JobOptions): Draft {
     checkId(id)
     const { payloadSerde, maxPayloadBytes } = this.#config
     const bytes = encode('payload', payloadSerde, payload, maxPayloadBytes)
@@ -303,6 +306,15 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
   #add<T>(job: Draft, answerOf: (verdict: AddVerdict) => T): Promise<T> {
     if (this.#connection.isOpen) return this.#adder.add(job, answerOf)
     return this.#whenConnected(() => this.#adder.add(job, answerOf))
+  }
+
+  /** Alone, under a token of its own: others' jobs are not in this transaction. Nothing is told: it may yet roll back. */
+  #addIn(tx: Tx, draft: Draft): Promise<EnqueueResult<TResult>> {
+    const job: NewJob = { ...draft, token: this.#config.clock.newId() }
+    return this.#whenConnected(async () => {
+      const [verdict] = await this.#storage.add([job], tx)
+      return enqueueResult(verdict!, this.#config.resultSerde)
+    })
   }
 
   #tellAdded(verdict: AddVerdict): AddVerdict {
