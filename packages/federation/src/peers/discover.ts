@@ -16,11 +16,11 @@ class Discoveries {
   }
 }
 
-const discoveries = new WeakMap<Setting['store'], Discoveries>()
+const discoveries = new WeakMap<Setting['http'], Discoveries>()
 
 function discoveriesOf(setting: Setting): Discoveries {
-  const known = discoveries.get(setting.store) ?? new Discoveries(setting)
-  discoveries.set(setting.store, known)
+  const known = discoveries.get(setting.http) ?? new Discoveries(setting)
+  discoveries.set(setting.http, known)
   return known
 }
 

@@ -3,7 +3,8 @@
 import { isEnvelope } from './envelope.ts'
 import { instantOf } from './instant.ts'
 import { decodeBase64 } from './base64.ts'
-import { is } from './schema.ts'
+import type { EncryptedEnvelope } from './messages.ts'
+import { type Check, is, object } from './schema.ts'
 import { signatureBytes } from './signature.ts'
 
 const maxIdLength = 512
@@ -28,7 +29,9 @@ export const count = is(
   (value): value is number => Number.isSafeInteger(value) && (value as number) >= 0,
 )
 export const instant = is('an ISO instant', (value): value is string => instantOf(value) !== undefined)
-export const envelope = is('an envelope', isEnvelope)
+const anEnvelope = is('an envelope', isEnvelope)
+const itsFields = object({ ephemeralPublicKey: text, iv: text, ciphertext: text, authTag: text })
+export const envelope: Check<EncryptedEnvelope> = (value, path) => itsFields(anEnvelope(value, path), path)
 export const signature = is(
   'a signature',
   (value): value is string => decodeBase64(value, signatureBytes) !== undefined,
