@@ -76,7 +76,14 @@ export class Federation extends EventEmitter<FederationEvents> {
     )
     this.healthCheckQueue = federationQueue(healthCheckQueueConfig(ground, parts.storage), () => clock.newId())
     this.#setting = {
-      ...{ origin, allowHttp, store, keyring, http, policies, clock, log },
+      origin,
+      allowHttp,
+      store,
+      keyring,
+      http,
+      policies,
+      clock,
+      log,
       emit: (event, ...args) => this.#emit(event, args),
       scheduleHealthCheck: this.scheduleHealthCheck,
     }

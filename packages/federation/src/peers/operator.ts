@@ -49,9 +49,6 @@ export function peersOf(setting: Setting, open: () => Promise<void>): Peers {
     await open()
     return origin
   }
-  const unsupported = async (): Promise<never> => {
-    throw new HoldfastError('FEATURE_UNSUPPORTED', 'peers can be paused in the profile `hardened` only')
-  }
   return {
     get: async (url) => store.peers.get(await originOf(url)),
     list: async ({ after, limit = 100 } = {}) => {
@@ -78,6 +75,10 @@ export function peersOf(setting: Setting, open: () => Promise<void>): Peers {
     pause: unsupported,
     resume: unsupported,
   }
+}
+
+async function unsupported(): Promise<never> {
+  throw new HoldfastError('FEATURE_UNSUPPORTED', 'peers can be paused in the profile `hardened` only')
 }
 
 async function explain({ store }: Setting, origin: string): Promise<PeerExplained> {
