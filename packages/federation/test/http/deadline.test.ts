@@ -1,6 +1,7 @@
 // One deadline over everything, on the injected clock, and a shorter one for the connection. Nothing here waits for real time.
 
 import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { type FakeClock, fakeClock } from 'holdfast/testing'
@@ -125,10 +126,10 @@ for (const standstill of standstills) {
 test('a server that drips does not move the deadline', async (t) => {
   const clock = fakeClock()
   let drops = 0
-  let drip = (): void => undefined
+  let reply: ServerResponse | undefined
+  const drip = (): void => void reply!.write('.', () => drops++)
   const server = await httpServer(t, (_, response) => {
-    response.writeHead(200)
-    drip = () => response.write('.', () => drops++)
+    reply = response.writeHead(200)
     drip()
   })
   const client = clientOf(t, [server], {}, clock)

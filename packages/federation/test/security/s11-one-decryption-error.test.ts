@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { createCipheriv } from 'node:crypto'
 import { test } from 'node:test'
 import { generateKeyring } from '../../src/keyring.ts'
-import { agreeRaw, generatePrivateKey, rawPublicKey } from '../../src/raw-keys.ts'
+import { agreeRaw, generateKeyPair } from '../../src/raw-keys.ts'
 import { encodeBase64 } from '../../src/wire/v1/base64.ts'
 import { aesKey, decryptPayload, encryptPayload } from '../../src/wire/v1/envelope.ts'
 
@@ -15,14 +15,14 @@ const good = encryptPayload('hello', publicKey)
 
 // Sealed as it should be, but what is sealed are bytes that are no text.
 function sealBytes(bytes: Uint8Array) {
-  const ephemeral = generatePrivateKey('enc')
-  const raw = agreeRaw(ephemeral, publicKey)
+  const ephemeral = generateKeyPair('enc')
+  const raw = agreeRaw(ephemeral.privateKey, publicKey)
   assert.ok(raw)
   const iv = Buffer.alloc(12, 7)
   const aes = createCipheriv('aes-256-gcm', aesKey(raw), iv, { authTagLength: 16 })
   const ciphertext = Buffer.concat([aes.update(bytes), aes.final()])
   return {
-    ephemeralPublicKey: encodeBase64(rawPublicKey(ephemeral)),
+    ephemeralPublicKey: encodeBase64(ephemeral.publicKey),
     iv: encodeBase64(iv),
     ciphertext: encodeBase64(ciphertext),
     authTag: encodeBase64(aes.getAuthTag()),
