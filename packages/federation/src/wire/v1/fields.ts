@@ -8,6 +8,8 @@ import { type Check, is, object } from './schema.ts'
 import { signatureBytes } from './signature.ts'
 
 const maxIdLength = 512
+/** Two of them must fit into one entry of an index of Postgres. */
+const maxIdBytes = 1024
 const maxUrlLength = 2048
 
 /** Text that every store can hold and give back: no NUL, no half of a surrogate pair (two ids would become one). */
@@ -17,7 +19,7 @@ function isStorable(value: unknown, maxLength: number): value is string {
 
 export const id = is(
   `a text of 1 to ${maxIdLength} characters`,
-  (value): value is string => isStorable(value, maxIdLength) && value !== '',
+  (value): value is string => isStorable(value, maxIdLength) && value !== '' && Buffer.byteLength(value) <= maxIdBytes,
 )
 export const url = is('a URL', (value): value is string => isStorable(value, maxUrlLength) && URL.canParse(value))
 export const text = is('a text', (value): value is string => typeof value === 'string')

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import type { Resolver } from '../../src/http/client.ts'
-import { issue, type Issued } from '../http/certificate.ts'
-import { clientOf, get, httpServer, type Listening, listening } from '../http/listen.ts'
-import { send } from './children.ts'
+import { issue, type Issued } from './certificate.ts'
+import { clientOf, get, httpServer, type Listening, listening } from './listen.ts'
+import { send } from '../security/children.ts'
 
 interface SecureServer extends Listening {
   /** Requests that were read. */

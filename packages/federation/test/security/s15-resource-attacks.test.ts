@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FederationError } from '../../src/errors.ts'
-import { PeerAgents } from '../../src/http/peer-agents.ts'
 import { transportReasonOf } from '../../src/http/transport-error.ts'
 import { clientOf, get, httpServer } from '../http/listen.ts'
 import { attacker, send } from './children.ts'
@@ -75,18 +74,4 @@ test('[S15] nothing compressed is taken; identity is', async (t) => {
     await assert.rejects(asked, unmarked, encoding)
   }
   assert.equal((await client.request(`${server.url}/identity`, get)).status, 200)
-})
-
-test('[S22] 100 000 origins: the agents stay at their cap', () => {
-  const agents = new PeerAgents(() => undefined)
-  for (let count = 0; count < 100_000; count++) agents.hold(`https://${count}.example`).release()
-  assert.equal(agents.size, 1024)
-})
-
-test('[S22] the client’s own: peers that cannot be reached are bounded too', async (t) => {
-  const client = clientOf(t, [], { resolver: async () => [] })
-  const origins = Array.from({ length: 1_100 }, (_, index) => `https://${index}.example/`)
-  const outcomes = await Promise.allSettled(origins.map((origin) => client.request(origin, get)))
-  assert.ok(outcomes.every(({ status }) => status === 'rejected'))
-  assert.equal(client.peers, 1024)
 })
