@@ -4,6 +4,7 @@ import { type Clock, HoldfastError, type Logger, type Storage, systemClock } fro
 import type { AckHandlers } from './deliver/dispatch-ack.ts'
 import { Federation } from './federation.ts'
 import { createHttpClient, type HttpOptions } from './http/client.ts'
+import type { InboundHandlers } from './inbound/handlers.ts'
 import type { Keyring } from './keyring.ts'
 import { canonicalOrigin } from './origin.ts'
 import { type PolicyOptions, resolvePolicies } from './resolve-policies.ts'
@@ -22,6 +23,8 @@ export interface FederationOptions {
   readonly keyring: Keyring
   readonly http?: HttpOptions
   readonly policies?: PolicyOptions
+  /** What is done with what comes in, by method. A method without one is refused. */
+  readonly handlers?: InboundHandlers
   /** What is done with the acknowledgement of a job of this name. `deliver-follow` is built in. */
   readonly acks?: AckHandlers
   /** @default the follows table of the store */
@@ -31,7 +34,7 @@ export interface FederationOptions {
   readonly clock?: Clock
 }
 
-const known = 'profile origin storage store keyring http policies acks follows log clock'.split(' ')
+const known = 'profile origin storage store keyring http policies handlers acks follows log clock'.split(' ')
 
 /** Opens nothing yet. @throws TypeError INVALID_ARGUMENT, FederationError ORIGIN_INVALID, HoldfastError FEATURE_UNSUPPORTED */
 export function createFederation(options: FederationOptions): Federation {
@@ -57,7 +60,17 @@ export interface AssembleOptions extends Omit<FederationOptions, 'profile' | 'or
 
 /** @param origin canonical; undefined only by way of the environment */
 export function assemble(options: AssembleOptions, origin: string | undefined): Federation {
-  const { storage, workerStorage = storage, keyring, http = {}, acks = {}, follows, log, clock = systemClock } = options
+  const {
+    storage,
+    workerStorage = storage,
+    keyring,
+    http = {},
+    acks = {},
+    handlers = {},
+    follows,
+    log,
+    clock = systemClock,
+  } = options
   const policies = resolvePolicies(options.policies)
   const bounds = {
     maxResponseBytes: policies.http.maxResponseBytes,
@@ -72,6 +85,7 @@ export function assemble(options: AssembleOptions, origin: string | undefined): 
     keyring,
     http: createHttpClient({ ...bounds, ...http }, clock),
     policies,
+    handlers,
     acks,
     clock,
     log,

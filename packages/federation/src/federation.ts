@@ -9,6 +9,8 @@ import { handleFollowAck } from './deliver/follow-ack.ts'
 import { failureCode, processFederationDelivery } from './deliver/process.ts'
 import { follow, type Followed, type FollowRequest } from './follow.ts'
 import type { HttpClient } from './http/client.ts'
+import { createHandler, type FederationHandler } from './inbound/handler.ts'
+import type { InboundHandlers } from './inbound/handlers.ts'
 import type { FederationDeliveryJob, HealthCheckJob, ProcessorJob } from './jobs.ts'
 import type { Keyring } from './keyring.ts'
 import { discoverAndRegister } from './peers/discover.ts'
@@ -44,6 +46,7 @@ export interface FederationParts {
   readonly keyring: Keyring
   readonly http: HttpClient
   readonly policies: Policies
+  readonly handlers: InboundHandlers
   readonly acks: AckHandlers
   readonly clock: Clock
   readonly log: Logger | undefined
@@ -55,6 +58,8 @@ export class Federation extends EventEmitter<FederationEvents> {
   /** Jobs are deliveries. What is added here should have its row in the store; follow() sees to both. */
   readonly deliveryQueue: FederationQueue<FederationDeliveryJob>
   readonly healthCheckQueue: FederationQueue<HealthCheckJob>
+  /** The receiving side: mount it where this server answers, with nodeListener() in node:http. */
+  readonly handler: FederationHandler
   readonly peers: Peers
   readonly deadLetters: DeadLetters
   readonly #parts: FederationParts
@@ -86,6 +91,11 @@ export class Federation extends EventEmitter<FederationEvents> {
       log,
       emit: (event, ...args) => this.#emit(event, args),
       scheduleHealthCheck: this.scheduleHealthCheck,
+    }
+    const handle = createHandler(this.#setting, { handlers: parts.handlers })
+    this.handler = async (request, from) => {
+      await this.#open()
+      return handle(request, from)
     }
     this.peers = peersOf(this.#setting, this.#open)
     this.deadLetters = deadLettersOf(this.#setting, this.deliveryQueue, this.#open)

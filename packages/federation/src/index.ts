@@ -26,6 +26,9 @@ export { FederationError, type FederationErrorCode, federationErrorCodes } from 
 export type { Federation } from './federation.ts'
 export type { Followed, FollowRequest } from './follow.ts'
 export type { Address, Connector, HttpOptions, Resolver } from './http/client.ts'
+export type { FederationHandler, RequestSource } from './inbound/handler.ts'
+export type { InboundAnswer, InboundHandler, InboundHandlers, InboundMessage } from './inbound/handlers.ts'
+export { nodeListener } from './inbound/node-listener.ts'
 export {
   DELIVERY_QUEUE_NAME,
   type FederationDeliveryJob,
