@@ -7,11 +7,12 @@ import { fileURLToPath } from 'node:url'
 import type { Order, Sent } from './sender-child.ts'
 
 const execArgv = ['--conditions=@holdfast/source']
-const fileOf = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
+const attackerFile = fileURLToPath(new URL('attacker-child.ts', import.meta.url))
+const senderFile = fileURLToPath(new URL('sender-child.ts', import.meta.url))
 
 /** Answers its URL. It ends with the test. */
 export async function attacker(t: TestContext): Promise<string> {
-  const child = fork(fileOf('attacker-child.ts'), { execArgv })
+  const child = fork(attackerFile, { execArgv })
   t.after(async () => {
     const ended = once(child, 'exit')
     child.kill('SIGKILL')
@@ -23,7 +24,7 @@ export async function attacker(t: TestContext): Promise<string> {
 
 /** Asks these URLs in a new process, and answers what came of each. @param env beside that of this process */
 export async function send(order: Order, env: NodeJS.ProcessEnv = {}): Promise<readonly Sent[]> {
-  const child = fork(fileOf('sender-child.ts'), [JSON.stringify(order)], { execArgv, env: { ...process.env, ...env } })
+  const child = fork(senderFile, [JSON.stringify(order)], { execArgv, env: { ...process.env, ...env } })
   const said: Sent[] = []
   child.on('message', (all: Sent[]) => said.push(...all))
   const [code] = (await once(child, 'exit')) as [number | null]
