@@ -85,9 +85,10 @@ async function postgresSubject(way: Way): Promise<Subject> {
   }
 }
 
-for (const way of ['url', 'pg', 'postgres.js', 'storage'] as const) {
-  testStore(`Postgres by ${way}`, () => postgresSubject(way))
-}
+testStore('Postgres by url', () => postgresSubject('url'), 'life')
+testStore('Postgres by pg', () => postgresSubject('pg'))
+testStore('Postgres by postgres.js', () => postgresSubject('postgres.js'))
+testStore('Postgres by storage', () => postgresSubject('storage'), 'life')
 
 test('tables that are not there are refused, unless they may be made', async () => {
   const { pool } = await (place ??= open())

@@ -67,7 +67,9 @@ async function sqliteSubject(way: Way): Promise<Subject> {
   }
 }
 
-for (const way of ['path', 'database', 'storage'] as const) testStore(`SQLite by ${way}`, () => sqliteSubject(way))
+testStore('SQLite by path', () => sqliteSubject('path'))
+testStore('SQLite by database', () => sqliteSubject('database'), 'life')
+testStore('SQLite by storage', () => sqliteSubject('storage'), 'life')
 
 test('in memory it keeps what it has while nobody is connected', async () => {
   const store = sqliteStore({ path: ':memory:' })

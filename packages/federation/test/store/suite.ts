@@ -3,10 +3,13 @@
 import { test } from 'node:test'
 import { lifeCases } from './life-cases.ts'
 import { rowCases } from './row-cases.ts'
-import type { Subject } from './subject.ts'
+import type { Case, Subject } from './subject.ts'
 
-export function testStore(name: string, create: () => Promise<Subject>): void {
-  for (const { name: what, needs, run } of [...rowCases, ...lifeCases]) {
+const all: readonly Case[] = [...rowCases, ...lifeCases]
+
+/** @param cases of ways that differ in how they connect alone: those of life */
+export function testStore(name: string, create: () => Promise<Subject>, cases: 'all' | 'life' = 'all'): void {
+  for (const { name: what, needs, run } of cases === 'all' ? all : lifeCases) {
     test(`${name}: ${what}`, async (t) => {
       const subject = await create()
       t.after(() => subject.close())

@@ -95,7 +95,7 @@ export async function openClient(url: string): Promise<PostgresClient> {
     pool.on('error', () => {})
     return pool
   }
-  const postgres = await unlessMissing(() => import(postgresJs))
+  const postgres = await unlessMissing(() => import('postgres'))
   if (postgres) {
     const make = (postgres as { default(url: string, settings: object): PostgresSql }).default
     return make(url, { connect_timeout: callTimeoutMs / 1000, onnotice: () => {} })
@@ -106,9 +106,6 @@ export async function openClient(url: string): Promise<PostgresClient> {
     { package: 'pg' },
   )
 }
-
-/** By a name of its own: its types are not needed here. */
-const postgresJs: string = 'postgres'
 
 async function unlessMissing(load: () => Promise<unknown>): Promise<unknown> {
   try {
