@@ -74,7 +74,8 @@ function reportDeliveries(setting: Sending, worker: FederationWorker<FederationD
   worker.on('failed', (failed) => {
     reportFailed(setting, failed)
     // Written already, unless the attempt did not come to its end.
-    if (failed.isFinal) worker.after(() => store.deliveries.failed(failed.id, failureCode(failed.error), clock.now()))
+    const id = failed.job?.data.deliveryJobId ?? failed.id
+    if (failed.isFinal) worker.after(() => store.deliveries.failed(id, failureCode(failed.error), clock.now()))
   })
   worker.on('completed', (id, job) => {
     worker.after(async () => {

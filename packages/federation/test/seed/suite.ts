@@ -5,6 +5,7 @@ import { ackTests } from './acks.ts'
 import type { Place } from './bench.ts'
 import { discoveryTests } from './discovery.ts'
 import { healthTests } from './health.ts'
+import { pairTests } from './pair.ts'
 import { queueTests } from './queues.ts'
 import { rowTests } from './rows.ts'
 import { stepTests } from './steps.ts'
@@ -22,5 +23,6 @@ export async function seedTests(place: Place): Promise<void> {
     ackTests(place, world)
     healthTests(place, world)
     discoveryTests(place, world)
+    pairTests(place)
   })
 }

@@ -27,7 +27,7 @@ export interface Reply {
 type Mood = 'up' | 'silent' | 'reset'
 
 export class TestPeer {
-  readonly origin: string
+  origin: string
   readonly world: World
   text: KeyringText
   keyring: Keyring
@@ -142,6 +142,11 @@ export class World {
     const peer = new TestPeer(this, `peer${++this.#names}.test`, sender)
     this.#peers.set(peer.host, peer)
     return peer
+  }
+
+  /** It is there under this name too. */
+  alias(host: string, peer: TestPeer): void {
+    this.#peers.set(host, peer)
   }
 
   peerOf(host: string): TestPeer | undefined {
