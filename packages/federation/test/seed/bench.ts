@@ -113,8 +113,8 @@ export async function bench(
   }
 }
 
-export const follower = 'alice'
-export const followee = 'bob'
+const follower = 'alice'
+const followee = 'bob'
 
 export function followPayload(change: object = {}): string {
   const following = {
