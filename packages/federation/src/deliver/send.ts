@@ -2,6 +2,7 @@
 
 import { FederationError, federationCodeOf } from '../errors.ts'
 import { federationFetch, type FederationResponse } from '../peers/federation-fetch.ts'
+import { introduceAgain } from '../peers/introduce-again.ts'
 import type { EncryptedEnvelope } from '../wire/v1/messages.ts'
 import { signText } from '../wire/v1/signature.ts'
 import type { Delivery } from './delivery.ts'
@@ -35,6 +36,7 @@ export async function send(
   })
   const { status } = response
   if (status >= 200 && status <= 299) return response
+  if (response.via === undefined) await introduceAgain(setting, origin, response, signal)
   throw new FederationError('HTTP_STATUS', `${origin} answered ${status}`, { status })
 }
 

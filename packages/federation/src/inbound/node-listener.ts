@@ -9,6 +9,8 @@ const [leftBytes, leftMs] = [256 * 1024, 1_000]
 
 export function nodeListener(handler: FederationHandler): RequestListener {
   return (incoming, outgoing) => {
+    // Of a client that went away before its answer came.
+    outgoing.on('error', () => {})
     respond(handler, incoming, outgoing).catch(() => outgoing.destroy())
   }
 }
@@ -21,6 +23,7 @@ async function respond(handler: FederationHandler, incoming: IncomingMessage, ou
         status: 405,
         headers: { 'Content-Type': 'application/json' },
       })
+  if (outgoing.destroyed) return
   outgoing.writeHead(response.status, Object.fromEntries(response.headers))
   if (response.body) for await (const chunk of response.body) outgoing.write(chunk)
   outgoing.end()
