@@ -9,6 +9,7 @@ export const federationErrorCodes = {
   TRANSPORT: 'The server did not answer: `reason` says why. Also: its reply was too large, or compressed.',
   DECRYPT_FAILED: 'An envelope could not be opened. Nothing more is said on purpose.',
   CONFIG_MISSING: 'A setting that is needed is absent; the message names it.',
+  CONFIG_INVALID: 'A setting has a value that it must not have; the message names it.',
   KEY_INVALID: 'A key has the wrong length, is no safe key, or its halves do not belong together.',
   MESSAGE_INVALID: 'A message does not have the shape of its kind; the message of the error names the place.',
   MIGRATION_PENDING: 'The tables are older than this version. Run store.migrate(), or open with `migrate: true`.',

@@ -3,7 +3,7 @@
 import { createHash, type KeyObject, sign } from 'node:crypto'
 import { inspect } from 'node:util'
 import { FederationError } from './errors.ts'
-import { agreeRaw, generatePrivateKey, importPrivateKey, keyBytes, rawPrivateKey, rawPublicKey } from './raw-keys.ts'
+import { agreeRaw, generateKeyPair, importKeyPair, keyBytes, type KeyPair, rawPrivateKey } from './raw-keys.ts'
 import { decodeBase64, encodeBase64 } from './wire/v1/base64.ts'
 
 /** `sig`: Ed25519, `enc`: X25519. */
@@ -43,12 +43,12 @@ export function keyringFromBase64(text: KeyringText): Keyring {
   const privateKey = read(text, 'privateKey', 2 * keyBytes)
   const encryptionPublicKey = read(text, 'encryptionPublicKey', keyBytes)
   const encryptionPrivateKey = read(text, 'encryptionPrivateKey', keyBytes)
-  const sig = importPrivateKey('sig', privateKey.subarray(0, keyBytes))
-  const enc = importPrivateKey('enc', encryptionPrivateKey)
+  const sig = importKeyPair('sig', privateKey.subarray(0, keyBytes))
+  const enc = importKeyPair('enc', encryptionPrivateKey)
   const halves = Buffer.from(privateKey.subarray(keyBytes))
-  if (!halves.equals(rawPublicKey(sig))) throw invalid('privateKey', 'its two halves do not belong together')
+  if (!halves.equals(sig.publicKey)) throw invalid('privateKey', 'its two halves do not belong together')
   if (!halves.equals(publicKey)) throw invalid('publicKey', 'it does not belong to privateKey')
-  if (!Buffer.from(encryptionPublicKey).equals(rawPublicKey(enc))) {
+  if (!Buffer.from(encryptionPublicKey).equals(enc.publicKey)) {
     throw invalid('encryptionPublicKey', 'it does not belong to encryptionPrivateKey')
   }
   return new LocalKeyring(sig, enc)
@@ -56,19 +56,18 @@ export function keyringFromBase64(text: KeyringText): Keyring {
 
 /** Fresh keys that live as long as this process. To keep them, make them with generateKeyText(). */
 export async function generateKeyring(): Promise<Keyring> {
-  return new LocalKeyring(generatePrivateKey('sig'), generatePrivateKey('enc'))
+  return new LocalKeyring(generateKeyPair('sig'), generateKeyPair('enc'))
 }
 
 /** Fresh keys as text for keyringFromBase64(): the one place where private bytes are shown. Keep it where secrets are kept. */
 export function generateKeyText(): KeyringText {
-  const sig = generatePrivateKey('sig')
-  const enc = generatePrivateKey('enc')
-  const publicKey = rawPublicKey(sig)
+  const sig = generateKeyPair('sig')
+  const enc = generateKeyPair('enc')
   return {
-    publicKey: encodeBase64(publicKey),
-    privateKey: encodeBase64(Buffer.concat([rawPrivateKey(sig), publicKey])),
-    encryptionPublicKey: encodeBase64(rawPublicKey(enc)),
-    encryptionPrivateKey: encodeBase64(rawPrivateKey(enc)),
+    publicKey: encodeBase64(sig.publicKey),
+    privateKey: encodeBase64(Buffer.concat([rawPrivateKey(sig.privateKey), sig.publicKey])),
+    encryptionPublicKey: encodeBase64(enc.publicKey),
+    encryptionPrivateKey: encodeBase64(rawPrivateKey(enc.privateKey)),
   }
 }
 
@@ -76,13 +75,13 @@ class LocalKeyring implements Keyring {
   readonly #keys: ReadonlyMap<string, { readonly shown: PublicKey; readonly privateKey: KeyObject }>
   readonly #current: Readonly<Record<KeyUse, PublicKey>>
 
-  constructor(sig: KeyObject, enc: KeyObject) {
-    const shownSig = shown('sig', rawPublicKey(sig))
-    const shownEnc = shown('enc', rawPublicKey(enc))
+  constructor(sig: KeyPair, enc: KeyPair) {
+    const shownSig = shown('sig', sig.publicKey)
+    const shownEnc = shown('enc', enc.publicKey)
     this.#current = { sig: shownSig, enc: shownEnc }
     this.#keys = new Map([
-      [shownSig.kid, { shown: shownSig, privateKey: sig }],
-      [shownEnc.kid, { shown: shownEnc, privateKey: enc }],
+      [shownSig.kid, { shown: shownSig, privateKey: sig.privateKey }],
+      [shownEnc.kid, { shown: shownEnc, privateKey: enc.privateKey }],
     ])
   }
 

@@ -9,7 +9,7 @@ export interface OriginOptions {
 
 // The URL parser forgives much of what must not be forgiven here (white space, backslashes, an empty user info or query), and
 // leaves no trace of it. So the text is looked at as well. After the scheme: the host and port, then the rest.
-const url = /^https?:\/\/(?<authority>[^/?#@\\\p{Cc}\s]+)(?<rest>[^\\\p{Cc}\s]*)$/iu
+const url = /^https?:\/\/(?<authority>[^/?#@\\\p{Cc}\s]+)(?<rest>(?:[/?#][^\\\p{Cc}\s]*)?)$/iu
 const maxHostLength = 253
 
 /**

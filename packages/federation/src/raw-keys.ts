@@ -18,7 +18,7 @@ export function importPublicKey(use: KeyUse, raw: Uint8Array): KeyObject {
   return createPublicKey({ key: Buffer.concat([publicPrefix[use], raw]), format: 'der', type: 'spki' })
 }
 
-export function importPrivateKey(use: KeyUse, raw: Uint8Array): KeyObject {
+function importPrivateKey(use: KeyUse, raw: Uint8Array): KeyObject {
   const der = Buffer.concat([privatePrefix[use], raw])
   try {
     return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
@@ -27,10 +27,8 @@ export function importPrivateKey(use: KeyUse, raw: Uint8Array): KeyObject {
   }
 }
 
-/** Of a public key, or of the public half of a private one. */
-export function rawPublicKey(key: KeyObject): Uint8Array {
-  const half = key.type === 'private' ? createPublicKey(key) : key
-  return half.export({ format: 'der', type: 'spki' }).subarray(-keyBytes)
+function rawPublicKey(key: KeyObject): Uint8Array {
+  return key.export({ format: 'der', type: 'spki' }).subarray(-keyBytes)
 }
 
 /** Of an Ed25519 key: its seed. */
@@ -38,8 +36,20 @@ export function rawPrivateKey(key: KeyObject): Uint8Array {
   return key.export({ format: 'der', type: 'pkcs8' }).subarray(-keyBytes)
 }
 
-export function generatePrivateKey(use: KeyUse): KeyObject {
-  return use === 'sig' ? generateKeyPairSync('ed25519').privateKey : generateKeyPairSync('x25519').privateKey
+export interface KeyPair {
+  readonly privateKey: KeyObject
+  /** Raw. */
+  readonly publicKey: Uint8Array
+}
+
+export function generateKeyPair(use: KeyUse): KeyPair {
+  const { privateKey, publicKey } = use === 'sig' ? generateKeyPairSync('ed25519') : generateKeyPairSync('x25519')
+  return { privateKey, publicKey: rawPublicKey(publicKey) }
+}
+
+export function importKeyPair(use: KeyUse, rawPrivate: Uint8Array): KeyPair {
+  const privateKey = importPrivateKey(use, rawPrivate)
+  return { privateKey, publicKey: rawPublicKey(createPublicKey(privateKey)) }
 }
 
 /** Raw X25519. Undefined where `publicKey` is refused by isSafePublicKey. */

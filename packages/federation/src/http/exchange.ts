@@ -39,8 +39,8 @@ export function exchange(target: Target, request: HttpRequest, options: Exchange
     if (++interim > maxInterimReplies) sent.destroy(unmarkedTransportError('The reply has too many interim replies.'))
   })
   sent.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'HPE_HEADER_OVERFLOW') {
-      return reject(unmarkedTransportError(`The reply's headers are longer than ${maxHeaderBytes} bytes.`, error))
+    if (error.code === 'HPE_HEADER_OVERFLOW' || error.code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') {
+      return reject(unmarkedTransportError(`The reply has more than ${maxHeaderBytes} bytes around its body.`, error))
     }
     const isStale = sent.reusedSocket && !answered && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
     reject(isStale ? new StaleConnection(error.message, { cause: error }) : error)

@@ -16,11 +16,11 @@ class Discoveries {
   }
 }
 
-const discoveries = new WeakMap<Setting['store'], Discoveries>()
+const discoveries = new WeakMap<Setting['http'], Discoveries>()
 
 function discoveriesOf(setting: Setting): Discoveries {
-  const known = discoveries.get(setting.store) ?? new Discoveries(setting)
-  discoveries.set(setting.store, known)
+  const known = discoveries.get(setting.http) ?? new Discoveries(setting)
+  discoveries.set(setting.http, known)
   return known
 }
 
@@ -61,7 +61,7 @@ async function discover(setting: Setting, origin: string, signal: AbortSignal | 
 }
 
 /** Tells a server our keys. Its failure is not fatal, and its answer says nothing that would be believed. */
-async function register(setting: Setting, origin: string, signal: AbortSignal | undefined): Promise<void> {
+export async function register(setting: Setting, origin: string, signal: AbortSignal | undefined): Promise<void> {
   const { keyring, http, policies, log } = setting
   if (setting.origin === undefined) return
   const body = JSON.stringify({

@@ -12,6 +12,10 @@ export class Counted {
     this.#close = close
   }
 
+  get isOpen(): boolean {
+    return this.#users > 0
+  }
+
   connect(): Promise<void> {
     return this.#next(async () => {
       if (this.#users === 0) await this.#open()

@@ -24,8 +24,8 @@ export function followTable({ statements, read, write }: Tables): FollowStore {
       const [row] = await read(sql.find, [followerId, followingId, followerServerUrl], tx)
       return row && followOf(row)
     },
-    async acknowledge(id, accepted) {
-      await write(sql.acknowledge, [id, accepted])
+    async acknowledge(id, accepted, tx) {
+      await write(sql.acknowledge, [id, accepted], tx)
     },
     async remove(id, tx) {
       return (await write(sql.remove, [id], tx)).length > 0

@@ -1,6 +1,7 @@
 // server_registry: the servers that are known, and their pinned keys.
 // Invariant: only repin() changes the keys of a row.
 
+import type { Row } from './database.ts'
 import { peerOf } from './rows.ts'
 import type { PeerStore } from './store.ts'
 import type { Tables } from './tables.ts'
@@ -10,7 +11,6 @@ const noLimit = 2 ** 31 - 1
 
 export function peerTable({ statements, read, write }: Tables): PeerStore {
   const sql = statements.peers
-  const attempts = ([row]: readonly (readonly (string | null)[])[]): number | undefined => row && Number(row[0])
   return {
     async get(url) {
       const [row] = await read(sql.get, [url])
@@ -48,3 +48,5 @@ export function peerTable({ statements, read, write }: Tables): PeerStore {
     },
   }
 }
+
+const attempts = ([row]: readonly Row[]): number | undefined => row && Number(row[0])

@@ -44,9 +44,9 @@ export class SqlStore implements Store {
     const tables: Tables = {
       statements: makeStatements(prefix),
       read: async (text, values, tx) =>
-        tx ? JoinedTransaction.of(tx, this).query(text, values) : database.read(text, values),
+        tx ? JoinedTransaction.of(tx, this).query(text, values) : this.#connected().read(text, values),
       write: async (text, values, tx) =>
-        tx ? JoinedTransaction.of(tx, this).query(text, values) : database.write(text, values),
+        tx ? JoinedTransaction.of(tx, this).query(text, values) : this.#connected().write(text, values),
     }
     this.deliveries = deliveryTable(tables)
     this.peers = peerTable(tables)
@@ -72,6 +72,12 @@ export class SqlStore implements Store {
     }
   }
 
+  #connected(): Database {
+    if (this.#ready.isOpen) return this.#database
+    const what = 'the store is not connected: call connect(), or start the federation that uses it'
+    throw new HoldfastError('STORAGE_CLOSED', what)
+  }
+
   /** Also before connect(), which may refuse. */
   async migrate(): Promise<void> {
     await this.#opened.connect()
@@ -86,8 +92,8 @@ export class SqlStore implements Store {
     return `${migrationPlan(this.#prefix, this.#database.dialect).join(';\n')};\n`
   }
 
-  transaction<T>(run: (tx: StoreTransaction) => Promise<T>): Promise<T> {
-    return this.#database.transaction(async (open) => {
+  async transaction<T>(run: (tx: StoreTransaction) => Promise<T>): Promise<T> {
+    return this.#connected().transaction(async (open) => {
       const tx = new JoinedTransaction(open, this)
       try {
         return await run(tx)

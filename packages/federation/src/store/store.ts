@@ -121,7 +121,7 @@ export interface FollowStore {
     tx?: StoreTransaction,
   ): Promise<FollowRow | undefined>
   /** acknowledged; and accepted, if it was. */
-  acknowledge(id: string, accepted: boolean): Promise<void>
+  acknowledge(id: string, accepted: boolean, tx?: StoreTransaction): Promise<void>
   remove(id: string, tx?: StoreTransaction): Promise<boolean>
 }
 

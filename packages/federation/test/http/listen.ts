@@ -51,9 +51,13 @@ export async function listening(t: TestContext, server: Server, host = '127.0.0.
 export const httpServer = (t: TestContext, listener: RequestListener): Promise<Listening> =>
   listening(t, createServer(listener))
 
-/** One that speaks bytes. */
-export const tcpServer = (t: TestContext, onConnection: (socket: Socket) => void): Promise<Listening> =>
-  listening(t, createTcpServer(onConnection))
+/** One that speaks bytes. Its connections are counted before they are handed out. */
+export async function tcpServer(t: TestContext, onConnection: (socket: Socket) => void): Promise<Listening> {
+  const server = createTcpServer()
+  const state = await listening(t, server)
+  server.on('connection', onConnection)
+  return state
+}
 
 /** Loopback admitted, http allowed, and the ports of these servers. */
 export function clientOf(

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { keyringFromBase64 } from '../../src/keyring.ts'
 import { healthCheckId } from '../../src/peers/health-check-id.ts'
-import { importPrivateKey, importPublicKey, rawPublicKey } from '../../src/raw-keys.ts'
+import { importKeyPair, importPublicKey } from '../../src/raw-keys.ts'
 import { aesKey, decryptPayload, seal } from '../../src/wire/v1/envelope.ts'
 import { hsalsa20 } from '../../src/wire/v1/hsalsa20.ts'
 import { signText, verify } from '../../src/wire/v1/signature.ts'
@@ -22,23 +22,20 @@ const keyring = keyringFromBase64({
 })
 
 test('public keys come from their secrets', () => {
+  assert.deepEqual(importKeyPair('enc', bytes(vectors.recipientSecretKey)).publicKey, bytes(vectors.recipientPublicKey))
   assert.deepEqual(
-    rawPublicKey(importPrivateKey('enc', bytes(vectors.recipientSecretKey))),
-    bytes(vectors.recipientPublicKey),
-  )
-  assert.deepEqual(
-    rawPublicKey(importPrivateKey('sig', bytes(vectors.senderSigningSeed))),
+    importKeyPair('sig', bytes(vectors.senderSigningSeed)).publicKey,
     bytes(vectors.senderSigningPublicKey),
   )
   assert.deepEqual(
-    rawPublicKey(importPrivateKey('enc', bytes(vectors.ephemeralSecretKey))),
+    importKeyPair('enc', bytes(vectors.ephemeralSecretKey)).publicKey,
     bytes(vectors.envelope.ephemeralPublicKey),
   )
 })
 
 test('raw X25519, from both sides', async () => {
   const sent = diffieHellman({
-    privateKey: importPrivateKey('enc', bytes(vectors.ephemeralSecretKey)),
+    privateKey: importKeyPair('enc', bytes(vectors.ephemeralSecretKey)).privateKey,
     publicKey: importPublicKey('enc', bytes(vectors.recipientPublicKey)),
   })
   assert.deepEqual(sent, bytes(vectors.x25519Raw))
@@ -52,7 +49,7 @@ test('HSalsa20, then HKDF', () => {
 })
 
 test('the envelope, sealed and opened', async () => {
-  const ephemeral = importPrivateKey('enc', bytes(vectors.ephemeralSecretKey))
+  const ephemeral = importKeyPair('enc', bytes(vectors.ephemeralSecretKey))
   const sealed = seal(vectors.plaintext, bytes(vectors.recipientPublicKey), ephemeral, bytes(vectors.envelope.iv))
   assert.deepEqual(sealed, vectors.envelope)
   assert.equal(await decryptPayload(vectors.envelope, keyring), vectors.plaintext)

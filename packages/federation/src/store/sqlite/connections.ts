@@ -50,8 +50,7 @@ export function ownWriter(source: string | DatabaseSync, clock: Clock): Writer {
     },
     transaction: (run) =>
       turns.take(async () => {
-        if (!database) throw notConnected()
-        const db = database
+        const db = database!
         // A sync of the disk is worth a turn of the event loop: what comes together is committed together.
         if (db.location() !== null) await new Promise<void>((resolve) => clock.soon(resolve))
         if (db.isTransaction) {
@@ -73,12 +72,6 @@ export function ownWriter(source: string | DatabaseSync, clock: Clock): Writer {
       }),
   }
 }
-
-export const notConnected = (): HoldfastError =>
-  new HoldfastError(
-    'STORAGE_CLOSED',
-    'the store is not connected: call connect(), or start the federation that uses it',
-  )
 
 async function openFile(path: string, clock: Clock): Promise<DatabaseSync> {
   const { DatabaseSync } = await import('node:sqlite')

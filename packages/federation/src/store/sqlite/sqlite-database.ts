@@ -4,7 +4,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { HoldfastError } from 'holdfast'
 import { type Database, type Dialect, type OpenTransaction, type Row, textOf, type Value } from '../database.ts'
-import { notConnected, type Writer, type Writing } from './connections.ts'
+import type { Writer, Writing } from './connections.ts'
 
 const dialect: Dialect = {
   text: 'text',
@@ -58,8 +58,7 @@ export class SqliteDatabase implements Database {
   }
 
   async read(text: string, values: readonly Value[]): Promise<Row[]> {
-    if (!this.#reader) throw notConnected()
-    return run(this.#reader, text, values)
+    return run(this.#reader!, text, values)
   }
 
   write(text: string, values: readonly Value[]): Promise<Row[]> {

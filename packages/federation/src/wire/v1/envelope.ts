@@ -1,9 +1,9 @@
 // The v1 envelope: a text sealed for one X25519 key, by a fresh one.
 
-import { createCipheriv, createDecipheriv, hkdfSync, type KeyObject } from 'node:crypto'
+import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto'
 import { FederationError } from '../../errors.ts'
 import type { Keyring } from '../../keyring.ts'
-import { agreeRaw, generatePrivateKey, isSafePublicKey, keyBytes, rawPublicKey } from '../../raw-keys.ts'
+import { agreeRaw, generateKeyPair, isSafePublicKey, keyBytes, type KeyPair } from '../../raw-keys.ts'
 import { secretBytes } from '../../secret-bytes.ts'
 import { decodeBase64, encodeBase64 } from './base64.ts'
 import { hsalsa20 } from './hsalsa20.ts'
@@ -14,23 +14,24 @@ const ivBytes = 12
 const tagBytes = 16
 const salt = Buffer.from('sipher-federation-v1-salt')
 const info = Buffer.from('sipher-federation-v1-aes')
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
  * `publicKey`: the recipient's, 32 bytes.
  * @throws FederationError KEY_INVALID: nothing can be sealed for such a key
  */
 export function encryptPayload(text: string, publicKey: Uint8Array): EncryptedEnvelope {
-  return seal(text, publicKey, generatePrivateKey('enc'), secretBytes(ivBytes))
+  return seal(text, publicKey, generateKeyPair('enc'), secretBytes(ivBytes))
 }
 
 /** encryptPayload() with the ephemeral key and the iv given: for the vectors. Neither may ever be used twice. */
-export function seal(text: string, publicKey: Uint8Array, ephemeral: KeyObject, iv: Uint8Array): EncryptedEnvelope {
-  const raw = agreeRaw(ephemeral, publicKey)
+export function seal(text: string, publicKey: Uint8Array, ephemeral: KeyPair, iv: Uint8Array): EncryptedEnvelope {
+  const raw = agreeRaw(ephemeral.privateKey, publicKey)
   if (!raw) throw new FederationError('KEY_INVALID', 'The encryption key of the recipient is no safe X25519 key.')
   const aes = createCipheriv(cipher, aesKey(raw), iv, { authTagLength: tagBytes })
   const ciphertext = Buffer.concat([aes.update(text, 'utf8'), aes.final()])
   return {
-    ephemeralPublicKey: encodeBase64(rawPublicKey(ephemeral)),
+    ephemeralPublicKey: encodeBase64(ephemeral.publicKey),
     iv: encodeBase64(iv),
     ciphertext: encodeBase64(ciphertext),
     authTag: encodeBase64(aes.getAuthTag()),
@@ -50,7 +51,7 @@ export async function decryptPayload(envelope: unknown, keyring: Keyring): Promi
   aes.setAuthTag(parts.authTag)
   try {
     const bytes = Buffer.concat([aes.update(parts.ciphertext), aes.final()])
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    return utf8.decode(bytes)
   } catch {
     throw failed()
   }

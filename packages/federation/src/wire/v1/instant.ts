@@ -9,3 +9,9 @@ export function instantOf(text: unknown): number | undefined {
   const at = Date.parse(text)
   return Number.isNaN(at) ? undefined : at
 }
+
+/** As JSON writes a Date. */
+export function isoOf(at: number): string {
+  // oxlint-disable-next-line no-restricted-globals -- writes an instant; what time it is now is not asked
+  return new Date(at).toISOString()
+}

@@ -13,7 +13,7 @@ import {
   type HttpOptions,
   type Resolver,
 } from '../../src/http/client.ts'
-import { clientOf, get, httpServer, type Listening, tcpServer, until } from '../http/listen.ts'
+import { get, type Listening, tcpServer, until } from '../http/listen.ts'
 import { hostileAddresses, hostileUrls, publicAddresses } from './hostile.ts'
 
 const address = (text: string): Address => ({ address: text, family: text.includes(':') ? 6 : 4 })
@@ -176,19 +176,3 @@ test('[S12] an allowed host may be anywhere, and it alone', async (t) => {
     await assert.rejects(client.check(`http://${host}:${trap.port}/`), refusal('ADDRESS_REFUSED'), host)
   }
 })
-
-for (const status of [301, 302, 303, 307, 308]) {
-  test(`[S13] a redirect is an answer and is not followed: ${status}`, async (t) => {
-    const trap = await httpServer(t, (_, response) => response.end())
-    const server = await httpServer(t, (_, response) => {
-      response.writeHead(status, { location: `${trap.url}/taken` }).end()
-    })
-    const client = clientOf(t, [server, trap])
-    for (const method of ['GET', 'POST'] as const) {
-      const body = method === 'POST' ? 'secret' : undefined
-      const response = await client.request(`${server.url}/`, { ...get, method, body })
-      assert.equal(response.status, status)
-    }
-    assert.equal(trap.connections, 0)
-  })
-}
