@@ -160,10 +160,12 @@ class ChainWorker implements InProcessWorker {
       const fail = (thrown: unknown): AttemptEnd => failureOf(attempt, thrown, type.retry, this.#ground.clock)
       return runInMiddlewares(run, middlewares, context, fail, onError)
     }
-    const errorOf = ({ ending, error }: AttemptEnd) => (ending.kind === 'released' ? undefined : error)
     this.#gauges.began(type.typeName)
     const ended = inAttemptSpan(this.#ground.storage, attempt.job, runAll, errorOf)
     void ended.then(() => this.#gauges.ended(type.typeName))
     return ended
   }
 }
+
+/** What a span shows of it: one that is put off has not failed. */
+const errorOf = ({ ending, error }: AttemptEnd): Error | undefined => (ending.kind === 'released' ? undefined : error)

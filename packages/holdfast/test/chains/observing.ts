@@ -23,6 +23,13 @@ const types = defineJobTypes<{
 /** How long a handler takes, at least. */
 const restMs = 20
 
+const gaugesOf = (part: number, idle: number) => ({
+  'jobTypeProcessing part': part,
+  'jobTypeProcessing rest': 0,
+  'jobTypeIdle part': idle,
+  'jobTypeIdle rest': idle,
+})
+
 const boom = (): never => {
   throw new Error('listener')
 }
@@ -199,12 +206,6 @@ export function observerTests(driver: ChainDriver): void {
       )
       const now = (): Record<string, unknown> =>
         Object.fromEntries(gauges.map(({ name, data }) => [`${name} ${data.typeName}`, data.value]))
-      const gaugesOf = (part: number, idle: number) => ({
-        'jobTypeProcessing part': part,
-        'jobTypeProcessing rest': 0,
-        'jobTypeIdle part': idle,
-        'jobTypeIdle rest': idle,
-      })
       assert.deepEqual(now(), gaugesOf(0, 3))
       const chains = await client.startJobChains({ items: [1, 2].map((input) => ({ typeName: 'part', input })) })
       await until(() => now()['jobTypeProcessing part'] === 2)

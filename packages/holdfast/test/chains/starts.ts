@@ -19,6 +19,9 @@ const parts = defineJobTypes<{
   loop: { entry: true; input: null; output: null; blockers: [{ typeName: 'loop' }] }
 }>()
 
+const loop = (id: string, other: string) =>
+  ({ typeName: 'loop', input: null, id, blockers: [{ typeName: 'loop', id: other }] }) as const
+
 export function startTests(driver: ChainDriver): void {
   describe('starting', () => {
     test('a chain is there once its start resolves, and reads as it was started', async (t) => {
@@ -234,8 +237,6 @@ export function startTests(driver: ChainDriver): void {
         job!.blockers.map(({ id }) => id),
         [standing.id, standing.id],
       )
-      const loop = (id: string, other: string) =>
-        ({ typeName: 'loop', input: null, id, blockers: [{ typeName: 'loop', id: other }] }) as const
       await assert.rejects(client.startJobChains({ items: [loop('x', 'y'), loop('y', 'x')] }), {
         code: 'BLOCKER_OWN_CHAIN',
       })
