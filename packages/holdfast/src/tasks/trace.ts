@@ -53,7 +53,7 @@ export async function inEnqueueSpan<T>(
   const tracing = api
   if (!tracing) return send(undefined)
   const { task, queue, count } = about
-  const span = start(tracing, `enqueue ${task}`, producer, {
+  const span = start(tracing, `send ${task}`, producer, {
     ...shared(task, queue),
     'messaging.batch.message_count': count,
   })

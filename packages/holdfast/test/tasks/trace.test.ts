@@ -61,7 +61,7 @@ for (const [name, over] of [
     t.after(() => queue.close())
     await story(over(queue))
     const [request] = spans('request')
-    const [enqueue] = spans('enqueue mail')
+    const [enqueue] = spans('send mail')
     const attempts = spans('process mail')
     assert.equal(enqueue!.kind, SpanKind.PRODUCER)
     assert.equal(enqueue!.parentSpanContext?.spanId, request!.spanContext().spanId)
@@ -93,7 +93,7 @@ test('a name from the wire is no name of a span, and an enqueue that fails is to
   const tasks = createTasks({ queue, taskRetryPolicy: () => null })
   const mail = tasks.defineTask('mail', { schema: anything(), handler: () => {} })
   await assert.rejects(tasks.enqueueTask(mail, () => {}))
-  assert.equal(spans('enqueue mail')[0]!.status.code, SpanStatusCode.ERROR)
+  assert.equal(spans('send mail')[0]!.status.code, SpanStatusCode.ERROR)
   await queue.enqueue({
     v: 1,
     type: 'holdfast.task',
