@@ -82,6 +82,12 @@ export const reaperOptions = {
   clock: queueOptions.clock,
 } as const satisfies Table
 
+export const drainOptions = {
+  storage: queueOptions.storage,
+  types: { check: isList },
+  limit: { default: Infinity, check: integerOrInfinityFromOne },
+} as const satisfies Table
+
 export const leaderOptions = {
   enabled: { default: false, check: isBoolean },
   lockTTL: { default: 30_000, check: integer(1) },
