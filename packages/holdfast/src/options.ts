@@ -1,4 +1,4 @@
-// The options of a Queue and a Reaper, with their defaults and what they may be, and the engine's own numbers. The storages,
+// The options of a Queue, a Reaper and drain(), with their defaults and what they may be, and the engine's own numbers. The storages,
 // chains and tasks each have such a file of their own.
 
 import { HoldfastError, invalidArgument } from './errors.ts'
@@ -14,6 +14,7 @@ import {
   isFunction,
   isInstant,
   isJitter,
+  isList,
   isObject,
   isSignal,
   nonNegative,
@@ -85,7 +86,7 @@ export const reaperOptions = {
 export const drainOptions = {
   storage: queueOptions.storage,
   types: { check: isList },
-  limit: { default: Infinity, check: integerOrInfinityFromOne },
+  limit: { default: Infinity, check: integerOrInfinity(1) },
 } as const satisfies Table
 
 export const leaderOptions = {

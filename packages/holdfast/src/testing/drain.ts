@@ -4,7 +4,8 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { systemClock } from '../clock.ts'
 import type { EngineEvent } from '../events.ts'
-import { drainOptions, resolveOptions } from '../options.ts'
+import { drainOptions } from '../options.ts'
+import { resolveOptions } from '../resolve-options.ts'
 import type { Storage } from '../storage/storage.ts'
 
 /** Tasks, a Queue: whatever works between the two. */
