@@ -29,6 +29,13 @@ const drain = (concurrency: number) => ({
 const backlog = (variant: string, measure: string) => ({ case: 'backlog', variant, measure, ratio: { atMost: 2 } })
 const steady = (variant: string) => ({ case: 'steady', variant, measure: 'throughput' })
 const held = { case: 'held', variant: 'a transaction held open', measure: 'last' }
+const statements = (variant: string, atMost: number) => ({
+  driver: 'postgres',
+  case: 'chains',
+  variant,
+  measure: 'statements per job',
+  value: { atMost },
+})
 const idle = (variant: string) => ({ case: 'idle', variant, measure: 'storage calls', value: { atMost: 0 } })
 
 const targets: readonly (Place & Target)[] = [
@@ -77,6 +84,9 @@ const targets: readonly (Place & Target)[] = [
   backlog('50k waiting', 'add of 100'),
   idle('1 worker'),
   idle('100 workers'),
+  statements('statements, batched', 0.5),
+  statements('statements, complete(callback)', 5),
+  { ...statements('statements, batched', 2), measure: 'row updates per job' },
 ]
 
 /** Those with `to` come after the one without. */

@@ -40,6 +40,8 @@ export type Note =
   | ({ readonly what: 'aborted'; readonly reason: string } & OfRun)
   /** The storage's verdict about an outcome of ours. */
   | ({ readonly what: 'settled'; readonly kind: string; readonly verdict: string; readonly state?: JobState } & OfRun)
+  /** It was told that a chain ended by a job of its own. */
+  | { readonly what: 'chainEnded'; readonly chain: string }
   // Both.
   | { readonly what: 'ready' }
   /** Told to end in peace. */

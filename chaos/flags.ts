@@ -6,6 +6,7 @@ import { type FaultKind, faultKinds } from './plan.ts'
 import { plants } from './plant.ts'
 
 export interface Flags {
+  readonly case: 'jobs' | 'chains'
   readonly driver: string
   readonly seconds: number
   readonly seed: number
@@ -13,6 +14,8 @@ export interface Flags {
   readonly workers: number
   readonly producers: number
   readonly rate: number
+  /** Of the case chains: the orders, each with chains that block it. */
+  readonly chains: number
   readonly kinds: readonly FaultKind[]
   readonly plant: string | undefined
   readonly json: string | undefined
@@ -25,13 +28,16 @@ export const help = `\
 npm run chaos -- --driver <name> [options]
 
   --driver <name>    ${Object.keys(drivers).join(', ')}
+  --case <name>      jobs: of all kinds, on Queue; chains: with fan-out and fan-in   default jobs
   --seconds <n>      how long there are faults; healing and draining come after      default 60
   --seed <n>         of the plan of faults and of the jobs                           default: the time
   --lease <ms>       of every job                                                    default 1000
   --workers <n>      processes                                                       default: by driver
   --producers <n>    processes                                                       default 2
   --rate <n>         jobs a second, of all producers                                 default: by driver
-  --kinds <list>     which faults: ${faultKinds.join(',')}                default: all that the driver can have
+  --chains <n>       with --case chains, beside those that block them                default 2000
+  --kinds <list>     which faults: ${faultKinds.join(',')}                default: all that the driver can have;
+                     of chains: kill
   --plant <defect>   breaks the storage on purpose: the run must fail                ${plants.join(', ')}
   --json <file>      writes the report
   --keep             keeps the storage and the logs of a clean run too
@@ -46,15 +52,21 @@ export function parseFlags(args: readonly string[]): Flags | undefined {
   if (values.help) return undefined
   const driver = nameIn('--driver', values.driver, Object.keys(drivers))
   const known = driverNamed(driver)
+  const chosen = nameIn('--case', values.case, ['jobs', 'chains'])
+  const isChains = chosen === 'chains'
+  const kinds = isChains ? known.kinds.filter((kind) => kind !== 'full' && kind !== 'point') : known.kinds
+  const usual = isChains ? (['kill'] as const) : known.kinds
   return {
+    case: chosen,
     driver,
     seconds: wholeNumber('--seconds', values.seconds),
     seed: values.seed === undefined ? Math.floor(Date.now() / 1_000) : wholeNumber('--seed', values.seed),
     leaseMs: wholeNumber('--lease', values.lease, 100),
-    workers: values.workers === undefined ? known.workers : wholeNumber('--workers', values.workers),
-    producers: wholeNumber('--producers', values.producers),
+    workers: wholeNumber('--workers', values.workers ?? String(isChains ? 3 : known.workers)),
+    producers: isChains ? 0 : wholeNumber('--producers', values.producers),
     rate: values.rate === undefined ? known.rate : wholeNumber('--rate', values.rate),
-    kinds: values.kinds?.split(',').map((kind) => nameIn(`--kinds with ${driver}`, kind, known.kinds)) ?? known.kinds,
+    chains: wholeNumber('--chains', values.chains),
+    kinds: values.kinds?.split(',').map((kind) => nameIn(`--kinds with ${driver}`, kind, kinds)) ?? usual,
     plant: values.plant === undefined ? undefined : nameIn('--plant', values.plant, plants),
     json: values.json,
     keep: values.keep,
@@ -68,12 +80,14 @@ function parse(args: readonly string[]) {
       args: [...args],
       options: {
         driver: text,
+        case: { ...text, default: 'jobs' },
         seconds: { ...text, default: '60' },
         seed: text,
         lease: { ...text, default: '1000' },
         workers: text,
         producers: { ...text, default: '2' },
         rate: text,
+        chains: { ...text, default: '2000' },
         kinds: text,
         plant: text,
         json: text,

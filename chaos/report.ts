@@ -167,13 +167,13 @@ function tally(names: readonly string[]): Record<string, number> {
   return counts
 }
 
-function versionOf(): string {
+export function versionOf(): string {
   const file = new URL('../packages/holdfast/package.json', import.meta.url)
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }
 
 /** With a mark if the sources differ from it. */
-function commitOf(): string {
+export function commitOf(): string {
   try {
     return execFileSync('git', ['describe', '--always', '--dirty', '--abbrev=12'], {
       cwd: new URL('.', import.meta.url),

@@ -3,6 +3,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { killChains } from './chains/kill.ts'
+import { chainsLines, chainsReportOf } from './chains/report.ts'
 import { runChaos, type Tell } from './chaos.ts'
 import { FlagError, type Flags, help, parseFlags } from './flags.ts'
 import { reportOf } from './report.ts'
@@ -25,11 +27,21 @@ try {
 async function chaos(flags: Flags): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), `holdfast-chaos-${flags.driver}-`))
   tell(`${flags.driver}, seed ${flags.seed}, ${flags.seconds} s, in ${directory}`)
-  const report = reportOf(flags, await runChaos(flags, directory, tell))
+  const { report, table, line } = await (flags.case === 'chains' ? ofChains : ofJobs)(flags, directory)
   if (flags.json) writeFileSync(resolve(flags.json), `${JSON.stringify(report, undefined, 2)}\n`)
-  tell(`\n${tableOf(report)}\n`)
+  if (table) tell(`\n${table}\n`)
   if (report.verdict === 'fail') process.exitCode = 1
   if (report.verdict === 'fail' || flags.keep) tell(`the storage and the logs are kept in ${directory}`)
   else rmSync(directory, { recursive: true })
-  tell(lineOf(report))
+  tell(line)
+}
+
+async function ofJobs(flags: Flags, directory: string) {
+  const report = reportOf(flags, await runChaos(flags, directory, tell))
+  return { report, table: tableOf(report), line: lineOf(report) }
+}
+
+async function ofChains(flags: Flags, directory: string) {
+  const report = chainsReportOf(flags, await killChains(flags, directory, tell))
+  return { report, table: undefined, line: chainsLines(report) }
 }

@@ -24,6 +24,8 @@ export interface RigOptions {
   /** Jobs a second, of all producers. */
   readonly rate: number
   readonly plant?: string
+  /** What a worker process runs. @default 'worker.ts' */
+  readonly workerScript?: string
   /** For drivers that have a server. */
   readonly service?: Service
   /** Ends the session of somebody at the server. False: there was nobody. */
@@ -275,6 +277,7 @@ export class Supervisor {
 
   #spawn(role: Role, slot: number): void {
     const { driver, directory, seed, leaseMs, kinds, plant, rate, producers, service } = this.#options
+    const script = role === 'worker' ? (this.#options.workerScript ?? 'worker.ts') : 'producer.ts'
     const life = (this.#lives.get(slotName(role, slot)) ?? 0) + 1
     this.#lives.set(slotName(role, slot), life)
     const name = nameOfChild({ role, slot, life })
@@ -296,7 +299,7 @@ export class Supervisor {
     const stderr = openSync(join(directory, 'logs', `${slotName(role, slot)}.stderr`), 'a')
     const child = spawn(
       process.execPath,
-      ['--conditions=@holdfast/source', '--no-warnings', pathOf(`${role}.ts`), JSON.stringify(config)],
+      ['--conditions=@holdfast/source', '--no-warnings', pathOf(script), JSON.stringify(config)],
       {
         stdio: ['pipe', 'ignore', stderr],
         env: {

@@ -1,11 +1,10 @@
 // A private PgBouncer before a Postgres server: connections of clients that share those of the server, one transaction or
 // one session at a time.
 
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import { findPgbouncer } from './find.ts'
+import { accepts } from './port.ts'
 import { type PostgresServer, serverUser } from './postgres.ts'
 import { ServerProcess } from './process.ts'
 
@@ -42,7 +41,7 @@ export async function startPgbouncer(server: PostgresServer, options: PgbouncerO
       writeFileSync(file, settingsOf(server, port, options))
       return [file]
     },
-    answers: (port) => accepts(port),
+    answers: accepts,
     portTaken: /Address already in use/,
     // It would wait for its clients by SIGINT.
     endSignal: 'SIGTERM',
@@ -77,17 +76,4 @@ function settingsOf(server: PostgresServer, port: number, options: PgbouncerOpti
   const lines = Object.entries(all).map(([name, value]) => `${name} = ${value}`)
   const target = `host=127.0.0.1 port=${server.port} dbname=postgres user=${server.user}${password}`
   return ['[databases]', `postgres = ${target}`, '[pgbouncer]', ...lines, ''].join('\n')
-}
-
-async function accepts(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1')
-  try {
-    await once(socket, 'connect')
-    return true
-  } catch {
-    // Not listening yet: the caller knows how long to go on, and shows the log.
-    return false
-  } finally {
-    socket.destroy()
-  }
 }

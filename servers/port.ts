@@ -1,11 +1,12 @@
-// Finds free ports on the loopback interface.
+// Ports on the loopback interface: whether somebody listens, and which are free.
 //
-// Not by binding port 0: that gives a port of the range from which the system also numbers outgoing connections. While a
+// The latter not by binding port 0: that gives a port of the range from which the system also numbers outgoing connections. While a
 // server is down between a kill and its restart, a client that tries to reconnect could be given that very port, connect
 // to itself, and keep the server from coming back. Below that range only a listener can take a port.
 
 import { randomInt } from 'node:crypto'
-import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
 
 // Linux numbers outgoing connections from 32768 on, macOS and Windows from 49152.
 const lowest = 16_000
@@ -30,4 +31,17 @@ function isFree(port: number): Promise<boolean> {
   })
   server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
   return promise
+}
+
+/** Whether somebody listens there. */
+export async function accepts(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
 }

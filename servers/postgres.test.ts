@@ -2,15 +2,14 @@
 // leaves nothing behind; and a private PgBouncer before it.
 
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { connect } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
+import { startElsewhere } from './elsewhere.ts'
 import { findPgbouncer } from './find.ts'
 import { startPgbouncer } from './pgbouncer.ts'
+import { accepts } from './port.ts'
 import { startPostgres } from './postgres.ts'
 import { PortTaken } from './process.ts'
 
@@ -77,7 +76,7 @@ for (const [manner, last] of [
   ['is killed', "process.kill(process.pid, 'SIGKILL')"],
 ] as const) {
   test(`nothing is left of it when the process that started it ${manner}`, async () => {
-    const { port, directory } = await startElsewhere(last)
+    const { port, directory } = await startElsewhere('postgres.ts', 'startPostgres', last)
     while ((await accepts(port)) || existsSync(directory)) await sleep(10)
   })
 }
@@ -109,32 +108,4 @@ async function ask(url: string, text: string): Promise<any[]> {
   } finally {
     await client.end()
   }
-}
-
-async function accepts(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1')
-  try {
-    await once(socket, 'connect')
-    return true
-  } catch {
-    return false
-  } finally {
-    socket.destroy()
-  }
-}
-
-/** Starts a server in a process that then ends by its last statement. */
-async function startElsewhere(last: string): Promise<{ port: number; directory: string }> {
-  const module = JSON.stringify(new URL('postgres.ts', import.meta.url).href)
-  const code = `
-    const { startPostgres } = await import(${module})
-    const server = await startPostgres()
-    const { port, directory } = server
-    process.stdout.write(JSON.stringify({ port, directory }), () => { ${last} })
-    setInterval(() => {}, 1000)`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: ['ignore', 'pipe', 'ignore'] })
-  let output = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
-  await once(child, 'close')
-  return JSON.parse(output) as { port: number; directory: string }
 }

@@ -2,13 +2,14 @@
 // leaves nothing behind, whichever way the process that started it ends.
 
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { startElsewhere } from './elsewhere.ts'
 import { findValkey } from './find.ts'
+import { accepts } from './port.ts'
 import { PortTaken, ServerProcess } from './process.ts'
 import { type RedisServer, startRedis } from './redis.ts'
 import { parseInfo, RespClient, RespError, type Reply } from './resp.ts'
@@ -116,7 +117,7 @@ for (const [manner, last] of [
   ['is killed after it', "server.kill('SIGKILL'); server.exited.then(() => process.kill(process.pid, 'SIGKILL'))"],
 ] as const) {
   test(`nothing is left of it when the process that started it ${manner}`, async () => {
-    const { port, directory } = await startElsewhere(last)
+    const { port, directory } = await startElsewhere('redis.ts', 'startRedis', last)
     while ((await accepts(port)) || existsSync(directory)) await sleep(10)
   })
 }
@@ -136,32 +137,4 @@ async function ask(server: RedisServer, ...words: string[]): Promise<Reply> {
   } finally {
     client.close()
   }
-}
-
-async function accepts(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1')
-  try {
-    await once(socket, 'connect')
-    return true
-  } catch {
-    return false
-  } finally {
-    socket.destroy()
-  }
-}
-
-/** Starts a server in a process that then ends by its last statement. */
-async function startElsewhere(last: string): Promise<{ port: number; directory: string }> {
-  const module = JSON.stringify(new URL('redis.ts', import.meta.url).href)
-  const code = `
-    const { startRedis } = await import(${module})
-    const server = await startRedis()
-    const { port, directory } = server
-    process.stdout.write(JSON.stringify({ port, directory }), () => { ${last} })
-    setInterval(() => {}, 1000)`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: ['ignore', 'pipe', 'ignore'] })
-  let output = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
-  await once(child, 'close')
-  return JSON.parse(output) as { port: number; directory: string }
 }

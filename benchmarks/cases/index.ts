@@ -3,6 +3,7 @@
 import type { Case } from '../case.ts'
 import { add } from './add.ts'
 import { backlog } from './backlog.ts'
+import { chains } from './chains.ts'
 import { drain } from './drain.ts'
 import { held } from './held.ts'
 import { idle } from './idle.ts'
@@ -10,4 +11,4 @@ import { rtt } from './rtt.ts'
 import { size } from './size.ts'
 import { steady } from './steady.ts'
 
-export const cases: readonly Case[] = [add, drain, steady, rtt, backlog, size, idle, held]
+export const cases: readonly Case[] = [add, drain, steady, rtt, backlog, size, idle, held, chains]

@@ -1,59 +1,23 @@
 // node --conditions=@holdfast/source examples/chains/logging-with-pino.ts
 //
-// With pino: what Holdfast tells as log lines, and a child logger for each attempt, which handlers and all that they call find
-// in the context. Nothing has to be handed on, and every line says which job it belongs to.
+// With pino: what Holdfast tells as log lines, and a child logger for each attempt (parts/logger-per-attempt.ts) of a job
+// (parts/greeting.ts).
 
-import { AsyncLocalStorage } from 'node:async_hooks'
-import { createClient, createInProcessWorker, defineJobTypes, type JobAttemptMiddleware, type Log } from 'holdfast'
-import { SqliteStorage } from 'holdfast/sqlite'
-import { type Logger, pino } from 'pino'
+import type { Log } from 'holdfast'
+import { pino } from 'pino'
+import { greet } from './parts/greeting.ts'
+import { loggerPerAttempt } from './parts/logger-per-attempt.ts'
 
 const root = pino({ level: 'debug' })
-const context = new AsyncLocalStorage<Logger>()
-const logger = (): Logger => context.getStore() ?? root
 
 /** An error is written with its stack under `err`. */
 const log: Log = ({ level, event, message, data, error }) =>
   root[level]({ event, ...data, error: undefined, err: error }, message)
 
-const inContext: JobAttemptMiddleware = async ({ job, workerId }, next) => {
-  const own = root.child({ typeName: job.typeName, jobId: job.id, attempt: job.attempt, workerId })
-  try {
-    const result = await context.run(own, next) // resolves after the commit
-    own.info('committed')
-    return result
-  } catch (error) {
-    own.warn({ err: error }, 'failed')
-    throw error
-  }
-}
-
-/** Knows nothing of jobs. */
-async function greetingFor(name: string): Promise<string> {
-  logger().info('thinking of something nice')
-  return `hello, ${name}`
-}
-
-const storage = new SqliteStorage({ path: ':memory:' })
-const jobTypeRegistry = defineJobTypes<{ greet: { entry: true; input: string; output: string } }>()
-const client = await createClient({ storage, jobTypeRegistry, log })
-const worker = await createInProcessWorker({
-  storage,
-  jobTypeRegistry,
-  log,
-  workerId: 'worker-1',
-  jobTypeProcessing: { jobAttemptMiddlewares: [inContext], defaultRetryConfig: { initialDelayMs: 20 } },
-  jobTypeProcessors: {
-    greet: {
-      process: async ({ job, complete }) => {
-        if (job.attempt === 1) throw new Error('lost my voice')
-        return complete(await greetingFor(job.input))
-      },
-    },
-  },
+const { logger, inContext } = loggerPerAttempt({
+  root,
+  childOf: (about) => root.child(about),
+  warn: (own, message, error) => own.warn({ err: error }, message),
 })
-const stop = await worker.start()
-const chain = await client.startJobChain({ typeName: 'greet', input: 'Ada' })
-await client.waitForJobChainCompletion(chain, { timeoutMs: 10_000 })
-await stop()
-await client.close()
+
+await greet({ log, inContext, logger })

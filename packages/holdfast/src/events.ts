@@ -19,17 +19,27 @@ interface OfClaim {
 }
 interface OfEnd extends OfClaim {
   readonly verdict?: SettleVerdict & { readonly verdict: 'settled' }
+  /** Of a job that the storage ended by itself: the chain that ended with it. */
+  readonly chain?: JobRef
+}
+/** How long the handler ran. */
+interface OfRun {
+  readonly durationMs?: number
 }
 
 export type EngineEvent =
   | ({ readonly name: 'added' } & JobRef)
   | ({ readonly name: 'started' } & OfAttempt & OfClaim)
   | ({ readonly name: 'completed'; readonly result: unknown; readonly durationMs: number } & OfAttempt & OfEnd)
-  | ({ readonly name: 'failing'; readonly error: Error; readonly runAt: number | undefined } & OfAttempt & OfClaim)
-  | ({ readonly name: 'failed'; readonly error: MaxRetriesError; readonly reason?: EndReason } & OfAttempt & OfEnd)
+  | ({ readonly name: 'failing'; readonly error: Error; readonly runAt: number | undefined } & OfAttempt &
+      OfClaim &
+      OfRun)
+  | ({ readonly name: 'failed'; readonly error: MaxRetriesError; readonly reason?: EndReason } & OfAttempt &
+      OfEnd &
+      OfRun)
   | ({ readonly name: 'stalled' } & JobRef)
   | ({ readonly name: 'released' } & OfAttempt & OfClaim)
-  | ({ readonly name: 'cancelled' } & JobRef & OfClaim)
+  | ({ readonly name: 'cancelled' } & JobRef & OfEnd)
   | ({ readonly name: 'fenced'; readonly verdict: Refusal } & OfAttempt)
   | { readonly name: 'loop_stalled'; readonly ms: number; readonly types: readonly string[] }
   | { readonly name: 'worker_online' | 'worker_offline'; readonly label: string; readonly types: readonly string[] }

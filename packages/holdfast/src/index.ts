@@ -10,7 +10,7 @@ export {
   type JobTypeRegistry,
 } from './chains/registry.ts'
 export type { SchemaDefinition, SchemaDefinitions, SchemaReference } from './chains/schema-definitions.ts'
-export type { StandardSchema } from './chains/standard-schema.ts'
+export type { StandardSchema } from './standard-schema.ts'
 export type {
   AnyRunningJob,
   AttemptResult,
@@ -83,7 +83,7 @@ export type {
   WorkerlessComplete,
 } from './chains/types.ts'
 export { createInProcessWorker } from './chains/worker.ts'
-export { type Clock, generateId, type Timer } from './clock.ts'
+export { type Clock, generateId, systemClock, type Timer } from './clock.ts'
 export type { Logger } from './emit.ts'
 export {
   AttemptAbortedError,
@@ -110,7 +110,8 @@ export type { EventStream, QueueEvent } from './event-stream.ts'
 export type { EngineEvent } from './events.ts'
 export type { Backoff } from './job/backoff.ts'
 export { contentId } from './job/content-id.ts'
-export type { EnqueueAndWaitOptions, EnqueueOptions, EnqueueResult } from './job/enqueue.ts'
+export type { EnqueueAndWaitOptions, EnqueueOptions, EnqueueResult, JobOptions } from './job/enqueue.ts'
+export type { QueueRetention } from './job/retention.ts'
 export { createJsonSerde, JsonSerde, type Serde } from './job/serde.ts'
 export type { MessageState, MessageStatus } from './job/status.ts'
 export { type CancelResult, Queue, type UpdateResultTTLResult } from './queue.ts'

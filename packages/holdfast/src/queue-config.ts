@@ -3,14 +3,17 @@
 import { type Clock, systemClock } from './clock.ts'
 import type { Logger } from './emit.ts'
 import type { Backoff } from './job/backoff.ts'
-import { keptFor } from './job/enqueue.ts'
+import { type QueueRetention, retainedBy } from './job/retention.ts'
 import { JsonSerde, type Serde } from './job/serde.ts'
-import { queueOptions, resolveOptions } from './options.ts'
+import { queueOptions } from './options.ts'
+import { resolveOptions } from './resolve-options.ts'
+import { evenRetention } from './storage/retention.ts'
 import type { Storage } from './storage/storage.ts'
 import type { AfterExecution } from './work/after-execution.ts'
 
-export interface QueueConfig<TPayload, TResult = void> {
-  readonly storage: Storage
+/** @typeParam Tx a transaction of the storage, for enqueue's `tx` */
+export interface QueueConfig<TPayload, TResult = void, Tx = unknown> {
+  readonly storage: Storage<Tx>
   /** The job type: queues of one name on one storage share their jobs. @default 'default' */
   readonly name?: string
   /** @default JSON */
@@ -19,6 +22,8 @@ export interface QueueConfig<TPayload, TResult = void> {
   readonly resultSerde?: Serde<TResult>
   /** How long results, errors and cancelled records are kept, in ms. @default 3_600_000 */
   readonly resultTTL?: number
+  /** How long they are kept, by the job's end; wins over resultTTL. @default resultTTL for each */
+  readonly retention?: QueueRetention
   /** Executions in all. @default 3 */
   readonly maxRetries?: number
   /** After serialisation. @default 16_777_216 */
@@ -50,7 +55,7 @@ export interface QueueConfig<TPayload, TResult = void> {
 export type ResolvedQueueConfig<P, R> = ReturnType<typeof resolveQueueConfig<P, R>>
 
 /** @throws TypeError INVALID_ARGUMENT */
-export function resolveQueueConfig<P, R>(config: QueueConfig<P, R>) {
+export function resolveQueueConfig<P, R>(config: QueueConfig<P, R, unknown>) {
   // Executions in all, so inside they are called what they are.
   const { maxRetries: maxAttempts, ...resolved } = resolveOptions('Queue', config, queueOptions)
   queueOptions.storage.check('storage', resolved.storage)
@@ -62,7 +67,7 @@ export function resolveQueueConfig<P, R>(config: QueueConfig<P, R>) {
     workerId: resolved.workerId ?? clock.newId(),
     payloadSerde: resolved.payloadSerde ?? new JsonSerde<P>(),
     resultSerde: resolved.resultSerde ?? new JsonSerde<R>(),
-    retention: keptFor(resolved.resultTTL),
+    retention: retainedBy(resolved.retention, evenRetention(resolved.resultTTL)),
     blockTimeout: config.blockTimeout ?? resolved.storage.settings.blockTimeout ?? resolved.blockTimeout,
   }
 }

@@ -8,28 +8,29 @@ import { emitSafely } from './emit.ts'
 import { HoldfastError, invalidArgument, JobCancelledError, JobFailedError, JobNotFoundError } from './errors.ts'
 import { type EventStream, LiveStream } from './event-stream.ts'
 import { type EngineEvent, isWatched, type Tell, teller } from './events.ts'
-import { Adder, type Draft } from './job/adder.ts'
+import { Adder, type Answer, type Draft } from './job/adder.ts'
 import {
   draftOf,
   type EnqueueAndWaitOptions,
   type EnqueueOptions,
   type EnqueueResult,
   enqueueResult,
+  type JobOptions,
 } from './job/enqueue.ts'
 import { decode, encode } from './job/serde.ts'
 import { attemptsOf, errorOf, type MessageStatus, statusOf } from './job/status.ts'
 import { Waiters, type WaitEnd } from './job/waiter.ts'
+import { checkId } from './option-checks.ts'
 import {
   cancelOptions,
-  checkId,
   engineDefaults,
   enqueueOptions,
   queueOptions,
-  resolveOptions,
   stopOptions,
   streamOptions,
   waitOptions,
 } from './options.ts'
+import { resolveOptions } from './resolve-options.ts'
 import { type QueueConfig, type ResolvedQueueConfig, resolveQueueConfig } from './queue-config.ts'
 import { emittedArguments, emittedNames, type QueueEvents } from './queue-events.ts'
 import { type GuardedStorage, guardStorage } from './storage/guard.ts'
@@ -46,9 +47,8 @@ export interface UpdateResultTTLResult {
   status: 'updated' | 'not_found' | 'not_terminal' | 'missing_payload'
 }
 
-const noOptions: EnqueueOptions = {}
-
-export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TResult>> {
+/** @typeParam Tx a transaction of the storage: inferred, or named beside the other two; else `tx` is checked by the storage alone */
+export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<QueueEvents<TResult>> {
   readonly name: string
   readonly workerId: string
   readonly #config: ResolvedQueueConfig<TPayload, TResult>
@@ -66,10 +66,10 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
   #stops = 0
 
   readonly #resultOfAdd = (verdict: AddVerdict): EnqueueResult<TResult> =>
-    enqueueResult(this.#tellAdded(verdict), this.#config.resultSerde)
+    enqueueResult(verdict, this.#config.resultSerde)
 
   /** @throws TypeError INVALID_ARGUMENT */
-  constructor(config: QueueConfig<TPayload, TResult>) {
+  constructor(config: QueueConfig<TPayload, TResult, Tx>) {
     super()
     this.#config = resolveQueueConfig(config)
     const { name, workerId, clock, storage } = this.#config
@@ -82,7 +82,7 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
       this.#storage.add(jobs).catch((error: unknown) => {
         throw this.#connection.explain(error)
       })
-    this.#adder = new Adder(clock.newId(), add, storage.settings.addsPerCall)
+    this.#adder = new Adder(clock.newId(), add, storage.settings.addsPerCall, (answers) => this.#tellAdded(answers))
     this.#waiters = new Waiters({
       storage: this.#storage,
       connect: () => this.#connection.use(),
@@ -212,14 +212,15 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
   // ── jobs ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Accepts a job unless its id is taken. Once it resolves, the job is in the storage.
-   * @throws INVALID_ARGUMENT, SerializationError, TOO_LARGE, StorageError, QUEUE_STOPPED
+   * Accepts a job unless its id is taken. Once it resolves, the job is in the storage; with `tx`, once that commits.
+   * @throws INVALID_ARGUMENT, SerializationError, TOO_LARGE, StorageError, QUEUE_STOPPED, FEATURE_UNSUPPORTED
    */
-  enqueue(id: string, payload: TPayload, options?: EnqueueOptions): Promise<EnqueueResult<TResult>> {
-    // Not async: that would cost each job a promise and a turn more.
+  enqueue(id: string, payload: TPayload, options?: EnqueueOptions<Tx>): Promise<EnqueueResult<TResult>> {
+    // Not async: that would cost each job a promise and a tick more.
     try {
-      const given = options === undefined ? noOptions : resolveOptions('enqueue', options, enqueueOptions)
-      return this.#add(this.#draft(id, payload, given), this.#resultOfAdd)
+      const given = options === undefined ? undefined : resolveOptions('enqueue', options, enqueueOptions)
+      const job = this.#draft(id, payload, given)
+      return given?.tx === undefined ? this.#add(job, this.#resultOfAdd) : this.#addIn(given.tx, job)
     } catch (error) {
       return Promise.reject(error as Error)
     }
@@ -230,13 +231,13 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
    * @throws as enqueue, and TimeoutError, JobFailedError, JobCancelledError, JobNotFoundError, or the signal's reason
    */
   async enqueueAndWait(id: string, payload: TPayload, options?: EnqueueAndWaitOptions): Promise<TResult> {
-    const { timeout, signal, ...rest } = resolveOptions('enqueueAndWait', options, waitOptions)
+    const { timeout, signal, ...given } = resolveOptions('enqueueAndWait', options, waitOptions)
     signal?.throwIfAborted()
-    const job = this.#draft(id, payload, rest)
+    const job = this.#draft(id, payload, given)
     try {
       return this.#resultOf(
         id,
-        await this.#waiters.wait(id, () => this.#add(job, (verdict) => this.#tellAdded(verdict)), timeout, signal),
+        await this.#waiters.wait(id, () => this.#add(job, (verdict) => verdict), timeout, signal),
       )
     } catch (error) {
       throw this.#connection.explain(error)
@@ -293,7 +294,7 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
   }
 
   /** Everything that can be refused is refused here, before anything is connected. */
-  #draft(id: string, payload: TPayload, options: EnqueueOptions): Draft {
+  #draft(id: string, payload: TPayload, options: JobOptions | undefined): Draft {
     checkId(id)
     const { payloadSerde, maxPayloadBytes } = this.#config
     const bytes = encode('payload', payloadSerde, payload, maxPayloadBytes)
@@ -305,11 +306,22 @@ export class Queue<TPayload, TResult = void> extends EventEmitter<QueueEvents<TR
     return this.#whenConnected(() => this.#adder.add(job, answerOf))
   }
 
-  #tellAdded(verdict: AddVerdict): AddVerdict {
-    if (verdict.verdict === 'added' && (isWatched() || this.listenerCount('enqueued') > 0)) {
-      this.#tell({ name: 'added', type: this.name, id: verdict.job.id })
+  /** Alone, under a token of its own: others' jobs are not in this transaction. Nothing is told: it may yet roll back. */
+  #addIn(tx: Tx, draft: Draft): Promise<EnqueueResult<TResult>> {
+    const job: NewJob = { ...draft, token: this.#config.clock.newId() }
+    return this.#whenConnected(async () => {
+      const [verdict] = await this.#storage.add([job], tx)
+      return enqueueResult(verdict!, this.#config.resultSerde)
+    })
+  }
+
+  #tellAdded(answers: readonly Answer[]): void {
+    if (!isWatched() && this.listenerCount('enqueued') === 0) return
+    for (const answer of answers) {
+      if ('verdict' in answer && answer.verdict === 'added') {
+        this.#tell({ name: 'added', type: this.name, id: answer.job.id })
+      }
     }
-    return verdict
   }
 
   async #get(id: string, parts: readonly RecordPart[]): Promise<JobRecord | undefined> {

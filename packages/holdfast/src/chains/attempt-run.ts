@@ -17,6 +17,7 @@ import { failureOf } from './failure.ts'
 import type { Ground } from './ground.ts'
 import type { AttemptResult, RetryConfig } from './processing.ts'
 import type { PlainRunningJob } from './reading.ts'
+import { inSpan } from './tracing.ts'
 import { OpenTransaction, type TransactionTurns } from './transaction.ts'
 import { blockerNotFound } from './workerless.ts'
 
@@ -74,8 +75,11 @@ export class AttemptRun {
       if (!this.#completing) throw this.#error('COMPLETE_NOT_CALLED', 'its handler resolved without complete()')
       const completing = await Promise.race([this.#completing, this.#over.promise])
       this.#settling = true
-      return await this.#finish(completing)
+      const end = await this.#finish(completing)
+      if (completing.kind === 'continued') completing.onEnd(end.error)
+      return end
     } catch (thrown) {
+      void this.#completing?.then((one) => one.kind === 'continued' && one.onEnd(thrown)).catch(() => {})
       await this.#transaction?.rollBack(thrown)
       this.#attempt.locked = false
       this.#thrown = this.#tooLong ?? thrown
@@ -110,8 +114,10 @@ export class AttemptRun {
     return process({
       job: this.#job,
       signal: this.#attempt.signal,
-      prepare: (options: { readonly mode: 'atomic' | 'staged' }, run?: Run) => this.#prepare(options, run),
-      complete: (given: unknown, options?: { readonly tx?: false }) => this.#complete(given, options),
+      prepare: (options: { readonly mode: 'atomic' | 'staged' }, run?: Run) =>
+        inSpan(`prepare ${this.#job.typeName}`, () => this.#prepare(options, run)),
+      complete: (given: unknown, options?: { readonly tx?: false }) =>
+        inSpan(`complete ${this.#job.typeName}`, () => this.#complete(given, options)),
     })
   }
 

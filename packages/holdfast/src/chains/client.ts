@@ -11,14 +11,14 @@ import {
   deleteChainsOptions,
   jobFilterOptions,
   listOptions,
-  resolveOptions,
   startManyOptions,
   startOptions,
   waitForChainOptions,
-} from '../options.ts'
+} from './options.ts'
+import { resolveOptions } from '../resolve-options.ts'
 import type { AddVerdict, CancelVerdict, JobRef, JobState, ListQuery, NewJob } from '../storage/storage.ts'
 import { afterCommit, keepUntilResolved } from './commits.ts'
-import { tellAdded } from './events.ts'
+import { tellAdded, tellFailedWith } from './events.ts'
 import { type Ground, groundOf, retentionOf } from './ground.ts'
 import { deleteTrees } from './deleting.ts'
 import { chainOf, chainParts, jobOf, jobParts, jobRefOf, type PlainChain, type PlainJob } from './reading.ts'
@@ -96,13 +96,25 @@ class ChainClient {
     const standing = await standingChains(storage, requests, tx)
     if (standing.size > 0) return this.#startOthers(requests, standing, tx)
     const starts = new Starts({ registry, clock, retention: this.#retention, tx })
-    const refs = await this.#validated(() => inOrder(requests, (request) => starts.start(request)))
-    const { jobs } = starts
-    const verdicts = await this.#add(jobs, tx)
+    const { refs, jobs, verdicts } = await this.#written(starts, requests, tx)
     afterCommit(tx, (committed) => {
       tellAdded(tellChains, jobs, verdicts, committed === 'unknown' ? { committed } : {})
     })
     return startedChains(storage, refs, jobs, verdicts, tx)
+  }
+
+  async #written(starts: Starts, requests: readonly StartRequest[], tx: unknown) {
+    try {
+      const refs = await this.#validated(() => inOrder(requests, (request) => starts.start(request)))
+      starts.checkCircles()
+      const { jobs } = starts
+      const verdicts = await this.#add(jobs, tx)
+      starts.endSpans()
+      return { refs, jobs, verdicts }
+    } catch (error) {
+      starts.endSpans(error)
+      throw error
+    }
   }
 
   /** Those that are known to be duplicates need no blockers: nobody asks for them. */
@@ -112,7 +124,13 @@ class ChainClient {
     tx: unknown,
   ): Promise<(PlainChain & { deduplicated: boolean })[]> {
     const others = requests.filter((request) => !standing.has(request))
-    const started = others.length > 0 ? await this.#start(others, tx) : []
+    const started =
+      others.length > 0
+        ? await this.#start(
+            others.map((other) => waitingFor(other, standing)),
+            tx,
+          )
+        : []
     afterCommit(tx, (committed) => {
       const more = committed === 'unknown' ? { committed } : {}
       for (const [{ deduplication }, { typeName, id }] of standing) {
@@ -204,14 +222,17 @@ class ChainClient {
     )
   }
 
-  async cancelJobChain(options: ChainRef & { readonly reason?: string }): Promise<CancelVerdict> {
+  async cancelJobChain(options: ChainRef & { readonly reason?: string | null }): Promise<CancelVerdict> {
     const { typeName, id, reason } = options
-    if (reason !== undefined) cancelChainOptions.reason.check('reason', reason)
+    // A chain that was cancelled before has none, or its own.
+    if (reason !== undefined && reason !== null) cancelChainOptions.reason.check('reason', reason)
     const { ref } = this.#ref({ typeName, id })
     const { storage, tellChains } = this.#ground
-    const [answer] = await storage.cancel([ref], { chains: true, force: true, reason })
-    if (answer!.verdict === 'cancelled') tellChains('jobChainCancelled', { typeName, id, reason })
-    return answer!
+    const [answer] = await storage.cancel([ref], { chains: true, force: true, reason: reason ?? undefined })
+    const { verdict, ended = [] } = answer!
+    if (verdict === 'cancelled') tellChains('jobChainCancelled', { typeName, id, reason: reason ?? undefined })
+    tellFailedWith(tellChains, ended)
+    return { verdict }
   }
 
   async deleteJobChains(options: { readonly rootChainIds: readonly ChainRef[] } & InTx): Promise<void> {
@@ -267,6 +288,16 @@ class ChainClient {
       throw error
     }
   }
+}
+
+/** Where it names one of the batch that stood already, it waits for what stands. */
+function waitingFor(request: StartRequest, standing: ReadonlyMap<StartRequest, PlainChain>): StartRequest {
+  if (!request.blockers) return request
+  const blockers = request.blockers.map((blocker) => {
+    const found = [...standing].find(([{ typeName, id }]) => id === blocker.id && typeName === blocker.typeName)
+    return found ? { typeName: found[1].typeName, id: found[1].id } : blocker
+  })
+  return { ...request, blockers }
 }
 
 /** All are begun in order; the first that fails fails them all, when none is under way any more. */

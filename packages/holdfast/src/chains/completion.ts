@@ -9,7 +9,13 @@ import { type Predecessor, type StartRequest, Starts } from './starts.ts'
 /** How a job is completed, ready for the storage. */
 export type Completing =
   | { readonly kind: 'completed'; readonly result: Bytes; readonly output: unknown }
-  | { readonly kind: 'continued'; readonly jobs: readonly NewJob[]; readonly next: JobRef }
+  | {
+      readonly kind: 'continued'
+      readonly jobs: readonly NewJob[]
+      readonly next: JobRef
+      /** To be called when they are written, or will not be. */
+      readonly onEnd: (error?: unknown) => void
+    }
 
 /** What continueWith gives: only its maker knows what is in it. */
 class ContinuationToken {
@@ -37,16 +43,22 @@ export async function runCompletion(
     await next
     return (token = new ContinuationToken(request.typeName))
   }
-  const returned = await run(tx === undefined ? { continueWith } : { continueWith, tx })
-  if (returned instanceof ContinuationToken && returned === token) {
-    const { type, id } = await next!
-    return { kind: 'continued', jobs: starts.jobs, next: { type, id } }
+  try {
+    const returned = await run(tx === undefined ? { continueWith } : { continueWith, tx })
+    if (returned instanceof ContinuationToken && returned === token) {
+      const { type, id } = await next!
+      starts.checkCircles()
+      return { kind: 'continued', jobs: starts.jobs, next: { type, id }, onEnd: (error) => starts.endSpans(error) }
+    }
+    if (next) {
+      const message = 'continueWith was called, and what it gave was not returned'
+      throw new JobTypeValidationError('INVALID_CONTINUATION', job.type, message)
+    }
+    return await completedBy(job.type, returned, registry)
+  } catch (error) {
+    starts.endSpans(error)
+    throw error
   }
-  if (next) {
-    const message = 'continueWith was called, and what it gave was not returned'
-    throw new JobTypeValidationError('INVALID_CONTINUATION', job.type, message)
-  }
-  return completedBy(job.type, returned, registry)
 }
 
 export async function completedBy(

@@ -4,9 +4,11 @@
 import type { EngineEvent, Tell } from '../events.ts'
 import { isWatched, teller } from '../events.ts'
 import { isHoldfastError } from '../errors.ts'
-import type { AddVerdict, ClaimedJob, JobRef, NewJob } from '../storage/storage.ts'
+import type { AddVerdict, ClaimedJob, Ended, JobRef, NewJob } from '../storage/storage.ts'
+import { blockerError } from '../work/outcomes.ts'
 import type { Log, LogEntry } from './log.ts'
 import type { ChainEvent, Observer, ObserverEvent } from './observer.ts'
+import { chainStartOf } from './schedule.ts'
 
 type Data = ChainEvent['data']
 export type TellChains = (name: ObserverEvent, data: Data) => void
@@ -39,6 +41,7 @@ function hear({ name, data }: ChainEvent, observer: Partial<Observer> | undefine
   } catch {
     // An observer has nobody to tell about itself.
   }
+  if (isGauge(name)) return
   try {
     const entry: LogEntry = { event: name, level: levels[name] ?? 'info', message: messageOf(name, data), data }
     log?.('error' in data ? { ...entry, error: data.error } : entry)
@@ -46,6 +49,8 @@ function hear({ name, data }: ChainEvent, observer: Partial<Observer> | undefine
     // Nor has a log.
   }
 }
+
+const isGauge = (name: ObserverEvent): boolean => name === 'jobTypeIdle' || name === 'jobTypeProcessing'
 
 const levels: Readonly<Partial<Record<ObserverEvent, LogEntry['level']>>> = {
   workerError: 'error',
@@ -119,13 +124,19 @@ function translate(event: EngineEvent, tell: TellChains, workerId: string | unde
     case 'released':
       return tell('jobAttemptReleased', of!)
     case 'failing':
-      return tell('jobAttemptFailed', { ...of, error: event.error, runAt: event.runAt })
+      return tell('jobAttemptFailed', {
+        ...of,
+        error: event.error,
+        runAt: event.runAt,
+        durationMs: event.durationMs,
+      })
     case 'completed':
       return tellCompleted(event, tell, workerId)
     case 'failed':
       return tellFailed(event, tell, workerId)
     case 'cancelled':
-      return tell('jobChainCancelled', of ?? aboutRef(event))
+      tell('jobChainCancelled', aboutRef(event.job?.chain ?? event.chain ?? event))
+      return tellFailedWith(tell, event.verdict?.ended ?? [])
     default:
       return undefined
   }
@@ -144,9 +155,9 @@ function tellCompleted(
   const [next] = verdict.added
   const continued = isContinuation(result)
   if (!continued) {
-    // How long a chain took is known where it has but one job.
-    const chainMs = job.chainIndex === 0 ? { durationMs: sinceCreatedMs } : {}
-    tell('jobChainCompleted', { typeName: job.chain.type, id: job.chain.id, output: result, ...chainMs })
+    const chainMs = job.startedAt + durationMs - (chainStartOf(job) ?? NaN)
+    const known = Number.isNaN(chainMs) ? {} : { durationMs: chainMs }
+    tell('jobChainCompleted', { typeName: job.chain.type, id: job.chain.id, output: result, ...known })
   } else if (next) {
     tellAdded(tell, result.jobs, verdict.added, { continues: job })
   }
@@ -154,20 +165,31 @@ function tellCompleted(
 }
 
 function tellFailed(
-  { job, verdict, error, reason, type, id }: EngineEvent & { name: 'failed' },
+  { job, verdict, error, reason, type, id, chain = { type, id }, durationMs }: EngineEvent & { name: 'failed' },
   tell: TellChains,
   workerId: string | undefined,
 ): void {
   const cause = error.lastError
   if (job) {
     const about = { ...aboutJob(job), workerId, error: cause }
-    tell('jobAttemptFailed', about)
+    tell('jobAttemptFailed', { ...about, durationMs })
     tell('jobFailed', about)
     tell('jobChainFailed', { typeName: job.chain.type, id: job.chain.id, error: cause })
   } else {
-    tell('jobFailed', { ...aboutRef({ type, id }), reason, error: cause })
+    const about = { chainTypeName: chain.type, chainId: chain.id, workerId }
+    tell('jobFailed', { ...aboutRef({ type, id }), ...about, reason, error: cause })
+    tell('jobChainFailed', { ...aboutRef(chain), reason, error: cause })
   }
-  for (const ended of verdict?.ended ?? []) tell('jobFailed', { ...aboutRef(ended), reason: ended.reason })
+  tellFailedWith(tell, verdict?.ended ?? [])
+}
+
+/** Those that waited for a chain which failed or was cancelled, and ended with it. */
+export function tellFailedWith(tell: TellChains, ended: readonly Ended[], more: { committed?: 'unknown' } = {}): void {
+  for (const { type, id, chain, reason } of ended) {
+    const error = blockerError(id)
+    tell('jobFailed', { typeName: type, id, chainTypeName: chain.type, chainId: chain.id, reason, error, ...more })
+    tell('jobChainFailed', { typeName: chain.type, id: chain.id, reason, error, ...more })
+  }
 }
 
 /** The value of an attempt that continued: the jobs that were to be added. */

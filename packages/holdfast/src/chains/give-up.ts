@@ -2,7 +2,7 @@
 
 import { RescheduleJobError, UnrecoverableError } from '../errors.ts'
 import { asError } from '../job/error-details.ts'
-import { continueOptions } from '../options.ts'
+import { continueOptions } from './options.ts'
 import type { Schedule } from './starting.ts'
 
 /**

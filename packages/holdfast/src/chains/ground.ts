@@ -2,7 +2,8 @@
 
 import { type Clock, systemClock } from '../clock.ts'
 import type { Tell } from '../events.ts'
-import { resolveOptions, retentionOptions } from '../options.ts'
+import { retentionOptions } from './options.ts'
+import { resolveOptions } from '../resolve-options.ts'
 import { type GuardedStorage, guardStorage } from '../storage/guard.ts'
 import type { Retention, Storage } from '../storage/storage.ts'
 import { hinted } from './hinted.ts'

@@ -29,6 +29,9 @@ export type ObserverEvent =
   | 'notifierError'
   | 'storageError'
   | 'validationFailed'
+  // Gauges, told when they change, and not logged: `{ typeName, workerId, value }`.
+  | 'jobTypeIdle' // slots of the worker that could run a job of this type now
+  | 'jobTypeProcessing' // jobs of this type that it runs
 
 /** As it goes out on the channel. */
 export interface ChainEvent {

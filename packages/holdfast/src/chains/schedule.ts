@@ -2,7 +2,7 @@
 
 import type { TraceContext } from './records.ts'
 import type { Schedule } from './starting.ts'
-import type { When } from '../storage/storage.ts'
+import type { ClaimedJob, When } from '../storage/storage.ts'
 
 export function whenOf(schedule: Schedule | undefined): When {
   if (schedule === undefined) return {}
@@ -11,9 +11,25 @@ export function whenOf(schedule: Schedule | undefined): When {
   return { runAt: Math.ceil(Number(schedule.at)) }
 }
 
-/** Opaque to the storage. */
-export const encodeTrace = (trace: TraceContext): string => JSON.stringify(trace)
+/** What goes with a job through its chain, opaque to the storage: its trace, and of a continuation when its chain began. */
+interface Carried extends Partial<TraceContext> {
+  readonly chainAt?: number
+}
+
+export function encodeTrace(trace: TraceContext | undefined, chainAt?: number): string | undefined {
+  if (!trace && chainAt === undefined) return undefined
+  return JSON.stringify({ ...trace, chainAt } satisfies Carried)
+}
 
 export function decodeTrace(trace: string | undefined): { traceContext?: TraceContext } {
-  return trace === undefined ? {} : { traceContext: JSON.parse(trace) as TraceContext }
+  const { traceparent, tracestate } = carriedBy(trace)
+  if (traceparent === undefined) return {}
+  return { traceContext: tracestate === undefined ? { traceparent } : { traceparent, tracestate } }
 }
+
+/** When the first job of the chain was created, by the storage's clock. Undefined: not known. */
+export function chainStartOf(job: Pick<ClaimedJob, 'chainIndex' | 'createdAt' | 'trace'>): number | undefined {
+  return job.chainIndex === 0 ? job.createdAt : carriedBy(job.trace).chainAt
+}
+
+const carriedBy = (trace: string | undefined): Carried => (trace === undefined ? {} : (JSON.parse(trace) as Carried))

@@ -1,7 +1,7 @@
 // Job types declared by schemas: the shape of such a declaration, and the definitions that follow from it.
 
 import type { Problem } from './definition-checks.ts'
-import type { SchemaInput, SchemaOutput, StandardSchema } from './standard-schema.ts'
+import type { SchemaInput, SchemaOutput, StandardSchema } from '../standard-schema.ts'
 
 /** Other job types: by name, or all whose input the schema accepts. */
 export type SchemaReference = { readonly typeName: string | readonly string[] } | { readonly input: StandardSchema }

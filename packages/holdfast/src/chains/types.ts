@@ -82,7 +82,9 @@ export interface Client<T, Tx = never> {
   ): Promise<CompletedJobChain<T, N>>
 
   /** Cancels its last job at once, a running one too. */
-  cancelJobChain<N extends EntryName<T>>(options: ChainRef<N> & { readonly reason?: string }): Promise<CancelVerdict>
+  cancelJobChain<N extends EntryName<T>>(
+    options: ChainRef<N> & { readonly reason?: string | null },
+  ): Promise<CancelVerdict>
 
   /** The trees of these root chains with every job in them, all or none. */
   deleteJobChains(options: { readonly rootChainIds: readonly ChainRef<EntryName<T>>[] } & TxOption<Tx>): Promise<void>

@@ -7,10 +7,10 @@ import {
   leaseOptions,
   processingOptions,
   processorOptions,
-  resolveOptions,
   retryOptions,
   workerStopOptions,
-} from '../options.ts'
+} from './options.ts'
+import { resolveOptions } from '../resolve-options.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Processor } from './attempt-run.ts'
 import type { PlainMiddleware } from './middlewares.ts'

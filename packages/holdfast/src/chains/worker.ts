@@ -6,11 +6,13 @@ import type { AttemptEnd } from '../work/outcomes.ts'
 import { Worker, type WorkType } from '../work/worker.ts'
 import { AttemptRun } from './attempt-run.ts'
 import { failureOf } from './failure.ts'
+import { Gauges } from './gauges.ts'
 import { type Ground, groundOf } from './ground.ts'
 import { decodeJson } from './json.ts'
 import { runInMiddlewares } from './middleware-run.ts'
 import type { InProcessWorker, InProcessWorkerOptions, StopOptions } from './processing.ts'
 import { type PlainRunningJob, runningJobOf } from './reading.ts'
+import { inAttemptSpan } from './tracing.ts'
 import { transactionTurns, type TransactionTurns } from './transaction.ts'
 import { resolveStop, resolveWorkerOptions, type TypeConfig, type WorkerConfig } from './worker-config.ts'
 
@@ -38,6 +40,7 @@ class ChainWorker implements InProcessWorker {
   readonly #config: WorkerConfig
   readonly #ground: Ground
   readonly #turns: TransactionTurns
+  readonly #gauges: Gauges
   #running: Promise<(options?: StopOptions) => Promise<void>> | undefined
   #stopping: Promise<void> | undefined
 
@@ -45,6 +48,10 @@ class ChainWorker implements InProcessWorker {
     this.#config = config
     this.#ground = groundOf(config, config.workerId)
     this.#turns = transactionTurns(config.storage)
+    const { workerId, concurrency, observer, types } = config
+    const { clock, tellChains } = this.#ground
+    const typeNames = types.map(({ typeName }) => typeName)
+    this.#gauges = new Gauges({ workerId, concurrency, typeNames, observer, clock, tellChains })
   }
 
   /** While it runs, another start gives the same. @throws StorageError; the next start tries afresh */
@@ -86,6 +93,7 @@ class ChainWorker implements InProcessWorker {
       await storage.disconnect().catch((problem: unknown) => tell({ name: 'error', error: problem as Error }))
       throw error
     }
+    this.#gauges.start()
     let stopped: Promise<void> | undefined
     return (options) => {
       if (stopped) return stopped
@@ -105,6 +113,7 @@ class ChainWorker implements InProcessWorker {
     tellChains('workerStopping', { workerId: this.#config.workerId })
     const times = { graceMs, afterAbortMs: deadlineMs - graceMs, writesMs: stopWritesMs }
     const leftMs = await worker.stop(times)
+    this.#gauges.stop()
     try {
       await atMost(clock, leftMs, storage.disconnect())
     } catch (error) {
@@ -144,10 +153,19 @@ class ChainWorker implements InProcessWorker {
       return Promise.resolve(failureOf(attempt, error, type.retry, this.#ground.clock))
     }
     const run = new AttemptRun(attempt, job, type, this.#ground, this.#turns)
-    if (middlewares.length === 0) return run.run()
-    const context = { job, workerId, signal: attempt.signal }
-    const onError = (error: Error): void => this.#ground.tell({ name: 'error', error })
-    const fail = (thrown: unknown): AttemptEnd => failureOf(attempt, thrown, type.retry, this.#ground.clock)
-    return runInMiddlewares(run, middlewares, context, fail, onError)
+    const runAll = (): Promise<AttemptEnd> => {
+      if (middlewares.length === 0) return run.run()
+      const context = { job, workerId, signal: attempt.signal }
+      const onError = (error: Error): void => this.#ground.tell({ name: 'error', error })
+      const fail = (thrown: unknown): AttemptEnd => failureOf(attempt, thrown, type.retry, this.#ground.clock)
+      return runInMiddlewares(run, middlewares, context, fail, onError)
+    }
+    this.#gauges.began(type.typeName)
+    const ended = inAttemptSpan(this.#ground.storage, attempt.job, runAll, errorOf)
+    void ended.then(() => this.#gauges.ended(type.typeName))
+    return ended
   }
 }
+
+/** What a span shows of it: one that is put off has not failed. */
+const errorOf = ({ ending, error }: AttemptEnd): Error | undefined => (ending.kind === 'released' ? undefined : error)

@@ -3,13 +3,23 @@
 
 import { HoldfastError } from '../errors.ts'
 import { isTerminal } from '../job/states.ts'
-import type { JobRecord, JobRef, SettleVerdict } from '../storage/storage.ts'
+import type { JobRecord, JobRef, SettleVerdict, Workerless } from '../storage/storage.ts'
 import { afterCommit } from './commits.ts'
 import { type Completing, endingOf, runCompletion } from './completion.ts'
 import { tellAdded } from './events.ts'
 import type { Ground } from './ground.ts'
-import { chainOf, chainParts, jobOf, jobParts, jobRefOf, type PlainChain, type PlainJob } from './reading.ts'
+import {
+  chainOf,
+  chainParts,
+  chainRefOf,
+  jobOf,
+  jobParts,
+  jobRefOf,
+  type PlainChain,
+  type PlainJob,
+} from './reading.ts'
 import type { ChainRef } from './records.ts'
+import { chainStartOf } from './schedule.ts'
 import { chainNotFound } from './waits.ts'
 
 type Settled = Extract<SettleVerdict, { verdict: 'settled' }>
@@ -58,14 +68,27 @@ async function completeJob(
   if (!job) throw refused({ verdict: 'not_found' }, chain, ref)
   if (isTerminal(job.state)) throw refused({ verdict: verdictOf(job) }, chain, ref)
   const completing = await runCompletion(callback, job, ground, tx)
-  const fence = { ...ref, chain, token: clock.newId() }
-  const [verdict] = await storage.settle([{ ...fence, ...endingOf(completing) }], tx)
-  if (verdict!.verdict !== 'settled') throw refused(verdict!, chain, ref)
-  afterCommit(tx, (committed) => tellCompleted(ground, job, completing, verdict as Settled, committed))
+  const verdict = await settled(ground, { ...ref, chain, token: clock.newId() }, completing, tx)
   const after = completing.kind === 'continued' ? completing.next : ref
   const [record] = await storage.get([after], { parts: jobParts, tx })
+  const endedAt = completing.kind === 'continued' ? record?.createdAt : record?.finishedAt
+  afterCommit(tx, (committed) => tellCompleted(ground, job, completing, verdict, { committed, endedAt }))
   if (!record) throw chainNotFound({ typeName: chain.type, id: chain.id })
   return jobOf(record)
+}
+
+/** @throws what stands in the way */
+async function settled({ storage }: Ground, fence: Workerless, completing: Completing, tx: unknown): Promise<Settled> {
+  const onEnd = completing.kind === 'continued' ? completing.onEnd : undefined
+  try {
+    const [verdict] = await storage.settle([{ ...fence, ...endingOf(completing) }], tx)
+    if (verdict!.verdict !== 'settled') throw refused(verdict!, fence.chain, fence)
+    onEnd?.()
+    return verdict!
+  } catch (error) {
+    onEnd?.(error)
+    throw error
+  }
 }
 
 const verdictOf = ({ state }: JobRecord): 'cancelled' | 'already_completed' =>
@@ -104,14 +127,19 @@ function tellCompleted(
   job: JobRecord,
   completing: Completing,
   verdict: Settled,
-  committed: true | 'unknown',
+  { committed, endedAt }: { readonly committed: true | 'unknown'; readonly endedAt: number | undefined },
 ): void {
   const more = committed === 'unknown' ? ({ committed } as const) : {}
+  const since = (start: number | undefined): { durationMs?: number } =>
+    endedAt === undefined || start === undefined ? {} : { durationMs: endedAt - start }
   const { chain } = job
   const about = { typeName: job.type, id: job.id, chainTypeName: chain.type, chainId: chain.id, workerId: null }
-  tellChains('jobCompleted', { ...about, ...more })
+  tellChains('jobCompleted', { ...about, ...since(job.createdAt), ...more })
   if (completing.kind === 'continued')
     tellAdded(tellChains, completing.jobs, verdict.added, { ...more, continues: job })
-  else tellChains('jobChainCompleted', { typeName: chain.type, id: chain.id, output: completing.output, ...more })
+  else {
+    const { output } = completing
+    tellChains('jobChainCompleted', { ...chainRefOf(chain), output, ...since(chainStartOf(job)), ...more })
+  }
   for (const { type, id } of verdict.unblocked) tellChains('jobUnblocked', { typeName: type, id, ...more })
 }

@@ -252,6 +252,82 @@ const refusedCases: readonly Case[] = [
   },
 ]
 
+const siblingCases: readonly Case[] = [
+  {
+    name: 'a job waits for a chain of the same call, named by its id, before it or after it; each is a root of its own',
+    proves: ['chains 2.6'],
+    run: async ({ storage, job, claim }) => {
+      const before = job({ type: 'part' })
+      const after = job({ type: 'part', token: before.token })
+      const whole = job({ token: before.token, blockers: [ref(before), ref(after)] })
+      const verdicts = await storage.add([before, whole, after])
+      assert.deepEqual(
+        verdicts.map((each) => each.verdict === 'added' && each.job.state),
+        ['queued', 'blocked', 'queued'],
+      )
+      for (const each of [before, after]) {
+        const [record] = await storage.get([ref(each)])
+        assert.deepEqual([record!.root, record!.origin], [ref(each), undefined])
+      }
+      for (const held of await claim({ types: [{ type: 'part', leaseMs: 60_000 }] })) await complete(storage, held)
+      assert.deepEqual(await states(storage, whole), ['queued'])
+    },
+  },
+  {
+    name: 'one of the same call that is a duplicate stands for the chain in its way; it is added though its dependent is one',
+    proves: ['chains 2.6', 'chains 3.1'],
+    run: async ({ storage, added, job, claim }) => {
+      const deduplication = { key: 'k', mode: 'simple' } as const
+      const standing = await added({ type: 'part', deduplication })
+      const part = job({ type: 'part', deduplication })
+      const whole = job({ token: part.token, blockers: [ref(part)] })
+      const [first] = await storage.add([part, whole])
+      assert.ok(first!.verdict === 'duplicate' && first!.job.id === standing.id)
+      const [record] = await storage.get([ref(whole)], { parts: ['blockers'] })
+      assert.deepEqual([record!.state, record!.blockers], ['blocked', [ref(standing)]])
+      const more = job({ type: 'part' })
+      const again = job({ id: whole.id, token: more.token, blockers: [ref(more)] })
+      const verdicts = await storage.add([again, more])
+      assert.deepEqual(
+        verdicts.map(({ verdict }) => verdict),
+        ['duplicate', 'added'],
+      )
+      for (const held of await claim({ types: [{ type: 'part', leaseMs: 60_000 }] })) await complete(storage, held)
+      assert.deepEqual(await states(storage, whole), ['queued'])
+    },
+  },
+  {
+    name: 'one of the same call and another token is no chain to wait for',
+    run: async ({ storage, job }) => {
+      const part = job({ type: 'part' })
+      const verdicts = await storage.add([job({ blockers: [ref(part)] }), part])
+      assert.deepEqual(
+        verdicts.map(({ verdict }) => verdict),
+        ['blocker_not_found', 'added'],
+      )
+    },
+  },
+  {
+    name: 'an outcome adds chains that wait for one another; none waits for the continuation',
+    proves: ['chains 2.6'],
+    run: async ({ storage, added, job, claimOne }) => {
+      await added()
+      const next = job({ type: 'next', blockers: [2] })
+      const part = job({ type: 'part', token: next.token })
+      const whole = job({ type: 'whole', token: next.token, blockers: [ref(part)] })
+      const lease = await claimOne()
+      const { type, id, worker, attempt } = lease
+      const wrong = job({ type: 'whole', token: next.token, blockers: [ref(next)] })
+      const outcome = { type, id, worker, attempt, kind: 'continued', next } as const
+      const [refused] = await storage.settle([{ ...outcome, add: [part, wrong] }])
+      assert.equal(refused!.verdict, 'conflict')
+      const [settled] = await storage.settle([{ ...outcome, add: [part, whole] }])
+      assert.equal(settled!.verdict, 'settled')
+      assert.deepEqual(await states(storage, next, whole, part), ['blocked', 'blocked', 'queued'])
+    },
+  },
+]
+
 const raceCases: readonly Case[] = [
   {
     name: 'a blocker that ends while its dependent is being added is not missed',
@@ -275,5 +351,6 @@ export const addBlockerCases: readonly Case[] = [
   ...doneCases,
   ...failedCases,
   ...refusedCases,
+  ...siblingCases,
   ...raceCases,
 ]

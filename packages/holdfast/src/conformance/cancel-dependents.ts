@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { text } from './case.ts'
 import type { Case } from './case.ts'
-import { chainOfTwo, claimType, complete, find, recordOf, refOf, run, stateOf } from './steps.ts'
+import { chainOfTwo, claimType, complete, fail, find, recordOf, refOf, run, stateOf } from './steps.ts'
 
 export const cancelDependentCases: readonly Case[] = [
   {
@@ -13,7 +13,14 @@ export const cancelDependentCases: readonly Case[] = [
       const blocker = await added({ type: 'blocker' })
       const first = await added({ blockers: [refOf(blocker)] })
       const second = await added({ blockers: [refOf(first)] })
-      assert.deepEqual(await storage.cancel([refOf(blocker)]), [{ verdict: 'cancelled' }])
+      const [answer] = await storage.cancel([refOf(blocker)])
+      assert.equal(answer!.verdict, 'cancelled')
+      const told = answer!.ended!.map(({ type, id, chain, state, reason }) => ({ type, id, chain, state, reason }))
+      const failed = { state: 'failed', reason: 'blocker_failed' }
+      assert.deepEqual(
+        told,
+        [first, second].map((job) => ({ ...refOf(job), chain: refOf(job), ...failed })),
+      )
       for (const job of [first, second]) {
         const record = await recordOf(storage, job, ['error', 'attempts'])
         assert.deepEqual([record.state, record.reason, record.error], ['failed', 'blocker_failed', undefined])
@@ -84,6 +91,25 @@ export const cancelDependentCases: readonly Case[] = [
       const dependent = await added({ blockers: [refOf(first)] })
       await storage.cancel([refOf(first)], { chains: true })
       assert.equal((await recordOf(storage, dependent)).reason, 'blocker_failed')
+    },
+  },
+  {
+    name: 'a continuation that fails with its blocker is told with its chain, by a cancel and by a settle',
+    proves: ['chains 3.10'],
+    run: async (context) => {
+      const { storage, added } = context
+      for (const way of ['cancel', 'settle']) {
+        const blocker = await added({ type: 'blocker' })
+        const { first, next } = await chainOfTwo(context, { next: { blockers: [refOf(blocker)] } })
+        const { ended } =
+          way === 'cancel'
+            ? (await storage.cancel([refOf(blocker)]))[0]!
+            : await fail(storage, await claimType(context, 'blocker'))
+        assert.deepEqual(
+          ended!.map(({ type, id, chain }) => ({ type, id, chain })),
+          [{ ...refOf(next), chain: refOf(first) }],
+        )
+      }
     },
   },
   {

@@ -178,4 +178,39 @@ const togetherCases: readonly Case[] = [
   },
 ]
 
-export const transactionCases: readonly Case[] = [...refusalCases, ...togetherCases]
+const apartCases: readonly Case[] = [
+  {
+    name: 'those that waited for one chain end in transactions at the same time; others may come to wait for it meanwhile',
+    needs,
+    proves: ['chains trap 1', 'chains 3.3'],
+    run: async ({ storage, added, job, claim }) => {
+      // Nobody else can write at all: there is no such time.
+      if (storage.settings.exclusiveTransactions) return
+      const shared = await added({ type: 'shared' })
+      for (let count = 0; count < 2; count++) await added({ blockers: [ref(shared)] })
+      const [held] = await claim({ types: [{ type: 'shared', leaseMs: 60_000 }] })
+      await complete(storage, held!)
+      const leases = await claim()
+      const locked = leases.map(() => Promise.withResolvers<void>())
+      const ending = Promise.withResolvers<void>()
+      const ends = leases.map((lease, index) =>
+        storage.transaction!(async (tx) => {
+          await storage.get([ref(lease)], { lock: true, tx })
+          locked[index]!.resolve()
+          await ending.promise
+          const [settled] = await storage.settle([{ ...fence(lease), kind: 'completed' }], tx)
+          return settled!.verdict
+        }),
+      )
+      for (const end of ends) end.catch((error) => locked.forEach(({ reject }) => reject(error)))
+      await Promise.all(locked.map(({ promise }) => promise))
+      const late = job({ blockers: [ref(shared)] })
+      await storage.add([late])
+      ending.resolve()
+      assert.deepEqual(await Promise.all(ends), ['settled', 'settled'])
+      assert.deepEqual(await states(storage, late), ['queued'])
+    },
+  },
+]
+
+export const transactionCases: readonly Case[] = [...refusalCases, ...togetherCases, ...apartCases]

@@ -6,7 +6,7 @@ import { engineDefaults } from '../options.ts'
 import type { AddVerdict, NewJob } from '../storage/storage.ts'
 
 /** What became of one job of a batch. */
-type Answer = AddVerdict | { readonly error: unknown }
+export type Answer = AddVerdict | { readonly error: unknown }
 
 /** One promise serves all calls of a batch: each takes its own answer from it. */
 interface Batch {
@@ -24,6 +24,7 @@ export class Adder {
   readonly #tokenStart: string
   readonly #most: number
   readonly #store: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>
+  readonly #onAnswers: ((answers: readonly Answer[]) => void) | undefined
   /** The last one takes what comes. */
   readonly #waiting: Batch[] = []
   #batches = 0
@@ -33,12 +34,15 @@ export class Adder {
   /**
    * @param origin nobody else's: with a number, it makes tokens
    * @param most jobs in one call
+   * @param onAnswers told those of a batch, before its callers are
    */
   constructor(
     origin: string,
     store: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>,
     most: number = engineDefaults.batch,
+    onAnswers?: (answers: readonly Answer[]) => void,
   ) {
+    this.#onAnswers = onAnswers
     this.#most = most
     this.#tokenStart = `${origin}/`
     this.#store = store
@@ -72,14 +76,16 @@ export class Adder {
 
   async #send({ jobs, resolve }: Batch): Promise<void> {
     this.#inFlight++
+    let answers: readonly Answer[]
     try {
-      resolve(await this.#store(jobs))
+      answers = await this.#store(jobs)
     } catch (error) {
-      resolve(await this.#oneByOne(jobs, error))
-    } finally {
-      this.#inFlight--
-      if (this.#waiting.length > 0) this.#schedule()
+      answers = await this.#oneByOne(jobs, error)
     }
+    this.#inFlight--
+    if (this.#waiting.length > 0) this.#schedule()
+    this.#onAnswers?.(answers)
+    resolve(answers)
   }
 
   /** A storage that is away fails them all. A job that cannot be stored fails alone. */

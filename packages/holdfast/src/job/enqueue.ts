@@ -1,23 +1,37 @@
 // A call to enqueue: what it may say, what the storage is given, and what the caller is told.
 
 import { invalidArgument } from '../errors.ts'
+import { evenRetention } from '../storage/retention.ts'
 import type { AddVerdict, Bytes, Retention } from '../storage/storage.ts'
 import type { Draft } from './adder.ts'
+import { type QueueRetention, retainedBy } from './retention.ts'
 import { decode, type Serde } from './serde.ts'
 import type { MessageState } from './status.ts'
 
-export interface EnqueueOptions {
+/** @typeParam Tx a transaction of the storage; never: it has none */
+export interface EnqueueOptions<Tx = unknown> extends JobOptions {
+  /**
+   * A transaction of the storage: the job is there once that commits, and never if it rolls back. Nobody can tell yet which,
+   * so there is no `enqueued` event. Not for enqueueAndWait. @throws FEATURE_UNSUPPORTED where the storage has none
+   */
+  readonly tx?: Tx
+}
+
+/** What enqueue and enqueueAndWait both take. */
+export interface JobOptions {
   /** @default the queue's maxRetries */
   readonly maxAttempts?: number
-  /** In ms. @default the queue's resultTTL */
+  /** In ms, for every end; wins over what the queue says. @default the queue's */
   readonly resultTTL?: number
+  /** How long the record is kept, by its end; wins over resultTTL. @default the queue's */
+  readonly retention?: QueueRetention
   /** From the storage's now, in ms. Not together with runAt. */
   readonly delayMs?: number
   /** One in the past is simply due. */
   readonly runAt?: number | Date
 }
 
-export interface EnqueueAndWaitOptions extends EnqueueOptions {
+export interface EnqueueAndWaitOptions extends JobOptions {
   /** From the call, in ms. 0: look once. Infinity: no end. @default 30_000 */
   readonly timeout?: number
   readonly signal?: AbortSignal
@@ -33,27 +47,25 @@ export function draftOf(
   type: string,
   id: string,
   payload: Bytes | undefined,
-  options: EnqueueOptions,
+  options: JobOptions | undefined,
   defaults: { readonly maxAttempts: number; readonly retention: Retention },
 ): Draft {
-  const { delayMs, runAt, maxAttempts = defaults.maxAttempts, resultTTL } = options
+  const { maxAttempts, retention } = defaults
+  if (!options)
+    return { type, id, token: undefined, payload, maxAttempts, retention, delayMs: undefined, runAt: undefined }
+  const { delayMs, runAt, resultTTL } = options
   if (delayMs !== undefined && runAt !== undefined) throw invalidArgument('delayMs', 'no runAt beside it', delayMs)
   return {
     type,
     id,
     token: undefined,
     payload,
-    maxAttempts,
-    retention: resultTTL === undefined ? defaults.retention : keptFor(resultTTL),
+    maxAttempts: options.maxAttempts ?? maxAttempts,
+    retention: retainedBy(options.retention, resultTTL === undefined ? retention : evenRetention(resultTTL)),
     delayMs,
     // Never early: a fraction of a millisecond counts as a whole one.
     runAt: runAt === undefined ? undefined : Math.ceil(Number(runAt)),
   }
-}
-
-/** On a Queue one TTL rules all three ends. */
-export function keptFor(ttlMs: number): Retention {
-  return { completedMs: ttlMs, failedMs: ttlMs, cancelledMs: ttlMs }
 }
 
 /** @throws SerializationError if the cached result cannot be decoded */

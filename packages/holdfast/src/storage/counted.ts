@@ -1,7 +1,11 @@
 // What many share: the first to connect opens it, the last one out closes it. All that a driver with a connection does for
 // connect() and disconnect().
 
+import { HoldfastError } from '../errors.ts'
+
 interface CountedOptions<T> {
+  /** For the message to those who did not connect: 'Redis', … */
+  readonly name: string
   open(): Promise<T>
   close(opened: T): Promise<void> | void
   /** Before it is closed; who connects meanwhile finds it open. */
@@ -25,6 +29,14 @@ export class Counted<T> {
     return this.#users > 0 || this.#options.staysOpen ? this.#opened : undefined
   }
 
+  /** @throws STORAGE_CLOSED */
+  use(): T {
+    const { opened } = this
+    if (opened !== undefined) return opened
+    const message = `the ${this.#options.name} storage is not connected: call connect(), or start what uses it`
+    throw new HoldfastError('STORAGE_CLOSED', message)
+  }
+
   async connect(): Promise<void> {
     this.#users++
     const opening = (this.#opening ??= this.#options.open())
@@ -37,6 +49,15 @@ export class Counted<T> {
         this.#users = 0
       }
       throw error
+    }
+  }
+
+  async whileConnected(run: () => Promise<void>): Promise<void> {
+    await this.connect()
+    try {
+      await run()
+    } finally {
+      await this.disconnect()
     }
   }
 

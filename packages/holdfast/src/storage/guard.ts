@@ -11,34 +11,35 @@ import type { Claim, LeaseRef, Outcome, Storage, Unlisten } from './storage.ts'
 
 const moves = ['add', 'claim', 'extend', 'settle', 'recover', 'cancel', 'revive', 'remove', 'pause', 'sweep'] as const
 const reads = ['get', 'list', 'count', 'nextDueAt'] as const
-const others = ['connect', 'disconnect', 'listen'] as const
+/** Never repeated: what they open or close is counted. */
+const counted = ['connect', 'disconnect', 'listen'] as const
 const kvMoves = ['set', 'setIfAbsent', 'cas', 'delete'] as const
 const kvReads = ['get', 'list'] as const
 
-type Verb = (typeof moves | typeof reads | typeof others)[number]
+type Verb = (typeof moves | typeof reads | typeof counted)[number]
 /** Each verb is guardCall around the driver's. */
 export type GuardedStorage = Pick<Storage, Verb | 'driver' | 'features' | 'settings' | 'transaction'> & {
   readonly kv: KeyValue
 }
 
-type Call = (...args: unknown[]) => Promise<unknown>
+type Method = (...args: unknown[]) => Promise<unknown>
 
 export function guardStorage(storage: Storage, clock: Clock, tell: Tell): GuardedStorage {
   const { driver, features, settings } = storage
   const guarded: Record<string, unknown> = { driver, features, settings }
   const kv: Record<string, unknown> = {}
-  const wrap = (target: object, verb: string, writes: boolean, repeats: boolean): Call => {
-    const call = (target as Record<string, Call>)[verb]!.bind(target)
+  const wrap = (target: object, verb: string, writes: boolean, repeats: boolean): Method => {
+    const method = (target as Record<string, Method>)[verb]!.bind(target)
     const undo = undoOf(storage, verb)
     const fixed = { driver, verb, writes, repeats, undo, clock, tell, settings }
     // An error inside a transaction is the whole transaction's: only all of it can be repeated.
     return (...args) =>
-      guardCall({ ...fixed, call: () => call(...args), repeats: repeats && !isInTransaction(verb, args[1]) })
+      guardCall({ ...fixed, send: () => method(...args), repeats: repeats && !isInTransaction(verb, args[1]) })
   }
   // A repeated claim would be another claim: its jobs come back by their lease instead.
   for (const verb of moves) guarded[verb] = wrap(storage, verb, true, verb !== 'claim')
   for (const verb of reads) guarded[verb] = wrap(storage, verb, false, true)
-  for (const verb of others) guarded[verb] = wrap(storage, verb, false, false)
+  for (const verb of counted) guarded[verb] = wrap(storage, verb, false, false)
   const listen = guarded.listen as Storage['listen']
   guarded.listen = async (...args: Parameters<Storage['listen']>): Promise<Unlisten> => {
     const unlisten = await listen(...args)
@@ -92,8 +93,9 @@ function undoOf(storage: Storage, verb: string): ((answer: unknown) => Promise<v
 
 const released = ({ type, id, worker, attempt }: LeaseRef): Outcome => ({ type, id, worker, attempt, kind: 'released' })
 
-interface Guarded {
-  readonly call: () => Promise<unknown>
+/** One call on its way to the driver. */
+interface Call {
+  readonly send: () => Promise<unknown>
   readonly undo: ((answer: unknown) => Promise<void>) | undefined
   readonly driver: string
   readonly verb: string
@@ -104,21 +106,21 @@ interface Guarded {
   readonly settings: Storage['settings']
 }
 
-async function guardCall(guarded: Guarded): Promise<unknown> {
-  const { clock, verb, driver, tell } = guarded
+async function guardCall(call: Call): Promise<unknown> {
+  const { clock, verb, driver, tell } = call
   const startedAt = clock.monotonic()
-  const deadline = startedAt + guarded.settings.callTimeoutMs
+  const deadline = startedAt + call.settings.callTimeoutMs
   let pauseMs: number = engineDefaults.retryMs
   let maybeApplied = false
   for (;;) {
     try {
-      const answer = await withinTime(guarded, deadline - clock.monotonic())
+      const answer = await withinTime(call, deadline - clock.monotonic())
       tell({ name: 'storage_call', driver, verb, ok: true, ms: clock.monotonic() - startedAt })
       return answer
     } catch (error) {
-      maybeApplied ||= mayBeApplied(error, guarded)
+      maybeApplied ||= mayBeApplied(error, call)
       const waitMs = pauseMs * (0.5 + clock.random() / 2)
-      if (guarded.repeats && isTransient(error) && clock.monotonic() + waitMs < deadline) {
+      if (call.repeats && isTransient(error) && clock.monotonic() + waitMs < deadline) {
         await new Promise<void>((resolve) => void clock.after(waitMs, resolve))
         pauseMs = Math.min(2 * pauseMs, 1_000)
         continue
@@ -129,7 +131,7 @@ async function guardCall(guarded: Guarded): Promise<unknown> {
   }
 }
 
-async function withinTime({ call, undo, clock, verb, writes, settings }: Guarded, leftMs: number): Promise<unknown> {
+async function withinTime({ send, undo, clock, verb, writes, settings }: Call, leftMs: number): Promise<unknown> {
   let answer: Promise<unknown> | undefined
   const late = Promise.withResolvers<never>()
   const timer = clock.after(leftMs, () => {
@@ -138,7 +140,7 @@ async function withinTime({ call, undo, clock, verb, writes, settings }: Guarded
     if (undo) answer!.then(undo).catch(() => {})
   })
   try {
-    answer = call()
+    answer = send()
     return await Promise.race([answer, late.promise])
   } finally {
     timer.cancel()
@@ -149,7 +151,7 @@ const isTransient = (error: unknown): boolean =>
   error !== null && typeof error === 'object' && 'transient' in error && error.transient === true
 
 /** Unless the driver knows better. */
-function mayBeApplied(error: unknown, { writes }: Pick<Guarded, 'writes'>): boolean {
+function mayBeApplied(error: unknown, { writes }: Pick<Call, 'writes'>): boolean {
   const { maybeApplied } = (error ?? {}) as { maybeApplied?: unknown }
   return typeof maybeApplied === 'boolean' ? maybeApplied : writes
 }

@@ -183,8 +183,9 @@ export interface NewJob extends JobRef, When {
   /** Opaque to the storage. */
   readonly trace?: string
   /**
-   * Chains that must complete first: chains that exist before the call (by their first job), or positions of later jobs
-   * of this batch with the same token. One chain may stand in several places; it counts once.
+   * Chains that must complete first, by their first job: chains that exist before the call, or that it adds anywhere in
+   * this batch with the same token; or positions of later jobs of this batch with the same token. One chain may stand in
+   * several places; it counts once. One of this batch that is a duplicate stands for the chain in its way.
    * A job named by position starts under the job it blocks (`origin`, `root`), and is added only if one such job is.
    */
   readonly blockers?: readonly (JobRef | number)[]
@@ -335,6 +336,8 @@ export interface Recovered extends LeaseRef {
 
 /** A job that the storage ended instead of running it, or because of another's end. */
 export interface Ended extends JobRef {
+  /** The chain that ended with it. */
+  readonly chain: JobRef
   readonly state: 'failed' | 'cancelled'
   readonly reason?: EndReason
   readonly attempt: number
@@ -435,6 +438,8 @@ export interface CancelOptions {
 }
 export type CancelVerdict = {
   readonly verdict: 'cancelled' | 'cancelling' | 'processing' | 'completed' | 'failed' | 'not_found'
+  /** Dependents that failed with it. Absent: none. */
+  readonly ended?: readonly Ended[]
 }
 
 export interface ReviveOptions<Tx = unknown> {

@@ -1,7 +1,7 @@
 // Tasks by name, and the handles that stand for them.
 
 import { printable, usageError } from '../errors.ts'
-import { resolveOptions } from '../options.ts'
+import { resolveOptions } from '../resolve-options.ts'
 import type { MessageQueue } from './message-queue.ts'
 import { checkMessageKey, taskOptions } from './options.ts'
 import type { RetryPolicy } from './retry.ts'

@@ -3,7 +3,7 @@
 
 import type { Clock } from '../clock.ts'
 import { invalidArgument } from '../errors.ts'
-import { resolveOptions } from '../options.ts'
+import { resolveOptions } from '../resolve-options.ts'
 import { Marker, type Plan, planDeduplication } from './deduplicate.ts'
 import type { DefinedTask, Definitions } from './define.ts'
 import { toMs } from './duration.ts'
@@ -15,6 +15,7 @@ import { jobOptions, taskEnqueueOptions } from './options.ts'
 import type { NamedQueue, Queues } from './queues.ts'
 import { validate } from './schema.ts'
 import { encodeData, type TaskMessage } from './task-message.ts'
+import { inEnqueueSpan } from './trace.ts'
 
 export interface TaskEnqueueOptions extends MessageQueueEnqueueOptions {
   /** For queues that are `extended`. */
@@ -74,7 +75,17 @@ export async function send(
   isBatch: boolean,
 ): Promise<EnqueueManyResult> {
   if (payloads.length === 0) return { status: 'enqueued', ids: [] }
-  const messages = await messagesOf(env, prepared, payloads, isBatch)
+  const about = { task: prepared.task.name, queue: prepared.to.name, count: payloads.length }
+  return inEnqueueSpan(about, async (trace) => {
+    return sendMessages(env, prepared, await messagesOf(env, prepared, payloads, isBatch, trace))
+  })
+}
+
+async function sendMessages(
+  env: Enqueuing,
+  prepared: Prepared,
+  messages: readonly TaskMessage[],
+): Promise<EnqueueManyResult> {
   const { plan, to } = prepared
   if (plan.path !== 'kv') return tell(env, prepared, messages, await dispatch(env, prepared, messages))
   const ttlMs = (prepared.delayMs ?? 0) + env.deduplicationTtlMs
@@ -101,6 +112,7 @@ async function messagesOf(
   { task, orderingKey }: Prepared,
   payloads: readonly unknown[],
   isBatch: boolean,
+  trace: string | undefined,
 ): Promise<TaskMessage[]> {
   const indexOf = (index: number): number | undefined => (isBatch ? index : undefined)
   for (const [index, data] of payloads.entries()) await validate(task.schema, data, indexOf(index))
@@ -116,6 +128,7 @@ async function messagesOf(
     enqueuedAt,
     attempt: 1,
     ...(orderingKey !== undefined && { orderingKey }),
+    ...(trace !== undefined && { trace }),
   }))
 }
 

@@ -1,36 +1,28 @@
 // The options of tasks, the storage queue and the storage key-value store, with their defaults and what they may be.
 
 import { invalidArgument, usageError } from '../errors.ts'
-import { checkText, type Option, queueOptions } from '../options.ts'
+import {
+  anything,
+  atLeastOne,
+  checkText,
+  integer,
+  isBoolean,
+  isFunction,
+  isJitter,
+  isObject,
+  isSignal,
+  oneOf,
+  text,
+} from '../option-checks.ts'
+import { queueOptions } from '../options.ts'
+import type { Check, Table } from '../resolve-options.ts'
 import { toMs } from './duration.ts'
 import type { StoreKey } from './kv-store.ts'
 import { kvPrefixes } from './prefixes.ts'
 
-type Table = Readonly<Record<string, Option<unknown>>>
-type Check = Option<unknown>['check']
-
 /** @param min the least ms */
 function duration(min: number): Check {
   return (name, value) => void toMs(value as number, name, { min })
-}
-
-function isFunction(name: string, value: unknown): void {
-  if (typeof value !== 'function') throw invalidArgument(name, 'a function', value)
-}
-
-function isBoolean(name: string, value: unknown): void {
-  if (typeof value !== 'boolean') throw invalidArgument(name, 'true or false', value)
-}
-
-function oneOf(...words: readonly string[]): Check {
-  return (name, value) => {
-    if (!words.includes(value as string))
-      throw invalidArgument(name, words.map((word) => `'${word}'`).join(' or '), value)
-  }
-}
-
-function isObject(name: string, value: unknown): void {
-  if (value === null || typeof value !== 'object') throw invalidArgument(name, 'an object', value)
 }
 
 /** What a queue must have, whoever made it. */
@@ -84,7 +76,7 @@ export const backoffOptions = {
   maxDelay: { default: 43_200_000, check: duration(0) },
   maxAttempts: { default: 10, check: queueOptions.maxRetries.check },
   factor: { default: 2, check: atLeastOne },
-  jitter: { default: 0.5, check: isShare },
+  jitter: { default: 0.5, check: isJitter },
   clock: { check: isObject },
 } as const satisfies Table
 
@@ -111,7 +103,7 @@ export const prefixOptions = {
 } as const satisfies Table
 
 export const taskOptions = {
-  schema: { check: () => {} },
+  schema: anything,
   handler: { check: isFunction },
   retryPolicy: { check: isFunction },
   onError: { check: isFunction },
@@ -126,11 +118,11 @@ const enqueueOptions = {
 
 export const taskEnqueueOptions = { ...enqueueOptions, job: { check: isObject } } as const satisfies Table
 
-export const jobOptions = { priority: { check: isPriority } } as const satisfies Table
+export const jobOptions = { priority: { check: integer(-100, 100) } } as const satisfies Table
 
 export const extendedOptions = {
   ...taskEnqueueOptions,
-  id: { check: (name, value) => checkText(name, value, 512) },
+  id: { check: text(512) },
   ids: { check: isIds },
   deduplicationScope: { check: isScope },
   deduplicationTtl: { check: duration(1) },
@@ -166,20 +158,6 @@ const failedMs = 30 * 86_400_000
  */
 export const messageRetention = Object.freeze({ completedMs: failedMs, failedMs, cancelledMs: failedMs })
 
-function atLeastOne(name: string, value: unknown): void {
-  if (!Number.isFinite(value) || (value as number) < 1) throw invalidArgument(name, 'a number >= 1', value)
-}
-
-function isShare(name: string, value: unknown): void {
-  if (typeof value !== 'number' || !(value >= 0 && value <= 1)) throw invalidArgument(name, 'a number 0 … 1', value)
-}
-
-function isPriority(name: string, value: unknown): void {
-  if (!Number.isInteger(value) || Math.abs(value as number) > 100) {
-    throw invalidArgument(name, 'an integer -100 … 100', value)
-  }
-}
-
 function isScope(name: string, value: unknown): void {
   if (typeof value !== 'string') throw invalidArgument(name, 'a string', value)
 }
@@ -187,8 +165,4 @@ function isScope(name: string, value: unknown): void {
 function isIds(name: string, value: unknown): void {
   if (!Array.isArray(value)) throw invalidArgument(name, 'an array of ids', value)
   for (const id of value as unknown[]) checkText(name, id, 512)
-}
-
-function isSignal(name: string, value: unknown): void {
-  if (!(value instanceof AbortSignal)) throw invalidArgument(name, 'an AbortSignal', value)
 }

@@ -15,6 +15,7 @@ import { delayAfter, isRetryError, RetryError, type RetryPolicy } from './retry.
 import { validate } from './schema.ts'
 import { decodeData, type TaskMessage, taskMessageOf } from './task-message.ts'
 import type { Tasks } from './tasks.ts'
+import { type AttemptSpan, inAttemptSpan } from './trace.ts'
 
 export interface Processing extends Enqueuing {
   readonly tasks: Tasks
@@ -29,6 +30,7 @@ interface Received {
   readonly attempt: number
   readonly elapsedMs: number
   readonly enqueuedAt: number
+  readonly span: AttemptSpan | undefined
 }
 
 interface Failure {
@@ -53,7 +55,7 @@ export async function processTask(
   const message = parsed ?? foreignMessage(delivery, now)
   const enqueuedAt = delivery?.enqueuedAt ?? message.enqueuedAt
   const task = parsed && env.definitions.ofName(message.task)
-  const received: Received = {
+  const received: Omit<Received, 'span'> = {
     message,
     from: from ?? (task && env.queues.of(task)),
     delivery,
@@ -61,7 +63,20 @@ export async function processTask(
     enqueuedAt,
     elapsedMs: Math.max(0, now - enqueuedAt),
   }
-  if (!parsed) {
+  const { id, trace } = message
+  // Names from the wire are anybody's.
+  const about = { task: task?.name ?? 'unknown', queue: queueOf(received), id, attempt: received.attempt, trace }
+  return inAttemptSpan(about, (span) => attemptMessage(env, task, parsed !== undefined, { ...received, span }))
+}
+
+async function attemptMessage(
+  env: Processing,
+  task: DefinedTask | undefined,
+  isOurs: boolean,
+  received: Received,
+): Promise<void> {
+  const { message } = received
+  if (!isOurs) {
     const error = usageError('INVALID_MESSAGE', 'a message that is no task was delivered')
     return conclude(env, received, { reason: 'deserialization', error, delayMs: null })
   }
@@ -165,6 +180,7 @@ function decide(env: Processing, policy: RetryPolicy, received: Received, error:
 async function conclude(env: Processing, received: Received, failure: Failure): Promise<void> {
   const { message, from, delivery, attempt } = received
   const { reason, error, delayMs, durationMs } = failure
+  received.span?.failed(reason, isRetryError(error) ? (error.cause ?? error) : error)
   const about = { task: message.task, queue: queueOf(received), id: message.id, attempt, reason, error }
   if (delayMs === null) env.events.tell({ name: 'failed', ...about, durationMs })
   else env.events.tell({ name: 'retried', ...about, durationMs, delayMs })
@@ -190,6 +206,7 @@ async function sendAgain(env: Processing, received: Received, delay: number): Pr
   } catch (error) {
     const about = { task: message.task, queue: queueOf(received), id: message.id, attempt }
     env.events.tell({ name: 'failed', ...about, reason: 'retry_enqueue', error })
+    received.span?.failed('retry_enqueue', error)
     throw error
   }
 }
@@ -201,7 +218,7 @@ function leavesRetriesToQueue({ from, delivery }: Received): boolean {
   return from.queue.nativeRetrial === true
 }
 
-const queueOf = ({ from }: Received): string => from?.name ?? 'pushed'
+const queueOf = ({ from }: Pick<Received, 'from'>): string => from?.name ?? 'pushed'
 
 /** For a message that is none of ours: only what events need. */
 function foreignMessage(delivery: Delivery | undefined, now: number): TaskMessage {

@@ -1,7 +1,7 @@
 // Which queue a task uses: its own, then the one for tasks, then the fallback, unless resolution is strict.
 
 import { usageError } from '../errors.ts'
-import { resolveOptions } from '../options.ts'
+import { resolveOptions } from '../resolve-options.ts'
 import type { DefinedTask } from './define.ts'
 import type { MessageQueue } from './message-queue.ts'
 import { isMessageQueue, queuesOptions } from './options.ts'

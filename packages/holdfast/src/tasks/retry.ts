@@ -2,7 +2,7 @@
 
 import { type Clock, systemClock } from '../clock.ts'
 import { printable } from '../errors.ts'
-import { resolveOptions } from '../options.ts'
+import { resolveOptions } from '../resolve-options.ts'
 import { type Duration, toMs } from './duration.ts'
 import { backoffOptions } from './options.ts'
 

@@ -1,26 +1,9 @@
-// Standard Schema v1, structurally: no library is imported, any that speaks it fits.
+// Schemas of tasks: any library that speaks Standard Schema v1 fits.
 
 import { HoldfastError, printable, usageError } from '../errors.ts'
+import type { SchemaIssue, SchemaResult, StandardSchema as StandardSchemaV1 } from '../standard-schema.ts'
 
-/** The part of Standard Schema v1 that is used. */
-export interface StandardSchemaV1<Input = unknown, Output = Input> {
-  readonly '~standard': {
-    readonly version: 1
-    readonly vendor: string
-    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>
-    readonly types?: { readonly input: Input; readonly output: Output } | undefined
-  }
-}
-
-type SchemaResult<Output> =
-  | { readonly value: Output; readonly issues?: undefined }
-  | { readonly issues: readonly SchemaIssue[] }
-
-export interface SchemaIssue {
-  readonly message: string
-  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
-}
-
+export type { SchemaIssue, StandardSchemaV1 }
 export type InferInput<S extends StandardSchemaV1> = NonNullable<S['~standard']['types']>['input']
 export type InferOutput<S extends StandardSchemaV1> = NonNullable<S['~standard']['types']>['output']
 

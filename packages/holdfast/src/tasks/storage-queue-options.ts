@@ -2,7 +2,7 @@
 
 import { type Clock, systemClock } from '../clock.ts'
 import type { Logger } from '../emit.ts'
-import { resolveOptions } from '../options.ts'
+import { resolveOptions } from '../resolve-options.ts'
 import { type Duration, toMs } from './duration.ts'
 import { storageQueueOptions } from './options.ts'
 import { exponentialBackoff, type RetryPolicy } from './retry.ts'

@@ -3,7 +3,7 @@
 import { type Clock, systemClock } from '../clock.ts'
 import type { Logger } from '../emit.ts'
 import { HoldfastError, invalidArgument, usageError } from '../errors.ts'
-import { resolveOptions } from '../options.ts'
+import { resolveOptions } from '../resolve-options.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type DefinedTask, Definitions, type TaskDefinition, type TaskOptions } from './define.ts'
 import { type Duration, toMs } from './duration.ts'

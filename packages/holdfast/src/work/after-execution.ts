@@ -50,8 +50,9 @@ export async function applyHook<P, R>(
     const context = contextOf(attempt, handling, ended)
     const { ttl } = context
     await handling.afterExecution!(context)
-    queueOptions.resultTTL.check('ttl', context.ttl)
     const keepMs = context.ttl === ttl ? undefined : context.ttl
+    // What a retention says may be more than a TTL: 0, or for ever.
+    if (keepMs !== undefined) queueOptions.resultTTL.check('ttl', keepMs)
     if (status === 'failed') return { keepMs, value, result, error: asError(context.error) }
     const changed = context.result as R
     const same = changed === value && (changed === null || typeof changed !== 'object')

@@ -41,12 +41,15 @@ export class Attempt {
   decided = false
   /** Another has it, or it is gone: nothing is left to record. */
   lost = false
+
+  // Of chains alone:
   /** A transaction holds its record: that lock is its lease, and it is neither renewed nor believed lost. */
   locked = false
   /** Told at once of what `signal` tells the handler. */
   onAbort: ((reason: JobAbortReason) => void) | undefined = undefined
   /** Told when its outcome was decided for it. */
   onDecided: (() => void) | undefined = undefined
+
   #controller: AbortController | undefined
 
   /** @param leasedAt when its claim was sent: by then, at the earliest, its lease began */

@@ -1,7 +1,10 @@
 // One attempt of a job of a Queue, from its bytes to its outcome:
 //
 //   decode → call the handler → encode the result → afterExecution → completed
-//                     └─ whatever was thrown → retry, or afterExecution → failed
+//      └────────────┴─ thrown          └─ cannot be encoded → afterExecution → failed
+//                        ├─ because the worker stops → released
+//                        ├─ the last attempt, or unrecoverable → afterExecution → failed
+//                        └─ else → retry, after the backoff
 
 import type { Clock } from '../clock.ts'
 import { isHoldfastError } from '../errors.ts'
@@ -79,7 +82,7 @@ async function runAttempt<P, R>(attempt: Attempt, handling: Handling<P, R>): Pro
       handling.handler,
       new HandlerJob(attempt, payload, maxAttemptsOf(attempt, handling)),
     )
-    // Awaited only where there is a hook: for the others it costs a turn and nothing else.
+    // Awaited only where there is a hook: for the others it costs a tick and nothing else.
     const end = complete(attempt, handling, payload, value)
     return end instanceof Promise ? await end : end
   } catch (thrown) {

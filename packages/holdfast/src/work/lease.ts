@@ -59,8 +59,8 @@ export class Leases {
 
   /** A hint that something happened to these jobs: asks the storage at once. */
   look(ids: readonly string[] | undefined): void {
-    const asked = [...this.#running].filter(({ job, locked }) => !locked && (!ids || ids.includes(job.id)))
-    if (asked.length > 0) void this.#extend(asked)
+    const concerned = [...this.#running].filter(({ job, locked }) => !locked && (!ids || ids.includes(job.id)))
+    if (concerned.length > 0) void this.#extend(concerned)
   }
 
   /**

@@ -17,6 +17,8 @@ export interface AttemptEnd {
   readonly value?: unknown
   readonly error?: Error
   readonly payload?: unknown
+
+  // Of chains alone:
   /** It was settled already, in a transaction. */
   readonly verdict?: SettleVerdict
   /** What to say instead, where the storage refused the jobs that come along. */
@@ -182,6 +184,7 @@ export class Outcomes {
   #tellReport(attempt: Attempt, end: AttemptEnd, verdict: SettleVerdict): void {
     const { type, id } = attempt.job
     const about = { type, id, attempt: attempt.counted }
+    const durationMs = attempt.endedAt - attempt.startedAt
     if (verdict.verdict === 'conflict') {
       const message = `job '${id}': its outcome was refused, for a job that it adds was`
       return this.#tell({ name: 'error', error: new StorageError(message, { maybeApplied: false }) })
@@ -192,7 +195,6 @@ export class Outcomes {
     if (stalled) this.#tell({ name: 'stalled', type, id })
     switch (verdict.state) {
       case 'completed': {
-        const durationMs = ending.kind === 'completed' ? attempt.endedAt - attempt.startedAt : 0
         // Field by field: this one comes with every job.
         return this.#tell({
           name: 'completed',
@@ -206,7 +208,14 @@ export class Outcomes {
         })
       }
       case 'failing':
-        return this.#tell({ name: 'failing', ...about, error: end.error!, runAt: verdict.runAt, job: attempt.job })
+        return this.#tell({
+          name: 'failing',
+          ...about,
+          error: end.error!,
+          runAt: verdict.runAt,
+          job: attempt.job,
+          durationMs,
+        })
       case 'failed': {
         const cause = stalled || !end.error ? stalledError(id) : end.error
         return this.#tell({
@@ -215,10 +224,11 @@ export class Outcomes {
           error: new MaxRetriesError(id, about.attempt, cause, end.payload),
           job: attempt.job,
           verdict,
+          durationMs,
         })
       }
       case 'cancelled':
-        return this.#tell({ name: 'cancelled', type, id, job: attempt.job })
+        return this.#tell({ name: 'cancelled', type, id, job: attempt.job, verdict })
       // Queued or scheduled: it waits again, without having failed.
       default:
         if (!stalled) this.#tell({ name: 'released', ...about, job: attempt.job })
@@ -237,14 +247,14 @@ function outcomeOf({ job }: Attempt, { ending }: AttemptEnd): Outcome {
 
 /** Jobs that the storage ended by itself. */
 export function tellEnded(ended: readonly Ended[], works: ReadonlyMap<string, WorkType>, tell: Tell): void {
-  for (const { type, id, state, reason, failures, payload } of ended) {
+  for (const { type, id, chain, state, reason, failures, payload } of ended) {
     if (state === 'cancelled') {
-      tell({ name: 'cancelled', type, id })
+      tell({ name: 'cancelled', type, id, chain })
       continue
     }
     const cause = reason === 'blocker_failed' ? blockerError(id) : stalledError(id)
     const error = new MaxRetriesError(id, failures, cause, works.get(type)?.payloadOf(payload))
-    tell({ name: 'failed', type, id, attempt: failures, error, reason })
+    tell({ name: 'failed', type, id, attempt: failures, error, reason, chain })
   }
 }
 

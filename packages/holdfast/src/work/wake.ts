@@ -44,7 +44,7 @@ export class Wake {
   }
 
   /** How long until something is due, or somebody should look anyway. */
-  async restFor(longestMs: number): Promise<number> {
+  async sleepMs(longestMs: number): Promise<number> {
     const { storage, clock, types } = this.#options
     const due = await storage.nextDueAt(types)
     // Due, and yet the look before this found nothing: somebody else has it in hand.

@@ -2,7 +2,8 @@
 // outcomes that cannot be sent (outcomes.ts): while it is, outcomes gather, and the next claim takes them along, so the
 // slower the storage, the larger the batches. A worker with many slots on a server has two claims under way, for half of
 // its slots each, so that neither waits for the other.
-// Longer than other files: what decides when the next turn comes is in one place.
+// A round is one such exchange with the storage. It is scheduled by whatever may have changed something: a hint, an outcome,
+// a timer. Longer than other files: what decides when the next round comes is in one place.
 
 import { atMost, type Clock, type Timer } from '../clock.ts'
 import { isWatched, type Tell } from '../events.ts'
@@ -31,9 +32,10 @@ export interface WorkType {
   run(attempt: Attempt): Promise<AttemptEnd>
   /** The payload of a job that is not run, for those who are told of its end. Never throws. */
   payloadOf(bytes: Uint8Array | undefined): unknown
+  // Of chains alone:
   /** The signal's reason is a JobAbortReason. @default an AttemptAbortedError */
   readonly plainReasons?: boolean
-  /** `started` is told even if nobody watches everything. */
+  /** `started` is told even if nobody watches everything, and what becomes of the lease. */
   readonly tellsStarts?: boolean
 }
 
@@ -69,26 +71,28 @@ export class Worker {
   /** With the number of the call, no two leases are ever alike, whatever the label. */
   readonly #id: string
   #claims = 0
-  /** How many claims may be under way, and the slots that those which are have asked for. */
-  readonly #lanes: number
-  #asked = 0
-  /** The last claim gave as much as it asked for. */
-  #plenty = false
-  /** There may be more to claim. */
-  #hungry = true
   #stopping = false
-  /** A turn is to come, is under way, or is to follow the one under way. */
-  #scheduled = false
-  #turning = 0
-  #again = false
-  /** Nothing is left to do: to sleep, no longer than this, until a turn says otherwise. */
-  #nap: { readonly longestMs: number; asked: boolean } | undefined
-  /** Turns that failed, one after the other. */
-  #failures = 0
-  /** Ended attempts that keep their slot: something is to follow what was recorded. */
-  #trailing = 0
-  readonly #rests = new Set<Timer>()
   #onQuiet: (() => void) | undefined
+
+  // Rounds: one is to come; so many are under way, of so many that may be; and one is to follow those.
+  #roundScheduled = false
+  #roundsRunning = 0
+  readonly #lanes: number
+  #roundFollows = false
+  /** Rounds that failed, one after the other. */
+  #failures = 0
+
+  // What a round knows of the storage: there may be something to claim; and the last claim got as much as it asked for.
+  #mayFindMore = true
+  #foundAll = false
+  /** Nothing is left to do: to sleep, no longer than this, until a round says otherwise. */
+  #nap: { readonly longestMs: number; isAsking: boolean } | undefined
+
+  // Slots that are taken, beside those in which an attempt runs: asked for by the claims under way; kept by ended attempts,
+  // since something is to follow what was recorded; and left empty for a while.
+  #slotsAsked = 0
+  #slotsTrailing = 0
+  readonly #slotPauses = new Set<Timer>()
 
   constructor(options: WorkerOptions) {
     const { storage, clock, types, tell, label, pollMs } = options
@@ -117,7 +121,7 @@ export class Worker {
     if (this.#stopping) return
     this.#sweeper.start()
     tell({ name: 'worker_online', label, types: [...this.#works.keys()] })
-    await this.#turn()
+    await this.#round()
     await this.#sleep()
   }
 
@@ -141,8 +145,8 @@ export class Worker {
     this.#nap = undefined
     this.#wake.cancel()
     this.#sweeper.stop()
-    for (const rest of this.#rests) rest.cancel()
-    const isDone = (): boolean => this.#leases.size === 0 && this.#trailing === 0
+    for (const pause of this.#slotPauses) pause.cancel()
+    const isDone = (): boolean => this.#leases.size === 0 && this.#slotsTrailing === 0
     await this.#quiet(graceMs, isDone)
     if (!isDone()) {
       for (const attempt of this.#leases) attempt.abort('stopping')
@@ -154,44 +158,44 @@ export class Worker {
     }
     const deadline = clock.monotonic() + writesMs
     this.#schedule()
-    await this.#quiet(writesMs, () => this.#turning === 0 && !this.#scheduled && this.#outcomes.size === 0)
+    await this.#quiet(writesMs, () => this.#roundsRunning === 0 && !this.#roundScheduled && this.#outcomes.size === 0)
     this.#leases.stop()
     await atMost(clock, deadline - clock.monotonic(), this.#wake.stop()).catch(() => {})
     tell({ name: 'worker_offline', label, types: [...this.#works.keys()] })
     return Math.max(0, deadline - clock.monotonic())
   }
 
-  // ── turns ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── rounds ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #look(): void {
-    this.#hungry = true
+    this.#mayFindMore = true
     this.#schedule()
   }
 
-  /** A turn of the event loop later, so that outcomes that come together leave together. */
+  /** At the next pass of the event loop, so that outcomes that come together leave together. */
   #schedule(): void {
-    if (this.#scheduled || !this.#hasLane) {
-      this.#again = true
+    if (this.#roundScheduled || !this.#hasLane) {
+      this.#roundFollows = true
       return
     }
-    this.#scheduled = true
+    this.#roundScheduled = true
     this.#options.clock.soon(() => {
-      this.#scheduled = false
-      // A hint may come before the first turn, which start() takes by itself.
-      if (this.#hasLane) void this.#turn()
-      else this.#again = true
+      this.#roundScheduled = false
+      // A hint may come before the first round, which start() takes by itself.
+      if (this.#hasLane) void this.#round()
+      else this.#roundFollows = true
     })
   }
 
   /** Nothing is under way; or there is a lane beside the claims that are, and the storage has taken all there was. */
   get #hasLane(): boolean {
-    if (this.#turning === 0) return true
-    const claiming = this.#turning < this.#lanes && this.#asked > 0
+    if (this.#roundsRunning === 0) return true
+    const claiming = this.#roundsRunning < this.#lanes && this.#slotsAsked > 0
     return claiming && !this.#stopping && this.#outcomes.size === this.#outcomes.waiting
   }
 
-  async #turn(): Promise<void> {
-    this.#turning++
+  async #round(): Promise<void> {
+    this.#roundsRunning++
     this.#nap = undefined
     let canClaim: boolean | undefined
     try {
@@ -199,13 +203,13 @@ export class Worker {
     } catch (error) {
       this.#fail(error as Error)
     }
-    this.#turning--
-    if (this.#again) {
+    this.#roundsRunning--
+    if (this.#roundFollows) {
       if (canClaim !== undefined) this.#failures = 0
-      this.#again = false
+      this.#roundFollows = false
       this.#schedule()
       // Only now it is known who is the last: two whose answers came together would each leave it to the other.
-    } else if (this.#turning === 0 && canClaim !== undefined) {
+    } else if (this.#roundsRunning === 0 && canClaim !== undefined) {
       this.#windDown(canClaim)
     }
     this.#onQuiet?.()
@@ -215,7 +219,7 @@ export class Worker {
   #windDown(canClaim: boolean): void {
     const { resendMs } = this.#outcomes
     if (canClaim && !this.#stopping && this.#freeSlots > 0) {
-      this.#nap = { longestMs: resendMs, asked: false }
+      this.#nap = { longestMs: resendMs, isAsking: false }
       this.#options.clock.soon(() => void this.#sleep())
     } else {
       this.#failures = 0
@@ -227,23 +231,23 @@ export class Worker {
   #fail(error: Error): void {
     const { tell, loopBackoff, clock } = this.#options
     tell({ name: 'error', error })
-    this.#hungry = true
-    this.#again = false
+    this.#mayFindMore = true
+    this.#roundFollows = false
     const pauseMs = delayAfter(loopBackoff, ++this.#failures, error, clock, () => {})
     // Outcomes that came back wait for no look.
     this.#wake.wakeAfter(Math.min(pauseMs, Math.max(this.#outcomes.resendMs, engineDefaults.retryMs)))
   }
 
   /**
-   * Asks when something is due, and sleeps until then. No part of a turn: what ends meanwhile does not wait for the
+   * Asks when something is due, and sleeps until then. No part of a round: what ends meanwhile does not wait for the
    * answer, and a job that ends at once spares the question.
    */
   async #sleep(): Promise<void> {
     const nap = this.#nap
-    if (!nap || nap.asked || this.#scheduled) return
-    nap.asked = true
+    if (!nap || nap.isAsking || this.#roundScheduled) return
+    nap.isAsking = true
     try {
-      const ms = await this.#wake.restFor(nap.longestMs)
+      const ms = await this.#wake.sleepMs(nap.longestMs)
       if (this.#nap === nap) this.#wake.wakeAfter(ms)
       this.#failures = 0
     } catch (error) {
@@ -258,23 +262,23 @@ export class Worker {
   async #exchange(): Promise<boolean> {
     const { storage } = this.#options
     const canClaim = (await this.#outcomes.resend()) && (this.#stopping || (await this.#leases.confirm()))
-    if (!canClaim) this.#hungry = true
+    if (!canClaim) this.#mayFindMore = true
     const batch = this.#outcomes.take()
     const outcomes = batch.map(({ outcome }) => outcome)
     const free = this.#stopping || !canClaim ? 0 : this.#freeSlots
     try {
-      if (free > 0 && (this.#hungry || batch.length > 0)) {
+      if (free > 0 && (this.#mayFindMore || batch.length > 0)) {
         // A hint that comes before the answer may be of a job that this claim did not see.
-        this.#hungry = false
-        const askedAt = this.#options.clock.monotonic()
-        this.#asked += free
+        this.#mayFindMore = false
+        const sentAt = this.#options.clock.monotonic()
+        this.#slotsAsked += free
         // Slots are left for another claim, and the last one found as much as it asked for.
-        if (this.#plenty && this.#freeSlots > 0) this.#look()
-        const claim = await storage.claim(this.#request(free, outcomes)).finally(() => (this.#asked -= free))
+        if (this.#foundAll && this.#freeSlots > 0) this.#look()
+        const claim = await storage.claim(this.#request(free, outcomes)).finally(() => (this.#slotsAsked -= free))
         this.#outcomes.report(batch, claim.settled)
-        this.#plenty = claim.jobs.length === free
-        this.#hungry ||= this.#plenty
-        this.#receive(claim, askedAt)
+        this.#foundAll = claim.jobs.length === free
+        this.#mayFindMore ||= this.#foundAll
+        this.#receive(claim, sentAt)
       } else if (batch.length > 0) {
         this.#outcomes.report(batch, await storage.settle(outcomes))
       }
@@ -285,44 +289,44 @@ export class Worker {
     const hasRoom = canClaim && !this.#stopping && this.#freeSlots > 0
     const { waiting, resendMs } = this.#outcomes
     // Something is left to send or to claim.
-    if (waiting > 0 || resendMs === 0 || (this.#hungry && hasRoom)) this.#again = true
+    if (waiting > 0 || resendMs === 0 || (this.#mayFindMore && hasRoom)) this.#roundFollows = true
     return canClaim
   }
 
   /** For the next claim. */
   get #freeSlots(): number {
     const { concurrency } = this.#options
-    const taken = this.#leases.size + this.#asked + this.#trailing + this.#rests.size
+    const taken = this.#leases.size + this.#slotsAsked + this.#slotsTrailing + this.#slotPauses.size
     return Math.min(concurrency - taken, Math.ceil(concurrency / this.#lanes))
   }
 
-  /** The types take turns at being first. */
+  /** Each time another type is the first. */
   #request(slots: number, outcomes: readonly Outcome[]): ClaimRequest {
     const { label, types } = this.#options
     const first = this.#claims++ % types.length
-    const inTurn = first === 0 ? types : [...types.slice(first), ...types.slice(0, first)]
+    const rotated = first === 0 ? types : [...types.slice(first), ...types.slice(0, first)]
     return {
       worker: `${this.#id}/${this.#claims}`,
       label,
       slots,
       outcomes,
-      types: inTurn.map(({ type, leaseMs, maxAttempts }) => ({ type, leaseMs, maxAttempts })),
+      types: rotated.map(({ type, leaseMs, maxAttempts }) => ({ type, leaseMs, maxAttempts })),
     }
   }
 
   // ── attempts ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #receive({ jobs, recovered, ended }: Claim, askedAt: number): void {
+  #receive({ jobs, recovered, ended }: Claim, sentAt: number): void {
     const { tell } = this.#options
     for (const { type, id } of recovered) tell({ name: 'stalled', type, id })
     tellEnded(ended, this.#works, tell)
     const now = this.#options.clock.monotonic()
-    for (const job of jobs) this.#begin(job, askedAt, now)
+    for (const job of jobs) this.#begin(job, sentAt, now)
   }
 
-  #begin(job: ClaimedJob, askedAt: number, now: number): void {
+  #begin(job: ClaimedJob, sentAt: number, now: number): void {
     const work = this.#works.get(job.type)!
-    const attempt = new Attempt(job, work, now, askedAt)
+    const attempt = new Attempt(job, work, now, sentAt)
     this.#leases.add(attempt, now)
     // Claimed while stop() was called: it goes back as if nothing had been.
     if (this.#stopping) return this.#end(attempt, { ending: { kind: 'released' } })
@@ -337,7 +341,7 @@ export class Worker {
     attempt.decided = true
     attempt.endedAt = this.#options.clock.monotonic()
     this.#leases.delete(attempt)
-    if (this.#options.slotPauseMs > 0 && !this.#stopping) this.#rest()
+    if (this.#options.slotPauseMs > 0 && !this.#stopping) this.#pauseSlot()
     const told = end.after ? this.#trail(end) : end
     if (end.verdict) this.#outcomes.reportSettled(attempt, told, end.verdict)
     else if (attempt.lost) void told.after?.(undefined)
@@ -348,24 +352,24 @@ export class Worker {
 
   /** Keeps the slot until what follows the record has ended. */
   #trail(end: AttemptEnd): AttemptEnd {
-    this.#trailing++
+    this.#slotsTrailing++
     return {
       ...end,
       after: async (verdict) => {
         await end.after!(verdict)
-        this.#trailing--
+        this.#slotsTrailing--
         this.#schedule()
         this.#onQuiet?.()
       },
     }
   }
 
-  #rest(): void {
-    const rest = this.#options.clock.after(this.#options.slotPauseMs, () => {
-      this.#rests.delete(rest)
+  #pauseSlot(): void {
+    const pause = this.#options.clock.after(this.#options.slotPauseMs, () => {
+      this.#slotPauses.delete(pause)
       this.#look()
     })
-    this.#rests.add(rest)
+    this.#slotPauses.add(pause)
   }
 
   /** The slot is free at once; what its handler still does is of no consequence. */

@@ -19,6 +19,11 @@ import type { ChainDriver, Rows } from './driver.ts'
 type Stop = (options?: StopOptions) => Promise<void>
 type WorkerGiven<T> = Partial<Omit<InProcessWorkerOptions<T, unknown>, 'jobTypeProcessors'>>
 
+interface Told {
+  readonly name: ObserverEvent
+  readonly data: Readonly<Record<string, unknown>>
+}
+
 export interface ChainBench<T> {
   readonly storage: Storage
   /** Where the storage has transactions. */
@@ -30,7 +35,9 @@ export interface ChainBench<T> {
   /** A worker that has started. Retries at once, unless told otherwise. */
   work(processors: JobTypeProcessors<T, unknown>, options?: WorkerGiven<T>): Promise<Stop>
   /** What client and workers told, in order. */
-  readonly events: { readonly name: ObserverEvent; readonly data: Readonly<Record<string, unknown>> }[]
+  readonly events: Told[]
+  /** What gauges said, apart. */
+  readonly gauges: Told[]
   told(name: ObserverEvent): Readonly<Record<string, unknown>>[]
 }
 
@@ -45,11 +52,13 @@ export async function chainBench<T>(
   const { storage, close, rows } = await driver.open()
   const line = faulty(storage)
   if (driver.hints === false) line.lose(() => true)
-  const events: ChainBench<T>['events'] = []
+  const events: Told[] = []
+  const gauges: Told[] = []
   const observer = new Proxy(
     {},
     {
-      get: (_, name) => (data: Readonly<Record<string, unknown>>) => events.push({ name: name as ObserverEvent, data }),
+      get: (_, name: ObserverEvent) => (data: Told['data']) =>
+        (name.startsWith('jobType') ? gauges : events).push({ name, data }),
     },
   )
   const ends: (() => Promise<void>)[] = []
@@ -87,6 +96,7 @@ export async function chainBench<T>(
       return stop
     },
     events,
+    gauges,
     told: (name) => events.filter((event) => event.name === name).map(({ data }) => data),
   }
 }

@@ -20,6 +20,16 @@ const types = defineJobTypes<{
   rest: { input: null; output: number }
 }>()
 
+/** How long a handler takes, at least. */
+const restMs = 20
+
+const gaugesOf = (part: number, idle: number) => ({
+  'jobTypeProcessing part': part,
+  'jobTypeProcessing rest': 0,
+  'jobTypeIdle part': idle,
+  'jobTypeIdle rest': idle,
+})
+
 const boom = (): never => {
   throw new Error('listener')
 }
@@ -46,8 +56,10 @@ export function observerTests(driver: ChainDriver): void {
         {
           part: { process: async ({ job, complete }) => complete(job.input) },
           whole: {
-            process: async ({ complete }) =>
-              complete(async ({ continueWith }) => continueWith({ typeName: 'rest', input: null })),
+            process: async ({ complete }) => {
+              await sleep(restMs + 1)
+              return complete(async ({ continueWith }) => continueWith({ typeName: 'rest', input: null }))
+            },
           },
           rest: { process: async ({ complete }) => complete(5) },
         },
@@ -79,6 +91,11 @@ export function observerTests(driver: ChainDriver): void {
       const last = events.findLast(({ name }) => name === 'jobCompleted')!.data
       assert.deepEqual([last.chainId, last.chainTypeName, last.workerId, last.attempt], [whole.id, 'whole', 'w', 1])
       assert.ok((last.durationMs as number) >= 0)
+      const durationOf = (name: string, id: unknown) =>
+        events.find((event) => event.name === name && event.data.id === id)!.data.durationMs as number
+      const rest = durationOf('jobCompleted', last.id)
+      assert.ok(durationOf('jobChainCompleted', whole.id) >= rest + restMs, 'from the start of its first job')
+      assert.ok(durationOf('jobAttemptCompleted', whole.id) >= restMs, 'of an attempt that continued, too')
       assert.equal(
         events.find(({ name, data }) => name === 'jobChainCompleted' && data.id === whole.id)!.data.output,
         5,
@@ -123,6 +140,83 @@ export function observerTests(driver: ChainDriver): void {
       })
       await assert.rejects(wrong)
       assert.equal(told('validationFailed').length, 1)
+    })
+
+    test('those that fail with a chain that fails or is cancelled are told with their own chains', async (t) => {
+      const { client, work, told } = await chainBench(t, driver, types)
+      const hour = { schedule: { afterMs: 3_600_000 } } as const
+      const wholeOn = (blocker: { typeName: 'part'; id: string }) =>
+        client.startJobChain({ typeName: 'whole', input: null, blockers: [blocker] })
+      const cancelled = await client.startJobChain({ typeName: 'part', input: 1, ...hour })
+      const one = await wholeOn(cancelled)
+      assert.deepEqual(await client.cancelJobChain(cancelled), { verdict: 'cancelled' })
+      assert.deepEqual(
+        told('jobChainFailed').map(({ typeName, id, reason }) => [typeName, id, reason]),
+        [['whole', one.id, 'blocker_failed']],
+      )
+      assert.equal((told('jobFailed')[0]!.error as { code: string }).code, 'BLOCKER_FAILED')
+      // Cancelled again, as it was read: nothing is left to tell.
+      const read = await client.getJobChain(cancelled)
+      assert.deepEqual(await client.cancelJobChain(read!), { verdict: 'cancelled' })
+      const failed = await client.startJobChain({ typeName: 'part', input: 2 })
+      const two = await wholeOn(failed)
+      await work({ part: { process: broken, retryConfig: { maxAttempts: 1 } } })
+      await assert.rejects(client.waitForJobChainCompletion(two, wait), { code: 'CHAIN_FAILED' })
+      await until(() => told('jobChainFailed').length === 3)
+      assert.deepEqual(
+        told('jobChainFailed').map(({ id }) => id),
+        [one.id, failed.id, two.id],
+      )
+      assert.ok((told('jobAttemptFailed')[0]!.durationMs as number) >= 0)
+    })
+
+    test('a job whose last attempt was lost is told with its chain, and so are those that waited for it', async (t) => {
+      const { client, work, told, line } = await chainBench(t, driver, types)
+      const part = await client.startJobChain({ typeName: 'part', input: 1 })
+      const whole = await client.startJobChain({ typeName: 'whole', input: null, blockers: [part] })
+      await line.storage.claim({ worker: 'dead', slots: 1, types: [{ type: 'part', leaseMs: 50 }] })
+      await sleep(60)
+      await work({ part: { process: broken, retryConfig: { maxAttempts: 1 } } })
+      await until(() => told('jobChainFailed').length === 2)
+      assert.deepEqual(
+        told('jobChainFailed')
+          .map(({ id, reason }) => [id, reason])
+          .toSorted(),
+        [
+          [part.id, 'stalled'],
+          [whole.id, 'blocker_failed'],
+        ].toSorted(),
+      )
+    })
+
+    test('gauges: idle slots and running jobs of each type', async (t) => {
+      const { client, work, gauges, events } = await chainBench(t, driver, types)
+      const open = gate()
+      const stop = await work(
+        {
+          part: {
+            process: async ({ job, complete }) => {
+              await open.promise
+              return complete(job.input)
+            },
+          },
+          rest: { process: async ({ complete }) => complete(5) },
+        },
+        { workerId: 'w', concurrency: 3 },
+      )
+      const now = (): Record<string, unknown> =>
+        Object.fromEntries(gauges.map(({ name, data }) => [`${name} ${data.typeName}`, data.value]))
+      assert.deepEqual(now(), gaugesOf(0, 3))
+      const chains = await client.startJobChains({ items: [1, 2].map((input) => ({ typeName: 'part', input })) })
+      await until(() => now()['jobTypeProcessing part'] === 2)
+      assert.deepEqual(now(), gaugesOf(2, 1))
+      open.resolve()
+      for (const chain of chains) await client.waitForJobChainCompletion(chain, wait)
+      await until(() => now()['jobTypeIdle part'] === 3)
+      assert.deepEqual(now(), gaugesOf(0, 3))
+      await stop()
+      assert.deepEqual(now(), gaugesOf(0, 0))
+      assert.ok(gauges.every(({ data }) => data.workerId === 'w') && events.length > 0)
     })
 
     test('the log has one entry per event; listeners that throw harm nothing; the channel has them too', async (t) => {

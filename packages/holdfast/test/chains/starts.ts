@@ -13,6 +13,15 @@ const types = defineJobTypes<{
   nothing: { entry: true; input: null; output: null }
 }>()
 
+const parts = defineJobTypes<{
+  part: { entry: true; input: number; output: number }
+  whole: { entry: true; input: null; output: number; blockers: [{ typeName: 'part' }, { typeName: 'part' }] }
+  loop: { entry: true; input: null; output: null; blockers: [{ typeName: 'loop' }] }
+}>()
+
+const loop = (id: string, other: string) =>
+  ({ typeName: 'loop', input: null, id, blockers: [{ typeName: 'loop', id: other }] }) as const
+
 export function startTests(driver: ChainDriver): void {
   describe('starting', () => {
     test('a chain is there once its start resolves, and reads as it was started', async (t) => {
@@ -179,6 +188,73 @@ export function startTests(driver: ChainDriver): void {
         ],
       })
       await assert.rejects(wrong, { code: 'SERIALIZATION_ERROR' })
+      assert.equal((await client.listJobChains()).items.length, 2)
+    })
+
+    test('chains that are started together may wait for one another, in any order; each is a root of its own', async (t) => {
+      const { client, work } = await chainBench(t, driver, parts)
+      const part = { typeName: 'part', input: 2, id: 'a' } as const
+      const [, whole] = await client.startJobChains({
+        items: [
+          part,
+          {
+            typeName: 'whole',
+            input: null,
+            blockers: [
+              { typeName: 'part', id: 'a' },
+              { typeName: 'part', id: 'b' },
+            ],
+          },
+          { typeName: 'part', input: 3, id: 'b' },
+        ],
+      })
+      assert.equal(whole.state, 'blocked')
+      const read = await client.getJobChain(part)
+      assert.deepEqual([read!.rootChainId, read!.originId], ['a', null])
+      await work({
+        part: { process: async ({ job, complete }) => complete(job.input) },
+        whole: { process: async ({ job, complete }) => complete(job.blockers[0].output * job.blockers[1].output) },
+      })
+      assert.equal((await client.waitForJobChainCompletion(whole, wait)).output, 6)
+      // As it was read, with all that it has.
+      assert.deepEqual((await client.getJobChain((await client.getJobChain(whole))!))!.id, whole.id)
+    })
+
+    test('a sibling that stood already is waited for; a circle, and a chain started for another, are refused', async (t) => {
+      const { client } = await chainBench(t, driver, parts)
+      const hour = { schedule: { afterMs: 3_600_000 } } as const
+      const standing = await client.startJobChain({ typeName: 'part', input: 1, deduplication: { key: 'k' }, ...hour })
+      const named = { typeName: 'part', id: 'p' } as const
+      const [part, whole] = await client.startJobChains({
+        items: [
+          { ...named, input: 2, deduplication: { key: 'k' } },
+          { typeName: 'whole', input: null, blockers: [named, named] },
+        ],
+      })
+      assert.deepEqual([part.id, part.deduplicated], [standing.id, true])
+      const job = await client.getJob(whole)
+      assert.deepEqual(
+        job!.blockers.map(({ id }) => id),
+        [standing.id, standing.id],
+      )
+      await assert.rejects(client.startJobChains({ items: [loop('x', 'y'), loop('y', 'x')] }), {
+        code: 'BLOCKER_OWN_CHAIN',
+      })
+      await assert.rejects(client.startJobChains({ items: [loop('x', 'x')] }), { code: 'BLOCKER_OWN_CHAIN' })
+      const nested = client.startJobChains({
+        items: [
+          {
+            typeName: 'whole',
+            input: null,
+            startBlockers: async ({ startJobChain }) => [
+              await startJobChain({ typeName: 'part', input: 1, id: 'inner' }),
+              standing,
+            ],
+          },
+          { typeName: 'whole', input: null, blockers: [{ typeName: 'part', id: 'inner' }, standing] },
+        ],
+      })
+      await assert.rejects(nested, { code: 'INVALID_BLOCKERS' })
       assert.equal((await client.listJobChains()).items.length, 2)
     })
 

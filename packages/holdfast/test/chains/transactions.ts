@@ -20,6 +20,14 @@ const inTransaction = <R>(storage: Storage, run: (tx: unknown) => Promise<R>): P
 const start = (bench: ChainBench<Types>, input = 'a', tx?: unknown) =>
   bench.client.startJobChain({ typeName: 'order', input, tx })
 
+/** For `complete`: a row that tells by which attempt it was written, and so does the output. */
+const ownRow =
+  ({ rows }: ChainBench<Types>, { attempt }: { readonly attempt: number }) =>
+  async ({ tx }: { readonly tx: unknown }): Promise<string> => {
+    await rows.add(tx, `by ${attempt}`)
+    return `by ${attempt}`
+  }
+
 export function transactionTests(driver: ChainDriver): void {
   const skip = driver.name === 'sqlite' || driver.name.startsWith('postgres') ? false : 'features.transactions is false'
 
@@ -232,11 +240,7 @@ export function transactionTests(driver: ChainDriver): void {
       line.on('transaction', losingAnswers(1))
       await work({
         order: {
-          process: async ({ job, complete }) =>
-            complete(async ({ tx }) => {
-              await rows.add(tx, `by ${job.attempt}`)
-              return `by ${job.attempt}`
-            }),
+          process: async ({ job, complete }) => complete(ownRow(bench, job)),
         },
       })
       const done = await client.waitForJobChainCompletion(await start(bench), wait)
@@ -252,11 +256,7 @@ export function transactionTests(driver: ChainDriver): void {
       line.on('transaction', failing(1))
       await work({
         order: {
-          process: async ({ job, complete }) =>
-            complete(async ({ tx }) => {
-              await rows.add(tx, `by ${job.attempt}`)
-              return 'done'
-            }),
+          process: async ({ job, complete }) => complete(ownRow(bench, job)),
         },
       })
       await client.waitForJobChainCompletion(await start(bench), wait)
@@ -320,11 +320,7 @@ export function transactionTests(driver: ChainDriver): void {
       await work({
         order: {
           timeoutMs: 100,
-          process: async ({ job, complete }) =>
-            complete(async ({ tx }) => {
-              await rows.add(tx, `by ${job.attempt}`)
-              return 'done'
-            }),
+          process: async ({ job, complete }) => complete(ownRow(bench, job)),
         },
       })
       await client.waitForJobChainCompletion(await start(bench), wait)

@@ -56,7 +56,7 @@ const constructors: Record<string, { give: Give; typo: string; meant: string }> 
 }
 
 const queueKeys =
-  'name payloadSerde resultSerde resultTTL maxRetries maxPayloadBytes maxResultBytes workerId concurrency ' +
+  'name payloadSerde resultSerde resultTTL retention maxRetries maxPayloadBytes maxResultBytes workerId concurrency ' +
   'visibilityTimeout leaseMs backoff blockTimeout processingQueueTTL afterExecution logger clock'
 const reaperKeys = 'name visibilityTimeout checkInterval payloadSerde logger clock'
 

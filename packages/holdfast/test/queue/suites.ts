@@ -29,12 +29,14 @@ import { outageTests } from './outages.ts'
 import { racingTests } from './racing.ts'
 import { reaperTests } from './reaper.ts'
 import { resultTests } from './results.ts'
+import { retentionTests } from './retention.ts'
 import { sharingTests } from './sharing.ts'
 import { stallTests } from './stalls.ts'
 import { statusTests } from './status.ts'
 import { stopTests } from './stop.ts'
 import { streamGapTests } from './stream-gaps.ts'
 import { streamTests } from './stream.ts'
+import { transactionTests } from './transactions.ts'
 import { typeTests } from './types.ts'
 import { undecodableTests } from './undecodable.ts'
 import { waitTests } from './wait.ts'
@@ -67,6 +69,7 @@ export function queueTests(driver: TestDriver): void {
   racingTests(driver)
   reaperTests(driver)
   resultTests(driver)
+  retentionTests(driver)
   sharingTests(driver)
   stallTests(driver)
   statusTests(driver)
@@ -74,6 +77,7 @@ export function queueTests(driver: TestDriver): void {
   storedErrorTests(driver)
   streamGapTests(driver)
   streamTests(driver)
+  transactionTests(driver)
   typeTests(driver)
   undecodableTests(driver)
   waitTests(driver)

@@ -15,6 +15,7 @@ import {
   JsonSerde,
   type Logger,
   type MaxRetriesError,
+  MemoryStorage,
   type MessageState,
   type MessageStatus,
   Queue,
@@ -207,6 +208,12 @@ function mustNotCompile(storage: Storage, job: Job<Mail>, context: AfterExecutio
     new Queue({ storage, backoff: { type: 'fixed' } }),
     // @ts-expect-error a serde of another payload
     new Queue<Mail>({ storage, payloadSerde: new JsonSerde<number>() }),
+    // @ts-expect-error a storage without transactions takes none
+    new Queue({ storage: new MemoryStorage() }).enqueue('a', 1, { tx: {} }),
+    // @ts-expect-error of another kind than the storage's
+    new Queue<Mail, void, { readonly sql: string }>({ storage }).enqueue('a', { to: 'ada' }, { tx: 5 }),
+    // @ts-expect-error no age
+    new Queue({ storage, retention: { completed: {} } }),
     // @ts-expect-error a result of another type
     queue.execute(() => 'text'),
     // @ts-expect-error a promise of another type

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Job } from '../../src/storage/memory/data.ts'
+import type { MemoryJob } from '../../src/storage/memory/data.ts'
 import { Line } from '../../src/storage/memory/line.ts'
 
 /** A job as far as a line looks at it. */
-const standing = (runAt: number): Job => ({ runAt, heapIndex: -1 }) as Job
+const standing = (runAt: number): MemoryJob => ({ runAt, heapIndex: -1 }) as MemoryJob
 
 /** The same numbers each time. */
 function numbers(seed: number): (below: number) => number {
@@ -18,7 +18,7 @@ function numbers(seed: number): (below: number) => number {
 test('a line gives out the first of those who stand in it, whoever comes, leaves or moves', () => {
   const next = numbers(7)
   const line = new Line((a, b) => a.runAt < b.runAt)
-  const present = new Set<Job>()
+  const present = new Set<MemoryJob>()
   let clock = 0
   for (let step = 0; step < 30_000; step++) {
     const choice = next(10)

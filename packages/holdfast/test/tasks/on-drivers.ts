@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { createTasks, kvPrefixes, type MessageQueue, StorageKvStore, StorageMessageQueue } from 'holdfast/tasks'
+import { drain } from 'holdfast/testing'
 import { listOf } from '../../src/conformance/queue-case.ts'
 import { until } from '../queue/driver.ts'
 import { faulty } from '../queue/faulty-storage.ts'
@@ -76,6 +77,19 @@ export function onDriverTests(driver: TaskDriver): void {
     })
   }
 
+  test(`[S3] closed refuses at once ${on}, single and batch, with nothing stored; open sends, with one debug record`, async (t) => {
+    const { queue } = await bench(t, driver)
+    const closed = mailTasks({ queue: withoutFlags(queue), taskDeduplicationFallback: 'closed' })
+    assert.throws(() => closed.tasks.enqueueTask(closed.task, 1, { deduplicationKey }), TypeError)
+    assert.throws(() => closed.tasks.enqueueTaskMany(closed.task, [1], { deduplicationKey }), TypeError)
+    assert.equal((await queue.getDepth()).queued, 0)
+    const logger = keepingLogger()
+    const open = mailTasks({ queue: withoutFlags(queue), logger })
+    for (const data of [1, 2]) await open.tasks.enqueueTask(open.task, data, { deduplicationKey })
+    assert.equal((await queue.getDepth()).queued, 2)
+    assert.equal(logger.records.filter(({ level }) => level === 'debug').length, 2)
+  })
+
   test(`[S4] the store holds the key below the prefix alone ${on}, and other prefixes are left alone`, async (t) => {
     const { queue, kv } = await bench(t, driver)
     const { tasks, task } = mailTasks({ queue: withoutFlags(queue), kv })
@@ -109,6 +123,44 @@ export function onDriverTests(driver: TaskDriver): void {
     const { tasks, task } = mailTasks({ queue: broken, kv })
     await assert.rejects(tasks.enqueueTask(task, 1, { deduplicationKey }), failure)
     assert.deepEqual(await listOf(kv.list()), [])
+  })
+
+  test(`[W2] [W3] the window counts from the due time ${on}, by the queue and by the store, and a skip is told of`, async (t) => {
+    const { queue, kv } = await bench(t, driver)
+    const span = { delay: 400, ttl: 400 }
+    for (const target of [queue, withoutFlags(queue)] as MessageQueue[]) {
+      const { tasks, task, events } = mailTasks({ queue: target, kv, taskDeduplicationTtl: span.ttl })
+      const send = () => tasks.enqueueTask(task, 1, { deduplicationKey, delay: span.delay })
+      const began = performance.now()
+      const { id } = await send()
+      assert.deepEqual(await send(), { status: 'deduplicated', id })
+      const path = target === queue ? 'native' : 'kv'
+      assert.deepEqual(
+        events.filter(({ name }) => name === 'deduplicated').map((event) => 'path' in event && event.path),
+        [path],
+      )
+      await until(async () => (await send()).status === 'enqueued')
+      // The storage counts in whole milliseconds.
+      assert.ok(performance.now() - began >= span.delay + span.ttl - 2, path)
+    }
+  })
+
+  test(`[W19] an unknown task is kept ${on}, and run by a worker that has it`, async (t) => {
+    const { queue } = await bench(t, driver)
+    const { tasks: older, events } = mailTasks({ queue, taskRetryPolicy: () => 20 })
+    const newer = createTasks({ queue })
+    const runs: unknown[] = []
+    const added = newer.defineTask('new', { schema: anything(), handler: (_context, data) => void runs.push(data) })
+    const started = older.start()
+    await newer.enqueueTask(added, 'kept')
+    await until(() => events.some((event) => event.name === 'retried' && event.reason === 'unknown_task'))
+    await older.stop()
+    await started
+    const working = newer.start()
+    await until(() => runs.length === 1)
+    await newer.stop()
+    await working
+    assert.deepEqual(runs, ['kept'])
   })
 
   test(`[W11] a batch of 10,000 is stored whole ${on}`, async (t) => {
@@ -153,6 +205,15 @@ export function onDriverTests(driver: TaskDriver): void {
     assert.equal(many.enqueue, 50)
     // A claim takes the outcome before it along; the rest is beginning and end.
     assert.ok(few.handle <= 150 && many.handle <= 150, JSON.stringify([few, many]))
+  })
+
+  test(`drain ${on} runs all that is due, and no more`, async (t) => {
+    const { storage, queue } = await bench(t, driver)
+    const { tasks, task, runs } = mailTasks({ queue })
+    await tasks.enqueueTaskMany(task, [1, 2, 3], { orderingKey: 'k' })
+    await tasks.enqueueTask(task, 'later', { delay: 'PT1H' })
+    assert.deepEqual(await drain(tasks, { storage }), { completed: 3, failing: 0, failed: 0, released: 0 })
+    assert.deepEqual(runs, [1, 2, 3])
   })
 
   test(`tasks over { storage } ${on}: everything from one option, and disposed of with them`, async (t) => {

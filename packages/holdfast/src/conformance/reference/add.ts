@@ -93,16 +93,25 @@ export function add(
   if (verdicts) sameVerdicts(world, verdicts, expected)
 }
 
-/** By token. Of a job that is known already nothing is asked. @param forgotten ask of one that is known and gone */
+/**
+ * By token. Of a job that is known already nothing is asked.
+ * @param forgotten ask of one that is known and gone
+ * @param chains those of the jobs that begin one
+ */
 export function missingBlockers(
   world: World,
   jobs: readonly NewJob[],
   forgotten: (index: number) => boolean,
+  chains: readonly NewJob[] = jobs,
 ): Map<string, JobRef[]> {
   const missing = new Map<string, JobRef[]>()
   for (const [index, job] of jobs.entries()) {
     const { token, blockers = [] } = job
-    const refs = blockers.filter((blocker) => typeof blocker !== 'number' && find(world, blocker)?.index !== 0)
+    const comes = (ref: JobRef): boolean =>
+      chains.some((other) => other !== job && other.token === token && isSame(other, ref))
+    const refs = blockers.filter(
+      (blocker) => typeof blocker !== 'number' && find(world, blocker)?.index !== 0 && !comes(blocker),
+    )
     const known = world.jobs.get(nameOfRef(job))
     const isKnown = known?.made.token === token && (find(world, known) !== undefined || !forgotten(index))
     if (refs.length > 0 && !isKnown) missing.set(token, [...(missing.get(token) ?? []), ...(refs as JobRef[])])
@@ -226,12 +235,14 @@ function takeKey(world: World, job: Job, { key, mode, windowMs, shared }: NonNul
   world.marks.set(name, job.mark)
 }
 
-/** A blocker by position that is a duplicate stands for the chain in its way. */
+/** A blocker of the batch that is a duplicate stands for the chain in its way. */
 function refsOfBlockers(world: World, jobs: readonly NewJob[], index: number, expected: readonly Expected[]): JobRef[] {
   const refs: JobRef[] = []
-  for (const blocker of jobs[index]!.blockers!) {
+  const { blockers, token } = jobs[index]!
+  for (const blocker of blockers!) {
     let ref = typeof blocker === 'number' ? plain(jobs[blocker]!) : plain(blocker)
-    const verdict = typeof blocker === 'number' ? expected[blocker]! : undefined
+    const sibling = jobs.findIndex((other) => other.token === token && isSame(other, ref))
+    const verdict = expected[typeof blocker === 'number' ? blocker : sibling]
     if (verdict?.verdict === 'duplicate') ref = plain(find(world, verdict.job)?.chain ?? verdict.job)
     refs.push(ref)
   }

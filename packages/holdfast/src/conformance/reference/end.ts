@@ -129,6 +129,7 @@ export function sameEnded(actual: readonly Ended[], expected: readonly Job[]): v
   sameRefs('ended', actual, expected)
   for (const entry of actual) {
     const job = expected.find((other) => isSame(other, entry))!
+    same('ended: chain', show(plain(entry.chain)), show(plain(job.chain)), job)
     same('ended: state', entry.state, job.phase, job)
     same('ended: reason', entry.reason, job.reason, job)
     same('ended: attempt', entry.attempt, job.attempt, job)

@@ -36,7 +36,7 @@ import {
   type World,
 } from '../reference.ts'
 import { block } from './add.ts'
-import { endAttempt, endChain, forget, goBehind, noEffects, sameRefs } from './end.ts'
+import { type Effects, endAttempt, endChain, forget, goBehind, noEffects, sameEnded, sameRefs } from './end.ts'
 
 export function cancel(
   world: World,
@@ -44,10 +44,12 @@ export function cancel(
   options: CancelOptions,
   verdicts: readonly CancelVerdict[] | undefined,
 ): void {
-  const expected = refs.map((ref) => cancelOne(world, find(world, ref), options))
+  const effects = refs.map(() => noEffects())
+  const expected = refs.map((ref, index) => cancelOne(world, find(world, ref), options, effects[index]!))
   if (!verdicts) return
   same('the number of verdicts of cancel', verdicts.length, refs.length)
-  for (const [index, { verdict }] of verdicts.entries()) {
+  for (const [index, { verdict, ended = [] }] of verdicts.entries()) {
+    sameEnded(ended, effects[index]!.ended)
     must(
       expected[index]!.includes(verdict),
       () => `cancel of ${show(refs[index])} is told ${verdict}, expected ${expected[index]!.join(' or ')}`,
@@ -55,7 +57,12 @@ export function cancel(
   }
 }
 
-function cancelOne(world: World, named: Job | undefined, options: CancelOptions): CancelVerdict['verdict'][] {
+function cancelOne(
+  world: World,
+  named: Job | undefined,
+  options: CancelOptions,
+  effects: Effects,
+): CancelVerdict['verdict'][] {
   if (!named || (options.chains && named.index > 0)) return ['not_found']
   const job = options.chains ? tailOf(world, named) : named
   if (isEnded(job)) return [job.phase as 'completed' | 'failed' | 'cancelled']
@@ -68,7 +75,7 @@ function cancelOne(world: World, named: Job | undefined, options: CancelOptions)
   }
   if (runs) endAttempt(world, job, { outcome: 'cancelled', state: 'cancelled', error: undefined })
   job.cancelReasons.push(options.reason)
-  endChain(world, job, { state: 'cancelled' }, noEffects())
+  endChain(world, job, { state: 'cancelled' }, effects)
   return ['cancelled']
 }
 

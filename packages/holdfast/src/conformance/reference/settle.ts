@@ -91,7 +91,8 @@ function settleOne(world: World, outcome: Outcome, verdict: SettleVerdict | unde
 
 /** Whether the jobs that come along refuse the outcome. Both, where the contract leaves it to the driver. */
 function conflictOf(world: World, jobs: readonly NewJob[], next: NewJob | undefined): boolean[] {
-  const isMissing = (forgotten: boolean): boolean => missingBlockers(world, jobs, () => forgotten).size > 0
+  const isMissing = (forgotten: boolean): boolean =>
+    missingBlockers(world, jobs, () => forgotten, next ? jobs.slice(1) : jobs).size > 0
   const replaced = next && find(world, next)
   const taken = next && (!isFree(world, next) || (replaced && isKept(world, replaced.chain)))
   return isMissing(false) || taken ? [true] : [isMissing(true), false]

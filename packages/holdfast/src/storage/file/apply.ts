@@ -3,7 +3,7 @@
 // replica that applied the same commits gives the same answers.
 
 import { isTerminal, isWaiting } from '../../job/states.ts'
-import { type Group, Job, type Mark, type TypeData } from '../memory/data.ts'
+import { type Group, MemoryJob, type Mark, type TypeData } from '../memory/data.ts'
 import { MemoryMove, type Recorder, type SignalSink } from '../memory/move.ts'
 import { expireLater } from '../moves/finish.ts'
 import type * as Moves from '../moves/move.ts'
@@ -28,7 +28,7 @@ class Application {
   readonly #move: MemoryMove
   readonly #types = new Set<TypeData>()
   readonly #groups = new Set<Group>()
-  readonly #chains = new Set<Job>()
+  readonly #chains = new Set<MemoryJob>()
   /** Of chains that are gone, by the set itself: whoever takes the name takes those who wait for it. */
   readonly #orphans = new Map<TypeData, Map<string, Set<Moves.Job>>>()
 
@@ -62,18 +62,18 @@ class Application {
   }
 
   /** While all that it is linked with is still there. */
-  #detach(job: Job): void {
+  #detach(job: MemoryJob): void {
     leave(this.#move, job)
     // The group of one that has ended may be gone, and another have its name.
-    if (job.group && this.#move.leaveGroup(job)) this.#groups.add(job.group)
+    if (job.group && this.#move.removeMember(job)) this.#groups.add(job.group)
     for (const { ref } of job.blockers ?? []) this.#release(job, this.#move.stored(ref))
   }
 
-  #release(job: Job, chain: Job | undefined): void {
+  #release(job: MemoryJob, chain: MemoryJob | undefined): void {
     if (chain?.dependents?.delete(job)) this.#chains.add(chain)
   }
 
-  #erase(job: Job): void {
+  #erase(job: MemoryJob): void {
     const { type, id, chain, chainIndex, dependents } = job
     this.#types.add(type)
     this.#chains.delete(job)
@@ -86,7 +86,7 @@ class Application {
   }
 
   /** The job, new or as it is, standing nowhere. */
-  #begin({ type: name, id, fixed, changing }: JobPut): Job {
+  #begin({ type: name, id, fixed, changing }: JobPut): MemoryJob {
     const type = this.#replica.data.ensureType(name)
     this.#types.add(type)
     const existing = type.jobs.get(id)
@@ -103,7 +103,7 @@ class Application {
     return job
   }
 
-  #assign(job: Job, changing: ChangingPart): void {
+  #assign(job: MemoryJob, changing: ChangingPart): void {
     const { counts } = job.type
     counts[job.state]--
     counts[changing.state]++
@@ -113,7 +113,7 @@ class Application {
     if (changing.blockers) job.blockers = changing.blockers.map(({ ref, done }) => ({ ref, done }))
   }
 
-  #link(job: Job, { fixed, changing }: JobPut): void {
+  #link(job: MemoryJob, { fixed, changing }: JobPut): void {
     if (fixed?.chain && job.chain === job) this.#join(job, this.#move.stored(fixed.chain)!)
     this.#chains.add(job.chain)
     if (fixed?.group !== undefined || job.group) this.#member(job, fixed?.group ?? job.group!.key)
@@ -125,21 +125,21 @@ class Application {
     if (changing.mark) this.#mark(job, changing.mark)
   }
 
-  #join(job: Job, chain: Job): void {
+  #join(job: MemoryJob, chain: MemoryJob): void {
     Object.assign(job, { first: chain })
     chain.jobs ??= [chain]
     chain.jobs[job.chainIndex] = job
   }
 
-  #member(job: Job, key: string): void {
+  #member(job: MemoryJob, key: string): void {
     const isMember = job.member!.heapIndex !== -1
-    if (isTerminal(job.state) && isMember) this.#move.leaveGroup(job)
+    if (isTerminal(job.state) && isMember) this.#move.removeMember(job)
     if (isTerminal(job.state) || !isMember) job.group = this.#move.groupOf(job.type, key)
     if (!isTerminal(job.state) && !isMember) job.group!.members.push(job.member!)
     this.#groups.add(job.group!)
   }
 
-  #mark(job: Job, { held, own, ...fields }: NonNullable<ChangingPart['mark']>): void {
+  #mark(job: MemoryJob, { held, own, ...fields }: NonNullable<ChangingPart['mark']>): void {
     const inForce = held ? job.type.keys.get(fields.key) : undefined
     job.mark = inForce ?? { ...fields, type: job.type, job: undefined, heapIndex: -1 }
     if (own) job.mark.job = job
@@ -170,7 +170,7 @@ class Application {
     this.#groups.add(group)
   }
 
-  #place(job: Job): void {
+  #place(job: MemoryJob): void {
     if (job.state === 'processing') {
       this.#move.stand(job, 'leases')
       if (job.group) job.group.running = job
@@ -180,14 +180,14 @@ class Application {
   }
 }
 
-const isEnded = (chain: Job): boolean => isTerminal(chain.tail.state)
+const isEnded = (chain: MemoryJob): boolean => isTerminal(chain.tail.state)
 
-function newJob(type: TypeData, fixed: FixedPart, { state, runAt }: ChangingPart): Job {
+function newJob(type: TypeData, fixed: FixedPart, { state, runAt }: ChangingPart): MemoryJob {
   const { id, token, priority, maxAttempts, retention, trace, onBlockerFailure, group } = fixed
   const fields: NewJob = { type: type.name, id, token, priority, maxAttempts, retention, trace }
   const member = group === undefined ? {} : { group: { key: group, ordered: true as const } }
   const failure = onBlockerFailure === 'fail' ? {} : { onBlockerFailure }
-  const job = new Job(type, { ...fields, ...member, ...failure }, fixed.createdAt, runAt, fixed.number)
+  const job = new MemoryJob(type, { ...fields, ...member, ...failure }, fixed.createdAt, runAt, fixed.number)
   job.state = state
   if (fixed.chainIndex > 0) Object.assign(job, { chainIndex: fixed.chainIndex })
   if (fixed.origin) Object.assign(job, { origin: fixed.origin })

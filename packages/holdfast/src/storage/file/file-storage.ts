@@ -3,7 +3,8 @@
 
 import { type Clock, systemClock } from '../../clock.ts'
 import { HoldfastError, unsupported } from '../../errors.ts'
-import { fileOptions, resolveOptions } from '../../options.ts'
+import { resolveOptions } from '../../resolve-options.ts'
+import { fileOptions } from '../options.ts'
 import { checkListQuery, checkNewJobs, checkOutcomes } from '../check.ts'
 import { count } from '../memory/count.ts'
 import { list } from '../memory/list.ts'

@@ -1,7 +1,7 @@
 // A job as a line of JSON: whole when it is new, afterwards only what may change. Fields at their default are left out, and
 // bytes that did not change are not written again. JSON has no Infinity: it is null there.
 
-import type { Job } from '../memory/data.ts'
+import type { MemoryJob } from '../memory/data.ts'
 import type { AttemptRecord, Bytes, EndReason, JobRef, JobState } from '../storage.ts'
 import { type BytesJson, bytesFromJson, bytesToJson } from './bytes.ts'
 import type { JobPut } from './changes.ts'
@@ -178,7 +178,7 @@ export function jobFromJson(json: JobJson): JobPut {
 }
 
 /** @param before the job as it stands, for what did not change */
-export function changingFromJson(json: ChangingJson, before: Job | undefined): JobPut {
+export function changingFromJson(json: ChangingJson, before: MemoryJob | undefined): JobPut {
   const { type, id, lease, mark } = json
   const attempts = attemptsFrom(json.attempts, before?.attempts)
   const changing: ChangingPart = {

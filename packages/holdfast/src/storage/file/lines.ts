@@ -1,7 +1,7 @@
 // The lines of a commit or a snapshot: one change each, named by its only key. Signals go along, for whoever listens in
 // other processes.
 
-import type { Job } from '../memory/data.ts'
+import type { MemoryJob } from '../memory/data.ts'
 import type { KvEntry } from '../memory/kv-data.ts'
 import type { JobRef, TopicKind } from '../storage.ts'
 import { type BytesJson, bytesFromJson, bytesToJson } from './bytes.ts'
@@ -92,7 +92,7 @@ export function linesOf(recording: Recording, replica: Replica): Line[] {
 
 /** Everything that is there. */
 export function* linesOfAll({ data, kv }: Replica): Generator<Line> {
-  const stored = ({ type, id }: JobRef): Job | undefined => data.types.get(type)?.jobs.get(id)
+  const stored = ({ type, id }: JobRef): MemoryJob | undefined => data.types.get(type)?.jobs.get(id)
   for (const { name: type, jobs, keys, paused, groups } of data.types.values()) {
     if (paused) yield { pause: { type, ...paused } }
     for (const group of groups.values()) if (group.paused) yield { pause: { type, group: group.key, ...group.paused } }
@@ -102,7 +102,7 @@ export function* linesOfAll({ data, kv }: Replica): Generator<Line> {
   for (const entry of kv.entries.values()) yield entryLine(entry)
 }
 
-const jobLine = (job: Job, stored: (ref: JobRef) => Job | undefined): Line => ({
+const jobLine = (job: MemoryJob, stored: (ref: JobRef) => MemoryJob | undefined): Line => ({
   job: jobToJson(fixedPartOf(job), changingPartOf(job, stored)),
 })
 

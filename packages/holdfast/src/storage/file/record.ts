@@ -1,7 +1,7 @@
 // A job's record as plain data, apart from the objects that it is linked with: what a commit carries, and what a call that
 // is taken back leaves behind.
 
-import type { Job, Mark } from '../memory/data.ts'
+import type { MemoryJob, Mark } from '../memory/data.ts'
 import type { Lease } from '../moves/move.ts'
 import type { AttemptRecord, Bytes, EndReason, JobRef, JobState, Retention } from '../storage.ts'
 
@@ -80,9 +80,9 @@ export const plainFields = [
   'attempts',
   'openBlockers',
   'expiresAt',
-] as const satisfies readonly (keyof ChangingPart & keyof Job)[]
+] as const satisfies readonly (keyof ChangingPart & keyof MemoryJob)[]
 
-export function fixedPartOf(job: Job): FixedPart {
+export function fixedPartOf(job: MemoryJob): FixedPart {
   return {
     type: job.type.name,
     id: job.id,
@@ -103,7 +103,7 @@ export function fixedPartOf(job: Job): FixedPart {
 }
 
 /** @param stored what stands under a name now */
-export function changingPartOf(job: Job, stored: (ref: JobRef) => Job | undefined): ChangingPart {
+export function changingPartOf(job: MemoryJob, stored: (ref: JobRef) => MemoryJob | undefined): ChangingPart {
   return {
     state: job.state,
     runAt: job.runAt,
@@ -132,7 +132,7 @@ export function changingPartOf(job: Job, stored: (ref: JobRef) => Job | undefine
   }
 }
 
-function markPartOf(job: Job, mark: Mark): MarkPart {
+function markPartOf(job: MemoryJob, mark: Mark): MarkPart {
   const { key, id, token, mode, shared, until } = mark
   return { key, id, token, mode, shared, until, held: job.type.keys.get(key) === mark, own: mark.job === job }
 }

@@ -2,7 +2,7 @@
 // it back.
 // Invariant: each thing is noted as it was when the recording began, however often it changes afterwards.
 
-import type { Data, Job, Mark, TypeData } from '../memory/data.ts'
+import type { Data, MemoryJob, Mark, TypeData } from '../memory/data.ts'
 import type { KvData, KvEntry } from '../memory/kv-data.ts'
 import type { Recorder } from '../memory/move.ts'
 import type { JobRef } from '../storage.ts'
@@ -11,7 +11,7 @@ import { type ChangingPart, changingPartOf, fixedPartOf } from './record.ts'
 import type { Replica } from './replica.ts'
 
 export interface Before {
-  readonly job: Job
+  readonly job: MemoryJob
   readonly changing: ChangingPart
   changed: boolean
 }
@@ -42,14 +42,14 @@ export class Recording implements Recorder {
     return false
   }
 
-  seen(job: Job): void {
+  seen(job: MemoryJob): void {
     const { chain } = job
     this.#note(job)
     if (chain !== job) this.#note(chain)
     if (chain.tail !== job) this.#note(chain.tail)
   }
 
-  changed(job: Job): void {
+  changed(job: MemoryJob): void {
     const before = this.#note(job)
     if (before) before.changed = true
   }
@@ -124,9 +124,9 @@ export class Recording implements Recorder {
     changes.jobs.push({ ...ref, fixed, changing: before.changing })
   }
 
-  readonly stored = ({ type, id }: JobRef): Job | undefined => this.#replica.data.types.get(type)?.jobs.get(id)
+  readonly stored = ({ type, id }: JobRef): MemoryJob | undefined => this.#replica.data.types.get(type)?.jobs.get(id)
 
-  #note(job: Job): Before | null {
+  #note(job: MemoryJob): Before | null {
     const ids = this.#of(job.type.name)
     const known = ids.get(job.id)
     if (known !== undefined) return known

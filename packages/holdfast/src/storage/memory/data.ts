@@ -13,7 +13,7 @@ import { newListeners } from '../moves/signals.ts'
 import { Heap, type HeapSlot } from './heap.ts'
 import { Line } from './line.ts'
 
-export class Job implements Moves.Job, HeapSlot {
+export class MemoryJob implements Moves.Job, HeapSlot {
   readonly type: TypeData
   readonly id: string
   readonly token: string
@@ -39,7 +39,7 @@ export class Job implements Moves.Job, HeapSlot {
   completedByHolder = false
 
   /** Where it stands, and its place there. */
-  heap: Heap<Job> | Line | undefined = undefined
+  heap: Heap<MemoryJob> | Line | undefined = undefined
   heapIndex = -1
   // On the first job of a chain only:
   expiresAt: number | undefined = undefined
@@ -62,17 +62,17 @@ export class Job implements Moves.Job, HeapSlot {
   declare openBlockers: number
   declare readonly onBlockerFailure: 'fail' | 'wait'
   /** Of the chain that it continues. */
-  declare readonly first: Job | undefined
+  declare readonly first: MemoryJob | undefined
   declare readonly chainIndex: number
   // On the first job of a chain only:
   /** The jobs of a chain that was continued. */
-  declare jobs: Job[] | undefined
+  declare jobs: MemoryJob[] | undefined
   declare mark: Mark | undefined
   /** Unfinished jobs that name this chain as a blocker. */
   declare dependents: Set<Moves.Job> | undefined
 
   static {
-    const unset: Partial<Job> = {
+    const unset: Partial<MemoryJob> = {
       priority: 0,
       trace: undefined,
       reason: undefined,
@@ -94,11 +94,19 @@ export class Job implements Moves.Job, HeapSlot {
       mark: undefined,
       dependents: undefined,
     }
-    Object.assign(Job.prototype, unset)
+    Object.assign(MemoryJob.prototype, unset)
   }
 
   /** @param after the job that it continues; origin: the job that it was started to block */
-  constructor(type: TypeData, job: NewJob, now: number, runAt: number, accepted: number, after?: Job, origin?: Job) {
+  constructor(
+    type: TypeData,
+    job: NewJob,
+    now: number,
+    runAt: number,
+    accepted: number,
+    after?: MemoryJob,
+    origin?: MemoryJob,
+  ) {
     this.type = type
     this.id = job.id
     this.token = job.token
@@ -125,43 +133,43 @@ export class Job implements Moves.Job, HeapSlot {
   }
 
   /** The first job of its chain, which holds what belongs to the chain. */
-  get chain(): Job {
+  get chain(): MemoryJob {
     return this.first ?? this
   }
 
-  get tail(): Job {
+  get tail(): MemoryJob {
     return this.jobs?.at(-1) ?? this
   }
 }
 
 /** A job in its group's own order. */
 export interface Member extends HeapSlot {
-  readonly job: Job
+  readonly job: MemoryJob
 }
 
 export interface Group extends Moves.Group {
   readonly type: TypeData
   /** All its live jobs, the one in processing too. */
   readonly members: Heap<Member>
-  running: Job | undefined
-  placed: Job | undefined
+  running: MemoryJob | undefined
+  placed: MemoryJob | undefined
 }
 
 export interface Mark extends Moves.Mark, HeapSlot {
   readonly type: TypeData
-  job: Job | undefined
+  job: MemoryJob | undefined
 }
 
 export class TypeData implements Moves.JobType {
   readonly name: string
-  readonly jobs = new Map<string, Job>()
+  readonly jobs = new Map<string, MemoryJob>()
   readonly keys = new Map<string, Mark>()
   readonly groups = new Map<string, Group>()
   /** Highest priority first. */
   readonly ready: { readonly priority: number; readonly jobs: Line }[] = []
-  readonly later = new Heap<Job>(dueBefore)
-  readonly asideDue = new Heap<Job>(dueBefore)
-  readonly asideLater = new Heap<Job>(dueBefore)
+  readonly later = new Heap<MemoryJob>(dueBefore)
+  readonly asideDue = new Heap<MemoryJob>(dueBefore)
+  readonly asideLater = new Heap<MemoryJob>(dueBefore)
   readonly leases = new Line((a, b) => a.lease!.until < b.lease!.until)
   readonly counts: Record<JobState, number> = {
     scheduled: 0,
@@ -217,6 +225,6 @@ export class Data {
   }
 }
 
-function dueBefore(a: Job, b: Job): boolean {
+function dueBefore(a: MemoryJob, b: MemoryJob): boolean {
   return a.runAt < b.runAt || (a.runAt === b.runAt && a.order < b.order)
 }

@@ -2,43 +2,43 @@
 // eaten from its start; the few that come out of order wait in a heap beside it. Coming, leaving and taking the first cost
 // the same at any length.
 
-import type { Job } from './data.ts'
+import type { MemoryJob } from './data.ts'
 import { Heap } from './heap.ts'
 
 /** Where the row of a line is cut, so that what was eaten is given back. */
 const chunk = 1_024
 
 export class Line {
-  readonly #before: (a: Job, b: Job) => boolean
-  readonly #others: Heap<Job>
+  readonly #before: (a: MemoryJob, b: MemoryJob) => boolean
+  readonly #others: Heap<MemoryJob>
   /** Those that left from the middle leave a hole; the last is none. */
-  #row: (Job | undefined)[] = []
+  #row: (MemoryJob | undefined)[] = []
   #start = 0
   /** How many were cut off before the row: places are counted from the first job ever. */
   #cut = 0
   /** In the row, behind its start. */
   #holes = 0
 
-  constructor(before: (a: Job, b: Job) => boolean) {
+  constructor(before: (a: MemoryJob, b: MemoryJob) => boolean) {
     this.#before = before
     this.#others = new Heap(before)
   }
 
-  push(job: Job): void {
+  push(job: MemoryJob): void {
     const last = this.#row.at(-1)
     if (last && this.#before(job, last)) return this.#others.push(job)
     job.heapIndex = -2 - (this.#cut + this.#row.length)
     this.#row.push(job)
   }
 
-  peek(): Job | undefined {
+  peek(): MemoryJob | undefined {
     const first = this.#first()
     const other = this.#others.peek()
     if (!first || !other) return first ?? other
     return this.#before(other, first) ? other : first
   }
 
-  remove(job: Job): void {
+  remove(job: MemoryJob): void {
     if (job.heapIndex >= 0) return this.#others.remove(job)
     const row = this.#row
     row[-2 - job.heapIndex - this.#cut] = undefined
@@ -50,7 +50,7 @@ export class Line {
   }
 
   /** Those at the front for which `matches` holds, in no order; behind one that does not match there is none. */
-  *prefix(matches: (job: Job) => boolean): Generator<Job> {
+  *prefix(matches: (job: MemoryJob) => boolean): Generator<MemoryJob> {
     for (let index = this.#start; index < this.#row.length; index++) {
       const job = this.#row[index]
       if (job && !matches(job)) break
@@ -60,11 +60,11 @@ export class Line {
   }
 
   /** All of them, in no order. */
-  [Symbol.iterator](): Iterator<Job> {
+  [Symbol.iterator](): Iterator<MemoryJob> {
     return this.prefix(() => true)
   }
 
-  #first(): Job | undefined {
+  #first(): MemoryJob | undefined {
     const row = this.#row
     for (; this.#start < row.length && row[this.#start] === undefined; this.#holes--) this.#start++
     if (this.#start === row.length) {

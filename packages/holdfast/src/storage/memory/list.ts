@@ -2,13 +2,13 @@
 
 import type { ListQuery, Page } from '../storage.ts'
 import { decodeCursor, type ListKey, listKeyOf, matches, pageOf } from '../moves/list.ts'
-import type { Job } from './data.ts'
+import type { MemoryJob } from './data.ts'
 import type { MemoryMove } from './move.ts'
 
 export function list(move: MemoryMove, query: ListQuery): Page {
   const sign = query.order === 'asc' ? 1 : -1
   const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor)
-  const found: Job[] = []
+  const found: MemoryJob[] = []
   for (const name of query.types ? new Set(query.types) : move.data.types.keys()) {
     for (const job of move.data.types.get(name)?.jobs.values() ?? []) {
       if (matches(move, job, query) && (!after || sign * compare(listKeyOf(job), after) > 0)) found.push(job)

@@ -2,7 +2,8 @@
 
 import { type Clock, systemClock } from '../../clock.ts'
 import { unsupported } from '../../errors.ts'
-import { memoryOptions, resolveOptions } from '../../options.ts'
+import { resolveOptions } from '../../resolve-options.ts'
+import { memoryOptions } from '../options.ts'
 import { checkListQuery, checkNewJobs, checkOutcomes } from '../check.ts'
 import type * as Contract from '../storage.ts'
 import { add } from '../moves/add.ts'

@@ -2,7 +2,7 @@
 
 import type { JobEvent, JobRef, JobState, NewJob } from '../storage.ts'
 import type * as Moves from '../moves/move.ts'
-import { type Data, type Group, Job, type Mark, type Member, type TypeData } from './data.ts'
+import { type Data, type Group, MemoryJob, type Mark, type Member, type TypeData } from './data.ts'
 import { Heap } from './heap.ts'
 import type { Line } from './line.ts'
 import { Signals } from '../moves/signals.ts'
@@ -13,9 +13,9 @@ export type SignalSink = Pick<Signals, 'wake' | 'done' | 'abort' | 'event'> & { 
 /** For a driver that writes down what a call did, or takes it back: told of each thing before it changes. */
 export interface Recorder {
   /** Handed out: it may be about to change. */
-  seen(job: Job): void
+  seen(job: MemoryJob): void
   /** About to change, or changed since it was handed out. */
-  changed(job: Job): void
+  changed(job: MemoryJob): void
   /** About to be there; under its name there is nothing now. */
   creates(type: string, id: string): void
   /** Who holds it is about to change. */
@@ -54,16 +54,16 @@ export class MemoryMove implements Moves.Move {
 
   // ── jobs ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  stored({ type, id }: JobRef): Job | undefined {
+  stored({ type, id }: JobRef): MemoryJob | undefined {
     const job = this.data.types.get(type)?.jobs.get(id)
     if (job) this.#recorder?.seen(job)
     return job
   }
 
-  create(fields: NewJob, runAt: number, after: Job | undefined, origin: Job | undefined): Job {
+  create(fields: NewJob, runAt: number, after: MemoryJob | undefined, origin: MemoryJob | undefined): MemoryJob {
     this.#recorder?.creates(fields.type, fields.id)
     const type = this.data.ensureType(fields.type)
-    const job = new Job(type, fields, this.now, runAt, this.takeNumber(), after, origin)
+    const job = new MemoryJob(type, fields, this.now, runAt, this.takeNumber(), after, origin)
     // In no line yet: wait() or blockJob() follows in the same call.
     type.counts.blocked++
     type.jobs.set(job.id, job)
@@ -74,10 +74,11 @@ export class MemoryMove implements Moves.Move {
     return job
   }
 
-  createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): Job {
-    this.#recorder?.creates(fields.type, fields.id)
+  createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): MemoryJob | undefined {
     const type = this.data.ensureType(fields.type)
-    const job = new Job(type, fields, this.now, runAt, this.takeNumber())
+    if (type.jobs.has(fields.id)) return undefined
+    this.#recorder?.creates(fields.type, fields.id)
+    const job = new MemoryJob(type, fields, this.now, runAt, this.takeNumber())
     job.state = state
     job.due = state === 'queued'
     type.counts[state]++
@@ -87,7 +88,7 @@ export class MemoryMove implements Moves.Move {
     return job
   }
 
-  erase(job: Job): void {
+  erase(job: MemoryJob): void {
     this.#recorder?.changed(job)
     const { type, id, mark } = job
     type.counts[job.state]--
@@ -96,24 +97,24 @@ export class MemoryMove implements Moves.Move {
     this.prune(type)
   }
 
-  touch(job: Job): void {
+  touch(job: MemoryJob): void {
     this.#recorder?.changed(job)
   }
 
-  setState(job: Job, state: JobState): void {
+  setState(job: MemoryJob, state: JobState): void {
     this.#recorder?.changed(job)
     job.type.counts[job.state]--
     job.type.counts[state]++
     job.state = state
   }
 
-  place(job: Job, place: Moves.Place): void {
+  place(job: MemoryJob, place: Moves.Place): void {
     this.#recorder?.changed(job)
     this.stand(job, place)
   }
 
   /** As place, but not recorded: that a job is due follows from the clock, and no driver writes it down. */
-  stand(job: Job, place: Moves.Place): void {
+  stand(job: MemoryJob, place: Moves.Place): void {
     const { type } = job
     leave(job)
     if (place === 'nowhere') return
@@ -124,7 +125,7 @@ export class MemoryMove implements Moves.Move {
     else enter(job, job.due ? type.asideDue : type.asideLater)
   }
 
-  nextInLine(type: TypeData): Job | undefined {
+  nextInLine(type: TypeData): MemoryJob | undefined {
     promote(this, type)
     for (const { jobs } of type.ready) {
       const job = jobs.peek()
@@ -135,7 +136,7 @@ export class MemoryMove implements Moves.Move {
     return undefined
   }
 
-  nextLost(type: TypeData): Job | undefined {
+  nextLost(type: TypeData): MemoryJob | undefined {
     const job = type.leases.peek()
     if (!job || job.lease!.until > this.now) return undefined
     this.#recorder?.seen(job)
@@ -144,21 +145,21 @@ export class MemoryMove implements Moves.Move {
 
   // ── chains ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  jobsOf(chain: Job): readonly Job[] {
+  jobsOf(chain: MemoryJob): readonly MemoryJob[] {
     if (this.#recorder) for (const job of chain.jobs ?? []) this.#recorder.seen(job)
     return chain.jobs ?? [chain]
   }
 
-  continueChain(chain: Job, job: Job): void {
+  continueChain(chain: MemoryJob, job: MemoryJob): void {
     chain.jobs ??= [chain]
     chain.jobs.push(job)
   }
 
-  dependentsOf(chain: Job): Set<Moves.Job> {
+  dependentsOf(chain: MemoryJob): Set<Moves.Job> {
     return (chain.dependents ??= new Set())
   }
 
-  inheritDependents(chain: Job, replaced: Job): void {
+  inheritDependents(chain: MemoryJob, replaced: MemoryJob): void {
     chain.dependents = replaced.dependents
   }
 
@@ -174,16 +175,16 @@ export class MemoryMove implements Moves.Move {
     return group
   }
 
-  headOf(group: Group): Job | undefined {
+  headOf(group: Group): MemoryJob | undefined {
     return group.members.peek()?.job
   }
 
-  joinGroup(job: Job): void {
+  addMember(job: MemoryJob): void {
     job.group = this.groupOf(job.type, job.group!.key)
     job.group.members.push(job.member!)
   }
 
-  leaveGroup(job: Job): boolean {
+  removeMember(job: MemoryJob): boolean {
     if (job.member!.heapIndex === -1) return false
     job.group!.members.remove(job.member!)
     return true
@@ -199,7 +200,7 @@ export class MemoryMove implements Moves.Move {
     return type.keys.get(key)
   }
 
-  holdKey(job: Job, { key, id, token, mode, shared, until }: Omit<Moves.Mark, 'job'>): Mark {
+  holdKey(job: MemoryJob, { key, id, token, mode, shared, until }: Omit<Moves.Mark, 'job'>): Mark {
     const { type } = job
     const held = type.keys.get(key)
     if (held) this.dropKey(type, held)
@@ -222,15 +223,15 @@ export class MemoryMove implements Moves.Move {
     this.#signals.wake(type)
   }
 
-  done(chain: Job): void {
+  done(chain: MemoryJob): void {
     this.#signals.done(chain)
   }
 
-  abort(job: Job): void {
+  abort(job: MemoryJob): void {
     this.#signals.abort(job)
   }
 
-  event(job: Job, event: JobEvent['event'], attempt: number): void {
+  event(job: MemoryJob, event: JobEvent['event'], attempt: number): void {
     this.#signals.event(job, event, attempt, this.now)
   }
 
@@ -252,7 +253,7 @@ export function promote(move: MemoryMove, type: TypeData): void {
   for (let job = asideLater.peek(); job && job.runAt <= move.now; job = asideLater.peek()) move.stand(job, 'aside')
 }
 
-function becomeDue(job: Job): void {
+function becomeDue(job: MemoryJob): void {
   const { type } = job
   job.due = true
   type.due++
@@ -262,12 +263,12 @@ function becomeDue(job: Job): void {
   job.state = 'queued'
 }
 
-function enter(job: Job, heap: Heap<Job> | Line): void {
+function enter(job: MemoryJob, heap: Heap<MemoryJob> | Line): void {
   job.heap = heap
   heap.push(job)
 }
 
-function leave(job: Job): void {
+function leave(job: MemoryJob): void {
   job.heap?.remove(job)
   job.heap = undefined
   if (!job.due) return

@@ -1,7 +1,7 @@
 // add: each job in turn is decided (id, key, blockers) and written. `addPlain` does nearly all of them, `Batch` the rest.
 
 import type { AddVerdict, JobRef, NewJob, Standing } from '../storage.ts'
-import { blockedBy, blockJob, missingBlockers } from './block.ts'
+import { blockedBy, blockJob, missingBlockers, siblingName, siblingsOf } from './block.ts'
 import { forget } from './finish.ts'
 import { isInForce } from './key.ts'
 import { type Blocker, find, isGone, type Job, type Mark, type Move, refOf } from './move.ts'
@@ -16,8 +16,8 @@ export function add(move: Move, jobs: readonly NewJob[]): AddVerdict[] {
     for (const job of jobs) if (!addPlain(move, job, verdicts)) break
   }
   if (verdicts.length === jobs.length) return verdicts
-  const rest = verdicts.length === 0 ? jobs : jobs.slice(verdicts.length)
-  return [...verdicts, ...addBatch(new Batch(move, rest, missingBlockers(move, rest), before), rest, undefined)]
+  const left = verdicts.length === 0 ? jobs : jobs.slice(verdicts.length)
+  return [...verdicts, ...addBatch(new Batch(move, left, missingBlockers(move, left), before), left, undefined)]
 }
 
 /** Nothing but its id decides about it: nearly every job. */
@@ -26,11 +26,11 @@ const isPlain = ({ blockers, deduplication, group }: NewJob): boolean =>
 
 /** False if there is something under its id: then it is for the batch to decide. */
 function addPlain(move: Move, fields: NewJob, verdicts: AddVerdict[]): boolean {
-  if (move.stored(fields)) return false
   const { type, id, token } = fields
   const runAt = dueAt(move, fields)
   const state = waitingState(move, runAt)
   const job = move.createWaiting(fields, runAt, state)
+  if (!job) return false
   move.wake(job.type)
   tellWaiting(move, job)
   verdicts.push({ verdict: 'added', job: { type, id, token, state, createdAt: move.now, result: undefined } })
@@ -65,12 +65,13 @@ class Batch {
   readonly #refused: Map<string, JobRef> | undefined
   /** By position: the jobs that it blocks. */
   readonly #blocks: Map<number, number[]> | undefined
+  #siblings: ReadonlyMap<string, number> | undefined
   readonly #created: (Job | undefined)[] = []
   #marksTaken: Set<Mark> | undefined
   #repeated: Set<Job> | undefined
   readonly #before: number
 
-  /** @param before the number of jobs accepted before this call */
+  /** @param before the last number given out before this call: a job that was accepted with a higher one came with it */
   constructor(move: Move, jobs: readonly NewJob[], refused: Map<string, JobRef> | undefined, before: number) {
     this.#before = before
     this.#move = move
@@ -156,6 +157,13 @@ class Batch {
     this.verdicts.push({ verdict: 'added', job: standingOf(this.#move, job) })
   }
 
+  /** Undefined: it is not of this batch. */
+  #positionOf(blocker: JobRef | number, token: string): number | undefined {
+    if (typeof blocker === 'number') return blocker
+    this.#siblings ??= siblingsOf(this.#jobs)
+    return this.#siblings.get(siblingName(blocker, token))
+  }
+
   #refOfBlocker(blocker: JobRef | number): Blocker {
     const { type, id } = typeof blocker === 'number' ? this.#jobs[blocker]! : blocker
     return { ref: { type, id }, done: false }
@@ -188,13 +196,14 @@ class Batch {
     })
   }
 
-  /** A blocker by position that is a duplicate stands for the chain that is in its way. */
+  /** A blocker of this batch that is a duplicate stands for the chain that is in its way. */
   #resolveDuplicates(job: Job, index: number): void {
-    const blockers = this.#jobs[index]!.blockers!
-    if (!blockers.some((blocker) => typeof blocker === 'number')) return
+    if (this.#jobs.length === 1) return
+    const { blockers, token } = this.#jobs[index]!
     job.blockers!.length = 0
-    const refs = blockers.map((blocker): Blocker => {
-      const verdict = typeof blocker === 'number' ? this.verdicts[blocker] : undefined
+    const refs = blockers!.map((blocker): Blocker => {
+      const position = this.#positionOf(blocker, token)
+      const verdict = position === undefined ? undefined : this.verdicts[position]
       if (verdict?.verdict !== 'duplicate') return this.#refOfBlocker(blocker)
       const inTheWay = find(this.#move, verdict.job)?.chain
       const { type, id } = inTheWay ? refOf(inTheWay) : verdict.job

@@ -5,14 +5,25 @@ import type { JobRef, NewJob } from '../storage.ts'
 import { type Aftermath, expireLater, finish, unblock } from './finish.ts'
 import { find, type Job, type Move } from './move.ts'
 
-/** The external blockers that do not exist, by the token that they refuse. */
-export function missingBlockers(move: Move, jobs: readonly NewJob[]): Map<string, JobRef> | undefined {
+/** The blockers that do not exist, by the token that they refuse. @param chains those of the jobs that begin one */
+export function missingBlockers(
+  move: Move,
+  jobs: readonly NewJob[],
+  chains: readonly NewJob[] = jobs,
+): Map<string, JobRef> | undefined {
   let missing: Map<string, JobRef> | undefined
+  let siblings: Map<string, number> | undefined
+  /** It comes with the job, in the same call. */
+  const comes = (job: NewJob, ref: JobRef): boolean => {
+    siblings ??= siblingsOf(chains)
+    const position = siblings.get(siblingName(ref, job.token))
+    return position !== undefined && chains[position] !== job
+  }
   for (const job of jobs) {
     // What stands already is a repeat: it was decided when its blockers were there.
     if (!job.blockers || move.stored(job)?.token === job.token) continue
     for (const blocker of job.blockers) {
-      if (typeof blocker === 'number') continue
+      if (typeof blocker === 'number' || comes(job, blocker)) continue
       const chain = find(move, blocker)
       if (chain?.chainIndex === 0) {
         move.kept.add(chain)
@@ -24,6 +35,18 @@ export function missingBlockers(move: Move, jobs: readonly NewJob[]): Map<string
   }
   return missing
 }
+
+/** The jobs of a call, by what they name each other; the first mention of each. */
+export function siblingsOf(jobs: readonly NewJob[]): Map<string, number> {
+  const siblings = new Map<string, number>()
+  jobs.forEach((job, index) => {
+    const name = siblingName(job, job.token)
+    if (!siblings.has(name)) siblings.set(name, index)
+  })
+  return siblings
+}
+
+export const siblingName = ({ type, id }: JobRef, token: string): string => JSON.stringify([type, id, token])
 
 /** By position: the jobs that it blocks. */
 export function blockedBy(jobs: readonly NewJob[]): Map<number, number[]> | undefined {

@@ -3,18 +3,25 @@
 import { isTerminal } from '../../job/states.ts'
 import type { CancelOptions, CancelVerdict, JobRef } from '../storage.ts'
 import { endAttempt } from './attempt.ts'
-import { finish } from './finish.ts'
+import { type Aftermath, finish } from './finish.ts'
 import { find, type Job, type Move } from './move.ts'
 
 export function cancel(move: Move, refs: readonly JobRef[], options: CancelOptions): CancelVerdict[] {
   return refs.map((ref) => {
     const job = find(move, ref)
     if (!job || (options.chains && job !== job.chain)) return { verdict: 'not_found' }
-    return { verdict: cancelOne(move, options.chains ? job.tail : job, options) }
+    const after: Aftermath = { ended: [], unblocked: [] }
+    const verdict = cancelOne(move, options.chains ? job.tail : job, options, after)
+    return after.ended.length > 0 ? { verdict, ended: after.ended } : { verdict }
   })
 }
 
-function cancelOne(move: Move, job: Job, { abort, force, reason }: CancelOptions): CancelVerdict['verdict'] {
+function cancelOne(
+  move: Move,
+  job: Job,
+  { abort, force, reason }: CancelOptions,
+  after: Aftermath,
+): CancelVerdict['verdict'] {
   if (isTerminal(job.state)) return job.state
   const runs = job.state === 'processing'
   if (runs && !force) {
@@ -30,6 +37,6 @@ function cancelOne(move: Move, job: Job, { abort, force, reason }: CancelOptions
     move.abort(job)
   }
   job.cancelReason = reason
-  finish(move, job, { state: 'cancelled' }, { ended: [], unblocked: [] })
+  finish(move, job, { state: 'cancelled' }, after)
   return 'cancelled'
 }

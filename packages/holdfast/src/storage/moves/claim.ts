@@ -1,4 +1,4 @@
-// claim: settle what came along, take back lost leases, then give out due jobs, the types in turns.
+// claim: settle what came along, take back lost leases, then give out due jobs, one of each type after the other.
 
 import {
   type Claim,
@@ -22,30 +22,31 @@ export function claim(move: Move, request: ClaimRequest): Claim {
   const recovered: Recovered[] = []
   const ended: Ended[] = []
   const jobs: ClaimedJob[] = []
-  const turns: Turn[] = []
+  const open: Open[] = []
   for (const wanted of request.types) {
     const type = move.typeOf(wanted.type)
     if (!type || type.paused) continue
     takeBackLost(move, type, wanted, recovered, ended)
     const lease = { worker, label, startedAt: move.now, until: move.now + wanted.leaseMs }
-    turns.push({ type, wanted, lease, left: Math.min(wanted.slots ?? Infinity, request.slots) })
+    open.push({ type, wanted, lease, left: Math.min(wanted.slots ?? Infinity, request.slots) })
   }
-  for (let index = 0; turns.length > 0 && jobs.length < request.slots;) {
-    if (index >= turns.length) index = 0
-    const turn = turns[index]!
-    const job = turn.left > 0 ? nextOf(move, turn, ended) : undefined
+  for (let index = 0; open.length > 0 && jobs.length < request.slots;) {
+    if (index >= open.length) index = 0
+    const next = open[index]!
+    const job = next.left > 0 ? nextOf(move, next, ended) : undefined
     if (job) {
-      jobs.push(give(move, job, turn.lease))
-      turn.left--
+      jobs.push(give(move, job, next.lease))
+      next.left--
       index++
     } else {
-      turns.splice(index, 1)
+      open.splice(index, 1)
     }
   }
   return { jobs, recovered, ended, settled }
 }
 
-interface Turn {
+/** A type that may still have something to give. */
+interface Open {
   readonly type: JobType
   readonly wanted: ClaimType
   readonly lease: Lease
@@ -61,7 +62,7 @@ function takeBackLost(move: Move, type: JobType, wanted: ClaimType, recovered: R
 }
 
 /** The next in line that has an attempt left; those that have none end here. */
-function nextOf(move: Move, { type, wanted }: Turn, ended: Ended[]): Job | undefined {
+function nextOf(move: Move, { type, wanted }: Open, ended: Ended[]): Job | undefined {
   for (;;) {
     const job = move.nextInLine(type)
     if (!job || job.failures < (job.maxAttempts ?? wanted.maxAttempts ?? Infinity)) return job

@@ -7,7 +7,8 @@ import { forgetKey, freeKey } from './key.ts'
 import { expiryAt, type Job, type Move, refOf } from './move.ts'
 import { leave, leaveGroup, tellWaiting, wait } from './wait.ts'
 
-export interface End {
+/** What an end sets. */
+export interface EndFields {
   readonly state: TerminalState
   readonly reason?: EndReason
   readonly result?: Bytes
@@ -22,7 +23,7 @@ export interface Aftermath {
 }
 
 /** Ends a job and with it its chain, whose tail it is. A plain job is a chain of one. */
-export function finish(move: Move, job: Job, end: End, after: Aftermath): void {
+export function finish(move: Move, job: Job, end: EndFields, after: Aftermath): void {
   endJob(move, job, end)
   const failing = endChain(move, job, end, after)
   if (failing) failAll(move, failing, after)
@@ -45,7 +46,7 @@ export function endContinued(move: Move, job: Job): void {
 }
 
 // Fields that rarely differ are looked at before they are set: what few jobs have should not be set on all.
-function endJob(move: Move, job: Job, end: End): void {
+function endJob(move: Move, job: Job, end: EndFields): void {
   leave(move, job)
   if (job.reason !== end.reason) job.reason = end.reason
   job.result = end.result
@@ -60,8 +61,8 @@ function endJob(move: Move, job: Job, end: End): void {
 }
 
 /** Gives the dependents that fail with it; unblocks those that may go on. */
-function endChain(move: Move, { chain, retention }: Job, end: End, after: Aftermath): Job[] | undefined {
-  chain.expiresAt = move.now + (end.keepMs ?? keptFor(retention, end.state))
+function endChain(move: Move, { chain, retention }: Job, end: EndFields, after: Aftermath): Job[] | undefined {
+  chain.expiresAt = move.now + (end.keepMs ?? keepMsOf(retention, end.state))
   expireLater(move, chain)
   freeKey(move, chain, end.state)
   move.done(chain)
@@ -83,7 +84,7 @@ function endChain(move: Move, { chain, retention }: Job, end: End, after: Afterm
 }
 
 /** Spelled out: a name put together for each end costs more than all the rest of it. */
-function keptFor({ completedMs, failedMs, cancelledMs }: Retention, state: TerminalState): number {
+function keepMsOf({ completedMs, failedMs, cancelledMs }: Retention, state: TerminalState): number {
   return state === 'completed' ? completedMs : state === 'failed' ? failedMs : cancelledMs
 }
 
@@ -143,6 +144,7 @@ export function forget(move: Move, chain: Job): void {
 export function endedOf(job: Job): Ended {
   return {
     ...refOf(job),
+    chain: refOf(job.chain),
     state: job.state as Ended['state'],
     reason: job.reason,
     attempt: job.attempt,

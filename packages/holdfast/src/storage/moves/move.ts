@@ -137,8 +137,11 @@ export interface Move {
   stored(ref: JobRef): Job | undefined
   /** A new record, in state `blocked` and standing nowhere; a member of its group. */
   create(fields: NewJob, runAt: number, after: Job | undefined, origin: Job | undefined): Job
-  /** A new record that waits in line, alone in its chain and in no group: what nearly every add comes to, in one step. */
-  createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): Job
+  /**
+   * A new record that waits in line, alone in its chain and in no group: what nearly every add comes to, in one step.
+   * Undefined: something stands under its name, and nothing was done.
+   */
+  createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): Job | undefined
   /** Deletes a record that stands nowhere. */
   erase(job: Job): void
   /** To be told of every change of a job that neither setState nor place tells of. */
@@ -160,9 +163,9 @@ export interface Move {
 
   groupOf(type: JobType, key: string): Group
   headOf(group: Group): Job | undefined
-  joinGroup(job: Job): void
+  addMember(job: Job): void
   /** False if it was no member. */
-  leaveGroup(job: Job): boolean
+  removeMember(job: Job): boolean
   /** To be told of every change of a group, and whether it has members. */
   keepGroup(group: Group, isEmpty: boolean): void
 

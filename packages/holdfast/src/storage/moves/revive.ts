@@ -38,7 +38,7 @@ function reviveOne(move: Move, job: Job, runAt: number): ReviveVerdict['verdict'
   job.cancelReason = undefined
   move.setState(job, 'blocked')
   // To its old place: groups keep the order of acceptance.
-  if (job.group) move.joinGroup(job)
+  if (job.group) move.addMember(job)
   if (job.blockers) blockJob(move, job, 'wait')
   else unblock(move, job)
   if (job.group) refreshGroup(move, job.group)

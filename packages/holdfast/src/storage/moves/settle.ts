@@ -61,7 +61,7 @@ function conflictOf(move: Move, job: Job, outcome: Outcome): SettleVerdict | und
   // A job that ends as cancelled adds nothing.
   if (job.cancelling && outcome.kind !== 'completed') return undefined
   const jobs = outcomeJobs(outcome)
-  const missing = missingBlockers(move, jobs)
+  const missing = missingBlockers(move, jobs, outcome.kind === 'continued' ? outcome.add : jobs)
   const taken = outcome.kind === 'continued' && isTaken(move, outcome.next)
   if (!missing && !taken) return undefined
   return {

@@ -9,24 +9,24 @@ export type Listeners = Readonly<Record<TopicKind, Set<Listener>>>
 export const newListeners = (): Listeners => ({ wake: new Set(), done: new Set(), abort: new Set(), events: new Set() })
 
 export class Signals {
-  readonly #forOthers: boolean
+  readonly #crossesProcesses: boolean
   #gathered: Map<JobType, Partial<Record<TopicKind, { ids: string[]; events: JobEvent[] }>>> | undefined
 
-  /** @param forOthers hints are for other processes too, so it does not matter whether anybody listens in this one */
-  constructor(forOthers = false) {
-    this.#forOthers = forOthers
+  /** @param crossesProcesses hints are for other processes too, so it does not matter whether anybody listens in this one */
+  constructor(crossesProcesses = false) {
+    this.#crossesProcesses = crossesProcesses
   }
 
   wake(type: JobType): void {
-    if (this.#forOthers || type.listeners.wake.size > 0) this.#of(type, 'wake')
+    if (this.#crossesProcesses || type.listeners.wake.size > 0) this.#of(type, 'wake')
   }
 
   done({ type, id }: Job): void {
-    if (this.#forOthers || type.listeners.done.size > 0) this.#of(type, 'done').ids.push(id)
+    if (this.#crossesProcesses || type.listeners.done.size > 0) this.#of(type, 'done').ids.push(id)
   }
 
   abort({ type, id }: Job): void {
-    if (this.#forOthers || type.listeners.abort.size > 0) this.#of(type, 'abort').ids.push(id)
+    if (this.#crossesProcesses || type.listeners.abort.size > 0) this.#of(type, 'abort').ids.push(id)
   }
 
   event({ type, id, lease }: Job, event: JobEvent['event'], attempt: number, at: number): void {
@@ -37,16 +37,16 @@ export class Signals {
 
   /** Tells the listeners in this process. Answers with what others should hear. */
   send(): Signal[] {
-    const forOthers: Signal[] = []
+    const hints: Signal[] = []
     for (const [{ listeners }, signal] of this.#signals()) {
       tell(listeners, signal)
-      if (this.#forOthers && signal.kind !== 'events') forOthers.push(signal)
+      if (this.#crossesProcesses && signal.kind !== 'events') hints.push(signal)
     }
-    return forOthers
+    return hints
   }
 
   /** What others should hear, where that must be said before the commit. */
-  forOthers(): Signal[] {
+  hintsForOthers(): Signal[] {
     return [...this.#signals()].flatMap(([, signal]) => (signal.kind === 'events' ? [] : [signal]))
   }
 

@@ -46,7 +46,7 @@ export function goBehind(move: Move, job: Job, runAt: number): void {
 
 /** At the end of its life; the next one may come. */
 export function leaveGroup(move: Move, job: Job): void {
-  if (job.group && move.leaveGroup(job)) refreshGroup(move, job.group)
+  if (job.group && move.removeMember(job)) refreshGroup(move, job.group)
 }
 
 /** Lets the head stand in line if it may run, and nobody else. */

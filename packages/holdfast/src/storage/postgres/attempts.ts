@@ -1,7 +1,7 @@
 // The attempts that a record keeps, as lines of JSON: so a statement can add one without reading the others.
 
 import type { AttemptRecord } from '../storage.ts'
-import { stateCodes, stateNames } from './migrations.ts'
+import { stateCodes, stateNames } from '../rows/states.ts'
 import { decodeText, encodeText } from './text.ts'
 
 /** In this order. The error is in base64; worker and label are as in their columns. */

@@ -3,7 +3,7 @@
 import type { CountQuery, Counts, JobState, TypeCounts } from '../storage.ts'
 import type { Connection, Row } from './database.ts'
 import { pausedOf } from './group.ts'
-import { stateNames } from './migrations.ts'
+import { stateNames } from '../rows/states.ts'
 import type { ReadStatements } from './reads.ts'
 import { arrayOf, decodeText, encodeText, numberOf } from './text.ts'
 

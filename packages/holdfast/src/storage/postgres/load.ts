@@ -6,8 +6,8 @@ import type { Connection, Row } from './database.ts'
 import { pausedOf } from './group.ts'
 import type { JobRow } from './job.ts'
 import { type Loaded, type Named, nameOf } from './loaded.ts'
-import { stateCodes } from './migrations.ts'
-import { decodeMore } from './more.ts'
+import { stateCodes } from '../rows/states.ts'
+import { decodeMore } from '../rows/more.ts'
 import type { Statements } from './statements.ts'
 import { arrayOf, encodeText } from './text.ts'
 import type { Types } from './types.ts'
@@ -42,9 +42,10 @@ export class Loader {
       for (const name of want.types) this.loaded.types.add(name)
     }
     // What was read may name more.
-    while (want.jobs.size > 0 || want.seqs.size > 0 || want.locks.size > 0) {
-      const locks = !this.#looksFirst || want.locks.size > 0
-      if (want.locks.size > 0) this.loaded.dropUnlocked()
+    while (want.jobs.size > 0 || want.seqs.size > 0 || want.locks.size > 0 || want.alone.size > 0) {
+      const isLocking = want.locks.size > 0 || want.alone.size > 0
+      const locks = !this.#looksFirst || isLocking
+      if (isLocking) this.loaded.dropUnlocked()
       for (const [name, job] of want.locks) want.jobs.set(name, job)
       await this.#loadJobs(locks)
     }
@@ -57,16 +58,19 @@ export class Loader {
   async #loadJobs(locks: boolean): Promise<void> {
     const { want } = this.loaded
     const { lock, read } = this.#statements
-    const [jobs, adding, seqs] = [new Map(want.jobs), new Set(want.adding), [...want.seqs]]
-    for (const taken of [want.jobs, want.adding, want.seqs, want.locks]) taken.clear()
+    const [jobs, alone, adding, seqs] = [new Map(want.jobs), new Map(want.alone), new Set(want.adding), [...want.seqs]]
+    for (const taken of [want.jobs, want.alone, want.adding, want.seqs, want.locks]) taken.clear()
     const values = [...namesOf(jobs.values()), arrayOf(seqs)]
-    if (locks) values.push(...namesOf(want.keys.values()), ...namesOf(want.groups.values()))
+    if (locks) {
+      for (const named of [want.keys, want.groups, alone]) values.push(...namesOf(named.values()))
+    }
     this.#keepJobs(await this.connection.query(locks ? lock : read, values), locks)
+    for (const [name, named] of alone) jobs.set(name, named)
     // One that was waited for, and is gone, may have been replaced by another of its name.
     const absent = [...jobs].filter(([name]) => !this.loaded.jobsByName.has(name) && !adding.has(name))
     if (locks && absent.length > 0) {
       const again = namesOf(absent.map(([, named]) => named))
-      this.#keepJobs(await this.connection.query(lock, [...again, '{}', '{}', '{}', '{}', '{}']), true)
+      this.#keepJobs(await this.connection.query(lock, ['{}', '{}', '{}', '{}', '{}', '{}', '{}', ...again]), true)
     }
     for (const name of jobs.keys()) {
       if (!this.loaded.jobsByName.has(name)) this.loaded.jobsByName.set(name, null)
@@ -82,10 +86,11 @@ export class Loader {
     for (const [now, ...row] of rows) {
       if (Number.isNaN(this.now)) this.now = Number(now)
       if (row[0] === null) continue
+      const isWide = row.pop() === 'true'
       // What is locked is as it was when we locked it.
       if (this.loaded.jobs.get(Number(row[0]))?.isLocked) continue
       this.loaded.keepJob(row, isLocked)
-      if (isLocked) this.#wantNeighbours(row)
+      if (isLocked && isWide) this.#wantNeighbours(row)
     }
   }
 
@@ -102,7 +107,7 @@ export class Loader {
     const key = row[31]?.includes('"key":{') ? decodeMore(row[31]).key : undefined
     if (key) wantNamed(want.keys, keys, encodeText(key.key))
     // One that runs ends now, and its blockers are no longer kept for it. Those of one that waits are for others to end.
-    if (Number(row[12]) === stateCodes.processing) this.#wantBlockers(row, want.locks)
+    if (Number(row[12]) === stateCodes.processing) this.#wantBlockers(row, want.alone)
   }
 
   /** @param list where to note them: to be read, or locked */

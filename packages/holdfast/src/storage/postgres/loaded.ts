@@ -70,6 +70,8 @@ class Want {
   readonly seqs = new Set<number>()
   /** To be locked, after they were only looked at. */
   readonly locks = new Map<string, Named>()
+  /** To be locked, and nothing with them but their chain. */
+  readonly alone = new Map<string, Named>()
   readonly groups = new Map<string, Named>()
   readonly keys = new Map<string, Named>()
   /** With how many of them. */

@@ -3,24 +3,9 @@
 
 import { createHash } from 'node:crypto'
 import { StorageError } from '../../errors.ts'
-import { postgresOptions } from '../../options.ts'
-import type { JobState } from '../storage.ts'
+import { postgresOptions } from '../options.ts'
 import type { Connection, Database, Row, Statement } from './database.ts'
 import { identifier } from './text.ts'
-
-/** States as numbers; those below 5 are live. */
-export const stateCodes = {
-  scheduled: 0,
-  blocked: 1,
-  queued: 2,
-  processing: 3,
-  failing: 4,
-  completed: 5,
-  failed: 6,
-  cancelled: 7,
-} as const
-
-export const stateNames = Object.keys(stateCodes) as JobState[]
 
 /** `$` stands for the schema. Instants are epoch ms, maybe with a fraction; text is compared by its bytes. */
 const steps: readonly (readonly string[])[] = [

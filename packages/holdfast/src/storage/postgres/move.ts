@@ -2,9 +2,10 @@
 
 import type { JobEvent, JobRef, JobState, NewJob, Signal } from '../storage.ts'
 import type * as Moves from '../moves/move.ts'
+import { newRowJob } from '../rows/job.ts'
 import { Signals } from '../moves/signals.ts'
 import type { PostgresGroup } from './group.ts'
-import { firstProvisional, newRow, type PostgresJob } from './job.ts'
+import { firstProvisional, type PostgresJob } from './job.ts'
 import type { PostgresType } from './types.ts'
 import type { WorkingSet } from './working-set.ts'
 
@@ -44,10 +45,14 @@ export class PostgresMove implements Moves.Move {
 
   create(fields: NewJob, runAt: number, after: PostgresJob | undefined, origin: PostgresJob | undefined): PostgresJob {
     const type = this.set.typeOf(fields.type)!
-    return this.set.enter(type, newRow(fields, type.tid, this.takeNumber(), this.now, runAt, after, origin))
+    const at = { accepted: this.takeNumber(), now: this.now, runAt }
+    const job = newRowJob(this.set, type, fields, at, after, origin)
+    this.set.enter(job)
+    return job
   }
 
-  createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): PostgresJob {
+  createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): PostgresJob | undefined {
+    if (this.stored(fields)) return undefined
     const job = this.create(fields, runAt, undefined, undefined)
     this.setState(job, state)
     this.place(job, 'line')
@@ -112,7 +117,7 @@ export class PostgresMove implements Moves.Move {
   }
 
   dependentsOf(chain: PostgresJob): Moves.Dependents {
-    return this.set.dependentsOf(chain)
+    return chain.ownDependents
   }
 
   inheritDependents(chain: PostgresJob, replaced: PostgresJob): void {
@@ -130,9 +135,9 @@ export class PostgresMove implements Moves.Move {
   }
 
   /** A live job of a group is its member, by the index. */
-  joinGroup(): void {}
+  addMember(): void {}
 
-  leaveGroup(): boolean {
+  removeMember(): boolean {
     return true
   }
 
@@ -176,8 +181,8 @@ export class PostgresMove implements Moves.Move {
   }
 
   /** What others should hear of, when it is committed. */
-  forOthers(): Signal[] {
-    return this.#signals.forOthers()
+  hintsForOthers(): Signal[] {
+    return this.#signals.hintsForOthers()
   }
 
   /** After the commit. */

@@ -111,10 +111,10 @@ export class Mover {
       try {
         const answer = call.rules(move)
         // What follows may have something to tell, too.
-        const early = call.after ? undefined : encodeHints(move.forOthers(), from)
+        const early = call.after ? undefined : encodeHints(move.hintsForOthers(), from)
         const isTold = await write(connection, statements, move, early === undefined ? undefined : [channel, early])
         await call.after?.(connection, move)
-        const hints = call.after ? encodeHints(move.forOthers(), from) : early
+        const hints = call.after ? encodeHints(move.hintsForOthers(), from) : early
         if (hints !== undefined && (call.after || !isTold)) await connection.query(statements.notify, [channel, hints])
         return [answer, move]
       } catch (error) {

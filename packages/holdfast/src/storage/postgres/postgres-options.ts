@@ -2,7 +2,8 @@
 
 import { type Clock, systemClock } from '../../clock.ts'
 import { invalidArgument } from '../../errors.ts'
-import { postgresOptions, resolveOptions } from '../../options.ts'
+import { resolveOptions } from '../../resolve-options.ts'
+import { postgresOptions } from '../options.ts'
 import type { PostgresClient } from './client.ts'
 
 export interface PostgresStorageOptions {

@@ -2,9 +2,10 @@
 // storage/moves, run on rows that are locked (mover.ts); jobs that are alone, as nearly all are, go by short ways (fast/).
 // Longer than others: it has every verb of the contract, a few lines each.
 
-import { HoldfastError, invalidArgument } from '../../errors.ts'
+import { invalidArgument } from '../../errors.ts'
 import { checkListQuery, checkNewJobs, checkOutcomes, outcomeJobs } from '../check.ts'
 import { Counted } from '../counted.ts'
+import { Hearing } from '../hearing.ts'
 import { add } from '../moves/add.ts'
 import { cancel } from '../moves/cancel.ts'
 import { claim } from '../moves/claim.ts'
@@ -14,14 +15,13 @@ import { recover } from '../moves/recover.ts'
 import { remove } from '../moves/remove.ts'
 import { revive } from '../moves/revive.ts'
 import { settle } from '../moves/settle.ts'
-import { type Listeners, newListeners, tell } from '../moves/signals.ts'
 import type * as Contract from '../storage.ts'
 import { count } from './count.ts'
 import { type Database, openDatabase, type Row, type Statement, type Value } from './database.ts'
 import { fastAdd, fastAddStatement, isFastAdd } from './fast/add.ts'
 import { fastCancel, fastCancelStatement } from './fast/cancel.ts'
 import { type ClaimStatements, plainOutcomes, fastClaim, fastClaimStatements, type Memory } from './fast/claim.ts'
-import { extendFree, extendStatement, whyNot } from './fast/extend.ts'
+import { eachOnce, extendFree, extendStatement, whyNot } from './fast/extend.ts'
 import { Linked } from './fast/linked.ts'
 import { Starts } from './fast/starts.ts'
 import { Told } from './fast/told.ts'
@@ -45,7 +45,7 @@ import { loadExpired, sweep } from './sweep.ts'
 import { arrayOf, optionalText } from './text.ts'
 import { PostgresTransaction } from './transaction.ts'
 import { type PostgresType, Types } from './types.ts'
-import { typesOfBlockers, typesOfOutcomes, wantJobs, wantNewJobs, wantOutcomes } from './want.ts'
+import { typesOfBlockers, typesOfOutcomes, wantAlone, wantJobs, wantNewJobs, wantOutcomes } from './want.ts'
 import { WorkingSet } from './working-set.ts'
 
 /** Jobs read at once for a claim, whatever it asks for; and lost leases, at least. */
@@ -89,14 +89,12 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   readonly #instance: string
   readonly #channel: string
   readonly #memory: Memory
-  readonly #listeners = new Map<string, Listeners>()
-  #listening = 0
-  /** Resolves once the channel is heard. */
-  #heard: Promise<() => Promise<void>> | undefined
+  readonly #hearing = new Hearing<Database>((database) => this.#hear(database))
   readonly #counted = new Counted<Open>({
+    name: 'Postgres',
     open: () => this.#openAll(),
     close: ({ database }) => {
-      this.#heard = undefined
+      this.#hearing.closed()
       return database.close()
     },
   })
@@ -139,15 +137,12 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     return this.#counted.disconnect()
   }
 
-  async clear(): Promise<void> {
-    await this.connect()
-    try {
-      await this.#opened().database.transaction(async (connection) => {
+  clear(): Promise<void> {
+    return this.#counted.whileConnected(async () => {
+      await this.#counted.use().database.transaction(async (connection) => {
         for (const statement of this.#clear) await connection.query(statement, [])
       })
-    } finally {
-      await this.disconnect()
-    }
+    })
   }
 
   async #openAll(): Promise<Open> {
@@ -155,7 +150,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     const database = await openDatabase(this.#options)
     try {
       await migrate(database, schema, this.#options.migrate)
-      const types = new Types(this.#statements, (name) => this.#listenersOf(name))
+      const types = new Types(this.#statements, this.#hearing.listenersOf)
       const channel = this.#channel
       const statements = this.#statements
       const mover = new Mover({
@@ -167,9 +162,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
         instance: this.#instance,
         onMoved: (move) => this.#onMoved(move),
       })
-      // Opened again, for those who never ceased to listen.
-      if (this.#listening > 0) this.#heard = this.#hear(database)
-      await this.#heard
+      await this.#hearing.reopen(database)
       return { database, types, mover, hasClaimed: false }
     } catch (error) {
       await database.close()
@@ -183,24 +176,15 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     }
   }
 
-  #opened(): Open {
-    const { opened } = this.#counted
-    if (opened) return opened
-    throw new HoldfastError(
-      'STORAGE_CLOSED',
-      'the Postgres storage is not connected: call connect(), or start what uses it',
-    )
-  }
-
   async #query(statement: Statement, values: readonly Value[]): Promise<Row[]> {
-    return this.#opened().database.query(statement, values)
+    return this.#counted.use().database.query(statement, values)
   }
 
   // ── moves ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async add(jobs: readonly Contract.NewJob[], tx?: JoinableTransaction): Promise<Contract.AddVerdict[]> {
     checkNewJobs(this.driver, jobs)
-    const { types } = this.#opened()
+    const { types } = this.#counted.use()
     const joined = this.#join(tx)
     await this.#register(jobs, [], joined)
     if (!joined && isFastAdd(jobs)) {
@@ -211,7 +195,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   }
 
   async claim(request: Contract.ClaimRequest): Promise<Contract.Claim> {
-    const open = this.#opened()
+    const open = this.#counted.use()
     const { types } = open
     // Opened beside the first claim, so that the first heartbeat need not wait for it.
     if (!open.hasClaimed) open.database.reserved.query(nothing, []).catch(() => {})
@@ -250,7 +234,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   }
 
   async extend(leases: readonly Contract.Extension[]): Promise<Contract.LeaseVerdict[]> {
-    const { types, database } = this.#opened()
+    const { types, database } = this.#counted.use()
     await types.find(
       database.reserved,
       leases.map(({ type }) => type),
@@ -266,7 +250,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
 
   async settle(outcomes: readonly Contract.Outcome[], tx?: JoinableTransaction): Promise<Contract.SettleVerdict[]> {
     checkOutcomes(this.driver, outcomes)
-    const { types } = this.#opened()
+    const { types } = this.#counted.use()
     const joined = this.#join(tx)
     await this.#registerOutcomes(outcomes, [], joined)
     if (!joined) {
@@ -284,7 +268,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   }
 
   async recover(request: Contract.RecoverRequest): Promise<Contract.Recovered[]> {
-    const { types, database } = this.#opened()
+    const { types, database } = this.#counted.use()
     await types.find(database, request.types)
     const most = Math.min(request.limit, mostRows)
     const { olderThanMs } = request
@@ -304,7 +288,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     jobs: readonly Contract.JobRef[],
     options: Contract.CancelOptions = {},
   ): Promise<Contract.CancelVerdict[]> {
-    const { types, database } = this.#opened()
+    const { types, database } = this.#counted.use()
     const [job] = jobs
     if (jobs.length === 1 && options.reason === undefined) {
       await types.find(database, [job!.type])
@@ -329,7 +313,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   }
 
   async pause(request: Contract.PauseRequest): Promise<void> {
-    const { types, database } = this.#opened()
+    const { types, database } = this.#counted.use()
     const { type: name, group } = request
     await types.register(database, [{ type: name }])
     const tid = types.tidOf(name)!
@@ -375,7 +359,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     jobs: readonly (Contract.JobRef | Contract.KeyRef)[],
     { parts = [], lock = false, tx }: Contract.GetOptions<JoinableTransaction> = {},
   ): Promise<(Contract.JobRecord | undefined)[]> {
-    const { types, database } = this.#opened()
+    const { types, database } = this.#counted.use()
     const joined = this.#join(tx)
     const refs = jobs.filter((job) => 'id' in job)
     // Keys are rarely asked for: the rules find out who holds them.
@@ -387,22 +371,22 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
       const want = (loaded: Loaded): void => wantJobs(loaded, types, refs)
       return this.#run({ want, rules: (move) => get(move, jobs, parts), looksFirst: !lock }, joined)
     }
-    if (lock && joined) return this.#runOn(refs, (move) => get(move, refs, parts), joined, true)
+    if (lock && joined) return this.#lock(refs, parts, joined)
     return get(await this.#look(joined?.connection ?? database, refs), refs, parts)
   }
 
   async list(query: Contract.ListQuery): Promise<Contract.Page> {
     checkListQuery(this.driver, query)
-    const { types, database } = this.#opened()
+    const { types, database } = this.#counted.use()
     return list(database, this.#reads, types, query)
   }
 
   async count(query: Contract.CountQuery): Promise<Contract.Counts> {
-    return count(this.#opened().database, this.#reads, query)
+    return count(this.#counted.use().database, this.#reads, query)
   }
 
   async nextDueAt(wanted: readonly Contract.ClaimType[]): Promise<{ at: number; now: number } | undefined> {
-    const { types, database } = this.#opened()
+    const { types, database } = this.#counted.use()
     await types.find(
       database,
       wanted.map(({ type }) => type),
@@ -423,56 +407,17 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     topics: readonly Contract.Topic[],
     onSignal: (signal: Contract.Signal) => void,
   ): Promise<Contract.Unlisten> {
-    const { database } = this.#opened()
-    // A listener of its own for each call, so that the same function may listen twice.
-    const listener = (signal: Contract.Signal): void => onSignal(signal)
-    for (const { type, kind } of topics) this.#listenersOf(type)[kind].add(listener)
-    this.#listening++
-    let isHeard = true
-    const unlisten = async (): Promise<void> => {
-      if (!isHeard) return
-      isHeard = false
-      for (const { type, kind } of topics) this.#listenersOf(type)[kind].delete(listener)
-      this.#listening--
-      if (this.#listening > 0) return
-      const heard = this.#heard
-      this.#heard = undefined
-      await (
-        await heard?.catch(() => undefined)
-      )?.()
-    }
-    const heard = (this.#heard ??= this.#hear(database))
-    try {
-      await heard
-    } catch (error) {
-      if (this.#heard === heard) this.#heard = undefined
-      await unlisten()
-      throw error
-    }
-    return unlisten
+    return this.#hearing.listen(this.#counted.use().database, topics, onSignal)
   }
 
   #hear(database: Database): Promise<() => Promise<void>> {
     const onMessage = (payload: string): void => {
       const signals = decodeHints(payload, this.#instance)
       if (signals) this.#memory.starts.isInDoubt = true
-      if (signals === 'all') this.#tellAll()
-      else for (const signal of signals ?? []) tell(this.#listenersOf(signal.type), signal)
+      if (signals === 'all') this.#hearing.tellAll()
+      else for (const signal of signals ?? []) this.#hearing.tell(signal)
     }
-    return database.listen(this.#channel, onMessage, () => this.#tellAll())
-  }
-
-  /** What was missed may have been about anything. */
-  #tellAll(): void {
-    for (const [type, listeners] of this.#listeners) {
-      for (const kind of ['wake', 'done', 'abort'] as const) tell(listeners, { kind, type })
-    }
-  }
-
-  #listenersOf(name: string): Listeners {
-    let listeners = this.#listeners.get(name)
-    if (!listeners) this.#listeners.set(name, (listeners = newListeners()))
-    return listeners
+    return database.listen(this.#channel, onMessage, () => this.#hearing.tellAll())
   }
 
   // ── transactions ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -482,7 +427,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
    * not at all. Moves can join a transaction of the client library as well: pass that as `tx`.
    */
   async transaction<T>(run: (tx: PostgresTransaction) => Promise<T>): Promise<T> {
-    const { database } = this.#opened()
+    const { database } = this.#counted.use()
     let moves: readonly PostgresMove[] = []
     const answer = await database.transaction(async (connection) => {
       const tx = new PostgresTransaction(connection, this)
@@ -503,31 +448,41 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     if (tx === undefined) return undefined
     if (tx instanceof PostgresTransaction) return PostgresTransaction.join(tx, this)
     if (tx === null) throw invalidArgument('tx', 'a transaction', tx)
-    return { connection: this.#opened().database.joined(tx) }
+    return { connection: this.#counted.use().database.joined(tx) }
   }
 
   #run<T>(call: Call<T>, joined?: Joined): Promise<T> {
-    return this.#opened().mover.run(call, joined)
+    return this.#counted.use().mover.run(call, joined)
   }
 
   /** A move on jobs that are there already. */
-  async #runOn<T>(
-    refs: readonly Contract.JobRef[],
-    rules: (move: PostgresMove) => T,
-    joined?: Joined,
-    insertsNothing = false,
-  ): Promise<T> {
-    const { types, database } = this.#opened()
+  async #runOn<T>(refs: readonly Contract.JobRef[], rules: (move: PostgresMove) => T, joined?: Joined): Promise<T> {
+    const { types, database } = this.#counted.use()
     await types.find(
       joined ? database.reserved : database,
       refs.map(({ type }) => type),
     )
-    return this.#run({ want: (loaded) => wantJobs(loaded, types, refs), rules, insertsNothing }, joined)
+    return this.#run({ want: (loaded) => wantJobs(loaded, types, refs), rules }, joined)
+  }
+
+  /** Reads jobs that nobody else may change until the transaction ends. Others may change those who wait for them. */
+  async #lock(
+    refs: readonly Contract.JobRef[],
+    parts: readonly Contract.RecordPart[],
+    joined: Joined,
+  ): Promise<(Contract.JobRecord | undefined)[]> {
+    const { types, database } = this.#counted.use()
+    await types.find(
+      database.reserved,
+      refs.map(({ type }) => type),
+    )
+    const want = (loaded: Loaded): void => wantAlone(loaded, types, refs)
+    return this.#run({ want, rules: (move) => get(move, refs, parts), insertsNothing: true }, joined)
   }
 
   /** Jobs as they are at one instant, with the first and last of their chains. */
   async #look(connection: Pick<Database, 'query'>, refs: readonly Contract.JobRef[]): Promise<PostgresMove> {
-    const { types } = this.#opened()
+    const { types } = this.#counted.use()
     await types.find(
       connection,
       refs.map(({ type }) => type),
@@ -540,7 +495,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
       arrayOf(names.map(({ key }) => key)),
       '{}',
     ])
-    for (const [, ...row] of rows) if (row[0] !== null) loaded.keepJob(row, false)
+    for (const [, ...row] of rows) if (row[0] !== null) loaded.keepJob(row.slice(0, -1), false)
     await types.findByTid(
       connection,
       rows.flatMap((row) => (row[2] === null ? [] : [Number(row[2])])),
@@ -550,8 +505,8 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
 
   /** A short way: what it tells is told once it is done. */
   async #fast<T>(run: (told: Told, open: Open) => Promise<T | undefined>): Promise<T | undefined> {
-    const told = new Told(this.#channel, this.#instance, (name) => this.#listenersOf(name))
-    const answer = await run(told, this.#opened())
+    const told = new Told(this.#channel, this.#instance, this.#hearing.listenersOf)
+    const answer = await run(told, this.#counted.use())
     if (answer !== undefined) told.end()
     return answer
   }
@@ -562,7 +517,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     others: readonly string[],
     joined: Joined | undefined,
   ): Promise<void> {
-    const { types, database } = this.#opened()
+    const { types, database } = this.#counted.use()
     const connection = joined ? database.reserved : database
     await types.register(connection, jobs)
     await types.find(connection, [...others, ...typesOfBlockers(jobs)])
@@ -576,20 +531,4 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     const jobs = [...outcomes.flatMap(outcomeJobs), ...claimed.map(({ type }) => ({ type }))]
     await this.#register(jobs, typesOfOutcomes(outcomes), joined)
   }
-}
-
-/** In parts that name each job once, since a statement changes a row once. */
-function eachOnce(leases: readonly Contract.Extension[]): readonly (readonly Contract.Extension[])[] {
-  const parts: Contract.Extension[][] = []
-  let seen = new Set<string>()
-  for (const lease of leases) {
-    const name = `${lease.type.length}/${lease.type}/${lease.id}`
-    if (parts.length === 0 || seen.has(name)) {
-      parts.push([])
-      seen = new Set()
-    }
-    seen.add(name)
-    parts.at(-1)!.push(lease)
-  }
-  return parts
 }

@@ -57,7 +57,8 @@ export type Statements = ReturnType<typeof makeStatements>
 
 export function makeStatements({ at, now, statement }: Sql) {
   // $1, $2: types and ids; $3: numbers; $4, $5: types and keys; $6, $7: types and groups. All that these lead to: the
-  // first and last job of the chain, who waits for it, the next of the group.
+  // first and last job of the chain, who waits for it, the next of the group. $8, $9: types and ids of those of which
+  // nothing is wanted but their chain: many may wait for it, whom others have locked.
   const linked = (withNeighbours: boolean): string => `
     base AS MATERIALIZED (
       SELECT j.* FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}) AS r (tid, id) CROSS JOIN LATERAL (
@@ -80,20 +81,41 @@ export function makeStatements({ at, now, statement }: Sql) {
       UNION ALL
       SELECT f.* FROM base AS b CROSS JOIN LATERAL (
         SELECT tid, id, tail, dependents FROM ${at}jobs AS f WHERE f.seq = b.chain AND f.kind = 2 LIMIT 1) AS f
-    ), names AS (
-      SELECT tid, id FROM base UNION SELECT tid, id FROM firsts
-      UNION
-      SELECT t.* FROM firsts AS f CROSS JOIN LATERAL (
+    )${
+      withNeighbours
+        ? `, alone AS MATERIALIZED (
+      SELECT j.* FROM unnest(${param(8, 'integer[]')}, ${param(9, 'text[]')}) AS r (tid, id) CROSS JOIN LATERAL (
+        SELECT tid, id, chain, tail, kind FROM ${at}jobs AS j WHERE j.tid = r.tid AND j.id = r.id LIMIT 1) AS j
+    ), their_firsts AS MATERIALIZED (
+      SELECT tid, id, tail FROM alone WHERE chain IS NULL AND kind = 2
+      UNION ALL
+      SELECT f.* FROM alone AS a CROSS JOIN LATERAL (
+        SELECT tid, id, tail FROM ${at}jobs AS f WHERE f.seq = a.chain AND f.kind = 2 LIMIT 1) AS f
+    )`
+        : ''
+    }, names AS (
+      SELECT tid, id, true AS wide FROM base
+      UNION ALL
+      SELECT tid, id, true FROM firsts
+      UNION ALL
+      SELECT t.*, true FROM firsts AS f CROSS JOIN LATERAL (
         SELECT tid, id FROM ${at}jobs AS t WHERE t.seq = f.tail AND t.kind = 2 LIMIT 1) AS t
       ${
         withNeighbours
-          ? `UNION
-      SELECT d.* FROM firsts AS f CROSS JOIN LATERAL (
+          ? `UNION ALL
+      SELECT tid, id, false FROM alone
+      UNION ALL
+      SELECT tid, id, false FROM their_firsts
+      UNION ALL
+      SELECT t.*, false FROM their_firsts AS f CROSS JOIN LATERAL (
+        SELECT tid, id FROM ${at}jobs AS t WHERE t.seq = f.tail AND t.kind = 2 LIMIT 1) AS t
+      UNION ALL
+      SELECT d.*, true FROM firsts AS f CROSS JOIN LATERAL (
         SELECT seq FROM ${at}dependents AS d WHERE d.tid = f.tid AND d.id = f.id OFFSET 0) AS s CROSS JOIN LATERAL (
         SELECT tid, id FROM ${at}jobs AS d WHERE d.seq = s.seq AND d.kind = 2 LIMIT 1) AS d
       WHERE f.dependents > 0
-      UNION
-      SELECT m.* FROM (
+      UNION ALL
+      SELECT m.*, true FROM (
         SELECT tid, grp FROM base WHERE grp IS NOT NULL
         UNION SELECT * FROM unnest(${param(6, 'integer[]')}, ${param(7, 'text[]')})
       ) AS g (tid, grp) CROSS JOIN LATERAL (
@@ -102,10 +124,12 @@ export function makeStatements({ at, now, statement }: Sql) {
           : ''
       }
     )`
-  const byNames = (lock: string, cells = jobCells('j')): string => `
-    SELECT ${columns('clock.now', ...cells)}
+  const byNames = (lock: string): string => `
+    SELECT ${columns('clock.now', ...jobCells('j'), 'j.wide')}
     FROM (SELECT ${now} AS now) AS clock LEFT JOIN (
-      SELECT j.* FROM (SELECT tid, id FROM names ORDER BY tid, id) AS n CROSS JOIN LATERAL (
+      SELECT j.*, n.wide FROM (
+        SELECT tid, id, bool_or(wide) AS wide FROM names GROUP BY tid, id ORDER BY tid, id
+      ) AS n CROSS JOIN LATERAL (
         SELECT * FROM ${at}jobs AS j WHERE j.tid = n.tid AND j.id = n.id LIMIT 1 ${lock}) AS j
     ) AS j ON true`
   const changing = names.slice(firstChanging)

@@ -2,16 +2,25 @@
 
 import { outcomeJobs } from '../check.ts'
 import type { JobRef, NewJob, Outcome } from '../storage.ts'
-import { type Loaded, nameOf } from './loaded.ts'
+import { type Loaded, type Named, nameOf } from './loaded.ts'
 import { encodeText } from './text.ts'
 import type { Types } from './types.ts'
 
 export function wantJobs(loaded: Loaded, types: Types, refs: readonly JobRef[]): void {
+  wantIn(loaded.want.jobs, types, refs)
+}
+
+/** Those who wait for them are not touched. */
+export function wantAlone(loaded: Loaded, types: Types, refs: readonly JobRef[]): void {
+  wantIn(loaded.want.alone, types, refs)
+}
+
+function wantIn(list: Map<string, Named>, types: Types, refs: readonly JobRef[]): void {
   for (const { type, id } of refs) {
     const tid = types.tidOf(type)
     if (tid === undefined) continue
     const key = encodeText(id)
-    loaded.want.jobs.set(nameOf(tid, key), { tid, key })
+    list.set(nameOf(tid, key), { tid, key })
   }
 }
 
@@ -29,12 +38,8 @@ export function wantNewJobs(loaded: Loaded, types: Types, jobs: readonly NewJob[
       const encoded = encodeText(deduplication.key)
       want.keys.set(nameOf(tid, encoded), { tid, key: encoded })
     }
-    if (blockers)
-      wantJobs(
-        loaded,
-        types,
-        blockers.filter((blocker) => typeof blocker !== 'number'),
-      )
+    const named = blockers?.filter((blocker) => typeof blocker !== 'number')
+    if (named) wantAlone(loaded, types, named)
   }
 }
 

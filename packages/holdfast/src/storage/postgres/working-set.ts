@@ -4,14 +4,16 @@
 
 import type { JobRef } from '../storage.ts'
 import type * as Moves from '../moves/move.ts'
+import type { Rows } from '../rows/job.ts'
+import { markOn } from '../rows/mark.ts'
 import { DependentSet } from './dependents.ts'
 import { PostgresGroup } from './group.ts'
-import { firstProvisional, type JobRow, PostgresJob } from './job.ts'
+import { firstProvisional, type JobRow, type PostgresJob, readJob } from './job.ts'
 import { type Loaded, missing, nameOf } from './loaded.ts'
 import { decodeText, encodeText } from './text.ts'
 import { PostgresType, type Types } from './types.ts'
 
-export class WorkingSet {
+export class WorkingSet implements Rows<PostgresType> {
   readonly #loaded: Loaded
   readonly #types: Types
   /** Nothing is changed: all that is needed was read by one statement. */
@@ -109,13 +111,14 @@ export class WorkingSet {
     const known = this.#jobs.get(Number(row[0]))
     if (known) return known
     const type = this.typeOf(this.#types.nameOf(Number(row[1]))!)!
-    return this.#keep(new PostgresJob(this, type, row, { isLocked }))
+    const job = readJob(this, type, row)
+    job.isLocked = isLocked
+    return this.#keep(job)
   }
 
-  enter(type: PostgresType, row: JobRow): PostgresJob {
-    const job = this.#keep(new PostgresJob(this, type, row, { isNew: true }))
+  enter(job: PostgresJob): void {
+    this.#keep(job)
     this.dirty.add(job)
-    return job
   }
 
   erase(job: PostgresJob): void {
@@ -228,18 +231,20 @@ export class WorkingSet {
     const name = nameOf(type.tid, encoded)
     const known = this.#marks.get(name)
     if (known !== undefined) return known ?? undefined
+    // As it was, for those who read: it is not among what was read for them.
+    if (this.reads) return undefined
     const row = this.#loaded.keys.get(name)
     if (row === undefined) {
       this.#loaded.want.keys.set(name, { tid: type.tid, key: encoded })
       this.miss()
     }
-    const mark = row ? this.#mark(type, markFields(key, row)) : undefined
+    const mark = row ? markOn(this, type, markFields(key, row)) : undefined
     this.#marks.set(name, mark ?? null)
     return mark
   }
 
   holdKey(type: PostgresType, fields: Omit<Moves.Mark, 'job'>): Moves.Mark {
-    const mark = this.#mark(type, fields)
+    const mark = markOn(this, type, fields)
     this.#setKey(type, fields.key, mark)
     return mark
   }
@@ -253,24 +258,6 @@ export class WorkingSet {
     const name = nameOf(type.tid, encodeText(key))
     this.#marks.set(name, mark ?? null)
     this.keysSet.set(name, { type, key, mark, isNew: this.#loaded.keys.get(name) === null })
-  }
-
-  #mark(type: PostgresType, { key, id, token, mode, shared, until }: Omit<Moves.Mark, 'job'>): Moves.Mark {
-    const holder = (): PostgresJob | undefined => {
-      const job = this.stored({ type: type.name, id })
-      return job?.token === token ? job : undefined
-    }
-    return {
-      key,
-      id,
-      token,
-      mode,
-      shared,
-      until,
-      get job() {
-        return holder()
-      },
-    }
   }
 
   // ── dependents ─────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -2,10 +2,10 @@
 // first: if somebody else was quicker, nothing else is written yet, and the call begins anew.
 
 import type { Connection, Statement, Value } from './database.ts'
-import { firstChanging, firstProvisional, type PostgresJob } from './job.ts'
+import { changingCells, firstProvisional, fixedCells, type PostgresJob } from './job.ts'
 import type { PostgresMove } from './move.ts'
 import type { Statements } from './statements.ts'
-import { arrayOf, encodeText, optionalText } from './text.ts'
+import { arrayOf, bytesText, encodeText, optionalText } from './text.ts'
 
 /** Thrown when a row is there after all. */
 export const conflict = Symbol('conflict')
@@ -33,7 +33,9 @@ export async function write(
   await run(statements.eraseJobs, jobs.filter((job) => !job.isNew && !isKept(job)).map(nameCells))
   await insert(
     statements.addJobs,
-    jobs.filter((job) => job.isNew && isKept(job)).map((job) => job.cells(real)),
+    jobs
+      .filter((job) => job.isNew && isKept(job))
+      .map((job) => [...fixedCells(job, real), ...changingCells(job, real)]),
   )
 
   const keys = [...set.keysSet.values()]
@@ -102,9 +104,8 @@ async function takeNumbers(
 const nameCells = ({ type, id }: PostgresJob): Value[] => [type.tid, encodeText(id)]
 
 function changeCells(job: PostgresJob, real: (number: number) => number): Value[] {
-  const cells = job.cells(real)
-  const payload = job.payloadChanged ? cells[firstChanging - 1]! : null
-  return [...nameCells(job), String(job.payloadChanged), payload, ...cells.slice(firstChanging)]
+  const payload = job.payloadChanged ? bytesText(job.payload) : null
+  return [...nameCells(job), String(job.payloadChanged), payload, ...changingCells(job, real)]
 }
 
 /** Rows to columns, each an array's literal. */

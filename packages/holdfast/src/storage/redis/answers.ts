@@ -10,17 +10,20 @@ import type {
   JobRef,
   JobState,
   LeaseVerdict,
+  Paused,
   Recovered,
   Refusal,
+  RemoveVerdict,
   Retention,
   SettleVerdict,
+  TypeCounts,
 } from '../storage.ts'
 import { type Unpacked, Unpacker } from './unpack.ts'
 
 type List = Unpacked[]
 
 /** In the order of their numbers in the scripts. */
-export const stateNames: readonly JobState[] = [
+const stateNames: readonly JobState[] = [
   'scheduled',
   'blocked',
   'queued',
@@ -38,7 +41,7 @@ const optional = <T extends Unpacked>(value: Unpacked): T | undefined => (value 
 export const text = (value: Unpacked): string => (value as Buffer).toString()
 const optionalText = (value: Unpacked): string | undefined => (value instanceof Buffer ? value.toString() : undefined)
 const stateOf = (value: Unpacked): JobState => stateNames[value as number]!
-export const refOf = (value: Unpacked): JobRef => ({ type: text((value as List)[0]), id: text((value as List)[1]) })
+const refOf = (value: Unpacked): JobRef => ({ type: text((value as List)[0]), id: text((value as List)[1]) })
 
 function retentionOf(value: Unpacked): Retention {
   const [completedMs, failedMs, cancelledMs] = Array.isArray(value)
@@ -135,10 +138,11 @@ function completed(expiresAt: Unpacked): SettleVerdict {
 }
 
 export function endedOf(answer: Unpacked): Ended {
-  const [type, id, state, reason, attempt, failures, payload] = answer as List
+  const [type, id, state, reason, attempt, failures, payload, chain] = answer as List
   return {
     type: text(type),
     id: text(id),
+    chain: refOf(chain!),
     state: stateOf(state) as Ended['state'],
     reason: optionalText(reason) as EndReason | undefined,
     attempt: attempt as number,
@@ -220,3 +224,43 @@ export function jobRecord(answer: Unpacked): JobRecord {
     tail: at[34] ? jobRecord(at[34]) : undefined,
   }
 }
+
+export function removeVerdict([kind, value]: List): RemoveVerdict {
+  switch (kind) {
+    case 3:
+      return { verdict: 'kept', until: value as number }
+    case 4:
+      return { verdict: 'not_root', root: refOf(value) }
+    case 5:
+      return { verdict: 'referenced', by: (value as List).map(refOf) }
+    default:
+      return { verdict: kind === 0 ? 'removed' : kind === 1 ? 'not_terminal' : kind === 2 ? 'not_found' : 'untouched' }
+  }
+}
+
+export function typeCounts([type, states, due, delayed, oldest, paused, groups]: List): TypeCounts {
+  return {
+    type: text(type),
+    states: Object.fromEntries(
+      stateNames.map((name, index) => [name, (states as number[])[index]!]),
+    ) as TypeCounts['states'],
+    due: due as number,
+    delayed: delayed as number,
+    oldestDueAt: oldest === false ? undefined : (oldest as number),
+    paused: pausedOf(paused),
+    pausedGroups: (groups as [Buffer, Unpacked][]).map(([group, since]) => ({
+      group: text(group),
+      ...pausedOf(since)!,
+    })),
+  }
+}
+
+function pausedOf(value: Unpacked): Paused | undefined {
+  if (!value) return undefined
+  const [since, by] = value as [number, Buffer | false]
+  return { since, by: by === false ? undefined : text(by) }
+}
+
+/** Without a job or a pause, a type is but a name. */
+export const isKnown = ({ states, paused, pausedGroups }: TypeCounts): boolean =>
+  paused !== undefined || pausedGroups.length > 0 || Object.values(states).some((number) => number > 0)

@@ -2,7 +2,8 @@
 
 import { type Clock, systemClock } from '../../clock.ts'
 import { invalidArgument } from '../../errors.ts'
-import { redisOptions, resolveOptions } from '../../options.ts'
+import { resolveOptions } from '../../resolve-options.ts'
+import { redisOptions } from '../options.ts'
 import type { RedisClient } from './client.ts'
 
 export type RedisDurability = 'relaxed' | 'full' | 'replicated'

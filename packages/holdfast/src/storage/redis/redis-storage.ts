@@ -2,8 +2,7 @@
 // which runs alone on the server and asks it for the time; here requests are packed and answers told.
 // Longer than others: it has every verb of the contract, a few lines each.
 
-import type { Timer } from '../../clock.ts'
-import { HoldfastError, unsupported } from '../../errors.ts'
+import { unsupported } from '../../errors.ts'
 import { checkListQuery, checkNewJobs, checkOutcomes } from '../check.ts'
 import { Counted } from '../counted.ts'
 import type * as Contract from '../storage.ts'
@@ -11,42 +10,29 @@ import {
   addVerdict,
   claimedJob,
   endedOf,
+  isKnown,
   jobRecord,
   leaseVerdict,
   recoveredOf,
-  refOf,
+  removeVerdict,
   settleVerdict,
-  stateNames,
   text,
+  typeCounts,
 } from './answers.ts'
 import { Connection } from './connection.ts'
 import { RedisKv } from './kv.ts'
 import { list } from './list.ts'
+import { Listening } from './listening.ts'
 import { type RedisStorageOptions, type ResolvedRedisOptions, resolveRedisOptions } from './redis-options.ts'
 import type { Packed } from './pack.ts'
 import { encodeType, packAdd, packed, packOutcomes, packWhen } from './requests.ts'
 import { type Script, type Scripts, serverScripts } from './scripts.ts'
-import { signalOf } from './signals.ts'
 import { type Unpacked, unpack } from './unpack.ts'
 
-/** How long a listener for events is taken to be there, without a word of it. */
-const watchedMs = 60_000
-/** Until a server that could not be told of one is told again. */
-const tellAgainMs = 500
 const cancelNames = { 3: 'processing', 5: 'completed', 6: 'failed', 7: 'cancelled' } as const
 const reviveNames = ['revived', 'moved', 'not_revivable', 'conflict', 'not_found'] as const
 
 type List = Unpacked[]
-
-/** One call of listen(), for as long as it lasts: also over a disconnect and the next connect. */
-interface Listening {
-  readonly topics: readonly Contract.Topic[]
-  readonly onSignal: (signal: Contract.Signal) => void
-  stop: (() => Promise<void>) | undefined
-  /** Being told to the server, and then to who listens. */
-  hasGap: boolean
-  again: Timer | undefined
-}
 
 export class RedisStorage implements Contract.Storage<never> {
   readonly driver = 'redis'
@@ -56,13 +42,12 @@ export class RedisStorage implements Contract.Storage<never> {
   readonly #scripts: Scripts
   /** What every key begins with; the braces keep them all in one slot of a cluster. */
   readonly #base: string
-  readonly #listening = new Set<Listening>()
-  #watching: Timer | undefined
+  readonly #listening: Listening
   readonly #counted = new Counted<Connection>({
+    name: 'Redis',
     open: () => this.#open(),
     close: (connection) => {
-      this.#watching?.cancel()
-      this.#watching = undefined
+      this.#listening.closed()
       return connection.close()
     },
   })
@@ -76,6 +61,7 @@ export class RedisStorage implements Contract.Storage<never> {
     this.#scripts = scripts
     const { prefix, callTimeoutMs, blockTimeout, processingQueueTTL } = this.#options
     this.#base = `{${prefix}}:`
+    this.#listening = new Listening(scripts.watch, this.#base, this.#options.clock)
     this.settings = { callTimeoutMs, blockTimeout, processingQueueTTL, claimsInFlight: 2, addsPerCall: 50 }
     this.kv = new RedisKv(scripts, (script, arg) =>
       this.#run(script, [arg], script.name !== 'kvGet' && script.name !== 'kvList'),
@@ -103,39 +89,27 @@ export class RedisStorage implements Contract.Storage<never> {
     return this.#counted.disconnect()
   }
 
-  async clear(): Promise<void> {
-    await this.connect()
-    try {
-      await this.#opened().deleteAll(this.#base)
-    } finally {
-      await this.disconnect()
-    }
+  clear(): Promise<void> {
+    return this.#counted.whileConnected(async () => {
+      await this.#counted.use().deleteAll(this.#base)
+    })
   }
 
   async #open(): Promise<Connection> {
     const connection = new Connection(this.#options)
     await connection.open()
-    // Opened again, for those who never ceased to listen.
     try {
-      for (const listening of this.#listening) await this.#listenOn(connection, listening)
+      await this.#listening.reopen(connection)
     } catch (error) {
+      this.#listening.closed()
       await connection.close()
       throw error
     }
     return connection
   }
 
-  #opened(): Connection {
-    const { opened } = this.#counted
-    if (opened) return opened
-    throw new HoldfastError(
-      'STORAGE_CLOSED',
-      'the Redis storage is not connected: call connect(), or start what uses it',
-    )
-  }
-
   async #run(script: Script, args: readonly (Buffer | string)[], durable = false): Promise<Buffer | null> {
-    return this.#opened().run(script, this.#base, args, { durable })
+    return this.#counted.use().run(script, this.#base, args, { durable })
   }
 
   /** Of a script that answers with a list, now first. */
@@ -168,7 +142,7 @@ export class RedisStorage implements Contract.Storage<never> {
     const args = [packed([worker, label, Math.min(slots, 100_000), wanted])]
     if (outcomes.length > 0) args.push(...packOutcomes(outcomes))
     const { claim } = this.#scripts
-    const [first, ...records] = await this.#opened().runForList(claim, this.#base, args, {
+    const [first, ...records] = await this.#counted.use().runForList(claim, this.#base, args, {
       durable: outcomes.length > 0,
     })
     const [, settled, recovered, ended, ids, kinds] = unpack(first!) as List
@@ -209,9 +183,11 @@ export class RedisStorage implements Contract.Storage<never> {
   ): Promise<Contract.CancelVerdict[]> {
     const asked = packed([packRefs(jobs), chains, abort, force, reason])
     const [, answers] = await this.#ask(this.#scripts.cancel, asked, true)
-    return (answers as (number | false)[]).map((answer) => {
+    return (answers as (List | false)[]).map((answer) => {
       if (answer === false) return { verdict: 'not_found' }
-      return { verdict: answer === -1 ? 'cancelling' : cancelNames[answer as keyof typeof cancelNames] }
+      const [state, ended] = answer
+      const verdict = state === -1 ? 'cancelling' : cancelNames[state as keyof typeof cancelNames]
+      return ended ? { verdict, ended: (ended as List).map(endedOf) } : { verdict }
     })
   }
 
@@ -308,71 +284,7 @@ export class RedisStorage implements Contract.Storage<never> {
     topics: readonly Contract.Topic[],
     onSignal: (signal: Contract.Signal) => void,
   ): Promise<Contract.Unlisten> {
-    const listening: Listening = { topics, onSignal, stop: undefined, hasGap: false, again: undefined }
-    await this.#listenOn(this.#opened(), listening)
-    this.#listening.add(listening)
-    return async () => {
-      if (!this.#listening.delete(listening)) return
-      await listening.stop?.()
-    }
-  }
-
-  async #listenOn(connection: Connection, listening: Listening): Promise<void> {
-    const { topics, onSignal } = listening
-    const watched = topics.filter(({ kind }) => kind === 'events').map(({ type }) => type)
-    const channels = new Map(topics.map((topic) => [this.#channelOf(topic), topic]))
-    listening.stop = await connection.listen(
-      [...channels.keys()],
-      (channel, message) => {
-        const { kind, type } = channels.get(channel)!
-        onSignal(signalOf(kind, type, message))
-      },
-      () => void this.#tellGap(connection, listening, watched),
-    )
-    if (watched.length > 0) await this.#watch(connection, watched)
-  }
-
-  /**
-   * A server that came back without its data, or took another's place, may know of nobody who watches. It is told so
-   * first, since what happens before that is missed, too; if that fails, again until it does not.
-   */
-  async #tellGap(connection: Connection, listening: Listening, watched: readonly string[]): Promise<void> {
-    // The one under way tells of this one, too.
-    if (listening.hasGap) return
-    listening.hasGap = true
-    let isTold = true
-    if (watched.length > 0) await this.#watch(connection, watched).catch(() => (isTold = false))
-    listening.hasGap = false
-    if (!this.#listening.has(listening)) return
-    for (const { kind, type } of listening.topics) {
-      listening.onSignal(kind === 'events' ? { kind, type, gap: true } : { kind, type })
-    }
-    if (isTold || this.#counted.opened !== connection) return
-    const again = (): void => void this.#tellGap(connection, listening, watched)
-    listening.again?.cancel()
-    listening.again = this.#options.clock.after(tellAgainMs, again, { keepsAlive: false })
-  }
-
-  /** Events are put together only for a type that somebody watches, so that must be said, again and again. */
-  async #watch(connection: Connection, types: readonly string[]): Promise<void> {
-    for (const type of types) {
-      await connection.run(this.#scripts.watch, this.#base, [type, String(watchedMs)])
-    }
-    this.#watching ??= this.#options.clock.after(
-      watchedMs / 3,
-      () => {
-        this.#watching = undefined
-        const topics = [...this.#listening].flatMap((listening) => listening.topics)
-        const still = new Set(topics.filter(({ kind }) => kind === 'events').map(({ type }) => type))
-        if (still.size === 0 || this.#counted.opened !== connection) return
-        this.#watch(connection, [...still]).catch(() => this.#watch(connection, []))
-      },
-      { keepsAlive: false },
-    )
-  }
-
-  #channelOf({ kind, type }: Contract.Topic): string {
-    return `${this.#base}${encodeType(type)}:${kind}`
+    return this.#listening.listen(this.#counted.use(), topics, onSignal)
   }
 
   #noTx(tx: unknown): void {
@@ -385,42 +297,3 @@ const packRef = (ref: Contract.JobRef | Contract.KeyRef): Packed =>
   'key' in ref ? [ref.type, ref.key, true] : [ref.type, ref.id]
 
 const packRefs = (refs: readonly Contract.JobRef[]): string[][] => refs.map(({ type, id }) => [type, id])
-
-function removeVerdict([kind, value]: List): Contract.RemoveVerdict {
-  switch (kind) {
-    case 3:
-      return { verdict: 'kept', until: value as number }
-    case 4:
-      return { verdict: 'not_root', root: refOf(value) }
-    case 5:
-      return { verdict: 'referenced', by: (value as List).map(refOf) }
-    default:
-      return { verdict: kind === 0 ? 'removed' : kind === 1 ? 'not_terminal' : kind === 2 ? 'not_found' : 'untouched' }
-  }
-}
-
-function typeCounts([type, states, due, delayed, oldest, paused, groups]: List): Contract.TypeCounts {
-  return {
-    type: text(type),
-    states: Object.fromEntries(
-      stateNames.map((name, index) => [name, (states as number[])[index]!]),
-    ) as Contract.TypeCounts['states'],
-    due: due as number,
-    delayed: delayed as number,
-    oldestDueAt: oldest === false ? undefined : (oldest as number),
-    paused: pausedOf(paused),
-    pausedGroups: (groups as [Buffer, Unpacked][]).map(([group, since]) => ({
-      group: text(group),
-      ...pausedOf(since)!,
-    })),
-  }
-}
-
-function pausedOf(value: Unpacked): Contract.Paused | undefined {
-  if (!value) return undefined
-  const [since, by] = value as [number, Buffer | false]
-  return { since, by: by === false ? undefined : text(by) }
-}
-
-const isKnown = ({ states, paused, pausedGroups }: Contract.TypeCounts): boolean =>
-  paused !== undefined || pausedGroups.length > 0 || Object.values(states).some((number) => number > 0)

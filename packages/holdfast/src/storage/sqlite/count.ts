@@ -1,7 +1,7 @@
 // count: the states are counted by every move; what is due follows from few rows of the indexes.
 
 import { type CountQuery, type Counts, type JobState, type TypeCounts } from '../storage.ts'
-import { stateNames } from './migrations.ts'
+import { stateNames } from '../rows/states.ts'
 import type { SqliteMove } from './move.ts'
 import { firstInLine } from './next-due-at.ts'
 import type { SqliteType } from './type.ts'

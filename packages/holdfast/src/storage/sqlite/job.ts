@@ -1,11 +1,9 @@
-// A job as a row. What belongs to other rows (its chain, group, key, dependents) is read when somebody asks.
+// A job's row in SQLite: its columns, how they are read and what is written.
 
-import type { AttemptRecord, Bytes, EndReason, JobRef, JobState, NewJob, Retention } from '../storage.ts'
-import type * as Moves from '../moves/move.ts'
-import { refOf, rootOf } from '../moves/move.ts'
-import { decodeMore, encodeMore, type KeyPart } from './more.ts'
-import { stateCodes, stateNames } from './migrations.ts'
-import type { Session } from './session.ts'
+import { RowJob, type Rows } from '../rows/job.ts'
+import { decodeMore, encodeMore } from '../rows/more.ts'
+import { isEven } from '../retention.ts'
+import { stateCodes, stateNames } from '../rows/states.ts'
 import type { SqliteType } from './type.ts'
 
 /** Payloads above it stand in a table of their own. */
@@ -17,83 +15,26 @@ export const jobColumns =
 
 type Cell = number | string | Uint8Array | null
 export type Row = Cell[]
+export type SqliteJob = RowJob<SqliteType>
 
-export class SqliteJob implements Moves.Job {
-  readonly #session: Session
-  readonly type: SqliteType
-  readonly id: string
-  readonly token: string
-  readonly priority: number
-  readonly maxAttempts: number | undefined
-  readonly retention: Retention
-  readonly trace: string | undefined
-  readonly createdAt: number
-  readonly accepted: number
-  state: JobState
-  reason: EndReason | undefined
-  attempt: number
-  failures: number
-  snoozes: number
-  runAt: number
-  order: number
-  lease: Moves.Lease | undefined
-  finishedAt: number | undefined
-  cancelling: boolean
-  cancelReason: string | undefined
-  result: Bytes | undefined
-  error: Bytes | undefined
-  completedByHolder: boolean
-  attempts: AttemptRecord[] | undefined
-  readonly groupKey: string | undefined
-  readonly chainIndex: number
-  readonly origin: JobRef | undefined
-  readonly root: JobRef | undefined
-  blockers: Moves.Blocker[] | undefined
-  openBlockers: number
-  readonly onBlockerFailure: 'fail' | 'wait'
-  expiresAt: number | undefined
-
-  /** As the columns of these names. */
-  readonly chainSeq: number | undefined
-  tailSeq: number | undefined
-  line: 0 | 1 | undefined
-  leased: boolean
-  sweepable: boolean
-  keyPart: KeyPart | undefined
-  dependentCount: number
-  /** Bytes, or their number if they are elsewhere. */
-  #payload: Bytes | number | undefined
-  payloadChanged = false
-  #mark: Moves.Mark | undefined
-  #dependents: Moves.Dependents | undefined
-
-  /** Columns that never change, for the insert. */
-  fixed: readonly Cell[] = []
-  /** What the session must write. */
-  isNew = false
-  isDirty = false
-  isErased = false
-
-  constructor(session: Session, type: SqliteType, row: Row) {
-    const more = decodeMore(row[27] as string | null)
-    this.#session = session
-    this.type = type
-    this.accepted = row[0] as number
-    this.id = row[2] as string
-    this.token = row[3] as string
-    this.state = stateNames[row[4] as number]!
-    this.attempt = row[5] as number
-    this.failures = row[6] as number
-    this.maxAttempts = optional(row[7] as number | null)
-    this.priority = row[8] as number
-    this.groupKey = optional(row[9] as string | null)
-    this.retention = more.retention ?? keptFor(row[10] as number)
-    this.createdAt = row[11] as number
-    this.runAt = row[12] as number
-    this.order = row[13] as number
-    this.line = optional(row[14] as 0 | 1 | null)
-    this.leased = row[18] !== null
-    this.lease =
+export function readJob(rows: Rows<SqliteType>, type: SqliteType, row: Row): SqliteJob {
+  const more = decodeMore(row[27] as string | null)
+  const columns = {
+    accepted: row[0] as number,
+    id: row[2] as string,
+    token: row[3] as string,
+    state: stateNames[row[4] as number]!,
+    attempt: row[5] as number,
+    failures: row[6] as number,
+    maxAttempts: optional(row[7] as number | null),
+    priority: row[8] as number,
+    groupKey: optional(row[9] as string | null),
+    keepMs: row[10] === -1 ? Infinity : (row[10] as number),
+    createdAt: row[11] as number,
+    runAt: row[12] as number,
+    order: row[13] as number,
+    line: optional(row[14] as 0 | 1 | null),
+    lease:
       row[15] === null
         ? undefined
         : {
@@ -101,156 +42,67 @@ export class SqliteJob implements Moves.Job {
             label: optional(row[16] as string | null),
             startedAt: row[17] as number,
             until: (row[18] as number | null) ?? 0,
-          }
-    this.finishedAt = optional(row[19] as number | null)
-    this.completedByHolder = row[20] === 1
-    this.#payload = optional(row[21] as Uint8Array | number | null)
-    this.result = optional(row[22] as Uint8Array | null)
-    this.error = optional(row[23] as Uint8Array | null)
-    this.chainSeq = optional(row[24] as number | null)
-    this.expiresAt = optional(row[25] as number | null)
-    this.sweepable = row[26] !== null
-    this.reason = more.reason
-    this.snoozes = more.snoozes ?? 0
-    this.trace = more.trace
-    this.cancelling = more.cancelling ?? false
-    this.cancelReason = more.cancelReason
-    this.attempts = more.attempts
-    this.chainIndex = more.chainIndex ?? 0
-    this.tailSeq = more.tail
-    this.origin = more.origin
-    this.root = more.root
-    this.blockers = more.blockers
-    this.openBlockers = more.openBlockers ?? 0
-    this.onBlockerFailure = more.onBlockerFailure ?? 'fail'
-    this.keyPart = more.key
-    this.dependentCount = more.dependents ?? 0
+          },
+    leased: row[18] !== null,
+    finishedAt: optional(row[19] as number | null),
+    completedByHolder: row[20] === 1,
+    payload: optional(row[21] as Uint8Array | number | null),
+    result: optional(row[22] as Uint8Array | null),
+    error: optional(row[23] as Uint8Array | null),
+    chainSeq: optional(row[24] as number | null),
+    expiresAt: optional(row[25] as number | null),
+    sweepable: row[26] !== null,
+    attempts: more.attempts,
+    tailSeq: more.tail,
+    dependentCount: more.dependents ?? 0,
   }
-
-  get payload(): Bytes | undefined {
-    if (typeof this.#payload === 'number') this.#payload = this.#session.readPayload(this.accepted)
-    return this.#payload
-  }
-
-  set payload(payload: Bytes | undefined) {
-    this.#payload = payload
-    this.payloadChanged = true
-  }
-
-  get chain(): SqliteJob {
-    return this.chainSeq === undefined ? this : this.#session.jobOf(this.chainSeq)!
-  }
-
-  get tail(): SqliteJob {
-    return this.tailSeq === undefined ? this : this.#session.jobOf(this.tailSeq)!
-  }
-
-  get group(): Moves.Group | undefined {
-    return this.groupKey === undefined ? undefined : this.#session.groupOf(this.type, this.groupKey)
-  }
-
-  /** The key as it is held, if this chain still holds it; else as it was. */
-  get mark(): Moves.Mark | undefined {
-    const { chain } = this
-    if (chain !== this) return chain.mark
-    if (!this.keyPart) return undefined
-    const { key, mode, shared, until } = this.keyPart
-    const held = this.#session.markOf(this.type, key)
-    if (held?.token === this.token && (held.shared || held.id === this.id)) return held
-    this.#mark ??= { key, mode, shared, until, id: this.id, token: this.token, job: undefined }
-    return this.#mark
-  }
-
-  set mark(mark: Moves.Mark | undefined) {
-    this.keyPart = mark && { key: mark.key, mode: mark.mode, shared: mark.shared, until: mark.until }
-  }
-
-  get dependents(): Moves.Dependents | undefined {
-    return this.dependentCount === 0 ? undefined : this.ownDependents
-  }
-
-  get ownDependents(): Moves.Dependents {
-    this.#dependents ??= this.#session.dependentsOf(this)
-    return this.#dependents
-  }
-
-  /** Of a change that its row must show. */
-  get row(): readonly Cell[] {
-    const { lease } = this
-    return [
-      stateCodes[this.state],
-      this.attempt,
-      this.failures,
-      instant(this.runAt),
-      this.order,
-      this.line ?? null,
-      lease?.worker ?? null,
-      lease?.label ?? null,
-      lease?.startedAt ?? null,
-      this.leased ? instant(lease!.until) : null,
-      this.finishedAt ?? null,
-      this.completedByHolder ? 1 : null,
-      this.result ?? null,
-      this.error ?? null,
-      finite(this.expiresAt),
-      this.sweepable ? finite(this.expiresAt) : null,
-      encodeMore(this),
-    ]
-  }
-
-  /** It waits in line, and has not more than every job has. */
-  get isPlainBegin(): boolean {
-    if (this.line !== 1 || this.attempt > 0 || this.failures > 0 || this.groupKey !== undefined) return false
-    const isTouched = this.lease ?? this.result ?? this.error ?? this.chainSeq ?? this.expiresAt ?? this.finishedAt
-    return isTouched === undefined && !this.completedByHolder && encodeMore(this) === null
-  }
-
-  /** What its payload column holds. */
-  get payloadCell(): Cell {
-    const payload = this.#payload
-    if (payload === undefined) return null
-    return typeof payload === 'number' ? payload : payload.byteLength > inlineBytes ? payload.byteLength : payload
-  }
+  return new RowJob(rows, type, columns, more)
 }
 
-/** The row that a new job begins as. */
-export function newRow(
-  fields: NewJob,
-  tid: number,
-  seq: number,
-  now: number,
-  runAt: number,
-  after: SqliteJob | undefined,
-  origin: SqliteJob | undefined,
-): Row {
-  const above = after ?? origin
-  const { completedMs, failedMs, cancelledMs } = fields.retention
-  const same = completedMs === failedMs && completedMs === cancelledMs
-  const more = {
-    retention: same ? undefined : fields.retention,
-    trace: fields.trace,
-    chainIndex: after ? after.chainIndex + 1 : undefined,
-    origin: above && refOf(above),
-    root: above && rootOf(above),
-    onBlockerFailure: fields.onBlockerFailure,
-  }
-  const hasMore = !same || above || fields.trace !== undefined || fields.onBlockerFailure
-  const row: Row = [seq, tid, fields.id, fields.token, stateCodes.blocked, 0, 0, fields.maxAttempts ?? null]
-  row.push(
-    fields.priority ?? 0,
-    fields.group?.key ?? null,
-    same ? (completedMs === Infinity ? -1 : instant(completedMs)) : null,
-  )
-  row.push(now, instant(runAt), seq, null, null, null, null, null, null, null)
-  row.push(fields.payload ?? null, null, null, after ? after.chain.accepted : null, null, null)
-  row.push(hasMore ? JSON.stringify(more) : null)
-  return row
+/** The columns that never change, without those that a plain job has not: its group and chain. */
+export function fixedCells(job: SqliteJob): Cell[] {
+  const { completedMs } = job.retention
+  const keepMs = !isEven(job.retention) ? null : completedMs === Infinity ? -1 : instant(completedMs)
+  return [job.accepted, job.type.tid, job.id, job.token, job.maxAttempts ?? null, job.priority, keepMs, job.createdAt]
 }
 
-function keptFor(ms: number): Retention {
-  const keepMs = ms === -1 ? Infinity : ms
-  return { completedMs: keepMs, failedMs: keepMs, cancelledMs: keepMs }
+export function changingCells(job: SqliteJob): Cell[] {
+  const { lease } = job
+  return [
+    stateCodes[job.state],
+    job.attempt,
+    job.failures,
+    instant(job.runAt),
+    job.order,
+    job.line ?? null,
+    lease?.worker ?? null,
+    lease?.label ?? null,
+    lease?.startedAt ?? null,
+    job.leased ? instant(lease!.until) : null,
+    job.finishedAt ?? null,
+    job.completedByHolder ? 1 : null,
+    job.result ?? null,
+    job.error ?? null,
+    finite(job.expiresAt),
+    job.sweepable ? finite(job.expiresAt) : null,
+    moreCell(job),
+  ]
 }
+
+const moreCell = (job: SqliteJob): string | null =>
+  encodeMore(job, { attempts: job.attempts, tail: job.tailSeq, dependents: job.dependentCount || undefined })
+
+/** It waits in line, and has not more than every job has. */
+export function isPlainBegin(job: SqliteJob): boolean {
+  if (job.line !== 1 || job.attempt > 0 || job.failures > 0 || job.groupKey !== undefined) return false
+  const isTouched = job.lease ?? job.result ?? job.error ?? job.chainSeq ?? job.expiresAt ?? job.finishedAt
+  return isTouched === undefined && !job.completedByHolder && moreCell(job) === null
+}
+
+/** Its payload has a row of its own; its column has the number of bytes. */
+export const isApart = ({ payloadBytes }: SqliteJob): boolean => payloadBytes > inlineBytes
+
+export const payloadCell = (job: SqliteJob): Cell => (isApart(job) ? job.payloadBytes : (job.payload ?? null))
 
 const optional = <T>(cell: T | null): T | undefined => (cell === null ? undefined : cell)
 

@@ -3,7 +3,7 @@
 import type { JobState, ListQuery, Page } from '../storage.ts'
 import { decodeCursor, matches, pageOf } from '../moves/list.ts'
 import type { SqliteJob } from './job.ts'
-import { stateCodes } from './migrations.ts'
+import { stateCodes } from '../rows/states.ts'
 import type { SqliteMove } from './move.ts'
 
 export function list(move: SqliteMove, query: ListQuery): Page {

@@ -4,19 +4,6 @@
 import { createHash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import { StorageError } from '../../errors.ts'
-import type { JobState } from '../storage.ts'
-
-/** States as numbers; those below 5 are live. */
-export const stateCodes = {
-  scheduled: 0,
-  blocked: 1,
-  queued: 2,
-  processing: 3,
-  failing: 4,
-  completed: 5,
-  failed: 6,
-  cancelled: 7,
-} as const
 
 // Tables that hold instants are not STRICT: a delay may have a fraction of a millisecond, and so may what is due by it.
 const steps: readonly string[] = [
@@ -107,8 +94,6 @@ export const tables = [
   'holdfast_kv',
   'holdfast_types',
 ] as const
-
-export const stateNames = Object.keys(stateCodes) as JobState[]
 
 /** Nothing is left to do. @throws STORAGE_ERROR if it was made by other steps than these */
 export function isMigrated(db: DatabaseSync): boolean {

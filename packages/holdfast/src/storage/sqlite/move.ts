@@ -3,7 +3,8 @@
 import type { JobEvent, JobRef, JobState, NewJob, Signal } from '../storage.ts'
 import type * as Moves from '../moves/move.ts'
 import { Signals } from '../moves/signals.ts'
-import { newRow, SqliteJob } from './job.ts'
+import { newRowJob } from '../rows/job.ts'
+import type { SqliteJob } from './job.ts'
 import type { SqliteGroup } from './group.ts'
 import type { Session } from './session.ts'
 import type { SqliteType } from './type.ts'
@@ -46,25 +47,14 @@ export class SqliteMove implements Moves.Move {
 
   create(fields: NewJob, runAt: number, after: SqliteJob | undefined, origin: SqliteJob | undefined): SqliteJob {
     const type = this.session.typeFor(fields.type)
-    const row = newRow(fields, type.tid, this.takeNumber(), this.now, runAt, after, origin)
-    const job = new SqliteJob(this.session, type, row)
-    job.fixed = [
-      row[0],
-      row[1],
-      row[2],
-      row[3],
-      row[7],
-      row[8],
-      row[9],
-      row[10],
-      row[11],
-      row[24],
-    ] as SqliteJob['fixed']
+    const at = { accepted: this.takeNumber(), now: this.now, runAt }
+    const job = newRowJob(this.session, type, fields, at, after, origin)
     this.session.enter(job)
     return job
   }
 
-  createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): SqliteJob {
+  createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): SqliteJob | undefined {
+    if (this.stored(fields)) return undefined
     const job = this.create(fields, runAt, undefined, undefined)
     this.setState(job, state)
     this.place(job, 'line')
@@ -171,9 +161,9 @@ export class SqliteMove implements Moves.Move {
   }
 
   /** A live job of a group is its member, by the index. */
-  joinGroup(): void {}
+  addMember(): void {}
 
-  leaveGroup(): boolean {
+  removeMember(): boolean {
     return true
   }
 

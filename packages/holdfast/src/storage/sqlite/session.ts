@@ -6,15 +6,25 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Bytes, JobRef, JobState, Paused } from '../storage.ts'
 import type * as Moves from '../moves/move.ts'
 import type { Listeners } from '../moves/signals.ts'
+import type { Rows } from '../rows/job.ts'
+import { markOn } from '../rows/mark.ts'
 import { SqliteGroup } from './group.ts'
-import { instant, type Row, SqliteJob } from './job.ts'
-import { stateCodes } from './migrations.ts'
+import {
+  changingCells,
+  fixedCells,
+  instant,
+  isApart,
+  isPlainBegin,
+  payloadCell,
+  readJob,
+  type Row,
+  type SqliteJob,
+} from './job.ts'
+import { stateCodes } from '../rows/states.ts'
 import { prepare, type Statements } from './statements.ts'
 import { SqliteType } from './type.ts'
 
-type Bound = string | number | Uint8Array | null
-
-export class Session {
+export class Session implements Rows<SqliteType> {
   readonly statements: Statements
   readonly #listenersOf: (name: string) => Listeners
   readonly #types = new Map<string, SqliteType>()
@@ -190,7 +200,7 @@ export class Session {
 
   /** The job at hand, if there is one: it is ahead of its row. */
   jobOfRow(row: Row): SqliteJob {
-    return this.#jobs.get(row[0] as number) ?? this.#keep(new SqliteJob(this, this.typeById(row[1] as number), row))
+    return this.#jobs.get(row[0] as number) ?? this.#keep(readJob(this, this.typeById(row[1] as number), row))
   }
 
   jobsOfRows(rows: readonly unknown[]): SqliteJob[] {
@@ -198,7 +208,6 @@ export class Session {
   }
 
   enter(job: SqliteJob): void {
-    job.isNew = true
     this.count(job.type, job.state, 1)
     this.#keep(job)
     this.touch(job)
@@ -253,20 +262,19 @@ export class Session {
       if (isApart(job)) statements.setPayload.run(job.accepted, job.payload!)
       return
     }
-    statements.changeJob.run(...job.row, job.accepted)
+    statements.changeJob.run(...changingCells(job), job.accepted)
     if (!job.payloadChanged) return
     job.payloadChanged = false
-    statements.changePayload.run(job.payloadCell, job.accepted)
+    statements.changePayload.run(payloadCell(job), job.accepted)
     if (isApart(job)) statements.setPayload.run(job.accepted, job.payload!)
     else statements.erasePayload.run(job.accepted)
   }
 
   #insert(job: SqliteJob): void {
     const { addJob, addPlainJob } = this.statements
-    if (!job.isPlainBegin) return void addJob.run(...job.fixed, job.payloadCell, ...job.row)
-    const [seq, tid, id, token, maxAttempts, priority, , keepMs, createdAt] = job.fixed
-    const begin = [seq, tid, id, token, maxAttempts, priority, keepMs, createdAt] as Bound[]
-    addPlainJob.run(...begin, job.payloadCell, stateCodes[job.state], job.runAt, job.order)
+    const begin = [...fixedCells(job), payloadCell(job)]
+    if (isPlainBegin(job)) addPlainJob.run(...begin, stateCodes[job.state], instant(job.runAt), job.order)
+    else addJob.run(...begin, job.groupKey ?? null, job.chainSeq ?? null, ...changingCells(job))
   }
 
   #erase(job: SqliteJob): void {
@@ -299,7 +307,7 @@ export class Session {
       | undefined
     const mark =
       row &&
-      this.#mark(type, {
+      markOn(this, type, {
         key,
         id: row[0],
         token: row[1],
@@ -315,7 +323,7 @@ export class Session {
     const { key, id, token, mode, shared, until } = fields
     const cell = until === Infinity ? null : instant(until)
     this.statements.setKey.run(type.tid, key, id, token, mode, shared ? 1 : 0, cell)
-    const mark = this.#mark(type, fields)
+    const mark = markOn(this, type, fields)
     this.#marks.set(nameOf(type.tid, key), mark)
     return mark
   }
@@ -333,24 +341,6 @@ export class Session {
   dropKey(type: SqliteType, key: string): void {
     this.statements.eraseKey.run(type.tid, key)
     this.#marks.set(nameOf(type.tid, key), null)
-  }
-
-  #mark(type: SqliteType, { key, id, token, mode, shared, until }: Omit<Moves.Mark, 'job'>): Moves.Mark {
-    const holder = (): SqliteJob | undefined => {
-      const job = this.stored({ type: type.name, id })
-      return job?.token === token ? job : undefined
-    }
-    return {
-      key,
-      id,
-      token,
-      mode,
-      shared,
-      until,
-      get job() {
-        return holder()
-      },
-    }
   }
 
   dependentsOf(chain: SqliteJob): Moves.Dependents {
@@ -391,9 +381,6 @@ export class Session {
     this.#orphaned.delete(nameOf(chain.type.tid, chain.id))
   }
 }
-
-/** Its payload has a row of its own. */
-const isApart = (job: SqliteJob): boolean => typeof job.payloadCell === 'number'
 
 const nameOf = (tid: number, key: string): string => `${tid}/${key}`
 

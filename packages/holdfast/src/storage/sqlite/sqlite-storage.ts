@@ -5,10 +5,12 @@
 import { resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { type Clock, systemClock } from '../../clock.ts'
-import { HoldfastError, invalidArgument } from '../../errors.ts'
-import { resolveOptions, sqliteOptions } from '../../options.ts'
+import { invalidArgument } from '../../errors.ts'
+import { resolveOptions } from '../../resolve-options.ts'
+import { sqliteOptions } from '../options.ts'
 import { checkListQuery, checkNewJobs, checkOutcomes } from '../check.ts'
 import { Counted } from '../counted.ts'
+import { Hearing } from '../hearing.ts'
 import { add } from '../moves/add.ts'
 import { cancel } from '../moves/cancel.ts'
 import { claim } from '../moves/claim.ts'
@@ -18,7 +20,6 @@ import { recover } from '../moves/recover.ts'
 import { remove } from '../moves/remove.ts'
 import { revive } from '../moves/revive.ts'
 import { settle } from '../moves/settle.ts'
-import { type Listeners, newListeners, tell } from '../moves/signals.ts'
 import type * as Contract from '../storage.ts'
 import { count } from './count.ts'
 import { type Durability, openDatabase, openReader } from './database.ts'
@@ -75,10 +76,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
   readonly #durability: Durability
   readonly #clock: Clock
   readonly #instance: string
-  readonly #listeners = new Map<string, Listeners>()
-  #listening = 0
-  /** Resolves once others see our mailbox. */
-  #heard: Promise<void> | undefined
+  readonly #hearing = new Hearing<Open>((open) => this.#beHeard(open))
   readonly #counted: Counted<Open>
 
   /** @throws TypeError INVALID_ARGUMENT */
@@ -105,14 +103,18 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
       fleetEvents: false,
     }
     this.#counted = new Counted({
+      name: 'SQLite',
       open: () => this.#openAll().catch((error: unknown) => Promise.reject(openError(this.#path, error) as Error)),
-      close,
+      close: (open) => {
+        this.#hearing.closed()
+        close(open)
+      },
       idle: ({ writer }) => writer.idle(),
       staysOpen: this.#isInMemory,
     })
     this.kv = new SqliteKv({
       read: (run) => this.#read(({ now }, kv) => run(kv, now)),
-      write: (run) => this.#write(({ now }) => run(this.#opened().kv, now)),
+      write: (run) => this.#write(({ now }) => run(this.#counted.use().kv, now)),
     })
   }
 
@@ -130,16 +132,13 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
     return this.#counted.disconnect()
   }
 
-  async clear(): Promise<void> {
-    await this.connect()
-    try {
+  clear(): Promise<void> {
+    return this.#counted.whileConnected(async () => {
       await this.#write(({ session }) => {
-        for (const table of tables) this.#opened().db.exec(`DELETE FROM ${table}`)
+        for (const table of tables) this.#counted.use().db.exec(`DELETE FROM ${table}`)
         session.forget()
       })
-    } finally {
-      await this.disconnect()
-    }
+    })
   }
 
   async #openAll(): Promise<Open> {
@@ -159,7 +158,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
   }
 
   #openOn(db: DatabaseSync, readDb: DatabaseSync | undefined, patienceMs: number): Open {
-    const listenersOf = (name: string): Listeners => this.#listenersOf(name)
+    const { listenersOf } = this.#hearing
     const session = new Session(db, listenersOf)
     const hints = this.#isInMemory
       ? undefined
@@ -167,11 +166,11 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
           directory: `${this.#path}-hints`,
           instance: this.#instance,
           clock: this.#clock,
-          onSignal: (signal) => tell(this.#listenersOf(signal.type), signal),
-          onGap: () => this.#tellAll(),
+          onSignal: (signal) => this.#hearing.tell(signal),
+          onGap: () => this.#hearing.tellAll(),
           onMoved: () => {
             beSeen(writer).catch(() => {})
-            this.#tellAll()
+            this.#hearing.tellAll()
           },
         })
     const reserve = this.#isInMemory ? undefined : new Reserve(`${this.#path}-reserve`)
@@ -186,18 +185,8 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
     })
     const reader = readDb && { db: readDb, session: new Session(readDb, listenersOf), kv: new KvTable(readDb) }
     const open = { db, session, writer, kv: new KvTable(db), reader, hints, reserve }
-    // Opened again, for those who never ceased to listen.
-    if (this.#listening > 0) this.#beHeard(open).catch(() => {})
+    this.#hearing.reopen(open).catch(() => {})
     return open
-  }
-
-  #opened(): Open {
-    const { opened } = this.#counted
-    if (opened) return opened
-    throw new HoldfastError(
-      'STORAGE_CLOSED',
-      'the SQLite storage is not connected: call connect(), or start what uses it',
-    )
   }
 
   // ── moves ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -263,7 +252,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
   }
 
   async sweep(request: Contract.SweepRequest): Promise<Contract.Swept> {
-    const { kv, reserve } = this.#opened()
+    const { kv, reserve } = this.#counted.use()
     const swept = await this.#write((move) => sweep(move, kv, request))
     reserve?.make()
     return swept
@@ -299,49 +288,17 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
     topics: readonly Contract.Topic[],
     onSignal: (signal: Contract.Signal) => void,
   ): Promise<Contract.Unlisten> {
-    const open = this.#opened()
-    // A listener of its own for each call, so that the same function may listen twice.
-    const listener = (signal: Contract.Signal): void => onSignal(signal)
-    for (const { type, kind } of topics) this.#listenersOf(type)[kind].add(listener)
-    this.#listening++
-    let heard = true
-    const unlisten = async (): Promise<void> => {
-      if (!heard) return
-      heard = false
-      for (const { type, kind } of topics) this.#listenersOf(type)[kind].delete(listener)
-      this.#listening--
-      if (this.#listening > 0) return
-      this.#heard = undefined
-      this.#counted.opened?.hints?.unlisten()
-    }
-    try {
-      await (this.#heard ??= this.#beHeard(open))
-    } catch (error) {
-      this.#heard = undefined
-      await unlisten()
-      throw error
-    }
-    return unlisten
+    return this.#hearing.listen(this.#counted.use(), topics, onSignal)
   }
 
   /** Opens the mailbox, and writes something so that others look for it. */
-  async #beHeard({ hints, writer }: Open): Promise<void> {
-    if (!hints) return
-    hints.listen()
-    await beSeen(writer)
-  }
-
-  /** What was missed may have been about anything. */
-  #tellAll(): void {
-    for (const [type, listeners] of this.#listeners) {
-      for (const kind of ['wake', 'done', 'abort'] as const) tell(listeners, { kind, type })
+  async #beHeard({ hints, writer }: Open): Promise<() => void> {
+    hints?.listen()
+    if (hints) await beSeen(writer)
+    return () => {
+      // Unless somebody has begun to listen meanwhile: there is but one.
+      if (!this.#hearing.isOpen) hints?.unlisten()
     }
-  }
-
-  #listenersOf(name: string): Listeners {
-    let listeners = this.#listeners.get(name)
-    if (!listeners) this.#listeners.set(name, (listeners = newListeners()))
-    return listeners
   }
 
   // ── transactions ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -351,18 +308,18 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
    * or not at all. Others who write wait until it has ended.
    */
   async transaction<T>(run: (tx: SqliteTransaction) => Promise<T>): Promise<T> {
-    return this.#opened().writer.transaction(run)
+    return this.#counted.use().writer.transaction(run)
   }
 
   async #write<T>(run: (move: SqliteMove) => T, tx?: SqliteTransaction, isAdd = false): Promise<T> {
-    const { writer } = this.#opened()
+    const { writer } = this.#counted.use()
     if (tx === undefined) return writer.run(run, isAdd)
     if (!(tx instanceof SqliteTransaction)) throw invalidArgument('tx', 'the argument of transaction()', tx)
     return SqliteTransaction.run(tx, writer, run)
   }
 
   async #read<T>(run: (move: SqliteMove, kv: KvTable) => T): Promise<T> {
-    const { reader, kv, writer } = this.#opened()
+    const { reader, kv, writer } = this.#counted.use()
     if (!reader) {
       return writer.run((move) => {
         // What the calls before it have changed must be in the tables.

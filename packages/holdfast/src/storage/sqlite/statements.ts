@@ -3,7 +3,7 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { jobColumns } from './job.ts'
-import { stateCodes } from './migrations.ts'
+import { stateCodes } from '../rows/states.ts'
 
 const list = (beyond: '<' | '>', order: 'ASC' | 'DESC'): string =>
   `SELECT seq FROM holdfast_jobs AS job JOIN holdfast_types AS type USING (tid)
@@ -40,7 +40,7 @@ export function prepare(db: DatabaseSync) {
     jobBySeq: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE seq = ?`),
     jobsOfChain: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE chain = ? ORDER BY seq`),
     addJob: db.prepare(
-      'INSERT INTO holdfast_jobs (seq, tid, id, token, max_attempts, priority, grp, keep_ms, created_at, chain, payload, ' +
+      'INSERT INTO holdfast_jobs (seq, tid, id, token, max_attempts, priority, keep_ms, created_at, payload, grp, chain, ' +
         `${changing}) VALUES (${Array.from({ length: 28 }, () => '?').join(', ')})`,
     ),
     // Of a job that waits and has nothing rare: as nearly every one begins.

@@ -1,7 +1,7 @@
 // How a sound driver is broken: its calls are rewritten on the way in or out, or its data are changed behind its back.
 
 import type { Subject } from '../../../src/conformance/index.ts'
-import { Data, type Job } from '../../../src/storage/memory/data.ts'
+import { Data, type MemoryJob } from '../../../src/storage/memory/data.ts'
 import { MemoryStorage } from '../../../src/storage/memory/memory-storage.ts'
 import type { ClaimRequest, JobRef, NewJob, Outcome, SettleVerdict, Storage } from '../../../src/storage/storage.ts'
 import { withManualClock } from '../../drivers.ts'
@@ -22,8 +22,8 @@ export interface Sound {
   /** Runs a call by a clock that is wrong by so many ms. All calls of this driver are over when they return. */
   readonly skewed: <T>(ms: number, call: () => T) => T
   readonly data: () => Data
-  readonly find: (ref: JobRef) => Job | undefined
-  readonly jobs: () => Job[]
+  readonly find: (ref: JobRef) => MemoryJob | undefined
+  readonly jobs: () => MemoryJob[]
 }
 
 export function openBroken({ open }: Pick<BrokenDriver, 'open'>): Subject {

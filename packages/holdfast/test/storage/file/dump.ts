@@ -1,6 +1,6 @@
 // Everything that a replica knows, as comparable data: the records, and what is derived of them.
 
-import type { Job } from '../../../src/storage/memory/data.ts'
+import type { MemoryJob } from '../../../src/storage/memory/data.ts'
 import { stateOf } from '../../../src/storage/moves/get.ts'
 import type { Move } from '../../../src/storage/moves/move.ts'
 import { linesOfAll } from '../../../src/storage/file/lines.ts'
@@ -45,7 +45,7 @@ export function dump(replica: Replica, now: number): unknown {
   })
 }
 
-function derived(job: Job): object {
+function derived(job: MemoryJob): object {
   const { type, heap } = job
   return {
     place:

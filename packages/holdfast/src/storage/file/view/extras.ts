@@ -2,7 +2,7 @@
 
 import { join } from 'node:path'
 import { decodeKvKey } from '../../kv.ts'
-import type { Job } from '../../memory/data.ts'
+import type { MemoryJob } from '../../memory/data.ts'
 import { refOf } from '../../moves/move.ts'
 import { bytesToJson } from '../bytes.ts'
 import type { Replica } from '../replica.ts'
@@ -45,7 +45,7 @@ export function extraBytes(replica: Replica, { kind, type: typeName, name }: Ext
   return seen && Buffer.from(`${JSON.stringify(seen, null, 2)}\n`)
 }
 
-function chainJson(chain: Job | undefined): object | undefined {
+function chainJson(chain: MemoryJob | undefined): object | undefined {
   if (!chain || chain.chain !== chain || !(chain.jobs || chain.dependents?.size)) return undefined
   return {
     chain: chain.id,

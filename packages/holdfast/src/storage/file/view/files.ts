@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { isTerminal } from '../../../job/states.ts'
-import type { Job } from '../../memory/data.ts'
+import type { MemoryJob } from '../../memory/data.ts'
 import type { Bytes } from '../../storage.ts'
 import { padded } from '../paths.ts'
 import type { ChangingPart } from '../record.ts'
@@ -12,7 +12,7 @@ import { fileName } from './name.ts'
 /** The part of a record that decides where its files are. */
 export type Seen = Pick<ChangingPart, 'state' | 'runAt' | 'order' | 'lease' | 'payload' | 'result' | 'error'>
 
-export const seenOf = ({ state, runAt, order, lease, payload, result, error }: Job): Seen => ({
+export const seenOf = ({ state, runAt, order, lease, payload, result, error }: MemoryJob): Seen => ({
   state,
   runAt,
   order,
@@ -42,7 +42,7 @@ export const viewFolders = [
 export const typeFolder = (type: string): string => (type === 'default' ? '' : join('types', fileName(type)))
 
 /** Where the entry of a job may stand. One that was due later is not moved when its time comes, so there are two. */
-export function entriesOf({ type, priority }: Job, { state, runAt, order, lease }: Seen): readonly string[] {
+export function entriesOf({ type, priority }: MemoryJob, { state, runAt, order, lease }: Seen): readonly string[] {
   const folder = typeFolder(type.name)
   const name = `${padded(order)}.job`
   if (state === 'processing') return [join(folder, 'processing', fileName(lease!.label ?? lease!.worker), name)]
@@ -53,13 +53,15 @@ export function entriesOf({ type, priority }: Job, { state, runAt, order, lease 
   return state === 'queued' ? [line, later] : [later, line]
 }
 
-export const recordPath = ({ type, id }: Job): string => join(typeFolder(type.name), 'jobs', `${fileName(id)}.json`)
-export const resultPath = ({ type, id }: Job): string =>
+export const recordPath = ({ type, id }: MemoryJob): string =>
+  join(typeFolder(type.name), 'jobs', `${fileName(id)}.json`)
+export const resultPath = ({ type, id }: MemoryJob): string =>
   join(typeFolder(type.name), 'results', `${fileName(id)}.result`)
-export const errorPath = ({ type, id }: Job): string => join(typeFolder(type.name), 'errors', `${fileName(id)}.error`)
+export const errorPath = ({ type, id }: MemoryJob): string =>
+  join(typeFolder(type.name), 'errors', `${fileName(id)}.error`)
 
 /** One line about the job, then its payload as it is. */
-export function entryBytes({ id, type, createdAt, maxAttempts, retention, payload }: Job): Buffer {
+export function entryBytes({ id, type, createdAt, maxAttempts, retention, payload }: MemoryJob): Buffer {
   const body = payload ? { bytes: payload.byteLength, crc32: crc32(payload) } : {}
   const head = { id, type: type.name, createdAt, maxAttempts, resultTTL: retention.completedMs, ...body }
   return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), payload ?? noBytes])
@@ -67,7 +69,7 @@ export function entryBytes({ id, type, createdAt, maxAttempts, retention, payloa
 
 const noBytes: Bytes = new Uint8Array()
 
-export function recordBytes(job: Job, commit: number): Buffer {
+export function recordBytes(job: MemoryJob, commit: number): Buffer {
   const { id, type, state, lease, group, chain } = job
   const running = state === 'processing'
   const record = {

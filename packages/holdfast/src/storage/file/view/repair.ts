@@ -3,7 +3,7 @@
 
 import { join } from 'node:path'
 import { isTerminal } from '../../../job/states.ts'
-import type { Job } from '../../memory/data.ts'
+import type { MemoryJob } from '../../memory/data.ts'
 import { stateOf } from '../../moves/get.ts'
 import type { Move } from '../../moves/move.ts'
 import type { Log } from '../log.ts'
@@ -37,9 +37,9 @@ function isAlive(pid: number): boolean {
 }
 
 /** What is to be shown again, and what is to go. */
-export function compare(log: Log, replica: Replica, now: number): { jobs: Job[]; strays: string[] } {
+export function compare(log: Log, replica: Replica, now: number): { jobs: MemoryJob[]; strays: string[] } {
   const there = new Set(filesOf(log))
-  const jobs: Job[] = []
+  const jobs: MemoryJob[] = []
   for (const type of replica.data.types.values()) {
     for (const job of type.jobs.values()) {
       const entry = entriesOf(job, job).find((path) => there.has(path))
@@ -53,7 +53,7 @@ export function compare(log: Log, replica: Replica, now: number): { jobs: Job[];
   return { jobs, strays: [...there] }
 }
 
-function isRecorded({ disk, paths }: Log, job: Job, now: number): boolean {
+function isRecorded({ disk, paths }: Log, job: MemoryJob, now: number): boolean {
   try {
     const record = JSON.parse(String(disk.read(join(paths.root, recordPath(job))))) as Record<string, unknown>
     const states = [job.state, stateOf({ now } as Move, job)]

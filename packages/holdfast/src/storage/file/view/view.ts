@@ -9,7 +9,7 @@
 
 import { join } from 'node:path'
 import { atMost, type Clock } from '../../../clock.ts'
-import type { Job } from '../../memory/data.ts'
+import type { MemoryJob } from '../../memory/data.ts'
 import type { JobRef } from '../../storage.ts'
 import type { Changes } from '../changes.ts'
 import type { Log } from '../log.ts'
@@ -33,7 +33,7 @@ import { compare, leaveMark, marksOfTheDead } from './repair.ts'
 
 /** What may be on the disk of a job. Nothing seen: nothing is. */
 interface Shown {
-  readonly job: Job
+  readonly job: MemoryJob
   readonly seen: Seen | undefined
 }
 
@@ -304,7 +304,7 @@ export class View {
     return shown
   }
 
-  #moveEntry({ job: was, seen: before }: Shown, job: Job | undefined): void {
+  #moveEntry({ job: was, seen: before }: Shown, job: MemoryJob | undefined): void {
     const from = before ? entriesOf(was, before) : []
     const to = job && entriesOf(job, job)[0]
     const isSame = before?.payload === job?.payload && was.accepted === job?.accepted
@@ -324,7 +324,7 @@ export class View {
     this.#folders.put(path, isShown ? bytes : undefined)
   }
 
-  #stored({ type, id }: JobRef): Job | undefined {
+  #stored({ type, id }: JobRef): MemoryJob | undefined {
     return this.#replica().data.types.get(type)?.jobs.get(id)
   }
 

@@ -7,6 +7,7 @@ import type { AddVerdict, NewJob } from '../../storage.ts'
 import type { Connection, Row, Statement, Value } from '../database.ts'
 import { sqlStateOf } from '../errors.ts'
 import { encodeHints } from '../hints.ts'
+import { isEven } from '../../retention.ts'
 import { kindIndex } from '../job.ts'
 import { Loaded, missing } from '../loaded.ts'
 import { PostgresMove } from '../move.ts'
@@ -138,10 +139,9 @@ function cellsOf(types: Types, jobs: readonly NewJob[]): string[] {
   const lists: Value[][] = [[], [], [], [], [], [], [], [], [], []]
   for (const job of jobs) {
     const { type, id, token, priority = 0, maxAttempts = null, retention, trace, payload } = job
-    const { completedMs, failedMs, cancelledMs } = retention
-    const same = completedMs === failedMs && completedMs === cancelledMs
+    const same = isEven(retention)
     const more = same && trace === undefined ? null : JSON.stringify({ trace, retention: same ? undefined : retention })
-    const cells = [types.tidOf(type)!, encodeText(id), encodeText(token), priority, maxAttempts, completedMs]
+    const cells = [types.tidOf(type)!, encodeText(id), encodeText(token), priority, maxAttempts, retention.completedMs]
     cells.push(job.runAt ?? null, job.delayMs ?? null, more, bytesText(payload))
     for (let index = 0; index < cells.length; index++) lists[index]!.push(cells[index]!)
   }

@@ -19,7 +19,8 @@ import type {
 import type { Connection, Row, Statement, Value } from '../database.ts'
 import { sqlStateOf } from '../errors.ts'
 import { encodeHints } from '../hints.ts'
-import { decodeMore } from '../more.ts'
+import { evenRetention } from '../../retention.ts'
+import { decodeMore } from '../../rows/more.ts'
 import { columns, few, param, type Sql, unseen, walked, walkedFrom } from '../statements.ts'
 import { arrayOf, bytesOf, bytesText, decodeText, encodeText, numberOf, optionalText } from '../text.ts'
 import type { Types } from '../types.ts'
@@ -356,7 +357,6 @@ function claimedJob(row: Row, type: string, worker: string, now: number): Claime
     root = chain,
     origin,
   } = decodeMore(row[12]!)
-  const keepMs = Number(row[11])
   return {
     type,
     id,
@@ -369,7 +369,7 @@ function claimedJob(row: Row, type: string, worker: string, now: number): Claime
     maxAttempts: numberOf(row[9]!),
     priority: Number(row[10]),
     group: undefined,
-    retention: retention ?? { completedMs: keepMs, failedMs: keepMs, cancelledMs: keepMs },
+    retention: retention ?? evenRetention(Number(row[11])),
     trace,
     createdAt: Number(row[13]),
     runAt: Number(row[14]),

@@ -7,7 +7,7 @@ import { refusalOf } from '../../moves/settle.ts'
 import type { Connection, Statement } from '../database.ts'
 import { kindIndex } from '../job.ts'
 import { Loaded } from '../loaded.ts'
-import { decodeMore } from '../more.ts'
+import { decodeMore } from '../../rows/more.ts'
 import { PostgresMove } from '../move.ts'
 import { columns, few, jobCells, param, type Sql } from '../statements.ts'
 import { arrayOf, encodeText } from '../text.ts'
@@ -78,4 +78,20 @@ export function whyNot(move: Move, lease: Extension): LeaseVerdict {
   const job = find(move, lease)
   const holds = job?.state === 'processing' && job.lease!.worker === lease.worker && job.attempt === lease.attempt
   return { verdict: holds ? 'busy' : refusalOf(move, job) }
+}
+
+/** In parts that name each job once, since a statement changes a row once. */
+export function eachOnce(leases: readonly Extension[]): readonly (readonly Extension[])[] {
+  const parts: Extension[][] = []
+  let seen = new Set<string>()
+  for (const lease of leases) {
+    const name = `${lease.type.length}/${lease.type}/${lease.id}`
+    if (parts.length === 0 || seen.has(name)) {
+      parts.push([])
+      seen = new Set()
+    }
+    seen.add(name)
+    parts.at(-1)!.push(lease)
+  }
+  return parts
 }

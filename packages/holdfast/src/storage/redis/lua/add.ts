@@ -131,10 +131,11 @@ do
     return j
   end
 
-  -- A blocker by position that is a duplicate stands for the chain that is in its way.
-  local function resolve_duplicates(j, new, news, verdicts)
+  -- A blocker of this batch that is a duplicate stands for the chain that is in its way.
+  local function resolve_duplicates(j, new, siblings, verdicts)
     for index, blocker in ipairs(new.blockers) do
-      local verdict = type(blocker) == 'number' and verdicts[blocker + 1]
+      local at = type(blocker) == 'number' and blocker + 1 or siblings[pack({ blocker[1], blocker[2], new.token })]
+      local verdict = at and verdicts[at]
       if verdict and verdict[1] == 1 then
         local found = find_ref({ verdict[3], verdict[4] })
         local chain = found and chain_of(found)
@@ -177,10 +178,12 @@ do
       end
     end
     -- Blockers stand behind what they block, so from the end each finds its own decided.
+    local siblings
     for index = #news, 1, -1 do
       local j = created[index]
       if j and j.blockers then
-        resolve_duplicates(j, news[index], news, verdicts)
+        siblings = siblings or siblings_of(news, 1)
+        resolve_duplicates(j, news[index], siblings, verdicts)
         block_job(j, j.waits)
       end
     end

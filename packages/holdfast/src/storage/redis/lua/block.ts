@@ -1,17 +1,33 @@
 // As moves/block.ts: which chains a job waits for, and what their state makes of it.
 
 export const block = `
--- The external blockers that do not exist, by the token that they refuse. A blocker is a position, or type and id.
-local function missing_blockers(list)
+-- Chains that a call adds, by what names them: others of the call may wait for them. first: where they begin.
+local function siblings_of(list, first)
+  local names = {}
+  for index = first, #list do
+    local new = list[index]
+    local name = pack({ new.t.name, new.id, new.token })
+    names[name] = names[name] or index
+  end
+  return names
+end
+
+-- The blockers that do not exist, by the token that they refuse. A blocker is a position, or type and id.
+local function missing_blockers(list, first)
   local missing, any = {}, false
+  local siblings
   for _, new in ipairs(list) do
     local existing = new.blockers and stored(new.t, new.id)
     -- What stands already is a repeat: it was decided when its blockers were there.
     if new.blockers and not (existing and existing.token == new.token) then
       for _, blocker in ipairs(new.blockers) do
         if type(blocker) == 'table' then
+          siblings = siblings or siblings_of(list, first or 1)
+          local at = siblings[pack({ blocker[1], blocker[2], new.token })]
           local chain = find_ref(blocker)
-          if chain and chain.index == 0 then
+          if at and list[at] ~= new then
+            -- It comes with it.
+          elseif chain and chain.index == 0 then
             kept[chain] = true
           else
             any = true

@@ -122,7 +122,7 @@ local function payload_of(j)
   return j.large or call('GET', j.t.p .. 'pay:' .. j.id)
 end
 local function ended_of(j)
-  return { j.t.name, j.id, j.state, j.reason or false, j.attempt, j.failures, payload_of(j) }
+  return { j.t.name, j.id, j.state, j.reason or false, j.attempt, j.failures, payload_of(j) or false, ref_of(chain_of(j)) }
 end
 
 local function end_job(j, state, reason, result, err)

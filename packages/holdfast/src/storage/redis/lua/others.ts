@@ -21,7 +21,7 @@ return pack({ now, answers })
 export const cancelVerb = `
 local refs, chains, abort_too, force, reason = unpack(cmsgpack.unpack(ARGV[1]))
 
-local function cancel(j)
+local function cancel(j, after)
   if is_terminal(j.state) then return j.state end
   local runs = j.state == PROCESSING
   if runs and not force then
@@ -37,7 +37,7 @@ local function cancel(j)
     abort(j)
   end
   j.cancel_reason = reason or nil
-  finish(j, CANCELLED, {}, { ended = {}, unblocked = {} })
+  finish(j, CANCELLED, {}, after)
   return CANCELLED
 end
 
@@ -45,7 +45,10 @@ local answers = {}
 for index, ref in ipairs(refs) do
   local j = find_ref(ref)
   if not j or (chains and j.chain) then answers[index] = false
-  else answers[index] = cancel(chains and tail_of(j) or j) end
+  else
+    local after = { ended = {}, unblocked = {} }
+    answers[index] = { cancel(chains and tail_of(j) or j, after), #after.ended > 0 and after.ended }
+  end
 end
 flush()
 send()

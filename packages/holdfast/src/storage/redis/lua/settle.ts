@@ -28,7 +28,7 @@ do
   local function conflict_of(j, kind, news)
     -- A job that ends as cancelled adds nothing.
     if j.cancelling and kind ~= 'completed' then return nil end
-    local missing = missing_blockers(news)
+    local missing = missing_blockers(news, kind == 'continued' and 2 or 1)
     local taken = false
     if kind == 'continued' then
       local existing = stored(news[1].t, news[1].id)

@@ -2,34 +2,84 @@
 
 import type { AttemptRecord, EndReason, JobRef, Retention } from '../storage.ts'
 import type { Blocker, Mark } from '../moves/move.ts'
-import type { SqliteJob } from './job.ts'
+import { isEven } from '../retention.ts'
+import type { RowJob } from './job.ts'
 
 export type KeyPart = Pick<Mark, 'key' | 'mode' | 'shared' | 'until'>
 
-interface More {
+interface Always {
   readonly reason?: EndReason
   readonly snoozes?: number
   readonly trace?: string
   readonly retention?: Retention
   readonly cancelling?: boolean
   readonly cancelReason?: string
-  readonly attempts?: AttemptRecord[]
   readonly chainIndex?: number
-  /** The seq of the chain's last job, on its first. */
-  readonly tail?: number
   readonly origin?: JobRef
   readonly root?: JobRef
   readonly blockers?: Blocker[]
   readonly openBlockers?: number
   readonly onBlockerFailure?: 'fail' | 'wait'
   readonly key?: KeyPart
+}
+
+/** For which one of the drivers has a column, or no need. */
+interface Sometimes {
+  readonly attempts?: AttemptRecord[]
+  /** The first job of its chain, if that is another. */
+  readonly chain?: JobRef
+  /** The seq of the chain's last job, on its first. */
+  readonly tail?: number
   readonly dependents?: number
 }
+
+export type More = Always & Sometimes
 
 const nothing: More = {}
 
 export function decodeMore(text: string | null): More {
   return text === null ? nothing : (JSON.parse(text, revive) as More)
+}
+
+/** JSON writes what Postgres cannot hold as escapes. */
+export function encodeMore(job: RowJob, more: Sometimes): string | null {
+  if (isPlain(job)) return null
+  const all: More = {
+    reason: job.reason,
+    snoozes: job.snoozes || undefined,
+    trace: job.trace,
+    retention: isEven(job.retention) ? undefined : job.retention,
+    cancelling: job.cancelling || undefined,
+    cancelReason: job.cancelReason,
+    chainIndex: job.chainIndex || undefined,
+    origin: job.origin,
+    root: job.root,
+    blockers: job.blockers,
+    openBlockers: job.openBlockers || undefined,
+    onBlockerFailure: job.onBlockerFailure === 'wait' ? 'wait' : undefined,
+    key: job.keyPart,
+    ...more,
+  }
+  const text = JSON.stringify(all, replace)
+  return text === '{}' ? null : text
+}
+
+function isPlain(job: RowJob): boolean {
+  return (
+    job.reason === undefined &&
+    job.snoozes === 0 &&
+    job.trace === undefined &&
+    isEven(job.retention) &&
+    !job.cancelling &&
+    job.cancelReason === undefined &&
+    job.attempts === undefined &&
+    job.tailSeq === undefined &&
+    job.origin === undefined &&
+    job.blockers === undefined &&
+    job.onBlockerFailure === 'fail' &&
+    job.keyPart === undefined &&
+    job.dependentCount === 0
+  )
 }
 
 // JSON knows neither bytes nor Infinity. Only errors of attempts are bytes here, and only times can be endless.
@@ -41,48 +91,4 @@ function revive(key: string, value: unknown): unknown {
 function replace(this: unknown, key: string, value: unknown): unknown {
   if (key !== 'error' || value === undefined) return value
   return Buffer.from((this as { error: Uint8Array }).error).toString('base64')
-}
-
-export function encodeMore(job: SqliteJob): string | null {
-  if (isPlain(job)) return null
-  const { completedMs, failedMs, cancelledMs } = job.retention
-  const more: More = {
-    reason: job.reason,
-    snoozes: job.snoozes || undefined,
-    trace: job.trace,
-    retention: completedMs === failedMs && completedMs === cancelledMs ? undefined : job.retention,
-    cancelling: job.cancelling || undefined,
-    cancelReason: job.cancelReason,
-    attempts: job.attempts,
-    chainIndex: job.chainIndex || undefined,
-    tail: job.tailSeq,
-    origin: job.origin,
-    root: job.root,
-    blockers: job.blockers,
-    openBlockers: job.openBlockers || undefined,
-    onBlockerFailure: job.onBlockerFailure === 'wait' ? 'wait' : undefined,
-    key: job.keyPart,
-    dependents: job.dependentCount || undefined,
-  }
-  return JSON.stringify(more, replace)
-}
-
-function isPlain(job: SqliteJob): boolean {
-  const { completedMs, failedMs, cancelledMs } = job.retention
-  return (
-    job.reason === undefined &&
-    job.snoozes === 0 &&
-    job.trace === undefined &&
-    completedMs === failedMs &&
-    completedMs === cancelledMs &&
-    !job.cancelling &&
-    job.cancelReason === undefined &&
-    job.attempts === undefined &&
-    job.tailSeq === undefined &&
-    job.origin === undefined &&
-    job.blockers === undefined &&
-    job.onBlockerFailure === 'fail' &&
-    job.keyPart === undefined &&
-    job.dependentCount === 0
-  )
 }

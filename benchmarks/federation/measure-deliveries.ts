@@ -1,0 +1,104 @@
+// Deliveries from this process to another: rows and jobs are there, then the worker starts; the time is from its first delivery that
+// is done to its last.
+
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { type Federation, sqliteStore, type Store } from '@holdfast/federation'
+import { MemoryStorage, type Storage } from 'holdfast'
+import { SqliteStorage } from 'holdfast/sqlite'
+import { openPort } from './server.ts'
+
+export interface Deliveries {
+  readonly perSecond: number
+  /** Of the sender, for one. */
+  readonly cpuUs: number
+}
+
+export interface Load {
+  readonly deliveries: number
+  readonly warmUp: number
+  readonly payloadBytes: number
+  readonly concurrency: number
+  /** On disk, here; without it, in memory. */
+  readonly folder: string | undefined
+}
+
+export async function measureDeliveries(load: Load): Promise<Deliveries> {
+  const own = await openPort()
+  const receiver = fork(new URL('receiver.ts', import.meta.url), [
+    String(own.port),
+    ...(load.folder ? [load.folder] : []),
+  ])
+  try {
+    const [{ origin: target }] = (await once(receiver, 'message')) as [{ origin: string }]
+    const { storage, store } = sender(load)
+    const policies = { delivery: { concurrency: load.concurrency } }
+    const federation = await own.mount({ storage, store, policies, peerPort: Number(new URL(target).port) })
+    const result = await drain(federation, store, target, load)
+    receiver.send('count')
+    const [{ applied }] = (await once(receiver, 'message')) as [{ applied: number }]
+    const sent = load.warmUp + load.deliveries
+    if (applied !== sent) throw new Error(`${sent} deliveries were acknowledged, ${applied} were applied.`)
+    return result
+  } finally {
+    await own.close()
+    if (receiver.connected) receiver.disconnect()
+    if (receiver.exitCode === null && receiver.signalCode === null) await once(receiver, 'exit')
+  }
+}
+
+function sender({ folder }: Load): { storage: Storage; store: Store } {
+  if (folder === undefined) return { storage: new MemoryStorage(), store: sqliteStore({ path: ':memory:' }) }
+  const storage = new SqliteStorage({ path: join(folder, 'sender.db') })
+  return { storage, store: sqliteStore({ storage }) }
+}
+
+async function drain(federation: Federation, store: Store, target: string, load: Load): Promise<Deliveries> {
+  const total = load.warmUp + load.deliveries
+  await federation.connect()
+  await federation.discoverAndRegister(target)
+  for (let n = 0; n < total; n += 1) await add(federation, store, target, n, load.payloadBytes)
+
+  const { promise, resolve, reject } = Promise.withResolvers<Deliveries>()
+  let done = 0
+  let [startedAt, cpu] = [0, process.cpuUsage()]
+  federation.on('delivered', () => {
+    done += 1
+    if (done === load.warmUp) [startedAt, cpu] = [performance.now(), process.cpuUsage()]
+    if (done < total) return
+    const { user, system } = process.cpuUsage(cpu)
+    const seconds = (performance.now() - startedAt) / 1_000
+    resolve({ perSecond: load.deliveries / seconds, cpuUs: (user + system) / load.deliveries })
+  })
+  federation.on('delivery_failing', ({ id, code }) => reject(new Error(`${id} failed: ${code}`)))
+  federation.on('delivery_failed', ({ id, code }) => reject(new Error(`${id} failed: ${code}`)))
+  federation.startWorkers()
+  return promise
+}
+
+/** As follow() does it, with a payload of the size that is asked for. */
+async function add(
+  { deliveryQueue, origin }: Federation,
+  store: Store,
+  serverUrl: string,
+  n: number,
+  bytes: number,
+): Promise<void> {
+  const [id, followerId, followingId] = [`follow-${n}`, `follower-${n}`, 'followed']
+  const now = Date.now()
+  const parties = { id, followerId, followingId, accepted: false }
+  const following = { ...parties, createdAt: new Date(now).toISOString(), followerServerUrl: serverUrl }
+  const body = { following, federationUrl: origin, method: 'FEDERATE', note: '' }
+  const payload = JSON.stringify({ ...body, note: 'x'.repeat(bytes - JSON.stringify(body).length) })
+  await store.follows.insert({
+    ...parties,
+    followerServerUrl: serverUrl,
+    followingServerUrl: serverUrl,
+    acknowledged: false,
+    createdAt: now,
+  })
+  const job = { targetUrl: `${serverUrl}/inbox`, serverUrl, payload }
+  await store.deliveries.insert({ id, name: 'deliver-follow', ...job, createdAt: now })
+  await deliveryQueue.add('deliver-follow', { deliveryJobId: id, ...job })
+}

@@ -1,0 +1,96 @@
+// npm run bench:federation -- [--deliveries 2000] [--rounds 3] [--seconds 1] [--write]
+//
+// How many deliveries one process makes: 2 KB sealed, signed and sent to a server in another process, its acknowledgement opened and
+// verified. Beside it what the cryptography of one costs, as it is and with tweetnacl. --write puts it into docs/federation/benchmarks.md.
+
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { loadavg } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { describeDisk, newWorkingDirectory, removeDirectory } from '../place.ts'
+import { thisMachine } from '../results.ts'
+import { spreadOf } from '../statistics.ts'
+import { measureCrypto } from './measure-crypto.ts'
+import { type Deliveries, measureDeliveries } from './measure-deliveries.ts'
+
+const { values } = parseArgs({
+  options: {
+    deliveries: { type: 'string', default: '2000' },
+    rounds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '1' },
+    write: { type: 'boolean', default: false },
+  },
+})
+const [deliveries, rounds, seconds] = [Number(values.deliveries), Number(values.rounds), Number(values.seconds)]
+const payloadBytes = 2_048
+const target = { perSecond: 400, cryptoRatio: 8 }
+
+const [load] = loadavg()
+const directory = newWorkingDirectory()
+const variants = [
+  { name: 'memory, 10 at a time (the default)', concurrency: 10, onDisk: false },
+  { name: 'memory, 64 at a time', concurrency: 64, onDisk: false },
+  { name: 'SQLite, synced, 10 at a time', concurrency: 10, onDisk: true },
+  { name: 'SQLite, synced, 64 at a time', concurrency: 64, onDisk: true },
+] as const
+const measured = new Map<string, Deliveries[]>(variants.map(({ name }) => [name, []]))
+for (let round = 1; round <= rounds; round += 1) {
+  for (const { name, concurrency, onDisk } of variants) {
+    console.error(`round ${round}: ${name}`)
+    const folder = onDisk ? join(directory, `${round}-${concurrency}`) : undefined
+    if (folder !== undefined) mkdirSync(folder)
+    const size = { deliveries, warmUp: Math.ceil(deliveries / 5), payloadBytes, concurrency, folder }
+    measured.get(name)!.push(await measureDeliveries(size))
+  }
+}
+console.error('cryptography')
+const crypto = await measureCrypto(rounds, seconds)
+
+const figure = (value: number): string => (value >= 100 ? Math.round(value).toLocaleString('en') : value.toPrecision(3))
+const spread = (list: readonly number[]): string => {
+  const { median, min, max } = spreadOf(list)
+  return `${figure(median)} (${figure(min)} … ${figure(max)})`
+}
+const [[, mine], [, theirs]] = [...crypto] as [[string, number[]], [string, number[]]]
+const ratio = spreadOf(theirs).median / spreadOf(mine).median
+const best = Math.max(...[...measured.values()].map((list) => spreadOf(list.map(({ perSecond }) => perSecond)).median))
+const verdict = (isMet: boolean): string => (isMet ? 'met' : 'missed')
+
+const lines = [
+  '| deliveries of 2 KB, sender and receiver in two processes | per second | per second of the sender’s CPU | CPU of the sender for one (µs) |',
+  '|---|--:|--:|--:|',
+  ...[...measured].map(
+    ([name, list]) =>
+      `| ${name} | ${spread(list.map(({ perSecond }) => perSecond))} | ${spread(list.map(({ cpuUs }) => 1e6 / cpuUs))} | ${spread(list.map(({ cpuUs }) => cpuUs))} |`,
+  ),
+  '',
+  '| cryptography of one delivery: 2 KB sealed and signed, its acknowledgement opened and verified | CPU (µs) |',
+  '|---|--:|',
+  ...[...crypto].map(([name, list]) => `| ${name} | ${spread(list)} |`),
+  '',
+  '| goal | found | |',
+  '|---|--:|---|',
+  `| at least ${target.perSecond} deliveries a second and process | ${figure(best)} | ${verdict(best >= target.perSecond)} |`,
+  `| cryptography at least ${target.cryptoRatio} times as fast as with tweetnacl | ${figure(ratio)} × | ${verdict(ratio >= target.cryptoRatio)} |`,
+  '',
+]
+const { cores, cpu, node } = thisMachine()
+const command = ['npm run bench:federation --', ...process.argv.slice(2).filter((arg) => arg !== '--write')].join(' ')
+const head = [
+  '# Benchmarks of the federation',
+  '',
+  '<!-- Written by npm run bench:federation -- --write. -->',
+  '',
+  'Deliveries from one process to another over loopback HTTP without TLS: every one is sealed, signed, sent, opened, verified and applied',
+  'there, acknowledged, and its acknowledgement opened and verified here; rows are written on both sides. In memory: the jobs in',
+  '`MemoryStorage`, the tables in SQLite without a file. On a busy machine read the columns of CPU, and the ratio. tweetnacl: the same path and the same bytes on the wire, with its curves.',
+  '',
+  `${cores} cores, ${cpu}, Node ${node}; others kept ${figure(load ?? 0)} cores busy or waiting when it began; on disk: ${describeDisk()}; ${rounds} rounds of ${deliveries.toLocaleString('en')}, medians (least … most); \`${command}\`.`,
+  '',
+]
+console.log(lines.join('\n'))
+if (values.write) {
+  writeFileSync(new URL('../../docs/federation/benchmarks.md', import.meta.url), [...head, ...lines].join('\n'))
+}
+removeDirectory(directory)
+process.exit(best >= target.perSecond && ratio >= target.cryptoRatio ? 0 : 1)

@@ -1,0 +1,54 @@
+// What must be true once nothing is under way: all that was committed has its effect, once, and its sender knows.
+
+import type { Received } from './receiver.ts'
+import { activityOf, deliveryType, followed, nameOf, type Sender, type SenderConfig } from './sender.ts'
+
+export interface Verdict {
+  /** Committed, and without an effect. */
+  readonly lost: readonly string[]
+  /** With more than one. */
+  readonly repeated: readonly string[]
+  /** Follows whose acknowledgement did not come to their row. */
+  readonly unacknowledged: readonly string[]
+  /** Rows of deliveries that did not come to their end, and jobs that failed. */
+  readonly left: readonly string[]
+  /** Kill points that were not come to as often as was asked. */
+  readonly unreached: readonly string[]
+  readonly isClean: boolean
+}
+
+export async function judge(
+  { store, storage }: Pick<Sender, 'store' | 'storage'>,
+  { activities, receiver }: Pick<SenderConfig, 'activities' | 'receiver'>,
+  { effects }: Pick<Received, 'effects'>,
+  unreached: readonly string[],
+): Promise<Verdict> {
+  const times = new Map<string, number>()
+  for (const effect of effects) times.set(effect, (times.get(effect) ?? 0) + 1)
+  const all = Array.from({ length: activities }, (_, number) => activityOf(number))
+  const names = all.map(nameOf)
+  const lost = names.filter((name) => !times.has(name))
+  const repeated = [...times].filter(([, count]) => count > 1).map(([name, count]) => `${name}: ${count} times`)
+
+  const unacknowledged: string[] = []
+  for (const activity of all) {
+    if (activity.kind !== 'follow') continue
+    const row = await store.follows.find(activity.followerId, followed, receiver)
+    if (!row?.acknowledged || !row.accepted) unacknowledged.push(activity.followerId)
+  }
+
+  const rows = await store.deliveries.list({ limit: 100 })
+  const { types } = await storage.count({ types: [deliveryType] })
+  const { completed = 0, ...others } = types[0]?.states ?? {}
+  const left: string[] = []
+  for (const { id, status, lastError } of rows) {
+    const [job] = await storage.get([{ type: deliveryType, id }])
+    // Its worker died before it could remove the row: upkeep does that.
+    if (status !== 'open' || job?.state !== 'completed') left.push(`row ${id}: ${status}, ${lastError}, ${job?.state}`)
+  }
+  for (const [state, count] of Object.entries(others)) if (count > 0) left.push(`${count} jobs are ${state}`)
+  if (completed !== activities) left.push(`${completed} of ${activities} jobs are completed`)
+
+  const isClean = [lost, repeated, unacknowledged, left, unreached].every((problems) => problems.length === 0)
+  return { lost, repeated, unacknowledged, left, unreached, isClean }
+}

@@ -1,0 +1,76 @@
+// The server that is delivered to, in a process of its own: it writes down every effect, without any help against doing it twice
+// but that which is promised: a follow comes to its handler once, a post has the same message key each time.
+
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { createFederation, generateKeyring, nodeListener, sqliteStore } from '@holdfast/federation'
+import { SqliteStorage } from 'holdfast/sqlite'
+import { portOf } from './sender.ts'
+
+export interface ReceiverConfig {
+  readonly directory: string
+  readonly origin: string
+  readonly sender: string
+  /** A defect on purpose: `lose` acknowledges some without their effect, `twice` does not look at the message key. */
+  readonly plant: string | undefined
+}
+
+/** What it answers to whoever asks, by IPC. */
+export interface Received {
+  /** One entry for each. */
+  readonly effects: readonly string[]
+  /** Deliveries that came, repeats among them. */
+  readonly requests: number
+}
+
+const { directory, origin, sender, plant } = JSON.parse(process.argv[2]!) as ReceiverConfig
+const path = join(directory, 'receiver.db')
+const app = new DatabaseSync(path, { timeout: 5_000 })
+app.exec('PRAGMA journal_mode = WAL')
+app.exec('CREATE TABLE effects (activity TEXT NOT NULL); CREATE TABLE seen (message_key TEXT PRIMARY KEY)')
+
+const storage = new SqliteStorage({ path })
+const federation = createFederation({
+  profile: 'seed',
+  origin,
+  storage,
+  store: sqliteStore({ storage }),
+  keyring: await generateKeyring(),
+  http: { allowCidrs: ['127.0.0.0/8'], allowHttp: true, allowPorts: [portOf(sender)] },
+  policies: { inbound: { perIpPerMinute: 10 ** 6, perPeerPerMinute: 10 ** 6, discoverPerIpPerHour: 10 ** 6 } },
+  handlers: {
+    FEDERATE: ({ body, tx }) => {
+      effect(tx.handle as DatabaseSync, body.following.followerId)
+      return { accepted: true }
+    },
+    FEDERATE_POST: ({ body, messageKey, tx }) => {
+      const database = tx.handle as DatabaseSync
+      const { changes } = database.prepare('INSERT INTO seen VALUES (?) ON CONFLICT DO NOTHING').run(messageKey)
+      if (changes === 1 || plant === 'twice') effect(database, body.post.id)
+    },
+  },
+})
+
+function effect(database: DatabaseSync, activity: string): void {
+  if (plant === 'lose' && /[15]$/.test(activity)) return
+  database.prepare('INSERT INTO effects VALUES (?)').run(activity)
+}
+
+let requests = 0
+const listener = nodeListener(federation.handler)
+const server = createServer((request, response) => {
+  if (request.url?.startsWith('/api/')) requests++
+  listener(request, response)
+})
+server.listen(portOf(origin), '127.0.0.1', () => process.send!('listening'))
+
+process.on('message', () => {
+  const effects = app
+    .prepare('SELECT activity FROM effects')
+    .all()
+    .map(({ activity }) => String(activity))
+  const received: Received = { effects, requests }
+  process.send!(received)
+})
+process.on('disconnect', () => process.exit())

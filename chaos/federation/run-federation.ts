@@ -1,0 +1,212 @@
+// One run: a receiver, a sender whose processes are killed at every step of a delivery, and what became of what was sent.
+
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { generateKeyText, nodeListener } from '@holdfast/federation'
+import { freePort } from '../../servers/port.ts'
+import { randomOf } from '../random.ts'
+import { judge, type Verdict } from './judge.ts'
+import { serve } from './places.ts'
+import { type Point, pointNames, type SenderRole, written } from './points.ts'
+import type { Received, ReceiverConfig } from './receiver.ts'
+import { deliveryType, keysFile, openSender, portOf, type Sender, type SenderConfig } from './sender.ts'
+
+export interface RunOptions {
+  readonly place: string
+  readonly directory: string
+  readonly seed: number
+  readonly activities: number
+  /** How often each point is come to. */
+  readonly rounds: number
+  readonly workers: number
+  readonly timeoutMs: number
+  /** Until upkeep has seen to the rows whose process died before it could: a minute or two. */
+  readonly waitsForUpkeep: boolean
+  readonly plant?: string
+  readonly tell: (line: string) => void
+}
+
+export interface RunReport extends Verdict {
+  readonly activities: number
+  /** By point: how often somebody ended there. */
+  readonly kills: Readonly<Record<string, number>>
+  /** Deliveries that came to the receiver. */
+  readonly requests: number
+}
+
+/** Without any progress for so long, it is stuck. */
+const patienceMs = 150_000
+
+const files = {
+  producer: fileURLToPath(new URL('producer.ts', import.meta.url)),
+  worker: fileURLToPath(new URL('worker.ts', import.meta.url)),
+  receiver: fileURLToPath(new URL('receiver.ts', import.meta.url)),
+}
+
+export async function runFederation(options: RunOptions): Promise<RunReport> {
+  const { directory, place, activities, timeoutMs } = options
+  mkdirSync(directory, { recursive: true })
+  writeFileSync(keysFile(directory), JSON.stringify(generateKeyText()), { mode: 0o600 })
+  const servers = await serve(place)
+  const [origin, receiver] = [await originHere(), await originHere()]
+  const config: SenderConfig = { place, urls: servers.urls, directory, origin, receiver, activities, timeoutMs }
+  const run = new Run(options, config)
+  try {
+    return await run.toItsEnd()
+  } finally {
+    await run.end()
+    await servers.stop()
+  }
+}
+
+const originHere = async (): Promise<string> => `http://127.0.0.1:${await freePort()}`
+
+class Run {
+  readonly #options: RunOptions
+  readonly #config: SenderConfig
+  readonly #alive = new Set<ChildProcess>()
+  readonly #kills: Record<string, number> = {}
+  /** Points that somebody is yet to come to. */
+  readonly #points: Record<SenderRole, Point[]>
+  #receiver: ChildProcess | undefined
+  #sender: Sender | undefined
+  #front: ReturnType<typeof createServer> | undefined
+  #isProduced = false
+  #isEnding = false
+  readonly #broken = Promise.withResolvers<never>()
+
+  constructor(options: RunOptions, config: SenderConfig) {
+    this.#options = options
+    this.#config = config
+    const random = randomOf(options.seed, 'federation')
+    const rounds = Array.from({ length: options.rounds }, () => undefined)
+    // So early that all points are come to: there is only so much to deliver.
+    const most = Math.max(1, Math.floor(options.activities / (2 * options.rounds * pointNames.worker.length)))
+    const pointsOf = (role: SenderRole): Point[] =>
+      random.shuffled(
+        rounds.flatMap(() => pointNames[role].map((name) => ({ name, number: random.integer(1, Math.min(most, 20)) }))),
+      )
+    // The keys are pinned once: whoever is to end there has to be the first.
+    const ofWorkers = pointsOf('worker').filter(({ name }) => name !== 'pin')
+    this.#points = { producer: pointsOf('producer'), worker: [{ name: 'pin', number: 1 }, ...ofWorkers] }
+    this.#broken.promise.catch(() => undefined)
+  }
+
+  async toItsEnd(): Promise<RunReport> {
+    const { activities, workers, tell, waitsForUpkeep } = this.#options
+    await this.#startReceiver()
+    await this.#startFront()
+    this.#spawn('producer')
+    // The first alone, as long as nobody is pinned.
+    this.#spawn('worker')
+    let others = workers - 1
+    let last = { at: performance.now(), state: '' }
+    for (;;) {
+      if (others > 0 && this.#kills.pin) for (; others > 0; others--) this.#spawn('worker')
+      const { effects } = await this.#received()
+      const { open, unsettled } = await this.#left()
+      const state = `${new Set(effects).size} of ${activities} applied, ${open} rows and ${unsettled} jobs open, ${this.#killed()} killed`
+      if (state !== last.state) {
+        tell(state)
+        last = { at: performance.now(), state }
+      }
+      if (this.#isProduced && unsettled === 0 && (open === 0 || !waitsForUpkeep)) break
+      if (performance.now() - last.at > patienceMs) break
+      await Promise.race([sleep(250), this.#broken.promise])
+    }
+    const received = await this.#received()
+    const verdict = await judge(this.#sender!, this.#config, received, this.#unreached())
+    return { activities, kills: this.#kills, requests: received.requests, ...verdict }
+  }
+
+  /** Nobody is left. */
+  async end(): Promise<void> {
+    this.#isEnding = true
+    const gone = [...this.#alive].map((child) => once(child, 'exit'))
+    for (const child of this.#alive) child.kill('SIGKILL')
+    await Promise.all(gone)
+    this.#front?.closeAllConnections()
+    this.#front?.close()
+    await this.#sender?.federation.stop()
+    await this.#sender?.storage.disconnect()
+  }
+
+  async #startReceiver(): Promise<void> {
+    const { directory, plant } = this.#options
+    const { receiver: origin, origin: sender } = this.#config
+    const config: ReceiverConfig = { directory, origin, sender, plant }
+    this.#receiver = this.#fork('receiver', [JSON.stringify(config)])
+    await once(this.#receiver, 'message')
+  }
+
+  /** What is asked of the sender from outside is answered here, which nobody kills. */
+  async #startFront(): Promise<void> {
+    const sender = await openSender(this.#config)
+    await sender.storage.connect()
+    await sender.federation.connect()
+    this.#sender = sender
+    this.#front = createServer(nodeListener(sender.federation.handler))
+    this.#front.listen(portOf(this.#config.origin), '127.0.0.1')
+    await once(this.#front, 'listening')
+  }
+
+  #fork(role: SenderRole | 'receiver', args: readonly string[]): ChildProcess {
+    const child = fork(files[role], args, {
+      execArgv: ['--conditions=@holdfast/source', '--no-warnings'],
+      env: { ...process.env, NODE_COMPILE_CACHE: join(this.#options.directory, 'compiled') },
+    })
+    this.#alive.add(child)
+    child.once('exit', () => this.#alive.delete(child))
+    return child
+  }
+
+  /** With the next point, if there is one; and again when it has died there. */
+  #spawn(role: SenderRole): void {
+    const point = this.#points[role].shift()
+    const child = this.#fork(role, [JSON.stringify(this.#config), ...(point ? [written(point)] : [])])
+    let isCrashing = false
+    child.on('message', () => (isCrashing = true))
+    child.once('exit', (code, signal) => {
+      if (this.#isEnding) return
+      if (signal === 'SIGKILL' && isCrashing) {
+        this.#kills[point!.name] = (this.#kills[point!.name] ?? 0) + 1
+        return this.#spawn(role)
+      }
+      if (role === 'producer' && code === 0) this.#isProduced = true
+      else this.#broken.reject(new Error(`a ${role} ended by itself, with ${code ?? signal}`))
+    })
+  }
+
+  #killed(): number {
+    return Object.values(this.#kills).reduce((sum, count) => sum + count, 0)
+  }
+
+  /** Points that nobody came to: then the run has shown too little. */
+  #unreached(): string[] {
+    const { rounds } = this.#options
+    return [...pointNames.producer, ...pointNames.worker].filter(
+      (name) => (this.#kills[name] ?? 0) < (name === 'pin' ? 1 : rounds),
+    )
+  }
+
+  async #received(): Promise<Received> {
+    const answered = once(this.#receiver!, 'message')
+    this.#receiver!.send('what?')
+    const [received] = (await answered) as [Received]
+    return received
+  }
+
+  async #left(): Promise<{ open: number; unsettled: number }> {
+    const { store, storage } = this.#sender!
+    const open = (await store.deliveries.list({ status: 'open', limit: 100_000 })).length
+    const { types } = await storage.count({ types: [deliveryType] })
+    const states = types[0]?.states
+    const unsettled = states ? states.queued + states.scheduled + states.failing + states.processing : 0
+    return { open, unsettled }
+  }
+}

@@ -1,0 +1,96 @@
+// npm run chaos:federation: a sender whose processes are killed at every step of a delivery. See --help.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { places } from './places.ts'
+import { pointNames } from './points.ts'
+import { runFederation, type RunReport } from './run-federation.ts'
+
+const help = `\
+npm run chaos:federation -- [options]
+
+  --place <name>       where the sender keeps its tables and jobs                      default sqlite
+${Object.entries(places)
+  .map(([name, { text }]) => `                       ${name.padEnd(15)} ${text}`)
+  .join('\n')}
+  --activities <n>     follows and posts                                               default 1000
+  --rounds <n>         how often a process dies at each point                          default 4
+                       ${[...pointNames.producer, ...pointNames.worker].join(', ')} (pin: once)
+  --workers <n>        processes                                                       default 2
+  --timeout <ms>       of a request; a lost claim comes back after nine times that     default 500
+  --seed <n>           of the plan                                                     default: the time
+  --quick              does not wait until upkeep has removed the last rows
+  --plant <defect>     breaks the receiver on purpose, so that the run must fail       lose, twice
+  --json <file>        writes the report
+  --help
+
+Exit 0: nothing was lost, nothing applied twice. 1: something was, or too little happened. 2: it could not run.
+`
+
+const text = { type: 'string' } as const
+
+try {
+  process.exitCode = await main()
+} catch (error) {
+  console.error(error)
+  process.exitCode = 2
+}
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      place: { ...text, default: 'sqlite' },
+      activities: { ...text, default: '1000' },
+      rounds: { ...text, default: '4' },
+      workers: { ...text, default: '2' },
+      timeout: { ...text, default: '500' },
+      seed: { ...text, default: String(Math.floor(Date.now() / 1_000)) },
+      quick: { type: 'boolean', default: false },
+      plant: text,
+      json: text,
+      help: { type: 'boolean', default: false },
+    },
+  })
+  if (values.help) {
+    console.log(help)
+    return 0
+  }
+  const directory = mkdtempSync(join(tmpdir(), 'holdfast-chaos-federation-'))
+  const seed = wholeNumber('--seed', values.seed)
+  console.log(`${values.place}, seed ${seed}, in ${directory}`)
+  const report = await runFederation({
+    place: values.place,
+    directory,
+    seed,
+    activities: wholeNumber('--activities', values.activities),
+    rounds: wholeNumber('--rounds', values.rounds),
+    workers: wholeNumber('--workers', values.workers),
+    timeoutMs: wholeNumber('--timeout', values.timeout),
+    waitsForUpkeep: !values.quick,
+    ...(values.plant !== undefined && { plant: values.plant }),
+    tell: console.log,
+  })
+  if (values.json) writeFileSync(resolve(values.json), `${JSON.stringify({ ...values, ...report }, undefined, 2)}\n`)
+  show(report)
+  if (report.isClean) rmSync(directory, { recursive: true })
+  else console.log(`what it left is kept in ${directory}`)
+  return report.isClean ? 0 : 1
+}
+
+function show({ kills, activities, requests, isClean, ...problems }: RunReport): void {
+  const total = Object.values(kills).reduce((sum, count) => sum + count, 0)
+  const at = Object.entries(kills).map(([name, count]) => `${name} ${count}`)
+  console.log(`\n${total} processes killed: ${at.join(', ')}`)
+  console.log(`${requests} deliveries came for ${activities} activities`)
+  for (const [problem, items] of Object.entries(problems)) {
+    console.log(`${problem}: ${items.length}${items.length > 0 ? ` (${items.slice(0, 10).join('; ')})` : ''}`)
+  }
+  console.log(isClean ? 'Nothing was lost, and nothing applied twice.' : 'FAILED')
+}
+
+function wholeNumber(flag: string, value: string): number {
+  if (/^[1-9]\d*$/.test(value)) return Number(value)
+  throw new Error(`${flag}: expected a whole number >= 1, got "${value}"`)
+}

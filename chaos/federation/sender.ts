@@ -1,0 +1,80 @@
+// A sender as every process of it sees it: one origin, one place, one set of keys.
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  createFederation,
+  type Federation,
+  type FederationOptions,
+  keyringFromBase64,
+  type KeyringText,
+  type Store,
+} from '@holdfast/federation'
+import type { Storage } from 'holdfast'
+import { Failpoint } from './failpoints.ts'
+import { placeNamed, type Urls } from './places.ts'
+
+export interface SenderConfig {
+  readonly place: string
+  readonly urls: Urls
+  readonly directory: string
+  readonly origin: string
+  readonly receiver: string
+  readonly activities: number
+  /** Of a request. A claim that was lost comes back after about nine times that. */
+  readonly timeoutMs: number
+}
+
+export interface Sender {
+  readonly storage: Storage
+  readonly store: Store
+  readonly federation: Federation
+}
+
+export const keysFile = (directory: string): string => join(directory, 'sender-keys.json')
+
+export const deliveryType = 'federation-delivery'
+
+export async function openSender(
+  config: SenderConfig,
+  failpoint: Failpoint = new Failpoint(undefined, () => undefined),
+  more: Pick<FederationOptions, 'acks'> = {},
+): Promise<Sender> {
+  const { timeoutMs, directory, origin, receiver } = config
+  const { storage, store } = await placeNamed(config.place).open(directory, config.urls)
+  const given = keyringFromBase64(JSON.parse(readFileSync(keysFile(directory), 'utf8')) as KeyringText)
+  const { connector, keyring } = failpoint.into({ storage, store, keyring: given }, deliveryType)
+  const federation = createFederation({
+    profile: 'seed',
+    origin,
+    storage,
+    store,
+    keyring,
+    http: { allowCidrs: ['127.0.0.0/8'], allowHttp: true, allowPorts: [origin, receiver].map(portOf), connector },
+    policies: {
+      // What fails is tried until it works: this is about what is lost, not about what is given up.
+      delivery: { attempts: 10_000, backoff: { type: 'fixed', delayMs: 50 }, timeoutMs, connectTimeoutMs: timeoutMs },
+      discovery: { timeoutMs, perMinute: 10_000 },
+      health: { delayMs: () => 500, timeoutMs, maxAttempts: 10_000 },
+      relay: { use: false, sweepTimeoutMs: timeoutMs },
+    },
+    ...more,
+  })
+  return { storage, store, federation }
+}
+
+export const portOf = (origin: string): number => Number(new URL(origin).port)
+
+// ── what is sent: follows and posts, in turn ──
+
+export type Activity =
+  | { readonly kind: 'follow'; readonly followerId: string }
+  | { readonly kind: 'post'; readonly id: string }
+
+export const activityOf = (number: number): Activity =>
+  number % 2 === 0 ? { kind: 'follow', followerId: `follower-${number}` } : { kind: 'post', id: `post-${number}` }
+
+/** As the receiver calls it. */
+export const nameOf = (activity: Activity): string => (activity.kind === 'follow' ? activity.followerId : activity.id)
+
+export const followed = 'somebody'

@@ -1,0 +1,157 @@
+// One server of the demo, as a process of its own: its jobs, its tables and what it does with what comes in are in one SQLite
+// file. Tells its parent what happens, and does what it is asked.
+
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { flushCompileCache } from 'node:module'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import {
+  createFederation,
+  generateKeyText,
+  keyringFromBase64,
+  type KeyringText,
+  nodeListener,
+  sqliteStore,
+} from '@holdfast/federation'
+import { generateId } from 'holdfast'
+import { SqliteStorage } from 'holdfast/sqlite'
+import type { Answers, Asked, ServerConfig, Told } from './messages.ts'
+
+const config = JSON.parse(process.argv[2]!) as ServerConfig
+const { port, ports, directory, policies } = config
+const path = join(directory, 'app.db')
+const origin = `http://127.0.0.1:${port}`
+
+// ── what this app keeps for itself: whom it lets follow, and the posts it was sent ──
+
+const app = new DatabaseSync(path, { timeout: 5_000 })
+app.exec('PRAGMA journal_mode = WAL')
+app.exec('CREATE TABLE IF NOT EXISTS effects (message_key TEXT PRIMARY KEY, what TEXT NOT NULL)')
+
+/** In the transaction of the message, once however often it comes. */
+function apply(tx: { readonly handle: unknown }, messageKey: string, what: string): void {
+  const database = tx.handle as DatabaseSync
+  database.prepare('INSERT INTO effects VALUES (?, ?) ON CONFLICT DO NOTHING').run(messageKey, what)
+}
+
+// ── the federation ──
+
+const storage = new SqliteStorage({ path })
+const store = sqliteStore({ storage })
+const federation = createFederation({
+  profile: 'seed',
+  origin,
+  storage,
+  store,
+  keyring: keyringFromBase64(keys()),
+  // All of the demo is on loopback; a server on the net needs nothing of this.
+  http: { allowCidrs: ['127.0.0.0/8'], allowHttp: true, allowPorts: ports },
+  policies: {
+    delivery: {
+      attempts: 100,
+      backoff: { type: 'fixed', delayMs: policies.backoffMs },
+    },
+    health: { maxAttempts: 100, delayMs: () => policies.healthCheckMs },
+  },
+  handlers: {
+    FEDERATE: ({ body, messageKey, tx }) => {
+      apply(tx, messageKey, `${body.following.followerId} follows ${body.following.followingId}`)
+      return { accepted: true }
+    },
+    FEDERATE_POST: ({ body, messageKey, tx }) => apply(tx, messageKey, `post ${body.post.id}`),
+  },
+  acks: {
+    'deliver-post': async ({ open, serverUrl }) => {
+      const { post } = (await open()) as { post: { id: string; federationPostId: string } }
+      tell({ event: 'post_acknowledged', origin: serverUrl, id: post.federationPostId })
+    },
+  },
+})
+
+for (const event of [
+  'delivered',
+  'delivery_failing',
+  'delivery_failed',
+  'peer_healthy',
+  'peer_unhealthy',
+  'pin_mismatch',
+  'received',
+  'refused',
+] as const) {
+  federation.on(event, (about: object) => tell({ event, ...about }))
+}
+
+let isInboxOpen = !config.inboxLater
+const federate = nodeListener(federation.handler)
+const server = createServer((request, response) => {
+  if (isInboxOpen || request.method === 'GET') federate(request, response)
+  else response.writeHead(503).end()
+})
+server.listen(port, '127.0.0.1', () => {
+  tell({ event: 'listening', origin })
+  flushCompileCache()
+})
+federation.startWorkers()
+
+// ── what it is asked to do ──
+
+const does: { readonly [Q in keyof Answers]: (...args: any[]) => Promise<Answers[Q]> } = {
+  follow: async (followerId: string, followingId: string, serverUrl: string) => {
+    return (await federation.follow({ followerId, followingId, serverUrl })).deliveryJobId
+  },
+  post: async (authorId: string, text: string, serverUrl: string) => {
+    const post = {
+      id: generateId(),
+      authorId,
+      content: [{ type: 'text', value: text }],
+      published: new Date().toISOString(),
+      isPrivate: false,
+    }
+    const payload = JSON.stringify({ method: 'FEDERATE_POST', federationUrl: origin, post })
+    const job = { deliveryJobId: post.id, targetUrl: `${serverUrl}/api/auth/social/posts`, serverUrl, payload }
+    // The row and its job, or neither.
+    await store.transaction(async (tx) => {
+      const { deliveryJobId: id, ...fields } = job
+      await store.deliveries.insert({ id, name: 'deliver-post', ...fields, createdAt: Date.now() }, tx)
+      await federation.deliveryQueue.add('deliver-post', job, { tx: store.storageTransaction(storage, tx) })
+    })
+    return post.id
+  },
+  followRow: (followerId: string, followingId: string, serverUrl: string) =>
+    store.follows.find(followerId, followingId, serverUrl),
+  peerRow: (serverUrl: string) => store.peers.get(serverUrl),
+  effects: async () =>
+    app
+      .prepare('SELECT what FROM effects ORDER BY what')
+      .all()
+      .map(({ what }) => String(what)),
+  openInbox: async () => void (isInboxOpen = true),
+  register: async (serverUrl: string) => void (await federation.discoverAndRegister(serverUrl)),
+  stop: async () => {
+    server.close()
+    server.closeAllConnections()
+    await federation.stop()
+    app.close()
+  },
+}
+
+process.on('message', (asked: Asked) => {
+  const done = does[asked.question](...asked.args)
+  done.then(
+    (answer) => tell({ event: 'answer', number: asked.number, answer }),
+    (error: Error) => tell({ event: 'answer', number: asked.number, error: error.message }),
+  )
+})
+process.on('disconnect', () => process.exit())
+
+function tell(told: Told): void {
+  if (process.connected) process.send!(told)
+}
+
+/** Those of the file; fresh ones if there is none, or if others are asked for. */
+function keys(): KeyringText {
+  const file = join(directory, 'keys.json')
+  if (!existsSync(file) || config.otherKeys) writeFileSync(file, JSON.stringify(generateKeyText()), { mode: 0o600 })
+  return JSON.parse(readFileSync(file, 'utf8')) as KeyringText
+}

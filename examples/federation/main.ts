@@ -1,0 +1,62 @@
+// Two apps that federate, in one process:  node --conditions=@holdfast/source examples/federation/main.ts
+//
+// alice, here, follows bob, there, and writes to him. One plain line per event; ends by itself.
+
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { generateKeyText } from '@holdfast/federation'
+import { listen, startApp } from './server.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'holdfast-federation-'))
+const [here, there] = [await listen(), await listen()]
+const alpha = startApp(here, {
+  keys: generateKeyText(),
+  path: join(folder, 'alpha.db'),
+  users: new Set(['alice']),
+  peerPorts: [there.port],
+  log: (line) => console.log(`alpha: ${line}`),
+})
+const beta = startApp(there, {
+  keys: generateKeyText(),
+  path: join(folder, 'beta.db'),
+  users: new Set(['bob']),
+  peerPorts: [here.port],
+  log: (line) => console.log(`beta: ${line}`),
+})
+
+try {
+  const [page] = await Promise.all([fetch(`${alpha.origin}/`), once(alpha.federation, 'delivered'), followBob()])
+  console.log(`alpha: bob was followed; and still is ${(await page.text()).trim()}`)
+  await Promise.all([once(alpha.federation, 'delivered'), writePost('hello, bob')])
+  await Promise.all([once(alpha.federation, 'delivery_failing'), followNobody()])
+  console.log('alpha: there is no carol on beta')
+} finally {
+  await Promise.all([alpha.stop(), beta.stop()])
+  await rm(folder, { recursive: true })
+}
+
+async function followBob(): Promise<void> {
+  await alpha.federation.follow({ followerId: 'alice', followingId: 'bob', serverUrl: beta.origin })
+}
+
+async function followNobody(): Promise<void> {
+  await alpha.federation.follow({ followerId: 'alice', followingId: 'carol', serverUrl: beta.origin })
+}
+
+async function writePost(value: string): Promise<void> {
+  const post = {
+    id: 'post-1',
+    content: [{ type: 'text', value }],
+    authorId: 'alice',
+    published: new Date().toISOString(),
+    isPrivate: false,
+  }
+  await alpha.federation.deliveryQueue.add('deliver-post', {
+    deliveryJobId: post.id,
+    serverUrl: beta.origin,
+    targetUrl: `${beta.origin}/inbox`,
+    payload: JSON.stringify({ method: 'FEDERATE_POST', federationUrl: alpha.origin, post }),
+  })
+}

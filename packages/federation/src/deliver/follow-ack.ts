@@ -1,0 +1,47 @@
+// The acknowledgement of a follow: opened, held against what was sent, verified, applied. Applying it again changes nothing.
+
+import { canonicalOrigin } from '../origin.ts'
+import type { Setting } from '../setting.ts'
+import { type FollowEnvelope, FollowEnvelopeSchema } from '../wire/v1/acks.ts'
+import { parseJson } from '../wire/v1/json.ts'
+import type { AckPayload } from '../wire/v1/messages.ts'
+import { isObject } from '../wire/v1/schema.ts'
+import { ackInvalid, type AckOf, decryptAck, verifyAck } from './open-ack.ts'
+
+/** @throws UnrecoverableError ACK_INVALID, SIGNING_KEY_MISSING, ACK_SIGNATURE_INVALID */
+export async function handleFollowAck(
+  setting: Setting,
+  ackPayload: Pick<AckPayload, 'data' | 'signature'>,
+  serverUrl: string,
+  cachedServerPublicKey: string | undefined,
+  deliveryJobId: string,
+  jobId: string | undefined,
+): Promise<void> {
+  const { store, log } = setting
+  const origin = canonicalOrigin(serverUrl, setting)
+  const ack: AckOf = { serverUrl: origin, publicKey: cachedServerPublicKey, deliveryJobId }
+  const { text, value } = await decryptAck(setting, ackPayload.data, ack)
+  const checked = FollowEnvelopeSchema.safeParse(value)
+  if (!checked.success) throw await ackInvalid(setting, ack, 'it is not that of a follow')
+  const { following } = checked.data
+  if (!(await isAbout(setting, deliveryJobId, following)))
+    throw await ackInvalid(setting, ack, 'it is about another follow')
+  await verifyAck(setting, text, ackPayload.signature, ack)
+
+  const row = await store.follows.find(following.followerId, following.followingId, origin)
+  if (row) return store.follows.acknowledge(row.id, following.accepted === true)
+  log?.debug?.({ jobId, origin }, 'the acknowledged follow is not known here')
+}
+
+/** While the delivery's row is there, the parties are those that were sent. */
+async function isAbout(
+  { store }: Setting,
+  deliveryJobId: string,
+  { followerId, followingId }: FollowEnvelope['following'],
+): Promise<boolean> {
+  const delivery = await store.deliveries.get(deliveryJobId)
+  if (!delivery) return true
+  const sent = parseJson(delivery.payload)?.value
+  const following: unknown = isObject(sent) ? sent['following'] : undefined
+  return isObject(following) && following['followerId'] === followerId && following['followingId'] === followingId
+}

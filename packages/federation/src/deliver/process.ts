@@ -1,0 +1,71 @@
+// One attempt at a delivery, as the list of its steps.
+
+import { isHoldfastError } from 'holdfast'
+import { federationCodeOf } from '../errors.ts'
+import type { FederationDeliveryJob, ProcessorJob } from '../jobs.ts'
+import { markServerHealthy } from '../peers/health.ts'
+import type { Sending } from '../setting.ts'
+import { checkBlacklist } from './check-blacklist.ts'
+import { checkTarget } from './check-target.ts'
+import type { Delivery } from './delivery.ts'
+import { type AckHandlers, dispatchAck } from './dispatch-ack.ts'
+import { findPeer } from './find-peer.ts'
+import { readAck } from './read-ack.ts'
+import { readPayload } from './read-payload.ts'
+import { retryDelay } from './retry-delay.ts'
+import { countAttempt, seal } from './seal.ts'
+import { send } from './send.ts'
+
+/** Resolves when the delivery was acknowledged. @throws UnrecoverableError: not again; any other error: again */
+export async function processFederationDelivery(
+  setting: Sending,
+  job: ProcessorJob<FederationDeliveryJob>,
+  acks: AckHandlers = {},
+): Promise<void> {
+  const { data, id: jobId, name, signal } = job
+  try {
+    await deliver({ setting, acks, data, jobId, name, signal })
+  } catch (error) {
+    await recordFailure(setting, job, error).catch((problem: unknown) => {
+      const code = failureCode(problem)
+      setting.log?.warn?.({ jobId, code }, 'the failure of a delivery could not be written to its row')
+    })
+    throw error
+  }
+}
+
+async function deliver(delivery: Delivery): Promise<void> {
+  const { setting } = delivery
+  const method = await readPayload(delivery)
+  const origin = await checkTarget(delivery)
+  await checkBlacklist(delivery, origin)
+  const peer = await findPeer(delivery, origin)
+  const envelope = seal(delivery, peer)
+  await countAttempt(delivery)
+  const response = await send(delivery, origin, method, envelope)
+  const ack = await readAck(delivery, response)
+  await dispatchAck(delivery, peer, ack)
+  if (response.via === undefined && peer.isHealthy === false) await markServerHealthy(setting, origin)
+}
+
+/** What a step that ends the delivery has not written itself: that it will be tried again, or that this was the last time. */
+async function recordFailure(
+  { store, clock, policies }: Sending,
+  { data, attempt, maxAttempts, signal }: ProcessorJob<FederationDeliveryJob>,
+  error: unknown,
+): Promise<void> {
+  // Given back, or taken away: this attempt does not say how the delivery goes on.
+  if (signal?.aborted) return
+  const code = failureCode(error)
+  const id = data.deliveryJobId
+  if (isHoldfastError(error, 'UNRECOVERABLE') || attempt >= maxAttempts) {
+    return store.deliveries.failed(id, code, clock.now())
+  }
+  await store.deliveries.retried(id, clock.now() + retryDelay(policies.delivery.backoff, attempt, error as Error), code)
+}
+
+/** For rows and logs: a code, whatever was thrown. */
+export function failureCode(error: unknown): string {
+  const code: unknown = federationCodeOf(error) ?? (error as { code?: unknown } | null)?.code
+  return typeof code === 'string' ? code : 'UNKNOWN'
+}

@@ -1,0 +1,111 @@
+// One request and its reply over HTTP/1.1: no redirect is followed, nothing is decompressed, and what is too long is cut.
+
+import { type ClientRequest, type ClientRequestArgs, type IncomingMessage, request as httpRequest } from 'node:http'
+import type { HttpRequest, HttpResponse } from './client.ts'
+import type { Target } from './target.ts'
+import { unmarkedTransportError } from './transport-error.ts'
+
+const maxHeaderBytes = 16 * 1024
+
+/** Interim replies (1xx) come before the headers that are limited, so they are limited by themselves. */
+const maxInterimReplies = 8
+
+/** A kept connection that the server had given up: it was closed before a byte of the reply came. */
+export class StaleConnection extends Error {}
+
+export interface ExchangeOptions {
+  /** Where the connection comes from. */
+  readonly via: Pick<ClientRequestArgs, 'agent'> | Pick<ClientRequestArgs, 'createConnection'>
+  readonly maxBytes: number
+  readonly signal: AbortSignal
+}
+
+/** Rejects with what the socket or the signal said, with a TRANSPORT error for a reply that is refused, or a StaleConnection. */
+export function exchange(target: Target, request: HttpRequest, options: ExchangeOptions): Promise<HttpResponse> {
+  const { promise, resolve, reject } = Promise.withResolvers<HttpResponse>()
+  const { signal } = options
+  const sent = send(target, request, options)
+  let answered = false
+  let interim = 0
+
+  const abort = (): void => {
+    sent.destroy()
+    reject(signal.reason as Error)
+  }
+  signal.addEventListener('abort', abort, { once: true })
+  promise.catch(() => undefined).finally(() => signal.removeEventListener('abort', abort))
+
+  sent.on('information', () => {
+    if (++interim > maxInterimReplies) sent.destroy(unmarkedTransportError('The reply has too many interim replies.'))
+  })
+  sent.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'HPE_HEADER_OVERFLOW' || error.code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') {
+      return reject(unmarkedTransportError(`The reply has more than ${maxHeaderBytes} bytes around its body.`, error))
+    }
+    const isStale = sent.reusedSocket && !answered && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
+    reject(isStale ? new StaleConnection(error.message, { cause: error }) : error)
+  })
+  sent.on('response', (response) => {
+    answered = true
+    read(response, options.maxBytes).then(resolve, (error: Error) => {
+      sent.destroy()
+      reject(error)
+    })
+  })
+  if (signal.aborted) abort()
+  else sent.end(request.body)
+  return promise
+}
+
+function send(target: Target, { method, headers, body }: HttpRequest, { via, signal }: ExchangeOptions): ClientRequest {
+  const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }
+  const options: ClientRequestArgs & { readonly opening: Opening } = {
+    ...via,
+    method,
+    host: target.hostname,
+    port: target.port,
+    path: target.path,
+    // Ours last: what a caller gives cannot name another host.
+    headers: { ...lowerCased(headers), ...length, 'accept-encoding': 'identity', host: target.host },
+    maxHeaderSize: maxHeaderBytes,
+    insecureHTTPParser: false,
+    opening: { target, signal },
+  }
+  return httpRequest(options)
+}
+
+/** What a connection is opened for: it comes along with the request's options. */
+export interface Opening {
+  readonly target: Target
+  readonly signal: AbortSignal
+}
+
+export function openingOf(options: ClientRequestArgs): Opening {
+  return (options as unknown as { readonly opening: Opening }).opening
+}
+
+async function read(response: IncomingMessage, maxBytes: number): Promise<HttpResponse> {
+  const encoding = response.headers['content-encoding']
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw unmarkedTransportError('The reply is compressed, which was not asked for.')
+  }
+  const tooLarge = (): Error => unmarkedTransportError(`The reply is larger than ${maxBytes} bytes.`)
+  if (Number(response.headers['content-length'] ?? 0) > maxBytes) throw tooLarge()
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > maxBytes) throw tooLarge()
+    chunks.push(chunk)
+  }
+  return { status: response.statusCode ?? 0, headers: flat(response), body: Buffer.concat(chunks, bytes) }
+}
+
+function flat(response: IncomingMessage): Record<string, string | undefined> {
+  const entries = Object.entries(response.headers)
+  return Object.fromEntries(entries.map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]))
+}
+
+function lowerCased(headers: HttpRequest['headers'] = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+}

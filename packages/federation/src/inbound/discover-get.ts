@@ -1,0 +1,13 @@
+// GET /discover: who we are, and whom we know.
+
+import { answer, type Inbound, ownOrigin } from './inbound.ts'
+import { ownKeys } from './peers.ts'
+
+export async function getDiscover(inbound: Inbound): Promise<Response> {
+  const { setting } = inbound
+  const url = ownOrigin(inbound)
+  const { publishPeers, maxPeers } = setting.policies.discover
+  const known = publishPeers ? await setting.store.peers.listHealthy(maxPeers) : []
+  const peers = known.filter((peer) => peer.url !== url).map((peer) => ({ url: peer.url, isHealthy: true }))
+  return answer(200, { url, ...ownKeys(setting), peers })
+}

@@ -1,0 +1,62 @@
+// What a delivery does here: the follows row, and what the app's handler does, in one transaction.
+
+import type { FollowRow, StoreTransaction } from '../store/store.ts'
+import type { FollowBody } from '../wire/v1/bodies.ts'
+import type { InboundAnswer } from './handlers.ts'
+import { type Inbound, ownOrigin } from './inbound.ts'
+import type { Delivery } from './pipeline.ts'
+import { Refusal } from './refusal.ts'
+
+export interface Outcome {
+  /** Of FEDERATE. */
+  readonly follow: FollowRow | undefined
+  /** What the app calls it. */
+  readonly id: string | undefined
+}
+
+/** @throws Refusal with the app's code, or whatever the app's handler throws: then nothing was written */
+export function applied(inbound: Inbound, delivery: Delivery): Promise<Outcome> {
+  const { store } = inbound.setting
+  return store.transaction((tx) =>
+    delivery.message.method === 'FEDERATE' ? follow(inbound, delivery, tx) : handle(delivery, tx),
+  )
+}
+
+/** The row comes first: who repeats it at the same time waits for it, and then finds it there. */
+async function follow(inbound: Inbound, delivery: Delivery, tx: StoreTransaction): Promise<Outcome> {
+  const { follows, setting } = inbound
+  const { following } = delivery.body as FollowBody
+  const { row, isNew } = await follows.insert(
+    {
+      id: setting.clock.newId(),
+      followerId: following.followerId,
+      followingId: following.followingId,
+      followerServerUrl: delivery.from,
+      followingServerUrl: ownOrigin(inbound),
+      accepted: false,
+      acknowledged: true,
+      createdAt: setting.clock.now(),
+    },
+    tx,
+  )
+  if (!isNew) return { follow: row, id: undefined }
+  const { accepted = false, id } = await ask(delivery, tx)
+  if (accepted) await follows.acknowledge(row.id, true, tx)
+  return { follow: { ...row, accepted }, id }
+}
+
+async function handle(delivery: Delivery, tx: StoreTransaction): Promise<Outcome> {
+  const { id } = await ask(delivery, tx)
+  return { follow: undefined, id }
+}
+
+const rejectStatus: Readonly<Record<string, number>> = { USER_NOT_FOUND: 404, USER_BLOCKED: 403 }
+
+async function ask(delivery: Delivery, tx: StoreTransaction): Promise<Exclude<InboundAnswer, { reject: string }>> {
+  const { handler, from, body, message, messageKey } = delivery
+  const answer = await handler({ from, method: message.method, body, messageKey, tx })
+  if (!answer || !('reject' in answer)) return answer ?? {}
+  const code = String(answer.reject)
+  const status = Object.hasOwn(rejectStatus, code) ? rejectStatus[code]! : 422
+  throw new Refusal(code, status, 'the message was rejected', { from })
+}

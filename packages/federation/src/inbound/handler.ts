@@ -1,0 +1,68 @@
+// The receiving side: a request comes in, a response goes out, and every refusal is { error, code }.
+
+import type { Setting } from '../setting.ts'
+import { getDiscover } from './discover-get.ts'
+import { postDiscover } from './discover-post.ts'
+import { answer, type Inbound, type InboundOptions, newInbound, type Route, spend } from './inbound.ts'
+import { postInbox } from './inbox.ts'
+import { postProxy } from './proxy.ts'
+import { readJson } from './read-body.ts'
+import { Refusal, refuse } from './refusal.ts'
+
+export interface RequestSource {
+  /** Of the connection. Without it all requests share the budgets of one address. */
+  readonly remoteAddress?: string | undefined
+}
+
+export type FederationHandler = (request: Request, from?: RequestSource) => Promise<Response>
+
+export function createHandler(setting: Setting, options: InboundOptions = {}): FederationHandler {
+  return handlerOf(newInbound(setting, options))
+}
+
+type Routes = Readonly<Record<string, Readonly<Partial<Record<'GET' | 'POST', Route>>>>>
+
+export function handlerOf(inbound: Inbound): FederationHandler {
+  const { inboxPaths } = inbound.setting.policies.inbound
+  const routes: Routes = {
+    ...Object.fromEntries(inboxPaths.map((path) => [path, { POST: postInbox }])),
+    '/discover': { GET: getDiscover, POST: postDiscover },
+    '/proxy': { POST: postProxy },
+  }
+  return async (request, from = {}) => {
+    try {
+      return await handle(inbound, routes, request, from)
+    } catch (error) {
+      return refused(inbound, error)
+    }
+  }
+}
+
+async function handle(inbound: Inbound, routes: Routes, request: Request, from: RequestSource): Promise<Response> {
+  const { clock, policies } = inbound.setting
+  const route = routeOf(routes, request)
+  const address = inbound.addressOf(from.remoteAddress, request.headers.get('x-forwarded-for'))
+  spend(inbound.limits.ip, address)
+  if (request.method === 'GET') return route(inbound, { request, address, body: undefined })
+  const limits = { clock, maxBytes: policies.inbound.maxBytes, timeoutMs: policies.delivery.timeoutMs }
+  return route(inbound, { request, address, body: await readJson(request, limits) })
+}
+
+function routeOf(routes: Routes, { url, method }: Request): Route {
+  const { pathname } = new URL(url)
+  const verbs = Object.hasOwn(routes, pathname) ? routes[pathname] : undefined
+  if (!verbs) throw refuse('NOT_FOUND', 'there is nothing here')
+  const route = Object.hasOwn(verbs, method) ? verbs[method as 'GET' | 'POST'] : undefined
+  if (route) return route
+  throw refuse('METHOD_NOT_ALLOWED', 'not with this verb', { headers: { Allow: Object.keys(verbs).join(', ') } })
+}
+
+function refused({ setting }: Inbound, error: unknown): Response {
+  const isRefusal = error instanceof Refusal
+  if (!isRefusal) setting.log?.error?.({ err: error }, 'a request could not be answered')
+  const { code, status, message, from, headers } = isRefusal
+    ? error
+    : refuse('INTERNAL_ERROR', 'something went wrong here')
+  setting.emit('refused', { code, status, from })
+  return answer(status, { error: message, code }, headers)
+}

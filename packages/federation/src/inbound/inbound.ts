@@ -1,0 +1,74 @@
+// What the routes share.
+
+import type { Setting } from '../setting.ts'
+import type { FollowStore } from '../store/store.ts'
+import { clientAddress, type ClientAddress } from './client-address.ts'
+import type { InboundHandlers } from './handlers.ts'
+import { Limiter } from './limiter.ts'
+import { refuse } from './refusal.ts'
+
+export interface InboundOptions {
+  readonly handlers?: InboundHandlers
+  /** @default the store's */
+  readonly follows?: FollowStore
+}
+
+export interface Inbound {
+  readonly setting: Setting
+  readonly handlers: InboundHandlers
+  readonly follows: FollowStore
+  readonly addressOf: ClientAddress
+  readonly limits: Readonly<Record<'ip' | 'peer' | 'discover' | 'relay', Limiter>>
+}
+
+/** A request, and what is known of it. */
+export interface Call {
+  readonly request: Request
+  /** The key of its budgets. */
+  readonly address: string
+  readonly body: unknown
+}
+
+export type Route = (inbound: Inbound, call: Call) => Promise<Response>
+
+const minute = 60_000
+const relayedPerMinute = 100
+
+export function newInbound(
+  setting: Setting,
+  { handlers = {}, follows = setting.store.follows }: InboundOptions,
+): Inbound {
+  const { clock, policies } = setting
+  const { perIpPerMinute, perPeerPerMinute, discoverPerIpPerHour, trustedProxies } = policies.inbound
+  return {
+    setting,
+    handlers,
+    follows,
+    addressOf: clientAddress(trustedProxies),
+    limits: {
+      ip: new Limiter(clock, perIpPerMinute, minute),
+      peer: new Limiter(clock, perPeerPerMinute, minute),
+      discover: new Limiter(clock, discoverPerIpPerHour, 60 * minute),
+      relay: new Limiter(clock, relayedPerMinute, minute),
+    },
+  }
+}
+
+/** @throws Refusal RATE_LIMITED */
+export function spend(limiter: Limiter, key: string, from?: string): void {
+  const waitMs = limiter.take(key)
+  if (waitMs === undefined) return
+  const headers = { 'Retry-After': String(Math.max(1, Math.ceil(waitMs / 1000))) }
+  throw refuse('RATE_LIMITED', 'too many requests', { from, headers })
+}
+
+/** @throws Refusal ORIGIN_MISSING */
+export function ownOrigin({ setting }: Inbound): string {
+  if (setting.origin !== undefined) return setting.origin
+  throw refuse('ORIGIN_MISSING', 'this server does not know its own origin')
+}
+
+export function answer(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Response {
+  const own = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' }
+  return new Response(JSON.stringify(body), { status, headers: { ...own, ...headers } })
+}

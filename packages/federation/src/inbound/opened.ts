@@ -1,0 +1,16 @@
+// Opens what was sealed for us.
+
+import { federationCodeOf } from '../errors.ts'
+import { decryptPayload } from '../wire/v1/envelope.ts'
+import type { Inbound } from './inbound.ts'
+import { refuse } from './refusal.ts'
+
+/** @throws Refusal DECRYPT_FAILED: one answer for every reason */
+export async function opened({ setting }: Inbound, sealed: unknown): Promise<string> {
+  try {
+    return await decryptPayload(sealed, setting.keyring)
+  } catch (cause) {
+    if (federationCodeOf(cause) !== 'DECRYPT_FAILED') throw cause
+    throw refuse('DECRYPT_FAILED', 'the envelope could not be opened')
+  }
+}

@@ -1,0 +1,90 @@
+// PROXY: forwards what we cannot read. v1 gives no proof of who sent it, so nobody is discovered on a stranger's behalf, and
+// only servers that are known and healthy are forwarded between.
+
+import { FederationError } from '../errors.ts'
+import type { HttpResponse } from '../http/client.ts'
+import { originOfUrl } from '../origin.ts'
+import type { Setting } from '../setting.ts'
+import type { PeerRow } from '../store/store.ts'
+import { envelope, signature, text } from '../wire/v1/fields.ts'
+import { parseJson } from '../wire/v1/json.ts'
+import type { EncryptedEnvelope } from '../wire/v1/messages.ts'
+import { object, schema } from '../wire/v1/schema.ts'
+import { answer, type Inbound, ownOrigin, type Route, spend } from './inbound.ts'
+import { originIn } from './peers.ts'
+import { refuse } from './refusal.ts'
+
+const ProxySchema = schema(
+  object({ targetUrl: text, publicSigningKey: text, publicEncryptionKey: text, payload: envelope, signature }),
+)
+
+export const relayFor: Route = async (inbound, { request, body }) => {
+  const { setting } = inbound
+  if (!setting.policies.relay.serve) throw refuse('RELAY_DISABLED', 'this server does not relay')
+  const given = ProxySchema.safeParse(body)
+  if (!given.success) throw refuse('INVALID_PROXY_DATA', given.error.message)
+  const target = targetOf(given.data.targetUrl, setting)
+  const sender = await trusted(inbound, originIn(request.headers.get('x-federation-origin'), setting))
+  const { publicSigningKey, publicEncryptionKey } = given.data
+  if (publicSigningKey !== sender.publicKey || publicEncryptionKey !== sender.encryptionPublicKey) {
+    throw refuse('INCORRECT_KEYS', 'these are not the keys of the sender', { from: sender.url })
+  }
+  const { url } = await trusted(inbound, target)
+  spend(inbound.limits.relay, sender.url, sender.url)
+  return answer(200, {
+    method: 'PROXY_RESPONSE',
+    payload: await forwarded(inbound, url, given.data.payload, sender.url),
+  })
+}
+
+/** Exactly its /proxy. */
+function targetOf(targetUrl: string, setting: Setting): string {
+  try {
+    const origin = originOfUrl(targetUrl, setting)
+    const { pathname, search, hash } = new URL(targetUrl)
+    if (pathname === '/proxy' && search === '' && hash === '') return origin
+  } catch (error) {
+    if (!(error instanceof FederationError)) throw error
+  }
+  throw refuse('INVALID_PROXY_DATA', 'the target is not the /proxy of a server')
+}
+
+/** Registered, healthy, and not blocked; not ourselves. */
+async function trusted(inbound: Inbound, origin: string | undefined): Promise<PeerRow> {
+  const { store } = inbound.setting
+  const peer = origin === undefined || origin === ownOrigin(inbound) ? undefined : await store.peers.get(origin)
+  if (peer?.isHealthy && (await store.blacklist.matching(peer.url)) === undefined) return peer
+  throw refuse('UNKNOWN_FEDERATION_SERVER_INTERACTION', 'this server is not relayed for, or not to', { from: origin })
+}
+
+async function forwarded(
+  inbound: Inbound,
+  target: string,
+  payload: EncryptedEnvelope,
+  sender: string,
+): Promise<unknown> {
+  const { http, policies } = inbound.setting
+  const self = ownOrigin(inbound)
+  const headers = {
+    'Content-Type': 'application/json',
+    Origin: self,
+    'X-Federation-Origin': self,
+    'X-Federation-Sender': sender,
+  }
+  let response: HttpResponse
+  try {
+    const body = JSON.stringify({ method: 'TARGETED', payload })
+    response = await http.request(`${target}/proxy`, {
+      method: 'POST',
+      headers,
+      body,
+      timeoutMs: policies.delivery.timeoutMs,
+    })
+  } catch (cause) {
+    if (!(cause instanceof FederationError)) throw cause
+    throw refuse('FAILED_TO_PROXY_REQUEST', 'the target did not answer', { from: sender, cause })
+  }
+  const reply = parseJson(Buffer.from(response.body).toString())
+  if (response.status >= 200 && response.status <= 299 && reply) return reply.value
+  throw refuse('FAILED_TO_PROXY_REQUEST', 'the target answered with an error', { from: sender })
+}

@@ -1,0 +1,68 @@
+// Asks a server for its keys. A reply speaks only for the origin it was fetched from; nothing is written here.
+
+import { FederationError, federationCodeOf } from '../errors.ts'
+import type { HttpResponse } from '../http/client.ts'
+import { canonicalOrigin } from '../origin.ts'
+import type { Setting } from '../setting.ts'
+import type { PeerKeys } from '../store/store.ts'
+import { parseJson } from '../wire/v1/json.ts'
+import { readPublicKey } from '../wire/v1/public-key.ts'
+import { isObject } from '../wire/v1/schema.ts'
+import { DiscoveryError } from './discovery-error.ts'
+
+export interface FetchKeysOptions {
+  /** @default policies.discovery.timeoutMs */
+  readonly timeoutMs?: number
+  readonly signal?: AbortSignal | undefined
+}
+
+type Asking = Pick<Setting, 'http' | 'policies' | 'allowHttp'>
+
+/** @param origin canonical @throws DiscoveryError UNREACHABLE, INVALID, ADDRESS_REFUSED */
+export async function fetchKeys(setting: Asking, origin: string, options: FetchKeysOptions = {}): Promise<PeerKeys> {
+  const { timeoutMs = setting.policies.discovery.timeoutMs, signal } = options
+  let response: HttpResponse
+  try {
+    response = await setting.http.request(`${origin}/discover`, {
+      method: 'GET',
+      headers: { Accept: 'application/json' },
+      timeoutMs,
+      ...(signal && { signal }),
+    })
+  } catch (error) {
+    throw unanswered(origin, error)
+  }
+  if (response.status < 200 || response.status > 299) {
+    const cause = new FederationError('HTTP_STATUS', `GET /discover: ${response.status}`, { status: response.status })
+    throw new DiscoveryError('INVALID', origin, `${origin} answers ${response.status} to a request for its keys`, cause)
+  }
+  const keys = keysIn(response.body, origin, setting.allowHttp)
+  if (keys) return keys
+  throw new DiscoveryError('INVALID', origin, `what ${origin} answers to a request for its keys is not about them`)
+}
+
+function unanswered(origin: string, cause: unknown): unknown {
+  const code = federationCodeOf(cause)
+  if (code === 'ADDRESS_REFUSED') {
+    return new DiscoveryError('ADDRESS_REFUSED', origin, `${origin} may not be contacted`, cause)
+  }
+  if (code === 'ORIGIN_INVALID') return new DiscoveryError('INVALID', origin, 'this URL names no server', cause)
+  return new DiscoveryError('UNREACHABLE', origin, `${origin} did not answer a request for its keys`, cause)
+}
+
+function keysIn(body: Uint8Array, origin: string, allowHttp: boolean): PeerKeys | undefined {
+  const reply = parseJson(Buffer.from(body).toString())?.value
+  if (!isObject(reply) || typeof reply['url'] !== 'string') return undefined
+  const { publicKey, encryptionPublicKey } = reply
+  try {
+    if (canonicalOrigin(reply['url'], { allowHttp }) !== origin) return undefined
+  } catch {
+    return undefined
+  }
+  if (!readPublicKey('sig', publicKey) || !readPublicKey('enc', encryptionPublicKey)) return undefined
+  return { url: origin, publicKey: publicKey as string, encryptionPublicKey: encryptionPublicKey as string }
+}
+
+export function sameKeys(a: PeerKeys, b: PeerKeys): boolean {
+  return a.publicKey === b.publicKey && a.encryptionPublicKey === b.encryptionPublicKey
+}

@@ -1,0 +1,27 @@
+// Why a peer is unhealthy, and what each reason allows.
+
+export type UnhealthyReason =
+  | 'DNS_BLOCKED'
+  | 'TIMEOUT'
+  | 'CONN_REFUSED'
+  | 'CONN_RESET'
+  | 'TLS_ERROR'
+  | 'INVALID_RESPONSE_FROM_TARGET'
+  | 'UNKNOWN'
+
+export interface ThreatPolicy {
+  /** A relay may be tried. */
+  readonly proxyEligible: boolean
+  /** The health check may contact the peer. */
+  readonly directHealthCheckable: boolean
+}
+
+export const defaultThreats: Readonly<Record<UnhealthyReason, ThreatPolicy>> = {
+  DNS_BLOCKED: { proxyEligible: true, directHealthCheckable: false },
+  TIMEOUT: { proxyEligible: false, directHealthCheckable: true },
+  CONN_REFUSED: { proxyEligible: false, directHealthCheckable: true },
+  CONN_RESET: { proxyEligible: false, directHealthCheckable: true },
+  TLS_ERROR: { proxyEligible: false, directHealthCheckable: true },
+  INVALID_RESPONSE_FROM_TARGET: { proxyEligible: true, directHealthCheckable: false },
+  UNKNOWN: { proxyEligible: true, directHealthCheckable: true },
+}

@@ -1,0 +1,125 @@
+// The tables, as the steps that lead to them. A step that was published never changes: its checksum is kept in the database,
+// and a database whose steps differ from these, or are more than these, is refused.
+
+import { createHash } from 'node:crypto'
+import { StorageError } from 'holdfast'
+import { FederationError } from '../errors.ts'
+import type { Connection, Database, Dialect } from './database.ts'
+
+/** `{name}` is a table or index with the prefix, `{text}` the dialect's type for text that is compared by its bytes. */
+const steps: readonly (readonly string[])[] = [
+  [
+    `CREATE TABLE {delivery_jobs} (
+  id {text} PRIMARY KEY,
+  name {text} NOT NULL,
+  target_url {text} NOT NULL,
+  server_url {text} NOT NULL,
+  payload text NOT NULL,
+  attempts integer NOT NULL DEFAULT 0,
+  last_attempted_at bigint,
+  next_attempt_at bigint,
+  created_at bigint NOT NULL,
+  status {text} NOT NULL DEFAULT 'open',
+  last_error {text},
+  settled_at bigint
+)`,
+    'CREATE INDEX {delivery_jobs_by_server} ON {delivery_jobs} (server_url, status)',
+    'CREATE INDEX {delivery_jobs_by_end} ON {delivery_jobs} (status, settled_at)',
+    `CREATE TABLE {server_registry} (
+  url {text} PRIMARY KEY,
+  public_key {text} NOT NULL,
+  encryption_public_key {text} NOT NULL,
+  last_seen bigint NOT NULL,
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL,
+  is_healthy boolean NOT NULL DEFAULT true,
+  unhealthy_reason {text},
+  health_check_attempts integer NOT NULL DEFAULT 0
+)`,
+    'CREATE INDEX {server_registry_by_health} ON {server_registry} (is_healthy, last_seen)',
+    `CREATE TABLE {blacklisted_servers} (
+  server_url {text} PRIMARY KEY,
+  "match" {text} NOT NULL DEFAULT 'origin',
+  reason text NOT NULL,
+  created_at bigint NOT NULL
+)`,
+    `CREATE TABLE {follows} (
+  id {text} PRIMARY KEY,
+  follower_id {text} NOT NULL,
+  following_id {text} NOT NULL,
+  follower_server_url {text},
+  following_server_url {text},
+  accepted boolean NOT NULL DEFAULT false,
+  acknowledged boolean NOT NULL DEFAULT false,
+  created_at bigint NOT NULL
+)`,
+    // Where there is no remote party it is one follow, too: NULLs alone would all differ.
+    `CREATE UNIQUE INDEX {follows_by_parties}
+  ON {follows} (follower_id, following_id, (COALESCE(follower_server_url, '')))`,
+  ],
+]
+
+const ledger = 'CREATE TABLE {migrations} (number integer PRIMARY KEY, checksum text NOT NULL)'
+
+const checksumOf = (step: readonly string[]): string => createHash('sha256').update(step.join(';\n')).digest('hex')
+
+const worded = (text: string, prefix: string, dialect: Dialect): string =>
+  text.replace(/\{(\w+)\}/g, (_, name: string) => (name === 'text' ? dialect.text : `${prefix}${name}`))
+
+/** What is left to do, as statements. @param done how many steps are */
+export function migrationPlan(prefix: string, dialect: Dialect, done = 0): string[] {
+  const plan = done > 0 ? [] : [ledger]
+  for (let index = done; index < steps.length; index++) {
+    plan.push(...steps[index]!, `INSERT INTO {migrations} VALUES (${index + 1}, '${checksumOf(steps[index]!)}')`)
+  }
+  return plan.map((text) => worded(text, prefix, dialect))
+}
+
+/** @throws FederationError MIGRATION_PENDING, StorageError if the tables were made by other steps than these */
+export async function checkMigrated(database: Database, prefix: string): Promise<void> {
+  const done = await countDone({ query: (text, values = []) => database.read(text, values) }, prefix, database.dialect)
+  if (done === steps.length) return
+  throw new FederationError(
+    'MIGRATION_PENDING',
+    `the tables ${prefix}… have ${done} of ${steps.length} steps: run store.migrate(), or open the store with migrate: true`,
+  )
+}
+
+/** All in one transaction, and of several processes one after the other. */
+export async function migrate(database: Database, prefix: string): Promise<void> {
+  const { dialect } = database
+  const looker: Connection = { query: (text, values = []) => database.read(text, values) }
+  // Only who has something to change waits for the lock.
+  if ((await countDone(looker, prefix, dialect)) === steps.length) return
+  await database.transaction(async (tx) => {
+    if (dialect.lock !== undefined) await tx.query(dialect.lock, [lockNumber(prefix)])
+    const done = await countDone(tx, prefix, dialect)
+    if (done === steps.length) return
+    for (const text of migrationPlan(prefix, dialect, done)) await tx.query(text)
+  })
+}
+
+const lockNumber = (prefix: string): string =>
+  String(
+    BigInt.asIntN(64, BigInt(`0x${createHash('sha256').update(`federation ${prefix}`).digest('hex').slice(0, 16)}`)),
+  )
+
+/** The steps that are done, which must be the first of ours. */
+async function countDone(connection: Connection, prefix: string, dialect: Dialect): Promise<number> {
+  const table = `${prefix}migrations`
+  if ((await connection.query(dialect.findTable, [table])).length === 0) return 0
+  const done = await connection.query(
+    `SELECT CAST(number AS text) AS c0, CAST(checksum AS text) AS c1 FROM ${table} ORDER BY number`,
+  )
+  if (done.length > steps.length) {
+    throw refused(prefix, `have ${done.length} steps, and this version knows ${steps.length}: use a newer version`)
+  }
+  done.forEach(([number, checksum], index) => {
+    if (Number(number) === index + 1 && checksum === checksumOf(steps[index]!)) return
+    throw refused(prefix, `were made by other steps than these: step ${index + 1} differs. Use another prefix`)
+  })
+  return done.length
+}
+
+const refused = (prefix: string, problem: string): StorageError =>
+  new StorageError(`the tables ${prefix}… ${problem}`, { maybeApplied: false })

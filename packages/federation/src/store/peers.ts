@@ -1,0 +1,52 @@
+// server_registry: the servers that are known, and their pinned keys.
+// Invariant: only repin() changes the keys of a row.
+
+import type { Row } from './database.ts'
+import { peerOf } from './rows.ts'
+import type { PeerStore } from './store.ts'
+import type { Tables } from './tables.ts'
+
+/** Above what is ever counted. */
+const noLimit = 2 ** 31 - 1
+
+export function peerTable({ statements, read, write }: Tables): PeerStore {
+  const sql = statements.peers
+  return {
+    async get(url) {
+      const [row] = await read(sql.get, [url])
+      return row && peerOf(row)
+    },
+    async pin({ url, publicKey, encryptionPublicKey }, now) {
+      const values = [url, publicKey, encryptionPublicKey, now]
+      if ((await write(sql.insert, values)).length > 0) return 'inserted'
+      return (await write(sql.touch, values)).length > 0 ? 'touched' : 'pinned_otherwise'
+    },
+    async healthy(url, now) {
+      await write(sql.healthy, [url, now])
+    },
+    async unhealthy(url, reason, maxAttempts, now) {
+      return attempts(await write(sql.unhealthy, [url, reason, maxAttempts, now]))
+    },
+    async checked(url, now) {
+      return attempts(await write(sql.checked, [url, now]))
+    },
+    async listHealthy(limit) {
+      return (await read(sql.listHealthy, [limit])).map(peerOf)
+    },
+    async listUnhealthy({ reasons, attemptsBelow = noLimit, limit }) {
+      if (reasons.length === 0) return []
+      return (await read(sql.listUnhealthy(reasons.length), [limit, attemptsBelow, ...reasons])).map(peerOf)
+    },
+    async list({ after = '', limit }) {
+      return (await read(sql.list, [after, limit])).map(peerOf)
+    },
+    async repin({ url, publicKey, encryptionPublicKey }, now) {
+      return (await write(sql.repin, [url, publicKey, encryptionPublicKey, now])).length > 0
+    },
+    async remove(url) {
+      return (await write(sql.remove, [url])).length > 0
+    },
+  }
+}
+
+const attempts = ([row]: readonly Row[]): number | undefined => row && Number(row[0])

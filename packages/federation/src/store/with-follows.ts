@@ -1,0 +1,19 @@
+// A store whose follows live elsewhere.
+
+import type { FollowStore, Store } from './store.ts'
+
+export function withFollows(store: Store, follows: FollowStore): Store {
+  return {
+    deliveries: store.deliveries,
+    peers: store.peers,
+    blacklist: store.blacklist,
+    follows,
+    connect: () => store.connect(),
+    disconnect: () => store.disconnect(),
+    migrate: () => store.migrate(),
+    migrationSql: () => store.migrationSql(),
+    transaction: (run) => store.transaction(run),
+    join: (tx) => store.join(tx),
+    storageTransaction: (storage, tx) => store.storageTransaction(storage, tx),
+  }
+}

@@ -1,0 +1,84 @@
+// The v1 envelope: a text sealed for one X25519 key, by a fresh one.
+
+import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto'
+import { FederationError } from '../../errors.ts'
+import type { Keyring } from '../../keyring.ts'
+import { agreeRaw, generateKeyPair, isSafePublicKey, keyBytes, type KeyPair } from '../../raw-keys.ts'
+import { secretBytes } from '../../secret-bytes.ts'
+import { decodeBase64, encodeBase64 } from './base64.ts'
+import { hsalsa20 } from './hsalsa20.ts'
+import type { EncryptedEnvelope } from './messages.ts'
+
+const cipher = 'aes-256-gcm'
+const ivBytes = 12
+const tagBytes = 16
+const salt = Buffer.from('sipher-federation-v1-salt')
+const info = Buffer.from('sipher-federation-v1-aes')
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/**
+ * `publicKey`: the recipient's, 32 bytes.
+ * @throws FederationError KEY_INVALID: nothing can be sealed for such a key
+ */
+export function encryptPayload(text: string, publicKey: Uint8Array): EncryptedEnvelope {
+  return seal(text, publicKey, generateKeyPair('enc'), secretBytes(ivBytes))
+}
+
+/** encryptPayload() with the ephemeral key and the iv given: for the vectors. Neither may ever be used twice. */
+export function seal(text: string, publicKey: Uint8Array, ephemeral: KeyPair, iv: Uint8Array): EncryptedEnvelope {
+  const raw = agreeRaw(ephemeral.privateKey, publicKey)
+  if (!raw) throw new FederationError('KEY_INVALID', 'The encryption key of the recipient is no safe X25519 key.')
+  const aes = createCipheriv(cipher, aesKey(raw), iv, { authTagLength: tagBytes })
+  const ciphertext = Buffer.concat([aes.update(text, 'utf8'), aes.final()])
+  return {
+    ephemeralPublicKey: encodeBase64(ephemeral.publicKey),
+    iv: encodeBase64(iv),
+    ciphertext: encodeBase64(ciphertext),
+    authTag: encodeBase64(aes.getAuthTag()),
+  }
+}
+
+/**
+ * The text, whose UTF-8 bytes are exactly those that were sealed.
+ * @throws FederationError DECRYPT_FAILED: the same for every reason, as the reason would help whoever tries
+ */
+export async function decryptPayload(envelope: unknown, keyring: Keyring): Promise<string> {
+  const parts = readEnvelope(envelope)
+  // Not left to the keyring alone, which may be somebody else's.
+  if (!parts || !isSafePublicKey('enc', parts.ephemeralPublicKey)) throw failed()
+  const raw = await keyring.agree(keyring.current('enc').kid, parts.ephemeralPublicKey)
+  const aes = createDecipheriv(cipher, aesKey(raw), parts.iv, { authTagLength: tagBytes })
+  aes.setAuthTag(parts.authTag)
+  try {
+    const bytes = Buffer.concat([aes.update(parts.ciphertext), aes.final()])
+    return utf8.decode(bytes)
+  } catch {
+    throw failed()
+  }
+}
+
+/** Whether it is an envelope: four strict base64 texts of exact lengths. Whether it opens is another question. */
+export function isEnvelope(value: unknown): value is EncryptedEnvelope {
+  return readEnvelope(value) !== undefined
+}
+
+function readEnvelope(value: unknown): Record<keyof EncryptedEnvelope, Uint8Array> | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  const field = (name: keyof EncryptedEnvelope, length?: number) =>
+    Object.hasOwn(value, name) ? decodeBase64((value as EncryptedEnvelope)[name], length) : undefined
+  const ephemeralPublicKey = field('ephemeralPublicKey', keyBytes)
+  const iv = field('iv', ivBytes)
+  const authTag = field('authTag', tagBytes)
+  const ciphertext = field('ciphertext')
+  if (!ephemeralPublicKey || !iv || !authTag || !ciphertext) return undefined
+  return { ephemeralPublicKey, iv, ciphertext, authTag }
+}
+
+/** Of the raw X25519 value. */
+export function aesKey(raw: Uint8Array): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', hsalsa20(raw), salt, info, 32))
+}
+
+function failed(): FederationError {
+  return new FederationError('DECRYPT_FAILED', 'The envelope could not be opened.')
+}

@@ -1,0 +1,33 @@
+// What travels in the open: a delivery, and its acknowledgement.
+
+import { envelope, id, signature } from './fields.ts'
+import { literal, object, type ObjectOf, schema } from './schema.ts'
+
+export interface EncryptedEnvelope {
+  readonly ephemeralPublicKey: string
+  readonly iv: string
+  readonly ciphertext: string
+  readonly authTag: string
+}
+
+const deliveryMessage = { method: id, payload: envelope, signature }
+
+/** `signature` over the plaintext of `payload`. */
+export type DeliveryMessage = ObjectOf<typeof deliveryMessage>
+export const DeliveryMessageSchema = schema(object(deliveryMessage))
+
+const ackPayload = {
+  method: literal('PROXY_RESPONSE'),
+  status: literal('acknowledged'),
+  data: envelope,
+  signature,
+}
+
+/** `data` for the sender, signed over its plaintext. */
+export type AckPayload = ObjectOf<typeof ackPayload>
+export const AckPayloadSchema = schema(object(ackPayload))
+
+const relayedAck = { method: literal('PROXY_RESPONSE'), payload: object(ackPayload) }
+
+/** The same by way of a relay. */
+export const RelayedAckSchema = schema(object(relayedAck))

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { PeerAgents } from '../../src/http/peer-agents.ts'
+
+const never = (): void => undefined
+
+test('a peer has one agent for as long as it is held', () => {
+  const agents = new PeerAgents(never, 2)
+  const first = agents.hold('https://a.example')
+  first.release()
+  assert.equal(agents.hold('https://a.example').agent, first.agent)
+})
+
+test('the peer that was asked longest ago goes first', () => {
+  const agents = new PeerAgents(never, 2)
+  const agentOf = (origin: string): unknown => {
+    const held = agents.hold(origin)
+    held.release()
+    return held.agent
+  }
+  const a = agentOf('a')
+  const b = agentOf('b')
+  assert.equal(agentOf('a'), a)
+  agentOf('c')
+  assert.equal(agentOf('a'), a)
+  assert.notEqual(agentOf('b'), b)
+  assert.equal(agents.size, 2)
+})
+
+test('an agent that is used is not destroyed when its peer has to go, but when it is released', (t) => {
+  const agents = new PeerAgents(never, 1)
+  const used = agents.hold('a')
+  const again = agents.hold('a')
+  const destroy = t.mock.method(used.agent, 'destroy')
+  agents.hold('b')
+  assert.equal(agents.size, 1)
+  used.release()
+  assert.equal(destroy.mock.callCount(), 0)
+  again.release()
+  assert.equal(destroy.mock.callCount(), 1)
+})

@@ -1,0 +1,205 @@
+// POST /proxy, over real HTTP: what came by a relay, and what is relayed.
+
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import { encryptPayload } from '../../src/wire/v1/envelope.ts'
+import { AckPayloadSchema, RelayedAckSchema } from '../../src/wire/v1/messages.ts'
+import { signText, verify } from '../../src/wire/v1/signature.ts'
+import {
+  followBody,
+  headersOf,
+  introduce,
+  openedAck,
+  type Reply,
+  sealed,
+  type ServerOptions,
+  startServer,
+  targetedAt,
+  type TestServer,
+} from './server.ts'
+
+function assertRefused(reply: Reply, status: number, code: string): void {
+  assert.deepEqual([reply.status, reply.body.code], [status, code])
+}
+
+const serving: ServerOptions = { policies: { relay: { serve: true }, inbound: { perIpPerMinute: 1e6 } } }
+const accepting: ServerOptions = {
+  handlers: { FEDERATE: () => ({ accepted: true }) },
+  policies: { inbound: { perIpPerMinute: 1e6 } },
+}
+
+/** Alpha sends to beta by way of the relay; all know each other. */
+async function three(t: TestContext): Promise<{ alpha: TestServer; beta: TestServer; relay: TestServer }> {
+  const [alpha, beta, relay] = await Promise.all([startServer(t), startServer(t, accepting), startServer(t, serving)])
+  await introduce(alpha, beta)
+  await introduce(alpha, relay)
+  await introduce(beta, relay)
+  return { alpha, beta, relay }
+}
+
+async function proxied(alpha: TestServer, beta: TestServer, given: object = {}): Promise<object> {
+  const inner = JSON.stringify({
+    targetUrl: `${beta.origin}/inbox`,
+    method: 'POST',
+    headers: headersOf(alpha, beta),
+    body: JSON.stringify(await sealed(alpha, beta, followBody(alpha))),
+  })
+  return {
+    method: 'PROXY',
+    targetUrl: `${beta.origin}/proxy`,
+    publicSigningKey: alpha.keys.publicKey,
+    publicEncryptionKey: alpha.keys.encryptionPublicKey,
+    payload: encryptPayload(inner, beta.keyring.current('enc').publicKey),
+    signature: await signText(inner, alpha.keyring),
+    ...given,
+  }
+}
+
+test('TARGETED: what was relayed has the same effect and the same ack as if it had come directly', async (t) => {
+  const { alpha, beta } = await three(t)
+  const reply = await beta.post('/proxy', await targetedAt(alpha, beta, followBody(alpha)))
+  assert.equal(reply.status, 200)
+  AckPayloadSchema.parse(reply.body)
+  const { text, value } = await openedAck(reply.body, alpha.keyring)
+  assert.ok(verify(text, reply.body.signature, beta.keys.publicKey))
+  assert.equal(value.following.accepted, true)
+  assert.equal((await beta.store.follows.find('alice', 'bob', alpha.origin))!.id, value.following.id)
+})
+
+test('TARGETED: names of headers are of any case, and each is there once', async (t) => {
+  const { alpha, beta } = await three(t)
+  const { Origin, ...others } = headersOf(alpha, beta)
+  const lower = Object.fromEntries(
+    Object.entries(headersOf(alpha, beta)).map(([name, value]) => [name.toLowerCase(), value]),
+  )
+  const send = async (headers: object): Promise<Reply> =>
+    beta.post('/proxy', await targetedAt(alpha, beta, followBody(alpha), { headers }))
+  assert.equal((await send(lower)).status, 200)
+  assertRefused(await send({ ...others, Origin, origin: Origin }), 400, 'INVALID_TARGETED_DATA')
+})
+
+test('TARGETED refused: shape, envelope, target, headers, body', async (t) => {
+  const { alpha, beta } = await three(t)
+  const send = async (changed: object): Promise<Reply> =>
+    beta.post('/proxy', await targetedAt(alpha, beta, followBody(alpha), changed))
+  const own = headersOf(alpha, beta)
+  assertRefused(await beta.post('/proxy', { method: 'TARGETED', payload: {} }), 400, 'INVALID_PAYLOAD')
+  assertRefused(await beta.post('/proxy', { method: 'OTHER' }), 400, 'INVALID_PAYLOAD')
+  assertRefused(await beta.post('/proxy', 'no json'), 400, 'INVALID_JSON')
+  const elsewhere = encryptPayload('{}', alpha.keyring.current('enc').publicKey)
+  assertRefused(await beta.post('/proxy', { method: 'TARGETED', payload: elsewhere }), 400, 'DECRYPT_FAILED')
+  for (const changed of [
+    { method: 'GET' },
+    { body: 7 as never },
+    { headers: [] },
+    { headers: null as never },
+    { targetUrl: 'no url' },
+    { targetUrl: `${alpha.origin}/inbox` },
+    { targetUrl: `${beta.origin}/discover` },
+    { targetUrl: `${beta.origin}/inbox?x=1` },
+    { targetUrl: `${beta.origin}/inbox#x` },
+    { targetUrl: `${beta.origin.replace('://', '://x@')}/inbox` },
+    { headers: { ...own, 'X-Federation-Target': `${alpha.origin}/inbox` } },
+    { headers: { ...own, 'X-Federation-Target': undefined } },
+    { headers: { ...own, 'X-Federation-Origin': undefined } },
+    { headers: { ...own, 'X-Federation-Origin': ['a'] } },
+    { headers: { ...own, Origin: 'https://other.example' } },
+    { headers: { ...own, Origin: undefined } },
+  ]) {
+    const reply = await send(changed)
+    assert.deepEqual([reply.status, reply.body.code], [400, 'INVALID_TARGETED_DATA'], JSON.stringify(changed))
+  }
+  assertRefused(await send({ body: 'no json' }), 400, 'INVALID_JSON')
+  assertRefused(await send({ body: '{}' }), 400, 'INVALID_PAYLOAD')
+  assert.equal(await beta.store.follows.find('alice', 'bob', alpha.origin), undefined)
+})
+
+test('PING is answered to those who are registered', async (t) => {
+  const { alpha, beta } = await three(t)
+  const stranger = await startServer(t)
+  const ping = (inner: object, headers: Record<string, string>): Promise<Reply> => {
+    const payload = encryptPayload(JSON.stringify({ method: 'PING', ...inner }), beta.keyring.current('enc').publicKey)
+    return beta.post('/proxy', { method: 'TARGETED', payload }, headers)
+  }
+  const reply = await ping({ nonce: 'n'.repeat(64) }, headersOf(alpha))
+  assert.deepEqual(reply.body, { method: 'PROXY_RESPONSE', status: 'pong', nonce: 'n'.repeat(64) })
+  assertRefused(await ping({ nonce: 'n'.repeat(65) }, headersOf(alpha)), 400, 'INVALID_TARGETED_DATA')
+  assertRefused(await ping({ nonce: 7 }, headersOf(alpha)), 400, 'INVALID_TARGETED_DATA')
+  assertRefused(await ping({ nonce: 'n' }, {}), 403, 'UNKNOWN_FEDERATION_SERVER_INTERACTION')
+  assertRefused(await ping({ nonce: 'n' }, headersOf(stranger)), 403, 'UNKNOWN_FEDERATION_SERVER_INTERACTION')
+  await beta.store.blacklist.add({ serverUrl: alpha.origin, match: 'origin', reason: '', createdAt: 1 })
+  assertRefused(await ping({ nonce: 'n' }, headersOf(alpha)), 403, 'BLACKLISTED_FEDERATION_SERVER')
+})
+
+test('PROXY: the relay forwards what it cannot read, and brings the ack back', async (t) => {
+  const { alpha, beta, relay } = await three(t)
+  const reply = await relay.post('/proxy', await proxied(alpha, beta), headersOf(alpha))
+  assert.equal(reply.status, 200)
+  RelayedAckSchema.parse(reply.body)
+  const { text, value } = await openedAck(reply.body.payload, alpha.keyring)
+  assert.ok(verify(text, reply.body.payload.signature, beta.keys.publicKey))
+  assert.equal((await beta.store.follows.find('alice', 'bob', alpha.origin))!.id, value.following.id)
+  const [forwarded] = beta.requests
+  assert.deepEqual(
+    [forwarded!.url, forwarded!.headers['x-federation-sender'], forwarded!.headers['x-federation-origin']],
+    ['/proxy', alpha.origin, relay.origin],
+  )
+})
+
+test('PROXY refused: disabled, shape, target, sender, keys', async (t) => {
+  const { alpha, beta, relay } = await three(t)
+  const send = async (given: object, headers = headersOf(alpha)): Promise<Reply> =>
+    relay.post('/proxy', await proxied(alpha, beta, given), headers)
+  assertRefused(await beta.post('/proxy', await proxied(alpha, relay), headersOf(alpha)), 403, 'RELAY_DISABLED')
+  for (const given of [
+    { targetUrl: 7 },
+    { targetUrl: 'no url' },
+    { targetUrl: `${beta.origin}/inbox` },
+    { targetUrl: `${beta.origin}/proxy?x` },
+    { targetUrl: `${beta.origin}/proxy#x` },
+    { targetUrl: `${beta.origin}/proxy/` },
+    { targetUrl: `${beta.origin}/./proxy/../inbox` },
+    { payload: {} },
+    { signature: 'short' },
+    { publicSigningKey: undefined },
+  ]) {
+    assertRefused(await send(given), 400, 'INVALID_PROXY_DATA')
+  }
+  const unknown = 'UNKNOWN_FEDERATION_SERVER_INTERACTION'
+  assertRefused(await send({}, {}), 403, unknown)
+  assertRefused(await send({}, headersOf({ origin: 'https://other.example', keyring: alpha.keyring })), 403, unknown)
+  assertRefused(await send({}, headersOf(relay)), 403, unknown)
+  assertRefused(await send({ targetUrl: `${relay.origin}/proxy` }), 403, unknown)
+  assertRefused(await send({ targetUrl: 'https://other.example/proxy' }), 403, unknown)
+  assertRefused(await send({ publicSigningKey: beta.keys.publicKey }), 403, 'INCORRECT_KEYS')
+  assertRefused(await send({ publicEncryptionKey: beta.keys.encryptionPublicKey }), 403, 'INCORRECT_KEYS')
+  for (const url of [alpha.origin, beta.origin]) {
+    await relay.store.peers.unhealthy(url, 'TIMEOUT', 5, 1)
+    assertRefused(await send({}), 403, unknown)
+    await relay.store.peers.healthy(url, 2)
+    await relay.store.blacklist.add({ serverUrl: url, match: 'origin', reason: '', createdAt: 1 })
+    assertRefused(await send({}), 403, unknown)
+    await relay.store.blacklist.remove(url)
+  }
+  assert.deepEqual(beta.requests.filter(({ url }) => url === '/proxy').length, 1)
+})
+
+test('PROXY: a target that refuses, or does not answer: 502', async (t) => {
+  const { alpha, beta, relay } = await three(t)
+  const nonsense = encryptPayload('{}', beta.keyring.current('enc').publicKey)
+  const send = async (given: object): Promise<Reply> =>
+    relay.post('/proxy', await proxied(alpha, beta, given), headersOf(alpha))
+  assertRefused(await send({ payload: nonsense }), 502, 'FAILED_TO_PROXY_REQUEST')
+  const gone = 'http://127.0.0.1:1024'
+  await relay.store.peers.pin({ ...beta.keys, url: gone }, 1)
+  assertRefused(await send({ targetUrl: `${gone}/proxy` }), 502, 'FAILED_TO_PROXY_REQUEST')
+  assert.equal((await relay.store.peers.get(gone))!.isHealthy, true)
+})
+
+test('PROXY: a hundred a minute for each sender', async (t) => {
+  const { alpha, beta, relay } = await three(t)
+  const message = await proxied(alpha, beta)
+  for (let n = 0; n < 99; n++) relay.inbound.limits.relay.take(alpha.origin)
+  assert.equal((await relay.post('/proxy', message, headersOf(alpha))).status, 200)
+  assertRefused(await relay.post('/proxy', message, headersOf(alpha)), 429, 'RATE_LIMITED')
+})

@@ -1,0 +1,77 @@
+// G10: replies made to exhaust who asks. Sender and attacker are processes of their own.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { FederationError } from '../../src/errors.ts'
+import { transportReasonOf } from '../../src/http/transport-error.ts'
+import { clientOf, get, httpServer } from '../http/listen.ts'
+import { attacker, send } from './children.ts'
+
+const cap = 256 * 1024
+const chunk = 64 * 1024
+const mebibyte = 1024 * 1024
+
+test('[S15] replies made to exhaust: an error that does not mark the peer, little read, little grown', async (t) => {
+  const url = await attacker(t)
+  const attacks = [
+    // 64 MB. Their headers, and the marks between chunks, are within the last KiB.
+    { path: '/huge', most: cap + chunk + 1024 },
+    { path: '/declared', most: 2 * chunk + 1024 },
+    { path: '/gzip', most: mebibyte },
+    { path: '/headers', most: mebibyte },
+    { path: '/interim', most: mebibyte },
+    { path: '/trailers', most: mebibyte },
+    { path: '/extensions', most: mebibyte },
+  ]
+  const sent = await send({ urls: attacks.map(({ path }) => url + path), warmUp: `${url}/plain` })
+  for (const [index, { path, most }] of attacks.entries()) {
+    const { status, code, reason, bytesRead } = sent[index]!
+    assert.deepEqual([status, code, reason], [undefined, 'TRANSPORT', undefined], path)
+    assert.ok(bytesRead <= most, `${path}: ${bytesRead} bytes were read, ${most} at most were expected`)
+  }
+  const grown = sent.reduce((sum, { grownBy }) => sum + grownBy, 0)
+  assert.ok(grown < 10 * mebibyte, `the process grew by ${grown} bytes over all of them`)
+})
+
+/** An error of the transport that gives no reason to mark the peer. */
+const unmarked = (error: unknown): boolean =>
+  error instanceof FederationError && error.code === 'TRANSPORT' && transportReasonOf(error) === undefined
+
+test('[S15] a reply of exactly the cap passes, one more byte does not; with its length said and without', async (t) => {
+  const server = await httpServer(t, (request, response) => {
+    const [, length, how] = request.url!.split('/')
+    if (how === 'said') response.setHeader('content-length', length!)
+    response.write('x')
+    response.end(Buffer.alloc(Number(length) - 1, 'x'))
+  })
+  const client = clientOf(t, [server])
+  for (const how of ['said', 'unsaid']) {
+    assert.equal((await client.request(`${server.url}/${cap}/${how}`, get)).body.length, cap)
+    await assert.rejects(client.request(`${server.url}/${cap + 1}/${how}`, get), unmarked)
+  }
+  // A connection with a reply that was not read to its end is not used again.
+  assert.equal((await client.request(`${server.url}/1/said`, get)).body.length, 1)
+})
+
+test('[S15] nothing compressed is taken; identity is', async (t) => {
+  const server = await httpServer(t, (request, response) => {
+    response.setHeader('content-encoding', decodeURIComponent(request.url!.slice(1)))
+    response.end('ok')
+  })
+  const client = clientOf(t, [server])
+  for (const encoding of [
+    'gzip',
+    'GZIP',
+    'br',
+    'deflate',
+    'zstd',
+    'x-gzip',
+    'identity, gzip',
+    'gzip, identity',
+    'nonsense',
+  ]) {
+    const asked = client.request(`${server.url}/${encodeURIComponent(encoding)}`, get)
+    await assert.rejects(asked, unmarked, encoding)
+  }
+  assert.equal((await client.request(`${server.url}/identity`, get)).status, 200)
+})

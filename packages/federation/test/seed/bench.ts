@@ -1,0 +1,169 @@
+// A federation on a storage that is given, the world around it, and what it said.
+
+import type { TestContext } from 'node:test'
+import type { Clock, Logger, Storage } from 'holdfast'
+import { createFederation, type FederationOptions } from '../../src/create.ts'
+import type { Federation } from '../../src/federation.ts'
+import type { FederationDeliveryJob, HealthCheckJob, ProcessorJob } from '../../src/jobs.ts'
+import { DELIVERY_QUEUE_NAME } from '../../src/jobs.ts'
+import { generateKeyText, keyringFromBase64, type KeyringText } from '../../src/keyring.ts'
+import type { FederationEvents } from '../../src/setting.ts'
+import type { DeliveryRow, Store } from '../../src/store/store.ts'
+import type { TestPeer, World } from './world.ts'
+
+export interface Place {
+  readonly name: string
+  /** A storage and tables that nobody else has. */
+  open(clock?: Clock): Promise<{ readonly storage: Storage; readonly store: Store; close(): Promise<void> }>
+}
+
+/** Its storage has its own time, though the federation's is set by hand. */
+export const withoutClock = (place: Place): Place => ({ name: place.name, open: () => place.open() })
+
+export interface LogLine {
+  readonly level: keyof Logger
+  readonly data: Readonly<Record<string, unknown>>
+  readonly message: string
+}
+
+export interface Bench {
+  readonly federation: Federation
+  readonly storage: Storage
+  readonly store: Store
+  readonly keys: KeyringText
+  readonly world: World
+  readonly log: LogLine[]
+  readonly events: { readonly name: keyof FederationEvents; readonly data: object }[]
+  /** A peer of ours; with `known`, its keys are pinned. */
+  peer(options?: { readonly known?: boolean }): Promise<TestPeer>
+  /** A delivery to it, with its row, for a processor. */
+  delivery(peer: TestPeer, change?: Partial<Given>): Promise<ProcessorJob<FederationDeliveryJob>>
+  row(id: string): Promise<DeliveryRow | undefined>
+}
+
+export interface Given {
+  readonly id: string
+  readonly name: string
+  readonly payload: string
+  readonly targetUrl: string
+  readonly serverUrl: string
+  readonly attempt: number
+  readonly signal: AbortSignal
+  /** @default true */
+  readonly hasRow: boolean
+}
+
+let made = 0
+
+export const own = 'http://self.test'
+
+export async function bench(
+  t: TestContext,
+  place: Place,
+  world: World,
+  options: Partial<FederationOptions> = {},
+): Promise<Bench> {
+  const { storage, store, close } = await place.open(options.clock)
+  const keys = generateKeyText()
+  const log: LogLine[] = []
+  const line =
+    (level: keyof Logger) =>
+    (data: object, message: string): void =>
+      void log.push({ level, data: data as LogLine['data'], message })
+  const federation = createFederation({
+    profile: 'seed',
+    origin: own,
+    storage,
+    store,
+    keyring: keyringFromBase64(keys),
+    http: world.http(),
+    log: { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') },
+    ...options,
+  })
+  const events: Bench['events'][number][] = []
+  const names = ['pin_mismatch', 'ack_forged', 'peer_unhealthy', 'peer_healthy', 'delivered'] as const
+  for (const name of [...names, 'delivery_failing', 'delivery_failed'] as const) {
+    federation.on(name, (data: object) => void events.push({ name, data }))
+  }
+  await federation.connect()
+  await federation.deliveryQueue.queue.start()
+  t.after(async () => {
+    await federation.stop({ timeout: 0 })
+    await close()
+  })
+  return {
+    federation,
+    storage,
+    store,
+    keys,
+    world,
+    log,
+    events,
+    peer: async ({ known = true } = {}) => {
+      const peer = world.peer(keys)
+      if (known) await store.peers.pin({ ...peer.text, url: peer.origin }, 1_000)
+      return peer
+    },
+    delivery: async (peer, change = {}) => {
+      const { id = `delivery-${++made}`, name = 'deliver-follow', hasRow = true } = change
+      const { payload = followPayload(), targetUrl = `${peer.origin}/inbox`, serverUrl = peer.origin } = change
+      if (hasRow) await store.deliveries.insert({ id, name, targetUrl, serverUrl, payload, createdAt: 1_000 })
+      const data = { deliveryJobId: id, targetUrl, serverUrl, payload }
+      const { attempt = 1, signal } = change
+      return { id, name, data, attempt, maxAttempts: 5, ...(signal && { signal }) }
+    },
+    row: (id) => store.deliveries.get(id),
+  }
+}
+
+const follower = 'alice'
+const followee = 'bob'
+
+export function followPayload(change: object = {}): string {
+  const following = {
+    id: 'f1',
+    createdAt: new Date().toISOString(),
+    followerId: follower,
+    followingId: followee,
+    accepted: false,
+    followerServerUrl: null,
+  }
+  return JSON.stringify({ following, federationUrl: own, method: 'FEDERATE', ...change })
+}
+
+/** Our follow of bob at this peer. */
+export async function insertFollow({ store }: Bench, peer: TestPeer): Promise<string> {
+  const { row } = await store.follows.insert({
+    id: `follow-${++made}`,
+    followerId: follower,
+    followingId: followee,
+    followerServerUrl: peer.origin,
+    followingServerUrl: peer.origin,
+    accepted: false,
+    acknowledged: false,
+    createdAt: 1_000,
+  })
+  return row.id
+}
+
+export const checkJob = (id: string, serverUrl: string): ProcessorJob<HealthCheckJob> => ({
+  id,
+  name: 'health-check',
+  data: { serverUrl },
+  attempt: 1,
+  maxAttempts: 1,
+})
+
+/** Until it holds; each look comes after a turn of the event loop. Fails after 10 s. */
+export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const deadline = performance.now() + 10_000
+  while (!(await holds())) {
+    if (performance.now() > deadline) throw new Error(`${what}: not within 10 s`)
+    await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+}
+
+/** A job that waits is due at once. */
+export async function bringForward(storage: Storage, id: string, type = DELIVERY_QUEUE_NAME): Promise<void> {
+  await storage.revive([{ type, id }], { runAt: 0 })
+}

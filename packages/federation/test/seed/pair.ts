@@ -1,0 +1,163 @@
+// Two servers of ours, and a third that relays: the real receiving side, over loopback.
+
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, test, type TestContext } from 'node:test'
+import type { Storage } from 'holdfast'
+import { createFederation } from '../../src/create.ts'
+import type { Federation } from '../../src/federation.ts'
+import type { HttpOptions } from '../../src/http/client.ts'
+import type { InboundHandlers } from '../../src/inbound/handlers.ts'
+import { nodeListener } from '../../src/inbound/node-listener.ts'
+import { generateKeyring } from '../../src/keyring.ts'
+import type { PolicyOptions } from '../../src/resolve-policies.ts'
+import { sqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { keepRows } from '../../src/upkeep.ts'
+import { type Place, until } from './bench.ts'
+
+interface Given {
+  readonly handlers?: InboundHandlers
+  readonly policies?: PolicyOptions
+  /** Names that this server cannot find. */
+  readonly hidden?: readonly string[]
+}
+
+interface TestServer {
+  readonly federation: Federation
+  readonly store: Store
+  readonly storage: Storage
+  readonly origin: string
+}
+
+/** All on loopback, told apart by their ports; each knows the others' names. */
+async function servers(t: TestContext, place: Place, given: readonly Given[]): Promise<TestServer[]> {
+  const listeners = given.map(() => createServer())
+  for (const server of listeners) await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const ports = listeners.map((server) => (server.address() as AddressInfo).port)
+  return Promise.all(
+    given.map(async ({ handlers, policies, hidden = [] }, index) => {
+      // The sender's jobs are on the storage under test; the others only receive.
+      const { storage, store, close } = await place.open()
+      const tables = index === 0 ? store : sqliteStore({ path: ':memory:' })
+      const origin = `http://server${index}.test:${ports[index]}`
+      const http: HttpOptions = {
+        allowHttp: true,
+        allowCidrs: ['127.0.0.0/8'],
+        allowPorts: ports,
+        resolver: async (hostname) => {
+          if (!hidden.includes(hostname)) return [{ address: '127.0.0.1', family: 4 }]
+          throw Object.assign(new Error('not found'), { code: 'ENOTFOUND' })
+        },
+      }
+      const keyring = await generateKeyring()
+      const options = { profile: 'seed', origin, storage, store: tables, keyring, http } as const
+      const federation = createFederation({ ...options, ...(handlers && { handlers }), ...(policies && { policies }) })
+      listeners[index]!.on('request', nodeListener(federation.handler))
+      t.after(async () => {
+        await federation.stop({ timeout: 0 })
+        listeners[index]!.closeAllConnections()
+        listeners[index]!.close()
+        if (index === 0) await close()
+      })
+      return { federation, store: tables, storage, origin }
+    }),
+  )
+}
+
+const accepting: InboundHandlers = { FEDERATE: () => ({ accepted: true }) }
+
+export function pairTests(place: Place): void {
+  describe('two servers', () => {
+    test('a follow, end to end: rows and job together, discovery, REGISTER, delivery, the signed ack', async (t) => {
+      const [alpha, beta] = await servers(t, place, [{}, { handlers: accepting }])
+      const { federation, store } = alpha!
+      const request = { followerId: 'ann', followingId: 'bob', serverUrl: `${beta!.origin}/` }
+      const { follow, deliveryJobId } = await federation.follow(request)
+      assert.deepEqual([follow.accepted, follow.acknowledged], [false, false])
+      assert.equal((await store.deliveries.get(deliveryJobId))?.status, 'open')
+      assert.equal((await federation.deliveryQueue.get(deliveryJobId))?.state, 'queued')
+      // Again, before it is sent: nothing more.
+      assert.deepEqual(await federation.follow(request), { follow, deliveryJobId })
+      federation.startWorkers()
+      await until(async () => (await store.deliveries.get(deliveryJobId)) === undefined, 'delivered')
+      const ours = await store.follows.find('ann', 'bob', beta!.origin)
+      assert.deepEqual([ours?.id, ours?.accepted, ours?.acknowledged], [follow.id, true, true])
+      const theirs = await beta!.store.follows.find('ann', 'bob', alpha!.origin)
+      assert.deepEqual([theirs?.accepted, theirs?.followerId], [true, 'ann'])
+      assert.equal((await beta!.store.peers.get(alpha!.origin))?.isHealthy, true, 'REGISTER made a row there')
+      // Acknowledged: a repeat sends nothing.
+      await federation.follow(request)
+      assert.equal(await store.deliveries.get(deliveryJobId), undefined)
+      const explained = await federation.peers.explain(beta!.origin)
+      assert.deepEqual([explained.state, explained.open, explained.wire], ['healthy', 0, 'v1'])
+      assert.equal(await federation.peers.probe(beta!.origin), true)
+    })
+
+    test('in a transaction of the app’s: all of it, or nothing', async (t) => {
+      const [alpha, beta] = await servers(t, place, [{}, { handlers: accepting }])
+      const { federation, store, storage } = alpha!
+      await federation.connect()
+      await federation.deliveryQueue.queue.start()
+      const request = { followerId: 'ann', followingId: 'bob', serverUrl: beta!.origin }
+      /** What the app has: the storage's where it shares the database, else that of the tables. */
+      const inTransaction = async (run: (tx: unknown) => Promise<void>): Promise<void> =>
+        storage.transaction ? storage.transaction(run) : store.transaction(({ handle }) => run(handle))
+      let id = ''
+      const mind = new Error('changed my mind')
+      const changed = inTransaction(async (tx) => {
+        id = (await federation.follow(request, tx)).deliveryJobId
+        throw mind
+      })
+      await assert.rejects(changed, mind)
+      assert.equal(await store.follows.find('ann', 'bob', beta!.origin), undefined)
+      assert.equal(await store.deliveries.get(id), undefined)
+      assert.equal(await federation.deliveryQueue.get(id), undefined)
+
+      await inTransaction(async (tx) => void (id = (await federation.follow(request, tx)).deliveryJobId))
+      assert.equal((await store.deliveries.get(id))?.status, 'open')
+      if (storage.transaction) return assert.equal((await federation.deliveryQueue.get(id))?.state, 'queued')
+      // Nobody knows when it commits: upkeep finds the row, and adds its job.
+      assert.equal(await federation.deliveryQueue.get(id), undefined)
+      const later = { store, clock: { now: () => Date.now() + 60_001 }, policies: { delivery: { keepFailedMs: 1 } } }
+      await keepRows(later as never, federation.deliveryQueue)
+      assert.equal((await federation.deliveryQueue.get(id))?.state, 'queued')
+    })
+
+    test('a follow that failed for good is sent anew by another follow', async (t) => {
+      const [alpha, beta] = await servers(t, place, [{}, { handlers: accepting }])
+      const { federation, store } = alpha!
+      await federation.peers.block(beta!.origin)
+      const request = { followerId: 'ann', followingId: 'bob', serverUrl: beta!.origin }
+      const { deliveryJobId } = await federation.follow(request)
+      federation.startWorkers()
+      await until(async () => (await federation.deliveryQueue.get(deliveryJobId))?.state === 'failed', 'failed')
+      await federation.peers.unblock(beta!.origin)
+      await federation.follow(request)
+      await until(async () => (await store.follows.find('ann', 'bob', beta!.origin))?.accepted === true, 'accepted')
+    })
+
+    test('by way of a relay of ours, which serves', async (t) => {
+      const sender = { hidden: ['server1.test'] }
+      const [alpha, beta, relay] = await servers(t, place, [
+        sender,
+        { handlers: accepting },
+        { policies: { relay: { serve: true } } },
+      ])
+      // Everybody has met: alpha knew beta before its name was gone.
+      await alpha!.federation.discoverAndRegister(relay!.origin)
+      await beta!.federation.discoverAndRegister(relay!.origin)
+      await beta!.federation.discoverAndRegister(alpha!.origin).catch(() => {})
+      const betaAtRelay = (await relay!.store.peers.get(beta!.origin))!
+      await alpha!.store.peers.pin(betaAtRelay, Date.now())
+      const { federation, store } = alpha!
+      await federation.follow({ followerId: 'ann', followingId: 'bob', serverUrl: beta!.origin })
+      federation.startWorkers()
+      await until(async () => (await store.follows.find('ann', 'bob', beta!.origin))?.accepted === true, 'accepted')
+      const row = await store.peers.get(beta!.origin)
+      assert.deepEqual([row?.isHealthy, row?.unhealthyReason], [false, 'DNS_BLOCKED'])
+      assert.equal((await beta!.store.follows.find('ann', 'bob', alpha!.origin))?.accepted, true)
+    })
+  })
+}

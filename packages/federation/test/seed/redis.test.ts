@@ -1,0 +1,19 @@
+// Sending, with jobs on Redis and tables on SQLite.
+
+import { after } from 'node:test'
+import { RedisStorage } from 'holdfast/redis'
+import { startRedis } from '../../../../servers/redis.ts'
+import { sqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import { seedTests } from './suite.ts'
+
+const redis = await startRedis()
+after(() => redis.stop())
+let prefixes = 0
+
+await seedTests({
+  name: 'redis',
+  open: async () => {
+    const storage = new RedisStorage({ url: redis.url, prefix: `case${++prefixes}` })
+    return { storage, store: sqliteStore({ path: ':memory:' }), close: async () => {} }
+  },
+})

@@ -1,0 +1,131 @@
+// The tables on Postgres: by URL, by either client library, and in the database of the jobs.
+
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { PostgresStorage } from 'holdfast/postgres'
+import { Pool } from 'pg'
+import postgres from 'postgres'
+import { type PostgresServer, startPostgres } from '../../../../servers/postgres.ts'
+import { postgresStore, type PostgresStoreOptions } from '../../src/store/postgres/postgres-store.ts'
+import type { Subject } from './subject.ts'
+import { testStore } from './suite.ts'
+
+interface Place {
+  readonly server: PostgresServer
+  readonly pool: Pool
+  readonly sql: postgres.Sql
+  readonly storage: PostgresStorage
+}
+
+let place: Promise<Place> | undefined
+let prefixes = 0
+
+async function open(): Promise<Place> {
+  const server = await startPostgres({ settings: { max_connections: '100' } })
+  const pool = new Pool({ connectionString: server.url, max: 10 })
+  pool.on('error', () => {})
+  const sql = postgres(server.url, { max: 10, onnotice: () => {} })
+  const storage = new PostgresStorage({ client: pool })
+  await storage.connect()
+  return { server, pool, sql, storage }
+}
+
+after(async () => {
+  const opened = await place
+  await opened?.storage.disconnect()
+  await opened?.pool.end()
+  await opened?.sql.end()
+  await opened?.server.stop()
+})
+
+type Way = 'url' | 'pg' | 'postgres.js' | 'storage'
+
+const newPrefix = (): string => `fed${++prefixes}_`
+
+async function postgresSubject(way: Way): Promise<Subject> {
+  const { server, pool, sql, storage } = await (place ??= open())
+  const clients: Record<Way, PostgresStoreOptions> = {
+    url: { url: server.url },
+    pg: { client: pool },
+    'postgres.js': { client: sql },
+    storage: { storage },
+  }
+  const prefix = newPrefix()
+  const other = newPrefix()
+  const prefixed = (text: string): string => text.replace(/\{(\w+)\}/g, `${prefix}$1`)
+  await storage.clear()
+  const store = postgresStore({ ...clients[way], prefix, migrate: true })
+  await store.connect()
+  return {
+    store,
+    ...(way === 'storage' && { storage }),
+    another: () => postgresStore({ ...clients[way], prefix }),
+    fresh: () => postgresStore({ ...clients[way], prefix: other }),
+    ask: async (text) => (await pool.query({ text: prefixed(text), rowMode: 'array' })).rows as unknown[][],
+    async inside({ handle }, text) {
+      if (way === 'postgres.js') await (handle as postgres.Sql).unsafe(prefixed(text))
+      else await (handle as Pool).query(prefixed(text))
+    },
+    async ownTransaction(run) {
+      if (way === 'storage') return storage.transaction(run)
+      if (way === 'postgres.js') return void (await sql.begin((own) => run(own)))
+      const client = await pool.connect()
+      try {
+        await client.query('BEGIN')
+        await run(client)
+        await client.query('COMMIT')
+      } catch (error) {
+        await client.query('ROLLBACK')
+        throw error
+      } finally {
+        client.release()
+      }
+    },
+    close: () => store.disconnect(),
+  }
+}
+
+testStore('Postgres by url', () => postgresSubject('url'), 'life')
+testStore('Postgres by pg', () => postgresSubject('pg'))
+testStore('Postgres by postgres.js', () => postgresSubject('postgres.js'))
+testStore('Postgres by storage', () => postgresSubject('storage'), 'life')
+
+test('tables that are not there are refused, unless they may be made', async () => {
+  const { pool } = await (place ??= open())
+  const prefix = newPrefix()
+  await assert.rejects(postgresStore({ client: pool, prefix }).connect(), { code: 'MIGRATION_PENDING' })
+  const store = postgresStore({ client: pool, prefix })
+  await store.migrate()
+  await store.connect()
+  await store.disconnect()
+})
+
+test('a transaction of a lost connection fails, and the next one does not', async () => {
+  const { server, pool } = await (place ??= open())
+  const store = postgresStore({ url: server.url, prefix: newPrefix(), migrate: true })
+  await store.connect()
+  const row = { id: 'd1', name: 'n', targetUrl: 't', serverUrl: 's', payload: '{}', createdAt: 1 }
+  const broken = store.transaction(async (tx) => {
+    await store.deliveries.insert(row, tx)
+    const own = tx.handle as Pool
+    const { rows } = await own.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+    await pool.query('SELECT pg_terminate_backend($1)', [rows[0]!.pid])
+    await store.deliveries.insert({ ...row, id: 'd2' }, tx)
+  })
+  await assert.rejects(broken)
+  await store.deliveries.insert(row)
+  assert.deepEqual(
+    (await store.deliveries.list({ limit: 9 })).map(({ id }) => id),
+    ['d1'],
+  )
+  await store.disconnect()
+})
+
+test('a client of pg without a transaction, and options that make no sense, are refused', async () => {
+  const { pool } = await (place ??= open())
+  const store = postgresStore({ client: pool, prefix: newPrefix() })
+  assert.throws(() => store.join(pool), { code: 'INVALID_ARGUMENT' })
+  assert.throws(() => postgresStore({}), { code: 'INVALID_ARGUMENT' })
+  assert.throws(() => postgresStore({ url: 'postgres://x', client: pool }), { code: 'INVALID_ARGUMENT' })
+  assert.throws(() => postgresStore({ client: {} as never }), { code: 'INVALID_ARGUMENT' })
+})

@@ -1,0 +1,29 @@
+// [S9] [S10] Messages that were changed on their way: none is accepted, none makes the reader fail. A million of them is
+// another command's: `npm run fuzz:federation`.
+
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import * as fc from 'fast-check'
+import { isUnchanged, mutatedMessage, originalText, receive, receiveByHandler, stop } from './mutations.ts'
+
+after(stop)
+
+for (const [by, read, numRuns] of [
+  ['the wire', receive, 2_000],
+  ['the receiving side', receiveByHandler, 1_000],
+] as const) {
+  test(`${by}: the message that was not changed is received`, async () => {
+    const received = await read(originalText)
+    assert.ok(received && isUnchanged(received))
+  })
+
+  test(`${by}: ${numRuns} changed messages, none is accepted, nothing is thrown`, async () => {
+    await fc.assert(
+      fc.asyncProperty(mutatedMessage, async (text) => {
+        const received = await read(text)
+        assert.ok(received === undefined || isUnchanged(received))
+      }),
+      { numRuns },
+    )
+  })
+}

@@ -1,0 +1,95 @@
+// The options of the storages, with their defaults and what they may be.
+
+import { invalidArgument } from '../errors.ts'
+import { checkText, hasMethods, integer, isBoolean, isCallable, oneOf, text } from '../option-checks.ts'
+import { queueOptions } from '../options.ts'
+import type { Table } from '../resolve-options.ts'
+
+export const memoryOptions = {
+  callTimeoutMs: { default: 5_000, check: integer(1) },
+  clock: queueOptions.clock,
+} as const satisfies Table
+
+export const sqliteOptions = {
+  ...memoryOptions,
+  path: { check: isPath },
+  durability: { default: 'full', check: oneOf('full', 'relaxed') },
+} as const satisfies Table
+
+export const fileOptions = {
+  ...memoryOptions,
+  directory: { check: isPath },
+  durability: sqliteOptions.durability,
+} as const satisfies Table
+
+export const redisOptions = {
+  ...memoryOptions,
+  client: { check: isRedisClient },
+  url: { check: isRedisUrl },
+  host: { default: 'localhost', check: text(255) },
+  port: { default: 6379, check: integer(1, 65_535) },
+  prefix: { default: 'jq', check: isRedisPrefix },
+  blockTimeout: queueOptions.blockTimeout,
+  processingQueueTTL: queueOptions.processingQueueTTL,
+  durability: { default: 'relaxed', check: oneOf('relaxed', 'full', 'replicated') },
+  replicas: { default: 1, check: integer(1, 1_000) },
+  replicaTimeoutMs: { default: 1_000, check: integer(1) },
+  allowEviction: { default: false, check: isBoolean },
+} as const satisfies Table
+
+export const postgresOptions = {
+  ...memoryOptions,
+  url: { check: isPostgresUrl },
+  client: { check: isPostgresClient },
+  schema: { default: 'holdfast', check: isSchema },
+  listenUrl: { check: isPostgresUrl },
+  listen: { default: true, check: isBoolean },
+  prepare: { default: true, check: isBoolean },
+  poolSize: { default: 10, check: integer(1, 1_000) },
+  migrate: { default: true, check: isBoolean },
+} as const satisfies Table
+
+function isPath(name: string, value: unknown): void {
+  if (typeof value !== 'string' || value === '') throw invalidArgument(name, 'a path', value)
+}
+
+/** It becomes the hash tag of every key, which braces of its own would end. */
+function isRedisPrefix(name: string, value: unknown): void {
+  checkText(name, value, 128)
+  if (/[{}]/.test(value)) throw invalidArgument(name, 'text without braces', value)
+}
+
+/** Never printed: it may hold a password. */
+function isRedisUrl(name: string, value: unknown): void {
+  const url = typeof value === 'string' ? URL.parse(value) : null
+  if (url && ['redis:', 'rediss:', 'valkey:', 'valkeys:'].includes(url.protocol) && url.hostname !== '') return
+  const expected = "a URL such as 'redis://host:6379', with 'rediss:' for TLS"
+  throw invalidArgument(name, expected, typeof value === 'string' ? `${value.length} characters` : value)
+}
+
+function isRedisClient(name: string, value: unknown): void {
+  const methods = ['callBuffer', 'pipeline', 'connect', 'disconnect', 'duplicate', 'on', 'removeListener']
+  hasMethods('a Redis or Cluster client of iovalkey or ioredis', methods)(name, value)
+  const { options } = value as { options?: { keyPrefix?: unknown } | null }
+  if (options?.keyPrefix) throw invalidArgument(name, 'a client without keyPrefix (use `prefix`)', options.keyPrefix)
+}
+
+/** Never printed: it may hold a password. */
+function isPostgresUrl(name: string, value: unknown): void {
+  const url = typeof value === 'string' ? URL.parse(value) : null
+  if (url && ['postgres:', 'postgresql:'].includes(url.protocol)) return
+  const expected = "a URL such as 'postgres://user@host:5432/database'"
+  throw invalidArgument(name, expected, typeof value === 'string' ? `${value.length} characters` : value)
+}
+
+/** The sql of postgres.js is a function. */
+function isPostgresClient(name: string, value: unknown): void {
+  if (typeof value === 'function' && isCallable(value, 'unsafe') && isCallable(value, 'begin')) return
+  hasMethods('a Pool of pg, or the sql of postgres.js', ['connect', 'query', 'on'])(name, value)
+}
+
+/** Any name that fits: it is quoted wherever it stands. */
+function isSchema(name: string, value: unknown): void {
+  const isOne = typeof value === 'string' && value !== '' && !value.includes('\0') && value.isWellFormed()
+  if (!isOne || Buffer.byteLength(value) > 63) throw invalidArgument(name, 'the name of a schema, 1 … 63 bytes', value)
+}

@@ -1,0 +1,268 @@
+// A job as a row, for SQLite and Postgres: its columns as fields. What belongs to other rows (its chain, group, key,
+// dependents) is asked of those at hand when somebody asks for it.
+
+import type { AttemptRecord, Bytes, EndReason, JobRef, JobState, NewJob, Retention } from '../storage.ts'
+import {
+  type Blocker,
+  type Dependents,
+  type Group,
+  type Job,
+  type JobType,
+  type Lease,
+  type Mark,
+} from '../moves/move.ts'
+import { refOf, rootOf } from '../moves/move.ts'
+import { evenRetention } from '../retention.ts'
+import type { KeyPart, More } from './more.ts'
+
+/** The rows at hand. */
+export interface Rows<Type extends JobType> {
+  jobOf(seq: number): RowJob<Type> | undefined
+  groupOf(type: Type, key: string): Group
+  markOf(type: Type, key: string): Mark | undefined
+  dependentsOf(chain: RowJob<Type>): Dependents
+  /** Of one that has its payload elsewhere, if there are such. */
+  readPayload?(seq: number): Bytes
+}
+
+/** What has a column of its own. */
+export interface Columns {
+  readonly accepted: number
+  readonly id: string
+  readonly token: string
+  readonly priority: number
+  readonly maxAttempts: number | undefined
+  readonly groupKey: string | undefined
+  /** After each end, unless `more` says otherwise. */
+  readonly keepMs: number
+  readonly createdAt: number
+  /** The first job of its chain, if that is another; and the last, on the first. */
+  readonly chainSeq: number | undefined
+  readonly tailSeq: number | undefined
+  /** Bytes, or their number if they are elsewhere. */
+  readonly payload: Bytes | number | undefined
+  readonly state: JobState
+  readonly attempt: number
+  readonly failures: number
+  readonly runAt: number
+  readonly order: number
+  /** 1: in line. 0: aside. */
+  readonly line: 0 | 1 | undefined
+  /** Of its last attempt; `leased`: that is under way. */
+  readonly lease: Lease | undefined
+  readonly leased: boolean
+  readonly finishedAt: number | undefined
+  readonly completedByHolder: boolean
+  readonly result: Bytes | undefined
+  readonly error: Bytes | undefined
+  readonly attempts: AttemptRecord[] | undefined
+  readonly dependentCount: number
+  readonly expiresAt: number | undefined
+  readonly sweepable: boolean
+}
+
+export class RowJob<Type extends JobType = JobType> implements Job {
+  readonly #rows: Rows<Type>
+  readonly type: Type
+  readonly id: string
+  readonly token: string
+  readonly priority: number
+  readonly maxAttempts: number | undefined
+  readonly retention: Retention
+  readonly trace: string | undefined
+  readonly createdAt: number
+  readonly accepted: number
+  state: JobState
+  reason: EndReason | undefined
+  attempt: number
+  failures: number
+  snoozes: number
+  runAt: number
+  order: number
+  lease: Lease | undefined
+  finishedAt: number | undefined
+  cancelling: boolean
+  cancelReason: string | undefined
+  result: Bytes | undefined
+  error: Bytes | undefined
+  completedByHolder: boolean
+  attempts: AttemptRecord[] | undefined
+  readonly groupKey: string | undefined
+  readonly chainIndex: number
+  readonly origin: JobRef | undefined
+  readonly root: JobRef | undefined
+  blockers: Blocker[] | undefined
+  openBlockers: number
+  readonly onBlockerFailure: 'fail' | 'wait'
+  expiresAt: number | undefined
+
+  /** The first job of its chain, if that is another. */
+  readonly chainSeq: number | undefined
+  readonly chainRef: JobRef | undefined
+  tailSeq: number | undefined
+  line: 0 | 1 | undefined
+  leased: boolean
+  sweepable: boolean
+  keyPart: KeyPart | undefined
+  dependentCount: number
+  #payload: Bytes | number | undefined
+  payloadChanged = false
+  #mark: Mark | undefined
+  #dependents: Dependents | undefined
+
+  /** What must be written. */
+  isNew = false
+  isDirty = false
+  isErased = false
+  /** Its row may be changed. */
+  isLocked = true
+
+  constructor(rows: Rows<Type>, type: Type, columns: Columns, more: More) {
+    this.#rows = rows
+    this.type = type
+    this.id = columns.id
+    this.token = columns.token
+    this.priority = columns.priority
+    this.maxAttempts = columns.maxAttempts
+    this.retention = more.retention ?? evenRetention(columns.keepMs)
+    this.trace = more.trace
+    this.createdAt = columns.createdAt
+    this.accepted = columns.accepted
+    this.state = columns.state
+    this.reason = more.reason
+    this.attempt = columns.attempt
+    this.failures = columns.failures
+    this.snoozes = more.snoozes ?? 0
+    this.runAt = columns.runAt
+    this.order = columns.order
+    this.lease = columns.lease
+    this.finishedAt = columns.finishedAt
+    this.cancelling = more.cancelling ?? false
+    this.cancelReason = more.cancelReason
+    this.result = columns.result
+    this.error = columns.error
+    this.completedByHolder = columns.completedByHolder
+    this.attempts = columns.attempts
+    this.groupKey = columns.groupKey
+    this.chainIndex = more.chainIndex ?? 0
+    this.origin = more.origin
+    this.root = more.root
+    this.blockers = more.blockers
+    this.openBlockers = more.openBlockers ?? 0
+    this.onBlockerFailure = more.onBlockerFailure ?? 'fail'
+    this.expiresAt = columns.expiresAt
+    this.chainSeq = columns.chainSeq
+    this.chainRef = more.chain
+    this.tailSeq = columns.tailSeq
+    this.line = columns.line
+    this.leased = columns.leased
+    this.sweepable = columns.sweepable
+    this.keyPart = more.key
+    this.dependentCount = columns.dependentCount
+    this.#payload = columns.payload
+  }
+
+  get payload(): Bytes | undefined {
+    if (typeof this.#payload === 'number') this.#payload = this.#rows.readPayload!(this.accepted)
+    return this.#payload
+  }
+
+  set payload(payload: Bytes | undefined) {
+    this.#payload = payload
+    this.payloadChanged = true
+  }
+
+  /** Without reading it. */
+  get payloadBytes(): number {
+    return typeof this.#payload === 'number' ? this.#payload : (this.#payload?.byteLength ?? 0)
+  }
+
+  get chain(): RowJob<Type> {
+    return this.chainSeq === undefined ? this : this.#rows.jobOf(this.chainSeq)!
+  }
+
+  get tail(): RowJob<Type> {
+    return this.tailSeq === undefined ? this : this.#rows.jobOf(this.tailSeq)!
+  }
+
+  get group(): Group | undefined {
+    return this.groupKey === undefined ? undefined : this.#rows.groupOf(this.type, this.groupKey)
+  }
+
+  /** The key as it is held, if this chain still holds it; else as it was. */
+  get mark(): Mark | undefined {
+    const { chain } = this
+    if (chain !== this) return chain.mark
+    if (!this.keyPart) return undefined
+    const { key, mode, shared, until } = this.keyPart
+    const held = this.#rows.markOf(this.type, key)
+    if (held?.token === this.token && (held.shared || held.id === this.id)) return held
+    this.#mark ??= { key, mode, shared, until, id: this.id, token: this.token, job: undefined }
+    return this.#mark
+  }
+
+  set mark(mark: Mark | undefined) {
+    this.keyPart = mark && { key: mark.key, mode: mark.mode, shared: mark.shared, until: mark.until }
+  }
+
+  get dependents(): Dependents | undefined {
+    return this.dependentCount === 0 ? undefined : this.ownDependents
+  }
+
+  get ownDependents(): Dependents {
+    this.#dependents ??= this.#rows.dependentsOf(this)
+    return this.#dependents
+  }
+}
+
+/** A new job: standing nowhere until it is placed. @param after the job that it continues; origin: that it was started to block */
+export function newRowJob<Type extends JobType>(
+  rows: Rows<Type>,
+  type: Type,
+  fields: NewJob,
+  at: { readonly accepted: number; readonly now: number; readonly runAt: number },
+  after: RowJob<Type> | undefined,
+  origin: RowJob<Type> | undefined,
+): RowJob<Type> {
+  const above = after ?? origin
+  const columns: Columns = {
+    accepted: at.accepted,
+    id: fields.id,
+    token: fields.token,
+    priority: fields.priority ?? 0,
+    maxAttempts: fields.maxAttempts,
+    groupKey: fields.group?.key,
+    keepMs: 0,
+    createdAt: at.now,
+    chainSeq: after?.chain.accepted,
+    tailSeq: undefined,
+    payload: fields.payload,
+    state: 'blocked',
+    attempt: 0,
+    failures: 0,
+    runAt: at.runAt,
+    order: at.accepted,
+    line: undefined,
+    lease: undefined,
+    leased: false,
+    finishedAt: undefined,
+    completedByHolder: false,
+    result: undefined,
+    error: undefined,
+    attempts: undefined,
+    dependentCount: 0,
+    expiresAt: undefined,
+    sweepable: false,
+  }
+  const job = new RowJob(rows, type, columns, {
+    retention: fields.retention,
+    trace: fields.trace,
+    chainIndex: after && after.chainIndex + 1,
+    chain: after && refOf(after.chain),
+    origin: above && refOf(above),
+    root: above && rootOf(above),
+    onBlockerFailure: fields.onBlockerFailure,
+  })
+  job.isNew = true
+  return job
+}

@@ -1,0 +1,23 @@
+// A key as a row: who holds it is looked up when somebody asks.
+
+import type { JobRef } from '../storage.ts'
+import type { Job, JobType, Mark } from '../moves/move.ts'
+
+export function markOn(
+  rows: { stored(ref: JobRef): Job | undefined },
+  type: JobType,
+  { key, id, token, mode, shared, until }: Omit<Mark, 'job'>,
+): Mark {
+  return {
+    key,
+    id,
+    token,
+    mode,
+    shared,
+    until,
+    get job() {
+      const job = rows.stored({ type: type.name, id })
+      return job?.token === token ? job : undefined
+    },
+  }
+}

@@ -1,0 +1,117 @@
+// Spans of tasks, by any OpenTelemetry API: it is given, and only the part that is used is declared. An enqueue is a span, each
+// attempt another, its child, also in another process: the message carries the trace.
+
+import type { TaskFailure } from './events.ts'
+
+type Attributes = Record<string, string | number>
+
+interface Span {
+  setAttributes(attributes: Attributes): unknown
+  setStatus(status: { code: number; message?: string }): unknown
+  recordException(error: Error): void
+  end(): void
+}
+
+/** What `@opentelemetry/api` exports. Contexts are the API's own, and nobody looks into them. */
+export interface TracingApi {
+  readonly trace: {
+    getTracer(name: string): {
+      startSpan(name: string, options?: { kind?: number; attributes?: Attributes }, context?: any): Span
+    }
+    setSpan(context: any, span: any): any
+  }
+  readonly context: { active(): any; with(context: any, run: () => any): any }
+  readonly propagation: { inject(context: any, carrier: object): void; extract(context: any, carrier: object): any }
+}
+
+/** As OpenTelemetry numbers them. */
+const [producer, consumer, failed] = [3, 4, 2]
+
+let api: TracingApi | undefined
+
+/**
+ * From now on, a span for each enqueue and each attempt, of all tasks in this process: `traceTasks(opentelemetry)` with all that
+ * `@opentelemetry/api` exports. Neither keys nor payloads are in it. @returns what ends it
+ */
+export function traceTasks(opentelemetry: TracingApi): () => void {
+  api = opentelemetry
+  return () => {
+    if (api === opentelemetry) api = undefined
+  }
+}
+
+/** What an attempt tells its span. */
+export interface AttemptSpan {
+  failed(reason: TaskFailure, error: unknown): void
+}
+
+/** @param send gets what the messages carry */
+export async function inEnqueueSpan<T>(
+  about: { readonly task: string; readonly queue: string; readonly count: number },
+  send: (trace: string | undefined) => Promise<T>,
+): Promise<T> {
+  const tracing = api
+  if (!tracing) return send(undefined)
+  const { task, queue, count } = about
+  const span = start(tracing, `send ${task}`, producer, {
+    ...shared(task, queue),
+    'messaging.batch.message_count': count,
+  })
+  const inside = tracing.trace.setSpan(tracing.context.active(), span)
+  const carrier: { traceparent?: unknown } = {}
+  tracing.propagation.inject(inside, carrier)
+  const trace = typeof carrier.traceparent === 'string' ? carrier.traceparent : undefined
+  try {
+    return await (tracing.context.with(inside, () => send(trace)) as Promise<T>)
+  } catch (error) {
+    fail(span, error)
+    throw error
+  } finally {
+    span.end()
+  }
+}
+
+/** @param run whatever it throws is between the attempt and its queue: the span is told of failures by itself */
+export async function inAttemptSpan<T>(
+  about: {
+    readonly task: string
+    readonly queue: string
+    readonly id: string
+    readonly attempt: number
+    readonly trace: string | undefined
+  },
+  run: (span: AttemptSpan | undefined) => Promise<T>,
+): Promise<T> {
+  const tracing = api
+  if (!tracing) return run(undefined)
+  const { task, queue, id, attempt, trace } = about
+  const active = tracing.context.active()
+  const parent = trace === undefined ? active : tracing.propagation.extract(active, { traceparent: trace })
+  const attributes = { ...shared(task, queue), 'messaging.message.id': id, 'holdfast.attempt': attempt }
+  const span = start(tracing, `process ${task}`, consumer, attributes, parent)
+  const told: AttemptSpan = {
+    failed(reason, error) {
+      span.setAttributes({ 'holdfast.reason': reason })
+      fail(span, error)
+    },
+  }
+  try {
+    return await (tracing.context.with(tracing.trace.setSpan(parent, span), () => run(told)) as Promise<T>)
+  } finally {
+    span.end()
+  }
+}
+
+const shared = (task: string, queue: string): Attributes => {
+  return { 'messaging.system': 'holdfast', 'messaging.destination.name': queue, 'holdfast.task': task }
+}
+
+function start({ trace }: TracingApi, name: string, kind: number, attributes: Attributes, parent?: unknown): Span {
+  return trace.getTracer('holdfast').startSpan(name, { kind, attributes }, parent)
+}
+
+function fail(span: Span, error: unknown): void {
+  const message = error instanceof Error ? error.message : String(error)
+  if (error instanceof Error) span.recordException(error)
+  span.setStatus({ code: failed, message })
+}

@@ -1,0 +1,3 @@
+// holdfast/telemetry: traces, by the library that the application has.
+
+export { otel, type OtelApi, type OtelOptions, type OtelSpan } from './otel.ts'
