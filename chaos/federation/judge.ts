@@ -10,7 +10,7 @@ export interface Verdict {
   readonly repeated: readonly string[]
   /** Follows whose acknowledgement did not come to their row. */
   readonly unacknowledged: readonly string[]
-  /** Rows of deliveries that are left, and jobs that failed. */
+  /** Rows of deliveries that did not come to their end, and jobs that failed. */
   readonly left: readonly string[]
   /** Kill points that were not come to as often as was asked. */
   readonly unreached: readonly string[]
@@ -18,9 +18,9 @@ export interface Verdict {
 }
 
 export async function judge(
-  { store, storage }: Sender,
-  { activities, receiver }: SenderConfig,
-  { effects }: Received,
+  { store, storage }: Pick<Sender, 'store' | 'storage'>,
+  { activities, receiver }: Pick<SenderConfig, 'activities' | 'receiver'>,
+  { effects }: Pick<Received, 'effects'>,
   unreached: readonly string[],
 ): Promise<Verdict> {
   const times = new Map<string, number>()
@@ -40,7 +40,12 @@ export async function judge(
   const rows = await store.deliveries.list({ limit: 100 })
   const { types } = await storage.count({ types: [deliveryType] })
   const { completed = 0, ...others } = types[0]?.states ?? {}
-  const left = rows.map(({ id, status, lastError }) => `row ${id}: ${status}, ${lastError}`)
+  const left: string[] = []
+  for (const { id, status, lastError } of rows) {
+    const [job] = await storage.get([{ type: deliveryType, id }])
+    // Its worker died before it could remove the row: upkeep does that.
+    if (status !== 'open' || job?.state !== 'completed') left.push(`row ${id}: ${status}, ${lastError}, ${job?.state}`)
+  }
   for (const [state, count] of Object.entries(others)) if (count > 0) left.push(`${count} jobs are ${state}`)
   if (completed !== activities) left.push(`${completed} of ${activities} jobs are completed`)
 

@@ -25,6 +25,8 @@ export interface RunOptions {
   readonly rounds: number
   readonly workers: number
   readonly timeoutMs: number
+  /** Until upkeep has seen to the rows whose process died before it could: a minute or two. */
+  readonly waitsForUpkeep: boolean
   readonly plant?: string
   readonly tell: (line: string) => void
 }
@@ -96,7 +98,7 @@ class Run {
   }
 
   async toItsEnd(): Promise<RunReport> {
-    const { activities, workers, tell } = this.#options
+    const { activities, workers, tell, waitsForUpkeep } = this.#options
     await this.#startReceiver()
     await this.#startFront()
     this.#spawn('producer')
@@ -113,7 +115,7 @@ class Run {
         tell(state)
         last = { at: performance.now(), state }
       }
-      if (this.#isProduced && open === 0 && unsettled === 0) break
+      if (this.#isProduced && unsettled === 0 && (open === 0 || !waitsForUpkeep)) break
       if (performance.now() - last.at > patienceMs) break
       await Promise.race([sleep(250), this.#broken.promise])
     }

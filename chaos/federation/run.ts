@@ -21,6 +21,7 @@ ${Object.entries(places)
   --workers <n>        processes                                                       default 2
   --timeout <ms>       of a request; a lost claim comes back after nine times that     default 500
   --seed <n>           of the plan                                                     default: the time
+  --quick              does not wait until upkeep has removed the last rows
   --plant <defect>     breaks the receiver on purpose, so that the run must fail       lose, twice
   --json <file>        writes the report
   --help
@@ -46,6 +47,7 @@ async function main(): Promise<number> {
       workers: { ...text, default: '2' },
       timeout: { ...text, default: '500' },
       seed: { ...text, default: String(Math.floor(Date.now() / 1_000)) },
+      quick: { type: 'boolean', default: false },
       plant: text,
       json: text,
       help: { type: 'boolean', default: false },
@@ -66,6 +68,7 @@ async function main(): Promise<number> {
     rounds: wholeNumber('--rounds', values.rounds),
     workers: wholeNumber('--workers', values.workers),
     timeoutMs: wholeNumber('--timeout', values.timeout),
+    waitsForUpkeep: !values.quick,
     ...(values.plant !== undefined && { plant: values.plant }),
     tell: console.log,
   })

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { globSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { seedPolicies } from '../../src/policies.ts'
@@ -52,6 +53,16 @@ for (const page of ['index', 'guide', 'workers', 'errors', 'threat-model', 'benc
     }
   })
 }
+
+test('every requirement that the threat model names has a test', async () => {
+  const [, table] = /## Attacks\n(.*?)\n## /s.exec(await read('docs/federation/threat-model.md'))!
+  const named = new Set(table!.match(/\bS\d+\b/g))
+  assert.ok(named.size >= 18, String(named.size))
+  const folder = new URL('packages/federation/test/', root)
+  const tests = globSync('**/*.ts', { cwd: folder }).map((file) => readFileSync(new URL(file, folder), 'utf8'))
+  const missing = [...named].filter((id) => !tests.some((text) => text.includes(`[${id}]`)))
+  assert.deepEqual(missing, [])
+})
 
 test('the defaults in the guide are those of policies.ts, every one of them', async () => {
   const guide = await read('docs/federation/guide.md')
