@@ -4,6 +4,7 @@
 // verified. Beside it what the cryptography of one costs, as it is and with tweetnacl. --write puts it into docs/federation/benchmarks.md.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { describeDisk, newWorkingDirectory, removeDirectory } from '../place.ts'
@@ -24,6 +25,7 @@ const [deliveries, rounds, seconds] = [Number(values.deliveries), Number(values.
 const payloadBytes = 2_048
 const target = { perSecond: 400, cryptoRatio: 8 }
 
+const [load] = loadavg()
 const directory = newWorkingDirectory()
 const variants = [
   { name: 'memory, 10 at a time (the default)', concurrency: 10, onDisk: false },
@@ -37,8 +39,8 @@ for (let round = 1; round <= rounds; round += 1) {
     console.error(`round ${round}: ${name}`)
     const folder = onDisk ? join(directory, `${round}-${concurrency}`) : undefined
     if (folder !== undefined) mkdirSync(folder)
-    const load = { deliveries, warmUp: Math.ceil(deliveries / 5), payloadBytes, concurrency, folder }
-    measured.get(name)!.push(await measureDeliveries(load))
+    const size = { deliveries, warmUp: Math.ceil(deliveries / 5), payloadBytes, concurrency, folder }
+    measured.get(name)!.push(await measureDeliveries(size))
   }
 }
 console.error('cryptography')
@@ -55,11 +57,11 @@ const best = Math.max(...[...measured.values()].map((list) => spreadOf(list.map(
 const verdict = (isMet: boolean): string => (isMet ? 'met' : 'missed')
 
 const lines = [
-  '| deliveries of 2 KB, sender and receiver in two processes | per second | CPU of the sender for one (µs) |',
-  '|---|--:|--:|',
+  '| deliveries of 2 KB, sender and receiver in two processes | per second | per second of the sender’s CPU | CPU of the sender for one (µs) |',
+  '|---|--:|--:|--:|',
   ...[...measured].map(
     ([name, list]) =>
-      `| ${name} | ${spread(list.map(({ perSecond }) => perSecond))} | ${spread(list.map(({ cpuUs }) => cpuUs))} |`,
+      `| ${name} | ${spread(list.map(({ perSecond }) => perSecond))} | ${spread(list.map(({ cpuUs }) => 1e6 / cpuUs))} | ${spread(list.map(({ cpuUs }) => cpuUs))} |`,
   ),
   '',
   '| cryptography of one delivery: 2 KB sealed and signed, its acknowledgement opened and verified | CPU (µs) |',
@@ -81,9 +83,9 @@ const head = [
   '',
   'Deliveries from one process to another over loopback HTTP without TLS: every one is sealed, signed, sent, opened, verified and applied',
   'there, acknowledged, and its acknowledgement opened and verified here; rows are written on both sides. In memory: the jobs in',
-  '`MemoryStorage`, the tables in SQLite without a file. tweetnacl: the same path and the same bytes on the wire, with its curves.',
+  '`MemoryStorage`, the tables in SQLite without a file. On a busy machine read the columns of CPU, and the ratio. tweetnacl: the same path and the same bytes on the wire, with its curves.',
   '',
-  `${cores} cores, ${cpu}, Node ${node}; on disk: ${describeDisk()}; ${rounds} rounds of ${deliveries.toLocaleString('en')}, medians (least … most); \`${command}\`.`,
+  `${cores} cores, ${cpu}, Node ${node}; others kept ${figure(load ?? 0)} cores busy or waiting when it began; on disk: ${describeDisk()}; ${rounds} rounds of ${deliveries.toLocaleString('en')}, medians (least … most); \`${command}\`.`,
   '',
 ]
 console.log(lines.join('\n'))

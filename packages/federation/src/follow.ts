@@ -31,7 +31,7 @@ interface Ways {
 
 /**
  * Once for each pair: a repeat is another try where the first one failed, and nothing otherwise.
- * @param given a transaction of the app's; without a shared database the job comes by upkeep then, within a minute of the commit
+ * @param given a transaction of the app's; without a shared database the job comes by upkeep then, within two minutes of the commit
  * @throws FederationError ORIGIN_INVALID, ORIGIN_MISSING
  */
 export async function follow(setting: Sending, ways: Ways, request: FollowRequest, given?: unknown): Promise<Followed> {

@@ -97,13 +97,13 @@ export class FederationWorker<Data> extends EventEmitter<FederationWorkerEvents<
   async #start(retryMs: number): Promise<void> {
     try {
       await this.queue.start()
-      if (!this.#isClosed) this.emit('ready')
     } catch (error) {
       if (this.#isClosed) return
       this.#tellError(error as Error)
       const again = (): void => void (this.#isClosed || this.#start(Math.min(2 * retryMs, longestRetryMs)))
-      this.#clock.after(retryMs, again, { keepsAlive: false })
+      return void this.#clock.after(retryMs, again, { keepsAlive: false })
     }
+    if (!this.#isClosed) this.after(async () => void this.emit('ready'))
   }
 
   /** Work that follows an event; its failure is an `error`. */

@@ -74,8 +74,9 @@ function understood(message: DeliveryMessage, text: string): { readonly method: 
 }
 
 function senderOf(inbound: Inbound, { federationUrl }: Body, claimed: unknown): string {
-  const from = originIn(federationUrl, inbound.setting)
-  const isOne = from !== undefined && from !== ownOrigin(inbound) && from === originIn(claimed, inbound.setting)
+  const from = originIn(claimed, inbound.setting)
+  const isOne = from !== undefined && from !== ownOrigin(inbound) && from === originIn(federationUrl, inbound.setting)
+  // What was sealed is not told further, before it is known whose it is.
   if (!isOne) throw refuse('ORIGIN_MISMATCH', 'the sender is not the server that it says it is', { from })
   return from
 }

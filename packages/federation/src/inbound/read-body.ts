@@ -10,7 +10,7 @@ export interface BodyLimits {
   readonly timeoutMs: number
 }
 
-/** @throws Refusal PAYLOAD_TOO_LARGE, REQUEST_TIMEOUT, ENCODING_NOT_SUPPORTED, INVALID_JSON */
+/** @throws Refusal PAYLOAD_TOO_LARGE, REQUEST_TIMEOUT, REQUEST_BROKEN_OFF, ENCODING_NOT_SUPPORTED, INVALID_JSON */
 export async function readJson(request: Request, limits: BodyLimits): Promise<unknown> {
   const encoding = request.headers.get('content-encoding')
   if (encoding !== null && encoding.toLowerCase() !== 'identity') {
@@ -38,7 +38,9 @@ async function readBytes(request: Request, limits: BodyLimits): Promise<Uint8Arr
   })
   try {
     for (;;) {
-      const { done, value } = await reader.read()
+      const { done, value } = await reader.read().catch((cause: unknown) => {
+        throw refuse('REQUEST_BROKEN_OFF', 'the body did not come to its end', { cause })
+      })
       if (isLate) throw refuse('REQUEST_TIMEOUT', `the body did not come within ${limits.timeoutMs} ms`)
       if (done) return Buffer.concat(chunks)
       length += value.byteLength

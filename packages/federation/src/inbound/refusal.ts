@@ -1,7 +1,8 @@
 // What a request is refused with: one table of codes and their status. A refusal is thrown, and answered by handler.ts.
 
-const refusalStatus = {
+export const refusalStatus = {
   INVALID_JSON: 400,
+  REQUEST_BROKEN_OFF: 400,
   INVALID_PAYLOAD: 400,
   INVALID_FEDERATED_POST_PAYLOAD: 400,
   INVALID_TARGETED_DATA: 400,

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { federationErrorCodes } from '../../src/errors.ts'
+import { refusalStatus } from '../../src/inbound/refusal.ts'
 
 const root = new URL('../../../../', import.meta.url)
 const page = readFileSync(new URL('docs/federation/errors.md', root), 'utf8')
@@ -14,6 +15,15 @@ test('the page has every code of errors.ts, in its words and order, and no other
   assert.deepEqual(rows, Object.entries(federationErrorCodes))
 })
 
+test('the page has every refusal of the receiving side with its status, and no other', () => {
+  const refusals = page.slice(page.indexOf('## Refusals'))
+  const shown = [...refusals.matchAll(/^\| `([A-Z_]+)` \| (\d+) \|/gm)].map(([, code, status]) => [
+    code,
+    Number(status),
+  ])
+  assert.deepEqual(shown, Object.entries(refusalStatus))
+})
+
 test('every code is used', () => {
   const folder = new URL('packages/federation/src/', root)
   const sources = globSync('**/*.ts', { cwd: folder })
@@ -22,4 +32,6 @@ test('every code is used', () => {
     .join('\n')
   const dead = Object.keys(federationErrorCodes).filter((code) => !sources.includes(`'${code}'`))
   assert.deepEqual(dead, [])
+  const deadRefusals = Object.keys(refusalStatus).filter((code) => !sources.includes(`'${code}'`))
+  assert.deepEqual(deadRefusals, [])
 })

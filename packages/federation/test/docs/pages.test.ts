@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { globSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { seedPolicies } from '../../src/policies.ts'
@@ -10,9 +11,9 @@ import { seedPolicies } from '../../src/policies.ts'
 const root = new URL('../../../../', import.meta.url)
 const read = (path: string): Promise<string> => readFile(new URL(path, root), 'utf8')
 
-for (const page of ['docs/federation/guide.md', 'packages/federation/README.md']) {
+for (const page of ['docs/federation/guide.md', 'docs/federation/workers.md', 'packages/federation/README.md']) {
   const snippets = [...(await read(page)).matchAll(/^```ts\n(.*?)^```/gms)].map(([, code]) => code!)
-  test(`${page} has snippets`, () => assert.ok(snippets.length > 1))
+  test(`${page} has snippets`, () => assert.ok(snippets.length > 0))
   snippets.forEach((code, index) => {
     test(`${page}: snippet ${index + 1} runs`, async (t) => {
       // Inside the project, so that the packages are found by their names.
@@ -25,7 +26,15 @@ for (const page of ['docs/federation/guide.md', 'packages/federation/README.md']
       for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
       const [status] = await once(child, 'exit')
       assert.equal(status, 0, output)
-      for (const [, said] of code.matchAll(/^console\.log\('([^']+)'\)$/gm)) assert.ok(output.includes(said!), output)
+      // What is said to be printed is printed, in this order.
+      const lines = output.split('\n')
+      for (const [, text, quoted, value] of code.matchAll(
+        /^console\.log\((?:'([^']+)'\)$|.*\) \/\/ (?:'(\w+)'|(undefined|false|true)))/gm,
+      )) {
+        const at = lines.indexOf((text ?? quoted ?? value)!)
+        assert.ok(at !== -1, output)
+        lines.splice(0, at + 1)
+      }
     })
   })
 }
@@ -36,7 +45,7 @@ test('the first example is 30 lines long', async () => {
   assert.ok(lines.length <= 30, String(lines.length))
 })
 
-for (const page of ['index', 'guide', 'errors', 'threat-model', 'benchmarks']) {
+for (const page of ['index', 'guide', 'workers', 'errors', 'threat-model', 'benchmarks']) {
   test(`docs/federation/${page}.md: every link leads somewhere`, async () => {
     const path = `docs/federation/${page}.md`
     for (const [, target] of (await read(path)).matchAll(/\]\((?!https?:)([^)#]+)[^)]*\)/g)) {
@@ -44,6 +53,16 @@ for (const page of ['index', 'guide', 'errors', 'threat-model', 'benchmarks']) {
     }
   })
 }
+
+test('every requirement that the threat model names has a test', async () => {
+  const [, table] = /## Attacks\n(.*?)\n## /s.exec(await read('docs/federation/threat-model.md'))!
+  const named = new Set(table!.match(/\bS\d+\b/g))
+  assert.ok(named.size >= 18, String(named.size))
+  const folder = new URL('packages/federation/test/', root)
+  const tests = globSync('**/*.ts', { cwd: folder }).map((file) => readFileSync(new URL(file, folder), 'utf8'))
+  const missing = [...named].filter((id) => !tests.some((text) => text.includes(`[${id}]`)))
+  assert.deepEqual(missing, [])
+})
 
 test('the defaults in the guide are those of policies.ts, every one of them', async () => {
   const guide = await read('docs/federation/guide.md')

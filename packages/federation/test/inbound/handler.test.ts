@@ -134,12 +134,39 @@ test('a sender that goes away in the middle harms nobody', async (t) => {
   socket.write('POST /inbox HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"half":')
   while (server.requests.length === 0) await new Promise((resolve) => setImmediate(resolve))
   socket.destroy()
+  while (server.events.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(server.events, [['refused', { code: 'REQUEST_BROKEN_OFF', status: 400, from: undefined }]])
+  assert.deepEqual(server.lines, [])
   assert.equal((await server.get('/discover')).status, 200)
 })
 
-test('what a handler throws does not end the process: the connection is closed', async (t) => {
+test('a sender that goes away before its answer comes harms nobody', async (t) => {
+  const gone = Promise.withResolvers<void>()
+  const asked = Promise.withResolvers<void>()
+  let answered = 0
+  const handler = async (): Promise<Response> => {
+    if (answered++ > 0) return new Response('still there')
+    asked.resolve()
+    await gone.promise
+    return new Response('x'.repeat(1e6))
+  }
+  const server = createServer(nodeListener(handler))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const socket = connect(port, '127.0.0.1').on('error', () => {})
+  server.on('connection', (accepted) => accepted.once('close', () => gone.resolve()))
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  await asked.promise
+  socket.destroy()
+  await gone.promise
+  assert.equal(await (await fetch(`http://127.0.0.1:${port}/`)).text(), 'still there')
+})
+
+test('what a handler throws does not end the process: 500', async (t) => {
   const server = createServer(nodeListener(() => Promise.reject(new Error('no'))))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => server.close())
-  await assert.rejects(ask((server.address() as AddressInfo).port, 'GET', '/', undefined, {}), { code: 'ECONNRESET' })
+  const reply = await ask((server.address() as AddressInfo).port, 'POST', '/', 'x'.repeat(1e5), {})
+  assert.deepEqual([reply.status, reply.body.code], [500, 'INTERNAL_ERROR'])
 })

@@ -1,7 +1,7 @@
 // A server on loopback with the real handler, client and store, and what a sender has to do to reach it.
 
 import { createServer, request as httpRequest } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { type Clock, systemClock } from 'holdfast'
 import { createHttpClient, type HttpOptions } from '../../src/http/client.ts'
@@ -37,6 +37,9 @@ export interface TestServer {
   readonly lines: unknown[]
   /** Requests that came in. */
   readonly requests: { readonly method: string; readonly url: string; readonly headers: Record<string, unknown> }[]
+  /** What was read from all connections. */
+  bytesRead(): number
+  readonly openConnections: number
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Reply>
   get(path: string): Promise<Reply>
 }
@@ -60,6 +63,8 @@ export async function startServer(t: TestContext, options: ServerOptions = {}): 
   const requests: TestServer['requests'][number][] = []
   const write = (data: object, message: string): void => void lines.push([data, message])
   const server = createServer()
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket) => sockets.add(socket))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const origin = `http://127.0.0.1:${port}`
@@ -108,6 +113,10 @@ export async function startServer(t: TestContext, options: ServerOptions = {}): 
     events,
     lines,
     requests,
+    bytesRead: () => [...sockets].reduce((sum, socket) => sum + socket.bytesRead, 0),
+    get openConnections() {
+      return [...sockets].filter((socket) => !socket.destroyed).length
+    },
     post: (path, body, headers = {}) => ask(port, 'POST', path, body, headers),
     get: (path) => ask(port, 'GET', path, undefined, {}),
   }

@@ -17,6 +17,9 @@ export interface Place {
   open(clock?: Clock): Promise<{ readonly storage: Storage; readonly store: Store; close(): Promise<void> }>
 }
 
+/** Its storage has its own time, though the federation's is set by hand. */
+export const withoutClock = (place: Place): Place => ({ name: place.name, open: () => place.open() })
+
 export interface LogLine {
   readonly level: keyof Logger
   readonly data: Readonly<Record<string, unknown>>
@@ -113,8 +116,8 @@ export async function bench(
   }
 }
 
-export const follower = 'alice'
-export const followee = 'bob'
+const follower = 'alice'
+const followee = 'bob'
 
 export function followPayload(change: object = {}): string {
   const following = {

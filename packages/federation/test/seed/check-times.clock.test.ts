@@ -21,12 +21,13 @@ const place: Place = {
 
 const minute = 60_000
 
+const connector = (): never => {
+  throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+}
+
 /** On connections that end at once: no time is needed for what they do. */
 async function clockBench(t: TestContext): Promise<{ it: Bench; clock: FakeClock }> {
   const clock = fakeClock()
-  const connector = (): never => {
-    throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
-  }
   const it = await bench(t, place, world, { clock, http: { ...world.http(), connector } })
   return { it, clock }
 }

@@ -6,7 +6,7 @@ import { fakeClock } from 'holdfast/testing'
 import { DiscoveryError } from '../../src/peers/discovery-error.ts'
 import { decryptPayload } from '../../src/wire/v1/envelope.ts'
 import { verify } from '../../src/wire/v1/signature.ts'
-import { type Bench, bench, insertFollow, own, type Place } from './bench.ts'
+import { type Bench, bench, insertFollow, own, type Place, withoutClock } from './bench.ts'
 import { TestPeer, type World } from './world.ts'
 
 /** Known and healthy, but its name is not found. */
@@ -123,6 +123,7 @@ export function discoveryTests(place: Place, world: World): void {
       const job = await it.delivery(target)
       await it.federation.processFederationDelivery(job)
       assert.equal((await it.store.follows.find('alice', 'bob', target.origin))?.accepted, true)
+      await it.federation.processFederationDelivery(await it.delivery(target))
       const row = await it.store.peers.get(target.origin)
       assert.deepEqual([row?.isHealthy, row?.unhealthyReason], [false, 'DNS_BLOCKED'])
 
@@ -203,8 +204,7 @@ export function discoveryTests(place: Place, world: World): void {
 
     test('[fetch sweep] without a relay unhealthy peers are asked once a minute; one that is back, with its keys, relays', async (t) => {
       const clock = fakeClock()
-      const storage = place.name === 'sqlite' ? place : { ...place, open: () => place.open() }
-      const it = await bench(t, storage, world, { clock })
+      const it = await bench(t, withoutClock(place), world, { clock })
       const target = await gonePeer(it)
       const [back, silent, rekeyed] = [await it.peer(), await it.peer(), await it.peer()]
       const unchecked = await it.peer()

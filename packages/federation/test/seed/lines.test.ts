@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { lines } from './lines.ts'
+import { elsewhere, lines } from './lines.ts'
 
 const folder = new URL('.', import.meta.url)
 const files = (await readdir(folder)).filter((file) => file.endsWith('.ts') && !file.startsWith('lines'))
@@ -27,3 +27,10 @@ test('tests of lines that are not there: none', () => {
     [],
   )
 })
+
+for (const [line, [file, title]] of Object.entries(elsewhere)) {
+  test(`${line}: ${file} has its test`, async () => {
+    const source = await readFile(new URL(`../${file}`, folder), 'utf8')
+    assert.ok(source.includes(title), title)
+  })
+}

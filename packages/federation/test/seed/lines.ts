@@ -100,4 +100,19 @@ export const lines = {
   'fetch sweep': 'no relay: one emergency sweep, at most one a minute',
 } as const
 
-export type Line = keyof typeof lines
+/** Lines of 3.2 and 3.3 that have their tests elsewhere: the file, and what is in the title. */
+export const elsewhere = {
+  base64: ['security/s09-exact-lengths.test.ts', 'base64 that decodes has one text'],
+  lengths: ['security/s09-exact-lengths.test.ts', 'refused before decryption'],
+  signature: ['wire/vectors.test.ts', 'the signature, made and verified'],
+  fingerprint: ['wire/cross-check.test.ts', 'the fingerprint of a key'],
+  'X25519 raw': ['wire/vectors.test.ts', 'raw X25519, from both sides'],
+  'HSalsa20 and HKDF': ['wire/vectors.test.ts', 'HSalsa20, then HKDF'],
+  envelope: ['wire/vectors.test.ts', 'the envelope, sealed and opened'],
+  'fresh each time': ['wire/cross-check.test.ts', 'the same text is sealed differently each time'],
+  'one error': ['security/s11-one-decryption-error.test.ts', 'the one error'],
+  'the id of a check': ['wire/vectors.test.ts', 'the id of a health check'],
+  'shapes of 3.3': ['wire/messages.test.ts', 'every field is needed, and needs its type'],
+  'accepted, in an ack': ['wire/messages.test.ts', 'an ack of a follow says accepted'],
+  'unknown keys': ['wire/messages.test.ts', 'fields that nobody knows are left out'],
+} as const

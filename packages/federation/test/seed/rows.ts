@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { keepRows } from '../../src/upkeep.ts'
-import { type Bench, bench, type Place } from './bench.ts'
+import { type Bench, bench, type Place, until } from './bench.ts'
 import type { World } from './world.ts'
 
 const day = 86_400_000
@@ -40,6 +40,28 @@ export function rowTests(place: Place, world: World): void {
       const row = await it.row(job.id)
       assert.deepEqual([row?.status, row?.lastError], ['failed', 'TRANSPORT'])
       assert.ok(row?.settledAt)
+    })
+
+    test('[row exhausted] [event failed] attempts that never end are given up, told, and end it as failed', async (t) => {
+      const policies = {
+        delivery: { attempts: 2, timeoutMs: 20 },
+        discovery: { timeoutMs: 10 },
+        relay: { sweepTimeoutMs: 10 },
+      }
+      const it = await bench(t, place, world, { policies })
+      t.mock.method(it.store.blacklist, 'matching', () => new Promise(() => {}))
+      const peer = await it.peer()
+      const { deliveryWorker } = it.federation.startWorkers()
+      const ends: unknown[] = []
+      deliveryWorker.on('failed', ({ isFinal, error }) => void ends.push([isFinal, (error as { code?: string }).code]))
+      const job = await it.delivery(peer)
+      await it.federation.deliveryQueue.add(job.name, job.data)
+      await until(async () => (await it.row(job.id))?.status === 'failed', 'failed')
+      assert.equal((await it.row(job.id))?.lastError, 'STALLED')
+      assert.deepEqual(ends, [
+        [false, 'STALLED'],
+        [true, 'STALLED'],
+      ])
     })
 
     test('[row swept] failed rows go after their time, open ones never', async (t) => {

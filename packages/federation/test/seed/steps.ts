@@ -3,10 +3,21 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { isHoldfastError } from 'holdfast'
+import { fakeClock } from 'holdfast/testing'
 import { federationCodeOf } from '../../src/errors.ts'
 import { decryptPayload } from '../../src/wire/v1/envelope.ts'
 import { verify } from '../../src/wire/v1/signature.ts'
-import { type Bench, bench, followPayload, type Given, insertFollow, own, type Place } from './bench.ts'
+import {
+  type Bench,
+  bench,
+  followPayload,
+  type Given,
+  insertFollow,
+  own,
+  type Place,
+  until,
+  withoutClock,
+} from './bench.ts'
 import type { TestPeer, World } from './world.ts'
 
 type Row = 'deleted' | 'open' | 'failed'
@@ -225,13 +236,18 @@ export function stepTests(place: Place, world: World): void {
     })
 
     test('[step 6 transport] no answer: tried again', async (t) => {
-      const it = await bench(t, place, world, { policies: { delivery: { timeoutMs: 50 } } })
+      const clock = fakeClock()
+      const it = await bench(t, withoutClock(place), world, { clock })
       const peer = await it.peer()
       peer.mood = 'reset'
       await fails(it, peer, {}, ['R', 'TRANSPORT', 'open'])
       assert.equal((await it.store.peers.get(peer.origin))?.unhealthyReason, 'CONN_RESET')
       peer.mood = 'silent'
-      await fails(it, peer, {}, ['R', 'TRANSPORT', 'open'])
+      const asked = peer.received.length
+      const failing = fails(it, peer, {}, ['R', 'TRANSPORT', 'open'])
+      await until(() => peer.received.length > asked, 'the request is there')
+      await clock.advance(15_000)
+      await failing
       assert.equal((await it.store.peers.get(peer.origin))?.unhealthyReason, 'TIMEOUT')
     })
 

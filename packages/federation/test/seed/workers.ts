@@ -267,7 +267,7 @@ export function workerTests(place: Place, world: World): void {
       )
       const kept = records.map((record) => deep(record)).join('\n')
       const rows = await it.store.deliveries.list({ limit: 100 })
-      const columns = JSON.stringify(rows.map(({ payload: _, targetUrl: __, ...rest }) => rest))
+      const columns = JSON.stringify(rows.map((row) => ({ ...row, payload: '', targetUrl: '' })))
       for (const secret of ['canary-', ...secrets.slice(0, 2)]) {
         assert.ok(!kept.includes(secret), `${secret} is in a job`)
         assert.ok(!columns.includes(secret), `${secret} is in a row`)

@@ -7,6 +7,7 @@ import { Pool } from 'pg'
 import postgres from 'postgres'
 import { type PostgresServer, startPostgres } from '../../../../servers/postgres.ts'
 import { postgresStore, type PostgresStoreOptions } from '../../src/store/postgres/postgres-store.ts'
+import { deliver, followBody, introduce, startServer } from '../inbound/server.ts'
 import type { Subject } from './subject.ts'
 import { testStore } from './suite.ts'
 
@@ -119,6 +120,22 @@ test('a transaction of a lost connection fails, and the next one does not', asyn
     ['d1'],
   )
   await store.disconnect()
+})
+
+test('the receiving side on Postgres: ten follows at once are one, and a rejected one leaves room for the next', async (t) => {
+  const { pool } = await (place ??= open())
+  let asked = 0
+  let rejects = 3
+  const beta = await startServer(t, {
+    store: postgresStore({ client: pool, prefix: newPrefix(), migrate: true }),
+    handlers: { FEDERATE: () => (asked++, rejects-- > 0 ? { reject: 'NOT_TODAY' } : { accepted: true }) },
+  })
+  const alpha = await startServer(t)
+  await introduce(alpha, beta)
+  const replies = await Promise.all(Array.from({ length: 10 }, () => deliver(alpha, beta, followBody(alpha))))
+  assert.deepEqual(replies.map(({ status }) => status).toSorted(), [...Array(7).fill(200), 422, 422, 422])
+  assert.equal(asked, 4)
+  assert.equal((await beta.store.follows.find('alice', 'bob', alpha.origin))!.accepted, true)
 })
 
 test('a client of pg without a transaction, and options that make no sense, are refused', async () => {

@@ -2,21 +2,28 @@
 // another command's: `npm run fuzz:federation`.
 
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import * as fc from 'fast-check'
-import { isUnchanged, mutatedMessage, originalText, receive } from './mutations.ts'
+import { isUnchanged, mutatedMessage, originalText, receive, receiveByHandler, stop } from './mutations.ts'
 
-test('the message that was not changed is received', async () => {
-  const received = await receive(originalText)
-  assert.ok(received && isUnchanged(received))
-})
+after(stop)
 
-test('2,000 changed messages: none is accepted, nothing is thrown', async () => {
-  await fc.assert(
-    fc.asyncProperty(mutatedMessage, async (text) => {
-      const received = await receive(text)
-      assert.ok(received === undefined || isUnchanged(received))
-    }),
-    { numRuns: 2_000 },
-  )
-})
+for (const [by, read, numRuns] of [
+  ['the wire', receive, 2_000],
+  ['the receiving side', receiveByHandler, 1_000],
+] as const) {
+  test(`${by}: the message that was not changed is received`, async () => {
+    const received = await read(originalText)
+    assert.ok(received && isUnchanged(received))
+  })
+
+  test(`${by}: ${numRuns} changed messages, none is accepted, nothing is thrown`, async () => {
+    await fc.assert(
+      fc.asyncProperty(mutatedMessage, async (text) => {
+        const received = await read(text)
+        assert.ok(received === undefined || isUnchanged(received))
+      }),
+      { numRuns },
+    )
+  })
+}

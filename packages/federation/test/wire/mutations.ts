@@ -1,14 +1,18 @@
-// Messages that were changed on their way, and a reader that takes every step a receiver takes. What it lets through although a
-// field was changed is a hole.
+// Messages that were changed on their way, and two readers of them: the pieces of the wire one after the other, and the real receiving
+// side. What one of them lets through although a field was changed is a hole.
 
 import * as fc from 'fast-check'
+import { MemoryStorage } from 'holdfast'
+import { createFederation } from '../../src/create.ts'
 import { generateKeyText, keyringFromBase64 } from '../../src/keyring.ts'
+import { sqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { FollowBodySchema } from '../../src/wire/v1/bodies.ts'
 import { decryptPayload, encryptPayload } from '../../src/wire/v1/envelope.ts'
 import { parseJson } from '../../src/wire/v1/json.ts'
 import { type DeliveryMessage, DeliveryMessageSchema } from '../../src/wire/v1/messages.ts'
 import { signText, verify } from '../../src/wire/v1/signature.ts'
 
+const senderOrigin = 'https://a.example'
 const sender = generateKeyText()
 const senderKeys = keyringFromBase64(sender)
 const receiverKeys = keyringFromBase64(generateKeyText())
@@ -17,13 +21,13 @@ async function message(followerId: string): Promise<DeliveryMessage> {
   const text = JSON.stringify({
     following: {
       id: 'f1',
-      createdAt: '2026-01-01T00:00:00.000Z',
+      createdAt: new Date().toISOString(),
       followerId,
       followingId: 'bob',
       accepted: false,
       followerServerUrl: null,
     },
-    federationUrl: 'https://a.example',
+    federationUrl: senderOrigin,
     method: 'FEDERATE',
   })
   return {
@@ -53,6 +57,31 @@ export async function receive(text: string): Promise<DeliveryMessage | undefined
   if (!inner.success || inner.data.method !== outer.data.method) return undefined
   return verify(plain, outer.data.signature, sender.publicKey) ? outer.data : undefined
 }
+
+const store = sqliteStore({ path: ':memory:' })
+const federation = createFederation({
+  profile: 'seed',
+  origin: 'https://b.example',
+  storage: new MemoryStorage(),
+  store,
+  keyring: receiverKeys,
+  handlers: { FEDERATE: () => ({ accepted: true }) },
+  policies: { inbound: { perIpPerMinute: 1e9, perPeerPerMinute: 1e9 } },
+})
+await federation.connect()
+const { publicKey, encryptionPublicKey } = sender
+await store.peers.pin({ url: senderOrigin, publicKey, encryptionPublicKey }, Date.now())
+
+/** The same by the real receiving side. @throws if that failed instead of refusing */
+export async function receiveByHandler(text: string): Promise<DeliveryMessage | undefined> {
+  const headers = { 'Content-Type': 'application/json', 'X-Federation-Origin': senderOrigin }
+  const request = new Request('https://b.example/inbox', { method: 'POST', headers, body: text })
+  const { status } = await federation.handler(request, { remoteAddress: '192.0.2.1' })
+  if (status >= 500 && status !== 501) throw new Error(`answered ${status}`)
+  return status === 200 ? DeliveryMessageSchema.parse(JSON.parse(text)) : undefined
+}
+
+export const stop = (): Promise<void> => federation.stop()
 
 /** Whether this still is one of the messages that were sent: white space, order and unknown fields are nobody's business. */
 export function isUnchanged(received: DeliveryMessage): boolean {

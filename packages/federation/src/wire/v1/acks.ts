@@ -33,11 +33,9 @@ const postAck = {
   federationUrl: url,
   method: literal('FEDERATE_POST'),
 }
-export type PostAck = ObjectOf<typeof postAck>
 export const PostAckSchema = schema(object(postAck))
 
 const otherAck = { method: id, federationUrl: url, id }
 
 /** Of every other method. `id`: that of the delivery's body. */
-export type OtherAck = ObjectOf<typeof otherAck>
 export const OtherAckSchema = schema(object(otherAck))

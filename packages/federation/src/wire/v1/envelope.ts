@@ -14,6 +14,7 @@ const ivBytes = 12
 const tagBytes = 16
 const salt = Buffer.from('sipher-federation-v1-salt')
 const info = Buffer.from('sipher-federation-v1-aes')
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
  * `publicKey`: the recipient's, 32 bytes.
@@ -50,7 +51,7 @@ export async function decryptPayload(envelope: unknown, keyring: Keyring): Promi
   aes.setAuthTag(parts.authTag)
   try {
     const bytes = Buffer.concat([aes.update(parts.ciphertext), aes.final()])
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    return utf8.decode(bytes)
   } catch {
     throw failed()
   }

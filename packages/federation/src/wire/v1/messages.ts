@@ -30,5 +30,4 @@ export const AckPayloadSchema = schema(object(ackPayload))
 const relayedAck = { method: literal('PROXY_RESPONSE'), payload: object(ackPayload) }
 
 /** The same by way of a relay. */
-export type RelayedAck = ObjectOf<typeof relayedAck>
 export const RelayedAckSchema = schema(object(relayedAck))

@@ -14,7 +14,7 @@ export interface Schema<T> {
 /** Answers what passed. Throws a Misfit at the first thing that does not. */
 export type Check<T> = (value: unknown, path: string) => T
 
-export type Checked<C> = C extends Check<infer T> ? T : never
+type Checked<C> = C extends Check<infer T> ? T : never
 
 class Misfit {
   readonly path: string

@@ -1,0 +1,130 @@
+// What createFederation takes, and what this profile does not have.
+
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import { MemoryStorage } from 'holdfast'
+import { createFederation, type FederationOptions } from '../src/create.ts'
+import type { Federation } from '../src/federation.ts'
+import { generateKeyring } from '../src/keyring.ts'
+import { seedPolicies } from '../src/policies.ts'
+import { resolvePolicies } from '../src/resolve-policies.ts'
+import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
+import type { FollowRow, FollowStore } from '../src/store/store.ts'
+
+const keyring = await generateKeyring()
+
+const options = (change: object = {}): FederationOptions => ({
+  profile: 'seed',
+  origin: 'https://A.example:443/',
+  storage: new MemoryStorage(),
+  store: sqliteStore({ path: ':memory:' }),
+  keyring,
+  ...change,
+})
+
+function made(t: TestContext, change: object = {}): Federation {
+  const federation = createFederation(options(change))
+  t.after(() => federation.stop({ timeout: 0 }))
+  return federation
+}
+
+test('the origin is made canonical; nothing is opened', (t) => {
+  assert.equal(made(t).origin, 'https://a.example')
+})
+
+test('what is missing, unknown or impossible is refused', () => {
+  for (const change of [
+    { profile: undefined },
+    { profile: 'other' },
+    { storage: undefined },
+    { store: null },
+    { keyring: 'key' },
+    { retries: 5 },
+    { policies: 5 },
+    { policies: { deliver: {} } },
+    { policies: { delivery: { attempt: 5 } } },
+    { policies: { delivery: { attempts: -1 } } },
+    { policies: { delivery: { attempts: '5' } } },
+    { policies: { relay: { use: 'yes' } } },
+    { policies: { health: { delayMs: 5 } } },
+    { policies: { methods: 'FEDERATE' } },
+    { policies: { methods: [5] } },
+    { policies: { threats: { OTHER: {} } } },
+    { policies: { threats: { TIMEOUT: { proxyEligible: 1 } } } },
+  ]) {
+    assert.throws(() => createFederation(options(change)), { code: 'INVALID_ARGUMENT' }, JSON.stringify(change))
+  }
+  for (const origin of ['http://a.example', 'https://a.example/path', 'a.example', '']) {
+    assert.throws(() => createFederation(options({ origin })), { code: 'ORIGIN_INVALID' }, origin)
+  }
+})
+
+test('what another profile has is refused by name', async (t) => {
+  assert.throws(() => createFederation(options({ profile: 'hardened' })), { code: 'FEATURE_UNSUPPORTED' })
+  const federation = made(t)
+  await assert.rejects(federation.send({ type: 'post', to: 'https://b.example', payload: {} }), {
+    code: 'FEATURE_UNSUPPORTED',
+  })
+  await assert.rejects(federation.peers.pause('https://b.example'), { code: 'FEATURE_UNSUPPORTED' })
+  await assert.rejects(federation.peers.resume('https://b.example'), { code: 'FEATURE_UNSUPPORTED' })
+})
+
+test('policies are laid over the defaults, group by group, and leave those alone', () => {
+  const policies = resolvePolicies({
+    delivery: { attempts: 2, backoff: { type: 'fixed', delayMs: 1 } },
+    threats: { TIMEOUT: { proxyEligible: true } },
+  })
+  assert.deepEqual(policies.delivery, {
+    ...seedPolicies.delivery,
+    attempts: 2,
+    backoff: { type: 'fixed', delayMs: 1 },
+  })
+  assert.deepEqual(policies.threats.TIMEOUT, { proxyEligible: true, directHealthCheckable: true })
+  assert.equal(seedPolicies.threats.TIMEOUT.proxyEligible, false)
+  assert.deepEqual(resolvePolicies({ methods: ['LIKE'] }).methods, ['LIKE'])
+})
+
+test('follows may live elsewhere', async (t) => {
+  const rows = new Map<string, FollowRow>()
+  const follows: FollowStore = {
+    insert: async (row) => {
+      const isNew = !rows.has(row.followingId)
+      if (isNew) rows.set(row.followingId, row)
+      return { row: rows.get(row.followingId)!, isNew }
+    },
+    find: async (_, followingId) => rows.get(followingId),
+    acknowledge: async () => {},
+    remove: async () => false,
+  }
+  const federation = made(t, { follows })
+  const { follow, deliveryJobId } = await federation.follow({
+    followerId: 'ann',
+    followingId: 'bob',
+    serverUrl: 'https://b.example',
+  })
+  assert.deepEqual([...rows.values()], [follow])
+  const job = await federation.deliveryQueue.get(deliveryJobId)
+  assert.equal(job?.data.targetUrl, 'https://b.example/api/auth/social/follows')
+  const sent = JSON.parse(job!.data.payload) as { following: { id: string }; federationUrl: string; method: string }
+  assert.deepEqual([sent.following.id, sent.federationUrl, sent.method], [follow.id, 'https://a.example', 'FEDERATE'])
+})
+
+test('a listener that throws harms nobody, and is heard of', async (t) => {
+  const lines: string[] = []
+  const log = { error: (_: object, message: string) => void lines.push(message) }
+  const store = sqliteStore({ path: ':memory:' })
+  const federation = made(t, { log, store })
+  federation.on('peer_healthy', () => {
+    throw new Error('a listener of mine')
+  })
+  let heard = 0
+  federation.once('peer_healthy', () => void heard++)
+  await federation.connect()
+  const url = 'https://b.example'
+  for (let n = 0; n < 2; n++) {
+    await store.peers.pin({ url, publicKey: 'key', encryptionPublicKey: 'key' }, 1)
+    await store.peers.unhealthy(url, 'TIMEOUT', 5, 1)
+    await federation.markServerHealthy(url)
+  }
+  assert.deepEqual([heard, lines], [1, Array(2).fill("a listener of 'peer_healthy' failed")])
+})
