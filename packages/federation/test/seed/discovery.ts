@@ -73,6 +73,23 @@ export function discoveryTests(place: Place, world: World): void {
       assert.equal((await it.store.peers.get(peer.origin))?.publicKey, peer.text.publicKey)
     })
 
+    test('a peer that has forgotten us is told our keys again, not more than once in ten seconds', async (t) => {
+      const clock = fakeClock()
+      const it = await bench(t, withoutClock(place), world, { clock })
+      const peer = await it.peer()
+      const fail = async (): Promise<number> => {
+        await assert.rejects(it.federation.processFederationDelivery(await it.delivery(peer)), { code: 'HTTP_STATUS' })
+        return peer.count('POST', '/discover')
+      }
+      peer.onInbox = () => ({ status: 403, body: { code: 'BLACKLISTED_FEDERATION_SERVER' } })
+      assert.equal(await fail(), 0)
+      peer.onInbox = () => ({ status: 403, body: { code: 'UNKNOWN_FEDERATION_SERVER_INTERACTION' } })
+      assert.equal(await fail(), 1)
+      assert.equal(await fail(), 1)
+      await clock.advance(10_000)
+      assert.equal(await fail(), 2)
+    })
+
     test('[discover once] many who ask at the same time share one discovery', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer({ known: false })
@@ -194,6 +211,17 @@ export function discoveryTests(place: Place, world: World): void {
         reason: 'DNS_BLOCKED',
       })
       assert.equal((await it.store.peers.get(relay.origin))?.isHealthy, false, 'the relay is a peer, too')
+
+      // Neither by way of ourselves, nor of the target.
+      const alone = await bench(t, place, world)
+      const only = await gonePeer(alone)
+      await alone.store.peers.pin({ ...relay.text, url: own }, 1_000)
+      const post = { body: '{}', proxyFallback: true, skipHealthUpdate: true }
+      await assert.rejects(alone.federation.federationFetch(`${only.origin}/inbox`, post), (error) => {
+        assert.equal((error as { cause: { code: string } }).cause.code, 'ENOTFOUND', 'no relay was tried')
+        return true
+      })
+      assert.equal((await alone.store.peers.listHealthy(10)).length, 2)
 
       const off = await bench(t, place, world, { policies: { relay: { use: false } } })
       const lost = await gonePeer(off)
