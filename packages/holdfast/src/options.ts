@@ -92,7 +92,7 @@ export const postgresOptions = {
 /** Whatever it is, somebody else checks it. */
 const anything = { check: () => {} } as const
 
-const jobOptions = {
+export const jobOptions = {
   maxAttempts: { check: integer(1) },
   // No default: the queue's own.
   resultTTL: { check: queueOptions.resultTTL.check },

@@ -212,6 +212,17 @@ export function discoveryTests(place: Place, world: World): void {
       })
       assert.equal((await it.store.peers.get(relay.origin))?.isHealthy, false, 'the relay is a peer, too')
 
+      // Neither by way of ourselves, nor of the target.
+      const alone = await bench(t, place, world)
+      const only = await gonePeer(alone)
+      await alone.store.peers.pin({ ...relay.text, url: own }, 1_000)
+      const post = { body: '{}', proxyFallback: true, skipHealthUpdate: true }
+      await assert.rejects(alone.federation.federationFetch(`${only.origin}/inbox`, post), (error) => {
+        assert.equal((error as { cause: { code: string } }).cause.code, 'ENOTFOUND', 'no relay was tried')
+        return true
+      })
+      assert.equal((await alone.store.peers.listHealthy(10)).length, 2)
+
       const off = await bench(t, place, world, { policies: { relay: { use: false } } })
       const lost = await gonePeer(off)
       const unused = await off.peer()
