@@ -79,6 +79,10 @@ const transactionCases: Case[] = [
       let ended: StoreTransaction | undefined
       await store.transaction(async (tx) => void (ended = tx))
       await assert.rejects(store.deliveries.insert(delivery('d1'), ended), { code: 'INVALID_ARGUMENT' })
+      // While another one is open, too: it would be written in that.
+      await store.transaction(() =>
+        assert.rejects(store.deliveries.insert(delivery('d1'), ended), { code: 'INVALID_ARGUMENT' }),
+      )
       const other = another()
       await other.connect()
       try {

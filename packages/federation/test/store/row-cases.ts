@@ -307,7 +307,7 @@ const blacklistCases: Case[] = [
   {
     name: 'an address has nothing above it',
     async run({ store }) {
-      await store.blacklist.add({ serverUrl: 'https://0.0.1', match: 'domain', reason: '', createdAt: now })
+      await store.blacklist.add({ serverUrl: '0.0.2', match: 'domain', reason: '', createdAt: now })
       await store.blacklist.add({ serverUrl: 'https://[2001:db8::1]', match: 'domain', reason: 'v6', createdAt: now })
       assert.equal(await store.blacklist.matching('https://127.0.0.2'), undefined)
       assert.equal((await store.blacklist.matching('https://[2001:db8::1]:8443'))?.reason, 'v6')
