@@ -29,9 +29,9 @@ const [load] = loadavg()
 const directory = newWorkingDirectory()
 const variants = [
   { name: 'memory, 10 at a time (the default)', concurrency: 10, onDisk: false },
-  { name: 'memory, 64 at a time', concurrency: 64, onDisk: false },
+  { name: 'memory, 32 at a time', concurrency: 32, onDisk: false },
   { name: 'SQLite, synced, 10 at a time', concurrency: 10, onDisk: true },
-  { name: 'SQLite, synced, 64 at a time', concurrency: 64, onDisk: true },
+  { name: 'SQLite, synced, 32 at a time', concurrency: 32, onDisk: true },
 ] as const
 const measured = new Map<string, Deliveries[]>(variants.map(({ name }) => [name, []]))
 for (let round = 1; round <= rounds; round += 1) {
@@ -60,11 +60,11 @@ const bestOfCpu = bestOf(({ cpuUs }) => 1e6 / cpuUs)
 const verdict = (isMet: boolean): string => (isMet ? 'met' : 'missed')
 
 const lines = [
-  '| deliveries of 2 KB, sender and receiver in two processes | per second | per second of the sender’s CPU | CPU of the sender for one (µs) |',
-  '|---|--:|--:|--:|',
+  '| deliveries of 2 KB, sender and receiver in two processes | per second | per second of the sender’s CPU | CPU of the sender for one (µs) | attempts that failed |',
+  '|---|--:|--:|--:|--:|',
   ...[...measured].map(
     ([name, list]) =>
-      `| ${name} | ${spread(list.map(({ perSecond }) => perSecond))} | ${spread(list.map(({ cpuUs }) => 1e6 / cpuUs))} | ${spread(list.map(({ cpuUs }) => cpuUs))} |`,
+      `| ${name} | ${spread(list.map(({ perSecond }) => perSecond))} | ${spread(list.map(({ cpuUs }) => 1e6 / cpuUs))} | ${spread(list.map(({ cpuUs }) => cpuUs))} | ${list.reduce((sum, { retried }) => sum + retried, 0)} |`,
   ),
   '',
   '| cryptography of one delivery: 2 KB sealed and signed, its acknowledgement opened and verified | CPU (µs) |',
@@ -74,7 +74,7 @@ const lines = [
   '| goal | found | |',
   '|---|--:|---|',
   `| at least ${target.perSecond} deliveries a second and process | ${figure(best)} | ${verdict(best >= target.perSecond)} |`,
-  `| the same, a second of CPU: what a process makes that has a core to itself | ${figure(bestOfCpu)} | ${verdict(bestOfCpu >= target.perSecond)} |`,
+  `| (what the sender’s CPU alone would allow) | ${figure(bestOfCpu)} | |`,
   `| cryptography at least ${target.cryptoRatio} times as fast as with tweetnacl | ${figure(ratio)} × | ${verdict(ratio >= target.cryptoRatio)} |`,
   '',
 ]
