@@ -12,7 +12,7 @@ async function run(t: TestContext, activities: number): Promise<RunReport> {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-chaos-federation-'))
   t.after(() => rmSync(directory, { recursive: true, force: true }))
   const tell = (line: string): void => t.diagnostic(line)
-  const size = { activities, rounds: 1, workers: 2, timeoutMs: 300, seed: 1, waitsForUpkeep: false }
+  const size = { activities, rounds: 1, workers: 2, timeoutMs: 500, seed: 1, waitsForUpkeep: false }
   return runFederation({ place: 'sqlite', directory, ...size, tell })
 }
 

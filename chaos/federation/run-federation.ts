@@ -77,6 +77,9 @@ class Run {
   #sender: Sender | undefined
   #front: ReturnType<typeof createServer> | undefined
   #isProduced = false
+  /** Workers that have not come to their point yet, and those that wait for them. */
+  #pending = 0
+  #resting = 0
   #isEnding = false
   readonly #broken = Promise.withResolvers<never>()
 
@@ -85,8 +88,8 @@ class Run {
     this.#config = config
     const random = randomOf(options.seed, 'federation')
     const rounds = Array.from({ length: options.rounds }, () => undefined)
-    // So early that all points are come to: there is only so much to deliver.
-    const most = Math.max(1, Math.floor(options.activities / (2 * options.rounds * pointNames.worker.length)))
+    // So early that all points are come to: there is only so much to deliver, and up to ten are completed at a time.
+    const most = Math.max(1, Math.floor(options.activities / (40 * options.rounds)))
     const pointsOf = (role: SenderRole): Point[] =>
       random.shuffled(
         rounds.flatMap(() => pointNames[role].map((name) => ({ name, number: random.integer(1, Math.min(most, 20)) }))),
@@ -168,6 +171,12 @@ class Run {
   /** With the next point, if there is one; and again when it has died there. */
   #spawn(role: SenderRole): void {
     const point = this.#points[role].shift()
+    if (role === 'worker' && !point && this.#pending > 0) {
+      // One without a point could do all the work before the others come to theirs.
+      this.#resting++
+      return
+    }
+    if (role === 'worker' && point) this.#pending++
     const child = this.#fork(role, [JSON.stringify(this.#config), ...(point ? [written(point)] : [])])
     let isCrashing = false
     child.on('message', () => (isCrashing = true))
@@ -175,7 +184,10 @@ class Run {
       if (this.#isEnding) return
       if (signal === 'SIGKILL' && isCrashing) {
         this.#kills[point!.name] = (this.#kills[point!.name] ?? 0) + 1
-        return this.#spawn(role)
+        if (role === 'worker') this.#pending--
+        this.#spawn(role)
+        if (this.#pending === 0) for (; this.#resting > 0; this.#resting--) this.#spawn('worker')
+        return
       }
       if (role === 'producer' && code === 0) this.#isProduced = true
       else this.#broken.reject(new Error(`a ${role} ended by itself, with ${code ?? signal}`))

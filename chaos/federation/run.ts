@@ -19,7 +19,7 @@ ${Object.entries(places)
   --rounds <n>         how often a process dies at each point                          default 4
                        ${[...pointNames.producer, ...pointNames.worker].join(', ')} (pin: once)
   --workers <n>        processes                                                       default 2
-  --timeout <ms>       of a request; a lost claim comes back after nine times that     default 500
+  --timeout <ms>       of a request; a lost claim comes back after eight times that    default 500
   --seed <n>           of the plan                                                     default: the time
   --quick              does not wait until upkeep has removed the last rows
   --plant <defect>     breaks the receiver on purpose, so that the run must fail       lose, twice

@@ -21,7 +21,7 @@ export interface SenderConfig {
   readonly origin: string
   readonly receiver: string
   readonly activities: number
-  /** Of a request. A claim that was lost comes back after about nine times that. */
+  /** Of a request. A claim that was lost comes back after about eight times that. */
   readonly timeoutMs: number
 }
 
@@ -53,10 +53,10 @@ export async function openSender(
     http: { allowCidrs: ['127.0.0.0/8'], allowHttp: true, allowPorts: [origin, receiver].map(portOf), connector },
     policies: {
       // What fails is tried until it works: this is about what is lost, not about what is given up.
-      delivery: { attempts: 10_000, backoff: { type: 'fixed', delayMs: 50 }, timeoutMs, connectTimeoutMs: timeoutMs },
+      delivery: { attempts: 10_000, backoff: { type: 'fixed', delayMs: 200 }, timeoutMs, connectTimeoutMs: timeoutMs },
       discovery: { timeoutMs, perMinute: 10_000 },
       health: { delayMs: () => 500, timeoutMs, maxAttempts: 10_000 },
-      relay: { use: false, sweepTimeoutMs: timeoutMs },
+      relay: { use: false, sweepTimeoutMs: 1 },
     },
     ...more,
   })

@@ -73,9 +73,10 @@ function reportDeliveries(setting: Sending, worker: FederationWorker<FederationD
   worker.on('error', (error) => log?.error?.(aboutError(error), 'the delivery worker met an error'))
   worker.on('failed', (failed) => {
     reportFailed(setting, failed)
-    // Written already, unless the attempt did not come to its end.
-    const id = failed.job?.data.deliveryJobId ?? failed.id
-    if (failed.isFinal) worker.after(() => store.deliveries.failed(id, failureCode(failed.error), clock.now()))
+    const code = failureCode(failed.error)
+    // Other ends are written by the attempt itself; this one did not come to its end.
+    if (!failed.isFinal || code !== 'STALLED') return
+    worker.after(() => store.deliveries.failed(failed.job?.data.deliveryJobId ?? failed.id, code, clock.now()))
   })
   worker.on('completed', (id, job) => {
     worker.after(async () => {

@@ -38,6 +38,10 @@ export function exchange(target: Target, request: HttpRequest, options: Exchange
   sent.on('information', () => {
     if (++interim > maxInterimReplies) sent.destroy(unmarkedTransportError('The reply has too many interim replies.'))
   })
+  sent.on('upgrade', (_, socket) => {
+    socket.destroy()
+    reject(unmarkedTransportError('The reply is another protocol, which was not asked for.'))
+  })
   sent.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'HPE_HEADER_OVERFLOW' || error.code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') {
       return reject(unmarkedTransportError(`The reply has more than ${maxHeaderBytes} bytes around its body.`, error))
@@ -47,8 +51,10 @@ export function exchange(target: Target, request: HttpRequest, options: Exchange
   })
   sent.on('response', (response) => {
     answered = true
+    const { socket } = response
     read(response, options.maxBytes).then(resolve, (error: Error) => {
-      sent.destroy()
+      // Itself, and not by the request: after a short reply that has given it back already.
+      socket.destroy()
       reject(error)
     })
   })
@@ -85,8 +91,8 @@ export function openingOf(options: ClientRequestArgs): Opening {
 }
 
 async function read(response: IncomingMessage, maxBytes: number): Promise<HttpResponse> {
-  const encoding = response.headers['content-encoding']
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+  const { 'content-encoding': content = 'identity', 'transfer-encoding': transfer = 'chunked' } = response.headers
+  if (content.toLowerCase() !== 'identity' || transfer.toLowerCase() !== 'chunked') {
     throw unmarkedTransportError('The reply is compressed, which was not asked for.')
   }
   const tooLarge = (): Error => unmarkedTransportError(`The reply is larger than ${maxBytes} bytes.`)

@@ -24,7 +24,8 @@ export function applied(inbound: Inbound, delivery: Delivery): Promise<Outcome> 
 
 /** The row comes first: who repeats it at the same time waits for it, and then finds it there. */
 async function follow(inbound: Inbound, delivery: Delivery, tx: StoreTransaction): Promise<Outcome> {
-  const { follows, setting } = inbound
+  const { setting } = inbound
+  const { follows } = setting.store
   const { following } = delivery.body as FollowBody
   const { row, isNew } = await follows.insert(
     {

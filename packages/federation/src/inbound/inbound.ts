@@ -1,7 +1,6 @@
 // What the routes share.
 
 import type { Setting } from '../setting.ts'
-import type { FollowStore } from '../store/store.ts'
 import { clientAddress, type ClientAddress } from './client-address.ts'
 import type { InboundHandlers } from './handlers.ts'
 import { Limiter } from './limiter.ts'
@@ -9,14 +8,11 @@ import { refuse } from './refusal.ts'
 
 export interface InboundOptions {
   readonly handlers?: InboundHandlers
-  /** @default the store's */
-  readonly follows?: FollowStore
 }
 
 export interface Inbound {
   readonly setting: Setting
   readonly handlers: InboundHandlers
-  readonly follows: FollowStore
   readonly addressOf: ClientAddress
   readonly limits: Readonly<Record<'ip' | 'peer' | 'discover' | 'relay', Limiter>>
 }
@@ -34,16 +30,12 @@ export type Route = (inbound: Inbound, call: Call) => Promise<Response>
 const minute = 60_000
 const relayedPerMinute = 100
 
-export function newInbound(
-  setting: Setting,
-  { handlers = {}, follows = setting.store.follows }: InboundOptions,
-): Inbound {
+export function newInbound(setting: Setting, { handlers = {} }: InboundOptions): Inbound {
   const { clock, policies } = setting
   const { perIpPerMinute, perPeerPerMinute, discoverPerIpPerHour, trustedProxies } = policies.inbound
   return {
     setting,
     handlers,
-    follows,
     addressOf: clientAddress(trustedProxies),
     limits: {
       ip: new Limiter(clock, perIpPerMinute, minute),

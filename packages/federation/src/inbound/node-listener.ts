@@ -11,22 +11,27 @@ export function nodeListener(handler: FederationHandler): RequestListener {
   return (incoming, outgoing) => {
     // Of a client that went away before its answer came.
     outgoing.on('error', () => {})
-    respond(handler, incoming, outgoing).catch(() => outgoing.destroy())
+    respond(handler, incoming, outgoing).catch(() => {
+      if (outgoing.headersSent) outgoing.destroy()
+      else end(incoming, outgoing, 500, 'something went wrong here', 'INTERNAL_ERROR')
+    })
   }
 }
 
 async function respond(handler: FederationHandler, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const request = requestOf(incoming)
-  const response = request
-    ? await handler(request, { remoteAddress: incoming.socket.remoteAddress })
-    : new Response(JSON.stringify({ error: 'not with this verb', code: 'METHOD_NOT_ALLOWED' }), {
-        status: 405,
-        headers: { 'Content-Type': 'application/json' },
-      })
+  if (!request) return end(incoming, outgoing, 405, 'not with this verb', 'METHOD_NOT_ALLOWED')
+  const response = await handler(request, { remoteAddress: incoming.socket.remoteAddress })
   if (outgoing.destroyed) return
   outgoing.writeHead(response.status, Object.fromEntries(response.headers))
   if (response.body) for await (const chunk of response.body) outgoing.write(chunk)
   outgoing.end()
+  if (!incoming.complete) throwAway(incoming)
+}
+
+/** Where no handler has answered. */
+function end(incoming: IncomingMessage, outgoing: ServerResponse, status: number, error: string, code: string): void {
+  outgoing.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify({ error, code }))
   if (!incoming.complete) throwAway(incoming)
 }
 

@@ -43,7 +43,7 @@ export async function federationFetch(
     return { ...(await setting.http.request(url, request)), via: undefined }
   } catch (error) {
     const reason = transportReasonOf(error)
-    if (reason === undefined || signal?.aborted) throw error
+    if (reason === undefined) throw error
     const { serverUrl } = options
     const target = serverUrl === undefined ? originOfUrl(url, setting) : canonicalOrigin(serverUrl, setting)
     if (!skipHealthUpdate) await markServerUnhealthy(setting, target, reason)

@@ -45,7 +45,7 @@ test('the first example is 30 lines long', async () => {
   assert.ok(lines.length <= 30, String(lines.length))
 })
 
-for (const page of ['index', 'guide', 'workers', 'errors', 'threat-model', 'benchmarks']) {
+for (const page of ['index', 'guide', 'workers', 'errors', 'threat-model', 'workers', 'benchmarks']) {
   test(`docs/federation/${page}.md: every link leads somewhere`, async () => {
     const path = `docs/federation/${page}.md`
     for (const [, target] of (await read(path)).matchAll(/\]\((?!https?:)([^)#]+)[^)]*\)/g)) {

@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { fakeClock } from 'holdfast/testing'
 import { FederationError } from '../../src/errors.ts'
 import { transportReasonOf } from '../../src/http/transport-error.ts'
-import { clientOf, get, httpServer } from '../http/listen.ts'
+import { clientOf, get, httpServer, tcpServer, until } from '../http/listen.ts'
 import { attacker, send } from './children.ts'
 
 const cap = 256 * 1024
@@ -74,4 +75,26 @@ test('[S15] nothing compressed is taken; identity is', async (t) => {
     await assert.rejects(asked, unmarked, encoding)
   }
   assert.equal((await client.request(`${server.url}/identity`, get)).status, 200)
+})
+
+test('[S15] nothing compressed on its way, and no other protocol', async (t) => {
+  const replies = [
+    'HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n',
+    'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\nok',
+  ]
+  for (const reply of replies) {
+    const server = await tcpServer(t, (socket) => void socket.on('data', () => socket.write(reply)))
+    const client = clientOf(t, [server], {}, fakeClock())
+    await assert.rejects(client.request(`${server.url}/`, get), unmarked)
+    await until(() => server.sockets.size === 0)
+  }
+})
+
+test('[S15] what follows a reply on its connection is nobody’s reply', async (t) => {
+  const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
+  const server = await tcpServer(t, (socket) => void socket.on('data', () => socket.write(ok + ok.replace('ok', 'no'))))
+  const client = clientOf(t, [server])
+  for (let count = 0; count < 3; count++) {
+    assert.equal(Buffer.from((await client.request(`${server.url}/`, get)).body).toString(), 'ok')
+  }
 })

@@ -126,16 +126,31 @@ export function pairTests(place: Place): void {
     })
 
     test('a follow that failed for good is sent anew by another follow', async (t) => {
-      const [alpha, beta] = await servers(t, place, [{}, { handlers: accepting }])
+      let calls = 0
+      const failingOnce: InboundHandlers = {
+        FEDERATE: () => {
+          if (++calls === 1) throw new Error('out of order')
+          return { accepted: true }
+        },
+      }
+      const once = { policies: { delivery: { attempts: 1 } } }
+      const [alpha, beta] = await servers(t, place, [once, { handlers: failingOnce }])
       const { federation, store } = alpha!
-      await federation.peers.block(beta!.origin)
       const request = { followerId: 'ann', followingId: 'bob', serverUrl: beta!.origin }
-      const { deliveryJobId } = await federation.follow(request)
+      const { deliveryJobId: id } = await federation.follow(request)
       federation.startWorkers()
-      await until(async () => (await federation.deliveryQueue.get(deliveryJobId))?.state === 'failed', 'failed')
-      await federation.peers.unblock(beta!.origin)
+      await until(async () => (await federation.deliveryQueue.get(id))?.state === 'failed', 'failed')
+      assert.deepEqual([(await store.deliveries.get(id))?.lastError, calls], ['HTTP_STATUS', 1])
+      // Its row begins anew, and is seen so by its next attempt.
+      const seen: unknown[] = []
+      const attempted = store.deliveries.attempted.bind(store.deliveries)
+      t.mock.method(store.deliveries, 'attempted', async (...args: Parameters<typeof attempted>) => {
+        seen.push((await store.deliveries.get(id))?.status)
+        await attempted(...args)
+      })
       await federation.follow(request)
       await until(async () => (await store.follows.find('ann', 'bob', beta!.origin))?.accepted === true, 'accepted')
+      assert.deepEqual([seen, calls], [['open'], 2])
     })
 
     test('by way of a relay of ours, which serves', async (t) => {

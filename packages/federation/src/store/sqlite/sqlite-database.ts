@@ -38,9 +38,10 @@ export class SqliteDatabase implements Database {
     await this.#writer.open()
     try {
       this.#reader = await this.#writer.transaction(async ({ database }) => {
+        // Empty or null: it has no file, and nobody else can open it.
         const path = database.location()
-        this.#isReaderOurs = path !== null
-        if (path === null) return database
+        this.#isReaderOurs = Boolean(path)
+        if (!path) return database
         const { DatabaseSync } = await import('node:sqlite')
         return new DatabaseSync(path, { readOnly: true, timeout: 1_000 })
       })
