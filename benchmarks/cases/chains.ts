@@ -113,7 +113,7 @@ async function chainOfFive(bench: Bench, { jobs, seconds }: Limits): Promise<rea
 
 async function latency(bench: Bench, { seconds }: Limits): Promise<readonly Measure[]> {
   const latencies = await bench.latencies(100, seconds)
-  return [50, 99].map((part) => ({ name: `p${part}`, unit: 'ms', value: percentile(latencies, part) }))
+  return [0.5, 0.99].map((part) => ({ name: `p${100 * part}`, unit: 'ms', value: percentile(latencies, part) }))
 }
 
 /** Counted by the server, on one that counts: so apart from what is timed. */

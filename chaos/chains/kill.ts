@@ -29,7 +29,7 @@ export interface ChainsRun {
 }
 
 /** For what is live once the faults are over. */
-const longestDrainMs = 300_000
+const longestDrainMs = 600_000
 
 /** @param directory empty; the storage and the logs go there */
 export async function killChains(flags: Flags, directory: string, tell: Tell): Promise<ChainsRun> {

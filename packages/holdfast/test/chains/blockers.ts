@@ -2,10 +2,19 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { defineJobTypes, type JobTypeProcessor, type JobTypeProcessors, type StartItem } from 'holdfast'
+import {
+  type ClaimRequest,
+  defineJobTypes,
+  type JobTypeProcessor,
+  type JobTypeProcessors,
+  type NewJob,
+  type Outcome,
+  type StartItem,
+} from 'holdfast'
 import { gate, until } from '../queue/driver.ts'
 import { chainBench, wait } from './bench.ts'
 import type { ChainDriver } from './driver.ts'
+import { sizeOf } from './full-size.ts'
 
 interface Types {
   part: { entry: true; input: number; output: number }
@@ -18,6 +27,22 @@ const types = defineJobTypes<Types>()
 
 const double: JobTypeProcessor<Types, 'part', unknown> = {
   process: async ({ job, complete }) => complete(job.input * 2),
+}
+
+/** Nobody goes on before all have come; who comes again does not wait. */
+class Meeting {
+  readonly #missing: Set<string>
+  readonly #complete = gate()
+
+  constructor(...who: readonly string[]) {
+    this.#missing = new Set(who)
+  }
+
+  arrive(who: string): Promise<unknown> {
+    this.#missing.delete(who)
+    if (this.#missing.size === 0) this.#complete.resolve()
+    return this.#complete.promise
+  }
 }
 
 export function blockerTests(driver: ChainDriver): void {
@@ -333,6 +358,22 @@ export function blockerTests(driver: ChainDriver): void {
 
     test('[chains trap 2] a blocker that ends while its dependent is added is not missed', async (t) => {
       const { client, work, line } = await chainBench(t, driver, types)
+      // A barrier: neither the add of a dependent nor the settle of its blocker goes on before both are about to.
+      let meeting = new Meeting('add', 'settle')
+      const settling = (outcomes: readonly Outcome[] = []): Promise<unknown> | undefined =>
+        outcomes.some(({ type }) => type === 'part') ? meeting.arrive('settle') : undefined
+      line.on('add', async (apply, { args: [jobs] }) => {
+        if ((jobs as NewJob[])[0]!.blockers) await meeting.arrive('add')
+        return apply()
+      })
+      line.on('claim', async (apply, { args: [request] }) => {
+        await settling((request as ClaimRequest).outcomes)
+        return apply()
+      })
+      line.on('settle', async (apply, { args: [outcomes] }) => {
+        await settling(outcomes as Outcome[])
+        return apply()
+      })
       await work(
         {
           part: double,
@@ -340,8 +381,9 @@ export function blockerTests(driver: ChainDriver): void {
         },
         { concurrency: 5 },
       )
-      const rounds = driver.name === 'file' ? 20 : 60
+      const rounds = sizeOf(200, driver.name, { file: 20, else: 60 })
       for (let round = 0; round < rounds; round++) {
+        meeting = new Meeting('add', 'settle')
         const part = await client.startJobChain({ typeName: 'part', input: round })
         const both = await Promise.all([
           client.startJobChain({ typeName: 'many', input: 'x', blockers: [part] }),
@@ -355,7 +397,7 @@ export function blockerTests(driver: ChainDriver): void {
     // So many looks would be the load themselves.
     const rarely = driver.hints === false ? wait : { pollIntervalMs: 5_000 }
     for (const workers of [1, 4]) {
-      const count = driver.name === 'file' ? 60 : 500
+      const count = sizeOf(500, driver.name, { file: 60, else: 500 })
       test(`[chains trap 1] ${count} dependents of 2 blockers, ${workers} workers: none is stranded`, async (t) => {
         const { client, work } = await chainBench(t, driver, types)
         const begun = gate()

@@ -314,12 +314,13 @@ export function transactionTests(driver: ChainDriver): void {
       const bench = await chainBench(t, driver, types)
       const { client, rows, work, line } = bench
       line.on('settle', async (apply) => {
-        await sleep(200)
+        await sleep(800)
         return apply()
       })
       await work({
         order: {
-          timeoutMs: 100,
+          // Enough for what comes before the settle, also where others keep the machine busy.
+          timeoutMs: 700,
           process: async ({ job, complete }) => complete(ownRow(bench, job)),
         },
       })

@@ -6,6 +6,7 @@ import { defineJobTypes } from 'holdfast'
 import { gate } from '../queue/driver.ts'
 import { chainBench, inChain, wait } from './bench.ts'
 import type { ChainDriver } from './driver.ts'
+import { sizeOf } from './full-size.ts'
 
 const types = defineJobTypes<{
   ask: { entry: true; input: string; output: string; continueWith: { typeName: 'answer' } }
@@ -175,7 +176,7 @@ export function workerlessTests(driver: ChainDriver): void {
         },
         { concurrency: 4 },
       )
-      const rounds = driver.name === 'file' ? 30 : 100
+      const rounds = sizeOf(200, driver.name, { file: 30, else: 100 })
       const ends = { byWorker: 0, byHand: 0 }
       for (let round = 0; round < rounds; round++) {
         const id = `chain-${round}`
