@@ -49,20 +49,20 @@ export const cases: readonly QueueBenchCase[] = [
     run: (queue, seconds) => batchRate(queue, 10, seconds),
   },
   {
-    name: 'handle, one at a time, 10,000 waiting',
+    name: 'handle, one at a time, 3,000 waiting',
     unit: 'messages/s',
     concurrency: 1,
     run: async (queue, seconds) => {
-      await fill(queue, 10_000)
-      return handleRate(queue, 9_000, seconds)
+      await fill(queue, 3_000)
+      return handleRate(queue, 2_500, seconds)
     },
   },
   {
-    name: 'handle, as it comes, 10,000 waiting',
+    name: 'handle, as it comes, 3,000 waiting',
     unit: 'messages/s',
     run: async (queue, seconds) => {
-      await fill(queue, 10_000)
-      return handleRate(queue, 9_000, seconds)
+      await fill(queue, 3_000)
+      return handleRate(queue, 2_500, seconds)
     },
   },
   {

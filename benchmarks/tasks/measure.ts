@@ -48,13 +48,21 @@ export async function sendEach(queue: MessageQueue, count: number, inFlight: num
   await Promise.all(Array.from({ length: inFlight }, send))
 }
 
-/** Plain ones, and as many that are due in an hour if that is said. */
+/** Plain ones, and some that are due in an hour. Ten batches at a time: some take one commit a message. */
 export async function fill(queue: MessageQueue, count: number, later = 0): Promise<void> {
   for (const [total, options] of [
     [count, undefined],
     [later, { delay: hour }],
   ] as const) {
-    for (let left = total; left > 0; left -= 1_000) await queue.enqueueMany!(messages(Math.min(left, 1_000)), options)
+    let left = total
+    const strand = async (): Promise<void> => {
+      while (left > 0) {
+        const size = Math.min(left, 100)
+        left -= size
+        await queue.enqueueMany!(messages(size), options)
+      }
+    }
+    await Promise.all(Array.from({ length: 10 }, strand))
   }
 }
 

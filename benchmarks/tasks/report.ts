@@ -65,7 +65,7 @@ function headOf(contenders: readonly QueueContender[], { backlog, rounds, comman
     '',
     'Message queues side by side, ours beside those of Fedify. **Read the ratios, not the figures**: above 1 is better, and in each round the',
     'contenders measured one right after the other. As it comes: ours handles 10 messages at a time, theirs one.',
-    `Many waiting: ${backlog.toLocaleString('en')}, half of them due in an hour; for the file driver a tenth. Peers are the newest versions with a`,
+    `Many waiting: ${backlog.toLocaleString('en')}, half of them due in an hour; for files and Postgres a tenth. Peers are the newest versions with a`,
     'queue in the registry that was used. Where a ratio is below 3, [limits](limits.md#message-queues) counts what is in the way.',
     '',
     `${cores} cores, ${cpu}, Node ${node}, servers on the same machine, Redis without persistence, Postgres with fsync; on disk:`,

@@ -24,6 +24,9 @@ const { values } = parseArgs({
 })
 const [rounds, seconds, backlog] = [Number(values.rounds), Number(values.seconds), Number(values.backlog)]
 
+/** The file driver keeps its backlog in memory and in files, and Fedify's queue on Postgres takes a commit for each message. */
+const fewer = { file: true, postgres: true }
+
 const directory = newWorkingDirectory()
 // Where syncing costs what it does; and the server may have to run as somebody else.
 process.env['TMPDIR'] = directory
@@ -44,8 +47,7 @@ async function measure(contender: QueueContender, item: (typeof cases)[number]):
   const where = { folder, redisUrl: redis?.url ?? '', postgresUrl: postgres?.url ?? '' }
   const { queue, close } = await contender.open(where, item.concurrency)
   try {
-    // The file driver keeps its backlog in memory and in files: a tenth is plenty.
-    return await item.run(queue, seconds, contender.driver === 'file' ? backlog / 10 : backlog)
+    return await item.run(queue, seconds, contender.driver in fewer ? backlog / 10 : backlog)
   } finally {
     await close()
     remove()

@@ -37,7 +37,8 @@ export async function startChild(t: TestContext, place: Place, scene: string, ..
   const started: Child = {
     said,
     hears: async (fits, what) => {
-      await until(() => said.some(fits), what)
+      // To start a process takes its time on a machine that has other things to do.
+      await until(() => said.some(fits), what, 40_000)
       return said.find(fits)
     },
     tell: (line = '') => void child.stdin.write(`${line}\n`),

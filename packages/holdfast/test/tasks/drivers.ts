@@ -37,7 +37,8 @@ const makers: Readonly<Record<Spec['driver'], (spec: Spec) => Storage>> = {
   memory: () => new MemoryStorage(),
   sqlite: ({ at }) => new SqliteStorage({ path: join(at, 'jobs.db') }),
   file: ({ at }) => new FileStorage({ directory: at }),
-  postgres: ({ at, prefix }) => new PostgresStorage({ url: at, schema: prefix }),
+  // A batch of 10,000 is one call, and the machine may have other things to do.
+  postgres: ({ at, prefix }) => new PostgresStorage({ url: at, schema: prefix, callTimeoutMs: 20_000 }),
   redis: ({ at, prefix }) => new RedisStorage({ url: at, prefix }),
 }
 
