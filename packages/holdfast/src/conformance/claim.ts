@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { bytes, text } from './case.ts'
 import type { Case } from './case.ts'
+import { claimBacklogCases } from './claim-backlog.ts'
 import { claimGroupCases } from './claim-groups.ts'
 import { claimLostCases } from './claim-lost.ts'
 import { claimOrderCases } from './claim-order.ts'
@@ -294,6 +295,7 @@ export const claimCases: readonly Case[] = [
   ...dueCases,
   ...slotCases,
   ...claimOrderCases,
+  ...claimBacklogCases,
   ...claimGroupCases,
   ...claimLostCases,
   ...claimSettleCases,

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cases, runCase } from '../../src/conformance/index.ts'
+import { type Case, cases, runCase } from '../../src/conformance/index.ts'
 import { drivers } from '../drivers.ts'
 import { brokenDrivers, openBroken } from './broken-drivers.ts'
 
@@ -10,6 +10,8 @@ import { brokenDrivers, openBroken } from './broken-drivers.ts'
 const all = Object.entries(cases).flatMap(([verb, list]) =>
   list.flatMap((item) => (verb === 'listen' || item.needs?.length ? [] : [{ name: `${verb}: ${item.name}`, item }])),
 )
+/** With thousands of jobs: for those alone that are broken in that way. */
+const isAboutCost = ({ proves = [] }: Case): boolean => proves.includes('chains trap 4')
 const table: string[] = []
 
 for (const driver of brokenDrivers) {
@@ -19,7 +21,8 @@ for (const driver of brokenDrivers) {
     assert.ok(named, `there is no case '${caughtBy}'`)
     await runCase(named.item, drivers.memory!)
     const failed = new Set<string>()
-    await Promise.all(all.map((one) => runCase(one.item, () => openBroken(driver)).catch(() => failed.add(one.name))))
+    const tried = all.filter((one) => one.name === caughtBy || !isAboutCost(one.item))
+    await Promise.all(tried.map((one) => runCase(one.item, () => openBroken(driver)).catch(() => failed.add(one.name))))
     table.push(`${name.padEnd(40)} ${String(failed.size).padStart(4)} of ${all.length} cases`)
     assert.ok(
       failed.has(caughtBy),

@@ -2,15 +2,7 @@
 // dependents) is asked of those at hand when somebody asks for it.
 
 import type { AttemptRecord, Bytes, EndReason, JobRef, JobState, NewJob, Retention } from '../storage.ts'
-import {
-  type Blocker,
-  type Dependents,
-  type Group,
-  type Job,
-  type JobType,
-  type Lease,
-  type Mark,
-} from '../moves/move.ts'
+import type { Blocker, Dependents, Group, Job, JobType, Lease, Mark } from '../moves/move.ts'
 import { refOf, rootOf } from '../moves/move.ts'
 import { evenRetention } from '../retention.ts'
 import type { KeyPart, More } from './more.ts'

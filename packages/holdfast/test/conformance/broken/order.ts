@@ -170,4 +170,16 @@ export const brokenOrder: readonly BrokenDriver[] = [
       },
     }),
   },
+  {
+    name: 'claim sorts all that waits',
+    breaks: 'the more is waiting, the slower it is to get at any of it',
+    caughtBy:
+      'claim: what waits, in many types and priorities and for later, does not make a claim or nextDueAt dearer',
+    open: ({ storage, jobs }) => ({
+      claim: async (request) => {
+        jobs().toSorted((a, b) => b.priority - a.priority || a.runAt - b.runAt)
+        return storage.claim(request)
+      },
+    }),
+  },
 ]
