@@ -24,6 +24,8 @@ export interface RunOptions {
   /** How often each point is come to. */
   readonly rounds: number
   readonly workers: number
+  /** Deliveries at a time, of each worker. */
+  readonly concurrency: number
   readonly timeoutMs: number
   /** Until upkeep has seen to the rows whose process died before it could: a minute or two. */
   readonly waitsForUpkeep: boolean
@@ -49,12 +51,21 @@ const files = {
 }
 
 export async function runFederation(options: RunOptions): Promise<RunReport> {
-  const { directory, place, activities, timeoutMs } = options
+  const { directory, place, activities, timeoutMs, concurrency } = options
   mkdirSync(directory, { recursive: true })
   writeFileSync(keysFile(directory), JSON.stringify(generateKeyText()), { mode: 0o600 })
   const servers = await serve(place)
   const [origin, receiver] = [await originHere(), await originHere()]
-  const config: SenderConfig = { place, urls: servers.urls, directory, origin, receiver, activities, timeoutMs }
+  const config: SenderConfig = {
+    place,
+    urls: servers.urls,
+    directory,
+    origin,
+    receiver,
+    activities,
+    concurrency,
+    timeoutMs,
+  }
   const run = new Run(options, config)
   try {
     return await run.toItsEnd()

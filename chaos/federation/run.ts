@@ -67,6 +67,7 @@ async function main(): Promise<number> {
     activities: wholeNumber('--activities', values.activities),
     rounds: wholeNumber('--rounds', values.rounds),
     workers: wholeNumber('--workers', values.workers),
+    concurrency: 10,
     timeoutMs: wholeNumber('--timeout', values.timeout),
     waitsForUpkeep: !values.quick,
     ...(values.plant !== undefined && { plant: values.plant }),

@@ -21,6 +21,8 @@ export interface SenderConfig {
   readonly origin: string
   readonly receiver: string
   readonly activities: number
+  /** Deliveries at a time, of each worker. */
+  readonly concurrency: number
   /** Of a request. A claim that was lost comes back after about eight times that. */
   readonly timeoutMs: number
 }
@@ -40,7 +42,7 @@ export async function openSender(
   failpoint: Failpoint = new Failpoint(undefined, () => undefined),
   more: Pick<FederationOptions, 'acks'> = {},
 ): Promise<Sender> {
-  const { timeoutMs, directory, origin, receiver } = config
+  const { timeoutMs, directory, origin, receiver, concurrency } = config
   const { storage, store } = await placeNamed(config.place).open(directory, config.urls)
   const given = keyringFromBase64(JSON.parse(readFileSync(keysFile(directory), 'utf8')) as KeyringText)
   const { connector, keyring } = failpoint.into({ storage, store, keyring: given }, deliveryType)
@@ -53,7 +55,13 @@ export async function openSender(
     http: { allowCidrs: ['127.0.0.0/8'], allowHttp: true, allowPorts: [origin, receiver].map(portOf), connector },
     policies: {
       // What fails is tried until it works: this is about what is lost, not about what is given up.
-      delivery: { attempts: 10_000, backoff: { type: 'fixed', delayMs: 200 }, timeoutMs, connectTimeoutMs: timeoutMs },
+      delivery: {
+        attempts: 10_000,
+        concurrency,
+        backoff: { type: 'fixed', delayMs: 200 },
+        timeoutMs,
+        connectTimeoutMs: timeoutMs,
+      },
       discovery: { timeoutMs, perMinute: 10_000 },
       health: { delayMs: () => 500, timeoutMs, maxAttempts: 10_000 },
       relay: { use: false, sweepTimeoutMs: 1 },
