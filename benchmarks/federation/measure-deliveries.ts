@@ -13,8 +13,15 @@ export interface Deliveries {
   readonly perSecond: number
   /** Of the sender, for one. */
   readonly cpuUs: number
+  /** Of the receiver, for one, the warm-up included. */
+  readonly receiverCpuUs: number
   /** Attempts that failed. */
   readonly retried: number
+}
+
+interface Count {
+  readonly applied: number
+  readonly cpu: NodeJS.CpuUsage
 }
 
 export interface Load {
@@ -37,12 +44,18 @@ export async function measureDeliveries(load: Load): Promise<Deliveries> {
     const { storage, store } = sender(load)
     const policies = { delivery: { concurrency: load.concurrency } }
     const federation = await own.mount({ storage, store, policies, peerPort: Number(new URL(target).port) })
+    const count = async (): Promise<Count> => {
+      receiver.send('count')
+      const [counted] = (await once(receiver, 'message')) as [Count]
+      return counted
+    }
+    const before = await count()
     const result = await drain(federation, store, target, load)
-    receiver.send('count')
-    const [{ applied }] = (await once(receiver, 'message')) as [{ applied: number }]
+    const { applied, cpu } = await count()
     const sent = load.warmUp + load.deliveries
     if (applied !== sent) throw new Error(`${sent} deliveries were acknowledged, ${applied} were applied.`)
-    return result
+    const receiverCpuUs = (cpu.user + cpu.system - before.cpu.user - before.cpu.system) / sent
+    return { ...result, receiverCpuUs }
   } finally {
     await own.close()
     if (receiver.connected) receiver.disconnect()
@@ -56,13 +69,18 @@ function sender({ folder }: Load): { storage: Storage; store: Store } {
   return { storage, store: sqliteStore({ storage }) }
 }
 
-async function drain(federation: Federation, store: Store, target: string, load: Load): Promise<Deliveries> {
+async function drain(
+  federation: Federation,
+  store: Store,
+  target: string,
+  load: Load,
+): Promise<Omit<Deliveries, 'receiverCpuUs'>> {
   const total = load.warmUp + load.deliveries
   await federation.connect()
   await federation.discoverAndRegister(target)
   for (let n = 0; n < total; n += 1) await add(federation, store, target, n, load.payloadBytes)
 
-  const { promise, resolve, reject } = Promise.withResolvers<Deliveries>()
+  const { promise, resolve, reject } = Promise.withResolvers<Omit<Deliveries, 'receiverCpuUs'>>()
   let [done, retried] = [0, 0]
   let [startedAt, cpu] = [0, process.cpuUsage()]
   federation.on('delivered', () => {

@@ -23,6 +23,6 @@ await mount({
   // What is measured are deliveries, not how they are refused.
   policies: { inbound: { perIpPerMinute: 1e9, perPeerPerMinute: 1e9, discoverPerIpPerHour: 1e9 } },
 })
-process.on('message', () => process.send!({ applied }))
+process.on('message', () => process.send!({ applied, cpu: process.cpuUsage() }))
 process.on('disconnect', () => process.exit(0))
 process.send!({ origin })
