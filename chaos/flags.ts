@@ -55,6 +55,7 @@ export function parseFlags(args: readonly string[]): Flags | undefined {
   const chosen = nameIn('--case', values.case, ['jobs', 'chains'])
   const isChains = chosen === 'chains'
   const kinds = isChains ? known.kinds.filter((kind) => kind !== 'full' && kind !== 'point') : known.kinds
+  if (isChains && values.plant !== undefined) throw new FlagError('--plant: expected with --case jobs, got "chains"')
   const usual = isChains ? (['kill'] as const) : known.kinds
   return {
     case: chosen,

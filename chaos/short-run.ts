@@ -28,7 +28,7 @@ export async function chaos(t: TestContext, ...flags: string[]): Promise<Outcome
   const report = JSON.parse(readFileSync(json, 'utf8')) as Report
   // A failure that was not asked for is kept, for whoever looks into it.
   t.after(() => {
-    if (code === 0 || report.plant) rmSync(folder, { recursive: true })
+    if (code === 0 || report.plant) rmSync(folder, { recursive: true, force: true })
   })
   return { code, output, report, folder }
 }

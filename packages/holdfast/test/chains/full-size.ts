@@ -1,7 +1,7 @@
-// The sizes that the specification names, by `HOLDFAST_FULL_SIZE=1 npm test -- chains/`. Ordinarily smaller ones, where the full
+// The sizes that the specification names, by `HOLDFAST_TEST_ALL=1 npm test -- chains/`. Ordinarily smaller ones, where the full
 // ones would take longer than a few seconds.
 
-const isFull = process.env['HOLDFAST_FULL_SIZE'] === '1'
+const isFull = process.env['HOLDFAST_TEST_ALL'] === '1'
 
 /** @param ordinary by the driver, where it has a size of its own */
 export function sizeOf(

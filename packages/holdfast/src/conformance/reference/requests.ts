@@ -123,11 +123,13 @@ function blockersOf(
     (job) => job.index === 0 && job !== own && find(world, job) && !jobs.some((other) => touches(world, other, job)),
   )
   const position = pick(later, number)
+  // By its name it is a chain of its own, by its place it is started for this job.
+  const sibling = position !== undefined && number % 2 === 1 ? plain(jobs[position]!) : position
   const existing = pick(others.map(plain), number)
   const absent = { type: types[0], id: 'nobody' }
   const choices = [
     [],
-    [position],
+    [sibling],
     [existing],
     [existing, position, existing],
     [pick(others, number + 1) && plain(pick(others, number + 1)!), existing],
