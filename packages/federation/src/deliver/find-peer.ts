@@ -3,6 +3,7 @@
 import { FederationError } from '../errors.ts'
 import { discoverAndRegister } from '../peers/discover.ts'
 import { DiscoveryError } from '../peers/discovery-error.ts'
+import type { Setting } from '../setting.ts'
 import type { PeerRow } from '../store/store.ts'
 import type { Delivery } from './delivery.ts'
 import { endAndKeep } from './end.ts'
@@ -10,17 +11,30 @@ import { endAndKeep } from './end.ts'
 /** What is known of the peer; its signing key too, unless it was forgotten again meanwhile. */
 export type KnownPeer = Pick<PeerRow, 'url' | 'encryptionPublicKey'> & Partial<PeerRow>
 
+/** Who is looked for at the moment: all who look for one server at the same time share what is found, one discovery too. */
+const underWay = new WeakMap<Setting['http'], Map<string, Promise<KnownPeer>>>()
+
 export async function findPeer({ setting, data, signal }: Delivery, origin: string): Promise<KnownPeer> {
-  const { peers } = setting.store
-  const known = await peers.get(origin)
-  if (known) return known
+  const searches = underWay.get(setting.http) ?? new Map<string, Promise<KnownPeer>>()
+  underWay.set(setting.http, searches)
   try {
-    const encryptionPublicKey = await discoverAndRegister(setting, origin, signal)
-    return (await peers.get(origin)) ?? { url: origin, encryptionPublicKey }
+    const search =
+      searches.get(origin) ?? knownOrDiscovered(setting, origin, signal).finally(() => searches.delete(origin))
+    searches.set(origin, search)
+    return await search
   } catch (error) {
-    if (error instanceof DiscoveryError && (error.code === 'PIN_MISMATCH' || error.code === 'ADDRESS_REFUSED')) {
+    if (!(error instanceof DiscoveryError)) throw error
+    if (error.code === 'PIN_MISMATCH' || error.code === 'ADDRESS_REFUSED') {
       throw await endAndKeep(setting, data.deliveryJobId, error.code, error.message, error)
     }
     throw new FederationError('DISCOVERY_FAILED', `the keys of ${origin} could not be had`, { cause: error })
   }
+}
+
+async function knownOrDiscovered(setting: Setting, origin: string, signal?: AbortSignal): Promise<KnownPeer> {
+  const { peers } = setting.store
+  const known = await peers.get(origin)
+  if (known) return known
+  const encryptionPublicKey = await discoverAndRegister(setting, origin, signal)
+  return (await peers.get(origin)) ?? { url: origin, encryptionPublicKey }
 }

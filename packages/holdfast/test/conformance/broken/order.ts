@@ -177,7 +177,10 @@ export const brokenOrder: readonly BrokenDriver[] = [
       'claim: what waits, in many types and priorities and for later, does not make a claim or nextDueAt dearer',
     open: ({ storage, jobs }) => ({
       claim: async (request) => {
-        jobs().toSorted((a, b) => b.priority - a.priority || a.runAt - b.runAt)
+        // As a storage without an index does: it reads every row, and sorts them.
+        jobs()
+          .map((job) => structuredClone(job))
+          .toSorted((a, b) => b.priority - a.priority || a.runAt - b.runAt)
         return storage.claim(request)
       },
     }),
