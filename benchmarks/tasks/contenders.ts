@@ -68,14 +68,18 @@ const peer = (
   packageName: string,
   driver: QueueDriver,
   keeps: string,
-  open: (where: Where, number: number) => { readonly queue: unknown; readonly close: () => void | Promise<void> },
+  open: (
+    where: Where,
+    number: number,
+  ) => { readonly queue: unknown; readonly close: () => void | Promise<void>; readonly ready?: Promise<void> },
 ): QueueContender => ({
   name: `${packageName} ${versionOf(packageName).split('+')[0]}`,
   driver,
   isPeer: true,
   keeps: `${keeps}; ${isLost}`,
   open: async (where) => {
-    const { queue, close } = open(where, ++opened)
+    const { queue, close, ready } = open(where, ++opened)
+    await ready
     return { queue: queue as MessageQueue, close: async () => close() }
   },
 })
@@ -105,7 +109,9 @@ export const queueContenders: readonly QueueContender[] = [
   peer('@fedify/postgres', 'postgres', powerCut, ({ postgresUrl }, number) => {
     const sql = postgres(postgresUrl, { onnotice: () => {} })
     const names = { tableName: `messages_${number}`, channelName: `channel_${number}` }
-    return { queue: new PostgresMessageQueue(sql, names), close: () => sql.end({ timeout: 1 }) }
+    const queue = new PostgresMessageQueue(sql, names)
+    // Its first calls, side by side, would be in each other's way.
+    return { queue, close: () => sql.end({ timeout: 1 }), ready: queue.initialize() }
   }),
 ]
 

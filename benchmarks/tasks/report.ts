@@ -1,5 +1,6 @@
 // The tables of a run, in Markdown.
 
+import { loadavg } from 'node:os'
 import { describeDisk } from '../place.ts'
 import { thisMachine } from '../results.ts'
 import { median } from '../statistics.ts'
@@ -69,7 +70,8 @@ function headOf(contenders: readonly QueueContender[], { backlog, rounds, comman
     'queue in the registry that was used. Where a ratio is below 3, [limits](limits.md#message-queues) counts what is in the way.',
     '',
     `${cores} cores, ${cpu}, Node ${node}, servers on the same machine, Redis without persistence, Postgres with fsync; on disk:`,
-    `${describeDisk()}; ${rounds} rounds, medians; \`${command}\`.`,
+    `${describeDisk()}; ${rounds} rounds, medians; \`${command}\`. Load average of the last 15 minutes: ${loadavg()[2]!.toFixed(1)}; above the number`,
+    'of cores, others had their part of the machine, and what waits for the disk or another process looks worse than it is.',
     '',
     '| | an acknowledged message survives; one whose worker dies |',
     '|---|---|',

@@ -54,6 +54,28 @@ const liveCases: readonly Case[] = live.map(([state, arrange]) => ({
   },
 }))
 
+/** In the orders of bytes, of code units and of code points they stand differently. */
+const orders: readonly (readonly [what: string, there: readonly string[], others: readonly string[]])[] = [
+  ['among others', ['b', 'd'], ['a', 'c', 'e']],
+  ['behind all others', ['x', 'y'], ['a', 'b']],
+  ['before all others', ['a', 'b'], ['x', 'y', 'é', '\u{ffee}', '\u{1f600}']],
+  ['outside of ASCII', ['\u{1f600}', '\u{ffee}'], ['z', 'é', '\u{1f601}', 'ê']],
+]
+
+const batchCases: readonly Case[] = orders.map(([what, there, others]) => ({
+  name: `of a batch, those whose ids are there are duplicates and the others are added: ids ${what}`,
+  proves: ['S11'],
+  run: async ({ storage, added, job }) => {
+    for (const id of there) await added({ id })
+    const ids = [...others, ...there, ...others.map((id) => `${id}~`)]
+    const verdicts = await storage.add(ids.map((id) => job({ id })))
+    assert.deepEqual(
+      verdicts.map(({ verdict }) => verdict),
+      ids.map((id) => (there.includes(id) ? 'duplicate' : 'added')),
+    )
+  },
+}))
+
 const completedCases: readonly Case[] = [
   {
     name: 'the id of a completed job is taken, and its result is the answer',
@@ -292,6 +314,7 @@ const chainCases: readonly Case[] = [
 
 export const addIdCases: readonly Case[] = [
   ...liveCases,
+  ...batchCases,
   ...completedCases,
   ...newLifeCases,
   ...otherCases,

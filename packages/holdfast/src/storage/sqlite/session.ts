@@ -186,9 +186,20 @@ export class Session implements Rows<SqliteType> {
     }
     for (const [type, ids] of wanted) {
       if (ids.length === 1) continue
-      this.jobsOfRows(this.statements.jobsById.all(type.tid, JSON.stringify(ids)))
+      const known = ids.filter(this.#mayBeThere(type))
+      if (known.length > 0) this.jobsOfRows(this.statements.jobsById.all(type.tid, JSON.stringify(known)))
       for (const id of ids) if (!type.jobs.has(id)) this.#markAbsent(type, id)
     }
+  }
+
+  /** An id behind the last one is new, and those that are made by time nearly all are. */
+  #mayBeThere(type: SqliteType): (id: string) => boolean {
+    const row = this.statements.lastId.get(type.tid) as unknown as [string] | undefined
+    if (!row) return () => false
+    const [last] = row
+    // The table compares bytes, we compare code units: beside ASCII that is the same.
+    const isAscii = Buffer.byteLength(last) === last.length
+    return isAscii ? (id) => id <= last : () => true
   }
 
   jobOf(seq: number): SqliteJob | undefined {

@@ -37,6 +37,7 @@ export function prepare(db: DatabaseSync) {
     ),
     jobById: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND id = ?`),
     jobsById: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND id IN (SELECT value FROM json_each(?))`),
+    lastId: rows('SELECT id FROM holdfast_jobs WHERE tid = ? ORDER BY id DESC LIMIT 1'),
     jobBySeq: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE seq = ?`),
     jobsOfChain: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE chain = ? ORDER BY seq`),
     addJob: db.prepare(
