@@ -70,8 +70,8 @@ test('a violation has its seed, its path and the shrunk history, and comes again
 })
 
 for (const driver of brokenDrivers) {
-  // Between two pages the model writes nothing.
-  if (driver.name === 'pages by offset') continue
+  // Between two pages the model writes nothing, and it does not look at what a call costs.
+  if (['pages by offset', 'claim sorts all that waits'].includes(driver.name)) continue
   test(`the model finds: ${driver.name}`, async () => {
     const run = testModel({ create: () => openBroken(driver), runs: 5_000, seed: 5, shrink: false })
     await assert.rejects(run, ModelViolation)
