@@ -179,7 +179,7 @@ export const brokenOrder: readonly BrokenDriver[] = [
       claim: async (request) => {
         // As a storage without an index does: it reads every row, and sorts them.
         jobs()
-          .map((job) => structuredClone(job))
+          .map((job) => ({ ...job }))
           .toSorted((a, b) => b.priority - a.priority || a.runAt - b.runAt)
         return storage.claim(request)
       },
