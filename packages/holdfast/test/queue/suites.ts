@@ -88,12 +88,8 @@ export function otherWayTests(driver: TestDriver): void {
   if (process.env.HOLDFAST_TEST_ALL === '1') return queueTests(driver)
   byteTests(driver)
   connectionTests(driver)
-  eventTests(driver)
-  idleWorkerTests(driver)
   lifecycleTests(driver)
   listenerTests(driver)
-  racingTests(driver)
   sharingTests(driver)
-  stopTests(driver)
   waitTests(driver)
 }
