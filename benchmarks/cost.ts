@@ -30,12 +30,14 @@ try {
     [100, 20_000],
   ] as const) {
     await inspector.send('FLUSHALL')
-    const queue = new Queue({ storage: new RedisStorage({ url: server.url }), concurrency })
+    const queue = new Queue<unknown, string>({ storage: new RedisStorage({ url: server.url }), concurrency })
     await show(`add, 1,000 in flight`, jobs, () => fill(queue, jobs))
     await show(`drain, concurrency ${concurrency}`, jobs, () => drain(queue, jobs))
     await queue.stop()
   }
-  const [asking, working] = [1, 2].map(() => new Queue({ storage: new RedisStorage({ url: server.url }) }))
+  const [asking, working] = [1, 2].map(
+    () => new Queue<unknown, string>({ storage: new RedisStorage({ url: server.url }) }),
+  )
   working!.execute(() => 'done')
   await working!.start()
   await request(asking!, 'warm-up', 500)
@@ -46,7 +48,7 @@ try {
   await server.stop()
 }
 
-async function fill(queue: Queue, jobs: number): Promise<void> {
+async function fill(queue: Queue<unknown, string>, jobs: number): Promise<void> {
   for (let from = 0; from < jobs; from += 1_000) {
     await Promise.all(
       Array.from({ length: 1_000 }, (_, index) => queue.enqueue(`job-${from + index}`, payloadOf(from))),
@@ -54,7 +56,7 @@ async function fill(queue: Queue, jobs: number): Promise<void> {
   }
 }
 
-async function drain(queue: Queue, jobs: number): Promise<void> {
+async function drain(queue: Queue<unknown, string>, jobs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   let completed = 0
   queue.execute(() => 'done')
@@ -65,7 +67,7 @@ async function drain(queue: Queue, jobs: number): Promise<void> {
   await promise
 }
 
-async function request(queue: Queue, name: string, jobs: number): Promise<void> {
+async function request(queue: Queue<unknown, string>, name: string, jobs: number): Promise<void> {
   for (let index = 0; index < jobs; index++) await queue.enqueueAndWait(`${name}-${index}`, payloadOf(index))
 }
 
