@@ -5,7 +5,7 @@
 import type { Connection, Row } from './database.ts'
 import { pausedOf } from './group.ts'
 import type { JobRow } from './job.ts'
-import { type Loaded, type Named, nameOf } from './loaded.ts'
+import { conflict, type Loaded, type Named, nameOf } from './loaded.ts'
 import { stateCodes } from '../rows/states.ts'
 import { decodeMore } from '../rows/more.ts'
 import type { Statements } from './statements.ts'
@@ -17,15 +17,25 @@ export class Loader {
   readonly #statements: Statements
   readonly #types: Types
   readonly loaded: Loaded
+  readonly #holders: Map<string, Named>
   /** Jobs that a run asks for are only looked at, until it changes one: a claim waits for nobody. */
   readonly #looksFirst: boolean
   now = NaN
 
-  constructor(connection: Connection, statements: Statements, types: Types, loaded: Loaded, looksFirst: boolean) {
+  /** @param holders filled, by name, with those who hold a key and were not known when it was locked */
+  constructor(
+    connection: Connection,
+    statements: Statements,
+    types: Types,
+    loaded: Loaded,
+    holders: Map<string, Named>,
+    looksFirst: boolean,
+  ) {
     this.connection = connection
     this.#statements = statements
     this.#types = types
     this.loaded = loaded
+    this.#holders = holders
     this.#looksFirst = looksFirst
   }
 
@@ -135,8 +145,19 @@ export class Loader {
     const { want, keys } = this.loaded
     if (want.keys.size === 0) return
     const rows = await this.connection.query(this.#statements.lockKeys, namesOf(want.keys.values()))
-    for (const [tid, key, ...rest] of rows) keys.set(nameOf(Number(tid), key!), rest)
+    for (const [tid, key, ...rest] of rows) {
+      keys.set(nameOf(Number(tid), key!), rest)
+      this.#noteHolder({ tid: Number(tid), key: rest[0]! })
+    }
     for (const name of want.keys.keys()) if (!keys.has(name)) keys.set(name, null)
+  }
+
+  /** All others lock the job that holds a key before the key: who did not know it would wait for them in a circle. */
+  #noteHolder(holder: Named): void {
+    const name = nameOf(holder.tid, holder.key)
+    if (this.#looksFirst || this.loaded.jobsByName.has(name)) return
+    this.#holders.set(name, holder)
+    throw conflict
   }
 
   async #loadGroups(): Promise<void> {

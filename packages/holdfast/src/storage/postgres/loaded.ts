@@ -8,6 +8,9 @@ import type { JobRow } from './job.ts'
 /** Thrown by a run that asked for what is not at hand. Nothing has happened then. */
 export const missing = Symbol('missing')
 
+/** Thrown when others were quicker: what was read is no longer all there is. The call begins anew. */
+export const conflict = Symbol('conflict')
+
 export interface LoadedJob {
   readonly row: JobRow
   /** Nobody else can change it until our transaction ends. */

@@ -8,12 +8,12 @@ import type { Connection, Database } from './database.ts'
 import { sqlStateOf } from './errors.ts'
 import { encodeHints } from './hints.ts'
 import { Loader } from './load.ts'
-import { Loaded, missing } from './loaded.ts'
+import { conflict, Loaded, missing, type Named } from './loaded.ts'
 import { PostgresMove } from './move.ts'
 import type { Statements } from './statements.ts'
 import type { Types } from './types.ts'
 import { WorkingSet } from './working-set.ts'
-import { conflict, write } from './write.ts'
+import { write } from './write.ts'
 
 export interface Call<T> {
   /** Names what will be needed, as far as the request tells. */
@@ -55,6 +55,8 @@ const savepoint = { name: '', text: 'SAVEPOINT holdfast' }
 const rollback = { name: '', text: 'ROLLBACK TO SAVEPOINT holdfast' }
 const release = { name: '', text: 'RELEASE SAVEPOINT holdfast' }
 
+type Holders = Map<string, Named>
+
 export class Mover {
   readonly #options: MoverOptions
 
@@ -64,10 +66,12 @@ export class Mover {
 
   /** @param joined in a transaction of the user's */
   async run<T>(call: Call<T>, joined?: Joined): Promise<T> {
-    if (joined) return this.#again(() => this.#runJoined(joined, call), isConflict)
+    // By name: those who turned out to hold a key, to be locked before it the next time.
+    const holders: Holders = new Map()
+    if (joined) return this.#again(() => this.#runJoined(joined, call, holders), isConflict)
     const { database, instance } = this.#options
     const [answer, move] = await this.#again(
-      () => database.transaction((connection) => this.#attempt(connection, call, instance)),
+      () => database.transaction((connection) => this.#attempt(connection, call, holders, instance)),
       (error) => isConflict(error) || isWorthRepeating(error),
     )
     this.#options.onMoved(move)
@@ -76,10 +80,10 @@ export class Mover {
   }
 
   /** All of it or nothing, and whatever goes wrong, the user's transaction can go on. */
-  async #runJoined<T>({ connection, onMove }: Joined, call: Call<T>): Promise<T> {
+  async #runJoined<T>({ connection, onMove }: Joined, call: Call<T>, holders: Holders): Promise<T> {
     // In a transaction of our own making an error ends it: two trips are saved.
     if (onMove && call.insertsNothing) {
-      const [own, moved] = await this.#attempt(connection, call, this.#options.instance)
+      const [own, moved] = await this.#attempt(connection, call, holders, this.#options.instance)
       onMove(moved)
       return own
     }
@@ -88,7 +92,7 @@ export class Mover {
     let move: PostgresMove
     try {
       // Where its commit is not ours to see, we hear of it as all others do.
-      ;[answer, move] = await this.#attempt(connection, call, onMove && this.#options.instance)
+      ;[answer, move] = await this.#attempt(connection, call, holders, onMove && this.#options.instance)
     } catch (error) {
       await connection.query(rollback, []).catch(() => {})
       await connection.query(release, []).catch(() => {})
@@ -99,11 +103,17 @@ export class Mover {
     return answer
   }
 
-  async #attempt<T>(connection: Connection, call: Call<T>, from: string | undefined): Promise<[T, PostgresMove]> {
+  async #attempt<T>(
+    connection: Connection,
+    call: Call<T>,
+    holders: Holders,
+    from: string | undefined,
+  ): Promise<[T, PostgresMove]> {
     const { statements, types, channel } = this.#options
     const loaded = new Loaded()
     call.want?.(loaded)
-    const loader = new Loader(connection, statements, types, loaded, call.looksFirst === true)
+    for (const [name, holder] of holders) loaded.want.jobs.set(name, holder)
+    const loader = new Loader(connection, statements, types, loaded, holders, call.looksFirst === true)
     await loader.begin()
     await call.prepare?.(loader)
     for (;;) {

@@ -2,13 +2,11 @@
 // first: if somebody else was quicker, nothing else is written yet, and the call begins anew.
 
 import type { Connection, Statement, Value } from './database.ts'
+import { conflict } from './loaded.ts'
 import { changingCells, firstProvisional, fixedCells, type PostgresJob } from './job.ts'
 import type { PostgresMove } from './move.ts'
 import type { Statements } from './statements.ts'
 import { arrayOf, bytesText, encodeText, optionalText } from './text.ts'
-
-/** Thrown when a row is there after all. */
-export const conflict = Symbol('conflict')
 
 /** @param hint channel and message, to be sent along. @returns whether it was */
 export async function write(
