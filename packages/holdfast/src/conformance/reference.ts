@@ -55,6 +55,8 @@ interface Order {
   readonly move: number
   readonly place: number
   readonly loose: boolean
+  /** A call that nobody knows the end of may have sent it behind the others: it stands in either place. */
+  readonly unsure?: boolean
 }
 
 export interface Attempt {
@@ -272,6 +274,7 @@ export function isBefore(a: Job, b: Job): boolean {
   const [first, second] = [a.made.priority ?? 0, b.made.priority ?? 0]
   if (first !== second) return first > second
   if (a.runAt !== b.runAt) return a.runAt < b.runAt
+  if (a.order.unsure || b.order.unsure) return false
   if (a.order.move !== b.order.move) return a.order.move < b.order.move
   return !a.order.loose && !b.order.loose && a.order.place < b.order.place
 }

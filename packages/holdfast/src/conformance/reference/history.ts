@@ -86,6 +86,13 @@ export class JobHistory {
       this.#compare()
     } catch {
       this.world = before
+      return
+    }
+    // Records do not show who stands behind whom.
+    for (const [name, job] of this.world.jobs) {
+      const earlier = before.jobs.get(name)
+      const isTold = !earlier || earlier.runAt !== job.runAt || earlier.order.move === job.order.move
+      if (!isTold) job.order = { ...job.order, unsure: true }
     }
   }
 
