@@ -268,6 +268,8 @@ test('encrypted connections, by url and by what the app has set', async (t) => {
     await db.listen('told', heard.resolve, () => {})
     await db.query(statement("SELECT pg_notify('told', $1::text)::text AS c0"), ['in secret'])
     assert.equal(await heard.promise, 'in secret')
+    // While the server is there to be told goodbye.
+    await db.close()
   }
   for (const library of libraryNames) await assert.rejects(open(library, url), refused(/the server refused the user/))
 })

@@ -124,9 +124,11 @@ class PostgresJsWire implements Wire {
   }
 
   discard(): void {
-    // Under encryption it may have something left to send, and nobody else hears that it cannot.
-    this.#socket?.on('error', () => {}).destroy()
-    this.#sql.end({ timeout: 0 }).catch(() => {})
+    // The library's goodbye first: under encryption, said to a socket that is destroyed, it is an error that nobody hears.
+    this.#sql
+      .end({ timeout: 0 })
+      .catch(() => {})
+      .finally(() => this.#socket?.on('error', () => {}).destroy())
     this.#onLost()
   }
 }
