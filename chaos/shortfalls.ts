@@ -9,7 +9,7 @@ import { pointNames } from './points.ts'
 const allPointsSeconds = 240
 
 /** Jobs a second of a run that is mostly starting. */
-const shortRunRate = 33
+const shortRunRate = 8
 
 interface Counts {
   readonly jobs: number
