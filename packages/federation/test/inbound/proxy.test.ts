@@ -167,10 +167,11 @@ test('PROXY refused: disabled, shape, target, sender, keys', async (t) => {
   }
   const unknown = 'UNKNOWN_FEDERATION_SERVER_INTERACTION'
   assertRefused(await send({}, {}), 403, unknown)
-  assertRefused(await send({}, headersOf({ origin: 'https://other.example', keyring: alpha.keyring })), 403, unknown)
+  const stranger = 'https://other.example'
+  assertRefused(await send({}, headersOf({ origin: stranger, keyring: alpha.keyring })), 403, unknown)
   assertRefused(await send({}, headersOf(relay)), 403, unknown)
   assertRefused(await send({ targetUrl: `${relay.origin}/proxy` }), 403, unknown)
-  assertRefused(await send({ targetUrl: 'https://other.example/proxy' }), 403, unknown)
+  assertRefused(await send({ targetUrl: `${stranger}/proxy` }), 403, unknown)
   assertRefused(await send({ publicSigningKey: beta.keys.publicKey }), 403, 'INCORRECT_KEYS')
   assertRefused(await send({ publicEncryptionKey: beta.keys.encryptionPublicKey }), 403, 'INCORRECT_KEYS')
   for (const url of [alpha.origin, beta.origin]) {
