@@ -103,7 +103,7 @@ async function postgresSubject(way: Way): Promise<Subject> {
 testStore('Postgres by url', () => postgresSubject('url'), 'life')
 testStore('Postgres by pg', () => postgresSubject('pg'))
 testStore('Postgres by postgres.js', () => postgresSubject('postgres.js'))
-testStore('Postgres by storage', () => postgresSubject('storage'), 'life')
+testStore('Postgres by storage', () => postgresSubject('storage'), 'shared')
 
 test('tables that are not there are refused, unless they may be made', async () => {
   const { pool } = await (place ??= open())

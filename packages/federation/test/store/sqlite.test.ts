@@ -69,7 +69,7 @@ async function sqliteSubject(way: Way): Promise<Subject> {
 
 testStore('SQLite by path', () => sqliteSubject('path'))
 testStore('SQLite by database', () => sqliteSubject('database'), 'life')
-testStore('SQLite by storage', () => sqliteSubject('storage'), 'life')
+testStore('SQLite by storage', () => sqliteSubject('storage'), 'shared')
 
 test('in memory it keeps what it has while nobody is connected', async () => {
   const store = sqliteStore({ path: ':memory:' })

@@ -7,13 +7,17 @@ import type { Case, Subject } from './subject.ts'
 
 const all: readonly Case[] = [...rowCases, ...lifeCases]
 
-/** @param cases of ways that differ in how they connect alone: those of life */
-export function testStore(name: string, create: () => Promise<Subject>, cases: 'all' | 'life' = 'all'): void {
-  for (const { name: what, needs, run } of cases === 'all' ? all : lifeCases) {
+/** @param cases `life`: of ways that differ in how they connect alone; `shared`: of those that share a storage, too */
+export function testStore(
+  name: string,
+  create: () => Promise<Subject>,
+  cases: 'all' | 'life' | 'shared' = 'all',
+): void {
+  const chosen = (cases === 'all' ? all : lifeCases).filter(({ needs }) => needs === undefined || cases === 'shared')
+  for (const { name: what, run } of chosen) {
     test(`${name}: ${what}`, async (t) => {
       const subject = await create()
       t.after(() => subject.close())
-      if (needs === 'storage' && !subject.storage) return t.skip('it has no storage')
       await run(subject)
     })
   }

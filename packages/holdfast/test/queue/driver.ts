@@ -7,6 +7,8 @@ import { Queue, type QueueConfig, type QueueEvents, type Storage } from 'holdfas
 
 export interface TestDriver {
   readonly name: string
+  /** Its storage has transactions. */
+  readonly transactions?: boolean
   /** An empty storage of its own. */
   open(): Promise<{ readonly storage: Storage; close(): Promise<void> }>
 }

@@ -7,6 +7,7 @@ import type { TestDriver } from './driver.ts'
 export function postgresDriver(name: string, client: PostgresClientName): TestDriver {
   return {
     name,
+    transactions: true,
     open: async () => {
       const schema = takeSchema()
       const storage = new PostgresStorage({ ...(await postgresWay(client)), schema })

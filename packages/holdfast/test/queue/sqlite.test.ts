@@ -8,6 +8,7 @@ import { queueTests } from './suites.ts'
 
 queueTests({
   name: 'sqlite',
+  transactions: true,
   open: async () => {
     const directory = await mkdtemp(join(tmpdir(), 'holdfast-sqlite-'))
     const storage = new SqliteStorage({ path: join(directory, 'jobs.db') })
