@@ -108,7 +108,7 @@ export {
 } from './errors.ts'
 export type { EventStream, QueueEvent } from './event-stream.ts'
 export type { EngineEvent } from './events.ts'
-export type { Backoff } from './job/backoff.ts'
+export { type Backoff, delayAfter } from './job/backoff.ts'
 export { contentId } from './job/content-id.ts'
 export type { EnqueueAndWaitOptions, EnqueueOptions, EnqueueResult, JobOptions } from './job/enqueue.ts'
 export type { QueueRetention } from './job/retention.ts'
