@@ -4,27 +4,22 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { chaos } from './short-run.ts'
-
-test('a planted defect is found, and the logs are kept', async (t) => {
-  const flags = ['--driver', 'sqlite', '--seconds', '4', '--kinds', 'kill', '--plant', 'lost']
-  const { report, output, code, folder } = await chaos(t, ...flags)
-  assert.equal(code, 1, output)
-  assert.ok(report.lost > 0, output)
-  assert.equal(report.violations.find(({ check }) => check === 'lost')!.entries.length > 0, true)
-  const [kept] = readdirSync(folder).filter((name) => name.startsWith('holdfast-chaos'))
-  assert.ok(existsSync(join(folder, kept!, 'logs', 'supervisor.log')), output)
-})
+import type { Report } from './report.ts'
+import { chaosUntil } from './short-run.ts'
 
 for (const [driver, defect, kind] of [
+  ['sqlite', 'lost', 'kill'],
   ['sqlite', 'early', 'kill'],
   ['sqlite', 'stale', 'stop'],
   ['postgres', 'torn', 'kill'],
 ] as const) {
-  test(`a planted defect is found by its name: ${defect}`, async (t) => {
-    const flags = ['--driver', driver, '--seconds', '6', '--kinds', kind, '--plant', defect]
-    const { report, output, code } = await chaos(t, ...flags)
+  test(`a planted defect is found by its name, and the logs are kept: ${defect}`, { timeout: 300_000 }, async (t) => {
+    const isFound = (report: Report): boolean => report[defect] > 0
+    const flags = ['--driver', driver, '--kinds', kind, '--plant', defect]
+    const { report, output, code, folder } = await chaosUntil(t, isFound, ...flags)
     assert.equal(code, 1, output)
-    assert.ok(report[defect] > 0, output)
+    assert.ok(report.violations.find(({ check }) => check === defect)!.entries.length > 0)
+    const [kept] = readdirSync(folder).filter((name) => name.startsWith('holdfast-chaos'))
+    assert.ok(existsSync(join(folder, kept!, 'logs', 'supervisor.log')), output)
   })
 }

@@ -1,5 +1,4 @@
-// A clean run in which little happened proves little: what happened less often than it should have. Short runs lose more of
-// their time to starting.
+// A clean run in which little happened proves little: what happened less often than it should have.
 
 import { driverNamed } from './drivers.ts'
 import type { Flags } from './flags.ts'
@@ -8,8 +7,8 @@ import { pointNames } from './points.ts'
 /** Shorter than this, not every kill point has its turn. */
 const allPointsSeconds = 240
 
-/** Jobs a second of a run that is mostly starting. */
-const shortRunRate = 8
+/** Shorter than this, a run is mostly starting: of everything there must be one. */
+const fullRunSeconds = 60
 
 interface Counts {
   readonly jobs: number
@@ -24,12 +23,16 @@ interface Counts {
 export function shortfallsOf({ seconds, kinds, driver }: Flags, counts: Counts): string[] {
   const { jobs, kills, stops, serverKills, sessionsEnded, proxyFaults, pointsByName } = counts
   if (kinds.every((kind) => kind === 'full')) return []
-  const share = seconds < 60 ? 0.65 : 1
+  const isFull = seconds >= fullRunSeconds
+  const short = (what: string, got: number, wanted: number): string[] => {
+    const least = isFull ? Math.floor(wanted) : 1
+    return got >= least ? [] : [`${what}: ${got}, expected at least ${least}`]
+  }
   const names = new Set([...pointNames.worker, ...pointNames.producer])
   const unreached = [...names].filter((name) => pointsByName[name] === undefined)
   return [
-    ...short('jobs', jobs, share * seconds * (seconds < 60 ? shortRunRate : driverNamed(driver).leastRate)),
-    ...(kinds.includes('kill') ? short('kills', kills, share * seconds) : []),
+    ...short('jobs', jobs, seconds * driverNamed(driver).leastRate),
+    ...(kinds.includes('kill') ? short('kills', kills, seconds) : []),
     ...(kinds.includes('stop') ? short('stops', stops, 0.25 * seconds) : []),
     ...(kinds.includes('server') ? short('server kills', serverKills, seconds / 8) : []),
     ...(kinds.includes('session') ? short('sessions ended', sessionsEnded, seconds / 4) : []),
@@ -42,8 +45,3 @@ export function shortfallsOf({ seconds, kinds, driver }: Flags, counts: Counts):
 
 const sum = (counts: Readonly<Record<string, number>>): number =>
   Object.values(counts).reduce((one, other) => one + other, 0)
-
-function short(what: string, got: number, wanted: number): string[] {
-  const least = Math.floor(wanted)
-  return got >= least ? [] : [`${what}: ${got}, expected at least ${least}`]
-}
