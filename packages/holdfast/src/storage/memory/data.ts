@@ -14,22 +14,23 @@ import { Heap, type HeapSlot } from './heap.ts'
 import { Line } from './line.ts'
 
 export class MemoryJob implements Moves.Job, HeapSlot {
-  readonly type: TypeData
-  readonly id: string
-  readonly token: string
-  readonly maxAttempts: number | undefined
-  readonly retention: Retention
+  // What the constructor sets is only declared: as a field it would be set to undefined first, for each of a million jobs.
+  declare readonly type: TypeData
+  declare readonly id: string
+  declare readonly token: string
+  declare readonly maxAttempts: number | undefined
+  declare readonly retention: Retention
   /** Its place among all jobs ever accepted: the order inside a group. */
-  readonly accepted: number
-  payload: Bytes | undefined
+  declare readonly accepted: number
+  declare payload: Bytes | undefined
   /** Until createWaiting(), wait() or blockJob() says otherwise. */
   state: JobState = 'blocked'
   attempt = 0
   failures = 0
-  readonly createdAt: number
-  runAt: number
+  declare readonly createdAt: number
+  declare runAt: number
   /** Breaks ties of runAt: new whenever the job goes behind what waits. */
-  order: number
+  declare order: number
   /** Waits, and was seen to be due: counted so. */
   due = false
   lease: Lease | undefined = undefined
