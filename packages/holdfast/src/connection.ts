@@ -30,7 +30,10 @@ export class Connection {
     return takes
   }
 
-  /** Of any other call: opens what was never started, and leaves a stopped queue alone. */
+  /**
+   * Of any other call: opens what was never started, and leaves a stopped queue alone: that one works while somebody else
+   * keeps the storage open, which of a MemoryStorage is always so.
+   */
   async use(): Promise<void> {
     if (!this.#open && !this.#stopped) await this.#connect()
   }

@@ -23,7 +23,7 @@ export class Adder {
   /** Made unique by a number. */
   readonly #tokenStart: string
   readonly #most: number
-  readonly #store: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>
+  readonly #addToStorage: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>
   readonly #onAnswers: ((answers: readonly Answer[]) => void) | undefined
   /** The last one takes what comes. */
   readonly #waiting: Batch[] = []
@@ -38,14 +38,14 @@ export class Adder {
    */
   constructor(
     origin: string,
-    store: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>,
+    addToStorage: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>,
     most: number = engineDefaults.batch,
     onAnswers?: (answers: readonly Answer[]) => void,
   ) {
     this.#onAnswers = onAnswers
     this.#most = most
     this.#tokenStart = `${origin}/`
-    this.#store = store
+    this.#addToStorage = addToStorage
   }
 
   /** @param answerOf makes the caller's answer of the verdict; if it throws, the caller's promise rejects */
@@ -78,7 +78,7 @@ export class Adder {
     this.#inFlight++
     let answers: readonly Answer[]
     try {
-      answers = await this.#store(jobs)
+      answers = await this.#addToStorage(jobs)
     } catch (error) {
       answers = await this.#oneByOne(jobs, error)
     }
@@ -96,7 +96,7 @@ export class Adder {
       // With the earlier ones of its id: alone it would pass for a repeat of them.
       const mentions = jobs.slice(0, index + 1).filter((job) => job.id === id)
       try {
-        answers.push(away === undefined ? (await this.#store(mentions)).at(-1)! : { error: away })
+        answers.push(away === undefined ? (await this.#addToStorage(mentions)).at(-1)! : { error: away })
       } catch (own) {
         answers.push({ error: own })
         if (isAway(own)) away = own

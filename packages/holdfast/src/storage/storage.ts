@@ -11,8 +11,9 @@
 //   - Payload, result and error are bytes: never parsed, never changed, handed out for reading only. Ids, types, keys and
 //     labels are data of any content.
 //   - Bad input is refused by checkNewJobs, checkOutcomes and checkListQuery (storage/check.ts), to be called first.
-//   - A call on a closed storage rejects with code STORAGE_CLOSED. An error with `transient: true` says that the same call
-//     may go through in a moment: the wrapper repeats it. One with `maybeApplied: false`, that certainly nothing was written.
+//   - A call on a closed storage rejects with code STORAGE_CLOSED (one in memory is never closed). An error with
+//     `transient: true` says that the same call may go through in a moment: the wrapper repeats it. One with
+//     `maybeApplied: false`, that certainly nothing was written.
 //   - No logging, metrics or retries in a driver: the wrapper around the contract has them (storage/guard.ts).
 //
 // This file is longer than others so that it is the only one: the verbs first, then what they carry.

@@ -43,14 +43,14 @@ export class Wake {
     else this.#unlisten = unlisten
   }
 
-  /** How long until something is due, or somebody should look anyway. */
-  async sleepMs(longestMs: number): Promise<number> {
+  /** How long until something is due, or somebody should look anyway; no longer than this. */
+  async sleepMs(atMostMs: number): Promise<number> {
     const { storage, clock, types } = this.#options
     const due = await storage.nextDueAt(types)
     // Due, and yet the look before this found nothing: somebody else has it in hand.
     const dueMs = due === undefined ? Infinity : due.at > due.now ? due.at - due.now : engineDefaults.lockedMs
-    const pollMs = this.#longestMs * (1 - clock.random() / 10)
-    return Math.min(dueMs, pollMs, longestMs)
+    const lookMs = this.#longestMs * (1 - clock.random() / 10)
+    return Math.min(dueMs, lookMs, atMostMs)
   }
 
   /** Wakes after this time, or by a hint before. */

@@ -1,9 +1,13 @@
-// The loop: look, run what was found, send what came of it, sleep. One claim or settle is under way at a time, but for
-// outcomes that cannot be sent (outcomes.ts): while it is, outcomes gather, and the next claim takes them along, so the
-// slower the storage, the larger the batches. A worker with many slots on a server has two claims under way, for half of
-// its slots each, so that neither waits for the other.
-// A round is one such exchange with the storage. It is scheduled by whatever may have changed something: a hint, an outcome,
-// a timer. Longer than other files: what decides when the next round comes is in one place.
+// The loop: look, run what was found, send what came of it, sleep. It goes in rounds, each one exchange with the storage:
+//
+//   a hint, an outcome, a timer ─► #schedule ─► #round ─► #exchange (claim, or settle) ─► #begin each job
+//                                      ▲          └─ something is left to do: #schedule; nothing: #planNextLook
+//                                      └── #end of an attempt
+//
+// One round is under way at a time, but for outcomes that cannot be sent (outcomes.ts): meanwhile outcomes gather, and the
+// next claim takes them along, so the slower the storage, the larger the batches. A storage on a server asks for more lanes
+// (settings.claimsInFlight): then a worker with many slots has as many claims under way, each for its share of the slots.
+// Longer than other files: what decides when the next round comes is in one place.
 
 import { atMost, type Clock, type Timer } from '../clock.ts'
 import { isWatched, type Tell } from '../events.ts'
@@ -13,7 +17,7 @@ import type { GuardedStorage } from '../storage/guard.ts'
 import type { Claim, ClaimedJob, ClaimRequest, Outcome } from '../storage/storage.ts'
 import { Sweeper } from '../upkeep/sweep.ts'
 import { Attempt } from './attempt.ts'
-import { Leases } from './lease.ts'
+import { RunningAttempts } from './running-attempts.ts'
 import { Outcomes, type AttemptEnd, tellEnded } from './outcomes.ts'
 import { Wake } from './wake.ts'
 
@@ -64,7 +68,7 @@ const unconfirmedMs = 1_000
 export class Worker {
   readonly #options: WorkerOptions
   readonly #works: ReadonlyMap<string, WorkType>
-  readonly #leases: Leases
+  readonly #running: RunningAttempts
   readonly #outcomes: Outcomes
   readonly #wake: Wake
   readonly #sweeper: Sweeper
@@ -102,19 +106,19 @@ export class Worker {
     this.#lanes = Math.max(1, Math.min(claimsInFlight, Math.floor(options.concurrency / fewestSlots)))
     this.#works = new Map(types.map((work) => [work.type, work]))
     this.#outcomes = new Outcomes({ storage, clock, tell, onRetried: () => this.#schedule() })
-    this.#leases = new Leases({ storage, clock, tell, onCap: (attempt) => this.#giveUp(attempt) })
+    this.#running = new RunningAttempts({ storage, clock, tell, onCap: (attempt) => this.#giveUp(attempt) })
     this.#wake = new Wake({
       storage,
       clock,
       types,
       pollMs,
       onWake: () => this.#look(),
-      onAbort: (ids) => this.#leases.look(ids),
+      onAbort: (ids) => this.#running.look(ids),
     })
     this.#sweeper = new Sweeper({ storage, clock, tell })
   }
 
-  /** Resolves after the first look. */
+  /** Resolves after the first look, once it is known when the next one comes. */
   async start(): Promise<void> {
     const { label, tell } = this.#options
     await this.#wake.listen()
@@ -122,7 +126,7 @@ export class Worker {
     this.#sweeper.start()
     tell({ name: 'worker_online', label, types: [...this.#works.keys()] })
     await this.#round()
-    await this.#sleep()
+    await this.#planNextLook()
   }
 
   /**
@@ -146,12 +150,12 @@ export class Worker {
     this.#wake.cancel()
     this.#sweeper.stop()
     for (const pause of this.#slotPauses) pause.cancel()
-    const isDone = (): boolean => this.#leases.size === 0 && this.#slotsTrailing === 0
+    const isDone = (): boolean => this.#running.size === 0 && this.#slotsTrailing === 0
     await this.#quiet(graceMs, isDone)
     if (!isDone()) {
-      for (const attempt of this.#leases) attempt.abort('stopping')
+      for (const attempt of this.#running) attempt.abort('stopping')
       await this.#quiet(afterAbortMs, isDone)
-      for (const attempt of this.#leases) {
+      for (const attempt of this.#running) {
         this.#end(attempt, { ending: { kind: 'released' } })
         attempt.onDecided?.()
       }
@@ -159,7 +163,7 @@ export class Worker {
     const deadline = clock.monotonic() + writesMs
     this.#schedule()
     await this.#quiet(writesMs, () => this.#roundsRunning === 0 && !this.#roundScheduled && this.#outcomes.size === 0)
-    this.#leases.stop()
+    this.#running.stop()
     await atMost(clock, deadline - clock.monotonic(), this.#wake.stop()).catch(() => {})
     tell({ name: 'worker_offline', label, types: [...this.#works.keys()] })
     return Math.max(0, deadline - clock.monotonic())
@@ -197,19 +201,21 @@ export class Worker {
   async #round(): Promise<void> {
     this.#roundsRunning++
     this.#nap = undefined
-    let canClaim: boolean | undefined
+    let canClaim = false
+    let hasFailed = false
     try {
       canClaim = await this.#exchange()
     } catch (error) {
+      hasFailed = true
       this.#fail(error as Error)
     }
     this.#roundsRunning--
     if (this.#roundFollows) {
-      if (canClaim !== undefined) this.#failures = 0
+      if (!hasFailed) this.#failures = 0
       this.#roundFollows = false
       this.#schedule()
       // Only now it is known who is the last: two whose answers came together would each leave it to the other.
-    } else if (this.#roundsRunning === 0 && canClaim !== undefined) {
+    } else if (this.#roundsRunning === 0 && !hasFailed) {
       this.#windDown(canClaim)
     }
     this.#onQuiet?.()
@@ -220,7 +226,7 @@ export class Worker {
     const { resendMs } = this.#outcomes
     if (canClaim && !this.#stopping && this.#freeSlots > 0) {
       this.#nap = { longestMs: resendMs, isAsking: false }
-      this.#options.clock.soon(() => void this.#sleep())
+      this.#options.clock.soon(() => void this.#planNextLook())
     } else {
       this.#failures = 0
       this.#wake.wakeAfter(canClaim ? resendMs : Math.min(resendMs, unconfirmedMs))
@@ -242,7 +248,7 @@ export class Worker {
    * Asks when something is due, and sleeps until then. No part of a round: what ends meanwhile does not wait for the
    * answer, and a job that ends at once spares the question.
    */
-  async #sleep(): Promise<void> {
+  async #planNextLook(): Promise<void> {
     const nap = this.#nap
     if (!nap || nap.isAsking || this.#roundScheduled) return
     nap.isAsking = true
@@ -261,7 +267,7 @@ export class Worker {
    */
   async #exchange(): Promise<boolean> {
     const { storage } = this.#options
-    const canClaim = (await this.#outcomes.resend()) && (this.#stopping || (await this.#leases.confirm()))
+    const canClaim = (await this.#outcomes.resend()) && (this.#stopping || (await this.#running.confirm()))
     if (!canClaim) this.#mayFindMore = true
     const batch = this.#outcomes.take()
     const outcomes = batch.map(({ outcome }) => outcome)
@@ -296,7 +302,7 @@ export class Worker {
   /** For the next claim. */
   get #freeSlots(): number {
     const { concurrency } = this.#options
-    const taken = this.#leases.size + this.#slotsAsked + this.#slotsTrailing + this.#slotPauses.size
+    const taken = this.#running.size + this.#slotsAsked + this.#slotsTrailing + this.#slotPauses.size
     return Math.min(concurrency - taken, Math.ceil(concurrency / this.#lanes))
   }
 
@@ -327,7 +333,7 @@ export class Worker {
   #begin(job: ClaimedJob, sentAt: number, now: number): void {
     const work = this.#works.get(job.type)!
     const attempt = new Attempt(job, work, now, sentAt)
-    this.#leases.add(attempt, now)
+    this.#running.add(attempt, now)
     // Claimed while stop() was called: it goes back as if nothing had been.
     if (this.#stopping) return this.#end(attempt, { ending: { kind: 'released' } })
     if (work.tellsStarts || isWatched()) {
@@ -340,7 +346,7 @@ export class Worker {
     if (attempt.decided) return void end.after?.(undefined)
     attempt.decided = true
     attempt.endedAt = this.#options.clock.monotonic()
-    this.#leases.delete(attempt)
+    this.#running.delete(attempt)
     if (this.#options.slotPauseMs > 0 && !this.#stopping) this.#pauseSlot()
     const told = end.after ? this.#trail(end) : end
     if (end.verdict) this.#outcomes.reportSettled(attempt, told, end.verdict)

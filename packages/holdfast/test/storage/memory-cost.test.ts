@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemoryStorage, type NewJob } from 'holdfast'
 import { Heap, type HeapSlot } from '../../src/storage/memory/heap.ts'
-import { Line } from '../../src/storage/memory/line.ts'
+import { SortedRow } from '../../src/storage/memory/sorted-row.ts'
 
 interface Item extends HeapSlot {
   readonly rank: number
@@ -80,7 +80,7 @@ async function steps(run: () => Promise<void>): Promise<number> {
     restores.push(() => Object.defineProperty(target, name, descriptor))
   }
   for (const name of ['push', 'pop', 'remove']) watch(Heap.prototype, name, () => 1)
-  for (const name of ['push', 'peek', 'remove']) watch(Line.prototype, name, () => 1)
+  for (const name of ['push', 'peek', 'remove']) watch(SortedRow.prototype, name, () => 1)
   const walks = ['shift', 'unshift', 'splice', 'indexOf', 'includes', 'find', 'findIndex', 'filter', 'map', 'sort']
   for (const name of walks) watch(Array.prototype, name, (self) => (self as unknown[]).length)
   try {

@@ -82,7 +82,7 @@ export function forget(world: World, head: Job): void {
   if (head.mark.mode === 'simple' || head.mark.windowMs === Infinity) freeKey(world, head)
 }
 
-export function endAttempt(
+export function recordAttempt(
   world: World,
   job: Job,
   end: Pick<Attempt, 'outcome' | 'state' | 'error'> & { readonly token?: string },
@@ -115,7 +115,7 @@ export function takeBack(world: World, job: Job, effects: Effects, maxAttempts =
     : job.failures >= (job.made.maxAttempts ?? maxAttempts)
       ? 'failed'
       : 'queued'
-  endAttempt(world, job, { outcome: 'stalled', state, error: undefined })
+  recordAttempt(world, job, { outcome: 'stalled', state, error: undefined })
   if (state === 'queued') {
     job.phase = 'waiting'
     goBehind(world, job, world.now)

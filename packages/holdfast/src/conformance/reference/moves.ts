@@ -36,7 +36,7 @@ import {
   type World,
 } from '../reference.ts'
 import { block } from './add.ts'
-import { type Effects, endAttempt, endChain, forget, goBehind, noEffects, sameEnded, sameRefs } from './end.ts'
+import { type Effects, recordAttempt, endChain, forget, goBehind, noEffects, sameEnded, sameRefs } from './end.ts'
 
 export function cancel(
   world: World,
@@ -73,7 +73,7 @@ function cancelOne(
     job.cancelReasons.push(options.reason)
     return ['cancelling']
   }
-  if (runs) endAttempt(world, job, { outcome: 'cancelled', state: 'cancelled', error: undefined })
+  if (runs) recordAttempt(world, job, { outcome: 'cancelled', state: 'cancelled', error: undefined })
   job.cancelReasons.push(options.reason)
   endChain(world, job, { state: 'cancelled' }, effects)
   return ['cancelled']

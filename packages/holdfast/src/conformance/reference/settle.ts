@@ -22,7 +22,7 @@ import {
   type World,
 } from '../reference.ts'
 import { add, missingBlockers } from './add.ts'
-import { type Effects, endAttempt, endChain, endJob, goBehind, noEffects, sameEnded, sameRefs } from './end.ts'
+import { type Effects, recordAttempt, endChain, endJob, goBehind, noEffects, sameEnded, sameRefs } from './end.ts'
 
 type Settled = Extract<SettleVerdict, { verdict: 'settled' }>
 
@@ -162,7 +162,7 @@ function record(world: World, job: Job, outcome: Outcome, cancelled: boolean, ef
   }
 
   function mark(state: ReturnType<typeof stateOf>): void {
-    endAttempt(world, job, { outcome: kind, state, error, token: 'chain' in outcome ? outcome.token : undefined })
+    recordAttempt(world, job, { outcome: kind, state, error, token: 'chain' in outcome ? outcome.token : undefined })
     if ('chain' in outcome) job.label = undefined
   }
 }

@@ -11,7 +11,7 @@ import type * as Moves from '../moves/move.ts'
 import { type Blocker, expiryAt, type Lease, refOf, rootOf } from '../moves/move.ts'
 import { newListeners } from '../moves/signals.ts'
 import { Heap, type HeapSlot } from './heap.ts'
-import { Line } from './line.ts'
+import { SortedRow } from './sorted-row.ts'
 
 export class MemoryJob implements Moves.Job, HeapSlot {
   // What the constructor sets is only declared: as a field it would be set to undefined first, for each of a million jobs.
@@ -27,8 +27,9 @@ export class MemoryJob implements Moves.Job, HeapSlot {
   state: JobState = 'blocked'
   attempt = 0
   failures = 0
-  declare readonly createdAt: number
-  declare runAt: number
+  // Not these two: so they are references, and the jobs of one call share one number.
+  readonly createdAt: number
+  runAt: number
   /** Breaks ties of runAt: new whenever the job goes behind what waits. */
   declare order: number
   /** Waits, and was seen to be due: counted so. */
@@ -40,7 +41,7 @@ export class MemoryJob implements Moves.Job, HeapSlot {
   completedByHolder = false
 
   /** Where it stands, and its place there. */
-  heap: Heap<MemoryJob> | Line | undefined = undefined
+  standsIn: Heap<MemoryJob> | SortedRow | undefined = undefined
   heapIndex = -1
   // On the first job of a chain only:
   expiresAt: number | undefined = undefined
@@ -167,11 +168,11 @@ export class TypeData implements Moves.JobType {
   readonly keys = new Map<string, Mark>()
   readonly groups = new Map<string, Group>()
   /** Highest priority first. */
-  readonly ready: { readonly priority: number; readonly jobs: Line }[] = []
+  readonly ready: { readonly priority: number; readonly jobs: SortedRow }[] = []
   readonly later = new Heap<MemoryJob>(dueBefore)
   readonly asideDue = new Heap<MemoryJob>(dueBefore)
   readonly asideLater = new Heap<MemoryJob>(dueBefore)
-  readonly leases = new Line((a, b) => a.lease!.until < b.lease!.until)
+  readonly leases = new SortedRow((a, b) => a.lease!.until < b.lease!.until)
   readonly counts: Record<JobState, number> = {
     scheduled: 0,
     blocked: 0,
@@ -190,14 +191,14 @@ export class TypeData implements Moves.JobType {
     this.name = name
   }
 
-  lineOf(priority: number): Line {
+  lineOf(priority: number): SortedRow {
     let index = 0
     for (; index < this.ready.length; index++) {
       const bucket = this.ready[index]!
       if (bucket.priority === priority) return bucket.jobs
       if (bucket.priority < priority) break
     }
-    const jobs = new Line(dueBefore)
+    const jobs = new SortedRow(dueBefore)
     this.ready.splice(index, 0, { priority, jobs })
     return jobs
   }
@@ -206,7 +207,7 @@ export class TypeData implements Moves.JobType {
 export class Data {
   readonly types = new Map<string, TypeData>()
   /** Chains that ended and have an expiry, by their first job. */
-  readonly ended = new Line((a, b) => expiryAt(a) < expiryAt(b))
+  readonly ended = new SortedRow((a, b) => expiryAt(a) < expiryAt(b))
   /** Keys with a window. */
   readonly marks = new Heap<Mark>((a, b) => a.until < b.until)
   /** Of jobs accepted, or put behind the others. */

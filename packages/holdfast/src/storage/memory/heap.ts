@@ -1,7 +1,7 @@
 // A binary heap whose members know their place in it, so that any of them can leave in O(log n).
 
 export interface HeapSlot {
-  /** From 0: in a heap. -1: in none. Below: in the row of a Line. */
+  /** From 0: in a heap. -1: in none. Below: in the row of a SortedRow. */
   heapIndex: number
 }
 

@@ -4,13 +4,13 @@ import type { JobEvent, JobRef, JobState, NewJob } from '../storage.ts'
 import type * as Moves from '../moves/move.ts'
 import { type Data, type Group, MemoryJob, type Mark, type Member, type TypeData } from './data.ts'
 import { Heap } from './heap.ts'
-import type { Line } from './line.ts'
+import type { SortedRow } from './sorted-row.ts'
 import { Signals } from '../moves/signals.ts'
 
 /** What a call says of whom it concerns. */
 export type SignalSink = Pick<Signals, 'wake' | 'done' | 'abort' | 'event'> & { send(): unknown }
 
-/** For a driver that writes down what a call did, or takes it back: told of each thing before it changes. */
+/** For the file driver, which writes down what a call did, or takes it back: told of each thing before it changes. */
 export interface Recorder {
   /** Handed out: it may be about to change. */
   seen(job: MemoryJob): void
@@ -263,14 +263,14 @@ function becomeDue(job: MemoryJob): void {
   job.state = 'queued'
 }
 
-function enter(job: MemoryJob, heap: Heap<MemoryJob> | Line): void {
-  job.heap = heap
-  heap.push(job)
+function enter(job: MemoryJob, place: Heap<MemoryJob> | SortedRow): void {
+  job.standsIn = place
+  place.push(job)
 }
 
 function leave(job: MemoryJob): void {
-  job.heap?.remove(job)
-  job.heap = undefined
+  job.standsIn?.remove(job)
+  job.standsIn = undefined
   if (!job.due) return
   job.due = false
   job.type.due--

@@ -1,4 +1,4 @@
-// add: each job in turn is decided (id, key, blockers) and written. `addPlain` does nearly all of them, `Batch` the rest.
+// add: each job in turn is decided (id, key, blockers) and written. `addPlain` does nearly all of them, `Decider` the rest.
 
 import type { AddVerdict, JobRef, NewJob, Standing } from '../storage.ts'
 import { blockedBy, blockJob, missingBlockers, siblingName, siblingsOf } from './block.ts'
@@ -17,14 +17,14 @@ export function add(move: Move, jobs: readonly NewJob[]): AddVerdict[] {
   }
   if (verdicts.length === jobs.length) return verdicts
   const left = verdicts.length === 0 ? jobs : jobs.slice(verdicts.length)
-  return [...verdicts, ...addBatch(new Batch(move, left, missingBlockers(move, left), before), left, undefined)]
+  return [...verdicts, ...decideAll(new Decider(move, left, missingBlockers(move, left), before), left, undefined)]
 }
 
 /** Nothing but its id decides about it: nearly every job. */
 const isPlain = ({ blockers, deduplication, group }: NewJob): boolean =>
   blockers === undefined && deduplication === undefined && group === undefined
 
-/** False if there is something under its id: then it is for the batch to decide. */
+/** False if there is something under its id: then it is for the Decider. */
 function addPlain(move: Move, fields: NewJob, verdicts: AddVerdict[]): boolean {
   const { type, id, token } = fields
   const runAt = dueAt(move, fields)
@@ -39,13 +39,13 @@ function addPlain(move: Move, fields: NewJob, verdicts: AddVerdict[]): boolean {
 
 /** For jobs whose blockers were looked for before. @param predecessor the first job continues the chain of this one */
 export function addAfter(move: Move, predecessor: Job | undefined, jobs: readonly NewJob[]): AddVerdict[] {
-  return addBatch(new Batch(move, jobs, undefined, move.lastNumber), jobs, predecessor)
+  return decideAll(new Decider(move, jobs, undefined, move.lastNumber), jobs, predecessor)
 }
 
-function addBatch(batch: Batch, jobs: readonly NewJob[], predecessor: Job | undefined): AddVerdict[] {
-  for (let index = 0; index < jobs.length; index++) batch.decide(index, index === 0 ? predecessor : undefined)
-  batch.block()
-  return batch.verdicts
+function decideAll(decider: Decider, jobs: readonly NewJob[], predecessor: Job | undefined): AddVerdict[] {
+  for (let index = 0; index < jobs.length; index++) decider.decide(index, index === 0 ? predecessor : undefined)
+  decider.block()
+  return decider.verdicts
 }
 
 /** True if a job of this id may be added: nothing is in the way, or only what failed or was cancelled. */
@@ -58,7 +58,8 @@ export function isFree(move: Move, job: Job | undefined): boolean {
   return job === chain || (job === chain.tail && !chain.dependents?.size)
 }
 
-class Batch {
+/** Of jobs that come in one call: where an id is taken, or a job has a key, a group or blockers. */
+class Decider {
   readonly verdicts: AddVerdict[] = []
   readonly #move: Move
   readonly #jobs: readonly NewJob[]

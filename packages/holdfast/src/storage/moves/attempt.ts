@@ -19,7 +19,7 @@ interface AttemptRef {
   readonly attempt: number
 }
 
-export function endAttempt(
+export function recordAttempt(
   move: Move,
   job: Job,
   outcome: AttemptRecord['outcome'],
@@ -33,7 +33,7 @@ export function endAttempt(
 }
 
 /** The attempt with this fence, if it has ended. */
-export function endedAttempt(job: Job, fence: AttemptRef): AttemptRecord | undefined {
+export function recordedAttempt(job: Job, fence: AttemptRef): AttemptRecord | undefined {
   const { completedByHolder, attempt, lease } = job
   if (completedByHolder && attempt === fence.attempt && lease!.worker === fence.worker) return completion(job)
   return job.attempts?.find((ended) => ended.worker === fence.worker && ended.attempt === fence.attempt)

@@ -2,7 +2,7 @@
 
 import { isTerminal } from '../../job/states.ts'
 import type { CancelOptions, CancelVerdict, JobRef } from '../storage.ts'
-import { endAttempt } from './attempt.ts'
+import { recordAttempt } from './attempt.ts'
 import { type Aftermath, finish } from './finish.ts'
 import { find, type Job, type Move } from './move.ts'
 
@@ -33,7 +33,7 @@ function cancelOne(
     return 'cancelling'
   }
   if (runs) {
-    endAttempt(move, job, 'cancelled', 'cancelled')
+    recordAttempt(move, job, 'cancelled', 'cancelled')
     move.abort(job)
   }
   job.cancelReason = reason

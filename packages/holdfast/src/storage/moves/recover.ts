@@ -1,7 +1,7 @@
 // recover: take back lost leases, and attempts over an age.
 
 import type { Ended, Recovered, RecoverRequest } from '../storage.ts'
-import { endAttempt, leaveProcessing } from './attempt.ts'
+import { recordAttempt, leaveProcessing } from './attempt.ts'
 import { endedOf, finish } from './finish.ts'
 import type { Job, JobType, Move } from './move.ts'
 import { goBehind, wait } from './wait.ts'
@@ -32,15 +32,15 @@ export function takeBack(move: Move, job: Job, ended: Ended[], maxAttempts = Inf
   move.event(job, 'stalled', job.failures)
   move.abort(job)
   if (job.cancelling) {
-    endAttempt(move, job, 'stalled', 'cancelled')
+    recordAttempt(move, job, 'stalled', 'cancelled')
     finish(move, job, { state: 'cancelled' }, { ended, unblocked: [] })
     ended.push(endedOf(job))
   } else if (job.failures >= (job.maxAttempts ?? maxAttempts)) {
-    endAttempt(move, job, 'stalled', 'failed')
+    recordAttempt(move, job, 'stalled', 'failed')
     finish(move, job, { state: 'failed', reason: 'stalled' }, { ended, unblocked: [] })
     ended.push(endedOf(job))
   } else {
-    endAttempt(move, job, 'stalled', 'queued')
+    recordAttempt(move, job, 'stalled', 'queued')
     leaveProcessing(move, job)
     goBehind(move, job, move.now)
     wait(move, job)

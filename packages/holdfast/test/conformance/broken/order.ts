@@ -52,9 +52,9 @@ export const brokenOrder: readonly BrokenDriver[] = [
     open: (sound) =>
       afterRetry(sound, (job) => {
         if (!job.due || job.group) return
-        job.heap!.remove(job)
-        job.heap = job.type.lineOf(1_000)
-        job.heap.push(job)
+        job.standsIn!.remove(job)
+        job.standsIn = job.type.lineOf(1_000)
+        job.standsIn.push(job)
       }),
   },
   {

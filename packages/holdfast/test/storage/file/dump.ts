@@ -46,16 +46,16 @@ export function dump(replica: Replica, now: number): unknown {
 }
 
 function derived(job: MemoryJob): object {
-  const { type, heap } = job
+  const { type, standsIn } = job
   return {
     place:
-      heap === undefined
+      standsIn === undefined
         ? 'nowhere'
-        : heap === type.leases
+        : standsIn === type.leases
           ? 'leases'
-          : heap === type.asideDue || heap === type.asideLater
+          : standsIn === type.asideDue || standsIn === type.asideLater
             ? 'aside'
-            : heap === type.later || type.ready.some(({ jobs }) => jobs === heap)
+            : standsIn === type.later || type.ready.some(({ jobs }) => jobs === standsIn)
               ? 'line'
               : 'ended',
     tail: job.tail.id,

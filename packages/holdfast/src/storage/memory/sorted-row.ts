@@ -8,7 +8,7 @@ import { Heap } from './heap.ts'
 /** Where the row of a line is cut, so that what was eaten is given back. */
 const chunk = 1_024
 
-export class Line {
+export class SortedRow {
   readonly #before: (a: MemoryJob, b: MemoryJob) => boolean
   readonly #others: Heap<MemoryJob>
   /** Those that left from the middle leave a hole; the last is none. */

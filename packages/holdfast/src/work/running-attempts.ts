@@ -1,4 +1,4 @@
-// Leases are kept alive together: one extend per period, whatever the number of running attempts. The same timer watches
+// The attempts that run here, each in a slot. Their leases are kept alive together: one extend per period, whatever the number of running attempts. The same timer watches
 // how long each may run. Invariant: an attempt whose lease may be over is told so before its lease ends, by our own clock.
 
 import { atMost, type Clock, type Timer } from '../clock.ts'
@@ -8,7 +8,7 @@ import type { GuardedStorage } from '../storage/guard.ts'
 import type { LeaseVerdict, Refusal } from '../storage/storage.ts'
 import type { Attempt } from './attempt.ts'
 
-export interface LeasesOptions {
+export interface RunningAttemptsOptions {
   readonly storage: Pick<GuardedStorage, 'extend'>
   readonly clock: Clock
   readonly tell: Tell
@@ -19,8 +19,8 @@ export interface LeasesOptions {
 /** How soon a renewal that failed, or met a lock, is tried again. */
 const renewAgainMs = 1_000
 
-export class Leases {
-  readonly #options: LeasesOptions
+export class RunningAttempts {
+  readonly #options: RunningAttemptsOptions
   readonly #running = new Set<Attempt>()
   #timer: Timer | undefined
   #firesAt = Infinity
@@ -30,7 +30,7 @@ export class Leases {
   #unanswered = false
   #stopped = false
 
-  constructor(options: LeasesOptions) {
+  constructor(options: RunningAttemptsOptions) {
     this.#options = options
   }
 
