@@ -10,6 +10,7 @@ import { KeptConnection } from './kept-connection.ts'
 import { Listener } from './listener.ts'
 import type { Answer, Wire, Wires } from './wire.ts'
 
+const begin: Statement = { name: '', text: 'BEGIN ISOLATION LEVEL READ COMMITTED' }
 const commit: Statement = { name: '', text: 'COMMIT' }
 const rollback: Statement = { name: '', text: 'ROLLBACK' }
 const nothing: Statement = { name: '', text: 'SELECT 1' }
@@ -18,7 +19,9 @@ export class ClientDatabase implements Database {
   readonly #wires: Wires
   readonly #options: DatabaseOptions
   readonly #bounds: Bounds
-  readonly #begin: Statement
+  readonly lockTimeoutMs: number
+  readonly #limitLocks: Statement
+  readonly #beginLimited: Statement
   readonly #reserved: KeptConnection
   readonly #listener: Listener
   #closing: Promise<void> | undefined
@@ -27,10 +30,12 @@ export class ClientDatabase implements Database {
     this.#wires = wires
     this.#options = options
     this.#bounds = options
-    // Two statements in one trip. Else a call that was given up would go on waiting for its lock, and take it. The server
-    // gives up before we do, which saves the connection.
-    const limit = `SET LOCAL lock_timeout = ${Math.ceil(options.callTimeoutMs * 0.9)}`
-    this.#begin = { name: '', text: `BEGIN ISOLATION LEVEL READ COMMITTED; ${limit}` }
+    // Else a call that was given up would go on waiting for its lock, and take it. The server gives up before we do, which
+    // saves the connection.
+    this.lockTimeoutMs = Math.ceil(options.callTimeoutMs * 0.9)
+    this.#limitLocks = { name: '', text: `SET LOCAL lock_timeout = ${this.lockTimeoutMs}` }
+    // Two statements in one trip.
+    this.#beginLimited = { name: '', text: `${begin.text}; ${this.#limitLocks.text}` }
     this.#reserved = new KeptConnection(wires, options)
     this.#listener = new Listener(wires, options)
   }
@@ -62,11 +67,14 @@ export class ClientDatabase implements Database {
     }
   }
 
-  async transaction<T>(run: (connection: OpenTransaction) => Promise<T>): Promise<T> {
+  async transaction<T>(
+    run: (connection: OpenTransaction) => Promise<T>,
+    { limitsLocks = false }: { readonly limitsLocks?: boolean } = {},
+  ): Promise<T> {
     const wire = await this.#acquire()
     let isOver = false
     // Its answer is waited for with that of the first statement, where both can be sent in one trip.
-    const begun = this.#inside(wire, this.#begin, [])
+    const begun = this.#inside(wire, limitsLocks ? begin : this.#beginLimited, [])
     let last: Promise<unknown> = begun.catch(() => {})
     const connection: OpenTransaction = {
       client: wire.client,
@@ -78,12 +86,17 @@ export class ClientDatabase implements Database {
         await begun
         return await answer
       },
+      limitLocks: () => {
+        // If it fails, so does all that follows.
+        last = this.#inside(wire, this.#limitLocks, []).catch(() => {})
+      },
     }
     let result: T
     try {
       if (!wire.pipelines) await begun
       result = await run(connection)
       await begun
+      await last
     } catch (error) {
       isOver = true
       await this.#rollback(wire)

@@ -31,6 +31,11 @@ export interface Connection {
 export interface OpenTransaction extends Connection {
   /** What the library has for the connection: a client of pg, or a sql of postgres.js. */
   readonly client: object
+  /**
+   * Limits how long a lock is waited for, where its statements do not see to that. Before the first of them, or when it was
+   * answered; it is sent at once, so that what the user asks by the client comes after it.
+   */
+  limitLocks(): void
 }
 
 export interface Database {
@@ -40,7 +45,15 @@ export interface Database {
    * BEGIN, what `run` does, COMMIT; ROLLBACK if it rejects. READ COMMITTED, and no lock is waited for longer than a call
    * may take. An error of a statement or of `run` says that nothing was applied; one of COMMIT may not know.
    */
-  transaction<T>(run: (connection: OpenTransaction) => Promise<T>): Promise<T>
+  transaction<T>(
+    run: (connection: OpenTransaction) => Promise<T>,
+    options?: {
+      /** Its first statement, and whoever else waits for locks in it, sees to that limit: a statement is saved. */
+      readonly limitsLocks?: boolean
+    },
+  ): Promise<T>
+  /** That limit. */
+  readonly lockTimeoutMs: number
   /** Beside the pool, so that it is there when the pool is used up. Opened on first use, and again when it was lost. */
   readonly reserved: Connection
   /**

@@ -5,7 +5,7 @@
 import type { Connection, Row } from './database.ts'
 import { pausedOf } from './group.ts'
 import type { JobRow } from './job.ts'
-import { conflict, type Loaded, type Named, nameOf } from './loaded.ts'
+import { conflict, type Loaded, type Locked, type Named, nameOf } from './loaded.ts'
 import { stateCodes } from '../rows/states.ts'
 import { decodeMore } from '../rows/more.ts'
 import type { Statements } from './statements.ts'
@@ -20,9 +20,13 @@ export class Loader {
   readonly #holders: Map<string, Named>
   /** Jobs that a run asks for are only looked at, until it changes one: a claim waits for nobody. */
   readonly #looksFirst: boolean
+  readonly #lockTimeoutMs: number | null
   now = NaN
 
-  /** @param holders filled, by name, with those who hold a key and were not known when it was locked */
+  /**
+   * @param holders filled, by name, with those who hold a key and were not known when it was locked
+   * @param lockTimeoutMs null: a transaction of somebody else's, who sees to it
+   */
   constructor(
     connection: Connection,
     statements: Statements,
@@ -30,6 +34,7 @@ export class Loader {
     loaded: Loaded,
     holders: Map<string, Named>,
     looksFirst: boolean,
+    lockTimeoutMs: number | null,
   ) {
     this.connection = connection
     this.#statements = statements
@@ -37,6 +42,21 @@ export class Loader {
     this.loaded = loaded
     this.#holders = holders
     this.#looksFirst = looksFirst
+    this.#lockTimeoutMs = lockTimeoutMs
+  }
+
+  /**
+   * True if an earlier call has locked all that is wanted, and it leads to nothing else: nothing is left to read. Else these
+   * rows are of no use: what else there is must be locked with them, in its order.
+   */
+  goesOn({ now, at }: Locked, monotonic: number): boolean {
+    const { want, jobs, jobsByName } = this.loaded
+    for (const name of want.jobs.keys()) if (!jobsByName.get(name)?.isLocked) return false
+    want.jobs.clear()
+    for (const job of jobs.values()) if (job) this.#wantNeighbours(job.row)
+    if (!want.isEmpty) return false
+    this.now = now + Math.floor(monotonic - at)
+    return true
   }
 
   /** The first statement of a call: it tells the time, and locks all that the call names. */
@@ -67,20 +87,20 @@ export class Loader {
 
   async #loadJobs(locks: boolean): Promise<void> {
     const { want } = this.loaded
-    const { lock, read } = this.#statements
+    const { read } = this.#statements
     const [jobs, alone, adding, seqs] = [new Map(want.jobs), new Map(want.alone), new Set(want.adding), [...want.seqs]]
     for (const taken of [want.jobs, want.alone, want.adding, want.seqs, want.locks]) taken.clear()
     const values = [...namesOf(jobs.values()), arrayOf(seqs)]
     if (locks) {
       for (const named of [want.keys, want.groups, alone]) values.push(...namesOf(named.values()))
     }
-    this.#keepJobs(await this.connection.query(locks ? lock : read, values), locks)
+    this.#keepJobs(await (locks ? this.#lock(values) : this.connection.query(read, values)), locks)
     for (const [name, named] of alone) jobs.set(name, named)
     // One that was waited for, and is gone, may have been replaced by another of its name.
     const absent = [...jobs].filter(([name]) => !this.loaded.jobsByName.has(name) && !adding.has(name))
     if (locks && absent.length > 0) {
       const again = namesOf(absent.map(([, named]) => named))
-      this.#keepJobs(await this.connection.query(lock, ['{}', '{}', '{}', '{}', '{}', '{}', '{}', ...again]), true)
+      this.#keepJobs(await this.#lock(['{}', '{}', '{}', '{}', '{}', '{}', '{}', ...again]), true)
     }
     for (const name of jobs.keys()) {
       if (!this.loaded.jobsByName.has(name)) this.loaded.jobsByName.set(name, null)
@@ -90,6 +110,10 @@ export class Loader {
       this.connection,
       [...this.loaded.jobs.values()].flatMap((job) => (job ? [Number(job.row[1])] : [])),
     )
+  }
+
+  #lock(values: readonly string[]): Promise<Row[]> {
+    return this.connection.query(this.#statements.lock, [...values, this.#lockTimeoutMs])
   }
 
   #keepJobs(rows: readonly Row[], isLocked: boolean): void {

@@ -64,6 +64,14 @@ export class Loaded {
   }
 }
 
+/** What one call has locked in a transaction, for the next call in it. */
+export interface Locked {
+  readonly loaded: Loaded
+  /** The server's, and ours when it said so. */
+  readonly now: number
+  readonly at: number
+}
+
 /** What a run did not find, gathered for the next statement. */
 class Want {
   readonly types = new Set<string>()
@@ -84,6 +92,10 @@ class Want {
   /** With how many of them, by type. */
   readonly lines = new Map<number, number>()
   readonly lost = new Map<number, number>()
+
+  get isEmpty(): boolean {
+    return (Object.values(this) as { size: number }[]).every(({ size }) => size === 0)
+  }
 
   clear(): void {
     for (const wanted of Object.values(this) as { clear(): void }[]) wanted.clear()

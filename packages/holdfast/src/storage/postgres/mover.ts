@@ -8,7 +8,7 @@ import type { Connection, Database } from './database.ts'
 import { sqlStateOf } from './errors.ts'
 import { encodeHints } from './hints.ts'
 import { Loader } from './load.ts'
-import { conflict, Loaded, missing, type Named } from './loaded.ts'
+import { conflict, Loaded, type Locked, missing, type Named } from './loaded.ts'
 import { PostgresMove } from './move.ts'
 import type { Statements } from './statements.ts'
 import type { Types } from './types.ts'
@@ -25,6 +25,8 @@ export interface Call<T> {
   readonly after?: (connection: Connection, move: PostgresMove) => Promise<void>
   /** Jobs that the rules ask for are only looked at, until they change one. */
   readonly looksFirst?: boolean
+  /** The next call in the transaction is likely to want the same, and nothing else. */
+  readonly keepsLocked?: boolean
   /** It inserts no row that somebody else may insert at the same time: there is nothing to undo and begin anew. */
   readonly insertsNothing?: boolean
 }
@@ -32,8 +34,17 @@ export interface Call<T> {
 /** A transaction of the user's. */
 export interface Joined {
   readonly connection: Connection
-  /** Given where its commit is ours: to be told of then. */
-  readonly onMove?: (move: PostgresMove) => void
+  /** Given where its commit is ours: */
+  readonly own?: OwnTransaction
+}
+
+/** What the calls in a transaction of our own making know of each other. */
+export interface OwnTransaction {
+  /** To be told of once it is committed. */
+  moved(move: PostgresMove): void
+  keepLocked(locked: Locked): void
+  /** What the call before has locked; after any other call it may be out of date. */
+  takeLocked(): Locked | undefined
 }
 
 export interface MoverOptions {
@@ -44,6 +55,8 @@ export interface MoverOptions {
   readonly channel: string
   /** Of this storage, so that it does not hear itself. */
   readonly instance: string
+  /** For each call that waits for locks, in transactions of our own. */
+  readonly lockTimeoutMs: number
   /** It is committed. */
   onMoved(move: PostgresMove): void
 }
@@ -69,9 +82,10 @@ export class Mover {
     // By name: those who turned out to hold a key, to be locked before it the next time.
     const holders: Holders = new Map()
     if (joined) return this.#again(() => this.#runJoined(joined, call, holders), isConflict)
-    const { database, instance } = this.#options
+    const { database } = this.#options
+    const begin = (connection: Connection) => this.#attempt(connection, call, holders, true)
     const [answer, move] = await this.#again(
-      () => database.transaction((connection) => this.#attempt(connection, call, holders, instance)),
+      () => database.transaction(begin, { limitsLocks: true }),
       (error) => isConflict(error) || isWorthRepeating(error),
     )
     this.#options.onMoved(move)
@@ -80,41 +94,52 @@ export class Mover {
   }
 
   /** All of it or nothing, and whatever goes wrong, the user's transaction can go on. */
-  async #runJoined<T>({ connection, onMove }: Joined, call: Call<T>, holders: Holders): Promise<T> {
+  async #runJoined<T>({ connection, own }: Joined, call: Call<T>, holders: Holders): Promise<T> {
+    const locked = own?.takeLocked()
     // In a transaction of our own making an error ends it: two trips are saved.
-    if (onMove && call.insertsNothing) {
-      const [own, moved] = await this.#attempt(connection, call, holders, this.#options.instance)
-      onMove(moved)
-      return own
+    if (own && call.insertsNothing) {
+      const [answer, move, loaded] = await this.#attempt(connection, call, holders, true, locked)
+      own.moved(move)
+      if (call.keepsLocked) own.keepLocked({ loaded, now: move.now, at: this.#options.clock.monotonic() })
+      return answer
     }
     await connection.query(savepoint, [])
     let answer: T
     let move: PostgresMove
     try {
-      // Where its commit is not ours to see, we hear of it as all others do.
-      ;[answer, move] = await this.#attempt(connection, call, holders, onMove && this.#options.instance)
+      ;[answer, move] = await this.#attempt(connection, call, holders, own !== undefined, locked)
     } catch (error) {
       await connection.query(rollback, []).catch(() => {})
       await connection.query(release, []).catch(() => {})
       throw error
     }
     await connection.query(release, [])
-    onMove?.(move)
+    own?.moved(move)
     return answer
   }
 
+  /** @param isOurs its commit is; @param locked by the call before */
   async #attempt<T>(
     connection: Connection,
     call: Call<T>,
     holders: Holders,
-    from: string | undefined,
-  ): Promise<[T, PostgresMove]> {
-    const { statements, types, channel } = this.#options
-    const loaded = new Loaded()
-    call.want?.(loaded)
-    for (const [name, holder] of holders) loaded.want.jobs.set(name, holder)
-    const loader = new Loader(connection, statements, types, loaded, holders, call.looksFirst === true)
-    await loader.begin()
+    isOurs: boolean,
+    locked?: Locked,
+  ): Promise<[T, PostgresMove, Loaded]> {
+    const { statements, types, channel, clock, lockTimeoutMs } = this.#options
+    // Where its commit is not ours to see, we hear of it as all others do.
+    const from = isOurs ? this.#options.instance : undefined
+    const loaderOf = (rows: Loaded): Loader => {
+      call.want?.(rows)
+      for (const [name, holder] of holders) rows.want.jobs.set(name, holder)
+      const limit = isOurs ? lockTimeoutMs : null
+      return new Loader(connection, statements, types, rows, holders, call.looksFirst === true, limit)
+    }
+    const further = locked && loaderOf(locked.loaded)
+    const goesOn = further?.goesOn(locked!, clock.monotonic())
+    const loader = goesOn ? further! : loaderOf(new Loaded())
+    const { loaded } = loader
+    if (!goesOn) await loader.begin()
     await call.prepare?.(loader)
     for (;;) {
       const move = new PostgresMove(new WorkingSet(loaded, types), loader.now)
@@ -126,7 +151,7 @@ export class Mover {
         await call.after?.(connection, move)
         const hints = call.after ? encodeHints(move.hintsForOthers(), from) : early
         if (hints !== undefined && (call.after || !isTold)) await connection.query(statements.notify, [channel, hints])
-        return [answer, move]
+        return [answer, move, loaded]
       } catch (error) {
         if (error !== missing) throw error
       }

@@ -17,7 +17,7 @@ import { revive } from '../moves/revive.ts'
 import { settle } from '../moves/settle.ts'
 import type * as Contract from '../storage.ts'
 import { count } from './count.ts'
-import { type Database, openDatabase, type Row, type Statement, type Value } from './database.ts'
+import { type Database, openDatabase, type OpenTransaction, type Row, type Statement, type Value } from './database.ts'
 import { fastAdd, fastAddStatement, isFastAdd } from './fast/add.ts'
 import { fastCancel, fastCancelStatement } from './fast/cancel.ts'
 import { type ClaimStatements, plainOutcomes, fastClaim, fastClaimStatements, type Memory } from './fast/claim.ts'
@@ -160,6 +160,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
         clock,
         channel,
         instance: this.#instance,
+        lockTimeoutMs: database.lockTimeoutMs,
         onMoved: (move) => this.#onMoved(move),
       })
       await this.#hearing.reopen(database)
@@ -429,14 +430,15 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   async transaction<T>(run: (tx: PostgresTransaction) => Promise<T>): Promise<T> {
     const { database } = this.#counted.use()
     let moves: readonly PostgresMove[] = []
-    const answer = await database.transaction(async (connection) => {
+    const begin = async (connection: OpenTransaction): Promise<T> => {
       const tx = new PostgresTransaction(connection, this)
       try {
         return await run(tx)
       } finally {
         moves = PostgresTransaction.end(tx)
       }
-    })
+    }
+    const answer = await database.transaction(begin, { limitsLocks: true })
     for (const move of moves) {
       this.#onMoved(move)
       move.send()
@@ -477,7 +479,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
       refs.map(({ type }) => type),
     )
     const want = (loaded: Loaded): void => wantAlone(loaded, types, refs)
-    return this.#run({ want, rules: (move) => get(move, refs, parts), insertsNothing: true }, joined)
+    return this.#run({ want, rules: (move) => get(move, refs, parts), insertsNothing: true, keepsLocked: true }, joined)
   }
 
   /** Jobs as they are at one instant, with the first and last of their chains. */

@@ -20,6 +20,10 @@ export const param = (number: number, type: string): string =>
  */
 export const unseen = (number: number, type: string): string => `(SELECT $${number}::text)::${type}`
 
+const limiting = (number: number, list: string): string =>
+  `(CASE WHEN set_config('lock_timeout', coalesce($${number}::text, current_setting('lock_timeout')), true) IS NOT NULL
+    THEN ${list} END)`
+
 /** Selected columns, as text, under the names c0, c1, … */
 export const columns = (...expressions: readonly string[]): string =>
   expressions.map((expression, index) => `(${expression})::text AS c${index}`).join(', ')
@@ -59,9 +63,11 @@ export function makeStatements({ at, now, statement }: Sql) {
   // $1, $2: types and ids; $3: numbers; $4, $5: types and keys; $6, $7: types and groups. All that these lead to: the
   // first and last job of the chain, who waits for it, the next of the group. $8, $9: types and ids of those of which
   // nothing is wanted but their chain: many may wait for it, whom others have locked.
+  // $10: how long a lock is waited for in this transaction, in ms, or null: as it is. It is set with the first list, which is
+  // read before anything is locked.
   const linked = (withNeighbours: boolean): string => `
     base AS MATERIALIZED (
-      SELECT j.* FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}) AS r (tid, id) CROSS JOIN LATERAL (
+      SELECT j.* FROM unnest(${withNeighbours ? limiting(10, param(1, 'integer[]')) : param(1, 'integer[]')}, ${param(2, 'text[]')}) AS r (tid, id) CROSS JOIN LATERAL (
         SELECT tid, id, seq, chain, tail, grp, dependents, kind FROM ${at}jobs AS j
         WHERE j.tid = r.tid AND j.id = r.id LIMIT 1) AS j
       UNION ALL

@@ -1,14 +1,19 @@
 // A transaction of the storage's own making, with rows of the user's own.
 
 import { invalidArgument } from '../../errors.ts'
-import type { Connection, OpenTransaction, Row, Value } from './database.ts'
+import type { OpenTransaction, Row, Value } from './database.ts'
+import type { Locked } from './loaded.ts'
 import type { PostgresMove } from './move.ts'
+import type { Joined, OwnTransaction } from './mover.ts'
 
 export class PostgresTransaction {
   #connection: OpenTransaction | undefined
   readonly #owner: object
   readonly #moves: PostgresMove[] = []
+  #locked: Locked | undefined
+  #limitsLocks = false
 
+  /** @param connection the transaction's, in which nothing limits yet how long a lock is waited for */
   constructor(connection: OpenTransaction, owner: object) {
     this.#connection = connection
     this.#owner = owner
@@ -19,24 +24,47 @@ export class PostgresTransaction {
    * to the transaction, until its function has ended; only Holdfast commits or rolls back.
    */
   get client(): object {
-    return this.#open().client
+    return this.#limited().client
   }
 
   /** Runs a statement of the user's. Each selected column must be text, and comes back so. */
   async query(text: string, values: readonly Value[] = []): Promise<Row[]> {
-    return this.#open().query({ name: '', text }, values)
+    return this.#limited().query({ name: '', text }, values)
   }
 
   /** @internal @throws INVALID_ARGUMENT if it has ended, or is of another storage */
-  static join(tx: PostgresTransaction, owner: object): { connection: Connection; onMove(move: PostgresMove): void } {
+  static join(tx: PostgresTransaction, owner: object): Joined {
     if (tx.#owner !== owner) throw invalidArgument('tx', 'a transaction of this storage', tx)
-    return { connection: tx.#open(), onMove: (move) => void tx.#moves.push(move) }
+    const own: OwnTransaction = {
+      moved(move) {
+        tx.#moves.push(move)
+        // Its first statement did.
+        tx.#limitsLocks = true
+      },
+      keepLocked: (locked) => void (tx.#locked = locked),
+      takeLocked() {
+        const locked = tx.#locked
+        tx.#locked = undefined
+        return locked
+      },
+    }
+    return { connection: tx.#open(), own }
   }
 
   /** @internal After it, nothing more can be done with it. */
   static end(tx: PostgresTransaction): readonly PostgresMove[] {
     tx.#connection = undefined
     return tx.#moves
+  }
+
+  /** For statements of the user's. */
+  #limited(): OpenTransaction {
+    const connection = this.#open()
+    if (!this.#limitsLocks) {
+      this.#limitsLocks = true
+      connection.limitLocks()
+    }
+    return connection
   }
 
   #open(): OpenTransaction {
