@@ -112,7 +112,7 @@ export class Adder {
 }
 
 /** No answer, none for now, or none any more: another try at once would fare no better. */
-function isAway(error: unknown): boolean {
+export function isAway(error: unknown): boolean {
   if (isHoldfastError(error, 'STORAGE_CLOSED') || isHoldfastError(error, 'QUEUE_STOPPED')) return true
   if (!isHoldfastError(error, 'STORAGE_ERROR')) return false
   const { cause } = error

@@ -2,7 +2,7 @@
 // Unlike a Queue's (job/adder.ts), a call may be a batch, all of it or nothing, and has a token of its own; and the messages
 // of one ordering key are never under way twice, so that they are accepted in the order of the calls.
 
-import { isHoldfastError } from '../errors.ts'
+import { isAway } from '../job/adder.ts'
 import { engineDefaults } from '../options.ts'
 import type { AddVerdict, NewJob } from '../storage/storage.ts'
 
@@ -14,7 +14,7 @@ interface Call {
 }
 
 export class Sender {
-  readonly #store: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>
+  readonly #addToStorage: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>
   readonly #most: number
   readonly #waiting: Call[] = []
   readonly #keys = new Set<string>()
@@ -22,8 +22,8 @@ export class Sender {
   #scheduled = false
 
   /** @param most jobs in one call to the storage; a larger batch goes alone */
-  constructor(store: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>, most: number = engineDefaults.batch) {
-    this.#store = store
+  constructor(addToStorage: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>, most: number = engineDefaults.batch) {
+    this.#addToStorage = addToStorage
     this.#most = most
   }
 
@@ -66,7 +66,7 @@ export class Sender {
     for (const key of keys) this.#keys.add(key)
     this.#inFlight++
     try {
-      const verdicts = await this.#store(calls.length === 1 ? calls[0]!.jobs : calls.flatMap(({ jobs }) => jobs))
+      const verdicts = await this.#addToStorage(calls.length === 1 ? calls[0]!.jobs : calls.flatMap(({ jobs }) => jobs))
       let start = 0
       for (const { jobs, resolve } of calls) resolve(verdicts.slice(start, (start += jobs.length)))
     } catch (error) {
@@ -87,19 +87,11 @@ export class Sender {
         continue
       }
       try {
-        resolve(await this.#store(jobs))
+        resolve(await this.#addToStorage(jobs))
       } catch (own) {
         reject(own)
         if (isAway(own)) away = own
       }
     }
   }
-}
-
-/** Another try at once would fare no better. */
-function isAway(error: unknown): boolean {
-  if (isHoldfastError(error, 'STORAGE_CLOSED')) return true
-  if (!isHoldfastError(error, 'STORAGE_ERROR')) return false
-  const { cause } = error
-  return cause === undefined || (cause as { transient?: unknown } | null)?.transient === true
 }
