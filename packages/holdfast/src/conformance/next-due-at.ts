@@ -57,6 +57,28 @@ export const nextDueAtCases: readonly Case[] = [
     }
   }),
   {
+    name: 'a claim that gives out less than it was asked for may tell the same, and then tells it right',
+    proves: ['L2'],
+    run: async (context) => {
+      const { storage, added } = context
+      const saysTheSame = async (slots = 2): Promise<void> => {
+        const { nextDue } = await storage.claim({ worker: 'w', slots, types: [{ type: 'mail', leaseMs: 1000 }] })
+        if (nextDue !== undefined) assert.equal(nextDue?.at, (await nextOf(storage))?.at)
+      }
+      await saysTheSame()
+      await inState(context, 'scheduled')
+      await saysTheSame()
+      await added()
+      await saysTheSame()
+      await added(inGroup('g'))
+      await storage.pause({ type: 'mail', group: 'g', paused: true })
+      await added({ priority: 5 })
+      await saysTheSame(3)
+      await storage.pause({ type: 'mail', paused: true })
+      await saysTheSame()
+    },
+  },
+  {
     name: 'the storage’s time comes with the answer',
     run: async ({ storage, added, now, unit }) => {
       await added({ delayMs: 10 * unit })

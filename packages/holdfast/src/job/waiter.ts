@@ -6,18 +6,21 @@ import { TimeoutError } from '../errors.ts'
 import type { Tell } from '../events.ts'
 import { engineDefaults } from '../options.ts'
 import type { GuardedStorage } from '../storage/guard.ts'
-import type { AddVerdict, JobRecord, Standing, Unlisten } from '../storage/storage.ts'
+import type { AddVerdict, JobRecord, Signal, Standing, Unlisten } from '../storage/storage.ts'
 import { isTerminal } from './states.ts'
 
-/** The record at its end; the job itself if it had completed before; or gone. */
+/** The record at its end; the job itself if it had completed before, or a hint told of it; or gone. */
 export type WaitEnd = { readonly record: JobRecord } | { readonly standing: Standing } | 'gone'
+
+type Completed = NonNullable<Signal['completed']>[number]
 
 interface Watch {
   readonly id: string
   /** Unknown until the add was answered. */
   token: string | undefined
-  /** Something ended under this id before that. */
+  /** Something ended under this id before that; and what the hint told of it. */
   hinted: boolean
+  told: Completed | undefined
   readonly resolve: (end: WaitEnd) => void
   readonly reject: (error: unknown) => void
 }
@@ -52,7 +55,7 @@ export class Waiters {
   async wait(id: string, add: () => Promise<AddVerdict>, timeoutMs: number, signal?: AbortSignal): Promise<WaitEnd> {
     signal?.throwIfAborted()
     const { promise, resolve, reject } = Promise.withResolvers<WaitEnd>()
-    const watch: Watch = { id, token: undefined, hinted: false, resolve, reject }
+    const watch: Watch = { id, token: undefined, hinted: false, told: undefined, resolve, reject }
     this.#enter(watch)
     const timer = timeoutMs > 0 ? this.#options.clock.after(timeoutMs, () => this.#expire(watch, timeoutMs)) : undefined
     const onAbort = (): void => reject(signal!.reason)
@@ -104,15 +107,15 @@ export class Waiters {
       await this.#look([watch])
       watch.reject(new TimeoutError(watch.id, 0))
     } else if (watch.hinted || isTerminal(job.state)) {
-      this.#ask(watch)
+      this.#heed(watch, watch.told)
     }
   }
 
   /** Listens before it adds, so that no end falls between the two. */
   async #listen(): Promise<void> {
     const { storage, type } = this.#options
-    const listening = (this.#listening ??= storage.listen([{ kind: 'done', type }], ({ ids, gap }) =>
-      this.#hint(gap ? undefined : ids),
+    const listening = (this.#listening ??= storage.listen([{ kind: 'done', type }], ({ ids, completed, gap }) =>
+      this.#hint(gap ? undefined : ids, completed),
     ))
     try {
       await listening
@@ -140,13 +143,24 @@ export class Waiters {
     if (this.#closed) void this.#unlisten()
   }
 
-  #hint(ids: readonly string[] | undefined): void {
+  #hint(ids: readonly string[] | undefined, completed: readonly Completed[] = []): void {
     for (const id of ids ?? this.#watches.keys()) {
-      for (const watch of this.#watches.get(id) ?? []) {
+      const watches = this.#watches.get(id)
+      if (!watches) continue
+      const told = completed.find((one) => one.id === id)
+      for (const watch of watches) {
         watch.hinted = true
-        if (watch.token !== undefined) this.#ask(watch)
+        watch.told = told
+        if (watch.token !== undefined) this.#heed(watch, told)
       }
     }
+  }
+
+  /** What a hint told of another job of this id is none of its business. */
+  #heed(watch: Watch, told: Completed | undefined): void {
+    if (told?.token !== watch.token) return this.#ask(watch)
+    const { id, token, result } = told!
+    watch.resolve({ standing: { type: this.#options.type, id, token, state: 'completed', result } })
   }
 
   #lookAtAll(): void {

@@ -352,6 +352,8 @@ export interface Claim {
   readonly ended: readonly Ended[]
   /** The verdicts of the request's outcomes. */
   readonly settled: readonly SettleVerdict[]
+  /** What nextDueAt() would say now, null for never: from a driver that knows, where there was less than was asked for. */
+  readonly nextDue?: { readonly at: number; readonly now: number } | null
 }
 
 // ── extend, settle ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -586,6 +588,8 @@ export interface Signal extends Topic {
   /** Absent: any. */
   readonly ids?: readonly string[]
   readonly events?: readonly JobEvent[]
+  /** Of `done`, from a driver that can tell at once what else would have to be read: those of the ids that completed. */
+  readonly completed?: readonly { readonly id: string; readonly token: string; readonly result: Bytes | undefined }[]
   readonly gap?: true
 }
 export type Unlisten = () => Promise<void>

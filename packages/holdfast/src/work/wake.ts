@@ -3,7 +3,7 @@
 import type { Clock, Timer } from '../clock.ts'
 import { engineDefaults } from '../options.ts'
 import type { GuardedStorage } from '../storage/guard.ts'
-import type { ClaimType, Signal, Unlisten } from '../storage/storage.ts'
+import type { Claim, ClaimType, Signal, Unlisten } from '../storage/storage.ts'
 
 export interface WakeOptions {
   readonly storage: Pick<GuardedStorage, 'listen' | 'nextDueAt'>
@@ -43,10 +43,13 @@ export class Wake {
     else this.#unlisten = unlisten
   }
 
-  /** How long until something is due, or somebody should look anyway; no longer than this. */
-  async sleepMs(atMostMs: number): Promise<number> {
+  /**
+   * How long until something is due, or somebody should look anyway; no longer than this.
+   * @param told by the last claim; else the storage is asked
+   */
+  async sleepMs(atMostMs: number, told: Claim['nextDue']): Promise<number> {
     const { storage, clock, types } = this.#options
-    const due = await storage.nextDueAt(types)
+    const due = told === undefined ? await storage.nextDueAt(types) : (told ?? undefined)
     // Due, and yet the look before this found nothing: somebody else has it in hand.
     const dueMs = due === undefined ? Infinity : due.at > due.now ? due.at - due.now : engineDefaults.lockedMs
     const lookMs = this.#longestMs * (1 - clock.random() / 10)

@@ -89,6 +89,8 @@ export class Worker {
   // What a round knows of the storage: there may be something to claim; and the last claim got as much as it asked for.
   #mayFindMore = true
   #foundAll = false
+  /** What the last exchange told of the next due instant, if it did. */
+  #nextDue: Claim['nextDue']
   /** Nothing is left to do: to sleep, no longer than this, until a round says otherwise. */
   #nap: { readonly longestMs: number; isAsking: boolean } | undefined
 
@@ -253,7 +255,7 @@ export class Worker {
     if (!nap || nap.isAsking || this.#roundScheduled) return
     nap.isAsking = true
     try {
-      const ms = await this.#wake.sleepMs(nap.longestMs)
+      const ms = await this.#wake.sleepMs(nap.longestMs, this.#nextDue)
       if (this.#nap === nap) this.#wake.wakeAfter(ms)
       this.#failures = 0
     } catch (error) {
@@ -283,10 +285,12 @@ export class Worker {
         const claim = await storage.claim(this.#request(free, outcomes)).finally(() => (this.#slotsAsked -= free))
         this.#outcomes.report(batch, claim.settled)
         this.#foundAll = claim.jobs.length === free
+        this.#nextDue = claim.nextDue
         this.#mayFindMore ||= this.#foundAll
         this.#receive(claim, sentAt)
       } else if (batch.length > 0) {
         this.#outcomes.report(batch, await storage.settle(outcomes))
+        this.#nextDue = undefined
       }
     } catch (error) {
       this.#outcomes.putBack(batch)

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { JobFailedError, StorageError } from 'holdfast'
+import { type Claim, JobFailedError, StorageError } from 'holdfast'
 import { bench, gate, next, sleep, type TestDriver, until } from './driver.ts'
 import { delayed, failing, faulty, losingAnswers, type Rule, stumbling } from './faulty-storage.ts'
 
@@ -42,6 +42,10 @@ export function badLineTests(driver: TestDriver): void {
           const { queue, storage } = await bench(t, driver)
           const line = faulty(storage)
           line.on(verb, failing(number))
+          // It is asked for where a claim does not tell it.
+          if (verb === 'nextDueAt') {
+            line.on('claim', async (apply) => ({ ...((await apply()) as Claim), nextDue: undefined }))
+          }
           const worker = queue<number, number>({
             storage: line.storage,
             concurrency: 2,

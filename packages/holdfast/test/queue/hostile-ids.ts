@@ -97,6 +97,8 @@ export function hostileIdTests(driver: TestDriver): void {
           results,
           ids.map((id) => [id, `payload of ${id}`]),
         )
+        // A waiter may hear of an end before the worker does.
+        await until(() => completed.length >= ids.length)
         assert.deepEqual(completed.toSorted(), [...ids].toSorted())
         for (const id of ids) {
           const result = [id, `payload of ${id}`]

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { JobFailedError, JobNotFoundError, StorageError, TimeoutError } from 'holdfast'
+import { JobFailedError, JobNotFoundError, type NewJob, type Signal, StorageError, TimeoutError } from 'holdfast'
 import { clockBench, fate } from './clock-bench.ts'
 
 describe('waits, to the millisecond', () => {
@@ -124,6 +124,40 @@ describe('waits, to the millisecond', () => {
     await storage.clear()
     await to(5_000)
     assert.ok(wait.error instanceof JobNotFoundError, String(wait.error))
+  })
+
+  test('[Q4.14] a hint that tells a result ends the wait for that job, before or after its add was answered', async (t) => {
+    const { queue: newQueue, storage, line, clock } = clockBench(t)
+    const queue = newQueue()
+    let tell: ((signal: Signal) => void) | undefined
+    const { listen } = storage
+    storage.listen = (topics, onSignal) => {
+      if (topics[0]!.kind === 'done') tell = onSignal
+      return listen.call(storage, topics, onSignal)
+    }
+    const told = (id: string, token: string): void => {
+      const completed = [{ id, token, result: Buffer.from('"told"') }]
+      tell!({ kind: 'done', type: 'default', ids: [id], completed })
+    }
+    const [answered, late] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()]
+    line.on('add', async (apply, { args }) => {
+      const verdicts = await apply()
+      const [{ id, token }] = args[0] as [NewJob]
+      if (id !== 'late') return verdicts
+      late.resolve(token)
+      await answered.promise
+      return verdicts
+    })
+    const [one, other] = [fate(queue.enqueueAndWait('one', 1)), fate(queue.enqueueAndWait('other', 1))]
+    await clock.settle()
+    const before = fate(queue.enqueueAndWait('late', 1))
+    told('late', await late.promise)
+    answered.resolve()
+    told('other', 'of an earlier job of this id')
+    told('one', (await storage.get([{ type: 'default', id: 'one' }]))[0]!.token)
+    await clock.settle()
+    assert.deepEqual([one.value, before.value], ['told', 'told'])
+    assert.equal(other.state, 'pending')
   })
 
   test('[Q4.13] a job that ends before the answer to its add came: its outcome, without waiting for the poll', async (t) => {

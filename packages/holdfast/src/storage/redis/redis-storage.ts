@@ -145,7 +145,7 @@ export class RedisStorage implements Contract.Storage<never> {
     const [first, ...records] = await this.#counted.use().runForList(claim, this.#base, args, {
       durable: outcomes.length > 0,
     })
-    const [, settled, recovered, ended, ids, kinds] = unpack(first!) as List
+    const [now, settled, recovered, ended, ids, kinds, due] = unpack(first!) as List
     return {
       jobs: (ids as Buffer[]).map((id, index) => {
         const { type } = types[kinds ? (kinds as number[])[index]! - 1 : 0]!
@@ -154,6 +154,7 @@ export class RedisStorage implements Contract.Storage<never> {
       recovered: (recovered as List).map(recoveredOf),
       ended: (ended as List).map(endedOf),
       settled: (settled as List).map(settleVerdict),
+      nextDue: due === undefined ? undefined : dueAt(due, now),
     }
   }
 
@@ -275,7 +276,7 @@ export class RedisStorage implements Contract.Storage<never> {
       this.#scripts.nextDueAt,
       packed(types.flatMap(({ type }) => [type, encodeType(type)])),
     )
-    return at === false ? undefined : { at: at as number, now: now as number }
+    return dueAt(at, now) ?? undefined
   }
 
   // ── hints ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -297,3 +298,6 @@ const packRef = (ref: Contract.JobRef | Contract.KeyRef): Packed =>
   'key' in ref ? [ref.type, ref.key, true] : [ref.type, ref.id]
 
 const packRefs = (refs: readonly Contract.JobRef[]): string[][] => refs.map(({ type, id }) => [type, id])
+
+const dueAt = (at: Unpacked, now: Unpacked): { at: number; now: number } | null =>
+  at === false ? null : { at: at as number, now: now as number }

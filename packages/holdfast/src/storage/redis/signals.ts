@@ -1,6 +1,6 @@
 // Hints and events, as the scripts publish them.
 
-import type { JobEvent, Signal, TopicKind } from '../storage.ts'
+import type { Bytes, JobEvent, Signal, TopicKind } from '../storage.ts'
 import { text } from './answers.ts'
 import { type Unpacked, unpack } from './unpack.ts'
 
@@ -17,9 +17,12 @@ const eventNames: readonly JobEvent['event'][] = [
   'requeued',
 ]
 
+/** Of one that completed: id, token and result. */
+type Told = [Unpacked, Unpacked, Buffer | false]
+
 export function signalOf(kind: TopicKind, type: string, message: Buffer): Signal {
   if (kind === 'wake') return { kind, type }
-  if (kind !== 'events') return { kind, type, ids: (unpack(message) as Unpacked[]).map(text) }
+  if (kind !== 'events') return jobsSignal(kind, type, unpack(message) as (Unpacked | Told)[])
   const [at, events] = unpack(message) as [number, [number, Buffer, number, Buffer | false][]]
   return {
     kind,
@@ -29,4 +32,15 @@ export function signalOf(kind: TopicKind, type: string, message: Buffer): Signal
       return label === false ? entry : { ...entry, label: text(label) }
     }),
   }
+}
+
+function jobsSignal(kind: TopicKind, type: string, list: readonly (Unpacked | Told)[]): Signal {
+  const completed: { id: string; token: string; result: Bytes | undefined }[] = []
+  const ids = list.map((entry) => {
+    if (!Array.isArray(entry)) return text(entry)
+    const [id, token, result] = entry as Told
+    completed.push({ id: text(id), token: text(token), result: result === false ? undefined : result })
+    return text(id)
+  })
+  return completed.length === 0 ? { kind, type, ids } : { kind, type, ids, completed }
 }

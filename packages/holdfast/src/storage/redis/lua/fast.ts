@@ -111,6 +111,9 @@ const lookAtOutcomes = `
   end
 `
 
+/** In bytes: everybody who listens is sent every result. */
+const longestTold = 4_096
+
 /** A till of true: it goes at once. */
 const writeOutcomes = `
   for index = 1, count do
@@ -122,7 +125,17 @@ const writeOutcomes = `
   if count > 0 then
     call('ZREM', p .. 'leases', unpack(ids))
     if #ends > 0 then call('ZADD', p .. 'done:5', unpack(ends)) end
-    call('PUBLISH', p .. 'done', pack(ids))
+    local told, listeners = ids, redis.pcall('PUBSUB', 'NUMSUB', p .. 'done')
+    -- Who listens is told tokens and results with the ids: nobody needs to read the record.
+    if (listeners[2] or 0) > 0 then
+      told = {}
+      for index, id in ipairs(ids) do
+        local record, result = records[index], list[5 * index]
+        local _, body = unpack_one(record, byte(record, 1) == LATER_FLAG and 18 or 10)
+        told[index] = (not result or #result <= ${longestTold}) and { id, body[1], result } or id
+      end
+    end
+    call('PUBLISH', p .. 'done', pack(told))
   end
 `
 
@@ -138,6 +151,12 @@ if list and #list <= 17500 then
     return pack({ now, verdicts })
   end
 end
+`
+
+/** When the first of a type could be claimed, in line or by the end of its lease. */
+const firstDue = `
+    local first, lease = call('ZRANGE', p .. 'line:0', 0, 0, 'WITHSCORES'), call('ZRANGE', p .. 'leases', 0, 0, 'WITHSCORES')
+    local at = math.min(first[2] and tonumber(first[2]) or INF, lease[2] and tonumber(lease[2]) or INF)
 `
 
 /** A claim of one type, with outcomes of the same one or none. */
@@ -191,15 +210,21 @@ if #request[4] == 1 and request[3] <= 3500 and #list <= 17500 and (not outcomes 
       call('MSET', unpack(written))
       call('ZADD', p .. 'leases', unpack(leases))
     end
-    given[1] = pack({ now, verdicts, {}, {}, job_ids, false })
+    -- Who finds less than it could take asks next when there will be more.
+    local due
+    if #members < slots and call('EXISTS', p .. 'paused') == 0 then
+      ${firstDue}
+      due = at ~= INF and math.max(at, now)
+    end
+    given[1] = pack({ now, verdicts, {}, {}, job_ids, false, due })
     return given
   end
 end
 `
 
-/** For each type its name and how it is written in keys. A worker asks this whenever it finds less than it could take. */
+/** For each type its name and how it is written in keys. */
 export const fastNextDue = `
-local wanted, at, is_plain = cmsgpack.unpack(ARGV[1]), INF, true
+local wanted, soonest, is_plain = cmsgpack.unpack(ARGV[1]), INF, true
 for index = 1, #wanted, 2 do
   local p = base .. wanted[index + 1] .. ':'
   local state = call('HMGET', p .. 'type', 'paused', 'prios')
@@ -208,9 +233,9 @@ for index = 1, #wanted, 2 do
     break
   end
   if not state[1] then
-    local first, lease = call('ZRANGE', p .. 'line:0', 0, 0, 'WITHSCORES'), call('ZRANGE', p .. 'leases', 0, 0, 'WITHSCORES')
-    at = math.min(at, first[2] and tonumber(first[2]) or INF, lease[2] and tonumber(lease[2]) or INF)
+    ${firstDue}
+    soonest = math.min(soonest, at)
   end
 end
-if is_plain then return pack({ now, at ~= INF and math.max(at, now) }) end
+if is_plain then return pack({ now, soonest ~= INF and math.max(soonest, now) }) end
 `

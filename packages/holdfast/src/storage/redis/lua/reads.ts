@@ -84,7 +84,7 @@ return pack({ now, answers })
 
 /** Behind the short way (fast.ts), which has read the arguments. */
 export const nextDueVerb = `
-at = INF
+local at = INF
 for index = 1, #wanted, 2 do
   local t = type_of(wanted[index])
   if not t.paused then
