@@ -94,8 +94,8 @@ export class Worker {
   /** Nothing is left to do: to sleep, no longer than this, until a round says otherwise. */
   #nap: { readonly longestMs: number; isAsking: boolean } | undefined
 
-  // Slots that are taken, beside those in which an attempt runs: asked for by the claims under way; kept by ended attempts,
-  // since something is to follow what was recorded; and left empty for a while.
+  // Slots that are taken, beside those in which an attempt runs: asked for by the claims under way; and of chains alone, kept by
+  // ended attempts, since something is to follow what was recorded, and left empty for a while.
   #slotsAsked = 0
   #slotsTrailing = 0
   readonly #slotPauses = new Set<Timer>()
@@ -280,7 +280,7 @@ export class Worker {
         this.#mayFindMore = false
         const sentAt = this.#options.clock.monotonic()
         this.#slotsAsked += free
-        // Slots are left for another claim, and the last one found as much as it asked for.
+        // With several lanes: slots are left for another claim, and the last one found as much as it asked for.
         if (this.#foundAll && this.#freeSlots > 0) this.#look()
         const claim = await storage.claim(this.#request(free, outcomes)).finally(() => (this.#slotsAsked -= free))
         this.#outcomes.report(batch, claim.settled)

@@ -33,7 +33,7 @@ export function recordAttempt(
 }
 
 /** The attempt with this fence, if it has ended. */
-export function recordedAttempt(job: Job, fence: AttemptRef): AttemptRecord | undefined {
+export function findAttempt(job: Job, fence: AttemptRef): AttemptRecord | undefined {
   const { completedByHolder, attempt, lease } = job
   if (completedByHolder && attempt === fence.attempt && lease!.worker === fence.worker) return completion(job)
   return job.attempts?.find((ended) => ended.worker === fence.worker && ended.attempt === fence.attempt)

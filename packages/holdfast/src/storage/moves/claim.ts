@@ -64,6 +64,7 @@ function takeBackLost(move: Move, type: JobType, wanted: ClaimType, recovered: R
 /** The next in line that has an attempt left; those that have none end here. */
 function nextOf(move: Move, { type, wanted }: Open, ended: Ended[]): Job | undefined {
   for (;;) {
+    // It stays first until what follows takes it out: its end here, or the lease.
     const job = move.nextInLine(type)
     if (!job || job.failures < (job.maxAttempts ?? wanted.maxAttempts ?? Infinity)) return job
     const after = { ended, unblocked: [] }

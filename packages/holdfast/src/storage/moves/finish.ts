@@ -47,6 +47,7 @@ export function endContinued(move: Move, job: Job): void {
 
 // Fields that rarely differ are looked at before they are set: what few jobs have should not be set on all.
 function endJob(move: Move, job: Job, end: EndFields): void {
+  // It leaves its place and keeps its lease: by that a repeat of the completion is known (attempt.ts).
   leave(move, job)
   if (job.reason !== end.reason) job.reason = end.reason
   job.result = end.result

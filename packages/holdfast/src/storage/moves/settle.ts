@@ -5,7 +5,7 @@ import { isTerminal } from '../../job/states.ts'
 import { outcomeJobs } from '../check.ts'
 import type { AttemptRecord, JobRef, JobState, Outcome, Refusal, SettleVerdict } from '../storage.ts'
 import { addAfter, isFree } from './add.ts'
-import { recordAttempt, recordedAttempt, leaveProcessing } from './attempt.ts'
+import { recordAttempt, findAttempt, leaveProcessing } from './attempt.ts'
 import { missingBlockers } from './block.ts'
 import { type Aftermath, endContinued, expiryOf, finish } from './finish.ts'
 import { find, isGone, type Job, type Move } from './move.ts'
@@ -19,7 +19,7 @@ export function settle(move: Move, outcomes: readonly Outcome[]): SettleVerdict[
 function settleOne(move: Move, outcome: Outcome): SettleVerdict {
   const job = move.stored(outcome)
   const fence = fenceOf(outcome)
-  const recorded = job && recordedAttempt(job, fence)
+  const recorded = job && findAttempt(job, fence)
   // Sent before: a repeat is answered as the first.
   if (recorded) return isOwnEnd(recorded) ? repeatOf(job!, recorded) : { verdict: refusalOf(move, job) }
   if (!job || !holds(move, job, outcome)) return { verdict: refusalOf(move, job) }
