@@ -30,17 +30,21 @@ for (const driver of built) {
     (!kinds.includes('session') || report.sessionsEnded >= 2) &&
     (report.rows === undefined || report.rows >= 10)
 
-  test(`${driver}: a short run of ${kinds.join(', ')}`, { timeout: 300_000 }, async (t) => {
-    const { report, output, code } = await chaosUntil(t, isEnough, '--driver', driver, '--kinds', kinds.join(','))
-    assert.equal(code, 0, output)
-    assert.equal(report.rows !== undefined, drivers[driver]!.hasRows === true)
-    assert.deepEqual(report.violations, [])
-    t.diagnostic(output.trim().split('\n').at(-1)!)
-  })
+  test(
+    `[trap 9] [trap 41] [trap 43] ${driver}: a short run of ${kinds.join(', ')}`,
+    { timeout: 300_000 },
+    async (t) => {
+      const { report, output, code } = await chaosUntil(t, isEnough, '--driver', driver, '--kinds', kinds.join(','))
+      assert.equal(code, 0, output)
+      assert.equal(report.rows !== undefined, drivers[driver]!.hasRows === true)
+      assert.deepEqual(report.violations, [])
+      t.diagnostic(output.trim().split('\n').at(-1)!)
+    },
+  )
 
   if (!drivers[driver]!.kinds.includes('full')) continue
 
-  test(`${driver}: a full disk`, async (t) => {
+  test(`[trap 46] ${driver}: a full disk`, async (t) => {
     const { report, output, code } = await chaos(t, '--driver', driver, '--kinds', 'full')
     if (report.skipped.length > 0) return t.skip(report.skipped[0])
     assert.equal(code, 0, output)

@@ -40,7 +40,7 @@ test('100 histories on Postgres', async (context) => {
   context.diagnostic(`model: postgres: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
-test('100 histories on one node of a Redis Cluster, which refuses a script that leaves its slot', async (context) => {
+test('[trap 39] 100 histories on one node of a Redis Cluster, which refuses a script that leaves its slot', async (context) => {
   const { runs, commands, seed } = await testModel({ create: () => redisSubject('node'), runs: 100 })
   context.diagnostic(`model: redis, cluster mode: ${runs} histories, ${commands} commands, seed ${seed}`)
 })

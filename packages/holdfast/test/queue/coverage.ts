@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { type Requirement, requirements } from './requirements.ts'
 
 interface NamedTest {
-  /** Relative to the tests of the package. */
+  /** Relative to the tests of the package; those of kill runs begin with `chaos/`. */
   readonly file: string
   readonly name: string
   readonly numbers: readonly string[]
@@ -16,8 +16,8 @@ export interface Coverage {
   readonly tests: readonly NamedTest[]
 }
 
-const folder = fileURLToPath(new URL('../', import.meta.url))
-const number = /Q\d+\.\d+|trap \d+/
+const folders = { '': '../', 'chaos/': '../../../../chaos/' }
+const number = /^(?:Q\d+\.\d+|trap \d+)$/
 
 export function coverage(): readonly Coverage[] {
   const tests = namedTests()
@@ -28,9 +28,11 @@ export function coverage(): readonly Coverage[] {
 }
 
 export function namedTests(): readonly NamedTest[] {
-  return globSync('**/*.ts', { cwd: folder })
-    .toSorted()
-    .flatMap((file) => testsOf(file, readFileSync(folder + file, 'utf8')))
+  return Object.entries(folders).flatMap(([name, path]) => {
+    const folder = fileURLToPath(new URL(path, import.meta.url))
+    const files = globSync('**/*.ts', { cwd: folder }).toSorted()
+    return files.flatMap((file) => testsOf(name + file, readFileSync(folder + file, 'utf8')))
+  })
 }
 
 function testsOf(file: string, source: string): NamedTest[] {

@@ -4,10 +4,8 @@
 export interface Requirement {
   readonly id: string
   readonly title: string
-  /** Not shown on memory in one process: the drivers that will, and why. */
-  readonly leftTo?: string
-  /** The same for a part of it: the rest is shown. */
-  readonly partlyLeftTo?: string
+  /** The part of it that no test shows, and why; the rest is shown. */
+  readonly notShown?: string
 }
 
 export const requirements: readonly Requirement[] = [
@@ -19,18 +17,18 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'Q4.06',
     title: 'same id twice in one tick, or N concurrent callers anywhere',
-    partlyLeftTo: 'postgres, redis: callers in other processes',
+    notShown: 'postgres, redis: callers in other processes',
   },
   {
     id: 'Q4.07',
     title: 'same id under two names, prefixes, schemas or directories',
-    partlyLeftTo: 'redis, postgres, file: prefixes, schemas, directories',
+    notShown: 'redis, postgres, file: prefixes, schemas, directories',
   },
   { id: 'Q4.08', title: 'enqueue whose reply was lost and which Holdfast retries itself' },
   {
     id: 'Q4.09',
     title: 'enqueue acknowledged',
-    partlyLeftTo: 'postgres, redis: kill -9, and a power cut',
+    notShown: 'postgres, redis: kill -9, and a power cut',
   },
   { id: 'Q4.10', title: 'enqueueAndWait, id waiting or running' },
   { id: 'Q4.11', title: 'enqueueAndWait, id completed' },
@@ -45,7 +43,7 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'Q4.20',
     title: 'cancel processing, `{ abort: true }`',
-    partlyLeftTo: 'file, postgres, redis: a worker in another process',
+    notShown: 'file, postgres, redis: a worker in another process',
   },
   { id: 'Q4.21', title: '… and then' },
   { id: 'Q4.22', title: 'cancel completed / failed / cancelled / unknown or expired' },
@@ -121,9 +119,8 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'Q5.15',
     title: 'PostgresStorage: neither or both of url and client; schema empty or over 63 bytes',
-    leftTo: 'postgres: its own options',
   },
-  { id: 'Q5.16', title: 'database client not installed', partlyLeftTo: 'postgres: it needs a client' },
+  { id: 'Q5.16', title: 'database client not installed' },
   { id: 'Q6.01', title: 'started, stopped' },
   { id: 'Q6.02', title: 'error' },
   { id: 'Q6.03', title: 'enqueued' },
@@ -153,26 +150,24 @@ export const requirements: readonly Requirement[] = [
   { id: 'trap 2', title: 'stop beyond its deadline loses nothing' },
   { id: 'trap 3', title: 'anything may be thrown' },
   { id: 'trap 4', title: 'decoding failure hurts only its caller' },
-  { id: 'trap 5', title: 'no unhandled rejection', partlyLeftTo: 'postgres, redis: the slow line is a TCP proxy' },
+  { id: 'trap 5', title: 'no unhandled rejection', notShown: 'postgres, redis: the slow line is a TCP proxy' },
   { id: 'trap 6', title: 'stale workers are fenced' },
   {
     id: 'trap 7',
     title: 'a poison pill ends',
-    partlyLeftTo: 'file, sqlite, postgres, redis: the handler kills its process',
+    notShown: 'file, sqlite, postgres, redis: the handler kills its process',
   },
   { id: 'trap 8', title: 'storage errors are not handler errors' },
   {
     id: 'trap 9',
     title: 'no window between taking and marking',
-    leftTo:
-      'chaos/run.test.ts, on file, sqlite and redis: worker processes are killed at random instants; postgres to come',
   },
   { id: 'trap 10', title: 'cancel + enqueue runs the new payload only' },
   { id: 'trap 11', title: 'cancel is atomic' },
   {
     id: 'trap 12',
     title: 'a cancelled failing job is not revived; waiters learn of cancel',
-    partlyLeftTo: 'file, sqlite, postgres, redis: waiters in another process',
+    notShown: 'file, sqlite, postgres, redis: waiters in another process',
   },
   { id: 'trap 13', title: 'shared storage' },
   { id: 'trap 14', title: 'nothing is a joined string' },
@@ -182,7 +177,6 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'trap 18',
     title: 'no silent second handler; options checked',
-    partlyLeftTo: 'file, redis: files and keys are compared byte by byte',
   },
   { id: 'trap 19', title: 'serde sees the payload only' },
   { id: 'trap 20', title: 'long healthy jobs run once' },
@@ -191,25 +185,25 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'trap 23',
     title: 'stop is prompt and bounded',
-    partlyLeftTo: 'postgres, redis: the line is cut by a TCP proxy',
+    notShown: 'postgres, redis: the line is cut by a TCP proxy',
   },
   { id: 'trap 24', title: 'undecodable payload' },
   {
     id: 'trap 25',
     title: 'producers see events (`fleetEvents`)',
-    partlyLeftTo: 'postgres, redis: events of other processes',
+    notShown: 'postgres, redis: events of other processes',
   },
   { id: 'trap 26', title: 'TTL is per job' },
   { id: 'trap 27', title: 'binary safe' },
   {
     id: 'trap 28',
     title: 'recovery needs no registry and no witness',
-    partlyLeftTo: 'file, sqlite, postgres, redis: SIGKILL, and every registration over',
+    notShown: 'file, sqlite, postgres, redis: SIGKILL, and every registration over',
   },
   {
     id: 'trap 29',
     title: 'lost hints cost time only; hints reach all readers',
-    partlyLeftTo: 'postgres, redis: a TCP proxy swallows the subscriber; three processes wait',
+    notShown: 'postgres, redis: a TCP proxy swallows the subscriber; three processes wait',
   },
   { id: 'trap 30', title: 'a stopped waiter takes no job' },
   { id: 'trap 31', title: 'expiry is decided inside the move, on one clock' },
@@ -223,37 +217,34 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'trap 36',
     title: 'a retry leaves no copy',
-    partlyLeftTo: 'file, sqlite, postgres, redis: elements, rows and files',
+    notShown: 'file, sqlite, postgres, redis: elements, rows and files',
   },
   { id: 'trap 37', title: 'concurrent start/stop' },
-  { id: 'trap 38', title: 'nothing grows', partlyLeftTo: 'file, sqlite, postgres, redis: keys, rows and files' },
+  { id: 'trap 38', title: 'nothing grows', notShown: 'file, sqlite, postgres, redis: keys, rows and files' },
   {
     id: 'trap 39',
     title: 'cost',
-    partlyLeftTo: 'redis, postgres: round trips and bytes on the wire, keys in one slot',
+    notShown: 'redis, postgres: round trips and bytes on the wire, keys in one slot',
   },
   {
     id: 'trap 40',
     title: 'deduplication under concurrency, processes and threads',
-    partlyLeftTo: 'postgres, redis: processes and threads',
+    notShown: 'postgres, redis: processes and threads',
   },
-  { id: 'trap 41', title: 'no poisoned ids', partlyLeftTo: 'postgres, redis: producer processes are killed' },
+  { id: 'trap 41', title: 'no poisoned ids', notShown: 'postgres, redis: producer processes are killed' },
   { id: 'trap 42', title: 'an expiring wait drops no job' },
   {
     id: 'trap 43',
     title: 'recovery across processes and restarts',
-    leftTo:
-      'chaos/run.test.ts, on file, sqlite and redis: several processes, killed and started again; postgres to come',
   },
   {
     id: 'trap 44',
     title: 'ids cannot leave their place',
-    partlyLeftTo: 'file, redis, sqlite, postgres: paths, keys and SQL',
   },
   {
     id: 'trap 45',
     title: 'one leader',
-    partlyLeftTo: 'file, sqlite, postgres, redis: processes that are killed or stopped by SIGSTOP',
+    notShown: 'file, sqlite, postgres, redis: processes that are killed or stopped by SIGSTOP',
   },
   {
     id: 'trap 46',
@@ -263,12 +254,11 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'trap 48',
     title: 'no pool deadlock; names are quoted and fit (postgres)',
-    leftTo: 'postgres: its pool, its schema and its channels',
   },
   {
     id: 'trap 49',
     title: 'late replies',
-    partlyLeftTo: 'postgres, redis: a TCP proxy cuts after the server applied it',
+    notShown: 'postgres, redis: a TCP proxy cuts after the server applied it',
   },
   { id: 'trap 50', title: 'long timers' },
   { id: 'trap 51', title: 'docs are true' },

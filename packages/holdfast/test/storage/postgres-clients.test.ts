@@ -130,7 +130,7 @@ for (const library of libraryNames) {
     assert.deepEqual(await db.query(numbers, []), [['1']])
   })
 
-  test(`${library}: with one connection in the pool calls take turns, and the reserved one does not wait`, async (t) => {
+  test(`[trap 48] ${library}: with one connection in the pool calls take turns, and the reserved one does not wait`, async (t) => {
     const db = await database(t, library, { url: shared.url, poolSize: 1, callTimeoutMs: 1_000 })
     const one = statement('SELECT 1::text AS c0')
     const answers = await Promise.all(Array.from({ length: 20 }, () => db.query(one, [])))
@@ -209,7 +209,7 @@ for (const library of libraryNames) {
 }
 
 for (const library of libraryNames) {
-  test(`${library}: BEGIN and the first statement are one trip to the server`, async (t) => {
+  test(`[trap 39] ${library}: BEGIN and the first statement are one trip to the server`, async (t) => {
     const proxy = await startProxy(shared.port)
     t.after(() => proxy.stop())
     const run = await admin(t, shared.url)
@@ -288,7 +288,7 @@ test('postgres.js: of several hosts the first that is there', async (t) => {
   assert.deepEqual(await db.reserved.query(statement('SELECT 1::text AS c0'), []), [['1']])
 })
 
-test('without any client library the message says what to install', async () => {
+test('[Q5.16] without any client library the message says what to install', async () => {
   const error = { code: 'MISSING_DEPENDENCY', package: 'pg', message: /npm install pg \(or postgres\)/ }
   await assert.rejects(openDatabase({ ...defaults, url: shared.url }, libraries.none), error)
 })

@@ -92,7 +92,7 @@ for (const library of libraryNames) {
     assert.deepEqual(await eventually(() => db.query(numbers, [])), [])
   })
 
-  test(`${library}: a COMMIT whose answer is lost may have happened`, async (t) => {
+  test(`[trap 49] ${library}: a COMMIT whose answer is lost may have happened`, async (t) => {
     const { url, port } = await server(t)
     const proxy = await startProxy(port)
     t.after(() => proxy.stop())

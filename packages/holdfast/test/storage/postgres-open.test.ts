@@ -18,7 +18,7 @@ async function works(storage: PostgresStorage): Promise<void> {
   await storage.disconnect()
 }
 
-test('neither or both of url and client, and names of schemas that do not fit, are refused', async () => {
+test('[Q5.15] neither or both of url and client, and names of schemas that do not fit, are refused', async () => {
   const { client } = await postgresWay()
   for (const options of [{}, { url, client: client! }]) {
     assert.throws(() => new PostgresStorage(options), { code: 'INVALID_ARGUMENT', name: 'TypeError' })
@@ -29,7 +29,7 @@ test('neither or both of url and client, and names of schemas that do not fit, a
   assert.throws(() => new PostgresStorage({ url: 'redis://127.0.0.1' }), { code: 'INVALID_ARGUMENT' })
 })
 
-test('a schema may have any name that fits: with quotes, spaces, 63 bytes', async () => {
+test('[Q5.15] [trap 48] a schema may have any name that fits: with quotes, spaces, 63 bytes', async () => {
   for (const schema of [`it's "quoted"; DROP TABLE x; --`, 'x'.repeat(63), 'Größe $1 $.jobs', 'select']) {
     await works(new PostgresStorage({ ...(await postgresWay()), schema }))
   }

@@ -64,7 +64,7 @@ async function someoneWaits(): Promise<void> {
 const stateOf = async (storage: PostgresStorage, id: string): Promise<string | undefined> =>
   (await storage.get([ref(id)]))[0]?.state
 
-test('[trap 1] two blockers that end in overlapping transactions both count', async () => {
+test('[chains trap 1] two blockers that end in overlapping transactions both count', async () => {
   const storage = await open()
   await storage.add([job('a'), job('b')])
   await storage.add([job('last', { blockers: [ref('a'), ref('b')] })])
@@ -85,7 +85,7 @@ test('[trap 1] two blockers that end in overlapping transactions both count', as
   await storage.disconnect()
 })
 
-test('[trap 1] a blocker whose end is rolled back does not count', async () => {
+test('[chains trap 1] a blocker whose end is rolled back does not count', async () => {
   const storage = await open()
   await storage.add([job('a'), job('b')])
   await storage.add([job('last', { blockers: [ref('a'), ref('b')] })])
@@ -102,7 +102,7 @@ test('[trap 1] a blocker whose end is rolled back does not count', async () => {
   await storage.disconnect()
 })
 
-test('[trap 1] 200 dependents of two blockers each, settled side by side: none is left blocked', async () => {
+test('[chains trap 1] 200 dependents of two blockers each, settled side by side: none is left blocked', async () => {
   const storage = await open()
   const count = 200
   const blockers = Array.from({ length: count }, (_, index) => [job(`a${index}`), job(`b${index}`)]).flat()
@@ -125,7 +125,7 @@ for (const [how, state] of [
   ['COMMIT', 'queued'],
   ['ROLLBACK', 'blocked'],
 ] as const) {
-  test(`[trap 2] a dependent added while its blocker ends (${how}) is ${state}`, async () => {
+  test(`[chains trap 2] a dependent added while its blocker ends (${how}) is ${state}`, async () => {
     const storage = await open()
     await storage.add([job('a')])
     const [a] = await claim(storage)
@@ -140,7 +140,7 @@ for (const [how, state] of [
   })
 }
 
-test('[trap 2] a blocker that ends while its dependent is being added unblocks it', async () => {
+test('[chains trap 2] a blocker that ends while its dependent is being added unblocks it', async () => {
   const storage = await open()
   await storage.add([job('a')])
   const [a] = await claim(storage)
@@ -156,7 +156,7 @@ test('[trap 2] a blocker that ends while its dependent is being added unblocks i
   await storage.disconnect()
 })
 
-test('[trap 2] 200 rounds of both at once: the dependent is queued in the end', async () => {
+test('[chains trap 2] 200 rounds of both at once: the dependent is queued in the end', async () => {
   const storage = await open()
   for (let round = 0; round < 200; round++) {
     await storage.add([job(`a${round}`)])
@@ -169,7 +169,7 @@ test('[trap 2] 200 rounds of both at once: the dependent is queued in the end', 
   await storage.disconnect()
 })
 
-test('[trap 3] 30 who add with one key at once: one is added, and the others are told of it', async () => {
+test('[chains trap 3] 30 who add with one key at once: one is added, and the others are told of it', async () => {
   const storage = await open()
   for (const deduplication of [
     { key: 'simple', mode: 'simple' },
@@ -186,7 +186,7 @@ test('[trap 3] 30 who add with one key at once: one is added, and the others are
   await storage.disconnect()
 })
 
-test('[trap 3] 30 who add one id at once: one is added', async () => {
+test('[Q4.06] [chains trap 3] 30 who add one id at once: one is added', async () => {
   const storage = await open()
   const verdicts = await Promise.all(
     Array.from({ length: 30 }, (_, index) => storage.add([job('same', { token: `token ${index}` })])),
@@ -199,7 +199,7 @@ for (const [how, verdict] of [
   ['COMMIT', 'duplicate'],
   ['ROLLBACK', 'added'],
 ] as const) {
-  test(`[trap 3] a key that an open transaction takes is waited for (${how}): ${verdict}`, async () => {
+  test(`[chains trap 3] a key that an open transaction takes is waited for (${how}): ${verdict}`, async () => {
     const storage = await open()
     const deduplication = { key: 'k', mode: 'simple' } as const
     const [one, other] = [await begin(), await begin()]
@@ -212,7 +212,7 @@ for (const [how, verdict] of [
     await storage.disconnect()
   })
 
-  test(`[trap 3] an id that an open transaction takes is waited for (${how}): ${verdict}`, async () => {
+  test(`[chains trap 3] an id that an open transaction takes is waited for (${how}): ${verdict}`, async () => {
     const storage = await open()
     const one = await begin()
     await storage.add([job('a')], one)
@@ -224,7 +224,7 @@ for (const [how, verdict] of [
   })
 }
 
-test('[trap 13] an end without a worker against a continuation, 100 rounds: one of them, and one continuation', async () => {
+test('[chains trap 13] an end without a worker against a continuation, 100 rounds: one of them, and one continuation', async () => {
   const storage = await open()
   for (let round = 0; round < 100; round++) {
     const first = job(`a${round}`)
@@ -244,7 +244,7 @@ test('[trap 13] an end without a worker against a continuation, 100 rounds: one 
   await storage.disconnect()
 })
 
-test('[trap 18] a hint comes with the commit, to this process and to others; with a rollback none does', async () => {
+test('[chains trap 18] a hint comes with the commit, to this process and to others; with a rollback none does', async () => {
   const schema = newSchema()
   const [storage, other] = [await open(schema), await open(schema)]
   const heard: Signal[] = []
@@ -266,7 +266,7 @@ test('[trap 18] a hint comes with the commit, to this process and to others; wit
   await storage.disconnect()
 })
 
-test('[trap 19] a row that a transaction has locked: extend says busy, claim and recover pass it over, none of them waits', async () => {
+test('[chains trap 19] a row that a transaction has locked: extend says busy, claim and recover pass it over, none of them waits', async () => {
   const storage = await open()
   await storage.add([job('a'), job('b')])
   const [a] = await claim(storage, 1)
@@ -285,7 +285,7 @@ test('[trap 19] a row that a transaction has locked: extend says busy, claim and
   await storage.disconnect()
 })
 
-test('[trap 20] no refusal spoils the transaction: what the app writes after it is committed', async () => {
+test('[chains trap 20] no refusal spoils the transaction: what the app writes after it is committed', async () => {
   const { pool } = await postgresPlace()
   await pool.query('CREATE TABLE orders (id text PRIMARY KEY)')
   const storage = await open()

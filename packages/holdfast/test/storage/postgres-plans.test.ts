@@ -24,7 +24,7 @@ const retried = ({ type, id, worker, attempt }: ClaimedJob): Outcome => {
   return { type, id, worker, attempt, kind: 'retry', delayMs: 60_000 }
 }
 
-test('statements that were planned on empty tables walk over no table once it is full', async () => {
+test('[trap 39] statements that were planned on empty tables walk over no table once it is full', async () => {
   const { server } = await postgresPlace()
   const schema = newSchema()
   // One connection, so that plans are made once, and what it has read can be asked for.

@@ -36,7 +36,7 @@ async function open(t: TestContext, prefix = `keys-${++prefixes}`): Promise<Redi
 const keysNow = async (start = ''): Promise<string[]> =>
   ((await direct.send('KEYS', '*')) as string[]).filter((key) => key.startsWith(start)).toSorted()
 
-test('when all has expired and is swept, two counters are left, whatever was done', async (t) => {
+test('[trap 36] [trap 38] when all has expired and is swept, two counters are left, whatever was done', async (t) => {
   const storage = await open(t, 'left')
   await everything(storage)
   assert.ok((await keysNow('{left}:')).length > 10)
@@ -103,7 +103,7 @@ test('a type that somebody watches is forgotten when nobody does, and has no job
   assert.deepEqual(await keysNow('{watched}:'), ['{watched}::n'])
 })
 
-test('clear leaves no key, and touches no other prefix', async (t) => {
+test('[trap 44] clear leaves no key, and touches no other prefix', async (t) => {
   const names = ['clear', 'clear2', 'c*', 'c?ear', '[c]lear', 'c\\lear', 'clear:x', 'cl%65ar', 'CLEAR', 'ключ']
   const storages = await Promise.all(names.map((name) => open(t, name)))
   for (const storage of storages) await everything(storage, 3_600_000)
@@ -117,7 +117,7 @@ test('clear leaves no key, and touches no other prefix', async (t) => {
   }
 })
 
-test('every key begins with the prefix in braces, and no command looks through all keys', async (t) => {
+test('[trap 39] [trap 44] every key begins with the prefix in braces, and no command looks through all keys', async (t) => {
   const storage = await open(t, 'seen')
   const monitor = await server.connect()
   t.after(() => monitor.close())
@@ -155,7 +155,7 @@ const keyArguments: Readonly<Record<string, (args: readonly string[]) => readonl
 const wordsOf = (line: string): string[] =>
   [...line.slice(line.indexOf('] ') + 2).matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, word]) => word!)
 
-test('names with the signs that keys are made of do not meet', async (t) => {
+test('[Q4.07] [trap 44] names with the signs that keys are made of do not meet', async (t) => {
   const signs = [
     '',
     ':',

@@ -6,7 +6,7 @@ import { SqliteStorage } from 'holdfast/sqlite'
 import { bench, completed, newJob, types } from './sqlite/bench.ts'
 import { checkTables, inspect } from './sqlite/check-tables.ts'
 
-test('full syncs every commit, relaxed those of the checkpoints; each says what it is', async (t) => {
+test('[Q4.09] full syncs every commit, relaxed those of the checkpoints; each says what it is', async (t) => {
   for (const [durability, synchronous] of [
     [undefined, 2],
     ['full', 2],
@@ -56,7 +56,7 @@ test('opened again, everything is there: states, bytes, keys, groups, pauses, le
   )
 })
 
-test('[trap 41] a producer that is killed 20 times: every acknowledged id is there, and the tables are sound', async (t) => {
+test('[Q4.09] [trap 41] a producer that is killed 20 times: every acknowledged id is there, and the tables are sound', async (t) => {
   const { open, spawn } = bench(t)
   const storage = await open()
   const acknowledged: string[] = []

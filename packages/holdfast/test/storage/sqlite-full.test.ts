@@ -21,7 +21,7 @@ const isFull = (error: unknown): true => {
   return true
 }
 
-test('[O1] an add is refused whole, what frees or settles goes on beside it, and all works once there is room', async (t) => {
+test('[trap 46] [O1] an add is refused whole, what frees or settles goes on beside it, and all works once there is room', async (t) => {
   const { open } = bench(t)
   const storage = await open()
   const queue = new Queue<string>({ storage })

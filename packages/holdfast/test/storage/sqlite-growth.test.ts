@@ -55,7 +55,7 @@ test('a payload of any size: added, claimed, replaced by one of any other size, 
   assert.deepEqual({ ...left, holdfast_types: 0 }, Object.fromEntries(Object.keys(left).map((table) => [table, 0])))
 })
 
-test('2,000 jobs with retries, keys, groups, blockers and cancels: after a sweep every table is empty but that of types', async (t) => {
+test('[trap 36] [trap 38] 2,000 jobs with retries, keys, groups, blockers and cancels: after a sweep every table is empty but that of types', async (t) => {
   const { open } = bench(t)
   let now = 1_767_225_600_000
   const storage = await open({ durability: 'relaxed', clock: { ...systemClock, now: () => now } })

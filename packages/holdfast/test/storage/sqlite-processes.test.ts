@@ -25,7 +25,7 @@ async function started(child: Child): Promise<Child> {
   return child
 }
 
-test('[trap 40] four processes add the same 50 ids at once: one added each, none rejects', async (t) => {
+test('[Q4.06] [trap 40] four processes add the same 50 ids at once: one added each, none rejects', async (t) => {
   const { spawn, open } = bench(t)
   const storage = await open()
   const racers = await Promise.all(Array.from({ length: 4 }, () => started(spawn('race', '50'))))
@@ -56,7 +56,7 @@ test('[trap 46] two processes add in turns: the jobs start in that order', async
   )
 })
 
-test('an idle worker of another process hears of a job, a cancel reaches its handler, and its end reaches who waits', async (t) => {
+test('[Q4.20] an idle worker of another process hears of a job, a cancel reaches its handler, and its end reaches who waits', async (t) => {
   const { spawn, open } = bench(t)
   const storage = await open()
   const queue = new Queue<string, string>({ storage })

@@ -60,7 +60,7 @@ async function workUntilCut(disk: MemoryDisk, at: number, options?: Partial<File
 const isCut = (error: unknown): boolean =>
   error instanceof PowerCut || (error as { cause?: unknown } | null)?.cause instanceof PowerCut
 
-test('durability full: after a power cut at any call of the disk, what was acknowledged is there', async () => {
+test('[Q4.09] durability full: after a power cut at any call of the disk, what was acknowledged is there', async () => {
   const clock = fakeClock({ seed: 11 })
   let cuts = 0
   let snapshots = 0
@@ -118,7 +118,7 @@ test('durability relaxed: a power cut may take the last jobs, but the rest is wh
 })
 
 for (const code of ['ENOSPC', 'EIO']) {
-  test(`${code} at any call of the disk: a typed error, nothing half done, and it works again`, async () => {
+  test(`[trap 46] ${code} at any call of the disk: a typed error, nothing half done, and it works again`, async () => {
     let failed = 0
     for (let at = 1; ; at++) {
       const disk = new MemoryDisk()

@@ -56,7 +56,7 @@ async function runAll(storage: FileStorage, expected: number): Promise<Map<strin
   return ran
 }
 
-test('[trap 40] 4 processes of 4 threads enqueue the same 50 ids: one of them each, none rejects, one run each', async (t) => {
+test('[Q4.06] [trap 40] 4 processes of 4 threads enqueue the same 50 ids: one of them each, none rejects, one run each', async (t) => {
   const directory = await directoryOf(t)
   const order = { directory, threads: 4, prefix: 'Id:', count: 50, inFlight: 50 }
   const children = Array.from({ length: 4 }, () => enqueueIn(t, order))

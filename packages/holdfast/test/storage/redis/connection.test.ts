@@ -111,7 +111,7 @@ for (const { name, load } of libraries) {
     await until(() => gaps === 1, 4_000)
   })
 
-  test(`${name}: a reply that got lost leaves the call applied, and says that it may be`, async (t) => {
+  test(`[trap 49] ${name}: a reply that got lost leaves the call applied, and says that it may be`, async (t) => {
     const redisServer = await server(t)
     const beside = await redisServer.connect()
     t.after(() => beside.close())
@@ -195,7 +195,7 @@ for (const { name, load } of libraries) {
     assert.deepEqual(await late.run(write, '{a}', ['2']), Buffer.from('2'))
   })
 
-  test(`${name}: opening a server that is down is refused at once; later it works`, async (t) => {
+  test(`[trap 32] ${name}: opening a server that is down is refused at once; later it works`, async (t) => {
     const redisServer = await server(t)
     redisServer.kill('SIGKILL')
     await redisServer.exited
@@ -208,7 +208,7 @@ for (const { name, load } of libraries) {
     assert.deepEqual(await redis.run(write, '{a}', ['1']), Buffer.from('1'))
   })
 
-  test(`${name}: a primary that was made a replica is left for the one that took its place`, async (t) => {
+  test(`[trap 32] ${name}: a primary that was made a replica is left for the one that took its place`, async (t) => {
     const first = await server(t)
     const second = await server(t)
     const proxy = await startProxy(first.port)

@@ -66,7 +66,7 @@ test('what may not be read counts as not given, and nothing is printed', async (
   assert.equal(warn.mock.callCount(), 0)
 })
 
-test('full: refused without an append-only file; with one that is always synced there is nothing to wait for', async (t) => {
+test('[Q4.09] full: refused without an append-only file; with one that is always synced there is nothing to wait for', async (t) => {
   const none = await server(t)
   await assert.rejects(connection(t, { url: none.url, durability: 'full' }).open(), /append-only file is off/)
   const no = await server(t, { appendonly: 'everysec', args: ['--appendfsync', 'no'] })
@@ -79,7 +79,7 @@ test('full: refused without an append-only file; with one that is always synced 
   assert.deepEqual(await calls(always, 'wait|waitaof'), 0)
 })
 
-test('full, synced every second: by WAITAOF, and refused by a server without it', async (t) => {
+test('[Q4.09] full, synced every second: by WAITAOF, and refused by a server without it', async (t) => {
   const binary = findValkey()
   const everysec = await server(t, { appendonly: 'everysec', binary })
   const redis = connection(t, { url: everysec.url, durability: 'full' })
