@@ -17,7 +17,6 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'Q4.06',
     title: 'same id twice in one tick, or N concurrent callers anywhere',
-    notShown: 'postgres, redis: callers in other processes',
   },
   {
     id: 'Q4.07',
@@ -43,7 +42,6 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'Q4.20',
     title: 'cancel processing, `{ abort: true }`',
-    notShown: 'file, postgres, redis: a worker in another process',
   },
   { id: 'Q4.21', title: '… and then' },
   { id: 'Q4.22', title: 'cancel completed / failed / cancelled / unknown or expired' },
@@ -155,7 +153,6 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'trap 7',
     title: 'a poison pill ends',
-    notShown: 'file, sqlite, postgres, redis: the handler kills its process',
   },
   { id: 'trap 8', title: 'storage errors are not handler errors' },
   {
@@ -167,7 +164,6 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'trap 12',
     title: 'a cancelled failing job is not revived; waiters learn of cancel',
-    notShown: 'file, sqlite, postgres, redis: waiters in another process',
   },
   { id: 'trap 13', title: 'shared storage' },
   { id: 'trap 14', title: 'nothing is a joined string' },
@@ -191,19 +187,17 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'trap 25',
     title: 'producers see events (`fleetEvents`)',
-    notShown: 'postgres, redis: events of other processes',
   },
   { id: 'trap 26', title: 'TTL is per job' },
   { id: 'trap 27', title: 'binary safe' },
   {
     id: 'trap 28',
     title: 'recovery needs no registry and no witness',
-    notShown: 'file, sqlite, postgres, redis: SIGKILL, and every registration over',
   },
   {
     id: 'trap 29',
     title: 'lost hints cost time only; hints reach all readers',
-    notShown: 'postgres, redis: a TCP proxy swallows the subscriber; three processes wait',
+    notShown: 'postgres, redis: a TCP proxy swallows the subscriber',
   },
   { id: 'trap 30', title: 'a stopped waiter takes no job' },
   { id: 'trap 31', title: 'expiry is decided inside the move, on one clock' },
@@ -229,9 +223,8 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'trap 40',
     title: 'deduplication under concurrency, processes and threads',
-    notShown: 'postgres, redis: processes and threads',
   },
-  { id: 'trap 41', title: 'no poisoned ids', notShown: 'postgres, redis: producer processes are killed' },
+  { id: 'trap 41', title: 'no poisoned ids' },
   { id: 'trap 42', title: 'an expiring wait drops no job' },
   {
     id: 'trap 43',
@@ -244,7 +237,6 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'trap 45',
     title: 'one leader',
-    notShown: 'file, sqlite, postgres, redis: processes that are killed or stopped by SIGSTOP',
   },
   {
     id: 'trap 46',

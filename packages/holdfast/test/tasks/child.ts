@@ -3,6 +3,9 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -19,15 +22,37 @@ export interface Child {
   readonly exited: Promise<unknown>
 }
 
-export async function startChild(t: TestContext, place: Place, scene: string, ...args: unknown[]): Promise<Child> {
-  const file = fileURLToPath(new URL('./process.ts', import.meta.url))
+let cache: string | undefined
+
+/** What the first of them has compiled, the others of this file need not: that is most of what a start takes. */
+function compiled(): string {
+  if (cache) return cache
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-compiled-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  return (cache = folder)
+}
+
+const ownFile = new URL('./process.ts', import.meta.url)
+
+export const startChild = (t: TestContext, place: Place, scene: string, ...args: unknown[]): Promise<Child> =>
+  startChildOf(ownFile, t, place, scene, ...args)
+
+/** Of a file that is run as `file <spec> <scene> …`. */
+export async function startChildOf(
+  file: URL,
+  t: TestContext,
+  { spec }: Pick<Place, 'spec'>,
+  scene: string,
+  ...args: unknown[]
+): Promise<Child> {
   const texts = args.map((arg) => (typeof arg === 'string' ? arg : JSON.stringify(arg)))
   const child = spawn(
     process.execPath,
-    ['--conditions=@holdfast/source', file, JSON.stringify(place.spec), scene, ...texts],
-    { stdio: ['pipe', 'pipe', 'inherit'] },
+    ['--conditions=@holdfast/source', fileURLToPath(file), JSON.stringify(spec), scene, ...texts],
+    { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, NODE_COMPILE_CACHE: compiled() } },
   )
-  const exited = once(child, 'exit')
+  // By then all that it said is read.
+  const exited = once(child, 'close')
   const said: unknown[] = []
   createInterface(child.stdout).on('line', (line) => said.push(JSON.parse(line)))
   t.after(async () => {
