@@ -373,7 +373,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
       return this.#run({ want, rules: (move) => get(move, jobs, parts), looksFirst: !lock }, joined)
     }
     if (lock && joined) return this.#lock(refs, parts, joined)
-    return get(await this.#look(joined?.connection ?? database, refs), refs, parts)
+    return get(await this.#look(joined?.connection ?? database, refs, parts), refs, parts)
   }
 
   async list(query: Contract.ListQuery): Promise<Contract.Page> {
@@ -483,7 +483,11 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   }
 
   /** Jobs as they are at one instant, with the first and last of their chains. */
-  async #look(connection: Pick<Database, 'query'>, refs: readonly Contract.JobRef[]): Promise<PostgresMove> {
+  async #look(
+    connection: Pick<Database, 'query'>,
+    refs: readonly Contract.JobRef[],
+    parts: readonly Contract.RecordPart[] = [],
+  ): Promise<PostgresMove> {
     const { types } = this.#counted.use()
     await types.find(
       connection,
@@ -492,10 +496,12 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     const loaded = new Loaded()
     wantJobs(loaded, types, refs)
     const names = [...loaded.want.jobs.values()]
-    const rows = await connection.query(this.#statements.read, [
+    const rows = await connection.query(this.#statements.look, [
       arrayOf(names.map(({ tid }) => tid)),
       arrayOf(names.map(({ key }) => key)),
       '{}',
+      String(parts.includes('payload')),
+      String(parts.includes('result') || parts.includes('error')),
     ])
     for (const [, ...row] of rows) if (row[0] !== null) loaded.keepJob(row.slice(0, -1), false)
     await types.findByTid(

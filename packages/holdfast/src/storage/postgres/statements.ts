@@ -42,6 +42,12 @@ export const jobCells = (alias: string): string[] =>
     jobColumns[name as keyof typeof jobColumns] === 'bytea' ? `encode(${alias}.${name}, 'hex')` : `${alias}.${name}`,
   )
 
+/** The same, without the bytes that nobody asked for: they may be megabytes. */
+const lookedAt = jobCells('j').map((cell, index) => {
+  const flag = { payload: 4, result: 5, error: 5 }[names[index]!]
+  return flag === undefined ? cell : `CASE WHEN ${param(flag, 'boolean')} THEN ${cell} END`
+})
+
 export interface Sql {
   /** The quoted schema, with its dot: `"holdfast".` */
   readonly at: string
@@ -130,8 +136,8 @@ export function makeStatements({ at, now, statement }: Sql) {
           : ''
       }
     )`
-  const byNames = (lock: string): string => `
-    SELECT ${columns('clock.now', ...jobCells('j'), 'j.wide')}
+  const byNames = (lock: string, cells = jobCells('j')): string => `
+    SELECT ${columns('clock.now', ...cells, 'j.wide')}
     FROM (SELECT ${now} AS now) AS clock LEFT JOIN (
       SELECT j.*, n.wide FROM (
         SELECT tid, id, bool_or(wide) AS wide FROM names GROUP BY tid, id ORDER BY tid, id
@@ -177,6 +183,8 @@ export function makeStatements({ at, now, statement }: Sql) {
     /** In the order of their names, so that two calls wait for each other but never in a circle. */
     lock: statement('lock', `WITH ${linked(true)} ${byNames('FOR UPDATE')}`),
     read: statement('read', `WITH ${linked(false)} ${byNames('')}`),
+    /** The same, of which nothing is changed. $4: with payloads; $5: with results and errors. */
+    look: statement('look', `WITH ${linked(false)} ${byNames('', lookedAt)}`),
     lockKeys: statement(
       'lock_keys',
       `SELECT ${columns('k.tid', 'k.key', 'k.id', 'k.token', 'k.mode', 'k.shared', 'k.until')}
