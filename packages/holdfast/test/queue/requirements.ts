@@ -214,8 +214,6 @@ export const requirements: readonly Requirement[] = [
   {
     id: 'trap 39',
     title: 'cost',
-    notShown:
-      'redis: what a claim or cancel costs with a million waiting; redis, postgres: round trips, of which only the calls are counted',
   },
   {
     id: 'trap 40',

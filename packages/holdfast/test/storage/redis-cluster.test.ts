@@ -21,7 +21,7 @@ before(async () => {
 })
 after(() => cluster.stop())
 
-test('the primary is killed: nothing acknowledged is lost', async (t) => {
+test('[trap 32] the primary is killed: nothing acknowledged is lost', async (t) => {
   const prefix = await prefixOn(cluster.nodes[0]!)
   const trial = await work(t, prefix, ['iovalkey', 'ioredis'], { durability: 'replicated' })
   await until(() => trial.completed.size > 50, 'a beginning')
@@ -34,7 +34,7 @@ test('the primary is killed: nothing acknowledged is lost', async (t) => {
   await cluster.agreed()
 })
 
-test('the primary hands over to its replica', async (t) => {
+test('[trap 32] the primary hands over to its replica', async (t) => {
   const primary = await cluster.masterOf('{handed-over}')
   const trial = await work(t, 'handed-over', ['ioredis', 'ioredis5'], {})
   await until(() => trial.completed.size > 50, 'a beginning')
@@ -43,7 +43,7 @@ test('the primary hands over to its replica', async (t) => {
   await trial.end()
 })
 
-test('the slot moves to another node, key by key: nothing runs on a part of the data', async (t) => {
+test('[trap 32] the slot moves to another node, key by key: nothing runs on a part of the data', async (t) => {
   const trial = await work(t, 'moving', ['iovalkey', 'ioredis'], {})
   await until(() => trial.completed.size > 50, 'a beginning')
   await moveSlot('{moving}', () => sleep(300))

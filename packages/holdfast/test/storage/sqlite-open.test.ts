@@ -60,7 +60,7 @@ test('a file that is no database, a directory, and a directory that is not there
 
 const isRoot = process.getuid?.() === 0
 
-test('a directory and a file that may not be written', { skip: isRoot && 'root may write everywhere' }, async (t) => {
+test('[trap 46] a directory and a file that may not be written', { skip: isRoot && 'root may write everywhere' }, async (t) => {
   const { directory, open, path } = bench(t)
   await (await open()).disconnect()
   chmodSync(path, 0o400)
