@@ -60,15 +60,19 @@ test('a file that is no database, a directory, and a directory that is not there
 
 const isRoot = process.getuid?.() === 0
 
-test('[trap 46] a directory and a file that may not be written', { skip: isRoot && 'root may write everywhere' }, async (t) => {
-  const { directory, open, path } = bench(t)
-  await (await open()).disconnect()
-  chmodSync(path, 0o400)
-  await refused(directory, path, /readonly|read-only/)
-  const locked = join(directory, 'locked')
-  mkdirSync(locked, { mode: 0o500 })
-  await refused(directory, join(locked, 'jobs.db'), /EACCES/)
-})
+test(
+  '[trap 46] a directory and a file that may not be written',
+  { skip: isRoot && 'root may write everywhere' },
+  async (t) => {
+    const { directory, open, path } = bench(t)
+    await (await open()).disconnect()
+    chmodSync(path, 0o400)
+    await refused(directory, path, /readonly|read-only/)
+    const locked = join(directory, 'locked')
+    mkdirSync(locked, { mode: 0o500 })
+    await refused(directory, join(locked, 'jobs.db'), /EACCES/)
+  },
+)
 
 test('[V1] a schema that was made by other steps, or by more than this version knows, is refused and left as it is', async (t) => {
   for (const [change, message] of [
