@@ -7,6 +7,7 @@
 import type { Clock } from '../../clock.ts'
 import type { KvData } from '../memory/kv-data.ts'
 import { MemoryMove } from '../memory/move.ts'
+import type { JobRef } from '../storage.ts'
 import { applyChanges } from './apply.ts'
 import type { Changes } from './changes.ts'
 import { encodeFrame, format } from './frame.ts'
@@ -72,6 +73,8 @@ export class Journal {
   #working: Promise<void> | undefined
   /** The replica is not to be trusted any more. */
   #stale = true
+  /** Of the group that is on its way into the log: the replica is ahead of it. */
+  #underWay: Recording | undefined
 
   constructor(log: Log, clock: Clock, listeners: Listeners, hooks: JournalHooks) {
     this.log = log
@@ -90,6 +93,13 @@ export class Journal {
   /** Looks for commits of others, for the sake of those who listen. */
   async look(): Promise<void> {
     await this.call(() => {}, { reads: true })
+  }
+
+  /** What is known of this job is not in the log yet, and perhaps never will be. */
+  isUnderWay({ type, id }: JobRef): boolean {
+    if (!this.#underWay) return false
+    const before = this.#underWay.jobs.get(type)?.get(id)
+    return this.#underWay.cleared || before === null || before?.changed === true
   }
 
   /** Once nothing waits. */
@@ -179,6 +189,7 @@ export class Journal {
     const last = this.replica.data.lastNumber
     const head = { holdfast: 'commit', format, number: next, last, durability } as const
     let failed: UnsyncedError | undefined
+    this.#underWay = recording
     try {
       const bytes = encodeFrame(
         head,
@@ -197,6 +208,8 @@ export class Journal {
         throw error
       }
       failed = error
+    } finally {
+      this.#underWay = undefined
     }
     log.goTo({ folder, next: next + 1 })
     this.#prune(recording)

@@ -72,13 +72,7 @@ export class Session {
     this.#reserve = reserve
     const compaction = new Compaction(this.journal, clock)
     const { journal } = this
-    this.#view = new View(
-      this.#log,
-      clock,
-      () => journal.replica,
-      () => journal.look(),
-      () => reserve.isThere,
-    )
+    this.#view = new View(this.#log, clock, journal, () => reserve.isThere)
     this.#watch = new Watch(this.#log, clock, () => this.journal.look())
   }
 

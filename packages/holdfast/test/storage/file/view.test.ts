@@ -116,6 +116,35 @@ test('[trap 44] jobs of hostile names leave no file behind, in the directory or 
   assert.deepEqual(await readdir(join(directory, 'tmp')), [])
 })
 
+test('[trap 38] a job that is to be shown while its next step is on its way into the log leaves no file behind', async (t) => {
+  const directory = await directoryOf(t)
+  let held: PromiseWithResolvers<void> | undefined
+  const disk: Disk = {
+    ...nodeDisk,
+    async sync(file) {
+      await held?.promise
+      return nodeDisk.sync(file)
+    },
+  }
+  const storage = new FileStorage({ directory }, { disk })
+  await storage.connect()
+  const retention = { completedMs: 0, failedMs: 0, cancelledMs: 0 }
+  await storage.add(['a', 'b'].map((id) => ({ type: 'default', id, token: id, retention })))
+  held = Promise.withResolvers()
+  const claiming = storage.claim({ worker: 'w', slots: 1, types: [{ type: 'default', leaseMs: 60_000 }] })
+  // The view has written what it can: the other one.
+  await until(() => existsSync(join(directory, 'jobs', 'b.json')), 'b is shown')
+  held.resolve()
+  held = undefined
+  const { jobs } = await claiming
+  assert.equal(jobs[0]!.id, 'a')
+  await storage.settle(jobs.map(({ type, id, worker, attempt }) => ({ type, id, worker, attempt, kind: 'completed' })))
+  await storage.cancel([{ type: 'default', id: 'b' }])
+  while ((await storage.sweep({ limit: 10 })).more);
+  await storage.disconnect()
+  assert.deepEqual(await filesOf(directory), [])
+})
+
 test('what a killed process had not shown is shown by the next that opens', async (t) => {
   const directory = await directoryOf(t)
   const script = new URL('fixtures/enqueue.ts', import.meta.url).pathname

@@ -41,14 +41,20 @@ interface Waiting extends Shown {
   readonly since: number
 }
 
+/** What it shows. */
+interface Shows {
+  readonly replica: Replica
+  /** Catches up with the log. */
+  look(): Promise<void>
+  isUnderWay(job: JobRef): boolean
+}
+
 /** Jobs between two looks at the log. */
 const batch = 200
 
 export class View {
   readonly #log: Log
-  readonly #replica: () => Replica
-  /** Catches up with the log. */
-  readonly #look: () => Promise<void>
+  readonly #journal: Shows
   /** False: the disk is full, and what is left is for commits. */
   readonly #hasRoom: () => boolean
   /** By type and id. */
@@ -69,11 +75,10 @@ export class View {
   #unmark: ((isShown: boolean) => void) | undefined
   readonly #folders: Folders
 
-  constructor(log: Log, clock: Clock, replica: () => Replica, look: () => Promise<void>, hasRoom: () => boolean) {
+  constructor(log: Log, clock: Clock, journal: Shows, hasRoom: () => boolean) {
     this.#log = log
     this.#pace = new Pace(clock)
-    this.#replica = replica
-    this.#look = look
+    this.#journal = journal
     this.#hasRoom = hasRoom
     this.#folders = new Folders(log)
   }
@@ -84,7 +89,7 @@ export class View {
       const marks = marksOfTheDead(this.#log)
       if ((marks.length === 0 && !this.#failed) || !this.#hasRoom()) return
       this.#failed = false
-      const { jobs, strays } = compare(this.#log, this.#replica(), now)
+      const { jobs, strays } = compare(this.#log, this.#journal.replica, now)
       for (const path of strays) this.#folders.put(path, undefined)
       for (const job of jobs) this.#enqueue({ type: job.type.name, id: job.id }, { job, seen: undefined })
       for (const path of marks) this.#log.disk.unlink(path)
@@ -159,17 +164,24 @@ export class View {
   }
 
   #enqueue({ type, id }: JobRef, shown: Shown): void {
-    let ids = this.#jobs.get(type)
-    if (!ids) this.#jobs.set(type, (ids = new Map()))
-    if (!ids.has(id)) {
-      ids.set(id, { ...shown, since: this.#pace.now })
-      this.#size++
-    }
+    if (!this.#jobs.get(type)?.has(id)) this.#wait({ type, id }, { ...shown, since: this.#pace.now })
     const { group, chain } = shown.job
     if (group) this.#markExtra({ kind: 'group', type, name: group.key })
     if (chain !== shown.job || chain.jobs || chain.dependents) {
       this.#markExtra({ kind: 'chain', type: chain.type.name, name: chain.id })
     }
+  }
+
+  /** Not its turn yet. Marked again meanwhile, it is still this that is on the disk. */
+  #putBack(waiting: Waiting): void {
+    this.#wait({ type: waiting.job.type.name, id: waiting.job.id }, waiting)
+  }
+
+  #wait({ type, id }: JobRef, waiting: Waiting): void {
+    let ids = this.#jobs.get(type)
+    if (!ids) this.#jobs.set(type, (ids = new Map()))
+    if (!ids.has(id)) this.#size++
+    ids.set(id, waiting)
   }
 
   #markExtra(extra: Extra): void {
@@ -193,7 +205,13 @@ export class View {
     this.#writing ??= this.#writeAll().finally(() => {
       this.#writing = undefined
       this.#release()
+      // Marked in the moment in which it ended.
+      if (this.#hasWork) this.#write()
     })
+  }
+
+  get #hasWork(): boolean {
+    return this.#cleared || this.#size > 0 || this.#extras.size > 0
   }
 
   #release(): void {
@@ -205,7 +223,7 @@ export class View {
   async #writeAll(): Promise<void> {
     try {
       this.#unmark ??= leaveMark(this.#log)
-      while (this.#cleared || this.#size > 0 || this.#extras.size > 0) {
+      while (this.#hasWork) {
         await this.#pace.due(this.#oldest())
         if (this.#cleared) await this.#removeAll()
         await this.#writeBatch()
@@ -224,7 +242,7 @@ export class View {
   async #lookAgain(): Promise<void> {
     this.#looking = true
     try {
-      await this.#look()
+      await this.#journal.look()
     } finally {
       this.#looking = false
     }
@@ -247,19 +265,22 @@ export class View {
     const jobs = this.#take()
     const extras = [...this.#extras.values()]
     this.#extras.clear()
-    for (const shown of jobs) {
-      this.#written.push(this.#show(shown))
+    for (const waiting of jobs) {
+      const { type, id } = waiting.job
+      // Its commit will mark it as what it was before, and that is not yet what is on the disk.
+      if (this.#journal.isUnderWay({ type: type.name, id })) this.#putBack(waiting)
+      else this.#written.push(this.#show(waiting))
       await this.#pace.breath()
     }
     for (const extra of extras) {
-      this.#folders.put(extraPath(extra), extraBytes(this.#replica(), extra))
+      this.#folders.put(extraPath(extra), extraBytes(this.#journal.replica, extra))
       await this.#pace.breath()
     }
     this.#batching = false
   }
 
-  #take(): Shown[] {
-    const taken: Shown[] = []
+  #take(): Waiting[] {
+    const taken: Waiting[] = []
     const until = this.#pace.takesUntil
     for (const [type, ids] of this.#jobs) {
       for (const [id, shown] of ids) {
@@ -325,7 +346,7 @@ export class View {
   }
 
   #stored({ type, id }: JobRef): MemoryJob | undefined {
-    return this.#replica().data.types.get(type)?.jobs.get(id)
+    return this.#journal.replica.data.types.get(type)?.jobs.get(id)
   }
 
   async #removeAll(): Promise<void> {
