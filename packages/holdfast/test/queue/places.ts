@@ -13,14 +13,16 @@ export function placeTests(driver: TaskDriver): void {
   describe(`${driver.name}: places`, { concurrency: true }, () => {
     test('[Q4.07] one id in two places, and under two names in one of them: each is a job of its own', async (t) => {
       const [here, there] = [await driver.open(), await driver.open()]
-      t.after(() => Promise.all([here.close(), there.close()]))
       const shared = here.storage()
       const queues = [
         new Queue<string, string>({ storage: shared }),
         new Queue<string, string>({ storage: shared, name: 'other' }),
         new Queue<string, string>({ storage: there.storage() }),
       ]
-      t.after(() => Promise.all(queues.map((queue) => queue.stop())))
+      t.after(async () => {
+        await Promise.all(queues.map((queue) => queue.stop()))
+        await Promise.all([here.close(), there.close()])
+      })
       for (const [n, queue] of queues.entries()) {
         assert.deepEqual(await queue.enqueue('same', `payload ${n}`), { status: 'queued' })
       }
