@@ -1,5 +1,4 @@
-// One leader among several Reapers, whatever happens to it. Killing and stopping of real processes is for the drivers that
-// processes can share.
+// One leader among several Reapers, whatever happens to it. Real processes are killed and stopped in processes.ts.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

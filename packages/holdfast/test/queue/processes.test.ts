@@ -1,9 +1,10 @@
 // The Queue over several processes, on each driver that they can share.
 
-import { after, describe } from 'node:test'
+import { after, before, describe } from 'node:test'
 import { stopServers, taskDrivers } from '../tasks/drivers.ts'
-import { processTests } from './processes.ts'
+import { compileFirst, processTests } from './processes.ts'
 
+before(compileFirst)
 after(stopServers)
 
 // Side by side: most of it is that something waits.

@@ -5,11 +5,20 @@ import { describe, test, type TestContext } from 'node:test'
 import { type JobFailedError, Queue, type QueueConfig, type QueueEvent, Reaper, type Storage } from 'holdfast'
 import { type Child, startChildOf } from '../tasks/child.ts'
 import type { TaskDriver } from '../tasks/drivers.ts'
+import type { Spec } from '../tasks/spec.ts'
 import { sleep, until } from './driver.ts'
 import { of } from './stream-reading.ts'
 
 const file = new URL('fixtures/process.ts', import.meta.url)
 const numbered = (prefix: string, count: number): string[] => Array.from({ length: count }, (_, n) => `${prefix}${n}`)
+
+/** Before many begin at once, each of which would compile all of it. */
+export async function compileFirst(): Promise<void> {
+  const spec: Spec = { driver: 'memory', at: '', prefix: '' }
+  await (
+    await startChildOf(file, { after: () => {} }, { spec }, 'compile')
+  ).exited
+}
 
 interface Bench {
   readonly storage: Storage

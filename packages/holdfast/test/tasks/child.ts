@@ -40,7 +40,7 @@ export const startChild = (t: TestContext, place: Place, scene: string, ...args:
 /** Of a file that is run as `file <spec> <scene> …`. */
 export async function startChildOf(
   file: URL,
-  t: TestContext,
+  t: { after(end: () => unknown): void },
   { spec }: Pick<Place, 'spec'>,
   scene: string,
   ...args: unknown[]
