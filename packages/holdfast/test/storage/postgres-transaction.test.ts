@@ -113,14 +113,15 @@ test('those who wait for a job that is locked and then settled are let go', asyn
   await close()
 })
 
+const isLocked = (error: unknown): boolean =>
+  isHoldfastError(error, 'STORAGE_ERROR') && /locked by another transaction/.test(error.message)
+
 test('a lock that somebody else has is waited for within the time of a call, and what was begun can be repeated', async () => {
   const { storage, claim, pool, close } = await open(1_000)
   await pool.query('CREATE TABLE IF NOT EXISTS held (n integer)')
   await pool.query('INSERT INTO held VALUES (1)')
   await storage.add([job('a')])
   const claimed = await claim()
-  const isLocked = (error: unknown): boolean =>
-    isHoldfastError(error, 'STORAGE_ERROR') && /locked by another transaction/.test(error.message)
   await storage.transaction(async (holder) => {
     await storage.get([ref('a')], { lock: true, tx: holder })
     await holder.query('UPDATE held SET n = 2')

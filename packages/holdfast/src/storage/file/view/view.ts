@@ -206,7 +206,7 @@ export class View {
       this.#writing = undefined
       this.#release()
       // Marked in the moment in which it ended.
-      if (this.#hasWork) this.#write()
+      if (this.#hasWork && !this.#failed) this.#write()
     })
   }
 
