@@ -7,6 +7,7 @@ import { Loaded } from './loaded.ts'
 import { stateCodes } from '../rows/states.ts'
 import { PostgresMove } from './move.ts'
 import type { ReadStatements } from './reads.ts'
+import { asked } from './statements.ts'
 import { arrayOf, encodeText } from './text.ts'
 import type { Types } from './types.ts'
 import { WorkingSet } from './working-set.ts'
@@ -31,6 +32,7 @@ export async function list(
     type === null ? null : encodeText(type),
     id === null ? null : encodeText(id),
     query.limit + 1,
+    ...asked(query.parts),
   ])
   const loaded = new Loaded()
   const found: number[] = []

@@ -40,7 +40,7 @@ import {
   resolvePostgresOptions,
 } from './postgres-options.ts'
 import { makeReads, type ReadStatements } from './reads.ts'
-import { makeSql, makeStatements, serverTime, type Statements } from './statements.ts'
+import { asked, makeSql, makeStatements, serverTime, type Statements } from './statements.ts'
 import { loadExpired, sweep } from './sweep.ts'
 import { arrayOf, optionalText } from './text.ts'
 import { PostgresTransaction } from './transaction.ts'
@@ -500,8 +500,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
       arrayOf(names.map(({ tid }) => tid)),
       arrayOf(names.map(({ key }) => key)),
       '{}',
-      String(parts.includes('payload')),
-      String(parts.includes('result') || parts.includes('error')),
+      ...asked(parts),
     ])
     for (const [, ...row] of rows) if (row[0] !== null) loaded.keepJob(row.slice(0, -1), false)
     await types.findByTid(

@@ -1,6 +1,6 @@
 // The statements of reads: each shows one instant, so each is one statement.
 
-import { columns, jobCells, param, type Sql, walkedFrom } from './statements.ts'
+import { cellsAsked, columns, param, type Sql, walkedFrom } from './statements.ts'
 import type { Statement } from './database.ts'
 
 export type ReadStatements = ReturnType<typeof makeReads>
@@ -17,7 +17,8 @@ export function makeReads(sql: Sql) {
 
 /**
  * $1: names of types, or NULL; $2: codes of states, or NULL; $3: only first jobs, by the state of the last; $4, $5: the chain,
- * or NULL; $6: only roots; $7, $8: created from and before; $9, $10, $11: behind this one; $12: how many.
+ * or NULL; $6: only roots; $7, $8: created from and before; $9, $10, $11: behind this one; $12: how many; $13: with
+ * payloads; $14: with results and errors.
  */
 function list({ at, now, statement }: Sql, order: 'asc' | 'desc'): Statement {
   const beyond = order === 'asc' ? '>' : '<'
@@ -57,7 +58,7 @@ function list({ at, now, statement }: Sql, order: 'asc' | 'desc'): Statement {
       UNION ALL SELECT first_tid, first_id, NULL FROM page WHERE first_id IS NOT NULL
       UNION ALL SELECT tail_tid, tail_id, NULL FROM page WHERE tail_id IS NOT NULL
     )
-    SELECT ${columns('clock.now', 'n.position', ...jobCells('j'))} FROM clock, names AS n CROSS JOIN LATERAL (
+    SELECT ${columns('clock.now', 'n.position', ...cellsAsked('j', 13, 14))} FROM clock, names AS n CROSS JOIN LATERAL (
       SELECT * FROM ${at}jobs AS j WHERE j.tid = n.tid AND j.id = n.id LIMIT 1) AS j
     ORDER BY n.position`
   return statement(`list_${order}`, text)

@@ -3,6 +3,7 @@
 // Longer than others: all the SQL of the rules in one place, beside the tables it is about.
 
 import { createHash } from 'node:crypto'
+import type { RecordPart } from '../storage.ts'
 import type { Statement } from './database.ts'
 import { firstChanging, jobColumns } from './job.ts'
 import { identifier } from './text.ts'
@@ -42,11 +43,18 @@ export const jobCells = (alias: string): string[] =>
     jobColumns[name as keyof typeof jobColumns] === 'bytea' ? `encode(${alias}.${name}, 'hex')` : `${alias}.${name}`,
   )
 
-/** The same, without the bytes that nobody asked for: they may be megabytes. */
-const lookedAt = jobCells('j').map((cell, index) => {
-  const flag = { payload: 4, result: 5, error: 5 }[names[index]!]
-  return flag === undefined ? cell : `CASE WHEN ${param(flag, 'boolean')} THEN ${cell} END`
-})
+/** The same, without the bytes that nobody asked for, which may be megabytes. By the numbers of two parameters. */
+export const cellsAsked = (alias: string, payload: number, end: number): string[] =>
+  jobCells(alias).map((cell, index) => {
+    const flag = { payload, result: end, error: end }[names[index]!]
+    return flag === undefined ? cell : `CASE WHEN ${param(flag, 'boolean')} THEN ${cell} END`
+  })
+
+/** The values of these parameters. */
+export const asked = (parts: readonly RecordPart[] = []): [payload: string, end: string] => [
+  String(parts.includes('payload')),
+  String(parts.includes('result') || parts.includes('error')),
+]
 
 export interface Sql {
   /** The quoted schema, with its dot: `"holdfast".` */
@@ -184,7 +192,7 @@ export function makeStatements({ at, now, statement }: Sql) {
     lock: statement('lock', `WITH ${linked(true)} ${byNames('FOR UPDATE')}`),
     read: statement('read', `WITH ${linked(false)} ${byNames('')}`),
     /** The same, of which nothing is changed. $4: with payloads; $5: with results and errors. */
-    look: statement('look', `WITH ${linked(false)} ${byNames('', lookedAt)}`),
+    look: statement('look', `WITH ${linked(false)} ${byNames('', cellsAsked('j', 4, 5))}`),
     lockKeys: statement(
       'lock_keys',
       `SELECT ${columns('k.tid', 'k.key', 'k.id', 'k.token', 'k.mode', 'k.shared', 'k.until')}
