@@ -113,12 +113,12 @@ export function lineTests(driver: ServerDriver): void {
         const result = producer.enqueueAndWait('a', '', { timeout })
         const signal = await began.promise
         const told = new Promise((resolve) => signal.addEventListener('abort', resolve))
+        const accepted = next(worker, 'enqueued')
         const waits = assert.rejects(worker.enqueueAndWait('later', '', { delayMs: 600_000, timeout: Infinity }), {
           code: 'QUEUE_STOPPED',
         })
-        // By then it waits: what it asked before is answered.
-        await until(async () => Boolean(await worker.getStatus('later')))
-        await worker.getStatus('later')
+        // From here on it waits: its add is answered.
+        await accepted
         await end(line)
         await worker.stop({ timeout: 100 })
         await told
