@@ -144,11 +144,10 @@ export class Waiters {
   }
 
   #hint(ids: readonly string[] | undefined, completed: readonly Completed[] = []): void {
+    const toldOf = new Map(completed.map((one) => [one.id, one]))
     for (const id of ids ?? this.#watches.keys()) {
-      const watches = this.#watches.get(id)
-      if (!watches) continue
-      const told = completed.find((one) => one.id === id)
-      for (const watch of watches) {
+      const told = toldOf.get(id)
+      for (const watch of this.#watches.get(id) ?? []) {
         watch.hinted = true
         watch.told = told
         if (watch.token !== undefined) this.#heed(watch, told)

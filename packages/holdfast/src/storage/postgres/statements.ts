@@ -21,6 +21,7 @@ export const param = (number: number, type: string): string =>
  */
 export const unseen = (number: number, type: string): string => `(SELECT $${number}::text)::${type}`
 
+/** A list that, when it is read, limits how long the transaction waits for locks. */
 const limiting = (number: number, list: string): string =>
   `(CASE WHEN set_config('lock_timeout', coalesce($${number}::text, current_setting('lock_timeout')), true) IS NOT NULL
     THEN ${list} END)`
