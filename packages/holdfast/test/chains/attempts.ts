@@ -232,7 +232,7 @@ export function attemptTests(driver: ChainDriver): void {
       const late = gate<unknown>()
       await work({
         step: {
-          timeoutMs: 50,
+          timeoutMs: 300,
           process: async ({ job, signal, complete }) => {
             if (job.attempt > 1) return complete('in time')
             await new Promise((resolve) => signal.addEventListener('abort', resolve))

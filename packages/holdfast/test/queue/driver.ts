@@ -67,7 +67,7 @@ export async function next<P, R, K extends keyof QueueEvents<R>>(
   })
 }
 
-/** Waits until it is true; fails after 10 s, or the time given. */
+/** Waits until it is true; fails after 30 s, or the time given. */
 export async function until(condition: () => boolean | Promise<boolean>, what = 'it', ms = 30_000): Promise<void> {
   const deadline = performance.now() + ms
   while (!(await condition())) {

@@ -10,7 +10,7 @@ export function statusTests(driver: TestDriver): void {
     test('[trap 15] createdAt stays, attempts count up, through failure, take-back, release and restart', async (t) => {
       const { queue, storage } = await bench(t, driver)
       const producer = queue<string, string>({ maxRetries: 9 })
-      await producer.enqueue('a', '', { delayMs: 20 })
+      await producer.enqueue('a', '', { delayMs: 500 })
       const first = (await producer.getStatus('a'))!
       assert.deepEqual([first.state, first.attempts], ['scheduled', 0])
       const { createdAt } = first
@@ -21,7 +21,7 @@ export function statusTests(driver: TestDriver): void {
       }
 
       // Fails once, and waits.
-      const failing = queue<string, string>({ backoff: { type: 'fixed', delayMs: 100 } })
+      const failing = queue<string, string>({ backoff: { type: 'fixed', delayMs: 500 } })
       failing.execute(({ attempts, createdAt: seen }) => {
         assert.deepEqual([attempts, seen], [1, createdAt])
         throw new Error('once more')
@@ -43,7 +43,7 @@ export function statusTests(driver: TestDriver): void {
       await expectStatus('processing', 2)
 
       // Taken back, run again, released by a stop, and run by the same queue after its restart.
-      const last = queue<string, string>({ leaseMs: 100, blockTimeout: 0.05 })
+      const last = queue<string, string>({ blockTimeout: 0.05 })
       const attempts: number[] = []
       const open = gate<string>()
       last.execute((job) => {
@@ -75,7 +75,7 @@ export function statusTests(driver: TestDriver): void {
       })
       await worker.start()
       await worker.enqueueAndWait('hour', '1', { resultTTL: 3_600_000 })
-      await worker.enqueue('prolonged', '2', { resultTTL: 1_000 })
+      await worker.enqueue('prolonged', '2', { resultTTL: 10_000 })
       await until(async () => (await worker.getStatus('prolonged'))!.state === 'completed')
       assert.deepEqual(await worker.updateResultTTL('prolonged', 3_600_000), { status: 'updated' })
       await worker.enqueue('short', '3', { resultTTL: 50 })
