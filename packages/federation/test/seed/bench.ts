@@ -156,9 +156,9 @@ export const checkJob = (id: string, serverUrl: string): ProcessorJob<HealthChec
 
 /** Until it holds; each look comes after a turn of the event loop. Fails after 10 s. */
 export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const deadline = performance.now() + 10_000
+  const deadline = performance.now() + 30_000
   while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`${what}: not within 10 s`)
+    if (performance.now() > deadline) throw new Error(`${what}: not within 30 s`)
     await new Promise((resolve) => setTimeout(resolve, 2))
   }
 }

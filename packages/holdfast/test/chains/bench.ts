@@ -101,7 +101,7 @@ export async function chainBench<T>(
   }
 }
 
-export const wait = { timeoutMs: 10_000, pollIntervalMs: 100 } as const
+export const wait = { timeoutMs: 30_000, pollIntervalMs: 100 } as const
 
 /** The jobs of a chain, the first one first: those of one millisecond are listed by type. */
 export function inChain<J extends { readonly chainIndex: number }>(jobs: readonly J[]): J[] {

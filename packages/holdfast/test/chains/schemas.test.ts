@@ -43,7 +43,7 @@ async function bench(t: TestContext, jobTypeProcessors: JobTypeProcessors<Types,
   return client
 }
 
-const timeoutMs = 10_000
+const timeoutMs = 30_000
 
 test('a start takes what the schema takes, the handler sees what it makes of it; so with outputs', async (t) => {
   const seen: unknown[] = []

@@ -56,7 +56,7 @@ export async function next<P, R, K extends keyof QueueEvents<R>>(
   fits: (...args: QueueEvents<R>[K]) => boolean = () => true,
 ): Promise<QueueEvents<R>[K]> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no '${event}' event within 10 s`)), 10_000)
+    const timer = setTimeout(() => reject(new Error(`no '${event}' event within 30 s`)), 30_000)
     const listener = (...args: unknown[]): void => {
       if (!fits(...(args as QueueEvents<R>[K]))) return
       clearTimeout(timer)

@@ -132,7 +132,7 @@ export function fencingTests(driver: TestDriver): void {
 
     test('[trap 17] a stall is told once by the worker that gave up, and once in the stream', async (t) => {
       const { queue } = await bench(t, driver)
-      const worker = queue<string, string>({ visibilityTimeout: 60, concurrency: 2 })
+      const worker = queue<string, string>({ visibilityTimeout: 200, concurrency: 2 })
       worker.execute(({ attempts }) => (attempts === 1 ? new Promise(() => {}) : 'done'))
       const told: string[] = []
       worker.on('stalled', (id) => told.push(id))
@@ -155,7 +155,7 @@ export function fencingTests(driver: TestDriver): void {
         return new Promise(() => {})
       })
       await dead.start()
-      const finder = queue<string, string>({ leaseMs: 60 })
+      const finder = queue<string, string>()
       const told: string[] = []
       finder.on('stalled', (id) => told.push(id))
       const streamed = await stalls(finder.events())

@@ -102,7 +102,7 @@ export function lineTests(driver: ServerDriver): void {
       test(`[trap 23] a line that ${what} keeps no stop: the handler is told, and another worker runs its job`, async (t) => {
         const { storage, proxy, by, queue } = await bench(t, driver)
         const line = await proxy()
-        const worker = queue(by(line.port), { leaseMs: 500 })
+        const worker = queue(by(line.port), { leaseMs: 1_500 })
         const began = gate<AbortSignal>()
         worker.execute(({ signal }) => {
           began.resolve(signal)

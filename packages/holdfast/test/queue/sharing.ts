@@ -90,7 +90,7 @@ export function sharingTests(driver: TestDriver): void {
         })
         await dead.start()
         // Of the same label, and yet another worker.
-        const other = queue<string, string>({ workerId, leaseMs: 60 })
+        const other = queue<string, string>({ workerId })
         const waited = other.enqueueAndWait('user:42', '')
         await until(async () => (await other.getStatus('user:42'))?.state === 'processing')
         assert.equal((await other.getStatus('user:42'))!.workerId, workerId)

@@ -144,7 +144,7 @@ export function stallTests(driver: TestDriver): void {
         await taken.promise
         return apply()
       })
-      const [one, other] = [newQueue({ storage: line.storage, leaseMs: 100 }), newQueue({ leaseMs: 100 })]
+      const [one, other] = [newQueue({ storage: line.storage, leaseMs: 100 }), newQueue()]
       const [ended, holding] = [gate<unknown>(), gate<unknown>()]
       one.execute((job) => (job.id === 'a' ? ended.promise : 'of one'))
       other.execute(() => holding.promise)

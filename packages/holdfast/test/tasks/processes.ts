@@ -43,13 +43,14 @@ export function processTests(driver: TaskDriver): void {
   const on = `on ${driver.name}`
 
   test(`[W7] a handler that takes three leases keeps its message ${on}: two listeners, one run`, async (t) => {
-    const { queue, place } = await bench(t, driver, { leaseMs: 300 })
-    const other = new StorageMessageQueue(place.storage(), { leaseMs: 300 })
+    const leaseMs = 700
+    const { queue, place } = await bench(t, driver, { leaseMs })
+    const other = new StorageMessageQueue(place.storage(), { leaseMs })
     const stop = new AbortController()
     let [runs, done] = [0, 0]
     const handler = async (): Promise<void> => {
       runs++
-      await new Promise((resolve) => setTimeout(resolve, 900))
+      await new Promise((resolve) => setTimeout(resolve, 3 * leaseMs))
       done++
     }
     const ended = [queue, other].map((one) => one.listen(handler, { signal: stop.signal }))

@@ -187,7 +187,7 @@ for (const { name, load } of libraries) {
     const fill = scriptOf("#!lua\nfor i = 1, 3000 do redis.call('SET', KEYS[1] .. i, string.rep('x', 100)) end")
     await redis.run(fill, '{a}', [])
     const restarted = redisServer.restart()
-    await until(async () => isLoading(redisServer), 5_000)
+    await until(async () => isLoading(redisServer), 30_000)
     // It is asked while it loads, by one that was there before and by one that comes.
     const late = connection(t, { url: redisServer.url }, load)
     await Promise.all([eventually(() => redis.run(write, '{a}', ['1'])), late.open()])

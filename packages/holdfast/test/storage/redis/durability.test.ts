@@ -97,7 +97,7 @@ for (const { name, load } of libraries) {
     const alone = connection(t, { url: primary.url, durability: 'replicated' }, load)
     await assert.rejects(alone.open(), /0 replicas in step, and `replicas` is 1/)
     const replica = await replicaOf(t, primary)
-    const redis = connection(t, { url: primary.url, durability: 'replicated', replicaTimeoutMs: 300 }, load)
+    const redis = connection(t, { url: primary.url, durability: 'replicated', replicaTimeoutMs: 2_000 }, load)
     await redis.open()
     assert.equal(redis.durable, false)
     const before = await calls(primary, 'wait')
@@ -112,11 +112,12 @@ for (const { name, load } of libraries) {
     await redis.run(write, '{a}', ['free'])
     replica.kill('SIGSTOP')
     const slow = redis.run(write, '{a}', ['held'], durable)
-    const startedAt = performance.now()
+    let isOver = false
+    slow.catch(() => (isOver = true))
     await redis.run(write, '{a}', ['free'])
-    assert.ok(performance.now() - startedAt < 200)
+    assert.equal(isOver, false)
     await assert.rejects(slow, (error: StorageError) => {
-      assert.match(error.message, /0 of 1 replicas had it within 300 ms/)
+      assert.match(error.message, /0 of 1 replicas had it within 2000 ms/)
       assert.deepEqual([error.maybeApplied, error.transient, error.reason], [true, true, 'not_replicated'])
       return true
     })

@@ -105,7 +105,7 @@ for (const { name, alone, cluster } of libraries) {
     const [primary, replica] = await startPair(await node(t), await node(t))
     const client = cluster(primary.port)
     t.after(() => client.disconnect())
-    const redis = connection(t, { client, durability: 'replicated', replicaTimeoutMs: 500 })
+    const redis = connection(t, { client, durability: 'replicated', replicaTimeoutMs: 1_500 })
     await redis.open()
     const tags = Array.from({ length: 20 }, (_, index) => `{t${index}}`)
     await Promise.all(tags.map((tag) => redis.run(write, tag, [tag], { durable: true })))
@@ -118,7 +118,7 @@ for (const { name, alone, cluster } of libraries) {
 
     const beside = await replica.connect()
     await beside.send('CLUSTER', 'FAILOVER')
-    await until(async () => String(await beside.send('INFO', 'replication')).includes('role:master'), 10_000)
+    await until(async () => String(await beside.send('INFO', 'replication')).includes('role:master'), 30_000)
     await eventually(() => redis.run(write, '{t2}', ['4']))
     assert.equal(String(await beside.send('GET', '{t2}:x')), '4')
     beside.close()
@@ -158,13 +158,13 @@ for (const { name, alone, cluster } of libraries) {
     await assert.rejects(broken, { code: 'STORAGE_ERROR' })
 
     for (const one of nodes) await one.restart()
-    await Promise.all(tags.map((tag) => eventually(() => redis.run(write, tag, ['2']), 10_000)))
+    await Promise.all(tags.map((tag) => eventually(() => redis.run(write, tag, ['2']), 30_000)))
     await until(() => gaps > 0)
     heard.clear()
     await until(async () => {
       await Promise.all(tags.map((tag) => redis.run(write, tag, ['3'])))
       return heard.size === 30
-    }, 10_000)
+    }, 30_000)
     await redis.deleteAll('{t')
     assert.deepEqual(await Promise.all(nodes.map(size)), [0, 0, 0])
   })
@@ -193,7 +193,7 @@ test('a listener that hangs alone is noticed, though all calls are answered', as
   await until(() => proxy.counts.connections > before, 9_000)
   clearInterval(calling)
   proxy.halfOpen(false)
-  await until(() => gaps === 1, 5_000)
+  await until(() => gaps === 1, 30_000)
   await redis.run(write, '{a}', ['1'])
 })
 
@@ -255,11 +255,11 @@ async function startPair(primary: RedisServer, replica: RedisServer): Promise<[R
   await first.send('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
   await second.send('CLUSTER', 'MEET', '127.0.0.1', String(primary.port))
   const id = String(await first.send('CLUSTER', 'MYID'))
-  await until(async () => String(await second.send('CLUSTER', 'NODES')).includes(id), 10_000)
+  await until(async () => String(await second.send('CLUSTER', 'NODES')).includes(id), 30_000)
   await second.send('CLUSTER', 'REPLICATE', id)
-  await until(async () => String(await first.send('CLUSTER', 'INFO')).includes('cluster_state:ok'), 10_000)
+  await until(async () => String(await first.send('CLUSTER', 'INFO')).includes('cluster_state:ok'), 30_000)
   await replicated(primary)
-  await until(async () => String(await first.send('CLUSTER', 'SLOTS')).includes(String(replica.port)), 10_000)
+  await until(async () => String(await first.send('CLUSTER', 'SLOTS')).includes(String(replica.port)), 30_000)
   first.close()
   second.close()
   return [primary, replica]
@@ -281,7 +281,7 @@ async function startCluster(nodes: readonly RedisServer[]): Promise<readonly Red
   await until(async () => {
     const infos = await Promise.all(besides.map((beside) => beside.send('CLUSTER', 'INFO')))
     return infos.every((info) => /cluster_state:ok[^]*cluster_known_nodes:3/.test(String(info)))
-  }, 10_000)
+  }, 30_000)
   for (const beside of besides) beside.close()
   return nodes
 }

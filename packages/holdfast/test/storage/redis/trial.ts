@@ -81,6 +81,6 @@ export async function replicated({ connect }: RedisServer): Promise<void> {
     await beside.send('SET', 'trial', '')
     await beside.send('DEL', 'trial')
     return (await beside.send('WAIT', '1', '100')) === 1
-  }, 10_000)
+  }, 30_000)
   beside.close()
 }
