@@ -1,5 +1,5 @@
 // Keeps so many workers and producers alive on one storage, and ends, stops and replaces them by the plan. What it does to
-// whom is in its own log.
+// whom is in its own log. Longer than others: every kind of fault chooses its victim among the same processes.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// createClient: the door for those who start, read, complete, cancel and delete chains. Each method is a few lines that
-// resolve what was given and hand on.
+// createClient: the door for those who start, read, complete, cancel and delete chains. Longer than others for that: each
+// method is a few lines that resolve what was given and hand on.
 
 import { HoldfastError, invalidArgument, JobTypeValidationError } from '../errors.ts'
 import { Adder } from '../job/adder.ts'

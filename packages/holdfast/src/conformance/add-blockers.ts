@@ -1,4 +1,5 @@
 // Guards blockers that exist: a job waits for each distinct chain that is open when it is added, and for no other.
+// Longer than others: one file per rule of the contract, and this rule has many cases.
 
 import assert from 'node:assert/strict'
 import { text } from './case.ts'

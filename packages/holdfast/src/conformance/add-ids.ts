@@ -1,4 +1,5 @@
 // Guards the id: one live or completed chain per (type, id), the one in the way is named, and a new life has nothing of the old.
+// Longer than others: one file per rule of the contract, and this rule has many cases.
 
 import assert from 'node:assert/strict'
 import type { AddVerdict, JobState, NewJob } from '../storage/storage.ts'

@@ -1,4 +1,5 @@
 // Guards claim: due jobs, each to one holder, under a lease with a fence that never repeats; slots and turns as asked.
+// Longer than others: one file per rule of the contract, and this rule has many cases.
 
 import assert from 'node:assert/strict'
 import { bytes, text } from './case.ts'

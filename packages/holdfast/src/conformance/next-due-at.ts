@@ -1,5 +1,6 @@
 // Guards the answer to "how long may I sleep?": never later than the first instant at which a claim would yield something,
 // ends of leases included, and never earlier for what a claim would pass over.
+// Longer than others: one file per rule of the contract, and this rule has many cases.
 
 import assert from 'node:assert/strict'
 import type { Storage } from '../storage/storage.ts'

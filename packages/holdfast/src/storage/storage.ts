@@ -16,7 +16,7 @@
 //     `maybeApplied: false`, that certainly nothing was written.
 //   - No logging, metrics or retries in a driver: the wrapper around the contract has them (storage/guard.ts).
 //
-// This file is longer than others so that it is the only one: the verbs first, then what they carry.
+// Longer than others so that it is the only one: the verbs first, then what they carry.
 // The contract may change before 1.0. `holdfast/conformance` is the test of it.
 
 import type { KeyValue } from './kv.ts'

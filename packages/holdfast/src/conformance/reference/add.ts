@@ -1,4 +1,5 @@
 // add: ids first, then keys, then blockers; the jobs in the order given.
+// Longer than others: what is decided first decides what is asked next.
 
 import type { AddVerdict, JobRef, JobState, NewJob } from '../../storage/storage.ts'
 import {

@@ -3,6 +3,8 @@
 //
 // Invariant: between two groups the replica is exactly what the commits before the log's position say. A group that does not
 // get its number, or whose commit fails, is taken back, so nobody sees what is not in the log.
+//
+// Longer than others: each step of a group, and its way back, keeps that invariant.
 
 import type { Clock } from '../../clock.ts'
 import type { KvData } from '../memory/kv-data.ts'
