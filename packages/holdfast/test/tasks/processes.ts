@@ -43,7 +43,6 @@ export function processTests(driver: TaskDriver): void {
   const on = `on ${driver.name}`
 
   test(`[W7] a handler that takes three leases keeps its message ${on}: two listeners, one run`, async (t) => {
-    const leaseMs = 700
     const { queue, place } = await bench(t, driver, { leaseMs })
     const other = new StorageMessageQueue(place.storage(), { leaseMs })
     const stop = new AbortController()
