@@ -31,10 +31,7 @@ const directory = newWorkingDirectory()
 // Where syncing costs what it does; and the server may have to run as somebody else.
 process.env['TMPDIR'] = directory
 chmodSync(directory, 0o755)
-const has = (driver: string): boolean => values.driver.includes(driver)
-const redis = has('redis') ? await startRedis() : undefined
-const postgres = has('postgres') ? await startPostgres({ fsync: true }) : undefined
-const contenders = queueContenders.filter(({ driver }) => has(driver))
+const contenders = queueContenders.filter(({ driver }) => values.driver.includes(driver))
 const results = new Map(contenders.map((contender) => [contender, new Map<string, number[]>()]))
 
 // At an abort @fedify/postgres cancels its query and leaves the rejections to nobody.
@@ -42,14 +39,19 @@ process.on('unhandledRejection', (error: { readonly code?: string }) => {
   if (!/^(CONNECTION_(DESTROYED|ENDED|CLOSED)|57014)$/.test(error.code ?? '')) throw error
 })
 
+/** On a server of its own: what others have left in it makes it slower. */
 async function measure(contender: QueueContender, item: (typeof cases)[number]): Promise<number> {
   const { folder, remove } = inFolder(directory)
+  const redis = contender.driver === 'redis' ? await startRedis() : undefined
+  const postgres = contender.driver === 'postgres' ? await startPostgres({ fsync: true }) : undefined
   const where = { folder, redisUrl: redis?.url ?? '', postgresUrl: postgres?.url ?? '' }
   const { queue, close } = await contender.open(where, item.concurrency)
   try {
     return await item.run(queue, seconds, contender.driver in fewer ? backlog / 10 : backlog)
   } finally {
     await close()
+    await redis?.stop()
+    await postgres?.stop()
     remove()
   }
 }
@@ -71,8 +73,6 @@ try {
   console.log(tables)
   if (values.write) writeFileSync(new URL('../../docs/benchmarks-tasks.md', import.meta.url), head + tables)
 } finally {
-  await redis?.stop()
-  await postgres?.stop()
   removeDirectory(directory)
 }
 process.exit(0)
