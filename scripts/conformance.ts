@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util'
 import { cases, runCase } from '../packages/holdfast/src/conformance/index.ts'
 import { ModelViolation, testModel } from '../packages/holdfast/src/conformance/model.ts'
 import { drivers } from '../packages/holdfast/test/drivers.ts'
+import { stopPostgres } from '../packages/holdfast/test/postgres-subject.ts'
 import { type ClientName, clientNames, stopPlaces } from '../packages/holdfast/test/redis-places.ts'
 import { findValkey } from '../servers/find.ts'
 
@@ -113,5 +114,5 @@ try {
   console.error(error instanceof UsageError ? `${error.message}\n${usage}` : error)
   process.exitCode = 2
 } finally {
-  await stopPlaces()
+  await Promise.all([stopPlaces(), stopPostgres()])
 }

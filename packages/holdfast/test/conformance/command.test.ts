@@ -1,0 +1,37 @@
+// `npm run conformance`, as a process of its own: it says what came of it, and ends.
+
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const script = fileURLToPath(new URL('../../../../scripts/conformance.ts', import.meta.url))
+
+interface Ended {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+function run(...args: string[]): Promise<Ended> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, ['--conditions=@holdfast/source', script, ...args], (error, stdout, stderr) => {
+      resolve({ code: error ? Number(error.code) : 0, stdout, stderr })
+    })
+  })
+}
+
+for (const driver of ['memory', 'redis', 'postgres', 'postgres-js']) {
+  test(`${driver}: one history by its seed and path, and the process ends`, async () => {
+    const { code, stdout, stderr } = await run('--driver', driver, '--seed', '7', '--path', '0')
+    assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+    assert.match(stdout, new RegExp(`^model: ${driver}: 1 histories, \\d+ commands, seed 7: clean$`, 'm'))
+  })
+}
+
+test('wrong usage is told, with how it is meant', async () => {
+  const { code, stdout, stderr } = await run('--driver', 'oracle')
+  assert.deepEqual({ code, stdout }, { code: 2, stdout: '' })
+  assert.match(stderr, /driver: .*oracle/)
+  assert.match(stderr, /usage: npm run conformance/)
+})
