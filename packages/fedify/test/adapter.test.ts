@@ -9,7 +9,7 @@ import { Temporal } from '@js-temporal/polyfill'
 import { MemoryStorage } from 'holdfast'
 import { testKvStore } from 'holdfast/conformance'
 import type { TaskEvent } from 'holdfast/tasks'
-import { stopServers, taskDrivers } from '../../holdfast/test/tasks/drivers.ts'
+import { stopServers, processDrivers } from '../../holdfast/test/processes/drivers.ts'
 
 after(stopServers)
 
@@ -100,7 +100,7 @@ test('keys that a storage cannot hold are replaced by their hash, and stay apart
   await queue.close()
 })
 
-for (const driver of Object.values(taskDrivers)) {
+for (const driver of Object.values(processDrivers)) {
   test(`[E5] HoldfastKvStore on ${driver.name}: null, cas with members in another order, a nonce spent once`, async () => {
     const place = await driver.open()
     const store: KvStore & AsyncDisposable = new HoldfastKvStore(place.storage())

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
 import { testMessageQueue } from '@fedify/testing'
 import { HoldfastMessageQueue } from '@holdfast/fedify'
-import { stopServers, taskDrivers } from '../../holdfast/test/tasks/drivers.ts'
+import { stopServers, processDrivers } from '../../holdfast/test/processes/drivers.ts'
 import { Temporal } from '@js-temporal/polyfill'
 
 // The suite expects the global that this Node may not have yet.
@@ -14,7 +14,7 @@ after(stopServers)
 
 // Side by side: most of it is waiting.
 suite('Fedify’s suite', { concurrency: 8 }, () => {
-  for (const driver of Object.values(taskDrivers)) {
+  for (const driver of Object.values(processDrivers)) {
     for (const nativeRetrial of [true, false]) {
       test(`[E1] testMessageQueue of Fedify passes on ${driver.name}, ${nativeRetrial ? 'native' : 'not native'}`, async () => {
         const place = await driver.open()

@@ -8,12 +8,12 @@ import { after, test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { HoldfastMessageQueueOptions } from '@holdfast/fedify'
 import { until } from '../../holdfast/test/queue/driver.ts'
-import { stopServers, type TaskDriver, taskDrivers } from '../../holdfast/test/tasks/drivers.ts'
+import { stopServers, type ProcessDriver, processDrivers } from '../../holdfast/test/processes/drivers.ts'
 import { type Server, startServer } from '../example/server.ts'
 
 after(stopServers)
 
-async function bench(t: TestContext, driver: TaskDriver, options?: HoldfastMessageQueueOptions) {
+async function bench(t: TestContext, driver: ProcessDriver, options?: HoldfastMessageQueueOptions) {
   const place = await driver.open()
   const a = await startServer(place.storage(), 'a', options)
   const b = await startServer(place.storage(), 'b', options)
@@ -30,7 +30,7 @@ async function bench(t: TestContext, driver: TaskDriver, options?: HoldfastMessa
   return { place, a, b, work }
 }
 
-for (const driver of Object.values(taskDrivers)) {
+for (const driver of Object.values(processDrivers)) {
   test(`[E2] on ${driver.name}: a signed Create reaches the listener once, an unsigned POST gets 401`, async (t) => {
     const { a, b, work } = await bench(t, driver)
     work(a)

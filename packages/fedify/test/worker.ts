@@ -1,6 +1,6 @@
 // A worker of a server in a process of its own, to be killed: `worker.ts <spec> <name>`.
 
-import { type Spec, storageOf } from '../../holdfast/test/tasks/spec.ts'
+import { type Spec, storageOf } from '../../holdfast/test/processes/spec.ts'
 import { openSite } from '../example/server.ts'
 
 const [spec, name] = process.argv.slice(2) as [string, string]

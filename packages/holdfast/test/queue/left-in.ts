@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { postgresPlace } from '../postgres-subject.ts'
 import { placeOf } from '../redis-places.ts'
-import type { Spec } from '../tasks/spec.ts'
+import type { Spec } from '../processes/spec.ts'
 
 /** Of a log and its snapshot: a megabyte of log is left alone, and what is alive with it is less than another. */
 const mostLogBytes = 3_000_000

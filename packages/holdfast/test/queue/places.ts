@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Queue, type Serde } from 'holdfast'
-import type { TaskDriver } from '../tasks/drivers.ts'
+import type { ProcessDriver } from '../processes/drivers.ts'
 import { until } from './driver.ts'
 import { leftIn } from './left-in.ts'
 
 const raw: Serde<Buffer> = { serialize: (bytes) => bytes, deserialize: (bytes) => bytes }
 
-export function placeTests(driver: TaskDriver): void {
+export function placeTests(driver: ProcessDriver): void {
   describe(`${driver.name}: places`, { concurrency: true }, () => {
     test('[Q4.07] one id in two places, and under two names in one of them: each is a job of its own', async (t) => {
       const [here, there] = [await driver.open(), await driver.open()]

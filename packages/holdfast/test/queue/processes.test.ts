@@ -1,7 +1,7 @@
 // The Queue over several processes, on each driver that they can share.
 
 import { after, before, describe } from 'node:test'
-import { stopServers, taskDrivers } from '../tasks/drivers.ts'
+import { stopServers, processDrivers } from '../processes/drivers.ts'
 import { compileFirst, processTests } from './processes.ts'
 
 before(compileFirst)
@@ -9,5 +9,5 @@ after(stopServers)
 
 // Side by side: most of it is that something waits.
 describe('the Queue', { concurrency: 2 }, () => {
-  for (const name of ['file', 'sqlite', 'redis', 'postgres'] as const) processTests(taskDrivers[name])
+  for (const name of ['file', 'sqlite', 'redis', 'postgres'] as const) processTests(processDrivers[name])
 })

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import { type JobFailedError, Queue, type QueueConfig, type QueueEvent, Reaper, type Storage } from 'holdfast'
-import { type Child, startChildOf } from '../tasks/child.ts'
-import type { TaskDriver } from '../tasks/drivers.ts'
-import type { Spec } from '../tasks/spec.ts'
+import { type Child, startChild } from '../processes/child.ts'
+import type { ProcessDriver } from '../processes/drivers.ts'
+import type { Spec } from '../processes/spec.ts'
 import { sleep, until } from './driver.ts'
 import { of } from './stream-reading.ts'
 
@@ -16,7 +16,7 @@ const numbered = (prefix: string, count: number): string[] => Array.from({ lengt
 export async function compileFirst(): Promise<void> {
   const spec: Spec = { driver: 'memory', at: '', prefix: '' }
   await (
-    await startChildOf(file, { after: () => {} }, { spec }, 'compile')
+    await startChild(file, { after: () => {} }, { spec }, 'compile')
   ).exited
 }
 
@@ -28,7 +28,7 @@ interface Bench {
   mortal(scene: string, settings: object): Promise<Child>
 }
 
-async function bench(t: TestContext, driver: TaskDriver): Promise<Bench> {
+async function bench(t: TestContext, driver: ProcessDriver): Promise<Bench> {
   const place = await driver.open()
   const storage = place.storage()
   const queues: Queue<string, string>[] = []
@@ -44,12 +44,12 @@ async function bench(t: TestContext, driver: TaskDriver): Promise<Bench> {
       return queue
     },
     async child(scene, settings) {
-      const child = await startChildOf(file, t, place, scene, settings)
+      const child = await startChild(file, t, place, scene, settings)
       const { threads = 1 } = settings
       await until(() => child.said.filter((line) => line === 'ready').length === threads, 'the child is ready')
       return child
     },
-    mortal: (scene, settings) => startChildOf(file, t, place, scene, settings),
+    mortal: (scene, settings) => startChild(file, t, place, scene, settings),
   }
 }
 
@@ -85,7 +85,7 @@ async function leaderAmong(candidates: readonly Child[]): Promise<Child> {
   return leader!
 }
 
-export function processTests(driver: TaskDriver): void {
+export function processTests(driver: ProcessDriver): void {
   describe(`${driver.name}: several processes`, { concurrency: 4 }, () => {
     test(
       '[trap 40] [Q4.06] 3 processes of 2 threads enqueue the same 50 ids at once: one of them each, none rejects, one run each',

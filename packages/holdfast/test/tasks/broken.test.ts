@@ -6,7 +6,7 @@ import { kvStoreCases, messageQueueCases, runKvStoreCase, runQueueCase } from 'h
 import { MemoryStorage } from 'holdfast'
 import { type MessageQueue, type KvStore, StorageKvStore, StorageMessageQueue } from 'holdfast/tasks'
 import { queueSubject } from './conformance.ts'
-import { taskDrivers } from './drivers.ts'
+import { processDrivers } from '../processes/drivers.ts'
 
 type Breaks = (queue: StorageMessageQueue) => Partial<MessageQueue>
 
@@ -85,7 +85,7 @@ suite('broken queues', { concurrency: 8 }, () => {
     test(`[Q3] a queue that ${what} is caught`, async () => {
       const item = messageQueueCases.find(({ name }) => name === caughtBy)
       assert.ok(item, `there is no case '${caughtBy}'`)
-      const subject = await queueSubject(taskDrivers.memory)
+      const subject = await queueSubject(processDrivers.memory)
       const open: typeof subject.open = async (settings) => {
         const queue = (await subject.open(settings)) as StorageMessageQueue
         const own = {
@@ -98,7 +98,7 @@ suite('broken queues', { concurrency: 8 }, () => {
         return { ...own, ...breaks(queue) }
       }
       await assert.rejects(runQueueCase(item, { ...subject, open }))
-      await runQueueCase(item, await queueSubject(taskDrivers.memory))
+      await runQueueCase(item, await queueSubject(processDrivers.memory))
     })
   }
 })

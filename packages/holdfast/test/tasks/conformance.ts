@@ -3,9 +3,9 @@
 import { test } from 'node:test'
 import { type MessageQueueSubject, testKvStore, testMessageQueue } from 'holdfast/conformance'
 import { StorageKvStore, StorageMessageQueue } from 'holdfast/tasks'
-import type { TaskDriver } from './drivers.ts'
+import type { ProcessDriver } from '../processes/drivers.ts'
 
-export async function conformanceTests(driver: TaskDriver): Promise<void> {
+export async function conformanceTests(driver: ProcessDriver): Promise<void> {
   const queues = await testMessageQueue({ test, create: () => queueSubject(driver) })
   const stores = await testKvStore({
     test,
@@ -22,7 +22,7 @@ export async function conformanceTests(driver: TaskDriver): Promise<void> {
   test(`[Q4] the suites ran on ${driver.name}`, (t) => t.diagnostic(`${queues} queue cases, ${stores} store cases`))
 }
 
-export async function queueSubject(driver: TaskDriver): Promise<MessageQueueSubject> {
+export async function queueSubject(driver: ProcessDriver): Promise<MessageQueueSubject> {
   const place = await driver.open()
   const opened: StorageMessageQueue[] = []
   return {

@@ -1,9 +1,9 @@
 // Tasks on memory.
 
 import { after } from 'node:test'
-import { stopServers, taskDrivers } from './drivers.ts'
+import { stopServers, processDrivers } from '../processes/drivers.ts'
 import { taskTests } from './suites.ts'
 
 after(stopServers)
 
-await taskTests(taskDrivers.memory)
+await taskTests(processDrivers.memory)

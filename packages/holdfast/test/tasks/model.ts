@@ -7,7 +7,7 @@ import * as fc from 'fast-check'
 import { type KvKey, StorageKvStore, StorageMessageQueue } from 'holdfast/tasks'
 import { listOf } from '../../src/conformance/queue-case.ts'
 import { until } from '../queue/driver.ts'
-import type { TaskDriver } from './drivers.ts'
+import type { ProcessDriver } from '../processes/drivers.ts'
 
 const sendCommand = fc.record({
   orderingKey: fc.option(fc.constantFrom('o', 'p'), { nil: undefined }),
@@ -31,7 +31,7 @@ const storeCommand = fc.record({
 const text = (value: unknown): string | undefined =>
   value !== null && typeof value === 'object' ? '{"a":1,"b":[]}' : JSON.stringify(value)
 
-export function modelTests(driver: TaskDriver): void {
+export function modelTests(driver: ProcessDriver): void {
   test(`[Q2] random enqueues on ${driver.name}: each accepted message runs as it must, and no other`, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(sendCommand, { minLength: 1, maxLength: 25 }), async (commands) => {

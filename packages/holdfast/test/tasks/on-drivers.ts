@@ -7,12 +7,12 @@ import { drain } from 'holdfast/testing'
 import { listOf } from '../../src/conformance/queue-case.ts'
 import { until } from '../queue/driver.ts'
 import { faulty } from '../queue/faulty-storage.ts'
-import type { TaskDriver } from './drivers.ts'
+import type { ProcessDriver } from '../processes/drivers.ts'
 import { anything, heard, keepingLogger, untouchableKv, withoutFlags } from './fakes.ts'
 
 const deduplicationKey = 'k'
 
-async function bench(t: TestContext, driver: TaskDriver) {
+async function bench(t: TestContext, driver: ProcessDriver) {
   const place = await driver.open()
   const storage = place.storage()
   const queue = new StorageMessageQueue(storage)
@@ -32,7 +32,7 @@ function mailTasks(...[options]: Parameters<typeof createTasks>) {
   return { tasks, task, runs, events: heard(tasks) }
 }
 
-export function onDriverTests(driver: TaskDriver): void {
+export function onDriverTests(driver: ProcessDriver): void {
   const on = `on ${driver.name}`
 
   test(`[S1] [W1] [W2] the storage queue decides by itself ${on}: per task, visibly, and without the store`, async (t) => {

@@ -2,7 +2,7 @@
 
 import { createInterface } from 'node:readline'
 import { StorageMessageQueue, type StorageMessageQueueOptions } from 'holdfast/tasks'
-import { type Spec, storageOf } from './spec.ts'
+import { type Spec, storageOf } from '../processes/spec.ts'
 
 const [specText, scene, ...args] = process.argv.slice(2) as [string, string, ...string[]]
 const storage = storageOf(JSON.parse(specText) as Spec)

@@ -5,12 +5,13 @@ import { test, type TestContext } from 'node:test'
 import { StorageMessageQueue, type StorageMessageQueueOptions } from 'holdfast/tasks'
 import { listOf } from '../../src/conformance/queue-case.ts'
 import { gate, until } from '../queue/driver.ts'
-import { type Child, startChild } from './child.ts'
-import type { TaskDriver } from './drivers.ts'
+import { type Child, startChild } from '../processes/child.ts'
+import type { ProcessDriver } from '../processes/drivers.ts'
 
 const leaseMs = 1_000
+const file = new URL('process.ts', import.meta.url)
 
-async function bench(t: TestContext, driver: TaskDriver, options?: StorageMessageQueueOptions) {
+async function bench(t: TestContext, driver: ProcessDriver, options?: StorageMessageQueueOptions) {
   const place = await driver.open()
   const queue = new StorageMessageQueue(place.storage(), { leaseMs, ...options })
   const stop = new AbortController()
@@ -25,7 +26,7 @@ async function bench(t: TestContext, driver: TaskDriver, options?: StorageMessag
     queue,
     began,
     child: async (scene: string, ...args: unknown[]): Promise<Child> => {
-      const child = await startChild(t, place, scene, ...args)
+      const child = await startChild(file, t, place, scene, ...args)
       if (scene !== 'flood') await child.hears((line) => line === 'ready', 'the child is ready')
       return child
     },
@@ -39,7 +40,7 @@ async function bench(t: TestContext, driver: TaskDriver, options?: StorageMessag
   }
 }
 
-export function processTests(driver: TaskDriver): void {
+export function processTests(driver: ProcessDriver): void {
   const on = `on ${driver.name}`
 
   test(`[W7] a handler that takes three leases keeps its message ${on}: two listeners, one run`, async (t) => {

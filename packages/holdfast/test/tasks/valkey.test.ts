@@ -2,7 +2,7 @@
 
 import { after, test } from 'node:test'
 import { findValkey } from '../../../../servers/find.ts'
-import { redisPlace, stopServers } from './drivers.ts'
+import { redisPlace, stopServers } from '../processes/drivers.ts'
 import { taskTests } from './suites.ts'
 
 after(stopServers)

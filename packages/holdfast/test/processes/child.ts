@@ -7,7 +7,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { until } from '../queue/driver.ts'
 import type { Place } from './drivers.ts'
@@ -32,13 +31,8 @@ function compiled(): string {
   return (cache = folder)
 }
 
-const ownFile = new URL('./process.ts', import.meta.url)
-
-export const startChild = (t: TestContext, place: Place, scene: string, ...args: unknown[]): Promise<Child> =>
-  startChildOf(ownFile, t, place, scene, ...args)
-
 /** Of a file that is run as `file <spec> <scene> …`. */
-export async function startChildOf(
+export async function startChild(
   file: URL,
   t: { after(end: () => unknown): void },
   { spec }: Pick<Place, 'spec'>,

@@ -1,4 +1,5 @@
-// The drivers that tasks, the storage queue and the key-value store are tested on. A new one is a line in each table here.
+// The drivers, as several processes have them: a place, and what one of them is told to open the same. A new one is a line in
+// each table here.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -17,14 +18,14 @@ export interface Place {
   close(): Promise<void>
 }
 
-export interface TaskDriver {
+export interface ProcessDriver {
   readonly name: string
   open(): Promise<Place>
 }
 
 let places = 0
 
-export const taskDrivers: Readonly<Record<Spec['driver'], TaskDriver>> = {
+export const processDrivers: Readonly<Record<Spec['driver'], ProcessDriver>> = {
   memory: { name: 'memory', open: async () => memoryPlace() },
   sqlite: { name: 'sqlite', open: () => folderPlace('sqlite', tmpdir()) },
   file: { name: 'file', open: () => folderPlace('file', quickFolder) },
