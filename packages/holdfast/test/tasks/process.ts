@@ -3,10 +3,10 @@
 import { createInterface } from 'node:readline'
 import { StorageMessageQueue, type StorageMessageQueueOptions } from 'holdfast/tasks'
 import { type Spec, storageOf } from '../processes/spec.ts'
+import { say } from '../processes/say.ts'
 
 const [specText, scene, ...args] = process.argv.slice(2) as [string, string, ...string[]]
 const storage = storageOf(JSON.parse(specText) as Spec)
-const say = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`)
 const commands = createInterface(process.stdin)[Symbol.asyncIterator]()
 const told = async (): Promise<string> => (await commands.next()).value as string
 

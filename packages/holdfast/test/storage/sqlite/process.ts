@@ -5,9 +5,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { Queue } from 'holdfast'
 import { SqliteStorage } from 'holdfast/sqlite'
 import { newJob } from './bench.ts'
+import { say } from '../../processes/say.ts'
 
 const [scene, path, ...args] = process.argv.slice(2) as [string, string, ...string[]]
-const say = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`)
 const commands = createInterface(process.stdin)[Symbol.asyncIterator]()
 const told = async (): Promise<string> => (await commands.next()).value as string
 
