@@ -41,8 +41,8 @@ const { status } = spawnSync(
   [
     '--test',
     '--conditions=@holdfast/source',
-    // Three more than cores: much of what is tested is that something waits.
-    `--test-concurrency=${availableParallelism() + 3}`,
+    // Two more than cores: much of what is tested is that something waits.
+    `--test-concurrency=${availableParallelism() + 2}`,
     '--test-timeout=120000',
     // A process whose tests are done is ended: left alone, Node 26 can spin for ever while it cleans up after the sockets of
     // the proxies that some tests let fall silent. What must leave no handle open has a test in a process of its own.
