@@ -210,11 +210,11 @@ export function processTests(driver: ProcessDriver): void {
       },
       { signal: stop.signal },
     )
-    await until(async () => (await queue.getDepth()).queued === 0, 'all are handled')
+    // Looked at while it listens: a server may commit what it was sent last after the process that sent it is gone.
+    const isWhole = (): boolean => counts.size >= acknowledged && [...counts.values()].every((count) => count === 20)
+    await until(async () => (await queue.getDepth()).queued === 0 && isWhole(), 'each batch is handled, and whole')
     stop.abort()
     await ended
-    assert.ok(counts.size >= acknowledged)
-    for (const [batch, count] of counts) assert.equal(count, 20, `batch ${batch}`)
   })
 
   test(`[W12] a delayed message of another process comes on its time ${on}, without a poll`, async (t) => {
