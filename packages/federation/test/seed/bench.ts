@@ -154,7 +154,7 @@ export const checkJob = (id: string, serverUrl: string): ProcessorJob<HealthChec
   maxAttempts: 1,
 })
 
-/** Until it holds; each look comes after a turn of the event loop. Fails after 10 s. */
+/** Until it holds; each look comes after a turn of the event loop. Fails after 30 s. */
 export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
   const deadline = performance.now() + 30_000
   while (!(await holds())) {

@@ -44,7 +44,7 @@ export function processTests(driver: ProcessDriver): void {
   const on = `on ${driver.name}`
 
   test(`[W7] a handler that takes three leases keeps its message ${on}: two listeners, one run`, async (t) => {
-    const { queue, place } = await bench(t, driver, { leaseMs })
+    const { queue, place } = await bench(t, driver)
     const other = new StorageMessageQueue(place.storage(), { leaseMs })
     const stop = new AbortController()
     let [runs, done] = [0, 0]
