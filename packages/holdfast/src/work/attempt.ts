@@ -2,7 +2,7 @@
 
 import { AttemptAbortedError } from '../errors.ts'
 import type { ClaimedJob, LeaseRef } from '../storage/storage.ts'
-import type { WorkType } from './worker.ts'
+import type { WorkType } from './work-type.ts'
 
 /** Why a handler is asked to stop. */
 export type JobAbortReason =

@@ -16,7 +16,7 @@ import type { ResolvedQueueConfig } from '../queue-config.ts'
 import { type AfterExecution, applyHook } from './after-execution.ts'
 import type { Attempt } from './attempt.ts'
 import type { AttemptEnd } from './outcomes.ts'
-import type { WorkType } from './worker.ts'
+import type { WorkType } from './work-type.ts'
 
 /** What a handler is given. */
 export interface Job<TPayload> {

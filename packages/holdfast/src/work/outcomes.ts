@@ -8,7 +8,7 @@ import { engineDefaults } from '../options.ts'
 import type { GuardedStorage } from '../storage/guard.ts'
 import type { AddVerdict, Ended, Ending, Outcome, SettleVerdict } from '../storage/storage.ts'
 import type { Attempt } from './attempt.ts'
-import type { WorkType } from './worker.ts'
+import type { WorkType } from './work-type.ts'
 
 /** What an attempt ended in, and what only this process knows of it. */
 export interface AttemptEnd {

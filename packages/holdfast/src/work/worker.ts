@@ -9,7 +9,7 @@
 // (settings.claimsInFlight): then a worker with many slots has as many claims under way, each for its share of the slots.
 // Longer than other files: what decides when the next round comes is in one place.
 
-import { atMost, type Clock, type Timer } from '../clock.ts'
+import { atMost, type Clock } from '../clock.ts'
 import { isWatched, type Tell } from '../events.ts'
 import { type Backoff, delayAfter } from '../job/backoff.ts'
 import { engineDefaults } from '../options.ts'
@@ -18,30 +18,10 @@ import type { Claim, ClaimedJob, ClaimRequest, Outcome } from '../storage/storag
 import { Sweeper } from '../upkeep/sweep.ts'
 import { Attempt } from './attempt.ts'
 import { RunningAttempts } from './running-attempts.ts'
-import { Outcomes, type AttemptEnd, tellEnded } from './outcomes.ts'
+import { type AttemptEnd, Outcomes, tellEnded } from './outcomes.ts'
+import { Slots } from './slots.ts'
 import { Wake } from './wake.ts'
-
-/** One kind of job that a worker serves. */
-export interface WorkType {
-  readonly type: string
-  /** Not above capMs. */
-  readonly leaseMs: number
-  /** Between two renewals of the lease; below leaseMs. */
-  readonly renewMs: number
-  /** The longest that one attempt may take; then it is given up as stalled. Infinity: any time. */
-  readonly capMs: number
-  /** For jobs that have none of their own. */
-  readonly maxAttempts?: number
-  /** Runs one attempt; for a Queue: execute.ts. Never rejects: what goes wrong is an outcome. */
-  run(attempt: Attempt): Promise<AttemptEnd>
-  /** The payload of a job that is not run, for those who are told of its end. Never throws. */
-  payloadOf(bytes: Uint8Array | undefined): unknown
-  // Of chains alone:
-  /** The signal's reason is a JobAbortReason. @default an AttemptAbortedError */
-  readonly plainReasons?: boolean
-  /** `started` is told even if nobody watches everything, and what becomes of the lease. */
-  readonly tellsStarts?: boolean
-}
+import type { WorkType } from './work-type.ts'
 
 export interface WorkerOptions {
   readonly storage: GuardedStorage
@@ -59,9 +39,6 @@ export interface WorkerOptions {
   readonly tell: Tell
 }
 
-/** With fewer slots for each, claims at once would be too small. */
-const fewestSlots = 5
-
 /** Before another look, when the storage did not confirm what this worker holds. */
 const unconfirmedMs = 1_000
 
@@ -69,6 +46,7 @@ export class Worker {
   readonly #options: WorkerOptions
   readonly #works: ReadonlyMap<string, WorkType>
   readonly #running: RunningAttempts
+  readonly #slots: Slots
   readonly #outcomes: Outcomes
   readonly #wake: Wake
   readonly #sweeper: Sweeper
@@ -78,10 +56,9 @@ export class Worker {
   #stopping = false
   #onQuiet: (() => void) | undefined
 
-  // Rounds: one is to come; so many are under way, of so many that may be; and one is to follow those.
+  // Rounds: one is to come; so many are under way; and one is to follow those.
   #roundScheduled = false
   #roundsRunning = 0
-  readonly #lanes: number
   #roundFollows = false
   /** Rounds that failed, one after the other. */
   #failures = 0
@@ -94,21 +71,21 @@ export class Worker {
   /** Nothing is left to do: to sleep, no longer than this, until a round says otherwise. */
   #nap: { readonly longestMs: number; isAsking: boolean } | undefined
 
-  // Slots that are taken, beside those in which an attempt runs: asked for by the claims under way; and of chains alone, kept by
-  // ended attempts, since something is to follow what was recorded, and left empty for a while.
-  #slotsAsked = 0
-  #slotsTrailing = 0
-  readonly #slotPauses = new Set<Timer>()
-
   constructor(options: WorkerOptions) {
-    const { storage, clock, types, tell, label, pollMs } = options
+    const { storage, clock, types, tell, label, pollMs, concurrency } = options
     this.#options = options
     this.#id = `${label}/${clock.newId()}`
-    const { claimsInFlight = 1 } = storage.settings
-    this.#lanes = Math.max(1, Math.min(claimsInFlight, Math.floor(options.concurrency / fewestSlots)))
     this.#works = new Map(types.map((work) => [work.type, work]))
     this.#outcomes = new Outcomes({ storage, clock, tell, onRetried: () => this.#schedule() })
     this.#running = new RunningAttempts({ storage, clock, tell, onCap: (attempt) => this.#giveUp(attempt) })
+    this.#slots = new Slots({
+      clock,
+      concurrency,
+      claimsInFlight: storage.settings.claimsInFlight ?? 1,
+      pauseMs: options.slotPauseMs,
+      running: this.#running,
+      onFree: () => this.#look(),
+    })
     this.#wake = new Wake({
       storage,
       clock,
@@ -151,8 +128,8 @@ export class Worker {
     this.#nap = undefined
     this.#wake.cancel()
     this.#sweeper.stop()
-    for (const pause of this.#slotPauses) pause.cancel()
-    const isDone = (): boolean => this.#running.size === 0 && this.#slotsTrailing === 0
+    this.#slots.stop()
+    const isDone = (): boolean => this.#slots.areQuiet
     await this.#quiet(graceMs, isDone)
     if (!isDone()) {
       for (const attempt of this.#running) attempt.abort('stopping')
@@ -196,7 +173,7 @@ export class Worker {
   /** Nothing is under way; or there is a lane beside the claims that are, and the storage has taken all there was. */
   get #hasLane(): boolean {
     if (this.#roundsRunning === 0) return true
-    const claiming = this.#roundsRunning < this.#lanes && this.#slotsAsked > 0
+    const claiming = this.#roundsRunning < this.#slots.lanes && this.#slots.areAsked
     return claiming && !this.#stopping && this.#outcomes.size === this.#outcomes.waiting
   }
 
@@ -226,7 +203,7 @@ export class Worker {
   /** Nothing is left to do now. With a free slot, the next due instant is slept for; else an outcome, or the leases. */
   #windDown(canClaim: boolean): void {
     const { resendMs } = this.#outcomes
-    if (canClaim && !this.#stopping && this.#freeSlots > 0) {
+    if (canClaim && !this.#stopping && this.#slots.free > 0) {
       this.#nap = { longestMs: resendMs, isAsking: false }
       this.#options.clock.soon(() => void this.#planNextLook())
     } else {
@@ -273,16 +250,16 @@ export class Worker {
     if (!canClaim) this.#mayFindMore = true
     const batch = this.#outcomes.take()
     const outcomes = batch.map(({ outcome }) => outcome)
-    const free = this.#stopping || !canClaim ? 0 : this.#freeSlots
+    const free = this.#stopping || !canClaim ? 0 : this.#slots.free
     try {
       if (free > 0 && (this.#mayFindMore || batch.length > 0)) {
         // A hint that comes before the answer may be of a job that this claim did not see.
         this.#mayFindMore = false
         const sentAt = this.#options.clock.monotonic()
-        this.#slotsAsked += free
+        this.#slots.ask(free)
         // With several lanes: slots are left for another claim, and the last one found as much as it asked for.
-        if (this.#foundAll && this.#freeSlots > 0) this.#look()
-        const claim = await storage.claim(this.#request(free, outcomes)).finally(() => (this.#slotsAsked -= free))
+        if (this.#foundAll && this.#slots.free > 0) this.#look()
+        const claim = await storage.claim(this.#request(free, outcomes)).finally(() => this.#slots.answered(free))
         this.#outcomes.report(batch, claim.settled)
         this.#foundAll = claim.jobs.length === free
         this.#nextDue = claim.nextDue
@@ -296,18 +273,11 @@ export class Worker {
       this.#outcomes.putBack(batch)
       throw error
     }
-    const hasRoom = canClaim && !this.#stopping && this.#freeSlots > 0
+    const hasRoom = canClaim && !this.#stopping && this.#slots.free > 0
     const { waiting, resendMs } = this.#outcomes
     // Something is left to send or to claim.
     if (waiting > 0 || resendMs === 0 || (this.#mayFindMore && hasRoom)) this.#roundFollows = true
     return canClaim
-  }
-
-  /** For the next claim. */
-  get #freeSlots(): number {
-    const { concurrency } = this.#options
-    const taken = this.#running.size + this.#slotsAsked + this.#slotsTrailing + this.#slotPauses.size
-    return Math.min(concurrency - taken, Math.ceil(concurrency / this.#lanes))
   }
 
   /** Each time another type is the first. */
@@ -351,7 +321,7 @@ export class Worker {
     attempt.decided = true
     attempt.endedAt = this.#options.clock.monotonic()
     this.#running.delete(attempt)
-    if (this.#options.slotPauseMs > 0 && !this.#stopping) this.#pauseSlot()
+    if (!this.#stopping) this.#slots.pause()
     const told = end.after ? this.#trail(end) : end
     if (end.verdict) this.#outcomes.reportSettled(attempt, told, end.verdict)
     else if (attempt.lost) void told.after?.(undefined)
@@ -362,24 +332,16 @@ export class Worker {
 
   /** Keeps the slot until what follows the record has ended. */
   #trail(end: AttemptEnd): AttemptEnd {
-    this.#slotsTrailing++
+    this.#slots.trail()
     return {
       ...end,
       after: async (verdict) => {
         await end.after!(verdict)
-        this.#slotsTrailing--
+        this.#slots.trailed()
         this.#schedule()
         this.#onQuiet?.()
       },
     }
-  }
-
-  #pauseSlot(): void {
-    const pause = this.#options.clock.after(this.#options.slotPauseMs, () => {
-      this.#slotPauses.delete(pause)
-      this.#look()
-    })
-    this.#slotPauses.add(pause)
   }
 
   /** The slot is free at once; what its handler still does is of no consequence. */

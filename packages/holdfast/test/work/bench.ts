@@ -8,7 +8,8 @@ import { engineDefaults } from '../../src/options.ts'
 import { guardStorage } from '../../src/storage/guard.ts'
 import type { Attempt } from '../../src/work/attempt.ts'
 import type { AttemptEnd } from '../../src/work/outcomes.ts'
-import { Worker, type WorkerOptions, type WorkType } from '../../src/work/worker.ts'
+import type { WorkType } from '../../src/work/work-type.ts'
+import { Worker, type WorkerOptions } from '../../src/work/worker.ts'
 import { faulty } from '../queue/faulty-storage.ts'
 
 type Given = Partial<Omit<WorkerOptions, 'types' | 'storage' | 'tell' | 'clock'>> & {
