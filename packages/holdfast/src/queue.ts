@@ -8,7 +8,7 @@ import { emitSafely } from './emit.ts'
 import { HoldfastError, invalidArgument, JobCancelledError, JobFailedError, JobNotFoundError } from './errors.ts'
 import { type EventStream, LiveStream } from './event-stream.ts'
 import { type EngineEvent, isWatched, type Tell, teller } from './events.ts'
-import { Adder, type Answer, type Draft } from './job/adder.ts'
+import { Adder, type Answer, asIs, type Draft } from './job/adder.ts'
 import {
   draftOf,
   type EnqueueAndWaitOptions,
@@ -235,10 +235,7 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
     signal?.throwIfAborted()
     const job = this.#draft(id, payload, given)
     try {
-      return this.#resultOf(
-        id,
-        await this.#waiters.wait(id, () => this.#add(job, (verdict) => verdict), timeout, signal),
-      )
+      return this.#resultOf(id, await this.#waiters.wait(id, () => this.#add(job, asIs), timeout, signal))
     } catch (error) {
       throw this.#connection.explain(error)
     }

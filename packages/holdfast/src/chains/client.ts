@@ -2,7 +2,7 @@
 // method is a few lines that resolve what was given and hand on.
 
 import { HoldfastError, invalidArgument, JobTypeValidationError } from '../errors.ts'
-import { Adder } from '../job/adder.ts'
+import { Adder, asIs } from '../job/adder.ts'
 import {
   cancelChainOptions,
   chainFilterOptions,
@@ -147,7 +147,7 @@ class ChainClient {
   async #add(jobs: readonly NewJob[], tx: unknown): Promise<readonly AddVerdict[]> {
     const [job] = jobs
     if (jobs.length === 1 && tx === undefined && !job!.blockers) {
-      return [await this.#adder.add({ ...job!, token: undefined }, (verdict) => verdict)]
+      return [await this.#adder.add({ ...job!, token: undefined }, asIs)]
     }
     return jobs.length === 0 ? [] : this.#ground.storage.add(jobs, tx)
   }

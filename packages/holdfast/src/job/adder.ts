@@ -13,8 +13,16 @@ interface Batch {
   readonly token: string
   readonly jobs: NewJob[]
   readonly answers: Promise<readonly Answer[]>
+  /** Callers who have their answer. They are told in the order in which they came, so the next answer is the next one's. */
+  taken: number
+  /** What the last caller asked for, and the function that takes it. The next asks for the same: none is made for each. */
+  answerOf: ((verdict: AddVerdict) => unknown) | undefined
+  take: ((answers: readonly Answer[]) => unknown) | undefined
   resolve(answers: readonly Answer[]): void
 }
+
+/** For a caller who is told the verdict as it is. */
+export const asIs = (verdict: AddVerdict): AddVerdict => verdict
 
 /** A job that gets its token from the batch that takes it. */
 export type Draft = Omit<NewJob, 'token'> & { token: string | undefined }
@@ -48,18 +56,18 @@ export class Adder {
     this.#addToStorage = addToStorage
   }
 
-  /** @param answerOf makes the caller's answer of the verdict; if it throws, the caller's promise rejects */
+  /** @param answerOf makes the caller's answer of the verdict; if it throws, the caller's promise rejects. One for many. */
   add<T>(job: Draft, answerOf: (verdict: AddVerdict) => T): Promise<T> {
     let batch = this.#waiting.at(-1)
     if (!batch || batch.jobs.length === this.#most) this.#waiting.push((batch = this.#newBatch()))
     job.token = batch.token
-    const index = batch.jobs.push(job as NewJob) - 1
+    batch.jobs.push(job as NewJob)
     this.#schedule()
-    return batch.answers.then((answers) => {
-      const answer = answers[index]!
-      if ('error' in answer) throw answer.error
-      return answerOf(answer)
-    })
+    if (batch.answerOf !== answerOf) {
+      batch.answerOf = answerOf
+      batch.take = takerFrom(batch, answerOf)
+    }
+    return batch.answers.then(batch.take) as Promise<T>
   }
 
   #schedule(): void {
@@ -107,7 +115,17 @@ export class Adder {
 
   #newBatch(): Batch {
     const { promise, resolve } = Promise.withResolvers<readonly Answer[]>()
-    return { token: this.#tokenStart + ++this.#batches, jobs: [], answers: promise, resolve }
+    const token = this.#tokenStart + ++this.#batches
+    return { token, jobs: [], answers: promise, taken: 0, answerOf: undefined, take: undefined, resolve }
+  }
+}
+
+/** Takes the next answer. */
+function takerFrom<T>(batch: Batch, answerOf: (verdict: AddVerdict) => T): (answers: readonly Answer[]) => T {
+  return (answers) => {
+    const answer = answers[batch.taken++]!
+    if ('error' in answer) throw answer.error
+    return answerOf(answer)
   }
 }
 

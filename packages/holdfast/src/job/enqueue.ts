@@ -51,8 +51,7 @@ export function draftOf(
   defaults: { readonly maxAttempts: number; readonly retention: Retention },
 ): Draft {
   const { maxAttempts, retention } = defaults
-  if (!options)
-    return { type, id, token: undefined, payload, maxAttempts, retention, delayMs: undefined, runAt: undefined }
+  if (!options) return { type, id, token: undefined, payload, maxAttempts, retention }
   const { delayMs, runAt, resultTTL } = options
   if (delayMs !== undefined && runAt !== undefined) throw invalidArgument('delayMs', 'no runAt beside it', delayMs)
   return {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type AddVerdict, HoldfastError, MemoryStorage, type NewJob, Queue, StorageError } from 'holdfast'
-import { Adder, type Draft } from '../../src/job/adder.ts'
+import { Adder, asIs, type Draft } from '../../src/job/adder.ts'
 import { engineDefaults } from '../../src/options.ts'
 import { faulty } from '../queue/faulty-storage.ts'
 
@@ -25,8 +25,6 @@ function byHand() {
   })
   return { adder, calls }
 }
-
-const asIs = (verdict: AddVerdict): AddVerdict => verdict
 
 test('the enqueues of one tick are one add', async (t) => {
   const line = faulty(new MemoryStorage())
@@ -64,6 +62,27 @@ test('each has its own verdict, in the order of the calls', async () => {
     verdicts.map(({ verdict }) => verdict),
     ['added', 'duplicate', 'added', 'duplicate'],
   )
+})
+
+test('each is answered as it asked, whatever the others of its batch ask for, and though some of them throw', async () => {
+  const { adder, calls } = byHand()
+  const idOf = (verdict: AddVerdict): string => ('job' in verdict ? verdict.job.id : verdict.verdict)
+  const refuse = (verdict: AddVerdict): never => {
+    throw new Error(`refused ${idOf(verdict)}`)
+  }
+  const waits = jobs(60).map((draft, n) => adder.add<unknown>(draft, [idOf, idOf, refuse, asIs, refuse, idOf][n % 6]!))
+  await turn()
+  calls[0]!.answer()
+  for (const [n, end] of (await Promise.allSettled(waits)).entries()) {
+    if (n % 6 === 2 || n % 6 === 4) {
+      assert.ok(end.status === 'rejected' && (end.reason as Error).message === `refused j${n}`)
+    } else {
+      assert.ok(end.status === 'fulfilled')
+      if (n % 6 === 3) assert.equal(idOf(end.value as AddVerdict), `j${n}`)
+      else assert.equal(end.value, `j${n}`)
+    }
+  }
+  assert.equal(calls.length, 1)
 })
 
 test('a batch is bounded; the rest goes at once, in order', async () => {

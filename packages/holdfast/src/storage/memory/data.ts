@@ -26,14 +26,11 @@ export class MemoryJob implements Moves.Job, HeapSlot {
   /** Until createWaiting(), wait() or blockJob() says otherwise. */
   state: JobState = 'blocked'
   attempt = 0
-  failures = 0
   // Not these two: so they are references, and the jobs of one call share one number.
   readonly createdAt: number
   runAt: number
   /** Breaks ties of runAt: new whenever the job goes behind what waits. */
   declare order: number
-  /** Waits, and was seen to be due: counted so. */
-  due = false
   lease: Lease | undefined = undefined
   finishedAt: number | undefined = undefined
   result: Bytes | undefined = undefined
@@ -51,6 +48,7 @@ export class MemoryJob implements Moves.Job, HeapSlot {
   declare readonly priority: number
   declare readonly trace: string | undefined
   declare reason: EndReason | undefined
+  declare failures: number
   declare snoozes: number
   declare cancelling: boolean
   declare cancelReason: string | undefined
@@ -78,6 +76,7 @@ export class MemoryJob implements Moves.Job, HeapSlot {
       priority: 0,
       trace: undefined,
       reason: undefined,
+      failures: 0,
       snoozes: 0,
       cancelling: false,
       cancelReason: undefined,
@@ -183,12 +182,16 @@ export class TypeData implements Moves.JobType {
     failed: 0,
     cancelled: 0,
   }
-  due = 0
   paused: Paused | undefined = undefined
   readonly listeners = newListeners()
 
   constructor(name: string) {
     this.name = name
+  }
+
+  /** How many wait and were seen to be due. */
+  get due(): number {
+    return this.ready.reduce((sum, { jobs }) => sum + jobs.size, this.asideDue.size)
   }
 
   lineOf(priority: number): SortedRow {

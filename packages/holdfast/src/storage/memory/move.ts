@@ -80,11 +80,9 @@ export class MemoryMove implements Moves.Move {
     this.#recorder?.creates(fields.type, fields.id)
     const job = new MemoryJob(type, fields, this.now, runAt, this.takeNumber())
     job.state = state
-    job.due = state === 'queued'
     type.counts[state]++
-    if (job.due) type.due++
     type.jobs.set(job.id, job)
-    enter(job, job.due ? type.lineOf(job.priority) : type.later)
+    enter(job, state === 'queued' ? type.lineOf(job.priority) : type.later)
     return job
   }
 
@@ -120,9 +118,10 @@ export class MemoryMove implements Moves.Move {
     if (place === 'nowhere') return
     if (place === 'leases') return enter(job, type.leases)
     if (place === 'ended') return enter(job, this.data.ended)
-    if (job.runAt <= this.now) becomeDue(job)
-    if (place === 'line') enter(job, job.due ? type.lineOf(job.priority) : type.later)
-    else enter(job, job.due ? type.asideDue : type.asideLater)
+    const isDue = job.runAt <= this.now
+    if (isDue && job.state === 'scheduled') becomeQueued(job)
+    if (place === 'line') enter(job, isDue ? type.lineOf(job.priority) : type.later)
+    else enter(job, isDue ? type.asideDue : type.asideLater)
   }
 
   nextInLine(type: TypeData): MemoryJob | undefined {
@@ -253,13 +252,10 @@ export function promote(move: MemoryMove, type: TypeData): void {
   for (let job = asideLater.peek(); job && job.runAt <= move.now; job = asideLater.peek()) move.stand(job, 'aside')
 }
 
-function becomeDue(job: MemoryJob): void {
-  const { type } = job
-  job.due = true
-  type.due++
-  if (job.state !== 'scheduled') return
-  type.counts.scheduled--
-  type.counts.queued++
+function becomeQueued(job: MemoryJob): void {
+  const { counts } = job.type
+  counts.scheduled--
+  counts.queued++
   job.state = 'queued'
 }
 
@@ -271,7 +267,4 @@ function enter(job: MemoryJob, place: Heap<MemoryJob> | SortedRow): void {
 function leave(job: MemoryJob): void {
   job.standsIn?.remove(job)
   job.standsIn = undefined
-  if (!job.due) return
-  job.due = false
-  job.type.due--
 }

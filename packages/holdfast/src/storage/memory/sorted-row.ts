@@ -24,6 +24,10 @@ export class SortedRow {
     this.#others = new Heap(before)
   }
 
+  get size(): number {
+    return this.#row.length - this.#start - this.#holes + this.#others.size
+  }
+
   push(job: MemoryJob): void {
     const last = this.#row.at(-1)
     if (last && this.#before(job, last)) return this.#others.push(job)

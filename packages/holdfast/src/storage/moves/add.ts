@@ -11,30 +11,35 @@ import { dueAt, tellWaiting, wait, waitingState } from './wait.ts'
 export function add(move: Move, jobs: readonly NewJob[]): AddVerdict[] {
   // Tells ids that are named twice in this call from repeats of an earlier one.
   const before = move.lastNumber
-  const verdicts: AddVerdict[] = []
+  const verdicts = new Array<AddVerdict>(jobs.length)
+  let added = 0
   if (jobs.every(isPlain)) {
-    for (const job of jobs) if (!addPlain(move, job, verdicts)) break
+    for (; added < jobs.length; added++) {
+      const verdict = addPlain(move, jobs[added]!)
+      if (!verdict) break
+      verdicts[added] = verdict
+    }
   }
-  if (verdicts.length === jobs.length) return verdicts
-  const left = verdicts.length === 0 ? jobs : jobs.slice(verdicts.length)
-  return [...verdicts, ...decideAll(new Decider(move, left, missingBlockers(move, left), before), left, undefined)]
+  if (added === jobs.length) return verdicts
+  const left = added === 0 ? jobs : jobs.slice(added)
+  const decider = new Decider(move, left, missingBlockers(move, left), before)
+  return [...verdicts.slice(0, added), ...decideAll(decider, left, undefined)]
 }
 
 /** Nothing but its id decides about it: nearly every job. */
 const isPlain = ({ blockers, deduplication, group }: NewJob): boolean =>
   blockers === undefined && deduplication === undefined && group === undefined
 
-/** False if there is something under its id: then it is for the Decider. */
-function addPlain(move: Move, fields: NewJob, verdicts: AddVerdict[]): boolean {
+/** Undefined if there is something under its id: then it is for the Decider. */
+function addPlain(move: Move, fields: NewJob): AddVerdict | undefined {
   const { type, id, token } = fields
   const runAt = dueAt(move, fields)
   const state = waitingState(move, runAt)
   const job = move.createWaiting(fields, runAt, state)
-  if (!job) return false
+  if (!job) return undefined
   move.wake(job.type)
   tellWaiting(move, job)
-  verdicts.push({ verdict: 'added', job: { type, id, token, state, createdAt: move.now, result: undefined } })
-  return true
+  return { verdict: 'added', job: { type, id, token, state, createdAt: move.now } }
 }
 
 /** For jobs whose blockers were looked for before. @param predecessor the first job continues the chain of this one */

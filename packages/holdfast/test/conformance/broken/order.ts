@@ -51,7 +51,7 @@ export const brokenOrder: readonly BrokenDriver[] = [
     caughtBy: 'claim: a retry goes behind all that wait, even in the same instant',
     open: (sound) =>
       afterRetry(sound, (job) => {
-        if (!job.due || job.group) return
+        if (job.standsIn !== job.type.lineOf(job.priority)) return
         job.standsIn!.remove(job)
         job.standsIn = job.type.lineOf(1_000)
         job.standsIn.push(job)
