@@ -13,6 +13,11 @@ const added = ({ type, id, token }: NewJob): AddVerdict => ({
   job: { type, id, token, state: 'queued' },
 })
 
+const idOf = (verdict: AddVerdict): string => ('job' in verdict ? verdict.job.id : verdict.verdict)
+const refuse = (verdict: AddVerdict): never => {
+  throw new Error(`refused ${idOf(verdict)}`)
+}
+
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** An adder whose calls are answered by hand. */
@@ -66,10 +71,6 @@ test('each has its own verdict, in the order of the calls', async () => {
 
 test('each is answered as it asked, whatever the others of its batch ask for, and though some of them throw', async () => {
   const { adder, calls } = byHand()
-  const idOf = (verdict: AddVerdict): string => ('job' in verdict ? verdict.job.id : verdict.verdict)
-  const refuse = (verdict: AddVerdict): never => {
-    throw new Error(`refused ${idOf(verdict)}`)
-  }
   const waits = jobs(60).map((draft, n) => adder.add<unknown>(draft, [idOf, idOf, refuse, asIs, refuse, idOf][n % 6]!))
   await turn()
   calls[0]!.answer()
