@@ -11,19 +11,18 @@ import { dueAt, tellWaiting, wait, waitingState } from './wait.ts'
 export function add(move: Move, jobs: readonly NewJob[]): AddVerdict[] {
   // Tells ids that are named twice in this call from repeats of an earlier one.
   const before = move.lastNumber
-  const verdicts = new Array<AddVerdict>(jobs.length)
-  let added = 0
+  const verdicts: AddVerdict[] = []
   if (jobs.every(isPlain)) {
-    for (; added < jobs.length; added++) {
-      const verdict = addPlain(move, jobs[added]!)
+    for (const job of jobs) {
+      const verdict = addPlain(move, job)
       if (!verdict) break
-      verdicts[added] = verdict
+      verdicts.push(verdict)
     }
   }
-  if (added === jobs.length) return verdicts
-  const left = added === 0 ? jobs : jobs.slice(added)
+  if (verdicts.length === jobs.length) return verdicts
+  const left = verdicts.length === 0 ? jobs : jobs.slice(verdicts.length)
   const decider = new Decider(move, left, missingBlockers(move, left), before)
-  return [...verdicts.slice(0, added), ...decideAll(decider, left, undefined)]
+  return [...verdicts, ...decideAll(decider, left, undefined)]
 }
 
 /** Nothing but its id decides about it: nearly every job. */
