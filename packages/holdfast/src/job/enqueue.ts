@@ -67,9 +67,12 @@ export function draftOf(
   }
 }
 
+/** The answer to nearly every call: one for all of them, so nobody may change it. */
+const queued = Object.freeze({ status: 'queued' } as const)
+
 /** @throws SerializationError if the cached result cannot be decoded */
 export function enqueueResult<R>(verdict: AddVerdict, serde: Serde<R>): EnqueueResult<R> {
-  if (verdict.verdict !== 'duplicate') return { status: 'queued' }
+  if (verdict.verdict !== 'duplicate') return queued
   const { state, result } = verdict.job
   if (state === 'completed') return { status: 'completed', result: decode('result', serde, result) }
   return { status: 'duplicate', existingState: state }
