@@ -47,6 +47,7 @@ const { status } = spawnSync(
     // A process whose tests are done is ended: left alone, Node 26 can spin for ever while it cleans up after the sockets of
     // the proxies that some tests let fall silent. What must leave no handle open has a test in a process of its own.
     '--test-force-exit',
+    `--import=${new URL('whole-reports.ts', import.meta.url)}`,
     '--test-reporter=spec',
     ...options,
     ...files,

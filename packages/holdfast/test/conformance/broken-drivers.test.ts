@@ -12,22 +12,32 @@ const all = Object.entries(cases).flatMap(([verb, list]) =>
 )
 /** With thousands of jobs: for those alone that are broken in that way. */
 const isAboutCost = ({ proves = [] }: Case): boolean => proves.includes('chains trap 4')
+/** Also by how many cases each is caught, which takes a minute. */
+const countsAll = process.env.HOLDFAST_TEST_ALL === '1'
 const table: string[] = []
 
 for (const driver of brokenDrivers) {
   const { name, caughtBy } = driver
+  const isCaughtBy = ({ item }: (typeof all)[number]): Promise<boolean> =>
+    runCase(item, () => openBroken(driver)).then(
+      () => false,
+      () => true,
+    )
+  const catchers = async (): Promise<string[]> => {
+    const tried = all.filter((one) => one.name === caughtBy || !isAboutCost(one.item))
+    const caught = await Promise.all(tried.map(isCaughtBy))
+    return tried.flatMap((one, index) => (caught[index] ? [one.name] : []))
+  }
   test(`${name} is caught`, async () => {
     const named = all.find((other) => other.name === caughtBy)
     assert.ok(named, `there is no case '${caughtBy}'`)
     await runCase(named.item, drivers.memory!)
-    const failed = new Set<string>()
-    const tried = all.filter((one) => one.name === caughtBy || !isAboutCost(one.item))
-    await Promise.all(tried.map((one) => runCase(one.item, () => openBroken(driver)).catch(() => failed.add(one.name))))
-    table.push(`${name.padEnd(40)} ${String(failed.size).padStart(4)} of ${all.length} cases`)
-    assert.ok(
-      failed.has(caughtBy),
-      `'${caughtBy}' passes on it; it is caught by ${[...failed].slice(0, 5).join('; ') || 'nothing'}`,
-    )
+    const isCaught = await isCaughtBy(named)
+    if (!isCaught || countsAll) {
+      const names = await catchers()
+      assert.ok(isCaught, `'${caughtBy}' passes on it; it is caught by ${names.slice(0, 5).join('; ') || 'nothing'}`)
+      table.push(`${name.padEnd(40)} ${String(names.length).padStart(4)} of ${all.length} cases`)
+    }
   })
 }
 
