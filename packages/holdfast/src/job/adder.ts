@@ -56,7 +56,10 @@ export class Adder {
     this.#addToStorage = addToStorage
   }
 
-  /** @param answerOf makes the caller's answer of the verdict; if it throws, the caller's promise rejects. One for many. */
+  /**
+   * @param answerOf makes the caller's answer of the verdict; if it throws, the caller's promise rejects. Where calls pass the
+   * same function, none is made for each of them
+   */
   add<T>(job: Draft, answerOf: (verdict: AddVerdict) => T): Promise<T> {
     let batch = this.#waiting.at(-1)
     if (!batch || batch.jobs.length === this.#most) this.#waiting.push((batch = this.#newBatch()))

@@ -11,7 +11,7 @@ import { dueAt, tellWaiting, wait, waitingState } from './wait.ts'
 export function add(move: Move, jobs: readonly NewJob[]): AddVerdict[] {
   // Tells ids that are named twice in this call from repeats of an earlier one.
   const before = move.lastNumber
-  // oxlint-disable-next-line unicorn/no-new-array -- of a known length: one that grows is copied five times for 100 jobs
+  // oxlint-disable-next-line unicorn/no-new-array -- its length is known: one that grows is copied each time
   const verdicts = new Array<AddVerdict>(jobs.length)
   let added = 0
   if (jobs.every(isPlain)) {

@@ -52,7 +52,7 @@ export const brokenOrder: readonly BrokenDriver[] = [
     open: (sound) =>
       afterRetry(sound, (job) => {
         if (job.standsIn !== job.type.lineOf(job.priority)) return
-        job.standsIn!.remove(job)
+        job.standsIn.remove(job)
         job.standsIn = job.type.lineOf(1_000)
         job.standsIn.push(job)
       }),
