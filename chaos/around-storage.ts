@@ -1,6 +1,7 @@
 // A storage whose calls all go through one function: kill points, witnesses and planted defects are such functions.
 
-import type { KeyValue, Storage, Unlisten } from 'holdfast'
+import type { Storage } from 'holdfast'
+import type { KeyValue, Unlisten } from 'holdfast/storage'
 
 /** @param verb as in the contract; those of the key-value store begin with `kv.`; `unlisten` is one too */
 export type Around = (verb: string, args: readonly unknown[], call: () => Promise<unknown>) => Promise<unknown>

@@ -1,6 +1,7 @@
 // After the faults: waits until nothing is live, sweeps, and reads what the storage has.
 
-import type { JobRecord, Storage } from 'holdfast'
+import type { Storage } from 'holdfast'
+import type { JobRecord } from 'holdfast/storage'
 import { sleep } from './child.ts'
 import { fenceOf } from './entries.ts'
 import { type FinalRecord, terminalStates } from './history.ts'

@@ -1,6 +1,6 @@
 // What the processes of a run write down, and the line format of it: one JSON object a line.
 
-import type { JobState } from 'holdfast'
+import type { JobState } from 'holdfast/storage'
 import type { JobKind } from './jobs.ts'
 import type { ProxyFault } from './proxy-faults.ts'
 

@@ -1,7 +1,7 @@
 // What a run left, put in order by job: the logs of its processes, and what the storage says at the end. Logs are joined by id
 // and fence; their times serve recovery alone.
 
-import type { EndReason, JobState } from 'holdfast'
+import type { EndReason, JobState } from 'holdfast/storage'
 import type { Entry } from './entries.ts'
 import { type JobKind, passingTtlMs } from './jobs.ts'
 

@@ -1,7 +1,8 @@
 // Holds a completion back until its lease is over and was taken back, as if the process had been stopped in between: what a
 // planted defect needs to be met for certain. Its lease is no longer renewed, and nothing but the lease is waited for.
 
-import type { Extension, LeaseRef, LeaseVerdict, Outcome, Storage } from 'holdfast'
+import type { Storage } from 'holdfast'
+import type { Extension, LeaseRef, LeaseVerdict, Outcome } from 'holdfast/storage'
 import { sleep } from './child.ts'
 import { fenceOf } from './entries.ts'
 

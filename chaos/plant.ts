@@ -1,7 +1,8 @@
 // Defects on purpose, to see that a run finds them (`--plant`). Each breaks the promise of the contract in one place, rarely
 // enough that the rest of the run goes on.
 
-import type { AddVerdict, Extension, JobRef, NewJob, Outcome, SettleVerdict, Storage } from 'holdfast'
+import type { Storage } from 'holdfast'
+import type { AddVerdict, Extension, JobRef, NewJob, Outcome, SettleVerdict } from 'holdfast/storage'
 import { type Around, aroundStorage } from './around-storage.ts'
 import { type HeldOutcome, LateCompletions } from './late-completions.ts'
 

@@ -1,6 +1,7 @@
 // Sees which adds are sent again below the Queue, under the same token, after their answer was lost.
 
-import type { NewJob, Storage } from 'holdfast'
+import type { Storage } from 'holdfast'
+import type { NewJob } from 'holdfast/storage'
 import { aroundStorage } from './around-storage.ts'
 import type { Log } from './log.ts'
 

@@ -1,7 +1,8 @@
 // A table of the user's beside the jobs. A row is written in the transaction that adds a job, under its id: at the end there is
 // one with every such job, and none without.
 
-import { generateId, type NewJob, type Storage } from 'holdfast'
+import { generateId, type Storage } from 'holdfast'
+import { type NewJob } from 'holdfast/storage'
 import type { Payload } from './jobs.ts'
 
 /** As the storage's own transactions have it: text alone comes back. */

@@ -1,6 +1,7 @@
 // Sees the claims and verdicts of a worker as the storage gives them: which fence a run has, and what became of it.
 
-import type { Claim, Outcome, SettleVerdict, Storage } from 'holdfast'
+import type { Storage } from 'holdfast'
+import type { Claim, Outcome, SettleVerdict } from 'holdfast/storage'
 import { aroundStorage } from './around-storage.ts'
 import { fenceOf } from './entries.ts'
 import type { Log } from './log.ts'

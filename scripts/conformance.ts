@@ -8,8 +8,8 @@
 // Exit 0: clean. 1: a case failed, or the model found a violation. 2: wrong usage, or it could not run.
 
 import { parseArgs } from 'node:util'
-import { cases, runCase } from '../packages/holdfast/src/conformance/index.ts'
-import { ModelViolation, testModel } from '../packages/holdfast/src/conformance/model.ts'
+import { cases, runCase } from '../packages/conformance/src/index.ts'
+import { ModelViolation, testModel } from '../packages/conformance/src/model/model.ts'
 import { drivers } from '../packages/holdfast/test/drivers.ts'
 import { stopPostgres } from '../packages/holdfast/test/postgres-subject.ts'
 import { type ClientName, clientNames, stopPlaces } from '../packages/holdfast/test/redis-places.ts'

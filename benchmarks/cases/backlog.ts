@@ -1,7 +1,8 @@
 // backlog: what waits must not make the rest dearer. Through the storage contract itself, so that nothing hides it:
 // a claim, its settle and an add at a time, at a backlog that stays as it is.
 
-import type { LeaseRef, NewJob, Storage } from 'holdfast'
+import type { Storage } from 'holdfast'
+import type { LeaseRef, NewJob } from 'holdfast/storage'
 import type { Case, Measure, Variant } from '../case.ts'
 import type { Contender } from '../contender.ts'
 import type { Limits } from '../load.ts'

@@ -1,6 +1,8 @@
 // What the case of chains needs: a client, chains to start, and workers that run them until all are done, or the time is over.
 
-import { createClient, createInProcessWorker, defineJobTypes, type NewJob, type Storage } from 'holdfast'
+import { type Storage } from 'holdfast'
+import { createClient, createInProcessWorker, defineJobTypes } from 'holdfast/chains'
+import { type NewJob } from 'holdfast/storage'
 import { type Limits, type Pace, payloadOf, startClock } from '../load.ts'
 
 export type Way = 'batched' | 'staged' | 'atomic'

@@ -1,7 +1,8 @@
 // One run over chains: they are started little by little while the workers are killed; then all is drained, and looked at.
 
 import { join } from 'node:path'
-import { type Client, createClient, type DefinitionsOf, type Storage } from 'holdfast'
+import { type Storage } from 'holdfast'
+import { type Client, createClient, type DefinitionsOf } from 'holdfast/chains'
 import { processesEndedWell } from '../checks/processes-ended-well.ts'
 import type { Tell } from '../chaos.ts'
 import { persistently, sleep } from '../child.ts'

@@ -1,7 +1,7 @@
 // The chains of a run, and what must come of each. An order waits for two parts of its own and for stock that ten orders
 // share; it goes on as a shipment, which waits for a label.
 
-import { defineJobTypes } from 'holdfast'
+import { defineJobTypes } from 'holdfast/chains'
 
 export const types = defineJobTypes<{
   stock: { entry: true; input: number; output: number }

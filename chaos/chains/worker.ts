@@ -1,7 +1,7 @@
 // A worker process: runs the jobs of chains until it is killed, or told to finish. Handlers take a moment, and so do their
 // callbacks: a kill may fall between a row of the user's and the commit.
 
-import { createInProcessWorker, type AnyRunningJob } from 'holdfast'
+import { createInProcessWorker, type AnyRunningJob } from 'holdfast/chains'
 import { noteError, persistently, sleep, startChild } from '../child.ts'
 import { writeRow } from './rows.ts'
 import { isWeighed, types } from './types.ts'

@@ -3,7 +3,7 @@
 // The report of a year waits for its quarters, and each of these for its months. All of them are written in one move; whatever
 // order they end in, a job runs once, when the last of those it waits for has.
 
-import { createClient, createInProcessWorker, defineJobTypes } from 'holdfast'
+import { createClient, createInProcessWorker, defineJobTypes } from 'holdfast/chains'
 import { SqliteStorage } from 'holdfast/sqlite'
 
 const storage = new SqliteStorage({ path: ':memory:' })

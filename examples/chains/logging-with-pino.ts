@@ -3,7 +3,7 @@
 // With pino: what Holdfast tells as log lines, and a child logger for each attempt (parts/logger-per-attempt.ts) of a job
 // (parts/greeting.ts).
 
-import type { Log } from 'holdfast'
+import type { Log } from 'holdfast/chains'
 import { pino } from 'pino'
 import { greet } from './parts/greeting.ts'
 import { loggerPerAttempt } from './parts/logger-per-attempt.ts'

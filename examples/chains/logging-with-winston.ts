@@ -3,7 +3,7 @@
 // With winston: what Holdfast tells as log lines, and a child logger for each attempt (parts/logger-per-attempt.ts) of a job
 // (parts/greeting.ts).
 
-import type { Log } from 'holdfast'
+import type { Log } from 'holdfast/chains'
 import { createLogger, format, transports } from 'winston'
 import { greet } from './parts/greeting.ts'
 import { loggerPerAttempt } from './parts/logger-per-attempt.ts'

@@ -3,7 +3,7 @@
 // A sign-up: the row of the user and the job that welcomes them are one transaction. There is no user who is not welcomed, and
 // no welcome to somebody who never was; nor is a user marked as welcomed by a run that failed.
 
-import { createClient, createInProcessWorker, defineJobTypes } from 'holdfast'
+import { createClient, createInProcessWorker, defineJobTypes } from 'holdfast/chains'
 import { SqliteStorage } from 'holdfast/sqlite'
 
 const storage = new SqliteStorage({ path: ':memory:' }) // a file, in earnest

@@ -4,7 +4,8 @@
 // than one of it under way; the next is written in the move that ends this one, so the loop cannot break between two. The hours
 // of this example pass on a fake clock.
 
-import { createClient, createInProcessWorker, defineJobTypes, MemoryStorage } from 'holdfast'
+import { MemoryStorage } from 'holdfast'
+import { createClient, createInProcessWorker, defineJobTypes } from 'holdfast/chains'
 import { fakeClock } from 'holdfast/testing'
 
 const hourMs = 3_600_000

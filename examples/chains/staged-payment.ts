@@ -4,7 +4,7 @@
 // parcel, in another one. The bank is not part of any transaction, and a run may be repeated: what it is asked is asked under a
 // key that stays the same, so that it charges once.
 
-import { createClient, createInProcessWorker, defineJobTypes } from 'holdfast'
+import { createClient, createInProcessWorker, defineJobTypes } from 'holdfast/chains'
 import { SqliteStorage } from 'holdfast/sqlite'
 
 const storage = new SqliteStorage({ path: ':memory:' })

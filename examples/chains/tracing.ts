@@ -13,7 +13,7 @@ import {
   defineJobTypes,
   type JobAttemptMiddleware,
   type TraceContext,
-} from 'holdfast'
+} from 'holdfast/chains'
 import { SqliteStorage } from 'holdfast/sqlite'
 
 // ── tracing ──────────────────────────────────────────────────────────────────────────────────────────────────────────

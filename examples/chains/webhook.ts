@@ -5,7 +5,8 @@
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createClient, createInProcessWorker, defineJobTypes, isHoldfastError } from 'holdfast'
+import { isHoldfastError } from 'holdfast'
+import { createClient, createInProcessWorker, defineJobTypes } from 'holdfast/chains'
 import { SqliteStorage } from 'holdfast/sqlite'
 
 const storage = new SqliteStorage({ path: ':memory:' })

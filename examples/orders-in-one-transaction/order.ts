@@ -1,6 +1,7 @@
 // An order, the jobs that belong to it, and what the shop does not accept.
 
-import { generateId, type NewJob } from 'holdfast'
+import { generateId } from 'holdfast'
+import { type NewJob } from 'holdfast/storage'
 
 export interface Order {
   readonly id: string

@@ -1,6 +1,12 @@
 // What the examples of logging run: one job, which fails once and then greets.
 
-import { createClient, createInProcessWorker, defineJobTypes, type JobAttemptMiddleware, type Log } from 'holdfast'
+import {
+  createClient,
+  createInProcessWorker,
+  defineJobTypes,
+  type JobAttemptMiddleware,
+  type Log,
+} from 'holdfast/chains'
 import { SqliteStorage } from 'holdfast/sqlite'
 
 interface Logging {

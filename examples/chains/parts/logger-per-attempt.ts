@@ -2,7 +2,7 @@
 // Nothing has to be handed on, and every line says which job it belongs to.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { JobAttemptMiddleware } from 'holdfast'
+import type { JobAttemptMiddleware } from 'holdfast/chains'
 
 interface Library<Logger> {
   readonly root: Logger

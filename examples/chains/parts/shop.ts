@@ -1,7 +1,7 @@
 // What the examples on Postgres run: a private server, a shop whose orders start chains, and a worker that makes a parcel of each,
 // with whatever library writes the rows.
 
-import { createClient, createInProcessWorker, defineJobTypes } from 'holdfast'
+import { createClient, createInProcessWorker, defineJobTypes } from 'holdfast/chains'
 import { PostgresStorage } from 'holdfast/postgres'
 import { Pool } from 'pg'
 import { startPostgres } from '../../../servers/postgres.ts'

@@ -3,13 +3,13 @@
 import {
   type Clock,
   type EnqueueOptions,
-  type JobState,
   JsonSerde,
   type Logger,
   Queue,
   type QueueConfig,
   type Storage,
 } from 'holdfast'
+import { type JobState } from 'holdfast/storage'
 import {
   DELIVERY_QUEUE_NAME,
   type FederationDeliveryJob,

@@ -1,7 +1,8 @@
 // Fedify's MessageQueue over a StorageMessageQueue. Messages hold what Fedify puts into them, private keys included.
 
 import type { MessageQueue, MessageQueueEnqueueOptions, MessageQueueListenOptions } from '@fedify/fedify'
-import type { ReviveVerdict, Storage } from 'holdfast'
+import type { Storage } from 'holdfast'
+import type { ReviveVerdict } from 'holdfast/storage'
 import {
   type EnqueueReceipt,
   type ExtendedEnqueueOptions,

@@ -7,7 +7,7 @@ import type { KvStore, MessageQueue, MessageQueueEnqueueOptions } from '@fedify/
 import { HoldfastKvStore, HoldfastMessageQueue } from '@holdfast/fedify'
 import { Temporal } from '@js-temporal/polyfill'
 import { MemoryStorage } from 'holdfast'
-import { testKvStore } from 'holdfast/conformance'
+import { testKvStore } from '@holdfast/conformance'
 import type { TaskEvent } from 'holdfast/tasks'
 import { stopServers, processDrivers } from '../../holdfast/test/processes/drivers.ts'
 

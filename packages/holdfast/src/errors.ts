@@ -1,7 +1,7 @@
 // Every error that Holdfast makes: one table of codes, and the classes that users catch.
 // Longer than other files for that: somebody who catches an error looks here, and nowhere else.
 
-import { plainDetails } from './job/error-details.ts'
+import { plainDetails } from './error-details.ts'
 
 /** Each code with what it means and what to do about it. docs/errors.md has the same list; a test compares them. */
 export const errorCodes = {

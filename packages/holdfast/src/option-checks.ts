@@ -117,3 +117,7 @@ export function isAge(name: string, value: unknown): void {
 }
 
 const ageOptions = { ageMs: { check: integerOrInfinity(0) } } as const satisfies Table
+
+export function isClock(name: string, value: unknown): void {
+  hasMethods('a Clock', ['now', 'monotonic', 'after', 'soon', 'random', 'newId'])(name, value)
+}

@@ -24,10 +24,10 @@ import {
   queueOptions,
   reaperOptions,
   waitOptions,
-} from '../src/options.ts'
+} from '../src/engine/options.ts'
 import { type Option, resolveOptions } from '../src/resolve-options.ts'
 import { memoryOptions, redisOptions } from '../src/storage/options.ts'
-import { resolveQueueConfig } from '../src/queue-config.ts'
+import { resolveQueueConfig } from '../src/queue/queue-config.ts'
 
 const src = new URL('../src/', import.meta.url)
 const read = (path: string): Promise<string> => readFile(new URL(path, src), 'utf8')

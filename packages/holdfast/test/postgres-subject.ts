@@ -5,7 +5,7 @@ import { Pool } from 'pg'
 import postgres from 'postgres'
 import { type Pgbouncer, startPgbouncer } from '../../../servers/pgbouncer.ts'
 import { type PostgresServer, startPostgres } from '../../../servers/postgres.ts'
-import type { Subject } from '../src/conformance/index.ts'
+import type { Subject } from '../../conformance/src/index.ts'
 import { PostgresStorage, type PostgresStorageOptions } from '../src/storage/postgres/index.ts'
 
 const start = 1_767_225_600_000

@@ -4,7 +4,7 @@
 import { type Cluster, startCluster } from '../../../servers/cluster.ts'
 import { findValkey } from '../../../servers/find.ts'
 import { type RedisServer, startRedis } from '../../../servers/redis.ts'
-import type { RedisClient } from '../src/storage/redis/client.ts'
+import type { RedisClient } from '../src/storage/redis/connection/client.ts'
 import type { RedisStorageOptions } from '../src/storage/redis/redis-options.ts'
 
 export type ClientName = 'iovalkey' | 'ioredis' | 'ioredis5'

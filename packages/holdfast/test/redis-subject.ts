@@ -2,7 +2,7 @@
 // time, and nothing expires but by their own rules.
 
 import type { RespClient } from '../../../servers/resp.ts'
-import type { Subject } from '../src/conformance/index.ts'
+import type { Subject } from '../../conformance/src/index.ts'
 import { RedisStorage } from '../src/storage/redis/redis-storage.ts'
 import { makeScripts } from '../src/storage/redis/scripts.ts'
 import { type ClientName, type PlaceName, placeOf } from './redis-places.ts'

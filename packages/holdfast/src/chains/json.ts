@@ -1,7 +1,7 @@
 // Inputs and outputs as JSON, and nothing that JSON would lose: a value comes back as it went in, or is refused.
 
 import { HoldfastError, printable, SerializationError } from '../errors.ts'
-import { queueOptions } from '../options.ts'
+import { queueOptions } from '../engine/options.ts'
 import type { Bytes } from '../storage/storage.ts'
 
 type What = 'payload' | 'result'

@@ -23,7 +23,7 @@ import {
   text,
   yearMs,
 } from '../option-checks.ts'
-import { queueOptions } from '../options.ts'
+import { queueOptions } from '../engine/options.ts'
 import { resolveOptions, type Table } from '../resolve-options.ts'
 
 export const retentionOptions = {

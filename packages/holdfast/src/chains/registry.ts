@@ -2,9 +2,9 @@
 // Declared by types alone, it checks nothing at run time; by schemas, or by checks of one's own, it does.
 
 import { invalidArgument, JobTypeValidationError } from '../errors.ts'
-import type { CheckedDefinitions } from './definition-checks.ts'
+import type { CheckedDefinitions } from './types/definition-checks.ts'
 import { checkSchemaDefinitions, schemaChecks } from './schema-checks.ts'
-import type { InferDefinitions, SchemaDefinitions, SchemaProblems } from './schema-definitions.ts'
+import type { InferDefinitions, SchemaDefinitions, SchemaProblems } from './types/schema-definitions.ts'
 
 declare const definitions: unique symbol
 

@@ -2,8 +2,8 @@
 
 import { invalidArgument, JobTypeValidationError } from '../errors.ts'
 import type { CheckedBlocker, JobTypeChecks } from './registry.ts'
-import type { SchemaBlocker, SchemaDefinition, SchemaDefinitions, SchemaReference } from './schema-definitions.ts'
-import { plainIssues, type StandardSchema } from '../standard-schema.ts'
+import type { SchemaBlocker, SchemaDefinition, SchemaDefinitions, SchemaReference } from './types/schema-definitions.ts'
+import { plainIssues, type StandardSchema } from '../engine/standard-schema.ts'
 
 export function schemaChecks(schemas: SchemaDefinitions): JobTypeChecks {
   const definitionOf = (typeName: string): SchemaDefinition => {

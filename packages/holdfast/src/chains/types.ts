@@ -2,22 +2,29 @@
 
 import type { Clock } from '../clock.ts'
 import type { CancelVerdict, JobState, Storage } from '../storage/storage.ts'
-import type { EntryName, IsUnion, JobTypeName, Reachable } from './job-types.ts'
-import type { Log } from './log.ts'
-import type { Notifier } from './notifier.ts'
-import type { Observer } from './observer.ts'
-import type { CompleteContext, CompleteResult } from './processing.ts'
-import type { ChainRef, CompletedJobChain, JobChainOf, JobOf, PageOf } from './records.ts'
+import type { EntryName, IsUnion, JobTypeName, Reachable } from './types/job-types.ts'
+import type { Log } from './events/log.ts'
+import type { Notifier } from './events/notifier.ts'
+import type { Observer } from './events/observer.ts'
+import type { CompleteContext, CompleteResult } from './types/processing.ts'
+import type { ChainRef, CompletedJobChain, JobChainOf, JobOf, PageOf } from './types/records.ts'
 import type { JobTypeRegistry } from './registry.ts'
-import type { Continuation, StartedJobChain, StartItem, StartOptions, TxContext, TxOption } from './starting.ts'
+import type {
+  Continuation,
+  StartedJobChain,
+  StartItem,
+  StartOptions,
+  TxContext,
+  TxOption,
+} from './types/start-options.ts'
 
-export type * from './job-types.ts'
-export type * from './log.ts'
-export type * from './notifier.ts'
-export type * from './observer.ts'
-export type * from './processing.ts'
-export type * from './records.ts'
-export type * from './starting.ts'
+export type * from './types/job-types.ts'
+export type * from './events/log.ts'
+export type * from './events/notifier.ts'
+export type * from './events/observer.ts'
+export type * from './types/processing.ts'
+export type * from './types/records.ts'
+export type * from './types/start-options.ts'
 
 export interface ClientOptions<T, Tx> {
   readonly storage: Storage<Tx>

@@ -1,7 +1,7 @@
 // migrate: the schema of Postgres, made, brought up to date, or printed.
 
 import { systemClock } from '../clock.ts'
-import { openDatabase } from '../storage/postgres/database.ts'
+import { openDatabase } from '../storage/postgres/connection/database.ts'
 import { countDone, migrate, migrationPlan } from '../storage/postgres/migrations.ts'
 
 interface Request {

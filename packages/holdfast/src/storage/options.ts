@@ -1,13 +1,22 @@
 // The options of the storages, with their defaults and what they may be.
 
 import { invalidArgument } from '../errors.ts'
-import { checkText, hasMethods, integer, isBoolean, isCallable, oneOf, text } from '../option-checks.ts'
-import { queueOptions } from '../options.ts'
+import {
+  checkText,
+  hasMethods,
+  integer,
+  isBoolean,
+  isCallable,
+  isClock,
+  oneOf,
+  positive,
+  text,
+} from '../option-checks.ts'
 import type { Table } from '../resolve-options.ts'
 
 export const memoryOptions = {
   callTimeoutMs: { default: 5_000, check: integer(1) },
-  clock: queueOptions.clock,
+  clock: { check: isClock },
 } as const satisfies Table
 
 export const sqliteOptions = {
@@ -29,8 +38,8 @@ export const redisOptions = {
   host: { default: 'localhost', check: text(255) },
   port: { default: 6379, check: integer(1, 65_535) },
   prefix: { default: 'jq', check: isRedisPrefix },
-  blockTimeout: queueOptions.blockTimeout,
-  processingQueueTTL: queueOptions.processingQueueTTL,
+  blockTimeout: { default: 5, check: positive },
+  processingQueueTTL: { default: 604_800_000, check: integer(1000) },
   durability: { default: 'relaxed', check: oneOf('relaxed', 'full', 'replicated') },
   replicas: { default: 1, check: integer(1, 1_000) },
   replicaTimeoutMs: { default: 1_000, check: integer(1) },

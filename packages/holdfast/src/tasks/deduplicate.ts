@@ -3,9 +3,9 @@
 
 import type { Clock } from '../clock.ts'
 import { HoldfastError, usageError } from '../errors.ts'
-import type { KvStore, StoreKey } from './kv-store.ts'
-import type { Log } from './log.ts'
-import type { MessageQueue } from './message-queue.ts'
+import type { KvStore, StoreKey } from './kv/kv-store.ts'
+import type { Log } from './telemetry/log.ts'
+import type { MessageQueue } from './queue/message-queue.ts'
 
 /** `none`: no key was given, or nobody can heed it. */
 export type Plan =

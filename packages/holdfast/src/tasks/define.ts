@@ -2,7 +2,7 @@
 
 import { printable, usageError } from '../errors.ts'
 import { resolveOptions } from '../resolve-options.ts'
-import type { MessageQueue } from './message-queue.ts'
+import type { MessageQueue } from './queue/message-queue.ts'
 import { checkMessageKey, taskOptions } from './options.ts'
 import type { RetryPolicy } from './retry.ts'
 import { checkSchema, type InferOutput, type StandardSchemaV1 } from './schema.ts'

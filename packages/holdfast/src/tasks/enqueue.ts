@@ -7,15 +7,20 @@ import { resolveOptions } from '../resolve-options.ts'
 import { Marker, type Plan, planDeduplication } from './deduplicate.ts'
 import type { DefinedTask, Definitions } from './define.ts'
 import { toMs } from './duration.ts'
-import type { TaskEvents } from './events.ts'
-import type { KvStore, StoreKey } from './kv-store.ts'
-import type { Log } from './log.ts'
-import type { EnqueueReceipt, ExtendedEnqueueOptions, JobOptions, MessageQueueEnqueueOptions } from './message-queue.ts'
+import type { TaskEvents } from './telemetry/events.ts'
+import type { KvStore, StoreKey } from './kv/kv-store.ts'
+import type { Log } from './telemetry/log.ts'
+import type {
+  EnqueueReceipt,
+  ExtendedEnqueueOptions,
+  JobOptions,
+  MessageQueueEnqueueOptions,
+} from './queue/message-queue.ts'
 import { jobOptions, taskEnqueueOptions } from './options.ts'
-import type { NamedQueue, Queues } from './queues.ts'
+import type { NamedQueue, Queues } from './queue/queues.ts'
 import { validate } from './schema.ts'
 import { encodeData, type TaskMessage } from './task-message.ts'
-import { inEnqueueSpan } from './trace.ts'
+import { inEnqueueSpan } from './telemetry/trace.ts'
 
 export interface TaskEnqueueOptions extends MessageQueueEnqueueOptions {
   /** For queues that are `extended`. */

@@ -3,8 +3,8 @@
 export type { TaskContext, TaskDefinition, TaskOptions } from './define.ts'
 export { type Duration, type DurationFields, toMs } from './duration.ts'
 export type { EnqueueManyResult, EnqueueTaskResult, TaskEnqueueOptions } from './enqueue.ts'
-export { publish as publishTaskEvent, type TaskEvent, type TaskFailure, type TaskListener } from './events.ts'
-export type { KvStore, StoreEntry, StoreKey as KvKey, StoreWrite } from './kv-store.ts'
+export { publish as publishTaskEvent, type TaskEvent, type TaskFailure, type TaskListener } from './telemetry/events.ts'
+export type { KvStore, StoreEntry, StoreKey as KvKey, StoreWrite } from './kv/kv-store.ts'
 export type {
   Delivery,
   EnqueueReceipt,
@@ -14,10 +14,10 @@ export type {
   MessageQueue,
   MessageQueueEnqueueOptions,
   QueueDepth,
-} from './message-queue.ts'
-export { type Meter, meterTasks } from './meter.ts'
-export { kvPrefixes } from './prefixes.ts'
-export type { TaskQueues } from './queues.ts'
+} from './queue/message-queue.ts'
+export { type Meter, meterTasks } from './telemetry/meter.ts'
+export { kvPrefixes } from './kv/prefixes.ts'
+export type { TaskQueues } from './queue/queues.ts'
 export {
   exponentialBackoff,
   type ExponentialBackoffOptions,
@@ -26,9 +26,9 @@ export {
   type RetryPolicy,
 } from './retry.ts'
 export type { InferInput, InferOutput, SchemaIssue, StandardSchemaV1 } from './schema.ts'
-export { StorageKvStore, type StorageKvStoreOptions } from './storage-kv-store.ts'
-export { StorageMessageQueue } from './storage-message-queue.ts'
-export type { StorageMessageQueueOptions } from './storage-queue-options.ts'
-export type { FailedMessage } from './stored-message.ts'
+export { StorageKvStore, type StorageKvStoreOptions } from './kv/storage-kv-store.ts'
+export { StorageMessageQueue } from './queue/storage-message-queue.ts'
+export type { StorageMessageQueueOptions } from './queue/storage-queue-options.ts'
+export type { FailedMessage } from './queue/stored-message.ts'
 export { createTasks, type Tasks, type TasksOptions } from './tasks.ts'
-export { traceTasks, type TracingApi } from './trace.ts'
+export { traceTasks, type TracingApi } from './telemetry/trace.ts'

@@ -14,11 +14,11 @@ import {
   oneOf,
   text,
 } from '../option-checks.ts'
-import { queueOptions } from '../options.ts'
+import { queueOptions } from '../engine/options.ts'
 import type { Check, Table } from '../resolve-options.ts'
 import { toMs } from './duration.ts'
-import type { StoreKey } from './kv-store.ts'
-import { kvPrefixes } from './prefixes.ts'
+import type { StoreKey } from './kv/kv-store.ts'
+import { kvPrefixes } from './kv/prefixes.ts'
 
 /** @param min the least ms */
 function duration(min: number): Check {

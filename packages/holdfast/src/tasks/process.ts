@@ -5,17 +5,17 @@
 //   any other foreign      enqueued again, one attempt later; or, when all is over, an event and an acknowledgement
 
 import { isHoldfastError, usageError } from '../errors.ts'
-import { stalledError } from '../work/outcomes.ts'
+import { stalledError } from '../engine/work/outcomes.ts'
 import type { DefinedTask, TaskContext } from './define.ts'
 import type { Enqueuing } from './enqueue.ts'
-import type { TaskFailure } from './events.ts'
-import type { Delivery } from './message-queue.ts'
-import type { NamedQueue } from './queues.ts'
+import type { TaskFailure } from './telemetry/events.ts'
+import type { Delivery } from './queue/message-queue.ts'
+import type { NamedQueue } from './queue/queues.ts'
 import { delayAfter, isRetryError, RetryError, type RetryPolicy } from './retry.ts'
 import { validate } from './schema.ts'
 import { decodeData, type TaskMessage, taskMessageOf } from './task-message.ts'
 import type { Tasks } from './tasks.ts'
-import { type AttemptSpan, inAttemptSpan } from './trace.ts'
+import { type AttemptSpan, inAttemptSpan } from './telemetry/trace.ts'
 
 export interface Processing extends Enqueuing {
   readonly tasks: Tasks

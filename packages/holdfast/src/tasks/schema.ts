@@ -1,7 +1,7 @@
 // Schemas of tasks: any library that speaks Standard Schema v1 fits.
 
 import { HoldfastError, printable, usageError } from '../errors.ts'
-import type { SchemaIssue, SchemaResult, StandardSchema as StandardSchemaV1 } from '../standard-schema.ts'
+import type { SchemaIssue, SchemaResult, StandardSchema as StandardSchemaV1 } from '../engine/standard-schema.ts'
 
 export type { SchemaIssue, StandardSchemaV1 }
 export type InferInput<S extends StandardSchemaV1> = NonNullable<S['~standard']['types']>['input']

@@ -1,7 +1,7 @@
 // A task on the wire: plain JSON, the data as text of job/value-serde.ts. The deduplication key never travels.
 
 import { SerializationError } from '../errors.ts'
-import { deserializeValue, serializeValue } from '../job/value-serde.ts'
+import { deserializeValue, serializeValue } from '../engine/job/value-serde.ts'
 
 export interface TaskMessage {
   readonly v: 1

@@ -1,24 +1,24 @@
 // The door to tasks: typed functions that run later and, with a key, once. Each method hands on in a few lines.
 
 import { type Clock, systemClock } from '../clock.ts'
-import type { Logger } from '../emit.ts'
+import type { Logger } from '../engine/emit.ts'
 import { HoldfastError, invalidArgument, usageError } from '../errors.ts'
 import { resolveOptions } from '../resolve-options.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type DefinedTask, Definitions, type TaskDefinition, type TaskOptions } from './define.ts'
 import { type Duration, toMs } from './duration.ts'
 import { type EnqueueManyResult, type EnqueueTaskResult, prepare, send, type TaskEnqueueOptions } from './enqueue.ts'
-import { type TaskEvent, TaskEvents, type TaskListener } from './events.ts'
-import type { KvStore, StoreKey } from './kv-store.ts'
-import { logTo } from './log.ts'
-import { checkBatch, type MessageQueue } from './message-queue.ts'
+import { type TaskEvent, TaskEvents, type TaskListener } from './telemetry/events.ts'
+import type { KvStore, StoreKey } from './kv/kv-store.ts'
+import { logTo } from './telemetry/log.ts'
+import { checkBatch, type MessageQueue } from './queue/message-queue.ts'
 import { prefixOptions, startOptions, tasksOptions } from './options.ts'
 import { type Processing, processTask } from './process.ts'
-import { type NamedQueue, Queues, type TaskQueues } from './queues.ts'
+import { type NamedQueue, Queues, type TaskQueues } from './queue/queues.ts'
 import { exponentialBackoff, type RetryPolicy } from './retry.ts'
 import type { InferInput, InferOutput, StandardSchemaV1 } from './schema.ts'
-import { StorageKvStore } from './storage-kv-store.ts'
-import { StorageMessageQueue } from './storage-message-queue.ts'
+import { StorageKvStore } from './kv/storage-kv-store.ts'
+import { StorageMessageQueue } from './queue/storage-message-queue.ts'
 
 export interface TasksOptions {
   /** A bare queue means `{ task: queue }`. */

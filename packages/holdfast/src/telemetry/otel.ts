@@ -1,7 +1,7 @@
 // OpenTelemetry: spans of chains, by the api that the application has. Only the part of it that is called is typed here.
 
-import type { TraceContext } from '../chains/records.ts'
-import { installTracing, type Span, type SpanOptions, type Tracing } from '../chains/tracing.ts'
+import type { TraceContext } from '../chains/types/records.ts'
+import { installTracing, type Span, type SpanOptions, type Tracing } from '../chains/events/tracing.ts'
 
 export interface OtelSpan {
   spanContext(): {

@@ -3,8 +3,8 @@
 
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { systemClock } from '../clock.ts'
-import type { EngineEvent } from '../events.ts'
-import { drainOptions } from '../options.ts'
+import type { EngineEvent } from '../engine/events.ts'
+import { drainOptions } from '../engine/options.ts'
 import { resolveOptions } from '../resolve-options.ts'
 import type { Storage } from '../storage/storage.ts'
 

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { defineJobTypes, failJob, rescheduleJob, UnrecoverableError } from 'holdfast'
+import { UnrecoverableError } from 'holdfast'
+import { defineJobTypes, failJob, rescheduleJob } from 'holdfast/chains'
 import { gate, until } from '../queue/driver.ts'
 import { chainBench, wait } from './bench.ts'
 import type { ChainDriver } from './driver.ts'

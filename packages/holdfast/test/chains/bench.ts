@@ -1,6 +1,7 @@
 // What the tests of chains need: a storage of its own for each test, clients and workers on it that are closed in the end.
 
 import type { TestContext } from 'node:test'
+import { type Storage } from 'holdfast'
 import {
   type Client,
   type ClientOptions,
@@ -11,8 +12,7 @@ import {
   type JobTypeRegistry,
   type ObserverEvent,
   type StopOptions,
-  type Storage,
-} from 'holdfast'
+} from 'holdfast/chains'
 import { type Faulty, faulty } from '../queue/faulty-storage.ts'
 import type { ChainDriver, Rows } from './driver.ts'
 

@@ -2,15 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import {
-  type ClaimRequest,
-  defineJobTypes,
-  type JobTypeProcessor,
-  type JobTypeProcessors,
-  type NewJob,
-  type Outcome,
-  type StartItem,
-} from 'holdfast'
+import { defineJobTypes, type JobTypeProcessor, type JobTypeProcessors, type StartItem } from 'holdfast/chains'
+import { type ClaimRequest, type NewJob, type Outcome } from 'holdfast/storage'
 import { gate, until } from '../queue/driver.ts'
 import { chainBench, wait } from './bench.ts'
 import type { ChainDriver } from './driver.ts'

@@ -1,6 +1,7 @@
 // Chains on memory with a clock that the test moves: one for the storage, the clients and the workers on it.
 
 import type { TestContext } from 'node:test'
+import { MemoryStorage } from 'holdfast'
 import {
   type Client,
   createClient,
@@ -8,9 +9,8 @@ import {
   type InProcessWorkerOptions,
   type JobTypeProcessors,
   type JobTypeRegistry,
-  MemoryStorage,
   type StopOptions,
-} from 'holdfast'
+} from 'holdfast/chains'
 import { type FakeClock, fakeClock } from 'holdfast/testing'
 import { type Faulty, faulty } from '../queue/faulty-storage.ts'
 

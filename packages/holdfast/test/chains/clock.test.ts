@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createClient, createInProcessWorker, defineJobTypes, type MemoryStorage, rescheduleJob } from 'holdfast'
+import { type MemoryStorage } from 'holdfast'
+import { createClient, createInProcessWorker, defineJobTypes, rescheduleJob } from 'holdfast/chains'
 import { fakeClock } from 'holdfast/testing'
 import { until } from '../queue/driver.ts'
 import { failing } from '../queue/faulty-storage.ts'

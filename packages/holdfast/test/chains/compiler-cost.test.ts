@@ -45,7 +45,8 @@ function chainOf(n: number, back?: string): string {
   )
   processors.push(`t${end}: { process: async ({ job, complete }) => complete({ end: job.input.v${end} }) },`)
   return `
-import { createClient, createInProcessWorker, defineJobTypes, MemoryStorage } from 'holdfast'
+import { MemoryStorage } from 'holdfast'
+import { createClient, createInProcessWorker, defineJobTypes } from 'holdfast/chains'
 const storage = new MemoryStorage()
 const jobTypeRegistry = defineJobTypes<{
   ${definitions.join('\n  ')}

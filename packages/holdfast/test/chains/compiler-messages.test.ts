@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compile } from './compiler.ts'
 
-const head = `import { type Client, type DefinitionsOf, defineJobTypes, type InProcessWorkerOptions } from 'holdfast'
+const head = `import { type Client, type DefinitionsOf, defineJobTypes, type InProcessWorkerOptions } from 'holdfast/chains'
 const registry = defineJobTypes<{
   order: { entry: true; input: { id: string }; output: null; continueWith: { typeName: 'ship' | 'refund' } }
   ship: { input: null; continueWith: { typeName: 'refund' } }

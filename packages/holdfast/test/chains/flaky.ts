@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { defineJobTypes } from 'holdfast'
+import { defineJobTypes } from 'holdfast/chains'
 import { fakeClock } from 'holdfast/testing'
 import type { ChainDriver } from './driver.ts'
 import type { Rule } from '../queue/faulty-storage.ts'

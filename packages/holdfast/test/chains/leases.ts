@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { defineJobTypes, type JobAbortReason } from 'holdfast'
+import { defineJobTypes, type JobAbortReason } from 'holdfast/chains'
 import { gate, until } from '../queue/driver.ts'
 import { chainBench, wait } from './bench.ts'
 import type { ChainDriver } from './driver.ts'
@@ -161,4 +161,4 @@ export function leaseTests(driver: ChainDriver): void {
   })
 }
 
-type TypesOf = typeof types extends import('holdfast').JobTypeRegistry<infer T> ? T : never
+type TypesOf = typeof types extends import('holdfast/chains').JobTypeRegistry<infer T> ? T : never

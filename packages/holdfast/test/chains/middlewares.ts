@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, test } from 'node:test'
-import { type AttemptResult, defineJobTypes, type JobAttemptMiddleware } from 'holdfast'
+import { type AttemptResult, defineJobTypes, type JobAttemptMiddleware } from 'holdfast/chains'
 import { gate, until } from '../queue/driver.ts'
 import { atOnce, chainBench, wait } from './bench.ts'
 import type { ChainDriver } from './driver.ts'

@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createClient, createInProcessWorker, defineJobTypes, type LogEntry, MemoryStorage } from 'holdfast'
+import { MemoryStorage } from 'holdfast'
+import { createClient, createInProcessWorker, defineJobTypes, type LogEntry } from 'holdfast/chains'
 import * as v from 'valibot'
-import { resolveWorkerOptions } from '../../src/chains/worker-config.ts'
+import { resolveWorkerOptions } from '../../src/chains/worker/worker-config.ts'
 
 const types = defineJobTypes<{ step: { entry: true; input: null; output: null } }>()
 const storage = new MemoryStorage()

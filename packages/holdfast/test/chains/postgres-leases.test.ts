@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { defineJobTypes } from 'holdfast'
+import { defineJobTypes } from 'holdfast/chains'
 import { PostgresStorage } from 'holdfast/postgres'
 import { sleep } from '../queue/driver.ts'
 import { newSchema, postgresPlace, stopPostgres } from '../postgres-subject.ts'

@@ -2,14 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import {
-  createJobTypeRegistry,
-  defineJobTypes,
-  isHoldfastError,
-  type JobTypeChecks,
-  JobTypeValidationError,
-  type StandardSchema,
-} from 'holdfast'
+import { isHoldfastError, JobTypeValidationError } from 'holdfast'
+import { createJobTypeRegistry, defineJobTypes, type JobTypeChecks, type StandardSchema } from 'holdfast/chains'
 import * as v from 'valibot'
 
 const text = v.object({ text: v.string() })

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
+import { MemoryStorage } from 'holdfast'
 import {
   type Client,
   createClient,
@@ -9,8 +10,7 @@ import {
   type DefinitionsOf,
   defineJobTypes,
   type JobTypeProcessors,
-  MemoryStorage,
-} from 'holdfast'
+} from 'holdfast/chains'
 import * as v from 'valibot'
 
 const jobTypeRegistry = defineJobTypes({

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { defineJobTypes } from 'holdfast'
+import { defineJobTypes } from 'holdfast/chains'
 import type { ChainDriver } from './driver.ts'
 import { chainBench, inChain, wait } from './bench.ts'
 

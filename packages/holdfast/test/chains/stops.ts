@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createInProcessWorker, defineJobTypes } from 'holdfast'
+import { createInProcessWorker, defineJobTypes } from 'holdfast/chains'
 import { gate, until } from '../queue/driver.ts'
 import { chainBench, wait } from './bench.ts'
 import type { ChainDriver } from './driver.ts'
@@ -148,4 +148,4 @@ export function stopTests(driver: ChainDriver): void {
   })
 }
 
-type Types = typeof types extends import('holdfast').JobTypeRegistry<infer T> ? T : never
+type Types = typeof types extends import('holdfast/chains').JobTypeRegistry<infer T> ? T : never

@@ -10,7 +10,8 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base'
-import { defineJobTypes, MemoryStorage } from 'holdfast'
+import { MemoryStorage } from 'holdfast'
+import { defineJobTypes } from 'holdfast/chains'
 import { otel } from 'holdfast/telemetry'
 import { until } from '../queue/driver.ts'
 import { chainBench, wait } from './bench.ts'

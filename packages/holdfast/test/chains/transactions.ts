@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { defineJobTypes, type Storage } from 'holdfast'
+import { type Storage } from 'holdfast'
+import { defineJobTypes } from 'holdfast/chains'
 import { gate, sleep, until } from '../queue/driver.ts'
 import { failing, losingAnswers } from '../queue/faulty-storage.ts'
 import { type ChainBench, chainBench, wait } from './bench.ts'

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Case, cases, runCase } from '../../src/conformance/index.ts'
+import { type Case, cases, runCase } from '../../../conformance/src/index.ts'
 import { drivers } from '../drivers.ts'
 import { brokenDrivers, openBroken } from './broken-drivers.ts'
 

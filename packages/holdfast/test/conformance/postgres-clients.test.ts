@@ -4,7 +4,7 @@
 
 import { after, test } from 'node:test'
 import { findPgbouncer } from '../../../../servers/find.ts'
-import { testStorage } from '../../src/conformance/index.ts'
+import { testStorage } from '../../../conformance/src/index.ts'
 import { drivers } from '../drivers.ts'
 import { stopPostgres } from '../postgres-subject.ts'
 

@@ -3,7 +3,7 @@
 // `npm run conformance -- --driver cluster --client ioredis5`.
 
 import { after, test } from 'node:test'
-import { testStorage } from '../../src/conformance/index.ts'
+import { testStorage } from '../../../conformance/src/index.ts'
 import { type ClientName, type PlaceName, stopPlaces } from '../redis-places.ts'
 import { redisSubject } from '../redis-subject.ts'
 

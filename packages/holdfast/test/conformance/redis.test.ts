@@ -1,5 +1,5 @@
 import { after, test } from 'node:test'
-import { testStorage } from '../../src/conformance/index.ts'
+import { testStorage } from '../../../conformance/src/index.ts'
 import { drivers } from '../drivers.ts'
 import { stopPlaces } from '../redis-places.ts'
 

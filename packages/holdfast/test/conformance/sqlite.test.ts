@@ -1,5 +1,5 @@
 import { test } from 'node:test'
-import { testStorage } from '../../src/conformance/index.ts'
+import { testStorage } from '../../../conformance/src/index.ts'
 import { drivers } from '../drivers.ts'
 
 const count = await testStorage({ test, create: drivers.sqlite! })

@@ -1,6 +1,6 @@
 import { after, test } from 'node:test'
 import { findValkey } from '../../../../servers/find.ts'
-import { testStorage } from '../../src/conformance/index.ts'
+import { testStorage } from '../../../conformance/src/index.ts'
 import { drivers } from '../drivers.ts'
 import { stopPlaces } from '../redis-places.ts'
 

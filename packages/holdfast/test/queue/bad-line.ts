@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type Claim, JobFailedError, StorageError } from 'holdfast'
+import { JobFailedError, StorageError } from 'holdfast'
+import { type Claim } from 'holdfast/storage'
 import { bench, gate, next, sleep, type TestDriver, until } from './driver.ts'
 import { delayed, failing, faulty, losingAnswers, type Rule, stumbling } from './faulty-storage.ts'
 

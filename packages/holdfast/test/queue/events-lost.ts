@@ -2,14 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import {
-  type ClaimRequest,
-  HoldfastError,
-  type MaxRetriesError,
-  type Queue,
-  type Refusal,
-  type Storage,
-} from 'holdfast'
+import { HoldfastError, type MaxRetriesError, type Queue, type Storage } from 'holdfast'
+import { type ClaimRequest, type Refusal } from 'holdfast/storage'
 import { type Bench, bench, gate, next, sleep, type TestDriver, until } from './driver.ts'
 import { type Faulty, faulty } from './faulty-storage.ts'
 import { answersHeld, type Emitted, record } from './watched.ts'

@@ -6,7 +6,8 @@
 //   line.on('add', losingAnswers(1))          the first add is applied, and its answer lost
 //   line.cut(); …; line.mend()                nobody answers until it is mended
 
-import type { KeyValue, Signal, Storage } from 'holdfast'
+import type { Storage } from 'holdfast'
+import type { KeyValue, Signal } from 'holdfast/storage'
 
 /** `kv.cas` and so on for the key-value part; `unlisten` for the end of a listen. */
 export type Verb = string

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type Ending, HoldfastError, type QueueEvent, Reaper, type Storage } from 'holdfast'
+import { HoldfastError, type QueueEvent, Reaper, type Storage } from 'holdfast'
+import { type Ending } from 'holdfast/storage'
 import { bench, gate, next, sleep, type TestDriver, until } from './driver.ts'
 import { faulty } from './faulty-storage.ts'
 

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type Outcome, StorageError } from 'holdfast'
+import { StorageError } from 'holdfast'
+import { type Outcome } from 'holdfast/storage'
 import { bench, gate, next, type TestDriver, until } from './driver.ts'
 import { failing, type Faulty, faulty, losingAnswers, type Rule } from './faulty-storage.ts'
 

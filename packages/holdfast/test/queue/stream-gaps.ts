@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { HoldfastError, type JobEvent, JobFailedError, type QueueEvent, StorageError } from 'holdfast'
+import { HoldfastError, JobFailedError, type QueueEvent, StorageError } from 'holdfast'
+import { type JobEvent } from 'holdfast/storage'
 import { bench, next, sleep, type TestDriver, until } from './driver.ts'
 import { failing, faulty } from './faulty-storage.ts'
 import { of, read, rest, telling } from './stream-reading.ts'

@@ -1,7 +1,8 @@
 // Reading what a stream says.
 
 import assert from 'node:assert/strict'
-import type { EventStream, QueueEvent, Signal, Storage } from 'holdfast'
+import type { EventStream, QueueEvent, Storage } from 'holdfast'
+import type { Signal } from 'holdfast/storage'
 
 /** The next so many; the stream goes on. */
 export async function read(stream: EventStream, count: number): Promise<QueueEvent[]> {

@@ -23,11 +23,11 @@ import {
   type QueueEvent,
   type QueueEvents,
   Reaper,
-  type Refusal,
   type Serde,
   type Storage,
   type UpdateResultTTLResult,
 } from 'holdfast'
+import { type Refusal } from 'holdfast/storage'
 import { bench, type TestDriver } from './driver.ts'
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? [] : [never]

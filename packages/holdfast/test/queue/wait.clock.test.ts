@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { JobFailedError, JobNotFoundError, type NewJob, type Signal, StorageError, TimeoutError } from 'holdfast'
+import { JobFailedError, JobNotFoundError, StorageError, TimeoutError } from 'holdfast'
+import { type NewJob, type Signal } from 'holdfast/storage'
 import { clockBench, fate } from './clock-bench.ts'
 
 describe('waits, to the millisecond', () => {

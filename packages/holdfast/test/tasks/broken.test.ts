@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { kvStoreCases, messageQueueCases, runKvStoreCase, runQueueCase } from 'holdfast/conformance'
+import { kvStoreCases, messageQueueCases, runKvStoreCase, runQueueCase } from '@holdfast/conformance'
 import { MemoryStorage } from 'holdfast'
 import { type MessageQueue, type KvStore, StorageKvStore, StorageMessageQueue } from 'holdfast/tasks'
 import { queueSubject } from './conformance.ts'

@@ -1,7 +1,7 @@
 // The suites of holdfast/conformance for message queues and key-value stores, on a storage.
 
 import { test } from 'node:test'
-import { type MessageQueueSubject, testKvStore, testMessageQueue } from 'holdfast/conformance'
+import { type MessageQueueSubject, testKvStore, testMessageQueue } from '@holdfast/conformance'
 import { StorageKvStore, StorageMessageQueue } from 'holdfast/tasks'
 import type { ProcessDriver } from '../processes/drivers.ts'
 

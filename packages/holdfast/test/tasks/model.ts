@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { type KvKey, StorageKvStore, StorageMessageQueue } from 'holdfast/tasks'
-import { listOf } from '../../src/conformance/queue-case.ts'
+import { listOf } from '../../../conformance/src/message-queue/queue-case.ts'
 import { until } from '../queue/driver.ts'
 import type { ProcessDriver } from '../processes/drivers.ts'
 

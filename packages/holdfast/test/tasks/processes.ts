@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { StorageMessageQueue, type StorageMessageQueueOptions } from 'holdfast/tasks'
-import { listOf } from '../../src/conformance/queue-case.ts'
+import { listOf } from '../../../conformance/src/message-queue/queue-case.ts'
 import { gate, until } from '../queue/driver.ts'
 import { type Child, startChild } from '../processes/child.ts'
 import type { ProcessDriver } from '../processes/drivers.ts'

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { MemoryStorage } from 'holdfast'
 import { createTasks, RetryError, StorageMessageQueue, type TaskContext, type TasksOptions } from 'holdfast/tasks'
 import * as z from 'zod'
-import { listOf } from '../../src/conformance/queue-case.ts'
+import { listOf } from '../../../conformance/src/message-queue/queue-case.ts'
 import { until } from '../queue/driver.ts'
 import { anything, heard, keepingLogger, recordingQueue, schemaOf } from './fakes.ts'
 

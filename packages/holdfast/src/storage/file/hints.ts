@@ -2,9 +2,9 @@
 // commits of others, and the events of own calls.
 
 import type { SignalSink } from '../memory/move.ts'
-import type { Job, JobType } from '../moves/move.ts'
+import type { Job, JobType } from '../rules/move.ts'
 import type { JobEvent, Signal, Topic, TopicKind } from '../storage.ts'
-import type { Hint } from './lines.ts'
+import type { Hint } from './log/lines.ts'
 
 type Listener = (signal: Signal) => void
 

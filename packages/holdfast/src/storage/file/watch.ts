@@ -2,7 +2,7 @@
 
 import { join } from 'node:path'
 import type { Clock, Timer } from '../../clock.ts'
-import type { Log } from './log.ts'
+import type { Log } from './log/log.ts'
 
 const pollMs = 250
 

@@ -2,7 +2,7 @@
 
 import type { CountQuery, Counts, TypeCounts } from '../storage.ts'
 import { TypeData } from './data.ts'
-import { expiryAt } from '../moves/move.ts'
+import { expiryAt } from '../rules/move.ts'
 import { type MemoryMove, promote } from './move.ts'
 
 export function count(move: MemoryMove, query: CountQuery): Counts {

@@ -7,9 +7,9 @@
 // A blocked job, one that was continued, and an ended one that somebody needs stand in none.
 
 import type { AttemptRecord, Bytes, EndReason, JobRef, JobState, NewJob, Paused, Retention } from '../storage.ts'
-import type * as Moves from '../moves/move.ts'
-import { type Blocker, expiryAt, type Lease, refOf, rootOf } from '../moves/move.ts'
-import { newListeners } from '../moves/signals.ts'
+import type * as Moves from '../rules/move.ts'
+import { type Blocker, expiryAt, type Lease, refOf, rootOf } from '../rules/move.ts'
+import { newListeners } from '../rules/signals.ts'
 import { Heap, type HeapSlot } from './heap.ts'
 import { SortedRow } from './sorted-row.ts'
 

@@ -1,7 +1,7 @@
 // The entries of a key-value store, under their encoded keys. An expired one is absent at once, swept or not.
 
 import { decodeKvKey, type KvPage } from '../kv.ts'
-import { decodeKvCursor, encodeKvCursor } from '../moves/kv-cursor.ts'
+import { decodeKvCursor, encodeKvCursor } from '../rules/kv-cursor.ts'
 import { type Bytes } from '../storage.ts'
 import { Heap, type HeapSlot } from './heap.ts'
 

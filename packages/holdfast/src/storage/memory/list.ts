@@ -1,7 +1,7 @@
 // list: pages by key, so that rows that come and go neither repeat nor hide others. A scan: for people, not for work.
 
 import type { ListQuery, Page } from '../storage.ts'
-import { decodeCursor, type ListKey, listKeyOf, matches, pageOf } from '../moves/list.ts'
+import { decodeCursor, type ListKey, listKeyOf, matches, pageOf } from '../rules/list.ts'
 import type { MemoryJob } from './data.ts'
 import type { MemoryMove } from './move.ts'
 

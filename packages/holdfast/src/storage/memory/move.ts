@@ -1,11 +1,11 @@
 // A call on the memory driver's data: jobs change in place, and stand in the line or heap that says how far they are.
 
 import type { JobEvent, JobRef, JobState, NewJob } from '../storage.ts'
-import type * as Moves from '../moves/move.ts'
+import type * as Moves from '../rules/move.ts'
 import { type Data, type Group, MemoryJob, type Mark, type Member, type TypeData } from './data.ts'
 import { Heap } from './heap.ts'
 import type { SortedRow } from './sorted-row.ts'
-import { Signals } from '../moves/signals.ts'
+import { Signals } from '../rules/signals.ts'
 
 /** What a call says of whom it concerns. */
 export type SignalSink = Pick<Signals, 'wake' | 'done' | 'abort' | 'event'> & { send(): unknown }

@@ -1,8 +1,8 @@
 // sweep: delete what has expired. The heaps are ordered by expiry, so its work is bounded by what it deletes.
 
 import type { Swept, SweepRequest } from '../storage.ts'
-import { forget } from '../moves/finish.ts'
-import { expiryAt, type Job } from '../moves/move.ts'
+import { forget } from '../rules/job/finish.ts'
+import { expiryAt, type Job } from '../rules/move.ts'
 import type { KvData } from './kv-data.ts'
 import type { MemoryMove } from './move.ts'
 

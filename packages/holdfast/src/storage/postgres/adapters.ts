@@ -2,8 +2,8 @@
 // one public method that runs a statement as text.
 
 import { invalidArgument } from '../../errors.ts'
-import { hasMethods } from './client.ts'
-import type { TxAdapter } from './joined.ts'
+import { hasMethods } from './connection/client.ts'
+import type { TxAdapter } from './connection/joined.ts'
 
 /**
  * Of Drizzle, with any of its Postgres drivers.

@@ -4,8 +4,8 @@
 import { createHash } from 'node:crypto'
 import { StorageError } from '../../errors.ts'
 import { postgresOptions } from '../options.ts'
-import type { Connection, Database, Row, Statement } from './database.ts'
-import { identifier } from './text.ts'
+import type { Connection, Database, Row, Statement } from './connection/database.ts'
+import { identifier } from './rules/text.ts'
 
 /** `$` stands for the schema. Instants are epoch ms, maybe with a fraction; text is compared by its bytes. */
 const steps: readonly (readonly string[])[] = [

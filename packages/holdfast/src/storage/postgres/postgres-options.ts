@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../../clock.ts'
 import { invalidArgument } from '../../errors.ts'
 import { resolveOptions } from '../../resolve-options.ts'
 import { postgresOptions } from '../options.ts'
-import type { PostgresClient } from './client.ts'
+import type { PostgresClient } from './connection/client.ts'
 
 export interface PostgresStorageOptions {
   /** `postgres://user:password@host:5432/database`. Needs pg or postgres to be installed. Or: */

@@ -1,52 +1,59 @@
 // The Postgres driver: jobs in the app's own database and transactions, for fleets of workers. The rules are those of
-// storage/moves, run on rows that are locked (mover.ts); jobs that are alone, as nearly all are, go by short ways (fast/).
+// storage/rules, run on rows that are locked (mover.ts); jobs that are alone, as nearly all are, go by short ways (fast/).
 // Longer than others: it has every verb of the contract, a few lines each.
 
 import { invalidArgument } from '../../errors.ts'
 import { checkListQuery, checkNewJobs, checkOutcomes, outcomeJobs } from '../check.ts'
-import { Counted } from '../counted.ts'
-import { Hearing } from '../hearing.ts'
-import { add } from '../moves/add.ts'
-import { cancel } from '../moves/cancel.ts'
-import { claim } from '../moves/claim.ts'
-import { get } from '../moves/get.ts'
-import { pause } from '../moves/pause.ts'
-import { recover } from '../moves/recover.ts'
-import { remove } from '../moves/remove.ts'
-import { revive } from '../moves/revive.ts'
-import { settle } from '../moves/settle.ts'
+import { Counted } from '../ref-counted.ts'
+import { Hearing } from '../listener-registry.ts'
+import { add } from '../rules/add.ts'
+import { cancel } from '../rules/cancel.ts'
+import { claim } from '../rules/claim.ts'
+import { get } from '../rules/get.ts'
+import { pause } from '../rules/pause.ts'
+import { recover } from '../rules/recover.ts'
+import { remove } from '../rules/remove.ts'
+import { revive } from '../rules/revive.ts'
+import { settle } from '../rules/settle.ts'
 import type * as Contract from '../storage.ts'
-import { count } from './count.ts'
-import { type Database, openDatabase, type OpenTransaction, type Row, type Statement, type Value } from './database.ts'
+import { count } from './verbs/count.ts'
+import {
+  type Database,
+  openDatabase,
+  type OpenTransaction,
+  type Row,
+  type Statement,
+  type Value,
+} from './connection/database.ts'
 import { fastAdd, fastAddStatement, isFastAdd } from './fast/add.ts'
 import { fastCancel, fastCancelStatement } from './fast/cancel.ts'
 import { type ClaimStatements, plainOutcomes, fastClaim, fastClaimStatements, type Memory } from './fast/claim.ts'
 import { eachOnce, extendFree, extendStatement, whyNot } from './fast/extend.ts'
-import { Linked } from './fast/linked.ts'
-import { Starts } from './fast/starts.ts'
-import { Told } from './fast/told.ts'
-import { pausedOf } from './group.ts'
-import { channelOf, decodeHints } from './hints.ts'
-import { makeKvStatements, PostgresKv } from './kv.ts'
-import { list } from './list.ts'
-import type { Loader } from './load.ts'
-import { Loaded } from './loaded.ts'
+import { Linked } from './fast/lease-cache.ts'
+import { Starts } from './fast/scan-cursor.ts'
+import { Told } from './fast/after-commit.ts'
+import { pausedOf } from './rules/group.ts'
+import { channelOf, decodeHints } from './verbs/hints.ts'
+import { makeKvStatements, PostgresKv } from './verbs/kv.ts'
+import { list } from './verbs/list.ts'
+import type { Loader } from './rules/load.ts'
+import { Loaded } from './rules/loaded.ts'
 import { migrate, tables } from './migrations.ts'
-import { PostgresMove } from './move.ts'
-import { type Call, type Joined, Mover } from './mover.ts'
+import { PostgresMove } from './rules/move.ts'
+import { type Call, type Joined, Mover } from './rules/mover.ts'
 import {
   type PostgresStorageOptions,
   type ResolvedPostgresOptions,
   resolvePostgresOptions,
 } from './postgres-options.ts'
-import { makeReads, type ReadStatements } from './reads.ts'
-import { asked, makeSql, makeStatements, serverTime, type Statements } from './statements.ts'
-import { loadExpired, sweep } from './sweep.ts'
-import { arrayOf, optionalText } from './text.ts'
-import { PostgresTransaction } from './transaction.ts'
-import { type PostgresType, Types } from './types.ts'
-import { typesOfBlockers, typesOfOutcomes, wantAlone, wantJobs, wantNewJobs, wantOutcomes } from './want.ts'
-import { WorkingSet } from './working-set.ts'
+import { makeReads, type ReadStatements } from './verbs/reads.ts'
+import { asked, makeSql, makeStatements, serverTime, type Statements } from './rules/statements.ts'
+import { loadExpired, sweep } from './verbs/sweep.ts'
+import { arrayOf, optionalText } from './rules/text.ts'
+import { PostgresTransaction } from './connection/transaction.ts'
+import { type PostgresType, Types } from './rules/types.ts'
+import { typesOfBlockers, typesOfOutcomes, wantAlone, wantJobs, wantNewJobs, wantOutcomes } from './rules/want.ts'
+import { WorkingSet } from './rules/working-set.ts'
 
 /** Jobs read at once for a claim, whatever it asks for; and lost leases, at least. */
 const [mostAtOnce, lostAtOnce] = [1_000, 100]

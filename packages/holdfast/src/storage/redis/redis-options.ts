@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../../clock.ts'
 import { invalidArgument } from '../../errors.ts'
 import { resolveOptions } from '../../resolve-options.ts'
 import { redisOptions } from '../options.ts'
-import type { RedisClient } from './client.ts'
+import type { RedisClient } from './connection/client.ts'
 
 export type RedisDurability = 'relaxed' | 'full' | 'replicated'
 

@@ -4,7 +4,7 @@
 
 import { unsupported } from '../../errors.ts'
 import { checkListQuery, checkNewJobs, checkOutcomes } from '../check.ts'
-import { Counted } from '../counted.ts'
+import { Counted } from '../ref-counted.ts'
 import type * as Contract from '../storage.ts'
 import {
   addVerdict,
@@ -18,16 +18,16 @@ import {
   settleVerdict,
   text,
   typeCounts,
-} from './answers.ts'
-import { Connection } from './connection.ts'
-import { RedisKv } from './kv.ts'
-import { list } from './list.ts'
-import { Listening } from './listening.ts'
+} from './codec/answers.ts'
+import { Connection } from './connection/connection.ts'
+import { RedisKv } from './verbs/kv.ts'
+import { list } from './verbs/list.ts'
+import { Listening } from './connection/listening.ts'
 import { type RedisStorageOptions, type ResolvedRedisOptions, resolveRedisOptions } from './redis-options.ts'
-import type { Packed } from './pack.ts'
-import { encodeType, packAdd, packed, packOutcomes, packWhen } from './requests.ts'
+import type { Packed } from './codec/pack.ts'
+import { encodeType, packAdd, packed, packOutcomes, packWhen } from './codec/requests.ts'
 import { type Script, type Scripts, serverScripts } from './scripts.ts'
-import { type Unpacked, unpack } from './unpack.ts'
+import { type Unpacked, unpack } from './codec/unpack.ts'
 
 const cancelNames = { 3: 'processing', 5: 'completed', 6: 'failed', 7: 'cancelled' } as const
 const reviveNames = ['revived', 'moved', 'not_revivable', 'conflict', 'not_found'] as const

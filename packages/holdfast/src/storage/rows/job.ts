@@ -2,8 +2,8 @@
 // dependents) is asked of those at hand when somebody asks for it.
 
 import type { AttemptRecord, Bytes, EndReason, JobRef, JobState, NewJob, Retention } from '../storage.ts'
-import type { Blocker, Dependents, Group, Job, JobType, Lease, Mark } from '../moves/move.ts'
-import { refOf, rootOf } from '../moves/move.ts'
+import type { Blocker, Dependents, Group, Job, JobType, Lease, Mark } from '../rules/move.ts'
+import { refOf, rootOf } from '../rules/move.ts'
 import { evenRetention } from '../retention.ts'
 import type { KeyPart, More } from './more.ts'
 

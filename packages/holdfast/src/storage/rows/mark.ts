@@ -1,7 +1,7 @@
 // A key as a row: who holds it is looked up when somebody asks.
 
 import type { JobRef } from '../storage.ts'
-import type { Job, JobType, Mark } from '../moves/move.ts'
+import type { Job, JobType, Mark } from '../rules/move.ts'
 
 export function markOn(
   rows: { stored(ref: JobRef): Job | undefined },

@@ -1,7 +1,7 @@
 // What few jobs have, as JSON in one column: a plain job's row stays small, and quick to read and write.
 
 import type { AttemptRecord, EndReason, JobRef, Retention } from '../storage.ts'
-import type { Blocker, Mark } from '../moves/move.ts'
+import type { Blocker, Mark } from '../rules/move.ts'
 import { isEven } from '../retention.ts'
 import type { RowJob } from './job.ts'
 

@@ -1,4 +1,4 @@
 // holdfast/sqlite
 
 export { SqliteStorage, type SqliteStorageOptions } from './sqlite-storage.ts'
-export type { SqliteTransaction } from './writer.ts'
+export type { SqliteTransaction } from './connection/writer.ts'

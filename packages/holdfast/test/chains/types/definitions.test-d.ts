@@ -1,7 +1,7 @@
 // What the compiler guarantees of job chains: definitions. Never run: `npm run types` checks it.
 // A line after `@ts-expect-error` must be an error; the lines around it do the same rightly, and must not be.
 
-import { createJobTypeRegistry, defineJobTypes, type JobTypeChecks } from 'holdfast'
+import { createJobTypeRegistry, defineJobTypes, type JobTypeChecks } from 'holdfast/chains'
 
 // ── 4. References: to types that are there ───────────────────────────────────────────────────────────────────────────
 

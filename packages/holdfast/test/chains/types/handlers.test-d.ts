@@ -1,7 +1,7 @@
 // What the compiler guarantees of job chains: handlers. Never run: `npm run types` checks it.
 // A line after `@ts-expect-error` must be an error; the lines around it do the same rightly, and must not be.
 
-import { type Completion, createInProcessWorker } from 'holdfast'
+import { type Completion, createInProcessWorker } from 'holdfast/chains'
 import { storage, jobTypeRegistry, same } from './shop.ts'
 
 // ── 6. continueWith: to declared types, with their input, one at a time ──────────────────────────────────────────────

@@ -8,7 +8,7 @@ import {
   type JobAbortReason,
   type JobAttemptMiddleware,
   type RunningJob,
-} from 'holdfast'
+} from 'holdfast/chains'
 import type { SqliteTransaction } from 'holdfast/sqlite'
 import {
   storage,

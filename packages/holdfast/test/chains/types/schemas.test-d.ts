@@ -1,7 +1,7 @@
 // What the compiler guarantees of job chains: job types declared by schemas. Never run: `npm run types` checks it.
 // A line after `@ts-expect-error` must be an error; the lines around it do the same rightly, and must not be.
 
-import { type Client, createInProcessWorker, defineJobTypes, type DefinitionsOf } from 'holdfast'
+import { type Client, createInProcessWorker, defineJobTypes, type DefinitionsOf } from 'holdfast/chains'
 import * as v from 'valibot'
 import { memory, same } from './shop.ts'
 

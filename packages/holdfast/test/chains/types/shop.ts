@@ -1,6 +1,7 @@
 // The job types that the type tests are about, and what they call. Never run.
 
-import { type Client, type DefinitionsOf, defineJobTypes, type JobChainOf, type MemoryStorage } from 'holdfast'
+import { type MemoryStorage } from 'holdfast'
+import { type Client, type DefinitionsOf, defineJobTypes, type JobChainOf } from 'holdfast/chains'
 import type { SqliteStorage, SqliteTransaction } from 'holdfast/sqlite'
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? [] : [never]

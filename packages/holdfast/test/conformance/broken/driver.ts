@@ -1,6 +1,6 @@
 // How a sound driver is broken: its calls are rewritten on the way in or out, or its data are changed behind its back.
 
-import type { Subject } from '../../../src/conformance/index.ts'
+import type { Subject } from '../../../../conformance/src/index.ts'
 import { Data, type MemoryJob } from '../../../src/storage/memory/data.ts'
 import { MemoryStorage } from '../../../src/storage/memory/memory-storage.ts'
 import type { ClaimRequest, JobRef, NewJob, Outcome, SettleVerdict, Storage } from '../../../src/storage/storage.ts'

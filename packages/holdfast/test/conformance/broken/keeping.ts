@@ -1,7 +1,7 @@
 // What is kept, under which name, and for how long: keys, retention, counts, bytes, pages, kv.
 
 import type { Mark } from '../../../src/storage/memory/data.ts'
-import { expiryAt, refOf } from '../../../src/storage/moves/move.ts'
+import { expiryAt, refOf } from '../../../src/storage/rules/move.ts'
 import type { JobRef } from '../../../src/storage/storage.ts'
 import { adding, type BrokenDriver, settling, without } from './driver.ts'
 

@@ -1,7 +1,7 @@
 // Attempts, ends, cancels, chains.
 
-import { isWaiting } from '../../../src/job/states.ts'
-import { unblock } from '../../../src/storage/moves/finish.ts'
+import { isWaiting } from '../../../src/storage/rules/job/states.ts'
+import { unblock } from '../../../src/storage/rules/job/finish.ts'
 import { MemoryMove } from '../../../src/storage/memory/move.ts'
 import type { Outcome, Storage } from '../../../src/storage/storage.ts'
 import { type BrokenDriver, set, settling, type Sound, without } from './driver.ts'

@@ -1,7 +1,7 @@
 // Who comes when: time, order, groups, pauses.
 
 import { MemoryMove } from '../../../src/storage/memory/move.ts'
-import { refreshGroup } from '../../../src/storage/moves/wait.ts'
+import { refreshGroup } from '../../../src/storage/rules/job/wait.ts'
 import type { Claim, ClaimedJob, Outcome } from '../../../src/storage/storage.ts'
 import { adding, type BrokenDriver, set, settling, type Sound, without } from './driver.ts'
 

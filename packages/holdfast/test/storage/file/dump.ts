@@ -1,10 +1,10 @@
 // Everything that a replica knows, as comparable data: the records, and what is derived of them.
 
 import type { MemoryJob } from '../../../src/storage/memory/data.ts'
-import { stateOf } from '../../../src/storage/moves/get.ts'
-import type { Move } from '../../../src/storage/moves/move.ts'
-import { linesOfAll } from '../../../src/storage/file/lines.ts'
-import type { Replica } from '../../../src/storage/file/replica.ts'
+import { stateOf } from '../../../src/storage/rules/get.ts'
+import type { Move } from '../../../src/storage/rules/move.ts'
+import { linesOfAll } from '../../../src/storage/file/log/lines.ts'
+import type { Replica } from '../../../src/storage/file/replica/replica.ts'
 
 export function dump(replica: Replica, now: number): unknown {
   const { data } = replica

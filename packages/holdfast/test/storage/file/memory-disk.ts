@@ -2,7 +2,7 @@
 // Whatever was not synced may also have been written: by chance, name by name and file by file.
 
 import { dirname } from 'node:path'
-import type { Disk } from '../../../src/storage/file/disk.ts'
+import type { Disk } from '../../../src/storage/file/log/disk.ts'
 
 interface File {
   bytes: Buffer

@@ -6,7 +6,7 @@ import { findValkey } from '../../../../../servers/find.ts'
 import type { RedisServer } from '../../../../../servers/redis.ts'
 import type { StorageError } from '../../../src/errors.ts'
 import type { RedisDurability } from '../../../src/storage/redis/redis-options.ts'
-import { judge, type ServerFacts } from '../../../src/storage/redis/server.ts'
+import { judge, type ServerFacts } from '../../../src/storage/redis/connection/server.ts'
 import { connection, eventually, libraries, replicated, server, write } from './trial.ts'
 
 const durable = { durable: true }

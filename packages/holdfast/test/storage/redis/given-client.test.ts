@@ -7,7 +7,7 @@ import * as ioredis5 from 'ioredis5'
 import * as iovalkey from 'iovalkey'
 import { startProxy } from '../../../../../servers/proxy.ts'
 import type { RedisServer } from '../../../../../servers/redis.ts'
-import type { RedisClient } from '../../../src/storage/redis/client.ts'
+import type { RedisClient } from '../../../src/storage/redis/connection/client.ts'
 import { resolveRedisOptions } from '../../../src/storage/redis/redis-options.ts'
 import { connection, eventually, replicated, scriptOf, server, until, write } from './trial.ts'
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { registerHooks } from 'node:module'
 import { test } from 'node:test'
-import { loadClient } from '../../../src/storage/redis/client.ts'
+import { loadClient } from '../../../src/storage/redis/connection/client.ts'
 
 test('[Q5.16] no client library: the error names the command; with ioredis alone, that one is used', async () => {
   const absent = new Set(['iovalkey', 'ioredis'])

@@ -1,7 +1,7 @@
 // A process that loses its Redis server in every way and closes. It must end by itself, having printed nothing but 'done'.
 
 import { startRedis } from '../../../../../servers/redis.ts'
-import { Connection } from '../../../src/storage/redis/connection.ts'
+import { Connection } from '../../../src/storage/redis/connection/connection.ts'
 import { resolveRedisOptions } from '../../../src/storage/redis/redis-options.ts'
 import { eventually, libraries, write } from './trial.ts'
 

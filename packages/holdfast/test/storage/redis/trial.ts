@@ -5,8 +5,8 @@ import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type RedisOptions, type RedisServer, startRedis } from '../../../../../servers/redis.ts'
 import type { StorageError } from '../../../src/errors.ts'
-import type { ClientClass } from '../../../src/storage/redis/client.ts'
-import { Connection, type ConnectionOptions } from '../../../src/storage/redis/connection.ts'
+import type { ClientClass } from '../../../src/storage/redis/connection/client.ts'
+import { Connection, type ConnectionOptions } from '../../../src/storage/redis/connection/connection.ts'
 import { type RedisStorageOptions, resolveRedisOptions } from '../../../src/storage/redis/redis-options.ts'
 
 interface Library {

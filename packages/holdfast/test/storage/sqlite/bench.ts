@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import type { ClaimedJob, NewJob, Outcome, Retention } from 'holdfast'
+import type { ClaimedJob, NewJob, Outcome, Retention } from 'holdfast/storage'
 import { SqliteStorage, type SqliteStorageOptions } from 'holdfast/sqlite'
 
 export interface Bench {

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import type { DatabaseSync } from 'node:sqlite'
 import type { SqliteStorage } from 'holdfast/sqlite'
-import { stateNames } from '../../../src/storage/rows/states.ts'
+import { stateNames } from '../../../src/storage/rules/job/codes.ts'
 import { tables } from '../../../src/storage/sqlite/migrations.ts'
 
 const wrongs: Readonly<Record<string, string>> = {

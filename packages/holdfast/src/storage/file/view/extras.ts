@@ -3,9 +3,9 @@
 import { join } from 'node:path'
 import { decodeKvKey } from '../../kv.ts'
 import type { MemoryJob } from '../../memory/data.ts'
-import { refOf } from '../../moves/move.ts'
-import { bytesToJson } from '../bytes.ts'
-import type { Replica } from '../replica.ts'
+import { refOf } from '../../rules/move.ts'
+import { bytesToJson } from '../log/bytes.ts'
+import type { Replica } from '../replica/replica.ts'
 import { typeFolder } from './files.ts'
 import { fileName } from './name.ts'
 

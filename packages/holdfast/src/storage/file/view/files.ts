@@ -2,11 +2,11 @@
 
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { isTerminal } from '../../../job/states.ts'
+import { isTerminal } from '../../rules/job/states.ts'
 import type { MemoryJob } from '../../memory/data.ts'
 import type { Bytes } from '../../storage.ts'
-import { padded } from '../paths.ts'
-import type { ChangingPart } from '../record.ts'
+import { padded } from '../log/paths.ts'
+import type { ChangingPart } from '../replica/record.ts'
 import { fileName } from './name.ts'
 
 /** The part of a record that decides where its files are. */

@@ -3,7 +3,7 @@
 // to write it (ext4 does not give out anew what was deleted a moment ago, and looks for long).
 
 import { dirname, join } from 'node:path'
-import type { Log } from '../log.ts'
+import type { Log } from '../log/log.ts'
 
 const mostSpare = 2_000
 

@@ -2,13 +2,13 @@
 // has shown everything; if its process is gone and the mark is there, the whole view is compared with the records.
 
 import { join } from 'node:path'
-import { isTerminal } from '../../../job/states.ts'
+import { isTerminal } from '../../rules/job/states.ts'
 import type { MemoryJob } from '../../memory/data.ts'
-import { stateOf } from '../../moves/get.ts'
-import type { Move } from '../../moves/move.ts'
-import type { Log } from '../log.ts'
-import { numberOf } from '../paths.ts'
-import type { Replica } from '../replica.ts'
+import { stateOf } from '../../rules/get.ts'
+import type { Move } from '../../rules/move.ts'
+import type { Log } from '../log/log.ts'
+import { numberOf } from '../log/paths.ts'
+import type { Replica } from '../replica/replica.ts'
 import { entriesOf, errorPath, recordPath, resultPath, viewFolders } from './files.ts'
 
 const folder = 'unshown'

@@ -2,20 +2,20 @@
 // It writes nothing if one of the ids is there, or comes to be there meanwhile: then the rules decide. Where all are there,
 // as they are for a repeat, the statement has read them, and there is nothing more to ask.
 
-import { add } from '../../moves/add.ts'
+import { add } from '../../rules/add.ts'
 import type { AddVerdict, NewJob } from '../../storage.ts'
-import type { Connection, Row, Statement, Value } from '../database.ts'
-import { sqlStateOf } from '../errors.ts'
-import { encodeHints } from '../hints.ts'
+import type { Connection, Row, Statement, Value } from '../connection/database.ts'
+import { sqlStateOf } from '../connection/errors.ts'
+import { encodeHints } from '../verbs/hints.ts'
 import { isEven } from '../../retention.ts'
-import { kindIndex } from '../job.ts'
-import { Loaded, missing } from '../loaded.ts'
-import { PostgresMove } from '../move.ts'
-import { columns, jobCells, param, type Sql } from '../statements.ts'
-import { arrayOf, bytesText, encodeText } from '../text.ts'
-import type { Types } from '../types.ts'
-import { WorkingSet } from '../working-set.ts'
-import type { Told } from './told.ts'
+import { kindIndex } from '../rules/job.ts'
+import { Loaded, missing } from '../rules/loaded.ts'
+import { PostgresMove } from '../rules/move.ts'
+import { columns, jobCells, param, type Sql } from '../rules/statements.ts'
+import { arrayOf, bytesText, encodeText } from '../rules/text.ts'
+import type { Types } from '../rules/types.ts'
+import { WorkingSet } from '../rules/working-set.ts'
+import type { Told } from './after-commit.ts'
 
 export function fastAddStatement({ at, now, statement }: Sql): Statement {
   return statement(

@@ -2,12 +2,12 @@
 // cancelled, and the rules decide about the others.
 
 import type { JobRef } from '../../storage.ts'
-import type { Connection, Statement } from '../database.ts'
-import { encodeHints } from '../hints.ts'
-import { columns, param, type Sql } from '../statements.ts'
-import { encodeText } from '../text.ts'
-import type { Types } from '../types.ts'
-import type { Told } from './told.ts'
+import type { Connection, Statement } from '../connection/database.ts'
+import { encodeHints } from '../verbs/hints.ts'
+import { columns, param, type Sql } from '../rules/statements.ts'
+import { encodeText } from '../rules/text.ts'
+import type { Types } from '../rules/types.ts'
+import type { Told } from './after-commit.ts'
 
 export function fastCancelStatement({ at, now, statement }: Sql): Statement {
   return statement(

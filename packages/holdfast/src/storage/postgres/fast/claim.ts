@@ -16,17 +16,17 @@ import type {
   Signal,
   When,
 } from '../../storage.ts'
-import type { Connection, Row, Statement, Value } from '../database.ts'
-import { sqlStateOf } from '../errors.ts'
-import { encodeHints } from '../hints.ts'
+import type { Connection, Row, Statement, Value } from '../connection/database.ts'
+import { sqlStateOf } from '../connection/errors.ts'
+import { encodeHints } from '../verbs/hints.ts'
 import { evenRetention } from '../../retention.ts'
 import { decodeMore } from '../../rows/more.ts'
-import { columns, few, param, type Sql, unseen, walked, walkedFrom } from '../statements.ts'
-import { arrayOf, bytesOf, bytesText, decodeText, encodeText, numberOf, optionalText } from '../text.ts'
-import type { Types } from '../types.ts'
-import type { Linked } from './linked.ts'
-import type { Place, Starts } from './starts.ts'
-import type { Told } from './told.ts'
+import { columns, few, param, type Sql, unseen, walked, walkedFrom } from '../rules/statements.ts'
+import { arrayOf, bytesOf, bytesText, decodeText, encodeText, numberOf, optionalText } from '../rules/text.ts'
+import type { Types } from '../rules/types.ts'
+import type { Linked } from './lease-cache.ts'
+import type { Place, Starts } from './scan-cursor.ts'
+import type { Told } from './after-commit.ts'
 
 /** The job of an outcome is alone, and this is the lease in force. `+ 0`: not to be looked for among all leases. */
 const isHeld = `j.tid = g.tid AND j.id = g.id AND j.state + 0 = 3 AND j.kind = 0 AND j.worker = g.worker AND j.attempt = g.attempt`

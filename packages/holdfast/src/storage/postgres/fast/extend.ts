@@ -2,17 +2,17 @@
 // the record says why. `state + 0`: so that a job is looked for by its name, not among all leases.
 
 import type { Extension, LeaseVerdict } from '../../storage.ts'
-import { find, type Move } from '../../moves/move.ts'
-import { refusalOf } from '../../moves/settle.ts'
-import type { Connection, Statement } from '../database.ts'
-import { kindIndex } from '../job.ts'
-import { Loaded } from '../loaded.ts'
+import { find, type Move } from '../../rules/move.ts'
+import { refusalOf } from '../../rules/settle.ts'
+import type { Connection, Statement } from '../connection/database.ts'
+import { kindIndex } from '../rules/job.ts'
+import { Loaded } from '../rules/loaded.ts'
 import { decodeMore } from '../../rows/more.ts'
-import { PostgresMove } from '../move.ts'
-import { columns, few, jobCells, param, type Sql } from '../statements.ts'
-import { arrayOf, encodeText } from '../text.ts'
-import type { Types } from '../types.ts'
-import { WorkingSet } from '../working-set.ts'
+import { PostgresMove } from '../rules/move.ts'
+import { columns, few, jobCells, param, type Sql } from '../rules/statements.ts'
+import { arrayOf, encodeText } from '../rules/text.ts'
+import type { Types } from '../rules/types.ts'
+import { WorkingSet } from '../rules/working-set.ts'
 
 export function extendStatement({ at, now, statement }: Sql): Statement {
   return statement(

@@ -1,4 +1,4 @@
-// As moves/add.ts: decide ids, keys and blockers, then write the jobs in the order given.
+// As rules/add.ts: decide ids, keys and blockers, then write the jobs in the order given.
 
 /** The jobs of a call: for each, type (its place in the list of types), id, when, body, and what few have. */
 export const add = `

@@ -1,4 +1,4 @@
-// As moves/block.ts: which chains a job waits for, and what their state makes of it.
+// As rules/job/block.ts: which chains a job waits for, and what their state makes of it.
 
 export const block = `
 -- Chains that a call adds, by what names them: others of the call may wait for them. first: where they begin.

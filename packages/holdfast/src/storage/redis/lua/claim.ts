@@ -1,4 +1,4 @@
-// As moves/claim.ts and recover.ts: settle what came along, take back lost leases, then give out due jobs, the types in turns.
+// As rules/claim.ts and recover.ts: settle what came along, take back lost leases, then give out due jobs, the types in turns.
 // The answer is a packed list, then for each job its record as it is now, behind it its payload if that is kept apart, and the
 // results of its blockers if it has some.
 

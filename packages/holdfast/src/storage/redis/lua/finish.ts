@@ -1,4 +1,4 @@
-// As moves/attempt.ts, key.ts and finish.ts: how attempts, jobs and with them chains end, what that does to keys and to
+// As rules/job/attempt.ts, key.ts and finish.ts: how attempts, jobs and with them chains end, what that does to keys and to
 // those who wait for them, and how they are forgotten.
 
 export const finish = `

@@ -1,4 +1,4 @@
-// As moves/settle.ts: record outcomes where the fence still matches.
+// As rules/settle.ts: record outcomes where the fence still matches.
 // Invariant: nothing is written unless (type, id, worker, attempt) is the lease in force, or the expected tail.
 //
 // An outcome: 1 type  2 id  3 worker (without one: the token)  4 attempt  5 kind  6 result, error or payload  7 keepMs

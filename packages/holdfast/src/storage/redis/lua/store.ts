@@ -1,5 +1,5 @@
 // What the rules stand on: types, jobs as tables that are read once and written by flush(), and the hints.
-// The rules in the files beside this one are those of storage/moves, in the server's language.
+// The rules in the files beside this one are those of storage/rules, in the server's language.
 // Longer than others: how a record is read, changed and written is one thing, and a script has no modules.
 //
 // A record is bytes to which a claim and a completion only add, for to put a string together costs Lua by its length:

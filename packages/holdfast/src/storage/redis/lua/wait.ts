@@ -1,4 +1,4 @@
-// As moves/wait.ts: in line, or behind the head of their group, with which a group takes part in the line.
+// As rules/job/wait.ts: in line, or behind the head of their group, with which a group takes part in the line.
 
 export const wait = `
 -- false: now. Below 0: a delay, less one. Otherwise an instant; one in the past is now.

@@ -1,0 +1,323 @@
+// Guards the id: one live or completed chain per (type, id), the one in the way is named, and a new life has nothing of the old.
+// Longer than others: one file per rule of the contract, and this rule has many cases.
+
+import assert from 'node:assert/strict'
+import type { AddVerdict, JobState, NewJob } from 'holdfast/storage'
+import { bytes, text } from '../case.ts'
+import type { Case, CaseContext } from '../case.ts'
+import { addOne, complete, fail, fence, goOn, look, ref, retry, settled, states, whole } from '../look.ts'
+
+const duplicateById = (verdict: AddVerdict | undefined): Extract<AddVerdict, { verdict: 'duplicate' }> => {
+  assert.equal(verdict?.verdict, 'duplicate')
+  assert.equal(verdict.by, 'id')
+  return verdict
+}
+
+const live: readonly (readonly [JobState, (context: CaseContext) => Promise<NewJob>])[] = [
+  ['queued', ({ added }) => added({ payload: bytes('first') })],
+  ['scheduled', ({ added, unit }) => added({ payload: bytes('first'), delayMs: 500 * unit })],
+  ['blocked', async ({ added }) => added({ payload: bytes('first'), blockers: [ref(await added({ type: 'other' }))] })],
+  [
+    'processing',
+    async ({ added, claimOne }) => {
+      const job = await added({ payload: bytes('first') })
+      await claimOne()
+      return job
+    },
+  ],
+  [
+    'failing',
+    async ({ storage, added, claimOne, unit }) => {
+      const job = await added({ payload: bytes('first') })
+      await retry(storage, await claimOne(), 500 * unit)
+      return job
+    },
+  ],
+]
+
+const liveCases: readonly Case[] = live.map(([state, arrange]) => ({
+  name: `the id of a ${state} job is taken: the second add is told of the first and changes nothing`,
+  proves: ['S11', 'S2'],
+  run: async (context) => {
+    const { storage, job } = context
+    const first = await arrange(context)
+    const before = await whole(storage, first)
+    const verdict = await addOne(
+      storage,
+      job({ id: first.id, payload: bytes('second'), priority: 50, maxAttempts: 50 }),
+    )
+    const { job: standing } = duplicateById(verdict)
+    assert.deepEqual(
+      [standing.type, standing.id, standing.token, standing.state],
+      [first.type, first.id, first.token, state],
+    )
+    assert.deepEqual(await whole(storage, first), before)
+  },
+}))
+
+/** In the orders of bytes, of code units and of code points they stand differently. */
+const orders: readonly (readonly [what: string, there: readonly string[], others: readonly string[]])[] = [
+  ['among others', ['b', 'd'], ['a', 'c', 'e']],
+  ['behind all others', ['x', 'y'], ['a', 'b']],
+  ['before all others', ['a', 'b'], ['x', 'y', 'é', '\u{ffee}', '\u{1f600}']],
+  ['outside of ASCII', ['\u{1f600}', '\u{ffee}'], ['z', 'é', '\u{1f601}', 'ê']],
+]
+
+const batchCases: readonly Case[] = orders.map(([what, there, others]) => ({
+  name: `of a batch, those whose ids are there are duplicates and the others are added: ids ${what}`,
+  proves: ['S11'],
+  run: async ({ storage, added, job }) => {
+    for (const id of there) await added({ id })
+    const ids = [...others, ...there, ...others.map((id) => `${id}~`)]
+    const verdicts = await storage.add(ids.map((id) => job({ id })))
+    assert.deepEqual(
+      verdicts.map(({ verdict }) => verdict),
+      ids.map((id) => (there.includes(id) ? 'duplicate' : 'added')),
+    )
+  },
+}))
+
+const completedCases: readonly Case[] = [
+  {
+    name: 'the id of a completed job is taken, and its result is the answer',
+    proves: ['S11', 'S12'],
+    run: async ({ storage, added, job, claimOne }) => {
+      const first = await added()
+      await complete(storage, await claimOne(), 'done')
+      const { job: standing } = duplicateById(await addOne(storage, job({ id: first.id })))
+      assert.deepEqual([standing.token, standing.state, text(standing.result)], [first.token, 'completed', 'done'])
+    },
+  },
+  {
+    name: 'a result of zero bytes and no result are told apart in the answer to a second add',
+    proves: ['queue trap 1', 'S12'],
+    run: async ({ storage, added, job, claimOne }) => {
+      for (const result of [undefined, '']) {
+        const first = await added()
+        await complete(storage, await claimOne(), result)
+        const { job: standing } = duplicateById(await addOne(storage, job({ id: first.id })))
+        assert.deepEqual([standing.state, text(standing.result)], ['completed', result])
+      }
+    },
+  },
+  {
+    name: 'the id of a completed job is free once its record has expired, swept or not',
+    proves: ['S11', 'S12', 'queue trap 26'],
+    run: async ({ storage, added, job, claimOne, advance, unit }) => {
+      const retention = { completedMs: 5 * unit, failedMs: 0, cancelledMs: 0 }
+      const first = await added({ retention, payload: bytes('old') })
+      await complete(storage, await claimOne(), 'done')
+      await advance(5 * unit)
+      const second = job({ id: first.id, payload: bytes('new') })
+      assert.equal((await addOne(storage, second)).verdict, 'added')
+      const claimed = await claimOne()
+      assert.deepEqual([claimed.token, claimed.attempt, text(claimed.payload)], [second.token, 1, 'new'])
+      assert.equal((await look(storage, first, 'result')).result, undefined)
+    },
+  },
+  {
+    name: 'the id of a completed job that is kept for 0 ms is free at once',
+    proves: ['S11'],
+    run: async ({ storage, added, claimOne }) => {
+      const { id } = await added({ retention: { completedMs: 0, failedMs: 0, cancelledMs: 0 } })
+      await complete(storage, await claimOne(), 'done')
+      await added({ id })
+      assert.equal((await claimOne()).attempt, 1)
+    },
+  },
+]
+
+const ends: readonly (readonly [string, (context: CaseContext) => Promise<NewJob>])[] = [
+  [
+    'failed',
+    async ({ storage, added, claimOne }) => {
+      const job = await added({ payload: bytes('old') })
+      await retry(storage, await claimOne())
+      await fail(storage, await claimOne())
+      return job
+    },
+  ],
+  [
+    'cancelled',
+    async ({ storage, added, claimOne }) => {
+      const job = await added({ payload: bytes('old') })
+      await settled(storage, { ...fence(await claimOne()), kind: 'released', delayMs: 0 })
+      await storage.cancel([ref(job)], { reason: 'enough' })
+      return job
+    },
+  ],
+]
+
+const newLifeCases: readonly Case[] = ends.flatMap(([state, arrange]) => [
+  {
+    name: `the id of a ${state} job is free at once, and the new job has nothing of the old`,
+    proves: ['S11', 'S5', 'F28'],
+    run: async (context) => {
+      const { storage, job, advance, unit, claimOne } = context
+      const old = await arrange(context)
+      const { createdAt } = await look(storage, old)
+      await advance(unit)
+      const second = job({ id: old.id, payload: bytes('new') })
+      const verdict = await addOne(storage, second)
+      assert.ok(verdict.verdict === 'added' && verdict.job.token === second.token && verdict.job.state === 'queued')
+      const record = await look(storage, second, 'payload', 'error', 'attempts')
+      assert.deepEqual(
+        [record.token, record.state, record.attempt, record.failures, record.snoozes, text(record.payload)],
+        [second.token, 'queued', 0, 0, 0, 'new'],
+      )
+      assert.ok(record.createdAt > createdAt)
+      for (const field of ['error', 'reason', 'finishedAt', 'expiresAt', 'startedAt', 'cancelReason'] as const)
+        assert.equal(record[field], undefined, field)
+      assert.deepEqual([...(record.attempts ?? [])], [])
+      assert.equal((await claimOne()).attempt, 1)
+    },
+  },
+  {
+    name: `the retention of a ${state} job does not end the new job under its id`,
+    proves: ['S1', 'S12'],
+    run: async (context) => {
+      const { storage, added, advance, unit } = context
+      const old = await arrange(context)
+      await storage.remove([ref(old)], { afterMs: unit })
+      await added({ id: old.id })
+      await advance(2 * unit)
+      await storage.sweep({ limit: 100 })
+      assert.deepEqual(await states(storage, old), ['queued'])
+    },
+  },
+])
+
+const otherCases: readonly Case[] = [
+  {
+    name: 'one id under two types is two jobs',
+    proves: ['S24'],
+    run: async ({ storage, added, claimOne }) => {
+      const mail = await added({ id: 'same', payload: bytes('mail') })
+      const post = await added({ id: 'same', type: 'post', payload: bytes('post') })
+      await complete(storage, await claimOne(), 'done')
+      assert.deepEqual(await states(storage, mail, post), ['completed', 'queued'])
+      assert.equal(text((await look(storage, post, 'payload')).payload), 'post')
+    },
+  },
+  {
+    name: 'of one id twice in a batch the first is added, the second its duplicate',
+    proves: ['S11', 'F3'],
+    run: async ({ storage, job }) => {
+      const [first, second] = [job({ id: 'same', payload: bytes('1') }), job({ id: 'same', payload: bytes('2') })]
+      const verdicts = await storage.add([first, second])
+      assert.equal(verdicts[0]!.verdict, 'added')
+      assert.equal(duplicateById(verdicts[1]).job.token, first.token)
+      assert.equal(text((await look(storage, first, 'payload')).payload), '1')
+    },
+  },
+  {
+    name: 'one call that names an id twice adds it once and tells its second mention of the first',
+    proves: ['F3', 'S3'],
+    run: async ({ storage, job }) => {
+      const batch = [
+        job({ id: 'same', token: 't', payload: bytes('1') }),
+        job({ id: 'same', token: 't', payload: bytes('2') }),
+      ]
+      const verdicts = await storage.add(batch)
+      assert.deepEqual([verdicts[0]!.verdict, verdicts[1]!.verdict], ['added', 'duplicate'])
+      assert.equal(text((await look(storage, batch[0]!, 'payload')).payload), '1')
+    },
+  },
+  {
+    name: 'of many adders of one id at once exactly one adds it',
+    proves: ['S11', 'queue trap 40', 'R3'],
+    run: async ({ storage, another, job, claim }) => {
+      const handles = [storage, await another()]
+      const verdicts = await Promise.all(
+        Array.from({ length: 30 }, (_, index) => addOne(handles[index % 2]!, job({ id: 'same' }))),
+      )
+      assert.equal(verdicts.filter((verdict) => verdict.verdict === 'added').length, 1)
+      const tokens = new Set(verdicts.map((verdict) => 'job' in verdict && verdict.job.token))
+      assert.equal(tokens.size, 1)
+      assert.equal((await claim()).length, 1)
+    },
+  },
+  {
+    name: 'a duplicate takes no key and no place in a group',
+    proves: ['S11', 'F21'],
+    run: async ({ storage, added, job, claim }) => {
+      const { id } = await added()
+      const deduplication = { key: 'k', mode: 'simple' } as const
+      duplicateById(await addOne(storage, job({ id, deduplication, group: { key: 'g', ordered: true } })))
+      await added({ deduplication })
+      await added({ group: { key: 'g', ordered: true } })
+      assert.equal((await claim()).length, 3)
+    },
+  },
+]
+
+const chainCases: readonly Case[] = [
+  {
+    name: 'the id of a chain is taken while the chain lives, in the state of its tail',
+    proves: ['S11', 'S13'],
+    run: async ({ storage, added, job, claimOne, unit }) => {
+      const first = await added()
+      await goOn(storage, await claimOne(), job({ id: 'next', delayMs: 500 * unit }))
+      const { job: standing } = duplicateById(await addOne(storage, job({ id: first.id })))
+      assert.deepEqual([standing.id, standing.token, standing.state], [first.id, first.token, 'scheduled'])
+    },
+  },
+  {
+    name: 'the id of a completed chain is answered with the result of its tail',
+    proves: ['S11', 'S12'],
+    run: async ({ storage, added, job, claimOne }) => {
+      const first = await added()
+      await goOn(storage, await claimOne(), job({ id: 'next' }))
+      await complete(storage, await claimOne(), 'of the tail')
+      const { job: standing } = duplicateById(await addOne(storage, job({ id: first.id })))
+      assert.deepEqual([standing.state, text(standing.result)], ['completed', 'of the tail'])
+    },
+  },
+  {
+    name: 'the id of a continuation is taken too',
+    proves: ['S11'],
+    run: async ({ storage, added, job, claimOne }) => {
+      await added()
+      await goOn(storage, await claimOne(), job({ id: 'next' }))
+      assert.equal(duplicateById(await addOne(storage, job({ id: 'next' }))).job.state, 'queued')
+      await complete(storage, await claimOne(), 'done')
+      assert.equal(duplicateById(await addOne(storage, job({ id: 'next' }))).job.state, 'completed')
+    },
+  },
+  {
+    name: 'the id of a chain whose tail failed is free at once, though its first job completed',
+    proves: ['S11'],
+    run: async ({ storage, added, job, claimOne }) => {
+      const first = await added()
+      await goOn(storage, await claimOne(), job({ id: 'next' }))
+      await fail(storage, await claimOne())
+      const second = await added({ id: first.id })
+      const record = await look(storage, second, 'tail')
+      assert.deepEqual(
+        [record.token, record.state, record.attempt, record.tail?.id],
+        [second.token, 'queued', 0, first.id],
+      )
+    },
+  },
+  {
+    name: 'the id of a continuation that failed is free at once',
+    proves: ['S11'],
+    run: async ({ storage, added, job, claimOne }) => {
+      await added()
+      await goOn(storage, await claimOne(), job({ id: 'next' }))
+      await fail(storage, await claimOne())
+      const second = await added({ id: 'next' })
+      const record = await look(storage, second)
+      assert.deepEqual([record.token, record.state, record.chainIndex], [second.token, 'queued', 0])
+    },
+  },
+]
+
+export const addIdCases: readonly Case[] = [
+  ...liveCases,
+  ...batchCases,
+  ...completedCases,
+  ...newLifeCases,
+  ...otherCases,
+  ...chainCases,
+]

@@ -1,0 +1,210 @@
+// Guards blockers by position: jobs of one call that block each other arrive together, under the job they block, or not at all.
+
+import assert from 'node:assert/strict'
+import type { AddVerdict } from 'holdfast/storage'
+import { text } from '../case.ts'
+import type { Case } from '../case.ts'
+import { complete, fail, ids, look, ref, states } from '../look.ts'
+
+const verdictsOf = (verdicts: readonly AddVerdict[]): string[] => verdicts.map((verdict) => verdict.verdict)
+
+export const addTreeCases: readonly Case[] = [
+  {
+    name: 'a blocker by position starts under the job it blocks, and runs before it',
+    proves: ['chains 3.2', 'S13'],
+    run: async ({ storage, job, claimOne }) => {
+      const [top, under] = [job({ token: 't', blockers: [1] }), job({ token: 't' })]
+      assert.deepEqual(verdictsOf(await storage.add([top, under])), ['added', 'added'])
+      const [record, blocker] = [await look(storage, top, 'blockers'), await look(storage, under)]
+      assert.deepEqual([record.state, record.openBlockers, record.blockers?.map(ref)], ['blocked', 1, [ref(under)]])
+      assert.deepEqual([ref(record.root), record.origin], [ref(top), undefined])
+      assert.deepEqual([ref(blocker.root), ref(blocker.origin!), ref(blocker.chain)], [ref(top), ref(top), ref(under)])
+      const first = await claimOne()
+      assert.deepEqual([first.id, ref(first.root), ref(first.origin!)], [under.id, ref(top), ref(top)])
+      await complete(storage, first, 'under')
+      const second = await claimOne()
+      assert.deepEqual([second.id, second.blockers.map(({ result }) => text(result))], [top.id, ['under']])
+    },
+  },
+  {
+    name: 'the blockers of a blocker have the top as root, and as origin the job they block',
+    proves: ['chains 3.2'],
+    run: async ({ storage, job }) => {
+      const jobs = [job({ token: 't', blockers: [1] }), job({ token: 't', blockers: [2] }), job({ token: 't' })]
+      await storage.add(jobs)
+      const records = (await storage.get(jobs.map(ref))).map((record) => record!)
+      assert.deepEqual(
+        records.map((record) => record.root.id),
+        [jobs[0]!.id, jobs[0]!.id, jobs[0]!.id],
+      )
+      assert.deepEqual(
+        records.map((record) => record.origin?.id),
+        [undefined, jobs[0]!.id, jobs[1]!.id],
+      )
+      assert.deepEqual(
+        records.map((record) => record.state),
+        ['blocked', 'blocked', 'queued'],
+      )
+    },
+  },
+  {
+    name: 'positions are of the whole batch, though it holds jobs of other calls',
+    proves: ['S3'],
+    run: async ({ storage, job }) => {
+      const jobs = [job(), job({ token: 't', blockers: [3] }), job(), job({ token: 't' })]
+      assert.deepEqual(verdictsOf(await storage.add(jobs)), ['added', 'added', 'added', 'added'])
+      const [, dependent] = await storage.get(jobs.map(ref), { parts: ['blockers'] })
+      assert.deepEqual(ids(dependent!.blockers!), [jobs[3]!.id])
+    },
+  },
+  {
+    name: 'two jobs may wait for one blocker by position, and both run after it',
+    proves: ['S13'],
+    run: async ({ storage, job, claim, claimOne }) => {
+      const jobs = [job({ token: 't', blockers: [2] }), job({ token: 't', blockers: [2] }), job({ token: 't' })]
+      await storage.add(jobs)
+      const { unblocked } = await complete(storage, await claimOne())
+      assert.deepEqual(ids(unblocked).toSorted(), ids(jobs.slice(0, 2)))
+      assert.equal((await claim()).length, 2)
+    },
+  },
+  {
+    name: 'chains that exist and positions mix, in the order given',
+    proves: ['chains 3.2'],
+    run: async ({ storage, added, job, claim, claimOne }) => {
+      const outside = await added()
+      const jobs = [job({ token: 't', blockers: [1, ref(outside), 2] }), job({ token: 't' }), job({ token: 't' })]
+      await storage.add(jobs)
+      for (const held of await claim()) await complete(storage, held, held.id)
+      const order = [jobs[1]!.id, outside.id, jobs[2]!.id]
+      assert.deepEqual(
+        (await claimOne()).blockers.map(({ id, result }) => [id, text(result)]),
+        order.map((id) => [id, id]),
+      )
+    },
+  },
+  {
+    name: 'a blocker by position whose dependent is a duplicate is skipped, and so are its own blockers',
+    proves: ['S3', 'chains 3.2'],
+    run: async ({ storage, added, job }) => {
+      const taken = await added()
+      const jobs = [
+        job({ token: 't', id: taken.id, blockers: [1] }),
+        job({ token: 't', blockers: [2], deduplication: { key: 'k', mode: 'simple' } }),
+        job({ token: 't' }),
+        job({ token: 'u' }),
+      ]
+      assert.deepEqual(verdictsOf(await storage.add(jobs)), ['duplicate', 'skipped', 'skipped', 'added'])
+      assert.deepEqual((await states(storage, ...jobs)).slice(1), [undefined, undefined, 'queued'])
+      await added({ deduplication: { key: 'k', mode: 'simple' } })
+    },
+  },
+  {
+    name: 'a blocker by position is added if one of its dependents is',
+    proves: ['chains 3.2'],
+    run: async ({ storage, added, job }) => {
+      const taken = await added()
+      const jobs = [
+        job({ token: 't', id: taken.id, blockers: [2] }),
+        job({ token: 't', blockers: [2] }),
+        job({ token: 't' }),
+      ]
+      assert.deepEqual(verdictsOf(await storage.add(jobs)), ['duplicate', 'added', 'added'])
+      const blocker = await look(storage, jobs[2]!)
+      assert.deepEqual([ref(blocker.origin!), ref(blocker.root)], [ref(jobs[1]!), ref(jobs[1]!)])
+    },
+  },
+  {
+    name: 'a blocker by position that is a duplicate lends its dependent the chain that stands',
+    proves: ['chains trap 22', 'S13'],
+    run: async ({ storage, added, job, claimOne }) => {
+      const standing = await added()
+      const jobs = [job({ token: 't', blockers: [1] }), job({ token: 't', id: standing.id })]
+      assert.deepEqual(verdictsOf(await storage.add(jobs)), ['added', 'duplicate'])
+      const record = await look(storage, jobs[0]!, 'blockers')
+      assert.deepEqual([record.state, record.openBlockers, ids(record.blockers!)], ['blocked', 1, [standing.id]])
+      assert.equal((await look(storage, standing)).origin, undefined)
+      await complete(storage, await claimOne(), 'of the first')
+      assert.deepEqual(
+        (await claimOne()).blockers.map(({ result }) => text(result)),
+        ['of the first'],
+      )
+    },
+  },
+  {
+    name: 'a blocker by position that is a duplicate by its key lends the chain that holds the key',
+    proves: ['chains trap 22', 'F25'],
+    run: async ({ storage, added, job, claimOne }) => {
+      const deduplication = { key: 'k', mode: 'simple' } as const
+      const [outside, standing] = [await added({ type: 'other' }), await added({ deduplication })]
+      const jobs = [
+        job({ token: 't', blockers: [ref(outside), 2, 1] }),
+        job({ token: 't', type: 'other' }),
+        job({ token: 't', deduplication }),
+      ]
+      assert.deepEqual(verdictsOf(await storage.add(jobs)), ['added', 'added', 'duplicate'])
+      const record = await look(storage, jobs[0]!, 'blockers')
+      assert.deepEqual([record.openBlockers, ids(record.blockers!)], [3, [outside.id, standing.id, jobs[1]!.id]])
+      await complete(storage, await claimOne(), 'of the first')
+      assert.equal((await look(storage, jobs[0]!)).openBlockers, 2)
+    },
+  },
+  {
+    name: 'a blocker by position that is a duplicate of a completed chain is done',
+    proves: ['chains trap 22'],
+    run: async ({ storage, added, job, claimOne }) => {
+      const standing = await added()
+      await complete(storage, await claimOne(), 'cached')
+      await storage.add([job({ token: 't', blockers: [1] }), job({ token: 't', id: standing.id })])
+      assert.deepEqual(
+        (await claimOne()).blockers.map(({ id, result }) => [id, text(result)]),
+        [[standing.id, 'cached']],
+      )
+    },
+  },
+  {
+    name: 'two positions that come to one chain by its key are one open blocker in two places',
+    proves: ['chains trap 22'],
+    run: async ({ storage, job, claimOne }) => {
+      const deduplication = { key: 'k', mode: 'simple' } as const
+      const jobs = [
+        job({ token: 't', blockers: [1, 2] }),
+        job({ token: 't', deduplication }),
+        job({ token: 't', deduplication }),
+      ]
+      assert.deepEqual(verdictsOf(await storage.add(jobs)), ['added', 'added', 'duplicate'])
+      assert.equal((await look(storage, jobs[0]!)).openBlockers, 1)
+      await complete(storage, await claimOne(), 'once')
+      const top = await claimOne()
+      assert.deepEqual(
+        top.blockers.map(({ id, result }) => [id, text(result)]),
+        [
+          [jobs[1]!.id, 'once'],
+          [jobs[1]!.id, 'once'],
+        ],
+      )
+    },
+  },
+  {
+    name: 'one position named twice is one open blocker',
+    proves: ['chains trap 22'],
+    run: async ({ storage, job, claimOne }) => {
+      const jobs = [job({ token: 't', blockers: [1, 1] }), job({ token: 't' })]
+      await storage.add(jobs)
+      assert.equal((await look(storage, jobs[0]!)).openBlockers, 1)
+      await complete(storage, await claimOne())
+      assert.equal((await claimOne()).blockers.length, 2)
+    },
+  },
+  {
+    name: 'a failed blocker by position fails all that stand above it, in one move',
+    proves: ['chains trap 23', 'S13'],
+    run: async ({ storage, job, claimOne }) => {
+      const jobs = [job({ token: 't', blockers: [1] }), job({ token: 't', blockers: [2] }), job({ token: 't' })]
+      await storage.add(jobs)
+      const { ended } = await fail(storage, await claimOne())
+      assert.deepEqual(ids(ended).toSorted(), ids(jobs.slice(0, 2)))
+      assert.deepEqual(await states(storage, ...jobs), ['failed', 'failed', 'failed'])
+    },
+  },
+]

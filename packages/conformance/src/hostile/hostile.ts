@@ -1,0 +1,285 @@
+// Guards data against the machinery: any name is returned unchanged and stands for itself alone, any bytes come back as they went.
+
+import assert from 'node:assert/strict'
+import type { Bytes, JobRef, NewJob } from 'holdfast/storage'
+import { bytes } from '../case.ts'
+import type { Case } from '../case.ts'
+import { hostileByteCases } from './hostile-bytes.ts'
+import { hostileNames, longNames, lookalikes, separators } from './hostile-names.ts'
+import { addOne, fence, ids, look, ref, states } from '../look.ts'
+
+const idsOfAll = [...hostileNames, ...longNames]
+const sorted = <T>(names: readonly T[]): T[] => names.toSorted()
+/** As text, a byte order mark included. */
+const read = (value: Bytes | undefined): string | undefined =>
+  value && new TextDecoder('utf-8', { ignoreBOM: true }).decode(value)
+const ordered = (key: string) => ({ key, ordered: true }) as const
+
+const idCases: readonly Case[] = [
+  {
+    name: 'every id comes back unchanged from add, get, list, claim, extend, settle and recover',
+    proves: ['S24', 'S2', 'queue trap 44'],
+    run: async ({ storage, job, claim, advance, unit }) => {
+      const jobs = idsOfAll.map((id) => job({ id, payload: bytes(id), maxAttempts: 9 }))
+      const verdicts = await storage.add(jobs)
+      assert.deepEqual(
+        verdicts.map((verdict) => verdict.verdict === 'added' && verdict.job.id),
+        idsOfAll,
+      )
+      const records = await storage.get(jobs.map(ref), { parts: ['payload'] })
+      assert.deepEqual(
+        records.map((record) => [record?.id, read(record?.payload)]),
+        idsOfAll.map((id) => [id, id]),
+      )
+      const { items } = await storage.list({ of: 'jobs', limit: 1000 })
+      assert.deepEqual(sorted(ids(items)), sorted(idsOfAll))
+      await claim({ slots: 1000, types: [{ type: 'mail', leaseMs: unit }] })
+      await advance(2 * unit)
+      assert.deepEqual(sorted(ids(await storage.recover({ types: ['mail'], limit: 1000 }))), sorted(idsOfAll))
+      const leases = await claim({ slots: 1000, types: [{ type: 'mail', leaseMs: 500 * unit }] })
+      assert.deepEqual(
+        sorted(leases.map((lease) => lease.attempt === 2 && read(lease.payload) === lease.id && lease.id)),
+        sorted(idsOfAll),
+      )
+      const extended = await storage.extend(leases.map((lease) => ({ ...fence(lease), leaseMs: 500 * unit })))
+      assert.ok(extended.every(({ verdict }) => verdict === 'extended'))
+      const settled = await storage.settle(
+        leases.map((lease) => ({ ...fence(lease), kind: 'completed', result: bytes(lease.id) }) as const),
+      )
+      assert.ok(settled.every(({ verdict }) => verdict === 'settled'))
+      const done = await storage.get(jobs.map(ref), { parts: ['result'] })
+      assert.deepEqual(
+        done.map((record) => record?.state === 'completed' && read(record.result)),
+        idsOfAll,
+      )
+    },
+  },
+  {
+    name: 'an id stands for itself alone: what is done to one is done to no other',
+    proves: ['S24', 'queue trap 14'],
+    run: async ({ storage, job }) => {
+      const jobs = idsOfAll.map((id) => job({ id }))
+      await storage.add(jobs)
+      for (const [index, each] of jobs.entries())
+        if (index % 2 === 0) assert.equal((await storage.cancel([ref(each)]))[0]?.verdict, 'cancelled')
+      assert.deepEqual(
+        await states(storage, ...jobs),
+        jobs.map((_, index) => (index % 2 === 0 ? 'cancelled' : 'queued')),
+      )
+      for (const [index, each] of jobs.entries())
+        if (index % 2 === 0) assert.equal((await storage.remove([ref(each)]))[0]?.verdict, 'removed')
+      assert.deepEqual(
+        await states(storage, ...jobs),
+        jobs.map((_, index) => (index % 2 === 0 ? undefined : 'queued')),
+      )
+    },
+  },
+  {
+    name: 'no name is known before it was added, be it a word of the language or of the machinery',
+    proves: ['S24', 'H4'],
+    run: async ({ storage, added, claim, unit }) => {
+      await added({ id: 'one', type: 'real' })
+      const asId = hostileNames.map((id) => ({ type: 'real', id }))
+      const asType = hostileNames.map((type) => ({ type, id: 'one' }))
+      assert.ok((await storage.get([...asId, ...asType])).every((record) => record === undefined))
+      const refusals = [
+        ...(await storage.cancel(asId)),
+        ...(await storage.revive(asType)),
+        ...(await storage.remove(asId)),
+      ]
+      assert.deepEqual([...new Set(refusals.map(({ verdict }) => verdict))], ['not_found'])
+      assert.deepEqual(await claim({ types: hostileNames.map((type) => ({ type, leaseMs: 10 * unit })) }), [])
+      const { types } = await storage.count({ types: hostileNames })
+      assert.ok(types.every((each) => Object.values(each.states).every((count) => count === 0)))
+      assert.equal(({} as Record<string, unknown>)['polluted'], undefined)
+    },
+  },
+]
+
+const typeCases: readonly Case[] = [
+  {
+    name: 'every type comes back unchanged, and its jobs are its own',
+    proves: ['S24', 'queue trap 48'],
+    run: async ({ storage, job, claimRequest, unit }) => {
+      const jobs = hostileNames.map((type) => job({ id: 'same', type, payload: bytes(type) }))
+      await storage.add(jobs)
+      const records = await storage.get(jobs.map(ref), { parts: ['payload'] })
+      assert.deepEqual(
+        records.map((record) => [record?.type, read(record?.payload)]),
+        hostileNames.map((type) => [type, type]),
+      )
+      const counted = (await storage.count({})).types.filter((each) => each.states.queued === 1)
+      assert.deepEqual(sorted(counted.map(({ type }) => type)), sorted(hostileNames))
+      for (const type of hostileNames) {
+        const { jobs: claimed } = await storage.claim(claimRequest({ types: [{ type, leaseMs: 500 * unit }] }))
+        assert.deepEqual(
+          claimed.map((each) => [each.type, read(each.payload)]),
+          [[type, type]],
+        )
+        const { items } = await storage.list({ of: 'jobs', types: [type], limit: 1000 })
+        assert.deepEqual(
+          items.map((item) => item.type),
+          [type],
+        )
+      }
+    },
+  },
+  {
+    name: 'a type is paused alone, whatever its name',
+    proves: ['S22', 'S24'],
+    run: async ({ storage, job, claim, unit }) => {
+      await storage.add(hostileNames.map((type) => job({ type })))
+      const paused = hostileNames.filter((_, index) => index % 2 === 0)
+      for (const type of paused) await storage.pause({ type, paused: true, by: type })
+      const types = hostileNames.map((type) => ({ type, leaseMs: 500 * unit }))
+      const claimed = await claim({ slots: 1000, types })
+      assert.deepEqual(
+        sorted(claimed.map(({ type }) => type)),
+        sorted(hostileNames.filter((type) => !paused.includes(type))),
+      )
+    },
+  },
+]
+
+const keyCases: readonly Case[] = [
+  {
+    name: 'every group key comes back unchanged, and its group is its own',
+    proves: ['F21', 'S24'],
+    run: async ({ storage, job, claim }) => {
+      const [heads, seconds] = [
+        idsOfAll.map((key) => job({ group: ordered(key) })),
+        idsOfAll.map((key) => job({ group: ordered(key) })),
+      ]
+      await storage.add([...heads, ...seconds])
+      const leases = await claim({ slots: 1000 })
+      assert.deepEqual(sorted(ids(leases)), sorted(ids(heads)))
+      assert.deepEqual(sorted(leases.map(({ group }) => group)), sorted(idsOfAll))
+      await storage.settle(leases.map((lease) => ({ ...fence(lease), kind: 'completed' }) as const))
+      assert.deepEqual(sorted(ids(await claim({ slots: 1000 }))), sorted(ids(seconds)))
+    },
+  },
+  {
+    name: 'every deduplication key is taken for itself alone, and names its holder',
+    proves: ['F25', 'S24'],
+    run: async ({ storage, job }) => {
+      const keyed = (key: string): NewJob => job({ deduplication: { key, mode: 'simple' } })
+      const first = idsOfAll.map(keyed)
+      assert.ok((await storage.add(first)).every(({ verdict }) => verdict === 'added'))
+      const again = await storage.add(idsOfAll.map(keyed))
+      assert.deepEqual(
+        again.map((each) => each.verdict === 'duplicate' && each.job.id),
+        ids(first),
+      )
+      const records = await storage.get(first.map(ref))
+      assert.deepEqual(
+        records.map((record) => record?.deduplicationKey),
+        idsOfAll,
+      )
+    },
+  },
+  {
+    name: 'every worker, label, token and trace comes back unchanged, and a worker is known by its whole name',
+    proves: ['S6', 'S24', 'queue trap 14'],
+    run: async ({ storage, added, claimOne, unit }) => {
+      for (const name of hostileNames) {
+        const job = await added({ token: name, trace: name })
+        const lease = await claimOne({ worker: name, label: name, types: [{ type: 'mail', leaseMs: 500 * unit }] })
+        const record = await look(storage, job)
+        assert.deepEqual([lease.worker, lease.token, lease.trace], [name, name, name])
+        assert.deepEqual([record.worker, record.label, record.token, record.trace], [name, name, name, name])
+        const [stranger] = await storage.settle([{ ...fence(lease), worker: `${name}x`, kind: 'completed' }])
+        assert.equal(stranger?.verdict, 'taken_by_another_worker')
+        const [own] = await storage.settle([{ ...fence(lease), kind: 'completed' }])
+        assert.equal(own?.verdict, 'settled')
+      }
+    },
+  },
+  {
+    name: 'a chain of any name is waited for, and its result is given under that name',
+    proves: ['S13', 'S24'],
+    run: async ({ storage, job, claim, claimOne, unit }) => {
+      const blockers = hostileNames.map((name) => job({ type: name, id: name }))
+      await storage.add(blockers)
+      await storage.add([job({ blockers: blockers.map(ref) })])
+      const types = hostileNames.map((type) => ({ type, leaseMs: 500 * unit }))
+      const leases = await claim({ slots: 1000, types })
+      await storage.settle(
+        leases.map((lease) => ({ ...fence(lease), kind: 'completed', result: bytes(lease.id) }) as const),
+      )
+      const { blockers: given } = await claimOne()
+      assert.deepEqual(
+        given.map(({ type, id, result }) => [type, id, read(result)]),
+        hostileNames.map((name) => [name, name, name]),
+      )
+    },
+  },
+]
+
+const pairCases: readonly Case[] = [
+  ...lookalikes.map(([one, two]): Case => ({
+    name: `${JSON.stringify(brief(one))} and ${JSON.stringify(brief(two))} do not meet, as ids, types, groups, keys or workers`,
+    proves: ['S24', 'S6'],
+    run: async ({ storage, added, job, claim, claimOne, unit }) => {
+      for (const id of [one, two]) await added({ id, payload: bytes(id) })
+      for (const type of [one, two]) await added({ type, id: 'same', payload: bytes(type) })
+      for (const key of [one, two]) await added({ type: 'grouped', group: ordered(key) })
+      for (const key of [one, two]) await added({ type: 'keyed', deduplication: { key, mode: 'simple' } })
+      assert.equal((await addOne(storage, job({ id: two }))).verdict, 'duplicate')
+      assert.deepEqual(
+        (await claim()).map((each) => [each.id, read(each.payload)]),
+        [
+          [one, one],
+          [two, two],
+        ],
+      )
+      for (const type of [one, two])
+        assert.equal(read((await claimOne({ types: [{ type, leaseMs: 10 * unit }] })).payload), type)
+      assert.equal((await claim({ types: [{ type: 'grouped', leaseMs: 10 * unit }] })).length, 2)
+      const lease = fence(await claimOne({ worker: one, slots: 1, types: [{ type: 'keyed', leaseMs: 10 * unit }] }))
+      const [verdict] = await storage.extend([{ ...lease, worker: two, leaseMs: 10 * unit }])
+      assert.equal(verdict?.verdict, 'taken_by_another_worker')
+    },
+  })),
+  {
+    name: 'a type and an id that read alike when they are joined are two jobs',
+    proves: ['S24', 'queue trap 14'],
+    run: async ({ storage, added, job }) => {
+      for (const separator of separators) {
+        const [left, right] = joined(separator)
+        await added({ ...left, payload: bytes('left') })
+        await added({ ...right, payload: bytes('right') })
+        assert.equal(read((await look(storage, left, 'payload')).payload), 'left')
+        assert.equal((await addOne(storage, job(left))).verdict, 'duplicate')
+        await storage.cancel([left])
+        assert.deepEqual(await states(storage, left, right), ['cancelled', 'queued'])
+      }
+    },
+  },
+  {
+    name: 'a type and a key, and a type and a group, that read alike when they are joined do not meet',
+    proves: ['S24', 'F25', 'F21'],
+    run: async ({ added, claim, unit }) => {
+      for (const separator of separators)
+        for (const { type, id } of joined(separator)) {
+          await added({ type, deduplication: { key: id, mode: 'simple' } })
+          await added({ type, group: ordered(id) })
+          assert.equal((await claim({ types: [{ type, leaseMs: 900 * unit }] })).length, 2)
+        }
+    },
+  },
+]
+
+/** The names a + 's' + b and c, and a and b + 's' + c: joined by s they are one. */
+function joined(separator: string): [JobRef, JobRef] {
+  const [a, b, c] = ['a', `b${separators.indexOf(separator)}`, 'c']
+  return [
+    { type: `${a}${separator}${b}`, id: c },
+    { type: a, id: `${b}${separator}${c}` },
+  ]
+}
+
+function brief(name: string): string {
+  return name.length > 20 ? `${name.slice(0, 3)}…${name.slice(-3)} (${name.length})` : name
+}
+
+export const hostileCases: readonly Case[] = [...idCases, ...typeCases, ...keyCases, ...pairCases, ...hostileByteCases]

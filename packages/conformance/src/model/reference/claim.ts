@@ -1,0 +1,205 @@
+// claim and recover: which jobs the driver gave out or took back, and whether it was allowed to.
+
+import type { Claim, ClaimedJob, ClaimRequest, ClaimType, Recovered, RecoverRequest } from 'holdfast/storage'
+import {
+  candidates,
+  find,
+  isBefore,
+  isSame,
+  type Job,
+  must,
+  plain,
+  same,
+  sameBytes,
+  sameInstant,
+  sameRef,
+  type Seen,
+  show,
+  stateOf,
+  tailOf,
+  type World,
+} from '../reference.ts'
+import { type Effects, endChain, noEffects, sameEnded, takeBack } from './end.ts'
+import { settle } from './settle.ts'
+
+interface Turn {
+  readonly wanted: ClaimType
+  left: number
+}
+
+/** @param answer absent: it was lost */
+export function claim(world: World, request: ClaimRequest, answer: Claim | undefined, seen: Seen): void {
+  settle(world, request.outcomes ?? [], answer?.settled, seen)
+  const effects = noEffects()
+  takeBackLost(world, request, answer, seen, effects)
+  const given = new Map<string, ClaimedJob[]>()
+  for (const job of answer?.jobs ?? []) given.set(job.type, [...(given.get(job.type) ?? []), job])
+
+  const room = { left: request.slots }
+  let turns = request.types
+    .filter(({ type }) => !world.paused.has(type))
+    .map((wanted): Turn => ({ wanted, left: wanted.slots ?? request.slots }))
+  const all = turns
+  while (room.left > 0 && turns.length > 0) {
+    turns = turns.filter((turn) => {
+      if (room.left === 0 || turn.left === 0) return false
+      const job = next(world, turn, request, answer && (given.get(turn.wanted.type) ?? []), seen, effects)
+      if (!job) return false
+      turn.left--
+      room.left--
+      return true
+    })
+  }
+  // All slots are filled, and these were met on the way.
+  for (const { wanted } of all) {
+    for (const job of candidates(world, wanted.type)) {
+      if (isSpent(job, wanted) && !isShownWaiting(job, seen)) endSpent(world, job, effects)
+    }
+  }
+  for (const [type, rest] of given) must(rest.length === 0, () => `claimed too many of ${show(type)}: ${show(rest)}`)
+  if (answer) sameEnded(answer.ended, effects.ended)
+}
+
+/** As many as there are slots; those of a paused type, if the driver likes. */
+function takeBackLost(
+  world: World,
+  request: ClaimRequest,
+  answer: Claim | undefined,
+  seen: Seen,
+  effects: Effects,
+): void {
+  const left: Job[] = []
+  let taken = 0
+  const told: Recovered[] = []
+  for (const { type, maxAttempts } of request.types) {
+    for (const job of world.jobs.values()) {
+      if (job.type !== type || job.phase !== 'processing' || job.leaseUntil > world.now) continue
+      const entry = answer?.recovered.find((item) => isSame(item, job))
+      if (answer ? entry : !isHeldStill(job, seen)) {
+        if (entry) sameLease(job, entry)
+        takeBack(world, job, effects, maxAttempts)
+        if (entry) same('recovered: state', entry.state, stateOf(world, job), job)
+        if (entry) told.push(entry)
+        if (!world.paused.has(type)) taken++
+      } else {
+        left.push(job)
+      }
+    }
+  }
+  const illegal = answer?.recovered.find((entry) => !told.includes(entry))
+  must(illegal === undefined, () => `took back the lease of ${show(illegal)}, which was not lost`)
+  const due = left.filter((job) => !world.paused.has(job.type))
+  must(due.length === 0 || taken >= request.slots, () => `lost leases were left: ${show(due.map(plain))}`)
+}
+
+function isHeldStill(job: Job, seen: Seen): boolean {
+  const record = seen(job)
+  return record?.state === 'processing' && record.worker === job.worker && record.attempt === job.attempt
+}
+
+/** The one that this turn yields; jobs of no attempt left end on the way. */
+function next(
+  world: World,
+  { wanted }: Turn,
+  request: ClaimRequest,
+  given: ClaimedJob[] | undefined,
+  seen: Seen,
+  effects: Effects,
+): Job | undefined {
+  for (;;) {
+    const open = candidates(world, wanted.type)
+    // Those that no order tells apart: the driver may meet any of them first.
+    const best = open.filter((job) => !open.some((other) => isBefore(other, job)))
+    if (best.length === 0) return undefined
+    const first = given?.[0]
+    const job = best.find((one) => (given ? first && isSame(one, first) : isHeldBy(one, request, seen)))
+    const allSpent = best.filter((one) => isSpent(one, wanted))
+    const spent = allSpent.find((one) => !isShownWaiting(one, seen)) ?? allSpent[0]
+    if (spent && (!job || isSpent(job, wanted))) {
+      endSpent(world, spent, effects)
+      continue
+    }
+    must(job !== undefined, () => `${show(best.map(plain))} was to be claimed, not ${show(first && plain(first))}`)
+    lease(world, job, wanted, request)
+    if (given) sameClaimed(world, job, given.shift()!)
+    return job
+  }
+}
+
+const isSpent = (job: Job, { maxAttempts = Infinity }: ClaimType): boolean =>
+  job.failures >= (job.made.maxAttempts ?? maxAttempts)
+
+function endSpent(world: World, job: Job, effects: Effects): void {
+  effects.ended.push(job)
+  endChain(world, job, { state: 'failed', reason: 'stalled' }, effects)
+}
+
+/** It waits still. */
+const isShownWaiting = (job: Job, seen: Seen): boolean => ['queued', 'failing'].includes(seen(job)?.state ?? '')
+const isHeldBy = (job: Job, { worker }: ClaimRequest, seen: Seen): boolean => seen(job)?.worker === worker
+
+function lease(world: World, job: Job, { leaseMs }: ClaimType, { worker, label }: ClaimRequest): void {
+  job.phase = 'processing'
+  job.attempt++
+  job.worker = worker
+  job.label = label
+  job.startedAt = world.now
+  job.leaseUntil = world.now + leaseMs
+}
+
+function sameClaimed(world: World, job: Job, claimed: ClaimedJob): void {
+  const { made } = job
+  sameLease(job, claimed)
+  same('claimed: token', claimed.token, made.token, job)
+  sameBytes('claimed: payload', claimed.payload, job.payload, job)
+  same('claimed: failures', claimed.failures, job.failures, job)
+  same('claimed: snoozes', claimed.snoozes, job.snoozes, job)
+  same('claimed: maxAttempts', claimed.maxAttempts, made.maxAttempts, job)
+  same('claimed: priority', claimed.priority, made.priority ?? 0, job)
+  same('claimed: group', claimed.group, made.group?.key, job)
+  same('claimed: trace', claimed.trace, made.trace, job)
+  same('claimed: retention', claimed.retention.completedMs, made.retention.completedMs, job)
+  sameInstant(world, 'claimed: createdAt', claimed.createdAt, job.createdAt, job)
+  sameInstant(world, 'claimed: runAt', claimed.runAt, job.runAt, job)
+  sameInstant(world, 'claimed: startedAt', claimed.startedAt, job.startedAt, job)
+  sameInstant(world, 'claimed: leaseUntil', claimed.leaseUntil, job.leaseUntil, job)
+  sameRef('claimed: chain', claimed.chain, job.chain, job)
+  same('claimed: chainIndex', claimed.chainIndex, job.index, job)
+  sameRef('claimed: root', claimed.root, job.root, job)
+  sameRef('claimed: origin', claimed.origin, job.origin, job)
+  same('claimed: number of blockers', claimed.blockers.length, job.blockers.length, job)
+  for (const [index, { ref }] of job.blockers.entries()) {
+    const blocker = find(world, ref)
+    sameRef('claimed: blocker', claimed.blockers[index], ref, job)
+    const result = blocker && tailOf(world, blocker).result
+    sameBytes('claimed: result of a blocker', claimed.blockers[index]!.result, result, job)
+  }
+}
+
+function sameLease(job: Job, { worker, attempt }: { worker: string; attempt: number }): void {
+  same('worker', worker, job.worker, job)
+  same('attempt', attempt, job.attempt, job)
+}
+
+export function recover(
+  world: World,
+  request: RecoverRequest,
+  answer: readonly Recovered[] | undefined,
+  seen: Seen,
+): void {
+  const tooLong = (job: Job): boolean => world.now - job.startedAt > (request.olderThanMs ?? Infinity)
+  const open = [...world.jobs.values()].filter(
+    (job) =>
+      job.phase === 'processing' && request.types.includes(job.type) && (job.leaseUntil <= world.now || tooLong(job)),
+  )
+  const taken = open.filter((job) => (answer ? answer.some((entry) => isSame(entry, job)) : !isHeldStill(job, seen)))
+  same('the number of leases taken back', answer?.length ?? taken.length, Math.min(open.length, request.limit))
+  same('the number of leases that may be taken back', taken.length, Math.min(open.length, request.limit))
+  for (const job of taken) {
+    const entry = answer?.find((item) => isSame(item, job))
+    if (entry) sameLease(job, entry)
+    if (entry) same('recovered: label', entry.label, job.label, job)
+    takeBack(world, job, noEffects())
+    if (entry) same('recovered: state', entry.state, stateOf(world, job), job)
+  }
+}

@@ -1,0 +1,119 @@
+// One history of a driver: its storage, the reference beside it, and what the callers know.
+
+import { systemClock } from 'holdfast'
+import { isHoldfastError } from 'holdfast'
+import type { Counts, JobRecord, RecordPart, Storage } from 'holdfast/storage'
+import type { Subject } from '../../case.ts'
+import { types } from '../commands.ts'
+import { emptyWorld, nameOfRef, type Seen, show, type World } from '../reference.ts'
+import { compareCounts, compareNextDueAt, compareRecord } from './compare.ts'
+import { type Client, universe } from './requests.ts'
+
+export class JobHistory {
+  readonly storage: Storage
+  readonly unit: number
+  readonly client: Client
+  world: World = emptyWorld(0)
+  readonly #advance: (ms: number) => Promise<void>
+  readonly #isReal: boolean
+  readonly #lines: string[] | undefined
+  readonly #seen = new Map<string, JobRecord | undefined>()
+  #counts!: Counts
+  #next: { at: number; now: number } | undefined
+
+  constructor({ storage, advance }: Subject, lines: string[] | undefined) {
+    this.storage = storage
+    this.unit = advance ? 1_000 : 100
+    this.client = { unit: this.unit, made: 0, leases: [], adds: [], settles: [] }
+    this.#isReal = !advance
+    this.#advance = advance ?? ((ms) => new Promise((resolve) => systemClock.after(ms, resolve)))
+    this.#lines = lines
+  }
+
+  readonly seen: Seen = (job) => this.#seen.get(nameOfRef(job))
+
+  async begin(): Promise<void> {
+    this.world.now = (await this.storage.count({ types: [] })).now
+  }
+
+  async advance(units: number): Promise<void> {
+    // Where time must be waited for, it is not waited for long.
+    const ms = (this.#isReal ? Math.min(units, 11) : units) * this.unit
+    this.#lines?.push(`advance(${ms})`)
+    await this.#advance(ms)
+    await this.begin()
+    await this.#look()
+    this.#compare()
+  }
+
+  /**
+   * Makes a call and holds it against the reference.
+   *
+   * @param apply does the same to the reference, and checks the answer; without one it goes by what it sees
+   * @param lost nobody hears the answer
+   */
+  async call<Answer>(
+    name: string,
+    args: readonly unknown[],
+    ask: () => Promise<Answer>,
+    apply: (answer: Answer | undefined) => void,
+    lost = false,
+  ): Promise<Answer | undefined> {
+    const lines = this.#lines
+    lines?.push(`${name}(${args.map(show).join(', ')})${lost ? ', whose answer is lost' : ''}`)
+    let answer: Answer | undefined
+    let unknown = false
+    try {
+      answer = await ask()
+    } catch (error) {
+      if (!isHoldfastError(error, 'STORAGE_ERROR') || !(error as { maybeApplied?: boolean }).maybeApplied) throw error
+      unknown = true
+    }
+    if (lines && !lost) lines.push(unknown ? '  → unknown' : `  → ${show(answer)}`)
+    await this.#look()
+    this.world.moves++
+    if (unknown) this.#applyOrNot(() => apply(undefined))
+    else apply(lost ? undefined : answer)
+    this.#compare()
+    return lost ? undefined : answer
+  }
+
+  /** Nobody knows whether it happened: what is there must be one or the other. */
+  #applyOrNot(apply: () => void): void {
+    const before = structuredClone(this.world)
+    try {
+      apply()
+      this.#compare()
+    } catch {
+      this.world = before
+      return
+    }
+    // Records do not show who stands behind whom.
+    for (const [name, job] of this.world.jobs) {
+      const earlier = before.jobs.get(name)
+      const isTold = !earlier || earlier.runAt !== job.runAt || earlier.order.move === job.order.move
+      if (!isTold) job.order = { ...job.order, unsure: true }
+    }
+  }
+
+  async #look(): Promise<void> {
+    const records = await this.storage.get(universe, { parts })
+    for (const [index, ref] of universe.entries()) this.#seen.set(nameOfRef(ref), records[index])
+    this.#next = await this.storage.nextDueAt(claimTypes)
+    this.#counts = await this.storage.count({ types })
+    this.world.slack = this.#counts.now - this.world.now
+  }
+
+  #compare(): void {
+    const { world } = this
+    // What is read is of now; what the call wrote is of some instant since `before`.
+    world.now += world.slack
+    for (const ref of universe) compareRecord(world, ref, this.seen(ref))
+    compareCounts(world, types, this.#counts)
+    compareNextDueAt(world, types, this.#next)
+    world.slack = 0
+  }
+}
+
+const parts: readonly RecordPart[] = ['payload', 'result', 'error', 'attempts', 'blockers', 'tail']
+const claimTypes = types.map((type) => ({ type, leaseMs: 1_000 }))

@@ -1,0 +1,237 @@
+// cancel, revive, remove, pause and sweep.
+
+import type {
+  CancelOptions,
+  CancelVerdict,
+  JobRef,
+  PauseRequest,
+  RemoveOptions,
+  RemoveVerdict,
+  ReviveOptions,
+  ReviveVerdict,
+  SweepRequest,
+  Swept,
+} from 'holdfast/storage'
+import {
+  dependentsOf,
+  due,
+  find,
+  isEnded,
+  isGone,
+  isInForce,
+  isSame,
+  isWaiting,
+  type Job,
+  must,
+  nameOf,
+  nameOfRef,
+  plain,
+  same,
+  sameInstant,
+  sameRef,
+  type Seen,
+  show,
+  tailOf,
+  untilOf,
+  type World,
+} from '../reference.ts'
+import { block } from './add.ts'
+import { type Effects, recordAttempt, endChain, forget, goBehind, noEffects, sameEnded, sameRefs } from './end.ts'
+
+export function cancel(
+  world: World,
+  refs: readonly JobRef[],
+  options: CancelOptions,
+  verdicts: readonly CancelVerdict[] | undefined,
+): void {
+  const effects = refs.map(() => noEffects())
+  const expected = refs.map((ref, index) => cancelOne(world, find(world, ref), options, effects[index]!))
+  if (!verdicts) return
+  same('the number of verdicts of cancel', verdicts.length, refs.length)
+  for (const [index, { verdict, ended = [] }] of verdicts.entries()) {
+    sameEnded(ended, effects[index]!.ended)
+    must(
+      expected[index]!.includes(verdict),
+      () => `cancel of ${show(refs[index])} is told ${verdict}, expected ${expected[index]!.join(' or ')}`,
+    )
+  }
+}
+
+function cancelOne(
+  world: World,
+  named: Job | undefined,
+  options: CancelOptions,
+  effects: Effects,
+): CancelVerdict['verdict'][] {
+  if (!named || (options.chains && named.index > 0)) return ['not_found']
+  const job = options.chains ? tailOf(world, named) : named
+  if (isEnded(job)) return [job.phase as 'completed' | 'failed' | 'cancelled']
+  const runs = job.phase === 'processing'
+  if (runs && !options.force) {
+    if (!options.abort) return job.cancelling ? ['processing', 'cancelling'] : ['processing']
+    job.cancelling = true
+    job.cancelReasons.push(options.reason)
+    return ['cancelling']
+  }
+  if (runs) recordAttempt(world, job, { outcome: 'cancelled', state: 'cancelled', error: undefined })
+  job.cancelReasons.push(options.reason)
+  endChain(world, job, { state: 'cancelled' }, effects)
+  return ['cancelled']
+}
+
+export function revive(
+  world: World,
+  refs: readonly JobRef[],
+  options: ReviveOptions,
+  verdicts: readonly ReviveVerdict[] | undefined,
+  seen: Seen,
+): void {
+  const expected = refs.map((ref) => reviveOne(world, find(world, ref), due(world, options), seen))
+  if (!verdicts) return
+  for (const [index, ref] of refs.entries()) {
+    same(`the verdict of revive for ${show(ref)}`, verdicts[index]?.verdict, expected[index])
+  }
+}
+
+function reviveOne(world: World, job: Job | undefined, runAt: number, seen: Seen): ReviveVerdict['verdict'] {
+  if (!job) return 'not_found'
+  if (isWaiting(job)) {
+    goBehind(world, job, runAt)
+    return 'moved'
+  }
+  if (job.phase !== 'failed' && job.phase !== 'cancelled') return 'not_revivable'
+  // It would wait for ever.
+  if (job.blockers.some(({ ref, done }) => !done && !find(world, ref))) return 'not_revivable'
+  if (!retakeKey(world, job.chain)) return 'conflict'
+  // What has gone meanwhile does not come back for it.
+  for (const blocker of job.blockers) blocker.bound = false
+  job.chain.expiresAt = Infinity
+  job.failures = 0
+  job.error = undefined
+  job.reason = undefined
+  job.cancelReasons = []
+  goBehind(world, job, runAt)
+  job.phase = 'waiting'
+  if (job.blockers.length === 0) return 'revived'
+  // One that was done and has a new life since: whether it counts again is the driver's.
+  const again = seen(job)?.state === 'blocked'
+  for (const blocker of job.blockers) {
+    const chain = find(world, blocker.ref)
+    if (again && chain && tailOf(world, chain).phase !== 'completed') blocker.done = false
+  }
+  // Somebody asked for it, so a blocker that has failed is waited for.
+  block(world, job, 'wait')
+  return 'revived'
+}
+
+function retakeKey(world: World, head: Job): boolean {
+  const { mark } = head
+  if (!mark || mark.shared) return true
+  const name = nameOf(head.type, mark.key)
+  const holder = world.marks.get(name)
+  if (holder === mark) return true
+  if (holder && isInForce(world, holder)) return false
+  if (world.now < untilOf(mark)) world.marks.set(name, mark)
+  return true
+}
+
+export function remove(
+  world: World,
+  refs: readonly JobRef[],
+  options: RemoveOptions,
+  verdicts: readonly RemoveVerdict[] | undefined,
+  seen: Seen,
+): void {
+  const expected = options.trees
+    ? removeTrees(world, refs, seen)
+    : refs.map((ref) => removeEnded(world, find(world, ref), options.afterMs))
+  if (!verdicts) return
+  same('the number of verdicts of remove', verdicts.length, refs.length)
+  for (const [index, verdict] of verdicts.entries()) {
+    const what = `the verdict of remove for ${show(refs[index])}`
+    const wanted = expected[index]!
+    same(what, verdict.verdict, wanted.verdict)
+    if (verdict.verdict === 'kept' && wanted.verdict === 'kept') {
+      const until = sameInstant(world, `${what}: until`, verdict.until, wanted.until)
+      const head = world.jobs.get(nameOfRef(refs[index]!))
+      if (head?.expiresAt === wanted.until) head.expiresAt = until
+    }
+    if (verdict.verdict === 'not_root' && wanted.verdict === 'not_root') sameRef(what, verdict.root, wanted.root)
+    if (verdict.verdict === 'referenced' && wanted.verdict === 'referenced') sameRefs(what, verdict.by, wanted.by)
+  }
+}
+
+function removeEnded(world: World, head: Job | undefined, afterMs: number | undefined): RemoveVerdict {
+  if (!head) return { verdict: 'not_found' }
+  if (head.index > 0) return { verdict: 'not_root', root: plain(head.chain) }
+  if (!isEnded(tailOf(world, head))) return { verdict: 'not_terminal' }
+  if (afterMs !== undefined) {
+    head.expiresAt = world.now + afterMs
+    head.keepMs = undefined
+    return { verdict: 'kept', until: head.expiresAt }
+  }
+  const by = dependentsOf(world, head)
+  if (by.length > 0) return { verdict: 'referenced', by }
+  forget(world, head)
+  return { verdict: 'removed' }
+}
+
+const isRoot = (job: Job): boolean => job.index === 0 && isSame(job.root, job)
+
+function removeTrees(world: World, refs: readonly JobRef[], seen: Seen): RemoveVerdict[] {
+  const roots = refs.map((ref) => find(world, ref)).filter((job) => job !== undefined && isRoot(job)) as Job[]
+  const trees = new Map(roots.map((root) => [root, treeOf(world, root)]))
+  const inside = new Set([...trees.values()].flat())
+  const verdicts = refs.map((ref): RemoveVerdict => {
+    const root = find(world, ref)
+    if (!root) return { verdict: 'not_found' }
+    if (!isRoot(root)) return { verdict: 'not_root', root: root.root }
+    const by = trees.get(root)!.flatMap((chain) => dependentsOf(world, chain).filter((job) => !inside.has(job.chain)))
+    return by.length > 0 ? { verdict: 'referenced', by: [...new Set(by)] } : { verdict: 'removed' }
+  })
+  if (verdicts.some(({ verdict }) => verdict !== 'removed')) {
+    return verdicts.map((verdict) => (verdict.verdict === 'removed' ? { verdict: 'untouched' } : verdict))
+  }
+  for (const chain of inside) forget(world, chain)
+  // A chain that was started under an earlier life of the root: whether it still belongs to it is the driver's.
+  for (const job of world.jobs.values()) {
+    if (!find(world, job) || job.index > 0 || seen(job)) continue
+    if (roots.some((root) => isSame(root, job.root))) forget(world, job)
+  }
+  return verdicts
+}
+
+/** A chain, and those that were started to block one of its jobs. */
+function treeOf(world: World, root: Job): Job[] {
+  const chains = [root]
+  for (const chain of chains) {
+    for (const job of world.jobs.values()) {
+      if (job.chain !== chain) continue
+      for (const { ref } of job.blockers) {
+        const blocker = find(world, ref)
+        if (blocker && isSame(blocker.root, root) && !chains.includes(blocker)) chains.push(blocker)
+      }
+    }
+  }
+  return chains
+}
+
+export function pause(world: World, { type, group, paused, by }: PauseRequest): void {
+  const since = { since: world.now, by }
+  if (group === undefined) {
+    if (!paused) world.paused.delete(type)
+    else if (!world.paused.has(type)) world.paused.set(type, since)
+    return
+  }
+  const name = nameOf(type, group)
+  if (!paused) world.pausedGroups.delete(name)
+  else if (!world.pausedGroups.has(name)) world.pausedGroups.set(name, { ...since, type, group })
+}
+
+/** Changes nothing that a read shows; but what is swept is known by nobody any more. */
+export function sweep(world: World, { limit }: SweepRequest, swept: Swept | undefined): void {
+  // More than there can be.
+  if (!swept || limit < 100) return
+  same('more', swept.more, false)
+  for (const job of world.jobs.values()) if (isGone(world, job)) forget(world, job.chain)
+}

@@ -1,0 +1,222 @@
+// From the numbers of a command to the request that it stands for, by what is there when it is run.
+//
+// Left out on purpose, because the contract leaves them to the faces: jobs that wait for themselves or their own chain, and
+// jobs added by an outcome that would take the id or the key which that outcome frees.
+
+import { bytes } from '../../case.ts'
+import { groups, ids, type JobSpec, keys, type OutcomeSpec, types } from '../commands.ts'
+import type { Bytes, Deduplication, JobRef, LeaseRef, NewJob, Outcome, Retention, When } from 'holdfast/storage'
+import { find, isEnded, isSame, type Job, nameOfRef, plain, tailOf, type World } from '../reference.ts'
+
+/** What the callers of the storage know. */
+export interface Client {
+  readonly unit: number
+  /** Names that never repeat. */
+  made: number
+  /** Every lease that was ever answered. */
+  readonly leases: LeaseRef[]
+  readonly adds: (readonly NewJob[])[]
+  readonly settles: (readonly Outcome[])[]
+}
+
+export const universe: readonly JobRef[] = types.flatMap((type) => ids.map((id) => ({ type, id })))
+
+const some: readonly (Bytes | undefined)[] = [
+  undefined,
+  bytes('1'),
+  new Uint8Array([0, 255, 10, 128]),
+  new Uint8Array(),
+]
+
+const pick = <T>(items: readonly T[], number: number): T | undefined =>
+  items.length === 0 ? undefined : items[number % items.length]
+
+export function typesOf(number: number): readonly string[] {
+  return [[types[0]], [types[1]], types, types.toReversed()][number]!
+}
+
+function whenOf(world: World, unit: number, number: number): When {
+  const choices: When[] = [
+    {},
+    { delayMs: unit },
+    { delayMs: 3 * unit },
+    { delayMs: 0 },
+    { runAt: world.now + 2 * unit },
+    { runAt: world.now - 5 * unit },
+  ]
+  return choices[number]!
+}
+
+const all = (ms: number): Retention => ({ completedMs: ms, failedMs: ms, cancelledMs: ms })
+
+function retentionOf(unit: number, number: number): Retention {
+  const mixed = { completedMs: 5 * unit, failedMs: Infinity, cancelledMs: unit }
+  return [all(100 * unit), mixed, all(0), all(3 * unit), all(Infinity)][number]!
+}
+
+function keyOf(unit: number, number: number): Deduplication | undefined {
+  const [first, second] = keys
+  const choices: (Deduplication | undefined)[] = [
+    undefined,
+    { key: first, mode: 'simple' },
+    { key: second, mode: 'simple' },
+    { key: first, mode: 'simple', windowMs: 2 * unit },
+    { key: first, mode: 'throttle' },
+    { key: second, mode: 'throttle', windowMs: 2 * unit },
+    { key: first, mode: 'throttle', windowMs: 5 * unit },
+    { key: first, mode: 'throttle', windowMs: 3 * unit, shared: true },
+    { key: second, mode: 'throttle', windowMs: 5 * unit, shared: true },
+  ]
+  return choices[number]
+}
+
+/** @param freed the key that is freed in the same move; @param continues the chain that the first job continues */
+export function jobsOf(
+  world: World,
+  client: Client,
+  specs: readonly JobSpec[],
+  { tokens = false, freed, continues }: { tokens?: boolean; freed?: string; continues?: Job } = {},
+): NewJob[] {
+  const { unit } = client
+  const call = `t${++client.made}`
+  const taken = new Map<string, Deduplication>()
+  const jobs = specs.map((spec, index): NewJob => {
+    const wanted = keyOf(unit, spec.key)
+    // One call does not ask for a key both ways, shared and alone.
+    const key = wanted && (taken.get(wanted.key)?.shared || wanted.shared ? (taken.get(wanted.key) ?? wanted) : wanted)
+    if (key) taken.set(key.key, key)
+    const group = spec.group === 0 ? undefined : groups[spec.group - 1]!
+    return {
+      type: types[spec.type]!,
+      id: ids[spec.id]!,
+      token: tokens ? `${call}.${index}` : call,
+      retention: retentionOf(unit, spec.keep),
+      ...whenOf(world, unit, spec.when),
+      ...(spec.priority > 0 && { priority: spec.priority === 1 ? 7 : -7 }),
+      ...(group !== undefined && { group: { key: group, ordered: true } }),
+      ...(key && key.key !== freed && { deduplication: key }),
+      ...(spec.maxAttempts > 0 && { maxAttempts: spec.maxAttempts }),
+      ...(spec.payload > 0 && { payload: some[spec.payload], trace: 'trace' }),
+    }
+  })
+  return jobs.map((job, index) => {
+    const blockers = blockersOf(world, jobs, index, specs[index]!, index === 0 ? continues : undefined)
+    const { wait } = specs[index]!
+    return blockers.length === 0 ? job : { ...job, blockers, ...(wait && { onBlockerFailure: 'wait' }) }
+  })
+}
+
+function blockersOf(
+  world: World,
+  jobs: readonly NewJob[],
+  index: number,
+  { blockers, pick: number }: JobSpec,
+  own: Job | undefined,
+): (JobRef | number)[] {
+  if (blockers === 0) return []
+  const { token } = jobs[index]!
+  const later = jobs.flatMap((job, position) => {
+    const fresh = position > index && !jobs.some((other, at) => at < position && isSame(other, job))
+    return fresh && job.token === token && !job.deduplication ? [position] : []
+  })
+  const others = [...world.jobs.values()].filter(
+    (job) => job.index === 0 && job !== own && find(world, job) && !jobs.some((other) => touches(world, other, job)),
+  )
+  const position = pick(later, number)
+  // By its name it is a chain of its own, by its place it is started for this job.
+  const sibling = position !== undefined && number % 2 === 1 ? plain(jobs[position]!) : position
+  const existing = pick(others.map(plain), number)
+  const absent = { type: types[0], id: 'nobody' }
+  const choices = [
+    [],
+    [sibling],
+    [existing],
+    [existing, position, existing],
+    [pick(others, number + 1) && plain(pick(others, number + 1)!), existing],
+    [number < 4 ? absent : existing],
+  ]
+  return choices[blockers]!.filter((blocker) => blocker !== undefined)
+}
+
+/** The same id, or one that would replace a job of this chain. */
+const touches = (world: World, job: NewJob, head: Job): boolean =>
+  isSame(job, head) || world.jobs.get(nameOfRef(job))?.chain === head
+
+export function outcomeOf(world: World, client: Client, spec: OutcomeSpec): Outcome | undefined {
+  const lease = leaseOf(world, client, spec.lease, spec.old)
+  const fence = spec.workerless > 0 ? workerless(world, client, spec) : lease && forge(lease, spec.forged)
+  if (!fence) return undefined
+  const job = world.jobs.get(nameOfRef(fence))
+  const own = job?.chain
+  const free = (other: JobSpec): boolean => {
+    const ref = { type: types[other.type]!, id: ids[other.id]! }
+    return !isSame(ref, fence) && !(own && isSame(ref, own))
+  }
+  const add = jobsOf(world, client, spec.add.filter(free), { freed: own?.mark?.key })
+  const error = spec.stalled ? { stalled: true } : { error: bytes(`error ${spec.bytes}`) }
+  const keep = spec.keep > 0 ? { keepMs: [0, 2 * client.unit, Infinity][spec.keep - 1]! } : {}
+  const when = whenOf(world, client.unit, spec.when)
+  switch (spec.workerless > 0 ? [0, 2, 4, 0, 4][spec.kind] : spec.kind) {
+    case 0:
+      return {
+        ...fence,
+        kind: 'completed',
+        ...(spec.bytes > 0 && { result: some[spec.bytes] }),
+        ...keep,
+        ...adding(add),
+      }
+    case 1:
+      return { ...fence, kind: 'retry', ...error, ...(spec.stalled ? {} : when) }
+    case 2:
+      return { ...fence, kind: 'failed', ...error, ...keep, ...adding(add) }
+    case 3:
+      return {
+        ...fence,
+        kind: 'released',
+        ...when,
+        ...(spec.bytes > 1 && { payload: some[spec.bytes] }),
+        ...(spec.stalled && { error: bytes(`put off ${spec.bytes}`) }),
+      }
+    default: {
+      const rest = spec.add.filter(
+        (other) => free(other) && (other.type !== spec.next.type || other.id !== spec.next.id),
+      )
+      const [next, ...more] = jobsOf(world, client, [spec.next, ...rest], { freed: own?.mark?.key, continues: own })
+      return { ...fence, kind: 'continued', next: next!, ...adding(more) }
+    }
+  }
+}
+
+/** Near, but not the fence in force. */
+function forge(lease: LeaseRef, how: number): LeaseRef {
+  if (how === 1) return { ...lease, attempt: lease.attempt === 1 ? 2 : lease.attempt - 1 }
+  return how === 2 ? { ...lease, worker: `${lease.worker}'` } : lease
+}
+
+const adding = (jobs: readonly NewJob[]): { add?: readonly NewJob[] } => (jobs.length > 0 ? { add: jobs } : {})
+
+/** Of those in force, or of all that ever were. */
+export function leaseOf(world: World, client: Client, number: number, old: boolean): LeaseRef | undefined {
+  if (old) return pick(client.leases, client.leases.length - 1 - (number % (client.leases.length || 1)))
+  return pick(
+    client.leases.filter((lease) => {
+      const job = world.jobs.get(nameOfRef(lease))
+      return job?.phase === 'processing' && job.worker === lease.worker
+    }),
+    number,
+  )
+}
+
+function workerless(
+  world: World,
+  client: Client,
+  { lease, old }: OutcomeSpec,
+): (Outcome & { chain: JobRef }) | undefined {
+  const head = pick(
+    [...world.jobs.values()].filter((job) => job.index === 0 && (old || !isEnded(tailOf(world, job)))),
+    lease,
+  )
+  if (!head) return undefined
+  const expected = old ? head : tailOf(world, head)
+  return { ...plain(expected), chain: plain(head), token: `t${++client.made}` } as Outcome & { chain: JobRef }
+}

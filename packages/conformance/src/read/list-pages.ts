@@ -1,0 +1,112 @@
+// Guards pages: every row once, in order, while others come, go and change.
+
+import assert from 'node:assert/strict'
+import type { ListQuery, Storage } from 'holdfast/storage'
+import type { Case } from '../case.ts'
+import { idsOf } from '../steps.ts'
+
+/** All pages, one after the other, with something done between any two. */
+async function pages(storage: Storage, query: ListQuery, between: (page: number) => Promise<void> = async () => {}) {
+  const ids: string[] = []
+  let cursor: string | undefined
+  for (let page = 1; page <= 100; page++) {
+    const answer = await storage.list(cursor === undefined ? query : { ...query, cursor })
+    assert.ok(answer.items.length <= query.limit)
+    ids.push(...idsOf(answer.items))
+    cursor = answer.nextCursor
+    if (cursor === undefined) return ids
+    await between(page)
+  }
+  return assert.fail('the pages do not end')
+}
+
+export const listPageCases: readonly Case[] = [
+  ...(['asc', 'desc'] as const).flatMap((order) =>
+    (['jobs', 'chains'] as const).map((of): Case => ({
+      name: `pages of ${of} in order ${order} have every row once, those of one instant too`,
+      proves: ['trap 30'],
+      run: async ({ storage, job, advance, unit }) => {
+        for (const type of ['a', 'b', 'a']) {
+          await storage.add(Array.from({ length: 4 }, () => job({ type })))
+          await advance(unit)
+        }
+        const all = idsOf((await storage.list({ of, order, limit: 100 })).items)
+        assert.equal(all.length, 12)
+        for (const limit of [1, 4, 5, 12, 1000]) assert.deepEqual(await pages(storage, { of, order, limit }), all)
+      },
+    })),
+  ),
+  {
+    name: 'a page holds no more than its limit, and the last one has no cursor',
+    run: async ({ storage, added }) => {
+      for (let count = 0; count < 3; count++) await added()
+      const first = await storage.list({ of: 'jobs', limit: 2 })
+      assert.equal(first.items.length, 2)
+      const last = await storage.list({ of: 'jobs', limit: 2, cursor: first.nextCursor! })
+      assert.deepEqual([last.items.length, last.nextCursor], [1, undefined])
+    },
+  },
+  {
+    name: 'filters come before the limit: pages of a few among many are full',
+    run: async ({ storage, added, job }) => {
+      const wanted = []
+      for (let count = 0; count < 5; count++) {
+        await storage.add(Array.from({ length: 5 }, () => job()))
+        wanted.push((await added({ delayMs: 1_000_000 })).id)
+      }
+      const query = { of: 'jobs', states: ['scheduled'], limit: 2 } as const
+      assert.equal((await storage.list(query)).items.length, 2)
+      assert.deepEqual((await pages(storage, query)).toSorted(), wanted.toSorted())
+    },
+  },
+  ...(['asc', 'desc'] as const).map((order): Case => ({
+    name: `pages in order ${order} miss no survivor and repeat nothing while rows come and go, that of the cursor too`,
+    proves: ['trap 30'],
+    run: async (context) => {
+      const { storage, added, advance, unit } = context
+      const rows: string[] = []
+      for (let count = 0; count < 12; count++) {
+        rows.push((await added({ id: `row-${String(count).padStart(2, '0')}` })).id)
+        await advance(unit / 10)
+      }
+      if (order === 'desc') rows.reverse()
+      const gone = new Set<string>()
+      const ids = await pages(storage, { of: 'jobs', order, limit: 3 }, async (page) => {
+        // The one the cursor stands on, one seen before it, and one still to come.
+        const removed = [rows[page * 3 - 1]!, rows[page * 3 - 3]!, ...(page === 1 ? [rows[10]!] : [])]
+        for (const id of removed) gone.add(id)
+        await storage.remove(
+          removed.map((id) => ({ type: 'mail', id })),
+          { trees: true },
+        )
+        if (page <= 3) await added({ id: `new-${page}` })
+      })
+      assert.equal(new Set(ids).size, ids.length, 'nothing twice')
+      for (const id of rows) if (!gone.has(id)) assert.ok(ids.includes(id), `${id} is missed`)
+      assert.ok(!ids.includes(rows[10]!), 'what was removed before its page is not there')
+    },
+  })),
+  {
+    name: 'rows that change their state between pages are neither missed nor repeated',
+    proves: ['trap 30'],
+    run: async (context) => {
+      const { storage, added, claim } = context
+      const rows = []
+      for (let count = 0; count < 6; count++) rows.push((await added()).id)
+      const ids = await pages(storage, { of: 'jobs', limit: 2 }, async () => void (await claim({ slots: 2 })))
+      assert.deepEqual(ids.toSorted(), rows.toSorted())
+    },
+  },
+  {
+    name: 'a cursor is good on another handle',
+    run: async ({ storage, another, added }) => {
+      const rows = [await added(), await added(), await added()]
+      const other = await another()
+      await other.connect()
+      const first = await storage.list({ of: 'jobs', limit: 2 })
+      const second = await other.list({ of: 'jobs', limit: 2, cursor: first.nextCursor! })
+      assert.deepEqual(idsOf([...first.items, ...second.items]).toSorted(), idsOf(rows).toSorted())
+      await other.disconnect()
+    },
+  },
+]

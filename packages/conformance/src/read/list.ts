@@ -1,0 +1,206 @@
+// Guards lists: the filters, the order, and pages that neither repeat nor skip while rows come and go.
+
+import assert from 'node:assert/strict'
+import type { JobRecord, ListQuery, Storage } from 'holdfast/storage'
+import { text, bytes } from '../case.ts'
+import type { Case } from '../case.ts'
+import { listPageCases } from './list-pages.ts'
+import { chainOfTwo, find, idsOf, inState, refOf, run, states, treeOfTwo, unsupported } from '../steps.ts'
+
+const list = async (storage: Storage, query: Partial<ListQuery> = {}): Promise<readonly JobRecord[]> =>
+  (await storage.list({ of: 'jobs', order: 'asc', limit: 100, ...query })).items
+const listIds = async (storage: Storage, query?: Partial<ListQuery>) => idsOf(await list(storage, query))
+
+const filterCases: readonly Case[] = [
+  {
+    name: 'an empty storage has one empty page',
+    run: async ({ storage }) => {
+      for (const what of ['jobs', 'chains'] as const) {
+        const { items, nextCursor } = await storage.list({ of: what, limit: 10 })
+        assert.deepEqual([items, nextCursor], [[], undefined])
+      }
+    },
+  },
+  {
+    name: 'jobs come by createdAt, newest first unless asked otherwise',
+    run: async ({ storage, added, advance, unit }) => {
+      const ids = []
+      for (const id of ['m', 'z', 'a']) {
+        ids.push((await added({ id })).id)
+        await advance(unit)
+      }
+      assert.deepEqual(idsOf((await storage.list({ of: 'jobs', limit: 10 })).items), ids.toReversed())
+      assert.deepEqual(await listIds(storage, { order: 'desc' }), ids.toReversed())
+      assert.deepEqual(await listIds(storage, { order: 'asc' }), ids)
+    },
+  },
+  {
+    name: 'jobs of one instant come by type, then id, each character by its code',
+    run: async ({ storage, job }) => {
+      const sorted = [
+        { type: 'B', id: 'b' },
+        { type: 'a', id: '10' },
+        { type: 'a', id: '9' },
+        { type: 'a', id: 'A b' },
+        { type: 'a', id: 'Ab' },
+        { type: 'a', id: 'a' },
+        { type: 'a-b', id: '0' },
+      ]
+      await storage.add(sorted.toReversed().map((ref) => job({ ...ref, token: 't' })))
+      assert.deepEqual((await list(storage)).map(refOf), sorted)
+      assert.deepEqual((await list(storage, { order: 'desc' })).map(refOf), sorted.toReversed())
+    },
+  },
+  {
+    name: 'types filter, one and several, of jobs and of chains',
+    run: async ({ storage, added }) => {
+      const [a, b] = [await added({ type: 'a' }), await added({ type: 'b' })]
+      await added({ type: 'c' })
+      for (const what of ['jobs', 'chains'] as const) {
+        assert.deepEqual(await listIds(storage, { of: what, types: ['b'] }), [b.id])
+        assert.deepEqual(
+          (await listIds(storage, { of: what, types: ['a', 'b', 'nothing'] })).toSorted(),
+          idsOf([a, b]).toSorted(),
+        )
+        assert.deepEqual(await listIds(storage, { of: what, types: ['nothing'] }), [])
+      }
+    },
+  },
+  {
+    name: 'a type or a state that is named twice lists its jobs once',
+    run: async ({ storage, added }) => {
+      const { id } = await added()
+      assert.deepEqual(await listIds(storage, { types: ['mail', 'mail'] }), [id])
+      assert.deepEqual(await listIds(storage, { states: ['queued', 'queued'] }), [id])
+    },
+  },
+  ...states.map((state): Case => ({
+    name: `a list of what is ${state} has the jobs and the chains that are, and no other`,
+    run: async (context) => {
+      const { storage } = context
+      for (const other of states) if (other !== state) await inState(context, other, { type: `is ${other}` })
+      const job = await inState(context, state, { type: `is ${state}` })
+      for (const what of ['jobs', 'chains'] as const) {
+        const found = await list(storage, { of: what, states: [state] })
+        // Those that block the blocked wait in a type of their own.
+        assert.deepEqual(idsOf(found.filter(({ type }) => type !== 'open blocker')), [job.id])
+      }
+      const other = state === 'failed' ? 'completed' : 'failed'
+      const two = await list(storage, { states: [state, other], types: [`is ${state}`, `is ${other}`] })
+      assert.deepEqual(new Set(two.map((record) => record.state)), new Set([state, other]))
+    },
+  })),
+  {
+    name: 'a scheduled job that is due is listed as queued',
+    run: async ({ storage, added, advance, unit }) => {
+      const job = await added({ delayMs: 10 * unit })
+      assert.deepEqual(await listIds(storage, { states: ['queued'] }), [])
+      await advance(10 * unit)
+      assert.deepEqual(await listIds(storage, { states: ['queued'] }), [job.id])
+      assert.deepEqual(await listIds(storage, { states: ['scheduled'] }), [])
+      assert.equal((await list(storage))[0]!.state, 'queued')
+    },
+  },
+  {
+    name: 'createdFrom and createdTo bound the list',
+    run: async ({ storage, added, advance, unit }) => {
+      const jobs = []
+      for (let count = 0; count < 4; count++) {
+        jobs.push(await added())
+        await advance(2 * unit)
+      }
+      const createdFrom = (await find(storage, jobs[0]!))!.createdAt + unit
+      const createdTo = (await find(storage, jobs[2]!))!.createdAt + unit
+      assert.deepEqual(await listIds(storage, { createdFrom }), idsOf(jobs.slice(1)))
+      assert.deepEqual(await listIds(storage, { createdTo }), idsOf(jobs.slice(0, 3)))
+      assert.deepEqual(await listIds(storage, { createdFrom, createdTo, of: 'chains' }), idsOf(jobs.slice(1, 3)))
+    },
+  },
+  {
+    name: 'createdFrom includes its own instant',
+    run: async ({ storage, added }) => {
+      const job = await added()
+      const createdFrom = (await find(storage, job))!.createdAt
+      assert.deepEqual(await listIds(storage, { createdFrom }), [job.id])
+      assert.deepEqual(await listIds(storage, { createdFrom: createdFrom + 1 }), [])
+    },
+  },
+  {
+    name: 'what has expired is not listed, swept or not',
+    run: async (context) => {
+      const { storage, advance, unit } = context
+      await inState(context, 'completed', { retention: { completedMs: 10 * unit, failedMs: 0, cancelledMs: 0 } })
+      const live = await inState(context, 'queued')
+      await advance(10 * unit)
+      for (const what of ['jobs', 'chains'] as const) assert.deepEqual(await listIds(storage, { of: what }), [live.id])
+    },
+  },
+  {
+    name: 'parts are there only if asked for',
+    run: async ({ storage, added }) => {
+      await added({ payload: bytes('p') })
+      assert.equal((await list(storage))[0]!.payload, undefined)
+      const [record] = await list(storage, { parts: ['payload', 'attempts'] })
+      assert.deepEqual([text(record!.payload), record!.attempts], ['p', []])
+    },
+  },
+  ...(['workers', 'marks'] as const).map((of): Case => ({
+    name: `a list of ${of} is refused as not supported`,
+    proves: ['FEATURE_UNSUPPORTED'],
+    run: async ({ storage }) => unsupported(() => storage.list({ of: of as 'jobs', limit: 10 })),
+  })),
+]
+
+const chainCases: readonly Case[] = [
+  {
+    name: 'a list of chains has first jobs, each with its tail, whose state is the chain’s',
+    run: async (context) => {
+      const { storage } = context
+      const { first, next } = await chainOfTwo(context)
+      const [record, ...others] = await list(storage, { of: 'chains' })
+      assert.deepEqual([record!.id, record!.state, record!.tail!.id, others], [first.id, 'completed', next.id, []])
+      assert.deepEqual(await listIds(storage, { of: 'chains', states: ['queued'] }), [first.id])
+      assert.deepEqual(await listIds(storage, { of: 'chains', states: ['completed'] }), [])
+      assert.deepEqual(await listIds(storage, { of: 'jobs', states: ['completed'] }), [first.id])
+      await run(context, 'next', 'r')
+      const [ended] = await list(storage, { of: 'chains', states: ['completed'], parts: ['result'] })
+      assert.equal(text(ended!.tail!.result), 'r')
+    },
+  },
+  {
+    name: 'a list of chains filters by the type of their first jobs',
+    run: async (context) => {
+      const { storage } = context
+      const { first, next } = await chainOfTwo(context)
+      assert.deepEqual(await listIds(storage, { of: 'chains', types: ['mail'] }), [first.id])
+      assert.deepEqual(await listIds(storage, { of: 'chains', types: ['next'] }), [])
+      assert.deepEqual(await listIds(storage, { of: 'jobs', types: ['next'] }), [next.id])
+    },
+  },
+  {
+    name: 'the jobs of one chain can be listed',
+    run: async (context) => {
+      const { storage } = context
+      const { first, next } = await chainOfTwo(context)
+      await chainOfTwo(context)
+      assert.deepEqual((await listIds(storage, { chain: refOf(first) })).toSorted(), idsOf([first, next]).toSorted())
+      assert.deepEqual(await listIds(storage, { chain: refOf(first), states: ['queued'] }), [next.id])
+      assert.deepEqual(await listIds(storage, { chain: { type: 'sms', id: first.id } }), [])
+    },
+  },
+  {
+    name: 'rootOnly leaves out chains started to block another, and no other',
+    run: async (context) => {
+      const { storage, added } = context
+      const { root, child } = await treeOfTwo(context, { root: { id: 'same' }, child: { id: 'same' } })
+      const existing = await added()
+      const dependent = await added({ blockers: [refOf(existing)] })
+      const roots = idsOf([root, existing, dependent]).toSorted()
+      assert.deepEqual((await listIds(storage, { of: 'chains', rootOnly: true })).toSorted(), roots)
+      const all = await list(storage, { of: 'chains' })
+      assert.ok(all.some(({ type }) => type === child.type))
+    },
+  },
+]
+
+export const listCases: readonly Case[] = [...filterCases, ...chainCases, ...listPageCases]

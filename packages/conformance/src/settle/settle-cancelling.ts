@@ -1,0 +1,174 @@
+// Guards the end of a job whose holder was asked to stop: completed if it completes, cancelled by any other end.
+
+import assert from 'node:assert/strict'
+import type { LeaseRef, Outcome } from 'holdfast/storage'
+import { bytes, text } from '../case.ts'
+import type { Case, CaseContext } from '../case.ts'
+import { addOne, complete, fence, kinds, look, outcomeOf, ref, settled, states, whole } from '../look.ts'
+
+async function cancelling({ storage, added, claimOne }: CaseContext): Promise<LeaseRef> {
+  const job = await added({ payload: bytes('first'), deduplication: { key: 'k', mode: 'simple' }, maxAttempts: 9 })
+  const lease = fence(await claimOne())
+  const verdicts = await storage.cancel([ref(job)], { abort: true, reason: 'enough' })
+  assert.deepEqual(
+    verdicts.map(({ verdict }) => verdict),
+    ['cancelling'],
+  )
+  return lease
+}
+
+const stopCases: readonly Case[] = kinds
+  .filter((kind) => kind !== 'completed')
+  .flatMap((kind): Case[] => [
+    {
+      name: `a job that was asked to stop and ends as ${kind} is cancelled`,
+      proves: ['F17', 'S9'],
+      run: async (context) => {
+        const { storage, job, claim } = context
+        const lease = await cancelling(context)
+        const next = job()
+        const verdict = await settled(storage, outcomeOf(kind, lease, next))
+        const record = await look(storage, lease)
+        assert.deepEqual(
+          [verdict.state, record.state, record.cancelReason, record.reason],
+          ['cancelled', 'cancelled', 'enough', undefined],
+        )
+        assert.equal(record.expiresAt, record.finishedAt! + record.retention.cancelledMs)
+        assert.deepEqual([verdict.expiresAt, record.leaseUntil], [record.expiresAt, undefined])
+        assert.deepEqual(await states(storage, next), [undefined])
+        assert.deepEqual(await claim(), [])
+      },
+    },
+    {
+      name: `the repeat of ${kind}, which ended a job that was asked to stop, says cancelled as the first did`,
+      proves: ['S7', 'R3'],
+      run: async (context) => {
+        const { storage, job } = context
+        const lease = await cancelling(context)
+        const outcome = outcomeOf(kind, lease, job())
+        await settled(storage, outcome)
+        const before = await whole(storage, lease)
+        assert.equal((await settled(storage, outcome)).state, 'cancelled')
+        assert.deepEqual(await whole(storage, lease), before)
+      },
+    },
+  ])
+
+const otherCases: readonly Case[] = [
+  {
+    name: 'a job that was asked to stop and completes all the same is completed, for the work was done',
+    proves: ['F17', 'queue 4'],
+    run: async (context) => {
+      const { storage } = context
+      const lease = await cancelling(context)
+      const verdict = await complete(storage, lease, 'done')
+      const record = await look(storage, lease, 'result')
+      assert.deepEqual([verdict.state, record.state, text(record.result)], ['completed', 'completed', 'done'])
+      assert.equal(record.expiresAt, record.finishedAt! + record.retention.completedMs)
+    },
+  },
+  {
+    name: 'a stalled attempt of a job that was asked to stop is cancelled, not stalled',
+    proves: ['F17', 'queue 4'],
+    run: async (context) => {
+      const { storage } = context
+      for (const kind of ['retry', 'failed'] as const) {
+        const lease = await cancelling(context)
+        assert.equal((await settled(storage, { ...lease, kind, stalled: true } as Outcome)).state, 'cancelled')
+        const { state, reason } = await look(storage, lease)
+        assert.deepEqual([state, reason], ['cancelled', undefined])
+      }
+    },
+  },
+  {
+    name: 'a snooze of a job that was asked to stop is cancelled, not put off',
+    proves: ['F17', 'S9'],
+    run: async (context) => {
+      const lease = await cancelling(context)
+      const verdict = await settled(context.storage, { ...lease, kind: 'released', delayMs: 10 })
+      assert.equal(verdict.state, 'cancelled')
+      assert.equal((await look(context.storage, lease)).snoozes, 0)
+    },
+  },
+  {
+    name: 'a job that stopped when asked frees its key and its id',
+    proves: ['F25', 'S20'],
+    run: async (context) => {
+      const { storage, job, added } = context
+      const lease = await cancelling(context)
+      const deduplication = { key: 'k', mode: 'simple' } as const
+      assert.equal((await addOne(storage, job({ deduplication }))).verdict, 'duplicate')
+      await settled(storage, { ...lease, kind: 'retry' })
+      await added({ id: lease.id, deduplication })
+    },
+  },
+  {
+    name: 'dependents of a job that stopped when asked fail with it; those that would rather wait do',
+    proves: ['S13', 'chains trap 23'],
+    run: async (context) => {
+      const { storage, added } = context
+      const lease = await cancelling(context)
+      const [fails, waits] = [
+        await added({ blockers: [ref(lease)] }),
+        await added({ blockers: [ref(lease)], onBlockerFailure: 'wait' }),
+      ]
+      const { ended, unblocked } = await settled(storage, { ...lease, kind: 'released' })
+      assert.deepEqual(
+        ended.map(({ id, reason }) => [id, reason]),
+        [[fails.id, 'blocker_failed']],
+      )
+      assert.deepEqual([...unblocked], [])
+      assert.deepEqual(await states(storage, fails, waits), ['failed', 'blocked'])
+    },
+  },
+  {
+    name: 'a continuation under a taken id does not keep a job that was asked to stop: it is cancelled',
+    proves: ['F17', 'S9'],
+    run: async (context) => {
+      const { storage, added, job } = context
+      const lease = await cancelling(context)
+      const { id } = await added()
+      assert.equal((await settled(storage, { ...lease, kind: 'continued', next: job({ id }) })).state, 'cancelled')
+    },
+  },
+  {
+    name: 'a completion with a job whose blocker is unknown is a conflict, asked to stop or not',
+    proves: ['F17', 'S13'],
+    run: async (context) => {
+      const { storage, job } = context
+      const lease = await cancelling(context)
+      const add = [job({ blockers: [{ type: 'mail', id: 'nobody' }] })]
+      const [verdict] = await storage.settle([{ ...lease, kind: 'completed', add }])
+      assert.equal(verdict?.verdict, 'conflict')
+      assert.deepEqual(await states(storage, lease), ['processing'])
+    },
+  },
+  {
+    name: 'a job that stopped when asked, and was revived, is not asked again',
+    proves: ['S9', 'F17'],
+    run: async (context) => {
+      const { storage, claimOne, unit } = context
+      const lease = await cancelling(context)
+      await settled(storage, { ...lease, kind: 'retry' })
+      await storage.revive([ref(lease)])
+      const again = fence(await claimOne())
+      assert.equal((await storage.extend([{ ...again, leaseMs: 50 * unit }]))[0]?.verdict, 'extended')
+      assert.equal((await settled(storage, { ...again, kind: 'retry' })).state, 'failing')
+    },
+  },
+  {
+    name: 'a new life does not inherit that a stop was asked of the old',
+    proves: ['S9', 'queue trap 10'],
+    run: async (context) => {
+      const { storage, added, claimOne, unit } = context
+      const lease = await cancelling(context)
+      await settled(storage, { ...lease, kind: 'retry' })
+      await added({ id: lease.id })
+      const again = fence(await claimOne())
+      assert.equal((await storage.extend([{ ...again, leaseMs: 50 * unit }]))[0]?.verdict, 'extended')
+      assert.equal((await settled(storage, { ...again, kind: 'retry' })).state, 'failing')
+    },
+  },
+]
+
+export const settleCancellingCases: readonly Case[] = [...stopCases, ...otherCases]

@@ -1,0 +1,246 @@
+// Guards continuations: a job and its successor change hands in one move, and the chain is what its tail is.
+
+import assert from 'node:assert/strict'
+import { bytes, text } from '../case.ts'
+import type { Case } from '../case.ts'
+import { complete, fail, fence, goOn, ids, look, ref, retry, settled, states, whole } from '../look.ts'
+
+const joinCases: readonly Case[] = [
+  {
+    name: 'a job that is continued is completed without a result, and its successor is the tail of its chain',
+    proves: ['S13', 'chains 2.4'],
+    run: async ({ storage, added, job, claimOne }) => {
+      const first = await added()
+      const next = job({ type: 'other', payload: bytes('go on') })
+      const verdict = await goOn(storage, await claimOne(), next)
+      assert.equal(verdict.state, 'completed')
+      const [told] = verdict.added
+      assert.ok(told?.verdict === 'added' && told.job.state === 'queued')
+      assert.deepEqual([ref(told.job), told.job.token], [ref(next), next.token])
+      const record = await look(storage, first, 'result', 'tail')
+      assert.deepEqual(
+        [record.state, record.result, record.tail?.id, record.tail?.state],
+        ['completed', undefined, next.id, 'queued'],
+      )
+      const tail = await look(storage, next, 'payload')
+      assert.deepEqual(
+        [ref(tail.chain), tail.chainIndex, ref(tail.root), ref(tail.origin!)],
+        [ref(first), 1, ref(first), ref(first)],
+      )
+      assert.deepEqual([text(tail.payload), tail.attempt, tail.failures], ['go on', 0, 0])
+    },
+  },
+  {
+    name: 'each job of a chain has its predecessor as origin and the first as chain and root',
+    proves: ['chains 2.4'],
+    run: async ({ storage, added, job, claimOne }) => {
+      const jobs = [await added(), job(), job()]
+      await goOn(storage, await claimOne(), jobs[1]!)
+      await goOn(storage, await claimOne(), jobs[2]!)
+      const claimed = await claimOne()
+      assert.deepEqual([claimed.chainIndex, ref(claimed.chain), ref(claimed.root)], [2, ref(jobs[0]!), ref(jobs[0]!)])
+      assert.deepEqual(ref(claimed.origin!), ref(jobs[1]!))
+      await complete(storage, claimed, 'end')
+      const { tail } = await look(storage, jobs[0]!, 'tail', 'result')
+      assert.deepEqual([tail?.id, tail?.state], [jobs[2]!.id, 'completed'])
+      assert.deepEqual(await states(storage, ...jobs), ['completed', 'completed', 'completed'])
+    },
+  },
+  {
+    name: 'a continuation under another job of a tree keeps the root of the tree',
+    proves: ['chains 2.4'],
+    run: async ({ storage, job, claimOne }) => {
+      const [top, under, next] = [job({ token: 't', blockers: [1] }), job({ token: 't' }), job()]
+      await storage.add([top, under])
+      await goOn(storage, await claimOne(), next)
+      const record = await look(storage, next)
+      assert.deepEqual([ref(record.root), ref(record.chain), ref(record.origin!)], [ref(top), ref(under), ref(under)])
+    },
+  },
+  {
+    name: 'a continuation has a time, a priority and attempts of its own',
+    proves: ['F1', 'F2'],
+    run: async ({ storage, added, job, claimOne, unit }) => {
+      await added({ priority: 1, maxAttempts: 1 })
+      const next = job({ priority: 5, maxAttempts: 4, delayMs: 50 * unit })
+      await goOn(storage, await claimOne(), next)
+      const { state, priority, maxAttempts, runAt, createdAt } = await look(storage, next)
+      assert.deepEqual([state, priority, maxAttempts, runAt], ['scheduled', 5, 4, createdAt + 50 * unit])
+    },
+  },
+  {
+    name: 'a failed continuation fails the chain, with its first job completed all the same',
+    proves: ['chains 2.4'],
+    run: async ({ storage, added, job, claimOne }) => {
+      const first = await added()
+      await goOn(storage, await claimOne(), job({ id: 'next' }))
+      await fail(storage, await claimOne())
+      const { state, tail } = await look(storage, first, 'tail')
+      assert.deepEqual([state, tail?.state], ['completed', 'failed'])
+    },
+  },
+  {
+    name: 'retries of a continuation are its own, and the chain goes on',
+    proves: ['S13'],
+    run: async ({ storage, added, job, claimOne }) => {
+      const first = await added()
+      await goOn(storage, await claimOne(), job({ id: 'next' }))
+      await retry(storage, await claimOne())
+      await complete(storage, await claimOne(), 'at last')
+      const { tail, failures } = await look(storage, first, 'tail')
+      assert.deepEqual([tail?.state, tail?.failures, failures], ['completed', 1, 0])
+    },
+  },
+]
+
+const conflictCases: readonly Case[] = (
+  [
+    ['a live job', 'live'],
+    ['a completed job', 'completed'],
+    ['the job itself', 'self'],
+  ] as const
+).map(([whose, which]) => ({
+  name: `a continuation under the id of ${whose} is a conflict: nothing is written, and the job is still held`,
+  proves: ['S13', 'S3'],
+  run: async ({ storage, added, job, claim, claimOne, unit }) => {
+    const other = await added({ id: 'other' })
+    const [holder] = await claim()
+    if (which === 'completed') await complete(storage, holder!)
+    await added({ id: 'self' })
+    const lease = fence(await claimOne())
+    const [next, more] = [job({ id: which === 'self' ? 'self' : 'other' }), job()]
+    const before = await whole(storage, lease, other)
+    const [verdict] = await storage.settle([{ ...lease, kind: 'continued', next, add: [more] }])
+    assert.equal(verdict?.verdict, 'conflict')
+    assert.equal(verdict.added[0]?.verdict, 'duplicate')
+    assert.deepEqual(await whole(storage, lease, other, more), [...before, undefined])
+    assert.equal((await storage.extend([{ ...lease, leaseMs: 50 * unit }]))[0]?.verdict, 'extended')
+    await goOn(storage, lease, job({ id: 'really new' }))
+  },
+}))
+
+const otherCases: readonly Case[] = [
+  {
+    name: 'a continuation whose blocker is unknown is a conflict that names it, and the job is still held',
+    proves: ['S13'],
+    run: async ({ storage, added, job, claimOne }) => {
+      await added()
+      const lease = fence(await claimOne())
+      const next = job({ blockers: [{ type: 'mail', id: 'nobody' }] })
+      const [verdict] = await storage.settle([{ ...lease, kind: 'continued', next }])
+      assert.ok(verdict?.verdict === 'conflict' && verdict.added[0]?.verdict === 'blocker_not_found')
+      assert.equal(verdict.added[0].blocker.id, 'nobody')
+      assert.deepEqual(await states(storage, lease, next), ['processing', undefined])
+      await complete(storage, lease)
+    },
+  },
+  {
+    name: 'a continuation may wait for a chain that exists',
+    proves: ['chains 2.6'],
+    run: async ({ storage, added, job, claim, claimOne }) => {
+      const [blocker, first] = [await added(), await added()]
+      const [held, lease] = await claim()
+      const next = job({ blockers: [ref(blocker)] })
+      const verdict = await goOn(storage, lease!, next)
+      assert.ok(verdict.added[0]?.verdict === 'added' && verdict.added[0].job.state === 'blocked')
+      await complete(storage, held!, 'done')
+      const claimed = await claimOne()
+      assert.deepEqual([ref(claimed), ref(claimed.chain), claimed.chainIndex], [ref(next), ref(first), 1])
+      assert.deepEqual(
+        claimed.blockers.map(({ result }) => text(result)),
+        ['done'],
+      )
+    },
+  },
+  {
+    name: 'a continuation may bring its blockers along, by position: they come in the same move, under it',
+    proves: ['chains 2.6', 'S13'],
+    run: async ({ storage, added, job, claimOne }) => {
+      const first = await added()
+      const [next, under] = [job({ token: 't', blockers: [1] }), job({ token: 't' })]
+      const verdict = await settled(storage, { ...fence(await claimOne()), kind: 'continued', next, add: [under] })
+      assert.deepEqual(
+        verdict.added.map((each) => each.verdict === 'added' && [each.job.id, each.job.state]),
+        [
+          [next.id, 'blocked'],
+          [under.id, 'queued'],
+        ],
+      )
+      const blocker = await look(storage, under)
+      assert.deepEqual(
+        [ref(blocker.root), ref(blocker.origin!), ref(blocker.chain)],
+        [ref(first), ref(next), ref(under)],
+      )
+      await complete(storage, await claimOne(), 'under')
+      assert.equal((await claimOne()).id, next.id)
+    },
+  },
+  {
+    name: 'a conflict in a batch touches no other outcome',
+    proves: ['S3', 'S13'],
+    run: async ({ storage, job, claim }) => {
+      await storage.add([job({ id: 'a' }), job({ id: 'b' }), job({ id: 'c' })])
+      const [a, b, c] = (await claim()).map(fence)
+      const verdicts = await storage.settle([
+        { ...a!, kind: 'completed' },
+        { ...b!, kind: 'continued', next: job({ id: 'c' }) },
+        { ...c!, kind: 'continued', next: job({ id: 'd' }) },
+      ])
+      assert.deepEqual(
+        verdicts.map(({ verdict }) => verdict),
+        ['settled', 'conflict', 'settled'],
+      )
+      assert.deepEqual(await states(storage, a!, b!, c!, { type: 'mail', id: 'd' }), [
+        'completed',
+        'processing',
+        'completed',
+        'queued',
+      ])
+    },
+  },
+  {
+    name: 'a continuation whose key is taken is a conflict, or is there all the same: no chain ends in nothing',
+    proves: ['S13', 'S1'],
+    run: async ({ storage, added, job, claimOne }) => {
+      const deduplication = { key: 'k', mode: 'simple' } as const
+      await added({ deduplication, delayMs: 500_000 })
+      await added()
+      const lease = fence(await claimOne())
+      const next = job({ deduplication })
+      const [verdict] = await storage.settle([{ ...lease, kind: 'continued', next }])
+      const expected = verdict?.verdict === 'conflict' ? ['processing', undefined] : ['completed', 'queued']
+      assert.deepEqual(await states(storage, lease, next), expected)
+    },
+  },
+  {
+    name: 'of two continuations of a batch under one id the second is a conflict',
+    proves: ['S13', 'S11'],
+    run: async ({ storage, job, claim }) => {
+      await storage.add([job(), job()])
+      const leases = (await claim()).map(fence)
+      const outcomes = leases.map((lease) => ({ ...lease, kind: 'continued', next: job({ id: 'same' }) }) as const)
+      const verdicts = await storage.settle(outcomes)
+      assert.deepEqual(
+        verdicts.map(({ verdict }) => verdict),
+        ['settled', 'conflict'],
+      )
+      assert.deepEqual(await states(storage, ...leases), ['completed', 'processing'])
+    },
+  },
+  {
+    name: 'two workers cannot both continue a job',
+    proves: ['chains trap 11', 'S13', 'S6'],
+    run: async ({ storage, added, job, claimOne, advance, unit }) => {
+      const first = await added()
+      const stale = fence(await claimOne({ types: [{ type: 'mail', leaseMs: unit }] }))
+      await advance(2 * unit)
+      await goOn(storage, await claimOne(), job({ id: 'good' }))
+      const [verdict] = await storage.settle([{ ...stale, kind: 'continued', next: job({ id: 'bad' }) }])
+      assert.equal(verdict?.verdict, 'already_completed')
+      const chain = await storage.list({ of: 'jobs', chain: ref(first), limit: 10 })
+      assert.deepEqual(ids(chain.items).toSorted(), ['good', first.id].toSorted())
+    },
+  },
+]
+
+export const settleChainCases: readonly Case[] = [...joinCases, ...conflictCases, ...otherCases]

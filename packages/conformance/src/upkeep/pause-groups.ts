@@ -1,0 +1,131 @@
+// Guards pauses of ordered groups: one of a type, and no other of that name.
+
+import assert from 'node:assert/strict'
+import type { TypeCounts } from 'holdfast/storage'
+import type { Case, CaseContext } from '../case.ts'
+import { claimType, complete, idsOf, inState, recordOf, refOf, run } from '../steps.ts'
+
+const inGroup = (key: string) => ({ group: { key, ordered: true } }) as const
+
+/** The counts of a type, if it has a record or is paused. */
+export const countsOf = async ({ storage }: CaseContext, type: string): Promise<TypeCounts | undefined> =>
+  (await storage.count({})).types.find((counts) => counts.type === type)
+
+export const pauseGroupCases: readonly Case[] = [
+  {
+    name: 'nothing of a paused group is claimed; other groups, and jobs without one, are',
+    proves: ['F26', 'S22'],
+    run: async ({ storage, added, claim }) => {
+      const held = [await added(inGroup('g')), await added(inGroup('g'))]
+      const free = [await added(inGroup('h')), await added()]
+      await storage.pause({ type: 'mail', group: 'g', paused: true })
+      assert.deepEqual(idsOf(await claim()), idsOf(free))
+      await storage.pause({ type: 'mail', group: 'g', paused: false })
+      assert.deepEqual(idsOf(await claim()), [held[0]!.id])
+    },
+  },
+  {
+    name: 'a group of the same key in another type is not paused',
+    proves: ['S24'],
+    run: async (context) => {
+      const { storage, added } = context
+      await storage.pause({ type: 'mail', group: 'g', paused: true })
+      const other = await added({ type: 'sms', ...inGroup('g') })
+      assert.equal((await claimType(context, 'sms')).id, other.id)
+    },
+  },
+  {
+    name: 'type and group are not joined: pausing (a, b:c) does not pause (a:b, c)',
+    proves: ['trap 14', 'S24'],
+    run: async (context) => {
+      const { storage, added } = context
+      await storage.pause({ type: 'a', group: 'b:c', paused: true })
+      await storage.pause({ type: 'a:b', paused: false })
+      await added({ type: 'a:b', ...inGroup('c') })
+      await claimType(context, 'a:b')
+    },
+  },
+  {
+    name: 'the running head of a paused group goes on; the next waits until the group is resumed',
+    proves: ['F26', 'F21'],
+    run: async ({ storage, added, claim, claimOne }) => {
+      const [, second] = [await added(inGroup('g')), await added(inGroup('g'))]
+      const lease = await claimOne()
+      await storage.pause({ type: 'mail', group: 'g', paused: true })
+      await complete(storage, lease)
+      assert.deepEqual(await claim(), [])
+      await storage.pause({ type: 'mail', group: 'g', paused: false })
+      assert.equal((await claimOne()).id, second.id)
+    },
+  },
+  {
+    name: 'a lost lease in a paused group does not run again until the group is resumed, then first',
+    proves: ['S15', 'S22'],
+    run: async ({ storage, added, advance, claim, claimOne, unit }) => {
+      const [head] = [await added(inGroup('g')), await added(inGroup('g'))]
+      await claimOne()
+      await storage.pause({ type: 'mail', group: 'g', paused: true })
+      await advance(11 * unit)
+      assert.deepEqual(await claim(), [])
+      await storage.recover({ types: ['mail'], limit: 10 })
+      assert.deepEqual(await claim(), [])
+      await storage.pause({ type: 'mail', group: 'g', paused: false })
+      const { id, failures } = await claimOne()
+      assert.deepEqual([id, failures], [head.id, 1])
+    },
+  },
+  {
+    name: 'pauses of a type and of its group end each by itself',
+    run: async ({ storage, added, claim }) => {
+      const [grouped, single] = [await added(inGroup('g')), await added()]
+      const pause = (paused: boolean, group?: string) =>
+        storage.pause(group === undefined ? { type: 'mail', paused } : { type: 'mail', group, paused })
+      await pause(true)
+      await pause(true, 'g')
+      await pause(false)
+      assert.deepEqual(idsOf(await claim()), [single.id])
+      await pause(true)
+      await pause(false, 'g')
+      assert.deepEqual(await claim(), [])
+      await pause(false)
+      assert.deepEqual(idsOf(await claim()), [grouped.id])
+    },
+  },
+  {
+    name: 'counts list the paused groups of a type, each with since when and by whom',
+    proves: ['F26'],
+    run: async (context) => {
+      const { storage, now } = context
+      const before = await now()
+      await storage.pause({ type: 'mail', group: 'g', paused: true, by: 'ops' })
+      await storage.pause({ type: 'mail', group: 'h', paused: true })
+      await storage.pause({ type: 'mail', group: 'g', paused: true, by: 'ops' })
+      const counts = (await countsOf(context, 'mail'))!
+      const groups = counts.pausedGroups.toSorted((a, b) => (a.group < b.group ? -1 : 1))
+      assert.deepEqual(
+        groups.map(({ group, by }) => [group, by]),
+        [
+          ['g', 'ops'],
+          ['h', undefined],
+        ],
+      )
+      assert.ok(groups.every(({ since }) => since >= before))
+      assert.equal(counts.paused, undefined)
+      for (const group of ['g', 'h']) await storage.pause({ type: 'mail', group, paused: false })
+      assert.equal(await countsOf(context, 'mail'), undefined)
+    },
+  },
+  {
+    name: 'a job of a paused group that a blocker held back waits for the group too',
+    run: async (context) => {
+      const { storage, claim, claimOne } = context
+      const job = await inState(context, 'blocked', inGroup('g'))
+      await storage.pause({ type: 'mail', group: 'g', paused: true })
+      await run(context, 'open blocker')
+      assert.equal((await recordOf(storage, job)).state, 'queued')
+      assert.deepEqual(await claim(), [])
+      await storage.pause({ type: 'mail', group: 'g', paused: false })
+      assert.equal((await claimOne()).id, refOf(job).id)
+    },
+  },
+]

@@ -1,0 +1,295 @@
+// Guards recover: every lost lease is taken back once, a live one only for its age, and what is taken back counts.
+
+import assert from 'node:assert/strict'
+import type { ClaimedJob, NewJob } from 'holdfast/storage'
+import { bytes, text } from '../case.ts'
+import type { Case, CaseContext } from '../case.ts'
+import { complete, fail, fence, ids, look, ref, retry, states, whole } from '../look.ts'
+
+const mail = { types: ['mail'], limit: 100 }
+
+/** Jobs of type 'mail' whose leases of one unit have run out. */
+async function lost(
+  { storage, job, claim, advance, unit }: CaseContext,
+  ...jobs: Partial<NewJob>[]
+): Promise<ClaimedJob[]> {
+  await storage.add(jobs.map((fields) => job(fields)))
+  const leases = await claim({ label: 'host', types: [{ type: 'mail', leaseMs: unit }] })
+  await advance(2 * unit)
+  return leases
+}
+
+const takenBackCases: readonly Case[] = [
+  {
+    name: 'a lost lease is taken back: told by its fence and label, one failure more, due at once',
+    proves: ['L2', 'S4', 'queue trap 43'],
+    run: async (context) => {
+      const { storage, now, claimOne } = context
+      const [lease] = await lost(context, { payload: bytes('kept') })
+      const before = await now()
+      const recovered = await storage.recover(mail)
+      assert.deepEqual(recovered.map(fence), [fence(lease!)])
+      assert.deepEqual(
+        recovered.map(({ label, state }) => [label, state]),
+        [['host', 'queued']],
+      )
+      const record = await look(storage, lease!, 'payload', 'error')
+      assert.deepEqual([record.state, record.attempt, record.failures, record.snoozes], ['queued', 1, 1, 0])
+      assert.deepEqual(
+        [text(record.payload), record.error, record.worker, record.label],
+        ['kept', undefined, undefined, undefined],
+      )
+      assert.ok(before <= record.runAt && record.runAt <= (await now()))
+      const again = await claimOne()
+      assert.deepEqual([again.attempt, again.failures, again.createdAt], [2, 1, lease!.createdAt])
+    },
+  },
+  {
+    name: 'a lease is lost from the very instant of its end, and left alone before',
+    proves: ['S4'],
+    run: async ({ storage, added, claimOne, advance, unit }) => {
+      await added()
+      const lease = await claimOne()
+      await advance(unit)
+      const before = await whole(storage, lease)
+      assert.deepEqual(await storage.recover(mail), [])
+      assert.deepEqual(await whole(storage, lease), before)
+      await advance(9 * unit)
+      assert.equal((await storage.recover(mail)).length, 1)
+    },
+  },
+  {
+    name: 'each stall is taken back once',
+    proves: ['S4', 'queue trap 17', 'queue trap 34'],
+    run: async (context) => {
+      const { storage, another } = context
+      const [lease] = await lost(context, {})
+      const other = await another()
+      const rounds = await Promise.all([storage.recover(mail), other.recover(mail), storage.recover(mail)])
+      assert.equal(rounds.flat().length, 1)
+      assert.deepEqual(await storage.recover(mail), [])
+      assert.equal((await look(storage, lease!)).failures, 1)
+    },
+  },
+  {
+    name: 'waiting, ended and removed jobs are left alone',
+    proves: ['S8', 'hole: rescue decided on an old read overwrites a finished job'],
+    run: async (context) => {
+      const { storage, job, unit } = context
+      const leases = await lost(context, {}, {}, {}, {}, {})
+      await storage.remove([ref(leases[4]!)], { trees: true })
+      await complete(storage, leases[0]!, 'late')
+      await fail(storage, leases[1]!)
+      await retry(storage, leases[2]!, 500 * unit)
+      await storage.cancel([ref(leases[3]!)], { force: true })
+      const waiting = job()
+      await storage.add([waiting])
+      const before = await whole(storage, ...leases, waiting)
+      assert.deepEqual(await storage.recover({ ...mail, olderThanMs: 0 }), [])
+      assert.deepEqual(await whole(storage, ...leases, waiting), before)
+    },
+  },
+  {
+    name: 'recover takes the types it names, and no other',
+    proves: ['S24'],
+    run: async (context) => {
+      const { storage } = context
+      const [lease] = await lost(context, {})
+      assert.deepEqual(await storage.recover({ types: ['post'], limit: 100 }), [])
+      assert.deepEqual(await storage.recover({ types: [], limit: 100 }), [])
+      assert.deepEqual(await states(storage, lease!), ['processing'])
+      assert.equal((await storage.recover({ types: ['post', 'mail'], limit: 100 })).length, 1)
+    },
+  },
+  {
+    name: 'recover takes no more than its limit at a time, and all of them in the end',
+    proves: ['S16'],
+    run: async (context) => {
+      const { storage } = context
+      const leases = await lost(context, {}, {}, {}, {}, {})
+      const taken: string[][] = []
+      for (let round = 0; round < 4; round++) taken.push(ids(await storage.recover({ types: ['mail'], limit: 2 })))
+      assert.deepEqual(
+        taken.map((each) => each.length),
+        [2, 2, 1, 0],
+      )
+      assert.deepEqual(taken.flat().toSorted(), ids(leases).toSorted())
+    },
+  },
+  {
+    name: 'the lost attempt is on the record, as stalled',
+    proves: ['F12', 'S7'],
+    run: async (context) => {
+      const [lease] = await lost(context, {})
+      await context.storage.recover(mail)
+      const { attempts } = await look(context.storage, lease!, 'attempts')
+      assert.equal(attempts?.length, 1)
+      const { attempt, worker, label, startedAt, endedAt, outcome, state } = attempts[0]!
+      assert.deepEqual([attempt, worker, label, outcome, state], [1, lease!.worker, 'host', 'stalled', 'queued'])
+      assert.ok(startedAt === lease!.startedAt && endedAt >= lease!.leaseUntil)
+    },
+  },
+  {
+    name: 'a paused type is recovered, but not claimed',
+    proves: ['S22', 'F26'],
+    run: async (context) => {
+      const { storage, claim } = context
+      await lost(context, {})
+      await storage.pause({ type: 'mail', paused: true })
+      assert.deepEqual(
+        (await storage.recover(mail)).map(({ state }) => state),
+        ['queued'],
+      )
+      assert.deepEqual(await claim(), [])
+    },
+  },
+]
+
+const ageCases: readonly Case[] = [
+  {
+    name: 'an attempt over the age is taken back from a live holder, whatever its lease says',
+    proves: ['queue 4', 'S4'],
+    run: async ({ storage, added, claimOne, advance, unit }) => {
+      await added()
+      const lease = await claimOne({ types: [{ type: 'mail', leaseMs: 500 * unit }] })
+      await advance(6 * unit)
+      const recovered = await storage.recover({ ...mail, olderThanMs: 5 * unit })
+      assert.deepEqual(recovered.map(fence), [fence(lease)])
+      const [verdict] = await storage.extend([{ ...fence(lease), leaseMs: 500 * unit }])
+      assert.equal(verdict?.verdict, 'taken_by_another_worker')
+    },
+  },
+  {
+    name: 'the age counts from the start of the attempt: neither an extension nor an older attempt changes it',
+    proves: ['queue 4', 'queue trap 20'],
+    run: async ({ storage, added, claim, claimOne, advance, unit }) => {
+      await added({ id: 'old' })
+      const old = await claimOne()
+      await advance(30 * unit)
+      await storage.extend([{ ...fence(old), leaseMs: 500 * unit }])
+      await added({ id: 'young' })
+      await claim({ types: [{ type: 'mail', leaseMs: 500 * unit }] })
+      assert.deepEqual(ids(await storage.recover({ ...mail, olderThanMs: 20 * unit })), ['old'])
+      await claimOne({ types: [{ type: 'mail', leaseMs: 500 * unit }] })
+      assert.deepEqual(await storage.recover({ ...mail, olderThanMs: 20 * unit }), [])
+    },
+  },
+  {
+    name: 'with an age, lost leases of younger attempts are taken back too',
+    proves: ['queue 4'],
+    run: async (context) => {
+      const leases = await lost(context, {})
+      const recovered = await context.storage.recover({ ...mail, olderThanMs: 900 * context.unit })
+      assert.deepEqual(recovered.map(fence), leases.map(fence))
+    },
+  },
+]
+
+const endCases: readonly Case[] = [
+  {
+    name: 'a job whose last allowed attempt is taken back fails as stalled, without an error',
+    proves: ['F14', 'S17', 'queue trap 7', 'W15'],
+    run: async (context) => {
+      const { storage, claim } = context
+      const [lease] = await lost(context, { maxAttempts: 1 })
+      assert.deepEqual(
+        (await storage.recover(mail)).map(({ state }) => state),
+        ['failed'],
+      )
+      const record = await look(storage, lease!, 'error', 'attempts')
+      assert.deepEqual(
+        [record.state, record.reason, record.error, record.failures],
+        ['failed', 'stalled', undefined, 1],
+      )
+      assert.equal(record.expiresAt, record.finishedAt! + record.retention.failedMs)
+      assert.equal(record.attempts?.[0]?.state, 'failed')
+      assert.deepEqual(await claim(), [])
+    },
+  },
+  {
+    name: 'a job without a number of attempts waits again, however often it was lost',
+    proves: ['F14'],
+    run: async ({ storage, job, claimOne, advance, unit }) => {
+      const { maxAttempts: _, ...bare } = job()
+      await storage.add([bare])
+      for (let round = 0; round < 3; round++) {
+        await claimOne({ types: [{ type: 'mail', leaseMs: unit }] })
+        await advance(2 * unit)
+        assert.deepEqual(
+          (await storage.recover(mail)).map(({ state }) => state),
+          ['queued'],
+        )
+      }
+      assert.equal((await look(storage, bare)).failures, 3)
+    },
+  },
+  {
+    name: 'a job that was asked to stop is cancelled when its lease is taken back',
+    proves: ['F17', 'S9'],
+    run: async ({ storage, added, claimOne, advance, unit }) => {
+      const job = await added({ maxAttempts: 9 })
+      await claimOne({ types: [{ type: 'mail', leaseMs: unit }] })
+      await storage.cancel([ref(job)], { abort: true, reason: 'enough' })
+      await advance(2 * unit)
+      assert.deepEqual(
+        (await storage.recover(mail)).map(({ state }) => state),
+        ['cancelled'],
+      )
+      const { state, cancelReason, finishedAt, expiresAt, retention, attempts } = await look(storage, job, 'attempts')
+      assert.deepEqual([state, cancelReason, expiresAt], ['cancelled', 'enough', finishedAt! + retention.cancelledMs])
+      assert.deepEqual([attempts?.length, attempts?.[0]?.state], [1, 'cancelled'])
+    },
+  },
+  {
+    name: 'dependents of a job that fails so fail with it, and its key is free',
+    proves: ['S13', 'chains trap 23', 'F25'],
+    run: async (context) => {
+      const { storage, added } = context
+      const deduplication = { key: 'k', mode: 'simple' } as const
+      const [lease] = await lost(context, { maxAttempts: 1, deduplication })
+      const dependent = await added({ type: 'other', blockers: [ref(lease!)] })
+      await storage.recover(mail)
+      const { state, reason } = await look(storage, dependent)
+      assert.deepEqual([state, reason], ['failed', 'blocker_failed'])
+      await added({ deduplication })
+    },
+  },
+  {
+    name: 'a batch of lost leases ends each in its own state',
+    proves: ['L3', 'S17'],
+    run: async (context) => {
+      const { storage } = context
+      const leases = await lost(context, { maxAttempts: 1 }, { maxAttempts: 2 }, { maxAttempts: 1 })
+      const recovered = await storage.recover(mail)
+      const told = new Map(recovered.map(({ id, state }) => [id, state]))
+      assert.deepEqual(
+        leases.map(({ id }) => told.get(id)),
+        ['failed', 'queued', 'failed'],
+      )
+      assert.deepEqual(await states(storage, ...leases), ['failed', 'queued', 'failed'])
+    },
+  },
+]
+
+const raceCases: readonly Case[] = [
+  {
+    name: 'of a take-back and a late settle, at once, one wins, and the record is of that one',
+    proves: ['S4', 'S7', 'S8', 'queue trap 34'],
+    run: async (context) => {
+      const { storage, another } = context
+      const other = await another()
+      const leases = await lost(context, ...Array.from({ length: 20 }, () => ({})))
+      for (const lease of leases) {
+        const [recovered, [verdict]] = await Promise.all([
+          other.recover({ types: ['mail'], limit: 1 }),
+          storage.settle([{ ...fence(lease), kind: 'completed' }]),
+        ])
+        const state = verdict?.verdict === 'settled' ? 'completed' : 'queued'
+        if (ids(recovered).includes(lease.id)) assert.equal(state, 'queued')
+        assert.deepEqual(await states(storage, lease), [state])
+      }
+    },
+  },
+]
+
+export const recoverCases: readonly Case[] = [...takenBackCases, ...ageCases, ...endCases, ...raceCases]

@@ -1,0 +1,178 @@
+// What the model test found in a driver, as cases: each was a history that no case had thought of.
+
+import assert from 'node:assert/strict'
+import type { JobRef, Storage } from 'holdfast/storage'
+import { bytes, text } from '../case.ts'
+import type { Case } from '../case.ts'
+import { addOne, complete, fail, fence, goOn, ids, look, ref, settled, states } from '../look.ts'
+
+const gone = { completedMs: 0, failedMs: 0, cancelledMs: 0 }
+const group = { key: 'g', ordered: true } as const
+
+const none = { scheduled: 0, blocked: 0, queued: 0, processing: 0, failing: 0, completed: 0, failed: 0, cancelled: 0 }
+
+/** Ends a chain whose tail nobody runs. */
+function endByHand(storage: Storage, job: JobRef, kind: 'completed' | 'failed'): Promise<unknown> {
+  const expected = { ...ref(job), chain: ref(job), token: `${kind} by hand` }
+  return settled(storage, kind === 'completed' ? { ...expected, kind } : { ...expected, kind })
+}
+
+export const regressionCases: readonly Case[] = [
+  {
+    name: 'every job of a shared key shows it, not the first alone',
+    proves: ['S11'],
+    run: async ({ storage, job, unit }) => {
+      const deduplication = { key: 'k', mode: 'throttle', windowMs: 5 * unit, shared: true } as const
+      const jobs = [job({ token: 't', deduplication }), job({ token: 't', deduplication })]
+      await storage.add(jobs)
+      const records = await storage.get(jobs.map(ref))
+      assert.deepEqual(
+        records.map((record) => record?.deduplicationKey),
+        ['k', 'k'],
+      )
+    },
+  },
+  {
+    name: 'the end of one job of a shared key leaves the others and the key as they are',
+    proves: ['S11'],
+    run: async ({ storage, job, added, unit }) => {
+      const deduplication = { key: 'k', mode: 'throttle', windowMs: 5 * unit, shared: true } as const
+      const [first, second] = [job({ token: 't', deduplication }), job({ token: 't', deduplication })]
+      await storage.add([first, second])
+      await storage.cancel([ref(second)])
+      await added({ id: second.id })
+      const verdict = await addOne(storage, job({ deduplication }))
+      assert.ok(verdict.verdict === 'duplicate' && verdict.by === 'key')
+      assert.deepEqual([verdict.job.id, verdict.job.state], [first.id, 'queued'])
+    },
+  },
+  {
+    name: 'a blocker by position that is a duplicate of a continuation stands for its chain, and strands nobody',
+    proves: ['S13', 'L1'],
+    run: async ({ storage, added, job, claimOne }) => {
+      const first = await added()
+      const next = job({ type: 'next' })
+      await goOn(storage, await claimOne(), next)
+      const dependent = job({ token: 't', blockers: [1] })
+      await storage.add([dependent, job({ type: 'next', id: next.id, token: 't' })])
+      assert.deepEqual((await look(storage, dependent, 'blockers')).blockers?.map(ref), [ref(first)])
+      await complete(storage, await claimOne({ types: [{ type: 'next', leaseMs: 1_000 }] }), 'done')
+      assert.deepEqual(
+        (await claimOne()).blockers.map(({ result }) => text(result)),
+        ['done'],
+      )
+    },
+  },
+  {
+    name: 'a revived job that is blocked again is the head of its group again, and holds it',
+    proves: ['S15'],
+    run: async ({ storage, added, claim }) => {
+      const blocker = ref(await added({ type: 'other' }))
+      const head = await added({ group, blockers: [blocker] })
+      const second = await added({ group })
+      await storage.cancel([ref(head)])
+      assert.deepEqual(await storage.revive([ref(head)]), [{ verdict: 'revived' }])
+      assert.deepEqual(await claim(), [])
+      await endByHand(storage, blocker, 'completed')
+      assert.deepEqual(ids(await claim()), [head.id])
+      assert.deepEqual(await states(storage, second), ['queued'])
+    },
+  },
+  {
+    name: 'a revival does not bring back to sight a blocker that has expired',
+    proves: ['S12'],
+    run: async ({ storage, added, claimOne }) => {
+      const blocker = await added({ retention: gone })
+      const dependent = await added({ blockers: [ref(blocker)] })
+      await complete(storage, await claimOne())
+      await fail(storage, await claimOne())
+      assert.deepEqual(await states(storage, blocker, dependent), [undefined, 'failed'])
+      assert.deepEqual(await storage.revive([ref(dependent)]), [{ verdict: 'revived' }])
+      assert.deepEqual(await states(storage, blocker, dependent), [undefined, 'queued'])
+    },
+  },
+  {
+    name: 'the verdict of a job that an outcome adds is of what stands after the whole outcome',
+    proves: ['S13', 'S7'],
+    run: async ({ storage, added, job, claimOne }) => {
+      const failed = await added({ type: 'other' })
+      await endByHand(storage, failed, 'failed')
+      const first = await added()
+      const next = job({ type: 'next', blockers: [ref(failed)] })
+      const dependent = job({ type: 'next', blockers: [ref(first)] })
+      const { added: verdicts } = await settled(storage, {
+        ...fence(await claimOne()),
+        kind: 'continued',
+        next,
+        add: [dependent],
+      })
+      assert.deepEqual(
+        verdicts.map((verdict) => verdict.verdict === 'added' && verdict.job.state),
+        ['failed', 'failed'],
+      )
+      assert.deepEqual(await states(storage, next, dependent), ['failed', 'failed'])
+    },
+  },
+  {
+    name: 'no continuation takes the name of a failed chain that somebody waits for',
+    proves: ['S13', 'L1'],
+    run: async ({ storage, added, job, claimOne }) => {
+      const awaited = await added({ type: 'other' })
+      const dependent = await added({ type: 'waits', blockers: [ref(awaited)], onBlockerFailure: 'wait' })
+      await endByHand(storage, awaited, 'failed')
+      const first = await added()
+      const next = job({ type: 'other', id: awaited.id })
+      const [verdict] = await storage.settle([{ ...fence(await claimOne()), kind: 'continued', next }])
+      assert.equal(verdict!.verdict, 'conflict')
+      assert.deepEqual(await states(storage, first, awaited, dependent), ['processing', 'failed', 'blocked'])
+      await added({ type: 'other', id: awaited.id })
+      await complete(storage, await claimOne({ types: [{ type: 'other', leaseMs: 1_000 }] }))
+      assert.deepEqual(await states(storage, dependent), ['queued'])
+    },
+  },
+  {
+    name: 'a chain whose continuation has the name of a blocker of its first job is removed once',
+    proves: ['S19'],
+    run: async ({ storage, added, job, claimOne }) => {
+      const blocker = await added({ type: 'other', retention: gone })
+      const first = await added({ blockers: [ref(blocker)] })
+      await added({ type: 'other' })
+      await endByHand(storage, blocker, 'completed')
+      await goOn(storage, await claimOne(), job())
+      // Nobody needs the blocker any more, so its name is free.
+      await goOn(storage, await claimOne(), job({ type: 'other', id: blocker.id }))
+      assert.deepEqual(await storage.remove([ref(first)], { trees: true }), [{ verdict: 'removed' }])
+      const { types } = await storage.count({ types: ['other'] })
+      assert.deepEqual({ ...types[0]!.states }, { ...none, queued: 1 })
+    },
+  },
+  {
+    name: 'a job that is gone, and known by the window of its key alone, reads completed without a result, swept or not',
+    proves: ['S11', 'S12'],
+    run: async ({ storage, added, job, claimOne, unit }) => {
+      const deduplication = { key: 'k', mode: 'throttle', windowMs: 5 * unit, shared: true } as const
+      const first = await added({ retention: gone, deduplication })
+      await settled(storage, { ...fence(await claimOne()), kind: 'failed', error: bytes('broken') })
+      const second = await added({ retention: gone, deduplication: { key: 'l', mode: 'throttle', windowMs: 5 * unit } })
+      await complete(storage, await claimOne(), 'secret')
+      for (const [key, holder] of [
+        ['k', first],
+        ['l', second],
+        ['sweep', first],
+        ['k', first],
+        ['l', second],
+      ] as const) {
+        if (key === 'sweep') {
+          await storage.sweep({ limit: 100 })
+          continue
+        }
+        const verdict = await addOne(storage, job({ deduplication: { key, mode: 'simple' } }))
+        assert.ok(verdict.verdict === 'duplicate' && verdict.by === 'key')
+        assert.deepEqual(
+          [verdict.job.id, verdict.job.token, verdict.job.state, verdict.job.result],
+          [holder.id, holder.token, 'completed', undefined],
+        )
+      }
+    },
+  },
+]

@@ -1,0 +1,216 @@
+// Guards transaction: what moves write in it is there when it commits, and never was if it does not; and no refusal spoils it.
+
+import assert from 'node:assert/strict'
+import type { CaseContext } from '../case.ts'
+import { bytes, text, type Case } from '../case.ts'
+import { complete, fence, look, ref, states } from '../look.ts'
+
+const needs = ['transactions'] as const
+const refused = new Error('rolled back on purpose')
+
+/** Runs it, and takes it back. */
+async function rolledBack({ storage }: CaseContext, run: (tx: unknown) => Promise<void>): Promise<void> {
+  const taken = storage.transaction!(async (tx) => {
+    await run(tx)
+    throw refused
+  })
+  await assert.rejects(taken, refused)
+}
+
+const refusalCases: readonly Case[] = [
+  {
+    name: 'no refusal spoils it: whatever was refused, what follows is committed',
+    needs,
+    proves: ['chains trap 20'],
+    run: async ({ storage, added, job, claimOne }) => {
+      const taken = await added({ deduplication: { key: 'k', mode: 'simple' } })
+      const stale = await claimOne()
+      await complete(storage, stale, 'done')
+      const held = await added({ deduplication: { key: 'held', mode: 'simple' } })
+      const nobody = { type: 'mail', id: 'nobody' }
+      const refusals: ((tx: unknown) => Promise<readonly { verdict: string }[]>)[] = [
+        (tx) => storage.add([job({ id: taken.id })], tx),
+        (tx) => storage.add([job({ deduplication: { key: 'held', mode: 'simple' } })], tx),
+        (tx) => storage.add([job({ blockers: [nobody] })], tx),
+        (tx) => storage.settle([{ ...fence(stale), attempt: 7, kind: 'completed' }], tx),
+        (tx) => storage.settle([{ ...nobody, chain: nobody, token: 'by hand', kind: 'completed' }], tx),
+        (tx) => storage.settle([{ ...ref(taken), chain: ref(taken), token: 'by hand', kind: 'completed' }], tx),
+        (tx) => storage.revive([nobody, ref(taken)], { tx }),
+        (tx) => storage.remove([nobody], { trees: true, tx }),
+        (tx) => storage.remove([ref(held)], { tx }),
+      ]
+      for (const refusal of refusals) {
+        const before = job()
+        const after = job()
+        await storage.transaction!(async (tx) => {
+          await storage.add([before], tx)
+          for (const { verdict } of await refusal(tx)) {
+            assert.ok(!['added', 'settled', 'revived', 'moved', 'removed'].includes(verdict), verdict)
+          }
+          await storage.add([after], tx)
+        })
+        assert.deepEqual(await states(storage, before, after), ['queued', 'queued'])
+      }
+      assert.equal(text((await look(storage, taken, 'result')).result), 'done')
+    },
+  },
+  {
+    name: 'nor does a call that is refused as wrong',
+    needs,
+    proves: ['chains trap 20'],
+    run: async ({ storage, job }) => {
+      const good = job()
+      await storage.transaction!(async (tx) => {
+        await assert.rejects(storage.add([job({ priority: 1_000 })], tx), { code: 'INVALID_ARGUMENT' })
+        await storage.add([good], tx)
+      })
+      assert.deepEqual(await states(storage, good), ['queued'])
+    },
+  },
+]
+
+const togetherCases: readonly Case[] = [
+  {
+    name: 'jobs, their blockers and their keys come with the commit, or never were',
+    needs,
+    proves: ['chains trap 20', 'chains trap 3'],
+    run: async (context) => {
+      const { storage, job } = context
+      const deduplication = { key: 'k', mode: 'simple' } as const
+      const make = (): [ReturnType<typeof job>, ReturnType<typeof job>] => {
+        const dependent = job({ deduplication, blockers: [1] })
+        return [dependent, job({ token: dependent.token })]
+      }
+      const never = make()
+      await rolledBack(context, async (tx) => {
+        await storage.add(never, tx)
+        const [first] = await storage.get([ref(never[0])], { tx })
+        assert.equal(first?.state, 'blocked')
+      })
+      assert.deepEqual(await states(storage, ...never), [undefined, undefined])
+      const jobs = make()
+      await storage.transaction!(async (tx) => {
+        const [verdict] = await storage.add(jobs, tx)
+        assert.equal(verdict!.verdict, 'added')
+      })
+      assert.deepEqual(await states(storage, ...jobs), ['blocked', 'queued'])
+      const [again] = await storage.add([job({ deduplication })])
+      assert.equal(again!.verdict, 'duplicate')
+    },
+  },
+  {
+    name: 'a settle with its continuation and those it unblocks commits as one, or leaves the lease as it was',
+    needs,
+    proves: ['chains trap 21', 'chains trap 11'],
+    run: async (context) => {
+      const { storage, added, job, claimOne } = context
+      const chain = await added()
+      const dependent = await added({ type: 'post', blockers: [ref(chain)] })
+      const lease = fence(await claimOne())
+      const next = job({ type: 'next' })
+      await rolledBack(context, async (tx) => {
+        const [verdict] = await storage.settle([{ ...lease, kind: 'continued', next }], tx)
+        assert.equal(verdict!.verdict, 'settled')
+      })
+      await rolledBack(context, async (tx) => {
+        await storage.settle([{ ...lease, kind: 'completed', result: bytes('never') }], tx)
+      })
+      assert.deepEqual(await states(storage, chain, dependent, next), ['processing', 'blocked', undefined])
+      await storage.transaction!(async (tx) => {
+        await storage.settle([{ ...lease, kind: 'continued', next }], tx)
+      })
+      assert.deepEqual(await states(storage, chain, dependent, next), ['completed', 'blocked', 'queued'])
+      const tail = fence(await claimOne({ types: [{ type: 'next', leaseMs: 60_000 }] }))
+      await storage.transaction!(async (tx) => {
+        const [verdict] = await storage.settle([{ ...tail, kind: 'completed', result: bytes('end') }], tx)
+        assert.deepEqual(verdict!.verdict === 'settled' && [...verdict!.unblocked], [ref(dependent)])
+      })
+      assert.deepEqual(await states(storage, dependent), ['queued'])
+    },
+  },
+  {
+    name: 'a record that is locked in it is read as it is, and its settle goes through there',
+    needs,
+    run: async ({ storage, added, claimOne }) => {
+      const chain = await added()
+      const lease = fence(await claimOne())
+      await storage.transaction!(async (tx) => {
+        const [record] = await storage.get([ref(chain)], { lock: true, tx })
+        assert.deepEqual([record!.state, record!.worker, record!.attempt], ['processing', lease.worker, lease.attempt])
+        assert.deepEqual(await storage.get([{ type: 'mail', id: 'nobody' }], { lock: true, tx }), [undefined])
+        const [verdict] = await storage.settle([{ ...lease, kind: 'completed' }], tx)
+        assert.equal(verdict!.verdict, 'settled')
+      })
+      assert.deepEqual(await states(storage, chain), ['completed'])
+    },
+  },
+  {
+    name: 'a settle that was committed is answered as the first, whatever it says the second time',
+    needs,
+    run: async ({ storage, added, claimOne }) => {
+      const chain = await added()
+      const lease = fence(await claimOne())
+      await storage.transaction!(async (tx) => {
+        await storage.settle([{ ...lease, kind: 'completed', result: bytes('first') }], tx)
+      })
+      // As a worker does whose commit was not answered.
+      const [again] = await storage.settle([{ ...lease, kind: 'retry', error: bytes('nobody knows') }])
+      assert.deepEqual([again!.verdict, 'state' in again! && again.state], ['settled', 'completed'])
+      const record = await look(storage, chain, 'result')
+      assert.deepEqual([record.state, record.failures, text(record.result)], ['completed', 0, 'first'])
+    },
+  },
+  {
+    name: 'it answers with what its function gives, and hints leave after its commit',
+    needs,
+    run: async ({ storage, job, until }) => {
+      const said: string[] = []
+      const unlisten = await storage.listen([{ kind: 'wake', type: 'mail' }], () => said.push('wake'))
+      const answer = await storage.transaction!(async (tx) => {
+        await storage.add([job()], tx)
+        said.push('end')
+        return 5
+      })
+      await until(() => said.includes('wake'))
+      assert.deepEqual([answer, said[0]], [5, 'end'])
+      await unlisten()
+    },
+  },
+]
+
+const apartCases: readonly Case[] = [
+  {
+    name: 'those that waited for one chain end in transactions at the same time; others may come to wait for it meanwhile',
+    needs,
+    proves: ['chains trap 1', 'chains 3.3'],
+    run: async ({ storage, added, job, claim }) => {
+      // Nobody else can write at all: there is no such time.
+      if (storage.settings.exclusiveTransactions) return
+      const shared = await added({ type: 'shared' })
+      for (let count = 0; count < 2; count++) await added({ blockers: [ref(shared)] })
+      const [held] = await claim({ types: [{ type: 'shared', leaseMs: 60_000 }] })
+      await complete(storage, held!)
+      const leases = await claim()
+      const locked = leases.map(() => Promise.withResolvers<void>())
+      const ending = Promise.withResolvers<void>()
+      const ends = leases.map((lease, index) =>
+        storage.transaction!(async (tx) => {
+          await storage.get([ref(lease)], { lock: true, tx })
+          locked[index]!.resolve()
+          await ending.promise
+          const [settled] = await storage.settle([{ ...fence(lease), kind: 'completed' }], tx)
+          return settled!.verdict
+        }),
+      )
+      for (const end of ends) end.catch((error) => locked.forEach(({ reject }) => reject(error)))
+      await Promise.all(locked.map(({ promise }) => promise))
+      const late = job({ blockers: [ref(shared)] })
+      await storage.add([late])
+      ending.resolve()
+      assert.deepEqual(await Promise.all(ends), ['settled', 'settled'])
+      assert.deepEqual(await states(storage, late), ['queued'])
+    },
+  },
+]
+
+export const transactionCases: readonly Case[] = [...refusalCases, ...togetherCases, ...apartCases]

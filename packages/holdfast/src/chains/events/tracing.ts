@@ -1,0 +1,102 @@
+// Where a telemetry joins in: spans around what chains do, and the trace that goes with a job. Nothing here knows of a
+// library; `holdfast/telemetry` installs one.
+
+import type { GuardedStorage } from '../../engine/guard.ts'
+import type { ClaimedJob, JobRef } from '../../storage/storage.ts'
+import type { TraceContext } from '../types/records.ts'
+import { decodeTrace } from '../client/schedule.ts'
+
+export interface SpanOptions {
+  readonly kind: 'producer' | 'consumer' | 'internal'
+  readonly attributes?: Readonly<Record<string, string | number>>
+  /** @default the active one */
+  readonly parent?: TraceContext
+}
+
+export interface Span {
+  /** To be stored with a job. Undefined: nobody records. */
+  readonly traceContext: TraceContext | undefined
+  link(to: TraceContext): void
+  /** Makes it the active one meanwhile. */
+  run<R>(run: () => R): R
+  /** @param error why it failed */
+  end(error?: unknown): void
+}
+
+export interface Tracing {
+  start(name: string, options: SpanOptions): Span
+}
+
+let installed: Tracing | undefined
+
+/** For this process, in the place of what was installed before. The answer takes it away. */
+export function installTracing(tracing: Tracing): () => void {
+  installed = tracing
+  return () => {
+    if (installed === tracing) installed = undefined
+  }
+}
+
+/** Undefined: no telemetry is installed. */
+export function producerSpan(ref: JobRef, chain: JobRef, parent: TraceContext | undefined): Span | undefined {
+  return installed?.start(`send ${ref.type}`, { kind: 'producer', attributes: attributesOf(ref, chain), parent })
+}
+
+/**
+ * Runs an attempt in a span that continues its job's trace, with links to the job before it and to the chains that it
+ * waited for.
+ * @param errorOf what the attempt's end says
+ */
+export async function inAttemptSpan<R>(
+  storage: Pick<GuardedStorage, 'get'>,
+  job: ClaimedJob,
+  run: () => Promise<R>,
+  errorOf: (end: R) => Error | undefined,
+): Promise<R> {
+  if (!installed) return run()
+  const attributes = { ...attributesOf(job, job.chain), 'holdfast.attempt': job.attempt }
+  const parent = decodeTrace(job.trace).traceContext
+  const span = installed.start(`process ${job.type}`, { kind: 'consumer', attributes, parent })
+  // Beside the handler: it does not wait for them.
+  const linking = linkNeighbours(storage, job, span)
+  const end = await span.run(run)
+  void linking.then(() => span.end(errorOf(end)))
+  return end
+}
+
+/** A part of an attempt. */
+export async function inSpan<R>(name: string, run: () => Promise<R>): Promise<R> {
+  if (!installed) return run()
+  const span = installed.start(name, { kind: 'internal' })
+  try {
+    const answer = await span.run(run)
+    span.end()
+    return answer
+  } catch (error) {
+    span.end(error)
+    throw error
+  }
+}
+
+/** Never rejects: a trace without a link is better than none. */
+async function linkNeighbours(storage: Pick<GuardedStorage, 'get'>, job: ClaimedJob, span: Span): Promise<void> {
+  const before = job.chainIndex > 0 && job.origin ? [job.origin] : []
+  const refs = [...before, ...job.blockers].map(({ type, id }) => ({ type, id }))
+  if (refs.length === 0) return
+  try {
+    for (const record of await storage.get(refs)) {
+      const { traceContext } = decodeTrace(record?.trace)
+      if (traceContext) span.link(traceContext)
+    }
+  } catch {
+    // The storage's trouble is told by its own events.
+  }
+}
+
+const attributesOf = ({ type, id }: JobRef, chain: JobRef): Record<string, string> => ({
+  'messaging.system': 'holdfast',
+  'messaging.destination.name': type,
+  'messaging.message.id': id,
+  'holdfast.chain.id': chain.id,
+  'holdfast.chain.type': chain.type,
+})

@@ -1,0 +1,144 @@
+// What is read of jobs and chains: records whose types follow from the registry, as unions on `state`.
+
+import type { ErrorDetails } from '../../errors.ts'
+import type {
+  BlockerReferences,
+  ChainOutput,
+  ChainTypeName,
+  EntryName,
+  InputOf,
+  JobTypeName,
+  ReferencedEntry,
+} from './job-types.ts'
+
+/** What names a chain. Every chain object is one. */
+export interface ChainRef<N extends string = string> {
+  readonly typeName: N
+  readonly id: string
+}
+
+export interface TraceContext {
+  readonly traceparent: string
+  readonly tracestate?: string
+}
+
+export interface JobFields<N extends string, Input, ChainName extends string, Blockers> {
+  readonly id: string
+  readonly typeName: N
+  /** The first job of a chain is the chain: its id is the chain's. */
+  readonly chainId: string
+  readonly chainTypeName: ChainName
+  /** 0: the first. */
+  readonly chainIndex: number
+  /** The chain at the top of the tree that `startBlockers` spans; itself if it is nobody's blocker. */
+  readonly rootChainId: string
+  /** The job before it in the chain, or the one it was started to block. */
+  readonly originId: string | null
+  readonly input: Input
+  readonly priority: number
+  /** Epoch ms, as all that ends in `At`. */
+  readonly createdAt: number
+  readonly runAt: number
+  /** Runs begun; only grows. */
+  readonly attempt: number
+  /** Runs that count: ended by an error, a timeout or a lost lease. */
+  readonly failures: number
+  readonly lastAttemptAt: number | null
+  readonly lastAttemptError: ErrorDetails | null
+  readonly traceContext?: TraceContext
+  /** In declared order. */
+  readonly blockers: Blockers
+}
+
+export interface ProcessingState {
+  readonly state: 'processing'
+  readonly leasedBy: string
+  readonly leasedUntil: number
+}
+
+export type JobStateFields =
+  | { readonly state: 'scheduled' | 'blocked' | 'queued' | 'failing' }
+  | ProcessingState
+  /** `completedBy`: null without a worker. */
+  | { readonly state: 'completed'; readonly completedAt: number; readonly completedBy: string | null }
+  | { readonly state: 'failed'; readonly failedAt: number; readonly error: ErrorDetails }
+  | { readonly state: 'cancelled'; readonly reason: string | null }
+
+type BlockerRefs<T, B extends readonly unknown[]> = {
+  readonly [I in keyof B]: ChainRef<ReferencedEntry<T, B[I]>>
+}
+
+/** The chains that block a job of this type, slot by slot. */
+export type BlockerChains<T, N extends keyof T> = BlockerRefs<T, BlockerReferences<T, N>>
+
+export type JobOf<T, N extends JobTypeName<T>> = N extends unknown
+  ? JobFields<N, InputOf<T, N>, ChainTypeName<T, N>, BlockerChains<T, N>> & JobStateFields
+  : never
+
+export interface ChainFields<N extends string, Input> extends ChainRef<N> {
+  readonly input: Input
+  readonly rootChainId: string
+  readonly originId: string | null
+  readonly priority: number
+  readonly createdAt: number
+  readonly traceContext?: TraceContext
+}
+
+interface CompletedChain<N extends string, Input, Output> extends ChainFields<N, Input> {
+  readonly state: 'completed'
+  readonly output: Output
+  readonly completedAt: number
+}
+
+interface LiveChain<N extends string, Input> extends ChainFields<N, Input> {
+  readonly state: 'scheduled' | 'blocked' | 'queued' | 'processing' | 'failing'
+}
+
+interface FailedChain<N extends string, Input> extends ChainFields<N, Input> {
+  readonly state: 'failed'
+  readonly error: ErrorDetails
+}
+
+interface CancelledChain<N extends string, Input> extends ChainFields<N, Input> {
+  readonly state: 'cancelled'
+  readonly reason: string | null
+}
+
+/** A chain, by the type it starts with. Its state is that of its last job. */
+export type JobChainOf<T, N extends EntryName<T>> = N extends unknown
+  ?
+      | LiveChain<N, InputOf<T, N>>
+      | CompletedJobChain<T, N>
+      | FailedChain<N, InputOf<T, N>>
+      | CancelledChain<N, InputOf<T, N>>
+  : never
+
+export type CompletedJobChain<T, N extends EntryName<T>> = N extends unknown
+  ? CompletedChain<N, InputOf<T, N>, ChainOutput<T, N>>
+  : never
+
+/** What a handler knows of a chain that its job waited for. The rest of it is a read away. */
+export interface CompletedBlocker<N extends string, Output> extends ChainRef<N> {
+  readonly state: 'completed'
+  readonly output: Output
+}
+
+type CompletedBlockerOf<T, N extends EntryName<T>> = N extends unknown ? CompletedBlocker<N, ChainOutput<T, N>> : never
+
+type CompletedBlockers<T, B extends readonly unknown[]> = {
+  readonly [I in keyof B]: CompletedBlockerOf<T, ReferencedEntry<T, B[I]>>
+}
+
+/** A job as its handler sees it: its blockers are completed chains. */
+export type RunningJob<T, N extends JobTypeName<T> = JobTypeName<T>> = N extends unknown
+  ? JobFields<N, InputOf<T, N>, ChainTypeName<T, N>, CompletedBlockers<T, BlockerReferences<T, N>>> & ProcessingState
+  : never
+
+/** A running job of whatever type. Every RunningJob is one. */
+export type AnyRunningJob = JobFields<string, unknown, string, readonly ChainRef[]> & ProcessingState
+
+export interface PageOf<Item> {
+  readonly items: Item[]
+  /** Null: this was the last page. */
+  readonly nextCursor: string | null
+}

@@ -1,0 +1,80 @@
+// How many slots of a worker wait for each type, and how many jobs of it run: told when that has changed, to those who ask.
+
+import type { Clock } from '../../clock.ts'
+import { isWatched } from '../../engine/events.ts'
+import type { TellChains } from '../events/events.ts'
+import type { Observer } from '../events/observer.ts'
+
+interface GaugesOptions {
+  readonly workerId: string
+  readonly concurrency: number
+  readonly typeNames: readonly string[]
+  readonly observer: Partial<Observer> | undefined
+  readonly clock: Pick<Clock, 'soon'>
+  readonly tellChains: TellChains
+}
+
+export class Gauges {
+  readonly #options: GaugesOptions
+  /** Jobs that run, by type. */
+  readonly #running = new Map<string, number>()
+  /** As it was told last. */
+  readonly #told = new Map<string, number>()
+  #slots = 0
+  #isPending = false
+
+  constructor(options: GaugesOptions) {
+    this.#options = options
+  }
+
+  /** Its worker takes jobs from now on. */
+  start(): void {
+    this.#slots = this.#options.concurrency
+    this.#tell()
+  }
+
+  /** Its worker takes no more. */
+  stop(): void {
+    this.#slots = 0
+    this.#tell()
+  }
+
+  began(typeName: string): void {
+    this.#change(typeName, 1)
+  }
+
+  ended(typeName: string): void {
+    this.#change(typeName, -1)
+  }
+
+  #change(typeName: string, by: number): void {
+    this.#running.set(typeName, (this.#running.get(typeName) ?? 0) + by)
+    if (this.#isPending || !this.#isWanted()) return
+    this.#isPending = true
+    // Many begin and end together: once for all.
+    this.#options.clock.soon(() => this.#tell())
+  }
+
+  #isWanted(): boolean {
+    const { observer } = this.#options
+    return observer?.jobTypeIdle !== undefined || observer?.jobTypeProcessing !== undefined || isWatched()
+  }
+
+  #tell(): void {
+    this.#isPending = false
+    if (!this.#isWanted()) return
+    const { typeNames, workerId, tellChains } = this.#options
+    const all = [...this.#running.values()].reduce((sum, count) => sum + count, 0)
+    const idle = Math.max(0, this.#slots - all)
+    for (const typeName of typeNames) {
+      for (const [name, value] of [
+        ['jobTypeProcessing', this.#running.get(typeName) ?? 0],
+        ['jobTypeIdle', idle],
+      ] as const) {
+        if (this.#told.get(`${name} ${typeName}`) === value) continue
+        this.#told.set(`${name} ${typeName}`, value)
+        tellChains(name, { typeName, workerId, value })
+      }
+    }
+  }
+}

@@ -1,0 +1,66 @@
+// Values to bytes and back. `undefined` is stored as absence, and no serde is asked about it; zero bytes are a value.
+
+import { HoldfastError, invalidArgument, SerializationError } from '../../errors.ts'
+import type { Bytes } from '../../storage/storage.ts'
+
+/** Both synchronous. Sees the payload or the result, and nothing else. */
+export interface Serde<T> {
+  serialize(value: T): Uint8Array
+  deserialize(bytes: Buffer): T
+}
+
+export class JsonSerde<T> implements Serde<T> {
+  serialize(value: T): Uint8Array {
+    const json = JSON.stringify(value)
+    if (json === undefined) throw new TypeError(`JSON cannot hold a ${typeof value}`)
+    return Buffer.from(json)
+  }
+
+  deserialize(bytes: Buffer): T {
+    return JSON.parse(bytes.toString()) as T
+  }
+}
+
+export function createJsonSerde<T>(): Serde<T> {
+  return new JsonSerde<T>()
+}
+
+type What = 'payload' | 'result'
+
+/** @throws SerializationError, or TOO_LARGE */
+export function encode<T>(what: What, serde: Serde<T>, value: T, maxBytes: number): Bytes | undefined {
+  if (value === undefined) return undefined
+  let bytes: Uint8Array
+  try {
+    bytes = serde.serialize(value)
+    if (!(bytes instanceof Uint8Array)) throw invalidArgument('serialize()', 'a Uint8Array', bytes)
+  } catch (cause) {
+    throw new SerializationError(what, `the ${what} cannot be serialised`, cause)
+  }
+  if (bytes.byteLength > maxBytes) {
+    const size = bytes.byteLength
+    throw new HoldfastError('TOO_LARGE', `the ${what} has ${size} bytes, the limit is ${maxBytes}`, {
+      what,
+      size,
+      limit: maxBytes,
+    })
+  }
+  // A foreign serde may use its buffer again; ours never does.
+  return serde instanceof JsonSerde ? bytes : Uint8Array.from(bytes)
+}
+
+/** @throws SerializationError */
+export function decode<T>(what: What, serde: Serde<T>, bytes: Bytes | undefined): T {
+  if (bytes === undefined) return undefined as T
+  try {
+    // A foreign serde may keep or change what it is given; the storage's bytes are for reading only.
+    return serde.deserialize(serde instanceof JsonSerde ? asBuffer(bytes) : Buffer.from(bytes))
+  } catch (cause) {
+    throw new SerializationError(what, `the ${what} cannot be decoded`, cause)
+  }
+}
+
+/** The same bytes, not a copy. */
+function asBuffer(bytes: Bytes): Buffer {
+  return bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}

@@ -1,0 +1,96 @@
+// The hook between an attempt's end and its record. It may change the ttl, and the result or the error; if it throws, or
+// leaves something that cannot be stored, none of its changes apply.
+
+import { asError } from '../error-details.ts'
+import { encode } from '../engine/job/serde.ts'
+import { queueOptions } from '../engine/options.ts'
+import type { Attempt } from '../engine/work/attempt.ts'
+import type { Handling } from './execute.ts'
+
+export interface AfterExecutionContext<TPayload, TResult> {
+  readonly id: string
+  readonly payload: TPayload
+  readonly attempts: number
+  readonly maxAttempts: number
+  readonly createdAt: number
+  readonly status: 'completed' | 'failed'
+  readonly workerId: string
+  readonly startedAt: number
+  readonly finishedAt: number
+  readonly durationMs: number
+  /** How long the record is kept, in ms. May be changed. */
+  ttl: number
+  /** May be changed. */
+  result?: TResult
+  /** May be changed. */
+  error?: Error
+}
+
+export type AfterExecution<P, R> = (context: AfterExecutionContext<P, R>) => void | Promise<void>
+
+/** What an attempt ended in, before the hook. */
+type HookInput<P, R> =
+  | { payload: P; status: 'completed'; value: R; result: Uint8Array | undefined; error?: undefined }
+  | { payload: P; status: 'failed'; error: Error; value?: undefined; result?: undefined }
+
+interface Changed<R> {
+  readonly keepMs: number | undefined
+  readonly value: R | undefined
+  readonly result: Uint8Array | undefined
+  readonly error: Error | undefined
+}
+
+export async function applyHook<P, R>(
+  attempt: Attempt,
+  handling: Handling<P, R>,
+  ended: HookInput<P, R>,
+): Promise<Changed<R>> {
+  const { status, value, result, error } = ended
+  try {
+    const context = contextOf(attempt, handling, ended)
+    const { ttl } = context
+    await handling.afterExecution!(context)
+    const keepMs = context.ttl === ttl ? undefined : context.ttl
+    // What a retention says may be more than a TTL: 0, or for ever.
+    if (keepMs !== undefined) queueOptions.resultTTL.check('ttl', keepMs)
+    if (status === 'failed') return { keepMs, value, result, error: asError(context.error) }
+    const changed = context.result as R
+    const same = changed === value && (changed === null || typeof changed !== 'object')
+    return {
+      keepMs,
+      value: changed,
+      result: same ? result : encode('result', handling.resultSerde, changed, handling.maxResultBytes),
+      error,
+    }
+  } catch (problem) {
+    handling.tell({
+      name: 'error',
+      error: new Error('afterExecution failed; its changes do not apply', { cause: problem }),
+    })
+    return { keepMs: undefined, value, result, error }
+  }
+}
+
+function contextOf<P, R>(
+  attempt: Attempt,
+  handling: Handling<P, R>,
+  ended: HookInput<P, R>,
+): AfterExecutionContext<P, R> {
+  const { job } = attempt
+  const durationMs = handling.clock.monotonic() - attempt.startedAt
+  const fixed = {
+    id: job.id,
+    payload: ended.payload,
+    attempts: attempt.counted,
+    maxAttempts: job.maxAttempts ?? handling.maxAttempts,
+    createdAt: job.createdAt,
+    status: ended.status,
+    workerId: handling.label,
+    startedAt: job.startedAt,
+    finishedAt: job.startedAt + durationMs,
+    durationMs,
+  }
+  const context = { ...fixed, ttl: job.retention[`${ended.status}Ms`], result: ended.value, error: ended.error }
+  for (const key of Object.keys(fixed)) Object.defineProperty(context, key, { writable: false, configurable: false })
+  return context
+}

@@ -1,0 +1,79 @@
+// A call to enqueue: what it may say, what the storage is given, and what the caller is told.
+
+import { invalidArgument } from '../errors.ts'
+import { evenRetention } from '../storage/retention.ts'
+import type { AddVerdict, Bytes, Retention } from '../storage/storage.ts'
+import type { Draft } from '../engine/job/adder.ts'
+import { type QueueRetention, retainedBy } from '../engine/job/retention.ts'
+import { decode, type Serde } from '../engine/job/serde.ts'
+import type { MessageState } from './status.ts'
+
+/** @typeParam Tx a transaction of the storage; never: it has none */
+export interface EnqueueOptions<Tx = unknown> extends JobOptions {
+  /**
+   * A transaction of the storage: the job is there once that commits, and never if it rolls back. Nobody can tell yet which,
+   * so there is no `enqueued` event. Not for enqueueAndWait. @throws FEATURE_UNSUPPORTED where the storage has none
+   */
+  readonly tx?: Tx
+}
+
+/** What enqueue and enqueueAndWait both take. */
+export interface JobOptions {
+  /** @default the queue's maxRetries */
+  readonly maxAttempts?: number
+  /** In ms, for every end; wins over what the queue says. @default the queue's */
+  readonly resultTTL?: number
+  /** How long the record is kept, by its end; wins over resultTTL. @default the queue's */
+  readonly retention?: QueueRetention
+  /** From the storage's now, in ms. Not together with runAt. */
+  readonly delayMs?: number
+  /** One in the past is simply due. */
+  readonly runAt?: number | Date
+}
+
+export interface EnqueueAndWaitOptions extends JobOptions {
+  /** From the call, in ms. 0: look once. Infinity: no end. @default 30_000 */
+  readonly timeout?: number
+  readonly signal?: AbortSignal
+}
+
+export type EnqueueResult<TResult> =
+  | { status: 'queued' }
+  | { status: 'duplicate'; existingState: MessageState }
+  | { status: 'completed'; result: TResult }
+
+/** What the storage will be given; its token comes from the batch that takes it. */
+export function draftOf(
+  type: string,
+  id: string,
+  payload: Bytes | undefined,
+  options: JobOptions | undefined,
+  defaults: { readonly maxAttempts: number; readonly retention: Retention },
+): Draft {
+  const { maxAttempts, retention } = defaults
+  if (!options) return { type, id, token: undefined, payload, maxAttempts, retention }
+  const { delayMs, runAt, resultTTL } = options
+  if (delayMs !== undefined && runAt !== undefined) throw invalidArgument('delayMs', 'no runAt beside it', delayMs)
+  return {
+    type,
+    id,
+    token: undefined,
+    payload,
+    maxAttempts: options.maxAttempts ?? maxAttempts,
+    retention: retainedBy(options.retention, resultTTL === undefined ? retention : evenRetention(resultTTL)),
+    delayMs,
+    // Never early: a fraction of a millisecond counts as a whole one.
+    runAt: runAt === undefined ? undefined : Math.ceil(Number(runAt)),
+  }
+}
+
+/** The answer to nearly every call: one for all of them, so nobody may change it. */
+const queued = Object.freeze({ status: 'queued' } as const)
+
+/** @throws SerializationError if the cached result cannot be decoded */
+export function enqueueResult<R>(verdict: AddVerdict, serde: Serde<R>): EnqueueResult<R> {
+  if (verdict.verdict !== 'duplicate') return queued
+  const { state, result } = verdict.job
+  if (state === 'completed') return { status: 'completed', result: decode('result', serde, result) }
+  return { status: 'duplicate', existingState: state }
+}

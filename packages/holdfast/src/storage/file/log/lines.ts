@@ -1,0 +1,159 @@
+// The lines of a commit or a snapshot: one change each, named by its only key. Signals go along, for whoever listens in
+// other processes.
+
+import type { MemoryJob } from '../../memory/data.ts'
+import type { KvEntry } from '../../memory/kv-data.ts'
+import type { JobRef, TopicKind } from '../../storage.ts'
+import { type BytesJson, bytesFromJson, bytesToJson } from './bytes.ts'
+import { type Changes, type MarkFields, noChanges } from '../replica/changes.ts'
+import {
+  type ChangingJson,
+  changingFromJson,
+  changingToJson,
+  type JobJson,
+  jobFromJson,
+  jobToJson,
+} from './job-lines.ts'
+import { changingPartOf, fixedPartOf } from '../replica/record.ts'
+import type { Recording } from '../replica/recording.ts'
+import type { Replica } from '../replica/replica.ts'
+
+export interface Hint {
+  readonly kind: Exclude<TopicKind, 'events'>
+  readonly type: string
+  readonly ids?: readonly string[]
+}
+
+interface KeyJson extends Omit<MarkFields, 'until'> {
+  readonly type: string
+  readonly until: number | null
+}
+
+interface EntryJson {
+  readonly key: string
+  readonly value: BytesJson
+  readonly until: number | null
+  readonly created: number
+}
+
+export type Line =
+  | { readonly job: JobJson }
+  | { readonly set: ChangingJson }
+  | { readonly erase: JobRef }
+  | { readonly hold: KeyJson }
+  | { readonly free: { readonly type: string; readonly key: string } }
+  | { readonly pause: { readonly type: string; readonly group?: string; readonly since: number; readonly by?: string } }
+  | { readonly resume: { readonly type: string; readonly group?: string } }
+  | { readonly entry: EntryJson }
+  | { readonly dropEntry: string }
+  | { readonly clear: true }
+  | { readonly hint: Hint }
+  /** The commits after this one are in another folder. */
+  | { readonly continue: string }
+
+// ── to lines ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export function linesOf(recording: Recording, replica: Replica): Line[] {
+  const lines: Line[] = []
+  if (recording.cleared) lines.push({ clear: true })
+  const { stored } = recording
+  const written: Line[] = []
+  for (const [type, ids] of recording.jobs) {
+    for (const [id, before] of ids) {
+      const job = stored({ type, id })
+      if (before && before.job !== job) lines.push({ erase: { type, id } })
+      if (!job) continue
+      if (before?.job !== job) written.push(jobLine(job, stored))
+      else if (before.changed) {
+        const changing = changingPartOf(job, stored)
+        written.push({ set: changingToJson({ type, id }, changing, before.changing) })
+      }
+    }
+  }
+  lines.push(...written)
+  for (const [{ name: type, keys: held }, keys] of recording.keys) {
+    for (const [key, before] of keys) {
+      const mark = held.get(key)
+      if (mark === before) continue
+      lines.push(mark ? keyLine(type, mark) : { free: { type, key } })
+    }
+  }
+  for (const { type, group } of recording.pauses.values()) {
+    const found = replica.data.types.get(type)
+    const paused = group === undefined ? found?.paused : found?.groups.get(group)?.paused
+    lines.push(paused ? { pause: { type, group, ...paused } } : { resume: { type, group } })
+  }
+  for (const [key, before] of recording.entries) {
+    const entry = replica.kv.entries.get(key)
+    if (entry !== before) lines.push(entry ? entryLine(entry) : { dropEntry: key })
+  }
+  return lines
+}
+
+/** Everything that is there. */
+export function* linesOfAll({ data, kv }: Replica): Generator<Line> {
+  const stored = ({ type, id }: JobRef): MemoryJob | undefined => data.types.get(type)?.jobs.get(id)
+  for (const { name: type, jobs, keys, paused, groups } of data.types.values()) {
+    if (paused) yield { pause: { type, ...paused } }
+    for (const group of groups.values()) if (group.paused) yield { pause: { type, group: group.key, ...group.paused } }
+    for (const mark of keys.values()) yield keyLine(type, mark)
+    for (const job of jobs.values()) yield jobLine(job, stored)
+  }
+  for (const entry of kv.entries.values()) yield entryLine(entry)
+}
+
+const jobLine = (job: MemoryJob, stored: (ref: JobRef) => MemoryJob | undefined): Line => ({
+  job: jobToJson(fixedPartOf(job), changingPartOf(job, stored)),
+})
+
+const keyLine = (type: string, { key, id, token, mode, shared, until }: MarkFields): Line => ({
+  hold: { type, key, id, token, mode, shared, until },
+})
+
+const entryLine = ({ key, value, until, created }: KvEntry): Line => ({
+  entry: { key, value: bytesToJson(value), until, created },
+})
+
+// ── from lines ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface Read {
+  readonly changes: Changes
+  readonly hints: readonly Hint[]
+  readonly continue: string | undefined
+}
+
+/** @param replica as it is before them */
+export function readLines(lines: Iterable<Line>, replica: Replica, lastNumber: number): Read {
+  const changes = noChanges(lastNumber)
+  const hints: Hint[] = []
+  let next: string | undefined
+  for (const line of lines) {
+    if ('set' in line) {
+      const { type, id } = line.set
+      changes.jobs.push(changingFromJson(line.set, replica.data.types.get(type)?.jobs.get(id)))
+    } else if ('job' in line) changes.jobs.push(jobFromJson(line.job))
+    else if ('hint' in line) hints.push(line.hint)
+    else if ('continue' in line) next = line.continue
+    else readOther(line, changes)
+  }
+  return { changes, hints, continue: next }
+}
+
+function readOther(line: Line, changes: Changes): void {
+  if ('erase' in line) changes.erased.push(line.erase)
+  else if ('hold' in line) {
+    const { type, until, ...mark } = line.hold
+    changes.keys.push({ type, key: mark.key, mark: { ...mark, until: until ?? Infinity } })
+  } else if ('free' in line) changes.keys.push({ ...line.free, mark: undefined })
+  else if ('pause' in line) {
+    const { type, group, since, by } = line.pause
+    changes.pauses.push({ type, group, paused: { since, by } })
+  } else if ('resume' in line) changes.pauses.push({ ...line.resume, group: line.resume.group, paused: undefined })
+  else if ('entry' in line) {
+    const { key, value, until, created } = line.entry
+    const entry = { key, value: bytesFromJson(value), until: until ?? Infinity, created, heapIndex: -1 }
+    changes.entries.push({ key, entry })
+  } else if ('dropEntry' in line) changes.entries.push({ key: line.dropEntry, entry: undefined })
+  else if ('clear' in line) changes.cleared = true
+  else throw new Error(`a line of a kind that this version does not know: ${Object.keys(line).join(', ')}`)
+}

@@ -1,0 +1,196 @@
+// Makes changes to the data of a replica: those of another process's commit, or the way back from a call.
+// Invariant: where a job stands, its group's turn and who waits for whom follow from the records alone, so that every
+// replica that applied the same commits gives the same answers.
+
+import { isTerminal, isWaiting } from '../../rules/job/states.ts'
+import { type Group, MemoryJob, type Mark, type TypeData } from '../../memory/data.ts'
+import { MemoryMove, type Recorder, type SignalSink } from '../../memory/move.ts'
+import { expireLater } from '../../rules/job/finish.ts'
+import type * as Moves from '../../rules/move.ts'
+import { leave, refreshGroup } from '../../rules/job/wait.ts'
+import type { NewJob } from '../../storage.ts'
+import type { Changes, JobPut, KeyPut, PausePut } from './changes.ts'
+import { type ChangingPart, type FixedPart, plainFields } from './record.ts'
+import type { Replica } from './replica.ts'
+
+const silent: SignalSink = { wake() {}, done() {}, abort() {}, event() {}, send() {} }
+/** Nothing is recorded, and no type is forgotten before the end. */
+const unrecorded: Recorder = { seen() {}, changed() {}, creates() {}, key() {} }
+
+export function applyChanges(replica: Replica, changes: Changes, now: number): void {
+  if (changes.cleared) replica.clear()
+  new Application(replica, changes, now).run()
+}
+
+class Application {
+  readonly #replica: Replica
+  readonly #changes: Changes
+  readonly #move: MemoryMove
+  readonly #types = new Set<TypeData>()
+  readonly #groups = new Set<Group>()
+  readonly #chains = new Set<MemoryJob>()
+  /** Of chains that are gone, by the set itself: whoever takes the name takes those who wait for it. */
+  readonly #orphans = new Map<TypeData, Map<string, Set<Moves.Job>>>()
+
+  constructor(replica: Replica, changes: Changes, now: number) {
+    this.#replica = replica
+    this.#changes = changes
+    this.#move = new MemoryMove(replica.data, now, silent, unrecorded)
+  }
+
+  run(): void {
+    const { data, kv } = this.#replica
+    const { erased, jobs: puts, keys, pauses, entries, lastNumber } = this.#changes
+    const gone = erased.flatMap((ref) => this.#move.stored(ref) ?? [])
+    for (const job of gone) this.#detach(job)
+    for (const job of gone) this.#erase(job)
+    const jobs = puts.map((put) => this.#begin(put))
+    for (const key of keys) this.#putKey(key)
+    // All of them leave their places before any of them changes: places are ordered by what changes.
+    jobs.forEach((job, index) => this.#assign(job, puts[index]!.changing))
+    jobs.forEach((job, index) => this.#link(job, puts[index]!))
+    for (const pause of pauses) this.#pause(pause)
+    for (const job of jobs) this.#place(job)
+    for (const chain of this.#chains) if (isEnded(chain)) expireLater(this.#move, chain)
+    for (const group of this.#groups) refreshGroup(this.#move, group)
+    for (const { key, entry } of entries) {
+      if (entry) kv.put({ ...entry, heapIndex: -1 })
+      else kv.drop(key)
+    }
+    data.lastNumber = lastNumber
+    for (const type of this.#types) data.prune(type)
+  }
+
+  /** While all that it is linked with is still there. */
+  #detach(job: MemoryJob): void {
+    leave(this.#move, job)
+    // The group of one that has ended may be gone, and another have its name.
+    if (job.group && this.#move.removeMember(job)) this.#groups.add(job.group)
+    for (const { ref } of job.blockers ?? []) this.#release(job, this.#move.stored(ref))
+  }
+
+  #release(job: MemoryJob, chain: MemoryJob | undefined): void {
+    if (chain?.dependents?.delete(job)) this.#chains.add(chain)
+  }
+
+  #erase(job: MemoryJob): void {
+    const { type, id, chain, chainIndex, dependents } = job
+    this.#types.add(type)
+    this.#chains.delete(job)
+    if (chainIndex > 0 && chain.jobs?.[chainIndex] === job) chain.jobs.length = chainIndex
+    this.#move.erase(job)
+    if (!dependents?.size) return
+    let orphans = this.#orphans.get(type)
+    if (!orphans) this.#orphans.set(type, (orphans = new Map()))
+    orphans.set(id, dependents)
+  }
+
+  /** The job, new or as it is, standing nowhere. */
+  #begin({ type: name, id, fixed, changing }: JobPut): MemoryJob {
+    const type = this.#replica.data.ensureType(name)
+    this.#types.add(type)
+    const existing = type.jobs.get(id)
+    if (existing) {
+      leave(this.#move, existing)
+      return existing
+    }
+    if (!fixed) throw new Error(`a change of job '${id}' of type '${name}', which is not there`)
+    const job = newJob(type, fixed, changing)
+    type.counts[job.state]++
+    type.jobs.set(id, job)
+    const orphans = this.#orphans.get(type)?.get(id)
+    if (orphans) job.dependents = orphans
+    return job
+  }
+
+  #assign(job: MemoryJob, changing: ChangingPart): void {
+    const { counts } = job.type
+    counts[job.state]--
+    counts[changing.state]++
+    job.state = changing.state
+    const fields = job as unknown as Record<string, unknown>
+    for (const name of plainFields) if (fields[name] !== changing[name]) fields[name] = changing[name]
+    if (changing.blockers) job.blockers = changing.blockers.map(({ ref, done }) => ({ ref, done }))
+  }
+
+  #link(job: MemoryJob, { fixed, changing }: JobPut): void {
+    if (fixed?.chain && job.chain === job) this.#join(job, this.#move.stored(fixed.chain)!)
+    this.#chains.add(job.chain)
+    if (fixed?.group !== undefined || job.group) this.#member(job, fixed?.group ?? job.group!.key)
+    for (const { ref, held } of changing.blockers ?? []) {
+      const chain = this.#move.stored(ref)
+      if (held && chain) this.#move.dependentsOf(chain).add(job)
+      else this.#release(job, chain)
+    }
+    if (changing.mark) this.#mark(job, changing.mark)
+  }
+
+  #join(job: MemoryJob, chain: MemoryJob): void {
+    Object.assign(job, { first: chain })
+    chain.jobs ??= [chain]
+    chain.jobs[job.chainIndex] = job
+  }
+
+  #member(job: MemoryJob, key: string): void {
+    const isMember = job.member!.heapIndex !== -1
+    if (isTerminal(job.state) && isMember) this.#move.removeMember(job)
+    if (isTerminal(job.state) || !isMember) job.group = this.#move.groupOf(job.type, key)
+    if (!isTerminal(job.state) && !isMember) job.group!.members.push(job.member!)
+    this.#groups.add(job.group!)
+  }
+
+  #mark(job: MemoryJob, { held, own, ...fields }: NonNullable<ChangingPart['mark']>): void {
+    const inForce = held ? job.type.keys.get(fields.key) : undefined
+    job.mark = inForce ?? { ...fields, type: job.type, job: undefined, heapIndex: -1 }
+    if (own) job.mark.job = job
+  }
+
+  #putKey({ type: name, key, mark: fields }: KeyPut): void {
+    const { data } = this.#replica
+    const type = data.ensureType(name)
+    this.#types.add(type)
+    const old = type.keys.get(key)
+    if (old) this.#move.dropKey(type, old)
+    if (!fields) return
+    // One that is put back is itself again: others may know it.
+    const mark: Mark = 'type' in fields ? fields : { ...fields, type, job: undefined, heapIndex: -1 }
+    type.keys.set(key, mark)
+    if (mark.mode === 'throttle' && mark.until !== Infinity) data.marks.push(mark)
+  }
+
+  #pause({ type: name, group: key, paused }: PausePut): void {
+    const type = this.#replica.data.ensureType(name)
+    this.#types.add(type)
+    if (key === undefined) {
+      type.paused = paused
+      return
+    }
+    const group = this.#move.groupOf(type, key)
+    group.paused = paused
+    this.#groups.add(group)
+  }
+
+  #place(job: MemoryJob): void {
+    if (job.state === 'processing') {
+      this.#move.stand(job, 'leases')
+      if (job.group) job.group.running = job
+    } else if (isWaiting(job.state)) {
+      this.#move.stand(job, job.group ? 'aside' : 'line')
+    }
+  }
+}
+
+const isEnded = (chain: MemoryJob): boolean => isTerminal(chain.tail.state)
+
+function newJob(type: TypeData, fixed: FixedPart, { state, runAt }: ChangingPart): MemoryJob {
+  const { id, token, priority, maxAttempts, retention, trace, onBlockerFailure, group } = fixed
+  const fields: NewJob = { type: type.name, id, token, priority, maxAttempts, retention, trace }
+  const member = group === undefined ? {} : { group: { key: group, ordered: true as const } }
+  const failure = onBlockerFailure === 'fail' ? {} : { onBlockerFailure }
+  const job = new MemoryJob(type, { ...fields, ...member, ...failure }, fixed.createdAt, runAt, fixed.number)
+  job.state = state
+  if (fixed.chainIndex > 0) Object.assign(job, { chainIndex: fixed.chainIndex })
+  if (fixed.origin) Object.assign(job, { origin: fixed.origin })
+  if (fixed.root) Object.assign(job, { root: fixed.root })
+  return job
+}

@@ -1,0 +1,51 @@
+// What a commit does to the data, as plain data: read from a file, or made of what was there before a call.
+
+import type { Mark } from '../../memory/data.ts'
+import type { KvEntry } from '../../memory/kv-data.ts'
+import type { JobRef, Paused } from '../../storage.ts'
+import type { ChangingPart, FixedPart } from './record.ts'
+
+export interface JobPut {
+  /** Absent: the job is there, and this is what changes of it. */
+  readonly fixed: FixedPart | undefined
+  readonly type: string
+  readonly id: string
+  readonly changing: ChangingPart
+}
+
+export type MarkFields = Pick<Mark, 'key' | 'id' | 'token' | 'mode' | 'shared' | 'until'>
+
+export interface KeyPut {
+  readonly type: string
+  readonly key: string
+  /** Absent: it is free. */
+  readonly mark: Mark | MarkFields | undefined
+}
+
+export interface PausePut {
+  readonly type: string
+  readonly group: string | undefined
+  readonly paused: Paused | undefined
+}
+
+export interface Changes {
+  readonly erased: JobRef[]
+  readonly jobs: JobPut[]
+  readonly keys: KeyPut[]
+  readonly pauses: PausePut[]
+  readonly entries: { readonly key: string; readonly entry: KvEntry | undefined }[]
+  /** Everything before this is gone. */
+  cleared: boolean
+  /** The number given out last. */
+  lastNumber: number
+}
+
+export const noChanges = (lastNumber: number): Changes => ({
+  erased: [],
+  jobs: [],
+  keys: [],
+  pauses: [],
+  entries: [],
+  cleared: false,
+  lastNumber,
+})

@@ -1,0 +1,138 @@
+// A job's record as plain data, apart from the objects that it is linked with: what a commit carries, and what a call that
+// is taken back leaves behind.
+
+import type { MemoryJob, Mark } from '../../memory/data.ts'
+import type { Lease } from '../../rules/move.ts'
+import type { AttemptRecord, Bytes, EndReason, JobRef, JobState, Retention } from '../../storage.ts'
+
+/** What never changes in the life of a job. */
+export interface FixedPart extends JobRef {
+  readonly token: string
+  readonly number: number
+  readonly createdAt: number
+  readonly priority: number
+  readonly maxAttempts: number | undefined
+  readonly retention: Retention
+  readonly trace: string | undefined
+  readonly group: string | undefined
+  /** Of a job that continues another. */
+  readonly chain: JobRef | undefined
+  readonly chainIndex: number
+  readonly origin: JobRef | undefined
+  readonly root: JobRef | undefined
+  readonly onBlockerFailure: 'fail' | 'wait'
+}
+
+export interface BlockerPart {
+  readonly ref: JobRef
+  readonly done: boolean
+  /** The chain is kept for this job. */
+  readonly held: boolean
+}
+
+export interface MarkPart extends Pick<Mark, 'key' | 'id' | 'token' | 'mode' | 'shared' | 'until'> {
+  /** It is the one in force, not one that was given up. */
+  readonly held: boolean
+  /** This very job is the one that it stands for. */
+  readonly own: boolean
+}
+
+/** What does. */
+export interface ChangingPart {
+  readonly state: JobState
+  readonly runAt: number
+  readonly order: number
+  readonly attempt: number
+  readonly failures: number
+  readonly snoozes: number
+  readonly reason: EndReason | undefined
+  readonly lease: Lease | undefined
+  readonly finishedAt: number | undefined
+  readonly cancelling: boolean
+  readonly cancelReason: string | undefined
+  readonly payload: Bytes | undefined
+  readonly result: Bytes | undefined
+  readonly error: Bytes | undefined
+  readonly completedByHolder: boolean
+  readonly attempts: AttemptRecord[] | undefined
+  readonly blockers: readonly BlockerPart[] | undefined
+  readonly openBlockers: number
+  readonly expiresAt: number | undefined
+  readonly mark: MarkPart | undefined
+}
+
+/** Fields that are the same in a job and in its record. */
+export const plainFields = [
+  'runAt',
+  'order',
+  'attempt',
+  'failures',
+  'snoozes',
+  'reason',
+  'lease',
+  'finishedAt',
+  'cancelling',
+  'cancelReason',
+  'payload',
+  'result',
+  'error',
+  'completedByHolder',
+  'attempts',
+  'openBlockers',
+  'expiresAt',
+] as const satisfies readonly (keyof ChangingPart & keyof MemoryJob)[]
+
+export function fixedPartOf(job: MemoryJob): FixedPart {
+  return {
+    type: job.type.name,
+    id: job.id,
+    token: job.token,
+    number: job.accepted,
+    createdAt: job.createdAt,
+    priority: job.priority,
+    maxAttempts: job.maxAttempts,
+    retention: job.retention,
+    trace: job.trace,
+    group: job.group?.key,
+    chain: job.chain === job ? undefined : { type: job.chain.type.name, id: job.chain.id },
+    chainIndex: job.chainIndex,
+    origin: job.origin,
+    root: job.root,
+    onBlockerFailure: job.onBlockerFailure,
+  }
+}
+
+/** @param stored what stands under a name now */
+export function changingPartOf(job: MemoryJob, stored: (ref: JobRef) => MemoryJob | undefined): ChangingPart {
+  return {
+    state: job.state,
+    runAt: job.runAt,
+    order: job.order,
+    attempt: job.attempt,
+    failures: job.failures,
+    snoozes: job.snoozes,
+    reason: job.reason,
+    lease: job.lease,
+    finishedAt: job.finishedAt,
+    cancelling: job.cancelling,
+    cancelReason: job.cancelReason,
+    payload: job.payload,
+    result: job.result,
+    error: job.error,
+    completedByHolder: job.completedByHolder,
+    attempts: job.attempts,
+    blockers: job.blockers?.map(({ ref, done }) => ({
+      ref,
+      done,
+      held: stored(ref)?.dependents?.has(job) === true,
+    })),
+    openBlockers: job.openBlockers,
+    expiresAt: job.expiresAt,
+    mark: job.mark && markPartOf(job, job.mark),
+  }
+}
+
+function markPartOf(job: MemoryJob, mark: Mark): MarkPart {
+  const { key, id, token, mode, shared, until } = mark
+  return { key, id, token, mode, shared, until, held: job.type.keys.get(key) === mark, own: mark.job === job }
+}

@@ -1,0 +1,5 @@
+// holdfast/storage: the contract that a driver implements, the checks every driver calls first, and the key-value contract.
+
+export { checkListQuery, checkNewJobs, checkOutcomes } from './check.ts'
+export { decodeKvKey, encodeKvKey, type KeyValue, type KvEntry, type KvKey, type KvPage, type KvWrite } from './kv.ts'
+export type * from './storage.ts'

@@ -1,0 +1,122 @@
+// What the scripts are told: jobs to add and outcomes to settle, packed.
+
+import { outcomeJobs } from '../../check.ts'
+import type { NewJob, Outcome, Retention, When } from '../../storage.ts'
+import { Packer, type Packed } from './pack.ts'
+
+const packer = new Packer()
+const bodies = new Packer()
+
+export const packed = (value: Packed): Buffer => packer.pack(value)
+
+/** Payloads above it stand under a key of their own, so that the record stays quick to write. */
+const inlineBytes = 4_096
+
+/** As types stand in keys: one cannot end where an id begins. The scripts do the same. */
+export const encodeType = (type: string): string =>
+  type === '' ? '%' : type.replace(/[:%]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)
+
+export function packAdd(jobs: readonly NewJob[]): [types: Buffer, jobs: Buffer] {
+  const plain = packPlainJobs(jobs)
+  if (plain) return [packed(plain[0]), packed(plain[1])]
+  const [types, list] = packJobs(jobs)
+  return [packed([types]), packed(list)]
+}
+
+/** One type, and for each job its id, when and body: if they are nothing but jobs. */
+function packPlainJobs(jobs: readonly NewJob[]): [type: Packed, list: Packed[]] | undefined {
+  const type = jobs[0]?.type ?? ''
+  const list: Packed[] = []
+  for (const job of jobs) {
+    if (job.type !== type || fewOf(job) !== false) return undefined
+    list.push(job.id, packWhen(job), bodyOf(job))
+  }
+  return [[type, encodeType(type)], list]
+}
+
+/** The names of types, and for each job: the place of its type, id, when, body, and what few have. */
+function packJobs(jobs: readonly NewJob[]): [types: string[], list: Packed[]] {
+  const types: string[] = []
+  const list: Packed[] = []
+  for (const job of jobs) {
+    let type = types.indexOf(job.type) + 1
+    if (type === 0) type = types.push(job.type)
+    list.push(type, job.id, packWhen(job), bodyOf(job), fewOf(job))
+  }
+  return [types, list]
+}
+
+/** Absent: false. A delay: below 0, less one. */
+export function packWhen({ runAt, delayMs }: When): Packed {
+  if (delayMs !== undefined) return -delayMs - 1
+  return runAt === undefined ? false : Math.max(0, runAt)
+}
+
+function bodyOf(job: NewJob): Buffer {
+  const { token, priority = 0, maxAttempts, retention, payload, trace, group } = job
+  const body: Packed[] = [token, priority, maxAttempts, packRetention(retention), isLarge(job) ? true : payload]
+  const waits = job.onBlockerFailure === 'wait'
+  if (trace !== undefined || group || waits) body.push(trace, group?.key, waits)
+  return bodies.pack(body)
+}
+
+const isLarge = ({ payload }: NewJob): boolean => payload !== undefined && payload.length > inlineBytes
+
+/** One number if they are all the same. */
+function packRetention({ completedMs, failedMs, cancelledMs }: Retention): Packed {
+  if (completedMs === failedMs && failedMs === cancelledMs) return completedMs
+  return [completedMs, failedMs, cancelledMs]
+}
+
+/** False for a job that is nothing but a job: those are added together. */
+function fewOf(job: NewJob): Packed {
+  const { blockers, deduplication, priority, group } = job
+  const large = isLarge(job)
+  if (!blockers && !deduplication && !priority && !group && !large) return false
+  const few: { [key: string]: Packed } = {}
+  if (blockers) few.b = blockers.map((blocker) => (typeof blocker === 'number' ? blocker : [blocker.type, blocker.id]))
+  if (deduplication) {
+    const { key, mode, windowMs, shared = false } = deduplication
+    few.k = [key, mode === 'throttle' ? 1 : 0, windowMs, shared]
+  }
+  if (large) few.p = job.payload!
+  return few
+}
+
+const kinds = ['completed', 'retry', 'failed', 'released', 'continued'] as const
+
+/** A list of them; or the name of a type and, for each, id, worker, attempt, keepMs and result, if they complete jobs of it. */
+export function packOutcomes(outcomes: readonly Outcome[]): Buffer[] {
+  const type = outcomes[0]?.type
+  const plain: Packed[] = []
+  for (const outcome of outcomes) {
+    const isPlain = outcome.type === type && outcome.kind === 'completed' && outcome.add === undefined
+    if (!isPlain || 'chain' in outcome) return [packed(outcomes.map(packOutcome))]
+    plain.push(outcome.id, outcome.worker, outcome.attempt, outcome.keepMs, outcome.result)
+  }
+  return type === undefined ? [packed([])] : [packed([type, encodeType(type)]), packed(plain)]
+}
+
+function packOutcome(outcome: Outcome): Packed {
+  const { type, id, kind } = outcome
+  // Without a worker the token takes the place of one.
+  const fence = 'chain' in outcome ? [outcome.token, 0] : [outcome.worker, outcome.attempt]
+  const start: Packed[] = [type, id, ...fence, kinds.indexOf(kind)]
+  const keepMs = kind === 'completed' || kind === 'failed' ? outcome.keepMs : undefined
+  const jobs = outcomeJobs(outcome)
+  if (kind === 'completed' && jobs.length === 0 && !('chain' in outcome)) return [...start, outcome.result, keepMs]
+  const content =
+    kind === 'completed'
+      ? outcome.result
+      : kind === 'released'
+        ? outcome.payload
+        : kind === 'continued'
+          ? undefined
+          : outcome.error
+  const when = kind === 'retry' || kind === 'released' ? packWhen(outcome) : undefined
+  const isSnooze = kind === 'released' && (outcome.runAt !== undefined || outcome.delayMs !== undefined)
+  const stalled = isSnooze ? outcome.error : (kind === 'retry' || kind === 'failed') && outcome.stalled === true
+  const [types, list] = jobs.length > 0 ? packJobs(jobs) : []
+  const chain = 'chain' in outcome ? [outcome.chain.type, outcome.chain.id] : []
+  return [...start, content, keepMs, when, stalled, types, list, ...chain]
+}

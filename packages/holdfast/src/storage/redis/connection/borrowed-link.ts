@@ -1,0 +1,160 @@
+// A client that somebody else keeps alive: the user's own, or a Cluster, which looks after its nodes by itself. We only
+// learn when it is connected, set up what we need, and nudge it when it hangs.
+
+import { atMost, type Timer } from '../../../clock.ts'
+import { discard, isCluster, type RedisClient, socketOf } from './client.ts'
+import { notConnected } from './errors.ts'
+import { Gate, type Link, type LinkOptions, pauseOf } from './link.ts'
+import { Watch } from './watch.ts'
+
+/** A node of a cluster that has not answered a PING for so long, in ms, is dropped. */
+const pingMs = 1_000
+/** Silence before a client is ready, in ms. */
+const stuckMs = 2_000
+
+export class BorrowedLink<Client extends RedisClient> implements Link<Client> {
+  readonly watch: Watch
+  readonly #borrowed: Client
+  readonly #options: LinkOptions<Client>
+  /** Closed by stop(). */
+  readonly #isOurs: boolean
+  readonly #gate: Gate<Client>
+  readonly #first = Promise.withResolvers<void>()
+  readonly #listeners: Readonly<Record<string, (error?: unknown) => void>>
+  #isUp = false
+  #wasUp = false
+  #reason: unknown
+  /** Which connection of the client this is. */
+  #epoch = 0
+  #tries = 0
+  #pause: Timer | undefined
+  #isStopped = false
+  /** How far an unready connection has come, and since when. */
+  #stuck: { readonly bytes: number | undefined; readonly at: number } | undefined
+
+  constructor(client: Client, options: LinkOptions<Client>, isOurs: boolean) {
+    this.#borrowed = client
+    this.#options = options
+    this.#isOurs = isOurs
+    this.#gate = new Gate(options.clock)
+    this.#first.promise.catch(() => {})
+    this.watch = new Watch(
+      options.clock,
+      () => socketOf(client)?.bytesRead,
+      () => this.drop(),
+    )
+    this.#listeners = {
+      ready: () => void this.#ready(),
+      error: (error) => this.#lost(error),
+      close: () => this.#lost(new Error('the connection was closed')),
+      end: () => this.#lost(new Error('the client was closed')),
+    }
+  }
+
+  get client(): Client | undefined {
+    return this.#isUp ? this.#borrowed : undefined
+  }
+
+  async start(): Promise<void> {
+    const { status } = this.#borrowed
+    for (const [event, listener] of Object.entries(this.#listeners)) this.#borrowed.on(event, listener)
+    if (status === 'ready') void this.#ready()
+    else if (status === 'end') this.#lost(new Error('the client was closed'))
+    else if (status === 'wait') this.#borrowed.connect().catch((error: unknown) => this.#lost(error))
+    await this.#first.promise
+  }
+
+  async connected(): Promise<Client> {
+    const late = (): Error => {
+      this.#dropIfStuck()
+      return notConnected(this.#options.where, this.#reason)
+    }
+    if (this.#isStopped) throw late()
+    return this.#isUp ? this.#borrowed : await this.#gate.opened(late)
+  }
+
+  drop(): void {
+    if (isCluster(this.#borrowed)) {
+      for (const node of this.#borrowed.nodes('all')) void this.#dropIfSilent(node)
+    } else if (this.#borrowed.status === 'ready' || this.#borrowed.status === 'connect') {
+      this.#borrowed.disconnect(true)
+      socketOf(this.#borrowed)?.destroy()
+    }
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#epoch++
+    this.#isUp = false
+    this.#reason = new Error('the storage is closed')
+    this.#pause?.cancel()
+    this.watch.stop()
+    this.#first.reject(this.#reason)
+    this.#gate.fail(notConnected(this.#options.where, this.#reason))
+    for (const [event, listener] of Object.entries(this.#listeners)) {
+      // A client of ours may still have an error to tell, and somebody must hear it.
+      if (!this.#isOurs || event !== 'error') this.#borrowed.removeListener(event, listener)
+    }
+    if (this.#isOurs) discard(this.#borrowed)
+  }
+
+  async #ready(): Promise<void> {
+    const epoch = ++this.#epoch
+    try {
+      await this.#options.setUp(this.#borrowed, this.watch, !this.#wasUp)
+    } catch (error) {
+      if (epoch === this.#epoch) this.#failed(error)
+      return
+    }
+    if (epoch !== this.#epoch) return
+    this.#isUp = true
+    this.#tries = 0
+    this.#gate.open(this.#borrowed)
+    if (this.#wasUp) this.#options.onUp()
+    this.#wasUp = true
+    this.#first.resolve()
+  }
+
+  /** Connected to a server that is no good. */
+  #failed(error: unknown): void {
+    this.#reason = error
+    this.#first.reject(error)
+    if (!this.#wasUp) return
+    this.#pause = this.#options.clock.after(pauseOf(this.#tries++, this.#options.clock), () => {
+      if (isCluster(this.#borrowed)) void this.#ready()
+      else this.drop()
+    })
+  }
+
+  #lost(reason: unknown): void {
+    if (this.#isStopped) return
+    const { status } = this.#borrowed
+    // A Cluster also tells of what it could not do and goes on.
+    if (status === 'ready') return
+    const wasUp = this.#isUp
+    this.#epoch++
+    this.#isUp = false
+    this.#reason = reason
+    this.#first.reject(reason)
+    if (wasUp) this.#options.onDown?.()
+  }
+
+  /** Connected, and then silent before the client found it ready: it has no time limit for that. */
+  #dropIfStuck(): void {
+    const now = this.#options.clock.monotonic()
+    const bytes = socketOf(this.#borrowed)?.bytesRead
+    const stuck = this.#borrowed.status === 'connect' && this.#stuck?.bytes === bytes ? this.#stuck : undefined
+    if (!stuck) this.#stuck = { bytes, at: now }
+    else if (now - stuck.at >= stuckMs) {
+      this.#stuck = undefined
+      this.drop()
+    }
+  }
+
+  async #dropIfSilent(node: RedisClient): Promise<void> {
+    const ping = node.callBuffer('ping', []).catch(() => {})
+    if (await atMost(this.#options.clock, pingMs, ping)) return
+    node.disconnect(true)
+    socketOf(node)?.destroy()
+  }
+}

@@ -1,0 +1,118 @@
+// claim: settle what came along, take back lost leases, then give out due jobs, one of each type after the other.
+
+import {
+  type Claim,
+  type ClaimedJob,
+  type ClaimRequest,
+  type ClaimType,
+  type Ended,
+  type Recovered,
+} from '../storage.ts'
+import { endedOf, finish } from './job/finish.ts'
+import { find, type Group, type Job, type JobType, type Lease, type Move, refOf } from './move.ts'
+import { takeBack } from './recover.ts'
+import { settle } from './settle.ts'
+
+/** Lost leases taken back in one call, at most, per type. */
+const recoverLimit = 1_000
+
+export function claim(move: Move, request: ClaimRequest): Claim {
+  const { worker, label } = request
+  const settled = request.outcomes ? settle(move, request.outcomes) : []
+  const recovered: Recovered[] = []
+  const ended: Ended[] = []
+  const jobs: ClaimedJob[] = []
+  const open: Open[] = []
+  for (const wanted of request.types) {
+    const type = move.typeOf(wanted.type)
+    if (!type || type.paused) continue
+    takeBackLost(move, type, wanted, recovered, ended)
+    const lease = { worker, label, startedAt: move.now, until: move.now + wanted.leaseMs }
+    open.push({ type, wanted, lease, left: Math.min(wanted.slots ?? Infinity, request.slots) })
+  }
+  for (let index = 0; open.length > 0 && jobs.length < request.slots;) {
+    if (index >= open.length) index = 0
+    const next = open[index]!
+    const job = next.left > 0 ? nextOf(move, next, ended) : undefined
+    if (job) {
+      jobs.push(give(move, job, next.lease))
+      next.left--
+      index++
+    } else {
+      open.splice(index, 1)
+    }
+  }
+  return { jobs, recovered, ended, settled }
+}
+
+/** A type that may still have something to give. */
+interface Open {
+  readonly type: JobType
+  readonly wanted: ClaimType
+  readonly lease: Lease
+  left: number
+}
+
+function takeBackLost(move: Move, type: JobType, wanted: ClaimType, recovered: Recovered[], ended: Ended[]): void {
+  for (let count = 0; count < recoverLimit; count++) {
+    const job = move.nextLost(type)
+    if (!job) return
+    recovered.push(takeBack(move, job, ended, wanted.maxAttempts))
+  }
+}
+
+/** The next in line that has an attempt left; those that have none end here. */
+function nextOf(move: Move, { type, wanted }: Open, ended: Ended[]): Job | undefined {
+  for (;;) {
+    // It stays first until what follows takes it out: its end here, or the lease.
+    const job = move.nextInLine(type)
+    if (!job || job.failures < (job.maxAttempts ?? wanted.maxAttempts ?? Infinity)) return job
+    const after = { ended, unblocked: [] }
+    finish(move, job, { state: 'failed', reason: 'stalled' }, after)
+    ended.push(endedOf(job))
+  }
+}
+
+function give(move: Move, job: Job, lease: Lease): ClaimedJob {
+  job.attempt++
+  job.lease = lease
+  move.setState(job, 'processing')
+  move.place(job, 'leases')
+  if (job.group) hold(move, job, job.group)
+  move.event(job, 'processing', job.failures + 1)
+  const chain = refOf(job.chain)
+  return {
+    type: job.type.name,
+    id: job.id,
+    worker: lease.worker,
+    attempt: job.attempt,
+    token: job.token,
+    payload: job.payload,
+    failures: job.failures,
+    snoozes: job.snoozes,
+    maxAttempts: job.maxAttempts,
+    priority: job.priority,
+    group: job.group?.key,
+    retention: job.retention,
+    trace: job.trace,
+    createdAt: job.createdAt,
+    runAt: job.runAt,
+    startedAt: lease.startedAt,
+    leaseUntil: lease.until,
+    error: job.error,
+    chain,
+    chainIndex: job.chainIndex,
+    root: job.root ?? chain,
+    origin: job.origin,
+    blockers: job.blockers ? job.blockers.map(({ ref }) => ({ ...ref, result: find(move, ref)?.tail.result })) : none,
+  }
+}
+
+/** The group is busy until it ends or waits again. */
+function hold(move: Move, job: Job, group: Group): void {
+  group.placed = undefined
+  group.running = job
+  move.keepGroup(group, false)
+}
+
+const none: ClaimedJob['blockers'] = []

@@ -1,0 +1,155 @@
+// How jobs, and with them chains, end; what that does to those who wait for them; and how they are forgotten.
+// Invariant: a chain's end, its dependents and its key change in the one move in which its tail ends.
+
+import { isTerminal, type TerminalState } from './states.ts'
+import type { Bytes, EndReason, Ended, JobRef, Retention } from '../../storage.ts'
+import { forgetKey, freeKey } from './key.ts'
+import { expiryAt, type Job, type Move, refOf } from '../move.ts'
+import { leave, leaveGroup, tellWaiting, wait } from './wait.ts'
+
+/** What an end sets. */
+export interface EndFields {
+  readonly state: TerminalState
+  readonly reason?: EndReason
+  readonly result?: Bytes
+  readonly error?: Bytes
+  readonly keepMs?: number
+}
+
+/** What an end brought about elsewhere. */
+export interface Aftermath {
+  readonly ended: Ended[]
+  readonly unblocked: JobRef[]
+}
+
+/** Ends a job and with it its chain, whose tail it is. A plain job is a chain of one. */
+export function finish(move: Move, job: Job, end: EndFields, after: Aftermath): void {
+  endJob(move, job, end)
+  const failing = endChain(move, job, end, after)
+  if (failing) failAll(move, failing, after)
+}
+
+/** Those whose blocker failed, and all who wait for them in turn. */
+function failAll(move: Move, failing: Job[], after: Aftermath): void {
+  const end = { state: 'failed', reason: 'blocker_failed' } as const
+  for (let job = failing.pop(); job; job = failing.pop()) {
+    if (isTerminal(job.state)) continue
+    endJob(move, job, end)
+    after.ended.push(endedOf(job))
+    failing.push(...(endChain(move, job, end, after) ?? []))
+  }
+}
+
+/** Ends a job whose chain goes on with another. */
+export function endContinued(move: Move, job: Job): void {
+  endJob(move, job, { state: 'completed' })
+}
+
+// Fields that rarely differ are looked at before they are set: what few jobs have should not be set on all.
+function endJob(move: Move, job: Job, end: EndFields): void {
+  // It leaves its place and keeps its lease: by that a repeat of the completion is known (attempt.ts).
+  leave(move, job)
+  if (job.reason !== end.reason) job.reason = end.reason
+  job.result = end.result
+  if (job.error && (end.state === 'completed' || end.reason !== undefined)) job.error = undefined
+  if (end.error) job.error = end.error
+  job.finishedAt = move.now
+  if (job.cancelling) job.cancelling = false
+  move.setState(job, end.state)
+  leaveGroup(move, job)
+  releaseBlockers(move, job)
+  move.event(job, end.state, job.failures + (end.state === 'completed' ? 1 : 0))
+}
+
+/** Gives the dependents that fail with it; unblocks those that may go on. */
+function endChain(move: Move, { chain, retention }: Job, end: EndFields, after: Aftermath): Job[] | undefined {
+  chain.expiresAt = move.now + (end.keepMs ?? keepMsOf(retention, end.state))
+  expireLater(move, chain)
+  freeKey(move, chain, end.state)
+  move.done(chain)
+  const { dependents } = chain
+  if (!dependents?.size) return undefined
+  const failing: Job[] = []
+  for (const dependent of dependents) {
+    if (dependent.state !== 'blocked') continue
+    if (end.state === 'completed') {
+      if (countDone(move, dependent, chain)) {
+        unblock(move, dependent)
+        after.unblocked.push(refOf(dependent))
+      }
+    } else if (dependent.onBlockerFailure === 'fail') {
+      failing.push(dependent)
+    }
+  }
+  return failing
+}
+
+/** Spelled out: a name put together for each end costs more than all the rest of it. */
+function keepMsOf({ completedMs, failedMs, cancelledMs }: Retention, state: TerminalState): number {
+  return state === 'completed' ? completedMs : state === 'failed' ? failedMs : cancelledMs
+}
+
+/** True if that was the last one it waited for. A chain that stands in two places counts once. */
+function countDone(move: Move, dependent: Job, chain: Job): boolean {
+  move.touch(dependent)
+  dependent.openBlockers--
+  for (const blocker of dependent.blockers!) {
+    if (blocker.done || blocker.ref.id !== chain.id || blocker.ref.type !== chain.type.name) continue
+    blocker.done = true
+  }
+  return dependent.openBlockers === 0
+}
+
+export function unblock(move: Move, job: Job): void {
+  job.runAt = Math.max(job.runAt, move.now)
+  wait(move, job)
+  tellWaiting(move, job)
+}
+
+/** Lets an ended chain expire, once nobody needs it. */
+export function expireLater(move: Move, chain: Job): void {
+  move.place(chain, expiryAt(chain) !== Infinity && !chain.dependents?.size ? 'ended' : 'nowhere')
+}
+
+/** When the record of an ended chain goes, as far as that is certain. */
+export function expiryOf({ chain }: Job): number | undefined {
+  if (expiryAt(chain) === Infinity || chain.dependents?.size || !isTerminal(chain.tail.state)) return undefined
+  return chain.expiresAt
+}
+
+/** The job has ended: the chains that it waited for are no longer kept for it. */
+function releaseBlockers(move: Move, job: Job): void {
+  for (const { ref } of job.blockers ?? []) {
+    const chain = move.stored(ref)
+    if (chain?.dependents?.delete(job) && isTerminal(chain.tail.state)) expireLater(move, chain)
+  }
+}
+
+/** Deletes a chain with all its jobs. What waits for one of this name goes on waiting. */
+export function forget(move: Move, chain: Job): void {
+  const jobs = move.jobsOf(chain)
+  for (const job of jobs) {
+    if (isTerminal(job.state)) continue
+    if (job.state === 'processing') move.abort(job)
+    leave(move, job)
+    move.setState(job, 'cancelled')
+    leaveGroup(move, job)
+    releaseBlockers(move, job)
+  }
+  move.place(chain, 'nowhere')
+  forgetKey(move, chain)
+  move.done(chain)
+  for (const job of jobs) move.erase(job)
+}
+
+export function endedOf(job: Job): Ended {
+  return {
+    ...refOf(job),
+    chain: refOf(job.chain),
+    state: job.state as Ended['state'],
+    reason: job.reason,
+    attempt: job.attempt,
+    failures: job.failures,
+    payload: job.payload,
+  }
+}

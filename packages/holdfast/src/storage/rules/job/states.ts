@@ -1,0 +1,42 @@
+// The life of a job as a table. A test holds random histories against it: they make these changes, and no other.
+
+import type { JobState } from '../../storage.ts'
+
+/**
+ * The states that a job can be seen to change to, from each. It begins scheduled, queued or blocked, or failed by a
+ * blocker that failed before.
+ *
+ * Scheduled, queued and failing differ in why they wait; all three are claimable once due, and no process moves them: one
+ * that is scheduled reads as queued from then on. Without a worker, a job may be completed or failed in any state.
+ */
+export const stateTable: Readonly<
+  Record<JobState, { readonly waits: boolean; readonly ends: boolean; readonly to: readonly JobState[] }>
+> = {
+  // queued: its time has come, or was changed.
+  scheduled: { waits: true, ends: false, to: ['queued', 'completed', 'failed', 'cancelled'] },
+  queued: { waits: true, ends: false, to: ['scheduled', 'processing', 'completed', 'failed', 'cancelled'] },
+  failing: { waits: true, ends: false, to: ['processing', 'completed', 'failed', 'cancelled'] },
+  // queued, scheduled: the last blocker completed. failed: one of them failed.
+  blocked: { waits: false, ends: false, to: ['queued', 'scheduled', 'completed', 'failed', 'cancelled'] },
+  processing: {
+    waits: false,
+    ends: false,
+    // queued: released, or its lease was lost. scheduled: snoozed. failing: a retry.
+    to: ['queued', 'scheduled', 'failing', 'completed', 'failed', 'cancelled'],
+  },
+  completed: { waits: false, ends: true, to: [] },
+  // Revived.
+  failed: { waits: false, ends: true, to: ['queued', 'scheduled', 'blocked'] },
+  cancelled: { waits: false, ends: true, to: ['queued', 'scheduled', 'blocked'] },
+}
+
+export type TerminalState = 'completed' | 'failed' | 'cancelled'
+
+export function isTerminal(state: JobState): state is TerminalState {
+  return stateTable[state].ends
+}
+
+/** Waits for its time, and for nothing else. */
+export function isWaiting(state: JobState): boolean {
+  return stateTable[state].waits
+}

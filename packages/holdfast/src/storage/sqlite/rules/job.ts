@@ -1,0 +1,113 @@
+// A job's row in SQLite: its columns, how they are read and what is written.
+
+import { RowJob, type Rows } from '../../rows/job.ts'
+import { decodeMore, encodeMore } from '../../rows/more.ts'
+import { isEven } from '../../retention.ts'
+import { stateCodes, stateNames } from '../../rules/job/codes.ts'
+import type { SqliteType } from './type.ts'
+
+/** Payloads above it stand in a table of their own. */
+const inlineBytes = 1_024
+
+export const jobColumns =
+  'seq, tid, id, token, state, attempt, failures, max_attempts, priority, grp, keep_ms, created_at, run_at, ord, line, ' +
+  'worker, label, started_at, lease_until, finished_at, by_holder, payload, result, error, chain, expires_at, sweep_at, more'
+
+type Cell = number | string | Uint8Array | null
+export type Row = Cell[]
+export type SqliteJob = RowJob<SqliteType>
+
+export function readJob(rows: Rows<SqliteType>, type: SqliteType, row: Row): SqliteJob {
+  const more = decodeMore(row[27] as string | null)
+  const columns = {
+    accepted: row[0] as number,
+    id: row[2] as string,
+    token: row[3] as string,
+    state: stateNames[row[4] as number]!,
+    attempt: row[5] as number,
+    failures: row[6] as number,
+    maxAttempts: optional(row[7] as number | null),
+    priority: row[8] as number,
+    groupKey: optional(row[9] as string | null),
+    keepMs: row[10] === -1 ? Infinity : (row[10] as number),
+    createdAt: row[11] as number,
+    runAt: row[12] as number,
+    order: row[13] as number,
+    line: optional(row[14] as 0 | 1 | null),
+    lease:
+      row[15] === null
+        ? undefined
+        : {
+            worker: row[15] as string,
+            label: optional(row[16] as string | null),
+            startedAt: row[17] as number,
+            until: (row[18] as number | null) ?? 0,
+          },
+    leased: row[18] !== null,
+    finishedAt: optional(row[19] as number | null),
+    completedByHolder: row[20] === 1,
+    payload: optional(row[21] as Uint8Array | number | null),
+    result: optional(row[22] as Uint8Array | null),
+    error: optional(row[23] as Uint8Array | null),
+    chainSeq: optional(row[24] as number | null),
+    expiresAt: optional(row[25] as number | null),
+    sweepable: row[26] !== null,
+    attempts: more.attempts,
+    tailSeq: more.tail,
+    dependentCount: more.dependents ?? 0,
+  }
+  return new RowJob(rows, type, columns, more)
+}
+
+/** The columns that never change, without those that a plain job has not: its group and chain. */
+export function fixedCells(job: SqliteJob): Cell[] {
+  const { completedMs } = job.retention
+  const keepMs = !isEven(job.retention) ? null : completedMs === Infinity ? -1 : instant(completedMs)
+  return [job.accepted, job.type.tid, job.id, job.token, job.maxAttempts ?? null, job.priority, keepMs, job.createdAt]
+}
+
+export function changingCells(job: SqliteJob): Cell[] {
+  const { lease } = job
+  return [
+    stateCodes[job.state],
+    job.attempt,
+    job.failures,
+    instant(job.runAt),
+    job.order,
+    job.line ?? null,
+    lease?.worker ?? null,
+    lease?.label ?? null,
+    lease?.startedAt ?? null,
+    job.leased ? instant(lease!.until) : null,
+    job.finishedAt ?? null,
+    job.completedByHolder ? 1 : null,
+    job.result ?? null,
+    job.error ?? null,
+    finite(job.expiresAt),
+    job.sweepable ? finite(job.expiresAt) : null,
+    moreCell(job),
+  ]
+}
+
+const moreCell = (job: SqliteJob): string | null =>
+  encodeMore(job, { attempts: job.attempts, tail: job.tailSeq, dependents: job.dependentCount || undefined })
+
+/** It waits in line, and has not more than every job has. */
+export function isPlainBegin(job: SqliteJob): boolean {
+  if (job.line !== 1 || job.attempt > 0 || job.failures > 0 || job.groupKey !== undefined) return false
+  const isTouched = job.lease ?? job.result ?? job.error ?? job.chainSeq ?? job.expiresAt ?? job.finishedAt
+  return isTouched === undefined && !job.completedByHolder && moreCell(job) === null
+}
+
+/** Its payload has a row of its own; its column has the number of bytes. */
+export const isApart = ({ payloadBytes }: SqliteJob): boolean => payloadBytes > inlineBytes
+
+export const payloadCell = (job: SqliteJob): Cell => (isApart(job) ? job.payloadBytes : (job.payload ?? null))
+
+const optional = <T>(cell: T | null): T | undefined => (cell === null ? undefined : cell)
+
+const finite = (value: number | undefined): number | null =>
+  value === undefined || value === Infinity ? null : instant(value)
+
+/** As far as a number can be read back that was written as an integer. */
+export const instant = (value: number): number => Math.min(value, Number.MAX_SAFE_INTEGER)

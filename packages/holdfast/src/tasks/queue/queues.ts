@@ -1,0 +1,62 @@
+// Which queue a task uses: its own, then the one for tasks, then the fallback, unless resolution is strict.
+
+import { usageError } from '../../errors.ts'
+import { resolveOptions } from '../../resolve-options.ts'
+import type { DefinedTask } from '../define.ts'
+import type { MessageQueue } from './message-queue.ts'
+import { isMessageQueue, queuesOptions } from '../options.ts'
+
+export interface TaskQueues {
+  readonly task?: MessageQueue
+  readonly fallback?: MessageQueue
+}
+
+export interface NamedQueue {
+  readonly queue: MessageQueue
+  /** For events. */
+  readonly name: string
+}
+
+export class Queues {
+  readonly #task: MessageQueue | undefined
+  readonly #fallback: MessageQueue | undefined
+
+  /** @throws TypeError INVALID_ARGUMENT */
+  constructor(given: MessageQueue | TaskQueues | undefined, resolution: 'fallback' | 'strict') {
+    const isBare = given !== undefined && ('enqueue' in given || 'listen' in given)
+    if (isBare) isMessageQueue('queue', given)
+    const { task, fallback } = isBare
+      ? { task: given as MessageQueue, fallback: undefined }
+      : resolveOptions('queue', given as TaskQueues | undefined, queuesOptions)
+    this.#task = task
+    this.#fallback = resolution === 'strict' ? undefined : fallback
+  }
+
+  of(task: DefinedTask): NamedQueue | undefined {
+    const queue = task.queue ?? this.#task ?? this.#fallback
+    return queue && { queue, name: this.nameOf(queue) }
+  }
+
+  /** @throws TypeError NO_TASK_QUEUE */
+  required(task: DefinedTask): NamedQueue {
+    const named = this.of(task)
+    if (named) return named
+    throw usageError('NO_TASK_QUEUE', `task '${task.name}': expected a queue, none is configured for it`, {
+      task: task.name,
+    })
+  }
+
+  /** Every distinct one. */
+  all(tasks: Iterable<DefinedTask>): Set<MessageQueue> {
+    const queues = new Set<MessageQueue>()
+    for (const queue of [this.#task, this.#fallback]) if (queue) queues.add(queue)
+    for (const { queue } of tasks) if (queue) queues.add(queue)
+    return queues
+  }
+
+  nameOf(queue: MessageQueue): string {
+    const { name } = queue as { name?: unknown }
+    if (typeof name === 'string') return name
+    return queue === this.#task ? 'task' : queue === this.#fallback ? 'fallback' : 'own'
+  }
+}

@@ -1,0 +1,117 @@
+// The memory driver's work does not grow with the backlog. Steps are counted: operations of heaps and lines, the comparisons that one
+// takes, and the lengths of the arrays that are walked or shifted.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { MemoryStorage } from 'holdfast'
+import { type NewJob } from 'holdfast/storage'
+import { Heap, type HeapSlot } from '../../../src/storage/memory/heap.ts'
+import { SortedRow } from '../../../src/storage/memory/sorted-row.ts'
+
+interface Item extends HeapSlot {
+  readonly rank: number
+}
+
+/** The most comparisons that one step takes. */
+function mostComparisons(size: number): { first: number; any: number } {
+  let comparisons = 0
+  const heap = new Heap<Item>((a, b) => {
+    comparisons++
+    return a.rank < b.rank
+  })
+  const items = Array.from({ length: size }, (_, index): Item => ({ rank: (index * 7_919) % size, heapIndex: -1 }))
+  for (const item of items) heap.push(item)
+  const counted = (step: () => void): number => {
+    comparisons = 0
+    step()
+    return comparisons
+  }
+  const worst = { first: 0, any: 0 }
+  for (let round = 0; round < 300; round++) {
+    worst.first = Math.max(
+      worst.first,
+      counted(() => heap.pop()),
+    )
+    const item = items[(round * 31) % size]!
+    if (item.heapIndex === -1) continue
+    worst.any = Math.max(
+      worst.any,
+      counted(() => heap.remove(item)),
+    )
+  }
+  return worst
+}
+
+test('[trap 39] taking the first, or any, of a million takes twice the comparisons of a thousand', () => {
+  const [few, many] = [mostComparisons(1_000), mostComparisons(1_000_000)]
+  for (const which of ['first', 'any'] as const) {
+    assert.ok(many[which] <= 2.5 * few[which], `${which}: ${many[which]} and ${few[which]}`)
+    assert.ok(many[which] <= 2 * Math.log2(1_000_000) + 2, `${which}: ${many[which]}`)
+  }
+})
+
+const retention = { completedMs: 60_000, failedMs: 60_000, cancelledMs: 60_000 }
+const types = [{ type: 'default', leaseMs: 60_000 }]
+
+async function filled(size: number): Promise<MemoryStorage> {
+  const storage = new MemoryStorage()
+  for (let start = 0; start < size; start += 1_000) {
+    await storage.add(
+      Array.from({ length: 1_000 }, (_, index): NewJob => {
+        const id = `j${start + index}`
+        return { type: 'default', id, token: id, retention }
+      }),
+    )
+  }
+  return storage
+}
+
+/** Operations of heaps and lines, and elements of arrays that are walked or moved, during the calls. */
+async function steps(run: () => Promise<void>): Promise<number> {
+  let count = 0
+  const restores: (() => void)[] = []
+  const watch = (target: object, name: string, cost: (self: unknown) => number): void => {
+    const original = Reflect.get(target, name) as (...args: unknown[]) => unknown
+    const descriptor = Object.getOwnPropertyDescriptor(target, name)!
+    const value = function watched(this: unknown, ...args: unknown[]): unknown {
+      count += cost(this)
+      return Reflect.apply(original, this, args)
+    }
+    Object.defineProperty(target, name, { ...descriptor, value })
+    restores.push(() => Object.defineProperty(target, name, descriptor))
+  }
+  for (const name of ['push', 'pop', 'remove']) watch(Heap.prototype, name, () => 1)
+  for (const name of ['push', 'peek', 'remove']) watch(SortedRow.prototype, name, () => 1)
+  const walks = ['shift', 'unshift', 'splice', 'indexOf', 'includes', 'find', 'findIndex', 'filter', 'map', 'sort']
+  for (const name of walks) watch(Array.prototype, name, (self) => (self as unknown[]).length)
+  try {
+    await run()
+  } finally {
+    for (const restore of restores) restore()
+  }
+  return count
+}
+
+test('[trap 39] a claim, a settle and a cancel take as many steps with a hundred thousand waiting as with a thousand', async () => {
+  const costs: Record<string, number[]> = { claim: [], settle: [], cancel: [] }
+  for (const size of [1_000, 100_000]) {
+    const storage = await filled(size)
+    const claim = (worker: string): ReturnType<MemoryStorage['claim']> => storage.claim({ worker, slots: 10, types })
+    const { jobs } = await claim('first')
+    costs.claim!.push(await steps(async () => void (await claim('second'))))
+    const outcomes = jobs.map(({ type, id, worker, attempt }) => ({
+      type,
+      id,
+      worker,
+      attempt,
+      kind: 'completed' as const,
+    }))
+    costs.settle!.push(await steps(async () => void (await storage.settle(outcomes))))
+    const refs = Array.from({ length: 10 }, (_, n) => ({ type: 'default', id: `j${(size >> 1) + n}` }))
+    costs.cancel!.push(await steps(async () => void (await storage.cancel(refs))))
+  }
+  for (const [verb, [few, many]] of Object.entries(costs)) {
+    assert.ok(few! > 0, verb)
+    assert.ok(many! <= few!, `${verb}: ${many} steps and ${few}`)
+  }
+})

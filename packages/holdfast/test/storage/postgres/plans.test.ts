@@ -1,0 +1,113 @@
+// What the statements cost: no walk over all jobs, whatever is stored and whenever their plans were made; and a claim
+// touches as many rows as it gives out, whatever waits.
+
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { Pool } from 'pg'
+import { PostgresStorage } from '../../../src/storage/postgres/index.ts'
+import type { ClaimedJob, NewJob, Outcome } from '../../../src/storage/storage.ts'
+import { newSchema, postgresPlace, stopPostgres } from '../../postgres-subject.ts'
+
+after(stopPostgres)
+
+const kept = { completedMs: 60_000, failedMs: 60_000, cancelledMs: 60_000 }
+let made = 0
+const job = (fields: Partial<NewJob> = {}): NewJob => {
+  const id = `job ${++made}`
+  return { type: 'mail', id, token: id, retention: kept, maxAttempts: 3, ...fields }
+}
+
+const completed = ({ type, id, worker, attempt }: ClaimedJob): Outcome => {
+  return { type, id, worker, attempt, kind: 'completed', keepMs: 60_000 }
+}
+const retried = ({ type, id, worker, attempt }: ClaimedJob): Outcome => {
+  return { type, id, worker, attempt, kind: 'retry', delayMs: 60_000 }
+}
+
+test('[trap 39] statements that were planned on empty tables walk over no table once it is full', async () => {
+  const { server } = await postgresPlace()
+  const schema = newSchema()
+  // One connection, so that plans are made once, and what it has read can be asked for.
+  const pool = new Pool({ connectionString: server.url, max: 1 })
+  pool.on('error', () => {}) // it may see the server go
+  const storage = new PostgresStorage({ client: pool, schema })
+  await storage.connect()
+
+  const claim = async (slots: number, outcomes: Outcome[] = []): Promise<readonly ClaimedJob[]> => {
+    const types = [{ type: 'mail', leaseMs: 60_000 }]
+    return (await storage.claim({ worker: `worker ${++made}`, slots, types, outcomes })).jobs
+  }
+  /** Every verb, by its short way and by the rules. */
+  const life = async (): Promise<void> => {
+    // Before the many that wait in the second half.
+    const first = job({ priority: 9 })
+    const second = job({ priority: 9, group: { key: `g${made}`, ordered: true } })
+    const third = job({ priority: 9 })
+    await storage.add([first])
+    await storage.add([second])
+    await storage.add([third, job({ deduplication: { key: `k${made}`, mode: 'simple' } })])
+    const blocked = job({ blockers: [{ type: 'mail', id: third.id }] })
+    await storage.add([blocked])
+    const mine = [first, second, third]
+    const claimed = (await claim(100)).filter(({ id }) => mine.some((one) => one.id === id))
+    const { type, id, worker, attempt } = claimed[0]!
+    await storage.extend([{ type, id, worker, attempt, leaseMs: 60_000 }])
+    await claim(1, claimed.slice(0, 1).map(retried))
+    await storage.settle(claimed.slice(1).map(completed))
+    await storage.cancel([blocked], { force: true })
+    await storage.revive([blocked])
+    await storage.get([first, second, blocked], { parts: ['tail', 'attempts'] })
+    await storage.recover({ types: ['mail'], limit: 10 })
+    await storage.nextDueAt([{ type: 'mail', leaseMs: 1 }])
+    await storage.remove([third], { afterMs: 0 })
+    await storage.sweep({ limit: 10 })
+    await storage.list({ of: 'jobs', limit: 10 })
+    await storage.list({ of: 'chains', limit: 10, order: 'asc' })
+  }
+  const walks = async (): Promise<Record<string, number>> => {
+    await pool.query('SELECT pg_stat_force_next_flush()')
+    const { rows } = await pool.query(
+      `SELECT relname AS name, seq_scan::integer AS walks, idx_tup_fetch::integer AS fetched FROM pg_stat_user_tables
+       WHERE schemaname = $1 AND relname = 'jobs'`,
+      [schema],
+    )
+    return rows[0]
+  }
+
+  for (let round = 0; round < 8; round++) await life()
+  for (let batch = 0; batch < 20; batch++) await storage.add(Array.from({ length: 1_000 }, () => job({ priority: 5 })))
+  const before = await walks()
+  for (let round = 0; round < 3; round++) await life()
+  const filled = await walks()
+  assert.equal(filled.walks! - before.walks!, 0, 'a statement has walked over all jobs')
+  await claim(100)
+  const claimed = (await walks()).fetched! - filled.fetched!
+  assert.ok(claimed < 1_000, `a claim of 100 has fetched ${claimed} rows`)
+  await storage.disconnect()
+  await pool.end()
+})
+
+test('the plan of a claim is made a few times and then kept, however many jobs it is about', async () => {
+  const { server } = await postgresPlace()
+  const pool = new Pool({ connectionString: server.url, max: 1 })
+  pool.on('error', () => {}) // it may see the server go
+  const storage = new PostgresStorage({ client: pool, schema: newSchema() })
+  await storage.connect()
+  let outcomes: Outcome[] = []
+  for (let round = 1; round <= 20; round++) {
+    const slots = round % 2 === 0 ? 1 : 3 * round
+    await storage.add(Array.from({ length: slots }, () => job()))
+    const types = [{ type: 'mail', leaseMs: 60_000 }]
+    const { jobs } = await storage.claim({ worker: `worker ${++made}`, slots, types, outcomes })
+    assert.equal(jobs.length, slots)
+    outcomes = jobs.map(completed)
+  }
+  const { rows } = await pool.query<{ made: number; kept: number }>(
+    `SELECT custom_plans::integer AS made, generic_plans::integer AS kept FROM pg_prepared_statements
+     WHERE name LIKE '%fast\\_claim\\_0'`,
+  )
+  assert.equal(rows.length, 1)
+  assert.ok(rows[0]!.made <= 6 && rows[0]!.kept >= 14, `made ${rows[0]!.made} times, kept ${rows[0]!.kept} times`)
+  await storage.disconnect()
+  await pool.end()
+})

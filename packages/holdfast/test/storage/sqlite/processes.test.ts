@@ -1,0 +1,149 @@
+// Several processes on one file: who adds what, in which order it starts, and hints from one to the other.
+
+import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { Queue } from 'holdfast'
+import { type Bench, bench, type Child, newJob, types } from './bench.ts'
+
+/** Far below the poll of 30 s, far above what a hint takes. */
+const promptMs = 8_000
+
+async function promptly<T>(what: Promise<T>): Promise<T> {
+  const began = performance.now()
+  const answer = await what
+  const took = performance.now() - began
+  assert.ok(took < promptMs, `${took} ms`)
+  return answer
+}
+
+const mailboxes = ({ path }: Bench): string[] => readdirSync(`${path}-hints`)
+
+async function started(child: Child): Promise<Child> {
+  assert.equal(await child.next(), 'ready')
+  return child
+}
+
+test('[Q4.06] [trap 40] four processes add the same 50 ids at once: one added each, none rejects', async (t) => {
+  const { spawn, open } = bench(t)
+  const storage = await open()
+  const racers = await Promise.all(Array.from({ length: 4 }, () => started(spawn('race', '50'))))
+  for (const racer of racers) racer.tell()
+  const verdicts = await Promise.all(racers.map((racer) => racer.next<string[]>()))
+  for (let id = 0; id < 50; id++) {
+    assert.deepEqual(verdicts.map((list) => list[id]).toSorted(), ['added', 'duplicate', 'duplicate', 'duplicate'])
+  }
+  const { jobs } = await storage.claim({ worker: 'w', slots: 300, types })
+  assert.equal(new Set(jobs.map(({ id }) => id)).size, 50)
+  assert.equal(jobs.length, 50)
+})
+
+test('[trap 46] two processes add in turns: the jobs start in that order', async (t) => {
+  const { spawn, open } = bench(t)
+  const storage = await open()
+  const producers = await Promise.all([started(spawn('produce')), started(spawn('produce'))])
+  const ids = Array.from({ length: 20 }, (_, number) => `job-${number}`)
+  for (const [number, id] of ids.entries()) {
+    const producer = producers[number % 2]!
+    producer.tell(`enqueue ${id}`)
+    await producer.next()
+  }
+  const { jobs } = await storage.claim({ worker: 'w', slots: 30, types })
+  assert.deepEqual(
+    jobs.map(({ id }) => id),
+    ids,
+  )
+})
+
+test('[Q4.20] an idle worker of another process hears of a job, a cancel reaches its handler, and its end reaches who waits', async (t) => {
+  const { spawn, open } = bench(t)
+  const storage = await open()
+  const queue = new Queue<string, string>({ storage })
+  t.after(() => queue.stop())
+  await queue.start()
+  const worker = await started(spawn('work'))
+  const done = queue.enqueueAndWait('a', 'x', { timeout: 60_000 })
+  assert.deepEqual(await promptly(worker.next()), { started: 'a' })
+  assert.equal(await promptly(done), 'a')
+  const gone = assert.rejects(queue.enqueueAndWait('long', 'x', { timeout: 60_000 }), { code: 'JOB_CANCELLED' })
+  assert.deepEqual(await promptly(worker.next()), { started: 'long' })
+  await queue.cancel('long', { abort: true })
+  assert.deepEqual(await promptly(worker.next()), { aborted: 'long' })
+  await promptly(gone)
+})
+
+test('the mailbox of a process that was killed goes, and one that stops takes its own along', async (t) => {
+  const all = bench(t)
+  const storage = await all.open()
+  const [killed, stopped] = await Promise.all([started(all.spawn('listen')), started(all.spawn('work'))])
+  assert.equal(mailboxes(all).length, 2)
+  await killed.kill()
+  stopped.tell()
+  assert.equal(await stopped.ended, 0)
+  assert.equal(mailboxes(all).length, 1)
+  // Whoever sends a hint next sees that nobody is there.
+  await storage.add([newJob('a')])
+  assert.deepEqual(mailboxes(all), [])
+})
+
+test('what is not a mailbox is left alone, and does no harm', async (t) => {
+  const all = bench(t)
+  const storage = await all.open()
+  const worker = await started(all.spawn('work'))
+  const directory = `${all.path}-hints`
+  writeFileSync(join(directory, 'README'), 'hello')
+  mkdirSync(join(directory, 'folder'))
+  await storage.add([newJob('a')])
+  assert.deepEqual(await promptly(worker.next()), { started: 'a' })
+  assert.ok(mailboxes(all).includes('README'))
+})
+
+test('a worker whose mailbox was deleted, and then the whole directory, hears of the next jobs all the same', async (t) => {
+  const all = bench(t)
+  const storage = await all.open()
+  const worker = await started(all.spawn('work'))
+  const directory = `${all.path}-hints`
+  let number = 0
+  for (const path of [join(directory, mailboxes(all)[0]!), directory]) {
+    rmSync(path, { recursive: true })
+    const deadline = performance.now() + promptMs
+    const exists = (): boolean => {
+      try {
+        return mailboxes(all).length === 1
+      } catch {
+        return false
+      }
+    }
+    while (!exists()) {
+      assert.ok(performance.now() < deadline, 'there is no new mailbox')
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    for (let round = 0; round < 3; round++) {
+      const id = `after-${number++}`
+      await storage.add([newJob(id)])
+      assert.deepEqual(await promptly(worker.next()), { started: id })
+    }
+  }
+})
+
+test('a listener that was held up for long does not let its mailbox grow without end, and hears again', async (t) => {
+  const all = bench(t)
+  const storage = await all.open({ durability: 'relaxed' })
+  const worker = await started(all.spawn('work'))
+  process.kill(worker.pid, 'SIGSTOP')
+  const before = mailboxes(all)
+  const name = 'x'.repeat(500)
+  for (let round = 0; round < 8; round++) {
+    const ids = Array.from({ length: 190 }, (_, index) => `${name}-${round}-${index}`)
+    await storage.add(ids.map((id) => newJob(id, { type: 'other' })))
+    await storage.cancel(ids.map((id) => ({ type: 'other', id })))
+  }
+  assert.deepEqual(mailboxes(all), [])
+  process.kill(worker.pid, 'SIGCONT')
+  await storage.add([newJob('a')])
+  assert.deepEqual(await promptly(worker.next()), { started: 'a' })
+  assert.deepEqual(mailboxes(all), before)
+  await storage.add([newJob('b')])
+  assert.deepEqual(await promptly(worker.next()), { started: 'b' })
+})
