@@ -3,3 +3,4 @@
 export { checkListQuery, checkNewJobs, checkOutcomes } from './check.ts'
 export { decodeKvKey, encodeKvKey, type KeyValue, type KvEntry, type KvKey, type KvPage, type KvWrite } from './kv.ts'
 export type * from './storage.ts'
+export { defaultType, faces, parseType, storedType } from './stored-type.ts'

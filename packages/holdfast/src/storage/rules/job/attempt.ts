@@ -3,6 +3,7 @@
 
 import type { AttemptRecord } from '../../storage.ts'
 import type { Job, Move } from '../move.ts'
+import { attemptsKept } from './codes.ts'
 import { leave } from './wait.ts'
 
 /** Gives the lease up. What the job does next is the caller's. */
@@ -10,9 +11,6 @@ export function leaveProcessing(move: Move, job: Job): void {
   leave(move, job)
   job.lease = undefined
 }
-
-/** Attempts that a record keeps. */
-const attemptsKept = 10
 
 interface AttemptRef {
   readonly worker: string
