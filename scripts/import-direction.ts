@@ -9,7 +9,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const base = ['errors', 'error-details', 'clock', 'option-checks', 'resolve-options']
+const base = ['errors', 'error-details', 'clock', 'option-checks', 'resolve-options', 'option-suggestions']
 const faces = ['queue', 'chains', 'tasks']
 const drivers = ['memory', 'file', 'sqlite', 'postgres', 'redis']
 

@@ -5,7 +5,7 @@ import { type Check, resolveOptions, type Table } from './resolve-options.ts'
 
 export const [dayMs, yearMs] = [86_400_000, 365 * 86_400_000]
 
-/** Whatever it is, somebody else checks it. */
+/** Accepts every value: it is checked where it is used. */
 export const anything = { check: () => {} } as const
 
 /** Ids, names, keys: any text a database can hold, up to so many bytes. */
@@ -46,6 +46,20 @@ export function integerOrInfinity(min: number): Check {
 
 export function positive(name: string, value: unknown): void {
   if (!Number.isFinite(value) || (value as number) <= 0) throw invalidArgument(name, 'a number > 0', value)
+}
+
+export function positiveOrInfinity(name: string, value: unknown): void {
+  if (typeof value !== 'number' || !(value > 0)) throw invalidArgument(name, 'a number > 0, or Infinity', value)
+}
+
+/** A duration in seconds. A value of 1,000 or more is taken for milliseconds. */
+export function seconds(word: string): Check {
+  return (name, value) => {
+    positive(name, value)
+    if ((value as number) >= 1_000) {
+      throw invalidArgument(name, `seconds, below 1000 (did you mean ${word}, in ms?)`, value)
+    }
+  }
 }
 
 export function nonNegative(name: string, value: unknown): void {

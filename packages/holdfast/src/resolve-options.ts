@@ -1,7 +1,8 @@
 // Options are resolved once, at the edge: unknown keys and impossible values are refused here, and the code inside receives
-// complete records. The tables are in options.ts, here and in storage/, chains/ and tasks/.
+// complete records under one vocabulary. Each face has its tables in its own options.ts; engine/options.ts has the shared rows.
 
 import { invalidArgument } from './errors.ts'
+import { suggestion } from './option-suggestions.ts'
 
 /** Throws unless the value fits. */
 export type Check = (name: string, value: unknown) => void
@@ -12,15 +13,36 @@ export interface Option<T> {
   readonly check: Check
 }
 
-export type Table = Readonly<Record<string, Option<unknown>>>
+/** Another name of an option. Its value is checked, converted, and resolved under the word it stands for. */
+export interface Alias {
+  readonly alias: string
+  readonly check: Check
+  /** Absent: the value is the same. */
+  readonly convert?: (value: never) => unknown
+}
 
-type Resolved<Given, T extends Table> = Given & {
-  [K in keyof T as T[K] extends { default: unknown } ? K : never]-?: K extends keyof Given
+/** An option that is accepted and has no effect, such as one of a seed that the engine does not need. */
+export interface Ignored {
+  readonly ignored: true
+  readonly check: Check
+}
+
+export type Row = Option<unknown> | Alias | Ignored
+export type Table = Readonly<Record<string, Row>>
+
+type Words<T extends Table> = { [K in keyof T]: T[K] extends Alias | Ignored ? never : K }[keyof T]
+
+type Resolved<Given, T extends Table> = Pick<Given, keyof Given & Words<T>> & {
+  [K in Words<T> as T[K] extends { default: unknown } ? K : never]-?: K extends keyof Given
     ? Exclude<Given[K], undefined>
     : never
 }
 
-/** The given options over the defaults. Throws INVALID_ARGUMENT. @param where for the message, such as 'Queue' */
+/**
+ * Resolves the given options over the defaults of the table, aliases under their words.
+ * @param where for the message, such as 'Queue'
+ * @throws TypeError INVALID_ARGUMENT
+ */
 export function resolveOptions<Given extends object, const T extends Table>(
   where: string,
   given: Given | undefined,
@@ -33,31 +55,35 @@ export function resolveOptions<Given extends object, const T extends Table>(
   const resolved: Record<string, unknown> = {}
   for (const key of Object.keys(values)) {
     if (!Object.hasOwn(table, key)) throw unknownOption(where, key, Object.keys(table))
-    if (values[key] === undefined) continue
-    table[key]!.check(key, values[key])
-    resolved[key] = values[key]
+    const value = values[key]
+    if (value === undefined) continue
+    const row: Row = table[key]!
+    row.check(key, value)
+    if ('alias' in row) resolveAlias(where, key, row, values, resolved)
+    else if (!('ignored' in row)) resolved[key] = value
   }
   for (const key of Object.keys(table)) {
-    if (resolved[key] === undefined && table[key]!.default !== undefined) resolved[key] = table[key]!.default
+    const row: Row = table[key]!
+    if (resolved[key] === undefined && 'default' in row && row.default !== undefined) resolved[key] = row.default
   }
   return resolved as Resolved<Given, T>
 }
 
-function unknownOption(where: string, key: string, known: readonly string[]): TypeError {
-  const nearest = known.toSorted((a, b) => distance(key, a) - distance(key, b))[0]!
-  return invalidArgument(`${where} options`, `one of ${known.join(', ')} (did you mean ${nearest}?)`, key)
+function resolveAlias(
+  where: string,
+  key: string,
+  { alias: word, convert }: Alias,
+  values: Record<string, unknown>,
+  resolved: Record<string, unknown>,
+): void {
+  if (values[word] !== undefined || resolved[word] !== undefined) {
+    throw invalidArgument(`${where} options`, `either ${word} or its alias ${key}`, values)
+  }
+  resolved[word] = convert ? convert(values[key] as never) : values[key]
 }
 
-/** Edits between two short words. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= Math.min(a.length, 64); i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1]!.toLowerCase() === b[j - 1]!.toLowerCase()
-      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (same ? 0 : 1)))
-    }
-    row = next
-  }
-  return row[b.length]!
+function unknownOption(where: string, key: string, known: readonly string[]): TypeError {
+  const meant = suggestion(key, known)
+  const hint = meant === undefined ? '' : ` (did you mean ${meant}?)`
+  return invalidArgument(`${where} options`, `one of ${known.join(', ')}${hint}`, key)
 }

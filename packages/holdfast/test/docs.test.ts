@@ -8,7 +8,7 @@ import { after, test } from 'node:test'
 import { startPostgres } from '../../../servers/postgres.ts'
 import { startRedis } from '../../../servers/redis.ts'
 import { leaseOptions, processingOptions, retryOptions, workerStopOptions } from '../src/chains/options.ts'
-import { queueOptions } from '../src/engine/options.ts'
+import { queueOptions } from '../src/queue/options.ts'
 
 const root = new URL('../../../', import.meta.url)
 const read = (path: string): Promise<string> => readFile(new URL(path, root), 'utf8')

@@ -15,16 +15,9 @@ import {
   workerStopOptions,
 } from '../src/chains/options.ts'
 import { checkText } from '../src/option-checks.ts'
-import {
-  engineDefaults,
-  enqueueOptions,
-  exponentialBackoff,
-  jobOptions,
-  leaderOptions,
-  queueOptions,
-  reaperOptions,
-  waitOptions,
-} from '../src/engine/options.ts'
+import { engineDefaults } from '../src/engine/defaults.ts'
+import { exponentialBackoff, leaderOptions } from '../src/engine/options.ts'
+import { enqueueOptions, jobOptions, queueOptions, reaperOptions, waitOptions } from '../src/queue/options.ts'
 import { type Option, resolveOptions } from '../src/resolve-options.ts'
 import { memoryOptions, redisOptions } from '../src/storage/options.ts'
 import { resolveQueueConfig } from '../src/queue/queue-config.ts'
@@ -159,13 +152,14 @@ test('[Q5.01] text is measured in bytes, and well-formed', () => {
   }
 })
 
-test('blockTimeout: what the queue is given wins over the storage, the storage over the default', () => {
+test('pollMs: what the queue is given wins over the storage, the storage over the default', () => {
   const plain = new MemoryStorage()
-  const settings = { ...plain.settings, blockTimeout: 7 }
+  const settings = { ...plain.settings, pollMs: 7_000 }
   const own = new Proxy(plain, { get: (target, key) => (key === 'settings' ? settings : Reflect.get(target, key)) })
-  assert.equal(resolveQueueConfig({ storage: plain }).blockTimeout, 5)
-  assert.equal(resolveQueueConfig({ storage: own }).blockTimeout, 7)
-  assert.equal(resolveQueueConfig({ storage: own, blockTimeout: 2 }).blockTimeout, 2)
+  assert.equal(resolveQueueConfig({ storage: plain }).pollMs, 5_000)
+  assert.equal(resolveQueueConfig({ storage: own }).pollMs, 7_000)
+  assert.equal(resolveQueueConfig({ storage: own, blockTimeout: 2 }).pollMs, 2_000)
+  assert.equal(resolveQueueConfig({ storage: own, pollMs: 3 }).pollMs, 3)
 })
 
 test('the engine’s own numbers cannot be changed', () => {

@@ -15,9 +15,8 @@ export const connectCases: readonly Case[] = [
         assert.equal(typeof feature, 'boolean')
       }
       assert.ok(storage.settings.callTimeoutMs > 0)
-      for (const seconds of [storage.settings.blockTimeout, storage.settings.processingQueueTTL]) {
-        assert.ok(seconds === undefined || seconds > 0)
-      }
+      const { pollMs } = storage.settings
+      assert.ok(pollMs === undefined || pollMs > 0)
     },
   },
   {

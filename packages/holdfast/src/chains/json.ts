@@ -1,12 +1,12 @@
 // Inputs and outputs as JSON, and nothing that JSON would lose: a value comes back as it went in, or is refused.
 
 import { HoldfastError, printable, SerializationError } from '../errors.ts'
-import { queueOptions } from '../engine/options.ts'
+import { sharedOptions } from '../engine/options.ts'
 import type { Bytes } from '../storage/storage.ts'
 
 type What = 'payload' | 'result'
 
-const limits = { payload: queueOptions.maxPayloadBytes.default, result: queueOptions.maxResultBytes.default } as const
+const limits = { payload: sharedOptions.maxBytes.default, result: sharedOptions.maxBytes.default } as const
 const words = { payload: 'input', result: 'output' } as const
 
 /** @throws SerializationError with the path, or TOO_LARGE */

@@ -23,7 +23,7 @@ import {
   text,
   yearMs,
 } from '../option-checks.ts'
-import { queueOptions } from '../engine/options.ts'
+import { sharedOptions } from '../engine/options.ts'
 import { resolveOptions, type Table } from '../resolve-options.ts'
 
 export const retentionOptions = {
@@ -46,27 +46,27 @@ export const leaseOptions = {
 } as const satisfies Table
 
 export const clientOptions = {
-  storage: queueOptions.storage,
+  storage: sharedOptions.storage,
   jobTypeRegistry: { check: isRegistry },
   notifier: { check: isNotifier },
   observer: { check: isObject },
   log: { check: isFunction },
   retention: { check: isObject },
-  clock: queueOptions.clock,
+  clock: sharedOptions.clock,
 } as const satisfies Table
 
 export const inProcessWorkerOptions = {
-  storage: queueOptions.storage,
+  storage: sharedOptions.storage,
   jobTypeRegistry: clientOptions.jobTypeRegistry,
   notifier: clientOptions.notifier,
   observer: clientOptions.observer,
   log: clientOptions.log,
-  workerId: queueOptions.workerId,
-  concurrency: queueOptions.concurrency,
+  workerId: sharedOptions.workerId,
+  concurrency: sharedOptions.concurrency,
   stop: { check: isObject },
   jobTypeProcessing: { check: isObject },
   jobTypeProcessors: { check: isObject },
-  clock: queueOptions.clock,
+  clock: sharedOptions.clock,
 } as const satisfies Table
 
 export const workerStopOptions = {

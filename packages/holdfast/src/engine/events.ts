@@ -1,5 +1,5 @@
-// What the engine tells: one typed map, one object for each event. Logs, metrics, traces and the events of the faces are
-// listeners of it. Subscribe to everything in this process with
+// The events of the engine: one typed map, one object per event. Logs, metrics, traces and the events of the faces are
+// listeners of it. To subscribe to everything in this process:
 //
 //   diagnostics_channel.subscribe('holdfast', (event) => …)
 
@@ -50,13 +50,16 @@ export type EngineEvent =
       readonly ms: number
     }
   | { readonly name: 'error'; readonly error: Error }
+  /** Calls to the storage began to fail for want of an answer; and the first that succeeded after that. */
+  | { readonly name: 'connection_lost'; readonly driver: string; readonly error: Error }
+  | { readonly name: 'connection_restored'; readonly driver: string; readonly ms: number }
   | ({ readonly name: 'renewed' | 'lease_expired' } & OfAttempt & OfClaim)
 
 export type Tell = (event: EngineEvent) => void
 
 const everything = channel('holdfast')
 
-/** Somebody in this process listens to everything. Asked before an event that comes with every job. */
+/** Whether this process has a subscriber to everything. Asked before an event that every job causes. */
 export const isWatched = (): boolean => everything.hasSubscribers
 
 /** Publishes on the channel of this process, then calls the one listener that a face has of its own. A face may have events of its own. */

@@ -1,11 +1,10 @@
-// The wrapper around the contract: every call of the engine goes through it, but for its own undoing. It bounds each call
-// in time, repeats what is worth repeating, turns what goes wrong into a StorageError, and tells the channel. Drivers have
-// none of that.
+// The wrapper around the storage contract: every call of the engine goes through it, except its own undo calls. It bounds each
+// call in time, retries transient failures, turns failures into a StorageError, and publishes events. Drivers have none of that.
 
 import type { Clock } from '../clock.ts'
 import { isHoldfastError, StorageError } from '../errors.ts'
 import type { Tell } from './events.ts'
-import { engineDefaults } from './options.ts'
+import { engineDefaults } from './defaults.ts'
 import type { KeyValue } from '../storage/kv.ts'
 import type { Claim, LeaseRef, Outcome, Storage, Unlisten } from '../storage/storage.ts'
 
@@ -27,11 +26,12 @@ type Method = (...args: unknown[]) => Promise<unknown>
 export function guardStorage(storage: Storage, clock: Clock, tell: Tell): GuardedStorage {
   const { driver, features, settings } = storage
   const guarded: Record<string, unknown> = { driver, features, settings }
+  const availability = new Availability(driver, clock, tell)
   const kv: Record<string, unknown> = {}
   const wrap = (target: object, verb: string, writes: boolean, repeats: boolean): Method => {
     const method = (target as Record<string, Method>)[verb]!.bind(target)
     const undo = undoOf(storage, verb)
-    const fixed = { driver, verb, writes, repeats, undo, clock, tell, settings }
+    const fixed = { driver, verb, writes, repeats, undo, clock, tell, settings, availability }
     // An error inside a transaction is the whole transaction's: only all of it can be repeated.
     return (...args) =>
       guardCall({ ...fixed, send: () => method(...args), repeats: repeats && !isInTransaction(verb, args[1]) })
@@ -104,6 +104,7 @@ interface Call {
   readonly clock: Clock
   readonly tell: Tell
   readonly settings: Storage['settings']
+  readonly availability: Availability
 }
 
 async function guardCall(call: Call): Promise<unknown> {
@@ -116,6 +117,7 @@ async function guardCall(call: Call): Promise<unknown> {
     try {
       const answer = await withinTime(call, deadline - clock.monotonic())
       tell({ name: 'storage_call', driver, verb, ok: true, ms: clock.monotonic() - startedAt })
+      call.availability.answered()
       return answer
     } catch (error) {
       maybeApplied ||= mayBeApplied(error, call)
@@ -126,9 +128,45 @@ async function guardCall(call: Call): Promise<unknown> {
         continue
       }
       tell({ name: 'storage_call', driver, verb, ok: false, ms: clock.monotonic() - startedAt })
-      throw asStorageError(error, verb, maybeApplied)
+      const failure = asStorageError(error, verb, maybeApplied)
+      call.availability.failed(failure)
+      throw failure
     }
   }
+}
+
+/** Publishes `connection_lost` with the first call that gets no answer, and `connection_restored` with the next that does. */
+class Availability {
+  readonly #driver: string
+  readonly #clock: Clock
+  readonly #tell: Tell
+  #lostAt: number | undefined
+
+  constructor(driver: string, clock: Clock, tell: Tell) {
+    this.#driver = driver
+    this.#clock = clock
+    this.#tell = tell
+  }
+
+  answered(): void {
+    if (this.#lostAt === undefined) return
+    const ms = this.#clock.monotonic() - this.#lostAt
+    this.#lostAt = undefined
+    this.#tell({ name: 'connection_restored', driver: this.#driver, ms })
+  }
+
+  failed(failure: unknown): void {
+    if (this.#lostAt !== undefined || !isUnavailable(failure)) return
+    this.#lostAt = this.#clock.monotonic()
+    this.#tell({ name: 'connection_lost', driver: this.#driver, error: failure as Error })
+  }
+}
+
+/** The storage gave no answer, or a transient failure: another call at once would fail too. */
+export function isUnavailable(error: unknown): boolean {
+  if (!isHoldfastError(error, 'STORAGE_ERROR')) return false
+  const { cause } = error
+  return cause === undefined || (cause as { transient?: unknown } | null)?.transient === true
 }
 
 async function withinTime({ send, undo, clock, verb, writes, settings }: Call, leftMs: number): Promise<unknown> {

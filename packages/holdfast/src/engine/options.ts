@@ -1,101 +1,56 @@
-// The options of a Queue, a Reaper and drain(), with their defaults and what they may be, and the engine's own numbers. The storages,
-// chains and tasks each have such a file of their own.
+// The vocabulary of options: rows that every face uses under the same word, with the same check and, unless a face says
+// otherwise in its own table, the same default. A seed's other names are aliases in the tables of the faces.
 
 import { HoldfastError, invalidArgument } from '../errors.ts'
 import {
   anything,
   atLeastOne,
-  checkText,
   hasMethods,
   integer,
-  integerOrInfinity,
   isAge,
   isBoolean,
   isClock,
   isFunction,
   isInstant,
   isJitter,
-  isList,
   isObject,
   isSignal,
   nonNegative,
   oneOf,
   positive,
+  positiveOrInfinity,
   text,
   yearMs,
 } from '../option-checks.ts'
 import { resolveOptions, type Table } from '../resolve-options.ts'
+import { isFace } from '../storage/stored-type.ts'
 
-export const queueOptions = {
+export const sharedOptions = {
   storage: { check: isStorage },
-  name: { default: 'default', check: text(256) },
-  payloadSerde: { check: isSerde },
-  resultSerde: { check: isSerde },
-  resultTTL: { default: 3_600_000, check: integer(1, 100 * yearMs) },
-  // No default: resultTTL.
-  retention: { check: isRetention },
-  maxRetries: { default: 3, check: integer(1) },
-  maxPayloadBytes: { default: 16_777_216, check: integer(1) },
-  maxResultBytes: { default: 16_777_216, check: integer(1) },
-  workerId: { check: text(256) },
-  concurrency: { default: 1, check: integer(1, 10_000) },
-  visibilityTimeout: { default: 30_000, check: integer(1) },
-  leaseMs: { default: 30_000, check: integer(50) },
-  backoff: { default: 'exponential', check: isBackoff },
-  blockTimeout: { default: 5, check: positive },
-  processingQueueTTL: { default: 604_800_000, check: integer(1000) },
-  afterExecution: { check: isFunction },
-  logger: { check: isLogger },
-  clock: { check: isClock },
-} as const satisfies Table
-
-export const jobOptions = {
+  /** Which face the jobs are stored under; for packages that build on a face. */
+  face: { check: isFace },
+  /** Runs in all, the first included. */
   maxAttempts: { check: integer(1) },
-  // No default: the queue's own.
-  resultTTL: { check: queueOptions.resultTTL.check },
-  retention: queueOptions.retention,
+  /** Pause between two runs of a job. */
+  backoff: { default: 'exponential', check: isBackoff },
+  /** How long a worker holds a job without a heartbeat; renewed at a third of it. */
+  leaseMs: { default: 30_000, check: integer(50) },
+  /** Longest run. Absent: none. */
+  timeoutMs: { check: integer(1) },
+  /** Longest idle wait without a hint. */
+  pollMs: { default: 5_000, check: positiveOrInfinity },
+  concurrency: { default: 1, check: integer(1, 10_000) },
+  workerId: { check: text(256) },
   delayMs: { check: integer(0, 100 * yearMs) },
   runAt: { check: isInstant },
-} as const satisfies Table
-
-export const enqueueOptions = { ...jobOptions, tx: anything } as const satisfies Table
-
-export const waitOptions = {
-  ...jobOptions,
-  timeout: { default: 30_000, check: integerOrInfinity(0) },
+  retention: { check: isRetention },
+  maxBytes: { default: 16_777_216, check: integer(1) },
+  /** How long stop() lets handlers run before it aborts their signals. */
+  graceMs: { default: 30_000, check: integer(0) },
   signal: { check: isSignal },
-} as const satisfies Table
-
-export const cancelOptions = { abort: { default: false, check: isBoolean } } as const satisfies Table
-
-export const stopOptions = { timeout: { default: 30_000, check: integer(0) } } as const satisfies Table
-
-export const streamOptions = { signal: { check: isSignal } } as const satisfies Table
-
-export const reaperOptions = {
-  storage: queueOptions.storage,
-  name: { default: 'default', check: isNameOrNames },
-  visibilityTimeout: queueOptions.visibilityTimeout,
-  /** @default visibilityTimeout / 4, within 25 … 1000 */
-  checkInterval: { check: integer(1) },
-  leaderElection: { check: isObject },
-  payloadSerde: { check: isSerde },
-  logger: queueOptions.logger,
-  clock: queueOptions.clock,
-} as const satisfies Table
-
-export const drainOptions = {
-  storage: queueOptions.storage,
-  types: { check: isList },
-  limit: { default: Infinity, check: integerOrInfinity(1) },
-} as const satisfies Table
-
-export const leaderOptions = {
-  enabled: { default: false, check: isBoolean },
-  lockTTL: { default: 30_000, check: integer(1) },
-  /** @default lockTTL / 3 */
-  renewalInterval: { check: integer(1) },
-  acquireRetryInterval: { default: 5_000, check: integer(1) },
+  logger: { check: isLogger },
+  clock: { check: isClock },
+  tx: anything,
 } as const satisfies Table
 
 export const exponentialBackoff = {
@@ -108,36 +63,13 @@ export const exponentialBackoff = {
 
 const fixedBackoff = { type: anything, delayMs: { check: nonNegative } } as const satisfies Table
 
-/** What no user sets, but somebody may want to know. Durations in ms. */
-export const engineDefaults = Object.freeze({
-  /** Between two sweeps of a worker: after one that found something, and otherwise. */
-  sweepMs: 5_000,
-  idleSweepMs: 60_000,
-  sweepLimit: 1_000,
-  /** The net under the hints for those who wait for a result. */
-  waitPollMs: 5_000,
-  /** After a storage error: doubled each time, up to the longest. */
-  retryMs: 50,
-  longestRetryMs: 5_000,
-  /** Between two looks of a Queue's worker while the storage fails. */
-  loopBackoff: { type: 'exponential', delayMs: 50, factor: 2, maxDelayMs: 5_000, jitter: 0.5 } as const,
-  /** Before another look, when a look found nothing though something is due: somebody else holds it. */
-  lockedMs: 250,
-  /** For what stop() still has to write. */
-  stopWritesMs: 5_000,
-  /** For handlers to end after their signal was aborted by stop(). */
-  afterAbortMs: 500,
-  /** Jobs in one call. */
-  batch: 1_000,
-  /** Adds under way at once, before more wait to join the next. */
-  addsInFlight: 4,
-  /** Events of a stream that nobody has read yet. */
-  streamBuffer: 10_000,
-})
-
-function isSerde(name: string, value: unknown): void {
-  hasMethods('an object with serialize() and deserialize()', ['serialize', 'deserialize'])(name, value)
-}
+export const leaderOptions = {
+  enabled: { default: false, check: isBoolean },
+  lockTTL: { default: 30_000, check: integer(1) },
+  /** @default lockTTL / 3 */
+  renewalInterval: { check: integer(1) },
+  acquireRetryInterval: { default: 5_000, check: integer(1) },
+} as const satisfies Table
 
 const storageVerbs =
   'connect disconnect clear add claim extend settle recover cancel revive remove pause sweep get list count nextDueAt listen'
@@ -156,12 +88,6 @@ function isLogger(name: string, value: unknown): void {
     const method = (value as Record<string, unknown>)[level]
     if (method !== undefined) isFunction(`${name}.${level}`, method)
   }
-}
-
-function isNameOrNames(name: string, value: unknown): void {
-  const names: readonly unknown[] = Array.isArray(value) ? value : [value]
-  if (names.length === 0) throw invalidArgument(name, 'a name, or at least one', value)
-  for (const item of names) checkText(name, item, 256)
 }
 
 function isRetention(name: string, value: unknown): void {

@@ -3,7 +3,7 @@
 
 import { asError } from '../error-details.ts'
 import { encode } from '../engine/job/serde.ts'
-import { queueOptions } from '../engine/options.ts'
+import { queueOptions } from './options.ts'
 import type { Attempt } from '../engine/work/attempt.ts'
 import type { Handling } from './execute.ts'
 

@@ -1,45 +1,49 @@
-// A call to enqueue: what it may say, what the storage is given, and what the caller is told.
+// A call to enqueue: its options, the job that the storage is given, and the caller's answer.
 
 import { invalidArgument } from '../errors.ts'
 import { evenRetention } from '../storage/retention.ts'
 import type { AddVerdict, Bytes, Retention } from '../storage/storage.ts'
 import type { Draft } from '../engine/job/adder.ts'
-import { type QueueRetention, retainedBy } from '../engine/job/retention.ts'
+import { type RetentionOptions, retainedBy } from '../engine/job/retention.ts'
 import { decode, type Serde } from '../engine/job/serde.ts'
 import type { MessageState } from './status.ts'
 
 /** @typeParam Tx a transaction of the storage; never: it has none */
 export interface EnqueueOptions<Tx = unknown> extends JobOptions {
   /**
-   * A transaction of the storage: the job is there once that commits, and never if it rolls back. Nobody can tell yet which,
-   * so there is no `enqueued` event. Not for enqueueAndWait. @throws FEATURE_UNSUPPORTED where the storage has none
+   * A transaction of the storage: the job exists once that commits, and never if it rolls back. Which of the two is not known
+   * yet, so there is no `enqueued` event. Not for enqueueAndWait. @throws FEATURE_UNSUPPORTED where the storage has none
    */
-  readonly tx?: Tx
+  readonly tx?: Tx | undefined
 }
 
 /** What enqueue and enqueueAndWait both take. */
 export interface JobOptions {
-  /** @default the queue's maxRetries */
-  readonly maxAttempts?: number
+  /** Runs in all, the first included. @default the queue's */
+  readonly maxAttempts?: number | undefined
   /** In ms, for every end; wins over what the queue says. @default the queue's */
-  readonly resultTTL?: number
+  readonly resultTTL?: number | undefined
   /** How long the record is kept, by its end; wins over resultTTL. @default the queue's */
-  readonly retention?: QueueRetention
+  readonly retention?: RetentionOptions | undefined
   /** From the storage's now, in ms. Not together with runAt. */
-  readonly delayMs?: number
+  readonly delayMs?: number | undefined
   /** One in the past is simply due. */
-  readonly runAt?: number | Date
+  readonly runAt?: number | Date | undefined
 }
 
 export interface EnqueueAndWaitOptions extends JobOptions {
   /** From the call, in ms. 0: look once. Infinity: no end. @default 30_000 */
-  readonly timeout?: number
-  readonly signal?: AbortSignal
+  readonly timeout?: number | undefined
+  readonly signal?: AbortSignal | undefined
 }
 
+/**
+ * `queued`: accepted. `duplicate`: a live job has the id; nothing was changed. `completed`: a job with this id completed, and
+ * this is its cached result. `existingState` is an alias of `state`.
+ */
 export type EnqueueResult<TResult> =
   | { status: 'queued' }
-  | { status: 'duplicate'; existingState: MessageState }
+  | { status: 'duplicate'; id: string; state: MessageState; existingState: MessageState }
   | { status: 'completed'; result: TResult }
 
 /** What the storage will be given; its token comes from the batch that takes it. */
@@ -67,13 +71,13 @@ export function draftOf(
   }
 }
 
-/** The answer to nearly every call: one for all of them, so nobody may change it. */
+/** The answer to nearly every call: one frozen object for all of them. */
 const queued = Object.freeze({ status: 'queued' } as const)
 
 /** @throws SerializationError if the cached result cannot be decoded */
 export function enqueueResult<R>(verdict: AddVerdict, serde: Serde<R>): EnqueueResult<R> {
   if (verdict.verdict !== 'duplicate') return queued
-  const { state, result } = verdict.job
+  const { id, state, result } = verdict.job
   if (state === 'completed') return { status: 'completed', result: decode('result', serde, result) }
-  return { status: 'duplicate', existingState: state }
+  return { status: 'duplicate', id, state, existingState: state }
 }

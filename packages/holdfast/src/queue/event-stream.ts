@@ -1,7 +1,7 @@
 // queue.events(): what happens to the jobs of a name, in all processes where the storage can tell, else in this one.
 
 import type { Clock } from '../clock.ts'
-import { engineDefaults } from '../engine/options.ts'
+import { engineDefaults } from '../engine/defaults.ts'
 import type { GuardedStorage } from '../engine/guard.ts'
 import type { JobEvent, Signal, Unlisten } from '../storage/storage.ts'
 

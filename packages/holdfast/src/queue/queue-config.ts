@@ -1,54 +1,69 @@
-// What a Queue is made with, and what it makes of it.
+// The options of a Queue, and the complete record that the code inside receives.
 
 import { type Clock, systemClock } from '../clock.ts'
 import type { Logger } from '../engine/emit.ts'
 import type { Backoff } from '../engine/job/backoff.ts'
-import { type QueueRetention, retainedBy } from '../engine/job/retention.ts'
-import { JsonSerde, type Serde } from '../engine/job/serde.ts'
-import { queueOptions } from '../engine/options.ts'
+import { type RetentionOptions, retainedBy } from '../engine/job/retention.ts'
+import type { Serde } from '../engine/job/serde.ts'
+import { ValueSerde } from '../engine/job/values.ts'
+import { sharedOptions } from '../engine/options.ts'
 import { resolveOptions } from '../resolve-options.ts'
 import { evenRetention } from '../storage/retention.ts'
 import type { Storage } from '../storage/storage.ts'
+import { storedType } from '../storage/stored-type.ts'
 import type { AfterExecution } from './after-execution.ts'
+import { defaultRetention, queueOptions } from './options.ts'
 
 /** @typeParam Tx a transaction of the storage, for enqueue's `tx` */
 export interface QueueConfig<TPayload, TResult = void, Tx = unknown> {
   readonly storage: Storage<Tx>
-  /** The job type: queues of one name on one storage share their jobs. @default 'default' */
-  readonly name?: string
-  /** @default JSON */
-  readonly payloadSerde?: Serde<TPayload>
-  /** @default JSON */
-  readonly resultSerde?: Serde<TResult>
-  /** How long results, errors and cancelled records are kept, in ms. @default 3_600_000 */
-  readonly resultTTL?: number
-  /** How long they are kept, by the job's end; wins over resultTTL. @default resultTTL for each */
-  readonly retention?: QueueRetention
-  /** Executions in all. @default 3 */
-  readonly maxRetries?: number
-  /** After serialisation. @default 16_777_216 */
-  readonly maxPayloadBytes?: number
-  /** After serialisation. @default 16_777_216 */
-  readonly maxResultBytes?: number
-  /** A label for people. @default a random UUID */
-  readonly workerId?: string
-  /** Jobs at a time. @default 1 */
-  readonly concurrency?: number
-  /** The longest that one attempt may take, in ms. @default 30_000 */
-  readonly visibilityTimeout?: number
-  /** How long a dead worker's job stays its own, in ms; renewed every third of it. @default 30_000 */
-  readonly leaseMs?: number
-  /** @default 'exponential' */
-  readonly backoff?: Backoff
-  /** The longest sleep of an idle worker, in **seconds**; if given, it wins over the storage's. @default 5 */
-  readonly blockTimeout?: number
-  /** How long traces of a dead worker are kept, in ms (never jobs). @default 604_800_000 */
-  readonly processingQueueTTL?: number
-  /** Runs after a success or the final failure, before it is recorded. */
-  readonly afterExecution?: AfterExecution<TPayload, TResult>
-  readonly logger?: Logger
-  /** Where local time comes from: a `fakeClock()` in tests. @default the system's */
-  readonly clock?: Clock
+  /** Queues of one name on one storage share their jobs. @default 'default' */
+  readonly name?: string | undefined
+  /** The face that the jobs are stored under: for packages that build on a Queue. Other faces never see its jobs. @default 'queue' */
+  readonly face?: string | undefined
+  /** Turns payloads into bytes and back. @default plain JSON, with Date, Map, Set, bigint, bytes and URL kept */
+  readonly payloadSerde?: Serde<TPayload> | undefined
+  /** Turns results into bytes and back. @default as payloadSerde */
+  readonly resultSerde?: Serde<TResult> | undefined
+  /** How long results, errors and cancelled records are kept, in ms: all three, if it is given. */
+  readonly resultTTL?: number | undefined
+  /**
+   * How long records are kept, by end state; wins over resultTTL. Without either: completed 1 hour, failed 14 days, cancelled
+   * 1 day.
+   */
+  readonly retention?: RetentionOptions | undefined
+  /** Runs in all, the first included. @default 3 */
+  readonly maxAttempts?: number | undefined
+  /** Alias of maxAttempts. */
+  readonly maxRetries?: number | undefined
+  /** Largest payload in bytes, after serialisation. @default 16_777_216 */
+  readonly maxPayloadBytes?: number | undefined
+  /** Largest result in bytes, after serialisation. @default 16_777_216 */
+  readonly maxResultBytes?: number | undefined
+  /** A label for people, in records and events. @default a random UUID */
+  readonly workerId?: string | undefined
+  /** Jobs that run at a time. @default 1 */
+  readonly concurrency?: number | undefined
+  /** Longest run of one attempt, in ms. Without it, a run may take any time: its lease is renewed while it lasts. */
+  readonly timeoutMs?: number | undefined
+  /** Alias of timeoutMs. */
+  readonly visibilityTimeout?: number | undefined
+  /** How long the jobs of a dead worker stay its own, in ms; renewed every third of it. @default 30_000 */
+  readonly leaseMs?: number | undefined
+  /** Pause before the next run of a job that failed. @default 'exponential' */
+  readonly backoff?: Backoff | undefined
+  /** Longest idle wait without a hint, in ms. Infinity: hints alone. Without it: the storage's own, else 5 s. */
+  readonly pollMs?: number | undefined
+  /** Alias of pollMs, in **seconds**, below 1000. */
+  readonly blockTimeout?: number | undefined
+  /** Accepted and ignored: no trace of a dead worker is kept, and so none expires. */
+  readonly processingQueueTTL?: number | undefined
+  /** Runs after a success or the final failure, before it is recorded; may change the result, the error and the TTL. */
+  readonly afterExecution?: AfterExecution<TPayload, TResult> | undefined
+  /** Receives start, stop, failures, stalls and lost connections, each at its level. pino and console fit. */
+  readonly logger?: Logger | undefined
+  /** Source of local time: a `fakeClock()` in tests. @default the system's */
+  readonly clock?: Clock | undefined
 }
 
 /** Complete: nothing inside asks for a default. */
@@ -56,18 +71,17 @@ export type ResolvedQueueConfig<P, R> = ReturnType<typeof resolveQueueConfig<P, 
 
 /** @throws TypeError INVALID_ARGUMENT */
 export function resolveQueueConfig<P, R>(config: QueueConfig<P, R, unknown>) {
-  // Executions in all, so inside they are called what they are.
-  const { maxRetries: maxAttempts, ...resolved } = resolveOptions('Queue', config, queueOptions)
+  const { resultTTL, ...resolved } = resolveOptions('Queue', config, queueOptions)
   queueOptions.storage.check('storage', resolved.storage)
   const clock = resolved.clock ?? systemClock
   return {
     ...resolved,
-    maxAttempts,
+    type: storedType(resolved.face, resolved.name),
     clock,
     workerId: resolved.workerId ?? clock.newId(),
-    payloadSerde: resolved.payloadSerde ?? new JsonSerde<P>(),
-    resultSerde: resolved.resultSerde ?? new JsonSerde<R>(),
-    retention: retainedBy(resolved.retention, evenRetention(resolved.resultTTL)),
-    blockTimeout: config.blockTimeout ?? resolved.storage.settings.blockTimeout ?? resolved.blockTimeout,
+    payloadSerde: resolved.payloadSerde ?? new ValueSerde<P>(),
+    resultSerde: resolved.resultSerde ?? new ValueSerde<R>(),
+    retention: retainedBy(resolved.retention, resultTTL === undefined ? defaultRetention : evenRetention(resultTTL)),
+    pollMs: resolved.pollMs ?? resolved.storage.settings.pollMs ?? sharedOptions.pollMs.default,
   }
 }

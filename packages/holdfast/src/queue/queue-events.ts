@@ -1,10 +1,10 @@
-// What a Queue emits: the engine's events in its own words.
+// The events of a Queue: those of the engine under the Queue's names.
 
 import type { MaxRetriesError } from '../errors.ts'
 import type { EngineEvent } from '../engine/events.ts'
 import type { Refusal } from '../storage/storage.ts'
 
-/** What this instance did, after the storage confirmed it. */
+/** What this instance did, emitted after the storage confirmed it. */
 export interface QueueEvents<TResult = unknown> {
   started: []
   stopped: []
@@ -14,11 +14,13 @@ export interface QueueEvents<TResult = unknown> {
   completed: [id: string, result: TResult]
   failing: [id: string, error: Error, attempt: number]
   failed: [id: string, error: MaxRetriesError]
-  /** It gave its own attempt up, or took back a lost lease. */
+  /** This instance gave up its own attempt, or took back a lost lease. */
   stalled: [id: string]
-  /** Its attempt was no longer its own. */
+  /** An attempt of this worker was no longer its own. */
   fenced: [id: string, attempt: number, verdict: Refusal]
-  /** Released at stop. */
+  /** Given back without spending an attempt: at a stop, or by snooze(). */
+  released: [id: string]
+  /** Alias of `released`: both are emitted. */
   requeued: [id: string]
   cancelled: [id: string]
 }

@@ -1,5 +1,5 @@
-// The Queue: the door to the engine for "do this once, later or elsewhere, and tell me what came of it".
-// Longer than other files because it is the door: each method is a few lines that hand on, with its documentation.
+// The Queue: entry point for "run this once, later or elsewhere, and give me the result".
+// Longer than other files because it is a façade: each method delegates in a few lines, with its documentation.
 
 import { EventEmitter } from 'node:events'
 import { atMost } from '../clock.ts'
@@ -21,26 +21,38 @@ import { decode, encode } from '../engine/job/serde.ts'
 import { attemptsOf, errorOf, type MessageStatus, statusOf } from './status.ts'
 import { Waiters, type WaitEnd } from './waiter.ts'
 import { checkId } from '../option-checks.ts'
+import { engineDefaults } from '../engine/defaults.ts'
+import { Lifecycle, type RunOptions } from '../engine/lifecycle.ts'
+import { eventLog } from '../engine/log-events.ts'
+import { retryUntilReady } from '../engine/retry-until-ready.ts'
 import {
   cancelOptions,
-  engineDefaults,
   enqueueOptions,
   queueOptions,
+  runOptions,
   stopOptions,
   streamOptions,
   waitOptions,
-} from '../engine/options.ts'
+} from './options.ts'
 import { resolveOptions } from '../resolve-options.ts'
 import { type QueueConfig, type ResolvedQueueConfig, resolveQueueConfig } from './queue-config.ts'
 import { emittedArguments, emittedNames, type QueueEvents } from './queue-events.ts'
 import { type GuardedStorage, guardStorage } from '../engine/guard.ts'
 import type { AddVerdict, JobRecord, NewJob, RecordPart } from '../storage/storage.ts'
-import { type JobHandler, workOf } from './execute.ts'
+import { workOf } from './execute.ts'
+import type { JobHandler } from './handler.ts'
 import { Worker } from '../engine/work/worker.ts'
 
 export type CancelResult =
   | { status: 'cancelled' | 'not_found' | 'completed' | 'failed' }
   | { status: 'processing'; aborting?: true }
+
+export interface QueueStopOptions {
+  /** How long handlers may go on, in ms, before their signals abort. @default 30_000 */
+  readonly graceMs?: number | undefined
+  /** Alias of graceMs. */
+  readonly timeout?: number | undefined
+}
 
 /** `missing_payload` comes from custom storages only. */
 export interface UpdateResultTTLResult {
@@ -58,12 +70,10 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
   readonly #adder: Adder
   readonly #waiters: Waiters
   readonly #streams = new Set<LiveStream>()
+  readonly #lifecycle: Lifecycle<number>
+  readonly #type: string
   #handler: JobHandler<TPayload, TResult> | undefined
   #worker: Worker | undefined
-  #starting: Promise<void> | undefined
-  #stopping: Promise<void> | undefined
-  /** Those that waited for a start, or gave it up: by it a start knows that its time is over. */
-  #stops = 0
 
   readonly #resultOfAdd = (verdict: AddVerdict): EnqueueResult<TResult> =>
     enqueueResult(verdict, this.#config.resultSerde)
@@ -72,10 +82,15 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
   constructor(config: QueueConfig<TPayload, TResult, Tx>) {
     super()
     this.#config = resolveQueueConfig(config)
-    const { name, workerId, clock, storage } = this.#config
+    const { name, type, workerId, clock, storage, logger } = this.#config
     this.name = name
+    this.#type = type
     this.workerId = workerId
-    this.#tell = teller((event) => this.#heed(event))
+    const log = eventLog(logger, `queue '${name}'`)
+    this.#tell = teller((event) => {
+      log?.(event)
+      this.#emit(event)
+    })
     this.#storage = guardStorage(storage, clock, this.#tell)
     this.#connection = new Connection(this.#storage, name)
     const add = (jobs: readonly NewJob[]): Promise<AddVerdict[]> =>
@@ -87,90 +102,99 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
       storage: this.#storage,
       connect: () => this.#connection.use(),
       clock,
-      type: name,
+      type,
       tell: this.#tell,
+    })
+    this.#lifecycle = new Lifecycle({
+      clock,
+      open: (signal) => this.#open(signal),
+      close: (graceMs, leftMs) => this.#close(graceMs, leftMs),
+      onFailure: (error) => this.#tellError(error),
     })
   }
 
   // ── life-cycle ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Connects and, with a handler, begins to work. Idempotent. @throws StorageError; the next start tries afresh */
+  /**
+   * Connects and, with a handler, begins to work. Resolves when ready; a storage that is unavailable is retried until then,
+   * with an `error` event each time. Idempotent.
+   * @throws StorageError that time cannot mend, such as a wrong password; the next start begins anew
+   */
   start(): Promise<void> {
-    if (this.#starting) return this.#starting
-    const starting: Promise<void> = this.#start().catch((error: unknown) => {
-      // After a stop it may be another's.
-      if (this.#starting === starting) this.#starting = undefined
-      throw error
-    })
-    this.#starting = starting
-    return starting
+    return this.#lifecycle.start()
+  }
+
+  /** Starts, and resolves once the queue was stopped. @param options.signal stops it @throws as start */
+  async run(options?: RunOptions): Promise<void> {
+    const { signal, graceMs } = resolveOptions('run', options, runOptions)
+    await this.#lifecycle.run(signal, graceMs)
   }
 
   /**
-   * Takes no new job, lets handlers run for `timeout` ms, aborts them, releases what is unfinished, and disconnects.
-   * Always returns, within timeout + 5.5 s. @param options.timeout default 30_000
+   * Takes no new job, lets handlers run for `graceMs`, aborts them, releases what is unfinished, and disconnects.
+   * Always returns, within graceMs + 5.5 s. @param options.graceMs default 30_000; alias: `timeout`
    */
-  stop(options?: { readonly timeout?: number }): Promise<void> {
+  stop(options?: QueueStopOptions): Promise<void> {
     try {
-      const { timeout } = resolveOptions('stop', options, stopOptions)
-      // A start that waits for the stop under way is stopped in its turn.
-      if (this.#stopping && this.#starting) return this.#stopping.then(() => this.stop(options))
-      this.#stopping ??= this.#stop(timeout).finally(() => (this.#stopping = undefined))
-      return this.#stopping
+      const { graceMs } = resolveOptions('stop', options, stopOptions)
+      return this.#lifecycle.stop(graceMs)
     } catch (error) {
       return Promise.reject(error as Error)
     }
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
   /** Sets the handler, before or after start(). @throws HANDLER_ALREADY_SET, INVALID_ARGUMENT */
   execute(handler: JobHandler<TPayload, TResult>): void {
     if (typeof handler !== 'function') throw invalidArgument('handler', 'a function', handler)
-    if (this.#handler) throw new HoldfastError('HANDLER_ALREADY_SET', `the queue '${this.name}' has a handler already`)
-    this.#handler = handler
-    const starting = this.#starting
-    starting?.then(() => this.#workWhile(starting)).catch(() => {})
-  }
-
-  /** Of an execute() after start(): nobody is there to try again, so it is tried until it works. */
-  async #workWhile(starting: Promise<void>): Promise<void> {
-    while (this.#starting === starting) {
-      try {
-        return await this.#work()
-      } catch (error) {
-        this.#tellError(error)
-        await new Promise<void>(
-          (resolve) => void this.#config.clock.after(engineDefaults.longestRetryMs, resolve, { keepsAlive: false }),
-        )
-      }
+    if (this.#handler) {
+      throw new HoldfastError(
+        'HANDLER_ALREADY_SET',
+        `queue '${this.name}': execute() was called twice. A queue has one handler; use another name for another kind of job.`,
+      )
     }
+    this.#handler = handler
+    const { signal } = this.#lifecycle
+    if (signal)
+      void this.#lifecycle.start().then(
+        () => this.#workUntilReady(signal),
+        () => {},
+      )
   }
 
-  async #start(): Promise<void> {
-    await this.#stopping
-    const stops = this.#stops
+  /** After an execute() that follows start(): no caller is left to retry, so it is tried until it works. */
+  async #workUntilReady(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#config
+    const onFailure = (error: Error): void => this.#tellError(error)
+    await retryUntilReady(() => this.#work(signal), { clock, signal, onFailure }).catch(onFailure)
+  }
+
+  async #open(signal: AbortSignal): Promise<void> {
     const connected = await this.#connection.start()
-    // A stop that gave this start up gives its count back, or leaves it to a later start.
-    if (this.#stops !== stops) return
+    // A stop that did not wait for this start gives its count back, or leaves it to a later start.
+    if (signal.aborted) return
     try {
-      await this.#work()
+      await this.#work(signal)
     } catch (error) {
-      if (connected && this.#stops === stops)
-        await this.#connection.close().catch((problem) => this.#tellError(problem))
+      if (connected && !signal.aborted) await this.#connection.close().catch((problem) => this.#tellError(problem))
       throw error
     }
-    if (this.#stops === stops) emitSafely(this, this.#config.logger, 'started')
+    if (!signal.aborted) emitSafely(this, this.#config.logger, 'started')
   }
 
-  async #work(): Promise<void> {
+  async #work(signal: AbortSignal): Promise<void> {
     const handler = this.#handler
-    if (!handler || this.#worker || this.#stopping) return
-    const { clock, workerId, concurrency, blockTimeout } = this.#config
+    if (!handler || this.#worker || signal.aborted) return
+    const { clock, workerId, concurrency, pollMs } = this.#config
     const worker = new Worker({
       storage: this.#storage,
       clock,
       label: workerId,
       concurrency,
-      pollMs: 1_000 * blockTimeout,
+      pollMs,
       slotPauseMs: 0,
       loopBackoff: engineDefaults.loopBackoff,
       tell: this.#tell,
@@ -185,18 +209,11 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
     }
   }
 
-  async #stop(timeout: number): Promise<void> {
+  async #close(graceMs: number, storageMs: number): Promise<void> {
     const { clock } = this.#config
-    const starting = this.#starting
-    this.#starting = undefined
-    const begunAt = clock.monotonic()
-    if (starting) await atMost(clock, engineDefaults.stopWritesMs, starting).catch(() => {})
-    this.#stops++
     const worker = this.#worker
-    const grace = { graceMs: timeout, afterAbortMs: Math.min(engineDefaults.afterAbortMs, timeout) }
-    const leftMs = worker
-      ? await worker.stop(grace)
-      : Math.max(0, begunAt + engineDefaults.stopWritesMs - clock.monotonic())
+    const grace = { graceMs, afterAbortMs: Math.min(engineDefaults.afterAbortMs, graceMs) }
+    const leftMs = worker ? await worker.stop(grace) : storageMs
     this.#worker = undefined
     for (const stream of this.#streams) stream.end()
     const deadline = clock.monotonic() + leftMs
@@ -245,10 +262,10 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
   async cancel(id: string, options?: { readonly abort?: boolean }): Promise<CancelResult> {
     checkId(id)
     const { abort } = resolveOptions('cancel', options, cancelOptions)
-    const [answer] = await this.#whenConnected(() => this.#storage.cancel([{ type: this.name, id }], { abort }))
+    const [answer] = await this.#whenConnected(() => this.#storage.cancel([{ type: this.#type, id }], { abort }))
     const { verdict } = answer!
     if (verdict === 'cancelling') return { status: 'processing', aborting: true }
-    if (verdict === 'cancelled') this.#tell({ name: 'cancelled', type: this.name, id })
+    if (verdict === 'cancelled') this.#tell({ name: 'cancelled', type: this.#type, id })
     return { status: verdict }
   }
 
@@ -268,7 +285,7 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
     queueOptions.resultTTL.check('ttlMs', ttlMs)
     checkId(id)
     const [answer] = await this.#whenConnected(() =>
-      this.#storage.remove([{ type: this.name, id }], { afterMs: ttlMs }),
+      this.#storage.remove([{ type: this.#type, id }], { afterMs: ttlMs }),
     )
     const { verdict } = answer!
     return { status: verdict === 'kept' ? 'updated' : verdict === 'not_terminal' ? 'not_terminal' : 'not_found' }
@@ -280,7 +297,7 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
     const listen: GuardedStorage['listen'] = (topics, onSignal) =>
       this.#whenConnected(() => this.#storage.listen(topics, onSignal))
     const end = (): void => stream.end()
-    const stream = new LiveStream(listen, this.name, this.#config.clock, () => {
+    const stream = new LiveStream(listen, this.#type, this.#config.clock, () => {
       this.#streams.delete(stream)
       signal?.removeEventListener('abort', end)
     })
@@ -295,7 +312,7 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
     checkId(id)
     const { payloadSerde, maxPayloadBytes } = this.#config
     const bytes = encode('payload', payloadSerde, payload, maxPayloadBytes)
-    return draftOf(this.name, id, bytes, options, this.#config)
+    return draftOf(this.#type, id, bytes, options, this.#config)
   }
 
   #add<T>(job: Draft, answerOf: (verdict: AddVerdict) => T): Promise<T> {
@@ -316,14 +333,14 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
     if (!isWatched() && this.listenerCount('enqueued') === 0) return
     for (const answer of answers) {
       if ('verdict' in answer && answer.verdict === 'added') {
-        this.#tell({ name: 'added', type: this.name, id: answer.job.id })
+        this.#tell({ name: 'added', type: this.#type, id: answer.job.id })
       }
     }
   }
 
   async #get(id: string, parts: readonly RecordPart[]): Promise<JobRecord | undefined> {
     checkId(id)
-    const [record] = await this.#whenConnected(() => this.#storage.get([{ type: this.name, id }], { parts }))
+    const [record] = await this.#whenConnected(() => this.#storage.get([{ type: this.#type, id }], { parts }))
     return record
   }
 
@@ -346,9 +363,10 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
     throw new JobFailedError(id, attemptsOf(record), errorOf(record))
   }
 
-  #heed(event: EngineEvent): void {
+  #emit(event: EngineEvent): void {
+    if (event.name === 'released') emitSafely(this, this.#config.logger, 'released', event.id)
     const name = emittedNames[event.name]
-    // Most events are nobody's business: what they say is put together only for a listener.
+    // Most events have no listener: their arguments are made only for one.
     if (name === undefined || (name !== 'error' && this.listenerCount(name) === 0)) return
     emitSafely(this, this.#config.logger, name, ...emittedArguments(event))
   }

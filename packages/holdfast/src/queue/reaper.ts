@@ -1,5 +1,5 @@
-// The Reaper: takes back attempts that run too long, from dead and live workers alike. Nothing depends on it: a lease is a
-// visibility time, and any claim finds what was lost. It makes that prompt, and says `stalled`.
+// The Reaper: takes back attempts that run too long, from dead and live workers alike. Correctness does not depend on it: a
+// lease is a visibility time, and any claim finds a lost job. The Reaper makes that prompt, and emits `stalled`.
 
 import { EventEmitter } from 'node:events'
 import { type Clock, systemClock, type Timer } from '../clock.ts'
@@ -7,11 +7,15 @@ import { Connection } from '../engine/connection.ts'
 import { emitSafely, type Logger } from '../engine/emit.ts'
 import { invalidArgument } from '../errors.ts'
 import { type EngineEvent, type Tell, teller } from '../engine/events.ts'
-import type { Serde } from '../engine/job/serde.ts'
-import { engineDefaults, leaderOptions, queueOptions, reaperOptions } from '../engine/options.ts'
+import { engineDefaults } from '../engine/defaults.ts'
+import { Lifecycle } from '../engine/lifecycle.ts'
+import { eventLog } from '../engine/log-events.ts'
+import { leaderOptions } from '../engine/options.ts'
+import { queueOptions, reaperOptions, streamOptions } from './options.ts'
 import { resolveOptions } from '../resolve-options.ts'
 import { type GuardedStorage, guardStorage } from '../engine/guard.ts'
 import type { Storage } from '../storage/storage.ts'
+import { storedType } from '../storage/stored-type.ts'
 import { Leader } from '../engine/upkeep/leader.ts'
 
 export interface LeaderElection {
@@ -24,21 +28,24 @@ export interface LeaderElection {
   readonly acquireRetryInterval?: number
 }
 
-export interface ReaperConfig<TPayload = unknown> {
+export interface ReaperConfig {
   readonly storage: Storage
-  /** The queues it watches. @default 'default' */
-  readonly name?: string | readonly string[]
-  /** From the start of the attempt, in ms. @default 30_000 */
-  readonly visibilityTimeout?: number
-  /** Between two looks, in ms. @default visibilityTimeout / 4, within 25 … 1000 */
-  readonly checkInterval?: number
-  /** Only one of several acts. It saves work; each stall is taken back once in any case. @default off */
-  readonly leaderElection?: LeaderElection
-  /** Accepted, never called. */
-  readonly payloadSerde?: Serde<TPayload>
-  readonly logger?: Logger
-  /** @default the system's */
-  readonly clock?: Clock
+  /** Names of the queues that it watches. @default 'default' */
+  readonly name?: string | readonly string[] | undefined
+  /** The face of those queues. @default 'queue' */
+  readonly face?: string | undefined
+  /** Attempts that began longer ago are taken back, in ms: from dead and live workers alike. @default 30_000 */
+  readonly timeoutMs?: number | undefined
+  /** Alias of timeoutMs. */
+  readonly visibilityTimeout?: number | undefined
+  /** Pause between two checks, in ms. @default timeoutMs / 4, within 25 … 1000 */
+  readonly checkInterval?: number | undefined
+  /** Lets only one of several Reapers act. It saves work; each stall is taken back once in any case. @default off */
+  readonly leaderElection?: LeaderElection | undefined
+  /** Receives start, stop, stalls and lost connections, each at its level. */
+  readonly logger?: Logger | undefined
+  /** Source of local time: a `fakeClock()` in tests. @default the system's */
+  readonly clock?: Clock | undefined
 }
 
 export interface ReaperEvents {
@@ -48,38 +55,49 @@ export interface ReaperEvents {
   leadershipLost: []
 }
 
-export class Reaper<TPayload = unknown> extends EventEmitter<ReaperEvents> {
+export class Reaper extends EventEmitter<ReaperEvents> {
   readonly reaperId: string
   readonly #clock: Clock
   readonly #names: readonly string[]
-  readonly #visibilityTimeout: number
+  readonly #types: readonly string[]
+  readonly #timeoutMs: number
   readonly #checkInterval: number
   readonly #logger: Logger | undefined
   readonly #storage: GuardedStorage
   readonly #connection: Connection
   readonly #tell: Tell
   readonly #leader: Leader | undefined
+  readonly #lifecycle: Lifecycle<void>
   #timer: Timer | undefined
   #checking: Promise<void> | undefined
-  #starting: Promise<void> | undefined
-  #stopping: Promise<void> | undefined
 
   /** @throws TypeError INVALID_ARGUMENT */
-  constructor(config: ReaperConfig<TPayload>) {
+  constructor(config: ReaperConfig) {
     super()
     const resolved = resolveOptions('Reaper', config, reaperOptions)
     queueOptions.storage.check('storage', resolved.storage)
-    const { name, visibilityTimeout, storage } = resolved
+    const { name, face, timeoutMs, storage, logger } = resolved
     this.#clock = resolved.clock ?? systemClock
     this.#names = typeof name === 'string' ? [name] : [...name]
-    this.#visibilityTimeout = visibilityTimeout
-    this.#checkInterval = resolved.checkInterval ?? Math.min(1_000, Math.max(25, Math.round(visibilityTimeout / 4)))
-    this.#logger = resolved.logger
+    this.#types = this.#names.map((each) => storedType(face, each))
+    this.#timeoutMs = timeoutMs
+    this.#checkInterval = resolved.checkInterval ?? Math.min(1_000, Math.max(25, Math.round(timeoutMs / 4)))
+    this.#logger = logger
     this.reaperId = this.#clock.newId()
-    this.#tell = teller((event) => this.#heed(event))
+    const log = eventLog(logger, `reaper of ${this.#names.map((each) => `'${each}'`).join(', ')}`)
+    this.#tell = teller((event) => {
+      log?.(event)
+      this.#emit(event)
+    })
     this.#storage = guardStorage(storage, this.#clock, this.#tell)
     this.#connection = new Connection(this.#storage, this.#names.join(', '))
     this.#leader = this.#newLeader(resolved.leaderElection)
+    this.#lifecycle = new Lifecycle({
+      clock: this.#clock,
+      open: (signal) => this.#open(signal),
+      close: () => this.#close(),
+      onFailure: (error) => this.#tell({ name: 'error', error }),
+    })
   }
 
   /** False while election is off. */
@@ -87,35 +105,38 @@ export class Reaper<TPayload = unknown> extends EventEmitter<ReaperEvents> {
     return this.#leader?.leads ?? false
   }
 
-  /** Idempotent. @throws StorageError; the next start tries afresh */
+  /** Resolves when ready; a storage that is unavailable is retried until then. Idempotent. @throws as Queue.start */
   start(): Promise<void> {
-    if (this.#starting) return this.#starting
-    const starting: Promise<void> = this.#start().catch((error: unknown) => {
-      // After a stop it may be another's.
-      if (this.#starting === starting) this.#starting = undefined
-      throw error
-    })
-    this.#starting = starting
-    return starting
+    return this.#lifecycle.start()
   }
 
-  /** Idempotent. Gives the lock up. */
+  /** Starts, and resolves once it was stopped. @param options.signal stops it @throws as start */
+  async run(options?: { readonly signal?: AbortSignal | undefined }): Promise<void> {
+    const { signal } = resolveOptions('run', options, streamOptions)
+    await this.#lifecycle.run(signal)
+  }
+
+  /** Gives the leader's lock up and disconnects. Idempotent. */
   stop(): Promise<void> {
-    this.#stopping ??= this.#stop().finally(() => (this.#stopping = undefined))
-    return this.#stopping
+    return this.#lifecycle.stop()
   }
 
-  async #start(): Promise<void> {
-    await this.#stopping
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  async #open(signal: AbortSignal): Promise<void> {
     await this.#connection.start()
-    await this.#leader?.start()
-    this.#schedule()
+    try {
+      await this.#leader?.start()
+    } catch (error) {
+      await this.#connection.close()
+      throw error
+    }
+    if (!signal.aborted) this.#schedule(signal)
   }
 
-  async #stop(): Promise<void> {
-    const starting = this.#starting
-    this.#starting = undefined
-    await starting?.catch(() => {})
+  async #close(): Promise<void> {
     this.#timer?.cancel()
     await this.#checking
     try {
@@ -126,24 +147,24 @@ export class Reaper<TPayload = unknown> extends EventEmitter<ReaperEvents> {
     }
   }
 
-  #schedule(): void {
-    this.#timer = this.#clock.after(this.#checkInterval, () => (this.#checking = this.#turn()))
+  #schedule(signal: AbortSignal): void {
+    this.#timer = this.#clock.after(this.#checkInterval, () => (this.#checking = this.#turn(signal)))
   }
 
-  async #turn(): Promise<void> {
-    await this.#check()
-    if (this.#starting && !this.#stopping) this.#schedule()
+  async #turn(signal: AbortSignal): Promise<void> {
+    await this.#check(signal)
+    if (!signal.aborted) this.#schedule(signal)
   }
 
-  async #check(): Promise<void> {
+  async #check(signal: AbortSignal): Promise<void> {
     const limit = engineDefaults.batch
     try {
       for (;;) {
         if (this.#leader && !(await this.#leader.confirm())) return
-        const request = { types: this.#names, limit, olderThanMs: this.#visibilityTimeout }
+        const request = { types: this.#types, limit, olderThanMs: this.#timeoutMs }
         const recovered = await this.#storage.recover(request)
         for (const { type, id } of recovered) this.#tell({ name: 'stalled', type, id })
-        if (recovered.length < limit || this.#stopping) return
+        if (recovered.length < limit || signal.aborted) return
       }
     } catch (error) {
       this.#tell({ name: 'error', error: error as Error })
@@ -159,7 +180,7 @@ export class Reaper<TPayload = unknown> extends EventEmitter<ReaperEvents> {
     if (!enabled) return undefined
     return new Leader({
       kv: this.#storage.kv,
-      key: ['holdfast', 'reaper', ...this.#names.toSorted()],
+      key: ['holdfast', 'reaper', ...this.#types.toSorted()],
       id: this.reaperId,
       clock: this.#clock,
       lockTTL,
@@ -171,7 +192,7 @@ export class Reaper<TPayload = unknown> extends EventEmitter<ReaperEvents> {
     })
   }
 
-  #heed(event: EngineEvent): void {
+  #emit(event: EngineEvent): void {
     if (event.name === 'stalled') emitSafely(this, this.#logger, 'stalled', event.id)
     else if (event.name === 'error') emitSafely(this, this.#logger, 'error', event.error)
   }

@@ -4,7 +4,7 @@
 import type { Clock, Timer } from '../clock.ts'
 import { TimeoutError } from '../errors.ts'
 import type { Tell } from '../engine/events.ts'
-import { engineDefaults } from '../engine/options.ts'
+import { engineDefaults } from '../engine/defaults.ts'
 import type { GuardedStorage } from '../engine/guard.ts'
 import type { AddVerdict, JobRecord, Signal, Standing, Unlisten } from '../storage/storage.ts'
 import { isTerminal } from '../storage/rules/job/states.ts'

@@ -9,7 +9,8 @@ import {
   isCallable,
   isClock,
   oneOf,
-  positive,
+  positiveOrInfinity,
+  seconds,
   text,
 } from '../option-checks.ts'
 import type { Table } from '../resolve-options.ts'
@@ -38,8 +39,9 @@ export const redisOptions = {
   host: { default: 'localhost', check: text(255) },
   port: { default: 6379, check: integer(1, 65_535) },
   prefix: { default: 'jq', check: isRedisPrefix },
-  blockTimeout: { default: 5, check: positive },
-  processingQueueTTL: { default: 604_800_000, check: integer(1000) },
+  pollMs: { default: 5_000, check: positiveOrInfinity },
+  blockTimeout: { alias: 'pollMs', check: seconds('pollMs'), convert: (value: number) => value * 1_000 },
+  processingQueueTTL: { ignored: true, check: integer(1_000) },
   durability: { default: 'relaxed', check: oneOf('relaxed', 'full', 'replicated') },
   replicas: { default: 1, check: integer(1, 1_000) },
   replicaTimeoutMs: { default: 1_000, check: integer(1) },

@@ -42,10 +42,8 @@ export interface StorageFeatures {
 export interface StorageSettings {
   /** How long one call may take. */
   readonly callTimeoutMs: number
-  /** Seconds. */
-  readonly blockTimeout?: number
-  /** Ms. */
-  readonly processingQueueTTL?: number
+  /** Longest idle wait of a worker that sets none itself, in ms. */
+  readonly pollMs?: number
   /** So many claims of one worker under way at once keep a server busy while the worker is. @default 1 */
   readonly claimsInFlight?: number
   /** Adds in one call, where several smaller calls keep a server busy while the caller is. @default 1_000 */

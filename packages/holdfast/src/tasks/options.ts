@@ -14,7 +14,7 @@ import {
   oneOf,
   text,
 } from '../option-checks.ts'
-import { queueOptions } from '../engine/options.ts'
+import { sharedOptions } from '../engine/options.ts'
 import type { Check, Table } from '../resolve-options.ts'
 import { toMs } from './duration.ts'
 import type { StoreKey } from './kv/kv-store.ts'
@@ -74,7 +74,7 @@ export function checkMessageKey(
 export const backoffOptions = {
   initialDelay: { default: 1_000, check: duration(0) },
   maxDelay: { default: 43_200_000, check: duration(0) },
-  maxAttempts: { default: 10, check: queueOptions.maxRetries.check },
+  maxAttempts: { default: 10, check: sharedOptions.maxAttempts.check },
   factor: { default: 2, check: atLeastOne },
   jitter: { default: 0.5, check: isJitter },
   clock: { check: isObject },
@@ -83,14 +83,14 @@ export const backoffOptions = {
 export const tasksOptions = {
   queue: { check: isObject },
   kv: { check: isKvStore },
-  storage: queueOptions.storage,
+  storage: sharedOptions.storage,
   kvPrefixes: { check: isObject },
   taskQueueResolution: { default: 'fallback', check: oneOf('fallback', 'strict') },
   taskRetryPolicy: { check: isFunction },
   taskDeduplicationTtl: { default: 3_600_000, check: duration(1) },
   taskDeduplicationFallback: { default: 'open', check: oneOf('open', 'closed') },
-  logger: queueOptions.logger,
-  clock: queueOptions.clock,
+  logger: sharedOptions.logger,
+  clock: sharedOptions.clock,
 } as const satisfies Table
 
 export const queuesOptions = {
@@ -131,21 +131,24 @@ export const extendedOptions = {
 export const startOptions = { signal: { check: isSignal } } as const satisfies Table
 
 export const storageQueueOptions = {
-  name: queueOptions.name,
-  concurrency: { default: 10, check: queueOptions.concurrency.check },
-  leaseMs: queueOptions.leaseMs,
+  name: { default: 'default', check: text(256) },
+  concurrency: { default: 10, check: sharedOptions.concurrency.check },
+  leaseMs: sharedOptions.leaseMs,
   pollInterval: { default: 1_000, check: duration(1) },
   grace: { default: 30_000, check: duration(0) },
   nativeRetrial: { default: true, check: isBoolean },
   retryPolicy: { check: isFunction },
   deduplicationTtl: { default: 3_600_000, check: duration(1) },
-  maxMessageBytes: { default: 16_777_216, check: queueOptions.maxPayloadBytes.check },
+  maxMessageBytes: { default: 16_777_216, check: sharedOptions.maxBytes.check },
   replaces: { check: isFunction },
-  logger: queueOptions.logger,
-  clock: queueOptions.clock,
+  logger: sharedOptions.logger,
+  clock: sharedOptions.clock,
 } as const satisfies Table
 
-export const kvStoreOptions = { name: queueOptions.name, clock: queueOptions.clock } as const satisfies Table
+export const kvStoreOptions = {
+  name: { default: 'default', check: text(256) },
+  clock: sharedOptions.clock,
+} as const satisfies Table
 
 export const writeOptions = { ttl: { check: duration(0) } } as const satisfies Table
 

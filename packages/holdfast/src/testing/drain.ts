@@ -4,7 +4,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { systemClock } from '../clock.ts'
 import type { EngineEvent } from '../engine/events.ts'
-import { drainOptions } from '../engine/options.ts'
+import { drainOptions } from './options.ts'
 import { resolveOptions } from '../resolve-options.ts'
 import type { Storage } from '../storage/storage.ts'
 

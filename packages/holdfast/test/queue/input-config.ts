@@ -59,7 +59,6 @@ const reaperValues: readonly [name: keyof ReaperConfig, row: string, bad: unknow
   ['name', 'Q5.04', [...noTexts.slice(1), [5], ['a', '']], [['a'], ['a', 'é'.repeat(128)]]],
   ['visibilityTimeout', 'Q5.09', [0, -1, ...noIntegers], [1]],
   ['checkInterval', 'Q5.09', [0, -1, ...noIntegers], [1]],
-  ['payloadSerde', 'Q5.12', [...noObjects, {}, { serialize() {} }], [serde()]],
   ['leaderElection', 'Q5.12', noObjects, [{ enabled: false }, { enabled: true, lockTTL: 30, renewalInterval: 29 }]],
   ['logger', 'Q5.12', [null, 5, { error: 'no function' }], [{}]],
 ]

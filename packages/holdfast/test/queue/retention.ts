@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { EnqueueOptions, Queue, QueueRetention, Storage } from 'holdfast'
+import type { EnqueueOptions, Queue, RetentionOptions, Storage } from 'holdfast'
 import { bench, next, type TestDriver, until } from './driver.ts'
 
 const hour = 3_600_000
@@ -87,7 +87,7 @@ export function retentionTests(driver: TestDriver): void {
       ]
       const queue = newQueue()
       for (const [value, code] of bad) {
-        const retention = value as QueueRetention
+        const retention = value as RetentionOptions
         assert.throws(() => newQueue({ retention }), { code }, JSON.stringify(value))
         await assert.rejects(queue.enqueue('a', 0, { retention }), { code }, JSON.stringify(value))
       }

@@ -115,6 +115,7 @@ export function typeTests(driver: TestDriver): void {
       queue.once('failed', (...args) => same<typeof args, [id: string, error: MaxRetriesError]>())
       queue.once('stalled', (...args) => same<typeof args, [id: string]>())
       queue.on('fenced', (...args) => same<typeof args, [id: string, attempt: number, verdict: Refusal]>())
+      queue.on('released', (...args) => same<typeof args, [id: string]>())
       queue.on('requeued', (...args) => same<typeof args, [id: string]>())
       queue.off('cancelled', (...args) => same<typeof args, [id: string]>())
       same<
@@ -128,6 +129,7 @@ export function typeTests(driver: TestDriver): void {
         | 'failed'
         | 'stalled'
         | 'fenced'
+        | 'released'
         | 'requeued'
         | 'cancelled'
       >()

@@ -10,7 +10,7 @@ import {
 } from '../../errors.ts'
 import type { Tell } from '../../engine/events.ts'
 import { isTerminal } from '../../storage/rules/job/states.ts'
-import { engineDefaults } from '../../engine/options.ts'
+import { engineDefaults } from '../../engine/defaults.ts'
 import type { GuardedStorage } from '../../engine/guard.ts'
 import type { JobRecord, Unlisten } from '../../storage/storage.ts'
 import { chainOf, chainParts, errorOf, jobRefOf, type PlainChain } from './reading.ts'

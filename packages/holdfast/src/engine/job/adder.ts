@@ -2,7 +2,8 @@
 // one token too: it names the call to the storage, and by it a repeat of that call is known.
 
 import { isHoldfastError } from '../../errors.ts'
-import { engineDefaults } from '../options.ts'
+import { isUnavailable } from '../guard.ts'
+import { engineDefaults } from '../defaults.ts'
 import type { AddVerdict, NewJob } from '../../storage/storage.ts'
 
 /** What became of one job of a batch. */
@@ -134,8 +135,5 @@ function takerFrom<T>(batch: Batch, answerOf: (verdict: AddVerdict) => T): (answ
 
 /** No answer, none for now, or none any more: another try at once would fare no better. */
 export function isAway(error: unknown): boolean {
-  if (isHoldfastError(error, 'STORAGE_CLOSED') || isHoldfastError(error, 'QUEUE_STOPPED')) return true
-  if (!isHoldfastError(error, 'STORAGE_ERROR')) return false
-  const { cause } = error
-  return cause === undefined || (cause as { transient?: unknown } | null)?.transient === true
+  return isHoldfastError(error, 'STORAGE_CLOSED') || isHoldfastError(error, 'QUEUE_STOPPED') || isUnavailable(error)
 }

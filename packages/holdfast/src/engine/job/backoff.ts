@@ -45,11 +45,32 @@ function exactDelay(
   if (backoff === 'none') return 0
   if (backoff !== 'exponential' && backoff.type === 'fixed') return backoff.delayMs
   const given = backoff === 'exponential' ? undefined : backoff
-  const delayMs = given?.delayMs ?? exponentialBackoff.delayMs.default
-  const factor = given?.factor ?? exponentialBackoff.factor.default
-  const maxDelayMs = given?.maxDelayMs ?? exponentialBackoff.maxDelayMs.default
-  const jitter = given?.jitter ?? exponentialBackoff.jitter.default
-  // Bounded by itself, for 0 times Infinity is no delay.
+  return exponentialDelay(
+    {
+      delayMs: given?.delayMs ?? exponentialBackoff.delayMs.default,
+      factor: given?.factor ?? exponentialBackoff.factor.default,
+      maxDelayMs: given?.maxDelayMs ?? exponentialBackoff.maxDelayMs.default,
+      jitter: given?.jitter ?? exponentialBackoff.jitter.default,
+    },
+    attempt,
+    clock,
+  )
+}
+
+interface ExponentialDelay {
+  readonly delayMs: number
+  readonly factor: number
+  readonly maxDelayMs: number
+  readonly jitter: number
+}
+
+/** The delay in ms after that attempt, from 1, unrounded: base = min(delayMs · factor^(n−1), maxDelayMs), less up to its jitter. */
+export function exponentialDelay(
+  { delayMs, factor, maxDelayMs, jitter }: ExponentialDelay,
+  attempt: number,
+  clock: Pick<Clock, 'random'>,
+): number {
+  // The growth is bounded by itself: 0 times Infinity would be NaN.
   const growth = Math.min(factor ** (attempt - 1), Number.MAX_VALUE)
   return Math.min(delayMs * growth, maxDelayMs) * (1 - jitter * clock.random())
 }

@@ -2,7 +2,7 @@
 
 import type { Clock, Timer } from '../../clock.ts'
 import type { Tell } from '../events.ts'
-import { engineDefaults } from '../options.ts'
+import { engineDefaults } from '../defaults.ts'
 import type { GuardedStorage } from '../guard.ts'
 
 export class Sweeper {

@@ -4,7 +4,7 @@
 import type { Clock } from '../../clock.ts'
 import { HoldfastError, MaxRetriesError, StorageError } from '../../errors.ts'
 import type { Tell } from '../events.ts'
-import { engineDefaults } from '../options.ts'
+import { engineDefaults } from '../defaults.ts'
 import type { GuardedStorage } from '../guard.ts'
 import type { AddVerdict, Ended, Ending, Outcome, SettleVerdict } from '../../storage/storage.ts'
 import type { Attempt } from './attempt.ts'

@@ -3,7 +3,7 @@
 
 import { atMost, type Clock, type Timer } from '../../clock.ts'
 import type { Tell } from '../events.ts'
-import { engineDefaults } from '../options.ts'
+import { engineDefaults } from '../defaults.ts'
 import type { GuardedStorage } from '../guard.ts'
 import type { LeaseVerdict, Refusal } from '../../storage/storage.ts'
 import type { Attempt } from './attempt.ts'

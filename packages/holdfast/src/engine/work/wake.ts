@@ -1,7 +1,7 @@
 // When to look again: a hint, the next due instant, or the poll underneath, whichever comes first. Hints may be lost.
 
 import type { Clock, Timer } from '../../clock.ts'
-import { engineDefaults } from '../options.ts'
+import { engineDefaults } from '../defaults.ts'
 import type { GuardedStorage } from '../guard.ts'
 import type { Claim, ClaimType, Signal, Unlisten } from '../../storage/storage.ts'
 

@@ -12,7 +12,7 @@
 import { atMost, type Clock } from '../../clock.ts'
 import { isWatched, type Tell } from '../events.ts'
 import { type Backoff, delayAfter } from '../job/backoff.ts'
-import { engineDefaults } from '../options.ts'
+import { engineDefaults } from '../defaults.ts'
 import type { GuardedStorage } from '../guard.ts'
 import type { Claim, ClaimedJob, ClaimRequest, Outcome } from '../../storage/storage.ts'
 import { Sweeper } from '../upkeep/sweep.ts'

@@ -24,10 +24,12 @@ export interface RedisStorageOptions {
   readonly port?: number
   /** What every key and channel begins with: storages with different ones share nothing. No braces. @default 'jq' */
   readonly prefix?: string
-  /** How long an idle worker trusts the hints before it looks, in seconds. @default 5 */
-  readonly blockTimeout?: number
-  /** How long a worker that was not heard of stays listed, in ms. The default is 7 days. @default 604_800_000 */
-  readonly processingQueueTTL?: number
+  /** Longest idle wait without a hint, in ms, for queues that set none. @default 5_000 */
+  readonly pollMs?: number | undefined
+  /** Alias of pollMs, in **seconds**, below 1000. */
+  readonly blockTimeout?: number | undefined
+  /** Accepted and ignored: no trace of a dead worker is kept, and so none expires. */
+  readonly processingQueueTTL?: number | undefined
   /**
    * What an acknowledged job survives. `relaxed`: what the server's own settings make of it. `full`: a power cut; the
    * server needs its append-only file, synced always, or every second and WAITAOF (Redis 7.2, Valkey 8). `replicated`:
@@ -47,8 +49,10 @@ export interface RedisStorageOptions {
   readonly clock?: Clock
 }
 
-export type ResolvedRedisOptions = Omit<Required<RedisStorageOptions>, 'client' | 'url'> &
-  Pick<RedisStorageOptions, 'client' | 'url'>
+export type ResolvedRedisOptions = Omit<
+  Required<RedisStorageOptions>,
+  'client' | 'url' | 'blockTimeout' | 'processingQueueTTL' | 'pollMs'
+> & { readonly pollMs: number } & Pick<RedisStorageOptions, 'client' | 'url'>
 
 /** @throws TypeError INVALID_ARGUMENT */
 export function resolveRedisOptions(given: RedisStorageOptions = {}): ResolvedRedisOptions {

@@ -59,10 +59,10 @@ export class RedisStorage implements Contract.Storage<never> {
   constructor(options?: RedisStorageOptions, scripts: Scripts = serverScripts) {
     this.#options = resolveRedisOptions(options)
     this.#scripts = scripts
-    const { prefix, callTimeoutMs, blockTimeout, processingQueueTTL } = this.#options
+    const { prefix, callTimeoutMs, pollMs } = this.#options
     this.#base = `{${prefix}}:`
     this.#listening = new Listening(scripts.watch, this.#base, this.#options.clock)
-    this.settings = { callTimeoutMs, blockTimeout, processingQueueTTL, claimsInFlight: 2, addsPerCall: 50 }
+    this.settings = { callTimeoutMs, pollMs, claimsInFlight: 2, addsPerCall: 50 }
     this.kv = new RedisKv(scripts, (script, arg) =>
       this.#run(script, [arg], script.name !== 'kvGet' && script.name !== 'kvList'),
     )

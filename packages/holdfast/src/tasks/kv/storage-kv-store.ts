@@ -5,7 +5,7 @@ import type { Clock } from '../../clock.ts'
 import { Connection } from '../../engine/connection.ts'
 import { HoldfastError, printable, usageError } from '../../errors.ts'
 import { type Tell, teller } from '../../engine/events.ts'
-import { queueOptions } from '../../engine/options.ts'
+import { sharedOptions } from '../../engine/options.ts'
 import { resolveOptions } from '../../resolve-options.ts'
 import { type GuardedStorage, guardStorage } from '../../engine/guard.ts'
 import type { KvWrite } from '../../storage/kv.ts'
@@ -35,7 +35,7 @@ export class StorageKvStore implements KvStore, AsyncDisposable {
 
   /** @throws TypeError INVALID_ARGUMENT */
   constructor(storage: Storage, options?: StorageKvStoreOptions) {
-    queueOptions.storage.check('storage', storage)
+    sharedOptions.storage.check('storage', storage)
     const { name, clock = systemClock } = resolveOptions('StorageKvStore', options, kvStoreOptions)
     this.name = name
     this.#base = ['store', name]

@@ -3,7 +3,7 @@
 // of one ordering key are never under way twice, so that they are accepted in the order of the calls.
 
 import { isAway } from '../../engine/job/adder.ts'
-import { engineDefaults } from '../../engine/options.ts'
+import { engineDefaults } from '../../engine/defaults.ts'
 import type { AddVerdict, NewJob } from '../../storage/storage.ts'
 
 interface Call {

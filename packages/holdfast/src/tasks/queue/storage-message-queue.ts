@@ -5,7 +5,8 @@ import { atMost, type Clock } from '../../clock.ts'
 import { Connection } from '../../engine/connection.ts'
 import { HoldfastError, invalidArgument } from '../../errors.ts'
 import { isWatched, type Tell, teller } from '../../engine/events.ts'
-import { engineDefaults, queueOptions } from '../../engine/options.ts'
+import { engineDefaults } from '../../engine/defaults.ts'
+import { sharedOptions } from '../../engine/options.ts'
 import { resolveOptions } from '../../resolve-options.ts'
 import { type GuardedStorage, guardStorage } from '../../engine/guard.ts'
 import { encodeKvKey } from '../../storage/kv.ts'
@@ -54,7 +55,7 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
 
   /** @throws TypeError INVALID_ARGUMENT */
   constructor(storage: Storage, options?: StorageMessageQueueOptions) {
-    queueOptions.storage.check('storage', storage)
+    sharedOptions.storage.check('storage', storage)
     const resolved = resolveStorageQueueOptions(options)
     this.name = resolved.name
     this.nativeRetrial = resolved.nativeRetrial

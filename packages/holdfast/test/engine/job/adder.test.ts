@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { HoldfastError, MemoryStorage, Queue, StorageError } from 'holdfast'
 import { type AddVerdict, type NewJob } from 'holdfast/storage'
 import { Adder, asIs, type Draft } from '../../../src/engine/job/adder.ts'
-import { engineDefaults } from '../../../src/engine/options.ts'
+import { engineDefaults } from '../../../src/engine/defaults.ts'
 import { faulty } from '../../queue/faulty-storage.ts'
 
 const retention = { completedMs: 1_000, failedMs: 1_000, cancelledMs: 1_000 }

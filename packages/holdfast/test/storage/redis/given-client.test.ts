@@ -221,10 +221,10 @@ test('[Q5.13] impossible options are refused before anything is connected', () =
     () => resolveRedisOptions({ url: 'htp://:hunter2@host' }),
     (error: Error) => !error.message.includes('hunter2'),
   )
-  const { host, port, prefix, blockTimeout, processingQueueTTL, callTimeoutMs, durability } = resolveRedisOptions({})
+  const { host, port, prefix, pollMs, callTimeoutMs, durability } = resolveRedisOptions({})
   assert.deepEqual(
-    [host, port, prefix, blockTimeout, processingQueueTTL, callTimeoutMs, durability],
-    ['localhost', 6379, 'jq', 5, 604_800_000, 5_000, 'relaxed'],
+    [host, port, prefix, pollMs, callTimeoutMs, durability],
+    ['localhost', 6379, 'jq', 5_000, 5_000, 'relaxed'],
   )
 })
 

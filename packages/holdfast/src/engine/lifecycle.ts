@@ -1,0 +1,116 @@
+// start(), run() and stop(), the same for every face.
+//
+//   idle ──start──► starting ──open resolves──► ready ──stop──► stopping ──close resolves──► idle
+//                       └───────── stop ──────────────────────────▲
+//
+// start() resolves when ready and retries until then; a failure that cannot pass rejects it, and the next start() begins anew.
+// stop() ends a start under way. Both are idempotent, and may be called at any time.
+
+import { atMost, type Clock } from '../clock.ts'
+import { engineDefaults } from './defaults.ts'
+import { retryUntilReady } from './retry-until-ready.ts'
+
+/** Options of stop(), on every face. */
+export interface StopOptions {
+  /** How long handlers may go on, in ms, before their signals abort. @default 30_000 */
+  readonly graceMs?: number | undefined
+}
+
+/** Options of run(), on every face. */
+export interface RunOptions extends StopOptions {
+  /** Stops it. */
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface LifecycleParts<Options> {
+  readonly clock: Clock
+  /** Connects and begins to work. A call that rejects leaves nothing behind. Ends early once the signal is aborted. */
+  open(signal: AbortSignal): Promise<unknown>
+  /** Ends the work and disconnects. Never rejects. @param leftMs what is left of the time that a stop gives to the storage */
+  close(options: Options, leftMs: number): Promise<void>
+  /** Called for each failed try of a start that goes on. */
+  onFailure(error: Error): void
+}
+
+interface Start {
+  readonly abort: AbortController
+  readonly ready: Promise<void>
+  readonly ended: PromiseWithResolvers<void>
+}
+
+export class Lifecycle<Options> {
+  readonly #parts: LifecycleParts<Options>
+  #start: Start | undefined
+  #stopping: Promise<void> | undefined
+
+  constructor(parts: LifecycleParts<Options>) {
+    this.#parts = parts
+  }
+
+  /** Aborted by stop(). Undefined while idle or stopping. */
+  get signal(): AbortSignal | undefined {
+    return this.#start?.abort.signal
+  }
+
+  get isStopping(): boolean {
+    return this.#stopping !== undefined
+  }
+
+  /** @throws what `open` rejects with, if it cannot pass */
+  start(): Promise<void> {
+    return this.#begin().ready
+  }
+
+  /** Starts, and resolves once it was stopped. @param signal stops it @param options for that stop */
+  async run(signal: AbortSignal | undefined, options: Options): Promise<void> {
+    const { ready, ended } = this.#begin()
+    const stop = (): void => void this.stop(options)
+    signal?.addEventListener('abort', stop, { once: true })
+    try {
+      if (signal?.aborted) stop()
+      await ready
+      await ended.promise
+    } finally {
+      signal?.removeEventListener('abort', stop)
+    }
+  }
+
+  stop(options: Options): Promise<void> {
+    // A start that waits for the stop under way is stopped in its turn.
+    if (this.#stopping && this.#start) return this.#stopping.then(() => this.stop(options))
+    this.#stopping ??= this.#end(options).finally(() => (this.#stopping = undefined))
+    return this.#stopping
+  }
+
+  #begin(): Start {
+    if (this.#start) return this.#start
+    const abort = new AbortController()
+    const ready = this.#open(abort.signal).catch((error: unknown) => {
+      // After a stop it may be another's.
+      if (this.#start === start) this.#start = undefined
+      throw error
+    })
+    const start: Start = { abort, ready, ended: Promise.withResolvers() }
+    this.#start = start
+    return start
+  }
+
+  async #open(signal: AbortSignal): Promise<void> {
+    await this.#stopping
+    const { clock, open, onFailure } = this.#parts
+    await retryUntilReady(() => open(signal), { clock, signal, onFailure })
+  }
+
+  async #end(options: Options): Promise<void> {
+    const { clock, close } = this.#parts
+    const { stopWritesMs } = engineDefaults
+    const start = this.#start
+    this.#start = undefined
+    start?.abort.abort()
+    const begunAt = clock.monotonic()
+    // A storage that does not answer holds up the start, but not the stop.
+    if (start) await atMost(clock, stopWritesMs, start.ready).catch(() => {})
+    await close(options, Math.max(0, begunAt + stopWritesMs - clock.monotonic()))
+    start?.ended.resolve()
+  }
+}

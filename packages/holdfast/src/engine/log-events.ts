@@ -1,0 +1,74 @@
+// Writes the events of the engine to a logger, each at its level. One listener for every face.
+
+import { parseType } from '../storage/stored-type.ts'
+import type { Logger } from './emit.ts'
+import type { EngineEvent, Tell } from './events.ts'
+
+type Level = 'debug' | 'info' | 'warn' | 'error'
+type Entry = readonly [level: Level, message: string, data?: object]
+
+/**
+ * @param subject begins each message, such as "queue 'mail'"
+ * @returns undefined without a logger: then no event is worded
+ */
+export function eventLog(logger: Logger | undefined, subject: string): Tell | undefined {
+  if (!logger) return undefined
+  return (event) => {
+    const entry = entryOf(event)
+    if (!entry) return
+    const [level, message, data] = entry
+    try {
+      logger[level]?.({ ...about(event), ...data }, `${subject}: ${message}`)
+    } catch {
+      // A logger that throws cannot be told about it.
+    }
+  }
+}
+
+/** `error` events are not here: the faces log them where no listener takes them (emit.ts). */
+function entryOf(event: EngineEvent): Entry | undefined {
+  switch (event.name) {
+    case 'worker_online':
+      return ['info', 'worker started', { workerId: event.label }]
+    case 'worker_offline':
+      return ['info', 'worker stopped', { workerId: event.label }]
+    case 'failing':
+      return [
+        'warn',
+        `job '${event.id}' failed attempt ${event.attempt} and is retried`,
+        { err: event.error, runAt: event.runAt },
+      ]
+    case 'failed':
+      return [
+        'error',
+        `job '${event.id}' failed for good after ${event.attempt} attempts`,
+        { err: event.error.lastError },
+      ]
+    case 'stalled':
+      return ['warn', `job '${event.id}' stalled: its attempt timed out or lost its lease, and was taken back`]
+    case 'fenced':
+      return ['warn', `job '${event.id}': the outcome of attempt ${event.attempt} was refused (${event.verdict})`]
+    case 'lease_expired':
+      return ['warn', `job '${event.id}': the lease of attempt ${event.attempt} could not be renewed in time`]
+    case 'released':
+      return ['info', `job '${event.id}' was released without spending attempt ${event.attempt}`]
+    case 'cancelled':
+      return ['info', `job '${event.id}' was cancelled`]
+    case 'loop_stalled':
+      return ['warn', `the event loop was blocked for ${Math.round(event.ms)} ms`]
+    case 'connection_lost':
+      return ['warn', `the ${event.driver} storage does not answer; calls are retried`, { err: event.error }]
+    case 'connection_restored':
+      return ['info', `the ${event.driver} storage answers again after ${Math.round(event.ms)} ms`]
+    case 'completed':
+      return ['debug', `job '${event.id}' completed`, { durationMs: event.durationMs }]
+    default:
+      return undefined
+  }
+}
+
+function about(event: EngineEvent): object {
+  if (!('id' in event)) return {}
+  const { face, name } = parseType(event.type)
+  return { face, name, jobId: event.id }
+}

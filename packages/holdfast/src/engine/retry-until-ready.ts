@@ -1,0 +1,77 @@
+// Starting on a storage that may be unavailable: one loop for every face. A failure that may pass is retried with backoff; any
+// other, such as a missing dependency or a wrong password, ends the start.
+
+import type { Clock } from '../clock.ts'
+import { isHoldfastError } from '../errors.ts'
+import { engineDefaults } from './defaults.ts'
+import { isUnavailable } from './guard.ts'
+
+interface Retrying {
+  readonly clock: Clock
+  /** Ends the retries. */
+  readonly signal: AbortSignal
+  /** Called for each failure that is followed by another try. */
+  onFailure(error: Error): void
+}
+
+const firstPauseMs = 100
+
+/**
+ * Calls `attempt` until it resolves, with pauses of 100 ms doubled up to 5 s, each up to a half shorter by jitter.
+ * @returns false if the signal aborted first
+ * @throws what `attempt` rejects with, if another try cannot help
+ */
+export async function retryUntilReady(
+  attempt: () => Promise<unknown>,
+  { clock, signal, onFailure }: Retrying,
+): Promise<boolean> {
+  let pauseMs = firstPauseMs
+  while (!signal.aborted) {
+    try {
+      await attempt()
+      return true
+    } catch (error) {
+      if (!mayPass(error)) throw error
+      onFailure(error as Error)
+    }
+    await pause(clock, pauseMs * (1 - clock.random() / 2), signal)
+    pauseMs = Math.min(2 * pauseMs, engineDefaults.longestRetryMs)
+  }
+  return false
+}
+
+/** Of the network, of a Postgres server that starts up or has no connection left, and of a Redis server that loads its data. */
+const passingCodes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'CONNECT_TIMEOUT',
+  '57P03',
+  '53300',
+])
+
+function mayPass(error: unknown): boolean {
+  if (isUnavailable(error)) return true
+  if (!isHoldfastError(error, 'STORAGE_ERROR')) return false
+  for (let cause: unknown = error; cause !== null && typeof cause === 'object';) {
+    const { code, message, cause: next } = cause as { code?: unknown; message?: unknown; cause?: unknown }
+    if (typeof code === 'string' && passingCodes.has(code)) return true
+    if (typeof message === 'string' && /^(LOADING|MASTERDOWN|CLUSTERDOWN) /.test(message)) return true
+    cause = next
+  }
+  return false
+}
+
+async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = clock.after(ms, resolve)
+  signal.addEventListener('abort', () => resolve(), { once: true })
+  await promise
+  timer.cancel()
+}

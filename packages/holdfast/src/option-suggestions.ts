@@ -1,0 +1,55 @@
+// "Did you mean …?" for an unknown option: a word of another library that means one of ours, else a name spelled nearly alike.
+
+/** Option names of other libraries, each with our words for it, the likeliest first. */
+const foreignWords: Readonly<Record<string, readonly string[]>> = {
+  attempts: ['maxAttempts'],
+  retries: ['maxAttempts'],
+  retryLimit: ['maxAttempts'],
+  retryDelay: ['backoff'],
+  retryBackoff: ['backoff'],
+  connectionString: ['url'],
+  connection: ['client', 'storage'],
+  uri: ['url'],
+  delay: ['delayMs'],
+  startAfter: ['runAt', 'delayMs'],
+  jobId: ['id'],
+  singletonKey: ['deduplication', 'deduplicationKey'],
+  deduplicationId: ['deduplication', 'deduplicationKey'],
+  keyPrefix: ['prefix'],
+  lockDuration: ['leaseMs'],
+  stalledInterval: ['leaseMs'],
+  pollInterval: ['pollMs'],
+  pollingIntervalSeconds: ['pollMs'],
+  removeOnComplete: ['retention'],
+  removeOnFail: ['retention'],
+  ttl: ['retention'],
+  timeout: ['timeoutMs', 'graceMs'],
+  expireInSeconds: ['timeoutMs'],
+  teamConcurrency: ['concurrency'],
+}
+
+/** The known option that was probably meant, if any comes close. */
+export function suggestion(key: string, known: readonly string[]): string | undefined {
+  const foreign = Object.hasOwn(foreignWords, key) ? foreignWords[key] : undefined
+  const word = foreign?.find((name) => known.includes(name))
+  if (word !== undefined) return word
+  const [nearest] = known.toSorted((a, b) => distance(key, a) - distance(key, b))
+  // A name that differs in more than a third of its letters is another word, and a wrong hint is worse than none.
+  return nearest !== undefined && distance(key, nearest) <= Math.max(2, Math.floor(key.length / 3))
+    ? nearest
+    : undefined
+}
+
+/** Edits between two short words, upper and lower case alike. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= Math.min(a.length, 64); i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1]!.toLowerCase() === b[j - 1]!.toLowerCase()
+      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (same ? 0 : 1)))
+    }
+    row = next
+  }
+  return row[b.length]!
+}

@@ -1,0 +1,60 @@
+// The handler of a Queue: what it is given, and how it is called.
+
+import type { RescheduleJobError, UnrecoverableError } from '../errors.ts'
+import type { Attempt } from '../engine/work/attempt.ts'
+
+/** What a handler is given. */
+export interface Job<TPayload> {
+  readonly id: string
+  readonly payload: TPayload
+  /** Number of this run, from 1; released runs do not count. */
+  readonly attempts: number
+  readonly maxAttempts: number
+  /** When the job was accepted, epoch ms. */
+  readonly createdAt: number
+  /** Aborts when this run should end. Its reason is an AttemptAbortedError. */
+  readonly signal: AbortSignal
+}
+
+/** What a handler may return in place of a result: snooze() or fail(). */
+export type Directive = RescheduleJobError | UnrecoverableError
+
+/** With a second parameter it is called back. Otherwise its return value counts. */
+export type JobHandler<TPayload, TResult> = (
+  job: Job<TPayload>,
+  callback: (error: Error | null, result?: TResult) => void,
+) => TResult | Directive | Promise<TResult | Directive> | void
+
+export class HandlerJob<P> implements Job<P> {
+  readonly id: string
+  readonly payload: P
+  readonly attempts: number
+  readonly maxAttempts: number
+  readonly createdAt: number
+  readonly #attempt: Attempt
+
+  constructor(attempt: Attempt, payload: P, maxAttempts: number) {
+    this.id = attempt.job.id
+    this.payload = payload
+    this.attempts = attempt.counted
+    this.maxAttempts = maxAttempts
+    this.createdAt = attempt.job.createdAt
+    this.#attempt = attempt
+  }
+
+  get signal(): AbortSignal {
+    return this.#attempt.signal
+  }
+}
+
+export function callHandler<P, R>(handler: JobHandler<P, R>, job: Job<P>): R | Promise<R> {
+  if (handler.length < 2) return handler(job, () => {}) as R | Promise<R>
+  // The first outcome counts. A promise that it returns as well can only fail it.
+  return new Promise<R>((resolve, reject) => {
+    const returned: unknown = handler(job, (error, result) => {
+      if (error === null || error === undefined) resolve(result as R)
+      else reject(error)
+    })
+    if (returned instanceof Promise) returned.catch(reject)
+  })
+}
