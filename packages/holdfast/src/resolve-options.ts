@@ -13,9 +13,10 @@ export interface Option<T> {
   readonly check: Check
 }
 
-/** Another name of an option. Its value is checked, converted, and resolved under the word it stands for. */
+/** Another name of one or several options. Its value is checked, converted, and resolved under the words it stands for. */
 export interface Alias {
-  readonly alias: string
+  /** The word; or a list of words, and then the value is a record of some of them. */
+  readonly alias: string | readonly string[]
   readonly check: Check
   /** Absent: the value is the same. */
   readonly convert?: (value: never) => unknown
@@ -72,14 +73,19 @@ export function resolveOptions<Given extends object, const T extends Table>(
 function resolveAlias(
   where: string,
   key: string,
-  { alias: word, convert }: Alias,
+  { alias, convert }: Alias,
   values: Record<string, unknown>,
   resolved: Record<string, unknown>,
 ): void {
-  if (values[word] !== undefined || resolved[word] !== undefined) {
-    throw invalidArgument(`${where} options`, `either ${word} or its alias ${key}`, values)
+  const converted: unknown = convert ? convert(values[key] as never) : values[key]
+  const words = typeof alias === 'string' ? { [alias]: converted } : (converted as Record<string, unknown>)
+  for (const [word, value] of Object.entries(words)) {
+    if (value === undefined) continue
+    if (values[word] !== undefined || resolved[word] !== undefined) {
+      throw invalidArgument(`${where} options`, `either ${word} or its alias ${key}`, values)
+    }
+    resolved[word] = value
   }
-  resolved[word] = convert ? convert(values[key] as never) : values[key]
 }
 
 function unknownOption(where: string, key: string, known: readonly string[]): TypeError {

@@ -24,6 +24,8 @@ export interface RunOptions extends StopOptions {
 
 export interface LifecycleParts<Options> {
   readonly clock: Clock
+  /** Time that a stop gives to the storage in all, in ms. @default 5_000 */
+  readonly stopWritesMs?: number
   /** Connects and begins to work. A call that rejects leaves nothing behind. Ends early once the signal is aborted. */
   open(signal: AbortSignal): Promise<unknown>
   /** Ends the work and disconnects. Never rejects. @param leftMs what is left of the time that a stop gives to the storage */
@@ -75,7 +77,9 @@ export class Lifecycle<Options> {
     }
   }
 
-  stop(options: Options): Promise<void> {
+  /** @param only the signal of one start: if that start was stopped before, no later one is */
+  stop(options: Options, only?: AbortSignal): Promise<void> {
+    if (only?.aborted) return this.#stopping ?? Promise.resolve()
     // A start that waits for the stop under way is stopped in its turn.
     if (this.#stopping && this.#start) return this.#stopping.then(() => this.stop(options))
     this.#stopping ??= this.#end(options).finally(() => (this.#stopping = undefined))
@@ -102,8 +106,7 @@ export class Lifecycle<Options> {
   }
 
   async #end(options: Options): Promise<void> {
-    const { clock, close } = this.#parts
-    const { stopWritesMs } = engineDefaults
+    const { clock, close, stopWritesMs = engineDefaults.stopWritesMs } = this.#parts
     const start = this.#start
     this.#start = undefined
     start?.abort.abort()
