@@ -1,54 +1,49 @@
-// What a client and a worker stand on alike: the storage with its guard, hints that go another way, and the events.
+// What client and worker both work with: the guarded storage, hints through a notifier, the registry and the events.
 
 import { type Clock, systemClock } from '../clock.ts'
+import type { Logger } from '../engine/emit.ts'
 import type { Tell } from '../engine/events.ts'
-import { retentionOptions } from './options.ts'
-import { resolveOptions } from '../resolve-options.ts'
 import { type GuardedStorage, guardStorage } from '../engine/guard.ts'
-import type { Retention, Storage } from '../storage/storage.ts'
-import { hinted } from './events/hinted.ts'
+import type { Storage } from '../storage/storage.ts'
+import type { TellChains } from './events/chain-events.ts'
 import type { Log } from './events/log.ts'
+import { notifiedStorage } from './events/notified-storage.ts'
 import type { Notifier } from './events/notifier.ts'
-import { chainTeller, type TellChains } from './events/events.ts'
 import type { Observer } from './events/observer.ts'
+import { chainTeller } from './events/teller.ts'
 import type { JobTypeRegistry } from './registry.ts'
-import type { ChainRetention } from './types.ts'
 
-export interface Ground {
+export interface Dependencies {
   readonly storage: GuardedStorage
   readonly clock: Clock
   readonly registry: JobTypeRegistry<unknown>
   readonly tell: Tell
   readonly tellChains: TellChains
-  /** Somebody of its own listens. */
+  /** The client or worker has a listener of its own: an observer, a logger or a log. */
   readonly isObserved: boolean
 }
 
 interface Given {
   readonly storage: Storage
   readonly jobTypeRegistry: JobTypeRegistry<unknown>
-  readonly notifier?: Notifier
-  readonly observer?: Partial<Observer>
-  readonly log?: Log
-  readonly clock?: Clock
+  readonly notifier?: Notifier | undefined
+  readonly observer?: Partial<Observer> | undefined
+  readonly logger?: Logger | undefined
+  readonly log?: Log | undefined
+  readonly clock?: Clock | undefined
 }
 
 /** @param workerId of a worker */
-export function groundOf(given: Given, workerId?: string): Ground {
-  const { observer, log, clock = systemClock, notifier } = given
-  const { tell, tellChains } = chainTeller({ observer, log, workerId })
+export function dependenciesOf(given: Given, workerId?: string): Dependencies {
+  const { observer, logger, log, clock = systemClock, notifier } = given
+  const { tell, tellChains, isObserved } = chainTeller({ observer, logger, log, workerId })
   const guarded = guardStorage(given.storage, clock, tell)
   return {
-    storage: notifier ? hinted(guarded, notifier, tellChains) : guarded,
+    storage: notifier ? notifiedStorage(guarded, notifier, tellChains) : guarded,
     clock,
     registry: given.jobTypeRegistry,
     tell,
     tellChains,
-    isObserved: observer !== undefined || log !== undefined,
+    isObserved,
   }
-}
-
-export function retentionOf(given: ChainRetention | undefined): Retention {
-  const { completed, failed, cancelled } = resolveOptions('retention', given, retentionOptions)
-  return { completedMs: completed.ageMs!, failedMs: failed.ageMs!, cancelledMs: cancelled.ageMs! }
 }

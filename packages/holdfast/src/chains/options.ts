@@ -1,6 +1,6 @@
-// The options of chains, with their defaults and what they may be. Those of ChainRetention, RetryConfig and LeaseConfig are
-// merged field by field over these.
+// The options of chains: the shared words with the defaults of this face, its own options, and the seed's names as aliases.
 
+import { sharedOptions } from '../engine/options.ts'
 import { invalidArgument } from '../errors.ts'
 import {
   anything,
@@ -10,28 +10,41 @@ import {
   hasMethods,
   integer,
   integerOrInfinity,
-  isAge,
   isBoolean,
   isFunction,
-  isInstant,
   isJitter,
   isList,
   isObject,
-  isSignal,
   nonNegative,
   oneOf,
   text,
   yearMs,
 } from '../option-checks.ts'
-import { sharedOptions } from '../engine/options.ts'
-import { resolveOptions, type Table } from '../resolve-options.ts'
+import { type Check, resolveOptions, type Table } from '../resolve-options.ts'
+import { leaseWords, retryWords, scheduleWords } from './option-aliases.ts'
 
-export const retentionOptions = {
-  completed: { default: { ageMs: 7 * dayMs }, check: isAge },
-  failed: { default: { ageMs: 14 * dayMs }, check: isAge },
-  cancelled: { default: { ageMs: dayMs }, check: isAge },
+/** How long an ended chain is kept, unless `retention` says otherwise. */
+export const defaultRetention = Object.freeze({
+  completedMs: 7 * dayMs,
+  failedMs: 14 * dayMs,
+  cancelledMs: dayMs,
+})
+
+// ── client and worker ────────────────────────────────────────────────────────────────────────────────────────────────
+
+export const clientOptions = {
+  storage: sharedOptions.storage,
+  jobTypeRegistry: { check: isRegistry },
+  notifier: { check: isNotifier },
+  observer: { check: isObject },
+  logger: sharedOptions.logger,
+  log: { check: isFunction },
+  // Absent: defaultRetention.
+  retention: sharedOptions.retention,
+  clock: sharedOptions.clock,
 } as const satisfies Table
 
+/** The fields of `retryConfig`: an alias of `maxAttempts` and `backoff`. */
 export const retryOptions = {
   initialDelayMs: { default: 10_000, check: nonNegative },
   multiplier: { default: 2, check: atLeastOne },
@@ -40,61 +53,111 @@ export const retryOptions = {
   maxAttempts: { default: Infinity, check: integerOrInfinity(1) },
 } as const satisfies Table
 
+/** The fields of `leaseConfig`: an alias of `leaseMs` and `renewIntervalMs`. */
 export const leaseOptions = {
-  leaseMs: { default: 60_000, check: integer(50) },
+  leaseMs: { default: 60_000, check: sharedOptions.leaseMs.check },
   renewIntervalMs: { default: 30_000, check: integer(1) },
 } as const satisfies Table
 
-export const clientOptions = {
-  storage: sharedOptions.storage,
-  jobTypeRegistry: { check: isRegistry },
-  notifier: { check: isNotifier },
-  observer: { check: isObject },
-  log: { check: isFunction },
-  retention: { check: isObject },
-  clock: sharedOptions.clock,
+/** Pause between two attempts: 10 s, 20, 40, 80, 160, 300, 300 … */
+export const defaultBackoff = Object.freeze({
+  type: 'exponential',
+  delayMs: retryOptions.initialDelayMs.default,
+  factor: retryOptions.multiplier.default,
+  maxDelayMs: retryOptions.maxDelayMs.default,
+  jitter: retryOptions.jitter.default,
+} as const)
+
+const fieldsOf =
+  (table: Table): Check =>
+  (name, value) =>
+    void resolveOptions(name, value as object, table)
+
+const retryAlias = { alias: ['maxAttempts', 'backoff'], check: fieldsOf(retryOptions), convert: retryWords } as const
+const leaseAlias = { alias: ['leaseMs', 'renewIntervalMs'], check: fieldsOf(leaseOptions) } as const
+
+/** How the attempts of a type are run. Without defaults: a type has those of its worker. */
+const attemptOptions = {
+  maxAttempts: { check: retryOptions.maxAttempts.check },
+  backoff: { check: sharedOptions.backoff.check },
+  leaseMs: { check: leaseOptions.leaseMs.check },
+  renewIntervalMs: { check: leaseOptions.renewIntervalMs.check },
+  timeoutMs: sharedOptions.timeoutMs,
 } as const satisfies Table
+
+export const processorOptions = {
+  process: { check: isFunction },
+  ...attemptOptions,
+  retryConfig: retryAlias,
+  leaseConfig: leaseAlias,
+} as const satisfies Table
+
+/** The fields of `jobTypeProcessing`: aliases of the worker's options, or the same options in a group. */
+export const processingOptions = {
+  ...attemptOptions,
+  pollMs: { check: sharedOptions.pollMs.check },
+  nextJobDelayMs: { check: integer(0) },
+  workerLoopRetryConfig: { check: fieldsOf(retryOptions) },
+  jobAttemptMiddlewares: { check: isListOfFunctions },
+  pollIntervalMs: { alias: 'pollMs', check: integerOrInfinity(1) },
+  defaultRetryConfig: retryAlias,
+  defaultLeaseConfig: leaseAlias,
+  defaultTimeoutMs: { alias: 'timeoutMs', check: sharedOptions.timeoutMs.check },
+} as const satisfies Table
+
+/** Options of stop(), and the fields of `stop`: an alias of the worker's `graceMs` and `deadlineMs`. */
+export const workerStopOptions = {
+  graceMs: { default: 20_000, check: sharedOptions.graceMs.check },
+  /** Later by 5 s than graceMs, if that is after the default. */
+  deadlineMs: { default: 25_000, check: integer(0) },
+} as const satisfies Table
+
+export const workerRunOptions = { ...workerStopOptions, signal: sharedOptions.signal } as const satisfies Table
 
 export const inProcessWorkerOptions = {
   storage: sharedOptions.storage,
   jobTypeRegistry: clientOptions.jobTypeRegistry,
   notifier: clientOptions.notifier,
   observer: clientOptions.observer,
+  logger: sharedOptions.logger,
   log: clientOptions.log,
   workerId: sharedOptions.workerId,
   concurrency: sharedOptions.concurrency,
-  stop: { check: isObject },
-  jobTypeProcessing: { check: isObject },
+  maxAttempts: retryOptions.maxAttempts,
+  backoff: { default: defaultBackoff, check: sharedOptions.backoff.check },
+  leaseMs: leaseOptions.leaseMs,
+  /** @default a third of leaseMs, if that is given; else 30_000 */
+  renewIntervalMs: attemptOptions.renewIntervalMs,
+  timeoutMs: sharedOptions.timeoutMs,
+  pollMs: { default: 60_000, check: sharedOptions.pollMs.check },
+  nextJobDelayMs: { default: 0, check: processingOptions.nextJobDelayMs.check },
+  workerLoopRetryConfig: processingOptions.workerLoopRetryConfig,
+  jobAttemptMiddlewares: { default: [], check: isListOfFunctions },
+  graceMs: workerStopOptions.graceMs,
+  deadlineMs: { check: workerStopOptions.deadlineMs.check },
   jobTypeProcessors: { check: isObject },
   clock: sharedOptions.clock,
+  stop: { alias: ['graceMs', 'deadlineMs'], check: fieldsOf(workerStopOptions) },
+  jobTypeProcessing: {
+    alias: Object.keys(processingOptions),
+    check: isObject,
+    convert: (given: object) => leaseWords(given, resolveOptions('jobTypeProcessing', given, processingOptions)),
+  },
 } as const satisfies Table
 
-export const workerStopOptions = {
-  graceMs: { default: 20_000, check: integer(0) },
-  deadlineMs: { default: 25_000, check: integer(0) },
-} as const satisfies Table
+// ── starts and continuations ─────────────────────────────────────────────────────────────────────────────────────────
 
-export const processingOptions = {
-  pollIntervalMs: { default: 60_000, check: integerOrInfinity(1) },
-  nextJobDelayMs: { default: 0, check: integer(0) },
-  defaultRetryConfig: { check: isObject },
-  defaultLeaseConfig: { check: isObject },
-  defaultTimeoutMs: { check: integer(1) },
-  workerLoopRetryConfig: { check: isObject },
-  jobAttemptMiddlewares: { default: [], check: isListOfFunctions },
-} as const satisfies Table
-
-export const processorOptions = {
-  process: { check: isFunction },
-  retryConfig: { check: isObject },
-  leaseConfig: { check: isObject },
-  timeoutMs: processingOptions.defaultTimeoutMs,
+const scheduleOptions = {
+  at: { check: sharedOptions.runAt.check },
+  afterMs: { check: sharedOptions.delayMs.check },
 } as const satisfies Table
 
 export const continueOptions = {
   typeName: { check: text(256) },
   input: anything,
-  schedule: { check: isSchedule },
+  delayMs: sharedOptions.delayMs,
+  runAt: sharedOptions.runAt,
+  schedule: { alias: ['delayMs', 'runAt'], check: isSchedule, convert: scheduleWords },
   priority: { check: integer(-100, 100) },
   startBlockers: { check: isFunction },
   blockers: { check: isListOfChains },
@@ -117,16 +180,19 @@ export const deduplicationOptions = {
 
 export const startManyOptions = { items: { check: isList }, tx: anything } as const satisfies Table
 
-export const cancelChainOptions = { reason: { check: text(4_096) } } as const satisfies Table
+export const prepareOptions = { mode: { check: oneOf('atomic', 'staged') } } as const satisfies Table
 
-export const completeChainOptions = { complete: { check: isFunction } } as const satisfies Table
+// ── other methods of a client ────────────────────────────────────────────────────────────────────────────────────────
+
+export const cancelChainOptions = { reason: { check: text(4_096) } } as const satisfies Table
 
 export const deleteChainsOptions = { rootChainIds: { check: isListOfChains }, tx: anything } as const satisfies Table
 
 export const waitForChainOptions = {
   timeoutMs: { check: integerOrInfinity(0) },
-  pollIntervalMs: { default: 15_000, check: integer(1) },
-  signal: { check: isSignal },
+  pollMs: { default: 15_000, check: sharedOptions.pollMs.check },
+  pollIntervalMs: { alias: 'pollMs', check: integer(1) },
+  signal: sharedOptions.signal,
 } as const satisfies Table
 
 export const listOptions = {
@@ -137,13 +203,29 @@ export const listOptions = {
 } as const satisfies Table
 
 const filterOptions = {
-  typeName: { check: isList },
+  typeName: { check: isListOfNames },
   state: { check: isList },
-  createdFrom: { check: isInstant },
-  createdTo: { check: isInstant },
+  createdFrom: { check: sharedOptions.runAt.check },
+  createdTo: { check: sharedOptions.runAt.check },
 } as const satisfies Table
+
 export const jobFilterOptions = { ...filterOptions, chain: { check: isChainRef } } as const satisfies Table
 export const chainFilterOptions = { ...filterOptions, rootOnly: { check: isBoolean } } as const satisfies Table
+
+// ── checks ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The one argument of most methods. @throws TypeError INVALID_ARGUMENT unless it is an object */
+export function isGiven(where: string, options: unknown): asserts options is object {
+  if (options === null || typeof options !== 'object') throw invalidArgument(`${where} options`, 'an object', options)
+}
+
+/** A chain, or any object with the name and id of one. */
+export function isChainRef(name: string, value: unknown): void {
+  isObject(name, value)
+  const { typeName, id } = value as { typeName?: unknown; id?: unknown }
+  checkText(`${name}.typeName`, typeName, 256)
+  checkText(`${name}.id`, id, 512)
+}
 
 function isRegistry(name: string, value: unknown): void {
   const checks = ['validateEntry', 'parseInput', 'parseOutput', 'validateContinueWith', 'validateBlockers']
@@ -154,22 +236,21 @@ function isNotifier(name: string, value: unknown): void {
   hasMethods('a Notifier', ['notify', 'listen', 'close'])(name, value)
 }
 
-function isListOfFunctions(name: string, value: unknown): void {
+function isListOf(check: Check, name: string, value: unknown): void {
   isList(name, value)
-  for (const [index, item] of (value as unknown[]).entries()) isFunction(`${name}[${index}]`, item)
+  for (const [index, item] of (value as unknown[]).entries()) check(`${name}[${index}]`, item)
+}
+
+function isListOfFunctions(name: string, value: unknown): void {
+  isListOf(isFunction, name, value)
 }
 
 function isListOfChains(name: string, value: unknown): void {
-  isList(name, value)
-  for (const [index, item] of (value as unknown[]).entries()) isChainRef(`${name}[${index}]`, item)
+  isListOf(isChainRef, name, value)
 }
 
-/** A chain, or whatever names one. */
-function isChainRef(name: string, value: unknown): void {
-  isObject(name, value)
-  const { typeName, id } = value as { typeName?: unknown; id?: unknown }
-  checkText(`${name}.typeName`, typeName, 256)
-  checkText(`${name}.id`, id, 512)
+function isListOfNames(name: string, value: unknown): void {
+  isListOf(text(256), name, value)
 }
 
 function isSchedule(name: string, value: unknown): void {
@@ -178,11 +259,6 @@ function isSchedule(name: string, value: unknown): void {
     throw invalidArgument(name, 'either { at } or { afterMs }', value)
   }
 }
-
-const scheduleOptions = {
-  at: { check: isInstant },
-  afterMs: { check: integer(0, 100 * yearMs) },
-} as const satisfies Table
 
 function isTraceContext(name: string, value: unknown): void {
   const { traceparent } = resolveOptions(name, value as { traceparent?: string }, traceOptions)

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { UnrecoverableError } from 'holdfast'
-import { defineJobTypes, failJob, rescheduleJob } from 'holdfast/chains'
+import { defineJobTypes, fail, failJob, rescheduleJob, snooze } from 'holdfast/chains'
 import { gate, until } from '../queue/driver.ts'
 import { chainBench, wait } from './bench.ts'
 import type { ChainDriver } from './driver.ts'
@@ -190,41 +190,79 @@ export function attemptTests(driver: ChainDriver): void {
       assert.ok(job!.state === 'failed' && job!.error.message === 'attempt 3' && job!.failedAt > 0)
     })
 
-    test('failJob and UnrecoverableError fail at once', async (t) => {
+    test('fail, returned or thrown, failJob and UnrecoverableError fail the job at once', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
       await work({
         step: {
-          process: async ({ job }) => {
+          process: async ({ job, complete }) => {
+            if (job.input === 'returned') return fail('for good')
+            if (job.input === 'returned with a cause') return fail(new Error('for good'))
+            if (job.input === 'returned after complete') {
+              await complete('never')
+              return fail('for good')
+            }
+            if (job.input === 'completed with it') return complete(() => fail('for good') as never)
+            if (job.input === 'thrown') throw fail('for good')
             if (job.input === 'failJob') failJob(new Error('for good'))
             throw new UnrecoverableError('for good')
           },
         },
       })
-      for (const input of ['failJob', 'thrown']) {
+      const ways = ['returned', 'returned with a cause', 'returned after complete', 'completed with it', 'thrown']
+      for (const input of [...ways, 'failJob', 'UnrecoverableError']) {
         const chain = await client.startJobChain({ typeName: 'step', input })
-        await assert.rejects(client.waitForJobChainCompletion(chain, wait), {
-          code: 'CHAIN_FAILED',
-          message: /for good/,
-        })
-        assert.equal((await client.getJob({ typeName: 'step', id: chain.id }))!.failures, 1)
+        await assert.rejects(
+          client.waitForJobChainCompletion(chain, wait),
+          { code: 'CHAIN_FAILED', message: /for good/ },
+          input,
+        )
+        const job = await client.getJob({ typeName: 'step', id: chain.id })
+        assert.deepEqual([job!.failures, job!.attempt], [1, 1], input)
       }
     })
 
-    test('[chains trap 16] a reschedule is no failure; its cause is the error, else there is none', async (t) => {
-      const { client, work } = await chainBench(t, driver, types)
+    test('[chains trap 16] snooze, returned or thrown, and rescheduleJob cost no attempt; a cause is the error', async (t) => {
+      const { client, work, told } = await chainBench(t, driver, types)
       const seen: unknown[] = []
+      const reason = new Error('not yet')
       await work({
         step: {
+          // Each failure would be the last.
+          maxAttempts: 1,
           process: async ({ job, complete }) => {
             seen.push(job.lastAttemptError?.message ?? null)
-            if (job.attempt <= 3) rescheduleJob({ afterMs: 1 }, job.attempt === 2 ? new Error('not yet') : undefined)
-            return complete(`${job.attempt} ${job.failures}`)
+            switch (job.attempt) {
+              case 1:
+                return snooze({ delayMs: 1 })
+              case 2:
+                return snooze({ runAt: new Date(0), cause: reason })
+              case 3:
+                throw snooze({ delayMs: 1 })
+              case 4:
+                return rescheduleJob({ afterMs: 1 }, reason)
+              case 5:
+                return rescheduleJob({ at: 5 })
+              case 6:
+                await complete('never')
+                return snooze({ delayMs: 1 })
+              default:
+                return complete(`${job.attempt} ${job.failures}`)
+            }
           },
         },
       })
       const chain = await client.startJobChain({ typeName: 'step', input: 'x' })
-      assert.equal((await client.waitForJobChainCompletion(chain, wait)).output, '4 0')
-      assert.deepEqual(seen, [null, null, 'not yet', null])
+      assert.equal((await client.waitForJobChainCompletion(chain, wait)).output, '7 0')
+      assert.deepEqual(seen, [null, null, 'not yet', null, 'not yet', null, null])
+      assert.deepEqual([told('jobAttemptReleased').length, told('jobAttemptFailed')], [6, []])
+    })
+
+    test('a directive of a wrong shape is refused where it is made', () => {
+      const invalid = { name: 'TypeError', code: 'INVALID_ARGUMENT' }
+      assert.throws(() => snooze({}), invalid)
+      assert.throws(() => snooze({ delayMs: 1, runAt: 1 }), invalid)
+      assert.throws(() => rescheduleJob({} as never), invalid)
+      assert.throws(() => rescheduleJob({ afterMs: -1 }), invalid)
     })
 
     test('a timeout: the signal says so, the slot is free, what it still says is dropped', async (t) => {

@@ -354,7 +354,7 @@ export function blockerTests(driver: ChainDriver): void {
       // A barrier: neither the add of a dependent nor the settle of its blocker goes on before both are about to.
       let meeting = new Meeting('add', 'settle')
       const settling = (outcomes: readonly Outcome[] = []): Promise<unknown> | undefined =>
-        outcomes.some(({ type }) => type === 'part') ? meeting.arrive('settle') : undefined
+        outcomes.some(({ type }) => type === 'chain.part') ? meeting.arrive('settle') : undefined
       line.on('add', async (apply, { args: [jobs] }) => {
         if ((jobs as NewJob[])[0]!.blockers) await meeting.arrive('add')
         return apply()

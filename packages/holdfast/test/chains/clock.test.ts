@@ -6,7 +6,7 @@ import { type MemoryStorage } from 'holdfast'
 import { createClient, createInProcessWorker, defineJobTypes, rescheduleJob } from 'holdfast/chains'
 import { fakeClock } from 'holdfast/testing'
 import { until } from '../queue/driver.ts'
-import { failing } from '../queue/faulty-storage.ts'
+import { failing, faulty } from '../queue/faulty-storage.ts'
 import { clockBench } from './clock-bench.ts'
 
 interface Types {
@@ -20,7 +20,7 @@ const boom = async (): Promise<never> => {
 }
 
 async function runAtOf(storage: MemoryStorage, id: string): Promise<number> {
-  return (await storage.get([{ type: 'step', id }]))[0]!.runAt
+  return (await storage.get([{ type: 'chain.step', id }]))[0]!.runAt
 }
 
 test('[chains trap 17] jitter 0 gives the exact series: 10 s, 20, 40, 80, 160, 300, 300', async (t) => {
@@ -145,7 +145,7 @@ test('[chains trap 9] a dead worker is recovered within its lease and 1 s, witho
     if (sleptBefore) await start()
     await clock.settle()
     const { id } = await client.startJobChain({ typeName: 'step', input: 1 })
-    const { jobs } = await storage.claim({ worker: 'dead', slots: 1, types: [{ type: 'step', leaseMs: 2_000 }] })
+    const { jobs } = await storage.claim({ worker: 'dead', slots: 1, types: [{ type: 'chain.step', leaseMs: 2_000 }] })
     assert.equal(jobs.length, 1)
     if (!sleptBefore) await start()
     await clock.advance(3_000)
@@ -158,7 +158,7 @@ test('[chains trap 9] a thousand lost jobs are taken back in few calls', async (
   const { client, clock, line, storage, work } = await clockBench(t, types)
   const items = Array.from({ length: 1_000 }, (_, input) => ({ typeName: 'step' as const, input }))
   await client.startJobChains({ items })
-  await storage.claim({ worker: 'dead', slots: 1_000, types: [{ type: 'step', leaseMs: 2_000 }] })
+  await storage.claim({ worker: 'dead', slots: 1_000, types: [{ type: 'chain.step', leaseMs: 2_000 }] })
   await clock.advance(2_000)
   const before = line.count('claim')
   await work({ step: { process: async ({ complete }) => complete(1) } }, { concurrency: 10 })
@@ -177,7 +177,7 @@ test('[chains trap 29] a job that kills its worker ends: failed after its attemp
     const { jobs } = await storage.claim({
       worker: `dead ${attempt}`,
       slots: 1,
-      types: [{ type: 'step', leaseMs: 2_000 }],
+      types: [{ type: 'chain.step', leaseMs: 2_000 }],
     })
     assert.equal(jobs.length, 1)
     await clock.advance(2_000)
@@ -247,7 +247,7 @@ test('[chains trap 25] retention spares what an unfinished dependent needs', asy
 test('retention: 7 days, 14 and 1 by default, fixed at the start; a window lengthens it', async (t) => {
   const { client, clock, storage } = await clockBench(t, types)
   const day = 86_400_000
-  const kept = async (id: string) => (await storage.get([{ type: 'step', id }]))[0]!.retention
+  const kept = async (id: string) => (await storage.get([{ type: 'chain.step', id }]))[0]!.retention
   const one = await client.startJobChain({ typeName: 'step', input: 1 })
   assert.deepEqual(await kept(one.id), { completedMs: 7 * day, failedMs: 14 * day, cancelledMs: day })
   const two = await client.startJobChain({
@@ -294,7 +294,7 @@ test('[chains trap 26] clocks an hour off, either way: nothing early, nothing st
       },
     })
     const held = await client.startJobChain({ typeName: 'step', input: 0 })
-    await storage.claim({ worker: 'other', slots: 1, types: [{ type: 'step', leaseMs: 60_000 }] })
+    await storage.claim({ worker: 'other', slots: 1, types: [{ type: 'chain.step', leaseMs: 60_000 }] })
     const stop = await worker.start()
     const later = await client.startJobChain({ typeName: 'step', input: 1, schedule: { afterMs: 10_000 } })
     const job = await client.getJob({ typeName: 'step', id: later.id })
@@ -365,6 +365,126 @@ test('the defaults of stop(): 20 s of grace, and 25 s in all', async (t) => {
   void stop().then(() => (stoppedAt = clock.now()))
   await clock.advance(26_000)
   assert.deepEqual([abortedAt - before, stoppedAt - before], [20_000, 25_000])
+})
+
+test('a lost connection reaches observer and logger, and so does its return', async (t) => {
+  const { clock, line } = await clockBench(t, types)
+  const lines: string[] = []
+  const events: string[] = []
+  const at = (level: string) => (_: object, message: string) => void lines.push(`${level} ${message}`)
+  const client = await createClient({
+    storage: line.storage,
+    jobTypeRegistry: types,
+    clock,
+    logger: { info: at('info'), warn: at('warn') },
+    observer: { connectionLost: () => events.push('lost'), connectionRestored: () => events.push('restored') },
+  })
+  t.after(() => client.close())
+  line.on('get', async () => {
+    throw Object.assign(new Error('no server'), { transient: true })
+  })
+  const read = assert.rejects(client.getJob({ typeName: 'step', id: 'x' }), { code: 'STORAGE_ERROR' })
+  await clock.advance(10_000)
+  await read
+  line.on('get', undefined)
+  await client.getJob({ typeName: 'step', id: 'x' })
+  assert.deepEqual(events, ['lost', 'restored'])
+  assert.deepEqual(lines, ['warn connection lost: the storage failed at get: no server', 'info connection restored'])
+})
+
+test('the words: maxAttempts, backoff, leaseMs, timeoutMs and pollMs, of a worker and of a type', async (t) => {
+  const { client, clock, storage, work } = await clockBench(t, types)
+  const delays: unknown[] = []
+  await work(
+    {
+      step: {
+        process: boom,
+        maxAttempts: 4,
+        backoff: (attempt, error) => delays.push([attempt, error.message]) * 1_000,
+      },
+      group: { process: async () => new Promise(() => {}), timeoutMs: 500 },
+    },
+    { maxAttempts: 2, backoff: { type: 'fixed', delayMs: 7_000 }, leaseMs: 9_000, concurrency: 2 },
+  )
+  const step = await client.startJobChain({ typeName: 'step', input: 1 })
+  const group = await client.startJobChain({ typeName: 'group', input: null, blockers: [] })
+  await clock.settle()
+  const [held] = await storage.get([{ type: 'chain.group', id: group.id }])
+  assert.equal(held!.leaseUntil! - held!.startedAt!, 9_000)
+  await clock.advance(500)
+  const job = await client.getJob({ typeName: 'group', id: group.id })
+  assert.deepEqual([job!.state, job!.lastAttemptError!.code], ['failing', 'ATTEMPT_TIMEOUT'])
+  assert.equal(job!.runAt - clock.now(), 7_000)
+  await clock.advance(20_000)
+  assert.deepEqual(delays, [
+    [1, 'boom'],
+    [2, 'boom'],
+    [3, 'boom'],
+  ])
+  const ended = await Promise.all([step, group].map(({ typeName, id }) => client.getJob({ typeName, id })))
+  assert.deepEqual(
+    ended.map((one) => [one!.state, one!.failures]),
+    [
+      ['failed', 4],
+      ['failed', 2],
+    ],
+  )
+})
+
+test('a backoff function that gives no delay: an event, and the default of chains', async (t) => {
+  const { client, clock, storage, work } = await clockBench(t, types)
+  const errors: unknown[] = []
+  await work(
+    { step: { process: boom, backoff: () => Number.NaN } },
+    { observer: { workerError: ({ error }) => errors.push((error as Error).message) } },
+  )
+  const { id } = await client.startJobChain({ typeName: 'step', input: 1 })
+  await clock.settle()
+  const delayMs = (await runAtOf(storage, id)) - clock.now()
+  assert.ok(delayMs >= 8_000 && delayMs <= 10_000, `${delayMs}`)
+  assert.deepEqual(errors, ['backoff: expected a finite number >= 0, got NaN'])
+})
+
+test('a job of an hour runs once with the defaults', async (t) => {
+  const { client, clock, work } = await clockBench(t, types)
+  let runs = 0
+  await work({
+    step: {
+      process: async ({ complete }) => {
+        runs++
+        await new Promise<void>((resolve) => void clock.after(3_600_000, resolve))
+        return complete(1)
+      },
+    },
+  })
+  // Idle, and ready to take over.
+  await work({ step: { process: boom } })
+  const chain = await client.startJobChain({ typeName: 'step', input: 1 })
+  await clock.advance(3_601_000)
+  const job = await client.getJob({ typeName: 'step', id: chain.id })
+  assert.deepEqual([runs, job!.state, job!.attempt, job!.failures], [1, 'completed', 1, 0])
+})
+
+test('stop() during a start that hangs resolves within a second', async (t) => {
+  const { clock, storage } = await clockBench(t, types)
+  const line = faulty(storage)
+  const worker = await createInProcessWorker({
+    storage: line.storage,
+    jobTypeRegistry: types,
+    clock,
+    jobTypeProcessors: { step: { process: boom } },
+  })
+  line.cut()
+  const ready = worker.start()
+  await clock.settle()
+  let isStopped = false
+  const stopping = worker.stop().then(() => (isStopped = true))
+  await clock.advance(1_000)
+  assert.ok(isStopped)
+  line.mend()
+  await assert.rejects(ready, { code: 'STORAGE_ERROR' })
+  await stopping
+  assert.equal(line.connections, 0)
 })
 
 test('nothing is left behind: no timer after stop() and close()', async (t) => {

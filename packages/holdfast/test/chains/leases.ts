@@ -35,7 +35,7 @@ export function leaseTests(driver: ChainDriver): void {
                   await second.promise
                   return complete('of the second')
                 }
-                await storage.recover({ types: ['step'], limit: 5, olderThanMs: -1_000 })
+                await storage.recover({ types: ['chain.step'], limit: 5, olderThanMs: -1_000 })
                 await taken.promise
                 if (hints === 'heard') await until(() => signal.aborted)
                 const completion = complete(async () => {

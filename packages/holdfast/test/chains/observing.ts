@@ -175,7 +175,7 @@ export function observerTests(driver: ChainDriver): void {
       const { client, work, told, line } = await chainBench(t, driver, types)
       const part = await client.startJobChain({ typeName: 'part', input: 1 })
       const whole = await client.startJobChain({ typeName: 'whole', input: null, blockers: [part] })
-      await line.storage.claim({ worker: 'dead', slots: 1, types: [{ type: 'part', leaseMs: 50 }] })
+      await line.storage.claim({ worker: 'dead', slots: 1, types: [{ type: 'chain.part', leaseMs: 50 }] })
       await sleep(60)
       await work({ part: { process: broken, retryConfig: { maxAttempts: 1 } } })
       await until(() => told('jobChainFailed').length === 2)
@@ -237,8 +237,8 @@ export function observerTests(driver: ChainDriver): void {
       assert.deepEqual(
         entries.map(({ event, level, message }) => [event, level, message]),
         [
-          ['jobChainCreated', 'info', `job chain created: part ${part.id}`],
-          ['jobCreated', 'info', `job created: part ${part.id}`],
+          ['jobChainCreated', 'debug', `job chain created: part ${part.id}`],
+          ['jobCreated', 'debug', `job created: part ${part.id}`],
         ],
       )
       await until(() => heard.some(({ name }) => name === 'jobChainCompleted'))
@@ -248,6 +248,50 @@ export function observerTests(driver: ChainDriver): void {
           name,
         )
       }
+    })
+  })
+
+  describe('a logger', () => {
+    test('receives start, stop, failures and stalls at their levels, and no outputs', async (t) => {
+      const { client, work, line } = await chainBench(t, driver, types)
+      const lines: { level: string; data: Record<string, unknown>; message: string }[] = []
+      const at = (level: string) => (data: object, message: string) =>
+        void lines.push({ level, data: data as Record<string, unknown>, message })
+      const logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+      const dead = await client.startJobChain({ typeName: 'part', input: 1 })
+      await line.storage.claim({ worker: 'dead', slots: 1, types: [{ type: 'chain.part', leaseMs: 50 }] })
+      await sleep(60)
+      const thrown = new Error('boom')
+      const stop = await work(
+        {
+          part: {
+            process: async ({ job, complete }) => {
+              if (job.input === 2) throw thrown
+              return complete(job.input)
+            },
+          },
+        },
+        { logger, workerId: 'w', maxAttempts: 2, jobTypeProcessing: { pollIntervalMs: 50 } },
+      )
+      await client.waitForJobChainCompletion(dead, wait)
+      const failing = await client.startJobChain({ typeName: 'part', input: 2 })
+      await assert.rejects(client.waitForJobChainCompletion(failing, wait))
+      await stop()
+      const found = lines.filter(({ level }) => level !== 'debug').map(({ level, message }) => `${level} ${message}`)
+      assert.deepEqual(found, [
+        'info worker started: w',
+        `warn job stalled: part ${dead.id}`,
+        `warn job attempt failed: part ${failing.id}: boom`,
+        `warn job attempt failed: part ${failing.id}: boom`,
+        `error job failed: part ${failing.id}: boom`,
+        `error job chain failed: part ${failing.id}: boom`,
+        'info worker stopping: w',
+        'info worker stopped: w',
+      ])
+      const failed = lines.find(({ level }) => level === 'error')!
+      assert.partialDeepStrictEqual(failed.data, { event: 'jobFailed', typeName: 'part', id: failing.id, err: thrown })
+      const completed = lines.find(({ data }) => data.event === 'jobChainCompleted')!
+      assert.deepEqual([completed.level, 'output' in completed.data], ['debug', false])
     })
   })
 
@@ -288,6 +332,8 @@ export function observerTests(driver: ChainDriver): void {
       await client.cancelJobChain({ typeName: 'part', id: two.id })
       assert.equal(await aborted.promise, 'cancelled')
       assert.equal(line.count('listen'), 0)
+      // Topics and signals have the names of job types.
+      assert.deepEqual([...bus.types], ['part'])
     })
 
     test('[chains trap 27] one whose every call fails breaks nothing: all is done by polling', async (t) => {
@@ -310,10 +356,13 @@ export function observerTests(driver: ChainDriver): void {
 
 /** Hints from hand to hand, in this process. */
 class Bus implements Notifier {
+  /** Of every topic and signal. */
+  readonly types = new Set<string>()
   readonly #listeners = new Set<{ topics: readonly Topic[]; onSignal: (signal: Signal) => void }>()
 
   async notify(signals: readonly Signal[]): Promise<void> {
     for (const signal of signals) {
+      this.types.add(signal.type)
       for (const { topics, onSignal } of this.#listeners) {
         if (topics.some(({ kind, type }) => kind === signal.kind && type === signal.type)) onSignal(signal)
       }
@@ -321,6 +370,7 @@ class Bus implements Notifier {
   }
 
   async listen(topics: readonly Topic[], onSignal: (signal: Signal) => void): Promise<() => Promise<void>> {
+    for (const { type } of topics) this.types.add(type)
     const listener = { topics, onSignal }
     this.#listeners.add(listener)
     return async () => void this.#listeners.delete(listener)

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { MemoryStorage } from 'holdfast'
 import { createClient, createInProcessWorker, defineJobTypes, type LogEntry } from 'holdfast/chains'
 import * as v from 'valibot'
-import { resolveWorkerOptions } from '../../src/chains/worker/worker-config.ts'
+import { resolveStop, resolveWorkerOptions } from '../../src/chains/worker/worker-config.ts'
 
 const types = defineJobTypes<{ step: { entry: true; input: null; output: null } }>()
 const storage = new MemoryStorage()
@@ -24,16 +24,30 @@ test('a client refuses unknown options and impossible values', async () => {
     [/^log: expected a function/, { log: console }],
     [/^retention options: .*got "complete"/, { retention: { complete: { ageMs: 1 } } }],
     [/^ageMs: expected an integer >= 0, or Infinity, got -1/, { retention: { failed: { ageMs: -1 } } }],
-    [/^failed.ageMs: expected/, { retention: { failed: {} } }],
-    [/^failed options: .*got "count"/, { retention: { failed: { count: 5 } } }],
+    [/^retention.failed.ageMs: expected/, { retention: { failed: {} } }],
+    [/^logger.warn: expected a function/, { logger: { warn: true } }],
   ]
   for (const [message, options] of wrong) {
     await assert.rejects(createClient({ storage, jobTypeRegistry: types, ...options } as never), invalid(message))
   }
 })
 
+const both = (word: string, alias: string) =>
+  invalid(new RegExp(`options: expected either ${word} or its alias ${alias}, got`))
+
 const processing = (options: object) => ({ jobTypeProcessing: options })
 const processor = (options: object) => ({ jobTypeProcessors: { step: { process, ...options } } })
+
+/** The one type of a worker with these options, and of a processor with those. */
+const resolvedType = (worker: object, type: object) =>
+  resolveWorkerOptions({ ...given, ...worker, ...processor(type) } as never).types[0]!
+
+function renewals(worker: object, type: object): unknown[] {
+  const { leaseMs, renewIntervalMs } = resolvedType(worker, type)
+  return [leaseMs, renewIntervalMs]
+}
+
+const backoffOf = (worker: object, type: object): unknown => resolvedType(worker, type).backoff
 
 test('a worker refuses unknown options and impossible values', async () => {
   const wrong: [RegExp, object][] = [
@@ -62,10 +76,81 @@ test('a worker refuses unknown options and impossible values', async () => {
   }
 })
 
+test('a word and its alias together are refused, wherever both are known', async () => {
+  const wrong: [string, string, object][] = [
+    ['graceMs', 'stop', { graceMs: 1, stop: { graceMs: 1 } }],
+    ['pollMs', 'jobTypeProcessing', { pollMs: 1, ...processing({ pollIntervalMs: 1 }) }],
+    ['pollMs', 'jobTypeProcessing', { pollMs: 1, ...processing({ pollMs: 1 }) }],
+    ['pollMs', 'pollIntervalMs', processing({ pollMs: 1, pollIntervalMs: 1 })],
+    ['maxAttempts', 'jobTypeProcessing', { maxAttempts: 1, ...processing({ defaultRetryConfig: { maxAttempts: 1 } }) }],
+    ['backoff', 'defaultRetryConfig', processing({ backoff: 'none', defaultRetryConfig: { jitter: 0 } })],
+    ['leaseMs', 'defaultLeaseConfig', processing({ leaseMs: 100, defaultLeaseConfig: { leaseMs: 100 } })],
+    ['timeoutMs', 'defaultTimeoutMs', processing({ timeoutMs: 1, defaultTimeoutMs: 1 })],
+    ['maxAttempts', 'retryConfig', processor({ maxAttempts: 1, retryConfig: { maxAttempts: 1 } })],
+    ['backoff', 'retryConfig', processor({ backoff: 'none', retryConfig: { multiplier: 2 } })],
+    ['leaseMs', 'leaseConfig', processor({ leaseMs: 100, leaseConfig: { leaseMs: 100 } })],
+    ['renewIntervalMs', 'leaseConfig', processor({ renewIntervalMs: 10, leaseConfig: { renewIntervalMs: 10 } })],
+  ]
+  for (const [word, alias, options] of wrong) {
+    await assert.rejects(createInProcessWorker({ ...given, ...options } as never), both(word, alias))
+  }
+  const client = await createClient({ storage, jobTypeRegistry: types })
+  const waiting = client.waitForJobChainCompletion(
+    { typeName: 'step', id: 'x' },
+    { timeoutMs: 1, pollMs: 1, pollIntervalMs: 1 },
+  )
+  await assert.rejects(waiting, both('pollMs', 'pollIntervalMs'))
+  await client.close()
+})
+
+test('words that an alias does not give may stand beside it', () => {
+  const config = resolveWorkerOptions({
+    ...given,
+    jobTypeProcessing: { nextJobDelayMs: 5 },
+    pollMs: 7,
+    stop: { deadlineMs: 40_000 },
+    graceMs: 30_000,
+    jobTypeProcessors: { step: { process, backoff: 'none', retryConfig: { maxAttempts: 3 }, leaseConfig: {} } },
+  } as never)
+  const [step] = config.types
+  assert.deepEqual([config.pollMs, config.nextJobDelayMs, step!.backoff, step!.maxAttempts], [7, 5, 'none', 3])
+  assert.deepEqual(resolveStop(config.stop, undefined), { graceMs: 30_000, deadlineMs: 40_000 })
+})
+
+test('a lease that is given by its word is renewed at a third', () => {
+  assert.deepEqual(renewals({}, {}), [60_000, 30_000])
+  assert.deepEqual(renewals({ leaseMs: 9_000 }, {}), [9_000, 3_000])
+  assert.deepEqual(renewals(processing({ leaseMs: 9_000 }), {}), [9_000, 3_000])
+  assert.deepEqual(renewals({ leaseMs: 9_000 }, { leaseMs: 600 }), [600, 200])
+  assert.deepEqual(renewals({ leaseMs: 9_000, renewIntervalMs: 1_000 }, {}), [9_000, 1_000])
+  assert.deepEqual(renewals({}, { leaseMs: 9_000, leaseConfig: { renewIntervalMs: 1_000 } }), [9_000, 1_000])
+  assert.deepEqual(renewals({ leaseMs: 9_000 }, { leaseConfig: { leaseMs: 90_000 } }), [90_000, 3_000])
+})
+
+test('the backoff of a type over that of its worker: field by field where both are exponential', () => {
+  const byDefault = { type: 'exponential', delayMs: 10_000, factor: 2, maxDelayMs: 300_000, jitter: 0.2 }
+  assert.deepEqual(backoffOf({}, {}), byDefault)
+  assert.deepEqual(backoffOf({ backoff: 'exponential' }, {}), byDefault)
+  assert.deepEqual(backoffOf({ backoff: 'none' }, { backoff: 'exponential' }), byDefault)
+  assert.deepEqual(backoffOf({ backoff: 'none' }, {}), 'none')
+  const slower = { backoff: { type: 'exponential', factor: 3 } }
+  assert.deepEqual(backoffOf(slower, {}), { ...byDefault, factor: 3 })
+  assert.deepEqual(backoffOf(slower, { retryConfig: { jitter: 0 } }), { ...byDefault, factor: 3, jitter: 0 })
+  assert.deepEqual(backoffOf(slower, { backoff: { type: 'fixed', delayMs: 5 } }), { type: 'fixed', delayMs: 5 })
+  assert.deepEqual(backoffOf({ backoff: { type: 'fixed', delayMs: 5 } }, slower), { ...byDefault, factor: 3 })
+})
+
+test('a grace period without a deadline moves the deadline', () => {
+  const { stop } = resolveWorkerOptions(given as never)
+  assert.deepEqual(resolveStop(stop, { graceMs: 60_000 }), { graceMs: 60_000, deadlineMs: 65_000 })
+  assert.deepEqual(resolveStop(stop, { graceMs: 5 }), { graceMs: 5, deadlineMs: 25_000 })
+})
+
 test('a stop refuses the same, and does not stop', async () => {
   const worker = await createInProcessWorker(given as never)
   const stop = await worker.start()
-  await assert.rejects(stop({ graceMs: 30_000 }), invalid(/^deadlineMs: expected at least graceMs \(30000\)/))
+  const late = { graceMs: 30_000, deadlineMs: 25_000 }
+  await assert.rejects(stop(late), invalid(/^deadlineMs: expected at least graceMs \(30000\)/))
   await stop({ graceMs: 0 })
 })
 
@@ -93,7 +178,7 @@ test('a renewal in the second half of a lease is a warning in the log', async ()
 test('the configs of a type lie over those of the worker, and these over the defaults', () => {
   const {
     types: resolved,
-    loopRetry,
+    loopBackoff,
     stop,
     ...rest
   } = resolveWorkerOptions({
@@ -114,14 +199,14 @@ test('the configs of a type lie over those of the worker, and these over the def
     },
   } as never)
   const [step, plain] = resolved
-  const retry = { initialDelayMs: 10_000, multiplier: 2, maxDelayMs: 300_000, jitter: 0.2, maxAttempts: 5 }
-  assert.deepEqual(step!.retry, { ...retry, initialDelayMs: 30_000 })
+  const backoff = { type: 'exponential', delayMs: 10_000, factor: 2, maxDelayMs: 300_000, jitter: 0.2 } as const
+  assert.deepEqual([step!.maxAttempts, step!.backoff], [5, { ...backoff, delayMs: 30_000 }])
   assert.deepEqual([step!.leaseMs, step!.renewIntervalMs, step!.timeoutMs], [300_000, 60_000, 9])
   assert.deepEqual(
-    [plain!.retry, plain!.leaseMs, plain!.renewIntervalMs, plain!.timeoutMs],
-    [retry, 300_000, 30_000, 7],
+    [plain!.maxAttempts, plain!.backoff, plain!.leaseMs, plain!.renewIntervalMs, plain!.timeoutMs],
+    [5, backoff, 300_000, 30_000, 7],
   )
-  assert.deepEqual(loopRetry, { ...retry, maxAttempts: Infinity })
-  assert.deepEqual(stop, { graceMs: 20_000, deadlineMs: 25_000 })
-  assert.deepEqual([rest.concurrency, rest.pollIntervalMs, rest.nextJobDelayMs, rest.middlewares], [1, 60_000, 0, []])
+  assert.deepEqual(loopBackoff, backoff)
+  assert.deepEqual(resolveStop(stop, undefined), { graceMs: 20_000, deadlineMs: 25_000 })
+  assert.deepEqual([rest.concurrency, rest.pollMs, rest.nextJobDelayMs, rest.middlewares], [1, 60_000, 0, []])
 })

@@ -13,11 +13,20 @@ const types = defineJobTypes<{
   nothing: { entry: true; input: null; output: null }
 }>()
 
+const values = defineJobTypes<{ echo: { entry: true; input: unknown; output: unknown } }>()
+
 const parts = defineJobTypes<{
   part: { entry: true; input: number; output: number }
   whole: { entry: true; input: null; output: number; blockers: [{ typeName: 'part' }, { typeName: 'part' }] }
   loop: { entry: true; input: null; output: null; blockers: [{ typeName: 'loop' }] }
 }>()
+
+class Money {
+  readonly cents: number
+  constructor(cents: number) {
+    this.cents = cents
+  }
+}
 
 const loop = (id: string, other: string) =>
   ({ typeName: 'loop', input: null, id, blockers: [{ typeName: 'loop', id: other }] }) as const
@@ -41,7 +50,8 @@ export function startTests(driver: ChainDriver): void {
         ['greet', { name: 'Ann' }, 'queued', 7, false, chain.id, null],
       )
       assert.ok(before <= chain.createdAt)
-      const { deduplicated: _, ...read } = chain
+      const { deduplicated, status, ...read } = chain
+      assert.deepEqual([deduplicated, status], [false, 'added'])
       assert.deepEqual(await client.getJobChain(chain), read)
       const job = await client.getJob({ typeName: 'greet', id: chain.id })
       assert.deepEqual(
@@ -102,38 +112,88 @@ export function startTests(driver: ChainDriver): void {
       )
     })
 
-    test('what JSON would lose is refused with its path, and nothing is written', async (t) => {
-      const { client } = await chainBench(t, driver, types)
-      for (const [name, path] of [
-        [new Date(0), 'name'],
-        [undefined, undefined],
-        [Number.NaN, 'name'],
-        [[1, undefined], 'name[1]'],
-        [{ deep: [new Map()] }, 'name.deep[0]'],
-        [10n, 'name'],
-      ] as const) {
-        const start = client.startJobChain({ typeName: 'greet', input: { name: name as unknown as string } })
-        if (path === undefined) await start
-        else await assert.rejects(start, { code: 'SERIALIZATION_ERROR', path })
+    test('inputs and outputs come back equal, also what JSON would lose', async (t) => {
+      const { client, work } = await chainBench(t, driver, values)
+      const seen: unknown[] = []
+      await work({
+        echo: {
+          process: async ({ job, complete }) => {
+            seen.push(job.input)
+            return complete(job.input)
+          },
+        },
+      })
+      const input = {
+        at: new Date(0),
+        rates: new Map([['eur', 10n]]),
+        tags: new Set(['a', 'b']),
+        bytes: Buffer.from([0, 255]),
+        link: new URL('https://example.com/'),
+        nothing: undefined,
+        list: [Number.NaN, -0, undefined],
+        $holdfast: 1,
       }
-      assert.equal((await client.listJobChains()).items.length, 1)
+      const chain = await client.startJobChain({ typeName: 'echo', input })
+      assert.deepEqual(chain.input, input)
+      const done = await client.waitForJobChainCompletion(chain, wait)
+      assert.deepEqual([seen, done.input, done.output], [[input], input, input])
+      const again = await client.startJobChain({ typeName: 'echo', id: chain.id, input: null })
+      assert.ok(again.state === 'completed')
+      assert.deepEqual(again.output, input)
     })
 
-    test('a schedule: not before its time; the past is now', async (t) => {
+    test('a value that cannot be stored is refused with its path, and nothing is written', async (t) => {
+      const { client } = await chainBench(t, driver, types)
+      const cycle: unknown[] = []
+      cycle.push(cycle)
+      for (const [name, path, reason] of [
+        [() => 'x', 'input.name', 'a function cannot be stored'],
+        [Symbol('x'), 'input.name', 'a symbol cannot be stored'],
+        [{ deep: [new Money(5)] }, 'input.name.deep[0]', 'an instance of Money cannot be stored'],
+        [cycle, 'input.name[0]', 'a reference to an object that contains it cannot be stored'],
+      ] as const) {
+        const start = client.startJobChain({ typeName: 'greet', input: { name: name as unknown as string } })
+        const message = `job type 'greet': ${path}: ${reason}`
+        await assert.rejects(start, { name: 'SerializationError', code: 'SERIALIZATION_ERROR', path, message })
+      }
+      const missing = client.startJobChain({ typeName: 'greet' } as never)
+      await assert.rejects(missing, { code: 'SERIALIZATION_ERROR', path: 'input', message: /undefined.*Use null/ })
+      assert.deepEqual((await client.listJobChains()).items, [])
+    })
+
+    test('an output that cannot be stored fails the attempt, with its path', async (t) => {
+      const { client, work } = await chainBench(t, driver, values)
+      await work({ echo: { process: async ({ complete }) => complete({ run: () => 5 }), maxAttempts: 1 } })
+      const chain = await client.startJobChain({ typeName: 'echo', input: null })
+      const message = /job type 'echo': output\.run: a function cannot be stored$/
+      await assert.rejects(client.waitForJobChainCompletion(chain, wait), { code: 'CHAIN_FAILED', message })
+    })
+
+    test('delayMs and runAt, and their alias schedule: not before its time; the past is now', async (t) => {
       const { client, storage } = await chainBench(t, driver, types)
       const { now } = await storage.count({})
-      const start = (schedule: { at: number | Date } | { afterMs: number }) =>
-        client.startJobChain({ typeName: 'greet', input: { name: 'x' }, schedule })
-      const later = await start({ afterMs: 60_000 })
-      const at = await start({ at: new Date(now + 90_000) })
-      const past = await start({ at: 5 })
-      assert.deepEqual([later.state, at.state, past.state], ['scheduled', 'scheduled', 'queued'])
-      const [one, two, three] = await Promise.all(
-        [later, at, past].map(({ id }) => client.getJob({ typeName: 'greet', id })),
-      )
-      assert.equal(one!.runAt, one!.createdAt + 60_000)
-      assert.equal(two!.runAt, now + 90_000)
-      assert.equal(three!.runAt, three!.createdAt)
+      const start = async (
+        when:
+          | { delayMs: number }
+          | { runAt: number | Date }
+          | { schedule: { at: number | Date } | { afterMs: number } },
+      ) => {
+        const { id } = await client.startJobChain({ typeName: 'greet', input: { name: 'x' }, ...when })
+        return (await client.getJob({ typeName: 'greet', id }))!
+      }
+      for (const when of [{ delayMs: 60_000 }, { schedule: { afterMs: 60_000 } }]) {
+        const job = await start(when)
+        assert.deepEqual([job.state, job.runAt], ['scheduled', job.createdAt + 60_000])
+      }
+      const at = now + 90_000
+      for (const when of [{ runAt: new Date(at) }, { runAt: at }, { schedule: { at: new Date(at) } }]) {
+        const job = await start(when)
+        assert.deepEqual([job.state, job.runAt], ['scheduled', at])
+      }
+      for (const when of [{ runAt: 5 }, { schedule: { at: 5 } }]) {
+        const job = await start(when)
+        assert.deepEqual([job.state, job.runAt], ['queued', job.createdAt])
+      }
     })
 
     test('wrong options are refused before anything is written', async (t) => {
@@ -144,6 +204,15 @@ export function startTests(driver: ChainDriver): void {
         ['schedule', { schedule: { at: 1, afterMs: 1 } }],
         ['schedule', { schedule: {} }],
         ['afterMs', { schedule: { afterMs: -1 } }],
+        ['delayMs', { delayMs: -1 }],
+        ['runAt', { runAt: 'soon' }],
+        ['startJobChain options: expected either delayMs or runAt', { delayMs: 1, runAt: 1 }],
+        [
+          'startJobChain options: expected either delayMs or its alias schedule',
+          { delayMs: 1, schedule: { afterMs: 1 } },
+        ],
+        ['startJobChain options: expected either runAt or its alias schedule', { runAt: 1, schedule: { at: 1 } }],
+        ['startJobChain options: expected either startBlockers or blockers', { blockers: [], startBlockers() {} }],
         ['id', { id: '' }],
         ['typeName', { typeName: 5 }],
         ['startJobChain options', { inptu: 5 }],
@@ -184,7 +253,7 @@ export function startTests(driver: ChainDriver): void {
       const wrong = client.startJobChains({
         items: [
           { typeName: 'greet', input: { name: 'a' } },
-          { typeName: 'greet', input: { name: new Date(0) as unknown as string } },
+          { typeName: 'greet', input: { name: (() => 'b') as unknown as string } },
         ],
       })
       await assert.rejects(wrong, { code: 'SERIALIZATION_ERROR' })

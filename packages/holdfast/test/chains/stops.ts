@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createInProcessWorker, defineJobTypes } from 'holdfast/chains'
+import type { Storage } from 'holdfast'
+import { createInProcessWorker, defineJobTypes, type InProcessWorkerOptions } from 'holdfast/chains'
 import { gate, until } from '../queue/driver.ts'
 import { chainBench, wait } from './bench.ts'
 import type { ChainDriver } from './driver.ts'
@@ -127,6 +128,83 @@ export function stopTests(driver: ChainDriver): void {
       assert.ok(storage)
     })
 
+    test('start() retries an unavailable storage until it is ready; stop() ends a start', async (t) => {
+      const { client, line } = await chainBench(t, driver, types)
+      const before = line.connections
+      const errors: unknown[] = []
+      const worker = await workerOn(line.storage, { observer: { storageError: ({ error }) => errors.push(error) } })
+      let failures = 0
+      line.on('connect', async (apply, call) => {
+        if (++failures <= 3) throw Object.assign(new Error(`no server, call ${call.number}`), { transient: true })
+        return apply()
+      })
+      const stop = await worker.start()
+      assert.ok(failures > 3)
+      const chain = await client.startJobChain({ typeName: 'step', input: 1 })
+      assert.equal((await client.waitForJobChainCompletion(chain, wait)).output, 1)
+      await stop()
+
+      line.on('connect', async () => {
+        throw Object.assign(new Error('no server'), { transient: true })
+      })
+      const ready = worker.start()
+      await until(() => line.calls.at(-1)!.verb === 'connect')
+      await worker.stop({ graceMs: 0 })
+      await ready
+      assert.equal(line.connections, before)
+      assert.ok(errors.length >= 1)
+
+      line.on('connect', async () => {
+        throw new Error('wrong password')
+      })
+      await assert.rejects(worker.start(), { code: 'STORAGE_ERROR', message: /wrong password/ })
+      line.on('connect', undefined)
+      await (
+        await worker.start()
+      )()
+      assert.equal(line.connections, before)
+    })
+
+    test('run() resolves when it was stopped: by its signal, by stop(), or at the end of a scope', async (t) => {
+      const { client, line } = await chainBench(t, driver, types)
+      const before = line.connections
+      const worker = await workerOn(line.storage)
+      const end = new AbortController()
+      const run = worker.run({ signal: end.signal, graceMs: 0 })
+      const chain = await client.startJobChain({ typeName: 'step', input: 1 })
+      await client.waitForJobChainCompletion(chain, wait)
+      end.abort()
+      await run
+      assert.equal(line.connections, before)
+
+      const again = worker.run()
+      await worker.start()
+      await Promise.all([worker.stop(), again])
+      assert.equal(line.connections, before)
+      await worker.run({ signal: end.signal })
+      {
+        await using scoped = await workerOn(line.storage)
+        await scoped.start()
+        assert.equal(line.connections, before + 1)
+      }
+      assert.equal(line.connections, before)
+      await assert.rejects(worker.run({ graceMs: -1 }), { code: 'INVALID_ARGUMENT' })
+      await assert.rejects(worker.run({ signal: 5 as never }), { code: 'INVALID_ARGUMENT' })
+    })
+
+    test('the function of a start stops that start, and no later one', async (t) => {
+      const { line } = await chainBench(t, driver, types)
+      const before = line.connections
+      const worker = await workerOn(line.storage)
+      const first = await worker.start()
+      await worker.stop()
+      const second = await worker.start()
+      await first()
+      assert.equal(line.connections, before + 1)
+      await second()
+      assert.equal(line.connections, before)
+    })
+
     test('nextJobDelayMs: a slot rests between two jobs', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
       const at: number[] = []
@@ -147,5 +225,14 @@ export function stopTests(driver: ChainDriver): void {
     })
   })
 }
+
+const workerOn = (storage: Storage, options: Partial<InProcessWorkerOptions<Types, unknown>> = {}) =>
+  createInProcessWorker<Types, unknown>({
+    storage,
+    jobTypeRegistry: types,
+    pollMs: 50,
+    jobTypeProcessors: { step: { process: async ({ job, complete }) => complete(job.input) } },
+    ...options,
+  })
 
 type Types = typeof types extends import('holdfast/chains').JobTypeRegistry<infer T> ? T : never

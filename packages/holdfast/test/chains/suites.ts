@@ -3,6 +3,7 @@
 import { attemptTests } from './attempts.ts'
 import { blockerTests } from './blockers.ts'
 import type { ChainDriver } from './driver.ts'
+import { faceTests } from './faces.ts'
 import { flakyTests } from './flaky.ts'
 import { leaseTests } from './leases.ts'
 import { middlewareTests } from './middlewares.ts'
@@ -16,6 +17,7 @@ import { workerlessTests } from './workerless.ts'
 export function chainTests(driver: ChainDriver): void {
   attemptTests(driver)
   blockerTests(driver)
+  faceTests(driver)
   flakyTests(driver)
   leaseTests(driver)
   middlewareTests(driver)

@@ -408,7 +408,7 @@ export function transactionTests(driver: ChainDriver): void {
       const refusals: [string, (tx: unknown) => Promise<unknown>][] = [
         ['JOB_ALREADY_COMPLETED', (tx) => complete(done.id, tx)],
         ['CHAIN_NOT_FOUND', (tx) => complete('nobody', tx)],
-        ['SERIALIZATION_ERROR', (tx) => start(bench, new Date(0) as never, tx)],
+        ['SERIALIZATION_ERROR', (tx) => start(bench, (() => 'x') as never, tx)],
         ['JOB_NOT_FOUND', (tx) => client.triggerJob({ typeName: 'order', id: 'nobody', tx })],
         ['NOT_TRIGGERABLE', (tx) => client.triggerJob({ typeName: 'order', id: done.id, tx })],
         [

@@ -58,7 +58,7 @@ export function waitTests(driver: ChainDriver): void {
     test('[chains trap 14] it listens before it looks: an end between the two is not missed', { skip }, async (t) => {
       const { client, line, storage } = await chainBench(t, driver, types)
       const chain = await client.startJobChain(start)
-      const ref = { type: 'job', id: chain.id }
+      const ref = { type: 'chain.job', id: chain.id }
       let ended = false
       line.on('get', async (apply) => {
         // The first look sees the chain as it was; what it answers is late.

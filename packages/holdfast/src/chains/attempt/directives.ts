@@ -1,21 +1,20 @@
-// What a handler throws to end its attempt otherwise than by an error.
+// The seed's names of the directives: thin aliases that throw what snooze() and fail() give.
 
-import { RescheduleJobError, UnrecoverableError } from '../../errors.ts'
-import { asError } from '../../error-details.ts'
+import { fail, snooze } from '../../engine/job/directives.ts'
 import { continueOptions } from '../options.ts'
 import type { Schedule } from '../types/start-options.ts'
 
 /**
- * Ends this attempt: the job runs again then, and nothing failed.
+ * Alias of `throw snooze(…)`: the job runs again then, and no attempt is spent.
  * @param cause becomes the job's `lastAttemptError`
- * @throws RescheduleJobError, which the handler must let through
+ * @throws RescheduleJobError, which the handler must not catch
  */
 export function rescheduleJob(schedule: Schedule, cause?: unknown): never {
   continueOptions.schedule.check('schedule', schedule)
-  throw new RescheduleJobError(schedule, cause)
+  throw snooze({ delayMs: schedule.afterMs, runAt: schedule.at, cause })
 }
 
-/** The job fails now and for good, whatever attempts it has left. @throws UnrecoverableError */
+/** Alias of `throw fail(…)`: the job fails for good, whatever attempts it has left. @throws UnrecoverableError */
 export function failJob(cause?: unknown): never {
-  throw new UnrecoverableError(cause === undefined ? 'the handler failed the job' : asError(cause).message, { cause })
+  throw fail(cause)
 }

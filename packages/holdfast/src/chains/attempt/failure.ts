@@ -1,39 +1,55 @@
-// What an attempt ends in that did not complete: run again at another time, a retry after its delay, or failed for good.
+// What an attempt ends in that did not complete: run again at another time, a retry after its backoff, or failed for good.
 
-import type { Clock } from '../../clock.ts'
-import { isHoldfastError, RescheduleJobError } from '../../errors.ts'
-import { delayAfter } from '../../engine/job/backoff.ts'
-import { asError, encodeError, errorDetails } from '../../error-details.ts'
-import type { Bytes } from '../../storage/storage.ts'
+import { type Backoff, delayAfter } from '../../engine/job/backoff.ts'
+import { snoozeOf } from '../../engine/job/directives.ts'
 import type { Attempt } from '../../engine/work/attempt.ts'
 import type { AttemptEnd } from '../../engine/work/outcomes.ts'
-import type { RetryConfig } from '../types/processing.ts'
-import { whenOf } from '../client/schedule.ts'
-import type { Schedule } from '../types/start-options.ts'
+import { asError, encodeError, errorDetails } from '../../error-details.ts'
+import { isHoldfastError } from '../../errors.ts'
+import type { Bytes } from '../../storage/storage.ts'
+import type { Dependencies } from '../dependencies.ts'
+import { defaultBackoff } from '../options.ts'
 
-/** What is stored of an error, at most. */
+/** Most bytes that are stored of an error. */
 const mostBytes = 8_192
+
+interface Retries {
+  readonly maxAttempts: number
+  readonly backoff: Backoff
+}
 
 export function failureOf(
   attempt: Attempt,
   thrown: unknown,
-  retry: Required<RetryConfig>,
-  clock: Pick<Clock, 'random'>,
+  { maxAttempts, backoff }: Retries,
+  dependencies: Pick<Dependencies, 'clock' | 'tell'>,
 ): AttemptEnd {
-  if (thrown instanceof RescheduleJobError) {
-    const when = whenOf(thrown.schedule as Schedule)
-    const cause = thrown.cause === undefined ? undefined : stored(thrown.cause)
-    return { ending: { kind: 'released', ...when, error: cause }, error: thrown }
-  }
-  // Asked to stop, it did: that is no failure.
-  if (attempt.abortedFor === 'stopping') return { ending: { kind: 'released' }, error: asError(thrown) }
   const error = asError(thrown)
-  const isLast = attempt.counted >= retry.maxAttempts || isHoldfastError(error, 'UNRECOVERABLE')
+  const when = snoozeOf(thrown)
+  if (when) {
+    const cause = error.cause === undefined ? undefined : stored(error.cause)
+    return { ending: { kind: 'released', ...when, error: cause }, error }
+  }
+  // The handler ended because the worker stops: that is no failure.
+  if (attempt.abortedFor === 'stopping') return { ending: { kind: 'released' }, error }
+  const isLast = attempt.counted >= maxAttempts || isHoldfastError(error, 'UNRECOVERABLE')
   if (isLast) return { ending: { kind: 'failed', error: stored(thrown) }, error }
-  const { initialDelayMs, multiplier, maxDelayMs, jitter } = retry
-  const backoff = { type: 'exponential', delayMs: initialDelayMs, factor: multiplier, maxDelayMs, jitter } as const
-  const delayMs = delayAfter(backoff, attempt.counted, error, clock, () => {})
+  const delayMs = retryDelay(backoff, attempt.counted, error, dependencies)
   return { ending: { kind: 'retry', error: stored(thrown), delayMs }, error }
+}
+
+/** A function of the user's that gives no delay is an event, and the default of this face is used. */
+function retryDelay(
+  backoff: Backoff,
+  failures: number,
+  error: Error,
+  { clock, tell }: Pick<Dependencies, 'clock' | 'tell'>,
+): number {
+  let misfit: Error | undefined
+  const delayMs = delayAfter(backoff, failures, error, clock, (problem) => (misfit = problem))
+  if (!misfit) return delayMs
+  tell({ name: 'error', error: misfit })
+  return delayAfter(defaultBackoff, failures, error, clock, () => {})
 }
 
 /** With its own properties, such as a status or a response code. */
@@ -45,6 +61,6 @@ function ownProperties(thrown: unknown): object {
   try {
     return thrown instanceof Error ? { ...thrown } : {}
   } catch {
-    return {} // A property that cannot be read.
+    return {} // A property cannot be read.
   }
 }

@@ -1,21 +1,23 @@
-// An attempt inside middlewares. Its end is decided by the handler; or by a middleware that fails before that. What the
-// middlewares do after the record was made keeps the slot, and changes nothing.
+// An attempt inside middlewares. Its end is decided by the handler, or by a middleware that fails before that. What middlewares do
+// after the record was made keeps the slot, and changes nothing.
 
+import type { AttemptEnd } from '../../engine/work/outcomes.ts'
 import { asError } from '../../error-details.ts'
 import type { SettleVerdict } from '../../storage/storage.ts'
-import type { AttemptEnd } from '../../engine/work/outcomes.ts'
-import type { AttemptRun } from './attempt-run.ts'
+import type { AttemptResult } from '../types/handler.ts'
+import { attemptResult } from './attempt-result.ts'
+import type { ChainAttempt } from './chain-attempt.ts'
+import { failureOf } from './failure.ts'
 import { type PlainMiddleware, throughMiddlewares } from './middlewares.ts'
-import type { AttemptResult } from '../types/processing.ts'
+import { runAttempt } from './run-attempt.ts'
 
-/** @param onError told what a middleware throws after the record was made */
+/** Never rejects. */
 export function runInMiddlewares(
-  run: AttemptRun,
+  run: ChainAttempt,
   middlewares: readonly PlainMiddleware[],
   context: object,
-  fail: (thrown: unknown) => AttemptEnd,
-  onError: (error: Error) => void,
 ): Promise<AttemptEnd> {
+  const { attempt, processor, dependencies } = run
   const decided = Promise.withResolvers<AttemptEnd>()
   const settled = Promise.withResolvers<SettleVerdict | undefined>()
   let isDecided = false
@@ -32,27 +34,28 @@ export function runInMiddlewares(
     })
   }
   const innermost = async (): Promise<AttemptResult> => {
-    const end = await run.run()
+    const end = await runAttempt(run)
     if (!isDecided) decide(end)
     const verdict = await settled.promise
     try {
-      return run.resultOf(end, verdict)
+      return attemptResult(run, end, verdict)
     } catch (error) {
       thrownInside = { error }
       throw error
     }
   }
   const runAll = async (): Promise<void> => {
-    // A step later, so that `finished` is there for whatever ends at once.
+    // A step later, so that `finished` is set for an attempt that ends at once.
     await undefined
     try {
       await throughMiddlewares(middlewares, context, innermost)
     } catch (error) {
       if (!isDecided) {
         run.end(error)
-        decide(fail(error))
+        decide(failureOf(attempt, error, processor, dependencies))
       } else if (thrownInside?.error !== error) {
-        onError(asError(error))
+        // After the record: an event, and the job stays as it is.
+        dependencies.tell({ name: 'error', error: asError(error) })
       }
     }
   }

@@ -1,20 +1,21 @@
-// Waiting for chains to end: one subscription per type, shared and kept between waits, a poll underneath.
-// Invariant: it listens before it looks, so no end falls between the two.
+// Waiting for chains to end: one subscription per type, shared and kept between waits, with a fallback poll.
+// Invariant: a wait listens before it reads, so no end falls between the two.
 
 import type { Clock, Timer } from '../../clock.ts'
+import { engineDefaults } from '../../engine/defaults.ts'
+import type { Tell } from '../../engine/events.ts'
+import type { GuardedStorage } from '../../engine/guard.ts'
 import {
   HoldfastError,
   isHoldfastError,
   JobChainFailedError,
   WaitForJobChainCompletionTimeoutError,
 } from '../../errors.ts'
-import type { Tell } from '../../engine/events.ts'
 import { isTerminal } from '../../storage/rules/job/states.ts'
-import { engineDefaults } from '../../engine/defaults.ts'
-import type { GuardedStorage } from '../../engine/guard.ts'
-import type { JobRecord, Unlisten } from '../../storage/storage.ts'
-import { chainOf, chainParts, errorOf, jobRefOf, type PlainChain } from './reading.ts'
-import type { ChainRef } from '../types/records.ts'
+import type { JobRecord, JobRef, Unlisten } from '../../storage/storage.ts'
+import { chainNotFound } from '../job/not-found.ts'
+import { chainOf, chainParts, errorOf, type PlainChain } from '../job/records.ts'
+import { chainRefOf } from '../job/stored-type.ts'
 
 interface WaitsOptions {
   readonly storage: Pick<GuardedStorage, 'listen' | 'get'>
@@ -22,44 +23,44 @@ interface WaitsOptions {
   readonly tell: Tell
 }
 
-interface Asked {
+interface WaitRequest {
   readonly timeoutMs: number
-  readonly pollIntervalMs: number
-  readonly signal?: AbortSignal
+  readonly pollMs: number
+  readonly signal?: AbortSignal | undefined
 }
 
-/** One who waits. */
-interface Watch {
-  readonly chain: ChainRef
+interface PendingWait {
+  readonly chain: JobRef
   readonly resolve: (chain: PlainChain) => void
   readonly reject: (error: unknown) => void
 }
 
-/** For the last look before a timeout. */
-const lastLookMs = 1_000
+/** Time for the last read before a timeout. */
+const lastReadMs = 1_000
 
 export class ChainWaits {
   readonly #options: WaitsOptions
-  readonly #watches = new Set<Watch>()
-  readonly #topics = new Map<string, Promise<Unlisten>>()
-  #asked: Set<Watch> | undefined
+  readonly #pending = new Set<PendingWait>()
+  readonly #subscriptions = new Map<string, Promise<Unlisten>>()
+  /** Waits whose chains are read next, in one call. */
+  #toRead: Set<PendingWait> | undefined
 
   constructor(options: WaitsOptions) {
     this.#options = options
   }
 
   /** @throws WAIT_TIMEOUT, CHAIN_NOT_FOUND, CHAIN_FAILED, CHAIN_CANCELLED, or the signal's reason */
-  async wait(chain: ChainRef, { timeoutMs, pollIntervalMs, signal }: Asked): Promise<PlainChain> {
+  async wait(chain: JobRef, { timeoutMs, pollMs, signal }: WaitRequest): Promise<PlainChain> {
     signal?.throwIfAborted()
     const { clock } = this.#options
     const { promise, resolve, reject } = Promise.withResolvers<PlainChain>()
-    const watch: Watch = { chain, resolve, reject }
-    this.#watches.add(watch)
-    const timer = clock.after(timeoutMs, () => this.#expire(watch, timeoutMs))
+    const wait: PendingWait = { chain, resolve, reject }
+    this.#pending.add(wait)
+    const timer = clock.after(timeoutMs, () => this.#expire(wait, timeoutMs))
     let polling: Timer
     const poll = (): void => {
-      polling = clock.after(pollIntervalMs, () => {
-        this.#ask(watch)
+      polling = clock.after(pollMs, () => {
+        this.#read(wait)
         poll()
       })
     }
@@ -67,103 +68,109 @@ export class ChainWaits {
     const onAbort = (): void => reject(signal!.reason)
     signal?.addEventListener('abort', onAbort)
     try {
-      void this.#listen(chain.typeName).then(() => this.#ask(watch))
+      void this.#listen(chain.type).then(() => this.#read(wait))
       return await promise
     } finally {
-      this.#watches.delete(watch)
+      this.#pending.delete(wait)
       timer.cancel()
       polling!.cancel()
       signal?.removeEventListener('abort', onAbort)
     }
   }
 
-  /** Ends every wait, and listens no more. */
+  /** Rejects every wait, and ends the subscriptions. */
   async close(): Promise<void> {
-    for (const { reject } of this.#watches) reject(new HoldfastError('STORAGE_CLOSED', 'the client was closed'))
-    const topics = [...this.#topics.values()]
-    this.#topics.clear()
-    for (const topic of topics) {
+    const closed = new HoldfastError(
+      'STORAGE_CLOSED',
+      'the client was closed while the call waited. The chain goes on.',
+    )
+    for (const { reject } of this.#pending) reject(closed)
+    const subscriptions = [...this.#subscriptions.values()]
+    this.#subscriptions.clear()
+    for (const subscription of subscriptions) {
       try {
-        await (
-          await topic
-        )()
+        const unlisten = await subscription
+        await unlisten()
       } catch (error) {
         this.#options.tell({ name: 'error', error: error as Error })
       }
     }
   }
 
-  /** Never rejects: without hints there is the poll, and the next wait tries again. */
+  /** Never rejects: without hints there is the poll, and the next wait tries to listen again. */
   async #listen(type: string): Promise<void> {
     const { storage, tell } = this.#options
-    let topic = this.#topics.get(type)
-    if (!topic) {
-      topic = storage.listen([{ kind: 'done', type }], ({ ids, gap }) => this.#hint(type, gap ? undefined : ids))
-      this.#topics.set(type, topic)
+    let subscription = this.#subscriptions.get(type)
+    if (!subscription) {
+      subscription = storage.listen([{ kind: 'done', type }], ({ ids, gap }) => this.#hint(type, gap ? undefined : ids))
+      this.#subscriptions.set(type, subscription)
     }
     try {
-      await topic
+      await subscription
     } catch (error) {
-      if (this.#topics.get(type) === topic) this.#topics.delete(type)
+      if (this.#subscriptions.get(type) === subscription) this.#subscriptions.delete(type)
       tell({ name: 'error', error: error as Error })
     }
   }
 
   #hint(type: string, ids: readonly string[] | undefined): void {
-    for (const watch of this.#watches) {
-      const { typeName, id } = watch.chain
-      if (typeName === type && (!ids || ids.includes(id))) this.#ask(watch)
+    for (const wait of this.#pending) {
+      const { chain } = wait
+      if (chain.type === type && (!ids || ids.includes(chain.id))) this.#read(wait)
     }
   }
 
-  /** Those who ask together are answered by one read: hints of one batch, and polls of waits that began together. */
-  #ask(watch: Watch): void {
-    if (this.#asked) return void this.#asked.add(watch)
-    const asked = (this.#asked = new Set([watch]))
+  /** Reads that are due together are one call: hints of one batch, and polls of waits that began together. */
+  #read(wait: PendingWait): void {
+    if (this.#toRead) return void this.#toRead.add(wait)
+    const waits = (this.#toRead = new Set([wait]))
     this.#options.clock.soon(() => {
-      this.#asked = undefined
-      const all = [...asked]
+      this.#toRead = undefined
+      const all = [...waits]
       for (let start = 0; start < all.length; start += engineDefaults.batch) {
-        void this.#look(all.slice(start, start + engineDefaults.batch))
+        void this.#readAll(all.slice(start, start + engineDefaults.batch))
       }
     })
   }
 
-  /** A storage that fails is asked again by the poll; one that is closed will not answer any more. */
-  async #look(watches: readonly Watch[]): Promise<void> {
+  /** A storage that fails is read again by the poll. A closed one will not answer any more. */
+  async #readAll(waits: readonly PendingWait[]): Promise<void> {
     try {
-      const refs = watches.map(({ chain }) => jobRefOf(chain))
+      const refs = waits.map(({ chain }) => chain)
       const records = await this.#options.storage.get(refs, { parts: chainParts })
-      watches.forEach((watch, index) => answer(watch, records[index]))
+      waits.forEach((wait, index) => answer(wait, records[index]))
     } catch (error) {
-      if (isHoldfastError(error, 'STORAGE_CLOSED')) for (const { reject } of watches) reject(error)
+      if (isHoldfastError(error, 'STORAGE_CLOSED')) for (const { reject } of waits) reject(error)
       else this.#options.tell({ name: 'error', error: error as Error })
     }
   }
 
-  #expire(watch: Watch, timeoutMs: number): void {
-    const { typeName, id } = watch.chain
-    const giveUp = (): void => watch.reject(new WaitForJobChainCompletionTimeoutError(typeName, id, timeoutMs))
-    const timer = this.#options.clock.after(lastLookMs, giveUp)
-    void this.#look([watch]).finally(() => {
+  #expire(wait: PendingWait, timeoutMs: number): void {
+    const { typeName, id } = chainRefOf(wait.chain)
+    const timeOut = (): void => wait.reject(new WaitForJobChainCompletionTimeoutError(typeName, id, timeoutMs))
+    const timer = this.#options.clock.after(lastReadMs, timeOut)
+    void this.#readAll([wait]).finally(() => {
       timer.cancel()
-      giveUp()
+      timeOut()
     })
   }
 }
 
-function answer({ chain, resolve, reject }: Watch, record: JobRecord | undefined): void {
-  const about = { typeName: chain.typeName, chainId: chain.id }
-  if (!record || record.chainIndex !== 0) return reject(chainNotFound(chain))
-  const tail = record.tail ?? record
-  if (!isTerminal(tail.state)) return
-  if (tail.state === 'failed') return reject(new JobChainFailedError(chain.typeName, chain.id, errorOf(tail)))
-  if (tail.state === 'completed') return resolve(chainOf(record))
-  const reason = tail.cancelReason === undefined ? '' : `: ${tail.cancelReason}`
-  reject(new HoldfastError('CHAIN_CANCELLED', `Chain '${chain.id}' was cancelled${reason}`, about))
+function answer({ chain, resolve, reject }: PendingWait, record: JobRecord | undefined): void {
+  const { typeName, id } = chainRefOf(chain)
+  try {
+    if (!record || record.chainIndex !== 0) throw chainNotFound({ typeName, id })
+    const tail = record.tail ?? record
+    if (!isTerminal(tail.state)) return
+    if (tail.state === 'failed') throw new JobChainFailedError(typeName, id, errorOf(tail))
+    if (tail.state === 'cancelled') throw cancelledError({ typeName, id }, tail.cancelReason)
+    resolve(chainOf(record))
+  } catch (error) {
+    reject(error)
+  }
 }
 
-export function chainNotFound({ typeName, id }: ChainRef): HoldfastError {
-  const message = `there is no chain '${id}' of '${typeName}'`
-  return new HoldfastError('CHAIN_NOT_FOUND', message, { typeName, chainId: id })
+function cancelledError({ typeName, id }: { typeName: string; id: string }, reason: string | undefined): HoldfastError {
+  const message = `chain '${id}' of '${typeName}' was cancelled${reason === undefined ? '' : `: ${reason}`}`
+  return new HoldfastError('CHAIN_CANCELLED', message, { typeName, chainId: id })
 }

@@ -1,84 +1,93 @@
-// completeJobChain: ends the last job of a chain, and those that follow it, without a worker. One transaction where the
-// storage has such; elsewhere one move for each job. The chain's expected tail stands in for the fence.
+// completeJobChain: ends the last job of a chain, and those that follow it, without a worker. One transaction where the storage
+// has them; elsewhere one move per job. The chain's expected tail stands in for the fence.
 
 import { HoldfastError } from '../../errors.ts'
+import { isFunction } from '../../option-checks.ts'
 import { isTerminal } from '../../storage/rules/job/states.ts'
 import type { JobRecord, JobRef, SettleVerdict, Workerless } from '../../storage/storage.ts'
-import { afterCommit } from '../attempt/commits.ts'
-import { type Completing, endingOf, runCompletion } from '../attempt/completion.ts'
-import { tellAdded } from '../events/events.ts'
-import type { Ground } from '../dependencies.ts'
-import {
-  chainOf,
-  chainParts,
-  chainRefOf,
-  jobOf,
-  jobParts,
-  jobRefOf,
-  type PlainChain,
-  type PlainJob,
-} from './reading.ts'
+import type { Dependencies } from '../dependencies.ts'
+import { aboutChain, tellAdded } from '../events/chain-events.ts'
+import { chainStartOf } from '../job/carried.ts'
+import { type Completing, endingOf, runCompletion } from '../job/completion.ts'
+import { blockerNotFound, chainNotFound } from '../job/not-found.ts'
+import { chainOf, chainParts, jobOf, jobParts, type PlainChain, type PlainJob } from '../job/records.ts'
+import { chainRefOf, jobRefOf, typeNameOf } from '../job/stored-type.ts'
+import { isChainRef } from '../options.ts'
+import { afterCommit } from '../transactions/after-commit.ts'
+import { ownTransaction } from '../transactions/own-transaction.ts'
 import type { ChainRef } from '../types/records.ts'
-import { chainStartOf } from './schedule.ts'
-import { chainNotFound } from './waits.ts'
 
+type Run = (context: object) => Promise<unknown>
 type Settled = Extract<SettleVerdict, { verdict: 'settled' }>
 
-/** @throws CHAIN_NOT_FOUND, and whatever the callback throws */
-export async function completeChain(
-  ground: Ground,
+/** @param given the user's transaction @throws CHAIN_NOT_FOUND, and what the callback throws */
+export function completeChain(
+  dependencies: Dependencies,
   chain: JobRef,
-  run: (context: object) => Promise<unknown>,
-  tx?: unknown,
+  run: Run,
+  given: unknown,
 ): Promise<PlainChain> {
-  const tail = await readTail(ground, chain, tx)
-  const complete = (job: ChainRef, callback: (context: object) => unknown): Promise<PlainJob> =>
-    completeJob(ground, chain, jobRefOf(job), callback, tx)
-  await run(tx === undefined ? { job: jobOf(tail), complete } : { job: jobOf(tail), complete, tx })
-  return chainOf(await readChain(ground, chain, tx))
+  const { storage } = dependencies
+  if (given !== undefined || !storage.transaction) return completeIn(dependencies, chain, run, given)
+  return ownTransaction(storage, (tx) => completeIn(dependencies, chain, run, tx))
 }
 
-async function readChain({ storage }: Ground, chain: JobRef, tx: unknown): Promise<JobRecord> {
+async function completeIn(dependencies: Dependencies, chain: JobRef, run: Run, tx: unknown): Promise<PlainChain> {
+  const job = jobOf(await readTail(dependencies, chain, tx))
+  const complete = async (given: ChainRef, callback: (context: object) => unknown): Promise<PlainJob> => {
+    isChainRef('job', given)
+    isFunction('callback', callback)
+    return completeJob(dependencies, chain, jobRefOf(given), callback, tx)
+  }
+  await run(tx === undefined ? { job, complete } : { job, complete, tx })
+  return chainOf(await readChain(dependencies, chain, tx))
+}
+
+async function readChain({ storage }: Dependencies, chain: JobRef, tx: unknown): Promise<JobRecord> {
   const [record] = await storage.get([chain], { parts: chainParts, tx })
   if (record?.chainIndex === 0) return record
-  throw chainNotFound({ typeName: chain.type, id: chain.id })
+  throw chainNotFound(chainRefOf(chain))
 }
 
-/** Locked, where there is a transaction: from then on it stays the tail. */
-async function readTail(ground: Ground, chain: JobRef, tx: unknown): Promise<JobRecord> {
+/** In a transaction it is locked: from then on it stays the tail. */
+async function readTail(dependencies: Dependencies, chain: JobRef, tx: unknown): Promise<JobRecord> {
   for (;;) {
-    const { tail } = await readChain(ground, chain, tx)
+    const { tail } = await readChain(dependencies, chain, tx)
     const { type, id } = tail!
-    const lock = tx !== undefined
-    const [record] = await ground.storage.get([{ type, id }], { parts: jobParts, lock, tx })
-    // Whoever had the lock before may have gone on with the chain, or the chain be gone.
+    const [record] = await dependencies.storage.get([{ type, id }], { parts: jobParts, lock: tx !== undefined, tx })
+    // While the lock was awaited, another transaction may have continued the chain or deleted it: then the tail is read again.
     if (record && (!isTerminal(record.state) || isTerminal(tail!.state))) return record
   }
 }
 
 async function completeJob(
-  ground: Ground,
+  dependencies: Dependencies,
   chain: JobRef,
   ref: JobRef,
   callback: (context: object) => unknown,
   tx: unknown,
 ): Promise<PlainJob> {
-  const { storage, clock } = ground
+  const { storage, clock } = dependencies
   const [job] = await storage.get([ref], { parts: jobParts, tx })
   if (!job) throw refused({ verdict: 'not_found' }, chain, ref)
   if (isTerminal(job.state)) throw refused({ verdict: verdictOf(job) }, chain, ref)
-  const completing = await runCompletion(callback, job, ground, tx)
-  const verdict = await settled(ground, { ...ref, chain, token: clock.newId() }, completing, tx)
+  const completing = await runCompletion(callback, job, dependencies, tx)
+  const verdict = await settle(dependencies, { ...ref, chain, token: clock.newId() }, completing, tx)
   const after = completing.kind === 'continued' ? completing.next : ref
   const [record] = await storage.get([after], { parts: jobParts, tx })
   const endedAt = completing.kind === 'continued' ? record?.createdAt : record?.finishedAt
-  afterCommit(tx, (committed) => tellCompleted(ground, job, completing, verdict, { committed, endedAt }))
-  if (!record) throw chainNotFound({ typeName: chain.type, id: chain.id })
+  afterCommit(tx, (committed) => tellCompleted(dependencies, job, completing, verdict, { committed, endedAt }))
+  if (!record) throw chainNotFound(chainRefOf(chain))
   return jobOf(record)
 }
 
-/** @throws what stands in the way */
-async function settled({ storage }: Ground, fence: Workerless, completing: Completing, tx: unknown): Promise<Settled> {
+/** @throws the error of a verdict that refuses it */
+async function settle(
+  { storage }: Dependencies,
+  fence: Workerless,
+  completing: Completing,
+  tx: unknown,
+): Promise<Settled> {
   const onEnd = completing.kind === 'continued' ? completing.onEnd : undefined
   try {
     const [verdict] = await storage.settle([{ ...fence, ...endingOf(completing) }], tx)
@@ -95,35 +104,24 @@ const verdictOf = ({ state }: JobRecord): 'cancelled' | 'already_completed' =>
   state === 'cancelled' ? 'cancelled' : 'already_completed'
 
 function refused(verdict: SettleVerdict, chain: JobRef, { type, id }: JobRef): HoldfastError {
-  const about = { typeName: type, jobId: id, chainId: chain.id }
+  const typeName = typeNameOf(type)
+  const about = { typeName, jobId: id, chainId: chain.id }
   switch (verdict.verdict) {
     case 'not_found':
-      return chainNotFound({ typeName: chain.type, id: chain.id })
+      return chainNotFound(chainRefOf(chain))
     case 'cancelled':
-      return new HoldfastError('CHAIN_CANCELLED', `Chain '${chain.id}' was cancelled`, about)
+      return new HoldfastError('CHAIN_CANCELLED', `chain '${chain.id}' was cancelled, and was not completed`, about)
     case 'conflict':
       return blockerNotFound(verdict, about)
-    default:
-      return new HoldfastError('JOB_ALREADY_COMPLETED', `Job '${id}' was completed by somebody else`, about)
+    default: {
+      const message = `job '${id}' of '${typeName}' was completed by another call or worker. This completion was dropped.`
+      return new HoldfastError('JOB_ALREADY_COMPLETED', message, about)
+    }
   }
-}
-
-/** What stood in the way of the jobs that come along. */
-export function blockerNotFound(
-  { added }: Pick<Extract<SettleVerdict, { verdict: 'conflict' }>, 'added'>,
-  about: Readonly<Record<string, unknown>>,
-): HoldfastError {
-  const missing = added.find((verdict) => verdict.verdict === 'blocker_not_found')
-  if (missing?.verdict !== 'blocker_not_found') {
-    return new HoldfastError('STORAGE_ERROR', 'the continuation could not be added', { ...about, maybeApplied: false })
-  }
-  const { type, id } = missing.blocker
-  const message = `there is no chain '${id}' of '${type}' to wait for`
-  return new HoldfastError('BLOCKER_NOT_FOUND', message, { ...about, blocker: { typeName: type, id } })
 }
 
 function tellCompleted(
-  { tellChains }: Ground,
+  { tellChains }: Dependencies,
   job: JobRecord,
   completing: Completing,
   verdict: Settled,
@@ -132,14 +130,13 @@ function tellCompleted(
   const more = committed === 'unknown' ? ({ committed } as const) : {}
   const since = (start: number | undefined): { durationMs?: number } =>
     endedAt === undefined || start === undefined ? {} : { durationMs: endedAt - start }
-  const { chain } = job
-  const about = { typeName: job.type, id: job.id, chainTypeName: chain.type, chainId: chain.id, workerId: null }
+  const about = { ...chainRefOf(job), ...aboutChain(job.chain), workerId: null }
   tellChains('jobCompleted', { ...about, ...since(job.createdAt), ...more })
-  if (completing.kind === 'continued')
+  if (completing.kind === 'continued') {
     tellAdded(tellChains, completing.jobs, verdict.added, { ...more, continues: job })
-  else {
+  } else {
     const { output } = completing
-    tellChains('jobChainCompleted', { ...chainRefOf(chain), output, ...since(chainStartOf(job)), ...more })
+    tellChains('jobChainCompleted', { ...chainRefOf(job.chain), output, ...since(chainStartOf(job)), ...more })
   }
-  for (const { type, id } of verdict.unblocked) tellChains('jobUnblocked', { typeName: type, id, ...more })
+  for (const ref of verdict.unblocked) tellChains('jobUnblocked', { ...chainRefOf(ref), ...more })
 }

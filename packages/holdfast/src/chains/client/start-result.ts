@@ -1,15 +1,19 @@
-// What a start answers with: the chain that stands now, its own or the one that was there before.
+// The answer to a start: the chain that was added, or the one that held its id or key before.
 
-import { HoldfastError } from '../../errors.ts'
-import { isTerminal } from '../../storage/rules/job/states.ts'
 import type { GuardedStorage } from '../../engine/guard.ts'
+import { isTerminal } from '../../storage/rules/job/states.ts'
 import type { AddVerdict, JobRecord, JobRef, NewJob, Standing } from '../../storage/storage.ts'
-import { decodeJson } from '../json.ts'
-import { chainOf, chainParts, type PlainChain } from './reading.ts'
+import { missingBlocker } from '../job/not-found.ts'
+import { chainOf, chainParts, type PlainChain } from '../job/records.ts'
+import { chainRefOf, jobRefOf } from '../job/stored-type.ts'
+import { decodeInput, decodeOutput } from '../job/values.ts'
 import type { ChainRef } from '../types/records.ts'
-import type { StartRequest } from './start-batch.ts'
+import type { StartStatus } from '../types/start-options.ts'
 
-type StartedChain = PlainChain & { deduplicated: boolean }
+export type StartedChain = PlainChain & StartStatus
+
+export const asDuplicate = (chain: PlainChain): StartedChain => ({ ...chain, status: 'duplicate', deduplicated: true })
+const asAdded = (chain: PlainChain): StartedChain => ({ ...chain, status: 'added', deduplicated: false })
 
 /** @param refs of the chains that were asked for; the batch may hold blockers of theirs too. @throws BLOCKER_NOT_FOUND */
 export async function startedChains(
@@ -19,58 +23,31 @@ export async function startedChains(
   verdicts: readonly AddVerdict[],
   tx: unknown,
 ): Promise<StartedChain[]> {
-  const asked = refs.map((ref) => {
-    const index = jobs.findIndex(({ type, id }) => type === ref.typeName && id === ref.id)
-    return { job: jobs[index]!, verdict: verdicts[index]! }
+  const starts = refs.map(jobRefOf).map((ref) => {
+    const index = jobs.findIndex(({ type, id }) => type === ref.type && id === ref.id)
+    return { job: jobs[index]!, verdict: verdicts[index]!, standing: standingOf(verdicts[index]!, jobs[index]!) }
   })
-  const standing = asked.map(({ verdict, job }) => standingOf(verdict, job))
-  const read = asked.flatMap(({ verdict }, index) => (isTold(verdict) ? [] : [refOf(standing[index]!)]))
-  const records = read.length > 0 ? await storage.get(read, { parts: chainParts, tx }) : []
-  let at = 0
-  const found = asked.map(({ verdict }) => (isTold(verdict) ? undefined : records[at++]))
+  const toRead = starts.filter(({ verdict }) => !isNew(verdict)).map(({ standing }) => refOf(standing))
+  const records = toRead.length > 0 ? await storage.get(toRead, { parts: chainParts, tx }) : []
+  let next = 0
+  const found = starts.map(({ verdict }) => (isNew(verdict) ? undefined : records[next++]))
   return Promise.all(
-    asked.map(async ({ job, verdict }, index): Promise<StartedChain> => {
-      const deduplicated = verdict.verdict === 'duplicate'
-      if (isTold(verdict)) return { ...chainOf(newRecord(job, verdict.job)), deduplicated }
+    starts.map(async ({ job, verdict, standing }, index): Promise<StartedChain> => {
+      if (isNew(verdict)) return asAdded(chainOf(newRecord(job, verdict.job)))
       const record = await firstOf(storage, found[index], tx)
-      if (record) return { ...chainOf(record), deduplicated }
-      return { ...withoutRecord(standing[index]!, job), deduplicated }
+      const chain = record ? chainOf(record) : withoutRecord(standing, job)
+      return verdict.verdict === 'duplicate' ? asDuplicate(chain) : asAdded(chain)
     }),
   )
 }
 
-/** The chains that stand in the way of starts that have blockers to start: those are not asked for in vain. */
-export async function standingChains(
-  storage: Pick<GuardedStorage, 'get'>,
-  requests: readonly StartRequest[],
-  tx: unknown,
-): Promise<Map<StartRequest, PlainChain>> {
-  const standing = new Map<StartRequest, PlainChain>()
-  const asked = requests.filter(({ startBlockers, deduplication, id }) => startBlockers && (deduplication || id))
-  if (asked.length === 0) return standing
-  const refs = asked.map(({ typeName: type, deduplication, id }) =>
-    deduplication ? { type, key: deduplication.key } : { type, id: id! },
-  )
-  const records = await storage.get(refs, { parts: chainParts, tx })
-  asked.forEach((request, index) => {
-    const record = records[index]
-    // An id is free again once its chain failed or was cancelled.
-    const state = record?.tail?.state
-    if (record?.chainIndex !== 0 || state === 'failed' || state === 'cancelled') return
-    standing.set(request, chainOf(record))
-  })
-  return standing
-}
+type New = AddVerdict & { verdict: 'added'; job: Standing & { createdAt: number } }
 
-type Told = AddVerdict & { verdict: 'added'; job: Standing & { createdAt: number } }
-
-/** What is new needs no read: all of it was said here, or in the answer. */
-const isTold = (verdict: AddVerdict): verdict is Told =>
+/** A new chain needs no read: request and verdict have all of it. */
+const isNew = (verdict: AddVerdict): verdict is New =>
   verdict.verdict === 'added' && verdict.job.createdAt !== undefined && !isTerminal(verdict.job.state)
 
-type ReadRecord = Parameters<typeof chainOf>[0]
-
-function newRecord(job: NewJob, { state, createdAt }: Told['job']): ReadRecord {
+function newRecord(job: NewJob, { state, createdAt }: New['job']): Parameters<typeof chainOf>[0] {
   const { type, id, payload, priority = 0, trace } = job
   return { type, id, payload, priority, trace, state, createdAt, root: { type, id } }
 }
@@ -80,16 +57,11 @@ const refOf = ({ type, id }: JobRef): JobRef => ({ type, id })
 function standingOf(verdict: AddVerdict, { type, id }: NewJob): Standing {
   if (verdict.verdict === 'added' || verdict.verdict === 'duplicate') return verdict.job
   if (verdict.verdict === 'skipped') return { type, id, token: '', state: 'completed' }
-  const { blocker } = verdict
-  const message = `there is no chain '${blocker.id}' of '${blocker.type}' to wait for`
-  throw new HoldfastError('BLOCKER_NOT_FOUND', message, {
-    typeName: type,
-    jobId: id,
-    blocker: { typeName: blocker.type, id: blocker.id },
-  })
+  const { typeName } = chainRefOf({ type, id })
+  throw missingBlocker(verdict.blocker, { typeName, jobId: id })
 }
 
-/** The id may be that of a continuation of its type: then its chain is meant. */
+/** The id may be that of a continuation of its type: then the answer is its chain. */
 async function firstOf(
   storage: Pick<GuardedStorage, 'get'>,
   record: JobRecord | undefined,
@@ -99,18 +71,18 @@ async function firstOf(
   return (await storage.get([record.chain], { parts: chainParts, tx }))[0]
 }
 
-/** Gone already: what is known of it without its record. */
+/** A chain that is gone already, by what is known without its record. */
 function withoutRecord({ type, id, result }: Standing, job: NewJob): PlainChain {
+  const ref = chainRefOf({ type, id })
   return {
-    typeName: type,
-    id,
+    ...ref,
     rootChainId: id,
     originId: null,
     priority: job.priority ?? 0,
     createdAt: 0,
-    input: decodeJson('payload', job.payload),
+    input: decodeInput(ref.typeName, job.payload),
     state: 'completed',
-    output: decodeJson('result', result),
+    output: decodeOutput(ref.typeName, result),
     completedAt: 0,
   }
 }

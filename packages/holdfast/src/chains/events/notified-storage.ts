@@ -1,5 +1,5 @@
-// A storage whose hints go by a notifier of the user's: what a move would tell is told there, after its commit. A notifier
-// that fails is an event, never a failure: polling is underneath.
+// A storage whose hints go through a notifier of the user's, after the commit of each move. A notifier that fails is an event and
+// never a failure: the fallback poll finds the jobs.
 
 import { asError } from '../../error-details.ts'
 import { isTerminal } from '../../storage/rules/job/states.ts'
@@ -14,12 +14,13 @@ import type {
   Signal,
   TopicKind,
 } from '../../storage/storage.ts'
-import { afterCommit } from '../attempt/commits.ts'
-import type { TellChains } from './events.ts'
+import { typeNameOf, typeOf } from '../job/stored-type.ts'
+import { afterCommit } from '../transactions/after-commit.ts'
+import type { TellChains } from './chain-events.ts'
 import type { Notifier } from './notifier.ts'
 
-export function hinted(storage: GuardedStorage, notifier: Notifier, tellChains: TellChains): GuardedStorage {
-  const untold = new Set<string>()
+export function notifiedStorage(storage: GuardedStorage, notifier: Notifier, tellChains: TellChains): GuardedStorage {
+  const reported = new Set<string>()
   const chains = new ClaimedChains()
   const fail = (thrown: unknown): void => tellChains('notifierError', { error: asError(thrown) })
 
@@ -35,10 +36,10 @@ export function hinted(storage: GuardedStorage, notifier: Notifier, tellChains: 
     if (signals.length === 0) return
     afterCommit(tx, (committed) => {
       if (committed !== 'unknown') return send(signals)
-      for (const { type } of signals) {
-        if (untold.has(type)) continue
-        untold.add(type)
-        tellChains('notifyContextAbsent', { typeName: type })
+      for (const { type: typeName } of signals) {
+        if (reported.has(typeName)) continue
+        reported.add(typeName)
+        tellChains('notifyContextAbsent', { typeName })
       }
     })
   }
@@ -46,8 +47,9 @@ export function hinted(storage: GuardedStorage, notifier: Notifier, tellChains: 
   return {
     ...storage,
     async listen(topics, onSignal) {
+      const named = topics.map(({ kind, type }) => ({ kind, type: typeNameOf(type) }))
       try {
-        return await notifier.listen(topics, onSignal)
+        return await notifier.listen(named, (signal) => onSignal({ ...signal, type: typeOf(signal.type) }))
       } catch (thrown) {
         fail(thrown)
         return async () => {}
@@ -125,14 +127,15 @@ function hintOutcomes(
   })
 }
 
-/** Signals, put together by topic. */
+/** Signals for the notifier, merged by topic. */
 class Hints {
   readonly #topics = new Map<string, { kind: TopicKind; type: string; ids: Set<string> | undefined }>()
 
   get signals(): Signal[] {
-    return [...this.#topics.values()].map(({ kind, type, ids }) =>
-      ids ? { kind, type, ids: [...ids] } : { kind, type },
-    )
+    return [...this.#topics.values()].map(({ kind, type, ids }) => {
+      const topic = { kind, type: typeNameOf(type) }
+      return ids ? { ...topic, ids: [...ids] } : topic
+    })
   }
 
   add(kind: TopicKind, type: string, id?: string): void {
@@ -144,12 +147,12 @@ class Hints {
   }
 }
 
-/** Whose chains an outcome may end: it names the attempt alone. */
+/** The chains of claimed jobs: an outcome names its attempt alone, and may end the chain. */
 class ClaimedChains {
   readonly #chains = new Map<string, JobRef>()
 
   add(job: ClaimedJob): void {
-    // Those whose lease was lost are never taken: they go as others come.
+    // Entries of lost leases are never taken: the oldest go when the map is full.
     if (this.#chains.size > 20_000) this.#chains.delete(this.#chains.keys().next().value!)
     this.#chains.set(fenceOf(job), job.chain)
   }

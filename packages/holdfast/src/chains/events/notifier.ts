@@ -1,7 +1,8 @@
-// Carries hints in the place of the storage's own.
+// Carries hints in place of the storage's own.
 
 import type { Signal, Topic, Unlisten } from '../../storage/storage.ts'
 
+/** The `type` of its topics and signals is the name of a job type. */
 export interface Notifier {
   notify(signals: readonly Signal[]): Promise<void>
   /** Resolves once every later signal will come. */

@@ -1,4 +1,4 @@
-// What an observer may hear of, after the commit.
+// The events of chains. Each comes after its commit.
 
 export type ObserverEvent =
   | 'workerStarted'
@@ -29,16 +29,19 @@ export type ObserverEvent =
   | 'notifierError'
   | 'storageError'
   | 'validationFailed'
+  | 'connectionLost' // calls to the storage get no answer
+  | 'connectionRestored' // and the first that gets one after that
+  | 'eventLoopStalled' // for longer than a renewal period
   // Gauges, told when they change, and not logged: `{ typeName, workerId, value }`.
   | 'jobTypeIdle' // slots of the worker that could run a job of this type now
   | 'jobTypeProcessing' // jobs of this type that it runs
 
-/** As it goes out on the channel. */
+/** An event as the channel of the process carries it. */
 export interface ChainEvent {
   readonly name: ObserverEvent
-  /** Ids and types concerned; `committed: 'unknown'` where it is told before somebody else's commit. */
+  /** Ids and types concerned. `committed: 'unknown'`: it is told before the commit of a transaction of the user's. */
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** One method per event. One that throws harms nothing. */
+/** One method per event. An exception of a method changes nothing. */
 export type Observer = { [E in ObserverEvent]: (data: Readonly<Record<string, unknown>>) => void }

@@ -1,10 +1,11 @@
-// Where a telemetry joins in: spans around what chains do, and the trace that goes with a job. Nothing here knows of a
-// library; `holdfast/telemetry` installs one.
+// Spans around starts, continuations and attempts, and the trace context that goes with a job. No tracing library is imported
+// here: `holdfast/telemetry` installs one.
 
 import type { GuardedStorage } from '../../engine/guard.ts'
 import type { ClaimedJob, JobRef } from '../../storage/storage.ts'
 import type { TraceContext } from '../types/records.ts'
-import { decodeTrace } from '../client/schedule.ts'
+import { decodeTrace } from '../job/carried.ts'
+import { typeNameOf } from '../job/stored-type.ts'
 
 export interface SpanOptions {
   readonly kind: 'producer' | 'consumer' | 'internal'
@@ -14,10 +15,10 @@ export interface SpanOptions {
 }
 
 export interface Span {
-  /** To be stored with a job. Undefined: nobody records. */
+  /** To be stored with a job. Undefined: nothing is recorded. */
   readonly traceContext: TraceContext | undefined
   link(to: TraceContext): void
-  /** Makes it the active one meanwhile. */
+  /** Makes it the active span while `run` runs. */
   run<R>(run: () => R): R
   /** @param error why it failed */
   end(error?: unknown): void
@@ -29,7 +30,7 @@ export interface Tracing {
 
 let installed: Tracing | undefined
 
-/** For this process, in the place of what was installed before. The answer takes it away. */
+/** For this process, in place of what was installed before. @returns what uninstalls it */
 export function installTracing(tracing: Tracing): () => void {
   installed = tracing
   return () => {
@@ -39,7 +40,11 @@ export function installTracing(tracing: Tracing): () => void {
 
 /** Undefined: no telemetry is installed. */
 export function producerSpan(ref: JobRef, chain: JobRef, parent: TraceContext | undefined): Span | undefined {
-  return installed?.start(`send ${ref.type}`, { kind: 'producer', attributes: attributesOf(ref, chain), parent })
+  return installed?.start(`send ${typeNameOf(ref.type)}`, {
+    kind: 'producer',
+    attributes: attributesOf(ref, chain),
+    parent,
+  })
 }
 
 /**
@@ -56,8 +61,8 @@ export async function inAttemptSpan<R>(
   if (!installed) return run()
   const attributes = { ...attributesOf(job, job.chain), 'holdfast.attempt': job.attempt }
   const parent = decodeTrace(job.trace).traceContext
-  const span = installed.start(`process ${job.type}`, { kind: 'consumer', attributes, parent })
-  // Beside the handler: it does not wait for them.
+  const span = installed.start(`process ${typeNameOf(job.type)}`, { kind: 'consumer', attributes, parent })
+  // Beside the handler, which does not wait for the links.
   const linking = linkNeighbours(storage, job, span)
   const end = await span.run(run)
   void linking.then(() => span.end(errorOf(end)))
@@ -89,14 +94,14 @@ async function linkNeighbours(storage: Pick<GuardedStorage, 'get'>, job: Claimed
       if (traceContext) span.link(traceContext)
     }
   } catch {
-    // The storage's trouble is told by its own events.
+    // The guard of the storage tells its failures.
   }
 }
 
 const attributesOf = ({ type, id }: JobRef, chain: JobRef): Record<string, string> => ({
   'messaging.system': 'holdfast',
-  'messaging.destination.name': type,
+  'messaging.destination.name': typeNameOf(type),
   'messaging.message.id': id,
   'holdfast.chain.id': chain.id,
-  'holdfast.chain.type': chain.type,
+  'holdfast.chain.type': typeNameOf(chain.type),
 })

@@ -1,10 +1,13 @@
-// What the callback of complete() says: an output, which ends the chain, or a continuation, with the chains that block it.
+// What complete() was given: an output, which ends the chain, or a continuation, with the chains that block it.
 
+import { isDirective } from '../../engine/job/directives.ts'
 import { HoldfastError, JobTypeValidationError } from '../../errors.ts'
 import type { Bytes, Ending, JobRef, NewJob } from '../../storage/storage.ts'
-import type { Ground } from '../dependencies.ts'
-import { encodeJson } from '../json.ts'
-import { type Predecessor, type StartRequest, Starts } from '../client/start-batch.ts'
+import type { Dependencies } from '../dependencies.ts'
+import { StartBatch } from './start-batch.ts'
+import type { Predecessor, StartRequest } from './start-request.ts'
+import { typeNameOf } from './stored-type.ts'
+import { encodeOutput } from './values.ts'
 
 /** How a job is completed, ready for the storage. */
 export type Completing =
@@ -13,11 +16,11 @@ export type Completing =
       readonly kind: 'continued'
       readonly jobs: readonly NewJob[]
       readonly next: JobRef
-      /** To be called when they are written, or will not be. */
+      /** To be called when the jobs are written, or will not be. @param error why not */
       readonly onEnd: (error?: unknown) => void
     }
 
-/** What continueWith gives: only its maker knows what is in it. */
+/** What continueWith gives. Only the callback that got it can return it. */
 class ContinuationToken {
   readonly typeName: string
   constructor(typeName: string) {
@@ -31,15 +34,16 @@ type Run = (context: object) => unknown
 export async function runCompletion(
   run: Run,
   job: Predecessor,
-  { registry, clock }: Pick<Ground, 'registry' | 'clock'>,
+  { registry, clock }: Pick<Dependencies, 'registry' | 'clock'>,
   tx?: unknown,
 ): Promise<Completing> {
-  const starts = new Starts({ registry, clock, retention: job.retention, tx })
+  const batch = new StartBatch({ registry, clock, retention: job.retention, tx })
+  const typeName = typeNameOf(job.type)
   let token: ContinuationToken | undefined
   let next: Promise<NewJob> | undefined
   const continueWith = async (request: StartRequest): Promise<ContinuationToken> => {
-    if (next) throw new HoldfastError('CONTINUE_TWICE', `job '${job.id}' has a continuation already`, { jobId: job.id })
-    next = starts.next(request, job)
+    if (next) throw continuedTwice(typeName, job.id)
+    next = batch.continue(request, job)
     await next
     return (token = new ContinuationToken(request.typeName))
   }
@@ -47,27 +51,29 @@ export async function runCompletion(
     const returned = await run(tx === undefined ? { continueWith } : { continueWith, tx })
     if (returned instanceof ContinuationToken && returned === token) {
       const { type, id } = await next!
-      starts.checkCircles()
-      return { kind: 'continued', jobs: starts.jobs, next: { type, id }, onEnd: (error) => starts.endSpans(error) }
+      batch.checkCycles()
+      return { kind: 'continued', jobs: batch.jobs, next: { type, id }, onEnd: (error) => batch.endSpans(error) }
     }
     if (next) {
-      const message = 'continueWith was called, and what it gave was not returned'
-      throw new JobTypeValidationError('INVALID_CONTINUATION', job.type, message)
+      const message = 'continueWith() was called, but its result was not returned from the callback of complete()'
+      throw new JobTypeValidationError('INVALID_CONTINUATION', typeName, message)
     }
-    return await completedBy(job.type, returned, registry)
+    return await completedWith(typeName, returned, registry)
   } catch (error) {
-    starts.endSpans(error)
+    batch.endSpans(error)
     throw error
   }
 }
 
-export async function completedBy(
+/** @throws a directive, which is no output; INVALID_OUTPUT, SerializationError */
+export async function completedWith(
   typeName: string,
   given: unknown,
-  registry: Ground['registry'],
+  registry: Dependencies['registry'],
 ): Promise<Completing & { kind: 'completed' }> {
+  if (isDirective(given)) throw given
   const output = await registry.parseOutput(typeName, given)
-  return { kind: 'completed', result: encodeJson('result', typeName, output), output }
+  return { kind: 'completed', result: encodeOutput(typeName, output), output }
 }
 
 /** Without its fence. */
@@ -75,4 +81,9 @@ export function endingOf(completing: Completing): Ending & { kind: 'completed' |
   if (completing.kind === 'completed') return { kind: 'completed', result: completing.result }
   const [next, ...add] = completing.jobs
   return { kind: 'continued', next: next!, add }
+}
+
+function continuedTwice(typeName: string, jobId: string): HoldfastError {
+  const message = `job '${jobId}' of '${typeName}': continueWith() was called twice. The first call counts.`
+  return new HoldfastError('CONTINUE_TWICE', message, { typeName, jobId })
 }

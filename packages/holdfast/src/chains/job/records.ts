@@ -1,10 +1,10 @@
-// Records of the storage as clients and handlers see them. The types of inputs and outputs are the compiler's business.
+// Records of the storage as clients and handlers see them. Inputs and outputs are `unknown` here: their types follow from the
+// registry, at compile time.
 
 import type { ErrorDetails } from '../../errors.ts'
 import { decodeError, errorDetails } from '../../error-details.ts'
-import type { ClaimedJob, JobRecord, JobRef, RecordPart } from '../../storage/storage.ts'
+import type { ClaimedJob, JobRecord, RecordPart } from '../../storage/storage.ts'
 import { blockerError, stalledError } from '../../engine/work/outcomes.ts'
-import { decodeJson } from '../json.ts'
 import type {
   ChainFields,
   ChainRef,
@@ -13,7 +13,9 @@ import type {
   JobStateFields,
   ProcessingState,
 } from '../types/records.ts'
-import { decodeTrace } from './schedule.ts'
+import { decodeTrace } from './carried.ts'
+import { chainRefOf, typeNameOf } from './stored-type.ts'
+import { decodeInput, decodeOutput } from './values.ts'
 
 export type PlainJob = JobFields<string, unknown, string, readonly ChainRef[]> & JobStateFields
 export type PlainRunningJob = JobFields<string, unknown, string, readonly CompletedBlocker<string, unknown>[]> &
@@ -30,9 +32,6 @@ export const jobParts: readonly RecordPart[] = ['payload', 'error', 'attempts', 
 /** With the chain's tail. */
 export const chainParts: readonly RecordPart[] = ['payload', 'result', 'error', 'tail']
 
-export const chainRefOf = ({ type, id }: JobRef): ChainRef => ({ typeName: type, id })
-export const jobRefOf = ({ typeName, id }: ChainRef): JobRef => ({ type: typeName, id })
-
 /** Of a record with jobParts. */
 export function jobOf(record: JobRecord): PlainJob {
   const { attempts = [], startedAt } = record
@@ -45,17 +44,16 @@ export function jobOf(record: JobRecord): PlainJob {
   }
 }
 
-/** As a handler sees it. @param leaseUntil and the rest as they were at the claim */
+/** As a handler sees it; lease and counters are those of the claim. */
 export function runningJobOf(job: ClaimedJob, workerId: string): PlainRunningJob {
   return {
     ...fieldsOf(job),
     lastAttemptAt: job.startedAt,
     lastAttemptError: job.error === undefined ? null : decodeError(job.error),
     blockers: job.blockers.map(({ type, id, result }) => ({
-      typeName: type,
-      id,
+      ...chainRefOf({ type, id }),
       state: 'completed',
-      output: decodeJson('result', result),
+      output: decodeOutput(typeNameOf(type), result),
     })),
     state: 'processing',
     leasedBy: workerId,
@@ -69,15 +67,16 @@ type FirstJob = Pick<
   'type' | 'id' | 'payload' | 'root' | 'origin' | 'priority' | 'createdAt' | 'trace' | 'tail' | 'state'
 > &
   Tail
-type Tail = Pick<JobRecord, 'id' | 'state' | 'result' | 'finishedAt' | 'reason' | 'error' | 'cancelReason'>
+type Tail = Pick<JobRecord, 'type' | 'id' | 'state' | 'result' | 'finishedAt' | 'reason' | 'error' | 'cancelReason'>
 
 /** Of a first job with chainParts. */
 export function chainOf(record: FirstJob): PlainChain {
   const tail: Tail = record.tail ?? record
+  const typeName = typeNameOf(record.type)
   return {
-    typeName: record.type,
+    typeName,
     id: record.id,
-    input: decodeJson('payload', record.payload),
+    input: decodeInput(typeName, record.payload),
     rootChainId: record.root.id,
     originId: record.origin?.id ?? null,
     priority: record.priority,
@@ -87,7 +86,7 @@ export function chainOf(record: FirstJob): PlainChain {
   }
 }
 
-/** What the handler threw; or, where the storage ended the job by itself, a sentence of ours. */
+/** What the handler threw; for a job that the storage ended by itself, an error of ours. */
 export function errorOf({ reason, id, error }: Pick<JobRecord, 'reason' | 'id' | 'error'>): ErrorDetails {
   if (reason === 'stalled') return errorDetails(stalledError(id))
   if (reason === 'blocker_failed') return errorDetails(blockerError(id))
@@ -95,15 +94,16 @@ export function errorOf({ reason, id, error }: Pick<JobRecord, 'reason' | 'id' |
 }
 
 function fieldsOf(job: JobRecord | ClaimedJob) {
+  const typeName = typeNameOf(job.type)
   return {
     id: job.id,
-    typeName: job.type,
+    typeName,
     chainId: job.chain.id,
-    chainTypeName: job.chain.type,
+    chainTypeName: typeNameOf(job.chain.type),
     chainIndex: job.chainIndex,
     rootChainId: job.root.id,
     originId: job.origin?.id ?? null,
-    input: decodeJson('payload', job.payload),
+    input: decodeInput(typeName, job.payload),
     priority: job.priority,
     createdAt: job.createdAt,
     runAt: job.runAt,
@@ -131,7 +131,11 @@ function stateOf(record: JobRecord): JobStateFields {
 function chainStateOf(tail: Tail) {
   switch (tail.state) {
     case 'completed':
-      return { state: tail.state, output: decodeJson('result', tail.result), completedAt: tail.finishedAt! }
+      return {
+        state: tail.state,
+        output: decodeOutput(typeNameOf(tail.type), tail.result),
+        completedAt: tail.finishedAt!,
+      }
     case 'failed':
       return { state: tail.state, error: errorOf(tail) }
     case 'cancelled':

@@ -1,34 +1,28 @@
-// Chains to start and jobs to continue with, gathered as one batch for the storage: a job first, the chains that were
-// started to block it behind it. Nothing is written here.
+// Chains to start and jobs to continue with, gathered as one batch for the storage: a job first, the chains that were started to
+// block it behind it. Nothing is written here.
 
 import type { Clock } from '../../clock.ts'
 import { HoldfastError, invalidArgument, JobTypeValidationError } from '../../errors.ts'
-import { continueOptions, deduplicationOptions, startOptions } from '../options.ts'
-import { resolveOptions } from '../../resolve-options.ts'
-import type { ClaimedJob, Deduplication, JobRef, NewJob, Retention } from '../../storage/storage.ts'
-import { encodeJson } from '../json.ts'
-import { chainRefOf, jobRefOf } from './reading.ts'
-import type { ChainRef, TraceContext } from '../types/records.ts'
-import type { CheckedBlocker, JobTypeRegistry } from '../registry.ts'
-import { chainStartOf, decodeTrace, encodeTrace, whenOf } from './schedule.ts'
-import type { ChainDeduplication, OnBlockerFailure, Schedule } from '../types/start-options.ts'
+import type { JobRef, NewJob, Retention } from '../../storage/storage.ts'
 import { producerSpan, type Span } from '../events/tracing.ts'
+import { isGiven, startOptions } from '../options.ts'
+import type { CheckedBlocker, JobTypeRegistry } from '../registry.ts'
+import type { ChainRef, TraceContext } from '../types/records.ts'
+import { checkCycles } from './blocker-cycles.ts'
+import { chainStartOf, decodeTrace, encodeTrace } from './carried.ts'
+import {
+  deduplicationOf,
+  type Predecessor,
+  resolveContinuation,
+  resolveStart,
+  retentionWithin,
+  type StartRequest,
+  whenOf,
+} from './start-request.ts'
+import { chainRefOf, jobRefOf, typeNameOf, typeOf } from './stored-type.ts'
+import { encodeInput } from './values.ts'
 
-/** What startJobChain and continueWith are given, as the run time sees it. */
-export interface StartRequest {
-  readonly typeName: string
-  readonly input: unknown
-  readonly schedule?: Schedule
-  readonly priority?: number
-  readonly startBlockers?: (context: object) => Promise<readonly ChainRef[]>
-  readonly blockers?: readonly ChainRef[]
-  readonly onBlockerFailure?: OnBlockerFailure
-  readonly id?: string
-  readonly deduplication?: ChainDeduplication
-  readonly traceContext?: TraceContext
-}
-
-export interface StartsOptions {
+interface BatchOptions {
   readonly registry: JobTypeRegistry<unknown>
   readonly clock: Clock
   readonly retention: Retention
@@ -36,36 +30,31 @@ export interface StartsOptions {
   readonly tx?: unknown
 }
 
-/** A chain of the batch: where it stands, the input as it was handed in, and the start that it came with, if not its own. */
-interface Placed {
+/** A chain of the batch: its position, its input as it was given, and the chain whose `startBlockers` started it. */
+interface Entry {
   readonly index: number
   readonly input: unknown
-  readonly under: Placed | undefined
+  readonly under: Entry | undefined
 }
 
-type ToBlock = ChainRef & { readonly chainId: string; readonly input: unknown }
-
-/** The job that a continuation follows. */
-export type Predecessor = Pick<
-  ClaimedJob,
-  'type' | 'id' | 'chain' | 'chainIndex' | 'createdAt' | 'priority' | 'trace' | 'retention'
->
+/** What `startBlockers` is told of its job. */
+type JobToBlock = ChainRef & { readonly chainId: string; readonly input: unknown }
 
 const mostBlockers = 1_000
 
-export class Starts {
-  readonly #options: StartsOptions
+export class StartBatch {
+  readonly #options: BatchOptions
   readonly #token: string
   readonly #jobs: (NewJob | undefined)[] = []
-  readonly #placed = new Map<string, Placed>()
+  readonly #entries = new Map<string, Entry>()
   readonly #spans: Span[] = []
 
-  constructor(options: StartsOptions) {
+  constructor(options: BatchOptions) {
     this.#options = options
     this.#token = options.clock.newId()
   }
 
-  /** To be asked when all that was begun has ended. */
+  /** Complete once every start has resolved. */
   get jobs(): readonly NewJob[] {
     return this.#jobs as readonly NewJob[]
   }
@@ -75,70 +64,50 @@ export class Starts {
     return this.#start(given, undefined)
   }
 
-  /** What was started is written, or will not be. */
+  /** The continuation: the first job of its batch. @throws as start() */
+  async continue(given: StartRequest, predecessor: Predecessor): Promise<NewJob> {
+    const request = resolveContinuation(given)
+    const entry = { index: this.#jobs.push(undefined) - 1, input: request.input, under: undefined }
+    const { typeName, input } = request
+    await this.#options.registry.validateContinueWith(typeNameOf(predecessor.type), { typeName, input })
+    const { priority, retention, chain } = predecessor
+    const ref = { type: typeOf(typeName), id: this.#options.clock.newId() }
+    const traceContext = this.#span(ref, chain, undefined) ?? decodeTrace(predecessor.trace).traceContext
+    const trace = encodeTrace(traceContext, chainStartOf(predecessor))
+    const job = { priority, ...(await this.#jobOf(request, ref, chain, entry)), trace, retention }
+    this.#jobs[0] = job
+    return job
+  }
+
+  /** To be called once every start has resolved. @throws BLOCKER_OWN_CHAIN if chains of the batch wait for one another */
+  checkCycles(): void {
+    checkCycles(this.jobs, (ref) => this.#entries.get(nameOf(ref))?.index)
+  }
+
+  /** To be called when the batch is written, or will not be. @param error why not */
   endSpans(error?: unknown): void {
     for (const span of this.#spans.splice(0)) span.end(error)
   }
 
-  /** To be called when all were started. @throws BLOCKER_OWN_CHAIN if chains of the batch wait for one another in a circle */
-  checkCircles(): void {
-    const passed = new Set<number>()
-    const visit = (index: number, path: readonly number[]): void => {
-      if (path.includes(index)) {
-        const { type, id } = this.#jobs[index]!
-        const message = `chain '${id}' of '${type}' would wait for itself, by way of others that are started with it`
-        throw new HoldfastError('BLOCKER_OWN_CHAIN', message, { typeName: type, jobId: id })
-      }
-      if (passed.has(index)) return
-      for (const blocker of this.#jobs[index]!.blockers ?? []) {
-        const next = typeof blocker === 'number' ? blocker : this.#placed.get(nameOf(blocker))?.index
-        if (next !== undefined) visit(next, [...path, index])
-      }
-      passed.add(index)
-    }
-    this.#jobs.forEach((_, index) => visit(index, []))
-  }
-
-  async #start(given: StartRequest, under: Placed | undefined): Promise<ChainRef> {
-    const request = resolveOptions('startJobChain', given, startOptions) as StartRequest
-    startOptions.typeName.check('typeName', request.typeName)
-    // Before anything is awaited: a blocker stands behind what it blocks, in the order of the calls.
+  async #start(given: StartRequest, under: Entry | undefined): Promise<ChainRef> {
+    const request = resolveStart(given)
+    // Before anything is awaited: a blocker stands behind the job it blocks, in the order of the calls.
     const index = this.#jobs.push(undefined) - 1
     const { typeName, deduplication, traceContext } = request
-    const id = request.id ?? this.#options.clock.newId()
-    const ref = { type: typeName, id }
-    const placed = { index, input: request.input, under }
-    // An id that is named twice is taken by its first mention.
-    if (!this.#placed.has(nameOf(ref))) this.#placed.set(nameOf(ref), placed)
+    const ref = { type: typeOf(typeName), id: request.id ?? this.#options.clock.newId() }
+    const entry = { index, input: request.input, under }
+    // The first chain of the batch with an id is the one that blockers of that name refer to.
+    if (!this.#entries.has(nameOf(ref))) this.#entries.set(nameOf(ref), entry)
     await this.#options.registry.validateEntry(typeName)
     const unique = deduplication && deduplicationOf(deduplication)
-    const trace = traceContext ?? this.#span(ref, ref, undefined)
-    if (traceContext) this.#span(ref, ref, traceContext)
-    const { retention } = this.#options
+    const active = this.#span(ref, ref, traceContext)
     this.#jobs[index] = {
-      ...(await this.#jobOf(request, ref, ref, placed)),
+      ...(await this.#jobOf(request, ref, ref, entry)),
       deduplication: unique,
-      // A chain that a window may still have to name lives as long.
-      retention: unique?.windowMs === undefined ? retention : keptAtLeast(retention, unique.windowMs),
-      trace: encodeTrace(trace),
+      retention: retentionWithin(this.#options.retention, unique?.windowMs),
+      trace: encodeTrace(traceContext ?? active),
     }
     return chainRefOf(ref)
-  }
-
-  /** The continuation: the first of its batch. @throws as start() */
-  async next(given: StartRequest, predecessor: Predecessor): Promise<NewJob> {
-    const request = resolveOptions('continueWith', given, continueOptions) as StartRequest
-    startOptions.typeName.check('typeName', request.typeName)
-    const placed = { index: this.#jobs.push(undefined) - 1, input: request.input, under: undefined }
-    const { typeName, input } = request
-    await this.#options.registry.validateContinueWith(predecessor.type, { typeName, input })
-    const { priority, retention, chain } = predecessor
-    const ref = { type: typeName, id: this.#options.clock.newId() }
-    const traceContext = this.#span(ref, chain, undefined) ?? decodeTrace(predecessor.trace).traceContext
-    const trace = encodeTrace(traceContext, chainStartOf(predecessor))
-    const job = { priority, ...(await this.#jobOf(request, ref, chain, placed)), trace, retention }
-    this.#jobs[0] = job
-    return job
   }
 
   #span(ref: JobRef, chain: JobRef, parent: TraceContext | undefined): TraceContext | undefined {
@@ -147,79 +116,76 @@ export class Starts {
     return span?.traceContext
   }
 
-  async #jobOf(request: StartRequest, ref: JobRef, chain: JobRef, placed: Placed): Promise<NewJob> {
-    const { type } = ref
-    const input = await this.#options.registry.parseInput(type, request.input)
-    const payload = encodeJson('payload', type, input)
-    const { priority } = request
+  async #jobOf(request: StartRequest, ref: JobRef, chain: JobRef, entry: Entry): Promise<NewJob> {
+    const { typeName, priority } = request
+    const input = await this.#options.registry.parseInput(typeName, request.input)
+    const payload = encodeInput(typeName, input)
     return {
       ...ref,
       token: this.#token,
       payload,
       retention: this.#options.retention,
-      ...whenOf(request.schedule),
+      ...whenOf(request),
       ...(priority === undefined ? {} : { priority }),
-      ...(await this.#blockersOf(request, { ...chainRefOf(ref), chainId: chain.id, input }, chain, placed)),
+      ...(await this.#blockersOf(request, { ...chainRefOf(ref), chainId: chain.id, input }, chain, entry)),
     }
   }
 
   async #blockersOf(
     request: StartRequest,
-    job: ToBlock,
+    job: JobToBlock,
     chain: JobRef,
-    self: Placed,
+    self: Entry,
   ): Promise<Pick<NewJob, 'blockers' | 'onBlockerFailure'>> {
     const { typeName, startBlockers, onBlockerFailure } = request
-    if (startBlockers && request.blockers)
-      throw invalidArgument('blockers', 'no startBlockers beside it', request.blockers)
     const chains = startBlockers ? await this.#started(startBlockers, job, self) : (request.blockers ?? [])
     const checked = chains.map((blocker): CheckedBlocker => {
-      const placed = this.#placed.get(nameOf(jobRefOf(blocker)))
-      return placed ? { typeName: blocker.typeName, input: placed.input } : { typeName: blocker.typeName }
+      const entry = this.#entries.get(nameOf(jobRefOf(blocker)))
+      return entry ? { typeName: blocker.typeName, input: entry.input } : { typeName: blocker.typeName }
     })
     await this.#options.registry.validateBlockers(typeName, checked)
     if (chains.length === 0) return {}
-    const about = { typeName, jobId: job.id }
     if (chains.length > mostBlockers) {
-      const message = `job '${job.id}' was given ${chains.length} blockers, the limit is ${mostBlockers}`
-      throw new HoldfastError('TOO_MANY_BLOCKERS', message, { ...about, count: chains.length, limit: mostBlockers })
+      const message = `job '${job.id}' of '${typeName}' was given ${chains.length} blockers, and the limit is ${mostBlockers}`
+      const data = { typeName, jobId: job.id, count: chains.length, limit: mostBlockers }
+      throw new HoldfastError('TOO_MANY_BLOCKERS', message, data)
     }
-    const blockers = chains.map((blocker) => {
-      const ref = jobRefOf(blocker)
-      if (nameOf(ref) === nameOf(chain)) {
-        throw new HoldfastError('BLOCKER_OWN_CHAIN', `job '${job.id}' cannot wait for its own chain`, about)
-      }
-      const placed = this.#placed.get(nameOf(ref))
-      // Started for this job: it is written under it. Another of the batch is a chain of its own, and waited for by name.
-      if (placed?.under === self) return placed.index
-      if (placed && !isWithin(self, placed.under)) {
-        const message = `chain '${ref.id}' of '${ref.type}' is started for another chain, and may not be written`
-        throw new JobTypeValidationError('INVALID_BLOCKERS', typeName, message)
-      }
-      return ref
-    })
-    return { blockers, onBlockerFailure }
+    return { blockers: chains.map((blocker) => this.#blockerOf(blocker, job, chain, self)), onBlockerFailure }
   }
 
-  /** Each that it starts must be one that it returns: otherwise it would be started for nobody. */
+  /** A chain that was started for this job is named by its position, and written under it; any other by its name. */
+  #blockerOf(blocker: ChainRef, { typeName, id }: JobToBlock, chain: JobRef, self: Entry): JobRef | number {
+    const ref = jobRefOf(blocker)
+    if (nameOf(ref) === nameOf(chain)) {
+      const message = `job '${id}' of '${typeName}' cannot wait for its own chain`
+      throw new HoldfastError('BLOCKER_OWN_CHAIN', message, { typeName, jobId: id })
+    }
+    const entry = this.#entries.get(nameOf(ref))
+    if (entry?.under === self) return entry.index
+    if (entry && !isWithin(self, entry.under)) {
+      const message = `blocker '${ref.id}' of '${blocker.typeName}' is started for another chain, and may not be written`
+      throw new JobTypeValidationError('INVALID_BLOCKERS', typeName, message)
+    }
+    return ref
+  }
+
+  /** @throws INVALID_BLOCKERS if a chain was started and not returned: no job would wait for it */
   async #started(
     startBlockers: NonNullable<StartRequest['startBlockers']>,
-    job: ToBlock,
-    self: Placed,
+    job: JobToBlock,
+    self: Entry,
   ): Promise<readonly ChainRef[]> {
     const started = new Set<string>()
     const { tx } = this.#options
-    const context = {
-      job,
-      startJobChain: async (given: StartRequest): Promise<ChainRef> => {
-        if ('tx' in given) throw invalidArgument('tx', 'nothing: the chain is written with the job it blocks', given.tx)
-        const ref = await this.#start(given, self)
-        started.add(nameOf(jobRefOf(ref)))
-        return ref
-      },
+    const startJobChain = async (given: StartRequest): Promise<ChainRef> => {
+      isGiven('startJobChain', given)
+      if ('tx' in given) throw invalidArgument('tx', 'nothing: the chain is written with the job it blocks', given.tx)
+      const ref = await this.#start(given, self)
+      started.add(nameOf(jobRefOf(ref)))
+      return ref
     }
-    const chains = await startBlockers(tx === undefined ? context : { ...context, tx })
-    startOptions.blockers.check('what startBlockers gives', chains)
+    const chains = await startBlockers(tx === undefined ? { job, startJobChain } : { job, startJobChain, tx })
+    startOptions.blockers.check('the chains of startBlockers', chains)
     for (const chain of chains) started.delete(nameOf(jobRefOf(chain)))
     if (started.size === 0) return chains
     const message = `startBlockers started ${started.size} chains that it did not return`
@@ -227,23 +193,12 @@ export class Starts {
   }
 }
 
-/** Whether it was started there, or further down: what stands there is written whenever it is. */
-function isWithin(placed: Placed, under: Placed | undefined): boolean {
-  for (let at: Placed | undefined = placed; ; at = at.under) {
+/** Whether the entry was started by `under`, directly or not: then what `under` starts is written whenever the entry is. */
+function isWithin(entry: Entry, under: Entry | undefined): boolean {
+  for (let at: Entry | undefined = entry; ; at = at.under) {
     if (at === under) return true
     if (at === undefined) return false
   }
 }
 
 const nameOf = ({ type, id }: JobRef): string => `${type}\0${id}`
-
-function deduplicationOf(given: ChainDeduplication): Deduplication {
-  const { key, strategy, windowMs } = resolveOptions('deduplication', given, deduplicationOptions)
-  deduplicationOptions.key.check('key', key)
-  return { key, mode: strategy === 'all' ? 'throttle' : 'simple', windowMs }
-}
-
-const keptAtLeast = (retention: Retention, ms: number): Retention => ({
-  ...retention,
-  completedMs: Math.max(retention.completedMs, ms),
-})

@@ -1,66 +1,49 @@
-// Inputs and outputs as JSON, and nothing that JSON would lose: a value comes back as it went in, or is refused.
+// Inputs and outputs as bytes, by the value codec of every face. `undefined` is refused here: a job type declares null instead.
 
-import { HoldfastError, printable, SerializationError } from '../errors.ts'
-import { sharedOptions } from '../engine/options.ts'
-import type { Bytes } from '../storage/storage.ts'
+import { sharedOptions } from '../../engine/options.ts'
+import { decodeValue, encodeValue } from '../../engine/job/values.ts'
+import { HoldfastError, SerializationError } from '../../errors.ts'
+import type { Bytes } from '../../storage/storage.ts'
 
 type What = 'payload' | 'result'
 
-const limits = { payload: sharedOptions.maxBytes.default, result: sharedOptions.maxBytes.default } as const
 const words = { payload: 'input', result: 'output' } as const
+/** In bytes, of an input and of an output. */
+const limit = sharedOptions.maxBytes.default
 
-/** @throws SerializationError with the path, or TOO_LARGE */
-export function encodeJson(what: What, typeName: string, value: unknown): Bytes {
-  let bytes: Buffer
-  try {
-    check(what, typeName, value, '', new Set())
-    bytes = Buffer.from(JSON.stringify(value))
-  } catch (cause) {
-    if (cause instanceof SerializationError) throw cause
-    throw new SerializationError(what, `job type '${typeName}': the ${words[what]} cannot be serialised`, cause)
+/** @throws SerializationError with the path of what cannot be stored, or TOO_LARGE */
+export const encodeInput = (typeName: string, input: unknown): Bytes => encode('payload', typeName, input)
+/** @throws SerializationError with the path of what cannot be stored, or TOO_LARGE */
+export const encodeOutput = (typeName: string, output: unknown): Bytes => encode('result', typeName, output)
+
+/** What is absent reads as null. @throws SerializationError */
+export const decodeInput = (typeName: string, bytes: Bytes | undefined): unknown => decode('payload', typeName, bytes)
+/** What is absent reads as null, such as the output of a job that continued. @throws SerializationError */
+export const decodeOutput = (typeName: string, bytes: Bytes | undefined): unknown => decode('result', typeName, bytes)
+
+function encode(what: What, typeName: string, value: unknown): Bytes {
+  const word = words[what]
+  if (value === undefined) {
+    const message = `job type '${typeName}': ${word}: undefined cannot be stored. Use null.`
+    throw new SerializationError(what, message, undefined, { path: word })
   }
-  const limit = limits[what]
+  const bytes = ofType(what, typeName, () => encodeValue(value, word, what))
   const size = bytes.byteLength
   if (size <= limit) return bytes
-  const message = `job type '${typeName}': the ${words[what]} has ${size} bytes, the limit is ${limit}`
+  const message = `job type '${typeName}': the ${word} has ${size} bytes, and the limit is ${limit}. Store large data elsewhere and pass a reference.`
   throw new HoldfastError('TOO_LARGE', message, { what, typeName, size, limit })
 }
 
-/** What is absent reads as null. @throws SerializationError */
-export function decodeJson(what: What, bytes: Bytes | undefined): unknown {
-  if (bytes === undefined) return null
+function decode(what: What, typeName: string, bytes: Bytes | undefined): unknown {
+  return bytes === undefined ? null : ofType(what, typeName, () => decodeValue(bytes, what))
+}
+
+/** Names the job type in the codec's errors. */
+function ofType<R>(what: What, typeName: string, call: () => R): R {
   try {
-    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
-  } catch (cause) {
-    throw new SerializationError(what, `the ${words[what]} cannot be decoded`, cause)
+    return call()
+  } catch (error) {
+    const { message, cause, path } = error as SerializationError
+    throw new SerializationError(what, `job type '${typeName}': ${message}`, cause, path === undefined ? {} : { path })
   }
-}
-
-/** A property that is undefined is as good as absent; anything else that JSON leaves out or changes is not. */
-function check(what: What, typeName: string, value: unknown, path: string, above: Set<object>): void {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)) return
-  const isObject = typeof value === 'object'
-  const isLoop = isObject && above.has(value)
-  if (!isObject || isLoop || !isPlain(value)) {
-    const at = path === '' ? 'it' : path
-    const why = isLoop ? 'refers to itself' : `is ${printable(value)}, which JSON cannot hold`
-    const message = `job type '${typeName}': the ${words[what]} cannot be serialised: ${at} ${why}`
-    throw new SerializationError(what, message, undefined, { path })
-  }
-  above.add(value)
-  if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index++) check(what, typeName, value[index], `${path}[${index}]`, above)
-  } else {
-    for (const [key, item] of Object.entries(value)) {
-      if (item !== undefined) check(what, typeName, item, path === '' ? key : `${path}.${key}`, above)
-    }
-  }
-  above.delete(value)
-}
-
-function isPlain(value: object): boolean {
-  if (Object.getOwnPropertySymbols(value).length > 0) return false
-  if (Array.isArray(value)) return true
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === null || Object.getPrototypeOf(prototype) === null
 }

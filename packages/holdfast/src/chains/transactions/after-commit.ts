@@ -2,41 +2,43 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** `unknown`: somebody else's transaction, whose end we do not see. */
+/** `unknown`: the transaction is the user's, and its end is not seen here. */
 type Committed = true | 'unknown'
-type Telling = (committed: Committed) => void
+type Callback = (committed: Committed) => void
 
-/** Transactions that Holdfast itself commits, here or in another client or worker of the process. */
-const ours = new WeakMap<object, Telling[]>()
-const keeping = new AsyncLocalStorage<Telling[]>()
+/** Transactions that Holdfast itself commits, in any client or worker of the process, with what waits for their commit. */
+const own = new WeakMap<object, Callback[]>()
+/** What withNotify keeps. */
+const kept = new AsyncLocalStorage<Callback[]>()
 
-/** Tells once what `tx` wrote is committed: at once if there is none, or nobody knows. */
-export function afterCommit(tx: unknown, tell: Telling): void {
-  if (tx === undefined) return tell(true)
-  const later = ours.get(tx as object) ?? keeping.getStore()
-  if (later) later.push(tell)
-  else tell('unknown')
+/** Calls back once what `tx` wrote is committed: at once without a transaction, or if its commit cannot be seen. */
+export function afterCommit(tx: unknown, callback: Callback): void {
+  if (tx === undefined) return callback(true)
+  const waiting = own.get(tx as object) ?? kept.getStore()
+  if (waiting) waiting.push(callback)
+  else callback('unknown')
 }
 
-/** withNotify: keeps what others' transactions have to tell until `run` has resolved. Inside another, it is that one's. */
+/** withNotify: keeps the callbacks of the user's transactions until `run` has resolved. A nested call joins the outer one. */
 export async function keepUntilResolved<R>(run: () => Promise<R>): Promise<R> {
-  if (keeping.getStore()) return run()
-  const kept: Telling[] = []
-  const answer = await keeping.run(kept, run)
-  for (const tell of kept) tell(true)
+  if (kept.getStore()) return run()
+  const waiting: Callback[] = []
+  const answer = await kept.run(waiting, run)
+  for (const callback of waiting) callback(true)
   return answer
 }
 
-/** To be called when one of ours has begun. The answer is to be called after its commit. */
-export function beginOurs(tx: unknown): () => void {
-  const later: Telling[] = []
-  ours.set(tx as object, later)
+/** Registers a transaction that Holdfast has begun. @returns to be called after its commit */
+export function registerOwn(tx: unknown): () => void {
+  const waiting: Callback[] = []
+  own.set(tx as object, waiting)
   return () => {
-    ours.delete(tx as object)
-    for (const tell of later) tell(true)
+    own.delete(tx as object)
+    for (const callback of waiting) callback(true)
   }
 }
 
-export function dropOurs(tx: unknown): void {
-  ours.delete(tx as object)
+/** Drops what waits for the commit of a transaction that was rolled back. */
+export function dropOwn(tx: unknown): void {
+  own.delete(tx as object)
 }

@@ -1,87 +1,25 @@
-// Transactions that Holdfast opens: short ones around a function, and those of attempts, which stay open between calls of
-// a handler. At most as many of the latter are open as the storage can hold; who comes later waits, leased.
+// The transaction of an attempt: it stays open between calls of the handler, until it is committed or rolled back.
 
 import type { Clock, Timer } from '../../clock.ts'
-import { HoldfastError } from '../../errors.ts'
 import type { GuardedStorage } from '../../engine/guard.ts'
-import { beginOurs, dropOurs } from './commits.ts'
-
-type Transactional = Pick<GuardedStorage, 'transaction' | 'settings'>
-
-/** What hints and events there are in it is told after its commit. */
-export async function ourTransaction<T>(storage: Transactional, run: (tx: unknown) => Promise<T>): Promise<T> {
-  let opened: unknown
-  let committed: (() => void) | undefined
-  try {
-    const answer = await storage.transaction!((tx) => {
-      opened = tx
-      committed = beginOurs(tx)
-      return run(tx)
-    })
-    committed!()
-    return answer
-  } catch (error) {
-    if (committed) dropOurs(opened)
-    throw error
-  }
-}
-
-/** How many may be open at once, for all workers of a process on one storage. */
-export class TransactionTurns {
-  #free: number
-  readonly #waiting: (() => void)[] = []
-
-  constructor(most: number) {
-    this.#free = most
-  }
-
-  /** @param given up when this rejects */
-  async take(over: Promise<never>): Promise<void> {
-    if (this.#free > 0) return void this.#free--
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#waiting.push(resolve)
-    try {
-      await Promise.race([promise, over])
-    } catch (error) {
-      const index = this.#waiting.indexOf(resolve)
-      // Too late to leave the line: the turn goes on to the next.
-      if (index === -1) this.give()
-      else this.#waiting.splice(index, 1)
-      throw error
-    }
-  }
-
-  give(): void {
-    const next = this.#waiting.shift()
-    if (next) next()
-    else this.#free++
-  }
-}
-
-const turnsOf = new WeakMap<object, TransactionTurns>()
-
-/** @param raw the storage as it was given, which guards and workers share */
-export function transactionTurns(raw: { readonly settings: GuardedStorage['settings'] }): TransactionTurns {
-  let turns = turnsOf.get(raw)
-  if (!turns) turnsOf.set(raw, (turns = new TransactionTurns(raw.settings.openTransactions ?? 1)))
-  return turns
-}
+import { HoldfastError } from '../../errors.ts'
+import { ownTransaction } from './own-transaction.ts'
+import type { TransactionSlots } from './transaction-slots.ts'
 
 interface OpenOptions {
-  readonly storage: Transactional
+  readonly storage: Pick<GuardedStorage, 'transaction' | 'settings'>
   readonly clock: Clock
-  readonly turns: TransactionTurns
-  /** Rejects when nobody wants it any more. */
+  readonly slots: TransactionSlots
+  /** Rejects when the attempt is over. */
   readonly over: Promise<never>
-  /** How long it may keep all others from writing, where it does. */
+  /** How long it may keep all others from writing, on a storage where it does. */
   readonly longestMs: number
   onTooLong(error: HoldfastError): void
 }
 
-/** One that stays open until it is committed or rolled back. */
 export class OpenTransaction {
   readonly tx: unknown
-  readonly #turns: TransactionTurns
+  readonly #slots: TransactionSlots
   readonly #end: PromiseWithResolvers<void>
   readonly #ended: Promise<void>
   readonly #timer: Timer | undefined
@@ -91,26 +29,25 @@ export class OpenTransaction {
     this.tx = tx
     this.#end = end
     this.#ended = ended
-    this.#turns = options.turns
-    if (options.storage.settings.exclusiveTransactions) {
-      this.#timer = options.clock.after(options.longestMs, () => {
-        const message = `the transaction was open for ${options.longestMs} ms, and nobody else could write meanwhile`
-        const error = new HoldfastError('TRANSACTION_TOO_LONG', message, { longestMs: options.longestMs })
-        void this.rollBack(error)
-        options.onTooLong(error)
-      })
-    }
+    this.#slots = options.slots
+    const { storage, clock, longestMs, onTooLong } = options
+    if (!storage.settings.exclusiveTransactions) return
+    this.#timer = clock.after(longestMs, () => {
+      const error = tooLong(longestMs)
+      void this.rollBack(error)
+      onTooLong(error)
+    })
   }
 
   /** @throws StorageError if it cannot begin, or what `over` rejects with */
   static async open(options: OpenOptions): Promise<OpenTransaction> {
-    const { storage, turns, over } = options
-    await turns.take(over)
+    const { storage, slots, over } = options
+    await slots.take(over)
     const begun = Promise.withResolvers<unknown>()
     const end = Promise.withResolvers<void>()
-    // If it never begins, nobody waits for its end.
+    // If the transaction never begins, its end is not awaited.
     end.promise.catch(() => {})
-    const ended = ourTransaction(storage, (tx) => {
+    const ended = ownTransaction(storage, (tx) => {
       begun.resolve(tx)
       return end.promise
     })
@@ -120,8 +57,8 @@ export class OpenTransaction {
       return new OpenTransaction(tx, end, ended, options)
     } catch (error) {
       end.reject(error)
-      // Begun or not, it is of no use: the turn is given back when it has ended.
-      void ended.catch(() => {}).then(() => turns.give())
+      // Begun or not, it has no use any more: the slot is free once it has ended.
+      void ended.catch(() => {}).then(() => slots.release())
       throw error
     }
   }
@@ -130,9 +67,10 @@ export class OpenTransaction {
     return this.#isOver
   }
 
-  /** @throws StorageError: then nobody knows whether it was committed */
+  /** @throws StorageError: then it is not known whether it was committed */
   async commit(): Promise<void> {
-    if (this.#isOver) throw new HoldfastError('TRANSACTION_TOO_LONG', 'the transaction was rolled back before')
+    if (this.#isOver)
+      throw new HoldfastError('TRANSACTION_TOO_LONG', 'the transaction was rolled back before its commit')
     this.#end.resolve()
     await this.#close()
   }
@@ -150,7 +88,14 @@ export class OpenTransaction {
     try {
       await this.#ended
     } finally {
-      this.#turns.give()
+      this.#slots.release()
     }
   }
+}
+
+function tooLong(longestMs: number): HoldfastError {
+  const message =
+    `the transaction was open for ${longestMs} ms, a quarter of the lease, and was rolled back: meanwhile no other call could ` +
+    'write. Keep it short, or use prepare() in mode staged.'
+  return new HoldfastError('TRANSACTION_TOO_LONG', message, { longestMs })
 }

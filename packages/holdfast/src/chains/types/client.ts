@@ -1,76 +1,68 @@
-// The client of job chains, as a type; and the one place from which the types of this face are imported.
+// The client of chains, as a type.
 
-import type { Clock } from '../clock.ts'
-import type { CancelVerdict, JobState, Storage } from '../storage/storage.ts'
-import type { EntryName, IsUnion, JobTypeName, Reachable } from './types/job-types.ts'
-import type { Log } from './events/log.ts'
-import type { Notifier } from './events/notifier.ts'
-import type { Observer } from './events/observer.ts'
-import type { CompleteContext, CompleteResult } from './types/processing.ts'
-import type { ChainRef, CompletedJobChain, JobChainOf, JobOf, PageOf } from './types/records.ts'
-import type { JobTypeRegistry } from './registry.ts'
-import type {
-  Continuation,
-  StartedJobChain,
-  StartItem,
-  StartOptions,
-  TxContext,
-  TxOption,
-} from './types/start-options.ts'
-
-export type * from './types/job-types.ts'
-export type * from './events/log.ts'
-export type * from './events/notifier.ts'
-export type * from './events/observer.ts'
-export type * from './types/processing.ts'
-export type * from './types/records.ts'
-export type * from './types/start-options.ts'
+import type { Clock } from '../../clock.ts'
+import type { Logger } from '../../engine/emit.ts'
+import type { RetentionOptions } from '../../engine/job/retention.ts'
+import type { CancelVerdict, JobState, Storage } from '../../storage/storage.ts'
+import type { Log } from '../events/log.ts'
+import type { Notifier } from '../events/notifier.ts'
+import type { Observer } from '../events/observer.ts'
+import type { JobTypeRegistry } from '../registry.ts'
+import type { CompleteContext, CompleteResult } from './handler.ts'
+import type { EntryName, IsUnion, JobTypeName, Reachable } from './job-types.ts'
+import type { ChainRef, CompletedJobChain, JobChainOf, JobOf, PageOf } from './records.ts'
+import type { Continuation, StartedJobChain, StartItem, StartOptions, TxContext, TxOption } from './start-options.ts'
 
 export interface ClientOptions<T, Tx> {
   readonly storage: Storage<Tx>
+  /** The same as the worker's. */
   readonly jobTypeRegistry: JobTypeRegistry<T>
-  /** @default the storage's own hints */
-  readonly notifier?: Notifier
-  readonly observer?: Partial<Observer>
-  readonly log?: Log
-  /** How long ended chains are kept; fixed at a chain's start. */
-  readonly retention?: ChainRetention
-  /** Where local time comes from: a `fakeClock()` in tests. @default the system's */
-  readonly clock?: Clock
-}
-
-export interface ChainRetention {
-  /** @default 7 days */
-  readonly completed?: { readonly ageMs?: number }
-  /** @default 14 days */
-  readonly failed?: { readonly ageMs?: number }
-  /** Infinity keeps for ever. @default 1 day */
-  readonly cancelled?: { readonly ageMs?: number }
+  /** Carries hints in place of the storage; the same as the worker's. @default the storage's own hints */
+  readonly notifier?: Notifier | undefined
+  /** Called with each event, after its commit. */
+  readonly observer?: Partial<Observer> | undefined
+  /** Receives failures and lost connections, each at its level. pino and console fit. */
+  readonly logger?: Logger | undefined
+  /** Receives every event as one entry, beside the logger. */
+  readonly log?: Log | undefined
+  /** How long ended chains are kept; fixed at a chain's start. Without it: completed 7 days, failed 14 days, cancelled 1 day. */
+  readonly retention?: RetentionOptions | undefined
+  /** Source of local time: a `fakeClock()` in tests. @default the system's */
+  readonly clock?: Clock | undefined
 }
 
 export interface Client<T, Tx = never> {
-  /** Starts a chain, or gives the one that stands under the id or key. */
+  /**
+   * Starts a chain, or gives the one that has its id or key. Resolves after the commit; with `tx`, once it is written there.
+   * @throws INVALID_ARGUMENT, JobTypeValidationError, SerializationError, TOO_LARGE, BLOCKER_NOT_FOUND, StorageError
+   */
   startJobChain<N extends JobTypeName<T>>(
     options: StartOptions<T, N, Tx>,
   ): Promise<StartedJobChain<T, N & EntryName<T>>>
 
-  /** All in one move, or none. */
+  /** Starts several chains in one move: all or none. @throws as startJobChain */
   startJobChains<const Names extends readonly JobTypeName<T>[]>(
     options: { readonly items: StartItems<T, Names, Tx> } & TxOption<Tx>,
   ): Promise<StartedJobChains<T, Names>>
 
+  /** A chain by its first job, or null. */
   getJobChain<N extends EntryName<T>>(options: ChainRef<N> & TxOption<Tx>): Promise<JobChainOf<T, N> | null>
 
+  /** A job of a chain, or null. */
   getJob<N extends JobTypeName<T>>(options: ChainRef<N> & TxOption<Tx>): Promise<JobOf<T, N> | null>
 
-  /** Newest first, unless told otherwise. */
+  /** A page of chains, the newest first by default. @throws INVALID_ARGUMENT */
   listJobChains<N extends EntryName<T> = EntryName<T>>(
     options?: ListOptions<ChainFilter<N>>,
   ): Promise<PageOf<JobChainOf<T, N>>>
 
+  /** A page of jobs, the newest first by default. @throws INVALID_ARGUMENT */
   listJobs<N extends JobTypeName<T> = JobTypeName<T>>(options?: ListOptions<JobFilter<N>>): Promise<PageOf<JobOf<T, N>>>
 
-  /** Completes the last job of a chain, and those that follow it, without a worker. */
+  /**
+   * Completes the last job of a chain, and those that follow it, without a worker.
+   * @throws CHAIN_NOT_FOUND, CHAIN_CANCELLED, JOB_ALREADY_COMPLETED, JobTypeValidationError, and what the callback throws
+   */
   completeJobChain<N extends EntryName<T>, R>(
     options: ChainRef<N> & {
       readonly complete: (
@@ -82,27 +74,30 @@ export interface Client<T, Tx = never> {
     } & TxOption<Tx>,
   ): Promise<[R] extends [EndedJob] ? CompletedJobChain<T, N> : JobChainOf<T, N>>
 
-  /** @throws WAIT_TIMEOUT, CHAIN_NOT_FOUND, CHAIN_FAILED, CHAIN_CANCELLED, or the signal's reason */
+  /** Resolves with the completed chain. @throws WAIT_TIMEOUT, CHAIN_NOT_FOUND, CHAIN_FAILED, CHAIN_CANCELLED, or the signal's reason */
   waitForJobChainCompletion<N extends EntryName<T>>(
     chain: ChainRef<N>,
     options: WaitOptions,
   ): Promise<CompletedJobChain<T, N>>
 
-  /** Cancels its last job at once, a running one too. */
+  /** Cancels the last job of a chain at once, a running one too. A chain that has ended stays as it is. */
   cancelJobChain<N extends EntryName<T>>(
-    options: ChainRef<N> & { readonly reason?: string | null },
+    options: ChainRef<N> & { readonly reason?: string | null | undefined },
   ): Promise<CancelVerdict>
 
-  /** The trees of these root chains with every job in them, all or none. */
+  /** Deletes the trees of these root chains with every job in them: all or none. @throws CHAIN_NOT_FOUND, NOT_ROOT_CHAIN, BLOCKER_REFERENCED */
   deleteJobChains(options: { readonly rootChainIds: readonly ChainRef<EntryName<T>>[] } & TxOption<Tx>): Promise<void>
 
-  /** A waiting job is due now; a failed or cancelled last job is live again. */
+  /** Makes a waiting job due now, and a failed or cancelled last job live again. @throws JOB_NOT_FOUND, NOT_TRIGGERABLE, DEDUPLICATION_CONFLICT */
   triggerJob<N extends JobTypeName<T>>(options: ChainRef<N> & TxOption<Tx>): Promise<JobOf<T, N>>
 
-  /** Keeps hints and events until `run` resolves; drops them if it throws. */
+  /** Keeps hints and events of the user's transactions until `run` resolves; drops them if it throws. */
   withNotify<R>(run: () => Promise<R>): Promise<R>
 
+  /** Ends the waits, and gives the connection back. Idempotent. */
   close(): Promise<void>
+
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 // ── several starts ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -118,37 +113,43 @@ type StartedJobChains<T, Names extends readonly JobTypeName<T>[]> = {
 // ── lists ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export interface ListOptions<F> {
-  readonly filter?: F
+  readonly filter?: F | undefined
   /** By createdAt. @default 'desc' */
-  readonly orderDirection?: 'asc' | 'desc'
-  readonly cursor?: string
-  /** At most 1000. @default 50 */
-  readonly limit?: number
+  readonly orderDirection?: 'asc' | 'desc' | undefined
+  /** `nextCursor` of the page before. */
+  readonly cursor?: string | undefined
+  /** Items of a page, at most 1000. @default 50 */
+  readonly limit?: number | undefined
 }
 
 interface Filter<N extends string> {
-  readonly typeName?: readonly N[]
-  readonly state?: readonly JobState[]
+  readonly typeName?: readonly N[] | undefined
+  readonly state?: readonly JobState[] | undefined
   /** Epoch ms. */
-  readonly createdFrom?: number
+  readonly createdFrom?: number | undefined
   /** Epoch ms, exclusive. */
-  readonly createdTo?: number
+  readonly createdTo?: number | undefined
 }
 
 export interface JobFilter<N extends string> extends Filter<N> {
-  readonly chain?: ChainRef
+  /** Jobs of this chain. */
+  readonly chain?: ChainRef | undefined
 }
 
 export interface ChainFilter<N extends string> extends Filter<N> {
-  /** Only chains that nobody started as blockers. */
-  readonly rootOnly?: boolean
+  /** Only chains that were not started as blockers. */
+  readonly rootOnly?: boolean | undefined
 }
 
 export interface WaitOptions {
+  /** Longest wait, in ms. 0: read once. Infinity: no end. */
   readonly timeoutMs: number
-  /** @default 15_000 */
-  readonly pollIntervalMs?: number
-  readonly signal?: AbortSignal
+  /** Pause between two reads without a hint, in ms. @default 15_000 */
+  readonly pollMs?: number | undefined
+  /** Alias of pollMs. */
+  readonly pollIntervalMs?: number | undefined
+  /** Ends the wait with its reason. */
+  readonly signal?: AbortSignal | undefined
 }
 
 // ── completing without a worker ──────────────────────────────────────────────────────────────────────────────────────
@@ -160,7 +161,7 @@ export interface EndedJob {
   readonly [ended]: true
 }
 
-/** May be called again with the job that it gives, if that is one that follows. */
+/** Completes one job. May be called again with the job that it gives, if that is a continuation. */
 export type WorkerlessComplete<T, N extends EntryName<T>, Tx> = <
   M extends Reachable<T, N> & string,
   R extends CompleteResult<T, M>,

@@ -1,4 +1,4 @@
-// What is read of jobs and chains: records whose types follow from the registry, as unions on `state`.
+// Jobs and chains as they are read: records whose types follow from the registry, as unions on `state`.
 
 import type { ErrorDetails } from '../../errors.ts'
 import type {
@@ -11,15 +11,16 @@ import type {
   ReferencedEntry,
 } from './job-types.ts'
 
-/** What names a chain. Every chain object is one. */
+/** Name and id of a chain. Every chain object is one. */
 export interface ChainRef<N extends string = string> {
   readonly typeName: N
   readonly id: string
 }
 
+/** As W3C Trace Context has it. */
 export interface TraceContext {
   readonly traceparent: string
-  readonly tracestate?: string
+  readonly tracestate?: string | undefined
 }
 
 export interface JobFields<N extends string, Input, ChainName extends string, Blockers> {
@@ -28,15 +29,15 @@ export interface JobFields<N extends string, Input, ChainName extends string, Bl
   /** The first job of a chain is the chain: its id is the chain's. */
   readonly chainId: string
   readonly chainTypeName: ChainName
-  /** 0: the first. */
+  /** Position in the chain, from 0. */
   readonly chainIndex: number
-  /** The chain at the top of the tree that `startBlockers` spans; itself if it is nobody's blocker. */
+  /** The chain at the top of the tree that `startBlockers` spans; its own chain if that is no blocker. */
   readonly rootChainId: string
-  /** The job before it in the chain, or the one it was started to block. */
+  /** The job before it in the chain, or the job that it was started to block. */
   readonly originId: string | null
   readonly input: Input
   readonly priority: number
-  /** Epoch ms, as all that ends in `At`. */
+  /** Epoch ms, as every field that ends in `At`. */
   readonly createdAt: number
   readonly runAt: number
   /** Runs begun; only grows. */
@@ -46,7 +47,7 @@ export interface JobFields<N extends string, Input, ChainName extends string, Bl
   readonly lastAttemptAt: number | null
   readonly lastAttemptError: ErrorDetails | null
   readonly traceContext?: TraceContext
-  /** In declared order. */
+  /** Chains that the job waits or waited for, in declared order. */
   readonly blockers: Blockers
 }
 
@@ -59,7 +60,7 @@ export interface ProcessingState {
 export type JobStateFields =
   | { readonly state: 'scheduled' | 'blocked' | 'queued' | 'failing' }
   | ProcessingState
-  /** `completedBy`: null without a worker. */
+  /** `completedBy`: the worker's id; null without a worker. */
   | { readonly state: 'completed'; readonly completedAt: number; readonly completedBy: string | null }
   | { readonly state: 'failed'; readonly failedAt: number; readonly error: ErrorDetails }
   | { readonly state: 'cancelled'; readonly reason: string | null }
@@ -117,7 +118,7 @@ export type CompletedJobChain<T, N extends EntryName<T>> = N extends unknown
   ? CompletedChain<N, InputOf<T, N>, ChainOutput<T, N>>
   : never
 
-/** What a handler knows of a chain that its job waited for. The rest of it is a read away. */
+/** A chain that the job waited for, as its handler sees it. getJobChain reads the rest. */
 export interface CompletedBlocker<N extends string, Output> extends ChainRef<N> {
   readonly state: 'completed'
   readonly output: Output
@@ -134,7 +135,7 @@ export type RunningJob<T, N extends JobTypeName<T> = JobTypeName<T>> = N extends
   ? JobFields<N, InputOf<T, N>, ChainTypeName<T, N>, CompletedBlockers<T, BlockerReferences<T, N>>> & ProcessingState
   : never
 
-/** A running job of whatever type. Every RunningJob is one. */
+/** A running job of any type. Every RunningJob is one. */
 export type AnyRunningJob = JobFields<string, unknown, string, readonly ChainRef[]> & ProcessingState
 
 export interface PageOf<Item> {

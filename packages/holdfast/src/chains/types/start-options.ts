@@ -1,5 +1,5 @@
-// What may be said when a chain starts or goes on: type, input, schedule, blockers. Where something is refused, the type
-// expected in its place is a sentence that says why.
+// The options of a start and of a continuation: type, input, time, blockers. Where the compiler refuses something, the type it
+// expects in that place is a sentence that says why.
 
 import type {
   BlockerReferences,
@@ -12,13 +12,13 @@ import type {
 } from './job-types.ts'
 import type { BlockerChains, ChainRef, JobChainOf, TraceContext } from './records.ts'
 
-/** An option of client methods: the user's transaction, where the storage has such. */
-export type TxOption<Tx> = [Tx] extends [never] ? { readonly tx?: never } : { readonly tx?: Tx }
+/** An option of client methods: a transaction of the user's, where the storage has transactions. */
+export type TxOption<Tx> = [Tx] extends [never] ? { readonly tx?: never } : { readonly tx?: Tx | undefined }
 
-/** What callbacks receive: the open transaction, where the storage has such. */
+/** What callbacks receive: the open transaction, where the storage has transactions. */
 export type TxContext<Tx> = [Tx] extends [never] ? {} : { readonly tx: Tx }
 
-/** When: an instant (epoch ms; the past is now), or so long from the storage's now. */
+/** Alias of `runAt` and `delayMs`: an instant (epoch ms; one in the past is now), or ms from the storage's now. */
 export type Schedule =
   | { readonly at: number | Date; readonly afterMs?: never }
   | { readonly afterMs: number; readonly at?: never }
@@ -27,26 +27,30 @@ export type Schedule =
 export interface ChainDeduplication {
   readonly key: string
   /** `completed`: while it is not completed. `all`: completed ones too, while their record lives. @default 'completed' */
-  readonly strategy?: 'completed' | 'all'
-  /** Only chains created less than so many ms ago count. @default none */
-  readonly windowMs?: number
+  readonly strategy?: 'completed' | 'all' | undefined
+  /** Only chains created less than so many ms ago count. Without it, all do. */
+  readonly windowMs?: number | undefined
 }
 
 interface JobOptions<Input> {
   readonly input: Input
-  /** @default now */
-  readonly schedule?: Schedule
-  /** Integer -100…100, larger first. @default 0; of a continuation, its predecessor's */
-  readonly priority?: number
+  /** Not before so many ms from the storage's now. Not together with runAt. */
+  readonly delayMs?: number | undefined
+  /** Not before this instant: epoch ms or a Date. One in the past is now. */
+  readonly runAt?: number | Date | undefined
+  /** Alias of delayMs and runAt. */
+  readonly schedule?: Schedule | undefined
+  /** Integer -100…100, larger first. @default 0; for a continuation, that of the job before it */
+  readonly priority?: number | undefined
 }
 
 interface ChainOptions<T, N extends JobTypeName<T>> extends JobOptions<OneInput<T, N>> {
   readonly typeName: StartableName<T, N>
-  /** A chosen one deduplicates. @default a UUIDv7 */
-  readonly id?: string
-  readonly deduplication?: ChainDeduplication
-  /** @default the active one, if telemetry is installed */
-  readonly traceContext?: TraceContext
+  /** A chosen id deduplicates. @default a UUIDv7 */
+  readonly id?: string | undefined
+  readonly deduplication?: ChainDeduplication | undefined
+  /** @default that of the active span, if telemetry is installed */
+  readonly traceContext?: TraceContext | undefined
 }
 
 /** One chain to start. */
@@ -55,8 +59,13 @@ export type StartItem<T, N extends JobTypeName<T>, Tx> = ChainOptions<T, N> & Bl
 /** What startJobChain takes. */
 export type StartOptions<T, N extends JobTypeName<T>, Tx> = StartItem<T, N, Tx> & TxOption<Tx>
 
-/** What startJobChain gives. `deduplicated`: it is a chain that stood already. */
-export type StartedJobChain<T, N extends EntryName<T>> = JobChainOf<T, N> & { readonly deduplicated: boolean }
+/** `duplicate`: the chain had the id or key before, and nothing was changed. `deduplicated` is the same as a boolean. */
+export type StartStatus =
+  | { readonly status: 'added'; readonly deduplicated: false }
+  | { readonly status: 'duplicate'; readonly deduplicated: true }
+
+/** What startJobChain gives: the chain that now has the id or key, with its state, and whether this start added it. */
+export type StartedJobChain<T, N extends EntryName<T>> = JobChainOf<T, N> & StartStatus
 
 type StartableName<T, N extends JobTypeName<T>> = [N] extends [EntryName<T>]
   ? N
@@ -64,27 +73,27 @@ type StartableName<T, N extends JobTypeName<T>> = [N] extends [EntryName<T>]
     ? { [E in EntryName<T>]: E }[EntryName<T>] // Not by its own name, so that the compiler lists them.
     : `job type '${N}' starts no chain: it is not declared with entry: true`
 
-/** A union of types would take a union of inputs, of which one may belong to the other type. */
+/** A union of types is refused: it would accept the input of one type for the other. */
 type OneInput<T, N extends JobTypeName<T>> =
   IsUnion<N> extends true ? 'narrow typeName to one job type first: each has an input of its own' : GivenInput<T, N>
 
 // ── blockers ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Of a type that declares blockers, one of the two ways to give them; of another, none. */
-export type BlockerOptions<T, N extends JobTypeName<T>, Tx> = [BlockerReferences<T, N>] extends [readonly []]
+/** For a type that declares blockers, one of the two ways to give them; for another, none. */
+type BlockerOptions<T, N extends JobTypeName<T>, Tx> = [BlockerReferences<T, N>] extends [readonly []]
   ? NoBlockers<`job type '${N}' declares no blockers`>
   :
       | {
-          /** Runs before the job is written. The chains it starts are written with the job, both or neither. */
+          /** Runs before the job is written. The chains that it starts are written in the same move as the job. */
           readonly startBlockers: StartBlockers<T, N, Tx>
           readonly blockers?: never
-          readonly onBlockerFailure?: OnBlockerFailure
+          readonly onBlockerFailure?: OnBlockerFailure | undefined
         }
       | {
-          /** Chains that exist already. */
+          /** Chains that exist, or that the same startJobChains starts. */
           readonly blockers: BlockerChains<T, N>
           readonly startBlockers?: never
-          readonly onBlockerFailure?: OnBlockerFailure
+          readonly onBlockerFailure?: OnBlockerFailure | undefined
         }
 
 interface NoBlockers<Sentence> {
@@ -98,7 +107,7 @@ export type OnBlockerFailure = 'fail' | 'wait'
 
 export type StartBlockers<T, N extends JobTypeName<T>, Tx> = (
   context: {
-    /** The job to be blocked. Nothing of it is written yet. */
+    /** The job to be blocked. It is not written yet. */
     readonly job: JobToBlock<N, InputOf<T, N>>
     readonly startJobChain: StartBlockerChain<T, Tx>
   } & TxContext<Tx>,
@@ -111,14 +120,14 @@ export interface JobToBlock<N extends string, Input> {
   readonly input: Input
 }
 
-/** Writes nothing: it gives a reference, and the chain is written with the job that it blocks. */
-export type StartBlockerChain<T, Tx> = <M extends JobTypeName<T>>(options: StartItem<T, M, Tx>) => Promise<ChainRef<M>>
+/** Writes nothing and gives a reference: the chain is written with the job that it blocks. */
+type StartBlockerChain<T, Tx> = <M extends JobTypeName<T>>(options: StartItem<T, M, Tx>) => Promise<ChainRef<M>>
 
 // ── continuations ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 declare const continuation: unique symbol
 
-/** What `continueWith` gives, to be returned from the callback of `complete`. */
+/** What `continueWith` gives. Return it from the callback of `complete`. */
 export interface Continuation<M extends string = string> {
   readonly [continuation]: M
 }

@@ -1,8 +1,8 @@
-// How many slots of a worker wait for each type, and how many jobs of it run: told when that has changed, to those who ask.
+// How many slots of a worker are idle for each type, and how many jobs of it run: told when that changes, if there is a listener.
 
 import type { Clock } from '../../clock.ts'
 import { isWatched } from '../../engine/events.ts'
-import type { TellChains } from '../events/events.ts'
+import type { TellChains } from '../events/chain-events.ts'
 import type { Observer } from '../events/observer.ts'
 
 interface GaugesOptions {
@@ -16,9 +16,9 @@ interface GaugesOptions {
 
 export class Gauges {
   readonly #options: GaugesOptions
-  /** Jobs that run, by type. */
+  /** Running jobs, by type. */
   readonly #running = new Map<string, number>()
-  /** As it was told last. */
+  /** The last value that was told, by gauge and type. */
   readonly #told = new Map<string, number>()
   #slots = 0
   #isPending = false
@@ -27,13 +27,13 @@ export class Gauges {
     this.#options = options
   }
 
-  /** Its worker takes jobs from now on. */
+  /** The worker takes jobs from now on. */
   start(): void {
     this.#slots = this.#options.concurrency
     this.#tell()
   }
 
-  /** Its worker takes no more. */
+  /** The worker takes no more jobs. */
   stop(): void {
     this.#slots = 0
     this.#tell()
@@ -51,7 +51,7 @@ export class Gauges {
     this.#running.set(typeName, (this.#running.get(typeName) ?? 0) + by)
     if (this.#isPending || !this.#isWanted()) return
     this.#isPending = true
-    // Many begin and end together: once for all.
+    // Jobs that begin and end together are told once.
     this.#options.clock.soon(() => this.#tell())
   }
 

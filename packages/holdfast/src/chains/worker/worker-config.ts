@@ -1,109 +1,134 @@
-// The options of a worker, resolved once: the config of a type over the worker's own, field by field, over the defaults.
+// The options of a worker, resolved once: those of a type over the worker's own, field by field, over the defaults.
 
 import { type Clock, systemClock } from '../../clock.ts'
+import type { Backoff } from '../../engine/job/backoff.ts'
 import { invalidArgument, JobTypeValidationError } from '../../errors.ts'
-import {
-  inProcessWorkerOptions,
-  leaseOptions,
-  processingOptions,
-  processorOptions,
-  retryOptions,
-  workerStopOptions,
-} from '../options.ts'
 import { resolveOptions } from '../../resolve-options.ts'
 import type { Storage } from '../../storage/storage.ts'
-import type { Processor } from '../attempt/attempt-run.ts'
+import type { Processor } from '../attempt/chain-attempt.ts'
 import type { PlainMiddleware } from '../attempt/middlewares.ts'
-import type { InProcessWorkerOptions, LeaseConfig, RetryConfig, StopOptions } from '../types/processing.ts'
+import { typeOf } from '../job/stored-type.ts'
+import { defined, leaseWords, retryWords } from '../option-aliases.ts'
+import {
+  defaultBackoff,
+  inProcessWorkerOptions,
+  leaseOptions,
+  processorOptions,
+  workerStopOptions,
+} from '../options.ts'
 import type { JobTypeRegistry } from '../registry.ts'
+import type { AttemptOptions, InProcessWorkerOptions, StopOptions } from '../types/worker.ts'
 
 export type WorkerConfig = ReturnType<typeof resolveWorkerOptions>
 
 export interface TypeConfig extends Processor {
   readonly typeName: string
+  readonly type: string
   readonly renewIntervalMs: number
 }
 
 /** @throws TypeError INVALID_ARGUMENT, UNKNOWN_TYPE */
 export function resolveWorkerOptions<T, Tx>(options: InProcessWorkerOptions<T, Tx>) {
-  const given = resolveOptions('createInProcessWorker', options, inProcessWorkerOptions)
+  const given = leaseWords(options ?? {}, resolveOptions('createInProcessWorker', options, inProcessWorkerOptions))
   for (const name of ['storage', 'jobTypeRegistry', 'jobTypeProcessors'] as const) {
     inProcessWorkerOptions[name].check(name, given[name])
   }
-  const processing = resolveOptions('jobTypeProcessing', given.jobTypeProcessing, processingOptions)
+  const { pollMs, nextJobDelayMs, notifier, observer, logger, log, concurrency, graceMs, deadlineMs } = given
   const clock: Clock = given.clock ?? systemClock
-  const stop = resolveStop(given.stop, undefined)
-  const processors = given.jobTypeProcessors as Readonly<Record<string, object | undefined>>
   const registry = given.jobTypeRegistry as JobTypeRegistry<unknown>
-  const names = Object.keys(processors).filter((name) => processors[name] !== undefined)
-  if (names.length === 0) throw invalidArgument('jobTypeProcessors', 'at least one job type', processors)
-  for (const name of names) {
-    if (registry.typeNames && !registry.typeNames.includes(name)) {
-      throw new JobTypeValidationError('UNKNOWN_TYPE', name, 'a processor for a type that is not declared')
-    }
-  }
-  const { defaultRetryConfig, defaultLeaseConfig, defaultTimeoutMs, workerLoopRetryConfig } = processing
+  const processors = given.jobTypeProcessors as Readonly<Record<string, object | undefined>>
+  const stop = { graceMs, deadlineMs }
+  resolveStop(stop, undefined)
   return {
-    pollIntervalMs: processing.pollIntervalMs,
-    nextJobDelayMs: processing.nextJobDelayMs,
-    // What the compiler knows of types, the run time does not.
-    middlewares: processing.jobAttemptMiddlewares as readonly unknown[] as readonly PlainMiddleware[],
+    // The run time knows nothing of the types of jobs.
     storage: given.storage as Storage,
     jobTypeRegistry: registry,
-    notifier: given.notifier,
-    observer: given.observer,
-    log: given.log,
+    middlewares: given.jobAttemptMiddlewares as readonly unknown[] as readonly PlainMiddleware[],
+    notifier,
+    observer,
+    logger,
+    log,
     clock,
     workerId: given.workerId ?? clock.newId(),
-    concurrency: given.concurrency,
+    concurrency,
+    pollMs,
+    nextJobDelayMs,
+    loopBackoff: completeBackoff(retryWords(given.workerLoopRetryConfig ?? {}).backoff ?? 'exponential'),
     stop,
-    loopRetry: retryOf('workerLoopRetryConfig', workerLoopRetryConfig, undefined),
-    types: names.map((typeName): TypeConfig => {
-      const where = `jobTypeProcessors.${typeName}`
-      const processor = resolveOptions(where, processors[typeName], processorOptions) as {
-        process: Processor['process']
-        retryConfig?: RetryConfig
-        leaseConfig?: LeaseConfig
-        timeoutMs?: number
-      }
-      processorOptions.process.check(`${where}.process`, processor.process)
-      return {
-        typeName,
-        process: processor.process,
-        retry: retryOf(`${where}.retryConfig`, defaultRetryConfig, processor.retryConfig),
-        ...leaseOf(`${where}.leaseConfig`, defaultLeaseConfig, processor.leaseConfig),
-        timeoutMs: processor.timeoutMs ?? defaultTimeoutMs,
-      }
-    }),
+    types: namesOf(processors, registry).map((name) => typeConfig(name, processors[name]!, given)),
   }
 }
 
-/** @param own given at the stop itself */
-export function resolveStop(given: StopOptions | undefined, own: StopOptions | undefined): Required<StopOptions> {
+function namesOf(
+  processors: Readonly<Record<string, object | undefined>>,
+  { typeNames }: JobTypeRegistry<unknown>,
+): string[] {
+  const names = Object.keys(processors).filter((name) => processors[name] !== undefined)
+  if (names.length === 0) throw invalidArgument('jobTypeProcessors', 'at least one job type', processors)
+  const unknown = typeNames && names.find((name) => !typeNames.includes(name))
+  if (unknown === undefined) return names
+  throw new JobTypeValidationError('UNKNOWN_TYPE', unknown, 'it has a processor, but the registry does not declare it')
+}
+
+function typeConfig(
+  typeName: string,
+  processor: object,
+  worker: AttemptOptions & { readonly backoff: Backoff },
+): TypeConfig {
+  const where = `jobTypeProcessors.${typeName}`
+  const own = leaseWords(processor, resolveOptions(where, processor, processorOptions)) as AttemptOptions & {
+    process: Processor['process']
+  }
+  processorOptions.process.check(`${where}.process`, own.process)
+  const leaseMs = own.leaseMs ?? worker.leaseMs!
+  const renewIntervalMs = own.renewIntervalMs ?? worker.renewIntervalMs ?? leaseOptions.renewIntervalMs.default
+  if (renewIntervalMs >= leaseMs) {
+    throw invalidArgument(`${where}.renewIntervalMs`, `less than leaseMs (${leaseMs})`, renewIntervalMs)
+  }
+  return {
+    typeName,
+    type: typeOf(typeName),
+    process: own.process,
+    maxAttempts: own.maxAttempts ?? worker.maxAttempts!,
+    backoff: backoffOver(own.backoff, completeBackoff(worker.backoff)),
+    leaseMs,
+    renewIntervalMs,
+    timeoutMs: own.timeoutMs ?? worker.timeoutMs,
+  }
+}
+
+/** Field by field where both are exponential; else the type's own. */
+function backoffOver(own: Backoff | undefined, worker: Backoff): Backoff {
+  if (own === undefined) return worker
+  return isExponential(own) && isExponential(worker) ? { ...worker, ...defined(own) } : completeBackoff(own)
+}
+
+/** 'exponential', and fields that an exponential one does not give, are the default of this face. */
+function completeBackoff(backoff: Backoff): Backoff {
+  if (backoff === 'exponential') return defaultBackoff
+  return isExponential(backoff) ? { ...defaultBackoff, ...defined(backoff) } : backoff
+}
+
+const isExponential = (backoff: Backoff): backoff is Extract<Backoff, { type: 'exponential' }> =>
+  typeof backoff === 'object' && backoff.type === 'exponential'
+
+export interface StopTimes {
+  readonly graceMs: number
+  readonly deadlineMs: number
+}
+
+/** What the deadline comes after the grace period at least, unless it is given. */
+const afterGraceMs = 5_000
+
+/** The options of a stop over those of its worker. @throws TypeError INVALID_ARGUMENT */
+export function resolveStop(
+  worker: { readonly graceMs: number; readonly deadlineMs?: number | undefined },
+  own: StopOptions | undefined,
+): StopTimes {
   resolveOptions('stop', own, workerStopOptions)
-  const stop = resolveOptions('stop', { ...defined(given), ...defined(own) }, workerStopOptions)
-  const { graceMs, deadlineMs } = stop as Required<StopOptions>
+  const graceMs = own?.graceMs ?? worker.graceMs
+  const byDefault = Math.max(workerStopOptions.deadlineMs.default, graceMs + afterGraceMs)
+  const deadlineMs = own?.deadlineMs ?? worker.deadlineMs ?? byDefault
   if (deadlineMs < graceMs) throw invalidArgument('deadlineMs', `at least graceMs (${graceMs})`, deadlineMs)
   return { graceMs, deadlineMs }
-}
-
-function retryOf(where: string, over: RetryConfig | undefined, own: RetryConfig | undefined): Required<RetryConfig> {
-  resolveOptions(where, over, retryOptions)
-  resolveOptions(where, own, retryOptions)
-  return resolveOptions(where, { ...defined(over), ...defined(own) }, retryOptions) as Required<RetryConfig>
-}
-
-function leaseOf(where: string, over: LeaseConfig | undefined, own: LeaseConfig | undefined): Required<LeaseConfig> {
-  resolveOptions(where, over, leaseOptions)
-  resolveOptions(where, own, leaseOptions)
-  const lease = resolveOptions(where, { ...defined(over), ...defined(own) }, leaseOptions) as Required<LeaseConfig>
-  if (lease.renewIntervalMs >= lease.leaseMs) {
-    throw invalidArgument(`${where}.renewIntervalMs`, `less than leaseMs (${lease.leaseMs})`, lease.renewIntervalMs)
-  }
-  return lease
-}
-
-/** What is undefined is as good as absent, and hides nothing under it. */
-function defined<C extends object>(config: C | undefined): Partial<C> {
-  return Object.fromEntries(Object.entries(config ?? {}).filter(([, value]) => value !== undefined)) as Partial<C>
 }
