@@ -1,5 +1,5 @@
-// The registry of job types: what client and worker ask before they write, and what the compiler knows them by.
-// Declared by types alone, it checks nothing at run time; by schemas, or by checks of one's own, it does.
+// The registry of job types: the compiler takes the types of jobs from it, and client and worker call its checks before they write.
+// A registry declared by types alone checks nothing at run time; one declared by schemas or own checks does.
 
 import { invalidArgument, JobTypeValidationError } from '../errors.ts'
 import type { CheckedDefinitions } from './types/definition-checks.ts'
@@ -8,17 +8,17 @@ import type { InferDefinitions, SchemaDefinitions, SchemaProblems } from './type
 
 declare const definitions: unique symbol
 
-/** Each throws, or rejects, if its answer is no. What is parsed may also come as a promise. */
+/** Checks at run time. Each throws or rejects to refuse; the two that parse return the value, or a promise of it. */
 export interface JobTypeChecks {
-  /** May a chain start with this type? */
+  /** Refuses a type that may not start a chain. */
   validateEntry(typeName: string): void | Promise<void>
-  /** Gives what is stored of an input, and seen by handlers. */
+  /** Returns the input as it is stored and as handlers see it. */
   parseInput(typeName: string, input: unknown): unknown
-  /** Gives what is stored of an output. */
+  /** Returns the output as it is stored. */
   parseOutput(typeName: string, output: unknown): unknown
-  /** May a job of this type continue with that one? `input` as it was handed in. */
+  /** Refuses a continuation that the type may not have. `input` is the value that was given, before it is parsed. */
   validateContinueWith(typeName: string, next: { typeName: string; input: unknown }): void | Promise<void>
-  /** Are these its blockers? `input` as it was handed in, of chains that start with it; absent of others. */
+  /** Refuses wrong blockers. `input` is the value that was given, for chains that start with the job; absent for others. */
   validateBlockers(typeName: string, blockers: readonly CheckedBlocker[]): void | Promise<void>
 }
 
@@ -28,7 +28,7 @@ export interface CheckedBlocker {
 }
 
 export interface JobTypeRegistry<T> extends Readonly<JobTypeChecks> {
-  /** The declared types. Absent: not known at run time. */
+  /** Names of the declared types. Absent: not known at run time. */
   readonly typeNames?: readonly string[]
   /** Never set: it carries the types. */
   readonly [definitions]?: T
@@ -38,14 +38,14 @@ export interface JobTypeRegistry<T> extends Readonly<JobTypeChecks> {
 export type DefinitionsOf<R> = R extends JobTypeRegistry<infer T> ? T : never
 
 /**
- * Declares job types to the compiler alone: nothing is checked at run time.
+ * Declares job types to the compiler. Nothing is checked at run time.
  *
  *     defineJobTypes<{ greet: { entry: true; input: { name: string }; output: string } }>()
  */
 export function defineJobTypes<T extends CheckedDefinitions<T>>(): JobTypeRegistry<T>
 /**
  * Declares job types by schemas (Zod, Valibot, ArkType: any Standard Schema). Inputs and outputs are parsed before they
- * are stored; entry types, continuations and blockers are checked.
+ * are stored; entry types, continuations and blockers are checked at run time too.
  * @throws TypeError INVALID_ARGUMENT
  */
 export function defineJobTypes<const S extends SchemaDefinitions>(
@@ -58,7 +58,7 @@ export function defineJobTypes(schemas?: SchemaDefinitions): JobTypeRegistry<unk
 }
 
 /**
- * Declares job types with checks of one's own. What they throw becomes the `cause` of a JobTypeValidationError.
+ * Declares job types with checks of your own. What they throw becomes the `cause` of a JobTypeValidationError.
  * @throws TypeError INVALID_ARGUMENT
  */
 export function createJobTypeRegistry<T extends CheckedDefinitions<T>>(checks: JobTypeChecks): JobTypeRegistry<T> {
@@ -84,7 +84,7 @@ const unchecked: JobTypeRegistry<unknown> = {
   validateBlockers() {},
 }
 
-/** Whatever a check throws, the caller gets one kind of error. */
+/** Turns whatever a check throws into a JobTypeValidationError. */
 function guarded(checks: JobTypeChecks): JobTypeChecks {
   return {
     validateEntry: (typeName) =>

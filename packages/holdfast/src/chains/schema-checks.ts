@@ -7,8 +7,10 @@ import { plainIssues, type StandardSchema } from '../engine/standard-schema.ts'
 
 export function schemaChecks(schemas: SchemaDefinitions): JobTypeChecks {
   const definitionOf = (typeName: string): SchemaDefinition => {
-    // A name is data: 'constructor' is one as any other.
-    if (!Object.hasOwn(schemas, typeName)) throw new JobTypeValidationError('UNKNOWN_TYPE', typeName, 'not declared')
+    // A name is data: 'constructor' is a valid one.
+    if (!Object.hasOwn(schemas, typeName)) {
+      throw new JobTypeValidationError('UNKNOWN_TYPE', typeName, 'the registry does not declare it')
+    }
     return schemas[typeName]!
   }
 
@@ -50,7 +52,7 @@ export function schemaChecks(schemas: SchemaDefinitions): JobTypeChecks {
   }
 }
 
-/** The slot of each of so many blockers; undefined if there may not be so many. */
+/** The slot of each blocker. Undefined: the declaration does not allow this number of blockers. */
 function slotsOf(declared: readonly SchemaBlocker[], count: number): SchemaBlocker[] | undefined {
   const at = declared.findIndex((slot) => slot.many)
   if (at === -1) return count === declared.length ? [...declared] : undefined
@@ -59,7 +61,7 @@ function slotsOf(declared: readonly SchemaBlocker[], count: number): SchemaBlock
   return [...declared.slice(0, at), ...Array<SchemaBlocker>(times).fill(declared[at]!), ...declared.slice(at + 1)]
 }
 
-/** By shape, a chain that exists already fits: its input was parsed long ago, and what was handed in is not kept. */
+/** A chain that exists fits every shape: the input that it was given before parsing is not kept. */
 async function fits(reference: SchemaReference, job: CheckedBlocker): Promise<boolean> {
   if ('typeName' in reference) return [reference.typeName].flat().includes(job.typeName)
   if (!('input' in job)) return true
@@ -87,7 +89,7 @@ function parse(
 
 const known = new Set(['entry', 'input', 'output', 'continueWith', 'blockers'])
 
-/** What the compiler says too, for those who do not ask it. @throws TypeError INVALID_ARGUMENT */
+/** The checks of the compiler again, for JavaScript. @throws TypeError INVALID_ARGUMENT */
 export function checkSchemaDefinitions(schemas: SchemaDefinitions): void {
   if (typeof schemas !== 'object' || schemas === null) throw invalidArgument('schemas', 'an object', schemas)
   for (const [name, definition] of Object.entries(schemas)) {
@@ -132,7 +134,7 @@ function checkReference(where: string, reference: SchemaReference, schemas: Sche
 }
 
 function checkSchema(where: string, schema: StandardSchema): void {
-  // Some libraries have schemas that are functions.
+  // In some libraries a schema is a function.
   const standard: unknown = (schema as StandardSchema | undefined)?.['~standard']
   if (typeof (standard as StandardSchema['~standard'] | undefined)?.validate !== 'function') {
     throw invalidArgument(where, 'a Standard Schema', schema)

@@ -1,4 +1,4 @@
-// OpenTelemetry: spans of chains, by the api that the application has. Only the part of it that is called is typed here.
+// OpenTelemetry: spans of chains, through the API that the application has installed. Only the part that is called is typed here.
 
 import type { TraceContext } from '../chains/types/records.ts'
 import { installTracing, type Span, type SpanOptions, type Tracing } from '../chains/events/tracing.ts'
@@ -45,13 +45,13 @@ export interface OtelOptions<Context, ApiSpan extends OtelSpan, State> {
 }
 
 /**
- * Spans for the chains of this process: `send <type>` where a job is started or continued with, `process <type>` for each
- * attempt, `prepare` and `complete` inside of it. What is started without a `traceContext` gets the active one.
+ * Makes spans for the chains of this process: `send <type>` for a start and a continuation, `process <type>` for each attempt, with
+ * `prepare <type>` and `complete <type>` as children. A start without a `traceContext` continues the active span.
  *
  *     import * as api from '@opentelemetry/api'
  *     otel({ api })
  *
- * @returns what takes it away again
+ * @returns a function that removes it again
  */
 export function otel<Context, ApiSpan extends OtelSpan, State>({
   api,
@@ -71,7 +71,7 @@ function tracingOf<Context, ApiSpan extends OtelSpan, State>(api: OtelApi<Contex
   return {
     start(name: string, { kind, attributes, parent }: SpanOptions): Span {
       const context = contextOf(parent)
-      // Asked for each time: who is behind it may be registered later.
+      // Asked for each time: a provider may be registered later.
       const tracer = api.trace.getTracer('holdfast')
       const span = tracer.startSpan(name, { kind: kinds[kind], attributes: { ...attributes } }, context)
       return {
@@ -94,12 +94,12 @@ function tracingOf<Context, ApiSpan extends OtelSpan, State>(api: OtelApi<Contex
   }
 }
 
-const nobody = '0'.repeat(32)
+const noTraceId = '0'.repeat(32)
 
-/** As W3C has it: version, trace, span, flags. Undefined: nothing records. */
+/** W3C traceparent: version, trace, span, flags. Undefined: nothing is recorded. */
 function written(span: OtelSpan): TraceContext | undefined {
   const { traceId, spanId, traceFlags, traceState } = span.spanContext()
-  if (traceId === nobody) return undefined
+  if (traceId === noTraceId) return undefined
   const traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`
   const tracestate = traceState?.serialize()
   return tracestate ? { traceparent, tracestate } : { traceparent }

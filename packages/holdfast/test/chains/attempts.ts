@@ -1,4 +1,4 @@
-// One attempt: prepare, complete, continueWith, and what it ends in (specs/chains.md 3.3, 3.5).
+// One attempt: prepare, complete, continueWith, and its outcome (specs/chains.md 3.3, 3.5).
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -49,7 +49,7 @@ export function attemptTests(driver: ChainDriver): void {
       )
     })
 
-    test('prepare in both modes gives what its callback gives', async (t) => {
+    test('prepare() in both modes resolves with the result of its callback', async (t) => {
       const { client, work, storage } = await chainBench(t, driver, types)
       await work({
         step: {
@@ -67,7 +67,7 @@ export function attemptTests(driver: ChainDriver): void {
       }
     })
 
-    test('a handler that resolves without complete has failed', async (t) => {
+    test('a handler that resolves without complete() fails the attempt', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
       await work({ step: { process: async () => ({}) as never, retryConfig: { maxAttempts: 2 } } })
       const chain = await client.startJobChain({ typeName: 'step', input: 'x' })
@@ -77,7 +77,7 @@ export function attemptTests(driver: ChainDriver): void {
       assert.equal((await client.getJob({ typeName: 'step', id: chain.id }))!.failures, 2)
     })
 
-    test('if the callback of complete throws, the attempt fails, though the handler swallows it', async (t) => {
+    test('if the callback of complete() throws, the attempt fails, even if the handler catches the error', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
       await work({
         step: {
@@ -122,7 +122,7 @@ export function attemptTests(driver: ChainDriver): void {
       })
     }
 
-    test('a complete that nobody waits for is waited for', async (t) => {
+    test('a complete() that the handler does not await is awaited', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
       await work({
         step: {
@@ -140,7 +140,7 @@ export function attemptTests(driver: ChainDriver): void {
       assert.equal((await client.waitForJobChainCompletion(chain, wait)).output, 'later')
     })
 
-    test('an error is stored with its own properties, at most 8 KiB of it, and gone after a success', async (t) => {
+    test('an error is stored with its own properties, up to 8 KiB, and removed by a success', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
       const seen: unknown[] = []
       await work({
@@ -162,7 +162,7 @@ export function attemptTests(driver: ChainDriver): void {
       assert.equal((await client.getJob({ typeName: 'step', id: chain.id }))!.lastAttemptError, null)
     })
 
-    test('attempts are counted, and after the last the chain fails with the last error', async (t) => {
+    test('after maxAttempts failures the chain fails with the last error', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
       const seen: [number, number][] = []
       await work({
@@ -265,7 +265,7 @@ export function attemptTests(driver: ChainDriver): void {
       assert.throws(() => rescheduleJob({ afterMs: -1 }), invalid)
     })
 
-    test('a timeout: the signal says so, the slot is free, what it still says is dropped', async (t) => {
+    test('a timeout aborts the signal and frees the slot; a later outcome is dropped', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
       const reasons: unknown[] = []
       const late = gate<unknown>()
@@ -292,7 +292,7 @@ export function attemptTests(driver: ChainDriver): void {
       assert.deepEqual([job!.failures, job!.attempt], [1, 2])
     })
 
-    test('a continuation that waits for a chain which is gone fails the attempt, and is tried again', async (t) => {
+    test('a continuation with a blocker that does not exist fails the attempt, which is retried', async (t) => {
       const { client, work } = await chainBench(t, driver, joined)
       await work({
         from: {
@@ -301,7 +301,7 @@ export function attemptTests(driver: ChainDriver): void {
               continueWith({
                 typeName: 'to',
                 input: null,
-                blockers: job.failures === 0 ? [{ typeName: 'from', id: 'nobody' }] : [],
+                blockers: job.failures === 0 ? [{ typeName: 'from', id: 'missing' }] : [],
               }),
             ),
         },

@@ -51,7 +51,7 @@ test('every method of a client', async (t) => {
   await rejects('getJob', () => client.getJob({ typeName: 'step', id: 'x', tx: {} } as never), 'a tx')
 })
 
-test('what handlers and callbacks are given', async (t) => {
+test('every function that handlers and callbacks are given', async (t) => {
   const client = await createClient({ storage, jobTypeRegistry: types })
   const worker = await createInProcessWorker({
     storage,
@@ -97,7 +97,7 @@ test('what handlers and callbacks are given', async (t) => {
   })
 })
 
-test('stop and run of a worker, and the makers', async () => {
+test('stop and run of a worker, createClient and createInProcessWorker', async () => {
   const options = {
     storage,
     jobTypeRegistry: types,

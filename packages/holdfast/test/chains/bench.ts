@@ -1,4 +1,4 @@
-// What the tests of chains need: a storage of its own for each test, clients and workers on it that are closed in the end.
+// The setup of a test of chains: a storage of its own, with clients and workers that are closed after the test.
 
 import type { TestContext } from 'node:test'
 import { type Storage } from 'holdfast'
@@ -19,25 +19,25 @@ import type { ChainDriver, Rows } from './driver.ts'
 type Stop = (options?: StopOptions) => Promise<void>
 type WorkerGiven<T> = Partial<Omit<InProcessWorkerOptions<T, unknown>, 'jobTypeProcessors'>>
 
-interface Told {
+interface ToldEvent {
   readonly name: ObserverEvent
   readonly data: Readonly<Record<string, unknown>>
 }
 
 export interface ChainBench<T> {
   readonly storage: Storage
-  /** Where the storage has transactions. */
+  /** Set where the storage has transactions. */
   readonly rows: Rows
-  /** The same storage; what goes over it can be counted, delayed and lost. */
+  /** Wraps the same storage: its calls can be counted, delayed and made to fail. */
   readonly line: Faulty
   readonly client: Client<T, unknown>
   another(options?: Partial<ClientOptions<T, unknown>>): Promise<Client<T, unknown>>
-  /** A worker that has started. Retries at once, unless told otherwise. */
+  /** Starts a worker, by default with retries at once. */
   work(processors: JobTypeProcessors<T, unknown>, options?: WorkerGiven<T>): Promise<Stop>
-  /** What client and workers told, in order. */
-  readonly events: Told[]
-  /** What gauges said, apart. */
-  readonly gauges: Told[]
+  /** Events of clients and workers, in order. */
+  readonly events: ToldEvent[]
+  /** Values of gauges, apart from the events. */
+  readonly gauges: ToldEvent[]
   told(name: ObserverEvent): Readonly<Record<string, unknown>>[]
 }
 
@@ -52,12 +52,12 @@ export async function chainBench<T>(
   const { storage, close, rows } = await driver.open()
   const line = faulty(storage)
   if (driver.hints === false) line.lose(() => true)
-  const events: Told[] = []
-  const gauges: Told[] = []
+  const events: ToldEvent[] = []
+  const gauges: ToldEvent[] = []
   const observer = new Proxy(
     {},
     {
-      get: (_, name: ObserverEvent) => (data: Told['data']) =>
+      get: (_, name: ObserverEvent) => (data: ToldEvent['data']) =>
         (name.startsWith('jobType') ? gauges : events).push({ name, data }),
     },
   )
@@ -103,7 +103,7 @@ export async function chainBench<T>(
 
 export const wait = { timeoutMs: 30_000, pollIntervalMs: 100 } as const
 
-/** The jobs of a chain, the first one first: those of one millisecond are listed by type. */
+/** The jobs of a chain in the order of the chain: a list has jobs of one millisecond in the order of their types. */
 export function inChain<J extends { readonly chainIndex: number }>(jobs: readonly J[]): J[] {
   return jobs.toSorted((a, b) => a.chainIndex - b.chainIndex)
 }

@@ -22,17 +22,17 @@ const double: JobTypeProcessor<Types, 'part', unknown> = {
   process: async ({ job, complete }) => complete(job.input * 2),
 }
 
-/** Nobody goes on before all have come; who comes again does not wait. */
-class Meeting {
+/** A barrier: the first arrival of each party resolves when all have arrived; later arrivals do not wait. */
+class Barrier {
   readonly #missing: Set<string>
   readonly #complete = gate()
 
-  constructor(...who: readonly string[]) {
-    this.#missing = new Set(who)
+  constructor(...parties: readonly string[]) {
+    this.#missing = new Set(parties)
   }
 
-  arrive(who: string): Promise<unknown> {
-    this.#missing.delete(who)
+  arrive(party: string): Promise<unknown> {
+    this.#missing.delete(party)
     if (this.#missing.size === 0) this.#complete.resolve()
     return this.#complete.promise
   }
@@ -76,7 +76,7 @@ export function blockerTests(driver: ChainDriver): void {
       assert.equal((await client.waitForJobChainCompletion(pair, wait)).output, 204)
     })
 
-    test('chains that exist: those that are done let it run at once, a missing one refuses it', async (t) => {
+    test('existing chains: completed ones do not block, a missing one refuses the start', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
       const stop = await work({ part: double })
       const [one, two] = await client.startJobChains({
@@ -97,13 +97,13 @@ export function blockerTests(driver: ChainDriver): void {
       const missing = client.startJobChain({
         typeName: 'pair',
         input: null,
-        blockers: [one, { typeName: 'part', id: 'nobody' }],
+        blockers: [one, { typeName: 'part', id: 'missing' }],
       })
-      await assert.rejects(missing, { code: 'BLOCKER_NOT_FOUND', blocker: { typeName: 'part', id: 'nobody' } })
+      await assert.rejects(missing, { code: 'BLOCKER_NOT_FOUND', blocker: { typeName: 'part', id: 'missing' } })
       assert.equal((await client.listJobChains({ filter: { typeName: ['pair'] } })).items.length, 1)
     })
 
-    test('a start that deduplicates adds none of its blockers, and does not ask for them if it is known before', async (t) => {
+    test('a duplicate adds none of its blockers, and calls no startBlockers if it is known before', async (t) => {
       const { client, told } = await chainBench(t, driver, types)
       let asked = 0
       const start = (by: { deduplication: { key: string } } | { id: string }) =>
@@ -116,7 +116,7 @@ export function blockerTests(driver: ChainDriver): void {
             return [await startJobChain({ typeName: 'part', input: 1 })]
           },
         })
-      // None of these knows of the others beforehand.
+      // Concurrent: none is known to be a duplicate beforehand.
       const together = await Promise.all([1, 2, 3].map(() => start({ deduplication: { key: 'k' } })))
       assert.equal(together.filter(({ deduplicated }) => !deduplicated).length, 1)
       const [first] = together
@@ -180,7 +180,7 @@ export function blockerTests(driver: ChainDriver): void {
       assert.deepEqual((await client.waitForJobChainCompletion(top, wait)).output, [6, 6])
     })
 
-    test('a chain that startBlockers starts and does not return, and too many, are refused', async (t) => {
+    test('a chain that startBlockers starts and does not return is refused, and so are too many', async (t) => {
       const { client } = await chainBench(t, driver, types)
       const lost = client.startJobChain({
         typeName: 'many',
@@ -258,7 +258,7 @@ export function blockerTests(driver: ChainDriver): void {
       assert.ok(parts.every(({ rootChainId, originId }) => rootChainId === chain.id && originId === join.id))
     })
 
-    test('[chains trap 22] two slots, one chain: runs once it ends, and has both', async (t) => {
+    test('[chains trap 22] two slots with one chain: the job runs once the chain ends, and has it twice', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
       await work({
         part: double,
@@ -277,7 +277,7 @@ export function blockerTests(driver: ChainDriver): void {
       assert.equal((await client.listJobChains({ filter: { typeName: ['part'] } })).items.length, 1)
     })
 
-    test('[chains trap 23] a failed blocker fails its dependents and theirs, and waiters are told', async (t) => {
+    test('[chains trap 23] a failed blocker fails its dependents and theirs, and ends the waits for them', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
       const part = await client.startJobChain({ typeName: 'part', input: 1 })
       const fine = await client.startJobChain({ typeName: 'part', input: 2, schedule: { afterMs: 3_600_000 } })
@@ -301,7 +301,7 @@ export function blockerTests(driver: ChainDriver): void {
       assert.ok(job!.state === 'failed' && job!.error.code === 'BLOCKER_FAILED')
     })
 
-    test('[chains trap 23] with wait it stays blocked; the blocker is triggered, and it runs', async (t) => {
+    test('[chains trap 23] with onBlockerFailure wait the job stays blocked until the triggered blocker completes', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
       let broken = true
       const many = await client.startJobChain({
@@ -329,7 +329,7 @@ export function blockerTests(driver: ChainDriver): void {
       assert.deepEqual((await client.waitForJobChainCompletion(many, wait)).output, [7])
     })
 
-    test('[chains trap 24] a chain that a handler starts has itself as root, and outlives the other', async (t) => {
+    test('[chains trap 24] a chain that a handler starts is its own root, and is not deleted with the other', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
       let started = ''
       await work({
@@ -352,11 +352,11 @@ export function blockerTests(driver: ChainDriver): void {
     test('[chains trap 2] a blocker that ends while its dependent is added is not missed', async (t) => {
       const { client, work, line } = await chainBench(t, driver, types)
       // A barrier: neither the add of a dependent nor the settle of its blocker goes on before both are about to.
-      let meeting = new Meeting('add', 'settle')
+      let barrier = new Barrier('add', 'settle')
       const settling = (outcomes: readonly Outcome[] = []): Promise<unknown> | undefined =>
-        outcomes.some(({ type }) => type === 'chain.part') ? meeting.arrive('settle') : undefined
+        outcomes.some(({ type }) => type === 'chain.part') ? barrier.arrive('settle') : undefined
       line.on('add', async (apply, { args: [jobs] }) => {
-        if ((jobs as NewJob[])[0]!.blockers) await meeting.arrive('add')
+        if ((jobs as NewJob[])[0]!.blockers) await barrier.arrive('add')
         return apply()
       })
       line.on('claim', async (apply, { args: [request] }) => {
@@ -376,7 +376,7 @@ export function blockerTests(driver: ChainDriver): void {
       )
       const rounds = sizeOf(200, driver.name, { file: 20, else: 60 })
       for (let round = 0; round < rounds; round++) {
-        meeting = new Meeting('add', 'settle')
+        barrier = new Barrier('add', 'settle')
         const part = await client.startJobChain({ typeName: 'part', input: round })
         const both = await Promise.all([
           client.startJobChain({ typeName: 'many', input: 'x', blockers: [part] }),
@@ -387,7 +387,7 @@ export function blockerTests(driver: ChainDriver): void {
       assert.ok(line.count('add') >= 2 * rounds)
     })
 
-    // So many looks would be the load themselves.
+    // Frequent reads of so many chains would be most of the load.
     const rarely = driver.hints === false ? wait : { pollIntervalMs: 5_000 }
     for (const workers of [1, 4]) {
       const count = sizeOf(500, driver.name, { file: 60, else: 500 })

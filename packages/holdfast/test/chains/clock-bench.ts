@@ -1,4 +1,4 @@
-// Chains on memory with a clock that the test moves: one for the storage, the clients and the workers on it.
+// The setup of a test of chains on memory with one fake clock for the storage, the clients and the workers.
 
 import type { TestContext } from 'node:test'
 import { MemoryStorage } from 'holdfast'
@@ -19,7 +19,7 @@ export interface ClockBench<T> {
   readonly storage: MemoryStorage
   readonly line: Faulty<MemoryStorage>
   readonly client: Client<T>
-  /** With the defaults of the product, unless told otherwise. */
+  /** Starts a worker, with the defaults of the product where no option is given. */
   work(
     processors: JobTypeProcessors<T, never>,
     options?: Partial<Omit<InProcessWorkerOptions<T, never>, 'jobTypeProcessors'>>,

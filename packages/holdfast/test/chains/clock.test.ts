@@ -1,4 +1,4 @@
-// Where time matters: retries, leases, polls and stops of chains, on a clock that the test moves.
+// Retries, leases, polls and stops of chains on a fake clock.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -198,7 +198,7 @@ test('[chains trap 29] a job that kills its worker ends: failed after its attemp
   assert.deepEqual([runs, job!.failures], [0, 3])
 })
 
-test('[chains trap 19] a hundred running jobs: one extend per period, the shortest of those that run', async (t) => {
+test('[chains trap 19] a hundred running jobs: one extend per period, which is the shortest of their types', async (t) => {
   const { client, clock, line, work } = await clockBench(t, types)
   await work(
     {
@@ -214,7 +214,7 @@ test('[chains trap 19] a hundred running jobs: one extend per period, the shorte
   assert.ok(renewals.every(({ args }) => (args[0] as unknown[]).length === 100))
 })
 
-test('[chains trap 25] retention spares what an unfinished dependent needs', async (t) => {
+test('[chains trap 25] retention keeps a blocker while an unfinished dependent needs it', async (t) => {
   const { clock, storage, work } = await clockBench(t, types)
   const client = await createClient({
     storage,
@@ -310,7 +310,7 @@ test('[chains trap 26] clocks an hour off, either way: nothing early, nothing st
   }
 })
 
-test('workerLoopRetryConfig: a storage that fails is asked after 10 s, 20 …; a hint ends the wait', async (t) => {
+test('workerLoopRetryConfig: a claim that fails is repeated after 10 s, 20 …; a hint ends the pause', async (t) => {
   const { client, clock, line, work } = await clockBench(t, types)
   await work(
     { step: { process: async ({ complete }) => complete(1) } },
@@ -347,7 +347,7 @@ test('stop() resolves by its deadline and 1 s, though the storage is gone', asyn
   await stopping
 })
 
-test('the defaults of stop(): 20 s of grace, and 25 s in all', async (t) => {
+test('the defaults of stop(): 20 s of grace, deadline at 25 s', async (t) => {
   const { client, clock, work } = await clockBench(t, types)
   let abortedAt = 0
   const stop = await work({
@@ -487,7 +487,7 @@ test('stop() during a start that hangs resolves within a second', async (t) => {
   assert.equal(line.connections, 0)
 })
 
-test('nothing is left behind: no timer after stop() and close()', async (t) => {
+test('no timer is left after stop() and close()', async (t) => {
   const { clock, storage } = await clockBench(t, types)
   const client = await createClient({ storage, jobTypeRegistry: types, clock })
   const worker = await createInProcessWorker({

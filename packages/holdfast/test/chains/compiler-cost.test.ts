@@ -1,4 +1,4 @@
-// What job types cost the compiler: a program that declares, starts, awaits and handles a linear chain of n types.
+// The cost of job types for the compiler, by a program that declares, starts, awaits and handles a linear chain of n types.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-// What the compiler says: where a mistake with job types has a sentence of ours, it names the job type.
+// The messages of the compiler: a mistake with job types that has a sentence of ours names the job type.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -17,7 +17,7 @@ declare const either: 'ship' | 'refund'
 declare function work(processors: InProcessWorkerOptions<Types, never>['jobTypeProcessors']): void
 `
 
-/** A statement on one line, and what is said about it. */
+/** A statement on one line, and the sentence that its error contains. */
 const mistakes: readonly [statement: string, sentence: RegExp][] = [
   [
     'defineJobTypes<{ a: { input: void; output: null } }>()',
@@ -90,7 +90,7 @@ const mistakes: readonly [statement: string, sentence: RegExp][] = [
   ],
 ]
 
-test('a mistake is told in a sentence that names the job type', async (t) => {
+test('an error about a job type is a sentence that names it', async (t) => {
   const { errors } = await compile(t, 'messages', head + mistakes.map(([statement]) => statement).join('\n'))
   const first = head.split('\n').length
   const linesOf = (index: number): string =>

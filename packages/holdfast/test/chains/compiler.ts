@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 const root = new URL('../../../../', import.meta.url)
 const tsc = fileURLToPath(new URL('node_modules/typescript/bin/tsc', root))
 
-/** One checker: with several, each instantiates what it needs, and how they share the files is left to chance. */
+/** One checker: with several, the number of instantiations depends on how they happen to share the files. */
 const options = ['--project', '.', '--singleThreaded', '--pretty', 'false', '--extendedDiagnostics']
 
 interface Compiled {
@@ -25,7 +25,7 @@ interface CompileError {
   readonly text: string
 }
 
-/** All of them in one run, as modules that know nothing of each other. */
+/** All programs in one run, as independent modules. */
 export async function compile(t: TestContext, name: string, ...programs: string[]): Promise<Compiled> {
   const folder = new URL(`snippets.tmp/${process.pid}-${name}/`, root)
   await mkdir(folder, { recursive: true })
@@ -40,7 +40,7 @@ export async function compile(t: TestContext, name: string, ...programs: string[
   const errors = [...output.matchAll(/^(\d+)\.ts\((\d+),\d+\): (error .*(?:\n {2}.*)*)/gm)].map(
     ([, program, line, text]) => ({ program: Number(program), line: Number(line), text: text! }),
   )
-  // Every error was read: none is in the sources, or of another form.
+  // Every error was parsed: none is in the sources or has another form.
   assert.equal(errors.length, output.match(/\berror TS\d+:/g)?.length ?? 0, output)
   return { instantiations: Number(count), errors }
 }

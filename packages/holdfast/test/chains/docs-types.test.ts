@@ -1,4 +1,4 @@
-// The pages on job chains are about types: their code must not only run (docs.test.ts), but compile.
+// The code in docs/chains compiles. docs.test.ts runs it.
 
 import assert from 'node:assert/strict'
 import { globSync } from 'node:fs'

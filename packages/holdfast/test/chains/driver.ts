@@ -1,12 +1,12 @@
-// What the tests of chains need of a driver: a storage and, where it has transactions, rows of the user's own beside it.
+// A driver under test: a storage and, where it has transactions, a table of the user's in the same database.
 
 import type { Storage } from 'holdfast'
 import type { TestDriver } from '../queue/driver.ts'
 
-/** A table of the user's, in the database of the jobs. */
+/** A table of the user's in the database of the jobs. */
 export interface Rows {
   add(tx: unknown, id: string): Promise<void>
-  /** As others see them. */
+  /** Committed rows. */
   ids(): Promise<string[]>
 }
 

@@ -12,7 +12,7 @@ chainTests({
     const directory = await mkdtemp(join(quickFolder, 'holdfast-chains-'))
     return {
       storage: new FileStorage({ directory }),
-      // Again, if somebody who stops after this one still writes.
+      // With retries: a worker that stops later may still write.
       close: () => rm(directory, { recursive: true, force: true, maxRetries: 50, retryDelay: 10 }),
     }
   },

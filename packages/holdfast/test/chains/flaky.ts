@@ -1,4 +1,4 @@
-// A storage that fails now and then, before or after it did what was asked (specs/chains.md, trap 28).
+// A storage whose calls fail at random, before or after they were applied (specs/chains.md, trap 28).
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

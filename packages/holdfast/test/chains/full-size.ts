@@ -1,9 +1,9 @@
-// The sizes that the specification names, by `HOLDFAST_TEST_ALL=1 npm test -- chains/`. Ordinarily smaller ones, where the full
-// ones would take longer than a few seconds.
+// Sizes of tests. `HOLDFAST_TEST_ALL=1 npm test -- chains/` takes those of the specification; otherwise they are smaller where the
+// full ones would take more than a few seconds.
 
 const isFull = process.env['HOLDFAST_TEST_ALL'] === '1'
 
-/** @param ordinary by the driver, where it has a size of its own */
+/** @param ordinary sizes by driver, with a default */
 export function sizeOf(
   full: number,
   driver: string,

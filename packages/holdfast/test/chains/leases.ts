@@ -1,4 +1,4 @@
-// Leases: who may end an attempt, and what its handler is told (specs/chains.md 3.4).
+// Leases: which attempt may end a job, and how its handler is aborted (specs/chains.md 3.4).
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -13,7 +13,7 @@ const types = defineJobTypes<{
 }>()
 
 export function leaseTests(driver: ChainDriver): void {
-  // Without hints a handler is told at the next renewal.
+  // Without hints a handler is aborted at the next renewal.
   const leaseConfig = driver.hints === false ? { leaseMs: 5_000, renewIntervalMs: 100 } : {}
   const jobTypeProcessing = { defaultLeaseConfig: leaseConfig }
 
@@ -51,7 +51,7 @@ export function leaseTests(driver: ChainDriver): void {
         )
         const chain = await client.startJobChain({ typeName: 'step', input: null })
         const error = await rejected.promise
-        // Without a transaction nobody asks the storage before it is settled.
+        // Without a transaction the storage is not asked before the settle.
         if (hints === 'heard' || storage.features.transactions) {
           assert.ok(error !== 'not rejected')
           assert.deepEqual([error.code, error.reason, calls], ['LEASE_LOST', 'taken_by_another_worker', 0])
@@ -68,7 +68,7 @@ export function leaseTests(driver: ChainDriver): void {
       })
     }
 
-    test('prepare asks the storage whether the attempt is still ours, and runs no callback if not', async (t) => {
+    test('prepare() checks the lease with the storage, and runs no callback if it is lost', async (t) => {
       const { client, work, storage, line } = await chainBench(t, driver, types)
       line.lose(({ kind }) => kind === 'abort')
       const seen = gate<{ code: string; reason: string }[]>()
@@ -122,7 +122,7 @@ export function leaseTests(driver: ChainDriver): void {
       ],
     ]
     for (const [reason, end] of endings) {
-      test(`[chains trap 15] a running handler is told promptly: ${reason}`, async (t) => {
+      test(`[chains trap 15] a running handler is aborted promptly: ${reason}`, async (t) => {
         const bench = await chainBench(t, driver, types)
         const { client, work, told } = bench
         const running = gate()

@@ -68,7 +68,7 @@ export function middlewareTests(driver: ChainDriver): void {
       assert.deepEqual(results[1], { outcome: 'completed', output: 'done' })
     })
 
-    test('[chains trap 8] next() rejects with the handler’s own error; to swallow it changes nothing', async (t) => {
+    test('[chains trap 8] next() rejects with the handler’s own error; catching it changes nothing', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
       const thrown = new Error('own')
       const seen: unknown[] = []
@@ -103,7 +103,7 @@ export function middlewareTests(driver: ChainDriver): void {
       assert.deepEqual(seen, [thrown, 'failed', thrown])
     })
 
-    test('a middleware that throws before next(), or does not call it, has failed the attempt', async (t) => {
+    test('a middleware that throws before next(), or does not call it, fails the attempt', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
       let runs = 0
       await work(
@@ -122,7 +122,7 @@ export function middlewareTests(driver: ChainDriver): void {
       assert.equal(runs, 1)
     })
 
-    test('one that throws after the commit is an event, and the job stays completed', async (t) => {
+    test('an error of a middleware after the commit is an event, and the job stays completed', async (t) => {
       const { client, work, told } = await chainBench(t, driver, types)
       const late = new Error('late')
       const middleware: Middleware = async (_, next) => {
@@ -137,7 +137,7 @@ export function middlewareTests(driver: ChainDriver): void {
       assert.equal((await client.getJobChain(chain))!.state, 'completed')
     })
 
-    test('one that throws while the handler runs: the handler’s word no longer counts', async (t) => {
+    test('an error of a middleware while the handler runs: the outcome of the handler is dropped', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
       const finish = gate()
       const late = gate<unknown>()
@@ -170,7 +170,7 @@ export function middlewareTests(driver: ChainDriver): void {
       assert.equal((await client.waitForJobChainCompletion(chain, wait)).output, 'set by the middleware')
     })
 
-    test('what follows next() keeps the slot, and a stop waits for it', async (t) => {
+    test('code after next() keeps the slot, and a stop waits for it', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
       const finish = gate()
       let running = 0

@@ -1,4 +1,4 @@
-// Chains on memory without a single hint: polling finds everything, later.
+// Chains on memory without hints: the fallback poll finds everything.
 
 import { MemoryStorage } from 'holdfast'
 import { chainTests } from './suites.ts'

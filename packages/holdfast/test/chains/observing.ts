@@ -1,4 +1,4 @@
-// Events, log and notifier (specs/chains.md 3.6, 3.10).
+// Events, logger, log and notifier (specs/chains.md 3.6, 3.10).
 
 import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
@@ -21,7 +21,7 @@ const types = defineJobTypes<{
   rest: { input: null; output: number }
 }>()
 
-/** How long a handler takes, at least. */
+/** Shortest run of a handler. */
 const restMs = 20
 
 const gaugesOf = (part: number, idle: number) => ({
@@ -41,7 +41,7 @@ const broken = async (): Promise<never> => {
 
 export function observerTests(driver: ChainDriver): void {
   describe('events', () => {
-    test('of one successful last job, in their order', async (t) => {
+    test('of one successful last job, in order', async (t) => {
       const { client, work, events } = await chainBench(t, driver, types)
       const whole = await client.startJobChain({
         typeName: 'whole',
@@ -143,7 +143,7 @@ export function observerTests(driver: ChainDriver): void {
       assert.equal(told('validationFailed').length, 1)
     })
 
-    test('those that fail with a chain that fails or is cancelled are told with their own chains', async (t) => {
+    test('jobs that fail with a blocker are told with their own chains', async (t) => {
       const { client, work, told } = await chainBench(t, driver, types)
       const hour = { schedule: { afterMs: 3_600_000 } } as const
       const wholeOn = (blocker: { typeName: 'part'; id: string }) =>
@@ -156,7 +156,7 @@ export function observerTests(driver: ChainDriver): void {
         [['whole', one.id, 'blocker_failed']],
       )
       assert.equal((told('jobFailed')[0]!.error as { code: string }).code, 'BLOCKER_FAILED')
-      // Cancelled again, as it was read: nothing is left to tell.
+      // Cancelled again, given as it was read: no further event.
       const read = await client.getJobChain(cancelled)
       assert.deepEqual(await client.cancelJobChain(read!), { verdict: 'cancelled' })
       const failed = await client.startJobChain({ typeName: 'part', input: 2 })
@@ -171,7 +171,7 @@ export function observerTests(driver: ChainDriver): void {
       assert.ok((told('jobAttemptFailed')[0]!.durationMs as number) >= 0)
     })
 
-    test('a job whose last attempt was lost is told with its chain, and so are those that waited for it', async (t) => {
+    test('a job whose last attempt was lost is told with its chain, and so are its dependents', async (t) => {
       const { client, work, told, line } = await chainBench(t, driver, types)
       const part = await client.startJobChain({ typeName: 'part', input: 1 })
       const whole = await client.startJobChain({ typeName: 'whole', input: null, blockers: [part] })
@@ -220,7 +220,7 @@ export function observerTests(driver: ChainDriver): void {
       assert.ok(gauges.every(({ data }) => data.workerId === 'w') && events.length > 0)
     })
 
-    test('the log has one entry per event; listeners that throw harm nothing; the channel has them too', async (t) => {
+    test('the log has one entry per event; errors of listeners change nothing; the channel has the events too', async (t) => {
       const { another, work } = await chainBench(t, driver, types)
       const entries: LogEntry[] = []
       const heard: { name: string }[] = []
@@ -296,7 +296,7 @@ export function observerTests(driver: ChainDriver): void {
   })
 
   describe('a notifier of the user’s', () => {
-    test('carries the hints: a worker is woken, a waiter told, a handler aborted', async (t) => {
+    test('carries the hints: it wakes a worker, ends a wait, and aborts a handler', async (t) => {
       const bus = new Bus()
       const { client, work, line } = await chainBench(t, driver, types, { notifier: bus })
       const begun = gate()
@@ -336,7 +336,7 @@ export function observerTests(driver: ChainDriver): void {
       assert.deepEqual([...bus.types], ['part'])
     })
 
-    test('[chains trap 27] one whose every call fails breaks nothing: all is done by polling', async (t) => {
+    test('[chains trap 27] if every call of it fails, the fallback poll does everything', async (t) => {
       const notifier: Notifier = { notify: broken, listen: broken, close: broken }
       const { client, work, told } = await chainBench(t, driver, types, { notifier })
       await work(
@@ -354,9 +354,9 @@ export function observerTests(driver: ChainDriver): void {
   })
 }
 
-/** Hints from hand to hand, in this process. */
+/** A notifier in this process. */
 class Bus implements Notifier {
-  /** Of every topic and signal. */
+  /** Types of all topics and signals. */
   readonly types = new Set<string>()
   readonly #listeners = new Set<{ topics: readonly Topic[]; onSignal: (signal: Signal) => void }>()
 

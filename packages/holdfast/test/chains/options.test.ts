@@ -1,4 +1,4 @@
-// What a client and a worker refuse to be made with, and what is merged over what.
+// The options of a client and a worker: what is refused, aliases, and how they are merged.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -38,7 +38,7 @@ const both = (word: string, alias: string) =>
 const processing = (options: object) => ({ jobTypeProcessing: options })
 const processor = (options: object) => ({ jobTypeProcessors: { step: { process, ...options } } })
 
-/** The one type of a worker with these options, and of a processor with those. */
+/** The type of a worker with these options, whose processor has those. */
 const resolvedType = (worker: object, type: object) =>
   resolveWorkerOptions({ ...given, ...worker, ...processor(type) } as never).types[0]!
 
@@ -76,7 +76,7 @@ test('a worker refuses unknown options and impossible values', async () => {
   }
 })
 
-test('a word and its alias together are refused, wherever both are known', async () => {
+test('an option and its alias together are refused', async () => {
   const wrong: [string, string, object][] = [
     ['graceMs', 'stop', { graceMs: 1, stop: { graceMs: 1 } }],
     ['pollMs', 'jobTypeProcessing', { pollMs: 1, ...processing({ pollIntervalMs: 1 }) }],
@@ -103,7 +103,7 @@ test('a word and its alias together are refused, wherever both are known', async
   await client.close()
 })
 
-test('words that an alias does not give may stand beside it', () => {
+test('an option that an alias does not set may stand beside it', () => {
   const config = resolveWorkerOptions({
     ...given,
     jobTypeProcessing: { nextJobDelayMs: 5 },
@@ -146,7 +146,7 @@ test('a grace period without a deadline moves the deadline', () => {
   assert.deepEqual(resolveStop(stop, { graceMs: 5 }), { graceMs: 5, deadlineMs: 25_000 })
 })
 
-test('a stop refuses the same, and does not stop', async () => {
+test('a stop with bad options is refused, and the worker goes on', async () => {
   const worker = await createInProcessWorker(given as never)
   const stop = await worker.start()
   const late = { graceMs: 30_000, deadlineMs: 25_000 }
@@ -164,7 +164,7 @@ test('a processor for a type that the registry does not know', async () => {
   await assert.rejects(worker, { code: 'UNKNOWN_TYPE', typeName: 'other' })
 })
 
-test('a renewal in the second half of a lease is a warning in the log', async () => {
+test('a renewal in the second half of a lease is logged as a warning', async () => {
   const entries: LogEntry[] = []
   const log = (entry: LogEntry): void => void entries.push(entry)
   const leaseConfig = { leaseMs: 1_000, renewIntervalMs: 600 }
@@ -175,7 +175,7 @@ test('a renewal in the second half of a lease is a warning in the log', async ()
   )
 })
 
-test('the configs of a type lie over those of the worker, and these over the defaults', () => {
+test('the options of a type are merged over those of the worker, and these over the defaults', () => {
   const {
     types: resolved,
     loopBackoff,

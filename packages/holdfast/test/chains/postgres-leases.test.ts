@@ -1,5 +1,5 @@
-// Leases beside open transactions, on Postgres with a small pool (specs/chains.md, trap 19): renewals wait for no lock and
-// find a connection, and nobody takes what a transaction holds.
+// Leases beside open transactions, on Postgres with a small pool (specs/chains.md, trap 19): renewals wait for no lock and find a
+// connection, and no worker takes a job that a transaction has locked.
 
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
@@ -20,7 +20,7 @@ const types = defineJobTypes<{
 const leaseConfig = { leaseMs: 1_000, renewIntervalMs: 300 }
 const wait = { timeoutMs: 60_000 } as const
 
-test('[chains trap 19] transactions of three leases, on a pool of five: nobody loses a lease, all complete once', async (t) => {
+test('[chains trap 19] transactions of three leases, on a pool of five: no lease is lost, all complete once', async (t) => {
   const { server } = await postgresPlace()
   const { client, work, told, line } = await chainBench(
     t,
@@ -71,7 +71,7 @@ test('[chains trap 19] transactions of three leases, on a pool of five: nobody l
   })
   const before = line.count()
   const from = performance.now()
-  // Another worker, which looks for what the first may have lost.
+  // Another worker, which would claim jobs that the first lost.
   await work(
     { slow: { process: async ({ job, complete }) => complete(job.attempt) } },
     { concurrency: 1, jobTypeProcessing: { defaultLeaseConfig: leaseConfig, pollIntervalMs: 60_000 } },

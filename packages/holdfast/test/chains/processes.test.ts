@@ -1,4 +1,4 @@
-// Several processes on one storage: what is started once is there once, and what is killed is done once all the same.
+// Several processes on one storage: starts with one key make one chain, and jobs of killed workers end once.
 
 import assert from 'node:assert/strict'
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
@@ -53,7 +53,7 @@ const places: Record<Place['driver'], (t: TestContext) => Promise<Place>> = {
   },
 }
 
-/** What handlers wrote in their transactions; undefined where there are none. */
+/** Rows that handlers wrote in their transactions. Undefined: the storage has no transactions. */
 async function rowsOf(place: Place): Promise<string[] | undefined> {
   if (place.driver === 'postgres') {
     const { rows } = await (await postgresPlace()).pool.query<{ id: string }>('SELECT id FROM done')
@@ -68,8 +68,8 @@ async function rowsOf(place: Place): Promise<string[] | undefined> {
 
 interface Child {
   readonly process: ChildProcessByStdio<Writable, Readable, null>
-  /** The next thing that it says. */
-  heard(): Promise<unknown>
+  /** The next line of its output. */
+  nextLine(): Promise<unknown>
 }
 
 function begin(t: TestContext, scene: string, place: Place): Child {
@@ -78,7 +78,7 @@ function begin(t: TestContext, scene: string, place: Place): Child {
   })
   t.after(() => child.kill('SIGKILL'))
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
-  return { process: child, heard: async () => JSON.parse((await lines.next()).value as string) as unknown }
+  return { process: child, nextLine: async () => JSON.parse((await lines.next()).value as string) as unknown }
 }
 
 async function clientAt(t: TestContext, place: Place) {
@@ -93,9 +93,9 @@ for (const driver of ['sqlite', 'file', 'redis', 'postgres'] as const) {
       const place = await places[driver](t)
       const client = await clientAt(t, place)
       const children = [1, 2, 3].map(() => begin(t, 'start', place))
-      for (const child of children) assert.equal(await child.heard(), 'ready')
+      for (const child of children) assert.equal(await child.nextLine(), 'ready')
       for (const { process: child } of children) child.stdin.write('go\n')
-      const started = (await Promise.all(children.map((child) => child.heard()))) as {
+      const started = (await Promise.all(children.map((child) => child.nextLine()))) as {
         id: string
         deduplicated: boolean
       }[][]
@@ -105,7 +105,7 @@ for (const driver of ['sqlite', 'file', 'redis', 'postgres'] as const) {
       assert.equal((await client.listJobChains()).items.length, 1)
     })
 
-    test('[chains trap 11] workers that are killed at any time: every chain goes on and ends, once', async (t) => {
+    test('[chains trap 11] workers are killed at random: every chain ends once', async (t) => {
       const place = await places[driver](t)
       const client = await clientAt(t, place)
       const count = driver === 'file' ? 15 : 60
@@ -131,7 +131,7 @@ for (const driver of ['sqlite', 'file', 'redis', 'postgres'] as const) {
       const { random } = fakeClock({ seed: 11 })
       for (let kill = 0; kill < 6 && !progress.isDone; kill++) {
         const [victim, ...others] = workers
-        await victim!.heard()
+        await victim!.nextLine()
         await sleep(random() * 150)
         victim!.process.kill('SIGKILL')
         await once(victim!.process, 'exit')
@@ -145,7 +145,7 @@ for (const driver of ['sqlite', 'file', 'redis', 'postgres'] as const) {
         jobs.push(...page.items)
         cursor = page.nextCursor
       }
-      // Two chains of three and their dependent: no continuation is missing, and none is there twice.
+      // Two chains of three and their dependent: no continuation is missing, and none exists twice.
       assert.equal(jobs.length, 7 * count)
       assert.equal(new Set(jobs.map(({ chainId, chainIndex }) => `${chainId} ${chainIndex}`)).size, jobs.length)
       assert.ok(jobs.every(({ state }) => state === 'completed'))

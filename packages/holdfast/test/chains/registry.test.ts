@@ -1,4 +1,4 @@
-// The registry at run time: what it lets through, what it makes of it, and how it refuses.
+// The registry at run time: which values pass, what they become, and how others are refused.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -29,7 +29,7 @@ const registry = defineJobTypes({
   },
 })
 
-/** What was thrown, at once or by a promise. */
+/** The error of a call that throws or rejects. */
 async function refused(check: () => unknown): Promise<JobTypeValidationError> {
   try {
     await check()
@@ -56,7 +56,7 @@ const albumOf = (...names: string[]): unknown =>
 describe('a registry of types alone', () => {
   const types = defineJobTypes<{ a: { entry: true; input: null; output: null } }>()
 
-  test('lets everything through as it is', async () => {
+  test('passes every value unchanged', async () => {
     const value = { anything: true }
     assert.equal(types.parseInput('b', value), value)
     assert.equal(types.parseOutput('b', value), value)
@@ -68,7 +68,7 @@ describe('a registry of types alone', () => {
 })
 
 describe('a registry of schemas', () => {
-  test('knows its types', () => {
+  test('has the names of its types', () => {
     assert.deepEqual(registry.typeNames, ['mail', 'bounce', 'archive', 'file', 'note', 'memo', 'digest', 'album'])
   })
 
@@ -81,12 +81,12 @@ describe('a registry of schemas', () => {
     assert.ok(isHoldfastError(error, 'NOT_ENTRY_POINT'))
   })
 
-  test('gives what the schema makes of an input or output', async () => {
+  test('returns what the schema parsed', async () => {
     assert.deepEqual(await registry.parseInput('mail', { to: 'ada', size: '5', more: 1 }), { to: 'ada', size: 5 })
     assert.equal(await registry.parseOutput('mail', 7), '7')
   })
 
-  test('says what is wrong with an input, and where', async () => {
+  test('refuses an input with the issues and their paths', async () => {
     const error = await refused(() => registry.parseInput('mail', { to: 5, size: '5' }))
     assert.equal(error.code, 'INVALID_INPUT')
     assert.equal(error.typeName, 'mail')
@@ -98,13 +98,13 @@ describe('a registry of schemas', () => {
     assert.deepEqual(JSON.parse(JSON.stringify(error)).issues, error.issues)
   })
 
-  test('says what is wrong with an output, and that a type has none', async () => {
+  test('refuses an output with the issues, and any output of a type without one', async () => {
     assert.match((await refused(() => registry.parseOutput('mail', '7'))).message, /^job type 'mail': output refused: /)
     assert.equal(await codeOf(() => registry.parseOutput('mail', '7')), 'INVALID_OUTPUT')
     assert.equal(await codeOf(() => registry.parseOutput('archive', null)), 'INVALID_OUTPUT')
   })
 
-  test('a name that nobody declared is unknown, also one that every object has', async () => {
+  test('an undeclared name is unknown, also one that every object has', async () => {
     for (const name of ['letter', 'constructor', '__proto__', '']) {
       assert.equal(await codeOf(() => registry.validateEntry(name)), 'UNKNOWN_TYPE')
       assert.equal(await codeOf(() => registry.parseInput(name, null)), 'UNKNOWN_TYPE')
@@ -135,7 +135,7 @@ describe('a registry of schemas', () => {
     )
   })
 
-  test('blockers stand in their slots', async () => {
+  test('blockers are checked by slot', async () => {
     const blockers = (...chains: { typeName: string; input?: unknown }[]): unknown =>
       registry.validateBlockers('digest', chains)
     const note = { typeName: 'note', input: null }
@@ -155,7 +155,7 @@ describe('a registry of schemas', () => {
     )
   })
 
-  test('a slot for many takes any number, between those that take one', async () => {
+  test('a slot with many takes any number, between slots of one', async () => {
     await albumOf('note', 'mail')
     await albumOf('note', 'memo', 'mail')
     await albumOf('note', 'memo', 'memo', 'memo', 'mail')
@@ -164,7 +164,7 @@ describe('a registry of schemas', () => {
     }
   })
 
-  test('a schema may take its time, and may throw', async () => {
+  test('a schema may be asynchronous, and may throw', async () => {
     const boom = new Error('boom')
     const slow = defineJobTypes({
       a: {
@@ -195,7 +195,7 @@ describe('a registry of schemas', () => {
     }
   })
 
-  test('a declaration that cannot be is refused, for those whom no compiler told', () => {
+  test('an impossible declaration is refused at run time too', () => {
     const declare = defineJobTypes as (schemas: unknown) => unknown
     const input = v.null()
     const cases: readonly [schemas: unknown, message: RegExp][] = [
@@ -246,7 +246,7 @@ describe('a registry of schemas', () => {
   })
 })
 
-describe('a registry with checks of one’s own', () => {
+describe('a registry with own checks', () => {
   const boom = new Error('boom')
   const passing: JobTypeChecks = {
     validateEntry() {},
@@ -256,7 +256,7 @@ describe('a registry with checks of one’s own', () => {
     validateBlockers() {},
   }
 
-  test('asks them', async () => {
+  test('calls them', async () => {
     const own = createJobTypeRegistry<{ a: { entry: true; input: null; output: null } }>(passing)
     assert.deepEqual(own.parseInput('a', 5), { typeName: 'a', input: 5 })
     assert.deepEqual(await own.parseOutput('a', 5), { typeName: 'a', output: 5 })
@@ -274,7 +274,7 @@ describe('a registry with checks of one’s own', () => {
   } as const
 
   for (const [name, [code, call]] of Object.entries(calls)) {
-    test(`what ${name} throws becomes a cause of ${code}; one of our own errors stays as it is`, async () => {
+    test(`an error of ${name} becomes the cause of ${code}; a JobTypeValidationError stays as it is`, async () => {
       for (const fail of [
         () => {
           throw boom
@@ -303,7 +303,7 @@ describe('a registry with checks of one’s own', () => {
       )
     })
 
-    test(`${name} is needed`, () => {
+    test(`${name} is required`, () => {
       assert.throws(() => createJobTypeRegistry({ ...passing, [name]: undefined }), {
         code: 'INVALID_ARGUMENT',
         message: `checks.${name}: expected a function, got undefined`,

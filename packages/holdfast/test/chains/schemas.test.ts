@@ -1,4 +1,4 @@
-// Job types by schemas, from a client to a worker and back: what is handed in, stored, seen and given.
+// Job types by schemas, from a client to a worker and back: values as given, stored and read.
 
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
@@ -31,7 +31,7 @@ const jobTypeRegistry = defineJobTypes({
 
 type Types = DefinitionsOf<typeof jobTypeRegistry>
 
-/** One attempt each, so that what fails has failed. */
+/** One attempt each, so that a failure is final. */
 async function bench(t: TestContext, jobTypeProcessors: JobTypeProcessors<Types, never>): Promise<Client<Types>> {
   const storage = new MemoryStorage()
   const client = await createClient({ storage, jobTypeRegistry })
@@ -45,7 +45,7 @@ async function bench(t: TestContext, jobTypeProcessors: JobTypeProcessors<Types,
 
 const timeoutMs = 30_000
 
-test('a start takes what the schema takes, the handler sees what it makes of it; so with outputs', async (t) => {
+test('a start takes the schema’s input, the handler sees its output; likewise for outputs', async (t) => {
   const seen: unknown[] = []
   const client = await bench(t, {
     measure: {
@@ -62,9 +62,9 @@ test('a start takes what the schema takes, the handler sees what it makes of it;
   assert.equal(ended.output, '8')
 })
 
-test('a start that is refused writes nothing, nor does one with it', async (t) => {
+test('a refused start writes nothing, nor do others of its batch', async (t) => {
   const client = await bench(t, { shout: { process: async ({ complete }) => complete('heard') } })
-  // As from outside, where no compiler looks.
+  // Untyped, as JavaScript would call it.
   const start = client.startJobChain as (options: unknown) => Promise<unknown>
   const startAll = client.startJobChains as (options: unknown) => Promise<unknown>
   const good = { typeName: 'measure', input: { text: 'a', times: '1' } }
@@ -84,7 +84,7 @@ test('a start that is refused writes nothing, nor does one with it', async (t) =
   assert.deepEqual((await client.listJobs()).items, [])
 })
 
-test('a continuation or output that is refused fails the attempt, and nothing follows', async (t) => {
+test('a refused continuation or output fails the attempt, and nothing is added', async (t) => {
   const client = await bench(t, {
     measure: {
       process: async ({ job, complete }) => {

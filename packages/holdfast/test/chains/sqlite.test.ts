@@ -1,4 +1,4 @@
-// Chains on SQLite, in a file, with a table of the user's beside the jobs.
+// Chains on SQLite, in a file, with a table of the user's in the same database.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

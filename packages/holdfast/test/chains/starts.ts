@@ -33,7 +33,7 @@ const loop = (id: string, other: string) =>
 
 export function startTests(driver: ChainDriver): void {
   describe('starting', () => {
-    test('a chain is there once its start resolves, and reads as it was started', async (t) => {
+    test('a chain exists once its start resolves, and reads as it was started', async (t) => {
       const { client, storage } = await chainBench(t, driver, types)
       const before = (await storage.count({})).now
       const chain = await client.startJobChain({ typeName: 'greet', input: { name: 'Ann' }, priority: 7 })
@@ -63,7 +63,7 @@ export function startTests(driver: ChainDriver): void {
       assert.equal(await client.getJob({ typeName: 'nothing', id: chain.id }), null)
     })
 
-    test('a worker runs it, and what it completes with is the output of the chain', async (t) => {
+    test('a worker runs it, and its output is that of the chain', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
       await work(
         {
@@ -260,7 +260,7 @@ export function startTests(driver: ChainDriver): void {
       assert.equal((await client.listJobChains()).items.length, 2)
     })
 
-    test('chains that are started together may wait for one another, in any order; each is a root of its own', async (t) => {
+    test('chains of one call may block one another, in any order; each is its own root', async (t) => {
       const { client, work } = await chainBench(t, driver, parts)
       const part = { typeName: 'part', input: 2, id: 'a' } as const
       const [, whole] = await client.startJobChains({
@@ -285,11 +285,11 @@ export function startTests(driver: ChainDriver): void {
         whole: { process: async ({ job, complete }) => complete(job.blockers[0].output * job.blockers[1].output) },
       })
       assert.equal((await client.waitForJobChainCompletion(whole, wait)).output, 6)
-      // As it was read, with all that it has.
+      // Given as it was read, with all its fields.
       assert.deepEqual((await client.getJobChain((await client.getJobChain(whole))!))!.id, whole.id)
     })
 
-    test('a sibling that stood already is waited for; a circle, and a chain started for another, are refused', async (t) => {
+    test('an existing sibling is waited for; a cycle, and a chain started for another, are refused', async (t) => {
       const { client } = await chainBench(t, driver, parts)
       const hour = { schedule: { afterMs: 3_600_000 } } as const
       const standing = await client.startJobChain({ typeName: 'part', input: 1, deduplication: { key: 'k' }, ...hour })
@@ -327,7 +327,7 @@ export function startTests(driver: ChainDriver): void {
       assert.equal((await client.listJobChains()).items.length, 2)
     })
 
-    test('a start that is new is one call to the storage', async (t) => {
+    test('a new chain is one call to the storage', async (t) => {
       const { client, line } = await chainBench(t, driver, types)
       const before = line.count()
       await client.startJobChain({ typeName: 'greet', input: { name: 'x' }, schedule: { afterMs: 5 } })
@@ -379,7 +379,7 @@ export function startTests(driver: ChainDriver): void {
       assert.deepEqual([first.deduplicated, second.deduplicated, second.input.name], [false, true, 'x'])
     })
 
-    test('completed: the key is free once the chain is; all: it is not', async (t) => {
+    test('strategy completed: the key is free once the chain completed; strategy all: it is not', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
       await work({ greet: { process: async ({ complete }) => complete('done') } })
       for (const [strategy, again] of [
@@ -396,7 +396,7 @@ export function startTests(driver: ChainDriver): void {
       }
     })
 
-    test('failed and cancelled ones never count', async (t) => {
+    test('failed and cancelled chains free their key', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
       const deduplication = { key: 'k', strategy: 'all' } as const
       const cancelled = await client.startJobChain({ ...start, deduplication })

@@ -12,7 +12,7 @@ const types = defineJobTypes<{ step: { entry: true; input: number; output: numbe
 
 export function stopTests(driver: ChainDriver): void {
   describe('stopping', () => {
-    test('[chains trap 6] a stop in the middle of a backlog: no more start than fill the slots', async (t) => {
+    test('[chains trap 6] a stop in the middle of a backlog: no more handlers start than fill the slots', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
       const count = driver.name === 'file' ? 300 : 1_000
       const items = Array.from({ length: count }, (_, input) => ({ typeName: 'step' as const, input }))
@@ -39,7 +39,7 @@ export function stopTests(driver: ChainDriver): void {
       assert.deepEqual([left, begun], [[], ended])
     })
 
-    test('[chains trap 6] a handler that heeds nothing: released at the deadline, and run by another worker', async (t) => {
+    test('[chains trap 6] a handler that ignores its signal: released at the deadline, and run by another worker', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
       const running = gate()
       const reasons: unknown[] = []
@@ -88,7 +88,7 @@ export function stopTests(driver: ChainDriver): void {
       assert.ok(done!.state === 'completed' && done!.output === 7)
     })
 
-    test('a handler that throws because it was asked to stop has not failed', async (t) => {
+    test('a handler that throws because the worker stops has not failed', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
       const running = gate()
       const stop = await work({
@@ -107,7 +107,7 @@ export function stopTests(driver: ChainDriver): void {
       assert.deepEqual([job!.state, job!.failures], ['queued', 0])
     })
 
-    test('it may be started again; connections are given back', async (t) => {
+    test('a worker may be started again; connections are given back', async (t) => {
       const { client, line, storage } = await chainBench(t, driver, types)
       const before = line.connections
       const worker = await createInProcessWorker<Types, unknown>({

@@ -40,7 +40,7 @@ const spanNamed = (name: string, index = 0): ReadableSpan =>
 const idOf = (span: ReadableSpan): string => span.spanContext().spanId
 const parentOf = (span: ReadableSpan): string | undefined => span.parentSpanContext?.spanId
 
-test('a start and a continuation are producers, an attempt consumes, prepare and complete are parts of it', async (t) => {
+test('starts and continuations are producer spans, attempts consumer spans with prepare and complete as children', async (t) => {
   t.after(otel({ api }))
   exporter.reset()
   const { client, work } = await chainBench(t, driver, types)
@@ -76,7 +76,7 @@ test('a start and a continuation are producers, an attempt consumes, prepare and
   assert.equal(parentOf(spanNamed('send rest')), idOf(spanNamed('complete whole')))
   const rest = spanNamed('process rest')
   assert.equal(parentOf(rest), idOf(spanNamed('send rest')))
-  // The blocker, and the job before it.
+  // Links to the blocker and to the job before it.
   assert.deepEqual(
     [ran.links, rest.links].map((links) => links.map(({ context }) => context.spanId)),
     [[idOf(spanNamed('send part'))], [idOf(sent)]],
@@ -85,7 +85,7 @@ test('a start and a continuation are producers, an attempt consumes, prepare and
   assert.equal(new Set(traces).size, 1)
 })
 
-test('a trace that is given is stored as it is; a failed attempt says so; each attempt is a span', async (t) => {
+test('a given trace context is stored unchanged; each attempt is a span, with its error', async (t) => {
   t.after(otel({ api }))
   exporter.reset()
   const { client, work } = await chainBench(t, driver, types)
@@ -110,7 +110,7 @@ test('a trace that is given is stored as it is; a failed attempt says so; each a
   }
 })
 
-test('without it nothing is stored, and nothing is recorded', async (t) => {
+test('without telemetry nothing is stored or recorded', async (t) => {
   const uninstall = otel({ api })
   uninstall()
   exporter.reset()

@@ -1,4 +1,4 @@
-// The user's rows and the jobs together: both or neither (specs/chains.md 3.1, 3.3), where the storage has transactions.
+// Rows of the user's and jobs in one transaction (specs/chains.md 3.1, 3.3), where the storage has transactions.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -15,13 +15,13 @@ interface Types {
 }
 const types = defineJobTypes<Types>()
 
-/** As a user of the storage would. */
+/** A transaction of the user's. */
 const inTransaction = <R>(storage: Storage, run: (tx: unknown) => Promise<R>): Promise<R> => storage.transaction!(run)
 
 const start = (bench: ChainBench<Types>, input = 'a', tx?: unknown) =>
   bench.client.startJobChain({ typeName: 'order', input, tx })
 
-/** For `complete`: a row that tells by which attempt it was written, and so does the output. */
+/** For `complete`: writes a row that names the attempt, and returns the same as the output. */
 const ownRow =
   ({ rows }: ChainBench<Types>, { attempt }: { readonly attempt: number }) =>
   async ({ tx }: { readonly tx: unknown }): Promise<string> => {
@@ -33,7 +33,7 @@ export function transactionTests(driver: ChainDriver): void {
   const skip = driver.name === 'sqlite' || driver.name.startsWith('postgres') ? false : 'features.transactions is false'
 
   describe('transactions', { skip }, () => {
-    test('a start commits with the rows around it, or was never there', async (t) => {
+    test('a start commits with the rows of its transaction, or does not exist', async (t) => {
       const bench = await chainBench(t, driver, types)
       const { client, storage, rows } = bench
       let id = ''
@@ -58,7 +58,7 @@ export function transactionTests(driver: ChainDriver): void {
       assert.equal((await client.listJobChains()).items.length, 1)
     })
 
-    test('atomic: prepare and complete have one transaction, and nothing of it is seen before the end', async (t) => {
+    test('atomic: prepare and complete have one transaction, and nothing of it is visible before the end', async (t) => {
       const bench = await chainBench(t, driver, types)
       const { client, rows, work } = bench
       const seen: unknown[] = []
@@ -104,7 +104,7 @@ export function transactionTests(driver: ChainDriver): void {
       assert.deepEqual(await rows.ids(), ['completed by 3', 'prepared by 3'])
     })
 
-    test('staged: what prepare wrote stays, what complete wrote goes with a failure', async (t) => {
+    test('staged: rows of prepare stay, rows of complete are rolled back by a failure', async (t) => {
       const bench = await chainBench(t, driver, types)
       const { client, rows, work } = bench
       await work({
@@ -144,7 +144,7 @@ export function transactionTests(driver: ChainDriver): void {
       assert.deepEqual([done.output, await rows.ids()], ['done anyway', []])
     })
 
-    test('after an atomic prepare that throws, the attempt fails whatever the handler says', async (t) => {
+    test('after an atomic prepare that throws, the attempt fails whatever the handler completes with', async (t) => {
       const bench = await chainBench(t, driver, types)
       const { client, rows, work } = bench
       const errors: unknown[] = []
@@ -264,7 +264,7 @@ export function transactionTests(driver: ChainDriver): void {
       assert.deepEqual(await rows.ids(), ['by 2'])
     })
 
-    test('many attempts with transactions: they take turns, and each ends once', async (t) => {
+    test('many attempts with transactions: they wait for slots, and each ends once', async (t) => {
       const bench = await chainBench(t, driver, types)
       const { client, rows, work } = bench
       await work(
@@ -293,7 +293,7 @@ export function transactionTests(driver: ChainDriver): void {
       assert.ok(items.every(({ attempt, failures }) => attempt === 1 && failures === 0))
     })
 
-    test('a timeout in the callback of complete rolls it back, and the next attempt is not held up', async (t) => {
+    test('a timeout in the callback of complete rolls it back, and the next attempt does not wait for it', async (t) => {
       const bench = await chainBench(t, driver, types)
       const { client, rows, work } = bench
       let attempts = 0
@@ -312,11 +312,11 @@ export function transactionTests(driver: ChainDriver): void {
       })
       await client.waitForJobChainCompletion(await start(bench), wait)
       assert.ok(attempts > 1)
-      // Where others keep the machine busy, a later attempt may run out of its time, too.
+      // On a busy machine a later attempt may time out too.
       assert.deepEqual(await rows.ids(), [`by ${attempts}`])
     })
 
-    test('a timeout that comes while the outcome is written comes too late', async (t) => {
+    test('a timeout while the outcome is written has no effect', async (t) => {
       const bench = await chainBench(t, driver, types)
       const { client, rows, work, line } = bench
       line.on('settle', async (apply) => {
@@ -325,7 +325,7 @@ export function transactionTests(driver: ChainDriver): void {
       })
       await work({
         order: {
-          // Enough for what comes before the settle, also where others keep the machine busy.
+          // Enough for the steps before the settle, also on a busy machine.
           timeoutMs: 700,
           process: async ({ job, complete }) => complete(ownRow(bench, job)),
         },
@@ -407,13 +407,13 @@ export function transactionTests(driver: ChainDriver): void {
       await complete(done.id)
       const refusals: [string, (tx: unknown) => Promise<unknown>][] = [
         ['JOB_ALREADY_COMPLETED', (tx) => complete(done.id, tx)],
-        ['CHAIN_NOT_FOUND', (tx) => complete('nobody', tx)],
+        ['CHAIN_NOT_FOUND', (tx) => complete('missing', tx)],
         ['SERIALIZATION_ERROR', (tx) => start(bench, (() => 'x') as never, tx)],
-        ['JOB_NOT_FOUND', (tx) => client.triggerJob({ typeName: 'order', id: 'nobody', tx })],
+        ['JOB_NOT_FOUND', (tx) => client.triggerJob({ typeName: 'order', id: 'missing', tx })],
         ['NOT_TRIGGERABLE', (tx) => client.triggerJob({ typeName: 'order', id: done.id, tx })],
         [
           'CHAIN_NOT_FOUND',
-          (tx) => client.deleteJobChains({ rootChainIds: [{ typeName: 'order', id: 'nobody' }], tx }),
+          (tx) => client.deleteJobChains({ rootChainIds: [{ typeName: 'order', id: 'missing' }], tx }),
         ],
         ['INVALID_ARGUMENT', (tx) => client.startJobChain({ typeName: 'order', input: 'x', priority: 1e9, tx })],
       ]
@@ -432,7 +432,7 @@ export function transactionTests(driver: ChainDriver): void {
       assert.equal((await rows.ids()).length, 2 * refusals.length + 1)
     })
 
-    test('what is written with somebody else’s tx is told as unknown; withNotify keeps it, and drops it if it throws', async (t) => {
+    test('events of a transaction of the user’s are told as unknown; withNotify keeps them, and drops them if it throws', async (t) => {
       const bench = await chainBench(t, driver, types)
       const { client, storage, told } = bench
       await inTransaction(storage, (tx) => start(bench, 'a', tx))
@@ -458,7 +458,7 @@ export function transactionTests(driver: ChainDriver): void {
       )
     })
 
-    test('where a transaction keeps others from writing, one that is open too long is rolled back', async (t) => {
+    test('an exclusive transaction that is open too long is rolled back', async (t) => {
       const bench = await chainBench(t, driver, types)
       const { client, rows, work, storage } = bench
       if (!storage.settings.exclusiveTransactions) return t.skip('settings.exclusiveTransactions is false')

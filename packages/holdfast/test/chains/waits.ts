@@ -17,7 +17,7 @@ const start = { typeName: 'job', input: 1 } as const
 
 export function waitTests(driver: ChainDriver): void {
   describe('waiting', () => {
-    test('a wait ends by timeout, by its signal, and at once for what is not there', async (t) => {
+    test('a wait ends by its timeout, by its signal, and at once for a chain that does not exist', async (t) => {
       const { client } = await chainBench(t, driver, types)
       const chain = await client.startJobChain(start)
       await assert.rejects(client.waitForJobChainCompletion(chain, { timeoutMs: 20 }), {
@@ -32,12 +32,12 @@ export function waitTests(driver: ChainDriver): void {
       controller.abort(reason)
       await assert.rejects(waiting, reason)
       await assert.rejects(client.waitForJobChainCompletion(chain, { ...wait, signal: controller.signal }), reason)
-      const missing = client.waitForJobChainCompletion({ typeName: 'job', id: 'nobody' }, wait)
+      const missing = client.waitForJobChainCompletion({ typeName: 'job', id: 'missing' }, wait)
       await assert.rejects(missing, { code: 'CHAIN_NOT_FOUND' })
       await assert.rejects(client.waitForJobChainCompletion(chain, {} as never), { code: 'INVALID_ARGUMENT' })
     })
 
-    test('it is told of a cancellation, and of a deletion', async (t) => {
+    test('a cancellation and a deletion end a wait', async (t) => {
       const { client } = await chainBench(t, driver, types)
       const one = await client.startJobChain(start)
       const two = await client.startJobChain(start)
@@ -54,30 +54,36 @@ export function waitTests(driver: ChainDriver): void {
       assert.equal(deleted!.reason.code, 'CHAIN_NOT_FOUND')
     })
 
-    const skip = driver.hints === false && 'without hints the next look finds it'
-    test('[chains trap 14] it listens before it looks: an end between the two is not missed', { skip }, async (t) => {
-      const { client, line, storage } = await chainBench(t, driver, types)
-      const chain = await client.startJobChain(start)
-      const ref = { type: 'chain.job', id: chain.id }
-      let ended = false
-      line.on('get', async (apply) => {
-        // The first look sees the chain as it was; what it answers is late.
-        const answer = await apply()
-        if (!ended) {
-          ended = true
-          await storage.settle([{ ...ref, chain: ref, token: 'by hand', kind: 'completed', result: Buffer.from('5') }])
-        }
-        return answer
-      })
-      const before = performance.now()
-      const done = await client.waitForJobChainCompletion(chain, { timeoutMs: 14_000, pollIntervalMs: 15_000 })
-      assert.equal(done.output, 5)
-      assert.ok(performance.now() - before < 5_000)
-    })
+    const skip = driver.hints === false && 'without hints the next poll finds it'
+    test(
+      '[chains trap 14] a wait listens before it reads: an end between the two is not missed',
+      { skip },
+      async (t) => {
+        const { client, line, storage } = await chainBench(t, driver, types)
+        const chain = await client.startJobChain(start)
+        const ref = { type: 'chain.job', id: chain.id }
+        let ended = false
+        line.on('get', async (apply) => {
+          // The first read sees the chain before its end, and its answer is late.
+          const answer = await apply()
+          if (!ended) {
+            ended = true
+            await storage.settle([
+              { ...ref, chain: ref, token: 'by hand', kind: 'completed', result: Buffer.from('5') },
+            ])
+          }
+          return answer
+        })
+        const before = performance.now()
+        const done = await client.waitForJobChainCompletion(chain, { timeoutMs: 14_000, pollIntervalMs: 15_000 })
+        assert.equal(done.output, 5)
+        assert.ok(performance.now() - before < 5_000)
+      },
+    )
 
-    // So many looks would be the load themselves.
+    // Frequent reads of so many chains would be most of the load.
     const rarely = driver.hints === false ? wait : { pollIntervalMs: 5_000 }
-    test('[chains trap 18] a thousand waits: one subscription, and nothing is left of them', async (t) => {
+    test('[chains trap 18] a thousand waits: one subscription, which ends with the client', async (t) => {
       const { client, line, work } = await chainBench(t, driver, types)
       const count = driver.name === 'file' ? 100 : 1_000
       const items = Array.from({ length: count }, (_, input) => ({ typeName: 'job' as const, input }))
@@ -92,7 +98,7 @@ export function waitTests(driver: ChainDriver): void {
         (await waits).map(({ output }) => output),
         items.map(({ input }) => input),
       )
-      assert.ok(line.count('get') - reads < count / 2, 'looks are shared')
+      assert.ok(line.count('get') - reads < count / 2, 'reads are shared')
       assert.equal(line.calls.filter(({ verb, args }) => verb === 'listen' && isDone(args)).length, 1)
       assert.ok(line.count('listen') - listens <= 2)
       const listening = line.count('unlisten')
@@ -103,7 +109,7 @@ export function waitTests(driver: ChainDriver): void {
   })
 
   describe('triggering, cancelling, deleting', () => {
-    test('triggerJob: scheduled and failing are due now, failed and cancelled live again', async (t) => {
+    test('triggerJob: scheduled and failing jobs are due now, failed and cancelled ones live again', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
       const later = { ...start, schedule: { afterMs: 3_600_000 } }
       const scheduled = await client.startJobChain(later)
@@ -113,7 +119,7 @@ export function waitTests(driver: ChainDriver): void {
         code: 'NOT_TRIGGERABLE',
         state: 'queued',
       })
-      await assert.rejects(client.triggerJob({ typeName: 'job', id: 'nobody' }), { code: 'JOB_NOT_FOUND' })
+      await assert.rejects(client.triggerJob({ typeName: 'job', id: 'missing' }), { code: 'JOB_NOT_FOUND' })
       const cancelled = await client.startJobChain(later)
       await client.cancelJobChain({ typeName: 'job', id: cancelled.id })
       assert.equal((await client.triggerJob({ typeName: 'job', id: cancelled.id })).state, 'queued')
@@ -146,7 +152,7 @@ export function waitTests(driver: ChainDriver): void {
       await assert.rejects(client.triggerJob({ typeName: 'job', id: one.id }), { code: 'DEDUPLICATION_CONFLICT' })
     })
 
-    test('cancelJobChain says what it found', async (t) => {
+    test('cancelJobChain answers with a verdict', async (t) => {
       const { client } = await chainBench(t, driver, types)
       const chain = await client.startJobChain(start)
       assert.deepEqual(await client.cancelJobChain({ typeName: 'job', id: chain.id, reason: 'r' }), {
@@ -157,7 +163,7 @@ export function waitTests(driver: ChainDriver): void {
       const job = await client.getJob({ typeName: 'job', id: chain.id })
       assert.ok(job!.state === 'cancelled' && job!.reason === 'r')
       assert.deepEqual(await client.cancelJobChain({ typeName: 'job', id: chain.id }), { verdict: 'cancelled' })
-      assert.deepEqual(await client.cancelJobChain({ typeName: 'job', id: 'nobody' }), { verdict: 'not_found' })
+      assert.deepEqual(await client.cancelJobChain({ typeName: 'job', id: 'missing' }), { verdict: 'not_found' })
     })
 
     test('deleteJobChains: whole trees, all or none', async (t) => {
@@ -178,7 +184,7 @@ export function waitTests(driver: ChainDriver): void {
         code: 'BLOCKER_REFERENCED',
         by: [{ typeName: 'group', id: outside.id }],
       })
-      await assert.rejects(client.deleteJobChains({ rootChainIds: [tree, { typeName: 'job', id: 'nobody' }] }), {
+      await assert.rejects(client.deleteJobChains({ rootChainIds: [tree, { typeName: 'job', id: 'missing' }] }), {
         code: 'CHAIN_NOT_FOUND',
       })
       assert.equal((await client.listJobChains()).items.length, 5)
@@ -220,7 +226,7 @@ export function waitTests(driver: ChainDriver): void {
     test('[chains trap 30] pages: no row twice, no survivor missed, while rows come and go', async (t) => {
       const { client } = await chainBench(t, driver, types)
       const count = sizeOf(10_000, driver.name, { memory: 2_000, else: 300 })
-      // A tenth of them, and as many new ones, on the way.
+      // A tenth of the rows is deleted, and as many are added, between the pages.
       const perPage = Math.ceil(count / 10 / (count / 37))
       const made: { typeName: 'job'; id: string }[] = []
       for (let at = 0; at < count; at += 100) {

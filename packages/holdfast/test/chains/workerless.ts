@@ -17,7 +17,7 @@ const types = defineJobTypes<{
 
 export function workerlessTests(driver: ChainDriver): void {
   describe('completeJobChain', () => {
-    test('an output ends the chain: waiters are told, dependents go on, nobody completed it', async (t) => {
+    test('an output ends the chain: waits end, dependents go on, completedBy is null', async (t) => {
       const { client, told } = await chainBench(t, driver, types)
       const chain = await client.startJobChain({ typeName: 'ask', input: 'why' })
       const after = await client.startJobChain({ typeName: 'after', input: null, blockers: [chain] })
@@ -68,7 +68,7 @@ export function workerlessTests(driver: ChainDriver): void {
       assert.deepEqual(told('jobChainCompleted'), [])
     })
 
-    test('several jobs after one another, in one call', async (t) => {
+    test('several jobs in one call', async (t) => {
       const { client } = await chainBench(t, driver, types)
       const chain = await client.startJobChain({ typeName: 'ask', input: 'why' })
       const done = await client.completeJobChain({
@@ -89,7 +89,7 @@ export function workerlessTests(driver: ChainDriver): void {
       assert.equal((await client.listJobs({ filter: { chain } })).items.length, 3)
     })
 
-    test('blocked and scheduled ones too; a worker that comes later finds nothing', async (t) => {
+    test('blocked and scheduled jobs can be completed; a later worker finds nothing to run', async (t) => {
       const { client, work } = await chainBench(t, driver, types)
       const ask = await client.startJobChain({ typeName: 'ask', input: 'x', schedule: { afterMs: 3_600_000 } })
       const after = await client.startJobChain({ typeName: 'after', input: null, blockers: [ask] })
@@ -117,7 +117,7 @@ export function workerlessTests(driver: ChainDriver): void {
       assert.equal(runs, 0)
     })
 
-    test('not calling complete only reads; a callback that throws changes nothing', async (t) => {
+    test('without a call of complete() it only reads; a callback that throws changes nothing', async (t) => {
       const { client } = await chainBench(t, driver, types)
       const chain = await client.startJobChain({ typeName: 'ask', input: 'x' })
       const read = await client.completeJobChain({
@@ -139,11 +139,11 @@ export function workerlessTests(driver: ChainDriver): void {
       })
       await assert.rejects(thrown, boom)
       assert.equal((await client.getJobChain(chain))!.state, 'queued')
-      const missing = client.completeJobChain({ typeName: 'ask', id: 'nobody', complete: async () => null })
-      await assert.rejects(missing, { code: 'CHAIN_NOT_FOUND', chainId: 'nobody' })
+      const missing = client.completeJobChain({ typeName: 'ask', id: 'missing', complete: async () => null })
+      await assert.rejects(missing, { code: 'CHAIN_NOT_FOUND', chainId: 'missing' })
     })
 
-    test('an ended chain says so: completed, or cancelled', async (t) => {
+    test('a chain that was completed or cancelled is refused with its code', async (t) => {
       const { client } = await chainBench(t, driver, types)
       const end = (id: string) =>
         client.completeJobChain({
@@ -196,7 +196,7 @@ export function workerlessTests(driver: ChainDriver): void {
             },
           })
         } catch (error) {
-          // Only if the very job that was handed over was continued by the worker meanwhile, which a lock rules out.
+          // Only if the worker continued the same job after it was read, which a lock prevents.
           assert.equal((error as { code: string }).code, 'JOB_ALREADY_COMPLETED')
           assert.equal(handed, id)
           assert.equal(storage.features.transactions, false)

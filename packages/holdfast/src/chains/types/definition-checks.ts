@@ -1,9 +1,9 @@
-// What is wrong with a registry's definitions, said by the compiler: where something is, the type expected in its place is
-// a sentence that names the job type. Where nothing is, each definition is compared with itself, which costs nothing.
+// Problems of a registry's definitions, as the compiler reports them: in the place of a problem it expects a sentence that names the
+// job type. A definition without one is compared with itself, which costs nothing.
 
 import type { EntryName, JobTypeDefinition, JobTypeName, NamesByShape, ReferencedEntry } from './job-types.ts'
 
-/** A constraint that a type puts upon itself: `T extends CheckedDefinitions<T>`. */
+/** A constraint of a type on itself: `T extends CheckedDefinitions<T>`. */
 export type CheckedDefinitions<T> = { readonly [N in keyof T]: CheckedDefinition<T, N> }
 
 type CheckedDefinition<T, N extends keyof T> = [Problem<T, N & string>] extends [never]
@@ -12,7 +12,7 @@ type CheckedDefinition<T, N extends keyof T> = [Problem<T, N & string>] extends 
     : JobTypeDefinition
   : Problem<T, N & string>
 
-/** Never, or the property to look at with what is wrong about it. The first problem found is the one told. */
+/** The property that has the first problem, with a sentence about it. Never: there is none. */
 export type Problem<T, N extends JobTypeName<T>> = T[N] extends { readonly input: infer I }
   ? MayBeUndefined<I> extends true
     ? { readonly input: `job type '${N}': input must not be void or undefined; write null` }
@@ -71,5 +71,5 @@ type BlockerReferenceProblem<T, R, Where extends string> = R extends { readonly 
       : never
     : ReferenceProblem<T, R, Where>
 
-/** `unknown` may be: its author said that anything goes, and the serde has the last word. */
+/** `unknown` passes: any value is allowed then, and the codec refuses at run time what it cannot store. */
 type MayBeUndefined<V> = unknown extends V ? false : undefined extends V ? true : false

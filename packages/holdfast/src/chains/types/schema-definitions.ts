@@ -1,18 +1,18 @@
-// Job types declared by schemas: the shape of such a declaration, and the definitions that follow from it.
+// Job types declared by schemas: the shape of the declaration, and the definitions that follow from it.
 
 import type { Problem } from './definition-checks.ts'
 import type { SchemaInput, SchemaOutput, StandardSchema } from '../../engine/standard-schema.ts'
 
-/** Other job types: by name, or all whose input the schema accepts. */
+/** Refers to other job types: by name, or to all whose input the schema accepts. */
 export type SchemaReference = { readonly typeName: string | readonly string[] } | { readonly input: StandardSchema }
 
-/** `many`: any number of chains in this slot. At most one slot of a type may say so. */
+/** `many`: any number of chains in this slot. At most one slot of a type may have it. */
 export type SchemaBlocker = SchemaReference & { readonly many?: true }
 
 export interface SchemaDefinition {
   /** May start a chain. */
   readonly entry?: true
-  /** Callers hand in what it takes; stored, and seen by handlers, is what it makes of it. */
+  /** Callers give the schema's input. Its output is stored, and is what handlers see. */
   readonly input: StandardSchema
   /** Absent: this type never ends a chain. */
   readonly output?: StandardSchema
@@ -49,7 +49,7 @@ type InferBlockers<B> = B extends readonly [infer First, ...infer Rest]
     : readonly [InferReference<First>, ...InferBlockers<Rest>]
   : readonly []
 
-/** Nothing, or what is wrong with a declaration, in its place. */
+/** The problems of a declaration, each in its place. */
 export type SchemaProblems<S, T = InferDefinitions<S>> = {
   readonly [N in keyof S]: N extends keyof T & string ? OrUnknown<Problem<T, N>> : unknown
 }

@@ -1,5 +1,5 @@
 // What the compiler guarantees of job chains: definitions. Never run: `npm run types` checks it.
-// A line after `@ts-expect-error` must be an error; the lines around it do the same rightly, and must not be.
+// A line after `@ts-expect-error` must be an error; the correct lines around it must not be.
 
 import { createJobTypeRegistry, defineJobTypes, type JobTypeChecks } from 'holdfast/chains'
 
@@ -7,7 +7,7 @@ import { createJobTypeRegistry, defineJobTypes, type JobTypeChecks } from 'holdf
 
 export const point4 = [
   defineJobTypes<{ a: { entry: true; input: 1; continueWith: { typeName: 'b' } }; b: { input: 2; output: 3 } }>(),
-  // @ts-expect-error continueWith a type that nobody declared
+  // @ts-expect-error continueWith an undeclared type
   defineJobTypes<{ a: { entry: true; input: 1; continueWith: { typeName: 'b' } } }>(),
   // @ts-expect-error one of the union
   defineJobTypes<{ a: { entry: true; input: 1; output: 1; continueWith: { typeName: 'a' | 'b' } } }>(),
@@ -20,7 +20,7 @@ export const point4 = [
   }>(),
   // @ts-expect-error a blocker that starts no chain
   defineJobTypes<{ a: { input: 1; output: 1; blockers: [{ typeName: 'b' }] }; b: { input: 2; output: 3 } }>(),
-  // @ts-expect-error a blocker that nobody declared
+  // @ts-expect-error an undeclared blocker
   defineJobTypes<{
     a: { input: 1; output: 1; blockers: [{ typeName: 'c' }] }
     b: { entry: true; input: 2; output: 3 }

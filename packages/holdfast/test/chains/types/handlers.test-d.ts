@@ -1,7 +1,7 @@
 // What the compiler guarantees of job chains: handlers. Never run: `npm run types` checks it.
-// A line after `@ts-expect-error` must be an error; the lines around it do the same rightly, and must not be.
+// A line after `@ts-expect-error` must be an error; the correct lines around it must not be.
 
-import { type Completion, createInProcessWorker } from 'holdfast/chains'
+import { type Completion, createInProcessWorker, fail, failJob, rescheduleJob, snooze } from 'holdfast/chains'
 import { storage, jobTypeRegistry, same } from './shop.ts'
 
 // ── 6. continueWith: to declared types, with their input, one at a time ──────────────────────────────────────────────
@@ -84,8 +84,21 @@ export const point8 = createInProcessWorker({
   jobTypeRegistry,
   jobTypeProcessors: {
     deliver: { process: ({ complete }) => complete('delivered') },
+    order: {
+      process: async ({ job, complete }) => {
+        if (job.attempt === 1) return snooze({ delayMs: 5 })
+        if (job.attempt === 2) return fail('no')
+        if (job.attempt === 3) return rescheduleJob({ afterMs: 5 })
+        if (job.attempt === 4) return failJob()
+        // @ts-expect-error a directive is no output
+        if (job.attempt === 5) return complete(async () => snooze({ delayMs: 5 }))
+        return complete(({ continueWith }) => continueWith({ typeName: 'refund', input: null }))
+      },
+    },
     // @ts-expect-error nothing
     fetch: { process: async ({ complete }) => void (await complete({ body: '' })) },
+    // @ts-expect-error an error that is no directive
+    plan: { process: async () => new Error('no') },
     // @ts-expect-error the output itself
     count: { process: async () => 5 },
     // @ts-expect-error the completion of another type

@@ -1,5 +1,5 @@
 // What the compiler guarantees of job chains: transactions and other options. Never run: `npm run types` checks it.
-// A line after `@ts-expect-error` must be an error; the lines around it do the same rightly, and must not be.
+// A line after `@ts-expect-error` must be an error; the correct lines around it must not be.
 
 import {
   type Client,
@@ -137,11 +137,37 @@ export async function point13(): Promise<void> {
       },
     },
   })
+  const undefinedNumber = undefined as number | undefined
+  await createInProcessWorker({
+    storage,
+    jobTypeRegistry,
+    maxAttempts: 3,
+    backoff: { type: 'exponential', delayMs: 5 },
+    leaseMs: 5_000,
+    timeoutMs: undefinedNumber,
+    pollMs: undefinedNumber,
+    graceMs: undefinedNumber,
+    logger: console,
+    jobTypeProcessing: { pollMs: undefinedNumber, defaultTimeoutMs: undefinedNumber },
+    jobTypeProcessors: {
+      refund: {
+        process: async ({ complete }) => complete(null),
+        maxAttempts: 3,
+        backoff: (attempt) => attempt * 5,
+        leaseMs: undefinedNumber,
+        timeoutMs: 5,
+      },
+    },
+  })
   // @ts-expect-error an unknown option
   await createClient({ storage, jobTypeRegistry, prefix: 'x' })
   const fetch = { typeName: 'fetch', input: { url: '/' } } as const
   await client.startJobChain({ ...fetch, schedule: { afterMs: 5 } })
   await client.startJobChain({ ...fetch, schedule: { at: new Date() } })
+  await client.startJobChain({ ...fetch, delayMs: 5 })
+  const started = await client.startJobChain({ ...fetch, runAt: new Date(), delayMs: undefinedNumber })
+  same<typeof started.status, 'added' | 'duplicate'>()
+  if (started.status === 'duplicate') same<typeof started.deduplicated, true>()
   // @ts-expect-error both
   await client.startJobChain({ ...fetch, schedule: { at: 5, afterMs: 5 } })
   // @ts-expect-error neither

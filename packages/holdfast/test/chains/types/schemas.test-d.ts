@@ -1,5 +1,5 @@
 // What the compiler guarantees of job chains: job types declared by schemas. Never run: `npm run types` checks it.
-// A line after `@ts-expect-error` must be an error; the lines around it do the same rightly, and must not be.
+// A line after `@ts-expect-error` must be an error; the correct lines around it must not be.
 
 import { type Client, createInProcessWorker, defineJobTypes, type DefinitionsOf } from 'holdfast/chains'
 import * as v from 'valibot'
@@ -10,7 +10,7 @@ import { memory, same } from './shop.ts'
 const schemas = defineJobTypes({
   mail: {
     entry: true,
-    // Handed in as text, seen as a number.
+    // Given as text, read as a number.
     input: v.object({ to: v.string(), size: v.pipe(v.string(), v.transform(Number)) }),
     output: v.pipe(v.number(), v.transform(String)),
     continueWith: { typeName: ['bounce', 'archive'] },
@@ -69,7 +69,7 @@ export async function point14(mails: Client<SchemaTypes>): Promise<void> {
     },
   })
 
-  // @ts-expect-error continueWith a type that nobody declared
+  // @ts-expect-error continueWith an undeclared type
   defineJobTypes({ a: { entry: true, input: v.null(), continueWith: { typeName: 'b' } } })
   // @ts-expect-error one of several
   defineJobTypes({ a: { entry: true, input: v.null(), continueWith: { typeName: ['a', 'b'] } } })

@@ -6,7 +6,7 @@ import type { SqliteStorage, SqliteTransaction } from 'holdfast/sqlite'
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? [] : [never]
 
-/** Compiles only if the two types are one. */
+/** Compiles only if the two types are identical. */
 export declare function same<A, B>(...nothing: Same<A, B>): void
 
 export declare const storage: SqliteStorage

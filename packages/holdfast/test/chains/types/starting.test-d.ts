@@ -1,5 +1,5 @@
 // What the compiler guarantees of job chains: what starts a chain. Never run: `npm run types` checks it.
-// A line after `@ts-expect-error` must be an error; the lines around it do the same rightly, and must not be.
+// A line after `@ts-expect-error` must be an error; the correct lines around it must not be.
 
 import { client, order, fetched, counted, same } from './shop.ts'
 

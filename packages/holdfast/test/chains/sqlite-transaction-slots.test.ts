@@ -1,5 +1,5 @@
-// On SQLite an open transaction keeps all others from writing: attempts that want one wait for their turn, and none of them
-// is told that the storage did not answer.
+// On SQLite an open transaction keeps all others from writing: attempts that need one wait for a slot, and none fails because the
+// storage did not answer.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
