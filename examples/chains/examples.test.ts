@@ -1,4 +1,4 @@
-// The examples, as one runs them: each is a program that ends by itself and says what happened.
+// Runs the examples: each is a program that ends by itself and prints what happened.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 
-/** What each must print, line by line; or what its lines, which are JSON, must say. */
-const said: Record<string, readonly string[] | ((lines: readonly Record<string, unknown>[]) => void)> = {
+/** The lines that each must print; or a check of its lines, which are JSON. */
+const expectedOutput: Record<string, readonly string[] | ((lines: readonly Record<string, unknown>[]) => void)> = {
   'rows-and-job': [
     'ada is welcome',
     'root: that name is taken',
@@ -32,7 +32,7 @@ const said: Record<string, readonly string[] | ((lines: readonly Record<string, 
   ],
   webhook: [
     'the transfer is scheduled: it waits for the bank',
-    'nobody’s transfer: 404',
+    'an unknown transfer: 404',
     'the bank calls: 200',
     '125 were transferred',
     'the bank calls again: 409',
@@ -48,7 +48,7 @@ const said: Record<string, readonly string[] | ((lines: readonly Record<string, 
   ],
   tracing: [
     'shipped order-1',
-    'POST /orders: child of nobody',
+    'POST /orders: child of none',
     'run mail: child of run order',
     'run order: child of POST /orders',
     'run ship: child of POST /orders',
@@ -62,11 +62,11 @@ const said: Record<string, readonly string[] | ((lines: readonly Record<string, 
 
 test('every example has its test', () => {
   const files = globSync('*.ts', { cwd: folder }).filter((file) => !file.endsWith('.test.ts'))
-  assert.deepEqual(files.map((file) => file.replace(/\.ts$/, '')).toSorted(), Object.keys(said).toSorted())
+  assert.deepEqual(files.map((file) => file.replace(/\.ts$/, '')).toSorted(), Object.keys(expectedOutput).toSorted())
 })
 
-for (const [name, expected] of Object.entries(said)) {
-  test(`examples/chains/${name}.ts runs, and ends as it says`, async () => {
+for (const [name, expected] of Object.entries(expectedOutput)) {
+  test(`examples/chains/${name}.ts prints what it should`, async () => {
     const { code, output, errors } = await run(name)
     assert.equal(code, 0, output + errors)
     const lines = output.trimEnd().split('\n')
@@ -80,7 +80,7 @@ interface Library {
   readonly levels: { readonly info: unknown; readonly warn: unknown }
 }
 
-/** What Holdfast tells, and what the handler's own lines say of the attempt that they belong to. */
+/** The lines of Holdfast, and those of the handler, which name their attempt. */
 function checkLog(lines: readonly Record<string, unknown>[], { messageKey, levels }: Library): void {
   const events = lines.flatMap(({ event }) => (event === undefined ? [] : [event]))
   assert.deepEqual(events, [

@@ -1,7 +1,7 @@
 // node --conditions=@holdfast/source examples/chains/fan-in.ts
 //
-// The report of a year waits for its quarters, and each of these for its months. All of them are written in one move; whatever
-// order they end in, a job runs once, when the last of those it waits for has.
+// The report of a year waits for its quarters, and each quarter for its months. All of them are written in one move. Each job runs
+// once, after the last of its blockers, in whatever order these end.
 
 import { createClient, createInProcessWorker, defineJobTypes } from 'holdfast/chains'
 import { SqliteStorage } from 'holdfast/sqlite'
@@ -25,14 +25,12 @@ const worker = await createInProcessWorker({
   storage,
   jobTypeRegistry,
   concurrency: 4,
-  jobTypeProcessing: {
-    jobAttemptMiddlewares: [
-      async ({ job }, next) => {
-        runs[job.typeName]!++
-        return next()
-      },
-    ],
-  },
+  jobAttemptMiddlewares: [
+    async ({ job }, next) => {
+      runs[job.typeName]!++
+      return next()
+    },
+  ],
   jobTypeProcessors: {
     month: { process: async ({ job, complete }) => complete(job.input.month * 10) },
     quarter: {
@@ -41,21 +39,21 @@ const worker = await createInProcessWorker({
     template: { process: async ({ complete }) => complete('In {year}, by quarter: {quarters}.') },
     report: {
       process: async ({ job, complete }) => {
-        const [template, ...quarters] = job.blockers // in the order they were given, each with the output of its type
+        const [template, ...quarters] = job.blockers // in the order they were given, each with its output
         const text = template.output.replace('{year}', String(job.input.year))
         return complete(text.replace('{quarters}', quarters.map(({ output }) => output).join(', ')))
       },
     },
   },
 })
-const stop = await worker.start()
+await worker.start()
 
 const monthsOf = (quarter: number): number[] => [1, 2, 3].map((month) => (quarter - 1) * 3 + month)
 
 const report = await client.startJobChain({
   typeName: 'report',
   input: { year: 2026 },
-  // Writes nothing itself: these chains go into the same move as the report, or none does.
+  // Writes nothing itself: these chains are written in the same move as the report.
   startBlockers: async ({ startJobChain }) => [
     await startJobChain({ typeName: 'template', input: null }),
     ...(await Promise.all(
@@ -79,5 +77,5 @@ console.log(
     .map(([typeName, count]) => `${typeName}: ${count}`)
     .join(', '),
 )
-await stop()
+await worker.stop()
 await client.close()

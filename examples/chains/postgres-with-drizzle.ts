@@ -1,7 +1,7 @@
 // node --conditions=@holdfast/source examples/chains/postgres-with-drizzle.ts
 //
-// On Postgres, with Drizzle: an order and the chain that ships it are one transaction of yours; the parcel and the end of the job
-// are one transaction of the worker's, on whose client Drizzle writes. Server, client and worker are those of parts/shop.ts.
+// Postgres with Drizzle: an order and the chain that ships it are written in a transaction of Drizzle's. The parcel and the end of the
+// job are written in a transaction of the worker's, on whose client Drizzle runs its queries. parts/shop.ts has server, client and worker.
 
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { pgTable, text } from 'drizzle-orm/pg-core'
@@ -22,7 +22,7 @@ await runShop({
       return chain
     }),
 
-  // The worker begins and ends the transaction, so none is begun here.
+  // The worker begins and ends this transaction.
   addParcel: (tx, orderId) =>
     drizzle((tx as PostgresTransaction).client as PoolClient)
       .insert(parcels)

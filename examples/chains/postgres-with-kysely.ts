@@ -1,8 +1,7 @@
 // node --conditions=@holdfast/source examples/chains/postgres-with-kysely.ts
 //
-// On Postgres, with Kysely: an order and the chain that ships it are one transaction of yours; the parcel and the end of the job
-// are one transaction of the worker's, on whose client Kysely has its queries run. Server, client and worker are those of
-// parts/shop.ts.
+// Postgres with Kysely: an order and the chain that ships it are written in a transaction of Kysely's. The parcel and the end of the job
+// are written in a transaction of the worker's, with a query that Kysely compiles. parts/shop.ts has server, client and worker.
 
 import { kyselyTx, type PostgresTransaction } from 'holdfast/postgres'
 import { Kysely, PostgresDialect } from 'kysely'
@@ -25,7 +24,7 @@ await runShop({
       return chain
     }),
 
-  // A query that Kysely has written, on the client that has the worker's transaction open.
+  // Kysely compiles the query; the client of the worker's transaction runs it.
   addParcel: (tx, orderId) => {
     const { sql, parameters } = db.insertInto('parcels').values({ order_id: orderId }).compile()
     const own = (tx as PostgresTransaction).client as ClientBase

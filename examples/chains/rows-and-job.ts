@@ -1,12 +1,12 @@
 // node --conditions=@holdfast/source examples/chains/rows-and-job.ts
 //
-// A sign-up: the row of the user and the job that welcomes them are one transaction. There is no user who is not welcomed, and
-// no welcome to somebody who never was; nor is a user marked as welcomed by a run that failed.
+// A sign-up: the row of the user and the job that welcomes them are written in one transaction, so neither exists without the other.
+// The mark that a user was welcomed is written in the transaction that completes the job.
 
 import { createClient, createInProcessWorker, defineJobTypes } from 'holdfast/chains'
 import { SqliteStorage } from 'holdfast/sqlite'
 
-const storage = new SqliteStorage({ path: ':memory:' }) // a file, in earnest
+const storage = new SqliteStorage({ path: ':memory:' }) // a file, in production
 const jobTypeRegistry = defineJobTypes<{
   welcome: { entry: true; input: { name: string }; output: { welcomed: string } }
 }>()
@@ -19,7 +19,7 @@ const signUp = (name: string) =>
   storage.transaction(async (tx) => {
     tx.database.prepare('INSERT INTO users (name) VALUES (?)').run(name)
     const chain = await client.startJobChain({ typeName: 'welcome', input: { name }, tx })
-    // Found out when all is written already: what is thrown rolls back both.
+    // Both are written by now: the error rolls back both.
     if (name === 'root') throw new Error('that name is taken')
     return chain
   })
@@ -27,7 +27,7 @@ const signUp = (name: string) =>
 const worker = await createInProcessWorker({
   storage,
   jobTypeRegistry,
-  jobTypeProcessing: { defaultRetryConfig: { initialDelayMs: 20 } },
+  backoff: { type: 'exponential', delayMs: 20 },
   jobTypeProcessors: {
     welcome: {
       process: async ({ job, complete }) => {
@@ -36,14 +36,14 @@ const worker = await createInProcessWorker({
           tx.database.prepare('UPDATE users SET welcomed = welcomed + 1 WHERE name = ?').run(name)
           return { welcomed: name }
         })
-        // Until the handler has resolved, nothing is committed: this undoes the update above.
+        // Nothing is committed before the handler resolves: this error rolls back the update above.
         if (name === 'grace' && job.attempt === 1) throw new Error('the machine stumbles')
         return completion
       },
     },
   },
 })
-const stop = await worker.start()
+await worker.start()
 
 for (const name of ['ada', 'root', 'grace']) {
   try {
@@ -53,7 +53,7 @@ for (const name of ['ada', 'root', 'grace']) {
     console.log(`${name}: ${(error as Error).message}`)
   }
 }
-await stop()
+await worker.stop()
 
 await storage.transaction(async ({ database }) => {
   for (const { name, welcomed } of database.prepare('SELECT * FROM users ORDER BY name').all()) {

@@ -1,8 +1,7 @@
 // node --conditions=@holdfast/source examples/chains/scheduled-loop.ts
 //
-// Something to be done again and again: each job continues with the next one, later. It is one chain, so there is never more
-// than one of it under way; the next is written in the move that ends this one, so the loop cannot break between two. The hours
-// of this example pass on a fake clock.
+// A recurring job: each run continues with the next one, an hour later. The loop is one chain, so at most one run is under way; the
+// next job is written in the move that ends the last, so the loop cannot break between two. The hours pass on a fake clock.
 
 import { MemoryStorage } from 'holdfast'
 import { createClient, createInProcessWorker, defineJobTypes } from 'holdfast/chains'
@@ -22,26 +21,26 @@ const worker = await createInProcessWorker({
   storage,
   jobTypeRegistry,
   clock,
-  jobTypeProcessing: { defaultRetryConfig: { initialDelayMs: 60_000, jitter: 0 } },
+  backoff: { type: 'fixed', delayMs: 60_000 },
   jobTypeProcessors: {
     tidy: {
       process: async ({ job, complete }) => {
         const { round, dueAt } = job.input
         ran.push(`round ${round}, attempt ${job.attempt}, after ${(clock.now() - startedAt) / 60_000} min`)
-        // A failure delays its round. The rounds after it keep their times: these follow from dueAt, not from now.
+        // A failure delays its round. Later rounds keep their times: these follow from dueAt, not from now.
         if (round === 2 && job.attempt === 1) throw new Error('the broom is broken')
         return complete(async ({ continueWith }) => {
           if (round === 4) return 'all is tidy'
           const next = dueAt + hourMs
-          return continueWith({ typeName: 'tidy', input: { round: round + 1, dueAt: next }, schedule: { at: next } })
+          return continueWith({ typeName: 'tidy', input: { round: round + 1, dueAt: next }, runAt: next })
         })
       },
     },
   },
 })
-const stop = await worker.start()
+await worker.start()
 
-// Every process may say so at its start: there is one loop, as long as it has not come to its end.
+// Every process may start it: the key keeps it to one loop until that ends.
 const start = () =>
   client.startJobChain({
     typeName: 'tidy',
@@ -55,5 +54,5 @@ const completed = client.waitForJobChainCompletion(loop, { timeoutMs: 24 * hourM
 await clock.advance(4 * hourMs)
 console.log((await completed).output)
 for (const line of ran) console.log(line)
-await stop()
+await worker.stop()
 await client.close()

@@ -1,8 +1,8 @@
 // node --conditions=@holdfast/source examples/chains/staged-payment.ts
 //
-// A payment in three steps: reserve in a short transaction, ask the bank with no transaction open, then book, and go on to the
-// parcel, in another one. The bank is not part of any transaction, and a run may be repeated: what it is asked is asked under a
-// key that stays the same, so that it charges once.
+// A payment in three steps: reserve in a short transaction, charge the bank while no transaction is open, then book and continue with
+// the parcel in another transaction. The bank is part of no transaction, and an attempt may be repeated: every attempt sends the same
+// idempotency key, so the bank charges once.
 
 import { createClient, createInProcessWorker, defineJobTypes } from 'holdfast/chains'
 import { SqliteStorage } from 'holdfast/sqlite'
@@ -18,7 +18,7 @@ await storage.transaction(async ({ database }) => {
   database.exec('CREATE TABLE orders (id TEXT PRIMARY KEY, cents INTEGER NOT NULL, state TEXT NOT NULL)')
 })
 
-/** Somebody else's: it keeps the keys that it has seen. Its first answer is lost on the way. */
+/** An external service that remembers idempotency keys. Its first answer is lost. */
 const bank = {
   charges: new Map<string, number>(),
   asked: 0,
@@ -34,13 +34,13 @@ const bank = {
 const worker = await createInProcessWorker({
   storage,
   jobTypeRegistry,
-  jobTypeProcessing: { defaultRetryConfig: { initialDelayMs: 20 } },
+  backoff: { type: 'exponential', delayMs: 20 },
   jobTypeProcessors: {
     pay: {
       process: async ({ job, prepare, complete }) => {
         const { order } = job.input
         const cents = await prepare({ mode: 'staged' }, ({ tx: { database } }) => {
-          // Committed when prepare resolves. It may come again with the next attempt: so it must be the same done twice.
+          // Committed when prepare resolves. The next attempt may run it again, so it must be idempotent.
           database.prepare(`UPDATE orders SET state = 'reserved' WHERE id = ?`).run(order)
           return database.prepare('SELECT cents FROM orders WHERE id = ?').get(order)!.cents as number
         })
@@ -59,7 +59,7 @@ const worker = await createInProcessWorker({
     apologise: { process: async ({ job, complete }) => complete(`${job.input.order} was too much for the bank`) },
   },
 })
-const stop = await worker.start()
+await worker.start()
 
 const orders = { 'order-1': 4_200, 'order-2': 1_000_000 }
 for (const [order, cents] of Object.entries(orders)) {
@@ -69,7 +69,7 @@ for (const [order, cents] of Object.entries(orders)) {
   })
   console.log((await client.waitForJobChainCompletion(chain, { timeoutMs: 10_000 })).output)
 }
-await stop()
+await worker.stop()
 
 await storage.transaction(async ({ database }) => {
   for (const { id, state } of database.prepare('SELECT * FROM orders ORDER BY id').all()) console.log(`${id}: ${state}`)

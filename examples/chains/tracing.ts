@@ -1,9 +1,9 @@
 // node --conditions=@holdfast/source examples/chains/tracing.ts
 //
-// One trace through a chain, and through what its handlers start, by a middleware. A trace context (W3C: traceparent) is stored
-// with a job and handed on to its continuations; the middleware makes a span of each attempt, as a child of what the job
-// carries, and whoever asks in the handler gets that span. With OpenTelemetry the same few lines are propagation.extract(),
-// tracer.startActiveSpan() and propagation.inject().
+// One trace through a chain and the chains that its handlers start, by a middleware. The trace context (W3C traceparent) is stored with
+// a job and passed to its continuations. The middleware makes a span of each attempt, as a child of the stored context, and the
+// handler runs in that span. With OpenTelemetry the same lines are propagation.extract(), tracer.startActiveSpan() and
+// propagation.inject(); otel() of holdfast/telemetry has them.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomBytes } from 'node:crypto'
@@ -41,7 +41,7 @@ function activeContext(): TraceContext | undefined {
   return span && { traceparent: `00-${span.traceId}-${span.spanId}-01` }
 }
 
-/** Fits every worker. It knows how the attempt ended only after the commit. */
+/** Fits every worker. `next` resolves after the commit. */
 const traced: JobAttemptMiddleware = ({ job }, next) => inSpan(`run ${job.typeName}`, job.traceContext, next)
 
 // ── the program ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -58,12 +58,12 @@ const mails: { readonly typeName: 'mail'; readonly id: string }[] = []
 const worker = await createInProcessWorker({
   storage,
   jobTypeRegistry,
-  jobTypeProcessing: { jobAttemptMiddlewares: [traced] },
+  jobAttemptMiddlewares: [traced],
   jobTypeProcessors: {
     order: {
       process: async ({ job, complete }) =>
         complete(async ({ continueWith, tx }) => {
-          // A chain of its own takes along what it is given.
+          // A separate chain: its trace context is given here.
           mails.push(
             await client.startJobChain({ typeName: 'mail', input: job.input, traceContext: activeContext(), tx }),
           )
@@ -74,17 +74,17 @@ const worker = await createInProcessWorker({
     mail: { process: async ({ complete }) => complete(null) },
   },
 })
-const stop = await worker.start()
+await worker.start()
 
 const chain = await inSpan('POST /orders', undefined, () =>
   client.startJobChain({ typeName: 'order', input: 'order-1', traceContext: activeContext() }),
 )
 console.log((await client.waitForJobChainCompletion(chain, { timeoutMs: 10_000 })).output)
 for (const mail of mails) await client.waitForJobChainCompletion(mail, { timeoutMs: 10_000 })
-await stop()
+await worker.stop()
 await client.close()
 
-const nameOf = (id: string | undefined): string => spans.find(({ spanId }) => spanId === id)?.name ?? 'nobody'
+const nameOf = (id: string | undefined): string => spans.find(({ spanId }) => spanId === id)?.name ?? 'none'
 for (const { name, parentId } of spans.toSorted((a, b) => a.name.localeCompare(b.name))) {
   console.log(`${name}: child of ${nameOf(parentId)}`)
 }

@@ -1,7 +1,7 @@
 // node --conditions=@holdfast/source examples/chains/webhook.ts
 //
-// A transfer that a bank confirms some day, by calling us. The chain stands still at a job that is due in three days: either the
-// webhook completes it before that, without a worker, or a worker runs it, and the time is over.
+// A transfer that a bank confirms by a webhook. The chain waits at a job that is due in three days: either the webhook completes it
+// before that, without a worker, or a worker runs it after the time limit.
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -26,7 +26,7 @@ const worker = await createInProcessWorker({
     transfer: {
       process: async ({ job, complete }) =>
         complete(({ continueWith }) =>
-          continueWith({ typeName: 'confirmation', input: job.input, schedule: { afterMs: 3 * 86_400_000 } }),
+          continueWith({ typeName: 'confirmation', input: job.input, delayMs: 3 * 86_400_000 }),
         ),
     },
     confirmation: {
@@ -38,16 +38,16 @@ const worker = await createInProcessWorker({
     notice: { process: async ({ job, complete }) => complete(job.input.text) },
   },
 })
-const stop = await worker.start()
+await worker.start()
 
-/** Whether this call was the one that confirmed it. */
+/** True if this call confirmed the transfer. */
 async function confirm(id: string): Promise<boolean> {
   let confirmed = false
   await client.completeJobChain({
     typeName: 'transfer',
     id,
     complete: async ({ job, complete }) => {
-      // The last job of the chain, locked. Anything else than a confirmation: too early, or done before.
+      // The last job of the chain, locked. If it is no confirmation, the call is too early or a repeat.
       if (job.typeName !== 'confirmation') return
       const { cents } = job.input
       await complete(job, ({ continueWith }) =>
@@ -75,11 +75,11 @@ const call = async (id: string): Promise<number> =>
 const transfer = await client.startJobChain({ typeName: 'transfer', input: { cents: 12_500 } })
 await waitsForTheBank.promise
 console.log(`the transfer is ${(await client.getJobChain(transfer))!.state}: it waits for the bank`)
-console.log(`nobody’s transfer: ${await call('nobody')}`)
+console.log(`an unknown transfer: ${await call('unknown')}`)
 console.log(`the bank calls: ${await call(transfer.id)}`)
 console.log((await client.waitForJobChainCompletion(transfer, { timeoutMs: 10_000 })).output)
 console.log(`the bank calls again: ${await call(transfer.id)}`)
 server.close()
 server.closeAllConnections()
-await stop()
+await worker.stop()
 await client.close()

@@ -1,7 +1,7 @@
 // node --conditions=@holdfast/source examples/orders-in-one-transaction/main.ts [--with pg|drizzle|kysely] [--url postgres://…]
 //
-// Places orders, some of which are rolled back, on a private Postgres of its own unless it is given one, and shows that exactly
-// the jobs of the others ran.
+// Places orders, of which some are rolled back, and shows that exactly the jobs of the others ran. Without --url it starts a private
+// Postgres server.
 
 import { parseArgs } from 'node:util'
 import { startPostgres } from '../../servers/postgres.ts'
@@ -22,10 +22,10 @@ if (!way) {
 const server = values.url === undefined ? await startPostgres() : undefined
 try {
   const { placed, refused, wrong } = await runShop(values.url ?? server!.url, way[1])
-  for (const id of placed) console.log(`${id}: in the books, its receipt is out, and so is the parcel`)
-  for (const id of refused) console.log(`${id}: refused, and no trace of it is left`)
+  for (const id of placed) console.log(`${id}: placed, receipt and parcel were sent`)
+  for (const id of refused) console.log(`${id}: refused, and nothing of it was written`)
   for (const sentence of wrong) console.error(sentence)
-  console.log(`\n${placed.length} orders placed, ${refused.length} rolled back, ${wrong.length} things wrong.`)
+  console.log(`\n${placed.length} orders placed, ${refused.length} rolled back, ${wrong.length} problems.`)
   if (wrong.length > 0) process.exitCode = 1
 } finally {
   await server?.stop()

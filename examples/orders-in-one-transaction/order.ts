@@ -1,7 +1,6 @@
-// An order, the jobs that belong to it, and what the shop does not accept.
+// An order, the jobs that belong to it, and the limit that the shop checks.
 
-import { generateId } from 'holdfast'
-import { type NewJob } from 'holdfast/storage'
+import type { Queue } from 'holdfast'
 
 export interface Order {
   readonly id: string
@@ -9,23 +8,17 @@ export interface Order {
   readonly cents: number
 }
 
+/** Names of the queues: each has one job per order. */
 export const steps = ['receipt', 'parcel'] as const
 
-const dayMs = 86_400_000
 const mostCents = 100_000
 
-/** One for each step, under the id of the order: a second one for the same order would be a duplicate. */
-export function jobsOf(order: Order): NewJob[] {
-  return steps.map((type) => ({
-    type,
-    id: order.id,
-    token: generateId(),
-    payload: Buffer.from(JSON.stringify(order)),
-    retention: { completedMs: dayMs, failedMs: dayMs, cancelledMs: dayMs },
-  }))
+/** Adds the jobs of an order in the given transaction, under the order's id: a second order of that id is a duplicate. */
+export async function enqueueSteps(queues: readonly Queue<Order>[], order: Order, tx: object): Promise<void> {
+  for (const queue of queues) await queue.enqueue(order.id, order, { tx })
 }
 
-/** @throws Error: the transaction that wrote the order is to be rolled back */
+/** @throws Error, which rolls back the transaction that wrote the order */
 export function checkCredit({ id, cents }: Order): void {
-  if (cents > mostCents) throw new Error(`${id}: ${cents / 100} is more than anybody may spend at once`)
+  if (cents > mostCents) throw new Error(`${id}: ${cents / 100} is above the limit of ${mostCents / 100}`)
 }

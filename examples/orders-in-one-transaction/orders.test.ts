@@ -1,4 +1,4 @@
-// The example, as one runs it: with each way to open a transaction.
+// Runs the example with each way to open a transaction.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -21,12 +21,12 @@ for (const way of ['pg', 'drizzle', 'kysely']) {
   test(`orders and their jobs are committed or rolled back together, with ${way}`, async () => {
     const { code, output } = await run('--with', way)
     assert.equal(code, 0, output)
-    assert.match(output, /order-3: refused, and no trace of it is left/)
-    assert.match(output, /3 orders placed, 1 rolled back, 0 things wrong\./)
+    assert.match(output, /order-3: refused, and nothing of it was written/)
+    assert.match(output, /3 orders placed, 1 rolled back, 0 problems\./)
   })
 }
 
-test('a way that is not known is refused', async () => {
+test('an unknown way is refused', async () => {
   const { code, output } = await run('--with', 'paper')
   assert.equal(code, 2)
   assert.match(output, /expected one of pg, drizzle, kysely/)

@@ -1,9 +1,9 @@
-// With Drizzle: its `tx`, by way of drizzleTx().
+// With Drizzle: drizzleTx() of its transaction is the `tx`.
 
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { integer, pgTable, text } from 'drizzle-orm/pg-core'
 import { drizzleTx } from 'holdfast/postgres'
-import { checkCredit, jobsOf } from './order.ts'
+import { checkCredit, enqueueSteps } from './order.ts'
 import type { Placing } from './shop.ts'
 
 const orders = pgTable('orders', {
@@ -12,12 +12,12 @@ const orders = pgTable('orders', {
   cents: integer().notNull(),
 })
 
-export const placeWithDrizzle: Placing = (pool, storage) => {
+export const placeWithDrizzle: Placing = (pool, queues) => {
   const db = drizzle(pool)
   return (order) =>
     db.transaction(async (tx) => {
       await tx.insert(orders).values(order)
-      await storage.add(jobsOf(order), drizzleTx(tx))
+      await enqueueSteps(queues, order, drizzleTx(tx))
       checkCredit(order)
     })
 }

@@ -1,20 +1,20 @@
-// With Kysely: its `trx`, by way of kyselyTx().
+// With Kysely: kyselyTx() of its transaction is the `tx`.
 
 import { kyselyTx } from 'holdfast/postgres'
 import { Kysely, PostgresDialect } from 'kysely'
-import { checkCredit, jobsOf, type Order } from './order.ts'
+import { checkCredit, enqueueSteps, type Order } from './order.ts'
 import type { Placing } from './shop.ts'
 
 interface Tables {
   readonly orders: Order
 }
 
-export const placeWithKysely: Placing = (pool, storage) => {
+export const placeWithKysely: Placing = (pool, queues) => {
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   return (order) =>
     db.transaction().execute(async (trx) => {
       await trx.insertInto('orders').values(order).execute()
-      await storage.add(jobsOf(order), kyselyTx(trx))
+      await enqueueSteps(queues, order, kyselyTx(trx))
       checkCredit(order)
     })
 }

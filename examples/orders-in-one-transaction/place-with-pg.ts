@@ -1,14 +1,14 @@
-// With pg: the client that has the transaction open is what the jobs are added with.
+// With pg: the client that has the transaction open is the `tx`.
 
-import { checkCredit, jobsOf } from './order.ts'
+import { checkCredit, enqueueSteps } from './order.ts'
 import type { Placing } from './shop.ts'
 
-export const placeWithPg: Placing = (pool, storage) => async (order) => {
+export const placeWithPg: Placing = (pool, queues) => async (order) => {
   const client = await pool.connect()
   try {
     await client.query('BEGIN')
     await client.query('INSERT INTO orders VALUES ($1, $2, $3)', [order.id, order.customer, order.cents])
-    await storage.add(jobsOf(order), client)
+    await enqueueSteps(queues, order, client)
     checkCredit(order)
     await client.query('COMMIT')
   } catch (error) {

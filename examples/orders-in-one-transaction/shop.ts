@@ -1,55 +1,55 @@
-// A shop: an order is a row, and two jobs that send the receipt and the parcel. They are written in one transaction, so there is
-// no order without its jobs and no job without its order, whatever happens in between; and no worker sees a job before the
-// order is committed.
+// A shop: an order is a row and two jobs, which send the receipt and the parcel. They are written in one transaction, so no order exists
+// without its jobs and no job without its order, and no worker sees a job before the order is committed.
 
 import { Queue } from 'holdfast'
 import { PostgresStorage } from 'holdfast/postgres'
+import { storedType } from 'holdfast/storage'
 import { Pool } from 'pg'
 import { type Order, steps } from './order.ts'
 
-/** One way to open a transaction: it gives the way to place an order. Rejects: nothing of that order is there. */
-export type Placing = (pool: Pool, storage: PostgresStorage) => (order: Order) => Promise<void>
+/** One way to open a transaction: returns a function that places an order. If it rejects, nothing of the order was written. */
+export type Placing = (pool: Pool, queues: readonly Queue<Order>[]) => (order: Order) => Promise<void>
 
 export interface ShopReport {
   readonly placed: readonly string[]
   readonly refused: readonly string[]
-  /** Sentences; none if all is as it should be. */
+  /** A sentence per problem. */
   readonly wrong: readonly string[]
 }
 
 const orders: readonly Order[] = [
   { id: 'order-1', customer: 'ada', cents: 4_200 },
   { id: 'order-2', customer: 'grace', cents: 1_999 },
-  // More than anybody may spend at once: found out when all is written already.
+  // Above the limit, which is checked after all rows are written.
   { id: 'order-3', customer: 'charles', cents: 1_000_000 },
   { id: 'order-4', customer: 'edsger', cents: 650 },
 ]
 
 export async function runShop(url: string, placing: Placing): Promise<ShopReport> {
   const pool = new Pool({ connectionString: url })
-  // Of connections that nobody uses at the moment: the pool replaces them. Unheard, it would end the process.
+  // Errors of idle connections: the pool replaces them. Without a listener they would end the process.
   pool.on('error', () => {})
   await pool.query(
     'CREATE TABLE IF NOT EXISTS orders (id text PRIMARY KEY, customer text NOT NULL, cents int NOT NULL)',
   )
   const storage = new PostgresStorage({ client: pool })
-  const done = new Done()
+  const done = new CompletedJobs()
   const queues = steps.map((name) => new Queue<Order>({ storage, name }))
   for (const [index, queue] of queues.entries()) {
     queue.execute(async ({ payload }) => {
-      // What a worker reads here was committed with its job.
+      // The row was committed with the job.
       const { rowCount } = await pool.query('SELECT 1 FROM orders WHERE id = $1', [payload.id])
-      if (rowCount !== 1) throw new Error(`${payload.id} is not in the books`)
+      if (rowCount !== 1) throw new Error(`${payload.id} has no row`)
     })
     queue.on('completed', (id) => done.add(`${steps[index]} ${id}`))
   }
   await Promise.all(queues.map((queue) => queue.start()))
 
-  const place = placing(pool, storage)
+  const place = placing(pool, queues)
   const refused: string[] = []
   for (const order of orders) await place(order).catch(() => refused.push(order.id))
   const placed = orders.map(({ id }) => id).filter((id) => !refused.includes(id))
-  await done.has(placed.flatMap((id) => steps.map((step) => `${step} ${id}`)))
+  await done.waitFor(placed.flatMap((id) => steps.map((step) => `${step} ${id}`)))
 
   const wrong = await findWrong(pool, storage, placed)
   await Promise.all(queues.map((queue) => queue.stop()))
@@ -60,30 +60,31 @@ export async function runShop(url: string, placing: Placing): Promise<ShopReport
 async function findWrong(pool: Pool, storage: PostgresStorage, placed: readonly string[]): Promise<string[]> {
   const { rows } = await pool.query<{ id: string }>('SELECT id FROM orders ORDER BY id')
   const booked = rows.map(({ id }) => id)
-  const { items } = await storage.list({ of: 'jobs', types: steps, limit: 100 })
+  const types = steps.map((name) => storedType('queue', name))
+  const { items } = await storage.list({ of: 'jobs', types, limit: 100 })
   const extra = items.filter(({ id }) => !placed.includes(id))
   return [
-    ...(booked.join() === placed.join() ? [] : [`in the books are ${booked.join(', ')}`]),
-    ...extra.map(({ type, id }) => `${type} ${id} is there without its order`),
+    ...(booked.join() === placed.join() ? [] : [`the table has ${booked.join(', ')}`]),
+    ...extra.map(({ type, id }) => `${type} ${id} exists without its order`),
   ]
 }
 
-/** What was done, and somebody who waits for it. */
-class Done {
+/** The completed jobs, and a wait for some of them. */
+class CompletedJobs {
   readonly #names = new Set<string>()
-  #look: () => void = () => {}
+  #check: () => void = () => {}
 
   add(name: string): void {
     this.#names.add(name)
-    this.#look()
+    this.#check()
   }
 
-  has(names: readonly string[]): Promise<void> {
+  waitFor(names: readonly string[]): Promise<void> {
     return new Promise((resolve) => {
-      this.#look = () => {
+      this.#check = () => {
         if (names.every((name) => this.#names.has(name))) resolve()
       }
-      this.#look()
+      this.#check()
     })
   }
 }

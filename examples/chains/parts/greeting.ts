@@ -1,37 +1,34 @@
-// What the examples of logging run: one job, which fails once and then greets.
+// The program of the logging examples: one job, which fails once and then greets.
 
-import {
-  createClient,
-  createInProcessWorker,
-  defineJobTypes,
-  type JobAttemptMiddleware,
-  type Log,
-} from 'holdfast/chains'
+import type { Logger } from 'holdfast'
+import { createClient, createInProcessWorker, defineJobTypes, type JobAttemptMiddleware } from 'holdfast/chains'
 import { SqliteStorage } from 'holdfast/sqlite'
 
 interface Logging {
-  readonly log: Log
+  /** For the events of Holdfast. */
+  readonly logger: Logger
   readonly inContext: JobAttemptMiddleware
-  /** That of the attempt, if it is asked for in one. */
-  logger(): { info(message: string): unknown }
+  /** The logger of the running attempt. */
+  attemptLogger(): { info(message: string): unknown }
 }
 
-export async function greet({ log, inContext, logger }: Logging): Promise<void> {
-  // Knows nothing of jobs.
+export async function greet({ logger, inContext, attemptLogger }: Logging): Promise<void> {
+  // A function that knows nothing of jobs.
   const greetingFor = async (name: string): Promise<string> => {
-    logger().info('thinking of something nice')
+    attemptLogger().info('thinking of something nice')
     return `hello, ${name}`
   }
 
   const storage = new SqliteStorage({ path: ':memory:' })
   const jobTypeRegistry = defineJobTypes<{ greet: { entry: true; input: string; output: string } }>()
-  const client = await createClient({ storage, jobTypeRegistry, log })
+  const client = await createClient({ storage, jobTypeRegistry, logger })
   const worker = await createInProcessWorker({
     storage,
     jobTypeRegistry,
-    log,
+    logger,
     workerId: 'worker-1',
-    jobTypeProcessing: { jobAttemptMiddlewares: [inContext], defaultRetryConfig: { initialDelayMs: 20 } },
+    backoff: { type: 'exponential', delayMs: 20 },
+    jobAttemptMiddlewares: [inContext],
     jobTypeProcessors: {
       greet: {
         process: async ({ job, complete }) => {
@@ -41,9 +38,9 @@ export async function greet({ log, inContext, logger }: Logging): Promise<void> 
       },
     },
   })
-  const stop = await worker.start()
+  await worker.start()
   const chain = await client.startJobChain({ typeName: 'greet', input: 'Ada' })
   await client.waitForJobChainCompletion(chain, { timeoutMs: 10_000 })
-  await stop()
+  await worker.stop()
   await client.close()
 }

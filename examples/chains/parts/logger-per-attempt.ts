@@ -1,5 +1,5 @@
-// For any logging library: a logger of its own for each attempt, which handlers and all that they call find in the context.
-// Nothing has to be handed on, and every line says which job it belongs to.
+// For any logging library: a child logger per attempt, which handlers and the functions they call read from the async context. Every
+// line names its job and attempt.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { JobAttemptMiddleware } from 'holdfast/chains'
@@ -12,7 +12,7 @@ interface Library<Logger> {
 
 export function loggerPerAttempt<Logger extends { info(message: string): unknown }>(library: Library<Logger>) {
   const context = new AsyncLocalStorage<Logger>()
-  const logger = (): Logger => context.getStore() ?? library.root
+  const attemptLogger = (): Logger => context.getStore() ?? library.root
   const inContext: JobAttemptMiddleware = async ({ job, workerId }, next) => {
     const own = library.childOf({ typeName: job.typeName, jobId: job.id, attempt: job.attempt, workerId })
     try {
@@ -24,5 +24,5 @@ export function loggerPerAttempt<Logger extends { info(message: string): unknown
       throw error
     }
   }
-  return { logger, inContext }
+  return { attemptLogger, inContext }
 }

@@ -1,5 +1,5 @@
-// What the examples on Postgres run: a private server, a shop whose orders start chains, and a worker that makes a parcel of each,
-// with whatever library writes the rows.
+// The program of the Postgres examples: a private server, a shop whose orders start chains, and a worker that makes a parcel of each
+// order. The examples bring the library that writes the rows.
 
 import { createClient, createInProcessWorker, defineJobTypes } from 'holdfast/chains'
 import { PostgresStorage } from 'holdfast/postgres'
@@ -10,7 +10,7 @@ const jobTypeRegistry = defineJobTypes<{ ship: { entry: true; input: { orderId: 
 
 const server = await startPostgres()
 export const pool = new Pool({ connectionString: server.url })
-// Of connections that nobody uses at the moment: the pool replaces them. Unheard, it would end the process.
+// Errors of idle connections: the pool replaces them. Without a listener they would end the process.
 pool.on('error', () => {})
 await pool.query('CREATE TABLE orders (id text PRIMARY KEY)')
 await pool.query('CREATE TABLE parcels (order_id text PRIMARY KEY)')
@@ -19,9 +19,9 @@ const storage = new PostgresStorage({ client: pool })
 export const client = await createClient({ storage, jobTypeRegistry })
 
 interface Rows {
-  /** An order, and the chain that ships it, in one transaction of yours: both or neither. */
+  /** Writes an order and the chain that ships it, in one transaction. */
   place(id: string, isRefused: boolean): ReturnType<typeof client.startJobChain<'ship'>>
-  /** In the transaction of the worker's that completes the job. */
+  /** Writes a parcel in the transaction that completes the job. */
   addParcel(tx: object, orderId: string): Promise<unknown>
   count(table: 'orders' | 'parcels'): Promise<number>
 }
@@ -30,7 +30,7 @@ export async function runShop({ place, addParcel, count }: Rows): Promise<void> 
   const worker = await createInProcessWorker({
     storage,
     jobTypeRegistry,
-    jobTypeProcessing: { defaultRetryConfig: { initialDelayMs: 20 } },
+    backoff: { type: 'exponential', delayMs: 20 },
     jobTypeProcessors: {
       ship: {
         process: async ({ job, complete }) => {
@@ -39,14 +39,14 @@ export async function runShop({ place, addParcel, count }: Rows): Promise<void> 
             await addParcel(tx, orderId)
             return `shipped ${orderId}`
           })
-          // Nothing is committed yet: the next attempt finds no parcel of this one.
+          // Nothing is committed yet: the parcel is rolled back.
           if (job.attempt === 1) throw new Error('the label printer jams')
           return completion
         },
       },
     },
   })
-  const stop = await worker.start()
+  await worker.start()
 
   for (const id of ['order-1', 'order-2']) {
     try {
@@ -56,7 +56,7 @@ export async function runShop({ place, addParcel, count }: Rows): Promise<void> 
       console.log(`${id}: ${(error as Error).message}`)
     }
   }
-  await stop()
+  await worker.stop()
   const { items } = await client.listJobChains()
   console.log(`orders: ${await count('orders')}, parcels: ${await count('parcels')}, chains: ${items.length}`)
   await client.close()
