@@ -1,8 +1,8 @@
-// What the case of chains needs: a client, chains to start, and workers that run them until all are done, or the time is over.
+// The session of the chains case: a client, chains to start, and workers that run them until all are done or the time is over.
 
 import { type Storage } from 'holdfast'
 import { createClient, createInProcessWorker, defineJobTypes } from 'holdfast/chains'
-import { type NewJob } from 'holdfast/storage'
+import { type NewJob, storedType } from 'holdfast/storage'
 import { type Limits, type Pace, payloadOf, startClock } from '../load.ts'
 
 export type Way = 'batched' | 'staged' | 'atomic'
@@ -19,7 +19,7 @@ export type Bench = Awaited<ReturnType<typeof openChains>>
 const kept = { completedMs: 604_800_000, failedMs: 604_800_000, cancelledMs: 604_800_000 }
 const chainLength = 5
 
-/** Starts what `start(n)` says, n = 0, 1, …, in batches, so many at once. How many were started. */
+/** Calls `start` for 0 … count in batches, with several calls in flight. @returns how many were started */
 async function startAll(
   count: number,
   seconds: number,
@@ -73,7 +73,7 @@ export async function openChains(storage: Storage) {
       const payload = Buffer.from(JSON.stringify(payloadOf(0)))
       for (let from = 0; from < count; from += 1_000) {
         const job = (n: number): NewJob => ({
-          type: 'one',
+          type: storedType('chain', 'one'),
           id: `waiting-${n}`,
           token: `${from}`,
           payload,
@@ -83,7 +83,7 @@ export async function openChains(storage: Storage) {
       }
     },
 
-    /** How many jobs were completed, in what time; stopping is not in it. @throws if one ran twice */
+    /** Completed jobs and their time, without that of the stop. @throws if a job ran twice */
     async run({ jobs, seconds }: Limits, how: { way: Way; concurrency: number; workers: number }): Promise<Pace> {
       const over = Promise.withResolvers<void>()
       const timer = setTimeout(over.resolve, seconds * 1_000)
@@ -134,7 +134,7 @@ export async function openChains(storage: Storage) {
       return found
     },
 
-    /** Postgres only: rows of the jobs that were changed, as the server has counted them. */
+    /** Postgres only: updates of job rows, as the server counts them. */
     async rowUpdates(): Promise<number> {
       const rows = await storage.transaction!((tx) =>
         (tx as { query(text: string): Promise<string[][]> }).query(

@@ -1,5 +1,5 @@
-// What must hold of the chains when all is over: each is there, has every job once, and one end, with the right output. Pure
-// functions of what the storage lists and of what the workers were told.
+// What must hold of the chains at the end: each exists, has every job once, and ended once with the right output. Pure functions of the
+// storage's lists and of the workers' events.
 
 import type { Entry } from '../entries.ts'
 import { type Violation, violation } from '../history.ts'
@@ -40,9 +40,7 @@ export function checkChains({ orders, chains, jobs, entries }: Final): Violation
     ...chains.flatMap((chain) => checkChain(chain, linksOf.get(chain.id) ?? [])),
     ...jobs.filter(({ chainId }) => !known.has(chainId)).map(stray),
     ...[...ends].flatMap(([chain, told]) =>
-      told.length > 1
-        ? [violation('ends', `${chain} was told to have ended ${told.length} times`, undefined, told)]
-        : [],
+      told.length > 1 ? [violation('ends', `${chain}: its end was told ${told.length} times`, undefined, told)] : [],
     ),
   ]
 }
@@ -56,12 +54,12 @@ function missing(orders: number, chains: readonly FinalChain[]): Violation[] {
     ...Array.from({ length: stocksOf(orders) }, (_, stock) => idOf('stock', stock)),
   ]
   const absent = asked.filter((id) => !there.has(id))
-  const lost = absent.map((id) => violation('lost', `${id} is not there`))
-  // One for each order, under an id that nobody chose.
+  const lost = absent.map((id) => violation('lost', `${id} does not exist`))
+  // One per order, under a generated id.
   const labels = chains.filter(({ typeName }) => typeName === 'label').length
   if (labels !== orders) lost.push(violation('lost', `${labels} labels for ${orders} orders`))
   const invented = chains.length - labels - (asked.length - absent.length)
-  return invented === 0 ? lost : [...lost, violation('invented', `${invented} chains that nobody asked for`)]
+  return invented === 0 ? lost : [...lost, violation('invented', `${invented} chains that were not started`)]
 }
 
 function checkChain(chain: FinalChain, links: readonly FinalJob[]): Violation[] {
@@ -81,4 +79,5 @@ function checkChain(chain: FinalChain, links: readonly FinalJob[]): Violation[] 
   return found
 }
 
-const stray = ({ id, chainId }: FinalJob): Violation => violation('links', `${id} is of ${chainId}, which is not there`)
+const stray = ({ id, chainId }: FinalJob): Violation =>
+  violation('links', `${id} belongs to ${chainId}, which does not exist`)

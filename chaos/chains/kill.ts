@@ -1,4 +1,4 @@
-// One run over chains: they are started little by little while the workers are killed; then all is drained, and looked at.
+// One run over chains: they are started at an even pace while workers are killed; then the backlog is drained, and the end is checked.
 
 import { join } from 'node:path'
 import { type Storage } from 'holdfast'
@@ -24,15 +24,15 @@ export interface ChainsRun {
   readonly chains: readonly FinalChain[]
   readonly jobs: readonly FinalJob[]
   readonly rows: Readonly<Record<string, Match>> | undefined
-  /** Orders that were over before the faults were. */
+  /** Orders that ended before the faults did. */
   readonly endedUnderFaults: number
   readonly drainMs: number
 }
 
-/** For what is live once the faults are over. */
+/** Longest time to drain the backlog after the last fault. */
 const longestDrainMs = 600_000
 
-/** @param directory empty; the storage and the logs go there */
+/** @param directory an empty one, for the storage and the logs */
 export async function killChains(flags: Flags, directory: string, tell: Tell): Promise<ChainsRun> {
   const driver = driverNamed(flags.driver)
   const service = await driver.serve?.(slotsOf(flags))
@@ -117,15 +117,15 @@ class Starter {
     await Promise.all(under)
   }
 
-  /** Those that did not end well, or not in time. */
+  /** Orders that did not complete, or not in time. */
   async over(withinMs: number): Promise<Violation[]> {
-    const timer = setTimeout(() => this.#giveUp.abort(new Error('the time is over')), withinMs)
+    const timer = setTimeout(() => this.#giveUp.abort(new Error('the backlog was not drained in time')), withinMs)
     const found = await Promise.all(this.#waits)
     clearTimeout(timer)
     return found.flat()
   }
 
-  /** Under an id of its own: what is asked for again makes one chain. */
+  /** Under a chosen id: a repeated start makes one chain. */
   async #startOne(order: number): Promise<void> {
     const id = idOf('order', order)
     await persistently(this.#log, async () => {
@@ -152,7 +152,7 @@ class Starter {
       if (!this.#storage.transaction) return ask()
       return this.#storage.transaction(async (tx) => {
         const { deduplicated } = await ask(tx)
-        // Its row is there with it, if the answer to the commit was lost.
+        // If the answer to a commit was lost, the row was committed with the chain.
         if (!deduplicated) await writeRow(tx, 'started', id)
       })
     })
@@ -161,9 +161,9 @@ class Starter {
   }
 
   async #wait(id: string): Promise<Violation[]> {
-    const ways = { timeoutMs: 3_600_000, pollIntervalMs: 5_000, signal: this.#giveUp.signal }
+    const options = { timeoutMs: 3_600_000, pollMs: 5_000, signal: this.#giveUp.signal }
     try {
-      await this.#client.waitForJobChainCompletion({ typeName: 'order', id }, ways)
+      await this.#client.waitForJobChainCompletion({ typeName: 'order', id }, options)
       this.ended++
       return []
     } catch (error) {

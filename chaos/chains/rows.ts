@@ -1,14 +1,16 @@
-// Two tables of the user's beside the jobs: a row for each order, written in the transaction that starts it, and a row for each
-// job of some types, written in the transaction that completes it. Neither has a key: what is written twice is there twice.
+// Two tables of the user's in the database of the jobs: `started` has a row per order, written in the transaction that starts it;
+// `done` has a row per job of some types, written in the transaction that completes it. Neither has a key, so a row that is written
+// twice is counted twice.
 
 import type { Storage } from 'holdfast'
 import type { PostgresTransaction } from 'holdfast/postgres'
 import type { SqliteTransaction } from 'holdfast/sqlite'
+import { storedType } from 'holdfast/storage'
 import { withRows } from './types.ts'
 
 type Tx = PostgresTransaction | SqliteTransaction
 
-/** @param values for ?, in order */
+/** @param values for the question marks, in order */
 async function sql(tx: Tx, text: string, ...values: readonly string[]): Promise<(string | null)[][]> {
   if ('database' in tx) {
     return tx.database
@@ -31,7 +33,7 @@ export async function writeRow(tx: unknown, table: 'started' | 'done', id: strin
   await sql(tx as Tx, `INSERT INTO ${table} VALUES (?)`, id)
 }
 
-/** Of one table, beside the jobs that should have a row there. All but the first two should be none. */
+/** The rows of one table, compared with the jobs that should have one. All but the first two fields should be 0. */
 export interface Match {
   readonly rows: number
   readonly jobs: number
@@ -40,17 +42,17 @@ export interface Match {
   readonly jobsWithoutRow: number
 }
 
-/** As the tables of the storage have them, not as it tells: in one statement, so at one moment. */
+/** Reads the tables of the storage itself, in one statement, so at one instant. */
 export async function matchRows(storage: Storage): Promise<Readonly<Record<'started' | 'done', Match>>> {
   const [jobs, types] =
     storage.driver === 'sqlite' ? ['holdfast_jobs', 'holdfast_types'] : ['holdfast.jobs', 'holdfast.types']
   const completed = 5
-  const named = (names: readonly string[]): string =>
+  const completedOf = (names: readonly string[]): string =>
     `SELECT j.id FROM ${jobs} j JOIN ${types} t ON t.tid = j.tid
-     WHERE j.state = ${completed} AND t.name IN (${names.map((name) => `'${name}'`).join(', ')})`
+     WHERE j.state = ${completed} AND t.name IN (${names.map((name) => `'${storedType('chain', name)}'`).join(', ')})`
   return {
-    started: await match(storage, 'started', named(['order'])),
-    done: await match(storage, 'done', named(withRows)),
+    started: await match(storage, 'started', completedOf(['order'])),
+    done: await match(storage, 'done', completedOf(withRows)),
   }
 }
 

@@ -1,12 +1,12 @@
-// A worker process: runs the jobs of chains until it is killed, or told to finish. Handlers take a moment, and so do their
-// callbacks: a kill may fall between a row of the user's and the commit.
+// A worker process: runs the jobs of chains until it is killed or asked to finish. Handlers and their callbacks take some ms, so that a
+// kill may fall between a row of the user's and the commit.
 
 import { createInProcessWorker, type AnyRunningJob } from 'holdfast/chains'
 import { noteError, persistently, sleep, startChild } from '../child.ts'
 import { writeRow } from './rows.ts'
 import { isWeighed, types } from './types.ts'
 
-/** At most, in ms: of a handler, and of a callback in its transaction. */
+/** Longest run in ms of a handler, and of a callback in its transaction. */
 const [longestWork, longestWrite] = [40, 8]
 
 const child = await startChild()
@@ -18,8 +18,8 @@ async function work(job: AnyRunningJob): Promise<void> {
   await sleep(random.between(0, longestWork))
 }
 
-/** Where there are transactions. */
-async function note(context: object, id: string): Promise<void> {
+/** Writes a row, where the storage has transactions. */
+async function writeDone(context: object, id: string): Promise<void> {
   if (!('tx' in context)) return
   await writeRow(context.tx, 'done', id)
   await sleep(random.between(0, longestWrite))
@@ -28,20 +28,19 @@ async function note(context: object, id: string): Promise<void> {
 const worker = await createInProcessWorker({
   storage,
   jobTypeRegistry: types,
-  // The same for all, as a deployment may have it: fences tell them apart.
+  // The same for all processes, as in many deployments: fences tell them apart.
   workerId: 'worker',
   concurrency: 10,
-  stop: { graceMs: 5_000, deadlineMs: 10_000 },
+  graceMs: 5_000,
+  deadlineMs: 10_000,
+  pollMs: 1_000,
+  leaseMs,
+  backoff: { type: 'exponential', delayMs: 50, maxDelayMs: 1_000 },
+  workerLoopRetryConfig: { initialDelayMs: 50, maxDelayMs: 500 },
   observer: {
     jobChainCompleted: ({ id }) => log.write({ what: 'chainEnded', chain: String(id) }),
     storageError: ({ error }) => noteError(log)(error as Error),
     workerError: ({ error }) => noteError(log)(error as Error),
-  },
-  jobTypeProcessing: {
-    pollIntervalMs: 1_000,
-    defaultLeaseConfig: { leaseMs, renewIntervalMs: Math.floor(leaseMs / 3) },
-    defaultRetryConfig: { initialDelayMs: 50, maxDelayMs: 1_000 },
-    workerLoopRetryConfig: { initialDelayMs: 50, maxDelayMs: 500 },
   },
   jobTypeProcessors: {
     stock: {
@@ -53,7 +52,7 @@ const worker = await createInProcessWorker({
     part: {
       process: async ({ job, prepare, complete }) => {
         await work(job)
-        await prepare({ mode: 'atomic' }, (context) => note(context, job.id))
+        await prepare({ mode: 'atomic' }, (context) => writeDone(context, job.id))
         return complete(async ({ continueWith }) =>
           isWeighed(job.input) ? continueWith({ typeName: 'weigh', input: job.input }) : 2 * job.input + 1,
         )
@@ -63,7 +62,7 @@ const worker = await createInProcessWorker({
       process: async ({ job, complete }) => {
         await work(job)
         return complete(async (context) => {
-          await note(context, job.id)
+          await writeDone(context, job.id)
           return 2 * job.input + 1
         })
       },
@@ -74,7 +73,7 @@ const worker = await createInProcessWorker({
         await work(job)
         const sum = job.blockers.reduce((total, { output }) => total + output, 0)
         return complete(async (context) => {
-          await note(context, job.id)
+          await writeDone(context, job.id)
           return context.continueWith({
             typeName: 'ship',
             input: 3 * sum,
@@ -92,16 +91,15 @@ const worker = await createInProcessWorker({
     ship: {
       process: async ({ job, prepare, complete }) => {
         await work(job)
-        await prepare({ mode: 'atomic' }, (context) => note(context, job.id))
+        await prepare({ mode: 'atomic' }, (context) => writeDone(context, job.id))
         return complete(job.input + job.blockers[0].output)
       },
     },
   },
 })
 
-let stop: (() => Promise<void>) | undefined
-await persistently(log, async () => (stop = await worker.start()))
+await persistently(log, () => worker.start())
 child.ready()
 await child.finish
-await stop!()
+await worker.stop()
 process.exit(0)
