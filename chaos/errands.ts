@@ -5,6 +5,7 @@ import type { Queue, Storage } from 'holdfast'
 import { type Child, noteError, sleep } from './child.ts'
 import type { Log } from './log.ts'
 import type { Order, Payload, Result } from './jobs.ts'
+import { typeOf } from './jobs.ts'
 import type { Random } from './random.ts'
 
 /** More waiting than this, and producers pause: recovery is to be measured, not a queue in front of it. */
@@ -60,7 +61,7 @@ export class Errands {
       await sleep(this.#random.between(10, 80))
     }
     // Nothing stays paused by somebody who is gone.
-    await this.#storage.pause({ type: 'passing', paused: false }).catch(noteError(this.#log))
+    await this.#storage.pause({ type: typeOf('passing'), paused: false }).catch(noteError(this.#log))
   }
 
   async #cancel(): Promise<void> {
@@ -77,7 +78,7 @@ export class Errands {
     const id = this.#ids.revive.shift() ?? (this.#wanted === 'revive' ? 'nobody' : undefined)
     if (id === undefined) return
     await this.#noting('revive', id, async () => {
-      const [answer] = await this.#storage.revive([{ type: 'kept', id }])
+      const [answer] = await this.#storage.revive([{ type: typeOf('kept'), id }])
       return answer!.verdict
     })
   }
@@ -86,16 +87,16 @@ export class Errands {
     const id = this.#ids.remove.shift() ?? (this.#wanted === 'remove' ? 'nobody' : undefined)
     if (id === undefined) return
     await this.#noting('remove', id, async () => {
-      const [answer] = await this.#storage.remove([{ type: 'kept', id }])
+      const [answer] = await this.#storage.remove([{ type: typeOf('kept'), id }])
       return answer!.verdict
     })
   }
 
   /** Only where nothing is measured, and never for long: the next one resumes. */
   async #pause(): Promise<void> {
-    await this.#storage.pause({ type: 'passing', paused: true, by: 'chaos' })
+    await this.#storage.pause({ type: typeOf('passing'), paused: true, by: 'chaos' })
     await sleep(this.#random.between(5, 50))
-    await this.#storage.pause({ type: 'passing', paused: false })
+    await this.#storage.pause({ type: typeOf('passing'), paused: false })
   }
 
   /** All that there is only now and then: where no index serves a list, it reads every record. */
@@ -105,7 +106,7 @@ export class Errands {
   }
 
   async #count(): Promise<void> {
-    const { types } = await this.#storage.count({ types: ['kept'] })
+    const { types } = await this.#storage.count({ types: [typeOf('kept')] })
     this.#due = types[0]?.due ?? 0
   }
 

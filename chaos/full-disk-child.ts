@@ -7,6 +7,7 @@ import { sleep } from './child.ts'
 import { driverNamed } from './drivers.ts'
 import type { FullDisk } from './full-disk.ts'
 import { type Violation, violation } from './history.ts'
+import { typeOf } from './jobs.ts'
 
 const { driver, small } = JSON.parse(process.argv[2]!) as { driver: string; small: string }
 const mount = (...options: string[]): string => {
@@ -78,7 +79,7 @@ async function fill(): Promise<FullDisk> {
   }
 
   async function completed(): Promise<number> {
-    const { types } = await storage.count({ types: ['kept'] })
+    const { types } = await storage.count({ types: [typeOf('kept')] })
     return types[0]?.states.completed ?? 0
   }
 }

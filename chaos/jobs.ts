@@ -1,6 +1,7 @@
 // The jobs of a run: what kinds there are, and what their handler does. All that a producer's successor needs to ask for
 // the same job again follows from the kind, the id and the seed.
 
+import { storedType } from 'holdfast/storage'
 import { randomOf } from './random.ts'
 
 export type JobKind = keyof typeof kinds
@@ -21,6 +22,10 @@ export interface Result {
 /** `kept`: its record is there at the end of the run. `passing`: it expires soon, so that there is something to sweep. */
 export const queueNames = ['kept', 'passing'] as const
 export type QueueName = (typeof queueNames)[number]
+
+/** The stored type of a queue's jobs. */
+export const typeOf = (name: QueueName): string => storedType('queue', name)
+export const queueTypes = queueNames.map(typeOf)
 
 export const passingTtlMs = 1_000
 

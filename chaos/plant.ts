@@ -5,6 +5,7 @@ import type { Storage } from 'holdfast'
 import type { AddVerdict, Extension, JobRef, NewJob, Outcome, SettleVerdict } from 'holdfast/storage'
 import { type Around, aroundStorage } from './around-storage.ts'
 import { type HeldOutcome, LateCompletions } from './late-completions.ts'
+import { typeOf } from './jobs.ts'
 
 export const plants = ['lost', 'stale', 'forgotten', 'early', 'torn'] as const
 
@@ -70,4 +71,4 @@ const counted: SettleVerdict = { verdict: 'settled', state: 'completed', added: 
 
 /** Its record is there at the end, with the attempts that were taken back. */
 const isKeptCompletion = (outcome: Outcome): outcome is HeldOutcome =>
-  outcome.kind === 'completed' && outcome.type === 'kept' && 'worker' in outcome
+  outcome.kind === 'completed' && outcome.type === typeOf('kept') && 'worker' in outcome

@@ -4,6 +4,7 @@
 import { generateId, type Storage } from 'holdfast'
 import { type NewJob } from 'holdfast/storage'
 import type { Payload } from './jobs.ts'
+import { typeOf } from './jobs.ts'
 
 /** As the storage's own transactions have it: text alone comes back. */
 export interface Tx {
@@ -55,7 +56,7 @@ async function write(storage: Storage, tx: Tx, { id, payload, maxAttempts }: Lin
 /** As a Queue would have it. */
 function newJob(id: string, payload: Payload, maxAttempts: number): NewJob {
   return {
-    type: 'kept',
+    type: typeOf('kept'),
     id,
     token: generateId(),
     payload: Buffer.from(JSON.stringify(payload)),

@@ -169,7 +169,7 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
   async #workUntilReady(signal: AbortSignal): Promise<void> {
     const { clock } = this.#config
     const onFailure = (error: Error): void => this.#tellError(error)
-    await retryUntilReady(() => this.#work(signal), { clock, signal, onFailure }).catch(onFailure)
+    await retryUntilReady(() => this.#work(signal), { clock, signal, onFailure, always: true })
   }
 
   async #open(signal: AbortSignal): Promise<void> {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { JobFailedError, type Serde, SerializationError } from 'holdfast'
 import { bench, next, type TestDriver, until } from './driver.ts'
+import { defaultType } from 'holdfast/storage'
 
 export function anyValueTests(driver: TestDriver): void {
   describe(`${driver.name}: any value`, () => {
@@ -181,7 +182,7 @@ export function anyValueTests(driver: TestDriver): void {
       assert.deepEqual(failing, [1, 2])
       const status = await worker.getStatus('bad')
       assert.deepEqual([status!.state, status!.error!.code], ['failed', 'SERIALIZATION_ERROR'])
-      const [counts] = (await storage.count({ types: ['default'] })).types
+      const [counts] = (await storage.count({ types: [defaultType] })).types
       assert.deepEqual([counts!.states.processing, counts!.states.queued, counts!.states.failing], [0, 0, 0])
     })
   })

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { JobFailedError, StorageError } from 'holdfast'
 import { type Claim } from 'holdfast/storage'
-import { bench, gate, next, sleep, type TestDriver, until } from './driver.ts'
+import { bench, gate, next, sleep, type TestDriver, until, duplicate } from './driver.ts'
 import { delayed, failing, faulty, losingAnswers, type Rule, stumbling } from './faulty-storage.ts'
 
 export function badLineTests(driver: TestDriver): void {
@@ -174,7 +174,7 @@ export function badLineTests(driver: TestDriver): void {
       line.on('add', losingAnswers(1))
       const producer = queue<string, string>({ storage: line.storage })
       await assert.rejects(producer.enqueue('a', 'payload'), { code: 'STORAGE_ERROR', maybeApplied: true })
-      assert.deepEqual(await producer.enqueue('a', 'payload'), { status: 'duplicate', existingState: 'queued' })
+      assert.deepEqual(await producer.enqueue('a', 'payload'), duplicate('a', 'queued'))
       await runsOnce(queue, 'a')
     })
 

@@ -6,6 +6,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Serde, Storage } from 'holdfast'
 import { bench, type TestDriver, until } from './driver.ts'
+import { defaultType } from 'holdfast/storage'
 
 export function growthTests(driver: TestDriver): void {
   describe(`${driver.name}: growth`, () => {
@@ -25,7 +26,7 @@ export function growthTests(driver: TestDriver): void {
       )
       results.forEach((result, n) => assert.deepEqual(result, payloadOf(n)))
       assert.equal(runs, 300)
-      const [counts] = (await storage.count({ types: ['default'] })).types
+      const [counts] = (await storage.count({ types: [defaultType] })).types
       assert.equal(counts!.due + counts!.delayed + counts!.states.processing, 0)
       await isEmptyAfterSweep(storage)
     })
@@ -61,7 +62,7 @@ export function growthTests(driver: TestDriver): void {
         }
         await Promise.all(all)
         await until(async () => {
-          const { types } = await storage.count({ types: ['default'] })
+          const { types } = await storage.count({ types: [defaultType] })
           return types.every(({ due, delayed, states }) => due + delayed + states.processing === 0)
         })
       }
@@ -85,7 +86,7 @@ function isNotFound(error: { code?: string }): void {
 
 /** Sweeps until everything that may go is gone, and sees that nothing else is there. */
 async function isEmptyAfterSweep(storage: Storage): Promise<void> {
-  const types = [{ type: 'default', leaseMs: 1_000 }]
+  const types = [{ type: defaultType, leaseMs: 1_000 }]
   await until(async () => (await storage.list({ of: 'jobs', limit: 10 })).items.length === 0, 'the end of every record')
   // Nothing is left to read; what is left to sweep goes now.
   while ((await storage.sweep({ limit: 10_000 })).more);

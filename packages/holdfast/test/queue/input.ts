@@ -33,8 +33,8 @@ const hundredYears = 100 * 365 * 86_400_000
 /** Each with whether its cause is an error. */
 const badPayloads: readonly [what: string, payload: unknown, payloadSerde?: Serde<unknown>][] = [
   ['a cycle', cycle()],
-  ['a BigInt', 1n],
-  ['a BigInt inside', { n: [1n] }],
+  ['a class instance', new (class Point {})()],
+  ['a function inside', { n: [() => {}] }],
   ['a function', () => {}],
   ['a symbol', Symbol('s')],
   ['an object whose toJSON throws', { toJSON: thrower(new Error('no')) }],

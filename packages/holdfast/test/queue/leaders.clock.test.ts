@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { type Clock, MemoryStorage, Reaper } from 'holdfast'
 import { fakeClock } from 'holdfast/testing'
 import { type Faulty, faulty } from './faulty-storage.ts'
+import { defaultType } from 'holdfast/storage'
 
 interface Candidate {
   readonly reaper: Reaper
@@ -21,7 +22,7 @@ test('[trap 45] [Q4.44] 200 takeovers from leaders that die, stall or stop: neve
   const acquireRetryInterval = 500
   const problems: string[] = []
   let acted = 0
-  const key = ['holdfast', 'reaper', 'default']
+  const key = ['holdfast', 'reaper', defaultType]
   const holder = async (): Promise<string> => String(Buffer.from((await storage.kv.get(key)) ?? []))
 
   const enter = async (): Promise<Candidate> => {

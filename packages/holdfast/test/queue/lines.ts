@@ -6,6 +6,7 @@ import { describe, test, type TestContext } from 'node:test'
 import { type AttemptAbortedError, JobFailedError, Queue, type QueueConfig, type Storage } from 'holdfast'
 import { type Proxy, startProxy } from '../../../../servers/proxy.ts'
 import { gate, next, sleep, until } from './driver.ts'
+import { defaultType } from 'holdfast/storage'
 
 export interface ServerDriver {
   readonly name: string
@@ -174,7 +175,7 @@ export function lineTests(driver: ServerDriver): void {
       await producer.enqueue('first', '')
       line.swallowReplies(true)
       const answer = producer.enqueue('a', 'payload')
-      await until(async () => (await storage.get([{ type: 'default', id: 'a' }]))[0] !== undefined, 'it is applied')
+      await until(async () => (await storage.get([{ type: defaultType, id: 'a' }]))[0] !== undefined, 'it is applied')
       line.swallowReplies(false)
       line.cut()
       assert.deepEqual(await answer, { status: 'queued' })

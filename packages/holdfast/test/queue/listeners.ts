@@ -5,6 +5,7 @@ import { describe, test } from 'node:test'
 import { HoldfastError, Reaper } from 'holdfast'
 import { bench, next, type TestDriver, until } from './driver.ts'
 import { failing, faulty } from './faulty-storage.ts'
+import { defaultType } from 'holdfast/storage'
 
 /** Of a backoff: an error that is no job's own. */
 const misfit = (): number => NaN
@@ -138,7 +139,7 @@ export function listenerTests(driver: TestDriver): void {
       const queue = newQueue()
       await queue.start()
       for (const id of ['a', 'b']) await queue.enqueue(id, 1)
-      await storage.claim({ worker: 'dead/1', slots: 2, types: [{ type: 'default', leaseMs: 60_000 }] })
+      await storage.claim({ worker: 'dead/1', slots: 2, types: [{ type: defaultType, leaseMs: 60_000 }] })
       const reaper = new Reaper({ storage, visibilityTimeout: 30 })
       t.after(() => reaper.stop())
       const [stalled, errors]: [string[], Error[]] = [[], []]

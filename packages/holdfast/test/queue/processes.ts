@@ -8,6 +8,7 @@ import type { ProcessDriver } from '../processes/drivers.ts'
 import type { Spec } from '../processes/spec.ts'
 import { sleep, until } from './driver.ts'
 import { of } from './stream-reading.ts'
+import { defaultType } from 'holdfast/storage'
 
 const file = new URL('fixtures/process.ts', import.meta.url)
 const numbered = (prefix: string, count: number): string[] => Array.from({ length: count }, (_, n) => `${prefix}${n}`)
@@ -275,7 +276,7 @@ export function processTests(driver: ProcessDriver): void {
       /** A job whose worker is gone: whoever leads takes it back. */
       const stall = async (id: string): Promise<void> => {
         await producer.enqueue(id, '')
-        await storage.claim({ worker: 'gone', slots: 1, types: [{ type: 'default', leaseMs: 600_000 }] })
+        await storage.claim({ worker: 'gone', slots: 1, types: [{ type: defaultType, leaseMs: 600_000 }] })
         await until(() => stallsOf(id) > 0, `${id} is taken back`)
         await producer.cancel(id)
       }

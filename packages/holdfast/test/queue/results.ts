@@ -5,6 +5,7 @@ import { describe, test } from 'node:test'
 import type { MessageState, MessageStatus } from 'holdfast'
 import { bench, next, type TestDriver, until } from './driver.ts'
 import { jobIn } from './states.ts'
+import { defaultType } from 'holdfast/storage'
 
 type Fields = Partial<Record<keyof MessageStatus<unknown>, unknown>>
 
@@ -121,7 +122,7 @@ export function resultTests(driver: TestDriver): void {
       ])
       const last = await queue.getStatus('a')
       assert.deepEqual([last?.attempts, last?.createdAt, last?.error?.message], [3, at, 'attempt 3'])
-      const [record] = await storage.get([{ type: 'default', id: 'a' }])
+      const [record] = await storage.get([{ type: defaultType, id: 'a' }])
       assert.equal(record?.attempt, 3)
     })
 
@@ -158,7 +159,7 @@ export function resultTests(driver: TestDriver): void {
       test(`[Q4.26] updateResultTTL of a ${state} job: not_terminal, and nothing changes`, async (t) => {
         const b = await bench(t, driver)
         const { queue } = await jobIn(b, state)
-        const look = () => b.storage.get([{ type: 'default', id: 'x' }])
+        const look = () => b.storage.get([{ type: defaultType, id: 'x' }])
         const before = await look()
         assert.deepEqual(await queue.updateResultTTL('x', 5), { status: 'not_terminal' })
         assert.deepEqual(await look(), before)

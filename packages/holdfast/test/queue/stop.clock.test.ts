@@ -6,6 +6,7 @@ import { type AttemptAbortedError, type Job, MemoryStorage } from 'holdfast'
 import { clockBench, fate } from './clock-bench.ts'
 import { closable } from './closable-storage.ts'
 import { faulty } from './faulty-storage.ts'
+import { defaultType } from 'holdfast/storage'
 
 describe('stop, to the millisecond', () => {
   for (const [timeout, releaseAt] of [
@@ -36,7 +37,7 @@ describe('stop, to the millisecond', () => {
         [releaseAt, 'stopped'],
       ])
       assert.equal(stopped.state, 'fulfilled')
-      const [record] = await storage.get([{ type: 'default', id: 'a' }])
+      const [record] = await storage.get([{ type: defaultType, id: 'a' }])
       assert.deepEqual([record?.state, record?.failures], ['queued', 0])
     })
   }

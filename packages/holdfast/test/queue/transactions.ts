@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Storage } from 'holdfast'
-import { bench, next, type TestDriver } from './driver.ts'
+import { bench, next, type TestDriver, duplicate } from './driver.ts'
 
 export function transactionTests(driver: TestDriver): void {
   describe(`${driver.name}: enqueue in a transaction`, () => {
@@ -45,7 +45,7 @@ function testsWith(driver: TestDriver): void {
     await assert.rejects(
       storage.transaction!(async (tx) => {
         await queue.enqueue('a', 1, { tx })
-        assert.deepEqual(await queue.enqueue('a', 1, { tx }), { status: 'duplicate', existingState: 'queued' })
+        assert.deepEqual(await queue.enqueue('a', 1, { tx }), duplicate('a', 'queued'))
         throw change
       }),
       change,

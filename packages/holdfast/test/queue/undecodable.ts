@@ -50,7 +50,7 @@ export function undecodableTests(driver: TestDriver): void {
     const cycle: { self?: unknown } = {}
     cycle.self = cycle
     for (const [what, result] of [
-      ['a BigInt', 1n],
+      ['a class instance', new (class Point {})()],
       ['a cycle', cycle],
       ['a function', () => {}],
       ['a symbol', Symbol('x')],

@@ -39,8 +39,9 @@ export function valueText(value: unknown, name = 'payload', what: 'payload' | 'r
     if (Object.keys(types).length === 0 && !json.startsWith(markerStart)) return json
     return `${envelopeStart}"types":${JSON.stringify(types)},"value":${json}}`
   } catch (error) {
-    const { path, reason, cause } = error instanceof ValueRefused ? error : unreadable(error)
-    throw new SerializationError(what, `${name}${path}: ${reason}`, cause, { path: `${name}${path}` })
+    const refused = error instanceof ValueRefused ? error : new ValueRefused('', 'reading it threw', error)
+    const path = name + refused.path
+    throw new SerializationError(what, `${path}: ${refused.reason}`, refused.cause ?? refused, { path })
   }
 }
 
@@ -96,8 +97,4 @@ function isPlainObject(value: object, depth: number): boolean {
   for (const key in value) if (!isPlain((value as Record<string, unknown>)[key], depth - 1)) return false
   // toJSON, inherited or not, would be asked by JSON.stringify; a function of that name was refused above.
   return Object.getOwnPropertySymbols(value).length === 0
-}
-
-function unreadable(error: unknown): ValueRefused {
-  return new ValueRefused('', 'reading the value threw', error)
 }

@@ -10,6 +10,7 @@ import type { RedisServer } from '../../../../../servers/redis.ts'
 import type { Reply } from '../../../../../servers/resp.ts'
 import { clusterClient, type ClientName } from '../../redis-places.ts'
 import { sleep, until } from '../../queue/driver.ts'
+import { defaultType } from 'holdfast/storage'
 
 /** How long it may take, from the moment the cluster has settled, until new work is done, in ms. */
 const settledMs = 4_000
@@ -104,7 +105,10 @@ async function work(
   const { storage, queue } = await open(clients[0])
   await open(clients[1])
   let gaps = 0
-  const unlisten = await storage.listen([{ kind: 'events', type: 'default' }], ({ gap }) => void (gaps += gap ? 1 : 0))
+  const unlisten = await storage.listen(
+    [{ kind: 'events', type: defaultType }],
+    ({ gap }) => void (gaps += gap ? 1 : 0),
+  )
   t.after(unlisten)
 
   const ending = new AbortController()
@@ -143,7 +147,7 @@ async function work(
       ending.abort()
       await adding
       const states = async (): Promise<Map<string | undefined, string[]>> => {
-        const records = await storage.get(acknowledged.map((id) => ({ type: 'default', id })))
+        const records = await storage.get(acknowledged.map((id) => ({ type: defaultType, id })))
         return Map.groupBy(acknowledged, (_, index) => records[index]?.state)
       }
       const deadline = performance.now() + 30_000
