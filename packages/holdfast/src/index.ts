@@ -31,7 +31,13 @@ export type { EnqueueAndWaitOptions, EnqueueOptions, EnqueueResult, JobOptions }
 export type { RetentionOptions } from './engine/job/retention.ts'
 export { createJsonSerde, JsonSerde, type Serde } from './engine/job/serde.ts'
 export type { MessageState, MessageStatus } from './queue/status.ts'
-export { type CancelResult, Queue, type QueueStopOptions, type UpdateResultTTLResult } from './queue/queue.ts'
+export {
+  type CancelOptions,
+  type CancelResult,
+  Queue,
+  type QueueStopOptions,
+  type UpdateResultTTLResult,
+} from './queue/queue.ts'
 export type { QueueConfig } from './queue/queue-config.ts'
 export type { QueueEvents } from './queue/queue-events.ts'
 export { MemoryStorage, type MemoryStorageOptions } from './storage/memory/memory-storage.ts'

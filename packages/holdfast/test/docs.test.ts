@@ -26,6 +26,7 @@ const pages = [
   'docs/redis.md',
   'docs/postgres.md',
   'docs/errors.md',
+  'docs/options.md',
   'docs/chains/chains.md',
   'docs/chains/job-types.md',
   'docs/chains/starting.md',

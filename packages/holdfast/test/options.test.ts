@@ -3,6 +3,7 @@ import { globSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { MemoryStorage } from 'holdfast'
+import { renderPage } from '../../../scripts/option-table/render.ts'
 import {
   clientOptions,
   deduplicationOptions,
@@ -185,6 +186,10 @@ test('pollMs: what the queue is given wins over the storage, the storage over th
   assert.equal(resolveQueueConfig({ storage: own }).pollMs, 7_000)
   assert.equal(resolveQueueConfig({ storage: own, blockTimeout: 2 }).pollMs, 2_000)
   assert.equal(resolveQueueConfig({ storage: own, pollMs: 3 }).pollMs, 3)
+})
+
+test('docs/options.md has every option of every face, as the code has it', async () => {
+  assert.equal(await readFile(new URL('../../../docs/options.md', import.meta.url), 'utf8'), renderPage())
 })
 
 test('the engine’s own numbers cannot be changed', () => {

@@ -21,19 +21,20 @@ export interface EnqueueOptions<Tx = unknown> extends JobOptions {
 export interface JobOptions {
   /** Runs in all, the first included. @default the queue's */
   readonly maxAttempts?: number | undefined
-  /** In ms, for every end; wins over what the queue says. @default the queue's */
+  /** How long the record is kept after any end, in ms. @default the queue's */
   readonly resultTTL?: number | undefined
-  /** How long the record is kept, by its end; wins over resultTTL. @default the queue's */
+  /** How long the record is kept, by end state; wins over resultTTL. @default the queue's */
   readonly retention?: RetentionOptions | undefined
-  /** From the storage's now, in ms. Not together with runAt. */
+  /** Due after this time, in ms of the storage's clock. Not together with runAt. */
   readonly delayMs?: number | undefined
-  /** One in the past is simply due. */
+  /** Due at this instant: epoch ms, or a Date. One in the past is due at once. */
   readonly runAt?: number | Date | undefined
 }
 
 export interface EnqueueAndWaitOptions extends JobOptions {
-  /** From the call, in ms. 0: look once. Infinity: no end. @default 30_000 */
+  /** How long to wait, in ms from the call. 0: look once. Infinity: no limit. @default 30_000 */
   readonly timeout?: number | undefined
+  /** Ends the wait with its reason; the job goes on. */
   readonly signal?: AbortSignal | undefined
 }
 

@@ -16,6 +16,7 @@ import { defaultRetention, queueOptions } from './options.ts'
 
 /** @typeParam Tx a transaction of the storage, for enqueue's `tx` */
 export interface QueueConfig<TPayload, TResult = void, Tx = unknown> {
+  /** Where the jobs live. One storage may serve many queues. */
   readonly storage: Storage<Tx>
   /** Queues of one name on one storage share their jobs. @default 'default' */
   readonly name?: string | undefined

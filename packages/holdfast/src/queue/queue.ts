@@ -47,6 +47,11 @@ export type CancelResult =
   | { status: 'cancelled' | 'not_found' | 'completed' | 'failed' }
   | { status: 'processing'; aborting?: true }
 
+export interface CancelOptions {
+  /** Asks the worker of a running job to stop: its signal aborts. @default false */
+  readonly abort?: boolean | undefined
+}
+
 export interface QueueStopOptions {
   /** How long handlers may go on, in ms, before their signals abort. @default 30_000 */
   readonly graceMs?: number | undefined
@@ -259,7 +264,7 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
   }
 
   /** Cancels a job that waits. One that runs is left alone or, with `abort`, asked to stop. */
-  async cancel(id: string, options?: { readonly abort?: boolean }): Promise<CancelResult> {
+  async cancel(id: string, options?: CancelOptions): Promise<CancelResult> {
     checkId(id)
     const { abort } = resolveOptions('cancel', options, cancelOptions)
     const [answer] = await this.#whenConnected(() => this.#storage.cancel([{ type: this.#type, id }], { abort }))

@@ -19,16 +19,18 @@ import { storedType } from '../storage/stored-type.ts'
 import { Leader } from '../engine/upkeep/leader.ts'
 
 export interface LeaderElection {
+  /** Whether one of several Reapers leads. @default false */
   readonly enabled: boolean
-  /** How long a leader that died still counts as one, in ms. @default 30_000 */
+  /** How long the lock of a dead leader lasts, in ms. @default 30_000 */
   readonly lockTTL?: number
-  /** Below lockTTL. @default lockTTL / 3 */
+  /** Pause between two renewals of the lock, in ms; below lockTTL. @default lockTTL / 3 */
   readonly renewalInterval?: number
-  /** @default 5_000 */
+  /** Pause between two tries to become the leader, in ms. @default 5_000 */
   readonly acquireRetryInterval?: number
 }
 
 export interface ReaperConfig {
+  /** Where the jobs of those queues live. */
   readonly storage: Storage
   /** Names of the queues that it watches. @default 'default' */
   readonly name?: string | readonly string[] | undefined
