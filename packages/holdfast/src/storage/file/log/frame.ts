@@ -1,6 +1,7 @@
 // A file of lines: the first says what it is, how long the rest is and its CRC-32, so that half a file is known as one.
 
-import { crc32 } from 'node:zlib'
+// The default export: older versions of Node.js have no crc32, and node-version.ts must be evaluated there.
+import zlib from 'node:zlib'
 import type { Line } from './lines.ts'
 
 export const format = 1
@@ -24,7 +25,7 @@ export interface Frame {
 
 export function encodeFrame(head: Head, lines: readonly string[]): Buffer {
   const body = Buffer.from(lines.length === 0 ? '' : lines.join('\n') + '\n')
-  const first = JSON.stringify({ ...head, bytes: body.length, crc32: crc32(body) })
+  const first = JSON.stringify({ ...head, bytes: body.length, crc32: zlib.crc32(body) })
   return Buffer.concat([Buffer.from(first + '\n'), body])
 }
 
@@ -34,7 +35,7 @@ export function decodeFrame(bytes: Buffer): Frame | undefined {
   const head = end === -1 ? undefined : parseHead(bytes.toString('utf8', 0, end))
   if (!head) return undefined
   const body = bytes.subarray(end + 1)
-  if (body.length !== head.bytes || crc32(body) !== head.crc32) return undefined
+  if (body.length !== head.bytes || zlib.crc32(body) !== head.crc32) return undefined
   if (head.format > format) {
     throw new Error(`written in format ${head.format} by a newer version; this one knows formats up to ${format}`)
   }

@@ -1,7 +1,8 @@
 // What a person sees of a job: where its entry stands, and what the files beside it say.
 
 import { join } from 'node:path'
-import { crc32 } from 'node:zlib'
+// The default export: older versions of Node.js have no crc32, and node-version.ts must be evaluated there.
+import zlib from 'node:zlib'
 import { isTerminal } from '../../rules/job/states.ts'
 import type { MemoryJob } from '../../memory/data.ts'
 import type { Bytes } from '../../storage.ts'
@@ -62,7 +63,7 @@ export const errorPath = ({ type, id }: MemoryJob): string =>
 
 /** One line about the job, then its payload as it is. */
 export function entryBytes({ id, type, createdAt, maxAttempts, retention, payload }: MemoryJob): Buffer {
-  const body = payload ? { bytes: payload.byteLength, crc32: crc32(payload) } : {}
+  const body = payload ? { bytes: payload.byteLength, crc32: zlib.crc32(payload) } : {}
   const head = { id, type: type.name, createdAt, maxAttempts, resultTTL: retention.completedMs, ...body }
   return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), payload ?? noBytes])
 }

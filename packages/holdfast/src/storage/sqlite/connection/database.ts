@@ -1,10 +1,14 @@
 // Opens a database file: how it is synced, who waits for whom, and its schema.
 
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, DatabaseSyncOptions } from 'node:sqlite'
 import type { Clock } from '../../../clock.ts'
 import { StorageError } from '../../../errors.ts'
 import { whenFree } from './errors.ts'
 import { isMigrated, migrate } from '../migrations.ts'
+
+// Not a static import: an older Node.js would fail to resolve it before node-version.ts can say so, and some bundlers and test
+// runners do not know the module.
+const sqlite = process.getBuiltinModule('node:sqlite') as typeof import('node:sqlite') | undefined
 
 export type Durability = 'full' | 'relaxed'
 
@@ -18,7 +22,7 @@ export async function openDatabase(
   clock: Clock,
   patienceMs: number,
 ): Promise<DatabaseSync> {
-  const db = new DatabaseSync(path, { timeout: busyMs })
+  const db = open(path, { timeout: busyMs })
   const deadline = clock.monotonic() + patienceMs
   try {
     await whenFree(
@@ -61,5 +65,13 @@ function prepare(db: DatabaseSync, durability: Durability): void {
 
 /** For reads: they wait for nobody, and nobody for them. */
 export function openReader(path: string): DatabaseSync {
-  return new DatabaseSync(path, { readOnly: true, timeout: 1_000 })
+  return open(path, { readOnly: true, timeout: 1_000 })
+}
+
+function open(path: string, options: DatabaseSyncOptions): DatabaseSync {
+  if (sqlite) return new sqlite.DatabaseSync(path, options)
+  throw new StorageError(
+    'SQLite: this runtime has no node:sqlite. The database was not opened. Run the program with Node.js or Deno, or use another storage.',
+    { maybeApplied: false },
+  )
 }
