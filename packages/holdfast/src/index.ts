@@ -1,5 +1,6 @@
 // holdfast: the Queue and the Reaper, their errors and events, and the memory driver.
 
+import './node-version.ts'
 export { type Clock, generateId, systemClock, type Timer } from './clock.ts'
 export type { Logger } from './engine/emit.ts'
 export {

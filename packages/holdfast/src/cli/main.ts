@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The command line: `npx holdfast migrate`, for those whose deployments make the schema, and not the app.
 
+import '../node-version.ts'
 import { parseArgs } from 'node:util'
 import { isHoldfastError } from '../errors.ts'
 import { postgresMigration } from './migrate.ts'

@@ -1,5 +1,6 @@
 // holdfast/tasks: typed tasks over any message queue, and the queue and key-value store over any Holdfast storage.
 
+import '../node-version.ts'
 export type { TaskContext, TaskDefinition, TaskOptions } from './define.ts'
 export { type Duration, type DurationFields, toMs } from './duration.ts'
 export type { EnqueueManyResult, EnqueueTaskResult, TaskEnqueueOptions } from './enqueue.ts'

@@ -1,5 +1,6 @@
 // holdfast/postgres
 
+import '../../node-version.ts'
 export { drizzleTx, kyselyTx, prismaTx } from './adapters.ts'
 export { migrationPlan } from './migrations.ts'
 export { PostgresStorage } from './postgres-storage.ts'

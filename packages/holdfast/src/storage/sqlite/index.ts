@@ -1,4 +1,5 @@
 // holdfast/sqlite
 
+import '../../node-version.ts'
 export { SqliteStorage, type SqliteStorageOptions } from './sqlite-storage.ts'
 export type { SqliteTransaction } from './connection/writer.ts'
