@@ -20,6 +20,7 @@ after(() => postgres.stop())
 
 const pages = [
   'README.md',
+  'packages/holdfast/README.md',
   'docs/guide.md',
   'docs/drivers.md',
   'docs/file-storage.md',
@@ -71,7 +72,7 @@ for (const [page, options] of Object.entries(tables)) {
   test(`the defaults in ${page} are those of options.ts`, async () => checkDefaults(await read(page), options))
 }
 
-for (const page of pages.filter((name) => name.startsWith('docs/chains/'))) {
+for (const page of pages.filter((name) => name.startsWith('docs/chains/') || name.startsWith('packages/'))) {
   test(`${page}: every link leads somewhere`, async () => {
     for (const [, path, anchor] of (await read(page)).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)) {
       const target = await readFile(new URL(path!, new URL(page, root)), 'utf8')
