@@ -21,6 +21,7 @@ after(() => postgres.stop())
 const pages = [
   'README.md',
   'packages/holdfast/README.md',
+  'docs/choosing.md',
   'docs/guide.md',
   'docs/drivers.md',
   'docs/file-storage.md',
