@@ -17,7 +17,7 @@ const backlogLimit = 1_000
 /** More than anybody completes in that time: the clock ends it. */
 const mostJobsPerSecond = 100_000
 
-const baseline = 'nobody holds a transaction'
+const baseline = 'no transaction held'
 
 export const held: Case = {
   name: 'held',
