@@ -114,11 +114,12 @@ export function notConnected(where: string, reason: unknown): StorageError {
 export class ServerRefusedError extends Error {}
 
 /** Why connect() failed. */
-export function connectError(where: string, error: unknown): unknown {
-  if (isHoldfastError(error) && !(error instanceof StorageError)) return error
+export function connectError(where: string, failure: unknown): unknown {
+  if (isHoldfastError(failure) && !(failure instanceof StorageError)) return failure
+  const error = failure instanceof StorageError && failure.cause instanceof Error ? failure.cause : failure
   const data = { transient: false, maybeApplied: false, cause: error instanceof Error ? withoutCommand(error) : error }
   if (error instanceof ServerRefusedError) return storageError(`Redis at ${where}: refused. ${error.message}`, data)
-  if (!(error instanceof Error)) return storageError(`Redis at ${where}: cannot connect. ${String(error)}.`, data)
+  if (!(error instanceof Error)) return storageError(`Redis at ${where}: cannot connect (${String(error)}).`, data)
   const meaning = meaningOf(error)
   const { code } = error as { code?: string }
   // An AggregateError of the platform has a code and no message.
