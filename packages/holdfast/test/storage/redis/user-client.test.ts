@@ -8,7 +8,6 @@ import * as iovalkey from 'iovalkey'
 import { startProxy } from '../../../../../servers/proxy.ts'
 import type { RedisServer } from '../../../../../servers/redis.ts'
 import type { RedisClient } from '../../../src/storage/redis/connection/client.ts'
-import { resolveRedisOptions } from '../../../src/storage/redis/redis-options.ts'
 import { connection, eventually, replicated, scriptOf, server, until, write } from './connection-fixture.ts'
 
 interface Library {
@@ -195,37 +194,6 @@ test('a hanging connection for messages is detected while all calls are answered
   proxy.halfOpen(false)
   await until(() => gaps === 1, 30_000)
   await redis.run(write, '{a}', ['1'])
-})
-
-function refused(options: object, message: RegExp): void {
-  assert.throws(() => resolveRedisOptions(options), { name: 'TypeError', code: 'INVALID_ARGUMENT', message })
-}
-
-test('[Q5.13] impossible options are refused before anything is connected', () => {
-  const client = new iovalkey.Redis({ lazyConnect: true })
-  const prefixed = new iovalkey.Redis({ lazyConnect: true, keyPrefix: 'mine:' })
-  refused({ client, url: 'redis://localhost' }, /one of client, url, host\/port, got "client and url"/)
-  refused({ url: 'redis://localhost', port: 1 }, /got "url and host\/port"/)
-  refused({ client, host: 'localhost' }, /got "client and host\/port"/)
-  refused({ client: prefixed }, /without keyPrefix/)
-  refused({ client: {} }, /a Redis or Cluster client/)
-  for (const prefix of ['', 'a{b', 'a}b', 'x'.repeat(129), 7]) refused({ prefix }, /^prefix: /)
-  for (const url of ['', 'localhost:6379', 'http://localhost', 'redis://', 7]) refused({ url }, /^url: expected a URL/)
-  for (const port of [0, 65_536, '6379', 1.5]) refused({ port }, /^port: /)
-  refused({ durability: 'all' }, /'relaxed', 'full' or 'replicated'/)
-  refused({ replicas: 0 }, /^replicas: /)
-  refused({ blockTimeout: 0 }, /^blockTimeout: /)
-  refused({ allowEviction: 'yes' }, /^allowEviction: /)
-  refused({ hots: 'x' }, /did you mean host\?/)
-  assert.throws(
-    () => resolveRedisOptions({ url: 'htp://:hunter2@host' }),
-    (error: Error) => !error.message.includes('hunter2'),
-  )
-  const { host, port, prefix, pollMs, callTimeoutMs, durability } = resolveRedisOptions({})
-  assert.deepEqual(
-    [host, port, prefix, pollMs, callTimeoutMs, durability],
-    ['localhost', 6379, 'jq', 5_000, 5_000, 'relaxed'],
-  )
 })
 
 async function connections({ connect }: RedisServer): Promise<number> {
