@@ -1,4 +1,4 @@
-// Verdicts of add and settle, and what other verbs tell with theirs: jobs that ended, leases that were taken back.
+// Verdicts of add and settle, and the reports of several verbs: jobs that ended, and leases that were taken back.
 
 import { refusalNames } from '../../rules/job/codes.ts'
 import type { AddVerdict, Ended, Recovered, SettleVerdict } from '../../storage.ts'

@@ -3,7 +3,7 @@
 import type { ClusterClient, NodeClient, RedisClient } from './client.ts'
 
 /**
- * A client of ours has one connection. When it is lost, all calls in flight are told so, and link.ts makes another client.
+ * A client of ours has one connection. When it is lost, all calls in flight reject, and own-link.ts makes another client.
  * What the library would queue, resend or wait for is outside of our clock and of the caller's timeout. Its own check of the
  * server is off: where INFO is forbidden, it prints to the console.
  */

@@ -1,5 +1,5 @@
 // listen: its calls, across disconnects and gaps. The server knows which types are watched, and publishes events only for
-// those. A server that restarted without its data, or replaced another, may not know: it is told again.
+// those. A server that restarted without its data, or replaced another, may not know: the types are marked again.
 
 import type { Clock, Timer } from '../../../clock.ts'
 import type { Signal, Topic, Unlisten } from '../../storage.ts'
