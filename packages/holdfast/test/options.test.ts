@@ -138,12 +138,24 @@ test('[Q5.11] an unknown key: the known ones, and the nearest of them', () => {
   }
 })
 
+const acceptAll = (): void => {}
+const row = { check: acceptAll }
+
+/** The message of the refusal of one key. */
+const refusal = (table: Table, key: string): string => {
+  try {
+    resolveOptions('x', { [key]: 1 }, table)
+  } catch (error) {
+    return (error as Error).message
+  }
+  return assert.fail('accepted')
+}
+
 test('an alias is resolved under its word, converted; both at once are refused', () => {
-  const check = (): void => {}
   const table = {
-    pollMs: { default: 5, check },
-    blockTimeout: { alias: 'pollMs', check, convert: (seconds: number) => seconds * 1_000 },
-    old: { ignored: true, check },
+    pollMs: { default: 5, check: acceptAll },
+    blockTimeout: { alias: 'pollMs', check: acceptAll, convert: (seconds: number) => seconds * 1_000 },
+    old: { ignored: true, check: acceptAll },
   } as const
   const resolve = (given: { pollMs?: number; blockTimeout?: number; old?: number }): object =>
     resolveOptions('test', given, table)
@@ -156,15 +168,6 @@ test('an alias is resolved under its word, converted; both at once are refused',
 })
 
 test('a word of another library is answered with ours, and a word that is none of ours with no guess', () => {
-  const row = { check: () => {} }
-  const refusal = (table: Table, key: string): string => {
-    try {
-      resolveOptions('x', { [key]: 1 }, table)
-    } catch (error) {
-      return (error as Error).message
-    }
-    return assert.fail('accepted')
-  }
   assert.match(refusal({ url: row, schema: row }, 'connectionString'), /did you mean url\?/)
   assert.match(refusal({ maxAttempts: row, delayMs: row }, 'retries'), /did you mean maxAttempts\?/)
   assert.match(refusal({ maxAttempts: row, delayMs: row }, 'delay'), /did you mean delayMs\?/)

@@ -9,6 +9,23 @@ import { clockBench, fate } from './clock-bench.ts'
 const after = (ms: number, clock: { after(ms: number, run: () => void): unknown }): Promise<void> =>
   new Promise((resolve) => void clock.after(ms, resolve))
 
+/** A storage whose first connects fail. */
+function unavailable(storage: MemoryStorage, failures: Error[]): MemoryStorage {
+  const connect = storage.connect.bind(storage)
+  storage.connect = async () => {
+    const failure = failures.shift()
+    if (failure) throw failure
+    await connect()
+  }
+  return storage
+}
+
+const refused = (): Error =>
+  new StorageError('cannot open it', {
+    cause: Object.assign(new Error('no'), { code: 'ECONNREFUSED' }),
+    maybeApplied: false,
+  })
+
 describe('defaults', () => {
   test('a job of 45 s runs once with the defaults, and completes', async (t) => {
     const clock = fakeClock()
@@ -107,23 +124,6 @@ describe('snooze() and fail()', () => {
 })
 
 describe('life-cycle', () => {
-  /** A storage whose first connects fail. */
-  function unavailable(storage: MemoryStorage, failures: Error[]): MemoryStorage {
-    const connect = storage.connect.bind(storage)
-    storage.connect = async () => {
-      const failure = failures.shift()
-      if (failure) throw failure
-      await connect()
-    }
-    return storage
-  }
-
-  const refused = (): Error =>
-    new StorageError('cannot open it', {
-      cause: Object.assign(new Error('no'), { code: 'ECONNREFUSED' }),
-      maybeApplied: false,
-    })
-
   test('start() retries while the storage is unavailable, with an error event each time, and resolves when ready', async (t) => {
     const { storage, queue: newQueue, to } = clockBench(t)
     const queue = newQueue({ storage: unavailable(storage, [refused(), refused(), refused()]) })
