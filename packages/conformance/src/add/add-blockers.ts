@@ -4,7 +4,9 @@
 import assert from 'node:assert/strict'
 import { text } from '../case.ts'
 import type { Case } from '../case.ts'
-import { addOne, complete, fail, goOn, ids, look, ref, states } from '../look.ts'
+import { complete, continueWith, fail } from '../outcomes.ts'
+import { idsOf, recordOf, refOf, statesOf } from '../records.ts'
+import { addOne } from '../scenarios.ts'
 
 const nobody = { type: 'mail', id: 'nobody' }
 const gone = { completedMs: 0, failedMs: 0, cancelledMs: 0 }
@@ -15,12 +17,12 @@ const openCases: readonly Case[] = [
     proves: ['S13'],
     run: async ({ storage, added, job, claim }) => {
       const [one, two] = [await added({ type: 'other' }), await added({ type: 'other' })]
-      const dependent = job({ blockers: [ref(two), ref(one)] })
+      const dependent = job({ blockers: [refOf(two), refOf(one)] })
       const verdict = await addOne(storage, dependent)
       assert.ok(verdict.verdict === 'added' && verdict.job.state === 'blocked')
-      const record = await look(storage, dependent, 'blockers')
+      const record = await recordOf(storage, dependent, 'blockers')
       assert.deepEqual([record.state, record.openBlockers], ['blocked', 2])
-      assert.deepEqual(record.blockers?.map(ref), [ref(two), ref(one)])
+      assert.deepEqual(record.blockers?.map(refOf), [refOf(two), refOf(one)])
       assert.deepEqual(await claim(), [])
     },
   },
@@ -29,11 +31,11 @@ const openCases: readonly Case[] = [
     proves: ['chains trap 24'],
     run: async ({ storage, added }) => {
       const blocker = await added()
-      const dependent = await added({ blockers: [ref(blocker)] })
-      const records = await storage.get([ref(blocker), ref(dependent)])
+      const dependent = await added({ blockers: [refOf(blocker)] })
+      const records = await storage.get([refOf(blocker), refOf(dependent)])
       assert.deepEqual(
-        records.map((record) => ref(record!.root)),
-        [ref(blocker), ref(dependent)],
+        records.map((record) => refOf(record!.root)),
+        [refOf(blocker), refOf(dependent)],
       )
       assert.ok(records.every((record) => record?.origin === undefined))
     },
@@ -43,8 +45,8 @@ const openCases: readonly Case[] = [
     proves: ['chains 3.2'],
     run: async ({ storage, added, unit }) => {
       const blocker = await added()
-      const job = await added({ blockers: [ref(blocker)], delayMs: 50 * unit })
-      const { state, runAt, createdAt } = await look(storage, job)
+      const job = await added({ blockers: [refOf(blocker)], delayMs: 50 * unit })
+      const { state, runAt, createdAt } = await recordOf(storage, job)
       assert.deepEqual([state, runAt], ['blocked', createdAt + 50 * unit])
     },
   },
@@ -52,11 +54,11 @@ const openCases: readonly Case[] = [
     name: 'a chain named twice is one open blocker, and both places are listed',
     proves: ['chains trap 22'],
     run: async ({ storage, added, claimOne }) => {
-      const blocker = ref(await added())
+      const blocker = refOf(await added())
       const job = await added({ blockers: [blocker, blocker] })
-      const record = await look(storage, job, 'blockers')
+      const record = await recordOf(storage, job, 'blockers')
       assert.equal(record.openBlockers, 1)
-      assert.deepEqual(record.blockers?.map(ref), [blocker, blocker])
+      assert.deepEqual(record.blockers?.map(refOf), [blocker, blocker])
       await complete(storage, await claimOne(), 'done')
       assert.deepEqual(
         (await claimOne()).blockers.map(({ id, result }) => [id, text(result)]),
@@ -72,8 +74,8 @@ const openCases: readonly Case[] = [
     proves: ['S13'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
-      await goOn(storage, await claimOne(), job())
-      assert.equal((await look(storage, await added({ blockers: [ref(first)] }))).state, 'blocked')
+      await continueWith(storage, await claimOne(), job())
+      assert.equal((await recordOf(storage, await added({ blockers: [refOf(first)] }))).state, 'blocked')
     },
   },
 ]
@@ -85,11 +87,11 @@ const doneCases: readonly Case[] = [
     run: async ({ storage, added, claim, claimOne }) => {
       const blockers = [await added(), await added(), await added()]
       for (const held of await claim()) await complete(storage, held, held.id === blockers[1]!.id ? undefined : held.id)
-      const job = await added({ blockers: blockers.toReversed().map(ref) })
-      const { state, openBlockers } = await look(storage, job)
+      const job = await added({ blockers: blockers.toReversed().map(refOf) })
+      const { state, openBlockers } = await recordOf(storage, job)
       assert.deepEqual([state, openBlockers], ['queued', 0])
       const [c, b, a] = (await claimOne()).blockers
-      assert.deepEqual(ids([a!, b!, c!]), ids(blockers))
+      assert.deepEqual(idsOf([a!, b!, c!]), idsOf(blockers))
       assert.deepEqual(
         [a, b, c].map((blocker) => text(blocker!.result)),
         [blockers[0]!.id, undefined, blockers[2]!.id],
@@ -102,8 +104,8 @@ const doneCases: readonly Case[] = [
     run: async ({ storage, added, claimOne, unit }) => {
       const blocker = await added()
       await complete(storage, await claimOne())
-      const job = await added({ blockers: [ref(blocker)], delayMs: 50 * unit })
-      assert.deepEqual(await states(storage, job), ['scheduled'])
+      const job = await added({ blockers: [refOf(blocker)], delayMs: 50 * unit })
+      assert.deepEqual(await statesOf(storage, job), ['scheduled'])
     },
   },
   {
@@ -113,10 +115,10 @@ const doneCases: readonly Case[] = [
       const done = await added()
       await complete(storage, await claimOne(), 'early')
       const open = await added()
-      const job = await added({ blockers: [ref(done), ref(open)] })
-      assert.equal((await look(storage, job)).openBlockers, 1)
+      const job = await added({ blockers: [refOf(done), refOf(open)] })
+      assert.equal((await recordOf(storage, job)).openBlockers, 1)
       const { unblocked } = await complete(storage, await claimOne(), 'late')
-      assert.deepEqual(unblocked.map(ref), [ref(job)])
+      assert.deepEqual(unblocked.map(refOf), [refOf(job)])
       assert.deepEqual(
         (await claimOne()).blockers.map(({ result }) => text(result)),
         ['early', 'late'],
@@ -128,11 +130,11 @@ const doneCases: readonly Case[] = [
     proves: ['S13'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
-      await goOn(storage, await claimOne(), job())
+      await continueWith(storage, await claimOne(), job())
       await complete(storage, await claimOne(), 'of the tail')
-      await added({ blockers: [ref(first)] })
+      await added({ blockers: [refOf(first)] })
       const [blocker] = (await claimOne()).blockers
-      assert.deepEqual([ref(blocker!), text(blocker!.result)], [ref(first), 'of the tail'])
+      assert.deepEqual([refOf(blocker!), text(blocker!.result)], [refOf(first), 'of the tail'])
     },
   },
   {
@@ -141,15 +143,15 @@ const doneCases: readonly Case[] = [
     run: async ({ storage, added, claimOne, advance, unit }) => {
       const blocker = await added({ retention: { ...gone, completedMs: 10 * unit } })
       await complete(storage, await claimOne(), 'needed')
-      await added({ blockers: [ref(blocker)], delayMs: 12 * unit })
-      assert.equal((await look(storage, blocker)).expiresAt, undefined)
+      await added({ blockers: [refOf(blocker)], delayMs: 12 * unit })
+      assert.equal((await recordOf(storage, blocker)).expiresAt, undefined)
       await advance(12 * unit)
       await storage.sweep({ limit: 100 })
-      assert.deepEqual(await states(storage, blocker), ['completed'])
+      assert.deepEqual(await statesOf(storage, blocker), ['completed'])
       const claimed = await claimOne()
       assert.equal(text(claimed.blockers[0]?.result), 'needed')
       await complete(storage, claimed)
-      assert.deepEqual(await states(storage, blocker), [undefined])
+      assert.deepEqual(await statesOf(storage, blocker), [undefined])
     },
   },
 ]
@@ -159,13 +161,13 @@ const failedCases: readonly Case[] = (['failed', 'cancelled'] as const).flatMap(
     name: `a job added behind a ${end} chain fails at once, for its blocker, without an error`,
     proves: ['chains trap 23'],
     run: async ({ storage, added, job, claimOne }) => {
-      const blocker = ref(await added())
+      const blocker = refOf(await added())
       if (end === 'failed') await fail(storage, await claimOne())
       else await storage.cancel([blocker])
       const dependent = job({ blockers: [blocker], retention: { completedMs: 1, failedMs: 60_000, cancelledMs: 1 } })
       const verdict = await addOne(storage, dependent)
       assert.ok(verdict.verdict === 'added' && verdict.job.state === 'failed')
-      const record = await look(storage, dependent, 'error')
+      const record = await recordOf(storage, dependent, 'error')
       assert.deepEqual(
         [record.state, record.reason, record.error, record.attempt],
         ['failed', 'blocker_failed', undefined, 0],
@@ -178,11 +180,11 @@ const failedCases: readonly Case[] = (['failed', 'cancelled'] as const).flatMap(
     name: `a job that would rather wait is blocked by a ${end} chain, until that lives again and completes`,
     proves: ['chains trap 23'],
     run: async ({ storage, added, claimOne }) => {
-      const blocker = ref(await added())
+      const blocker = refOf(await added())
       if (end === 'failed') await fail(storage, await claimOne())
       else await storage.cancel([blocker])
       const job = await added({ blockers: [blocker], onBlockerFailure: 'wait' })
-      const { state, openBlockers } = await look(storage, job)
+      const { state, openBlockers } = await recordOf(storage, job)
       assert.deepEqual([state, openBlockers], ['blocked', 1])
       await storage.revive([blocker])
       await complete(storage, await claimOne(), 'at last')
@@ -200,17 +202,17 @@ const refusedCases: readonly Case[] = [
       const jobs = [
         job({ token: 'good' }),
         job({ token: 'bad' }),
-        job({ token: 'bad', blockers: [ref(known), nobody] }),
+        job({ token: 'bad', blockers: [refOf(known), nobody] }),
         job({ token: 'bad', blockers: [4] }),
         job({ token: 'bad' }),
-        job({ token: 'also good', blockers: [ref(known)] }),
+        job({ token: 'also good', blockers: [refOf(known)] }),
       ]
       const verdicts = await storage.add(jobs)
       assert.deepEqual(
         verdicts.map((verdict) => (verdict.verdict === 'blocker_not_found' ? verdict.blocker.id : verdict.verdict)),
         ['added', 'nobody', 'nobody', 'nobody', 'nobody', 'added'],
       )
-      const [, ...rest] = await states(storage, ...jobs)
+      const [, ...rest] = await statesOf(storage, ...jobs)
       assert.deepEqual(rest, [undefined, undefined, undefined, undefined, 'blocked'])
     },
   },
@@ -221,7 +223,7 @@ const refusedCases: readonly Case[] = [
       const blocker = await added({ retention: { ...gone, completedMs: unit } })
       await complete(storage, await claimOne())
       await advance(unit)
-      assert.equal((await addOne(storage, job({ blockers: [ref(blocker)] }))).verdict, 'blocker_not_found')
+      assert.equal((await addOne(storage, job({ blockers: [refOf(blocker)] }))).verdict, 'blocker_not_found')
     },
   },
   {
@@ -230,8 +232,8 @@ const refusedCases: readonly Case[] = [
     run: async ({ storage, added, job, claimOne }) => {
       await added()
       const next = job()
-      await goOn(storage, await claimOne(), next)
-      const verdict = await addOne(storage, job({ blockers: [ref(next)] }))
+      await continueWith(storage, await claimOne(), next)
+      const verdict = await addOne(storage, job({ blockers: [refOf(next)] }))
       assert.ok(verdict.verdict === 'blocker_not_found' && verdict.blocker.id === next.id)
     },
   },
@@ -248,7 +250,7 @@ const refusedCases: readonly Case[] = [
     run: async ({ storage, job }) => {
       const narcissus = job({ blockers: [{ type: 'mail', id: 'self' }], id: 'self' })
       assert.equal((await addOne(storage, narcissus)).verdict, 'blocker_not_found')
-      assert.deepEqual(await states(storage, narcissus), [undefined])
+      assert.deepEqual(await statesOf(storage, narcissus), [undefined])
     },
   },
 ]
@@ -260,18 +262,18 @@ const siblingCases: readonly Case[] = [
     run: async ({ storage, job, claim }) => {
       const before = job({ type: 'part' })
       const after = job({ type: 'part', token: before.token })
-      const whole = job({ token: before.token, blockers: [ref(before), ref(after)] })
+      const whole = job({ token: before.token, blockers: [refOf(before), refOf(after)] })
       const verdicts = await storage.add([before, whole, after])
       assert.deepEqual(
         verdicts.map((each) => each.verdict === 'added' && each.job.state),
         ['queued', 'blocked', 'queued'],
       )
       for (const each of [before, after]) {
-        const [record] = await storage.get([ref(each)])
-        assert.deepEqual([record!.root, record!.origin], [ref(each), undefined])
+        const [record] = await storage.get([refOf(each)])
+        assert.deepEqual([record!.root, record!.origin], [refOf(each), undefined])
       }
       for (const held of await claim({ types: [{ type: 'part', leaseMs: 60_000 }] })) await complete(storage, held)
-      assert.deepEqual(await states(storage, whole), ['queued'])
+      assert.deepEqual(await statesOf(storage, whole), ['queued'])
     },
   },
   {
@@ -281,27 +283,27 @@ const siblingCases: readonly Case[] = [
       const deduplication = { key: 'k', mode: 'simple' } as const
       const standing = await added({ type: 'part', deduplication })
       const part = job({ type: 'part', deduplication })
-      const whole = job({ token: part.token, blockers: [ref(part)] })
+      const whole = job({ token: part.token, blockers: [refOf(part)] })
       const [first] = await storage.add([part, whole])
       assert.ok(first!.verdict === 'duplicate' && first!.job.id === standing.id)
-      const [record] = await storage.get([ref(whole)], { parts: ['blockers'] })
-      assert.deepEqual([record!.state, record!.blockers], ['blocked', [ref(standing)]])
+      const [record] = await storage.get([refOf(whole)], { parts: ['blockers'] })
+      assert.deepEqual([record!.state, record!.blockers], ['blocked', [refOf(standing)]])
       const more = job({ type: 'part' })
-      const again = job({ id: whole.id, token: more.token, blockers: [ref(more)] })
+      const again = job({ id: whole.id, token: more.token, blockers: [refOf(more)] })
       const verdicts = await storage.add([again, more])
       assert.deepEqual(
         verdicts.map(({ verdict }) => verdict),
         ['duplicate', 'added'],
       )
       for (const held of await claim({ types: [{ type: 'part', leaseMs: 60_000 }] })) await complete(storage, held)
-      assert.deepEqual(await states(storage, whole), ['queued'])
+      assert.deepEqual(await statesOf(storage, whole), ['queued'])
     },
   },
   {
     name: 'one of the same call and another token is no chain to wait for',
     run: async ({ storage, job }) => {
       const part = job({ type: 'part' })
-      const verdicts = await storage.add([job({ blockers: [ref(part)] }), part])
+      const verdicts = await storage.add([job({ blockers: [refOf(part)] }), part])
       assert.deepEqual(
         verdicts.map(({ verdict }) => verdict),
         ['blocker_not_found', 'added'],
@@ -315,16 +317,16 @@ const siblingCases: readonly Case[] = [
       await added()
       const next = job({ type: 'next', blockers: [2] })
       const part = job({ type: 'part', token: next.token })
-      const whole = job({ type: 'whole', token: next.token, blockers: [ref(part)] })
+      const whole = job({ type: 'whole', token: next.token, blockers: [refOf(part)] })
       const lease = await claimOne()
       const { type, id, worker, attempt } = lease
-      const wrong = job({ type: 'whole', token: next.token, blockers: [ref(next)] })
+      const wrong = job({ type: 'whole', token: next.token, blockers: [refOf(next)] })
       const outcome = { type, id, worker, attempt, kind: 'continued', next } as const
       const [refused] = await storage.settle([{ ...outcome, add: [part, wrong] }])
       assert.equal(refused!.verdict, 'conflict')
       const [settled] = await storage.settle([{ ...outcome, add: [part, whole] }])
       assert.equal(settled!.verdict, 'settled')
-      assert.deepEqual(await states(storage, next, whole, part), ['blocked', 'blocked', 'queued'])
+      assert.deepEqual(await statesOf(storage, next, whole, part), ['blocked', 'blocked', 'queued'])
     },
   },
 ]
@@ -338,9 +340,9 @@ const raceCases: readonly Case[] = [
       for (let round = 0; round < 20; round++) {
         const blocker = await added()
         const [held] = await claim()
-        const dependent = job({ blockers: [ref(blocker)] })
+        const dependent = job({ blockers: [refOf(blocker)] })
         await Promise.all([complete(storage, held!), addOne(other, dependent)])
-        assert.deepEqual(await states(storage, dependent), ['queued'])
+        assert.deepEqual(await statesOf(storage, dependent), ['queued'])
         for (const done of await claim()) await complete(storage, done)
       }
     },

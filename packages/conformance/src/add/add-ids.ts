@@ -5,7 +5,9 @@ import assert from 'node:assert/strict'
 import type { AddVerdict, JobState, NewJob } from 'holdfast/storage'
 import { bytes, text } from '../case.ts'
 import type { Case, CaseContext } from '../case.ts'
-import { addOne, complete, fail, fence, goOn, look, ref, retry, settled, states, whole } from '../look.ts'
+import { complete, continueWith, fail, retry, settleOutcome } from '../outcomes.ts'
+import { fenceOf, recordOf, refOf, snapshotOf, statesOf } from '../records.ts'
+import { addOne } from '../scenarios.ts'
 
 const duplicateById = (verdict: AddVerdict | undefined): Extract<AddVerdict, { verdict: 'duplicate' }> => {
   assert.equal(verdict?.verdict, 'duplicate')
@@ -16,7 +18,10 @@ const duplicateById = (verdict: AddVerdict | undefined): Extract<AddVerdict, { v
 const live: readonly (readonly [JobState, (context: CaseContext) => Promise<NewJob>])[] = [
   ['queued', ({ added }) => added({ payload: bytes('first') })],
   ['scheduled', ({ added, unit }) => added({ payload: bytes('first'), delayMs: 500 * unit })],
-  ['blocked', async ({ added }) => added({ payload: bytes('first'), blockers: [ref(await added({ type: 'other' }))] })],
+  [
+    'blocked',
+    async ({ added }) => added({ payload: bytes('first'), blockers: [refOf(await added({ type: 'other' }))] }),
+  ],
   [
     'processing',
     async ({ added, claimOne }) => {
@@ -41,7 +46,7 @@ const liveCases: readonly Case[] = live.map(([state, arrange]) => ({
   run: async (context) => {
     const { storage, job } = context
     const first = await arrange(context)
-    const before = await whole(storage, first)
+    const before = await snapshotOf(storage, first)
     const verdict = await addOne(
       storage,
       job({ id: first.id, payload: bytes('second'), priority: 50, maxAttempts: 50 }),
@@ -51,7 +56,7 @@ const liveCases: readonly Case[] = live.map(([state, arrange]) => ({
       [standing.type, standing.id, standing.token, standing.state],
       [first.type, first.id, first.token, state],
     )
-    assert.deepEqual(await whole(storage, first), before)
+    assert.deepEqual(await snapshotOf(storage, first), before)
   },
 }))
 
@@ -112,7 +117,7 @@ const completedCases: readonly Case[] = [
       assert.equal((await addOne(storage, second)).verdict, 'added')
       const claimed = await claimOne()
       assert.deepEqual([claimed.token, claimed.attempt, text(claimed.payload)], [second.token, 1, 'new'])
-      assert.equal((await look(storage, first, 'result')).result, undefined)
+      assert.equal((await recordOf(storage, first, 'result')).result, undefined)
     },
   },
   {
@@ -141,8 +146,8 @@ const ends: readonly (readonly [string, (context: CaseContext) => Promise<NewJob
     'cancelled',
     async ({ storage, added, claimOne }) => {
       const job = await added({ payload: bytes('old') })
-      await settled(storage, { ...fence(await claimOne()), kind: 'released', delayMs: 0 })
-      await storage.cancel([ref(job)], { reason: 'enough' })
+      await settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'released', delayMs: 0 })
+      await storage.cancel([refOf(job)], { reason: 'enough' })
       return job
     },
   ],
@@ -155,12 +160,12 @@ const newLifeCases: readonly Case[] = ends.flatMap(([state, arrange]) => [
     run: async (context) => {
       const { storage, job, advance, unit, claimOne } = context
       const old = await arrange(context)
-      const { createdAt } = await look(storage, old)
+      const { createdAt } = await recordOf(storage, old)
       await advance(unit)
       const second = job({ id: old.id, payload: bytes('new') })
       const verdict = await addOne(storage, second)
       assert.ok(verdict.verdict === 'added' && verdict.job.token === second.token && verdict.job.state === 'queued')
-      const record = await look(storage, second, 'payload', 'error', 'attempts')
+      const record = await recordOf(storage, second, 'payload', 'error', 'attempts')
       assert.deepEqual(
         [record.token, record.state, record.attempt, record.failures, record.snoozes, text(record.payload)],
         [second.token, 'queued', 0, 0, 0, 'new'],
@@ -178,11 +183,11 @@ const newLifeCases: readonly Case[] = ends.flatMap(([state, arrange]) => [
     run: async (context) => {
       const { storage, added, advance, unit } = context
       const old = await arrange(context)
-      await storage.remove([ref(old)], { afterMs: unit })
+      await storage.remove([refOf(old)], { afterMs: unit })
       await added({ id: old.id })
       await advance(2 * unit)
       await storage.sweep({ limit: 100 })
-      assert.deepEqual(await states(storage, old), ['queued'])
+      assert.deepEqual(await statesOf(storage, old), ['queued'])
     },
   },
 ])
@@ -195,8 +200,8 @@ const otherCases: readonly Case[] = [
       const mail = await added({ id: 'same', payload: bytes('mail') })
       const post = await added({ id: 'same', type: 'post', payload: bytes('post') })
       await complete(storage, await claimOne(), 'done')
-      assert.deepEqual(await states(storage, mail, post), ['completed', 'queued'])
-      assert.equal(text((await look(storage, post, 'payload')).payload), 'post')
+      assert.deepEqual(await statesOf(storage, mail, post), ['completed', 'queued'])
+      assert.equal(text((await recordOf(storage, post, 'payload')).payload), 'post')
     },
   },
   {
@@ -207,7 +212,7 @@ const otherCases: readonly Case[] = [
       const verdicts = await storage.add([first, second])
       assert.equal(verdicts[0]!.verdict, 'added')
       assert.equal(duplicateById(verdicts[1]).job.token, first.token)
-      assert.equal(text((await look(storage, first, 'payload')).payload), '1')
+      assert.equal(text((await recordOf(storage, first, 'payload')).payload), '1')
     },
   },
   {
@@ -220,7 +225,7 @@ const otherCases: readonly Case[] = [
       ]
       const verdicts = await storage.add(batch)
       assert.deepEqual([verdicts[0]!.verdict, verdicts[1]!.verdict], ['added', 'duplicate'])
-      assert.equal(text((await look(storage, batch[0]!, 'payload')).payload), '1')
+      assert.equal(text((await recordOf(storage, batch[0]!, 'payload')).payload), '1')
     },
   },
   {
@@ -257,7 +262,7 @@ const chainCases: readonly Case[] = [
     proves: ['S11', 'S13'],
     run: async ({ storage, added, job, claimOne, unit }) => {
       const first = await added()
-      await goOn(storage, await claimOne(), job({ id: 'next', delayMs: 500 * unit }))
+      await continueWith(storage, await claimOne(), job({ id: 'next', delayMs: 500 * unit }))
       const { job: standing } = duplicateById(await addOne(storage, job({ id: first.id })))
       assert.deepEqual([standing.id, standing.token, standing.state], [first.id, first.token, 'scheduled'])
     },
@@ -267,7 +272,7 @@ const chainCases: readonly Case[] = [
     proves: ['S11', 'S12'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
-      await goOn(storage, await claimOne(), job({ id: 'next' }))
+      await continueWith(storage, await claimOne(), job({ id: 'next' }))
       await complete(storage, await claimOne(), 'of the tail')
       const { job: standing } = duplicateById(await addOne(storage, job({ id: first.id })))
       assert.deepEqual([standing.state, text(standing.result)], ['completed', 'of the tail'])
@@ -278,7 +283,7 @@ const chainCases: readonly Case[] = [
     proves: ['S11'],
     run: async ({ storage, added, job, claimOne }) => {
       await added()
-      await goOn(storage, await claimOne(), job({ id: 'next' }))
+      await continueWith(storage, await claimOne(), job({ id: 'next' }))
       assert.equal(duplicateById(await addOne(storage, job({ id: 'next' }))).job.state, 'queued')
       await complete(storage, await claimOne(), 'done')
       assert.equal(duplicateById(await addOne(storage, job({ id: 'next' }))).job.state, 'completed')
@@ -289,10 +294,10 @@ const chainCases: readonly Case[] = [
     proves: ['S11'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
-      await goOn(storage, await claimOne(), job({ id: 'next' }))
+      await continueWith(storage, await claimOne(), job({ id: 'next' }))
       await fail(storage, await claimOne())
       const second = await added({ id: first.id })
-      const record = await look(storage, second, 'tail')
+      const record = await recordOf(storage, second, 'tail')
       assert.deepEqual(
         [record.token, record.state, record.attempt, record.tail?.id],
         [second.token, 'queued', 0, first.id],
@@ -304,10 +309,10 @@ const chainCases: readonly Case[] = [
     proves: ['S11'],
     run: async ({ storage, added, job, claimOne }) => {
       await added()
-      await goOn(storage, await claimOne(), job({ id: 'next' }))
+      await continueWith(storage, await claimOne(), job({ id: 'next' }))
       await fail(storage, await claimOne())
       const second = await added({ id: 'next' })
-      const record = await look(storage, second)
+      const record = await recordOf(storage, second)
       assert.deepEqual([record.token, record.state, record.chainIndex], [second.token, 'queued', 0])
     },
   },

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import type { AddVerdict, Deduplication } from 'holdfast/storage'
 import { second } from './add-keys.ts'
 import type { Case, CaseContext } from '../case.ts'
-import { complete, fail, ref, states } from '../look.ts'
+import { complete, fail } from '../outcomes.ts'
+import { refOf, statesOf } from '../records.ts'
 
 const gone = { completedMs: 0, failedMs: 0, cancelledMs: 0 }
 
@@ -53,7 +54,7 @@ const windowCases: readonly Case[] = [
       const first = await added({ deduplication, retention: gone })
       await complete(storage, await claimOne())
       await storage.sweep({ limit: 100 })
-      assert.deepEqual(await states(storage, first), [undefined])
+      assert.deepEqual(await statesOf(storage, first), [undefined])
       assert.equal((await second(context, deduplication))?.id, first.id)
       await advance(20 * unit)
       assert.equal(await second(context, deduplication), undefined)
@@ -137,7 +138,7 @@ const sharedCases: readonly Case[] = [
       const [one, other] = await claim()
       await fail(storage, one!)
       assert.deepEqual(verdictsOf(await batch(context, 'u', 20 * unit)), ['duplicate', 'duplicate'])
-      await storage.cancel([ref(other!)], { force: true })
+      await storage.cancel([refOf(other!)], { force: true })
       assert.deepEqual(verdictsOf(await batch(context, 'v', 20 * unit)), ['duplicate', 'duplicate'])
       await advance(20 * unit)
       assert.deepEqual(verdictsOf(await batch(context, 'w', 20 * unit)), ['added', 'added'])

@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict'
 import type { AddVerdict, Deduplication } from 'holdfast/storage'
 import type { Case, CaseContext } from '../case.ts'
-import { addOne, complete, fail, fence, goOn, ref, retry, settled, states } from '../look.ts'
+import { complete, continueWith, fail, retry, settleOutcome } from '../outcomes.ts'
+import { fenceOf, refOf, statesOf } from '../records.ts'
+import { addOne } from '../scenarios.ts'
 
 const simple: Deduplication = { key: 'k', mode: 'simple' }
 
@@ -86,7 +88,7 @@ const simpleCases: readonly Case[] = [
       await added({ deduplication: simple })
       const refused = job({ id: 'mine', deduplication: simple })
       await addOne(storage, refused)
-      assert.deepEqual(await states(storage, refused), [undefined])
+      assert.deepEqual(await statesOf(storage, refused), [undefined])
       await added({ id: 'mine' })
     },
   },
@@ -98,7 +100,7 @@ const simpleCases: readonly Case[] = [
       const first = await added({ deduplication: simple })
       await complete(storage, await claimOne())
       assert.equal(await second(context), undefined)
-      assert.deepEqual(await states(storage, first), ['completed'])
+      assert.deepEqual(await statesOf(storage, first), ['completed'])
     },
   },
   {
@@ -109,9 +111,9 @@ const simpleCases: readonly Case[] = [
       await added({ id: 'first', deduplication: simple, maxAttempts: 9 })
       await retry(storage, await claimOne())
       assert.equal((await second(context))?.id, 'first')
-      await settled(storage, { ...fence(await claimOne()), kind: 'released' })
+      await settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'released' })
       assert.equal((await second(context))?.id, 'first')
-      await settled(storage, { ...fence(await claimOne()), kind: 'released', delayMs: 0 })
+      await settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'released', delayMs: 0 })
       assert.equal((await second(context))?.id, 'first')
       await claimOne({ types: [{ type: 'mail', leaseMs: unit }] })
       await advance(2 * unit)
@@ -172,7 +174,7 @@ const simpleCases: readonly Case[] = [
     run: async (context) => {
       const { storage, added, claimOne } = context
       const blocker = await added({ maxAttempts: 1 })
-      await added({ deduplication: simple, blockers: [ref(blocker)] })
+      await added({ deduplication: simple, blockers: [refOf(blocker)] })
       assert.equal((await second(context))?.state, 'blocked')
       await fail(storage, await claimOne())
       assert.equal(await second(context), undefined)
@@ -187,7 +189,7 @@ const chainCases: readonly Case[] = [
     run: async (context) => {
       const { storage, added, job, claimOne } = context
       const first = await added({ deduplication: simple })
-      await goOn(storage, await claimOne(), job())
+      await continueWith(storage, await claimOne(), job())
       const standing = await second(context)
       assert.deepEqual([standing?.id, standing?.token, standing?.state], [first.id, first.token, 'queued'])
       await complete(storage, await claimOne())
@@ -201,7 +203,7 @@ const chainCases: readonly Case[] = [
       const { storage, added, job, claimOne } = context
       const deduplication: Deduplication = { key: 'k', mode: 'throttle', windowMs: 1_000_000 }
       await added({ deduplication })
-      await goOn(storage, await claimOne(), job())
+      await continueWith(storage, await claimOne(), job())
       assert.ok(await second(context, deduplication))
       await fail(storage, await claimOne())
       assert.equal(await second(context, deduplication), undefined)

@@ -4,7 +4,9 @@ import assert from 'node:assert/strict'
 import type { ClaimedJob, JobRef, NewJob } from 'holdfast/storage'
 import { bytes } from '../case.ts'
 import type { Case, CaseContext } from '../case.ts'
-import { addOne, complete, fail, goOn, look, ref, retry, states, whole } from '../look.ts'
+import { complete, continueWith, fail, retry } from '../outcomes.ts'
+import { recordOf, refOf, snapshotOf, statesOf } from '../records.ts'
+import { addOne } from '../scenarios.ts'
 
 type Then = (context: CaseContext, job: JobRef) => Promise<unknown>
 
@@ -14,8 +16,8 @@ const since: readonly (readonly [string, Then])[] = [
   ['waits for its retry', async ({ storage, claimOne, unit }) => retry(storage, await claimOne(), 500 * unit)],
   ['has completed', async ({ storage, claimOne }) => complete(storage, await claimOne(), 'done')],
   ['has failed', async ({ storage, claimOne }) => fail(storage, await claimOne())],
-  ['was cancelled', ({ storage }, job) => storage.cancel([ref(job)])],
-  ['was continued', async ({ storage, claimOne, job }) => goOn(storage, await claimOne(), job({ id: 'next' }))],
+  ['was cancelled', ({ storage }, job) => storage.cancel([refOf(job)])],
+  ['was continued', async ({ storage, claimOne, job }) => continueWith(storage, await claimOne(), job({ id: 'next' }))],
 ]
 
 const sinceCases: readonly Case[] = since.map(([what, then]) => ({
@@ -26,23 +28,23 @@ const sinceCases: readonly Case[] = since.map(([what, then]) => ({
     const first = job({ payload: bytes('once'), deduplication: { key: 'k', mode: 'throttle', windowMs: 500_000 } })
     await addOne(storage, first)
     await then(context, first)
-    const before = await whole(storage, first)
+    const before = await snapshotOf(storage, first)
     const repeat = await addOne(storage, first)
     assert.equal(repeat.verdict, 'added')
     assert.deepEqual([repeat.job.type, repeat.job.id, repeat.job.token], [first.type, first.id, first.token])
-    assert.deepEqual(await whole(storage, first), before)
+    assert.deepEqual(await snapshotOf(storage, first), before)
   },
 }))
 
 const repeated = async ({ storage }: CaseContext, jobs: readonly NewJob[]): Promise<void> => {
   const first = await storage.add(jobs)
-  const before = await whole(storage, ...jobs)
+  const before = await snapshotOf(storage, ...jobs)
   const second = await storage.add(jobs)
   assert.deepEqual(
     second.map((verdict) => verdict.verdict),
     first.map((verdict) => verdict.verdict),
   )
-  assert.deepEqual(await whole(storage, ...jobs), before)
+  assert.deepEqual(await snapshotOf(storage, ...jobs), before)
 }
 
 const batchCases: readonly Case[] = [
@@ -77,7 +79,7 @@ const batchCases: readonly Case[] = [
       const { job, added } = context
       const taken = await added()
       await repeated(context, [
-        job({ token: 't', blockers: [2, ref(taken)] }),
+        job({ token: 't', blockers: [2, refOf(taken)] }),
         job({ token: 't', id: taken.id, blockers: [3] }),
         job({ token: 't' }),
         job({ token: 't' }),
@@ -102,14 +104,14 @@ const oddCases: readonly Case[] = [
     proves: ['S3', 'R3'],
     run: async ({ storage, added, job, claimOne }) => {
       const blocker = await added({ retention: { completedMs: 0, failedMs: 0, cancelledMs: 0 } })
-      const dependent = job({ blockers: [ref(blocker)] })
+      const dependent = job({ blockers: [refOf(blocker)] })
       await addOne(storage, dependent)
       await complete(storage, await claimOne(), 'done')
       await complete(storage, await claimOne(), 'done')
       await storage.sweep({ limit: 100 })
-      assert.deepEqual(await states(storage, blocker, dependent), [undefined, 'completed'])
+      assert.deepEqual(await statesOf(storage, blocker, dependent), [undefined, 'completed'])
       assert.equal((await addOne(storage, dependent)).verdict, 'added')
-      assert.deepEqual(await states(storage, dependent), ['completed'])
+      assert.deepEqual(await statesOf(storage, dependent), ['completed'])
     },
   },
   {
@@ -135,7 +137,7 @@ const oddCases: readonly Case[] = [
       await complete(storage, await claimOne())
       await complete(storage, await claimOne())
       await storage.sweep({ limit: 100 })
-      assert.deepEqual(await states(storage, ...tree), ['completed', undefined])
+      assert.deepEqual(await statesOf(storage, ...tree), ['completed', undefined])
       await storage.add(tree)
       assert.deepEqual(await claim(), [])
     },
@@ -146,11 +148,11 @@ const oddCases: readonly Case[] = [
     run: async ({ storage, added, job }) => {
       const first = job({ id: 'same' })
       await addOne(storage, first)
-      await storage.cancel([ref(first)])
+      await storage.cancel([refOf(first)])
       const second = await added({ id: 'same' })
-      const before = await whole(storage, second)
+      const before = await snapshotOf(storage, second)
       await addOne(storage, first)
-      assert.deepEqual(await whole(storage, second), before)
+      assert.deepEqual(await snapshotOf(storage, second), before)
     },
   },
   {
@@ -190,7 +192,7 @@ const oddCases: readonly Case[] = [
       assert.equal((await addOne(storage, dependent)).verdict, 'blocker_not_found')
       await added({ id: 'late' })
       assert.equal((await addOne(storage, dependent)).verdict, 'added')
-      assert.equal((await look(storage, dependent)).openBlockers, 1)
+      assert.equal((await recordOf(storage, dependent)).openBlockers, 1)
     },
   },
 ]

@@ -10,7 +10,8 @@ import { addRepeatCases } from './add-repeat.ts'
 import { addTreeCases } from './add-trees.ts'
 import { bytes, text } from '../case.ts'
 import type { Case } from '../case.ts'
-import { addOne, ids, look, ref, states } from '../look.ts'
+import { idsOf, recordOf, refOf, statesOf } from '../records.ts'
+import { addOne } from '../scenarios.ts'
 
 const verdictCases: readonly Case[] = [
   {
@@ -42,12 +43,12 @@ const verdictCases: readonly Case[] = [
       ]
       for (const batch of [
         ...jobs.map((one) => [one]),
-        [job(), job({ priority: 5 }), job({ blockers: [ref(taken)] })],
+        [job(), job({ priority: 5 }), job({ blockers: [refOf(taken)] })],
       ]) {
         for (const verdict of await storage.add(batch)) {
           assert.ok(verdict.verdict === 'added' || verdict.verdict === 'duplicate')
           const { createdAt } = verdict.job
-          if (createdAt !== undefined) assert.equal(createdAt, (await look(storage, verdict.job)).createdAt)
+          if (createdAt !== undefined) assert.equal(createdAt, (await recordOf(storage, verdict.job)).createdAt)
         }
       }
     },
@@ -69,8 +70,8 @@ const verdictCases: readonly Case[] = [
         verdicts.map((verdict) => verdict.verdict),
         ['added', 'duplicate', 'added', 'blocker_not_found', 'added'],
       )
-      assert.deepEqual(await states(storage, ...jobs), ['queued', 'queued', 'queued', undefined, 'queued'])
-      assert.equal((await look(storage, taken)).token, taken.token)
+      assert.deepEqual(await statesOf(storage, ...jobs), ['queued', 'queued', 'queued', undefined, 'queued'])
+      assert.equal((await recordOf(storage, taken)).token, taken.token)
     },
   },
   {
@@ -87,7 +88,7 @@ const verdictCases: readonly Case[] = [
       const jobs = Array.from({ length: 300 }, () => job())
       const verdicts = await storage.add(jobs)
       assert.ok(verdicts.length === 300 && verdicts.every((verdict) => verdict.verdict === 'added'))
-      assert.deepEqual(ids(await claim({ slots: 1000 })), ids(jobs))
+      assert.deepEqual(idsOf(await claim({ slots: 1000 })), idsOf(jobs))
     },
   },
 ]
@@ -106,7 +107,7 @@ const recordCases: readonly Case[] = [
         retention: { completedMs: 1, failedMs: 2, cancelledMs: 3 },
         trace: '00-trace-01',
       })
-      const record = await look(storage, job, 'payload')
+      const record = await recordOf(storage, job, 'payload')
       assert.equal(text(record.payload), 'hello')
       assert.deepEqual(
         [
@@ -130,7 +131,7 @@ const recordCases: readonly Case[] = [
     run: async ({ storage, job }) => {
       const { maxAttempts: _, ...bare } = job()
       await addOne(storage, bare)
-      const record = await look(storage, bare, 'payload', 'result', 'error', 'attempts', 'blockers')
+      const record = await recordOf(storage, bare, 'payload', 'result', 'error', 'attempts', 'blockers')
       assert.deepEqual(
         [record.state, record.attempt, record.failures, record.snoozes, record.priority, record.openBlockers],
         ['queued', 0, 0, 0, 0, 0],
@@ -157,8 +158,8 @@ const recordCases: readonly Case[] = [
     name: 'a job that nothing continued is a chain of one, and its own root',
     run: async ({ storage, added }) => {
       const job = await added()
-      const record = await look(storage, job, 'tail')
-      assert.deepEqual([ref(record.chain), record.chainIndex, ref(record.root)], [ref(job), 0, ref(job)])
+      const record = await recordOf(storage, job, 'tail')
+      assert.deepEqual([refOf(record.chain), record.chainIndex, refOf(record.root)], [refOf(job), 0, refOf(job)])
       assert.equal(record.origin, undefined)
       assert.equal(record.tail?.id, job.id)
     },
@@ -168,7 +169,7 @@ const recordCases: readonly Case[] = [
     proves: ['F29'],
     run: async ({ storage, added }) => {
       const job = await added({ retention: { completedMs: Infinity, failedMs: 0, cancelledMs: Infinity } })
-      const { completedMs, failedMs, cancelledMs } = (await look(storage, job)).retention
+      const { completedMs, failedMs, cancelledMs } = (await recordOf(storage, job)).retention
       assert.deepEqual([completedMs, failedMs, cancelledMs], [Infinity, 0, Infinity])
     },
   },
@@ -178,7 +179,7 @@ const recordCases: readonly Case[] = [
     run: async ({ storage, added, now }) => {
       const before = await now()
       const job = await added()
-      const { createdAt } = await look(storage, job)
+      const { createdAt } = await recordOf(storage, job)
       assert.ok(before <= createdAt && createdAt <= (await now()))
     },
   },
@@ -190,7 +191,7 @@ const recordCases: readonly Case[] = [
       const jobs = [await added({ retention: gone }), await added({ retention: gone, delayMs: 500 * unit })]
       await advance(3 * unit)
       await storage.sweep({ limit: 100 })
-      assert.deepEqual(await states(storage, ...jobs), ['queued', 'scheduled'])
+      assert.deepEqual(await statesOf(storage, ...jobs), ['queued', 'scheduled'])
     },
   },
 ]
@@ -200,7 +201,7 @@ const timeCases: readonly Case[] = [
     name: 'without a time a job is due now',
     proves: ['F1'],
     run: async ({ storage, added }) => {
-      const { state, runAt, createdAt } = await look(storage, await added())
+      const { state, runAt, createdAt } = await recordOf(storage, await added())
       assert.deepEqual([state, runAt], ['queued', createdAt])
     },
   },
@@ -208,7 +209,7 @@ const timeCases: readonly Case[] = [
     name: 'a delay counts from the now of the storage',
     proves: ['F1', 'S14'],
     run: async ({ storage, added, unit }) => {
-      const { state, runAt, createdAt } = await look(storage, await added({ delayMs: 50 * unit }))
+      const { state, runAt, createdAt } = await recordOf(storage, await added({ delayMs: 50 * unit }))
       assert.deepEqual([state, runAt], ['scheduled', createdAt + 50 * unit])
     },
   },
@@ -216,7 +217,7 @@ const timeCases: readonly Case[] = [
     name: 'a delay of 0 is now',
     proves: ['F1'],
     run: async ({ storage, added }) => {
-      const { state, runAt, createdAt } = await look(storage, await added({ delayMs: 0 }))
+      const { state, runAt, createdAt } = await recordOf(storage, await added({ delayMs: 0 }))
       assert.deepEqual([state, runAt], ['queued', createdAt])
     },
   },
@@ -225,7 +226,7 @@ const timeCases: readonly Case[] = [
     proves: ['F1', 'S14'],
     run: async ({ storage, added, now, unit }) => {
       const runAt = (await now()) + 50 * unit + 7
-      const record = await look(storage, await added({ runAt }))
+      const record = await recordOf(storage, await added({ runAt }))
       assert.deepEqual([record.state, record.runAt], ['scheduled', runAt])
     },
   },
@@ -234,7 +235,7 @@ const timeCases: readonly Case[] = [
     proves: ['F1'],
     run: async ({ storage, added }) => {
       for (const past of [1, 0, -1]) {
-        const { state, runAt, createdAt } = await look(storage, await added({ runAt: past }))
+        const { state, runAt, createdAt } = await recordOf(storage, await added({ runAt: past }))
         assert.deepEqual([state, runAt], ['queued', createdAt])
       }
     },
@@ -243,9 +244,9 @@ const timeCases: readonly Case[] = [
     name: 'a delay beyond 2^31 ms and an instant of the year 9999 are kept, and not due',
     proves: ['T3', 'queue trap 50', 'W12'],
     run: async ({ storage, added, claim, advance, unit }) => {
-      const far = await look(storage, await added({ delayMs: 2 ** 31 + 1 }))
+      const far = await recordOf(storage, await added({ delayMs: 2 ** 31 + 1 }))
       assert.equal(far.runAt, far.createdAt + 2 ** 31 + 1)
-      assert.equal((await look(storage, await added({ runAt: 253_402_300_799_999 }))).runAt, 253_402_300_799_999)
+      assert.equal((await recordOf(storage, await added({ runAt: 253_402_300_799_999 }))).runAt, 253_402_300_799_999)
       await advance(unit)
       assert.deepEqual(await claim(), [])
     },

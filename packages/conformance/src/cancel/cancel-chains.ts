@@ -2,7 +2,9 @@
 
 import assert from 'node:assert/strict'
 import type { Case } from '../case.ts'
-import { chainOfTwo, claimType, complete, recordOf, refOf, stateOf } from '../steps.ts'
+import { complete } from '../outcomes.ts'
+import { recordOf, refOf, stateOf } from '../records.ts'
+import { chainOfTwo, claimType } from '../scenarios.ts'
 
 export const cancelChainCases: readonly Case[] = [
   {
@@ -14,7 +16,7 @@ export const cancelChainCases: readonly Case[] = [
       assert.deepEqual(await storage.cancel([refOf(first)]), [{ verdict: 'completed' }])
       assert.equal(await stateOf(storage, next), 'queued')
       assert.deepEqual(await storage.cancel([refOf(first)], { chains: true, reason: 'r' }), [{ verdict: 'cancelled' }])
-      const record = await recordOf(storage, first, ['tail'])
+      const record = await recordOf(storage, first, 'tail')
       assert.deepEqual([record.state, record.tail!.state, record.tail!.cancelReason], ['completed', 'cancelled', 'r'])
       assert.deepEqual(await claim({ types: [{ type: 'next', leaseMs: 1000 }] }), [])
       await added({ deduplication })
@@ -27,7 +29,7 @@ export const cancelChainCases: readonly Case[] = [
       const { storage } = context
       const { first, next } = await chainOfTwo(context)
       assert.deepEqual(await storage.cancel([refOf(next)]), [{ verdict: 'cancelled' }])
-      assert.equal((await recordOf(storage, first, ['tail'])).tail!.state, 'cancelled')
+      assert.equal((await recordOf(storage, first, 'tail')).tail!.state, 'cancelled')
     },
   },
   {

@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict'
 import { text } from '../case.ts'
 import type { Case } from '../case.ts'
-import { chainOfTwo, claimType, complete, fail, find, recordOf, refOf, run, stateOf } from '../steps.ts'
+import { complete, fail } from '../outcomes.ts'
+import { findRecord, recordOf, refOf, stateOf } from '../records.ts'
+import { chainOfTwo, claimType, runOne } from '../scenarios.ts'
 
 export const cancelDependentCases: readonly Case[] = [
   {
@@ -22,7 +24,7 @@ export const cancelDependentCases: readonly Case[] = [
         [first, second].map((job) => ({ ...refOf(job), chain: refOf(job), ...failed })),
       )
       for (const job of [first, second]) {
-        const record = await recordOf(storage, job, ['error', 'attempts'])
+        const record = await recordOf(storage, job, 'error', 'attempts')
         assert.deepEqual([record.state, record.reason, record.error], ['failed', 'blocker_failed', undefined])
         assert.equal(record.expiresAt, record.finishedAt! + job.retention.failedMs)
         assert.deepEqual([record.attempt, record.failures, record.attempts], [0, 0, []])
@@ -54,7 +56,7 @@ export const cancelDependentCases: readonly Case[] = [
       assert.deepEqual([record.state, record.openBlockers], ['blocked', 1])
       assert.deepEqual(await claim(), [])
       await storage.revive([refOf(blocker)])
-      await run(context, 'blocker', 'late')
+      await runOne(context, 'blocker', 'late')
       assert.equal(text((await claimType(context, 'mail')).blockers[0]!.result), 'late')
     },
   },
@@ -148,7 +150,7 @@ export const cancelDependentCases: readonly Case[] = [
       const retention = { completedMs: 60 * unit, failedMs: 0, cancelledMs: 0 }
       const [done, open] = [await added({ type: 'done', retention }), await added({ type: 'open' })]
       const dependent = await added({ blockers: [refOf(done), refOf(open)] })
-      await run(context, 'done')
+      await runOne(context, 'done')
       assert.equal((await recordOf(storage, done)).expiresAt, undefined)
       await storage.cancel([refOf(dependent)])
       const { expiresAt, finishedAt } = await recordOf(storage, done)
@@ -163,12 +165,12 @@ export const cancelDependentCases: readonly Case[] = [
       const retention = { completedMs: 10 * unit, failedMs: 0, cancelledMs: 0 }
       const [done, open] = [await added({ type: 'done', retention }), await added({ type: 'open' })]
       const dependent = await added({ blockers: [refOf(done), refOf(open)] })
-      await run(context, 'done')
+      await runOne(context, 'done')
       await advance(11 * unit)
       await storage.sweep({ limit: 10 })
       assert.equal(await stateOf(storage, done), 'completed')
       await storage.cancel([refOf(dependent)])
-      assert.equal(await find(storage, done), undefined)
+      assert.equal(await findRecord(storage, done), undefined)
       await added({ type: 'done', id: done.id })
     },
   },

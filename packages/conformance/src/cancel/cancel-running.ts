@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import type { JobState, LeaseRef } from 'holdfast/storage'
 import { bytes, text } from '../case.ts'
 import type { Case, CaseContext } from '../case.ts'
-import { find, idsOf, outcomeOf, recordOf, refOf, settleOne, settleVerdict, stateOf } from '../steps.ts'
-import type { Ending } from '../steps.ts'
+import { type Ending, outcomeOf, settleOne, settleVerdict } from '../outcomes.ts'
+import { findRecord, idsOf, recordOf, refOf, stateOf } from '../records.ts'
 
 const extension = ({ type, id, worker, attempt }: LeaseRef, leaseMs: number) => ({ type, id, worker, attempt, leaseMs })
 
@@ -30,7 +30,7 @@ export const cancelRunningCases: readonly Case[] = [
       const lease = await claimOne()
       await storage.cancel([refOf(job)], { abort: true, reason: 'why' })
       assert.equal((await settleOne(storage, lease, ending(context))).state, state)
-      const record = await recordOf(storage, job, ['result', 'attempts'])
+      const record = await recordOf(storage, job, 'result', 'attempts')
       assert.equal(record.state, state)
       assert.equal(text(record.result), state === 'completed' ? 'done' : undefined)
       assert.equal(record.attempts!.at(-1)!.state, state)
@@ -49,9 +49,9 @@ export const cancelRunningCases: readonly Case[] = [
       const job = await added()
       const lease = await claimOne()
       await storage.cancel([refOf(job)], { force: true, reason: 'why' })
-      const before = await recordOf(storage, job, ['result', 'error', 'attempts'])
+      const before = await recordOf(storage, job, 'result', 'error', 'attempts')
       assert.equal(await settleVerdict(storage, lease, ending(context)), 'cancelled')
-      assert.deepEqual(await recordOf(storage, job, ['result', 'error', 'attempts']), before)
+      assert.deepEqual(await recordOf(storage, job, 'result', 'error', 'attempts'), before)
       assert.equal((await storage.list({ of: 'jobs', limit: 10 })).items.length, 1)
     },
   })),
@@ -191,7 +191,7 @@ export const cancelRunningCases: readonly Case[] = [
       const lease = await claimOne({ label: 'w' })
       const next = await added({ group: fields.group })
       await storage.cancel([refOf(job)], { force: true, reason: 'why' })
-      const record = await recordOf(storage, job, ['attempts'])
+      const record = await recordOf(storage, job, 'attempts')
       assert.deepEqual([record.state, record.cancelReason, record.failures], ['cancelled', 'why', 0])
       assert.equal(record.expiresAt, record.finishedAt! + job.retention.cancelledMs)
       const { attempt, worker, label, outcome, state } = record.attempts!.at(-1)!
@@ -222,7 +222,7 @@ export const cancelRunningCases: readonly Case[] = [
       const job = await added({ retention: { completedMs: unit, failedMs: unit, cancelledMs: 0 } })
       const lease = await claimOne()
       await storage.cancel([refOf(job)], { force: true })
-      assert.equal(await find(storage, job), undefined)
+      assert.equal(await findRecord(storage, job), undefined)
       assert.equal(await settleVerdict(storage, lease, { kind: 'completed' }), 'not_found')
     },
   },

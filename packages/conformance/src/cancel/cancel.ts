@@ -7,7 +7,8 @@ import { cancelDependentCases } from './cancel-dependents.ts'
 import { cancelRunningCases } from './cancel-running.ts'
 import type { Case } from '../case.ts'
 import { bytes, text } from '../case.ts'
-import { find, idsOf, inState, recordOf, refOf, run, stateOf, states } from '../steps.ts'
+import { findRecord, idsOf, jobStates, recordOf, refOf, stateOf } from '../records.ts'
+import { inState, runOne } from '../scenarios.ts'
 
 const plain: Readonly<Record<JobState, CancelVerdict['verdict']>> = {
   scheduled: 'cancelled',
@@ -22,7 +23,7 @@ const plain: Readonly<Record<JobState, CancelVerdict['verdict']>> = {
 const forced = { ...plain, processing: 'cancelled' } as const
 const asked = { ...plain, processing: 'cancelling' } as const
 
-const verdictCases = states.flatMap((state): Case[] =>
+const verdictCases = jobStates.flatMap((state): Case[] =>
   [
     ['cancel', plain[state], {}] as const,
     ['cancel with abort', asked[state], { abort: true }] as const,
@@ -33,9 +34,9 @@ const verdictCases = states.flatMap((state): Case[] =>
     run: async (context) => {
       const { storage } = context
       const job = await inState(context, state)
-      const before = await recordOf(storage, job, ['payload', 'result', 'error', 'attempts'])
+      const before = await recordOf(storage, job, 'payload', 'result', 'error', 'attempts')
       assert.deepEqual(await storage.cancel([refOf(job)], options), [{ verdict }])
-      const after = await recordOf(storage, job, ['payload', 'result', 'error', 'attempts'])
+      const after = await recordOf(storage, job, 'payload', 'result', 'error', 'attempts')
       if (verdict === 'cancelled') assert.equal(after.state, 'cancelled')
       if (verdict === state) assert.deepEqual(after, before)
       if (verdict === 'cancelling') assert.equal(after.state, 'processing')
@@ -50,7 +51,7 @@ const neverStarts = (['scheduled', 'blocked', 'queued', 'failing'] as const).map
     const { storage, advance, claim, unit } = context
     const job = await inState(context, state)
     await storage.cancel([refOf(job)])
-    if (state === 'blocked') await run(context, 'open blocker')
+    if (state === 'blocked') await runOne(context, 'open blocker')
     await advance(51 * unit)
     assert.deepEqual(await claim(), [])
     assert.deepEqual(await storage.recover({ types: ['mail'], limit: 10 }), [])
@@ -93,7 +94,7 @@ const waitingCases: readonly Case[] = [
       const retention = { completedMs: 1, failedMs: 2, cancelledMs: 30 * unit }
       const job = await added({ payload: bytes('p'), retention })
       await storage.cancel([refOf(job)], { reason: 'not needed' })
-      const record = await recordOf(storage, job, ['payload', 'error', 'result', 'attempts'])
+      const record = await recordOf(storage, job, 'payload', 'error', 'result', 'attempts')
       assert.equal(record.cancelReason, 'not needed')
       assert.ok(record.finishedAt! >= record.createdAt)
       assert.equal(record.expiresAt, record.finishedAt! + 30 * unit)
@@ -128,7 +129,7 @@ const waitingCases: readonly Case[] = [
     run: async ({ storage, added, unit }) => {
       const job = await added({ retention: { completedMs: unit, failedMs: unit, cancelledMs: 0 } })
       assert.deepEqual(await storage.cancel([refOf(job)]), [{ verdict: 'cancelled' }])
-      assert.equal(await find(storage, job), undefined)
+      assert.equal(await findRecord(storage, job), undefined)
       assert.deepEqual(await storage.cancel([refOf(job)]), [{ verdict: 'not_found' }])
     },
   },

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { systemClock } from 'holdfast'
 import type { Case, CaseContext } from '../case.ts'
-import { fence } from '../look.ts'
+import { fenceOf } from '../records.ts'
 
 const types = Array.from({ length: 10 }, (_, index) => `type-${index}`)
 /** Jobs of each type: few, and so many more later. As many again are not due for long. */
@@ -33,7 +33,7 @@ async function costs({ storage, claimRequest }: CaseContext): Promise<{ claim: n
     const { jobs } = await storage.claim(request)
     const claimed = systemClock.monotonic()
     assert.equal(jobs.length, 1)
-    await storage.settle(jobs.map((lease) => ({ ...fence(lease), kind: 'released' })))
+    await storage.settle(jobs.map((lease) => ({ ...fenceOf(lease), kind: 'released' })))
     const asked = systemClock.monotonic()
     await storage.nextDueAt(wanted)
     best.claim = Math.min(best.claim, claimed - begun)

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import type { ClaimedJob, NewJob } from 'holdfast/storage'
 import type { Case, CaseContext } from '../case.ts'
-import { complete, fail, fence, ids, ref, retry, settled, states } from '../look.ts'
+import { complete, fail, retry, settleOutcome } from '../outcomes.ts'
+import { fenceOf, idsOf, refOf, statesOf } from '../records.ts'
 
 const group = { key: 'g', ordered: true } as const
 const shortLease = ({ unit }: CaseContext) => ({ types: [{ type: 'mail', leaseMs: unit }] })
@@ -18,12 +19,16 @@ const keeps: readonly (readonly [string, (context: CaseContext) => Promise<unkno
   [
     'is snoozed',
     async ({ storage, claimOne, unit }) =>
-      settled(storage, { ...fence(await claimOne()), kind: 'released', delayMs: 10 * unit }),
+      settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'released', delayMs: 10 * unit }),
   ],
-  ['was released', async ({ storage, claimOne }) => settled(storage, { ...fence(await claimOne()), kind: 'released' })],
+  [
+    'was released',
+    async ({ storage, claimOne }) => settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'released' }),
+  ],
   [
     'was given up as stalled',
-    async ({ storage, claimOne }) => settled(storage, { ...fence(await claimOne()), kind: 'retry', stalled: true }),
+    async ({ storage, claimOne }) =>
+      settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'retry', stalled: true }),
   ],
   [
     'was recovered',
@@ -126,7 +131,7 @@ const otherCases: readonly Case[] = [
     proves: ['F21', 'S15'],
     run: async (context) => {
       await two(context)
-      assert.deepEqual(ids(await context.claim()), ['head'])
+      assert.deepEqual(idsOf(await context.claim()), ['head'])
       assert.deepEqual(await context.claim(), [])
     },
   },
@@ -138,8 +143,8 @@ const otherCases: readonly Case[] = [
       await context.added({ id: 'other group', group: { key: 'h', ordered: true } })
       await context.added({ id: 'no group' })
       await context.claim({ slots: 1 })
-      assert.deepEqual(ids(await context.claim({ slots: 1 })), ['other group'])
-      assert.deepEqual(ids(await context.claim({ slots: 1 })), ['no group'])
+      assert.deepEqual(idsOf(await context.claim({ slots: 1 })), ['other group'])
+      assert.deepEqual(idsOf(await context.claim({ slots: 1 })), ['no group'])
     },
   },
   {
@@ -150,9 +155,9 @@ const otherCases: readonly Case[] = [
       await two(context, { delayMs: 20 * unit })
       await added({ id: 'outside' })
       const types = [{ type: 'mail', leaseMs: 500 * unit }]
-      assert.deepEqual(ids(await claim({ types })), ['outside'])
+      assert.deepEqual(idsOf(await claim({ types })), ['outside'])
       await advance(20 * unit)
-      assert.deepEqual(ids(await claim()), ['head'])
+      assert.deepEqual(idsOf(await claim()), ['head'])
     },
   },
   {
@@ -161,10 +166,10 @@ const otherCases: readonly Case[] = [
     run: async (context) => {
       const { storage, added, claim, claimOne, unit } = context
       const blocker = await added({ type: 'other' })
-      await two(context, { blockers: [ref(blocker)] })
+      await two(context, { blockers: [refOf(blocker)] })
       assert.deepEqual(await claim(), [])
       await complete(storage, await claimOne({ types: [{ type: 'other', leaseMs: 10 * unit }] }))
-      assert.deepEqual(ids(await claim()), ['head'])
+      assert.deepEqual(idsOf(await claim()), ['head'])
     },
   },
   {
@@ -173,7 +178,7 @@ const otherCases: readonly Case[] = [
     run: async (context) => {
       const { storage, added, claimOne, unit } = context
       const blocker = await added({ type: 'other' })
-      await two(context, { blockers: [ref(blocker)] })
+      await two(context, { blockers: [refOf(blocker)] })
       await fail(storage, await claimOne({ types: [{ type: 'other', leaseMs: 10 * unit }] }))
       assert.equal((await claimOne()).id, 'second')
     },
@@ -207,7 +212,7 @@ const otherCases: readonly Case[] = [
       await two(context)
       await added({ id: 'post', type: 'post', group })
       const types = ['mail', 'post'].map((type) => ({ type, leaseMs: 10 * unit }))
-      assert.deepEqual(ids(await claim({ types })).toSorted(), ['head', 'post'])
+      assert.deepEqual(idsOf(await claim({ types })).toSorted(), ['head', 'post'])
     },
   },
   {
@@ -234,7 +239,7 @@ const otherCases: readonly Case[] = [
       assert.deepEqual(await claim(), [])
       await complete(storage, second)
       assert.equal((await claimOne()).id, 'head')
-      assert.deepEqual(await states(storage, { type: 'mail', id: 'second' }), ['completed'])
+      assert.deepEqual(await statesOf(storage, { type: 'mail', id: 'second' }), ['completed'])
     },
   },
   {
@@ -269,7 +274,7 @@ const otherCases: readonly Case[] = [
           }
         }
       }
-      for (const [key, order] of done) assert.deepEqual(order, ids(jobs.filter((each) => each.group!.key === key)))
+      for (const [key, order] of done) assert.deepEqual(order, idsOf(jobs.filter((each) => each.group!.key === key)))
       assert.equal([...done.values()].flat().length, 40)
     },
   },
@@ -281,9 +286,9 @@ const otherCases: readonly Case[] = [
       await two(context)
       await added({ id: 'other group', group: { key: 'h', ordered: true } })
       await storage.pause({ type: 'mail', group: 'g', paused: true })
-      assert.deepEqual(ids(await claim()), ['other group'])
+      assert.deepEqual(idsOf(await claim()), ['other group'])
       await storage.pause({ type: 'mail', group: 'g', paused: false })
-      assert.deepEqual(ids(await claim()), ['head'])
+      assert.deepEqual(idsOf(await claim()), ['head'])
     },
   },
 ]

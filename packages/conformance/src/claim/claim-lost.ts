@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import type { ClaimedJob, NewJob } from 'holdfast/storage'
 import { bytes, text } from '../case.ts'
 import type { Case, CaseContext } from '../case.ts'
-import { complete, fence, ids, look, ref, retry, states } from '../look.ts'
+import { complete, retry } from '../outcomes.ts'
+import { fenceOf, idsOf, recordOf, refOf, statesOf } from '../records.ts'
 
 /** A job of type 'mail' whose lease of one unit has run out. */
 async function lost({ added, claimOne, advance, unit }: CaseContext, fields?: Partial<NewJob>): Promise<ClaimedJob> {
@@ -30,7 +31,7 @@ const takenBackCases: readonly Case[] = [
     run: async (context) => {
       const lease = await lost(context)
       const { jobs, recovered, ended } = await context.storage.claim(context.claimRequest())
-      assert.deepEqual(recovered.map(fence), [fence(lease)])
+      assert.deepEqual(recovered.map(fenceOf), [fenceOf(lease)])
       assert.deepEqual(
         recovered.map(({ label, state }) => [label, state]),
         [['host', 'queued']],
@@ -64,7 +65,7 @@ const takenBackCases: readonly Case[] = [
       await added()
       const lease = await claimOne()
       await advance(unit)
-      await storage.extend([{ ...fence(lease), leaseMs: 100 * unit }])
+      await storage.extend([{ ...fenceOf(lease), leaseMs: 100 * unit }])
       await advance(10 * unit)
       assert.deepEqual(await claim(), [])
     },
@@ -81,7 +82,7 @@ const takenBackCases: readonly Case[] = [
       )
       assert.equal(claims.flatMap(({ jobs }) => jobs).length, 1)
       assert.equal(claims.flatMap(({ recovered }) => recovered).length, 1)
-      assert.equal((await look(storage, lease)).failures, 1)
+      assert.equal((await recordOf(storage, lease)).failures, 1)
     },
   },
   {
@@ -92,7 +93,7 @@ const takenBackCases: readonly Case[] = [
       const lease = await lost(context)
       const types = [{ type: 'post', leaseMs: 10 * unit }]
       assert.deepEqual([...(await storage.claim(claimRequest({ types }))).recovered], [])
-      assert.deepEqual(await states(storage, lease), ['processing'])
+      assert.deepEqual(await statesOf(storage, lease), ['processing'])
     },
   },
   {
@@ -111,7 +112,7 @@ const takenBackCases: readonly Case[] = [
     run: async (context) => {
       const lease = await lost(context)
       await context.claimOne()
-      const [attempt] = (await look(context.storage, lease, 'attempts')).attempts!
+      const [attempt] = (await recordOf(context.storage, lease, 'attempts')).attempts!
       assert.deepEqual(
         [attempt?.attempt, attempt?.worker, attempt?.label, attempt?.outcome, attempt?.state],
         [1, 'dead', 'host', 'stalled', 'queued'],
@@ -126,7 +127,7 @@ const takenBackCases: readonly Case[] = [
       const lease = await lost(context, { deduplication: { key: 'k', mode: 'simple' } })
       const again = await context.claimOne()
       assert.deepEqual([again.createdAt, again.token, text(again.payload)], [lease.createdAt, lease.token, 'payload'])
-      assert.equal((await look(context.storage, lease)).deduplicationKey, 'k')
+      assert.equal((await recordOf(context.storage, lease)).deduplicationKey, 'k')
     },
   },
   {
@@ -162,7 +163,7 @@ const endedCases: readonly Case[] = [
         ended.map((each) => [each.type, each.id, each.state, each.reason, each.attempt, each.failures]),
         [['mail', 'lost', 'failed', 'stalled', 1, 1]],
       )
-      const record = await look(storage, lease, 'error')
+      const record = await recordOf(storage, lease, 'error')
       assert.deepEqual(
         [record.state, record.reason, record.error, record.failures],
         ['failed', 'stalled', undefined, 1],
@@ -181,7 +182,7 @@ const endedCases: readonly Case[] = [
       await claimOne({ types: [{ type: 'mail', leaseMs: unit }] })
       await advance(2 * unit)
       assert.deepEqual(await claim(), [])
-      const { state, failures, attempt, reason, error } = await look(storage, job, 'error')
+      const { state, failures, attempt, reason, error } = await recordOf(storage, job, 'error')
       assert.deepEqual([state, failures, attempt, reason, error], ['failed', 2, 2, 'stalled', undefined])
     },
   },
@@ -198,7 +199,7 @@ const endedCases: readonly Case[] = [
         ended.map(({ id, reason }) => [id, reason]),
         [['lost', 'stalled']],
       )
-      assert.deepEqual(await states(storage, lease), ['failed'])
+      assert.deepEqual(await statesOf(storage, lease), ['failed'])
     },
   },
   {
@@ -228,12 +229,12 @@ const endedCases: readonly Case[] = [
       await retry(storage, await claimOne({ slots: 1 }))
       const types = [{ type: 'mail', leaseMs: 10 * unit, maxAttempts: 1 }]
       const { jobs, recovered, ended } = await storage.claim(claimRequest({ types }))
-      assert.deepEqual([ids(jobs), [...recovered]], [['other'], []])
+      assert.deepEqual([idsOf(jobs), [...recovered]], [['other'], []])
       assert.deepEqual(
         ended.map((each) => [each.id, each.state, each.reason, each.failures]),
         [[bare.id, 'failed', 'stalled', 1]],
       )
-      const record = await look(storage, bare, 'error')
+      const record = await recordOf(storage, bare, 'error')
       assert.deepEqual([record.state, record.error], ['failed', undefined])
     },
   },
@@ -244,7 +245,7 @@ const endedCases: readonly Case[] = [
       const { storage, added, claimOne, claimRequest, advance, unit } = context
       const job = await added({ maxAttempts: 9 })
       await claimOne({ types: [{ type: 'mail', leaseMs: unit }] })
-      await storage.cancel([ref(job)], { abort: true, reason: 'enough' })
+      await storage.cancel([refOf(job)], { abort: true, reason: 'enough' })
       await advance(2 * unit)
       const { jobs, recovered, ended } = await storage.claim(claimRequest())
       assert.deepEqual([[...jobs], recovered.map(({ state }) => state)], [[], ['cancelled']])
@@ -252,7 +253,7 @@ const endedCases: readonly Case[] = [
         ended.map(({ id, state }) => [id, state]),
         [[job.id, 'cancelled']],
       )
-      const { state, cancelReason, reason } = await look(storage, job)
+      const { state, cancelReason, reason } = await recordOf(storage, job)
       assert.deepEqual([state, cancelReason, reason], ['cancelled', 'enough', undefined])
     },
   },
@@ -262,7 +263,7 @@ const endedCases: readonly Case[] = [
     run: async (context) => {
       const { storage, added, claimRequest } = context
       const lease = await lost(context, { maxAttempts: 1 })
-      const dependent = await added({ type: 'other', blockers: [ref(lease)] })
+      const dependent = await added({ type: 'other', blockers: [refOf(lease)] })
       const { ended } = await storage.claim(claimRequest())
       const told = ended.map((each) => [each.id, each.reason, each.attempt]).toSorted()
       assert.deepEqual(
@@ -272,7 +273,7 @@ const endedCases: readonly Case[] = [
           ['lost', 'stalled', 1],
         ].toSorted(),
       )
-      assert.deepEqual(await states(storage, dependent), ['failed'])
+      assert.deepEqual(await statesOf(storage, dependent), ['failed'])
     },
   },
   {
@@ -281,7 +282,7 @@ const endedCases: readonly Case[] = [
     run: async (context) => {
       const lease = await lost(context, { maxAttempts: 1, retention: { completedMs: 0, failedMs: 0, cancelledMs: 0 } })
       await context.claim()
-      assert.deepEqual(await states(context.storage, lease), [undefined])
+      assert.deepEqual(await statesOf(context.storage, lease), [undefined])
     },
   },
 ]

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { bytes } from '../case.ts'
 import type { Case, CaseContext } from '../case.ts'
-import { complete, fence, ids, ref, retry, settled } from '../look.ts'
+import { complete, retry, settleOutcome } from '../outcomes.ts'
+import { fenceOf, idsOf, refOf } from '../records.ts'
 
 /** A job is claimed out of three that wait; then something becomes of it. */
 async function firstOfThree({ storage, added, claimOne, claim, unit }: CaseContext) {
@@ -11,7 +12,7 @@ async function firstOfThree({ storage, added, claimOne, claim, unit }: CaseConte
   const lease = await claimOne({ types: [{ type: 'mail', leaseMs: unit }] })
   await added({ id: 'second' })
   await added({ id: 'third' })
-  return { storage, lease: fence(lease), order: async () => ids(await claim()) }
+  return { storage, lease: fenceOf(lease), order: async () => idsOf(await claim()) }
 }
 
 const oldPlace = ['first', 'second', 'third']
@@ -23,7 +24,7 @@ export const claimOrderCases: readonly Case[] = [
     proves: ['F2', 'S15'],
     run: async ({ added, claim }) => {
       for (const priority of [0, -100, 9, 100, -1, 10]) await added({ id: `${priority}`, priority })
-      assert.deepEqual(ids(await claim()), ['100', '10', '9', '0', '-1', '-100'])
+      assert.deepEqual(idsOf(await claim()), ['100', '10', '9', '0', '-1', '-100'])
     },
   },
   {
@@ -33,7 +34,7 @@ export const claimOrderCases: readonly Case[] = [
       await added({ id: 'below', priority: -1 })
       await added({ id: 'none' })
       await added({ id: 'above', priority: 1 })
-      assert.deepEqual(ids(await claim()), ['above', 'none', 'below'])
+      assert.deepEqual(idsOf(await claim()), ['above', 'none', 'below'])
     },
   },
   {
@@ -45,7 +46,7 @@ export const claimOrderCases: readonly Case[] = [
       await added({ id: 'first', delayMs: unit })
       await advance(4 * unit)
       await added({ id: 'late' })
-      assert.deepEqual(ids(await claim()), ['first', 'second', 'last', 'late'])
+      assert.deepEqual(idsOf(await claim()), ['first', 'second', 'last', 'late'])
     },
   },
   {
@@ -54,7 +55,7 @@ export const claimOrderCases: readonly Case[] = [
     run: async ({ added, claim, unit }) => {
       await added({ id: 'later', priority: 100, delayMs: 500 * unit })
       await added({ id: 'now', priority: -100 })
-      assert.deepEqual(ids(await claim({ slots: 1 })), ['now'])
+      assert.deepEqual(idsOf(await claim({ slots: 1 })), ['now'])
     },
   },
   {
@@ -64,7 +65,7 @@ export const claimOrderCases: readonly Case[] = [
       await added({ id: 'old' })
       await advance(unit)
       await added({ id: 'young', priority: 1 })
-      assert.deepEqual(ids(await claim()), ['young', 'old'])
+      assert.deepEqual(idsOf(await claim()), ['young', 'old'])
     },
   },
   {
@@ -76,7 +77,7 @@ export const claimOrderCases: readonly Case[] = [
       await storage.add(jobs.slice(0, 6))
       await storage.add(jobs.slice(6))
       await advance(4 * unit)
-      assert.deepEqual([...ids(await claim({ slots: 5 })), ...ids(await claim())], ids(jobs))
+      assert.deepEqual([...idsOf(await claim({ slots: 5 })), ...idsOf(await claim())], idsOf(jobs))
     },
   },
   {
@@ -85,7 +86,7 @@ export const claimOrderCases: readonly Case[] = [
     run: async ({ added, claim }) => {
       const order = ['b', '10', 'a', '9', 'C', '1']
       for (const id of order) await added({ id })
-      assert.deepEqual(ids(await claim()), order)
+      assert.deepEqual(idsOf(await claim()), order)
     },
   },
   {
@@ -95,7 +96,7 @@ export const claimOrderCases: readonly Case[] = [
       await added({ id: 'first' })
       await added({ id: 'second', runAt: 1 })
       await added({ id: 'third' })
-      assert.deepEqual(ids(await claim()), ['first', 'second', 'third'])
+      assert.deepEqual(idsOf(await claim()), ['first', 'second', 'third'])
     },
   },
   {
@@ -103,7 +104,7 @@ export const claimOrderCases: readonly Case[] = [
     proves: ['queue trap 21', 'queue 4'],
     run: async (context) => {
       const { storage, lease, order } = await firstOfThree(context)
-      await settled(storage, { ...lease, kind: 'retry', error: bytes('x') })
+      await settleOutcome(storage, { ...lease, kind: 'retry', error: bytes('x') })
       assert.deepEqual(await order(), behind)
     },
   },
@@ -122,7 +123,7 @@ export const claimOrderCases: readonly Case[] = [
     proves: ['queue 4'],
     run: async (context) => {
       const { storage, lease, order } = await firstOfThree(context)
-      await settled(storage, { ...lease, kind: 'retry', stalled: true })
+      await settleOutcome(storage, { ...lease, kind: 'retry', stalled: true })
       assert.deepEqual(await order(), behind)
     },
   },
@@ -150,7 +151,7 @@ export const claimOrderCases: readonly Case[] = [
     proves: ['queue 4', 'queue trap 2'],
     run: async (context) => {
       const { storage, lease, order } = await firstOfThree(context)
-      await settled(storage, { ...lease, kind: 'released' })
+      await settleOutcome(storage, { ...lease, kind: 'released' })
       assert.deepEqual(await order(), oldPlace)
     },
   },
@@ -160,7 +161,7 @@ export const claimOrderCases: readonly Case[] = [
     run: async (context) => {
       const { storage, lease, order } = await firstOfThree(context)
       await context.advance(5 * context.unit)
-      await settled(storage, { ...lease, kind: 'released', payload: bytes('new') })
+      await settleOutcome(storage, { ...lease, kind: 'released', payload: bytes('new') })
       assert.deepEqual(await order(), oldPlace)
     },
   },
@@ -169,9 +170,9 @@ export const claimOrderCases: readonly Case[] = [
     proves: ['queue 4'],
     run: async ({ storage, added, claim }) => {
       for (const id of oldPlace) await added({ id })
-      const leases = (await claim()).map(fence)
+      const leases = (await claim()).map(fenceOf)
       await storage.settle([2, 0, 1].map((index) => ({ ...leases[index]!, kind: 'released' }) as const))
-      assert.deepEqual(ids(await claim()), oldPlace)
+      assert.deepEqual(idsOf(await claim()), oldPlace)
     },
   },
   {
@@ -179,7 +180,7 @@ export const claimOrderCases: readonly Case[] = [
     proves: ['F18'],
     run: async (context) => {
       const { storage, lease, order } = await firstOfThree(context)
-      await settled(storage, { ...lease, kind: 'released', delayMs: context.unit })
+      await settleOutcome(storage, { ...lease, kind: 'released', delayMs: context.unit })
       await context.advance(2 * context.unit)
       assert.deepEqual(await order(), behind)
     },
@@ -194,7 +195,7 @@ export const claimOrderCases: readonly Case[] = [
       const [again] = await claim({ slots: 1, types: [{ type: 'mail', leaseMs: unit }] })
       assert.equal(again!.id, 'urgent')
       await advance(2 * unit)
-      assert.deepEqual(ids(await claim()), ['urgent', 'plain'])
+      assert.deepEqual(idsOf(await claim()), ['urgent', 'plain'])
     },
   },
   {
@@ -202,11 +203,11 @@ export const claimOrderCases: readonly Case[] = [
     proves: ['S15', 'chains 3.2'],
     run: async ({ storage, added, claim, claimOne, advance, unit }) => {
       const blocker = await added({ type: 'other' })
-      await added({ id: 'dependent', blockers: [ref(blocker)] })
+      await added({ id: 'dependent', blockers: [refOf(blocker)] })
       await added({ id: 'waiting' })
       await advance(unit)
       await complete(storage, await claimOne({ types: [{ type: 'other', leaseMs: 10 * unit }] }))
-      assert.deepEqual(ids(await claim()), ['waiting', 'dependent'])
+      assert.deepEqual(idsOf(await claim()), ['waiting', 'dependent'])
     },
   },
 ]

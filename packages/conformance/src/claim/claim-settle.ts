@@ -4,16 +4,17 @@ import assert from 'node:assert/strict'
 import type { Outcome } from 'holdfast/storage'
 import { bytes, text } from '../case.ts'
 import type { Case } from '../case.ts'
-import { fence, ids, kinds, look, outcomeOf, ref, states, whole } from '../look.ts'
+import { outcomeKinds, sampleOutcome } from '../outcomes.ts'
+import { fenceOf, idsOf, recordOf, refOf, snapshotOf, statesOf } from '../records.ts'
 
 export const claimSettleCases: readonly Case[] = [
-  ...kinds.map((kind): Case => ({
+  ...outcomeKinds.map((kind): Case => ({
     name: `a claim settles an outcome of kind ${kind}`,
     proves: ['S7'],
     run: async ({ storage, added, job, claimOne, claimRequest }) => {
       await added()
-      const lease = fence(await claimOne())
-      const outcome = outcomeOf(kind, lease, job({ type: 'other' }))
+      const lease = fenceOf(await claimOne())
+      const outcome = sampleOutcome(kind, lease, job({ type: 'other' }))
       const { settled } = await storage.claim(claimRequest({ outcomes: [outcome], slots: 0 }))
       const state = {
         completed: 'completed',
@@ -26,7 +27,7 @@ export const claimSettleCases: readonly Case[] = [
         settled.map((verdict) => verdict.verdict === 'settled' && verdict.state),
         [state[kind]],
       )
-      assert.deepEqual(await states(storage, lease), [state[kind]])
+      assert.deepEqual(await statesOf(storage, lease), [state[kind]])
     },
   })),
   {
@@ -35,8 +36,8 @@ export const claimSettleCases: readonly Case[] = [
     run: async ({ storage, job, claimOne, claimRequest }) => {
       const group = { key: 'g', ordered: true } as const
       await storage.add([job({ group }), job({ id: 'second', group })])
-      const outcome = { ...fence(await claimOne()), kind: 'completed' } as const
-      assert.deepEqual(ids((await storage.claim(claimRequest({ outcomes: [outcome] }))).jobs), ['second'])
+      const outcome = { ...fenceOf(await claimOne()), kind: 'completed' } as const
+      assert.deepEqual(idsOf((await storage.claim(claimRequest({ outcomes: [outcome] }))).jobs), ['second'])
     },
   },
   ...(['retry', 'released'] as const).flatMap((kind) =>
@@ -45,7 +46,7 @@ export const claimSettleCases: readonly Case[] = [
       proves: ['S7'],
       run: async ({ storage, added, claimOne, claimRequest }) => {
         const { id } = await added()
-        const outcome = { ...fence(await claimOne()), kind, ...when } as Outcome
+        const outcome = { ...fenceOf(await claimOne()), kind, ...when } as Outcome
         const { jobs } = await storage.claim(claimRequest({ outcomes: [outcome] }))
         assert.deepEqual(
           jobs.map((job) => [job.id, job.attempt]),
@@ -60,8 +61,8 @@ export const claimSettleCases: readonly Case[] = [
     run: async ({ storage, added, job, claim, claimRequest }) => {
       const blocker = await added({ id: 'blocker' })
       await added({ id: 'first' })
-      await added({ id: 'dependent', blockers: [ref(blocker)] })
-      const [one, two] = (await claim()).map(fence)
+      await added({ id: 'dependent', blockers: [refOf(blocker)] })
+      const [one, two] = (await claim()).map(fenceOf)
       const { jobs } = await storage.claim(
         claimRequest({
           outcomes: [
@@ -70,7 +71,7 @@ export const claimSettleCases: readonly Case[] = [
           ],
         }),
       )
-      assert.deepEqual(ids(jobs).toSorted(), ['dependent', 'next'])
+      assert.deepEqual(idsOf(jobs).toSorted(), ['dependent', 'next'])
       assert.equal(text(jobs.find(({ id }) => id === 'dependent')!.blockers[0]!.result), 'done')
     },
   },
@@ -79,8 +80,8 @@ export const claimSettleCases: readonly Case[] = [
     proves: ['S6', 'S7'],
     run: async ({ storage, job, claim, claimRequest }) => {
       await storage.add([job(), job(), job()])
-      const [one, two, three] = (await claim()).map(fence)
-      const before = await whole(storage, two!)
+      const [one, two, three] = (await claim()).map(fenceOf)
+      const before = await snapshotOf(storage, two!)
       const { settled } = await storage.claim(
         claimRequest({
           outcomes: [
@@ -94,7 +95,7 @@ export const claimSettleCases: readonly Case[] = [
         settled.map((verdict) => (verdict.verdict === 'settled' ? verdict.state : verdict.verdict)),
         ['failed', 'taken_by_another_worker', 'completed'],
       )
-      assert.deepEqual(await whole(storage, two!), before)
+      assert.deepEqual(await snapshotOf(storage, two!), before)
     },
   },
   {
@@ -102,13 +103,13 @@ export const claimSettleCases: readonly Case[] = [
     proves: ['S10'],
     run: async ({ storage, added, claimOne, claimRequest, advance, unit }) => {
       await added()
-      const lease = fence(await claimOne({ types: [{ type: 'mail', leaseMs: unit }] }))
+      const lease = fenceOf(await claimOne({ types: [{ type: 'mail', leaseMs: unit }] }))
       await advance(2 * unit)
       const { jobs, recovered, settled } = await storage.claim(
         claimRequest({ outcomes: [{ ...lease, kind: 'completed' }] }),
       )
       assert.deepEqual([[...jobs], [...recovered], settled[0]!.verdict], [[], [], 'settled'])
-      assert.equal((await look(storage, lease)).failures, 0)
+      assert.equal((await recordOf(storage, lease)).failures, 0)
     },
   },
   {
@@ -116,12 +117,12 @@ export const claimSettleCases: readonly Case[] = [
     proves: ['S7', 'R3', 'N4'],
     run: async ({ storage, added, claimOne, claimRequest }) => {
       await added()
-      const outcome = { ...fence(await claimOne()), kind: 'completed', result: bytes('once') } as const
+      const outcome = { ...fenceOf(await claimOne()), kind: 'completed', result: bytes('once') } as const
       await storage.claim(claimRequest({ outcomes: [outcome] }))
-      const before = await whole(storage, outcome)
+      const before = await snapshotOf(storage, outcome)
       const { settled } = await storage.claim(claimRequest({ outcomes: [outcome] }))
       assert.ok(settled[0]!.verdict === 'settled' && settled[0]!.state === 'completed')
-      assert.deepEqual(await whole(storage, outcome), before)
+      assert.deepEqual(await snapshotOf(storage, outcome), before)
     },
   },
 ]

@@ -9,7 +9,8 @@ import { claimGroupCases } from './claim-groups.ts'
 import { claimLostCases } from './claim-lost.ts'
 import { claimOrderCases } from './claim-order.ts'
 import { claimSettleCases } from './claim-settle.ts'
-import { complete, fail, fence, goOn, ids, look, ref, retry, settled, states } from '../look.ts'
+import { complete, continueWith, fail, retry, settleOutcome } from '../outcomes.ts'
+import { fenceOf, idsOf, recordOf, refOf, statesOf } from '../records.ts'
 
 const leaseCases: readonly Case[] = [
   {
@@ -34,9 +35,9 @@ const leaseCases: readonly Case[] = [
       const { completedMs, failedMs, cancelledMs } = claimed.retention
       assert.deepEqual([completedMs, failedMs, cancelledMs], [Infinity, 2, 3])
       assert.equal(claimed.leaseUntil, claimed.startedAt + 10 * unit)
-      assert.deepEqual([ref(claimed.chain), claimed.chainIndex, ref(claimed.root)], [ref(job), 0, ref(job)])
+      assert.deepEqual([refOf(claimed.chain), claimed.chainIndex, refOf(claimed.root)], [refOf(job), 0, refOf(job)])
       assert.deepEqual([claimed.origin, [...claimed.blockers]], [undefined, []])
-      const { createdAt, runAt } = await look(storage, job)
+      const { createdAt, runAt } = await recordOf(storage, job)
       assert.deepEqual([claimed.createdAt, claimed.runAt], [createdAt, runAt])
     },
   },
@@ -58,7 +59,7 @@ const leaseCases: readonly Case[] = [
       const job = await added()
       const before = await now()
       const claimed = await claimOne({ worker: 'host-1-7', label: 'host' })
-      const record = await look(storage, job)
+      const record = await recordOf(storage, job)
       assert.deepEqual(
         [record.state, record.worker, record.label, record.attempt, record.failures],
         ['processing', 'host-1-7', 'host', 1, 0],
@@ -94,10 +95,10 @@ const leaseCases: readonly Case[] = [
         seen.push([claimed.attempt, claimed.failures, claimed.snoozes])
         return claimed
       }
-      await settled(storage, { ...fence(await next()), kind: 'released' })
+      await settleOutcome(storage, { ...fenceOf(await next()), kind: 'released' })
       await retry(storage, await next())
-      await settled(storage, { ...fence(await next()), kind: 'released', delayMs: 0 })
-      await settled(storage, { ...fence(await next()), kind: 'retry', stalled: true })
+      await settleOutcome(storage, { ...fenceOf(await next()), kind: 'released', delayMs: 0 })
+      await settleOutcome(storage, { ...fenceOf(await next()), kind: 'retry', stalled: true })
       await next()
       assert.deepEqual(seen, [
         [1, 0, 0],
@@ -127,7 +128,7 @@ const holderCases: readonly Case[] = [
       const claims = await Promise.all(
         Array.from({ length: 8 }, (_, index) => handles[index % 2]!.claim(claimRequest({ slots: 10 }))),
       )
-      const claimed = claims.flatMap(({ jobs }) => ids(jobs))
+      const claimed = claims.flatMap(({ jobs }) => idsOf(jobs))
       assert.deepEqual([claimed.length, new Set(claimed).size], [40, 40])
       assert.ok(claims.every(({ jobs }) => jobs.length <= 10))
     },
@@ -149,9 +150,9 @@ const holderCases: readonly Case[] = [
     run: async ({ storage, job, claim }) => {
       const jobs = [job(), job(), job(), job()]
       await storage.add(jobs)
-      await storage.cancel([ref(jobs[0]!)])
+      await storage.cancel([refOf(jobs[0]!)])
       const [done, broken, open] = await claim()
-      await storage.add([job({ blockers: [ref(open!)] })])
+      await storage.add([job({ blockers: [refOf(open!)] })])
       await complete(storage, done!)
       await fail(storage, broken!)
       assert.deepEqual(await claim(), [])
@@ -163,10 +164,10 @@ const holderCases: readonly Case[] = [
     run: async ({ storage, job, claim, advance, unit }) => {
       await storage.add([job(), job()])
       const [one, two] = await claim()
-      await goOn(storage, one!, job({ id: 'runs' }))
+      await continueWith(storage, one!, job({ id: 'runs' }))
       await claim({ types: [{ type: 'mail', leaseMs: unit }] })
-      await goOn(storage, two!, job({ id: 'waits' }))
-      await storage.remove([one!, two!].map(ref), { trees: true })
+      await continueWith(storage, two!, job({ id: 'waits' }))
+      await storage.remove([one!, two!].map(refOf), { trees: true })
       await advance(2 * unit)
       assert.deepEqual(await storage.recover({ types: ['mail'], limit: 10 }), [])
       assert.deepEqual(await claim(), [])
@@ -177,9 +178,9 @@ const holderCases: readonly Case[] = [
     proves: ['S24'],
     run: async ({ added, claim, unit }) => {
       const [mail, post] = [await added(), await added({ type: 'post' })]
-      assert.deepEqual(ids(await claim()), [mail.id])
+      assert.deepEqual(idsOf(await claim()), [mail.id])
       assert.deepEqual(await claim({ types: [] }), [])
-      assert.deepEqual(ids(await claim({ types: [{ type: 'post', leaseMs: 10 * unit }] })), [post.id])
+      assert.deepEqual(idsOf(await claim({ types: [{ type: 'post', leaseMs: 10 * unit }] })), [post.id])
     },
   },
   {
@@ -189,9 +190,9 @@ const holderCases: readonly Case[] = [
       const other = await another()
       for (let round = 0; round < 20; round++) {
         const job = await added()
-        const [held, [verdict]] = await Promise.all([claim(), other.cancel([ref(job)])])
+        const [held, [verdict]] = await Promise.all([claim(), other.cancel([refOf(job)])])
         assert.equal(verdict?.verdict, held.length === 0 ? 'cancelled' : 'processing')
-        assert.deepEqual(await states(storage, job), [held.length === 0 ? 'cancelled' : 'processing'])
+        assert.deepEqual(await statesOf(storage, job), [held.length === 0 ? 'cancelled' : 'processing'])
       }
     },
   },
@@ -202,9 +203,9 @@ const holderCases: readonly Case[] = [
       const [mail, post] = [await added(), await added({ type: 'post' })]
       const types = ['mail', 'post'].map((type) => ({ type, leaseMs: 10 * unit }))
       await storage.pause({ type: 'mail', paused: true })
-      assert.deepEqual(ids((await (await another()).claim(claimRequest({ slots: 1, types }))).jobs), [post.id])
+      assert.deepEqual(idsOf((await (await another()).claim(claimRequest({ slots: 1, types }))).jobs), [post.id])
       await storage.pause({ type: 'mail', paused: false })
-      assert.deepEqual(ids(await claim()), [mail.id])
+      assert.deepEqual(idsOf(await claim()), [mail.id])
     },
   },
 ]

@@ -6,7 +6,8 @@ import { bytes } from '../case.ts'
 import type { Case } from '../case.ts'
 import { hostileByteCases } from './hostile-bytes.ts'
 import { hostileNames, longNames, lookalikes, separators } from './hostile-names.ts'
-import { addOne, fence, ids, look, ref, states } from '../look.ts'
+import { fenceOf, idsOf, recordOf, refOf, statesOf } from '../records.ts'
+import { addOne } from '../scenarios.ts'
 
 const idsOfAll = [...hostileNames, ...longNames]
 const sorted = <T>(names: readonly T[]): T[] => names.toSorted()
@@ -26,28 +27,28 @@ const idCases: readonly Case[] = [
         verdicts.map((verdict) => verdict.verdict === 'added' && verdict.job.id),
         idsOfAll,
       )
-      const records = await storage.get(jobs.map(ref), { parts: ['payload'] })
+      const records = await storage.get(jobs.map(refOf), { parts: ['payload'] })
       assert.deepEqual(
         records.map((record) => [record?.id, read(record?.payload)]),
         idsOfAll.map((id) => [id, id]),
       )
       const { items } = await storage.list({ of: 'jobs', limit: 1000 })
-      assert.deepEqual(sorted(ids(items)), sorted(idsOfAll))
+      assert.deepEqual(sorted(idsOf(items)), sorted(idsOfAll))
       await claim({ slots: 1000, types: [{ type: 'mail', leaseMs: unit }] })
       await advance(2 * unit)
-      assert.deepEqual(sorted(ids(await storage.recover({ types: ['mail'], limit: 1000 }))), sorted(idsOfAll))
+      assert.deepEqual(sorted(idsOf(await storage.recover({ types: ['mail'], limit: 1000 }))), sorted(idsOfAll))
       const leases = await claim({ slots: 1000, types: [{ type: 'mail', leaseMs: 500 * unit }] })
       assert.deepEqual(
         sorted(leases.map((lease) => lease.attempt === 2 && read(lease.payload) === lease.id && lease.id)),
         sorted(idsOfAll),
       )
-      const extended = await storage.extend(leases.map((lease) => ({ ...fence(lease), leaseMs: 500 * unit })))
+      const extended = await storage.extend(leases.map((lease) => ({ ...fenceOf(lease), leaseMs: 500 * unit })))
       assert.ok(extended.every(({ verdict }) => verdict === 'extended'))
       const settled = await storage.settle(
-        leases.map((lease) => ({ ...fence(lease), kind: 'completed', result: bytes(lease.id) }) as const),
+        leases.map((lease) => ({ ...fenceOf(lease), kind: 'completed', result: bytes(lease.id) }) as const),
       )
       assert.ok(settled.every(({ verdict }) => verdict === 'settled'))
-      const done = await storage.get(jobs.map(ref), { parts: ['result'] })
+      const done = await storage.get(jobs.map(refOf), { parts: ['result'] })
       assert.deepEqual(
         done.map((record) => record?.state === 'completed' && read(record.result)),
         idsOfAll,
@@ -61,15 +62,15 @@ const idCases: readonly Case[] = [
       const jobs = idsOfAll.map((id) => job({ id }))
       await storage.add(jobs)
       for (const [index, each] of jobs.entries())
-        if (index % 2 === 0) assert.equal((await storage.cancel([ref(each)]))[0]?.verdict, 'cancelled')
+        if (index % 2 === 0) assert.equal((await storage.cancel([refOf(each)]))[0]?.verdict, 'cancelled')
       assert.deepEqual(
-        await states(storage, ...jobs),
+        await statesOf(storage, ...jobs),
         jobs.map((_, index) => (index % 2 === 0 ? 'cancelled' : 'queued')),
       )
       for (const [index, each] of jobs.entries())
-        if (index % 2 === 0) assert.equal((await storage.remove([ref(each)]))[0]?.verdict, 'removed')
+        if (index % 2 === 0) assert.equal((await storage.remove([refOf(each)]))[0]?.verdict, 'removed')
       assert.deepEqual(
-        await states(storage, ...jobs),
+        await statesOf(storage, ...jobs),
         jobs.map((_, index) => (index % 2 === 0 ? undefined : 'queued')),
       )
     },
@@ -103,7 +104,7 @@ const typeCases: readonly Case[] = [
     run: async ({ storage, job, claimRequest, unit }) => {
       const jobs = hostileNames.map((type) => job({ id: 'same', type, payload: bytes(type) }))
       await storage.add(jobs)
-      const records = await storage.get(jobs.map(ref), { parts: ['payload'] })
+      const records = await storage.get(jobs.map(refOf), { parts: ['payload'] })
       assert.deepEqual(
         records.map((record) => [record?.type, read(record?.payload)]),
         hostileNames.map((type) => [type, type]),
@@ -152,10 +153,10 @@ const keyCases: readonly Case[] = [
       ]
       await storage.add([...heads, ...seconds])
       const leases = await claim({ slots: 1000 })
-      assert.deepEqual(sorted(ids(leases)), sorted(ids(heads)))
+      assert.deepEqual(sorted(idsOf(leases)), sorted(idsOf(heads)))
       assert.deepEqual(sorted(leases.map(({ group }) => group)), sorted(idsOfAll))
-      await storage.settle(leases.map((lease) => ({ ...fence(lease), kind: 'completed' }) as const))
-      assert.deepEqual(sorted(ids(await claim({ slots: 1000 }))), sorted(ids(seconds)))
+      await storage.settle(leases.map((lease) => ({ ...fenceOf(lease), kind: 'completed' }) as const))
+      assert.deepEqual(sorted(idsOf(await claim({ slots: 1000 }))), sorted(idsOf(seconds)))
     },
   },
   {
@@ -168,9 +169,9 @@ const keyCases: readonly Case[] = [
       const again = await storage.add(idsOfAll.map(keyed))
       assert.deepEqual(
         again.map((each) => each.verdict === 'duplicate' && each.job.id),
-        ids(first),
+        idsOf(first),
       )
-      const records = await storage.get(first.map(ref))
+      const records = await storage.get(first.map(refOf))
       assert.deepEqual(
         records.map((record) => record?.deduplicationKey),
         idsOfAll,
@@ -184,12 +185,12 @@ const keyCases: readonly Case[] = [
       for (const name of hostileNames) {
         const job = await added({ token: name, trace: name })
         const lease = await claimOne({ worker: name, label: name, types: [{ type: 'mail', leaseMs: 500 * unit }] })
-        const record = await look(storage, job)
+        const record = await recordOf(storage, job)
         assert.deepEqual([lease.worker, lease.token, lease.trace], [name, name, name])
         assert.deepEqual([record.worker, record.label, record.token, record.trace], [name, name, name, name])
-        const [stranger] = await storage.settle([{ ...fence(lease), worker: `${name}x`, kind: 'completed' }])
+        const [stranger] = await storage.settle([{ ...fenceOf(lease), worker: `${name}x`, kind: 'completed' }])
         assert.equal(stranger?.verdict, 'taken_by_another_worker')
-        const [own] = await storage.settle([{ ...fence(lease), kind: 'completed' }])
+        const [own] = await storage.settle([{ ...fenceOf(lease), kind: 'completed' }])
         assert.equal(own?.verdict, 'settled')
       }
     },
@@ -200,11 +201,11 @@ const keyCases: readonly Case[] = [
     run: async ({ storage, job, claim, claimOne, unit }) => {
       const blockers = hostileNames.map((name) => job({ type: name, id: name }))
       await storage.add(blockers)
-      await storage.add([job({ blockers: blockers.map(ref) })])
+      await storage.add([job({ blockers: blockers.map(refOf) })])
       const types = hostileNames.map((type) => ({ type, leaseMs: 500 * unit }))
       const leases = await claim({ slots: 1000, types })
       await storage.settle(
-        leases.map((lease) => ({ ...fence(lease), kind: 'completed', result: bytes(lease.id) }) as const),
+        leases.map((lease) => ({ ...fenceOf(lease), kind: 'completed', result: bytes(lease.id) }) as const),
       )
       const { blockers: given } = await claimOne()
       assert.deepEqual(
@@ -235,7 +236,7 @@ const pairCases: readonly Case[] = [
       for (const type of [one, two])
         assert.equal(read((await claimOne({ types: [{ type, leaseMs: 10 * unit }] })).payload), type)
       assert.equal((await claim({ types: [{ type: 'grouped', leaseMs: 10 * unit }] })).length, 2)
-      const lease = fence(await claimOne({ worker: one, slots: 1, types: [{ type: 'keyed', leaseMs: 10 * unit }] }))
+      const lease = fenceOf(await claimOne({ worker: one, slots: 1, types: [{ type: 'keyed', leaseMs: 10 * unit }] }))
       const [verdict] = await storage.extend([{ ...lease, worker: two, leaseMs: 10 * unit }])
       assert.equal(verdict?.verdict, 'taken_by_another_worker')
     },
@@ -248,10 +249,10 @@ const pairCases: readonly Case[] = [
         const [left, right] = joined(separator)
         await added({ ...left, payload: bytes('left') })
         await added({ ...right, payload: bytes('right') })
-        assert.equal(read((await look(storage, left, 'payload')).payload), 'left')
+        assert.equal(read((await recordOf(storage, left, 'payload')).payload), 'left')
         assert.equal((await addOne(storage, job(left))).verdict, 'duplicate')
         await storage.cancel([left])
-        assert.deepEqual(await states(storage, left, right), ['cancelled', 'queued'])
+        assert.deepEqual(await statesOf(storage, left, right), ['cancelled', 'queued'])
       }
     },
   },

@@ -4,7 +4,9 @@ import assert from 'node:assert/strict'
 import type { JobEvent, Storage } from 'holdfast/storage'
 import { bytes } from '../case.ts'
 import type { Case, CaseContext } from '../case.ts'
-import { claimType, complete, fail, inState, refOf, settleOne } from '../steps.ts'
+import { complete, fail, settleOne } from '../outcomes.ts'
+import { refOf } from '../records.ts'
+import { claimType, inState } from '../scenarios.ts'
 
 /** Collects the events of types until `ended`, which waits for all that were sent before. */
 async function record({ added, until }: CaseContext, storage: Storage, ...types: string[]) {

@@ -3,18 +3,9 @@
 import assert from 'node:assert/strict'
 import type { JobRef, Signal, TopicKind } from 'holdfast/storage'
 import type { Case, CaseContext } from '../case.ts'
-import {
-  chainOfTwo,
-  claimType,
-  complete,
-  fail,
-  inState,
-  outcomeOf,
-  refOf,
-  run,
-  settleOne,
-  treeOfTwo,
-} from '../steps.ts'
+import { complete, fail, outcomeOf, settleOne } from '../outcomes.ts'
+import { refOf } from '../records.ts'
+import { chainOfTwo, claimType, inState, runOne, treeOfTwo } from '../scenarios.ts'
 
 /** Listens, acts, and waits for a signal of that kind that concerns the job, if one is named. */
 async function hears(
@@ -97,7 +88,7 @@ const wakes: Readonly<Record<string, (context: CaseContext) => Promise<() => Pro
   },
   'the end of the last blocker': async (context) => {
     await inState(context, 'blocked')
-    return () => run(context, 'open blocker')
+    return () => runOne(context, 'open blocker')
   },
   'a continuation': async (context) => {
     await context.added({ type: 'first' })
@@ -129,7 +120,7 @@ const wakeCases = Object.entries(wakes).map(([what, prepare]): Case => ({
 
 /** Ways in which a chain of type 'mail' ends or goes. */
 const ends: Readonly<Record<string, (context: CaseContext) => Promise<readonly [JobRef, () => Promise<unknown>]>>> = {
-  completed: async (context) => [await inState(context, 'queued'), () => run(context)],
+  completed: async (context) => [await inState(context, 'queued'), () => runOne(context)],
   failed: async (context) => {
     const job = await inState(context, 'queued')
     return [job, async () => fail(context.storage, await context.claimOne())]
@@ -158,7 +149,7 @@ const ends: Readonly<Record<string, (context: CaseContext) => Promise<readonly [
   },
   'completed, by the end of its tail in another type': async (context) => {
     const { first } = await chainOfTwo(context)
-    return [first, () => run(context, 'next')]
+    return [first, () => runOne(context, 'next')]
   },
   'was removed': async (context) => {
     const job = await inState(context, 'completed')

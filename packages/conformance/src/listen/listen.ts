@@ -5,7 +5,8 @@ import type { Signal, Storage, Topic } from 'holdfast/storage'
 import type { Case } from '../case.ts'
 import { listenEventCases } from './listen-events.ts'
 import { listenHintCases } from './listen-hints.ts'
-import { complete, run } from '../steps.ts'
+import { complete } from '../outcomes.ts'
+import { runOne } from '../scenarios.ts'
 
 const count = async (storage: Storage, topics: readonly Topic[]) => {
   const heard = { times: 0, unlisten: async () => {} }
@@ -99,7 +100,7 @@ const listeningCases: readonly Case[] = [
       const done = await count(other, [{ kind: 'done', type: 'mail' }])
       await context.added()
       await context.until(() => heard.times > 0)
-      await run(context)
+      await runOne(context)
       await context.until(() => done.times > 0)
       await heard.unlisten()
       await done.unlisten()

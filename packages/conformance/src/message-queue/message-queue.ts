@@ -1,10 +1,10 @@
 // The test of a message queue: `testMessageQueue({ test, create })` in any runner. What a queue cannot do is skipped, by its
-// capability flags: queue-delivery.ts, queue-order.ts, queue-keys.ts, queue-life.ts.
+// capability flags: queue-delivery.ts, queue-order.ts, queue-keys.ts, queue-listen.ts.
 
 import { meets, type MessageQueueSubject, type QueueCase, runQueueCase } from './queue-case.ts'
 import { queueDeliveryCases } from './queue-delivery.ts'
 import { queueKeyCases } from './queue-keys.ts'
-import { queueLifeCases } from './queue-life.ts'
+import { queueListenCases } from './queue-listen.ts'
 import { queueOrderCases } from './queue-order.ts'
 
 export { runQueueCase } from './queue-case.ts'
@@ -13,7 +13,7 @@ export const messageQueueCases: readonly QueueCase[] = [
   ...queueDeliveryCases,
   ...queueOrderCases,
   ...queueKeyCases,
-  ...queueLifeCases,
+  ...queueListenCases,
 ]
 
 export interface TestMessageQueueOptions {

@@ -8,7 +8,7 @@ import type { Subject } from '../case.ts'
 import { type Command, commandsOf } from './commands.ts'
 import { type KvCommand, kvCommandsOf, runKv } from './kv-model.ts'
 import { JobHistory } from './reference/history.ts'
-import { step } from './reference/steps.ts'
+import { runCommand } from './reference/run-command.ts'
 
 export interface TestModelOptions {
   /** An empty storage for each history. */
@@ -105,6 +105,6 @@ async function run(create: TestModelOptions['create'], history: History, lines?:
 async function runJobs(subject: Subject, commands: readonly Command[], lines?: string[]): Promise<number> {
   const history = new JobHistory(subject, lines)
   await history.begin()
-  for (const command of commands) await step(history, command)
+  for (const command of commands) await runCommand(history, command)
   return commands.length
 }

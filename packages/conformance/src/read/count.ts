@@ -3,10 +3,11 @@
 import assert from 'node:assert/strict'
 import type { JobState, Storage, TypeCounts } from 'holdfast/storage'
 import type { Case, CaseContext } from '../case.ts'
-import { chainOfTwo, claimType, complete, fail, idsOf, inState, recordOf, refOf, run, settleOne } from '../steps.ts'
-import { settleVerdict, states, treeOfTwo } from '../steps.ts'
+import { complete, fail, settleOne, settleVerdict } from '../outcomes.ts'
+import { idsOf, jobStates, recordOf, refOf } from '../records.ts'
+import { chainOfTwo, claimType, inState, runOne, treeOfTwo } from '../scenarios.ts'
 
-const none = Object.fromEntries(states.map((state) => [state, 0])) as Record<JobState, number>
+const none = Object.fromEntries(jobStates.map((state) => [state, 0])) as Record<JobState, number>
 
 /** The counts of a type; all zero if it is not there. */
 async function countsOf(storage: Storage, type = 'mail'): Promise<TypeCounts> {
@@ -35,7 +36,7 @@ export const countCases: readonly Case[] = [
       assert.ok((await storage.count({})).now >= before.now + 10 * unit)
     },
   },
-  ...states.map((state): Case => ({
+  ...jobStates.map((state): Case => ({
     name: `a job that is ${state} is counted there, and nowhere else`,
     proves: ['S19'],
     run: async (context) => {
@@ -248,7 +249,7 @@ export const countCases: readonly Case[] = [
       await agree(context)
       await settleOne(storage, await claimType(context, 'child'), { kind: 'continued', next: job({ type: 'next' }) })
       await agree(context)
-      await run(context, 'next')
+      await runOne(context, 'next')
       await agree(context)
       const lease = await claimType(context, 'mail')
       assert.deepEqual(idsOf((await fail(storage, lease)).ended).toSorted(), idsOf(dependents).toSorted())
@@ -269,7 +270,7 @@ export const countCases: readonly Case[] = [
       const keepNothing = { retention: { completedMs: 0, failedMs: 0, cancelledMs: 0 } }
       await chainOfTwo(context, { first: keepNothing, next: keepNothing })
       await agree(context)
-      await run(context, 'next')
+      await runOne(context, 'next')
       await context.added()
       await agree(context)
       assert.deepEqual((await countsOf(context.storage)).states, { ...none, queued: 1 })

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import type { AttemptRecord, JobState } from 'holdfast/storage'
 import { bytes, text } from '../case.ts'
 import type { Case, CaseContext } from '../case.ts'
-import { recordOf, refOf, settleOne } from '../steps.ts'
-import type { Ending } from '../steps.ts'
+import { type Ending, settleOne } from '../outcomes.ts'
+import { recordOf, refOf } from '../records.ts'
 
 /** An ending, the outcome under which its attempt is kept, and the state it led to. */
 const endings: readonly (readonly [string, (context: CaseContext) => Ending, AttemptRecord['outcome'], JobState])[] = [
@@ -28,7 +28,7 @@ export const getAttemptCases: readonly Case[] = [
       await advance(unit)
       const given = ending(context)
       await settleOne(storage, lease, given)
-      const { attempts } = await recordOf(storage, job, ['attempts'])
+      const { attempts } = await recordOf(storage, job, 'attempts')
       assert.equal(attempts!.length, 1)
       const { attempt, worker, label, startedAt, endedAt, error, ...how } = attempts![0]!
       assert.deepEqual([attempt, worker, label, startedAt], [1, lease.worker, 'host-1', lease.startedAt])
@@ -48,7 +48,7 @@ export const getAttemptCases: readonly Case[] = [
         await advance(11 * unit)
         await storage.recover({ types: ['mail'], limit: 10 })
       }
-      const { attempts } = await recordOf(storage, job, ['attempts'])
+      const { attempts } = await recordOf(storage, job, 'attempts')
       assert.deepEqual(
         attempts!.map(({ attempt, worker, outcome, state, error }) => [attempt, worker, outcome, state, error]),
         [
@@ -62,9 +62,9 @@ export const getAttemptCases: readonly Case[] = [
     name: 'an attempt that runs is not among those that ended',
     run: async ({ storage, added, claimOne }) => {
       const job = await added()
-      assert.deepEqual((await recordOf(storage, job, ['attempts'])).attempts, [])
+      assert.deepEqual((await recordOf(storage, job, 'attempts')).attempts, [])
       await claimOne()
-      assert.deepEqual((await recordOf(storage, job, ['attempts'])).attempts, [])
+      assert.deepEqual((await recordOf(storage, job, 'attempts')).attempts, [])
     },
   },
   {
@@ -75,7 +75,7 @@ export const getAttemptCases: readonly Case[] = [
       for (let attempt = 1; attempt <= 12; attempt++) {
         await settleOne(storage, await claimOne(), { kind: 'retry', error: bytes(`e${attempt}`) })
       }
-      const record = await recordOf(storage, job, ['attempts', 'error'])
+      const record = await recordOf(storage, job, 'attempts', 'error')
       assert.deepEqual([record.attempt, record.failures, text(record.error)], [12, 12, 'e12'])
       assert.deepEqual(
         record.attempts!.map(({ attempt, error }) => [attempt, text(error)]),
@@ -92,7 +92,7 @@ export const getAttemptCases: readonly Case[] = [
       const { createdAt } = await recordOf(storage, old)
       await advance(unit)
       await added({ id: old.id })
-      const record = await recordOf(storage, refOf(old), ['attempts', 'error'])
+      const record = await recordOf(storage, refOf(old), 'attempts', 'error')
       assert.deepEqual([record.attempt, record.failures, record.attempts, record.error], [0, 0, [], undefined])
       assert.ok(record.createdAt > createdAt)
       assert.deepEqual([record.finishedAt, record.expiresAt, record.startedAt], [undefined, undefined, undefined])

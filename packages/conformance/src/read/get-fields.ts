@@ -4,7 +4,9 @@ import assert from 'node:assert/strict'
 import type { JobRecord, RecordPart } from 'holdfast/storage'
 import { bytes, text } from '../case.ts'
 import type { Case } from '../case.ts'
-import { complete, inState, recordOf, refOf, settleOne } from '../steps.ts'
+import { complete, settleOne } from '../outcomes.ts'
+import { recordOf, refOf } from '../records.ts'
+import { inState } from '../scenarios.ts'
 
 const allBytes = Uint8Array.from({ length: 256 }, (_, index) => index)
 const same = (value: Uint8Array | undefined, expected: Uint8Array): void => {
@@ -91,8 +93,8 @@ export const getFieldCases: readonly Case[] = [
       await complete(storage, await claimOne(), 'r')
       const failed = await inState(context, 'failed')
       for (const given of [[], ...parts.map((part) => [part])]) {
-        const done = await recordOf(storage, job, given)
-        const broken = await recordOf(storage, failed, given)
+        const done = await recordOf(storage, job, ...given)
+        const broken = await recordOf(storage, failed, ...given)
         for (const part of parts) {
           const asked = given.includes(part)
           assert.equal((part === 'error' ? broken : done)[part] !== undefined, asked, `${part}, asked for ${given}`)
@@ -131,10 +133,10 @@ export const getFieldCases: readonly Case[] = [
       const lease = await claimOne()
       same(lease.payload, allBytes)
       await settleOne(storage, lease, { kind: 'retry', error: allBytes })
-      const failing = await recordOf(storage, job, ['payload', 'error', 'attempts'])
+      const failing = await recordOf(storage, job, 'payload', 'error', 'attempts')
       for (const value of [failing.payload, failing.error, failing.attempts![0]!.error]) same(value, allBytes)
       await settleOne(storage, await claimOne(), { kind: 'completed', result: allBytes })
-      same((await recordOf(storage, job, ['result'])).result, allBytes)
+      same((await recordOf(storage, job, 'result')).result, allBytes)
     },
   },
   {
@@ -143,7 +145,7 @@ export const getFieldCases: readonly Case[] = [
     run: async ({ storage, added, claimOne }) => {
       const job = await added({ payload: bytes('--payload--').subarray(2, 9) })
       await settleOne(storage, await claimOne(), { kind: 'completed', result: bytes('--result--').subarray(2, 8) })
-      const { payload, result } = await recordOf(storage, job, ['payload', 'result'])
+      const { payload, result } = await recordOf(storage, job, 'payload', 'result')
       assert.deepEqual([text(payload), text(result)], ['payload', 'result'])
     },
   },
@@ -152,7 +154,7 @@ export const getFieldCases: readonly Case[] = [
     run: async ({ storage, added, claimOne }) => {
       const job = await added({ payload: bytes('old') })
       await settleOne(storage, await claimOne(), { kind: 'released', payload: bytes('new') })
-      assert.equal(text((await recordOf(storage, job, ['payload'])).payload), 'new')
+      assert.equal(text((await recordOf(storage, job, 'payload')).payload), 'new')
     },
   },
 ]

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import type { JobRecord } from 'holdfast/storage'
 import type { Case, CaseContext } from '../case.ts'
-import { complete, fail, goOn } from '../look.ts'
+import { complete, continueWith, fail } from '../outcomes.ts'
 
 const simple = { key: 'k', mode: 'simple' } as const
 
@@ -38,7 +38,7 @@ export const getKeyCases: readonly Case[] = [
       const { storage, added, job, claimOne } = context
       const first = await added({ deduplication: simple })
       const next = job({ type: 'next' })
-      await goOn(storage, await claimOne(), next)
+      await continueWith(storage, await claimOne(), next)
       const record = await holder(context)
       assert.deepEqual([record?.id, record?.tail?.id], [first.id, next.id])
       await complete(storage, await claimOne({ types: [{ type: 'next', leaseMs: 60_000 }] }))

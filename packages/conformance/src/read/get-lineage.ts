@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict'
 import { text } from '../case.ts'
 import type { Case } from '../case.ts'
-import { chainOfTwo, claimType, find, inState, recordOf, refOf, run, settleOne, stateOf, treeOfTwo } from '../steps.ts'
+import { settleOne } from '../outcomes.ts'
+import { findRecord, recordOf, refOf, stateOf } from '../records.ts'
+import { chainOfTwo, claimType, inState, runOne, treeOfTwo } from '../scenarios.ts'
 
 export const getLineageCases: readonly Case[] = [
   {
@@ -29,14 +31,14 @@ export const getLineageCases: readonly Case[] = [
     run: async (context) => {
       const { storage } = context
       const { first, next } = await chainOfTwo(context)
-      assert.equal((await recordOf(storage, first, ['tail'])).tail!.state, 'queued')
-      await run(context, 'next', 'end')
-      const record = await recordOf(storage, first, ['tail', 'result'])
+      assert.equal((await recordOf(storage, first, 'tail')).tail!.state, 'queued')
+      await runOne(context, 'next', 'end')
+      const record = await recordOf(storage, first, 'tail', 'result')
       assert.deepEqual([record.state, text(record.result)], ['completed', undefined])
       assert.deepEqual([record.tail!.id, record.tail!.state, text(record.tail!.result)], [next.id, 'completed', 'end'])
-      assert.equal((await recordOf(storage, next, ['tail'])).tail, undefined)
+      assert.equal((await recordOf(storage, next, 'tail')).tail, undefined)
       const single = await inState(context, 'completed')
-      const { tail } = await recordOf(storage, single, ['tail', 'result'])
+      const { tail } = await recordOf(storage, single, 'tail', 'result')
       assert.deepEqual([tail!.id, text(tail!.result)], [single.id, 'done'])
     },
   },
@@ -47,7 +49,7 @@ export const getLineageCases: readonly Case[] = [
       const { first, next } = await chainOfTwo(context)
       assert.equal((await recordOf(storage, first)).expiresAt, undefined)
       await context.advance(unit)
-      await run(context, 'next')
+      await runOne(context, 'next')
       const [a, b] = await storage.get([first, next].map(refOf))
       assert.deepEqual([a!.expiresAt, b!.expiresAt], Array(2).fill(b!.finishedAt! + next.retention.completedMs))
     },
@@ -94,11 +96,11 @@ export const getLineageCases: readonly Case[] = [
       const top = job({ blockers: [refOf(b), 1, refOf(a), refOf(b)] })
       const child = job({ type: 'child', token: top.token })
       await storage.add([top, child])
-      const record = await recordOf(storage, top, ['blockers'])
+      const record = await recordOf(storage, top, 'blockers')
       assert.deepEqual([record.blockers, record.openBlockers], [[b, child, a, b].map(refOf), 3])
-      await run(context, 'b')
+      await runOne(context, 'b')
       assert.equal((await recordOf(storage, top)).openBlockers, 2)
-      assert.deepEqual((await recordOf(storage, a, ['blockers'])).blockers, [])
+      assert.deepEqual((await recordOf(storage, a, 'blockers')).blockers, [])
     },
   },
   {
@@ -111,7 +113,7 @@ export const getLineageCases: readonly Case[] = [
         await storage.add([given], tx)
         const [inside] = await storage.get([refOf(given)], { tx, lock: true })
         assert.equal(inside!.state, 'queued')
-        assert.equal(await find(storage, given), undefined)
+        assert.equal(await findRecord(storage, given), undefined)
       })
       assert.equal(await stateOf(storage, given), 'queued')
     },

@@ -7,10 +7,12 @@ import { getAttemptCases } from './get-attempts.ts'
 import { getFieldCases } from './get-fields.ts'
 import { getKeyCases } from './get-keys.ts'
 import { getLineageCases } from './get-lineage.ts'
-import { complete, inState, recordOf, refOf, settleOne, stateOf, states } from '../steps.ts'
+import { complete, settleOne } from '../outcomes.ts'
+import { jobStates, recordOf, refOf, stateOf } from '../records.ts'
+import { inState } from '../scenarios.ts'
 
 const lifeCases: readonly Case[] = [
-  ...states.map((state): Case => ({
+  ...jobStates.map((state): Case => ({
     name: `a job that is ${state} says so, and has the times that go with it`,
     proves: ['trap 15'],
     run: async (context) => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import type { ListQuery, Storage } from 'holdfast/storage'
 import type { Case } from '../case.ts'
-import { idsOf } from '../steps.ts'
+import { idsOf } from '../records.ts'
 
 /** All pages, one after the other, with something done between any two. */
 async function pages(storage: Storage, query: ListQuery, between: (page: number) => Promise<void> = async () => {}) {

@@ -5,7 +5,8 @@ import type { JobRecord, ListQuery, Storage } from 'holdfast/storage'
 import { text, bytes } from '../case.ts'
 import type { Case } from '../case.ts'
 import { listPageCases } from './list-pages.ts'
-import { chainOfTwo, find, idsOf, inState, refOf, run, states, treeOfTwo, unsupported } from '../steps.ts'
+import { findRecord, idsOf, jobStates, refOf } from '../records.ts'
+import { chainOfTwo, inState, rejectsAsUnsupported, runOne, treeOfTwo } from '../scenarios.ts'
 
 const list = async (storage: Storage, query: Partial<ListQuery> = {}): Promise<readonly JobRecord[]> =>
   (await storage.list({ of: 'jobs', order: 'asc', limit: 100, ...query })).items
@@ -74,11 +75,11 @@ const filterCases: readonly Case[] = [
       assert.deepEqual(await listIds(storage, { states: ['queued', 'queued'] }), [id])
     },
   },
-  ...states.map((state): Case => ({
+  ...jobStates.map((state): Case => ({
     name: `a list of what is ${state} has the jobs and the chains that are, and no other`,
     run: async (context) => {
       const { storage } = context
-      for (const other of states) if (other !== state) await inState(context, other, { type: `is ${other}` })
+      for (const other of jobStates) if (other !== state) await inState(context, other, { type: `is ${other}` })
       const job = await inState(context, state, { type: `is ${state}` })
       for (const what of ['jobs', 'chains'] as const) {
         const found = await list(storage, { of: what, states: [state] })
@@ -109,8 +110,8 @@ const filterCases: readonly Case[] = [
         jobs.push(await added())
         await advance(2 * unit)
       }
-      const createdFrom = (await find(storage, jobs[0]!))!.createdAt + unit
-      const createdTo = (await find(storage, jobs[2]!))!.createdAt + unit
+      const createdFrom = (await findRecord(storage, jobs[0]!))!.createdAt + unit
+      const createdTo = (await findRecord(storage, jobs[2]!))!.createdAt + unit
       assert.deepEqual(await listIds(storage, { createdFrom }), idsOf(jobs.slice(1)))
       assert.deepEqual(await listIds(storage, { createdTo }), idsOf(jobs.slice(0, 3)))
       assert.deepEqual(await listIds(storage, { createdFrom, createdTo, of: 'chains' }), idsOf(jobs.slice(1, 3)))
@@ -120,7 +121,7 @@ const filterCases: readonly Case[] = [
     name: 'createdFrom includes its own instant',
     run: async ({ storage, added }) => {
       const job = await added()
-      const createdFrom = (await find(storage, job))!.createdAt
+      const createdFrom = (await findRecord(storage, job))!.createdAt
       assert.deepEqual(await listIds(storage, { createdFrom }), [job.id])
       assert.deepEqual(await listIds(storage, { createdFrom: createdFrom + 1 }), [])
     },
@@ -147,7 +148,7 @@ const filterCases: readonly Case[] = [
   ...(['workers', 'marks'] as const).map((of): Case => ({
     name: `a list of ${of} is refused as not supported`,
     proves: ['FEATURE_UNSUPPORTED'],
-    run: async ({ storage }) => unsupported(() => storage.list({ of: of as 'jobs', limit: 10 })),
+    run: async ({ storage }) => rejectsAsUnsupported(() => storage.list({ of: of as 'jobs', limit: 10 })),
   })),
 ]
 
@@ -162,7 +163,7 @@ const chainCases: readonly Case[] = [
       assert.deepEqual(await listIds(storage, { of: 'chains', states: ['queued'] }), [first.id])
       assert.deepEqual(await listIds(storage, { of: 'chains', states: ['completed'] }), [])
       assert.deepEqual(await listIds(storage, { of: 'jobs', states: ['completed'] }), [first.id])
-      await run(context, 'next', 'r')
+      await runOne(context, 'next', 'r')
       const [ended] = await list(storage, { of: 'chains', states: ['completed'], parts: ['result'] })
       assert.equal(text(ended!.tail!.result), 'r')
     },

@@ -5,7 +5,9 @@
 import assert from 'node:assert/strict'
 import type { Storage } from 'holdfast/storage'
 import type { Case, CaseContext } from '../case.ts'
-import { claimType, complete, idsOf, inState, recordOf, refOf, run, settleOne, states } from '../steps.ts'
+import { complete, settleOne } from '../outcomes.ts'
+import { idsOf, jobStates, recordOf, refOf } from '../records.ts'
+import { claimType, inState, runOne } from '../scenarios.ts'
 
 const inGroup = (key: string) => ({ group: { key, ordered: true } }) as const
 
@@ -40,7 +42,7 @@ export const nextDueAtCases: readonly Case[] = [
       assert.equal(await storage.nextDueAt([]), undefined)
     },
   },
-  ...states.map((state): Case => {
+  ...jobStates.map((state): Case => {
     const expected = { queued: 'now', scheduled: 'its time', failing: 'its time', processing: 'the end of its lease' }[
       state as string
     ]
@@ -182,7 +184,7 @@ export const nextDueAtCases: readonly Case[] = [
       const { storage } = context
       await inState(context, 'blocked')
       await isAt(storage, undefined)
-      await run(context, 'open blocker')
+      await runOne(context, 'open blocker')
       await isNow(storage)
     },
   },

@@ -4,12 +4,14 @@ import assert from 'node:assert/strict'
 import type { LeaseRef, Outcome } from 'holdfast/storage'
 import { bytes, text } from '../case.ts'
 import type { Case, CaseContext } from '../case.ts'
-import { addOne, complete, fence, kinds, look, outcomeOf, ref, settled, states, whole } from '../look.ts'
+import { complete, outcomeKinds, sampleOutcome, settleOutcome } from '../outcomes.ts'
+import { fenceOf, recordOf, refOf, snapshotOf, statesOf } from '../records.ts'
+import { addOne } from '../scenarios.ts'
 
 async function cancelling({ storage, added, claimOne }: CaseContext): Promise<LeaseRef> {
   const job = await added({ payload: bytes('first'), deduplication: { key: 'k', mode: 'simple' }, maxAttempts: 9 })
-  const lease = fence(await claimOne())
-  const verdicts = await storage.cancel([ref(job)], { abort: true, reason: 'enough' })
+  const lease = fenceOf(await claimOne())
+  const verdicts = await storage.cancel([refOf(job)], { abort: true, reason: 'enough' })
   assert.deepEqual(
     verdicts.map(({ verdict }) => verdict),
     ['cancelling'],
@@ -17,7 +19,7 @@ async function cancelling({ storage, added, claimOne }: CaseContext): Promise<Le
   return lease
 }
 
-const stopCases: readonly Case[] = kinds
+const stopCases: readonly Case[] = outcomeKinds
   .filter((kind) => kind !== 'completed')
   .flatMap((kind): Case[] => [
     {
@@ -27,15 +29,15 @@ const stopCases: readonly Case[] = kinds
         const { storage, job, claim } = context
         const lease = await cancelling(context)
         const next = job()
-        const verdict = await settled(storage, outcomeOf(kind, lease, next))
-        const record = await look(storage, lease)
+        const verdict = await settleOutcome(storage, sampleOutcome(kind, lease, next))
+        const record = await recordOf(storage, lease)
         assert.deepEqual(
           [verdict.state, record.state, record.cancelReason, record.reason],
           ['cancelled', 'cancelled', 'enough', undefined],
         )
         assert.equal(record.expiresAt, record.finishedAt! + record.retention.cancelledMs)
         assert.deepEqual([verdict.expiresAt, record.leaseUntil], [record.expiresAt, undefined])
-        assert.deepEqual(await states(storage, next), [undefined])
+        assert.deepEqual(await statesOf(storage, next), [undefined])
         assert.deepEqual(await claim(), [])
       },
     },
@@ -45,11 +47,11 @@ const stopCases: readonly Case[] = kinds
       run: async (context) => {
         const { storage, job } = context
         const lease = await cancelling(context)
-        const outcome = outcomeOf(kind, lease, job())
-        await settled(storage, outcome)
-        const before = await whole(storage, lease)
-        assert.equal((await settled(storage, outcome)).state, 'cancelled')
-        assert.deepEqual(await whole(storage, lease), before)
+        const outcome = sampleOutcome(kind, lease, job())
+        await settleOutcome(storage, outcome)
+        const before = await snapshotOf(storage, lease)
+        assert.equal((await settleOutcome(storage, outcome)).state, 'cancelled')
+        assert.deepEqual(await snapshotOf(storage, lease), before)
       },
     },
   ])
@@ -62,7 +64,7 @@ const otherCases: readonly Case[] = [
       const { storage } = context
       const lease = await cancelling(context)
       const verdict = await complete(storage, lease, 'done')
-      const record = await look(storage, lease, 'result')
+      const record = await recordOf(storage, lease, 'result')
       assert.deepEqual([verdict.state, record.state, text(record.result)], ['completed', 'completed', 'done'])
       assert.equal(record.expiresAt, record.finishedAt! + record.retention.completedMs)
     },
@@ -74,8 +76,8 @@ const otherCases: readonly Case[] = [
       const { storage } = context
       for (const kind of ['retry', 'failed'] as const) {
         const lease = await cancelling(context)
-        assert.equal((await settled(storage, { ...lease, kind, stalled: true } as Outcome)).state, 'cancelled')
-        const { state, reason } = await look(storage, lease)
+        assert.equal((await settleOutcome(storage, { ...lease, kind, stalled: true } as Outcome)).state, 'cancelled')
+        const { state, reason } = await recordOf(storage, lease)
         assert.deepEqual([state, reason], ['cancelled', undefined])
       }
     },
@@ -85,9 +87,9 @@ const otherCases: readonly Case[] = [
     proves: ['F17', 'S9'],
     run: async (context) => {
       const lease = await cancelling(context)
-      const verdict = await settled(context.storage, { ...lease, kind: 'released', delayMs: 10 })
+      const verdict = await settleOutcome(context.storage, { ...lease, kind: 'released', delayMs: 10 })
       assert.equal(verdict.state, 'cancelled')
-      assert.equal((await look(context.storage, lease)).snoozes, 0)
+      assert.equal((await recordOf(context.storage, lease)).snoozes, 0)
     },
   },
   {
@@ -98,7 +100,7 @@ const otherCases: readonly Case[] = [
       const lease = await cancelling(context)
       const deduplication = { key: 'k', mode: 'simple' } as const
       assert.equal((await addOne(storage, job({ deduplication }))).verdict, 'duplicate')
-      await settled(storage, { ...lease, kind: 'retry' })
+      await settleOutcome(storage, { ...lease, kind: 'retry' })
       await added({ id: lease.id, deduplication })
     },
   },
@@ -109,16 +111,16 @@ const otherCases: readonly Case[] = [
       const { storage, added } = context
       const lease = await cancelling(context)
       const [fails, waits] = [
-        await added({ blockers: [ref(lease)] }),
-        await added({ blockers: [ref(lease)], onBlockerFailure: 'wait' }),
+        await added({ blockers: [refOf(lease)] }),
+        await added({ blockers: [refOf(lease)], onBlockerFailure: 'wait' }),
       ]
-      const { ended, unblocked } = await settled(storage, { ...lease, kind: 'released' })
+      const { ended, unblocked } = await settleOutcome(storage, { ...lease, kind: 'released' })
       assert.deepEqual(
         ended.map(({ id, reason }) => [id, reason]),
         [[fails.id, 'blocker_failed']],
       )
       assert.deepEqual([...unblocked], [])
-      assert.deepEqual(await states(storage, fails, waits), ['failed', 'blocked'])
+      assert.deepEqual(await statesOf(storage, fails, waits), ['failed', 'blocked'])
     },
   },
   {
@@ -128,7 +130,10 @@ const otherCases: readonly Case[] = [
       const { storage, added, job } = context
       const lease = await cancelling(context)
       const { id } = await added()
-      assert.equal((await settled(storage, { ...lease, kind: 'continued', next: job({ id }) })).state, 'cancelled')
+      assert.equal(
+        (await settleOutcome(storage, { ...lease, kind: 'continued', next: job({ id }) })).state,
+        'cancelled',
+      )
     },
   },
   {
@@ -140,7 +145,7 @@ const otherCases: readonly Case[] = [
       const add = [job({ blockers: [{ type: 'mail', id: 'nobody' }] })]
       const [verdict] = await storage.settle([{ ...lease, kind: 'completed', add }])
       assert.equal(verdict?.verdict, 'conflict')
-      assert.deepEqual(await states(storage, lease), ['processing'])
+      assert.deepEqual(await statesOf(storage, lease), ['processing'])
     },
   },
   {
@@ -149,11 +154,11 @@ const otherCases: readonly Case[] = [
     run: async (context) => {
       const { storage, claimOne, unit } = context
       const lease = await cancelling(context)
-      await settled(storage, { ...lease, kind: 'retry' })
-      await storage.revive([ref(lease)])
-      const again = fence(await claimOne())
+      await settleOutcome(storage, { ...lease, kind: 'retry' })
+      await storage.revive([refOf(lease)])
+      const again = fenceOf(await claimOne())
       assert.equal((await storage.extend([{ ...again, leaseMs: 50 * unit }]))[0]?.verdict, 'extended')
-      assert.equal((await settled(storage, { ...again, kind: 'retry' })).state, 'failing')
+      assert.equal((await settleOutcome(storage, { ...again, kind: 'retry' })).state, 'failing')
     },
   },
   {
@@ -162,11 +167,11 @@ const otherCases: readonly Case[] = [
     run: async (context) => {
       const { storage, added, claimOne, unit } = context
       const lease = await cancelling(context)
-      await settled(storage, { ...lease, kind: 'retry' })
+      await settleOutcome(storage, { ...lease, kind: 'retry' })
       await added({ id: lease.id })
-      const again = fence(await claimOne())
+      const again = fenceOf(await claimOne())
       assert.equal((await storage.extend([{ ...again, leaseMs: 50 * unit }]))[0]?.verdict, 'extended')
-      assert.equal((await settled(storage, { ...again, kind: 'retry' })).state, 'failing')
+      assert.equal((await settleOutcome(storage, { ...again, kind: 'retry' })).state, 'failing')
     },
   },
 ]

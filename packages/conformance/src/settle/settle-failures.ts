@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { bytes, text } from '../case.ts'
 import type { Case } from '../case.ts'
-import { complete, fence, look, retry, settled, states } from '../look.ts'
+import { complete, retry, settleOutcome } from '../outcomes.ts'
+import { fenceOf, recordOf, statesOf } from '../records.ts'
 
 const retryCases: readonly Case[] = [
   {
@@ -11,11 +12,16 @@ const retryCases: readonly Case[] = [
     proves: ['S18', 'S17'],
     run: async ({ storage, added, claimOne, now, unit }) => {
       const job = await added({ payload: bytes('kept') })
-      const lease = fence(await claimOne({ label: 'host' }))
+      const lease = fenceOf(await claimOne({ label: 'host' }))
       const before = await now()
-      const verdict = await settled(storage, { ...lease, kind: 'retry', error: bytes('oops'), delayMs: 50 * unit })
+      const verdict = await settleOutcome(storage, {
+        ...lease,
+        kind: 'retry',
+        error: bytes('oops'),
+        delayMs: 50 * unit,
+      })
       assert.ok(before + 50 * unit <= verdict.runAt! && verdict.runAt! <= (await now()) + 50 * unit)
-      const record = await look(storage, job, 'error', 'payload')
+      const record = await recordOf(storage, job, 'error', 'payload')
       assert.deepEqual([verdict.state, record.state, record.runAt], ['failing', 'failing', verdict.runAt])
       assert.deepEqual([record.failures, record.attempt, record.snoozes], [1, 1, 0])
       assert.deepEqual([text(record.error), text(record.payload)], ['oops', 'kept'])
@@ -29,13 +35,13 @@ const retryCases: readonly Case[] = [
     run: async ({ storage, added, claimOne, now, unit }) => {
       const job = await added({ maxAttempts: 9 })
       const before = await now()
-      const past = await settled(storage, { ...fence(await claimOne()), kind: 'retry', runAt: 1 })
+      const past = await settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'retry', runAt: 1 })
       assert.ok(past.runAt! >= before)
-      const none = await settled(storage, { ...fence(await claimOne()), kind: 'retry' })
+      const none = await settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'retry' })
       assert.ok(before <= none.runAt! && none.runAt! <= (await now()))
       const runAt = (await now()) + 50 * unit + 3
-      const exact = await settled(storage, { ...fence(await claimOne()), kind: 'retry', runAt })
-      const record = await look(storage, job)
+      const exact = await settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'retry', runAt })
+      const record = await recordOf(storage, job)
       assert.deepEqual([exact.state, exact.runAt, record.runAt, record.failures], ['failing', runAt, runAt, 3])
     },
   },
@@ -46,9 +52,9 @@ const retryCases: readonly Case[] = [
       const retention = { completedMs: 1, failedMs: 77_000, cancelledMs: 2 }
       const job = await added({ maxAttempts: 2, retention })
       assert.equal((await retry(storage, await claimOne())).state, 'failing')
-      const outcome = { ...fence(await claimOne()), kind: 'retry', error: bytes('last'), delayMs: 1_000 } as const
-      const verdict = await settled(storage, outcome)
-      const record = await look(storage, job, 'error')
+      const outcome = { ...fenceOf(await claimOne()), kind: 'retry', error: bytes('last'), delayMs: 1_000 } as const
+      const verdict = await settleOutcome(storage, outcome)
+      const record = await recordOf(storage, job, 'error')
       assert.deepEqual([verdict.state, record.state, record.failures, record.attempt], ['failed', 'failed', 2, 2])
       assert.deepEqual([text(record.error), record.reason], ['last', undefined])
       assert.equal(record.expiresAt, record.finishedAt! + 77_000)
@@ -60,7 +66,8 @@ const retryCases: readonly Case[] = [
     proves: ['S17', 'R1'],
     run: async ({ storage, added, claimOne }) => {
       await added({ maxAttempts: 2 })
-      for (let round = 0; round < 3; round++) await settled(storage, { ...fence(await claimOne()), kind: 'released' })
+      for (let round = 0; round < 3; round++)
+        await settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'released' })
       assert.equal((await retry(storage, await claimOne())).state, 'failing')
       assert.equal((await retry(storage, await claimOne())).state, 'failed')
     },
@@ -72,7 +79,7 @@ const retryCases: readonly Case[] = [
       const { maxAttempts: _, ...bare } = job()
       await storage.add([bare])
       for (let round = 1; round <= 15; round++) assert.equal((await retry(storage, await claimOne())).state, 'failing')
-      assert.equal((await look(storage, bare)).failures, 15)
+      assert.equal((await recordOf(storage, bare)).failures, 15)
     },
   },
   {
@@ -80,9 +87,9 @@ const retryCases: readonly Case[] = [
     proves: ['F12'],
     run: async ({ storage, added, claimOne }) => {
       const job = await added()
-      await settled(storage, { ...fence(await claimOne()), kind: 'retry', error: bytes('first') })
-      await settled(storage, { ...fence(await claimOne()), kind: 'retry', error: bytes('second') })
-      const record = await look(storage, job, 'error', 'attempts')
+      await settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'retry', error: bytes('first') })
+      await settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'retry', error: bytes('second') })
+      const record = await recordOf(storage, job, 'error', 'attempts')
       assert.equal(text(record.error), 'second')
       assert.deepEqual(record.attempts!.map(({ error }) => text(error)).toSorted(), ['first', 'second'])
     },
@@ -95,9 +102,9 @@ const failedCases: readonly Case[] = [
     proves: ['S8', 'S7'],
     run: async ({ storage, added, claim, claimOne }) => {
       const job = await added({ maxAttempts: 50 })
-      const lease = fence(await claimOne({ label: 'host' }))
-      const verdict = await settled(storage, { ...lease, kind: 'failed', error: bytes('broken') })
-      const record = await look(storage, job, 'error', 'result')
+      const lease = fenceOf(await claimOne({ label: 'host' }))
+      const verdict = await settleOutcome(storage, { ...lease, kind: 'failed', error: bytes('broken') })
+      const record = await recordOf(storage, job, 'error', 'result')
       assert.deepEqual([verdict.state, record.state, record.failures, record.label], ['failed', 'failed', 1, 'host'])
       assert.deepEqual([text(record.error), record.result, record.reason], ['broken', undefined, undefined])
       assert.equal(verdict.expiresAt, record.finishedAt! + record.retention.failedMs)
@@ -111,8 +118,8 @@ const failedCases: readonly Case[] = [
     run: async ({ storage, added, claimOne }) => {
       for (const error of [undefined, bytes('')]) {
         const job = await added()
-        await settled(storage, { ...fence(await claimOne()), kind: 'failed', ...(error && { error }) })
-        assert.equal(text((await look(storage, job, 'error')).error), text(error))
+        await settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'failed', ...(error && { error }) })
+        assert.equal(text((await recordOf(storage, job, 'error')).error), text(error))
       }
     },
   },
@@ -124,9 +131,9 @@ const stalledCases: readonly Case[] = [
     proves: ['queue 4', 'F16', 'S17'],
     run: async ({ storage, added, claimOne }) => {
       const job = await added()
-      const outcome = { ...fence(await claimOne()), kind: 'retry', stalled: true, delayMs: 500_000 } as const
-      assert.equal((await settled(storage, outcome)).state, 'queued')
-      const record = await look(storage, job, 'error')
+      const outcome = { ...fenceOf(await claimOne()), kind: 'retry', stalled: true, delayMs: 500_000 } as const
+      assert.equal((await settleOutcome(storage, outcome)).state, 'queued')
+      const record = await recordOf(storage, job, 'error')
       assert.deepEqual([record.state, record.failures, record.error], ['queued', 1, undefined])
       assert.equal((await claimOne()).attempt, 2)
     },
@@ -136,8 +143,8 @@ const stalledCases: readonly Case[] = [
     proves: ['queue 4', 'S17'],
     run: async ({ storage, added, claimOne }) => {
       const job = await added({ maxAttempts: 1 })
-      const verdict = await settled(storage, { ...fence(await claimOne()), kind: 'retry', stalled: true })
-      const record = await look(storage, job, 'error')
+      const verdict = await settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'retry', stalled: true })
+      const record = await recordOf(storage, job, 'error')
       assert.deepEqual(
         [verdict.state, record.state, record.reason, record.error],
         ['failed', 'failed', 'stalled', undefined],
@@ -150,8 +157,8 @@ const stalledCases: readonly Case[] = [
     proves: ['queue 4'],
     run: async ({ storage, added, claimOne }) => {
       const job = await added({ maxAttempts: 50 })
-      await settled(storage, { ...fence(await claimOne()), kind: 'failed', stalled: true })
-      const record = await look(storage, job, 'error')
+      await settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'failed', stalled: true })
+      const record = await recordOf(storage, job, 'error')
       assert.deepEqual(
         [record.state, record.reason, record.error, record.failures],
         ['failed', 'stalled', undefined, 1],
@@ -164,14 +171,14 @@ const stalledCases: readonly Case[] = [
     run: async ({ storage, added, claimOne }) => {
       const job = await added()
       await retry(storage, await claimOne())
-      await settled(storage, { ...fence(await claimOne()), kind: 'retry', stalled: true })
+      await settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'retry', stalled: true })
       await complete(storage, await claimOne(), 'at last')
-      const record = await look(storage, job, 'result')
+      const record = await recordOf(storage, job, 'result')
       assert.deepEqual(
         [record.state, record.reason, record.failures, text(record.result)],
         ['completed', undefined, 2, 'at last'],
       )
-      assert.deepEqual(await states(storage, job), ['completed'])
+      assert.deepEqual(await statesOf(storage, job), ['completed'])
     },
   },
 ]
@@ -182,24 +189,24 @@ const snoozeCases: readonly Case[] = [
     proves: ['chains trap 16'],
     run: async ({ storage, unit, added, claimOne, advance }) => {
       const job = await added({ maxAttempts: 9 })
-      await settled(storage, { ...fence(await claimOne()), kind: 'retry', error: bytes('failed') })
+      await settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'retry', error: bytes('failed') })
       const failed = await claimOne()
       assert.equal(text(failed.error), 'failed')
-      await settled(storage, { ...fence(failed), kind: 'released', error: bytes('put off'), delayMs: unit })
-      const put = await look(storage, job, 'error', 'attempts')
+      await settleOutcome(storage, { ...fenceOf(failed), kind: 'released', error: bytes('put off'), delayMs: unit })
+      const put = await recordOf(storage, job, 'error', 'attempts')
       assert.deepEqual([put.failures, text(put.error), text(put.attempts!.at(-1)!.error)], [1, 'put off', 'put off'])
       await advance(2 * unit)
       const again = await claimOne()
       assert.equal(text(again.error), 'put off')
-      await settled(storage, { ...fence(again), kind: 'released', delayMs: unit })
-      assert.equal((await look(storage, job, 'error')).error, undefined)
+      await settleOutcome(storage, { ...fenceOf(again), kind: 'released', delayMs: unit })
+      assert.equal((await recordOf(storage, job, 'error')).error, undefined)
       await advance(2 * unit)
       const last = await claimOne()
       assert.equal(last.error, undefined)
-      await settled(storage, { ...fence(last), kind: 'retry', error: bytes('failed') })
+      await settleOutcome(storage, { ...fenceOf(last), kind: 'retry', error: bytes('failed') })
       // A release without a time is as if nothing had been.
-      await settled(storage, { ...fence(await claimOne()), kind: 'released', error: bytes('ignored') })
-      assert.equal(text((await look(storage, job, 'error')).error), 'failed')
+      await settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'released', error: bytes('ignored') })
+      assert.equal(text((await recordOf(storage, job, 'error')).error), 'failed')
     },
   },
 ]

@@ -4,24 +4,25 @@ import assert from 'node:assert/strict'
 import type { JobRef, Outcome, Storage } from 'holdfast/storage'
 import { bytes } from '../case.ts'
 import type { Case } from '../case.ts'
-import { complete, fail, fence, kinds, look, outcomeOf, ref, retry, settled, states, whole } from '../look.ts'
+import { complete, fail, outcomeKinds, retry, sampleOutcome, settleOutcome } from '../outcomes.ts'
+import { fenceOf, recordOf, refOf, snapshotOf, statesOf } from '../records.ts'
 
 /** The repeat says what the first said, has nothing to tell, and changes none of these. */
 async function repeated(storage: Storage, outcome: Outcome, state: string, ...untouched: JobRef[]): Promise<void> {
-  const before = await whole(storage, outcome, ...untouched)
-  const verdict = await settled(storage, outcome)
+  const before = await snapshotOf(storage, outcome, ...untouched)
+  const verdict = await settleOutcome(storage, outcome)
   assert.deepEqual([verdict.state, [...verdict.added], [...verdict.ended], [...verdict.unblocked]], [state, [], [], []])
-  assert.deepEqual(await whole(storage, outcome, ...untouched), before)
+  assert.deepEqual(await snapshotOf(storage, outcome, ...untouched), before)
 }
 
-const kindCases: readonly Case[] = kinds.map((kind) => ({
+const kindCases: readonly Case[] = outcomeKinds.map((kind) => ({
   name: `the repeat of ${kind} is answered as the first, and done once`,
   proves: ['S7', 'R3', 'N4', 'queue trap 49'],
   run: async ({ storage, added, job, claimOne }) => {
     await added()
     const next = job({ type: 'other' })
-    const outcome = outcomeOf(kind, fence(await claimOne()), next)
-    const first = await settled(storage, outcome)
+    const outcome = sampleOutcome(kind, fenceOf(await claimOne()), next)
+    const first = await settleOutcome(storage, outcome)
     await repeated(storage, outcome, first.state, next)
   },
 }))
@@ -32,8 +33,8 @@ const laterCases: readonly Case[] = (['retry', 'released'] as const).flatMap((ki
     proves: ['S7', 'R3'],
     run: async ({ storage, added, job, claimOne }) => {
       await added()
-      const outcome = outcomeOf(kind, fence(await claimOne()), job())
-      const { state } = await settled(storage, outcome)
+      const outcome = sampleOutcome(kind, fenceOf(await claimOne()), job())
+      const { state } = await settleOutcome(storage, outcome)
       await claimOne()
       await repeated(storage, outcome, state)
     },
@@ -48,8 +49,8 @@ const laterCases: readonly Case[] = (['retry', 'released'] as const).flatMap((ki
     proves: ['S7', 'S8', 'R3'],
     run: async ({ storage, added, job, claimOne }) => {
       await added()
-      const outcome = outcomeOf(kind, fence(await claimOne()), job())
-      const { state } = await settled(storage, outcome)
+      const outcome = sampleOutcome(kind, fenceOf(await claimOne()), job())
+      const { state } = await settleOutcome(storage, outcome)
       await finish(storage, await claimOne())
       await repeated(storage, outcome, state)
     },
@@ -59,9 +60,9 @@ const laterCases: readonly Case[] = (['retry', 'released'] as const).flatMap((ki
     proves: ['S7', 'S9', 'queue trap 12'],
     run: async ({ storage, added, job, claimOne }) => {
       await added()
-      const outcome = outcomeOf(kind, fence(await claimOne()), job())
-      const { state } = await settled(storage, outcome)
-      await storage.cancel([ref(outcome)])
+      const outcome = sampleOutcome(kind, fenceOf(await claimOne()), job())
+      const { state } = await settleOutcome(storage, outcome)
+      await storage.cancel([refOf(outcome)])
       await repeated(storage, outcome, state)
     },
   },
@@ -73,8 +74,8 @@ const otherCases: readonly Case[] = [
     proves: ['S7', 'R3'],
     run: async ({ storage, added, claimOne }) => {
       await added({ maxAttempts: 50 })
-      const outcome: Outcome = { ...fence(await claimOne()), kind: 'retry', error: bytes('first') }
-      await settled(storage, outcome)
+      const outcome: Outcome = { ...fenceOf(await claimOne()), kind: 'retry', error: bytes('first') }
+      await settleOutcome(storage, outcome)
       for (let round = 2; round <= 10; round++) await retry(storage, await claimOne())
       await repeated(storage, outcome, 'failing')
     },
@@ -84,20 +85,20 @@ const otherCases: readonly Case[] = [
     proves: ['S7', 'S17'],
     run: async ({ storage, added, claimOne }) => {
       await added({ maxAttempts: 1 })
-      const outcome: Outcome = { ...fence(await claimOne()), kind: 'retry', error: bytes('last') }
-      await settled(storage, outcome)
+      const outcome: Outcome = { ...fenceOf(await claimOne()), kind: 'retry', error: bytes('last') }
+      await settleOutcome(storage, outcome)
       await repeated(storage, outcome, 'failed')
     },
   },
-  ...kinds.map((first): Case => ({
+  ...outcomeKinds.map((first): Case => ({
     name: `an attempt that ended as ${first} ends once: whatever else is said of it is told what the first reached`,
     proves: ['S7', 'S8', 'defect: settle accepted after release at stop'],
     run: async ({ storage, added, job, claimOne }) => {
       await added()
-      const lease = fence(await claimOne())
-      const { state } = await settled(storage, outcomeOf(first, lease, job()))
+      const lease = fenceOf(await claimOne())
+      const { state } = await settleOutcome(storage, sampleOutcome(first, lease, job()))
       const next = job()
-      for (const second of kinds) await repeated(storage, outcomeOf(second, lease, next), state, next)
+      for (const second of outcomeKinds) await repeated(storage, sampleOutcome(second, lease, next), state, next)
     },
   })),
   {
@@ -105,13 +106,13 @@ const otherCases: readonly Case[] = [
     proves: ['S7', 'S3'],
     run: async ({ storage, added, claimOne }) => {
       await added({ maxAttempts: 2 })
-      const outcome: Outcome = { ...fence(await claimOne()), kind: 'retry', error: bytes('once') }
+      const outcome: Outcome = { ...fenceOf(await claimOne()), kind: 'retry', error: bytes('once') }
       const verdicts = await storage.settle([outcome, outcome])
       assert.deepEqual(
         verdicts.map((verdict) => verdict.verdict === 'settled' && verdict.state),
         ['failing', 'failing'],
       )
-      const { failures, attempts } = await look(storage, outcome, 'attempts')
+      const { failures, attempts } = await recordOf(storage, outcome, 'attempts')
       assert.deepEqual([failures, attempts!.length], [1, 1])
     },
   },
@@ -120,13 +121,13 @@ const otherCases: readonly Case[] = [
     proves: ['S7', 'R3'],
     run: async ({ storage, another, added, claimOne }) => {
       await added()
-      const outcome: Outcome = { ...fence(await claimOne()), kind: 'retry', error: bytes('once') }
-      const verdicts = await Promise.all([settled(storage, outcome), settled(await another(), outcome)])
+      const outcome: Outcome = { ...fenceOf(await claimOne()), kind: 'retry', error: bytes('once') }
+      const verdicts = await Promise.all([settleOutcome(storage, outcome), settleOutcome(await another(), outcome)])
       assert.deepEqual(
         verdicts.map(({ state }) => state),
         ['failing', 'failing'],
       )
-      assert.equal((await look(storage, outcome)).failures, 1)
+      assert.equal((await recordOf(storage, outcome)).failures, 1)
     },
   },
   {
@@ -135,8 +136,8 @@ const otherCases: readonly Case[] = [
     run: async ({ storage, added, job, claimOne }) => {
       await added()
       const next = job({ id: 'next' })
-      const outcome: Outcome = { ...fence(await claimOne()), kind: 'continued', next }
-      await settled(storage, outcome)
+      const outcome: Outcome = { ...fenceOf(await claimOne()), kind: 'continued', next }
+      await settleOutcome(storage, outcome)
       await repeated(storage, outcome, 'completed', next)
       await fail(storage, await claimOne())
       await repeated(storage, outcome, 'completed', next)
@@ -148,11 +149,11 @@ const otherCases: readonly Case[] = [
     run: async ({ storage, added, job, claimOne }) => {
       await added()
       const more = job({ id: 'more', retention: { completedMs: 0, failedMs: 0, cancelledMs: 0 } })
-      const outcome: Outcome = { ...fence(await claimOne()), kind: 'completed', add: [more] }
-      await settled(storage, outcome)
+      const outcome: Outcome = { ...fenceOf(await claimOne()), kind: 'completed', add: [more] }
+      await settleOutcome(storage, outcome)
       await complete(storage, await claimOne())
       await repeated(storage, outcome, 'completed', more)
-      assert.deepEqual(await states(storage, more), [undefined])
+      assert.deepEqual(await statesOf(storage, more), [undefined])
     },
   },
   {
@@ -160,12 +161,12 @@ const otherCases: readonly Case[] = [
     proves: ['S13', 'S7'],
     run: async ({ storage, added, claim, claimOne, unit }) => {
       const [one, two] = [await added(), await added()]
-      const dependent = await added({ type: 'other', blockers: [ref(one), ref(two)] })
-      const leases = (await claim()).map(fence)
+      const dependent = await added({ type: 'other', blockers: [refOf(one), refOf(two)] })
+      const leases = (await claim()).map(fenceOf)
       const outcome: Outcome = { ...leases[0]!, kind: 'completed' }
-      await settled(storage, outcome)
+      await settleOutcome(storage, outcome)
       await repeated(storage, outcome, 'completed', dependent)
-      assert.equal((await look(storage, dependent)).openBlockers, 1)
+      assert.equal((await recordOf(storage, dependent)).openBlockers, 1)
       await complete(storage, leases[1]!)
       await complete(storage, await claimOne({ types: [{ type: 'other', leaseMs: 10 * unit }] }))
       await repeated(storage, outcome, 'completed', dependent)
@@ -176,11 +177,11 @@ const otherCases: readonly Case[] = [
     proves: ['S7'],
     run: async ({ storage, added, claimOne }) => {
       await added({ retention: { completedMs: 0, failedMs: 0, cancelledMs: 0 } })
-      const outcome: Outcome = { ...fence(await claimOne()), kind: 'completed' }
-      await settled(storage, outcome)
+      const outcome: Outcome = { ...fenceOf(await claimOne()), kind: 'completed' }
+      await settleOutcome(storage, outcome)
       const [verdict] = await storage.settle([outcome])
       assert.ok(verdict?.verdict === 'not_found' || verdict?.verdict === 'settled')
-      assert.deepEqual(await states(storage, outcome), [undefined])
+      assert.deepEqual(await statesOf(storage, outcome), [undefined])
     },
   },
 ]

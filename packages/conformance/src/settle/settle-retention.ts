@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import type { JobState, Outcome } from 'holdfast/storage'
 import { bytes } from '../case.ts'
 import type { Case, CaseContext } from '../case.ts'
-import { complete, fail, fence, goOn, look, ref, settled, states } from '../look.ts'
+import { complete, continueWith, fail, settleOutcome } from '../outcomes.ts'
+import { fenceOf, recordOf, refOf, statesOf } from '../records.ts'
 
 type End = 'completed' | 'failed' | 'cancelled'
 const ends: readonly End[] = ['completed', 'failed', 'cancelled']
@@ -15,8 +16,8 @@ async function ended({ storage, added, claimOne }: CaseContext, end: End, kept: 
   const lease = await claimOne()
   if (end === 'completed') return { job, verdict: await complete(storage, lease, 'done') }
   if (end === 'failed') return { job, verdict: await fail(storage, lease) }
-  await storage.cancel([ref(job)], { abort: true })
-  return { job, verdict: await settled(storage, { ...fence(lease), kind: 'retry', error: bytes('aborted') }) }
+  await storage.cancel([refOf(job)], { abort: true })
+  return { job, verdict: await settleOutcome(storage, { ...fenceOf(lease), kind: 'retry', error: bytes('aborted') }) }
 }
 
 const endCases: readonly Case[] = ends.flatMap((end): Case[] => [
@@ -25,7 +26,7 @@ const endCases: readonly Case[] = ends.flatMap((end): Case[] => [
     proves: ['F29', 'S12'],
     run: async (context) => {
       const { job, verdict } = await ended(context, end, {})
-      const { finishedAt, expiresAt, state } = await look(context.storage, job)
+      const { finishedAt, expiresAt, state } = await recordOf(context.storage, job)
       const ms = { completed: 900_001, failed: 900_002, cancelled: 900_003 }
       assert.deepEqual([state, expiresAt, verdict.expiresAt], [end, finishedAt! + ms[end], expiresAt])
     },
@@ -36,7 +37,7 @@ const endCases: readonly Case[] = ends.flatMap((end): Case[] => [
     run: async (context) => {
       const { job, verdict } = await ended(context, end, { [`${end}Ms`]: 0 })
       assert.equal(verdict.state, end satisfies JobState)
-      assert.deepEqual(await states(context.storage, job), [undefined])
+      assert.deepEqual(await statesOf(context.storage, job), [undefined])
     },
   },
   {
@@ -46,7 +47,7 @@ const endCases: readonly Case[] = ends.flatMap((end): Case[] => [
       const { job, verdict } = await ended(context, end, { [`${end}Ms`]: Infinity })
       await context.advance(3 * context.unit)
       await context.storage.sweep({ limit: 100 })
-      const { state, expiresAt } = await look(context.storage, job)
+      const { state, expiresAt } = await recordOf(context.storage, job)
       assert.deepEqual([state, expiresAt, verdict.expiresAt], [end, undefined, undefined])
     },
   },
@@ -57,9 +58,9 @@ const endCases: readonly Case[] = ends.flatMap((end): Case[] => [
       const { storage, advance, unit } = context
       const { job } = await ended(context, end, { [`${end}Ms`]: 20 * unit })
       await advance(unit)
-      assert.deepEqual(await states(storage, job), [end])
+      assert.deepEqual(await statesOf(storage, job), [end])
       await advance(19 * unit)
-      assert.deepEqual(await states(storage, job), [undefined])
+      assert.deepEqual(await statesOf(storage, job), [undefined])
     },
   },
 ])
@@ -71,10 +72,10 @@ const keepCases: readonly Case[] = [
       proves: ['S12', 'F29'],
       run: async ({ storage, added, claimOne }) => {
         const job = await added({ retention: { completedMs: 1_000_000, failedMs: 1_000_000, cancelledMs: 1 } })
-        const verdict = await settled(storage, { ...fence(await claimOne()), kind, keepMs } as Outcome)
+        const verdict = await settleOutcome(storage, { ...fenceOf(await claimOne()), kind, keepMs } as Outcome)
         assert.equal(verdict.state, kind)
-        if (keepMs === 0) return assert.deepEqual(await states(storage, job), [undefined])
-        const { finishedAt, expiresAt } = await look(storage, job)
+        if (keepMs === 0) return assert.deepEqual(await statesOf(storage, job), [undefined])
+        const { finishedAt, expiresAt } = await recordOf(storage, job)
         assert.equal(expiresAt, keepMs === Infinity ? undefined : finishedAt! + keepMs)
         assert.equal(verdict.expiresAt, expiresAt)
       },
@@ -85,14 +86,14 @@ const keepCases: readonly Case[] = [
     proves: ['S12', 'queue trap 26', 'hole: one short result TTL wipes everybody’s results'],
     run: async ({ storage, job, claim, advance, unit }) => {
       await storage.add([job({ id: 'short' }), job({ id: 'long' })])
-      const leases = (await claim()).map(fence)
+      const leases = (await claim()).map(fenceOf)
       const keepMs = [unit, 500 * unit]
       await storage.settle(
         leases.map((lease, index) => ({ ...lease, kind: 'completed', keepMs: keepMs[index]! }) as const),
       )
       await advance(2 * unit)
       await storage.sweep({ limit: 100 })
-      assert.deepEqual(await states(storage, ...leases), [undefined, 'completed'])
+      assert.deepEqual(await statesOf(storage, ...leases), [undefined, 'completed'])
     },
   },
 ]
@@ -104,10 +105,10 @@ const chainCases: readonly Case[] = [
     run: async ({ storage, added, job, claimOne, advance, unit }) => {
       const retention = { completedMs: 0, failedMs: 0, cancelledMs: 0 }
       const first = await added({ retention })
-      await goOn(storage, await claimOne(), job({ id: 'next', delayMs: 500 * unit }))
+      await continueWith(storage, await claimOne(), job({ id: 'next', delayMs: 500 * unit }))
       await advance(unit)
       await storage.sweep({ limit: 100 })
-      const record = await look(storage, first)
+      const record = await recordOf(storage, first)
       assert.deepEqual([record.state, record.expiresAt], ['completed', undefined])
     },
   },
@@ -117,12 +118,12 @@ const chainCases: readonly Case[] = [
     run: async ({ storage, added, job, claimOne, advance, unit }) => {
       const first = await added({ retention: { completedMs: 0, failedMs: 0, cancelledMs: 0 } })
       const next = job({ retention: { completedMs: 20 * unit, failedMs: 0, cancelledMs: 0 } })
-      await goOn(storage, await claimOne(), next)
+      await continueWith(storage, await claimOne(), next)
       await complete(storage, await claimOne(), 'done')
       await advance(unit)
-      assert.deepEqual(await states(storage, first, next), ['completed', 'completed'])
+      assert.deepEqual(await statesOf(storage, first, next), ['completed', 'completed'])
       await advance(19 * unit)
-      assert.deepEqual(await states(storage, first, next), [undefined, undefined])
+      assert.deepEqual(await statesOf(storage, first, next), [undefined, undefined])
     },
   },
   {
@@ -131,9 +132,9 @@ const chainCases: readonly Case[] = [
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added({ retention: { completedMs: Infinity, failedMs: Infinity, cancelledMs: Infinity } })
       const next = job({ retention: { completedMs: 0, failedMs: 0, cancelledMs: 0 } })
-      await goOn(storage, await claimOne(), next)
+      await continueWith(storage, await claimOne(), next)
       await complete(storage, await claimOne())
-      assert.deepEqual(await states(storage, first, next), [undefined, undefined])
+      assert.deepEqual(await statesOf(storage, first, next), [undefined, undefined])
     },
   },
 ]

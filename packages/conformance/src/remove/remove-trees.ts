@@ -3,13 +3,14 @@
 import assert from 'node:assert/strict'
 import type { RemoveVerdict } from 'holdfast/storage'
 import type { Case, CaseContext } from '../case.ts'
-import { chainOfTwo, claimType, complete, find, idsOf, inState, refOf, run, settleOne } from '../steps.ts'
-import { settleVerdict, stateOf, states, treeOfTwo } from '../steps.ts'
+import { complete, settleOne, settleVerdict } from '../outcomes.ts'
+import { findRecord, idsOf, jobStates, refOf, stateOf } from '../records.ts'
+import { chainOfTwo, claimType, inState, runOne, treeOfTwo } from '../scenarios.ts'
 
 const removed: RemoveVerdict = { verdict: 'removed' }
 const untouched: RemoveVerdict = { verdict: 'untouched' }
 
-const tableCases = states.map((state): Case => ({
+const tableCases = jobStates.map((state): Case => ({
   name: `a root that is ${state} is removed as a tree, and never runs`,
   proves: ['S20'],
   run: async (context) => {
@@ -17,7 +18,7 @@ const tableCases = states.map((state): Case => ({
     const fields = { deduplication: { key: 'k', mode: 'simple' }, group: { key: 'g', ordered: true } } as const
     const job = await inState(context, state, fields)
     assert.deepEqual(await storage.remove([refOf(job)], { trees: true }), [removed])
-    assert.equal(await find(storage, job), undefined)
+    assert.equal(await findRecord(storage, job), undefined)
     const next = await added({ ...fields, type: job.type })
     assert.deepEqual(idsOf(await claim()), [next.id], 'its key and its group are free')
     await advance(51 * unit)
@@ -110,7 +111,7 @@ const treeCases: readonly Case[] = [
       assert.deepEqual(refused, [{ verdict: 'not_root', root: refOf(root) }])
       assert.deepEqual(await storage.remove([refOf(root)], { trees: true }), [removed])
       assert.equal(await stateOf(storage, existing), 'queued')
-      assert.equal(await find(storage, child), undefined)
+      assert.equal(await findRecord(storage, child), undefined)
     },
   },
   {
@@ -119,7 +120,7 @@ const treeCases: readonly Case[] = [
       const { storage, job } = context
       const { root } = await treeOfTwo(context)
       await settleOne(storage, await claimType(context, 'child'), { kind: 'continued', next: job({ type: 'more' }) })
-      await run(context, 'more')
+      await runOne(context, 'more')
       await settleOne(storage, await claimType(context, 'mail'), { kind: 'continued', next: job({ type: 'more' }) })
       assert.deepEqual(await storage.remove([refOf(root)], { trees: true }), [removed])
       assert.deepEqual((await storage.list({ of: 'jobs', limit: 10 })).items, [])
@@ -149,7 +150,7 @@ const treeCases: readonly Case[] = [
       await storage.cancel([refOf(root)])
       assert.equal(await stateOf(storage, child), 'queued')
       assert.deepEqual(await storage.remove([refOf(root)], { trees: true }), [removed])
-      assert.equal(await find(storage, child), undefined)
+      assert.equal(await findRecord(storage, child), undefined)
       assert.deepEqual(await claim({ types: [{ type: 'child', leaseMs: 1000 }] }), [])
     },
   },
@@ -207,7 +208,7 @@ const treeCases: readonly Case[] = [
       await storage.remove([refOf(root)], { trees: true })
       const { unblocked, ended } = await complete(storage, await claimType(context, 'blocker'))
       assert.deepEqual([unblocked, ended], [[], []])
-      assert.equal(await find(storage, root), undefined)
+      assert.equal(await findRecord(storage, root), undefined)
     },
   },
   {
@@ -218,11 +219,11 @@ const treeCases: readonly Case[] = [
       const retention = { completedMs: 10 * unit, failedMs: 0, cancelledMs: 0 }
       const [done, open] = [await added({ type: 'done', retention }), await added({ type: 'open' })]
       const root = await added({ blockers: [refOf(done), refOf(open)] })
-      await run(context, 'done')
+      await runOne(context, 'done')
       await advance(11 * unit)
       assert.equal(await stateOf(storage, done), 'completed')
       await storage.remove([refOf(root)], { trees: true })
-      assert.equal(await find(storage, done), undefined)
+      assert.equal(await findRecord(storage, done), undefined)
     },
   },
   {

@@ -2,7 +2,8 @@
 
 import type { JobRef, LeaseRef, Refusal } from 'holdfast/storage'
 import type { CaseContext } from '../case.ts'
-import { complete, fail, fence, ref, retry } from '../look.ts'
+import { complete, fail, retry } from '../outcomes.ts'
+import { fenceOf, refOf } from '../records.ts'
 
 interface Stale {
   /** Ends the sentence 'a holder whose …'. */
@@ -13,8 +14,8 @@ interface Stale {
 }
 
 const alone = (lease: LeaseRef): { lease: LeaseRef; untouched: readonly JobRef[] } => ({
-  lease: fence(lease),
-  untouched: [ref(lease)],
+  lease: fenceOf(lease),
+  untouched: [refOf(lease)],
 })
 
 /** A claim whose lease has run out. */
@@ -29,7 +30,7 @@ async function lost({ added, claimOne, advance, unit }: CaseContext, maxAttempts
 async function replaced({ storage, added, claimOne }: CaseContext): Promise<LeaseRef> {
   await added()
   const lease = await claimOne()
-  await storage.cancel([ref(lease)], { force: true })
+  await storage.cancel([refOf(lease)], { force: true })
   await added({ id: lease.id })
   return lease
 }
@@ -84,7 +85,7 @@ export const staleFences: readonly Stale[] = [
     when: 'job was completed without a worker',
     told: 'already_completed',
     arrange: async ({ storage, added, claimOne }) => {
-      const job = ref(await added())
+      const job = refOf(await added())
       const lease = await claimOne()
       await storage.settle([{ ...job, chain: job, token: 'by hand', kind: 'completed' }])
       return alone(lease)
@@ -96,7 +97,7 @@ export const staleFences: readonly Stale[] = [
     arrange: async ({ storage, added, claimOne }) => {
       const job = await added()
       const lease = await claimOne()
-      await storage.cancel([ref(job)], { force: true })
+      await storage.cancel([refOf(job)], { force: true })
       return alone(lease)
     },
   },
@@ -106,7 +107,7 @@ export const staleFences: readonly Stale[] = [
     arrange: async (context) => {
       const lease = await lost(context)
       await context.storage.recover({ types: ['mail'], limit: 10 })
-      await context.storage.cancel([ref(lease)])
+      await context.storage.cancel([refOf(lease)])
       return alone(lease)
     },
   },
@@ -116,7 +117,7 @@ export const staleFences: readonly Stale[] = [
     arrange: async ({ storage, added, claimOne }) => {
       const job = await added()
       const lease = await claimOne()
-      await storage.remove([ref(job)], { trees: true })
+      await storage.remove([refOf(job)], { trees: true })
       return alone(lease)
     },
   },
@@ -165,7 +166,7 @@ export const staleFences: readonly Stale[] = [
     arrange: async ({ added, claimOne }) => {
       await added()
       const lease = await claimOne()
-      return { lease: { ...fence(lease), type: 'post' }, untouched: [ref(lease)] }
+      return { lease: { ...fenceOf(lease), type: 'post' }, untouched: [refOf(lease)] }
     },
   },
   {

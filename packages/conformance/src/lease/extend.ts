@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict'
 import type { Case } from '../case.ts'
-import { complete, fail, fence, look, ref, retry, settled, whole } from '../look.ts'
-import { staleFences } from './stale.ts'
+import { complete, fail, retry, settleOutcome } from '../outcomes.ts'
+import { fenceOf, recordOf, refOf, snapshotOf } from '../records.ts'
+import { staleFences } from './stale-fences.ts'
 
 const staleCases: readonly Case[] = staleFences.map(({ when, told, arrange }) => ({
   name: `a holder whose ${when} is told ${told}, and nothing is extended`,
@@ -11,12 +12,12 @@ const staleCases: readonly Case[] = staleFences.map(({ when, told, arrange }) =>
   run: async (context) => {
     const { storage, unit } = context
     const { lease, untouched } = await arrange(context)
-    const before = await whole(storage, ...untouched)
+    const before = await snapshotOf(storage, ...untouched)
     assert.deepEqual(
       (await storage.extend([{ ...lease, leaseMs: 100 * unit }])).map(({ verdict }) => verdict),
       [told],
     )
-    assert.deepEqual(await whole(storage, ...untouched), before)
+    assert.deepEqual(await snapshotOf(storage, ...untouched), before)
   },
 }))
 
@@ -26,12 +27,12 @@ const heldCases: readonly Case[] = [
     proves: ['S6', 'R4'],
     run: async ({ storage, added, claimOne, now, unit }) => {
       await added()
-      const lease = fence(await claimOne())
+      const lease = fenceOf(await claimOne())
       const before = await now()
       const [verdict] = await storage.extend([{ ...lease, leaseMs: 40 * unit }])
       assert.ok(verdict?.verdict === 'extended')
       assert.ok(before + 40 * unit <= verdict.until && verdict.until <= (await now()) + 40 * unit)
-      assert.equal((await look(storage, lease)).leaseUntil, verdict.until)
+      assert.equal((await recordOf(storage, lease)).leaseUntil, verdict.until)
     },
   },
   {
@@ -39,10 +40,10 @@ const heldCases: readonly Case[] = [
     proves: ['S6'],
     run: async ({ storage, added, claimOne, unit }) => {
       await added()
-      const lease = fence(await claimOne({ label: 'host' }))
-      const [before] = await whole(storage, lease)
+      const lease = fenceOf(await claimOne({ label: 'host' }))
+      const [before] = await snapshotOf(storage, lease)
       await storage.extend([{ ...lease, leaseMs: 40 * unit }])
-      const [after] = await whole(storage, lease)
+      const [after] = await snapshotOf(storage, lease)
       const { leaseUntil: _, tail: _1, ...old } = before!
       const { leaseUntil: _2, tail: _3, ...young } = after!
       assert.deepEqual(young, old)
@@ -53,7 +54,7 @@ const heldCases: readonly Case[] = [
     proves: ['W7', 'queue trap 20', 'S4'],
     run: async ({ storage, added, claim, claimOne, advance, unit }) => {
       await added()
-      const lease = fence(await claimOne({ types: [{ type: 'mail', leaseMs: 5 * unit }] }))
+      const lease = fenceOf(await claimOne({ types: [{ type: 'mail', leaseMs: 5 * unit }] }))
       await storage.extend([{ ...lease, leaseMs: 100 * unit }])
       await advance(6 * unit)
       assert.deepEqual(await claim(), [])
@@ -65,7 +66,7 @@ const heldCases: readonly Case[] = [
     proves: ['L2'],
     run: async ({ storage, added, claimOne, advance, unit }) => {
       await added()
-      const lease = fence(await claimOne())
+      const lease = fenceOf(await claimOne())
       await storage.extend([{ ...lease, leaseMs: 20 * unit }])
       await advance(20 * unit)
       assert.equal((await claimOne()).attempt, 2)
@@ -76,12 +77,12 @@ const heldCases: readonly Case[] = [
     proves: ['S10', 'chains 3.4'],
     run: async ({ storage, added, claim, claimOne, advance, unit }) => {
       await added()
-      const lease = fence(await claimOne({ types: [{ type: 'mail', leaseMs: unit }] }))
+      const lease = fenceOf(await claimOne({ types: [{ type: 'mail', leaseMs: unit }] }))
       await advance(2 * unit)
       const [verdict] = await storage.extend([{ ...lease, leaseMs: 100 * unit }])
       assert.equal(verdict?.verdict, 'extended')
       assert.deepEqual(await claim(), [])
-      assert.equal((await look(storage, lease)).failures, 0)
+      assert.equal((await recordOf(storage, lease)).failures, 0)
     },
   },
   {
@@ -89,7 +90,7 @@ const heldCases: readonly Case[] = [
     proves: ['N4'],
     run: async ({ storage, added, claimOne, advance, unit }) => {
       await added()
-      const extension = { ...fence(await claimOne()), leaseMs: 10 * unit }
+      const extension = { ...fenceOf(await claimOne()), leaseMs: 10 * unit }
       let last = 0
       for (let round = 0; round < 3; round++) {
         await storage.extend([extension])
@@ -98,7 +99,7 @@ const heldCases: readonly Case[] = [
         last = verdict.until
         await advance(5 * unit)
       }
-      const { attempt, failures } = await look(storage, extension)
+      const { attempt, failures } = await recordOf(storage, extension)
       assert.deepEqual([attempt, failures], [1, 0])
     },
   },
@@ -107,13 +108,13 @@ const heldCases: readonly Case[] = [
     proves: ['F17', 'S9'],
     run: async ({ storage, added, claimOne, now, unit }) => {
       const job = await added()
-      const lease = fence(await claimOne())
-      await storage.cancel([ref(job)], { abort: true, reason: 'enough' })
+      const lease = fenceOf(await claimOne())
+      await storage.cancel([refOf(job)], { abort: true, reason: 'enough' })
       const before = await now()
       const [verdict] = await storage.extend([{ ...lease, leaseMs: 40 * unit }])
       assert.ok(verdict?.verdict === 'cancelling')
       assert.ok(verdict.reason === 'enough' && verdict.until >= before + 40 * unit)
-      const record = await look(storage, lease)
+      const record = await recordOf(storage, lease)
       assert.deepEqual([record.state, record.cancelling, record.leaseUntil], ['processing', true, verdict.until])
     },
   },
@@ -122,8 +123,8 @@ const heldCases: readonly Case[] = [
     proves: ['F17'],
     run: async ({ storage, added, claimOne, unit }) => {
       const job = await added()
-      const lease = fence(await claimOne())
-      await storage.cancel([ref(job)], { abort: true })
+      const lease = fenceOf(await claimOne())
+      await storage.cancel([refOf(job)], { abort: true })
       const [verdict] = await storage.extend([{ ...lease, leaseMs: 40 * unit }])
       assert.ok(verdict?.verdict === 'cancelling' && verdict.reason === undefined)
     },
@@ -133,7 +134,7 @@ const heldCases: readonly Case[] = [
     proves: ['F26'],
     run: async ({ storage, added, claimOne, unit }) => {
       await added()
-      const lease = fence(await claimOne())
+      const lease = fenceOf(await claimOne())
       await storage.pause({ type: 'mail', paused: true })
       assert.equal((await storage.extend([{ ...lease, leaseMs: 40 * unit }]))[0]?.verdict, 'extended')
     },
@@ -143,8 +144,8 @@ const heldCases: readonly Case[] = [
     proves: ['queue 4'],
     run: async ({ storage, added, claimOne, unit }) => {
       const job = await added()
-      const lease = fence(await claimOne())
-      await storage.cancel([ref(job)])
+      const lease = fenceOf(await claimOne())
+      await storage.cancel([refOf(job)])
       assert.equal((await storage.extend([{ ...lease, leaseMs: 40 * unit }]))[0]?.verdict, 'extended')
     },
   },
@@ -156,11 +157,11 @@ const batchCases: readonly Case[] = [
     proves: ['S6', 'defect: batch verdicts shifted by one'],
     run: async ({ storage, job, claim, unit }) => {
       await storage.add(Array.from({ length: 6 }, () => job()))
-      const leases = (await claim()).map(fence)
+      const leases = (await claim()).map(fenceOf)
       await complete(storage, leases[0]!)
       await fail(storage, leases[1]!)
-      await storage.cancel([ref(leases[3]!)], { force: true })
-      await storage.cancel([ref(leases[4]!)], { abort: true })
+      await storage.cancel([refOf(leases[3]!)], { force: true })
+      await storage.cancel([refOf(leases[4]!)], { abort: true })
       const unknown = { type: 'mail', id: 'nobody', worker: 'w', attempt: 1 }
       const verdicts = await storage.extend([...leases, unknown].map((lease) => ({ ...lease, leaseMs: 50 * unit })))
       assert.deepEqual(
@@ -168,7 +169,7 @@ const batchCases: readonly Case[] = [
         ['already_completed', 'already_completed', 'extended', 'cancelled', 'cancelling', 'extended', 'not_found'],
       )
       const until = verdicts.map((verdict) => ('until' in verdict ? verdict.until : undefined))
-      for (const index of [2, 4, 5]) assert.equal((await look(storage, leases[index]!)).leaseUntil, until[index])
+      for (const index of [2, 4, 5]) assert.equal((await recordOf(storage, leases[index]!)).leaseUntil, until[index])
     },
   },
   {
@@ -176,12 +177,12 @@ const batchCases: readonly Case[] = [
     proves: ['S6'],
     run: async ({ storage, job, claim, unit }) => {
       await storage.add([job(), job()])
-      const [one, two] = (await claim()).map(fence)
+      const [one, two] = (await claim()).map(fenceOf)
       await storage.extend([
         { ...one!, leaseMs: 200 * unit },
         { ...two!, leaseMs: 50 * unit },
       ])
-      const [first, second] = [await look(storage, one!), await look(storage, two!)]
+      const [first, second] = [await recordOf(storage, one!), await recordOf(storage, two!)]
       assert.equal(first.leaseUntil! - second.leaseUntil!, 150 * unit)
     },
   },
@@ -199,14 +200,14 @@ const ownCases: readonly Case[] = [
     proves: ['S6', 'defect: settle accepted after release at stop'],
     run: async ({ storage, added, claimOne, unit }) => {
       await added()
-      const released = fence(await claimOne())
-      await settled(storage, { ...released, kind: 'released' })
+      const released = fenceOf(await claimOne())
+      await settleOutcome(storage, { ...released, kind: 'released' })
       const [verdict] = await storage.extend([{ ...released, leaseMs: 50 * unit }])
       assert.equal(verdict?.verdict, 'taken_by_another_worker')
-      const retried = fence(await claimOne())
+      const retried = fenceOf(await claimOne())
       await retry(storage, retried)
       assert.equal((await storage.extend([{ ...retried, leaseMs: 50 * unit }]))[0]?.verdict, 'taken_by_another_worker')
-      assert.equal((await look(storage, retried)).leaseUntil, undefined)
+      assert.equal((await recordOf(storage, retried)).leaseUntil, undefined)
     },
   },
   {
@@ -214,7 +215,7 @@ const ownCases: readonly Case[] = [
     proves: ['S12'],
     run: async ({ storage, added, claimOne, unit }) => {
       await added({ retention: { completedMs: 0, failedMs: 0, cancelledMs: 0 } })
-      const lease = fence(await claimOne())
+      const lease = fenceOf(await claimOne())
       await complete(storage, lease)
       assert.equal((await storage.extend([{ ...lease, leaseMs: 50 * unit }]))[0]?.verdict, 'not_found')
     },

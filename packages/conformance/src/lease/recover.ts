@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import type { ClaimedJob, NewJob } from 'holdfast/storage'
 import { bytes, text } from '../case.ts'
 import type { Case, CaseContext } from '../case.ts'
-import { complete, fail, fence, ids, look, ref, retry, states, whole } from '../look.ts'
+import { complete, fail, retry } from '../outcomes.ts'
+import { fenceOf, idsOf, recordOf, refOf, snapshotOf, statesOf } from '../records.ts'
 
 const mail = { types: ['mail'], limit: 100 }
 
@@ -28,12 +29,12 @@ const takenBackCases: readonly Case[] = [
       const [lease] = await lost(context, { payload: bytes('kept') })
       const before = await now()
       const recovered = await storage.recover(mail)
-      assert.deepEqual(recovered.map(fence), [fence(lease!)])
+      assert.deepEqual(recovered.map(fenceOf), [fenceOf(lease!)])
       assert.deepEqual(
         recovered.map(({ label, state }) => [label, state]),
         [['host', 'queued']],
       )
-      const record = await look(storage, lease!, 'payload', 'error')
+      const record = await recordOf(storage, lease!, 'payload', 'error')
       assert.deepEqual([record.state, record.attempt, record.failures, record.snoozes], ['queued', 1, 1, 0])
       assert.deepEqual(
         [text(record.payload), record.error, record.worker, record.label],
@@ -51,9 +52,9 @@ const takenBackCases: readonly Case[] = [
       await added()
       const lease = await claimOne()
       await advance(unit)
-      const before = await whole(storage, lease)
+      const before = await snapshotOf(storage, lease)
       assert.deepEqual(await storage.recover(mail), [])
-      assert.deepEqual(await whole(storage, lease), before)
+      assert.deepEqual(await snapshotOf(storage, lease), before)
       await advance(9 * unit)
       assert.equal((await storage.recover(mail)).length, 1)
     },
@@ -68,7 +69,7 @@ const takenBackCases: readonly Case[] = [
       const rounds = await Promise.all([storage.recover(mail), other.recover(mail), storage.recover(mail)])
       assert.equal(rounds.flat().length, 1)
       assert.deepEqual(await storage.recover(mail), [])
-      assert.equal((await look(storage, lease!)).failures, 1)
+      assert.equal((await recordOf(storage, lease!)).failures, 1)
     },
   },
   {
@@ -77,16 +78,16 @@ const takenBackCases: readonly Case[] = [
     run: async (context) => {
       const { storage, job, unit } = context
       const leases = await lost(context, {}, {}, {}, {}, {})
-      await storage.remove([ref(leases[4]!)], { trees: true })
+      await storage.remove([refOf(leases[4]!)], { trees: true })
       await complete(storage, leases[0]!, 'late')
       await fail(storage, leases[1]!)
       await retry(storage, leases[2]!, 500 * unit)
-      await storage.cancel([ref(leases[3]!)], { force: true })
+      await storage.cancel([refOf(leases[3]!)], { force: true })
       const waiting = job()
       await storage.add([waiting])
-      const before = await whole(storage, ...leases, waiting)
+      const before = await snapshotOf(storage, ...leases, waiting)
       assert.deepEqual(await storage.recover({ ...mail, olderThanMs: 0 }), [])
-      assert.deepEqual(await whole(storage, ...leases, waiting), before)
+      assert.deepEqual(await snapshotOf(storage, ...leases, waiting), before)
     },
   },
   {
@@ -97,7 +98,7 @@ const takenBackCases: readonly Case[] = [
       const [lease] = await lost(context, {})
       assert.deepEqual(await storage.recover({ types: ['post'], limit: 100 }), [])
       assert.deepEqual(await storage.recover({ types: [], limit: 100 }), [])
-      assert.deepEqual(await states(storage, lease!), ['processing'])
+      assert.deepEqual(await statesOf(storage, lease!), ['processing'])
       assert.equal((await storage.recover({ types: ['post', 'mail'], limit: 100 })).length, 1)
     },
   },
@@ -108,12 +109,12 @@ const takenBackCases: readonly Case[] = [
       const { storage } = context
       const leases = await lost(context, {}, {}, {}, {}, {})
       const taken: string[][] = []
-      for (let round = 0; round < 4; round++) taken.push(ids(await storage.recover({ types: ['mail'], limit: 2 })))
+      for (let round = 0; round < 4; round++) taken.push(idsOf(await storage.recover({ types: ['mail'], limit: 2 })))
       assert.deepEqual(
         taken.map((each) => each.length),
         [2, 2, 1, 0],
       )
-      assert.deepEqual(taken.flat().toSorted(), ids(leases).toSorted())
+      assert.deepEqual(taken.flat().toSorted(), idsOf(leases).toSorted())
     },
   },
   {
@@ -122,7 +123,7 @@ const takenBackCases: readonly Case[] = [
     run: async (context) => {
       const [lease] = await lost(context, {})
       await context.storage.recover(mail)
-      const { attempts } = await look(context.storage, lease!, 'attempts')
+      const { attempts } = await recordOf(context.storage, lease!, 'attempts')
       assert.equal(attempts?.length, 1)
       const { attempt, worker, label, startedAt, endedAt, outcome, state } = attempts[0]!
       assert.deepEqual([attempt, worker, label, outcome, state], [1, lease!.worker, 'host', 'stalled', 'queued'])
@@ -154,8 +155,8 @@ const ageCases: readonly Case[] = [
       const lease = await claimOne({ types: [{ type: 'mail', leaseMs: 500 * unit }] })
       await advance(6 * unit)
       const recovered = await storage.recover({ ...mail, olderThanMs: 5 * unit })
-      assert.deepEqual(recovered.map(fence), [fence(lease)])
-      const [verdict] = await storage.extend([{ ...fence(lease), leaseMs: 500 * unit }])
+      assert.deepEqual(recovered.map(fenceOf), [fenceOf(lease)])
+      const [verdict] = await storage.extend([{ ...fenceOf(lease), leaseMs: 500 * unit }])
       assert.equal(verdict?.verdict, 'taken_by_another_worker')
     },
   },
@@ -166,10 +167,10 @@ const ageCases: readonly Case[] = [
       await added({ id: 'old' })
       const old = await claimOne()
       await advance(30 * unit)
-      await storage.extend([{ ...fence(old), leaseMs: 500 * unit }])
+      await storage.extend([{ ...fenceOf(old), leaseMs: 500 * unit }])
       await added({ id: 'young' })
       await claim({ types: [{ type: 'mail', leaseMs: 500 * unit }] })
-      assert.deepEqual(ids(await storage.recover({ ...mail, olderThanMs: 20 * unit })), ['old'])
+      assert.deepEqual(idsOf(await storage.recover({ ...mail, olderThanMs: 20 * unit })), ['old'])
       await claimOne({ types: [{ type: 'mail', leaseMs: 500 * unit }] })
       assert.deepEqual(await storage.recover({ ...mail, olderThanMs: 20 * unit }), [])
     },
@@ -180,7 +181,7 @@ const ageCases: readonly Case[] = [
     run: async (context) => {
       const leases = await lost(context, {})
       const recovered = await context.storage.recover({ ...mail, olderThanMs: 900 * context.unit })
-      assert.deepEqual(recovered.map(fence), leases.map(fence))
+      assert.deepEqual(recovered.map(fenceOf), leases.map(fenceOf))
     },
   },
 ]
@@ -196,7 +197,7 @@ const endCases: readonly Case[] = [
         (await storage.recover(mail)).map(({ state }) => state),
         ['failed'],
       )
-      const record = await look(storage, lease!, 'error', 'attempts')
+      const record = await recordOf(storage, lease!, 'error', 'attempts')
       assert.deepEqual(
         [record.state, record.reason, record.error, record.failures],
         ['failed', 'stalled', undefined, 1],
@@ -220,7 +221,7 @@ const endCases: readonly Case[] = [
           ['queued'],
         )
       }
-      assert.equal((await look(storage, bare)).failures, 3)
+      assert.equal((await recordOf(storage, bare)).failures, 3)
     },
   },
   {
@@ -229,13 +230,17 @@ const endCases: readonly Case[] = [
     run: async ({ storage, added, claimOne, advance, unit }) => {
       const job = await added({ maxAttempts: 9 })
       await claimOne({ types: [{ type: 'mail', leaseMs: unit }] })
-      await storage.cancel([ref(job)], { abort: true, reason: 'enough' })
+      await storage.cancel([refOf(job)], { abort: true, reason: 'enough' })
       await advance(2 * unit)
       assert.deepEqual(
         (await storage.recover(mail)).map(({ state }) => state),
         ['cancelled'],
       )
-      const { state, cancelReason, finishedAt, expiresAt, retention, attempts } = await look(storage, job, 'attempts')
+      const { state, cancelReason, finishedAt, expiresAt, retention, attempts } = await recordOf(
+        storage,
+        job,
+        'attempts',
+      )
       assert.deepEqual([state, cancelReason, expiresAt], ['cancelled', 'enough', finishedAt! + retention.cancelledMs])
       assert.deepEqual([attempts?.length, attempts?.[0]?.state], [1, 'cancelled'])
     },
@@ -247,9 +252,9 @@ const endCases: readonly Case[] = [
       const { storage, added } = context
       const deduplication = { key: 'k', mode: 'simple' } as const
       const [lease] = await lost(context, { maxAttempts: 1, deduplication })
-      const dependent = await added({ type: 'other', blockers: [ref(lease!)] })
+      const dependent = await added({ type: 'other', blockers: [refOf(lease!)] })
       await storage.recover(mail)
-      const { state, reason } = await look(storage, dependent)
+      const { state, reason } = await recordOf(storage, dependent)
       assert.deepEqual([state, reason], ['failed', 'blocker_failed'])
       await added({ deduplication })
     },
@@ -266,7 +271,7 @@ const endCases: readonly Case[] = [
         leases.map(({ id }) => told.get(id)),
         ['failed', 'queued', 'failed'],
       )
-      assert.deepEqual(await states(storage, ...leases), ['failed', 'queued', 'failed'])
+      assert.deepEqual(await statesOf(storage, ...leases), ['failed', 'queued', 'failed'])
     },
   },
 ]
@@ -282,11 +287,11 @@ const raceCases: readonly Case[] = [
       for (const lease of leases) {
         const [recovered, [verdict]] = await Promise.all([
           other.recover({ types: ['mail'], limit: 1 }),
-          storage.settle([{ ...fence(lease), kind: 'completed' }]),
+          storage.settle([{ ...fenceOf(lease), kind: 'completed' }]),
         ])
         const state = verdict?.verdict === 'settled' ? 'completed' : 'queued'
-        if (ids(recovered).includes(lease.id)) assert.equal(state, 'queued')
-        assert.deepEqual(await states(storage, lease), [state])
+        if (idsOf(recovered).includes(lease.id)) assert.equal(state, 'queued')
+        assert.deepEqual(await statesOf(storage, lease), [state])
       }
     },
   },

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import type { Case } from '../case.ts'
-import { inState, recordOf, refOf, run } from '../steps.ts'
+import { recordOf, refOf } from '../records.ts'
+import { inState, runOne } from '../scenarios.ts'
 
 export const reviveKeyCases: readonly Case[] = [
   {
@@ -26,11 +27,11 @@ export const reviveKeyCases: readonly Case[] = [
       const { storage, added } = context
       const deduplication = { key: 'k', mode: 'simple' } as const
       const first = await inState(context, 'failed', { deduplication })
-      const before = await recordOf(storage, first, ['error'])
+      const before = await recordOf(storage, first, 'error')
       await added({ deduplication })
       assert.deepEqual(await storage.revive([refOf(first)]), [{ verdict: 'conflict' }])
-      assert.deepEqual(await recordOf(storage, first, ['error']), before)
-      await run(context)
+      assert.deepEqual(await recordOf(storage, first, 'error'), before)
+      await runOne(context)
       assert.deepEqual(await storage.revive([refOf(first)]), [{ verdict: 'revived' }])
     },
   },
@@ -42,7 +43,7 @@ export const reviveKeyCases: readonly Case[] = [
       const deduplication = { key: 'k', mode: 'throttle', windowMs: 100 * unit } as const
       const first = await inState(context, 'failed', { deduplication })
       await added({ deduplication })
-      await run(context)
+      await runOne(context)
       assert.deepEqual(await storage.revive([refOf(first)]), [{ verdict: 'conflict' }])
     },
   },
@@ -70,7 +71,7 @@ export const reviveKeyCases: readonly Case[] = [
       const deduplication = { key: 'k', mode: 'throttle' } as const
       const first = await inState(context, 'failed', { deduplication })
       await added({ deduplication, retention: { completedMs: 10 * unit, failedMs: 0, cancelledMs: 0 } })
-      await run(context)
+      await runOne(context)
       assert.deepEqual(await storage.revive([refOf(first)]), [{ verdict: 'conflict' }])
       await advance(10 * unit)
       assert.deepEqual(await storage.revive([refOf(first)]), [{ verdict: 'revived' }])

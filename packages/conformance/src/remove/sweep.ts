@@ -4,7 +4,9 @@ import assert from 'node:assert/strict'
 import type { NewJob, Storage } from 'holdfast/storage'
 import { bytes, text } from '../case.ts'
 import type { Case } from '../case.ts'
-import { chainOfTwo, claimType, find, inState, recordOf, refOf, run, settleOne, stateOf, states } from '../steps.ts'
+import { settleOne } from '../outcomes.ts'
+import { findRecord, jobStates, recordOf, refOf, stateOf } from '../records.ts'
+import { chainOfTwo, claimType, inState, runOne } from '../scenarios.ts'
 
 const keptFor = (ms: number) => ({ retention: { completedMs: ms, failedMs: ms, cancelledMs: ms } })
 const throttled = (key: string, windowMs: number) =>
@@ -26,7 +28,7 @@ const expiryCases: readonly Case[] = [
       const { expiresAt, finishedAt } = await recordOf(storage, job)
       assert.equal(expiresAt, finishedAt! + 10 * unit)
       await advance(10 * unit)
-      assert.equal(await find(storage, job), undefined)
+      assert.equal(await findRecord(storage, job), undefined)
       assert.deepEqual((await storage.list({ of: 'jobs', limit: 10 })).items, [])
       assert.deepEqual((await storage.list({ of: 'chains', limit: 10 })).items, [])
       assert.equal(await counted(storage), 0)
@@ -39,7 +41,7 @@ const expiryCases: readonly Case[] = [
     run: async (context) => {
       const { storage, added } = context
       const job = await inState(context, state, keptFor(0))
-      assert.equal(await find(storage, job), undefined)
+      assert.equal(await findRecord(storage, job), undefined)
       assert.equal(await counted(storage), 0)
       await added({ id: job.id })
     },
@@ -70,7 +72,7 @@ const expiryCases: readonly Case[] = [
       const { expiresAt, finishedAt } = await recordOf(storage, job)
       assert.deepEqual([verdict.expiresAt, expiresAt], [expiresAt, finishedAt! + 10 * unit])
       await advance(10 * unit)
-      assert.equal(await find(storage, job), undefined)
+      assert.equal(await findRecord(storage, job), undefined)
     },
   },
 ]
@@ -114,7 +116,7 @@ const sweepingCases: readonly Case[] = [
       )
     },
   },
-  ...states.slice(0, 5).map((state): Case => ({
+  ...jobStates.slice(0, 5).map((state): Case => ({
     name: `a job that is ${state} is never swept`,
     proves: ['S1', 'F29'],
     run: async (context) => {
@@ -122,7 +124,7 @@ const sweepingCases: readonly Case[] = [
       const job = await inState(context, state, keptFor(0))
       await advance(51 * unit)
       assert.equal((await storage.sweep({ limit: 10 })).jobs, 0)
-      assert.ok(await find(storage, job))
+      assert.ok(await findRecord(storage, job))
     },
   })),
   {
@@ -145,7 +147,7 @@ const sweepingCases: readonly Case[] = [
       const { storage, added, advance, unit } = context
       const old = await inState(context, 'failed', keptFor(10 * unit))
       await added({ id: old.id })
-      await run(context)
+      await runOne(context)
       await advance(11 * unit)
       await storage.sweep({ limit: 10 })
       assert.equal(await stateOf(storage, old), 'completed')
@@ -160,8 +162,8 @@ const sweepingCases: readonly Case[] = [
       await advance(11 * unit)
       assert.equal((await storage.sweep({ limit: 10 })).jobs, 0)
       assert.equal(await stateOf(storage, first), 'completed')
-      await run(context, 'next')
-      assert.ok(await find(storage, first))
+      await runOne(context, 'next')
+      assert.ok(await findRecord(storage, first))
       await advance(10 * unit)
       assert.deepEqual(await storage.get([first, next].map(refOf)), [undefined, undefined])
       assert.deepEqual(await storage.sweep({ limit: 10 }), { ...nothing, jobs: 2 })
@@ -174,16 +176,16 @@ const sweepingCases: readonly Case[] = [
       const { storage, added, advance, unit } = context
       const [done, open] = [await added({ type: 'done', ...keptFor(0) }), await added({ type: 'open' })]
       await added({ blockers: [refOf(done), refOf(open)], ...keptFor(0) })
-      await run(context, 'done', 'r')
+      await runOne(context, 'done', 'r')
       await advance(11 * unit)
       assert.equal((await storage.sweep({ limit: 10 })).jobs, 0)
       assert.equal((await recordOf(storage, done)).expiresAt, undefined)
-      await run(context, 'open')
+      await runOne(context, 'open')
       const lease = await claimType(context, 'mail')
       assert.equal(text(lease.blockers[0]!.result), 'r')
       await settleOne(storage, lease, { kind: 'completed' })
       await storage.sweep({ limit: 10 })
-      assert.equal(await find(storage, done), undefined)
+      assert.equal(await findRecord(storage, done), undefined)
     },
   },
   {
@@ -194,11 +196,11 @@ const sweepingCases: readonly Case[] = [
       const [done, open] = [await added({ type: 'done', ...keptFor(0) }), await added({ type: 'open' })]
       const blockers = [refOf(done), refOf(open)]
       const jobs = [await added({ blockers, ...keptFor(0) }), await added({ blockers, ...keptFor(0) })]
-      await run(context, 'done')
+      await runOne(context, 'done')
       await storage.cancel([refOf(jobs[0]!)])
       assert.equal(await stateOf(storage, done), 'completed')
       await storage.cancel([refOf(jobs[1]!)])
-      assert.equal(await find(storage, done), undefined)
+      assert.equal(await findRecord(storage, done), undefined)
     },
   },
 ]

@@ -2,7 +2,9 @@
 
 import assert from 'node:assert/strict'
 import type { Case } from '../case.ts'
-import { chainOfTwo, claimType, complete, fail, idsOf, inState, recordOf, refOf, run, stateOf } from '../steps.ts'
+import { complete, fail } from '../outcomes.ts'
+import { idsOf, recordOf, refOf, stateOf } from '../records.ts'
+import { chainOfTwo, claimType, inState, runOne } from '../scenarios.ts'
 
 export const reviveTogetherCases: readonly Case[] = [
   {
@@ -87,7 +89,7 @@ export const reviveTogetherCases: readonly Case[] = [
       const blocker = await added({ type: 'blocker' })
       const jobs = [await added({ blockers: [refOf(blocker)] }), await added({ blockers: [refOf(blocker)] })]
       await storage.cancel(jobs.map(refOf))
-      await run(context, 'blocker')
+      await runOne(context, 'blocker')
       await storage.revive([refOf(jobs[0]!)])
       await storage.revive([refOf(jobs[1]!)], { runAt: (await now()) + 50 * unit })
       assert.deepEqual([await stateOf(storage, jobs[0]!), await stateOf(storage, jobs[1]!)], ['queued', 'scheduled'])
@@ -106,7 +108,7 @@ export const reviveTogetherCases: readonly Case[] = [
       assert.deepEqual(revived, [{ verdict: 'revived' }, { verdict: 'revived' }])
       const { state, reason, openBlockers } = await recordOf(storage, job)
       assert.deepEqual([state, reason, openBlockers], ['blocked', undefined, 1])
-      await run(context, 'blocker')
+      await runOne(context, 'blocker')
       assert.equal((await claimType(context, 'mail')).id, job.id)
     },
   },
@@ -172,7 +174,7 @@ export const reviveTogetherCases: readonly Case[] = [
       const job = await added({ blockers: [refOf(blocker)], onBlockerFailure: 'wait' })
       assert.equal(await stateOf(storage, job), 'blocked')
       await storage.revive([refOf(blocker)])
-      await run(context, 'blocker')
+      await runOne(context, 'blocker')
       assert.equal((await claimType(context, 'mail')).id, job.id)
     },
   },
@@ -185,11 +187,11 @@ export const reviveTogetherCases: readonly Case[] = [
       const [done, open] = [await added({ type: 'done', retention }), await added({ type: 'open' })]
       const job = await added({ blockers: [refOf(done), refOf(open)] })
       await storage.cancel([refOf(job)])
-      await run(context, 'done', 'r')
+      await runOne(context, 'done', 'r')
       await storage.revive([refOf(job)])
       await advance(21 * unit)
       await storage.sweep({ limit: 10 })
-      await run(context, 'open')
+      await runOne(context, 'open')
       assert.equal((await claimType(context, 'mail')).blockers[0]!.result?.length, 1)
     },
   },
@@ -203,15 +205,15 @@ export const reviveTogetherCases: readonly Case[] = [
       await fail(storage, await claimType(context, 'next'))
       assert.deepEqual(await storage.revive([refOf(first)]), [{ verdict: 'not_revivable' }])
       assert.deepEqual(await storage.revive([refOf(next)]), [{ verdict: 'revived' }])
-      const live = await recordOf(storage, first, ['tail'])
+      const live = await recordOf(storage, first, 'tail')
       assert.deepEqual([live.tail!.state, live.expiresAt], ['queued', undefined])
       const verdicts = await storage.add([job({ deduplication }), job({ id: first.id })])
       assert.deepEqual(
         verdicts.map(({ verdict }) => verdict),
         ['duplicate', 'duplicate'],
       )
-      await run(context, 'next', 'done')
-      assert.equal((await recordOf(storage, first, ['tail'])).tail!.state, 'completed')
+      await runOne(context, 'next', 'done')
+      assert.equal((await recordOf(storage, first, 'tail')).tail!.state, 'completed')
     },
   },
   {
@@ -253,7 +255,7 @@ export const reviveTogetherCases: readonly Case[] = [
       const [verdict] = await storage.revive([refOf(next)])
       assert.ok(['conflict', 'not_found'].includes(verdict!.verdict), verdict!.verdict)
       assert.deepEqual(await claim({ types: [{ type: 'next', leaseMs: unit }] }), [])
-      assert.equal((await recordOf(storage, first, ['tail'])).tail!.state, 'queued')
+      assert.equal((await recordOf(storage, first, 'tail')).tail!.state, 'queued')
     },
   },
 ]

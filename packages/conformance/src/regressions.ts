@@ -2,9 +2,11 @@
 
 import assert from 'node:assert/strict'
 import type { JobRef, Storage } from 'holdfast/storage'
-import { bytes, text } from '../case.ts'
-import type { Case } from '../case.ts'
-import { addOne, complete, fail, fence, goOn, ids, look, ref, settled, states } from '../look.ts'
+import { bytes, text } from './case.ts'
+import type { Case } from './case.ts'
+import { complete, continueWith, fail, settleOutcome } from './outcomes.ts'
+import { fenceOf, idsOf, recordOf, refOf, statesOf } from './records.ts'
+import { addOne } from './scenarios.ts'
 
 const gone = { completedMs: 0, failedMs: 0, cancelledMs: 0 }
 const group = { key: 'g', ordered: true } as const
@@ -13,8 +15,8 @@ const none = { scheduled: 0, blocked: 0, queued: 0, processing: 0, failing: 0, c
 
 /** Ends a chain whose tail nobody runs. */
 function endByHand(storage: Storage, job: JobRef, kind: 'completed' | 'failed'): Promise<unknown> {
-  const expected = { ...ref(job), chain: ref(job), token: `${kind} by hand` }
-  return settled(storage, kind === 'completed' ? { ...expected, kind } : { ...expected, kind })
+  const expected = { ...refOf(job), chain: refOf(job), token: `${kind} by hand` }
+  return settleOutcome(storage, kind === 'completed' ? { ...expected, kind } : { ...expected, kind })
 }
 
 export const regressionCases: readonly Case[] = [
@@ -25,7 +27,7 @@ export const regressionCases: readonly Case[] = [
       const deduplication = { key: 'k', mode: 'throttle', windowMs: 5 * unit, shared: true } as const
       const jobs = [job({ token: 't', deduplication }), job({ token: 't', deduplication })]
       await storage.add(jobs)
-      const records = await storage.get(jobs.map(ref))
+      const records = await storage.get(jobs.map(refOf))
       assert.deepEqual(
         records.map((record) => record?.deduplicationKey),
         ['k', 'k'],
@@ -39,7 +41,7 @@ export const regressionCases: readonly Case[] = [
       const deduplication = { key: 'k', mode: 'throttle', windowMs: 5 * unit, shared: true } as const
       const [first, second] = [job({ token: 't', deduplication }), job({ token: 't', deduplication })]
       await storage.add([first, second])
-      await storage.cancel([ref(second)])
+      await storage.cancel([refOf(second)])
       await added({ id: second.id })
       const verdict = await addOne(storage, job({ deduplication }))
       assert.ok(verdict.verdict === 'duplicate' && verdict.by === 'key')
@@ -52,10 +54,10 @@ export const regressionCases: readonly Case[] = [
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
       const next = job({ type: 'next' })
-      await goOn(storage, await claimOne(), next)
+      await continueWith(storage, await claimOne(), next)
       const dependent = job({ token: 't', blockers: [1] })
       await storage.add([dependent, job({ type: 'next', id: next.id, token: 't' })])
-      assert.deepEqual((await look(storage, dependent, 'blockers')).blockers?.map(ref), [ref(first)])
+      assert.deepEqual((await recordOf(storage, dependent, 'blockers')).blockers?.map(refOf), [refOf(first)])
       await complete(storage, await claimOne({ types: [{ type: 'next', leaseMs: 1_000 }] }), 'done')
       assert.deepEqual(
         (await claimOne()).blockers.map(({ result }) => text(result)),
@@ -67,15 +69,15 @@ export const regressionCases: readonly Case[] = [
     name: 'a revived job that is blocked again is the head of its group again, and holds it',
     proves: ['S15'],
     run: async ({ storage, added, claim }) => {
-      const blocker = ref(await added({ type: 'other' }))
+      const blocker = refOf(await added({ type: 'other' }))
       const head = await added({ group, blockers: [blocker] })
       const second = await added({ group })
-      await storage.cancel([ref(head)])
-      assert.deepEqual(await storage.revive([ref(head)]), [{ verdict: 'revived' }])
+      await storage.cancel([refOf(head)])
+      assert.deepEqual(await storage.revive([refOf(head)]), [{ verdict: 'revived' }])
       assert.deepEqual(await claim(), [])
       await endByHand(storage, blocker, 'completed')
-      assert.deepEqual(ids(await claim()), [head.id])
-      assert.deepEqual(await states(storage, second), ['queued'])
+      assert.deepEqual(idsOf(await claim()), [head.id])
+      assert.deepEqual(await statesOf(storage, second), ['queued'])
     },
   },
   {
@@ -83,12 +85,12 @@ export const regressionCases: readonly Case[] = [
     proves: ['S12'],
     run: async ({ storage, added, claimOne }) => {
       const blocker = await added({ retention: gone })
-      const dependent = await added({ blockers: [ref(blocker)] })
+      const dependent = await added({ blockers: [refOf(blocker)] })
       await complete(storage, await claimOne())
       await fail(storage, await claimOne())
-      assert.deepEqual(await states(storage, blocker, dependent), [undefined, 'failed'])
-      assert.deepEqual(await storage.revive([ref(dependent)]), [{ verdict: 'revived' }])
-      assert.deepEqual(await states(storage, blocker, dependent), [undefined, 'queued'])
+      assert.deepEqual(await statesOf(storage, blocker, dependent), [undefined, 'failed'])
+      assert.deepEqual(await storage.revive([refOf(dependent)]), [{ verdict: 'revived' }])
+      assert.deepEqual(await statesOf(storage, blocker, dependent), [undefined, 'queued'])
     },
   },
   {
@@ -98,10 +100,10 @@ export const regressionCases: readonly Case[] = [
       const failed = await added({ type: 'other' })
       await endByHand(storage, failed, 'failed')
       const first = await added()
-      const next = job({ type: 'next', blockers: [ref(failed)] })
-      const dependent = job({ type: 'next', blockers: [ref(first)] })
-      const { added: verdicts } = await settled(storage, {
-        ...fence(await claimOne()),
+      const next = job({ type: 'next', blockers: [refOf(failed)] })
+      const dependent = job({ type: 'next', blockers: [refOf(first)] })
+      const { added: verdicts } = await settleOutcome(storage, {
+        ...fenceOf(await claimOne()),
         kind: 'continued',
         next,
         add: [dependent],
@@ -110,7 +112,7 @@ export const regressionCases: readonly Case[] = [
         verdicts.map((verdict) => verdict.verdict === 'added' && verdict.job.state),
         ['failed', 'failed'],
       )
-      assert.deepEqual(await states(storage, next, dependent), ['failed', 'failed'])
+      assert.deepEqual(await statesOf(storage, next, dependent), ['failed', 'failed'])
     },
   },
   {
@@ -118,16 +120,16 @@ export const regressionCases: readonly Case[] = [
     proves: ['S13', 'L1'],
     run: async ({ storage, added, job, claimOne }) => {
       const awaited = await added({ type: 'other' })
-      const dependent = await added({ type: 'waits', blockers: [ref(awaited)], onBlockerFailure: 'wait' })
+      const dependent = await added({ type: 'waits', blockers: [refOf(awaited)], onBlockerFailure: 'wait' })
       await endByHand(storage, awaited, 'failed')
       const first = await added()
       const next = job({ type: 'other', id: awaited.id })
-      const [verdict] = await storage.settle([{ ...fence(await claimOne()), kind: 'continued', next }])
+      const [verdict] = await storage.settle([{ ...fenceOf(await claimOne()), kind: 'continued', next }])
       assert.equal(verdict!.verdict, 'conflict')
-      assert.deepEqual(await states(storage, first, awaited, dependent), ['processing', 'failed', 'blocked'])
+      assert.deepEqual(await statesOf(storage, first, awaited, dependent), ['processing', 'failed', 'blocked'])
       await added({ type: 'other', id: awaited.id })
       await complete(storage, await claimOne({ types: [{ type: 'other', leaseMs: 1_000 }] }))
-      assert.deepEqual(await states(storage, dependent), ['queued'])
+      assert.deepEqual(await statesOf(storage, dependent), ['queued'])
     },
   },
   {
@@ -135,13 +137,13 @@ export const regressionCases: readonly Case[] = [
     proves: ['S19'],
     run: async ({ storage, added, job, claimOne }) => {
       const blocker = await added({ type: 'other', retention: gone })
-      const first = await added({ blockers: [ref(blocker)] })
+      const first = await added({ blockers: [refOf(blocker)] })
       await added({ type: 'other' })
       await endByHand(storage, blocker, 'completed')
-      await goOn(storage, await claimOne(), job())
+      await continueWith(storage, await claimOne(), job())
       // Nobody needs the blocker any more, so its name is free.
-      await goOn(storage, await claimOne(), job({ type: 'other', id: blocker.id }))
-      assert.deepEqual(await storage.remove([ref(first)], { trees: true }), [{ verdict: 'removed' }])
+      await continueWith(storage, await claimOne(), job({ type: 'other', id: blocker.id }))
+      assert.deepEqual(await storage.remove([refOf(first)], { trees: true }), [{ verdict: 'removed' }])
       const { types } = await storage.count({ types: ['other'] })
       assert.deepEqual({ ...types[0]!.states }, { ...none, queued: 1 })
     },
@@ -152,7 +154,7 @@ export const regressionCases: readonly Case[] = [
     run: async ({ storage, added, job, claimOne, unit }) => {
       const deduplication = { key: 'k', mode: 'throttle', windowMs: 5 * unit, shared: true } as const
       const first = await added({ retention: gone, deduplication })
-      await settled(storage, { ...fence(await claimOne()), kind: 'failed', error: bytes('broken') })
+      await settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'failed', error: bytes('broken') })
       const second = await added({ retention: gone, deduplication: { key: 'l', mode: 'throttle', windowMs: 5 * unit } })
       await complete(storage, await claimOne(), 'secret')
       for (const [key, holder] of [

@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict'
 import type { TypeCounts } from 'holdfast/storage'
 import type { Case, CaseContext } from '../case.ts'
-import { claimType, complete, idsOf, inState, recordOf, refOf, run } from '../steps.ts'
+import { complete } from '../outcomes.ts'
+import { idsOf, recordOf, refOf } from '../records.ts'
+import { claimType, inState, runOne } from '../scenarios.ts'
 
 const inGroup = (key: string) => ({ group: { key, ordered: true } }) as const
 
@@ -121,7 +123,7 @@ export const pauseGroupCases: readonly Case[] = [
       const { storage, claim, claimOne } = context
       const job = await inState(context, 'blocked', inGroup('g'))
       await storage.pause({ type: 'mail', group: 'g', paused: true })
-      await run(context, 'open blocker')
+      await runOne(context, 'open blocker')
       assert.equal((await recordOf(storage, job)).state, 'queued')
       assert.deepEqual(await claim(), [])
       await storage.pause({ type: 'mail', group: 'g', paused: false })

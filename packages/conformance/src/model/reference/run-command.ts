@@ -12,17 +12,17 @@ import { cancel, pause, remove, revive, sweep } from './moves.ts'
 import { jobsOf, leaseOf, outcomeOf, typesOf, universe } from './requests.ts'
 import { extend, settle } from './settle.ts'
 
-type Steps = {
+type Runners = {
   readonly [Kind in Command['kind']]: (
     history: JobHistory,
     command: Extract<Command, { kind: Kind }>,
   ) => Promise<unknown>
 }
 
-export const step = (history: JobHistory, command: Command): Promise<unknown> =>
-  (steps[command.kind] as (history: JobHistory, command: Command) => Promise<unknown>)(history, command)
+export const runCommand = (history: JobHistory, command: Command): Promise<unknown> =>
+  (runners[command.kind] as (history: JobHistory, command: Command) => Promise<unknown>)(history, command)
 
-const steps: Steps = {
+const runners: Runners = {
   add: (history, { jobs, tokens, lost }) =>
     addJobs(history, jobsOf(history.world, history.client, jobs, { tokens: tokens > 0 }), lost),
 

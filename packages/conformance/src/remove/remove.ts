@@ -5,33 +5,26 @@ import type { JobState } from 'holdfast/storage'
 import { bytes, text } from '../case.ts'
 import type { Case } from '../case.ts'
 import { removeTreeCases } from './remove-trees.ts'
-import {
-  chainOfTwo,
-  claimType,
-  complete,
-  fail,
-  find,
-  inState,
-  recordOf,
-  refOf,
-  run,
-  stateOf,
-  states,
-} from '../steps.ts'
+import { complete, fail } from '../outcomes.ts'
+import { findRecord, jobStates, recordOf, refOf, stateOf } from '../records.ts'
+import { chainOfTwo, claimType, inState, runOne } from '../scenarios.ts'
 
 const ends = new Set<JobState>(['completed', 'failed', 'cancelled'])
 const forThisLong = (ms: number) => ({ retention: { completedMs: ms, failedMs: ms, cancelledMs: ms } })
 
-const tableCases = states.flatMap((state): Case[] => [
+const tableCases = jobStates.flatMap((state): Case[] => [
   {
     name: `a job that is ${state} ${ends.has(state) ? 'is removed' : 'is not: not_terminal'}`,
     run: async (context) => {
       const { storage } = context
       const job = await inState(context, state)
-      const before = await recordOf(storage, job, ['payload', 'error', 'attempts'])
+      const before = await recordOf(storage, job, 'payload', 'error', 'attempts')
       const verdict = ends.has(state) ? 'removed' : 'not_terminal'
       assert.deepEqual(await storage.remove([refOf(job)]), [{ verdict }])
-      assert.deepEqual(await find(storage, job, ['payload', 'error', 'attempts']), ends.has(state) ? undefined : before)
+      assert.deepEqual(
+        await findRecord(storage, job, 'payload', 'error', 'attempts'),
+        ends.has(state) ? undefined : before,
+      )
     },
   },
   {
@@ -68,7 +61,7 @@ const chainCases: readonly Case[] = [
       const nowhere = refs.map(() => ({ verdict: 'not_found' }))
       assert.deepEqual(await storage.remove(refs), nowhere)
       assert.deepEqual(await storage.remove(refs, { afterMs: 50 * unit }), nowhere)
-      assert.equal(await find(storage, expired), undefined)
+      assert.equal(await findRecord(storage, expired), undefined)
     },
   },
   {
@@ -90,7 +83,7 @@ const chainCases: readonly Case[] = [
     run: async (context) => {
       const { storage, added } = context
       const { first, next } = await chainOfTwo(context)
-      await run(context, 'next')
+      await runOne(context, 'next')
       assert.deepEqual(await storage.remove([refOf(first)]), [{ verdict: 'removed' }])
       assert.deepEqual(await storage.get([first, next].map(refOf)), [undefined, undefined])
       assert.deepEqual((await storage.list({ of: 'jobs', limit: 10 })).items, [])
@@ -114,7 +107,7 @@ const chainCases: readonly Case[] = [
     run: async (context) => {
       const { storage } = context
       const { first, next } = await chainOfTwo(context)
-      await run(context, 'next')
+      await runOne(context, 'next')
       assert.deepEqual(await storage.remove([refOf(next)]), [{ verdict: 'not_root', root: refOf(first) }])
       assert.deepEqual([await stateOf(storage, first), await stateOf(storage, next)], ['completed', 'completed'])
     },
@@ -151,9 +144,9 @@ const chainCases: readonly Case[] = [
       const { storage, added } = context
       const [done, open] = [await added({ type: 'done' }), await added({ type: 'open' })]
       const job = await added({ blockers: [refOf(done), refOf(open)] })
-      await run(context, 'done', 'r')
+      await runOne(context, 'done', 'r')
       assert.deepEqual(await storage.remove([refOf(done)]), [{ verdict: 'referenced', by: [refOf(job)] }])
-      await run(context, 'open')
+      await runOne(context, 'open')
       const lease = await claimType(context, 'mail')
       assert.equal(text(lease.blockers[0]!.result), 'r')
       assert.deepEqual(await storage.remove([refOf(done)]), [{ verdict: 'referenced', by: [refOf(job)] }])
@@ -180,11 +173,11 @@ const chainCases: readonly Case[] = [
       const { storage, added, advance, unit } = context
       const [done, open] = [await added({ type: 'done' }), await added({ type: 'open' })]
       await added({ blockers: [refOf(done), refOf(open)] })
-      await run(context, 'done', 'r')
+      await runOne(context, 'done', 'r')
       await storage.remove([refOf(done)], { afterMs: unit })
       await advance(2 * unit)
       await storage.sweep({ limit: 10 })
-      await run(context, 'open')
+      await runOne(context, 'open')
       assert.equal(text((await claimType(context, 'mail')).blockers[0]!.result), 'r')
     },
   },
@@ -216,10 +209,10 @@ const laterCases: readonly Case[] = [
       await storage.remove([refOf(first)], { afterMs: 30 * unit })
       await advance(11 * unit)
       await storage.sweep({ limit: 10 })
-      assert.equal(text((await recordOf(storage, first, ['result'])).result), 'done')
+      assert.equal(text((await recordOf(storage, first, 'result')).result), 'done')
       assert.equal((await storage.add([job({ id: first.id })]))[0]!.verdict, 'duplicate')
       await advance(20 * unit)
-      assert.equal(await find(storage, first), undefined)
+      assert.equal(await findRecord(storage, first), undefined)
       await added({ id: first.id })
     },
   },
@@ -231,7 +224,7 @@ const laterCases: readonly Case[] = [
       const [other, first] = [await inState(context, 'completed'), await inState(context, 'completed')]
       await storage.remove([refOf(first)], { afterMs: 10 * unit })
       await advance(10 * unit)
-      assert.equal(await find(storage, first), undefined)
+      assert.equal(await findRecord(storage, first), undefined)
       assert.equal(await stateOf(storage, other), 'completed')
       assert.equal((await storage.sweep({ limit: 10 })).jobs, 1)
     },
@@ -246,7 +239,7 @@ const laterCases: readonly Case[] = [
       const [verdict] = await storage.remove([refOf(job)], { afterMs: 10 * unit })
       assert.equal(verdict!.verdict, 'kept')
       await advance(10 * unit)
-      assert.equal(await find(storage, job), undefined)
+      assert.equal(await findRecord(storage, job), undefined)
       assert.equal((await storage.sweep({ limit: 10 })).jobs, 1)
     },
   },
@@ -256,7 +249,7 @@ const laterCases: readonly Case[] = [
       const { storage, added } = context
       const job = await inState(context, 'completed')
       await storage.remove([refOf(job)], { afterMs: 0 })
-      assert.equal(await find(storage, job), undefined)
+      assert.equal(await findRecord(storage, job), undefined)
       await added({ id: job.id })
     },
   },
@@ -265,7 +258,7 @@ const laterCases: readonly Case[] = [
     run: async (context) => {
       const { storage, advance, unit } = context
       const { first, next } = await chainOfTwo(context)
-      await run(context, 'next')
+      await runOne(context, 'next')
       const [verdict] = await storage.remove([refOf(first)], { afterMs: 10 * unit })
       assert.equal(verdict!.verdict, 'kept')
       assert.deepEqual([await stateOf(storage, first), await stateOf(storage, next)], ['completed', 'completed'])
@@ -298,7 +291,7 @@ const laterCases: readonly Case[] = [
         throw new Error('rolled back')
       })
       await assert.rejects(rolledBack, /rolled back/)
-      assert.equal(text((await recordOf(storage, job, ['result'])).result), 'done')
+      assert.equal(text((await recordOf(storage, job, 'result')).result), 'done')
     },
   },
 ]

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import type { CaseContext } from '../case.ts'
 import { bytes, text, type Case } from '../case.ts'
-import { complete, fence, look, ref, states } from '../look.ts'
+import { complete } from '../outcomes.ts'
+import { fenceOf, recordOf, refOf, statesOf } from '../records.ts'
 
 const needs = ['transactions'] as const
 const refused = new Error('rolled back on purpose')
@@ -32,12 +33,12 @@ const refusalCases: readonly Case[] = [
         (tx) => storage.add([job({ id: taken.id })], tx),
         (tx) => storage.add([job({ deduplication: { key: 'held', mode: 'simple' } })], tx),
         (tx) => storage.add([job({ blockers: [nobody] })], tx),
-        (tx) => storage.settle([{ ...fence(stale), attempt: 7, kind: 'completed' }], tx),
+        (tx) => storage.settle([{ ...fenceOf(stale), attempt: 7, kind: 'completed' }], tx),
         (tx) => storage.settle([{ ...nobody, chain: nobody, token: 'by hand', kind: 'completed' }], tx),
-        (tx) => storage.settle([{ ...ref(taken), chain: ref(taken), token: 'by hand', kind: 'completed' }], tx),
-        (tx) => storage.revive([nobody, ref(taken)], { tx }),
+        (tx) => storage.settle([{ ...refOf(taken), chain: refOf(taken), token: 'by hand', kind: 'completed' }], tx),
+        (tx) => storage.revive([nobody, refOf(taken)], { tx }),
         (tx) => storage.remove([nobody], { trees: true, tx }),
-        (tx) => storage.remove([ref(held)], { tx }),
+        (tx) => storage.remove([refOf(held)], { tx }),
       ]
       for (const refusal of refusals) {
         const before = job()
@@ -49,9 +50,9 @@ const refusalCases: readonly Case[] = [
           }
           await storage.add([after], tx)
         })
-        assert.deepEqual(await states(storage, before, after), ['queued', 'queued'])
+        assert.deepEqual(await statesOf(storage, before, after), ['queued', 'queued'])
       }
-      assert.equal(text((await look(storage, taken, 'result')).result), 'done')
+      assert.equal(text((await recordOf(storage, taken, 'result')).result), 'done')
     },
   },
   {
@@ -64,7 +65,7 @@ const refusalCases: readonly Case[] = [
         await assert.rejects(storage.add([job({ priority: 1_000 })], tx), { code: 'INVALID_ARGUMENT' })
         await storage.add([good], tx)
       })
-      assert.deepEqual(await states(storage, good), ['queued'])
+      assert.deepEqual(await statesOf(storage, good), ['queued'])
     },
   },
 ]
@@ -84,16 +85,16 @@ const togetherCases: readonly Case[] = [
       const never = make()
       await rolledBack(context, async (tx) => {
         await storage.add(never, tx)
-        const [first] = await storage.get([ref(never[0])], { tx })
+        const [first] = await storage.get([refOf(never[0])], { tx })
         assert.equal(first?.state, 'blocked')
       })
-      assert.deepEqual(await states(storage, ...never), [undefined, undefined])
+      assert.deepEqual(await statesOf(storage, ...never), [undefined, undefined])
       const jobs = make()
       await storage.transaction!(async (tx) => {
         const [verdict] = await storage.add(jobs, tx)
         assert.equal(verdict!.verdict, 'added')
       })
-      assert.deepEqual(await states(storage, ...jobs), ['blocked', 'queued'])
+      assert.deepEqual(await statesOf(storage, ...jobs), ['blocked', 'queued'])
       const [again] = await storage.add([job({ deduplication })])
       assert.equal(again!.verdict, 'duplicate')
     },
@@ -105,8 +106,8 @@ const togetherCases: readonly Case[] = [
     run: async (context) => {
       const { storage, added, job, claimOne } = context
       const chain = await added()
-      const dependent = await added({ type: 'post', blockers: [ref(chain)] })
-      const lease = fence(await claimOne())
+      const dependent = await added({ type: 'post', blockers: [refOf(chain)] })
+      const lease = fenceOf(await claimOne())
       const next = job({ type: 'next' })
       await rolledBack(context, async (tx) => {
         const [verdict] = await storage.settle([{ ...lease, kind: 'continued', next }], tx)
@@ -115,17 +116,17 @@ const togetherCases: readonly Case[] = [
       await rolledBack(context, async (tx) => {
         await storage.settle([{ ...lease, kind: 'completed', result: bytes('never') }], tx)
       })
-      assert.deepEqual(await states(storage, chain, dependent, next), ['processing', 'blocked', undefined])
+      assert.deepEqual(await statesOf(storage, chain, dependent, next), ['processing', 'blocked', undefined])
       await storage.transaction!(async (tx) => {
         await storage.settle([{ ...lease, kind: 'continued', next }], tx)
       })
-      assert.deepEqual(await states(storage, chain, dependent, next), ['completed', 'blocked', 'queued'])
-      const tail = fence(await claimOne({ types: [{ type: 'next', leaseMs: 60_000 }] }))
+      assert.deepEqual(await statesOf(storage, chain, dependent, next), ['completed', 'blocked', 'queued'])
+      const tail = fenceOf(await claimOne({ types: [{ type: 'next', leaseMs: 60_000 }] }))
       await storage.transaction!(async (tx) => {
         const [verdict] = await storage.settle([{ ...tail, kind: 'completed', result: bytes('end') }], tx)
-        assert.deepEqual(verdict!.verdict === 'settled' && [...verdict!.unblocked], [ref(dependent)])
+        assert.deepEqual(verdict!.verdict === 'settled' && [...verdict!.unblocked], [refOf(dependent)])
       })
-      assert.deepEqual(await states(storage, dependent), ['queued'])
+      assert.deepEqual(await statesOf(storage, dependent), ['queued'])
     },
   },
   {
@@ -133,15 +134,15 @@ const togetherCases: readonly Case[] = [
     needs,
     run: async ({ storage, added, claimOne }) => {
       const chain = await added()
-      const lease = fence(await claimOne())
+      const lease = fenceOf(await claimOne())
       await storage.transaction!(async (tx) => {
-        const [record] = await storage.get([ref(chain)], { lock: true, tx })
+        const [record] = await storage.get([refOf(chain)], { lock: true, tx })
         assert.deepEqual([record!.state, record!.worker, record!.attempt], ['processing', lease.worker, lease.attempt])
         assert.deepEqual(await storage.get([{ type: 'mail', id: 'nobody' }], { lock: true, tx }), [undefined])
         const [verdict] = await storage.settle([{ ...lease, kind: 'completed' }], tx)
         assert.equal(verdict!.verdict, 'settled')
       })
-      assert.deepEqual(await states(storage, chain), ['completed'])
+      assert.deepEqual(await statesOf(storage, chain), ['completed'])
     },
   },
   {
@@ -149,14 +150,14 @@ const togetherCases: readonly Case[] = [
     needs,
     run: async ({ storage, added, claimOne }) => {
       const chain = await added()
-      const lease = fence(await claimOne())
+      const lease = fenceOf(await claimOne())
       await storage.transaction!(async (tx) => {
         await storage.settle([{ ...lease, kind: 'completed', result: bytes('first') }], tx)
       })
       // As a worker does whose commit was not answered.
       const [again] = await storage.settle([{ ...lease, kind: 'retry', error: bytes('nobody knows') }])
       assert.deepEqual([again!.verdict, 'state' in again! && again.state], ['settled', 'completed'])
-      const record = await look(storage, chain, 'result')
+      const record = await recordOf(storage, chain, 'result')
       assert.deepEqual([record.state, record.failures, text(record.result)], ['completed', 0, 'first'])
     },
   },
@@ -187,7 +188,7 @@ const apartCases: readonly Case[] = [
       // Nobody else can write at all: there is no such time.
       if (storage.settings.exclusiveTransactions) return
       const shared = await added({ type: 'shared' })
-      for (let count = 0; count < 2; count++) await added({ blockers: [ref(shared)] })
+      for (let count = 0; count < 2; count++) await added({ blockers: [refOf(shared)] })
       const [held] = await claim({ types: [{ type: 'shared', leaseMs: 60_000 }] })
       await complete(storage, held!)
       const leases = await claim()
@@ -195,20 +196,20 @@ const apartCases: readonly Case[] = [
       const ending = Promise.withResolvers<void>()
       const ends = leases.map((lease, index) =>
         storage.transaction!(async (tx) => {
-          await storage.get([ref(lease)], { lock: true, tx })
+          await storage.get([refOf(lease)], { lock: true, tx })
           locked[index]!.resolve()
           await ending.promise
-          const [settled] = await storage.settle([{ ...fence(lease), kind: 'completed' }], tx)
+          const [settled] = await storage.settle([{ ...fenceOf(lease), kind: 'completed' }], tx)
           return settled!.verdict
         }),
       )
       for (const end of ends) end.catch((error) => locked.forEach(({ reject }) => reject(error)))
       await Promise.all(locked.map(({ promise }) => promise))
-      const late = job({ blockers: [ref(shared)] })
+      const late = job({ blockers: [refOf(shared)] })
       await storage.add([late])
       ending.resolve()
       assert.deepEqual(await Promise.all(ends), ['settled', 'settled'])
-      assert.deepEqual(await states(storage, late), ['queued'])
+      assert.deepEqual(await statesOf(storage, late), ['queued'])
     },
   },
 ]

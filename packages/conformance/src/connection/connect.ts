@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict'
 import { bytes } from '../case.ts'
 import type { Case, CaseContext } from '../case.ts'
-import { claimType, idsOf, inState, outcomeOf, recordOf, refOf, states } from '../steps.ts'
+import { outcomeOf } from '../outcomes.ts'
+import { idsOf, jobStates, recordOf, refOf } from '../records.ts'
+import { claimType, inState } from '../scenarios.ts'
 
 export const connectCases: readonly Case[] = [
   {
@@ -111,7 +113,7 @@ export const connectCases: readonly Case[] = [
       assert.deepEqual(new Uint8Array(claimed.payload!), bytes('kept'))
     },
   },
-  ...states.map((state): Case => ({
+  ...jobStates.map((state): Case => ({
     name: `clear takes a job that is ${state}`,
     run: async (context) => {
       const { storage, unit } = context

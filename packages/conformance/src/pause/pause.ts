@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict'
 import type { Case } from '../case.ts'
 import { countsOf, pauseGroupCases } from './pause-groups.ts'
-import { complete, idsOf, inState, outcomeOf, settleOne, stateOf } from '../steps.ts'
+import { complete, outcomeOf, settleOne } from '../outcomes.ts'
+import { idsOf, stateOf } from '../records.ts'
+import { inState } from '../scenarios.ts'
 
 export const pauseCases: readonly Case[] = [
   {

@@ -4,10 +4,11 @@ import assert from 'node:assert/strict'
 import type { JobState, ReviveVerdict } from 'holdfast/storage'
 import { bytes, text } from '../case.ts'
 import type { Case } from '../case.ts'
-import { claimType, complete, fail, find, idsOf, inState, recordOf, refOf } from '../steps.ts'
-import { settleOne, settleVerdict, stateOf, states } from '../steps.ts'
+import { complete, fail, settleOne, settleVerdict } from '../outcomes.ts'
+import { findRecord, idsOf, jobStates, recordOf, refOf, stateOf } from '../records.ts'
+import { claimType, inState } from '../scenarios.ts'
 import { reviveKeyCases } from './revive-keys.ts'
-import { reviveTogetherCases } from './revive-together.ts'
+import { reviveTogetherCases } from './revive-related.ts'
 
 const verdicts: Readonly<Record<JobState, ReviveVerdict['verdict']>> = {
   scheduled: 'moved',
@@ -20,15 +21,15 @@ const verdicts: Readonly<Record<JobState, ReviveVerdict['verdict']>> = {
   cancelled: 'revived',
 }
 
-const tableCases = states.map((state): Case => ({
+const tableCases = jobStates.map((state): Case => ({
   name: `a job that is ${state}: ${verdicts[state]}`,
   run: async (context) => {
     const { storage } = context
     const job = await inState(context, state)
-    const before = await recordOf(storage, job, ['payload', 'result', 'error', 'attempts'])
+    const before = await recordOf(storage, job, 'payload', 'result', 'error', 'attempts')
     assert.deepEqual(await storage.revive([refOf(job)]), [{ verdict: verdicts[state] }])
     if (verdicts[state] === 'not_revivable') {
-      assert.deepEqual(await recordOf(storage, job, ['payload', 'result', 'error', 'attempts']), before)
+      assert.deepEqual(await recordOf(storage, job, 'payload', 'result', 'error', 'attempts'), before)
     } else assert.equal((await claimType(context, job.type)).id, job.id)
   },
 }))
@@ -47,7 +48,7 @@ const ownCases: readonly Case[] = [
         await storage.revive(refs),
         refs.map(() => ({ verdict: 'not_found' })),
       )
-      assert.equal(await find(storage, job), undefined)
+      assert.equal(await findRecord(storage, job), undefined)
     },
   },
   {
@@ -59,7 +60,7 @@ const ownCases: readonly Case[] = [
       const before = await recordOf(storage, job)
       await advance(unit)
       await storage.revive([refOf(job)])
-      const after = await recordOf(storage, job, ['payload', 'error'])
+      const after = await recordOf(storage, job, 'payload', 'error')
       assert.deepEqual([after.state, after.failures, after.attempt], ['queued', 0, 1])
       assert.deepEqual([after.error, after.reason, after.finishedAt, after.expiresAt], Array(4).fill(undefined))
       assert.deepEqual([text(after.payload), after.priority, after.trace, after.maxAttempts], ['p', 7, 't', 1])
@@ -180,10 +181,10 @@ const ownCases: readonly Case[] = [
     run: async (context) => {
       const { storage, claimOne, unit } = context
       const job = await inState(context, 'failing')
-      const before = await recordOf(storage, job, ['error', 'attempts'])
+      const before = await recordOf(storage, job, 'error', 'attempts')
       const runAt = before.runAt - unit
       await storage.revive([refOf(job)], { runAt })
-      assert.deepEqual(await recordOf(storage, job, ['error', 'attempts']), { ...before, runAt })
+      assert.deepEqual(await recordOf(storage, job, 'error', 'attempts'), { ...before, runAt })
       await storage.revive([refOf(job)])
       assert.equal(await stateOf(storage, job), 'failing')
       assert.deepEqual([(await claimOne()).failures, before.failures], [1, 1])
@@ -269,13 +270,13 @@ const ownCases: readonly Case[] = [
     run: async (context) => {
       const { storage, claim } = context
       const job = await inState(context, 'failed')
-      const before = await recordOf(storage, job, ['error'])
+      const before = await recordOf(storage, job, 'error')
       const rolledBack = storage.transaction!(async (tx) => {
         assert.deepEqual(await storage.revive([refOf(job)], { tx }), [{ verdict: 'revived' }])
         throw new Error('rolled back')
       })
       await assert.rejects(rolledBack, /rolled back/)
-      assert.deepEqual(await recordOf(storage, job, ['error']), before)
+      assert.deepEqual(await recordOf(storage, job, 'error'), before)
       assert.deepEqual(await claim(), [])
     },
   },

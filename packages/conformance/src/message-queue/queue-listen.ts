@@ -5,7 +5,7 @@ import { listOf, type QueueCase } from './queue-case.ts'
 
 const refused = (code: string, call: () => Promise<unknown>): Promise<void> => assert.rejects(call, { code })
 
-export const queueLifeCases: readonly QueueCase[] = [
+export const queueListenCases: readonly QueueCase[] = [
   {
     name: 'never more messages run at once than allowed, and as many do',
     needs: ['extended'],
