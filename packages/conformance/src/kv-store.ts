@@ -153,7 +153,7 @@ export const kvStoreCases: readonly KvStoreCase[] = [
   },
   {
     name: 'a TTL that is negative is refused, and so is what cannot be a key',
-    proves: ['§9'],
+    proves: ['tasks §9'],
     run: async (store) => {
       await assert.rejects(async () => store.set(key, 1, { ttl: -1 }))
       await assert.rejects(async () => store.set([] as unknown as StoreKey, 1))

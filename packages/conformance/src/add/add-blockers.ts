@@ -42,7 +42,7 @@ const openCases: readonly Case[] = [
   },
   {
     name: 'a blocked job with a delay is blocked, not scheduled',
-    proves: ['chains 3.2'],
+    proves: ['chains §3.2'],
     run: async ({ storage, added, unit }) => {
       const blocker = await added()
       const job = await added({ blockers: [refOf(blocker)], delayMs: 50 * unit })
@@ -83,7 +83,7 @@ const openCases: readonly Case[] = [
 const doneCases: readonly Case[] = [
   {
     name: 'completed blockers count as done: the job is due at once and is given their results in order',
-    proves: ['chains 3.2'],
+    proves: ['chains §3.2'],
     run: async ({ storage, added, claim, claimOne }) => {
       const blockers = [await added(), await added(), await added()]
       for (const held of await claim()) await complete(storage, held, held.id === blockers[1]!.id ? undefined : held.id)
@@ -100,7 +100,7 @@ const doneCases: readonly Case[] = [
   },
   {
     name: 'all blockers done and a delay: scheduled',
-    proves: ['chains 3.2'],
+    proves: ['chains §3.2'],
     run: async ({ storage, added, claimOne, unit }) => {
       const blocker = await added()
       await complete(storage, await claimOne())
@@ -139,7 +139,7 @@ const doneCases: readonly Case[] = [
   },
   {
     name: 'a completed chain is kept beyond its time while a job that was added behind it is unfinished',
-    proves: ['chains trap 25', 'chains 3.8'],
+    proves: ['chains trap 25', 'chains §3.8'],
     run: async ({ storage, added, claimOne, advance, unit }) => {
       const blocker = await added({ retention: { ...gone, completedMs: 10 * unit } })
       await complete(storage, await claimOne(), 'needed')
@@ -228,7 +228,7 @@ const refusedCases: readonly Case[] = [
   },
   {
     name: 'a continuation is no chain to wait for',
-    proves: ['chains 3.2'],
+    proves: ['chains §3.2'],
     run: async ({ storage, added, job, claimOne }) => {
       await added()
       const next = job()
@@ -258,7 +258,7 @@ const refusedCases: readonly Case[] = [
 const siblingCases: readonly Case[] = [
   {
     name: 'a job waits for a chain of the same call, named by its id, before it or after it; each is a root of its own',
-    proves: ['chains 2.6'],
+    proves: ['chains §2.6'],
     run: async ({ storage, job, claim }) => {
       const before = job({ type: 'part' })
       const after = job({ type: 'part', token: before.token })
@@ -278,7 +278,7 @@ const siblingCases: readonly Case[] = [
   },
   {
     name: 'one of the same call that is a duplicate stands for the chain in its way; it is added though its dependent is one',
-    proves: ['chains 2.6', 'chains 3.1'],
+    proves: ['chains §2.6', 'chains §3.1'],
     run: async ({ storage, added, job, claim }) => {
       const deduplication = { key: 'k', mode: 'simple' } as const
       const standing = await added({ type: 'part', deduplication })
@@ -312,7 +312,7 @@ const siblingCases: readonly Case[] = [
   },
   {
     name: 'an outcome adds chains that wait for one another; none waits for the continuation',
-    proves: ['chains 2.6'],
+    proves: ['chains §2.6'],
     run: async ({ storage, added, job, claimOne }) => {
       await added()
       const next = job({ type: 'next', blockers: [2] })

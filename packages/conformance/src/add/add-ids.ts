@@ -95,7 +95,7 @@ const completedCases: readonly Case[] = [
   },
   {
     name: 'a result of zero bytes and no result are told apart in the answer to a second add',
-    proves: ['queue trap 1', 'S12'],
+    proves: ['trap 1', 'S12'],
     run: async ({ storage, added, job, claimOne }) => {
       for (const result of [undefined, '']) {
         const first = await added()
@@ -107,7 +107,7 @@ const completedCases: readonly Case[] = [
   },
   {
     name: 'the id of a completed job is free once its record has expired, swept or not',
-    proves: ['S11', 'S12', 'queue trap 26'],
+    proves: ['S11', 'S12', 'trap 26'],
     run: async ({ storage, added, job, claimOne, advance, unit }) => {
       const retention = { completedMs: 5 * unit, failedMs: 0, cancelledMs: 0 }
       const first = await added({ retention, payload: bytes('old') })
@@ -230,7 +230,7 @@ const otherCases: readonly Case[] = [
   },
   {
     name: 'of many adders of one id at once exactly one adds it',
-    proves: ['S11', 'queue trap 40', 'R3'],
+    proves: ['S11', 'trap 40', 'R3'],
     run: async ({ storage, another, job, claim }) => {
       const handles = [storage, await another()]
       const verdicts = await Promise.all(

@@ -22,7 +22,7 @@ const since: readonly (readonly [string, Then])[] = [
 
 const sinceCases: readonly Case[] = since.map(([what, then]) => ({
   name: `the repeat of an add whose job ${what} is told added, and changes nothing`,
-  proves: ['S3', 'R3', 'N4', 'queue trap 49'],
+  proves: ['S3', 'R3', 'N4', 'trap 49'],
   run: async (context) => {
     const { storage, job } = context
     const first = job({ payload: bytes('once'), deduplication: { key: 'k', mode: 'throttle', windowMs: 500_000 } })

@@ -12,7 +12,7 @@ const verdictsOf = (verdicts: readonly AddVerdict[]): string[] => verdicts.map((
 export const addTreeCases: readonly Case[] = [
   {
     name: 'a blocker by position starts under the job it blocks, and runs before it',
-    proves: ['chains 3.2', 'S13'],
+    proves: ['chains §3.2', 'S13'],
     run: async ({ storage, job, claimOne }) => {
       const [top, under] = [job({ token: 't', blockers: [1] }), job({ token: 't' })]
       assert.deepEqual(verdictsOf(await storage.add([top, under])), ['added', 'added'])
@@ -32,7 +32,7 @@ export const addTreeCases: readonly Case[] = [
   },
   {
     name: 'the blockers of a blocker have the top as root, and as origin the job they block',
-    proves: ['chains 3.2'],
+    proves: ['chains §3.2'],
     run: async ({ storage, job }) => {
       const jobs = [job({ token: 't', blockers: [1] }), job({ token: 't', blockers: [2] }), job({ token: 't' })]
       await storage.add(jobs)
@@ -74,7 +74,7 @@ export const addTreeCases: readonly Case[] = [
   },
   {
     name: 'chains that exist and positions mix, in the order given',
-    proves: ['chains 3.2'],
+    proves: ['chains §3.2'],
     run: async ({ storage, added, job, claim, claimOne }) => {
       const outside = await added()
       const jobs = [job({ token: 't', blockers: [1, refOf(outside), 2] }), job({ token: 't' }), job({ token: 't' })]
@@ -89,7 +89,7 @@ export const addTreeCases: readonly Case[] = [
   },
   {
     name: 'a blocker by position whose dependent is a duplicate is skipped, and so are its own blockers',
-    proves: ['S3', 'chains 3.2'],
+    proves: ['S3', 'chains §3.2'],
     run: async ({ storage, added, job }) => {
       const taken = await added()
       const jobs = [
@@ -105,7 +105,7 @@ export const addTreeCases: readonly Case[] = [
   },
   {
     name: 'a blocker by position is added if one of its dependents is',
-    proves: ['chains 3.2'],
+    proves: ['chains §3.2'],
     run: async ({ storage, added, job }) => {
       const taken = await added()
       const jobs = [

@@ -10,7 +10,7 @@ import { chainOfTwo, claimType, runOne } from '../scenarios.ts'
 export const cancelDependentCases: readonly Case[] = [
   {
     name: 'a cancelled blocker fails its dependent and all that wait for that one, in the same move',
-    proves: ['chains 3.2', 'trap 23', 'S13'],
+    proves: ['chains §3.2', 'chains trap 23', 'S13'],
     run: async ({ storage, added }) => {
       const blocker = await added({ type: 'blocker' })
       const first = await added({ blockers: [refOf(blocker)] })
@@ -46,7 +46,7 @@ export const cancelDependentCases: readonly Case[] = [
   },
   {
     name: 'a dependent told to wait stays blocked when its blocker is cancelled, and runs once it was revived and completed',
-    proves: ['trap 23'],
+    proves: ['chains trap 23'],
     run: async (context) => {
       const { storage, added, claim } = context
       const blocker = await added({ type: 'blocker' })
@@ -97,7 +97,7 @@ export const cancelDependentCases: readonly Case[] = [
   },
   {
     name: 'a continuation that fails with its blocker is told with its chain, by a cancel and by a settle',
-    proves: ['chains 3.10'],
+    proves: ['chains §3.10'],
     run: async (context) => {
       const { storage, added } = context
       for (const way of ['cancel', 'settle']) {
@@ -144,7 +144,7 @@ export const cancelDependentCases: readonly Case[] = [
   },
   {
     name: 'an ended blocker begins to expire when the last that needed it is cancelled',
-    proves: ['trap 25'],
+    proves: ['chains trap 25'],
     run: async (context) => {
       const { storage, added, unit } = context
       const retention = { completedMs: 60 * unit, failedMs: 0, cancelledMs: 0 }
@@ -159,7 +159,7 @@ export const cancelDependentCases: readonly Case[] = [
   },
   {
     name: 'an ended blocker whose time is over goes at once when the last that needed it is cancelled',
-    proves: ['trap 25'],
+    proves: ['chains trap 25'],
     run: async (context) => {
       const { storage, added, advance, unit } = context
       const retention = { completedMs: 10 * unit, failedMs: 0, cancelledMs: 0 }

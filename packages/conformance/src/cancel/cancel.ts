@@ -30,7 +30,7 @@ const verdictCases = jobStates.flatMap((state): Case[] =>
     ['cancel with force', forced[state], { force: true }] as const,
   ].map(([call, verdict, options]) => ({
     name: `${call} of a job that is ${state} says ${verdict}`,
-    proves: ['queue §4', 'F17'],
+    proves: ['Q4.18', 'Q4.19', 'Q4.20', 'Q4.22', 'F17'],
     run: async (context) => {
       const { storage } = context
       const job = await inState(context, state)

@@ -27,7 +27,7 @@ async function lostWithout({ storage, job, claimOne, advance, unit }: CaseContex
 const takenBackCases: readonly Case[] = [
   {
     name: 'a lost lease is taken back and told, and its job runs again in the next attempt, one failure more',
-    proves: ['S4', 'L2', 'queue trap 28', 'chains trap 9'],
+    proves: ['S4', 'L2', 'trap 28', 'chains trap 9'],
     run: async (context) => {
       const lease = await lost(context)
       const { jobs, recovered, ended } = await context.storage.claim(context.claimRequest())
@@ -47,7 +47,7 @@ const takenBackCases: readonly Case[] = [
   },
   {
     name: 'a lease is over at the very instant of its end, and not before',
-    proves: ['S4', 'DESIGN 3'],
+    proves: ['S4'],
     run: async ({ added, claim, claimOne, advance, unit }) => {
       await added()
       const lease = await claimOne()
@@ -60,7 +60,7 @@ const takenBackCases: readonly Case[] = [
   },
   {
     name: 'a lease that was extended is not lost at its first end',
-    proves: ['queue trap 20', 'W7', 'S4'],
+    proves: ['trap 20', 'W7', 'S4'],
     run: async ({ storage, added, claim, claimOne, advance, unit }) => {
       await added()
       const lease = await claimOne()
@@ -72,7 +72,7 @@ const takenBackCases: readonly Case[] = [
   },
   {
     name: 'a lost lease is taken back once: of claimers at once one gets the job, and one failure is counted',
-    proves: ['S4', 'S17', 'queue trap 34'],
+    proves: ['S4', 'S17', 'trap 34'],
     run: async (context) => {
       const { storage, another, claimRequest } = context
       const lease = await lost(context)
@@ -122,7 +122,7 @@ const takenBackCases: readonly Case[] = [
   },
   {
     name: 'a recovered job keeps createdAt, payload, key and token',
-    proves: ['queue trap 15', 'S2'],
+    proves: ['trap 15', 'S2'],
     run: async (context) => {
       const lease = await lost(context, { deduplication: { key: 'k', mode: 'simple' } })
       const again = await context.claimOne()
@@ -149,7 +149,7 @@ const takenBackCases: readonly Case[] = [
 const endedCases: readonly Case[] = [
   {
     name: 'a job whose last allowed attempt lost its lease fails as stalled, and is told, not run',
-    proves: ['F14', 'S17', 'queue trap 7', 'chains trap 29', 'K8'],
+    proves: ['F14', 'S17', 'trap 7', 'chains trap 29', 'K8'],
     run: async (context) => {
       const { storage, claimRequest } = context
       const lease = await lost(context, { maxAttempts: 1 })
@@ -240,7 +240,7 @@ const endedCases: readonly Case[] = [
   },
   {
     name: 'a job that was asked to stop and lost its lease is cancelled, not run',
-    proves: ['F17', 'S9', 'queue 4'],
+    proves: ['F17', 'S9', 'Q4.21'],
     run: async (context) => {
       const { storage, added, claimOne, claimRequest, advance, unit } = context
       const job = await added({ maxAttempts: 9 })

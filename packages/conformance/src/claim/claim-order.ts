@@ -91,7 +91,7 @@ export const claimOrderCases: readonly Case[] = [
   },
   {
     name: 'an instant in the past does not jump the queue',
-    proves: ['F1', 'chains 3.1'],
+    proves: ['F1', 'chains §3.1'],
     run: async ({ added, claim }) => {
       await added({ id: 'first' })
       await added({ id: 'second', runAt: 1 })
@@ -101,7 +101,7 @@ export const claimOrderCases: readonly Case[] = [
   },
   {
     name: 'a retry goes behind all that wait, even in the same instant',
-    proves: ['queue trap 21', 'queue 4'],
+    proves: ['trap 21', 'Q4.30'],
     run: async (context) => {
       const { storage, lease, order } = await firstOfThree(context)
       await settleOutcome(storage, { ...lease, kind: 'retry', error: bytes('x') })
@@ -110,7 +110,7 @@ export const claimOrderCases: readonly Case[] = [
   },
   {
     name: 'a retry whose delay is over goes behind what became due meanwhile',
-    proves: ['queue trap 21', 'S18'],
+    proves: ['trap 21', 'S18'],
     run: async (context) => {
       const { storage, lease, order } = await firstOfThree(context)
       await retry(storage, lease, context.unit)
@@ -120,7 +120,7 @@ export const claimOrderCases: readonly Case[] = [
   },
   {
     name: 'a stalled attempt goes behind all that wait',
-    proves: ['queue 4'],
+    proves: ['Q4.40'],
     run: async (context) => {
       const { storage, lease, order } = await firstOfThree(context)
       await settleOutcome(storage, { ...lease, kind: 'retry', stalled: true })
@@ -129,7 +129,7 @@ export const claimOrderCases: readonly Case[] = [
   },
   {
     name: 'a recovered job goes behind all that wait',
-    proves: ['queue 4'],
+    proves: ['Q4.40'],
     run: async (context) => {
       const { storage, order } = await firstOfThree(context)
       await context.advance(2 * context.unit)
@@ -139,7 +139,7 @@ export const claimOrderCases: readonly Case[] = [
   },
   {
     name: 'a lost lease that a claim takes back goes behind all that wait',
-    proves: ['queue 4'],
+    proves: ['Q4.40'],
     run: async (context) => {
       const { order } = await firstOfThree(context)
       await context.advance(2 * context.unit)
@@ -148,7 +148,7 @@ export const claimOrderCases: readonly Case[] = [
   },
   {
     name: 'a released job goes back to its old place, as if never claimed',
-    proves: ['queue 4', 'queue trap 2'],
+    proves: ['Q4.41', 'trap 2'],
     run: async (context) => {
       const { storage, lease, order } = await firstOfThree(context)
       await settleOutcome(storage, { ...lease, kind: 'released' })
@@ -157,7 +157,7 @@ export const claimOrderCases: readonly Case[] = [
   },
   {
     name: 'the old place of a released job is kept however long it was held',
-    proves: ['queue 4'],
+    proves: ['Q4.41'],
     run: async (context) => {
       const { storage, lease, order } = await firstOfThree(context)
       await context.advance(5 * context.unit)
@@ -167,7 +167,7 @@ export const claimOrderCases: readonly Case[] = [
   },
   {
     name: 'jobs released in another order than they were claimed stand as they stood',
-    proves: ['queue 4'],
+    proves: ['Q4.41'],
     run: async ({ storage, added, claim }) => {
       for (const id of oldPlace) await added({ id })
       const leases = (await claim()).map(fenceOf)
@@ -200,7 +200,7 @@ export const claimOrderCases: readonly Case[] = [
   },
   {
     name: 'a job that was blocked is due when its blocker ends, behind what was due before',
-    proves: ['S15', 'chains 3.2'],
+    proves: ['S15', 'chains §3.2'],
     run: async ({ storage, added, claim, claimOne, advance, unit }) => {
       const blocker = await added({ type: 'other' })
       await added({ id: 'dependent', blockers: [refOf(blocker)] })

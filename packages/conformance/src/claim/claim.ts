@@ -54,7 +54,6 @@ const leaseCases: readonly Case[] = [
   },
   {
     name: 'the record shows who holds the job, since when and until when',
-    proves: ['DESIGN 3'],
     run: async ({ storage, added, claimOne, now }) => {
       const job = await added()
       const before = await now()
@@ -121,7 +120,7 @@ const leaseCases: readonly Case[] = [
 const holderCases: readonly Case[] = [
   {
     name: 'two claimers never hold the same job',
-    proves: ['S4', 'queue trap 9'],
+    proves: ['S4', 'trap 9'],
     run: async ({ storage, another, job, claimRequest }) => {
       await storage.add(Array.from({ length: 40 }, () => job()))
       const handles = [storage, await another()]
@@ -185,7 +184,7 @@ const holderCases: readonly Case[] = [
   },
   {
     name: 'a cancelled job is claimed by nobody, however close the race',
-    proves: ['S9', 'queue trap 11'],
+    proves: ['S9', 'trap 11'],
     run: async ({ storage, another, added, claim }) => {
       const other = await another()
       for (let round = 0; round < 20; round++) {

@@ -183,7 +183,7 @@ const apartCases: readonly Case[] = [
   {
     name: 'those that waited for one chain end in transactions at the same time; others may come to wait for it meanwhile',
     needs,
-    proves: ['chains trap 1', 'chains 3.3'],
+    proves: ['chains trap 1', 'chains §3.3'],
     run: async ({ storage, added, job, claim }) => {
       // Nobody else can write at all: there is no such time.
       if (storage.settings.exclusiveTransactions) return

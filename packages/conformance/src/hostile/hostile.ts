@@ -19,7 +19,7 @@ const ordered = (key: string) => ({ key, ordered: true }) as const
 const idCases: readonly Case[] = [
   {
     name: 'every id comes back unchanged from add, get, list, claim, extend, settle and recover',
-    proves: ['S24', 'S2', 'queue trap 44'],
+    proves: ['S24', 'S2', 'trap 44'],
     run: async ({ storage, job, claim, advance, unit }) => {
       const jobs = idsOfAll.map((id) => job({ id, payload: bytes(id), maxAttempts: 9 }))
       const verdicts = await storage.add(jobs)
@@ -57,7 +57,7 @@ const idCases: readonly Case[] = [
   },
   {
     name: 'an id stands for itself alone: what is done to one is done to no other',
-    proves: ['S24', 'queue trap 14'],
+    proves: ['S24', 'trap 14'],
     run: async ({ storage, job }) => {
       const jobs = idsOfAll.map((id) => job({ id }))
       await storage.add(jobs)
@@ -100,7 +100,7 @@ const idCases: readonly Case[] = [
 const typeCases: readonly Case[] = [
   {
     name: 'every type comes back unchanged, and its jobs are its own',
-    proves: ['S24', 'queue trap 48'],
+    proves: ['S24', 'trap 48'],
     run: async ({ storage, job, claimRequest, unit }) => {
       const jobs = hostileNames.map((type) => job({ id: 'same', type, payload: bytes(type) }))
       await storage.add(jobs)
@@ -180,7 +180,7 @@ const keyCases: readonly Case[] = [
   },
   {
     name: 'every worker, label, token and trace comes back unchanged, and a worker is known by its whole name',
-    proves: ['S6', 'S24', 'queue trap 14'],
+    proves: ['S6', 'S24', 'trap 14'],
     run: async ({ storage, added, claimOne, unit }) => {
       for (const name of hostileNames) {
         const job = await added({ token: name, trace: name })
@@ -243,7 +243,7 @@ const pairCases: readonly Case[] = [
   })),
   {
     name: 'a type and an id that read alike when they are joined are two jobs',
-    proves: ['S24', 'queue trap 14'],
+    proves: ['S24', 'trap 14'],
     run: async ({ storage, added, job }) => {
       for (const separator of separators) {
         const [left, right] = joined(separator)

@@ -8,7 +8,8 @@ import { staleFences } from './stale-fences.ts'
 
 const staleCases: readonly Case[] = staleFences.map(({ when, told, arrange }) => ({
   name: `a holder whose ${when} is told ${told}, and nothing is extended`,
-  proves: ['S6', 'S8', 'queue trap 6', 'hole: completion guarded by id or state only'],
+  // Seen in other queues: completion guarded by id or state only.
+  proves: ['S6', 'S8', 'trap 6'],
   run: async (context) => {
     const { storage, unit } = context
     const { lease, untouched } = await arrange(context)
@@ -51,7 +52,7 @@ const heldCases: readonly Case[] = [
   },
   {
     name: 'an extended job is not taken back, by claim or by recover',
-    proves: ['W7', 'queue trap 20', 'S4'],
+    proves: ['W7', 'trap 20', 'S4'],
     run: async ({ storage, added, claim, claimOne, advance, unit }) => {
       await added()
       const lease = fenceOf(await claimOne({ types: [{ type: 'mail', leaseMs: 5 * unit }] }))
@@ -74,7 +75,7 @@ const heldCases: readonly Case[] = [
   },
   {
     name: 'a lease that ran out is good again while nobody took the job',
-    proves: ['S10', 'chains 3.4'],
+    proves: ['S10', 'chains §3.4'],
     run: async ({ storage, added, claim, claimOne, advance, unit }) => {
       await added()
       const lease = fenceOf(await claimOne({ types: [{ type: 'mail', leaseMs: unit }] }))
@@ -141,7 +142,7 @@ const heldCases: readonly Case[] = [
   },
   {
     name: 'a job that was cancelled without abort goes on: its lease is extended',
-    proves: ['queue 4'],
+    proves: ['Q4.19'],
     run: async ({ storage, added, claimOne, unit }) => {
       const job = await added()
       const lease = fenceOf(await claimOne())
@@ -154,7 +155,8 @@ const heldCases: readonly Case[] = [
 const batchCases: readonly Case[] = [
   {
     name: 'verdicts come in the order of the leases, each its own, and a refused one touches no other',
-    proves: ['S6', 'defect: batch verdicts shifted by one'],
+    // Planted defect: batch verdicts shifted by one.
+    proves: ['S6', 'S7'],
     run: async ({ storage, job, claim, unit }) => {
       await storage.add(Array.from({ length: 6 }, () => job()))
       const leases = (await claim()).map(fenceOf)
@@ -197,7 +199,8 @@ const batchCases: readonly Case[] = [
 const ownCases: readonly Case[] = [
   {
     name: 'who gave its attempt back can no longer extend it',
-    proves: ['S6', 'defect: settle accepted after release at stop'],
+    // Planted defect: settle accepted after release at stop.
+    proves: ['S6'],
     run: async ({ storage, added, claimOne, unit }) => {
       await added()
       const released = fenceOf(await claimOne())

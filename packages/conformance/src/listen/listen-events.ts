@@ -122,7 +122,7 @@ const names = (events: readonly JobEvent[]): string[] => events.map(({ event }) 
 export const listenEventCases: readonly Case[] = [
   ...lives.map(([name, expected, live]): Case => ({
     name: `events of ${name}: ${expected.map(([event]) => event).join(', ')}`,
-    proves: ['queue §6'],
+    proves: ['Q6.11'],
     run: async (context) => {
       const { ended } = await record(context, context.storage, 'mail')
       await live(context)
@@ -133,7 +133,7 @@ export const listenEventCases: readonly Case[] = [
   })),
   {
     name: 'a released job is told as requeued, and its next run as the same attempt',
-    proves: ['queue §6'],
+    proves: ['Q6.11'],
     run: async (context) => {
       const { storage, added, claimOne } = context
       const { ended } = await record(context, storage, 'mail')
@@ -260,7 +260,7 @@ export const listenEventCases: readonly Case[] = [
   {
     name: 'of a transaction that is rolled back nobody hears',
     needs: ['transactions'],
-    proves: ['S23', 'trap 18 of chains'],
+    proves: ['S23', 'chains trap 18'],
     run: async (context) => {
       const { storage, added, job } = context
       const { ended } = await record(context, storage, 'mail')

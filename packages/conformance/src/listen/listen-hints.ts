@@ -191,7 +191,7 @@ const aborts: Readonly<Record<string, (context: CaseContext, job: JobRef) => Pro
 
 const abortCases = Object.entries(aborts).map(([how, act]): Case => ({
   name: `holders are told of a running job that is ${how}`,
-  proves: ['F17', 'trap 15 of chains'],
+  proves: ['F17', 'chains trap 15'],
   run: async (context) => {
     const job = await inState(context, 'processing')
     if (how.includes('age')) await context.advance(context.unit)

@@ -79,7 +79,7 @@ const listeningCases: readonly Case[] = [
   },
   {
     name: 'what happens right after listen resolved is told',
-    proves: ['L5', 'trap 14 of chains'],
+    proves: ['L5', 'chains trap 14'],
     run: async ({ storage, added, until }) => {
       for (let round = 0; round < 20; round++) {
         const type = `round ${round}`

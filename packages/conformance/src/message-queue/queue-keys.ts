@@ -7,7 +7,7 @@ export const queueKeyCases: readonly QueueCase[] = [
   {
     name: 'of two messages of a key the first runs; other keys and other queues are their own',
     needs: ['nativeDeduplication'],
-    proves: ['W1', 'S1'],
+    proves: ['W1', 'tasks S1'],
     run: async ({ open, listen, until, pause }) => {
       const [queue, other] = [await open(), await open({ name: 'other' })]
       const heard = [listen(queue), listen(other)]
@@ -25,7 +25,7 @@ export const queueKeyCases: readonly QueueCase[] = [
   {
     name: 'of fifty enqueues of one key at once, by two instances, one is stored',
     needs: ['nativeDeduplication'],
-    proves: ['S2', 'W2'],
+    proves: ['tasks S2', 'W2'],
     run: async ({ open, listen, until, pause }) => {
       const queues = [await open(), await open()]
       await Promise.all(
@@ -118,7 +118,7 @@ export const queueKeyCases: readonly QueueCase[] = [
   {
     name: 'a batch under one key is stored whole or skipped whole, also against single messages',
     needs: ['enqueueMany', 'nativeDeduplication'],
-    proves: ['S5', 'W11'],
+    proves: ['tasks S5', 'W11'],
     run: async ({ open, listen, until, pause }) => {
       const queue = await open()
       const { began } = listen(queue)

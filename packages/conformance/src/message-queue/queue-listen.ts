@@ -109,7 +109,7 @@ export const queueListenCases: readonly QueueCase[] = [
   {
     name: 'what is no message is refused, and what was refused leaves nothing behind',
     needs: ['extended'],
-    proves: ['§9'],
+    proves: ['tasks §9'],
     run: async ({ openExtended }) => {
       const queue = await openExtended()
       await refused('INVALID_MESSAGE', () => queue.enqueue(undefined))

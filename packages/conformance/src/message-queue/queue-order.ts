@@ -107,7 +107,7 @@ export const queueOrderCases: readonly QueueCase[] = [
   {
     name: 'a message that its handler replaces keeps its place, costs no attempt, and stands though the handler throws',
     needs: ['ordering', 'extended'],
-    proves: ['§5 replacement'],
+    proves: ['tasks §5'],
     run: async ({ openExtended, listen, until }) => {
       type Message = { id: string; step: number }
       const queue = await openExtended({ replaces: (message) => (message as Message).id, retryPolicy: () => null })
@@ -131,7 +131,7 @@ export const queueOrderCases: readonly QueueCase[] = [
   {
     name: 'a handler that enqueues another identity, ordering key or queue adds a message',
     needs: ['ordering', 'extended'],
-    proves: ['§5 replacement'],
+    proves: ['tasks §5'],
     run: async ({ openExtended, listen, until }) => {
       type Message = { id: string; first?: true }
       const settings = { replaces: (message: unknown) => (message as Message).id }

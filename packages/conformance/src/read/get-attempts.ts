@@ -85,7 +85,7 @@ export const getAttemptCases: readonly Case[] = [
   },
   {
     name: 'a new job under an old id begins without attempts and without the old error',
-    proves: ['queue §4'],
+    proves: ['Q4.05'],
     run: async ({ storage, added, claimOne, advance, unit }) => {
       const old = await added()
       await settleOne(storage, await claimOne(), { kind: 'failed', error: bytes('e') })

@@ -56,7 +56,7 @@ export const getLineageCases: readonly Case[] = [
   },
   {
     name: 'a chain started to block another has its root and its origin there; one that existed is its own root',
-    proves: ['trap 24'],
+    proves: ['chains trap 24'],
     run: async (context) => {
       const { storage, added, job } = context
       const existing = await added({ type: 'existing' })
@@ -89,7 +89,7 @@ export const getLineageCases: readonly Case[] = [
   },
   {
     name: 'blockers come as they were given, twice the same too; the open ones are counted once each',
-    proves: ['trap 22'],
+    proves: ['chains trap 22'],
     run: async (context) => {
       const { storage, added, job } = context
       const [a, b] = [await added({ type: 'a' }), await added({ type: 'b' })]

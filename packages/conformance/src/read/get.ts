@@ -34,7 +34,7 @@ const lifeCases: readonly Case[] = [
   })),
   {
     name: 'a scheduled job reads as queued from its instant on; nobody moves it',
-    proves: ['DESIGN 3'],
+    proves: ['F1'],
     run: async ({ storage, added, advance, unit }) => {
       const job = await added({ delayMs: 10 * unit })
       const before = await recordOf(storage, job)

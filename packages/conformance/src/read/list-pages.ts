@@ -24,7 +24,7 @@ export const listPageCases: readonly Case[] = [
   ...(['asc', 'desc'] as const).flatMap((order) =>
     (['jobs', 'chains'] as const).map((of): Case => ({
       name: `pages of ${of} in order ${order} have every row once, those of one instant too`,
-      proves: ['trap 30'],
+      proves: ['chains trap 30'],
       run: async ({ storage, job, advance, unit }) => {
         for (const type of ['a', 'b', 'a']) {
           await storage.add(Array.from({ length: 4 }, () => job({ type })))
@@ -61,7 +61,7 @@ export const listPageCases: readonly Case[] = [
   },
   ...(['asc', 'desc'] as const).map((order): Case => ({
     name: `pages in order ${order} miss no survivor and repeat nothing while rows come and go, that of the cursor too`,
-    proves: ['trap 30'],
+    proves: ['chains trap 30'],
     run: async (context) => {
       const { storage, added, advance, unit } = context
       const rows: string[] = []
@@ -88,7 +88,7 @@ export const listPageCases: readonly Case[] = [
   })),
   {
     name: 'rows that change their state between pages are neither missed nor repeated',
-    proves: ['trap 30'],
+    proves: ['chains trap 30'],
     run: async (context) => {
       const { storage, added, claim } = context
       const rows = []

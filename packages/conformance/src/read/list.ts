@@ -147,7 +147,6 @@ const filterCases: readonly Case[] = [
   },
   ...(['workers', 'marks'] as const).map((of): Case => ({
     name: `a list of ${of} is refused as not supported`,
-    proves: ['FEATURE_UNSUPPORTED'],
     run: async ({ storage }) => rejectsAsUnsupported(() => storage.list({ of: of as 'jobs', limit: 10 })),
   })),
 ]

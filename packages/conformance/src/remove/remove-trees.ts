@@ -59,7 +59,7 @@ const faults: readonly (readonly [
 
 const allOrNone = faults.map(([what, fault]): Case => ({
   name: `with ${what} among the roots nothing is removed`,
-  proves: ['chains 3.8'],
+  proves: ['chains §3.8'],
   run: async (context) => {
     const { storage, added } = context
     const [bad, verdict] = await fault(context)
@@ -189,7 +189,7 @@ const treeCases: readonly Case[] = [
   },
   {
     name: 'a chain that exists by itself is not of the tree of the job it blocks',
-    proves: ['trap 24'],
+    proves: ['chains trap 24'],
     run: async ({ storage, added }) => {
       const blocker = await added({ type: 'blocker' })
       const root = await added({ blockers: [refOf(blocker)] })
@@ -213,7 +213,7 @@ const treeCases: readonly Case[] = [
   },
   {
     name: 'an ended blocker begins to expire when the last that needed it is removed',
-    proves: ['trap 25'],
+    proves: ['chains trap 25'],
     run: async (context) => {
       const { storage, added, advance, unit } = context
       const retention = { completedMs: 10 * unit, failedMs: 0, cancelledMs: 0 }

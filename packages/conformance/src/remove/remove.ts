@@ -29,7 +29,7 @@ const tableCases = jobStates.flatMap((state): Case[] => [
   },
   {
     name: `a job that is ${state} ${ends.has(state) ? 'is kept until another time' : 'cannot be given a time to go'}`,
-    proves: ['queue §4 updateResultTTL'],
+    proves: ['Q4.26'],
     run: async (context) => {
       const { storage, unit } = context
       const job = await inState(context, state)
@@ -139,7 +139,7 @@ const chainCases: readonly Case[] = [
   },
   {
     name: 'a chain that an unfinished job needs is not removed: referenced says by whom',
-    proves: ['trap 25'],
+    proves: ['chains trap 25'],
     run: async (context) => {
       const { storage, added } = context
       const [done, open] = [await added({ type: 'done' }), await added({ type: 'open' })]
@@ -156,7 +156,7 @@ const chainCases: readonly Case[] = [
   },
   {
     name: 'a failed chain for which a job waits all the same is not removed',
-    proves: ['trap 23'],
+    proves: ['chains trap 23'],
     run: async (context) => {
       const { storage, added } = context
       const blocker = await added({ type: 'blocker' })
@@ -168,7 +168,7 @@ const chainCases: readonly Case[] = [
   },
   {
     name: 'a chain that an unfinished job needs does not go at the time it was given',
-    proves: ['trap 25'],
+    proves: ['chains trap 25'],
     run: async (context) => {
       const { storage, added, advance, unit } = context
       const [done, open] = [await added({ type: 'done' }), await added({ type: 'open' })]

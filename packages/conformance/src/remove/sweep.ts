@@ -155,7 +155,7 @@ const sweepingCases: readonly Case[] = [
   },
   {
     name: 'the first job of a chain lives as long as the chain, and the chain goes as a whole after its tail’s end',
-    proves: ['chains 3.8'],
+    proves: ['chains §3.8'],
     run: async (context) => {
       const { storage, advance, unit } = context
       const { first, next } = await chainOfTwo(context, { first: keptFor(10 * unit), next: keptFor(10 * unit) })
@@ -171,7 +171,7 @@ const sweepingCases: readonly Case[] = [
   },
   {
     name: 'a chain that ended is kept while an unfinished job needs it, with its result, and goes when that has ended',
-    proves: ['trap 25', 'S20'],
+    proves: ['chains trap 25', 'S20'],
     run: async (context) => {
       const { storage, added, advance, unit } = context
       const [done, open] = [await added({ type: 'done', ...keptFor(0) }), await added({ type: 'open' })]
@@ -190,7 +190,7 @@ const sweepingCases: readonly Case[] = [
   },
   {
     name: 'a record needed by two goes only when both have ended',
-    proves: ['trap 25'],
+    proves: ['chains trap 25'],
     run: async (context) => {
       const { storage, added } = context
       const [done, open] = [await added({ type: 'done', ...keptFor(0) }), await added({ type: 'open' })]

@@ -98,7 +98,7 @@ export const reviveTogetherCases: readonly Case[] = [
   },
   {
     name: 'a blocker and the job that failed with it are revived together: it waits for the blocker, then runs',
-    proves: ['trap 23'],
+    proves: ['chains trap 23'],
     run: async (context) => {
       const { storage, added } = context
       const blocker = await added({ type: 'blocker' })
@@ -114,7 +114,7 @@ export const reviveTogetherCases: readonly Case[] = [
   },
   {
     name: 'a revived job that is blocked again fails with its blocker again',
-    proves: ['trap 23'],
+    proves: ['chains trap 23'],
     run: async (context) => {
       const { storage, added } = context
       const blocker = await added({ type: 'blocker' })
@@ -153,7 +153,7 @@ export const reviveTogetherCases: readonly Case[] = [
   },
   {
     name: 'a dependent told to wait runs once its failed blocker was revived and completed',
-    proves: ['trap 23'],
+    proves: ['chains trap 23'],
     run: async (context) => {
       const { storage, added } = context
       const blocker = await added({ type: 'blocker' })
@@ -167,7 +167,7 @@ export const reviveTogetherCases: readonly Case[] = [
   },
   {
     name: 'a job added to a failed blocker, to wait, runs once that was revived and completed',
-    proves: ['trap 23'],
+    proves: ['chains trap 23'],
     run: async (context) => {
       const { storage, added } = context
       const blocker = await inState(context, 'failed', { type: 'blocker' })
@@ -180,7 +180,7 @@ export const reviveTogetherCases: readonly Case[] = [
   },
   {
     name: 'an ended blocker is kept again once a job that needs it was revived',
-    proves: ['trap 25'],
+    proves: ['chains trap 25'],
     run: async (context) => {
       const { storage, added, advance, unit } = context
       const retention = { completedMs: 20 * unit, failedMs: 0, cancelledMs: 0 }

@@ -42,7 +42,8 @@ const unblockCases: readonly Case[] = [
   },
   {
     name: 'blockers that end in one batch both count',
-    proves: ['S13', 'chains trap 1', 'defect: blocker count from a snapshot'],
+    // Planted defect: blocker count from a snapshot.
+    proves: ['S13', 'chains trap 1'],
     run: async (context) => {
       const { storage } = context
       const { one, two, dependent } = await pair(context)
@@ -58,7 +59,8 @@ const unblockCases: readonly Case[] = [
   },
   {
     name: 'blockers that end at once, through two handles, both count',
-    proves: ['S13', 'chains trap 1', 'defect: blocker count from a snapshot'],
+    // Planted defect: blocker count from a snapshot.
+    proves: ['S13', 'chains trap 1'],
     run: async ({ storage, another, added, claim, unit }) => {
       const handles = [storage, await another()]
       const jobs = []
@@ -105,7 +107,7 @@ const unblockCases: readonly Case[] = [
   },
   {
     name: 'a dependent whose own time has not come is scheduled when it is let go',
-    proves: ['chains 3.2', 'S14'],
+    proves: ['chains §3.2', 'S14'],
     run: async (context) => {
       const { storage, added, claimOne, claim, unit } = context
       const blocker = await added()
@@ -119,7 +121,7 @@ const unblockCases: readonly Case[] = [
   },
   {
     name: 'a dependent whose time is over is due at the instant it is let go',
-    proves: ['chains 3.2'],
+    proves: ['chains §3.2'],
     run: async ({ storage, added, claimOne, advance, unit }) => {
       const blocker = await added()
       const dependent = await added({ type: 'other', blockers: [refOf(blocker)] })
@@ -245,7 +247,7 @@ const failureCases: readonly Case[] = [
 const expiryCases: readonly Case[] = [
   {
     name: 'a blocker is kept, whatever its time, while an unfinished dependent needs its result',
-    proves: ['chains trap 25', 'chains 3.8'],
+    proves: ['chains trap 25', 'chains §3.8'],
     run: async (context) => {
       const { storage, added, claim, claimOne, advance, unit } = context
       const [short, slow] = [await added({ retention: gone }), await added()]
@@ -265,7 +267,7 @@ const expiryCases: readonly Case[] = [
   },
   {
     name: 'a blocker whose time is not over when its last dependent ends expires at its due time',
-    proves: ['chains 3.8', 'S12'],
+    proves: ['chains §3.8', 'S12'],
     run: async (context) => {
       const { storage, added, claimOne } = context
       const blocker = await added({ retention: { ...gone, completedMs: 777_000 } })
@@ -281,7 +283,7 @@ const expiryCases: readonly Case[] = [
   },
   {
     name: 'a dependent that fails with its blocker does not keep it: kept for 0 ms, it is gone',
-    proves: ['chains 3.8', 'S20'],
+    proves: ['chains §3.8', 'S20'],
     run: async ({ storage, added, claimOne }) => {
       const blocker = await added({ retention: gone })
       const dependent = await added({ type: 'other', blockers: [refOf(blocker)] })

@@ -59,7 +59,7 @@ const stopCases: readonly Case[] = outcomeKinds
 const otherCases: readonly Case[] = [
   {
     name: 'a job that was asked to stop and completes all the same is completed, for the work was done',
-    proves: ['F17', 'queue 4'],
+    proves: ['F17', 'Q4.21'],
     run: async (context) => {
       const { storage } = context
       const lease = await cancelling(context)
@@ -71,7 +71,7 @@ const otherCases: readonly Case[] = [
   },
   {
     name: 'a stalled attempt of a job that was asked to stop is cancelled, not stalled',
-    proves: ['F17', 'queue 4'],
+    proves: ['F17', 'Q4.21'],
     run: async (context) => {
       const { storage } = context
       for (const kind of ['retry', 'failed'] as const) {
@@ -163,7 +163,7 @@ const otherCases: readonly Case[] = [
   },
   {
     name: 'a new life does not inherit that a stop was asked of the old',
-    proves: ['S9', 'queue trap 10'],
+    proves: ['S9', 'trap 10'],
     run: async (context) => {
       const { storage, added, claimOne, unit } = context
       const lease = await cancelling(context)

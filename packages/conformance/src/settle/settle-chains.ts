@@ -9,7 +9,7 @@ import { fenceOf, idsOf, recordOf, refOf, snapshotOf, statesOf } from '../record
 const joinCases: readonly Case[] = [
   {
     name: 'a job that is continued is completed without a result, and its successor is the tail of its chain',
-    proves: ['S13', 'chains 2.4'],
+    proves: ['S13', 'chains §2.4'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
       const next = job({ type: 'other', payload: bytes('go on') })
@@ -33,7 +33,7 @@ const joinCases: readonly Case[] = [
   },
   {
     name: 'each job of a chain has its predecessor as origin and the first as chain and root',
-    proves: ['chains 2.4'],
+    proves: ['chains §2.4'],
     run: async ({ storage, added, job, claimOne }) => {
       const jobs = [await added(), job(), job()]
       await continueWith(storage, await claimOne(), jobs[1]!)
@@ -52,7 +52,7 @@ const joinCases: readonly Case[] = [
   },
   {
     name: 'a continuation under another job of a tree keeps the root of the tree',
-    proves: ['chains 2.4'],
+    proves: ['chains §2.4'],
     run: async ({ storage, job, claimOne }) => {
       const [top, under, next] = [job({ token: 't', blockers: [1] }), job({ token: 't' }), job()]
       await storage.add([top, under])
@@ -77,7 +77,7 @@ const joinCases: readonly Case[] = [
   },
   {
     name: 'a failed continuation fails the chain, with its first job completed all the same',
-    proves: ['chains 2.4'],
+    proves: ['chains §2.4'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
       await continueWith(storage, await claimOne(), job({ id: 'next' }))
@@ -143,7 +143,7 @@ const otherCases: readonly Case[] = [
   },
   {
     name: 'a continuation may wait for a chain that exists',
-    proves: ['chains 2.6'],
+    proves: ['chains §2.6'],
     run: async ({ storage, added, job, claim, claimOne }) => {
       const [blocker, first] = [await added(), await added()]
       const [held, lease] = await claim()
@@ -161,7 +161,7 @@ const otherCases: readonly Case[] = [
   },
   {
     name: 'a continuation may bring its blockers along, by position: they come in the same move, under it',
-    proves: ['chains 2.6', 'S13'],
+    proves: ['chains §2.6', 'S13'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
       const [next, under] = [job({ token: 't', blockers: [1] }), job({ token: 't' })]

@@ -47,7 +47,7 @@ const retryCases: readonly Case[] = [
   },
   {
     name: 'a retry of the last attempt that is allowed fails, with its error and for the time failures are kept',
-    proves: ['S17', 'DESIGN 3'],
+    proves: ['S17'],
     run: async ({ storage, added, claimOne }) => {
       const retention = { completedMs: 1, failedMs: 77_000, cancelledMs: 2 }
       const job = await added({ maxAttempts: 2, retention })
@@ -114,7 +114,7 @@ const failedCases: readonly Case[] = [
   },
   {
     name: 'an error may be of zero bytes, or absent',
-    proves: ['queue trap 3', 'S2'],
+    proves: ['trap 3', 'S2'],
     run: async ({ storage, added, claimOne }) => {
       for (const error of [undefined, bytes('')]) {
         const job = await added()
@@ -128,7 +128,7 @@ const failedCases: readonly Case[] = [
 const stalledCases: readonly Case[] = [
   {
     name: 'an attempt that was given up is queued at once, whatever delay was asked, and counts a failure',
-    proves: ['queue 4', 'F16', 'S17'],
+    proves: ['Q4.40', 'F16', 'S17'],
     run: async ({ storage, added, claimOne }) => {
       const job = await added()
       const outcome = { ...fenceOf(await claimOne()), kind: 'retry', stalled: true, delayMs: 500_000 } as const
@@ -140,7 +140,7 @@ const stalledCases: readonly Case[] = [
   },
   {
     name: 'the last attempt that is allowed, given up, fails as stalled, without an error',
-    proves: ['queue 4', 'S17'],
+    proves: ['Q4.40', 'S17'],
     run: async ({ storage, added, claimOne }) => {
       const job = await added({ maxAttempts: 1 })
       const verdict = await settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'retry', stalled: true })
@@ -154,7 +154,7 @@ const stalledCases: readonly Case[] = [
   },
   {
     name: 'a failure that was given up is stalled, without an error',
-    proves: ['queue 4'],
+    proves: ['Q4.40'],
     run: async ({ storage, added, claimOne }) => {
       const job = await added({ maxAttempts: 50 })
       await settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'failed', stalled: true })

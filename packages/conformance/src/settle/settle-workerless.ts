@@ -37,7 +37,7 @@ const live: readonly (readonly [JobState, (context: CaseContext) => Promise<JobR
 const liveCases: readonly Case[] = live.flatMap(([state, arrange]): Case[] => [
   {
     name: `a ${state} job is completed without a worker, and never runs again`,
-    proves: ['chains 3.8', 'S8'],
+    proves: ['chains §3.8', 'S8'],
     run: async (context) => {
       const { storage, claim, advance, unit } = context
       const job = await arrange(context)
@@ -142,7 +142,7 @@ const repeatCases: readonly Case[] = (['completed', 'continued'] as const).map((
 const effectCases: readonly Case[] = [
   {
     name: 'an end without a worker lets dependents go and gives them its result',
-    proves: ['chains 3.8', 'S13'],
+    proves: ['chains §3.8', 'S13'],
     run: async ({ storage, added, claimOne, unit }) => {
       const blocker = await added({ delayMs: 500 * unit })
       const dependent = await added({ type: 'other', blockers: [refOf(blocker)] })
@@ -154,7 +154,7 @@ const effectCases: readonly Case[] = [
   },
   {
     name: 'a failure without a worker fails the chain and its dependents',
-    proves: ['chains 3.8', 'chains trap 23'],
+    proves: ['chains §3.8', 'chains trap 23'],
     run: async ({ storage, added }) => {
       const blocker = await added()
       const dependent = await added({ type: 'other', blockers: [refOf(blocker)] })
@@ -165,7 +165,7 @@ const effectCases: readonly Case[] = [
   },
   {
     name: 'the blockers of a job that was completed without a worker end later without any effect on it',
-    proves: ['S8', 'S19', 'chains 3.8'],
+    proves: ['S8', 'S19', 'chains §3.8'],
     run: async ({ storage, added, claim }) => {
       const [one, two] = [await added(), await added()]
       const dependent = await added({ type: 'other', blockers: [refOf(one), refOf(two)] })

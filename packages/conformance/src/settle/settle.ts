@@ -39,7 +39,7 @@ const completedCases: readonly Case[] = [
   },
   {
     name: 'no result and a result of zero bytes are told apart',
-    proves: ['queue trap 1', 'S2'],
+    proves: ['trap 1', 'S2'],
     run: async ({ storage, added, claimOne }) => {
       for (const result of [undefined, '']) {
         const job = await added()
@@ -54,7 +54,7 @@ const completedCases: readonly Case[] = [
 const releasedCases: readonly Case[] = [
   {
     name: 'a release without a time leaves the job queued, due as before, and costs nothing',
-    proves: ['DESIGN 3', 'queue trap 2', 'R1'],
+    proves: ['Q4.41', 'trap 2', 'R1'],
     run: async ({ storage, added, claimOne, advance, unit }) => {
       const job = await added({ payload: bytes('kept') })
       const { runAt } = await recordOf(storage, job)
@@ -112,7 +112,7 @@ const releasedCases: readonly Case[] = [
   },
   {
     name: 'a release may replace the payload, with or without a time; zero bytes replace it too',
-    proves: ['F18', 'tasks 5'],
+    proves: ['F18', 'tasks §5'],
     run: async ({ storage, added, claimOne }) => {
       await added({ payload: bytes('first') })
       await settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'released', payload: bytes('second') })
@@ -156,7 +156,7 @@ const attemptCases: readonly Case[] = [
   },
   {
     name: 'createdAt and token stay the same through every state',
-    proves: ['queue trap 15'],
+    proves: ['trap 15'],
     run: async ({ storage, added, claimOne, advance, unit }) => {
       const job = await added()
       const seen = [await recordOf(storage, job)]
@@ -179,7 +179,8 @@ const attemptCases: readonly Case[] = [
 const batchCases: readonly Case[] = [
   {
     name: 'verdicts come in the order of the outcomes, each its own',
-    proves: ['S7', 'defect: batch verdicts shifted by one'],
+    // Planted defect: batch verdicts shifted by one.
+    proves: ['S7'],
     run: async ({ storage, job, claim }) => {
       await storage.add(outcomeKinds.map(() => job()))
       const leases = (await claim()).map(fenceOf)
@@ -247,7 +248,7 @@ const batchCases: readonly Case[] = [
   },
   {
     name: 'of two workers who settle the same job at once one is accepted',
-    proves: ['S6', 'S7', 'queue trap 34'],
+    proves: ['S6', 'S7', 'trap 34'],
     run: async ({ storage, another, added, claimOne, advance, unit }) => {
       const other = await another()
       const job = await added()
