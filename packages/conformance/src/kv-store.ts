@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { systemClock } from 'holdfast'
 import type { KvKey as StoreKey, KvStore } from 'holdfast/tasks'
+import { nameWithIds, registerCase, type SuiteRunner } from './register-case.ts'
 import { listOf } from './message-queue/queue-case.ts'
 
 export interface KvStoreSubject {
@@ -186,21 +187,20 @@ export const kvStoreCases: readonly KvStoreCase[] = [
   },
 ]
 
-export interface TestKvStoreOptions {
-  readonly test: (name: string, run: () => Promise<void>) => unknown
-  /** An empty store for each case. */
+export interface TestKvStoreOptions extends SuiteRunner {
+  /** Returns an empty store; called once for each case, and once to see which methods the store has. */
   readonly create: () => KvStoreSubject | Promise<KvStoreSubject>
 }
 
-/** Registers every case with the runner. Answers with their number. */
-export async function testKvStore({ test, create }: TestKvStoreOptions): Promise<number> {
+/** Registers every key-value case with the runner and returns their number. */
+export async function testKvStore({ create, ...runner }: TestKvStoreOptions): Promise<number> {
   const probe = await create()
   await probe.close?.()
   for (const item of kvStoreCases) {
-    const name = `kv store: ${[item.name, ...(item.proves ?? []).map((one) => `[${one}]`)].join(' ')}`
     const missing = item.needs?.find((verb) => typeof probe.store[verb] !== 'function')
-    if (missing === undefined) test(name, async () => runKvStoreCase(item, await create()))
-    else test(`${name} (skipped: the store has no ${missing})`, async () => {})
+    const skipReason = missing && `the store has no ${missing}`
+    const name = nameWithIds('kv store', item.name, item.proves)
+    registerCase(runner, name, skipReason, async () => runKvStoreCase(item, await create()))
   }
   return kvStoreCases.length
 }
