@@ -43,12 +43,12 @@ export function caseContext(subject: Subject): CaseContext {
     claim: async (fields) => [...(await storage.claim(context.claimRequest(fields))).jobs],
     claimOne: async (fields) => {
       const jobs = await context.claim(fields)
-      assert.equal(jobs.length, 1, `one job was to be claimed, not ${jobs.length}`)
+      assert.equal(jobs.length, 1, `expected to claim one job, got ${jobs.length}`)
       return jobs[0]!
     },
     until: async (condition) => {
       for (let waited = 0; !condition(); waited += 5) {
-        assert.ok(waited < 5_000, 'what was waited for did not come within 5 s')
+        assert.ok(waited < 5_000, 'expected the condition to be true within 5 s')
         await sleep(5)
       }
     },

@@ -1,4 +1,4 @@
-// What the model test found in a driver, as cases: each was a history that no case had thought of.
+// Defects that the model test found in a driver, as cases: no other case had covered these histories.
 
 import assert from 'node:assert/strict'
 import type { JobRef, Storage } from 'holdfast/storage'
@@ -13,15 +13,15 @@ const group = { key: 'g', ordered: true } as const
 
 const none = { scheduled: 0, blocked: 0, queued: 0, processing: 0, failing: 0, completed: 0, failed: 0, cancelled: 0 }
 
-/** Ends a chain whose tail nobody runs. */
-function endByHand(storage: Storage, job: JobRef, kind: 'completed' | 'failed'): Promise<unknown> {
+/** Settles the tail of a chain without a worker. */
+function settleWorkerless(storage: Storage, job: JobRef, kind: 'completed' | 'failed'): Promise<unknown> {
   const expected = { ...refOf(job), chain: refOf(job), token: `${kind} by hand` }
   return settleOutcome(storage, kind === 'completed' ? { ...expected, kind } : { ...expected, kind })
 }
 
 export const regressionCases: readonly Case[] = [
   {
-    name: 'every job of a shared key shows it, not the first alone',
+    name: 'every job of a shared key shows the key, not only the first',
     proves: ['S11'],
     run: async ({ storage, job, unit }) => {
       const deduplication = { key: 'k', mode: 'throttle', windowMs: 5 * unit, shared: true } as const
@@ -35,7 +35,7 @@ export const regressionCases: readonly Case[] = [
     },
   },
   {
-    name: 'the end of one job of a shared key leaves the others and the key as they are',
+    name: 'the end of one job of a shared key changes neither the other jobs nor the key',
     proves: ['S11'],
     run: async ({ storage, job, added, unit }) => {
       const deduplication = { key: 'k', mode: 'throttle', windowMs: 5 * unit, shared: true } as const
@@ -49,7 +49,7 @@ export const regressionCases: readonly Case[] = [
     },
   },
   {
-    name: 'a blocker by position that is a duplicate of a continuation stands for its chain, and strands nobody',
+    name: 'a blocker by position that is a duplicate of a continuation stands for its chain, and its dependent runs',
     proves: ['S13', 'L1'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
@@ -66,7 +66,7 @@ export const regressionCases: readonly Case[] = [
     },
   },
   {
-    name: 'a revived job that is blocked again is the head of its group again, and holds it',
+    name: 'a revived job that is blocked again is the head of its group and holds it',
     proves: ['S15'],
     run: async ({ storage, added, claim }) => {
       const blocker = refOf(await added({ type: 'other' }))
@@ -75,13 +75,13 @@ export const regressionCases: readonly Case[] = [
       await storage.cancel([refOf(head)])
       assert.deepEqual(await storage.revive([refOf(head)]), [{ verdict: 'revived' }])
       assert.deepEqual(await claim(), [])
-      await endByHand(storage, blocker, 'completed')
+      await settleWorkerless(storage, blocker, 'completed')
       assert.deepEqual(idsOf(await claim()), [head.id])
       assert.deepEqual(await statesOf(storage, second), ['queued'])
     },
   },
   {
-    name: 'a revival does not bring back to sight a blocker that has expired',
+    name: 'a revival does not make an expired blocker readable again',
     proves: ['S12'],
     run: async ({ storage, added, claimOne }) => {
       const blocker = await added({ retention: gone })
@@ -94,11 +94,11 @@ export const regressionCases: readonly Case[] = [
     },
   },
   {
-    name: 'the verdict of a job that an outcome adds is of what stands after the whole outcome',
+    name: 'the verdict of a job that an outcome adds shows the state after the whole outcome',
     proves: ['S13', 'S7'],
     run: async ({ storage, added, job, claimOne }) => {
       const failed = await added({ type: 'other' })
-      await endByHand(storage, failed, 'failed')
+      await settleWorkerless(storage, failed, 'failed')
       const first = await added()
       const next = job({ type: 'next', blockers: [refOf(failed)] })
       const dependent = job({ type: 'next', blockers: [refOf(first)] })
@@ -116,12 +116,12 @@ export const regressionCases: readonly Case[] = [
     },
   },
   {
-    name: 'no continuation takes the name of a failed chain that somebody waits for',
+    name: 'no continuation takes the id of a failed chain that has a waiting dependent',
     proves: ['S13', 'L1'],
     run: async ({ storage, added, job, claimOne }) => {
       const awaited = await added({ type: 'other' })
       const dependent = await added({ type: 'waits', blockers: [refOf(awaited)], onBlockerFailure: 'wait' })
-      await endByHand(storage, awaited, 'failed')
+      await settleWorkerless(storage, awaited, 'failed')
       const first = await added()
       const next = job({ type: 'other', id: awaited.id })
       const [verdict] = await storage.settle([{ ...fenceOf(await claimOne()), kind: 'continued', next }])
@@ -133,15 +133,15 @@ export const regressionCases: readonly Case[] = [
     },
   },
   {
-    name: 'a chain whose continuation has the name of a blocker of its first job is removed once',
+    name: 'a chain whose continuation has the id of a blocker of its first job is removed once',
     proves: ['S19'],
     run: async ({ storage, added, job, claimOne }) => {
       const blocker = await added({ type: 'other', retention: gone })
       const first = await added({ blockers: [refOf(blocker)] })
       await added({ type: 'other' })
-      await endByHand(storage, blocker, 'completed')
+      await settleWorkerless(storage, blocker, 'completed')
       await continueWith(storage, await claimOne(), job())
-      // Nobody needs the blocker any more, so its name is free.
+      // No job needs the blocker any more, so its id is free.
       await continueWith(storage, await claimOne(), job({ type: 'other', id: blocker.id }))
       assert.deepEqual(await storage.remove([refOf(first)], { trees: true }), [{ verdict: 'removed' }])
       const { types } = await storage.count({ types: ['other'] })
@@ -149,7 +149,7 @@ export const regressionCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job that is gone, and known by the window of its key alone, reads completed without a result, swept or not',
+    name: 'a job whose record is gone and whose key window lasts is reported as completed without a result, swept or not',
     proves: ['S11', 'S12'],
     run: async ({ storage, added, job, claimOne, unit }) => {
       const deduplication = { key: 'k', mode: 'throttle', windowMs: 5 * unit, shared: true } as const

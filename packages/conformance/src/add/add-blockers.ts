@@ -1,5 +1,5 @@
-// Guards blockers that exist: a job waits for each distinct chain that is open when it is added, and for no other.
-// Longer than others: one file per rule of the contract, and this rule has many cases.
+// Blockers that exist already: a job waits for each distinct chain that is open when it is added, and for no other.
+// Longer than most files: one file per rule of the contract, and this rule has many cases.
 
 import assert from 'node:assert/strict'
 import { text } from '../case.ts'
@@ -8,7 +8,7 @@ import { complete, continueWith, fail } from '../outcomes.ts'
 import { idsOf, recordOf, refOf, statesOf } from '../records.ts'
 import { addOne } from '../scenarios.ts'
 
-const nobody = { type: 'mail', id: 'nobody' }
+const unknownJob = { type: 'mail', id: 'unknown' }
 const gone = { completedMs: 0, failedMs: 0, cancelledMs: 0 }
 
 const openCases: readonly Case[] = [
@@ -27,7 +27,7 @@ const openCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job blocked by a chain outside stays its own root, without origin',
+    name: 'a job blocked by an existing chain is its own root and has no origin',
     proves: ['chains trap 24'],
     run: async ({ storage, added }) => {
       const blocker = await added()
@@ -51,7 +51,7 @@ const openCases: readonly Case[] = [
     },
   },
   {
-    name: 'a chain named twice is one open blocker, and both places are listed',
+    name: 'a chain named twice counts as one open blocker and is listed twice',
     proves: ['chains trap 22'],
     run: async ({ storage, added, claimOne }) => {
       const blocker = refOf(await added())
@@ -70,7 +70,7 @@ const openCases: readonly Case[] = [
     },
   },
   {
-    name: 'a chain is open while its tail is, though its first job has completed',
+    name: 'a chain stays open until its tail ends, even when its first job has completed',
     proves: ['S13'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
@@ -82,7 +82,7 @@ const openCases: readonly Case[] = [
 
 const doneCases: readonly Case[] = [
   {
-    name: 'completed blockers count as done: the job is due at once and is given their results in order',
+    name: 'a job with completed blockers is due at once and gets their results in order',
     proves: ['chains §3.2'],
     run: async ({ storage, added, claim, claimOne }) => {
       const blockers = [await added(), await added(), await added()]
@@ -99,7 +99,7 @@ const doneCases: readonly Case[] = [
     },
   },
   {
-    name: 'all blockers done and a delay: scheduled',
+    name: 'a job with completed blockers and a delay is scheduled',
     proves: ['chains §3.2'],
     run: async ({ storage, added, claimOne, unit }) => {
       const blocker = await added()
@@ -109,7 +109,7 @@ const doneCases: readonly Case[] = [
     },
   },
   {
-    name: 'only the open ones among the blockers are waited for',
+    name: 'a job waits only for the blockers that are still open',
     proves: ['S13'],
     run: async ({ storage, added, claimOne }) => {
       const done = await added()
@@ -126,7 +126,7 @@ const doneCases: readonly Case[] = [
     },
   },
   {
-    name: 'a completed chain is done with the result of its tail',
+    name: 'a completed chain gives the result of its tail',
     proves: ['S13'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
@@ -138,7 +138,7 @@ const doneCases: readonly Case[] = [
     },
   },
   {
-    name: 'a completed chain is kept beyond its time while a job that was added behind it is unfinished',
+    name: 'a completed chain outlives its retention while a job that depends on it is unfinished',
     proves: ['chains trap 25', 'chains §3.8'],
     run: async ({ storage, added, claimOne, advance, unit }) => {
       const blocker = await added({ retention: { ...gone, completedMs: 10 * unit } })
@@ -158,7 +158,7 @@ const doneCases: readonly Case[] = [
 
 const failedCases: readonly Case[] = (['failed', 'cancelled'] as const).flatMap((end): Case[] => [
   {
-    name: `a job added behind a ${end} chain fails at once, for its blocker, without an error`,
+    name: `a job added with a ${end} blocker fails at once with reason blocker_failed and no error`,
     proves: ['chains trap 23'],
     run: async ({ storage, added, job, claimOne }) => {
       const blocker = refOf(await added())
@@ -177,7 +177,7 @@ const failedCases: readonly Case[] = (['failed', 'cancelled'] as const).flatMap(
     },
   },
   {
-    name: `a job that would rather wait is blocked by a ${end} chain, until that lives again and completes`,
+    name: `a job with onBlockerFailure wait stays blocked by a ${end} chain until that is revived and completes`,
     proves: ['chains trap 23'],
     run: async ({ storage, added, claimOne }) => {
       const blocker = refOf(await added())
@@ -195,14 +195,14 @@ const failedCases: readonly Case[] = (['failed', 'cancelled'] as const).flatMap(
 
 const refusedCases: readonly Case[] = [
   {
-    name: 'an unknown blocker refuses every job of its token, names the blocker, and touches no other job',
+    name: 'an unknown blocker refuses every job of its token, is named, and affects no other job',
     proves: ['S3', 'W11'],
     run: async ({ storage, job, added }) => {
       const known = await added()
       const jobs = [
         job({ token: 'good' }),
         job({ token: 'bad' }),
-        job({ token: 'bad', blockers: [refOf(known), nobody] }),
+        job({ token: 'bad', blockers: [refOf(known), unknownJob] }),
         job({ token: 'bad', blockers: [4] }),
         job({ token: 'bad' }),
         job({ token: 'also good', blockers: [refOf(known)] }),
@@ -210,14 +210,14 @@ const refusedCases: readonly Case[] = [
       const verdicts = await storage.add(jobs)
       assert.deepEqual(
         verdicts.map((verdict) => (verdict.verdict === 'blocker_not_found' ? verdict.blocker.id : verdict.verdict)),
-        ['added', 'nobody', 'nobody', 'nobody', 'nobody', 'added'],
+        ['added', 'unknown', 'unknown', 'unknown', 'unknown', 'added'],
       )
       const [, ...rest] = await statesOf(storage, ...jobs)
       assert.deepEqual(rest, [undefined, undefined, undefined, undefined, 'blocked'])
     },
   },
   {
-    name: 'a blocker that has expired is unknown, swept or not',
+    name: 'an expired blocker is unknown, swept or not',
     proves: ['S12'],
     run: async ({ storage, added, job, claimOne, advance, unit }) => {
       const blocker = await added({ retention: { ...gone, completedMs: unit } })
@@ -227,7 +227,7 @@ const refusedCases: readonly Case[] = [
     },
   },
   {
-    name: 'a continuation is no chain to wait for',
+    name: 'a continuation cannot be a blocker',
     proves: ['chains §3.2'],
     run: async ({ storage, added, job, claimOne }) => {
       await added()
@@ -246,7 +246,7 @@ const refusedCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job cannot wait for itself',
+    name: 'a job cannot be its own blocker',
     run: async ({ storage, job }) => {
       const narcissus = job({ blockers: [{ type: 'mail', id: 'self' }], id: 'self' })
       assert.equal((await addOne(storage, narcissus)).verdict, 'blocker_not_found')
@@ -257,7 +257,7 @@ const refusedCases: readonly Case[] = [
 
 const siblingCases: readonly Case[] = [
   {
-    name: 'a job waits for a chain of the same call, named by its id, before it or after it; each is a root of its own',
+    name: 'a job may name a blocker of the same call by id, before or after it; each is its own root',
     proves: ['chains §2.6'],
     run: async ({ storage, job, claim }) => {
       const before = job({ type: 'part' })
@@ -277,7 +277,7 @@ const siblingCases: readonly Case[] = [
     },
   },
   {
-    name: 'one of the same call that is a duplicate stands for the chain in its way; it is added though its dependent is one',
+    name: 'a blocker of the same call that is a duplicate stands for the existing chain; it is added even if its dependent is a duplicate',
     proves: ['chains §2.6', 'chains §3.1'],
     run: async ({ storage, added, job, claim }) => {
       const deduplication = { key: 'k', mode: 'simple' } as const
@@ -300,7 +300,7 @@ const siblingCases: readonly Case[] = [
     },
   },
   {
-    name: 'one of the same call and another token is no chain to wait for',
+    name: 'a job of the same call under another token cannot be a blocker by id',
     run: async ({ storage, job }) => {
       const part = job({ type: 'part' })
       const verdicts = await storage.add([job({ blockers: [refOf(part)] }), part])
@@ -311,7 +311,7 @@ const siblingCases: readonly Case[] = [
     },
   },
   {
-    name: 'an outcome adds chains that wait for one another; none waits for the continuation',
+    name: 'jobs added by one outcome may block each other, but none waits for the continuation',
     proves: ['chains §2.6'],
     run: async ({ storage, added, job, claimOne }) => {
       await added()
@@ -333,7 +333,7 @@ const siblingCases: readonly Case[] = [
 
 const raceCases: readonly Case[] = [
   {
-    name: 'a blocker that ends while its dependent is being added is not missed',
+    name: 'a blocker that ends while its dependent is being added is counted',
     proves: ['chains trap 2', 'S13'],
     run: async ({ storage, another, added, job, claim }) => {
       const other = await another()

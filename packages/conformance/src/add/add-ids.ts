@@ -1,5 +1,5 @@
-// Guards the id: one live or completed chain per (type, id), the one in the way is named, and a new life has nothing of the old.
-// Longer than others: one file per rule of the contract, and this rule has many cases.
+// The id: one live or completed chain per (type, id). A duplicate names that chain, and a new life inherits nothing.
+// Longer than most files: one file per rule of the contract, and this rule has many cases.
 
 import assert from 'node:assert/strict'
 import type { AddVerdict, JobState, NewJob } from 'holdfast/storage'
@@ -41,7 +41,7 @@ const live: readonly (readonly [JobState, (context: CaseContext) => Promise<NewJ
 ]
 
 const liveCases: readonly Case[] = live.map(([state, arrange]) => ({
-  name: `the id of a ${state} job is taken: the second add is told of the first and changes nothing`,
+  name: `the id of a ${state} job is taken: a second add names the first job and changes nothing`,
   proves: ['S11', 'S2'],
   run: async (context) => {
     const { storage, job } = context
@@ -60,16 +60,16 @@ const liveCases: readonly Case[] = live.map(([state, arrange]) => ({
   },
 }))
 
-/** In the orders of bytes, of code units and of code points they stand differently. */
+/** Ids whose order differs by bytes, by UTF-16 code units and by code points. */
 const orders: readonly (readonly [what: string, there: readonly string[], others: readonly string[]])[] = [
-  ['among others', ['b', 'd'], ['a', 'c', 'e']],
-  ['behind all others', ['x', 'y'], ['a', 'b']],
-  ['before all others', ['a', 'b'], ['x', 'y', 'é', '\u{ffee}', '\u{1f600}']],
-  ['outside of ASCII', ['\u{1f600}', '\u{ffee}'], ['z', 'é', '\u{1f601}', 'ê']],
+  ['between the new ones', ['b', 'd'], ['a', 'c', 'e']],
+  ['after the new ones', ['x', 'y'], ['a', 'b']],
+  ['before the new ones', ['a', 'b'], ['x', 'y', 'é', '\u{ffee}', '\u{1f600}']],
+  ['outside ASCII', ['\u{1f600}', '\u{ffee}'], ['z', 'é', '\u{1f601}', 'ê']],
 ]
 
 const batchCases: readonly Case[] = orders.map(([what, there, others]) => ({
-  name: `of a batch, those whose ids are there are duplicates and the others are added: ids ${what}`,
+  name: `in one batch, jobs with existing ids are duplicates and the others are added: ids ${what}`,
   proves: ['S11'],
   run: async ({ storage, added, job }) => {
     for (const id of there) await added({ id })
@@ -84,7 +84,7 @@ const batchCases: readonly Case[] = orders.map(([what, there, others]) => ({
 
 const completedCases: readonly Case[] = [
   {
-    name: 'the id of a completed job is taken, and its result is the answer',
+    name: 'the id of a completed job is taken, and the duplicate carries its result',
     proves: ['S11', 'S12'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
@@ -94,7 +94,7 @@ const completedCases: readonly Case[] = [
     },
   },
   {
-    name: 'a result of zero bytes and no result are told apart in the answer to a second add',
+    name: 'a duplicate distinguishes a result of zero bytes from no result',
     proves: ['trap 1', 'S12'],
     run: async ({ storage, added, job, claimOne }) => {
       for (const result of [undefined, '']) {
@@ -155,7 +155,7 @@ const ends: readonly (readonly [string, (context: CaseContext) => Promise<NewJob
 
 const newLifeCases: readonly Case[] = ends.flatMap(([state, arrange]) => [
   {
-    name: `the id of a ${state} job is free at once, and the new job has nothing of the old`,
+    name: `the id of a ${state} job is free at once, and the new job inherits nothing`,
     proves: ['S11', 'S5', 'F28'],
     run: async (context) => {
       const { storage, job, advance, unit, claimOne } = context
@@ -205,7 +205,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'of one id twice in a batch the first is added, the second its duplicate',
+    name: 'of two jobs with one id in a batch, the first is added and the second is its duplicate',
     proves: ['S11', 'F3'],
     run: async ({ storage, job }) => {
       const [first, second] = [job({ id: 'same', payload: bytes('1') }), job({ id: 'same', payload: bytes('2') })]
@@ -216,7 +216,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'one call that names an id twice adds it once and tells its second mention of the first',
+    name: 'one call that names an id twice adds one job, and the second item is its duplicate',
     proves: ['F3', 'S3'],
     run: async ({ storage, job }) => {
       const batch = [
@@ -229,7 +229,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'of many adders of one id at once exactly one adds it',
+    name: 'of many concurrent adds of one id exactly one succeeds',
     proves: ['S11', 'trap 40', 'R3'],
     run: async ({ storage, another, job, claim }) => {
       const handles = [storage, await another()]
@@ -243,7 +243,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a duplicate takes no key and no place in a group',
+    name: 'a duplicate takes neither a key nor a place in a group',
     proves: ['S11', 'F21'],
     run: async ({ storage, added, job, claim }) => {
       const { id } = await added()
@@ -258,7 +258,7 @@ const otherCases: readonly Case[] = [
 
 const chainCases: readonly Case[] = [
   {
-    name: 'the id of a chain is taken while the chain lives, in the state of its tail',
+    name: 'the id of a live chain is taken, and the duplicate has the state of its tail',
     proves: ['S11', 'S13'],
     run: async ({ storage, added, job, claimOne, unit }) => {
       const first = await added()
@@ -268,7 +268,7 @@ const chainCases: readonly Case[] = [
     },
   },
   {
-    name: 'the id of a completed chain is answered with the result of its tail',
+    name: 'the id of a completed chain is taken, and the duplicate carries the result of its tail',
     proves: ['S11', 'S12'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
@@ -279,7 +279,7 @@ const chainCases: readonly Case[] = [
     },
   },
   {
-    name: 'the id of a continuation is taken too',
+    name: 'the id of a continuation is taken',
     proves: ['S11'],
     run: async ({ storage, added, job, claimOne }) => {
       await added()
@@ -290,7 +290,7 @@ const chainCases: readonly Case[] = [
     },
   },
   {
-    name: 'the id of a chain whose tail failed is free at once, though its first job completed',
+    name: 'the id of a chain whose tail failed is free at once, although its first job completed',
     proves: ['S11'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()

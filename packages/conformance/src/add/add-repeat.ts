@@ -1,4 +1,4 @@
-// Guards the token: an add whose answer was lost is repeated without harm, whatever became of its job meanwhile.
+// The token: an add whose reply was lost can be repeated safely, whatever state its job is in by then.
 
 import assert from 'node:assert/strict'
 import type { ClaimedJob, JobRef, NewJob } from 'holdfast/storage'
@@ -21,7 +21,7 @@ const since: readonly (readonly [string, Then])[] = [
 ]
 
 const sinceCases: readonly Case[] = since.map(([what, then]) => ({
-  name: `the repeat of an add whose job ${what} is told added, and changes nothing`,
+  name: `a repeated add whose job ${what} answers added and changes nothing`,
   proves: ['S3', 'R3', 'N4', 'trap 49'],
   run: async (context) => {
     const { storage, job } = context
@@ -49,7 +49,7 @@ const repeated = async ({ storage }: CaseContext, jobs: readonly NewJob[]): Prom
 
 const batchCases: readonly Case[] = [
   {
-    name: 'the repeat of a batch is answered as the first, job by job',
+    name: 'a repeated batch gets the first answer for each job',
     proves: ['S3', 'R3'],
     run: async (context) => {
       const { job, added } = context
@@ -59,12 +59,12 @@ const batchCases: readonly Case[] = [
         job({ token: 't', deduplication }),
         job({ token: 't', id: taken.id }),
         job({ token: 't', deduplication }),
-        job({ token: 'u', blockers: [{ type: 'mail', id: 'nobody' }] }),
+        job({ token: 'u', blockers: [{ type: 'mail', id: 'unknown' }] }),
       ])
     },
   },
   {
-    name: 'the repeat of a batch with a shared key is no duplicate of itself',
+    name: 'a repeated batch with a shared key is not a duplicate of itself',
     proves: ['S3', 'W11'],
     run: async (context) => {
       const { job, unit } = context
@@ -73,7 +73,7 @@ const batchCases: readonly Case[] = [
     },
   },
   {
-    name: 'the repeat of a tree counts no blocker twice and skips what was skipped',
+    name: 'a repeated tree counts no blocker twice and skips what was skipped',
     proves: ['S3', 'S13'],
     run: async (context) => {
       const { job, added } = context
@@ -87,7 +87,7 @@ const batchCases: readonly Case[] = [
     },
   },
   {
-    name: 'of a batch that is sent twice at once each job is there once, and both are told added',
+    name: 'a batch sent twice concurrently adds each job once, and both calls answer added',
     proves: ['S3'],
     run: async ({ storage, another, job, claim }) => {
       const jobs = Array.from({ length: 10 }, () => job({ token: 't' }))
@@ -100,7 +100,7 @@ const batchCases: readonly Case[] = [
 
 const oddCases: readonly Case[] = [
   {
-    name: 'a repeat is known though the blocker of its job is gone since',
+    name: 'a repeated add is recognised after the blocker of its job is gone',
     proves: ['S3', 'R3'],
     run: async ({ storage, added, job, claimOne }) => {
       const blocker = await added({ retention: { completedMs: 0, failedMs: 0, cancelledMs: 0 } })
@@ -115,7 +115,7 @@ const oddCases: readonly Case[] = [
     },
   },
   {
-    name: 'the repeat of an add whose job is done and gone, within the window of its key, makes no second job',
+    name: 'a repeated add whose job is gone makes no second job while the window of its key lasts',
     proves: ['S3', 'F25'],
     run: async ({ storage, job, claim, claimOne, unit }) => {
       const retention = { completedMs: 0, failedMs: 0, cancelledMs: 0 }
@@ -128,7 +128,7 @@ const oddCases: readonly Case[] = [
     },
   },
   {
-    name: 'the repeat of a tree that is done does not start its blocker anew, though that is gone',
+    name: 'a repeated tree that has completed does not start its blocker again, even if that is gone',
     proves: ['S3', 'R3'],
     run: async ({ storage, job, claim, claimOne }) => {
       const retention = { completedMs: 0, failedMs: 0, cancelledMs: 0 }
@@ -143,7 +143,7 @@ const oddCases: readonly Case[] = [
     },
   },
   {
-    name: 'a late repeat does not displace a later life of its id',
+    name: 'a late repeat does not replace a later life of its id',
     proves: ['S3', 'S11'],
     run: async ({ storage, added, job }) => {
       const first = job({ id: 'same' })
@@ -156,7 +156,7 @@ const oddCases: readonly Case[] = [
     },
   },
   {
-    name: 'the token alone does not make a repeat: another id of the same call is another job',
+    name: 'a token alone does not make a repeat: another id of the same call is another job',
     proves: ['S3'],
     run: async ({ added, claim }) => {
       await added({ id: 'a', token: 't' })
@@ -165,7 +165,7 @@ const oddCases: readonly Case[] = [
     },
   },
   {
-    name: 'a repeat takes no second place in its group',
+    name: 'a repeated add takes no second place in its group',
     proves: ['S15', 'R3'],
     run: async ({ storage, job, claim }) => {
       const group = { key: 'g', ordered: true } as const
@@ -185,7 +185,7 @@ const oddCases: readonly Case[] = [
     },
   },
   {
-    name: 'the repeat of an add that was refused is decided anew',
+    name: 'a repeat of a refused add is decided again',
     proves: ['R3'],
     run: async ({ storage, added, job }) => {
       const dependent = job({ blockers: [{ type: 'mail', id: 'late' }] })

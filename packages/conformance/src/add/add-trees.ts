@@ -1,4 +1,4 @@
-// Guards blockers by position: jobs of one call that block each other arrive together, under the job they block, or not at all.
+// Blockers by position: jobs of one call that block each other are added together, below the job they block, or not at all.
 
 import assert from 'node:assert/strict'
 import type { AddVerdict } from 'holdfast/storage'
@@ -11,7 +11,7 @@ const verdictsOf = (verdicts: readonly AddVerdict[]): string[] => verdicts.map((
 
 export const addTreeCases: readonly Case[] = [
   {
-    name: 'a blocker by position starts under the job it blocks, and runs before it',
+    name: 'a blocker by position starts below the job it blocks and runs before it',
     proves: ['chains §3.2', 'S13'],
     run: async ({ storage, job, claimOne }) => {
       const [top, under] = [job({ token: 't', blockers: [1] }), job({ token: 't' })]
@@ -31,7 +31,7 @@ export const addTreeCases: readonly Case[] = [
     },
   },
   {
-    name: 'the blockers of a blocker have the top as root, and as origin the job they block',
+    name: 'the blockers of a blocker have the top job as root and the job they block as origin',
     proves: ['chains §3.2'],
     run: async ({ storage, job }) => {
       const jobs = [job({ token: 't', blockers: [1] }), job({ token: 't', blockers: [2] }), job({ token: 't' })]
@@ -52,7 +52,7 @@ export const addTreeCases: readonly Case[] = [
     },
   },
   {
-    name: 'positions are of the whole batch, though it holds jobs of other calls',
+    name: 'positions count in the whole batch, also when it holds jobs of other calls',
     proves: ['S3'],
     run: async ({ storage, job }) => {
       const jobs = [job(), job({ token: 't', blockers: [3] }), job(), job({ token: 't' })]
@@ -73,7 +73,7 @@ export const addTreeCases: readonly Case[] = [
     },
   },
   {
-    name: 'chains that exist and positions mix, in the order given',
+    name: 'existing chains and positions may be mixed, and their order is kept',
     proves: ['chains §3.2'],
     run: async ({ storage, added, job, claim, claimOne }) => {
       const outside = await added()
@@ -88,7 +88,7 @@ export const addTreeCases: readonly Case[] = [
     },
   },
   {
-    name: 'a blocker by position whose dependent is a duplicate is skipped, and so are its own blockers',
+    name: 'a blocker by position whose dependent is a duplicate is skipped with its own blockers',
     proves: ['S3', 'chains §3.2'],
     run: async ({ storage, added, job }) => {
       const taken = await added()
@@ -104,7 +104,7 @@ export const addTreeCases: readonly Case[] = [
     },
   },
   {
-    name: 'a blocker by position is added if one of its dependents is',
+    name: 'a blocker by position is added if at least one of its dependents is added',
     proves: ['chains §3.2'],
     run: async ({ storage, added, job }) => {
       const taken = await added()
@@ -119,7 +119,7 @@ export const addTreeCases: readonly Case[] = [
     },
   },
   {
-    name: 'a blocker by position that is a duplicate lends its dependent the chain that stands',
+    name: 'a blocker by position that is a duplicate stands for the existing chain',
     proves: ['chains trap 22', 'S13'],
     run: async ({ storage, added, job, claimOne }) => {
       const standing = await added()
@@ -136,7 +136,7 @@ export const addTreeCases: readonly Case[] = [
     },
   },
   {
-    name: 'a blocker by position that is a duplicate by its key lends the chain that holds the key',
+    name: 'a blocker by position that is a duplicate by key stands for the chain that holds the key',
     proves: ['chains trap 22', 'F25'],
     run: async ({ storage, added, job, claimOne }) => {
       const deduplication = { key: 'k', mode: 'simple' } as const
@@ -154,7 +154,7 @@ export const addTreeCases: readonly Case[] = [
     },
   },
   {
-    name: 'a blocker by position that is a duplicate of a completed chain is done',
+    name: 'a blocker by position that is a duplicate of a completed chain counts as completed',
     proves: ['chains trap 22'],
     run: async ({ storage, added, job, claimOne }) => {
       const standing = await added()
@@ -167,7 +167,7 @@ export const addTreeCases: readonly Case[] = [
     },
   },
   {
-    name: 'two positions that come to one chain by its key are one open blocker in two places',
+    name: 'two positions that resolve to one chain by key are one open blocker, listed twice',
     proves: ['chains trap 22'],
     run: async ({ storage, job, claimOne }) => {
       const deduplication = { key: 'k', mode: 'simple' } as const
@@ -201,7 +201,7 @@ export const addTreeCases: readonly Case[] = [
     },
   },
   {
-    name: 'a failed blocker by position fails all that stand above it, in one move',
+    name: 'a failed blocker by position fails every job above it in one move',
     proves: ['chains trap 23', 'S13'],
     run: async ({ storage, job, claimOne }) => {
       const jobs = [job({ token: 't', blockers: [1] }), job({ token: 't', blockers: [2] }), job({ token: 't' })]

@@ -1,4 +1,4 @@
-// Guards add: what was accepted is there once, whole and unchanged, due when it was told to be, and the verdict says so.
+// add: an accepted job is stored once, complete and unchanged, and is due when asked. The verdict says so.
 
 import assert from 'node:assert/strict'
 import type { NewJob } from 'holdfast/storage'
@@ -31,7 +31,7 @@ const verdictCases: readonly Case[] = [
     },
   },
   {
-    name: 'where a verdict says when its job was accepted, it is when the record says',
+    name: 'a verdict with createdAt has the createdAt of the record',
     run: async ({ storage, added, job, advance, unit }) => {
       const taken = await added({ deduplication: { key: 'k', mode: 'simple' } })
       await advance(unit)
@@ -54,7 +54,7 @@ const verdictCases: readonly Case[] = [
     },
   },
   {
-    name: 'verdicts come one per job, in the order of the jobs, and none touches another',
+    name: 'there is one verdict per job, in order, and a refused job affects no other',
     proves: ['S3', 'F3'],
     run: async ({ storage, added, job }) => {
       const taken = await added()
@@ -62,7 +62,7 @@ const verdictCases: readonly Case[] = [
         job(),
         job({ id: taken.id }),
         job(),
-        job({ blockers: [{ type: 'mail', id: 'nobody' }] }),
+        job({ blockers: [{ type: 'mail', id: 'unknown' }] }),
         job({ type: 'post' }),
       ]
       const verdicts = await storage.add(jobs)
@@ -75,14 +75,14 @@ const verdictCases: readonly Case[] = [
     },
   },
   {
-    name: 'an empty batch is answered with no verdict',
+    name: 'an empty batch has no verdicts',
     run: async ({ storage }) => {
       assert.deepEqual(await storage.add([]), [])
       assert.deepEqual((await storage.list({ of: 'jobs', limit: 10 })).items, [])
     },
   },
   {
-    name: 'a batch of many is accepted whole, and claimed in its order',
+    name: 'a large batch is accepted completely and claimed in its order',
     proves: ['F3', 'S1', 'S15'],
     run: async ({ storage, job, claim }) => {
       const jobs = Array.from({ length: 300 }, () => job())
@@ -95,7 +95,7 @@ const verdictCases: readonly Case[] = [
 
 const recordCases: readonly Case[] = [
   {
-    name: 'the record holds all that was given',
+    name: 'the record has every field that was given',
     proves: ['S2'],
     run: async ({ storage, added }) => {
       const job = await added({
@@ -127,7 +127,7 @@ const recordCases: readonly Case[] = [
     },
   },
   {
-    name: 'what was not given is absent, or its default',
+    name: 'a field that was not given is absent or has its default',
     run: async ({ storage, job }) => {
       const { maxAttempts: _, ...bare } = job()
       await addOne(storage, bare)
@@ -155,7 +155,7 @@ const recordCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job that nothing continued is a chain of one, and its own root',
+    name: 'a job without a continuation is a chain of one and its own root',
     run: async ({ storage, added }) => {
       const job = await added()
       const record = await recordOf(storage, job, 'tail')
@@ -165,7 +165,7 @@ const recordCases: readonly Case[] = [
     },
   },
   {
-    name: 'retention for ever is stored as such',
+    name: 'an infinite retention is stored as such',
     proves: ['F29'],
     run: async ({ storage, added }) => {
       const job = await added({ retention: { completedMs: Infinity, failedMs: 0, cancelledMs: Infinity } })
@@ -174,7 +174,7 @@ const recordCases: readonly Case[] = [
     },
   },
   {
-    name: 'createdAt is the time of the storage, inside the call',
+    name: 'createdAt is the storage’s time during the call',
     proves: ['R4'],
     run: async ({ storage, added, now }) => {
       const before = await now()
@@ -206,7 +206,7 @@ const timeCases: readonly Case[] = [
     },
   },
   {
-    name: 'a delay counts from the now of the storage',
+    name: 'a delay counts from the storage’s current time',
     proves: ['F1', 'S14'],
     run: async ({ storage, added, unit }) => {
       const { state, runAt, createdAt } = await recordOf(storage, await added({ delayMs: 50 * unit }))
@@ -214,7 +214,7 @@ const timeCases: readonly Case[] = [
     },
   },
   {
-    name: 'a delay of 0 is now',
+    name: 'a delay of 0 means now',
     proves: ['F1'],
     run: async ({ storage, added }) => {
       const { state, runAt, createdAt } = await recordOf(storage, await added({ delayMs: 0 }))
@@ -222,7 +222,7 @@ const timeCases: readonly Case[] = [
     },
   },
   {
-    name: 'an instant to come is kept to the millisecond',
+    name: 'a future runAt is kept to the millisecond',
     proves: ['F1', 'S14'],
     run: async ({ storage, added, now, unit }) => {
       const runAt = (await now()) + 50 * unit + 7
@@ -231,7 +231,7 @@ const timeCases: readonly Case[] = [
     },
   },
   {
-    name: 'an instant in the past is now',
+    name: 'a past runAt means now',
     proves: ['F1'],
     run: async ({ storage, added }) => {
       for (const past of [1, 0, -1]) {
@@ -241,7 +241,7 @@ const timeCases: readonly Case[] = [
     },
   },
   {
-    name: 'a delay beyond 2^31 ms and an instant of the year 9999 are kept, and not due',
+    name: 'a delay above 2^31 ms and a runAt in the year 9999 are kept and not due',
     proves: ['T3', 'trap 50', 'W12'],
     run: async ({ storage, added, claim, advance, unit }) => {
       const far = await recordOf(storage, await added({ delayMs: 2 ** 31 + 1 }))
@@ -262,7 +262,7 @@ const unsupported: readonly (readonly [string, object])[] = [
 ]
 
 const unsupportedCases: readonly Case[] = unsupported.map(([what, fields]) => ({
-  name: `${what} is refused as unsupported, and nothing of the batch is written`,
+  name: `${what} is refused as unsupported, and nothing of its batch is written`,
   proves: ['F25', 'F21'],
   run: async ({ storage, job }) => {
     const good = job({ deduplication: { key: 'good', mode: 'simple' } })

@@ -1,4 +1,4 @@
-// Guards the cancel of chains: their tails end, and with them the chain.
+// cancel of chains: the tail ends, and with it the chain.
 
 import assert from 'node:assert/strict'
 import type { Case } from '../case.ts'
@@ -24,7 +24,7 @@ export const cancelChainCases: readonly Case[] = [
     },
   },
   {
-    name: 'cancel of a tail by its own ref cancels the chain',
+    name: 'cancel of a tail by its own id cancels the chain',
     run: async (context) => {
       const { storage } = context
       const { first, next } = await chainOfTwo(context)
@@ -33,7 +33,7 @@ export const cancelChainCases: readonly Case[] = [
     },
   },
   {
-    name: 'cancel with chains answers for the tail: processing, by force cancelled, then as it ended',
+    name: 'cancel with chains answers for the tail: processing, then cancelled by force, then its end state',
     run: async (context) => {
       const { storage } = context
       const { first, next } = await chainOfTwo(context)
@@ -46,7 +46,7 @@ export const cancelChainCases: readonly Case[] = [
       assert.deepEqual(await cancel({ force: true }), [{ verdict: 'completed' }])
       const other = await chainOfTwo(context)
       await claimType(context, 'next')
-      const verdicts = await storage.cancel([refOf(other.first), { type: 'mail', id: 'nobody' }], {
+      const verdicts = await storage.cancel([refOf(other.first), { type: 'mail', id: 'unknown' }], {
         chains: true,
         force: true,
       })

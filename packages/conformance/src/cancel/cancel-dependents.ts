@@ -1,4 +1,4 @@
-// Guards what a cancel does to the jobs that wait for the cancelled one, and to those that it waited for.
+// What a cancel does to the dependents and the blockers of the cancelled job.
 
 import assert from 'node:assert/strict'
 import { text } from '../case.ts'
@@ -9,7 +9,7 @@ import { chainOfTwo, claimType, runOne } from '../scenarios.ts'
 
 export const cancelDependentCases: readonly Case[] = [
   {
-    name: 'a cancelled blocker fails its dependent and all that wait for that one, in the same move',
+    name: 'a cancelled blocker fails its dependents, direct and indirect, in the same move',
     proves: ['chains §3.2', 'chains trap 23', 'S13'],
     run: async ({ storage, added }) => {
       const blocker = await added({ type: 'blocker' })
@@ -17,10 +17,10 @@ export const cancelDependentCases: readonly Case[] = [
       const second = await added({ blockers: [refOf(first)] })
       const [answer] = await storage.cancel([refOf(blocker)])
       assert.equal(answer!.verdict, 'cancelled')
-      const told = answer!.ended!.map(({ type, id, chain, state, reason }) => ({ type, id, chain, state, reason }))
+      const reported = answer!.ended!.map(({ type, id, chain, state, reason }) => ({ type, id, chain, state, reason }))
       const failed = { state: 'failed', reason: 'blocker_failed' }
       assert.deepEqual(
-        told,
+        reported,
         [first, second].map((job) => ({ ...refOf(job), chain: refOf(job), ...failed })),
       )
       for (const job of [first, second]) {
@@ -32,7 +32,7 @@ export const cancelDependentCases: readonly Case[] = [
     },
   },
   {
-    name: 'a dependent that failed with its blocker gives back its id, its key and its group',
+    name: 'a dependent that failed with its blocker frees its id, its key and its group',
     proves: ['F25', 'F21'],
     run: async (context) => {
       const { storage, added } = context
@@ -45,7 +45,7 @@ export const cancelDependentCases: readonly Case[] = [
     },
   },
   {
-    name: 'a dependent told to wait stays blocked when its blocker is cancelled, and runs once it was revived and completed',
+    name: 'a dependent with onBlockerFailure wait stays blocked by a cancelled blocker until that is revived and completes',
     proves: ['chains trap 23'],
     run: async (context) => {
       const { storage, added, claim } = context
@@ -74,7 +74,7 @@ export const cancelDependentCases: readonly Case[] = [
     },
   },
   {
-    name: 'a blocker asked to stop that completes all the same lets its dependent run',
+    name: 'a blocker that was asked to stop and still completes unblocks its dependent',
     run: async (context) => {
       const { storage, added } = context
       const blocker = await added({ type: 'blocker' })
@@ -96,7 +96,7 @@ export const cancelDependentCases: readonly Case[] = [
     },
   },
   {
-    name: 'a continuation that fails with its blocker is told with its chain, by a cancel and by a settle',
+    name: 'a continuation that fails with its blocker is reported with its chain, by cancel and by settle',
     proves: ['chains §3.10'],
     run: async (context) => {
       const { storage, added } = context
@@ -115,7 +115,7 @@ export const cancelDependentCases: readonly Case[] = [
     },
   },
   {
-    name: 'a cancelled dependent leaves its blocker alone, and the end of that one leaves it cancelled',
+    name: 'a cancelled dependent does not affect its blocker, and stays cancelled when the blocker ends',
     proves: ['S9'],
     run: async (context) => {
       const { storage, added } = context
@@ -143,7 +143,7 @@ export const cancelDependentCases: readonly Case[] = [
     },
   },
   {
-    name: 'an ended blocker begins to expire when the last that needed it is cancelled',
+    name: 'an ended blocker starts to expire when its last dependent is cancelled',
     proves: ['chains trap 25'],
     run: async (context) => {
       const { storage, added, unit } = context
@@ -158,7 +158,7 @@ export const cancelDependentCases: readonly Case[] = [
     },
   },
   {
-    name: 'an ended blocker whose time is over goes at once when the last that needed it is cancelled',
+    name: 'an ended blocker past its retention is gone when its last dependent is cancelled',
     proves: ['chains trap 25'],
     run: async (context) => {
       const { storage, added, advance, unit } = context

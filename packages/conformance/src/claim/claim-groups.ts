@@ -1,4 +1,4 @@
-// Guards ordered groups: one at a time, in the order of acceptance, through every way an attempt can end.
+// Ordered groups: one job at a time, in acceptance order, through every end of an attempt.
 
 import assert from 'node:assert/strict'
 import type { ClaimedJob, NewJob } from 'holdfast/storage'
@@ -13,7 +13,7 @@ async function two({ storage, job }: CaseContext, fields?: Partial<NewJob>): Pro
   await storage.add([job({ id: 'head', group, ...fields }), job({ id: 'second', group })])
 }
 
-/** What leaves the head at the head: the second must wait on. */
+/** What keeps the head in its place: the second job must wait. */
 const keeps: readonly (readonly [string, (context: CaseContext) => Promise<unknown>])[] = [
   ['waits for its retry', async ({ storage, claimOne, unit }) => retry(storage, await claimOne(), 10 * unit)],
   [
@@ -69,7 +69,7 @@ const keepCases: readonly Case[] = keeps.map(([what, arrange]) => ({
   },
 }))
 
-/** What ends the head: the second is next. */
+/** What ends the head: the second job is next. */
 const ends: readonly (readonly [string, (context: CaseContext) => Promise<unknown>])[] = [
   ['completed', async ({ storage, claimOne }) => complete(storage, await claimOne())],
   ['failed', async ({ storage, claimOne }) => fail(storage, await claimOne())],
@@ -116,7 +116,7 @@ const ends: readonly (readonly [string, (context: CaseContext) => Promise<unknow
 ]
 
 const endCases: readonly Case[] = ends.map(([what, arrange]) => ({
-  name: `the second of an ordered group is next once its head ${what}`,
+  name: `the second job of an ordered group is next after its head ${what}`,
   proves: ['F21', 'W9', 'W10', 'S20'],
   run: async (context) => {
     await two(context, { maxAttempts: 1 })
@@ -127,7 +127,7 @@ const endCases: readonly Case[] = ends.map(([what, arrange]) => ({
 
 const otherCases: readonly Case[] = [
   {
-    name: 'of an ordered group one claim takes the head alone, however many slots it has',
+    name: 'a claim takes only the head of an ordered group, however many slots it has',
     proves: ['F21', 'S15'],
     run: async (context) => {
       await two(context)
@@ -136,7 +136,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a group that is busy takes no slot from jobs behind it',
+    name: 'a busy group takes no slot from the jobs behind it',
     proves: ['F21', 'L6'],
     run: async (context) => {
       await two(context)
@@ -148,7 +148,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a head that is not due holds its group, and jobs outside go on',
+    name: 'a head that is not due holds its group; jobs outside the group run',
     proves: ['F21', 'S14'],
     run: async (context) => {
       const { added, claim, advance, unit } = context
@@ -161,7 +161,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a head that is blocked holds its group until it ends',
+    name: 'a blocked head holds its group until it ends',
     proves: ['F21'],
     run: async (context) => {
       const { storage, added, claim, claimOne, unit } = context
@@ -173,7 +173,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a head that fails with its blocker lets its group go on',
+    name: 'a head that fails with its blocker frees its group',
     proves: ['F21', 'S13'],
     run: async (context) => {
       const { storage, added, claimOne, unit } = context
@@ -184,7 +184,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'inside an ordered group neither priority nor runAt changes the order of acceptance',
+    name: 'neither priority nor runAt changes the acceptance order of an ordered group',
     proves: ['F21', 'S15'],
     run: async (context) => {
       const { storage, job, claimOne, advance, unit } = context
@@ -216,7 +216,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'the end of one that waits in the middle does not disturb the order of its group',
+    name: 'the end of a waiting job in the middle of a group keeps the order of the others',
     proves: ['F21', 'S15'],
     run: async ({ storage, job, claimOne, claim }) => {
       await storage.add(['1', '2', '3'].map((id) => job({ id, group })))
@@ -228,7 +228,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a revived job is in its group again: one at a time still, and all of them run',
+    name: 'a revived job returns to its group: still one at a time, and every job runs',
     proves: ['F21', 'W10', 'S15'],
     run: async (context) => {
       const { storage, claim, claimOne } = context
@@ -243,7 +243,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'claimers at once never hold two jobs of an ordered group',
+    name: 'concurrent claims never hold two jobs of an ordered group',
     proves: ['F21', 'S15', 'S16'],
     run: async ({ storage, another, job, claimRequest }) => {
       const handles = [storage, await another()]
@@ -258,7 +258,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'order holds over retries: of five groups each completes its jobs in the order of their acceptance',
+    name: 'each of five ordered groups completes its jobs in acceptance order, across retries',
     proves: ['W8', 'S15'],
     run: async ({ storage, job, claim }) => {
       const jobs = Array.from({ length: 40 }, (_, index) => job({ group: { key: `${index % 5}`, ordered: true } }))
@@ -279,7 +279,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a paused group is not claimed, the others are; resumed, it goes on at its head',
+    name: 'a paused group is not claimed while others are; after the resume it continues at its head',
     proves: ['F26', 'S22'],
     run: async (context) => {
       const { storage, added, claim } = context

@@ -1,4 +1,4 @@
-// Guards lost leases inside a claim: taken back once, counted, told; and a job without an attempt left ends instead of running.
+// Lost leases inside a claim: taken back once, counted and reported. A job without attempts left ends instead of running.
 
 import assert from 'node:assert/strict'
 import type { ClaimedJob, NewJob } from 'holdfast/storage'
@@ -15,7 +15,7 @@ async function lost({ added, claimOne, advance, unit }: CaseContext, fields?: Pa
   return lease
 }
 
-/** The same, of a job that has no number of attempts of its own. */
+/** The same for a job without `maxAttempts`. */
 async function lostWithout({ storage, job, claimOne, advance, unit }: CaseContext): Promise<ClaimedJob> {
   const { maxAttempts: _, ...bare } = job({ id: 'lost' })
   await storage.add([bare])
@@ -26,7 +26,7 @@ async function lostWithout({ storage, job, claimOne, advance, unit }: CaseContex
 
 const takenBackCases: readonly Case[] = [
   {
-    name: 'a lost lease is taken back and told, and its job runs again in the next attempt, one failure more',
+    name: 'a lost lease is taken back and reported, and its job runs again with one more attempt and failure',
     proves: ['S4', 'L2', 'trap 28', 'chains trap 9'],
     run: async (context) => {
       const lease = await lost(context)
@@ -46,7 +46,7 @@ const takenBackCases: readonly Case[] = [
     },
   },
   {
-    name: 'a lease is over at the very instant of its end, and not before',
+    name: 'a lease ends exactly at its end, not before',
     proves: ['S4'],
     run: async ({ added, claim, claimOne, advance, unit }) => {
       await added()
@@ -59,7 +59,7 @@ const takenBackCases: readonly Case[] = [
     },
   },
   {
-    name: 'a lease that was extended is not lost at its first end',
+    name: 'an extended lease is not lost at its first end',
     proves: ['trap 20', 'W7', 'S4'],
     run: async ({ storage, added, claim, claimOne, advance, unit }) => {
       await added()
@@ -71,7 +71,7 @@ const takenBackCases: readonly Case[] = [
     },
   },
   {
-    name: 'a lost lease is taken back once: of claimers at once one gets the job, and one failure is counted',
+    name: 'a lost lease is taken back once: of concurrent claims one gets the job, and one failure is counted',
     proves: ['S4', 'S17', 'trap 34'],
     run: async (context) => {
       const { storage, another, claimRequest } = context
@@ -86,7 +86,7 @@ const takenBackCases: readonly Case[] = [
     },
   },
   {
-    name: 'a claim takes back leases of the types it names, and of no other',
+    name: 'a claim takes back leases only of the types it names',
     proves: ['S4'],
     run: async (context) => {
       const { storage, claimRequest, unit } = context
@@ -97,7 +97,7 @@ const takenBackCases: readonly Case[] = [
     },
   },
   {
-    name: 'what was settled after its lease, but before the claim, is not taken back',
+    name: 'a job settled after its lease ended, but before the claim, is not taken back',
     proves: ['S10', 'S8'],
     run: async (context) => {
       const { storage, claimRequest } = context
@@ -107,7 +107,7 @@ const takenBackCases: readonly Case[] = [
     },
   },
   {
-    name: 'the lost attempt is on the record, as stalled',
+    name: 'the lost attempt is on the record as stalled',
     proves: ['F12', 'S7'],
     run: async (context) => {
       const lease = await lost(context)
@@ -131,7 +131,7 @@ const takenBackCases: readonly Case[] = [
     },
   },
   {
-    name: 'a lost lease of a paused type gives no job, and once resumed one failure has been counted',
+    name: 'a lost lease of a paused type yields no job; after the resume one failure is counted',
     proves: ['S22', 'S17'],
     run: async (context) => {
       const { storage, claim, claimOne } = context
@@ -148,7 +148,7 @@ const takenBackCases: readonly Case[] = [
 
 const endedCases: readonly Case[] = [
   {
-    name: 'a job whose last allowed attempt lost its lease fails as stalled, and is told, not run',
+    name: 'a job whose last attempt lost its lease fails as stalled and is reported instead of run',
     proves: ['F14', 'S17', 'trap 7', 'chains trap 29', 'K8'],
     run: async (context) => {
       const { storage, claimRequest } = context
@@ -173,7 +173,7 @@ const endedCases: readonly Case[] = [
     },
   },
   {
-    name: 'attempts that fail and attempts that are lost count together; if a lost one is the last, there is no error',
+    name: 'failed and lost attempts count together; if the last one was lost, there is no error',
     proves: ['S17'],
     run: async (context) => {
       const { storage, added, claimOne, claim, advance, unit } = context
@@ -187,7 +187,7 @@ const endedCases: readonly Case[] = [
     },
   },
   {
-    name: 'the worker says how many attempts a job without a number has',
+    name: 'the claim’s maxAttempts applies to a job without its own',
     proves: ['F14', 'S17'],
     run: async (context) => {
       const { storage, claimRequest, unit } = context
@@ -203,7 +203,7 @@ const endedCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job without a number, claimed by a worker without one, never runs out of attempts',
+    name: 'a job without maxAttempts, claimed without maxAttempts, never runs out of attempts',
     proves: ['F14'],
     run: async (context) => {
       await lostWithout(context)
@@ -212,7 +212,7 @@ const endedCases: readonly Case[] = [
     },
   },
   {
-    name: 'the number of the job rules over that of the worker',
+    name: 'the maxAttempts of a job overrides that of the claim',
     proves: ['S17'],
     run: async (context) => {
       await lost(context, { maxAttempts: 2 })
@@ -221,7 +221,7 @@ const endedCases: readonly Case[] = [
     },
   },
   {
-    name: 'a waiting job that has failed as often as the worker allows is ended by its claim, not run',
+    name: 'a waiting job that has reached the claim’s maxAttempts is ended by the claim instead of run',
     proves: ['S17', 'F14'],
     run: async ({ storage, job, claimOne, claimRequest, unit }) => {
       const { maxAttempts: _, ...bare } = job()
@@ -239,7 +239,7 @@ const endedCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job that was asked to stop and lost its lease is cancelled, not run',
+    name: 'a job that was asked to stop and lost its lease is cancelled instead of run',
     proves: ['F17', 'S9', 'Q4.21'],
     run: async (context) => {
       const { storage, added, claimOne, claimRequest, advance, unit } = context
@@ -258,16 +258,16 @@ const endedCases: readonly Case[] = [
     },
   },
   {
-    name: 'dependents of a job that a claim ends fail with it, and are told',
+    name: 'dependents of a job that a claim ends fail with it and are reported',
     proves: ['S13', 'chains trap 23'],
     run: async (context) => {
       const { storage, added, claimRequest } = context
       const lease = await lost(context, { maxAttempts: 1 })
       const dependent = await added({ type: 'other', blockers: [refOf(lease)] })
       const { ended } = await storage.claim(claimRequest())
-      const told = ended.map((each) => [each.id, each.reason, each.attempt]).toSorted()
+      const reported = ended.map((each) => [each.id, each.reason, each.attempt]).toSorted()
       assert.deepEqual(
-        told,
+        reported,
         [
           [dependent.id, 'blocker_failed', 0],
           ['lost', 'stalled', 1],
@@ -277,7 +277,7 @@ const endedCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job that ends in a claim with 0 ms to keep is gone at once',
+    name: 'a job that a claim ends with a retention of 0 ms is gone at once',
     proves: ['F29', 'S20'],
     run: async (context) => {
       const lease = await lost(context, { maxAttempts: 1, retention: { completedMs: 0, failedMs: 0, cancelledMs: 0 } })

@@ -1,4 +1,4 @@
-// Guards the order of claims within a type: priority, then runAt, then acceptance; and the place to which each attempt goes back.
+// The order of claims within a type: priority, then runAt, then acceptance; and the place to which each attempt returns.
 
 import assert from 'node:assert/strict'
 import { bytes } from '../case.ts'
@@ -6,7 +6,7 @@ import type { Case, CaseContext } from '../case.ts'
 import { complete, retry, settleOutcome } from '../outcomes.ts'
 import { fenceOf, idsOf, refOf } from '../records.ts'
 
-/** A job is claimed out of three that wait; then something becomes of it. */
+/** Adds three jobs and claims the first. */
 async function firstOfThree({ storage, added, claimOne, claim, unit }: CaseContext) {
   await added({ id: 'first', maxAttempts: 9 })
   const lease = await claimOne({ types: [{ type: 'mail', leaseMs: unit }] })
@@ -28,7 +28,7 @@ export const claimOrderCases: readonly Case[] = [
     },
   },
   {
-    name: 'no priority is 0',
+    name: 'the default priority is 0',
     proves: ['F2'],
     run: async ({ added, claim }) => {
       await added({ id: 'below', priority: -1 })
@@ -38,7 +38,7 @@ export const claimOrderCases: readonly Case[] = [
     },
   },
   {
-    name: 'of one priority the job that became due first is claimed first',
+    name: 'within one priority the job that became due first is claimed first',
     proves: ['F2', 'S15'],
     run: async ({ added, claim, advance, unit }) => {
       await added({ id: 'last', delayMs: 3 * unit })
@@ -50,7 +50,7 @@ export const claimOrderCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job of a greater priority that is not due does not hold up the others',
+    name: 'a job of greater priority that is not due does not delay the others',
     proves: ['F2', 'S14'],
     run: async ({ added, claim, unit }) => {
       await added({ id: 'later', priority: 100, delayMs: 500 * unit })
@@ -59,7 +59,7 @@ export const claimOrderCases: readonly Case[] = [
     },
   },
   {
-    name: 'priority comes before age',
+    name: 'a greater priority is claimed before an older job',
     proves: ['F2'],
     run: async ({ added, claim, advance, unit }) => {
       await added({ id: 'old' })
@@ -69,7 +69,7 @@ export const claimOrderCases: readonly Case[] = [
     },
   },
   {
-    name: 'jobs that became due at once are claimed in the order of their acceptance',
+    name: 'jobs that became due at the same instant are claimed in acceptance order',
     proves: ['F2', 'S15'],
     run: async ({ storage, job, now, claim, advance, unit }) => {
       const runAt = (await now()) + 3 * unit
@@ -81,7 +81,7 @@ export const claimOrderCases: readonly Case[] = [
     },
   },
   {
-    name: 'the order does not follow the ids',
+    name: 'the order of claims does not depend on the ids',
     proves: ['F2'],
     run: async ({ added, claim }) => {
       const order = ['b', '10', 'a', '9', 'C', '1']
@@ -90,7 +90,7 @@ export const claimOrderCases: readonly Case[] = [
     },
   },
   {
-    name: 'an instant in the past does not jump the queue',
+    name: 'a past runAt does not move a job ahead of older ones',
     proves: ['F1', 'chains §3.1'],
     run: async ({ added, claim }) => {
       await added({ id: 'first' })
@@ -100,7 +100,7 @@ export const claimOrderCases: readonly Case[] = [
     },
   },
   {
-    name: 'a retry goes behind all that wait, even in the same instant',
+    name: 'a retry goes behind all waiting jobs, even in the same instant',
     proves: ['trap 21', 'Q4.30'],
     run: async (context) => {
       const { storage, lease, order } = await firstOfThree(context)
@@ -109,7 +109,7 @@ export const claimOrderCases: readonly Case[] = [
     },
   },
   {
-    name: 'a retry whose delay is over goes behind what became due meanwhile',
+    name: 'a retry whose delay has passed goes behind jobs that became due meanwhile',
     proves: ['trap 21', 'S18'],
     run: async (context) => {
       const { storage, lease, order } = await firstOfThree(context)
@@ -119,7 +119,7 @@ export const claimOrderCases: readonly Case[] = [
     },
   },
   {
-    name: 'a stalled attempt goes behind all that wait',
+    name: 'a stalled attempt goes behind all waiting jobs',
     proves: ['Q4.40'],
     run: async (context) => {
       const { storage, lease, order } = await firstOfThree(context)
@@ -128,7 +128,7 @@ export const claimOrderCases: readonly Case[] = [
     },
   },
   {
-    name: 'a recovered job goes behind all that wait',
+    name: 'a recovered job goes behind all waiting jobs',
     proves: ['Q4.40'],
     run: async (context) => {
       const { storage, order } = await firstOfThree(context)
@@ -138,7 +138,7 @@ export const claimOrderCases: readonly Case[] = [
     },
   },
   {
-    name: 'a lost lease that a claim takes back goes behind all that wait',
+    name: 'a job whose lost lease a claim takes back goes behind all waiting jobs',
     proves: ['Q4.40'],
     run: async (context) => {
       const { order } = await firstOfThree(context)
@@ -147,7 +147,7 @@ export const claimOrderCases: readonly Case[] = [
     },
   },
   {
-    name: 'a released job goes back to its old place, as if never claimed',
+    name: 'a released job returns to its old place',
     proves: ['Q4.41', 'trap 2'],
     run: async (context) => {
       const { storage, lease, order } = await firstOfThree(context)
@@ -156,7 +156,7 @@ export const claimOrderCases: readonly Case[] = [
     },
   },
   {
-    name: 'the old place of a released job is kept however long it was held',
+    name: 'a released job returns to its old place however long it was held',
     proves: ['Q4.41'],
     run: async (context) => {
       const { storage, lease, order } = await firstOfThree(context)
@@ -166,7 +166,7 @@ export const claimOrderCases: readonly Case[] = [
     },
   },
   {
-    name: 'jobs released in another order than they were claimed stand as they stood',
+    name: 'jobs released in another order than they were claimed return to their old order',
     proves: ['Q4.41'],
     run: async ({ storage, added, claim }) => {
       for (const id of oldPlace) await added({ id })
@@ -176,7 +176,7 @@ export const claimOrderCases: readonly Case[] = [
     },
   },
   {
-    name: 'a snoozed job comes by the time of its snooze',
+    name: 'a snoozed job is ordered by the end of its snooze',
     proves: ['F18'],
     run: async (context) => {
       const { storage, lease, order } = await firstOfThree(context)
@@ -199,7 +199,7 @@ export const claimOrderCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job that was blocked is due when its blocker ends, behind what was due before',
+    name: 'an unblocked job is due when its blocker ends, behind jobs that were due before',
     proves: ['S15', 'chains §3.2'],
     run: async ({ storage, added, claim, claimOne, advance, unit }) => {
       const blocker = await added({ type: 'other' })

@@ -1,4 +1,4 @@
-// Guards the outcomes that a claim carries: settled first, in the same move, as settle would.
+// Outcomes that a claim carries: settled first, in the same move, with the verdicts of settle.
 
 import assert from 'node:assert/strict'
 import type { Outcome } from 'holdfast/storage'
@@ -31,7 +31,7 @@ export const claimSettleCases: readonly Case[] = [
     },
   })),
   {
-    name: 'the next of a group is claimed in the very call that settles its head',
+    name: 'the next job of a group is claimed in the call that settles its head',
     proves: ['F21'],
     run: async ({ storage, job, claimOne, claimRequest }) => {
       const group = { key: 'g', ordered: true } as const
@@ -42,7 +42,7 @@ export const claimSettleCases: readonly Case[] = [
   },
   ...(['retry', 'released'] as const).flatMap((kind) =>
     [{}, { delayMs: 0 }].map((when): Case => ({
-      name: `a job that is settled as ${kind} for now${'delayMs' in when ? ', by a delay of 0' : ''} is claimed in the very call`,
+      name: `a job that is settled as ${kind} for now${'delayMs' in when ? ', by a delay of 0' : ''} is claimed in the same call`,
       proves: ['S7'],
       run: async ({ storage, added, claimOne, claimRequest }) => {
         const { id } = await added()
@@ -56,7 +56,7 @@ export const claimSettleCases: readonly Case[] = [
     })),
   ),
   {
-    name: 'a continuation and a dependent are claimed in the very call that lets them go',
+    name: 'a continuation and an unblocked dependent are claimed in the call that makes them due',
     proves: ['S13'],
     run: async ({ storage, added, job, claim, claimRequest }) => {
       const blocker = await added({ id: 'blocker' })
@@ -76,7 +76,7 @@ export const claimSettleCases: readonly Case[] = [
     },
   },
   {
-    name: 'the verdicts of a claim come in the order of its outcomes, and a refused one changes nothing',
+    name: 'the verdicts of a claim come in the order of its outcomes, and a refused outcome changes nothing',
     proves: ['S6', 'S7'],
     run: async ({ storage, job, claim, claimRequest }) => {
       await storage.add([job(), job(), job()])
@@ -86,7 +86,7 @@ export const claimSettleCases: readonly Case[] = [
         claimRequest({
           outcomes: [
             { ...one!, kind: 'failed' },
-            { ...two!, worker: 'somebody else', kind: 'completed' },
+            { ...two!, worker: 'another worker', kind: 'completed' },
             { ...three!, kind: 'completed' },
           ],
         }),
@@ -99,7 +99,7 @@ export const claimSettleCases: readonly Case[] = [
     },
   },
   {
-    name: 'an outcome of a lease that ran out is settled before leases are taken back',
+    name: 'an outcome of an ended lease is settled before leases are taken back',
     proves: ['S10'],
     run: async ({ storage, added, claimOne, claimRequest, advance, unit }) => {
       await added()
@@ -113,7 +113,7 @@ export const claimSettleCases: readonly Case[] = [
     },
   },
   {
-    name: 'the repeat of an outcome in a claim is answered as the first',
+    name: 'a repeated outcome in a claim gets the first answer',
     proves: ['S7', 'R3', 'N4'],
     run: async ({ storage, added, claimOne, claimRequest }) => {
       await added()

@@ -1,5 +1,5 @@
-// Guards claim: due jobs, each to one holder, under a lease with a fence that never repeats; slots and turns as asked.
-// Longer than others: one file per rule of the contract, and this rule has many cases.
+// claim: due jobs, each to one holder, under a lease with a fence that never repeats, within the slots asked for.
+// Longer than most files: one file per rule of the contract, and this rule has many cases.
 
 import assert from 'node:assert/strict'
 import { bytes, text } from '../case.ts'
@@ -14,7 +14,7 @@ import { fenceOf, idsOf, recordOf, refOf, statesOf } from '../records.ts'
 
 const leaseCases: readonly Case[] = [
   {
-    name: 'a claimed job carries all that its handler needs',
+    name: 'a claimed job has every field that its handler needs',
     proves: ['R2', 'S2'],
     run: async ({ storage, added, claimOne, unit }) => {
       const job = await added({
@@ -42,7 +42,7 @@ const leaseCases: readonly Case[] = [
     },
   },
   {
-    name: 'what a job was not given is absent in its claim too',
+    name: 'a field that a job was not given is absent from its claim',
     run: async ({ storage, job, claimOne }) => {
       const { maxAttempts: _, ...bare } = job()
       await storage.add([bare])
@@ -53,7 +53,7 @@ const leaseCases: readonly Case[] = [
     },
   },
   {
-    name: 'the record shows who holds the job, since when and until when',
+    name: 'the record shows the holder, the start and the end of the lease',
     run: async ({ storage, added, claimOne, now }) => {
       const job = await added()
       const before = await now()
@@ -68,7 +68,7 @@ const leaseCases: readonly Case[] = [
     },
   },
   {
-    name: 'each type has the lease that was asked for it',
+    name: 'each type gets its own leaseMs',
     run: async ({ added, claim, unit }) => {
       await added({ type: 'a' })
       await added({ type: 'b' })
@@ -84,7 +84,7 @@ const leaseCases: readonly Case[] = [
     },
   },
   {
-    name: 'the attempt grows with every claim, failures only with those that count',
+    name: 'the attempt grows with every claim, failures only with attempts that count',
     proves: ['S5', 'R1', 'S17'],
     run: async ({ storage, added, claimOne }) => {
       await added({ maxAttempts: 9 })
@@ -109,7 +109,7 @@ const leaseCases: readonly Case[] = [
     },
   },
   {
-    name: 'nothing to claim: every list of the answer is empty',
+    name: 'a claim without due jobs returns empty lists',
     run: async ({ storage, claimRequest }) => {
       const { jobs, recovered, ended, settled: verdicts } = await storage.claim(claimRequest())
       assert.deepEqual([[...jobs], [...recovered], [...ended], [...verdicts]], [[], [], [], []])
@@ -144,7 +144,7 @@ const holderCases: readonly Case[] = [
     },
   },
   {
-    name: 'jobs that have ended or are blocked are not claimed',
+    name: 'ended and blocked jobs are not claimed',
     proves: ['S8', 'S9'],
     run: async ({ storage, job, claim }) => {
       const jobs = [job(), job(), job(), job()]
@@ -158,7 +158,7 @@ const holderCases: readonly Case[] = [
     },
   },
   {
-    name: 'the tail of a chain that was removed is neither claimed nor taken back',
+    name: 'the tail of a removed chain is neither claimed nor taken back',
     proves: ['S20', 'S8'],
     run: async ({ storage, job, claim, advance, unit }) => {
       await storage.add([job(), job()])
@@ -173,7 +173,7 @@ const holderCases: readonly Case[] = [
     },
   },
   {
-    name: 'a claim takes jobs of the types it names, and no other',
+    name: 'a claim takes jobs only of the types it names',
     proves: ['S24'],
     run: async ({ added, claim, unit }) => {
       const [mail, post] = [await added(), await added({ type: 'post' })]
@@ -183,7 +183,7 @@ const holderCases: readonly Case[] = [
     },
   },
   {
-    name: 'a cancelled job is claimed by nobody, however close the race',
+    name: 'a cancelled job is never claimed, also when cancel and claim race',
     proves: ['S9', 'trap 11'],
     run: async ({ storage, another, added, claim }) => {
       const other = await another()
@@ -196,7 +196,7 @@ const holderCases: readonly Case[] = [
     },
   },
   {
-    name: 'a paused type is not claimed by any handle until it is resumed, and leaves its slots to others',
+    name: 'a paused type is not claimed through any handle until it is resumed, and leaves its slots to other types',
     proves: ['S22', 'F26'],
     run: async ({ storage, another, added, claim, claimRequest, unit }) => {
       const [mail, post] = [await added(), await added({ type: 'post' })]
@@ -221,7 +221,7 @@ const dueCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job is claimed from the very instant at which it is due',
+    name: 'a job can be claimed exactly when it is due',
     proves: ['F1'],
     run: async ({ added, claimOne, advance, unit }) => {
       const job = await added({ delayMs: 5 * unit })
@@ -231,7 +231,7 @@ const dueCases: readonly Case[] = [
     },
   },
   {
-    name: 'a retry is not claimed before its time, and then it is',
+    name: 'a retry is claimed when its delay has passed, not before',
     proves: ['S18', 'S14'],
     run: async ({ storage, added, claim, claimOne, advance, unit }) => {
       await added()
@@ -246,7 +246,7 @@ const dueCases: readonly Case[] = [
 
 const slotCases: readonly Case[] = [
   {
-    name: 'a claim yields no more than its slots',
+    name: 'a claim yields no more jobs than its slots',
     proves: ['S16'],
     run: async ({ storage, job, claim }) => {
       await storage.add([job(), job(), job()])
@@ -256,7 +256,7 @@ const slotCases: readonly Case[] = [
     },
   },
   {
-    name: 'a type yields no more than its own slots, and the rest goes to the others',
+    name: 'a type yields no more jobs than its own slots, and other types get the rest',
     proves: ['S16'],
     run: async ({ storage, job, claim, unit }) => {
       await storage.add(Array.from({ length: 5 }, () => job({ type: 'a' })))
@@ -273,10 +273,10 @@ const slotCases: readonly Case[] = [
   },
   ...(
     [
-      ['one slot goes to the first type that has a job due', 1, ['a']],
-      ['of two slots no type gets both while another has a job due', 2, ['a', 'b']],
+      ['one slot goes to the first type that has a due job', 1, ['a']],
+      ['two slots go to two types when both have a due job', 2, ['a', 'b']],
       ['a third slot goes to the first type again', 3, ['a', 'a', 'b']],
-      ['a type that has no job left leaves its turns to the others', 5, ['a', 'a', 'a', 'a', 'b']],
+      ['a type without jobs leaves its turns to the others', 5, ['a', 'a', 'a', 'a', 'b']],
     ] as const
   ).map(([name, slots, expected]): Case => ({
     name: `types in turns: ${name}`,

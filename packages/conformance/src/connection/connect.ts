@@ -1,4 +1,4 @@
-// Guards the counting of connections, what `clear` leaves behind (nothing), and the shape of what a driver says of itself.
+// Connection counting, `clear`, and the name, features and settings of a driver.
 
 import assert from 'node:assert/strict'
 import { bytes } from '../case.ts'
@@ -9,7 +9,7 @@ import { claimType, inState } from '../scenarios.ts'
 
 export const connectCases: readonly Case[] = [
   {
-    name: 'a driver has a name, six features that are true or false, and a time limit for calls',
+    name: 'a driver has a name, six boolean features and a time limit for calls',
     run: async ({ storage }) => {
       assert.ok(storage.driver.length > 0)
       const { transactions, durable, sharedByProcesses, distributed, searchIndexed, fleetEvents } = storage.features
@@ -22,15 +22,15 @@ export const connectCases: readonly Case[] = [
     },
   },
   {
-    name: 'a driver has `transaction` exactly if it says that it has transactions',
+    name: 'a driver has `transaction` exactly if its features have transactions',
     run: async ({ storage }) => assert.equal(typeof storage.transaction === 'function', storage.features.transactions),
   },
   {
-    name: 'what several machines may use, several processes of one machine may',
+    name: 'a distributed driver is also shared by processes',
     run: async ({ storage }) => assert.ok(storage.features.sharedByProcesses || !storage.features.distributed),
   },
   {
-    name: 'a storage stays open until the last of its users has gone',
+    name: 'a storage stays open until the last disconnect',
     proves: ['trap 13'],
     run: async (context) => {
       await context.storage.connect()
@@ -43,7 +43,7 @@ export const connectCases: readonly Case[] = [
     },
   },
   {
-    name: 'one user who leaves takes no listener from another',
+    name: 'a disconnect leaves the listeners of other users in place',
     proves: ['trap 13'],
     run: async ({ storage, added, until }) => {
       await storage.connect()
@@ -56,7 +56,7 @@ export const connectCases: readonly Case[] = [
     },
   },
   {
-    name: 'a surplus disconnect does nothing, now and later',
+    name: 'a surplus disconnect does nothing, then or later',
     run: async (context) => {
       const { storage } = context
       for (let time = 0; time < 3; time++) await storage.disconnect()
@@ -68,7 +68,7 @@ export const connectCases: readonly Case[] = [
     },
   },
   {
-    name: 'ten who connect at once count as ten',
+    name: 'ten concurrent connects count as ten',
     proves: ['trap 37'],
     run: async (context) => {
       const ten = Array.from({ length: 10 })
@@ -79,7 +79,7 @@ export const connectCases: readonly Case[] = [
     },
   },
   {
-    name: 'who connects while the last one leaves has an open storage',
+    name: 'a connect during the last disconnect gets an open storage',
     proves: ['trap 37'],
     run: async (context) => {
       const closing = context.storage.disconnect()
@@ -89,7 +89,7 @@ export const connectCases: readonly Case[] = [
     },
   },
   {
-    name: 'a storage that was closed can be opened again',
+    name: 'a closed storage can be opened again',
     run: async (context) => {
       for (let time = 0; time < 3; time++) {
         await context.storage.disconnect()
@@ -99,7 +99,7 @@ export const connectCases: readonly Case[] = [
     },
   },
   {
-    name: 'what was acknowledged is there after closing and opening',
+    name: 'acknowledged jobs are there after closing and opening',
     needs: ['durable'],
     proves: ['S1'],
     run: async ({ storage, added, claimOne }) => {
@@ -114,7 +114,7 @@ export const connectCases: readonly Case[] = [
     },
   },
   ...jobStates.map((state): Case => ({
-    name: `clear takes a job that is ${state}`,
+    name: `clear removes a ${state} job`,
     run: async (context) => {
       const { storage, unit } = context
       const job = await inState(context, state)
@@ -126,7 +126,7 @@ export const connectCases: readonly Case[] = [
     },
   })),
   {
-    name: 'after clear nothing comes back: no lease, no retry, no later time',
+    name: 'after clear no lease, retry or later job comes back',
     run: async (context) => {
       const { storage, advance, claim, unit } = context
       for (const state of ['processing', 'failing', 'scheduled', 'queued'] as const) await inState(context, state)
@@ -138,7 +138,7 @@ export const connectCases: readonly Case[] = [
     },
   },
   {
-    name: 'clear takes kv entries, with and without an end',
+    name: 'clear removes kv entries, with and without a TTL',
     run: async ({ storage, unit }) => {
       await storage.kv.set(['a'], bytes('1'))
       await storage.kv.set(['b'], bytes('2'), { ttlMs: 100 * unit })
@@ -149,7 +149,7 @@ export const connectCases: readonly Case[] = [
     },
   },
   {
-    name: 'clear takes pauses, of types and of groups',
+    name: 'clear removes pauses of types and of groups',
     run: async ({ storage, added, claim }) => {
       await storage.pause({ type: 'mail', paused: true })
       await storage.pause({ type: 'sms', group: 'g', paused: true })
@@ -160,7 +160,7 @@ export const connectCases: readonly Case[] = [
     },
   },
   {
-    name: 'clear takes keys, those of a window and shared ones too',
+    name: 'clear removes keys, also those with a window and shared ones',
     run: async ({ storage, job, unit }) => {
       const jobs = [
         job({ deduplication: { key: 'a', mode: 'simple' } }),
@@ -190,7 +190,7 @@ export const connectCases: readonly Case[] = [
     },
   },
   {
-    name: 'who held a job is told after clear that it is not there, and does not harm the next of that id',
+    name: 'after clear the holder of a job gets not_found and cannot change the next job of that id',
     proves: ['S5', 'S6'],
     run: async ({ storage, added, claimOne, unit }) => {
       const job = await added()
@@ -219,7 +219,7 @@ export const connectCases: readonly Case[] = [
     },
   },
   {
-    name: 'clear opens a closed storage for the call, and counts as nobody’s connection',
+    name: 'clear opens a closed storage for the call and counts as no connection',
     run: async (context) => {
       const { storage } = context
       await inState(context, 'queued')
@@ -243,7 +243,7 @@ export const connectCases: readonly Case[] = [
   },
 ]
 
-/** One job through the storage. */
+/** Adds, claims and completes one job. */
 async function works({ storage, added, claimOne }: CaseContext): Promise<void> {
   const { id } = await added()
   const lease = await claimOne()

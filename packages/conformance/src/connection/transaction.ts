@@ -1,4 +1,4 @@
-// Guards transaction: what moves write in it is there when it commits, and never was if it does not; and no refusal spoils it.
+// transaction: its moves take effect together at the commit or not at all, and a refused call does not abort it.
 
 import assert from 'node:assert/strict'
 import type { CaseContext } from '../case.ts'
@@ -9,7 +9,7 @@ import { fenceOf, recordOf, refOf, statesOf } from '../records.ts'
 const needs = ['transactions'] as const
 const refused = new Error('rolled back on purpose')
 
-/** Runs it, and takes it back. */
+/** Runs the function in a transaction and rolls it back. */
 async function rolledBack({ storage }: CaseContext, run: (tx: unknown) => Promise<void>): Promise<void> {
   const taken = storage.transaction!(async (tx) => {
     await run(tx)
@@ -20,7 +20,7 @@ async function rolledBack({ storage }: CaseContext, run: (tx: unknown) => Promis
 
 const refusalCases: readonly Case[] = [
   {
-    name: 'no refusal spoils it: whatever was refused, what follows is committed',
+    name: 'a refused item does not abort the transaction: what follows is committed',
     needs,
     proves: ['chains trap 20'],
     run: async ({ storage, added, job, claimOne }) => {
@@ -28,16 +28,16 @@ const refusalCases: readonly Case[] = [
       const stale = await claimOne()
       await complete(storage, stale, 'done')
       const held = await added({ deduplication: { key: 'held', mode: 'simple' } })
-      const nobody = { type: 'mail', id: 'nobody' }
+      const unknownJob = { type: 'mail', id: 'unknown' }
       const refusals: ((tx: unknown) => Promise<readonly { verdict: string }[]>)[] = [
         (tx) => storage.add([job({ id: taken.id })], tx),
         (tx) => storage.add([job({ deduplication: { key: 'held', mode: 'simple' } })], tx),
-        (tx) => storage.add([job({ blockers: [nobody] })], tx),
+        (tx) => storage.add([job({ blockers: [unknownJob] })], tx),
         (tx) => storage.settle([{ ...fenceOf(stale), attempt: 7, kind: 'completed' }], tx),
-        (tx) => storage.settle([{ ...nobody, chain: nobody, token: 'by hand', kind: 'completed' }], tx),
+        (tx) => storage.settle([{ ...unknownJob, chain: unknownJob, token: 'by hand', kind: 'completed' }], tx),
         (tx) => storage.settle([{ ...refOf(taken), chain: refOf(taken), token: 'by hand', kind: 'completed' }], tx),
-        (tx) => storage.revive([nobody, refOf(taken)], { tx }),
-        (tx) => storage.remove([nobody], { trees: true, tx }),
+        (tx) => storage.revive([unknownJob, refOf(taken)], { tx }),
+        (tx) => storage.remove([unknownJob], { trees: true, tx }),
         (tx) => storage.remove([refOf(held)], { tx }),
       ]
       for (const refusal of refusals) {
@@ -56,7 +56,7 @@ const refusalCases: readonly Case[] = [
     },
   },
   {
-    name: 'nor does a call that is refused as wrong',
+    name: 'a call that is refused as invalid does not abort the transaction',
     needs,
     proves: ['chains trap 20'],
     run: async ({ storage, job }) => {
@@ -72,7 +72,7 @@ const refusalCases: readonly Case[] = [
 
 const togetherCases: readonly Case[] = [
   {
-    name: 'jobs, their blockers and their keys come with the commit, or never were',
+    name: 'jobs, their blockers and their keys appear with the commit or not at all',
     needs,
     proves: ['chains trap 20', 'chains trap 3'],
     run: async (context) => {
@@ -100,7 +100,7 @@ const togetherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a settle with its continuation and those it unblocks commits as one, or leaves the lease as it was',
+    name: 'a settle commits with its continuation and the dependents it unblocks, or leaves the lease as it was',
     needs,
     proves: ['chains trap 21', 'chains trap 11'],
     run: async (context) => {
@@ -130,7 +130,7 @@ const togetherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a record that is locked in it is read as it is, and its settle goes through there',
+    name: 'a locked record is read in its current state and can be settled in the transaction',
     needs,
     run: async ({ storage, added, claimOne }) => {
       const chain = await added()
@@ -138,7 +138,7 @@ const togetherCases: readonly Case[] = [
       await storage.transaction!(async (tx) => {
         const [record] = await storage.get([refOf(chain)], { lock: true, tx })
         assert.deepEqual([record!.state, record!.worker, record!.attempt], ['processing', lease.worker, lease.attempt])
-        assert.deepEqual(await storage.get([{ type: 'mail', id: 'nobody' }], { lock: true, tx }), [undefined])
+        assert.deepEqual(await storage.get([{ type: 'mail', id: 'unknown' }], { lock: true, tx }), [undefined])
         const [verdict] = await storage.settle([{ ...lease, kind: 'completed' }], tx)
         assert.equal(verdict!.verdict, 'settled')
       })
@@ -146,7 +146,7 @@ const togetherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a settle that was committed is answered as the first, whatever it says the second time',
+    name: 'a settle repeated after its commit gets the first answer, whatever the second outcome says',
     needs,
     run: async ({ storage, added, claimOne }) => {
       const chain = await added()
@@ -154,15 +154,15 @@ const togetherCases: readonly Case[] = [
       await storage.transaction!(async (tx) => {
         await storage.settle([{ ...lease, kind: 'completed', result: bytes('first') }], tx)
       })
-      // As a worker does whose commit was not answered.
-      const [again] = await storage.settle([{ ...lease, kind: 'retry', error: bytes('nobody knows') }])
+      // As a worker does when the reply to its commit was lost.
+      const [again] = await storage.settle([{ ...lease, kind: 'retry', error: bytes('unknown commit') }])
       assert.deepEqual([again!.verdict, 'state' in again! && again.state], ['settled', 'completed'])
       const record = await recordOf(storage, chain, 'result')
       assert.deepEqual([record.state, record.failures, text(record.result)], ['completed', 0, 'first'])
     },
   },
   {
-    name: 'it answers with what its function gives, and hints leave after its commit',
+    name: 'a transaction returns the result of its function, and hints leave after the commit',
     needs,
     run: async ({ storage, job, until }) => {
       const said: string[] = []
@@ -181,11 +181,11 @@ const togetherCases: readonly Case[] = [
 
 const apartCases: readonly Case[] = [
   {
-    name: 'those that waited for one chain end in transactions at the same time; others may come to wait for it meanwhile',
+    name: 'dependents of one chain end in concurrent transactions while others are added to it',
     needs,
     proves: ['chains trap 1', 'chains §3.3'],
     run: async ({ storage, added, job, claim }) => {
-      // Nobody else can write at all: there is no such time.
+      // A storage with a single writer has no concurrent transactions.
       if (storage.settings.exclusiveTransactions) return
       const shared = await added({ type: 'shared' })
       for (let count = 0; count < 2; count++) await added({ blockers: [refOf(shared)] })

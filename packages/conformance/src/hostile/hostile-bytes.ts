@@ -1,4 +1,4 @@
-// Guards bytes: payload, result and error come back as they went, all 256 values of them; none at all is not zero of them.
+// Bytes: payload, result and error are returned unchanged with all 256 values, and no bytes differ from zero bytes.
 
 import assert from 'node:assert/strict'
 import type { Bytes, NewJob } from 'holdfast/storage'
@@ -9,27 +9,27 @@ import { byteValues, fenceOf, recordOf, refOf } from '../records.ts'
 
 const all: Bytes = Uint8Array.from({ length: 256 }, (_, index) => index)
 
-/** Bytes that a store may take for something else. */
+/** Bytes that a storage may misread. */
 const odd: readonly (readonly [string, Bytes])[] = [
   ['all 256 values', all],
   ['zero bytes', new Uint8Array()],
   ['one NUL', new Uint8Array([0])],
-  ['bytes that are no UTF-8', new Uint8Array([0xff, 0xfe, 0xc0, 0x80, 0xed, 0xa0, 0x80])],
+  ['bytes that are not UTF-8', new Uint8Array([0xff, 0xfe, 0xc0, 0x80, 0xed, 0xa0, 0x80])],
   ['the text null', bytes('null')],
   ['JSON with odd numbers', bytes('{"a":1e21,"b":-0,"c":12345678901234567890,"a":1.0, "__proto__":{"polluted":1}}')],
   ['line ends and a byte order mark', bytes('\ufeffa\r\nb\n\n')],
   ['a million bytes', new Uint8Array(1_000_000).map((_, index) => (index * 31 + (index >> 8)) % 256)],
-  ['a part of a greater buffer', new Uint8Array([9, 9, 1, 2, 3, 9]).subarray(2, 5)],
+  ['a view into a larger buffer', new Uint8Array([9, 9, 1, 2, 3, 9]).subarray(2, 5)],
 ]
 
 const same = (actual: Bytes | undefined, expected: Bytes | undefined, what: string): void => {
-  assert.ok(actual === undefined || actual instanceof Uint8Array, `${what} is to be bytes`)
+  assert.ok(actual === undefined || actual instanceof Uint8Array, `${what}: expected bytes`)
   assert.equal(actual?.length, expected?.length, what)
   assert.ok(actual === undefined || actual.every((value, index) => value === expected![index]), what)
 }
 
 const roundCases: readonly Case[] = odd.map(([what, value]) => ({
-  name: `${what}: payload, result and error come back as they went, from every verb`,
+  name: `${what}: every verb returns payload, result and error unchanged`,
   // Seen in other queues: a JSON column rewrites numbers or refuses U+0000.
   proves: ['S2', 'trap 27'],
   run: async ({ storage, added, job, claimOne, advance, unit }) => {
@@ -63,7 +63,7 @@ const roundCases: readonly Case[] = odd.map(([what, value]) => ({
 
 const absenceCases: readonly Case[] = [
   {
-    name: 'no payload stays no payload, through retry, release and recovery',
+    name: 'an absent payload stays absent through retry, release and recovery',
     proves: ['S2'],
     run: async ({ storage, added, claimOne, advance, unit }) => {
       const job = await added({ maxAttempts: 9 })
@@ -77,7 +77,7 @@ const absenceCases: readonly Case[] = [
     },
   },
   {
-    name: 'no payload and a payload of zero bytes, side by side, stay apart',
+    name: 'an absent payload and a payload of zero bytes stay distinct',
     proves: ['S2'],
     run: async ({ storage, job, claim }) => {
       const { payload: _, ...none } = job({ id: 'none' }) as NewJob & { payload?: Bytes }
@@ -92,7 +92,7 @@ const absenceCases: readonly Case[] = [
     },
   },
   {
-    name: 'no result and a result of zero bytes stay apart for dependents too',
+    name: 'an absent result and a result of zero bytes stay distinct for dependents',
     proves: ['S2', 'trap 1'],
     run: async ({ storage, added, claim, claimOne, unit }) => {
       const blockers = [await added(), await added()]
@@ -108,7 +108,7 @@ const absenceCases: readonly Case[] = [
     },
   },
   {
-    name: 'a part that was not asked for is absent, and one that was is there',
+    name: 'a part is present exactly if it was asked for',
     run: async ({ storage, added, claimOne }) => {
       const job = await added({ payload: all })
       await settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'completed', result: all })

@@ -1,4 +1,4 @@
-// Guards data against the machinery: any name is returned unchanged and stands for itself alone, any bytes come back as they went.
+// Hostile input: any name is returned unchanged and equals no other, and any bytes are returned unchanged.
 
 import assert from 'node:assert/strict'
 import type { Bytes, JobRef, NewJob } from 'holdfast/storage'
@@ -11,14 +11,14 @@ import { addOne } from '../scenarios.ts'
 
 const idsOfAll = [...hostileNames, ...longNames]
 const sorted = <T>(names: readonly T[]): T[] => names.toSorted()
-/** As text, a byte order mark included. */
+/** The bytes as text, with a byte order mark kept. */
 const read = (value: Bytes | undefined): string | undefined =>
   value && new TextDecoder('utf-8', { ignoreBOM: true }).decode(value)
 const ordered = (key: string) => ({ key, ordered: true }) as const
 
 const idCases: readonly Case[] = [
   {
-    name: 'every id comes back unchanged from add, get, list, claim, extend, settle and recover',
+    name: 'add, get, list, claim, extend, settle and recover return every id unchanged',
     proves: ['S24', 'S2', 'trap 44'],
     run: async ({ storage, job, claim, advance, unit }) => {
       const jobs = idsOfAll.map((id) => job({ id, payload: bytes(id), maxAttempts: 9 }))
@@ -56,7 +56,7 @@ const idCases: readonly Case[] = [
     },
   },
   {
-    name: 'an id stands for itself alone: what is done to one is done to no other',
+    name: 'a move on one id changes no other id',
     proves: ['S24', 'trap 14'],
     run: async ({ storage, job }) => {
       const jobs = idsOfAll.map((id) => job({ id }))
@@ -76,7 +76,7 @@ const idCases: readonly Case[] = [
     },
   },
   {
-    name: 'no name is known before it was added, be it a word of the language or of the machinery',
+    name: 'no name exists before it was added, also words of the language and of the storage',
     proves: ['S24', 'H4'],
     run: async ({ storage, added, claim, unit }) => {
       await added({ id: 'one', type: 'real' })
@@ -99,7 +99,7 @@ const idCases: readonly Case[] = [
 
 const typeCases: readonly Case[] = [
   {
-    name: 'every type comes back unchanged, and its jobs are its own',
+    name: 'every type is returned unchanged and has its own jobs',
     proves: ['S24', 'trap 48'],
     run: async ({ storage, job, claimRequest, unit }) => {
       const jobs = hostileNames.map((type) => job({ id: 'same', type, payload: bytes(type) }))
@@ -126,7 +126,7 @@ const typeCases: readonly Case[] = [
     },
   },
   {
-    name: 'a type is paused alone, whatever its name',
+    name: 'a pause affects one type, whatever its name',
     proves: ['S22', 'S24'],
     run: async ({ storage, job, claim, unit }) => {
       await storage.add(hostileNames.map((type) => job({ type })))
@@ -144,7 +144,7 @@ const typeCases: readonly Case[] = [
 
 const keyCases: readonly Case[] = [
   {
-    name: 'every group key comes back unchanged, and its group is its own',
+    name: 'every group key is returned unchanged and has its own group',
     proves: ['F21', 'S24'],
     run: async ({ storage, job, claim }) => {
       const [heads, seconds] = [
@@ -160,7 +160,7 @@ const keyCases: readonly Case[] = [
     },
   },
   {
-    name: 'every deduplication key is taken for itself alone, and names its holder',
+    name: 'every deduplication key is taken separately, and a duplicate names its job',
     proves: ['F25', 'S24'],
     run: async ({ storage, job }) => {
       const keyed = (key: string): NewJob => job({ deduplication: { key, mode: 'simple' } })
@@ -179,7 +179,7 @@ const keyCases: readonly Case[] = [
     },
   },
   {
-    name: 'every worker, label, token and trace comes back unchanged, and a worker is known by its whole name',
+    name: 'every worker, label, token and trace is returned unchanged, and a worker is compared by its whole name',
     proves: ['S6', 'S24', 'trap 14'],
     run: async ({ storage, added, claimOne, unit }) => {
       for (const name of hostileNames) {
@@ -196,7 +196,7 @@ const keyCases: readonly Case[] = [
     },
   },
   {
-    name: 'a chain of any name is waited for, and its result is given under that name',
+    name: 'a chain of any name can be a blocker, and its result is given under that name',
     proves: ['S13', 'S24'],
     run: async ({ storage, job, claim, claimOne, unit }) => {
       const blockers = hostileNames.map((name) => job({ type: name, id: name }))
@@ -218,7 +218,7 @@ const keyCases: readonly Case[] = [
 
 const pairCases: readonly Case[] = [
   ...lookalikes.map(([one, two]): Case => ({
-    name: `${JSON.stringify(brief(one))} and ${JSON.stringify(brief(two))} do not meet, as ids, types, groups, keys or workers`,
+    name: `${JSON.stringify(brief(one))} and ${JSON.stringify(brief(two))} are distinct as ids, types, groups, keys and workers`,
     proves: ['S24', 'S6'],
     run: async ({ storage, added, job, claim, claimOne, unit }) => {
       for (const id of [one, two]) await added({ id, payload: bytes(id) })
@@ -242,7 +242,7 @@ const pairCases: readonly Case[] = [
     },
   })),
   {
-    name: 'a type and an id that read alike when they are joined are two jobs',
+    name: 'types and ids that are equal when joined are two jobs',
     proves: ['S24', 'trap 14'],
     run: async ({ storage, added, job }) => {
       for (const separator of separators) {
@@ -257,7 +257,7 @@ const pairCases: readonly Case[] = [
     },
   },
   {
-    name: 'a type and a key, and a type and a group, that read alike when they are joined do not meet',
+    name: 'types and keys, and types and groups, that are equal when joined are distinct',
     proves: ['S24', 'F25', 'F21'],
     run: async ({ added, claim, unit }) => {
       for (const separator of separators)
@@ -270,7 +270,7 @@ const pairCases: readonly Case[] = [
   },
 ]
 
-/** The names a + 's' + b and c, and a and b + 's' + c: joined by s they are one. */
+/** Two refs, (a + s + b, c) and (a, b + s + c), that are equal when joined by the separator s. */
 function joined(separator: string): [JobRef, JobRef] {
   const [a, b, c] = ['a', `b${separators.indexOf(separator)}`, 'c']
   return [

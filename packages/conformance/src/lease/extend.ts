@@ -1,4 +1,4 @@
-// Guards extend: the holder alone keeps its lease, a late sole holder too; a stale one is told why and changes nothing.
+// extend: only the holder extends its lease, also late if no other worker took the job; a stale fence is refused with its reason.
 
 import assert from 'node:assert/strict'
 import type { Case } from '../case.ts'
@@ -6,8 +6,8 @@ import { complete, fail, retry, settleOutcome } from '../outcomes.ts'
 import { fenceOf, recordOf, refOf, snapshotOf } from '../records.ts'
 import { staleFences } from './stale-fences.ts'
 
-const staleCases: readonly Case[] = staleFences.map(({ when, told, arrange }) => ({
-  name: `a holder whose ${when} is told ${told}, and nothing is extended`,
+const staleCases: readonly Case[] = staleFences.map(({ when, answer, arrange }) => ({
+  name: `a holder whose ${when} gets ${answer}, and nothing is extended`,
   // Seen in other queues: completion guarded by id or state only.
   proves: ['S6', 'S8', 'trap 6'],
   run: async (context) => {
@@ -16,7 +16,7 @@ const staleCases: readonly Case[] = staleFences.map(({ when, told, arrange }) =>
     const before = await snapshotOf(storage, ...untouched)
     assert.deepEqual(
       (await storage.extend([{ ...lease, leaseMs: 100 * unit }])).map(({ verdict }) => verdict),
-      [told],
+      [answer],
     )
     assert.deepEqual(await snapshotOf(storage, ...untouched), before)
   },
@@ -24,7 +24,7 @@ const staleCases: readonly Case[] = staleFences.map(({ when, told, arrange }) =>
 
 const heldCases: readonly Case[] = [
   {
-    name: 'a lease is extended from the now of the storage, and the record says until when',
+    name: 'a lease is extended from the storage’s current time, and the record has its end',
     proves: ['S6', 'R4'],
     run: async ({ storage, added, claimOne, now, unit }) => {
       await added()
@@ -37,7 +37,7 @@ const heldCases: readonly Case[] = [
     },
   },
   {
-    name: 'an extension changes nothing but the end of the lease',
+    name: 'an extension changes only the end of the lease',
     proves: ['S6'],
     run: async ({ storage, added, claimOne, unit }) => {
       await added()
@@ -51,7 +51,7 @@ const heldCases: readonly Case[] = [
     },
   },
   {
-    name: 'an extended job is not taken back, by claim or by recover',
+    name: 'an extended job is not taken back by claim or recover',
     proves: ['W7', 'trap 20', 'S4'],
     run: async ({ storage, added, claim, claimOne, advance, unit }) => {
       await added()
@@ -63,7 +63,7 @@ const heldCases: readonly Case[] = [
     },
   },
   {
-    name: 'an extended lease ends in its turn',
+    name: 'an extended lease ends at its new end',
     proves: ['L2'],
     run: async ({ storage, added, claimOne, advance, unit }) => {
       await added()
@@ -74,7 +74,7 @@ const heldCases: readonly Case[] = [
     },
   },
   {
-    name: 'a lease that ran out is good again while nobody took the job',
+    name: 'an ended lease can be extended as long as the job was not taken back',
     proves: ['S10', 'chains §3.4'],
     run: async ({ storage, added, claim, claimOne, advance, unit }) => {
       await added()
@@ -87,7 +87,7 @@ const heldCases: readonly Case[] = [
     },
   },
   {
-    name: 'a lease may be extended again and again, and its repeat does no harm',
+    name: 'a lease may be extended repeatedly, and a repeated call is harmless',
     proves: ['N4'],
     run: async ({ storage, added, claimOne, advance, unit }) => {
       await added()
@@ -105,7 +105,7 @@ const heldCases: readonly Case[] = [
     },
   },
   {
-    name: 'who was asked to stop is told so, with the reason, and its lease is extended all the same',
+    name: 'a holder that was asked to stop gets cancelling with the reason, and its lease is extended',
     proves: ['F17', 'S9'],
     run: async ({ storage, added, claimOne, now, unit }) => {
       const job = await added()
@@ -120,7 +120,7 @@ const heldCases: readonly Case[] = [
     },
   },
   {
-    name: 'a stop that was asked for without a reason is told without one',
+    name: 'a request to stop without a reason is reported to the holder without one',
     proves: ['F17'],
     run: async ({ storage, added, claimOne, unit }) => {
       const job = await added()
@@ -131,7 +131,7 @@ const heldCases: readonly Case[] = [
     },
   },
   {
-    name: 'a pause leaves leases alone: they are extended',
+    name: 'leases of a paused type are extended',
     proves: ['F26'],
     run: async ({ storage, added, claimOne, unit }) => {
       await added()
@@ -141,7 +141,7 @@ const heldCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job that was cancelled without abort goes on: its lease is extended',
+    name: 'after a cancel without abort the lease is extended',
     proves: ['Q4.19'],
     run: async ({ storage, added, claimOne, unit }) => {
       const job = await added()
@@ -154,7 +154,7 @@ const heldCases: readonly Case[] = [
 
 const batchCases: readonly Case[] = [
   {
-    name: 'verdicts come in the order of the leases, each its own, and a refused one touches no other',
+    name: 'each lease has its own verdict, in order, and a refused lease affects no other',
     // Planted defect: batch verdicts shifted by one.
     proves: ['S6', 'S7'],
     run: async ({ storage, job, claim, unit }) => {
@@ -164,7 +164,7 @@ const batchCases: readonly Case[] = [
       await fail(storage, leases[1]!)
       await storage.cancel([refOf(leases[3]!)], { force: true })
       await storage.cancel([refOf(leases[4]!)], { abort: true })
-      const unknown = { type: 'mail', id: 'nobody', worker: 'w', attempt: 1 }
+      const unknown = { type: 'mail', id: 'unknown', worker: 'w', attempt: 1 }
       const verdicts = await storage.extend([...leases, unknown].map((lease) => ({ ...lease, leaseMs: 50 * unit })))
       assert.deepEqual(
         verdicts.map(({ verdict }) => verdict),
@@ -175,7 +175,7 @@ const batchCases: readonly Case[] = [
     },
   },
   {
-    name: 'each lease of a batch is extended by its own span',
+    name: 'each lease of a batch is extended by its own leaseMs',
     proves: ['S6'],
     run: async ({ storage, job, claim, unit }) => {
       await storage.add([job(), job()])
@@ -189,7 +189,7 @@ const batchCases: readonly Case[] = [
     },
   },
   {
-    name: 'no lease, no verdict',
+    name: 'an empty batch of leases has no verdicts',
     run: async ({ storage }) => {
       assert.deepEqual(await storage.extend([]), [])
     },
@@ -198,7 +198,7 @@ const batchCases: readonly Case[] = [
 
 const ownCases: readonly Case[] = [
   {
-    name: 'who gave its attempt back can no longer extend it',
+    name: 'a released attempt cannot be extended',
     // Planted defect: settle accepted after release at stop.
     proves: ['S6'],
     run: async ({ storage, added, claimOne, unit }) => {
@@ -214,7 +214,7 @@ const ownCases: readonly Case[] = [
     },
   },
   {
-    name: 'an extension after the record has expired is told not_found',
+    name: 'an extension after the record has expired answers not_found',
     proves: ['S12'],
     run: async ({ storage, added, claimOne, unit }) => {
       await added({ retention: { completedMs: 0, failedMs: 0, cancelledMs: 0 } })

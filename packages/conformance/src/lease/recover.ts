@@ -1,4 +1,4 @@
-// Guards recover: every lost lease is taken back once, a live one only for its age, and what is taken back counts.
+// recover: every lost lease is taken back once, a live one only for its age, and each counts as a failure.
 
 import assert from 'node:assert/strict'
 import type { ClaimedJob, NewJob } from 'holdfast/storage'
@@ -22,7 +22,7 @@ async function lost(
 
 const takenBackCases: readonly Case[] = [
   {
-    name: 'a lost lease is taken back: told by its fence and label, one failure more, due at once',
+    name: 'a lost lease is taken back and reported with fence and label, costs one failure, and its job is due at once',
     proves: ['L2', 'S4', 'trap 43'],
     run: async (context) => {
       const { storage, now, claimOne } = context
@@ -46,7 +46,7 @@ const takenBackCases: readonly Case[] = [
     },
   },
   {
-    name: 'a lease is lost from the very instant of its end, and left alone before',
+    name: 'a lease is taken back exactly from its end',
     proves: ['S4'],
     run: async ({ storage, added, claimOne, advance, unit }) => {
       await added()
@@ -60,7 +60,7 @@ const takenBackCases: readonly Case[] = [
     },
   },
   {
-    name: 'each stall is taken back once',
+    name: 'each lost lease is taken back once',
     proves: ['S4', 'trap 17', 'trap 34'],
     run: async (context) => {
       const { storage, another } = context
@@ -73,7 +73,7 @@ const takenBackCases: readonly Case[] = [
     },
   },
   {
-    name: 'waiting, ended and removed jobs are left alone',
+    name: 'recover does not affect waiting, ended and removed jobs',
     // Seen in other queues: rescue decided on an old read overwrites a finished job.
     proves: ['S8', 'S4'],
     run: async (context) => {
@@ -92,7 +92,7 @@ const takenBackCases: readonly Case[] = [
     },
   },
   {
-    name: 'recover takes the types it names, and no other',
+    name: 'recover takes back leases only of the types it names',
     proves: ['S24'],
     run: async (context) => {
       const { storage } = context
@@ -104,7 +104,7 @@ const takenBackCases: readonly Case[] = [
     },
   },
   {
-    name: 'recover takes no more than its limit at a time, and all of them in the end',
+    name: 'recover takes back no more leases than its limit, and all of them over several calls',
     proves: ['S16'],
     run: async (context) => {
       const { storage } = context
@@ -119,7 +119,7 @@ const takenBackCases: readonly Case[] = [
     },
   },
   {
-    name: 'the lost attempt is on the record, as stalled',
+    name: 'the lost attempt is on the record as stalled',
     proves: ['F12', 'S7'],
     run: async (context) => {
       const [lease] = await lost(context, {})
@@ -132,7 +132,7 @@ const takenBackCases: readonly Case[] = [
     },
   },
   {
-    name: 'a paused type is recovered, but not claimed',
+    name: 'a paused type is recovered but not claimed',
     proves: ['S22', 'F26'],
     run: async (context) => {
       const { storage, claim } = context
@@ -149,7 +149,7 @@ const takenBackCases: readonly Case[] = [
 
 const ageCases: readonly Case[] = [
   {
-    name: 'an attempt over the age is taken back from a live holder, whatever its lease says',
+    name: 'an attempt above the age limit is taken back from a live holder whatever its lease',
     proves: ['Q4.42', 'S4'],
     run: async ({ storage, added, claimOne, advance, unit }) => {
       await added()
@@ -162,7 +162,7 @@ const ageCases: readonly Case[] = [
     },
   },
   {
-    name: 'the age counts from the start of the attempt: neither an extension nor an older attempt changes it',
+    name: 'the age counts from the start of the attempt, whatever extensions or earlier attempts it had',
     proves: ['Q4.42', 'trap 20'],
     run: async ({ storage, added, claim, claimOne, advance, unit }) => {
       await added({ id: 'old' })
@@ -177,7 +177,7 @@ const ageCases: readonly Case[] = [
     },
   },
   {
-    name: 'with an age, lost leases of younger attempts are taken back too',
+    name: 'with an age limit, lost leases of younger attempts are taken back too',
     proves: ['Q4.42'],
     run: async (context) => {
       const leases = await lost(context, {})
@@ -189,7 +189,7 @@ const ageCases: readonly Case[] = [
 
 const endCases: readonly Case[] = [
   {
-    name: 'a job whose last allowed attempt is taken back fails as stalled, without an error',
+    name: 'a job whose last attempt is taken back fails as stalled without an error',
     proves: ['F14', 'S17', 'trap 7', 'W15'],
     run: async (context) => {
       const { storage, claim } = context
@@ -209,7 +209,7 @@ const endCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job without a number of attempts waits again, however often it was lost',
+    name: 'a job without maxAttempts waits again however often its lease was lost',
     proves: ['F14'],
     run: async ({ storage, job, claimOne, advance, unit }) => {
       const { maxAttempts: _, ...bare } = job()
@@ -247,7 +247,7 @@ const endCases: readonly Case[] = [
     },
   },
   {
-    name: 'dependents of a job that fails so fail with it, and its key is free',
+    name: 'dependents of a job that recover fails fail with it, and its key is free',
     proves: ['S13', 'chains trap 23', 'F25'],
     run: async (context) => {
       const { storage, added } = context
@@ -261,15 +261,15 @@ const endCases: readonly Case[] = [
     },
   },
   {
-    name: 'a batch of lost leases ends each in its own state',
+    name: 'each job of a batch of lost leases gets its own state',
     proves: ['L3', 'S17'],
     run: async (context) => {
       const { storage } = context
       const leases = await lost(context, { maxAttempts: 1 }, { maxAttempts: 2 }, { maxAttempts: 1 })
       const recovered = await storage.recover(mail)
-      const told = new Map(recovered.map(({ id, state }) => [id, state]))
+      const reported = new Map(recovered.map(({ id, state }) => [id, state]))
       assert.deepEqual(
-        leases.map(({ id }) => told.get(id)),
+        leases.map(({ id }) => reported.get(id)),
         ['failed', 'queued', 'failed'],
       )
       assert.deepEqual(await statesOf(storage, ...leases), ['failed', 'queued', 'failed'])
@@ -279,7 +279,7 @@ const endCases: readonly Case[] = [
 
 const raceCases: readonly Case[] = [
   {
-    name: 'of a take-back and a late settle, at once, one wins, and the record is of that one',
+    name: 'of a concurrent recover and late settle one wins, and the record shows that one',
     proves: ['S4', 'S7', 'S8', 'trap 34'],
     run: async (context) => {
       const { storage, another } = context

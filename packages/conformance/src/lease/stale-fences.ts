@@ -1,15 +1,15 @@
-// Every way in which a fence goes stale, and what its late owner is to be told: for settle and extend alike.
+// Every way in which a fence becomes stale, with the verdict that settle and extend answer then.
 
 import type { JobRef, LeaseRef, Refusal } from 'holdfast/storage'
 import type { CaseContext } from '../case.ts'
 import { complete, fail, retry } from '../outcomes.ts'
 import { fenceOf, refOf } from '../records.ts'
 
-interface Stale {
+interface StaleFence {
   /** Ends the sentence 'a holder whose …'. */
   readonly when: string
-  readonly told: Refusal
-  /** Brings it about: the fence that is stale now, and the jobs that must not change. */
+  readonly answer: Refusal
+  /** Makes the fence stale. Returns it, and the jobs that must not change. */
   arrange(context: CaseContext): Promise<{ lease: LeaseRef; untouched: readonly JobRef[] }>
 }
 
@@ -26,7 +26,7 @@ async function lost({ added, claimOne, advance, unit }: CaseContext, maxAttempts
   return lease
 }
 
-/** A claim of a job whose id lives anew since. */
+/** A claim of a job whose id has a new life since. */
 async function replaced({ storage, added, claimOne }: CaseContext): Promise<LeaseRef> {
   await added()
   const lease = await claimOne()
@@ -35,10 +35,10 @@ async function replaced({ storage, added, claimOne }: CaseContext): Promise<Leas
   return lease
 }
 
-export const staleFences: readonly Stale[] = [
+export const staleFences: readonly StaleFence[] = [
   {
     when: 'job was taken back and waits',
-    told: 'taken_by_another_worker',
+    answer: 'taken_by_another_worker',
     arrange: async (context) => {
       const lease = await lost(context)
       await context.storage.recover({ types: ['mail'], limit: 10 })
@@ -47,7 +47,7 @@ export const staleFences: readonly Stale[] = [
   },
   {
     when: 'job is held by another',
-    told: 'taken_by_another_worker',
+    answer: 'taken_by_another_worker',
     arrange: async (context) => {
       const lease = await lost(context)
       await context.claimOne()
@@ -56,7 +56,7 @@ export const staleFences: readonly Stale[] = [
   },
   {
     when: 'job was completed by another',
-    told: 'already_completed',
+    answer: 'already_completed',
     arrange: async (context) => {
       const lease = await lost(context)
       await complete(context.storage, await context.claimOne(), 'of the second')
@@ -65,7 +65,7 @@ export const staleFences: readonly Stale[] = [
   },
   {
     when: 'job was failed by another',
-    told: 'already_completed',
+    answer: 'already_completed',
     arrange: async (context) => {
       const lease = await lost(context)
       await fail(context.storage, await context.claimOne())
@@ -74,7 +74,7 @@ export const staleFences: readonly Stale[] = [
   },
   {
     when: 'last allowed attempt was taken back',
-    told: 'already_completed',
+    answer: 'already_completed',
     arrange: async (context) => {
       const lease = await lost(context, 1)
       await context.storage.recover({ types: ['mail'], limit: 10 })
@@ -83,7 +83,7 @@ export const staleFences: readonly Stale[] = [
   },
   {
     when: 'job was completed without a worker',
-    told: 'already_completed',
+    answer: 'already_completed',
     arrange: async ({ storage, added, claimOne }) => {
       const job = refOf(await added())
       const lease = await claimOne()
@@ -93,7 +93,7 @@ export const staleFences: readonly Stale[] = [
   },
   {
     when: 'job was cancelled by force',
-    told: 'cancelled',
+    answer: 'cancelled',
     arrange: async ({ storage, added, claimOne }) => {
       const job = await added()
       const lease = await claimOne()
@@ -103,7 +103,7 @@ export const staleFences: readonly Stale[] = [
   },
   {
     when: 'job was taken back and then cancelled',
-    told: 'cancelled',
+    answer: 'cancelled',
     arrange: async (context) => {
       const lease = await lost(context)
       await context.storage.recover({ types: ['mail'], limit: 10 })
@@ -113,7 +113,7 @@ export const staleFences: readonly Stale[] = [
   },
   {
     when: 'job was removed',
-    told: 'not_found',
+    answer: 'not_found',
     arrange: async ({ storage, added, claimOne }) => {
       const job = await added()
       const lease = await claimOne()
@@ -122,13 +122,13 @@ export const staleFences: readonly Stale[] = [
     },
   },
   {
-    when: 'id lives anew and waits',
-    told: 'taken_by_another_worker',
+    when: 'id has a new life that waits',
+    answer: 'taken_by_another_worker',
     arrange: async (context) => alone(await replaced(context)),
   },
   {
-    when: 'id lives anew, in an attempt of the same number',
-    told: 'taken_by_another_worker',
+    when: 'id has a new life, in an attempt of the same number',
+    answer: 'taken_by_another_worker',
     arrange: async (context) => {
       const lease = await replaced(context)
       await context.claimOne()
@@ -136,16 +136,16 @@ export const staleFences: readonly Stale[] = [
     },
   },
   {
-    when: 'attempt is right but whose worker is not',
-    told: 'taken_by_another_worker',
+    when: 'attempt matches but whose worker does not',
+    answer: 'taken_by_another_worker',
     arrange: async ({ added, claimOne }) => {
       await added()
-      return alone({ ...(await claimOne()), worker: 'somebody else' })
+      return alone({ ...(await claimOne()), worker: 'another worker' })
     },
   },
   {
-    when: 'worker is right but whose attempt is an older one',
-    told: 'taken_by_another_worker',
+    when: 'worker matches but whose attempt is older',
+    answer: 'taken_by_another_worker',
     arrange: async ({ storage, added, claimOne }) => {
       await added()
       await retry(storage, await claimOne())
@@ -153,16 +153,16 @@ export const staleFences: readonly Stale[] = [
     },
   },
   {
-    when: 'worker is right but whose attempt has not begun',
-    told: 'taken_by_another_worker',
+    when: 'worker matches but whose attempt has not begun',
+    answer: 'taken_by_another_worker',
     arrange: async ({ added, claimOne }) => {
       await added()
       return alone({ ...(await claimOne()), attempt: 2 })
     },
   },
   {
-    when: 'fence is that of a job of the same id and another type',
-    told: 'not_found',
+    when: 'fence belongs to a job of the same id and another type',
+    answer: 'not_found',
     arrange: async ({ added, claimOne }) => {
       await added()
       const lease = await claimOne()
@@ -170,8 +170,8 @@ export const staleFences: readonly Stale[] = [
     },
   },
   {
-    when: 'job never was',
-    told: 'not_found',
-    arrange: async () => alone({ type: 'mail', id: 'nobody', worker: 'w', attempt: 1 }),
+    when: 'job never existed',
+    answer: 'not_found',
+    arrange: async () => alone({ type: 'mail', id: 'unknown', worker: 'w', attempt: 1 }),
   },
 ]

@@ -1,4 +1,4 @@
-// Guards listening: how many run at once, how it ends, and what the depth says meanwhile.
+// listen: its concurrency, its end, and the depth of the queue.
 
 import assert from 'node:assert/strict'
 import { listOf, type QueueCase } from './queue-case.ts'
@@ -7,7 +7,7 @@ const refused = (code: string, call: () => Promise<unknown>): Promise<void> => a
 
 export const queueListenCases: readonly QueueCase[] = [
   {
-    name: 'never more messages run at once than allowed, and as many do',
+    name: 'exactly as many messages run at once as the concurrency allows',
     needs: ['extended'],
     proves: ['W17'],
     run: async ({ open, listen, until, pause }) => {
@@ -25,7 +25,7 @@ export const queueListenCases: readonly QueueCase[] = [
     },
   },
   {
-    name: 'a handler that hangs costs one slot',
+    name: 'a handler that hangs takes one slot',
     needs: ['extended'],
     proves: ['W17'],
     run: async ({ open, listen, until }) => {
@@ -40,17 +40,17 @@ export const queueListenCases: readonly QueueCase[] = [
     },
   },
   {
-    name: 'listen with a signal that has aborted ends at once',
+    name: 'listen with an aborted signal ends at once',
     proves: ['W16'],
     run: async ({ open }) => {
       const queue = await open()
       const controller = new AbortController()
       controller.abort()
-      await queue.listen(() => assert.fail('nothing is to be handled'), { signal: controller.signal })
+      await queue.listen(() => assert.fail('no message may be handled'), { signal: controller.signal })
     },
   },
   {
-    name: 'an abort while a handler runs ends listen after the handler, and one may listen again',
+    name: 'an abort ends listen after the running handler, and listen may be called again',
     proves: ['W16'],
     run: async ({ open, listen, until, pause }) => {
       const queue = await open()
@@ -71,7 +71,7 @@ export const queueListenCases: readonly QueueCase[] = [
     },
   },
   {
-    name: 'a message that arrives after the abort is left to others',
+    name: 'a message that arrives after the abort is left to another listener',
     proves: ['W16'],
     run: async ({ open, listen, until, pause }) => {
       const queue = await open()
@@ -85,7 +85,7 @@ export const queueListenCases: readonly QueueCase[] = [
     },
   },
   {
-    name: 'the depth counts what is ready and what is delayed, not what runs or has failed',
+    name: 'the depth counts ready and delayed messages, not running or failed ones',
     needs: ['extended', 'getDepth'],
     proves: ['W21'],
     run: async ({ openExtended, listen, until }) => {
@@ -107,7 +107,7 @@ export const queueListenCases: readonly QueueCase[] = [
     },
   },
   {
-    name: 'what is no message is refused, and what was refused leaves nothing behind',
+    name: 'an invalid message or option is refused and leaves nothing behind',
     needs: ['extended'],
     proves: ['tasks §9'],
     run: async ({ openExtended }) => {

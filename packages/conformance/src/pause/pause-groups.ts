@@ -1,4 +1,4 @@
-// Guards pauses of ordered groups: one of a type, and no other of that name.
+// Pauses of ordered groups: a pause affects one group of one type.
 
 import assert from 'node:assert/strict'
 import type { TypeCounts } from 'holdfast/storage'
@@ -15,7 +15,7 @@ export const countsOf = async ({ storage }: CaseContext, type: string): Promise<
 
 export const pauseGroupCases: readonly Case[] = [
   {
-    name: 'nothing of a paused group is claimed; other groups, and jobs without one, are',
+    name: 'a paused group is not claimed; other groups and jobs without a group are',
     proves: ['F26', 'S22'],
     run: async ({ storage, added, claim }) => {
       const held = [await added(inGroup('g')), await added(inGroup('g'))]
@@ -37,7 +37,7 @@ export const pauseGroupCases: readonly Case[] = [
     },
   },
   {
-    name: 'type and group are not joined: pausing (a, b:c) does not pause (a:b, c)',
+    name: 'type and group are separate names: pausing (a, b:c) does not pause (a:b, c)',
     proves: ['trap 14', 'S24'],
     run: async (context) => {
       const { storage, added } = context
@@ -48,7 +48,7 @@ export const pauseGroupCases: readonly Case[] = [
     },
   },
   {
-    name: 'the running head of a paused group goes on; the next waits until the group is resumed',
+    name: 'the running head of a paused group continues; the next job waits until the group is resumed',
     proves: ['F26', 'F21'],
     run: async ({ storage, added, claim, claimOne }) => {
       const [, second] = [await added(inGroup('g')), await added(inGroup('g'))]
@@ -61,7 +61,7 @@ export const pauseGroupCases: readonly Case[] = [
     },
   },
   {
-    name: 'a lost lease in a paused group does not run again until the group is resumed, then first',
+    name: 'a job that lost its lease in a paused group runs again first after the group is resumed',
     proves: ['S15', 'S22'],
     run: async ({ storage, added, advance, claim, claimOne, unit }) => {
       const [head] = [await added(inGroup('g')), await added(inGroup('g'))]
@@ -77,7 +77,7 @@ export const pauseGroupCases: readonly Case[] = [
     },
   },
   {
-    name: 'pauses of a type and of its group end each by itself',
+    name: 'pauses of a type and of its group end separately',
     run: async ({ storage, added, claim }) => {
       const [grouped, single] = [await added(inGroup('g')), await added()]
       const pause = (paused: boolean, group?: string) =>
@@ -94,7 +94,7 @@ export const pauseGroupCases: readonly Case[] = [
     },
   },
   {
-    name: 'counts list the paused groups of a type, each with since when and by whom',
+    name: 'counts list the paused groups of a type with since and by',
     proves: ['F26'],
     run: async (context) => {
       const { storage, now } = context
@@ -118,7 +118,7 @@ export const pauseGroupCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job of a paused group that a blocker held back waits for the group too',
+    name: 'an unblocked job of a paused group waits for the group',
     run: async (context) => {
       const { storage, claim, claimOne } = context
       const job = await inState(context, 'blocked', inGroup('g'))

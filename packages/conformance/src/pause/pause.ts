@@ -1,4 +1,4 @@
-// Guards pauses: nothing of a paused type or group is claimed by anybody, and nothing else about it changes.
+// pause: no claim yields a job of a paused type or group, and nothing else changes.
 
 import assert from 'node:assert/strict'
 import type { Case } from '../case.ts'
@@ -9,7 +9,7 @@ import { inState } from '../scenarios.ts'
 
 export const pauseCases: readonly Case[] = [
   {
-    name: 'nothing of a paused type is claimed until it is resumed; then all of it, in its order',
+    name: 'a paused type is not claimed until it is resumed; then all its jobs are, in order',
     proves: ['F26', 'S22'],
     run: async ({ storage, added, claim }) => {
       const [a, b] = [await added(), await added({ priority: 1 })]
@@ -22,7 +22,7 @@ export const pauseCases: readonly Case[] = [
     },
   },
   {
-    name: 'a claim of several types passes over the paused one only',
+    name: 'a claim of several types skips only the paused one',
     proves: ['F26'],
     run: async ({ storage, added, claim, unit }) => {
       await added()
@@ -33,7 +33,7 @@ export const pauseCases: readonly Case[] = [
     },
   },
   {
-    name: 'jobs that become due while their type is paused wait for it',
+    name: 'jobs that become due while their type is paused wait for the resume',
     proves: ['S22'],
     run: async (context) => {
       const { storage, advance, claim, unit } = context
@@ -46,7 +46,7 @@ export const pauseCases: readonly Case[] = [
     },
   },
   {
-    name: 'what runs when its type is paused goes on: it is extended, settled, and may continue',
+    name: 'a job that runs when its type is paused can be extended, settled and continued',
     proves: ['F26'],
     run: async ({ storage, added, claim, job, unit }) => {
       for (let count = 0; count < 3; count++) await added()
@@ -76,7 +76,7 @@ export const pauseCases: readonly Case[] = [
     },
   },
   {
-    name: 'the holder of a job of a paused type is accepted past its lease',
+    name: 'the holder of a job of a paused type is accepted after its lease ended',
     proves: ['S10'],
     run: async ({ storage, added, claimOne, advance, unit }) => {
       await added()
@@ -87,7 +87,7 @@ export const pauseCases: readonly Case[] = [
     },
   },
   {
-    name: 'recover takes a lost lease of a paused type back, and it waits',
+    name: 'recover takes back a lost lease of a paused type, and its job waits',
     proves: ['S22'],
     run: async (context) => {
       const { storage, advance, claim, claimOne, unit } = context
@@ -102,7 +102,7 @@ export const pauseCases: readonly Case[] = [
     },
   },
   {
-    name: 'the outcomes that come with a claim of a paused type are settled',
+    name: 'a claim of a paused type settles the outcomes it carries',
     run: async ({ storage, added, claimOne, claimRequest }) => {
       const job = await added()
       const lease = await claimOne()
@@ -113,7 +113,7 @@ export const pauseCases: readonly Case[] = [
     },
   },
   {
-    name: 'a pause is not counted: two of them end by one resume, and a surplus resume does nothing',
+    name: 'pauses are not counted: one resume ends two pauses, and a surplus resume does nothing',
     run: async ({ storage, added, claimOne, claim }) => {
       await storage.pause({ type: 'mail', paused: false })
       await storage.pause({ type: 'mail', paused: true })
@@ -125,7 +125,7 @@ export const pauseCases: readonly Case[] = [
     },
   },
   {
-    name: 'counts say of a paused type since when, and by whom if that was said, until it is resumed',
+    name: 'counts show since and by of a paused type until it is resumed',
     proves: ['F26'],
     run: async (context) => {
       const { storage, added, now } = context
@@ -144,7 +144,7 @@ export const pauseCases: readonly Case[] = [
     },
   },
   {
-    name: 'a type without a job can be paused: it is counted while it is, and its first job waits',
+    name: 'a type without jobs can be paused: it is counted, and its first job waits',
     run: async (context) => {
       const { storage, added, claim } = context
       await storage.pause({ type: 'mail', paused: true, by: 'ops' })
@@ -157,7 +157,7 @@ export const pauseCases: readonly Case[] = [
     },
   },
   {
-    name: 'a pause holds for every handle, and for as long as it is not ended',
+    name: 'a pause holds for every handle until it is resumed',
     proves: ['S22'],
     run: async (context) => {
       const { storage, another, added, advance, claimRequest, unit } = context

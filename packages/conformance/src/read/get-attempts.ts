@@ -1,4 +1,4 @@
-// Guards the attempts kept on a record: each once, in order, with its fence, its times and how it ended; the last ten.
+// The attempts on a record: the last ten, each once, in order, with fence, times and outcome.
 
 import assert from 'node:assert/strict'
 import type { AttemptRecord, JobState } from 'holdfast/storage'
@@ -7,7 +7,7 @@ import type { Case, CaseContext } from '../case.ts'
 import { type Ending, settleOne } from '../outcomes.ts'
 import { recordOf, refOf } from '../records.ts'
 
-/** An ending, the outcome under which its attempt is kept, and the state it led to. */
+/** Every ending, with the outcome and the state that its attempt is recorded with. */
 const endings: readonly (readonly [string, (context: CaseContext) => Ending, AttemptRecord['outcome'], JobState])[] = [
   ['completed', () => ({ kind: 'completed' }), 'completed', 'completed'],
   ['a retry', ({ unit }) => ({ kind: 'retry', error: bytes('e'), delayMs: unit }), 'retry', 'failing'],
@@ -19,7 +19,7 @@ const endings: readonly (readonly [string, (context: CaseContext) => Ending, Att
 
 export const getAttemptCases: readonly Case[] = [
   ...endings.map(([name, ending, outcome, state]): Case => ({
-    name: `an attempt that ended by ${name} is kept so`,
+    name: `an attempt that ended by ${name} is recorded with its outcome`,
     proves: ['F12'],
     run: async (context) => {
       const { storage, added, advance, claimOne, now, unit } = context
@@ -38,7 +38,7 @@ export const getAttemptCases: readonly Case[] = [
     },
   })),
   {
-    name: 'an attempt whose lease was lost is kept as stalled, with the state its job got: again queued, then failed',
+    name: 'an attempt whose lease was lost is recorded as stalled with the new state: queued, or failed at the last',
     proves: ['F14'],
     run: async ({ storage, added, advance, claimOne, unit }) => {
       const job = await added({ maxAttempts: 2 })
@@ -59,7 +59,7 @@ export const getAttemptCases: readonly Case[] = [
     },
   },
   {
-    name: 'an attempt that runs is not among those that ended',
+    name: 'a running attempt is not among the recorded ones',
     run: async ({ storage, added, claimOne }) => {
       const job = await added()
       assert.deepEqual((await recordOf(storage, job, 'attempts')).attempts, [])
@@ -84,7 +84,7 @@ export const getAttemptCases: readonly Case[] = [
     },
   },
   {
-    name: 'a new job under an old id begins without attempts and without the old error',
+    name: 'a new job under an old id has no attempts and no error',
     proves: ['Q4.05'],
     run: async ({ storage, added, claimOne, advance, unit }) => {
       const old = await added()

@@ -1,4 +1,4 @@
-// Guards the fields of a record, its parts, and the bytes in it.
+// The fields, parts and bytes of a record.
 
 import assert from 'node:assert/strict'
 import type { JobRecord, RecordPart } from 'holdfast/storage'
@@ -10,21 +10,21 @@ import { inState } from '../scenarios.ts'
 
 const allBytes = Uint8Array.from({ length: 256 }, (_, index) => index)
 const same = (value: Uint8Array | undefined, expected: Uint8Array): void => {
-  assert.ok(value, 'bytes are to be there')
+  assert.ok(value, 'expected bytes, got none')
   assert.deepEqual([...value], [...expected])
 }
 const parts: readonly RecordPart[] = ['payload', 'result', 'error', 'attempts', 'blockers', 'tail']
 
-/** What there is, without what is absent. */
+/** The record without its undefined fields. */
 const present = (record: JobRecord): Partial<JobRecord> =>
   Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined && value !== false))
 
 export const getFieldCases: readonly Case[] = [
   {
-    name: 'records come in the order asked for, with nothing for what nobody knows, once per ref',
+    name: 'get returns one entry per ref, in order, with undefined for unknown jobs',
     run: async ({ storage, added }) => {
       const [a, b] = [await added(), await added({ type: 'sms' })]
-      const refs = [b, { type: 'mail', id: 'nobody' }, a, { type: 'sms', id: a.id }, b].map(refOf)
+      const refs = [b, { type: 'mail', id: 'unknown' }, a, { type: 'sms', id: a.id }, b].map(refOf)
       const records = await storage.get(refs)
       assert.deepEqual(
         records.map((record) => record?.id),
@@ -50,7 +50,7 @@ export const getFieldCases: readonly Case[] = [
     },
   },
   {
-    name: 'a plain new job has its defaults, and nothing it was not given',
+    name: 'a new job has its defaults and no field that was not given',
     run: async ({ storage, job, now }) => {
       const { type, id, token, retention } = job()
       const before = await now()
@@ -65,7 +65,7 @@ export const getFieldCases: readonly Case[] = [
     },
   },
   {
-    name: 'what a job was given comes back',
+    name: 'get returns every field that a job was given',
     run: async ({ storage, added, unit }) => {
       const job = await added({
         priority: -100,
@@ -84,7 +84,7 @@ export const getFieldCases: readonly Case[] = [
     },
   },
   {
-    name: 'parts are there only if asked for, each by itself',
+    name: 'each part is present only if it was asked for',
     run: async (context) => {
       const { storage, added, claimOne } = context
       const blocker = await inState(context, 'completed', { type: 'blocker' })
@@ -103,7 +103,7 @@ export const getFieldCases: readonly Case[] = [
     },
   },
   {
-    name: 'no bytes and zero bytes are two things: of payload, result and error',
+    name: 'no bytes and zero bytes are distinct for payload, result and error',
     proves: ['trap 1'],
     run: async ({ storage, added, claim }) => {
       const none = new Uint8Array()
@@ -126,7 +126,7 @@ export const getFieldCases: readonly Case[] = [
     },
   },
   {
-    name: 'every byte value comes back: as payload, result, error and in the attempts',
+    name: 'every byte value is returned in payload, result, error and attempts',
     proves: ['trap 27', 'S2'],
     run: async ({ storage, added, claimOne }) => {
       const job = await added({ payload: allBytes })
@@ -140,7 +140,7 @@ export const getFieldCases: readonly Case[] = [
     },
   },
   {
-    name: 'of a view into a larger buffer only what it shows is kept',
+    name: 'of a view into a larger buffer only the view is stored',
     proves: ['S2'],
     run: async ({ storage, added, claimOne }) => {
       const job = await added({ payload: bytes('--payload--').subarray(2, 9) })
@@ -150,7 +150,7 @@ export const getFieldCases: readonly Case[] = [
     },
   },
   {
-    name: 'the payload that a release gave is the one that is read',
+    name: 'the payload that a release replaced is the one that is read',
     run: async ({ storage, added, claimOne }) => {
       const job = await added({ payload: bytes('old') })
       await settleOne(storage, await claimOne(), { kind: 'released', payload: bytes('new') })

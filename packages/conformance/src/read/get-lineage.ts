@@ -1,4 +1,4 @@
-// Guards what a record says of others: its chain, its root, its origin, its blockers.
+// The relations on a record: its chain, root, origin and blockers.
 
 import assert from 'node:assert/strict'
 import { text } from '../case.ts'
@@ -27,7 +27,7 @@ export const getLineageCases: readonly Case[] = [
     },
   },
   {
-    name: 'a chain’s first job has its tail, with the parts asked for; a chain of one is its own tail; others have none',
+    name: 'the first job of a chain has the tail with its parts; a chain of one is its own tail; other jobs have none',
     run: async (context) => {
       const { storage } = context
       const { first, next } = await chainOfTwo(context)
@@ -43,7 +43,7 @@ export const getLineageCases: readonly Case[] = [
     },
   },
   {
-    name: 'the jobs of a chain have one expiry: that of its end',
+    name: 'all jobs of a chain have the expiry of its end',
     run: async (context) => {
       const { storage, unit } = context
       const { first, next } = await chainOfTwo(context)
@@ -55,7 +55,7 @@ export const getLineageCases: readonly Case[] = [
     },
   },
   {
-    name: 'a chain started to block another has its root and its origin there; one that existed is its own root',
+    name: 'a blocker started with its dependent has root and origin there; an existing blocker is its own root',
     proves: ['chains trap 24'],
     run: async (context) => {
       const { storage, added, job } = context
@@ -77,7 +77,7 @@ export const getLineageCases: readonly Case[] = [
     },
   },
   {
-    name: 'a continuation below keeps the root of its chain',
+    name: 'a continuation of a blocker keeps the root of its chain',
     run: async (context) => {
       const { storage, job } = context
       const { root, child } = await treeOfTwo(context)
@@ -88,7 +88,7 @@ export const getLineageCases: readonly Case[] = [
     },
   },
   {
-    name: 'blockers come as they were given, twice the same too; the open ones are counted once each',
+    name: 'blockers are listed as given, also twice, and each open chain is counted once',
     proves: ['chains trap 22'],
     run: async (context) => {
       const { storage, added, job } = context
@@ -104,7 +104,7 @@ export const getLineageCases: readonly Case[] = [
     },
   },
   {
-    name: 'reads in a transaction see what it wrote, and nobody else does until it commits',
+    name: 'reads in a transaction see its writes; other reads do not until it commits',
     needs: ['transactions'],
     proves: ['S23'],
     run: async ({ storage, job }) => {

@@ -1,4 +1,4 @@
-// Guards the removal of trees: everything below the given roots goes, in any state, or nothing does.
+// remove of trees: everything below the given roots is removed, in any state, or nothing is.
 
 import assert from 'node:assert/strict'
 import type { RemoveVerdict } from 'holdfast/storage'
@@ -11,7 +11,7 @@ const removed: RemoveVerdict = { verdict: 'removed' }
 const untouched: RemoveVerdict = { verdict: 'untouched' }
 
 const tableCases = jobStates.map((state): Case => ({
-  name: `a root that is ${state} is removed as a tree, and never runs`,
+  name: `a ${state} root is removed as a tree and never runs`,
   proves: ['S20'],
   run: async (context) => {
     const { storage, added, advance, claim, unit } = context
@@ -22,17 +22,17 @@ const tableCases = jobStates.map((state): Case => ({
     const next = await added({ ...fields, type: job.type })
     assert.deepEqual(idsOf(await claim()), [next.id], 'its key and its group are free')
     await advance(51 * unit)
-    assert.deepEqual(idsOf(await claim()), [next.id], 'and nothing of it comes back')
+    assert.deepEqual(idsOf(await claim()), [next.id], 'nothing of it comes back')
     assert.equal((await storage.list({ of: 'jobs', types: ['mail'], limit: 10 })).items.length, 1)
   },
 }))
 
-/** One thing that is wrong with a batch of trees, and what is said of it. */
+/** Every fault of a root, with its verdict. */
 const faults: readonly (readonly [
   string,
   (context: CaseContext) => Promise<[{ type: string; id: string }, RemoveVerdict]>,
 ])[] = [
-  ['a ref that nobody knows', async () => [{ type: 'mail', id: 'nobody' }, { verdict: 'not_found' }]],
+  ['an unknown root', async () => [{ type: 'mail', id: 'unknown' }, { verdict: 'not_found' }]],
   [
     'a continuation',
     async (context) => {
@@ -73,7 +73,7 @@ const allOrNone = faults.map(([what, fault]): Case => ({
 
 const treeCases: readonly Case[] = [
   {
-    name: 'a tree goes with the chains started below it, at every depth',
+    name: 'a tree is removed with the chains started below it, at every depth',
     run: async ({ storage, job }) => {
       const top = job({ blockers: [1, 2] })
       const token = top.token
@@ -85,7 +85,7 @@ const treeCases: readonly Case[] = [
     },
   },
   {
-    name: 'a chain that two of a tree wait for goes once',
+    name: 'a chain that two jobs of a tree wait for is removed once',
     proves: ['S19'],
     run: async ({ storage, added, job }) => {
       const top = job({ blockers: [1, 2] })
@@ -98,7 +98,7 @@ const treeCases: readonly Case[] = [
     },
   },
   {
-    name: 'roots and blockers that share an id in several types are not taken for one another',
+    name: 'roots and blockers of the same id and different types are distinct',
     proves: ['S24'],
     run: async (context) => {
       const { storage, added } = context
@@ -115,7 +115,7 @@ const treeCases: readonly Case[] = [
     },
   },
   {
-    name: 'a chain below that continued goes with all its jobs, and so do those of the root',
+    name: 'a removed tree takes every job of its root chain and of the chains below',
     run: async (context) => {
       const { storage, job } = context
       const { root } = await treeOfTwo(context)
@@ -127,7 +127,7 @@ const treeCases: readonly Case[] = [
     },
   },
   {
-    name: 'what was started to block a continuation belongs to the tree',
+    name: 'a chain started to block a continuation belongs to the tree',
     run: async (context) => {
       const { storage, added, job } = context
       const root = await added()
@@ -143,7 +143,7 @@ const treeCases: readonly Case[] = [
     },
   },
   {
-    name: 'a root that ended takes what still waits or runs below with it',
+    name: 'an ended root is removed with the jobs that still wait or run below it',
     run: async (context) => {
       const { storage, claim } = context
       const { root, child } = await treeOfTwo(context)
@@ -155,7 +155,7 @@ const treeCases: readonly Case[] = [
     },
   },
   {
-    name: 'who runs a job of a removed tree is told not_found, and its lease is never taken back',
+    name: 'the holder of a job of a removed tree gets not_found, and its lease is never taken back',
     proves: ['S6'],
     run: async (context) => {
       const { storage, advance, unit } = context
@@ -173,7 +173,7 @@ const treeCases: readonly Case[] = [
     },
   },
   {
-    name: 'who ran a removed job cannot touch the next of that id',
+    name: 'the holder of a removed job cannot change the next job of that id',
     proves: ['S5', 'S6'],
     run: async ({ storage, added, claimOne }) => {
       const job = await added()
@@ -188,7 +188,7 @@ const treeCases: readonly Case[] = [
     },
   },
   {
-    name: 'a chain that exists by itself is not of the tree of the job it blocks',
+    name: 'an independent chain does not belong to the tree of the job it blocks',
     proves: ['chains trap 24'],
     run: async ({ storage, added }) => {
       const blocker = await added({ type: 'blocker' })
@@ -199,7 +199,7 @@ const treeCases: readonly Case[] = [
     },
   },
   {
-    name: 'the end of a blocker does not bring a removed dependent back',
+    name: 'the end of a blocker does not restore a removed dependent',
     proves: ['S13'],
     run: async (context) => {
       const { storage, added } = context
@@ -212,7 +212,7 @@ const treeCases: readonly Case[] = [
     },
   },
   {
-    name: 'an ended blocker begins to expire when the last that needed it is removed',
+    name: 'an ended blocker starts to expire when its last dependent is removed',
     proves: ['chains trap 25'],
     run: async (context) => {
       const { storage, added, advance, unit } = context
@@ -227,7 +227,7 @@ const treeCases: readonly Case[] = [
     },
   },
   {
-    name: 'two trees of which one needs the other go together, in either order',
+    name: 'two trees, of which one needs the other, are removed together in either order',
     run: async ({ storage, added }) => {
       for (const turn of [false, true]) {
         const needed = await added({ type: 'needed' })
@@ -239,7 +239,7 @@ const treeCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job outside that needs a chain deep in the tree is named; once it ended the tree goes',
+    name: 'a job outside that needs a chain in the tree is named, and the tree is removed once that job has ended',
     run: async (context) => {
       const { storage, added } = context
       const { root, child } = await treeOfTwo(context)
@@ -252,7 +252,7 @@ const treeCases: readonly Case[] = [
     },
   },
   {
-    name: 'all who need a chain are named',
+    name: 'every job that needs a chain is named',
     run: async ({ storage, added }) => {
       const needed = await added({ type: 'needed' })
       const by = [await added({ blockers: [refOf(needed)] }), await added({ blockers: [refOf(needed)] })]
@@ -262,11 +262,11 @@ const treeCases: readonly Case[] = [
     },
   },
   {
-    name: 'a removal of no trees is answered with nothing',
+    name: 'a removal of no trees has no verdicts',
     run: async ({ storage }) => assert.deepEqual(await storage.remove([], { trees: true }), []),
   },
   {
-    name: 'a removal of trees in a transaction that is rolled back never was',
+    name: 'a removal of trees in a transaction that is rolled back has no effect',
     needs: ['transactions'],
     proves: ['S23'],
     run: async (context) => {

@@ -1,4 +1,4 @@
-// Guards removal: of chains that ended, now or at another time than planned.
+// remove: ended chains are removed now or get a new expiry.
 
 import assert from 'node:assert/strict'
 import type { JobState } from 'holdfast/storage'
@@ -10,11 +10,11 @@ import { findRecord, jobStates, recordOf, refOf, stateOf } from '../records.ts'
 import { chainOfTwo, claimType, inState, runOne } from '../scenarios.ts'
 
 const ends = new Set<JobState>(['completed', 'failed', 'cancelled'])
-const forThisLong = (ms: number) => ({ retention: { completedMs: ms, failedMs: ms, cancelledMs: ms } })
+const retentionOf = (ms: number) => ({ retention: { completedMs: ms, failedMs: ms, cancelledMs: ms } })
 
 const tableCases = jobStates.flatMap((state): Case[] => [
   {
-    name: `a job that is ${state} ${ends.has(state) ? 'is removed' : 'is not: not_terminal'}`,
+    name: `a ${state} job ${ends.has(state) ? 'is removed' : 'is not removed: not_terminal'}`,
     run: async (context) => {
       const { storage } = context
       const job = await inState(context, state)
@@ -28,7 +28,7 @@ const tableCases = jobStates.flatMap((state): Case[] => [
     },
   },
   {
-    name: `a job that is ${state} ${ends.has(state) ? 'is kept until another time' : 'cannot be given a time to go'}`,
+    name: `a ${state} job ${ends.has(state) ? 'gets a new expiry' : 'cannot get an expiry'}`,
     proves: ['Q4.26'],
     run: async (context) => {
       const { storage, unit } = context
@@ -48,16 +48,16 @@ const tableCases = jobStates.flatMap((state): Case[] => [
 
 const chainCases: readonly Case[] = [
   {
-    name: 'what is unknown, of another type, removed or expired is not_found',
+    name: 'remove of an unknown, removed or expired job, or of another type, answers not_found',
     run: async (context) => {
       const { storage, advance, unit } = context
       const [expired, removed] = [
-        await inState(context, 'completed', forThisLong(10 * unit)),
+        await inState(context, 'completed', retentionOf(10 * unit)),
         await inState(context, 'completed'),
       ]
       await storage.remove([refOf(removed)])
       await advance(11 * unit)
-      const refs = [{ type: 'mail', id: 'nobody' }, { type: 'sms', id: expired.id }, refOf(removed), refOf(expired)]
+      const refs = [{ type: 'mail', id: 'unknown' }, { type: 'sms', id: expired.id }, refOf(removed), refOf(expired)]
       const nowhere = refs.map(() => ({ verdict: 'not_found' }))
       assert.deepEqual(await storage.remove(refs), nowhere)
       assert.deepEqual(await storage.remove(refs, { afterMs: 50 * unit }), nowhere)
@@ -65,7 +65,7 @@ const chainCases: readonly Case[] = [
     },
   },
   {
-    name: 'a removed job leaves no result and no count, and its id is free',
+    name: 'a removed job leaves neither result nor count, and its id is free',
     proves: ['S20'],
     run: async (context) => {
       const { storage, added } = context
@@ -79,7 +79,7 @@ const chainCases: readonly Case[] = [
     },
   },
   {
-    name: 'a chain that ended is removed with all its jobs',
+    name: 'an ended chain is removed with all its jobs',
     run: async (context) => {
       const { storage, added } = context
       const { first, next } = await chainOfTwo(context)
@@ -91,7 +91,7 @@ const chainCases: readonly Case[] = [
     },
   },
   {
-    name: 'a chain whose tail lives is not_terminal, though its first job completed',
+    name: 'a chain with a live tail answers not_terminal, although its first job completed',
     proves: ['S1'],
     run: async (context) => {
       const { storage } = context
@@ -103,7 +103,7 @@ const chainCases: readonly Case[] = [
     },
   },
   {
-    name: 'a continuation is not removed by itself: not_root names its chain',
+    name: 'remove of a continuation answers not_root with its chain',
     run: async (context) => {
       const { storage } = context
       const { first, next } = await chainOfTwo(context)
@@ -113,7 +113,7 @@ const chainCases: readonly Case[] = [
     },
   },
   {
-    name: 'a key that is taken as long as its record lives is free once that is removed',
+    name: 'a key that lasts as long as its record is free once the record is removed',
     proves: ['F25'],
     run: async (context) => {
       const { storage, added, job } = context
@@ -125,7 +125,7 @@ const chainCases: readonly Case[] = [
     },
   },
   {
-    name: 'a key with a window stays taken for it, though its record was removed',
+    name: 'a key with a window stays taken after its record is removed',
     proves: ['F25'],
     run: async (context) => {
       const { storage, added, advance, job, unit } = context
@@ -138,7 +138,7 @@ const chainCases: readonly Case[] = [
     },
   },
   {
-    name: 'a chain that an unfinished job needs is not removed: referenced says by whom',
+    name: 'a chain that an unfinished job needs is not removed: referenced names the job',
     proves: ['chains trap 25'],
     run: async (context) => {
       const { storage, added } = context
@@ -155,7 +155,7 @@ const chainCases: readonly Case[] = [
     },
   },
   {
-    name: 'a failed chain for which a job waits all the same is not removed',
+    name: 'a failed chain that a job still waits for is not removed',
     proves: ['chains trap 23'],
     run: async (context) => {
       const { storage, added } = context
@@ -167,7 +167,7 @@ const chainCases: readonly Case[] = [
     },
   },
   {
-    name: 'a chain that an unfinished job needs does not go at the time it was given',
+    name: 'a chain that an unfinished job needs outlives its new expiry',
     proves: ['chains trap 25'],
     run: async (context) => {
       const { storage, added, advance, unit } = context
@@ -182,12 +182,12 @@ const chainCases: readonly Case[] = [
     },
   },
   {
-    name: 'verdicts come in order, and one refusal touches no other',
+    name: 'verdicts come in order, and a refused item affects no other',
     run: async (context) => {
       const { storage, added } = context
       const [a, b] = [await inState(context, 'completed'), await inState(context, 'failed')]
       const live = await added()
-      const refs = [a, live, { type: 'mail', id: 'nobody' }, b, a].map(refOf)
+      const refs = [a, live, { type: 'mail', id: 'unknown' }, b, a].map(refOf)
       assert.deepEqual(
         (await storage.remove(refs)).map(({ verdict }) => verdict),
         ['removed', 'not_terminal', 'not_found', 'removed', 'not_found'],
@@ -201,11 +201,11 @@ const chainCases: readonly Case[] = [
 
 const laterCases: readonly Case[] = [
   {
-    name: 'a record that is kept longer outlives its first expiry, with result and id, and goes at the new one',
+    name: 'a later expiry keeps record, result and id until then',
     proves: ['trap 26', 'S12'],
     run: async (context) => {
       const { storage, added, advance, job, unit } = context
-      const first = await inState(context, 'completed', forThisLong(10 * unit))
+      const first = await inState(context, 'completed', retentionOf(10 * unit))
       await storage.remove([refOf(first)], { afterMs: 30 * unit })
       await advance(11 * unit)
       await storage.sweep({ limit: 10 })
@@ -217,7 +217,7 @@ const laterCases: readonly Case[] = [
     },
   },
   {
-    name: 'a record that is kept shorter goes at the new time, and another job’s does not',
+    name: 'an earlier expiry applies to that record and to no other',
     proves: ['trap 26', 'S12'],
     run: async (context) => {
       const { storage, advance, unit } = context
@@ -230,11 +230,11 @@ const laterCases: readonly Case[] = [
     },
   },
   {
-    name: 'a record that was to be kept for ever goes at the time it is given',
+    name: 'a record with an infinite retention gets an expiry',
     proves: ['S12'],
     run: async (context) => {
       const { storage, advance, unit } = context
-      const job = await inState(context, 'completed', forThisLong(Infinity))
+      const job = await inState(context, 'completed', retentionOf(Infinity))
       assert.equal((await recordOf(storage, job)).expiresAt, undefined)
       const [verdict] = await storage.remove([refOf(job)], { afterMs: 10 * unit })
       assert.equal(verdict!.verdict, 'kept')
@@ -244,7 +244,7 @@ const laterCases: readonly Case[] = [
     },
   },
   {
-    name: 'after 0 ms is now',
+    name: 'an expiry after 0 ms removes the record now',
     run: async (context) => {
       const { storage, added } = context
       const job = await inState(context, 'completed')
@@ -254,7 +254,7 @@ const laterCases: readonly Case[] = [
     },
   },
   {
-    name: 'a chain goes as a whole at the time it is given',
+    name: 'a chain expires as a whole at its new expiry',
     run: async (context) => {
       const { storage, advance, unit } = context
       const { first, next } = await chainOfTwo(context)
@@ -267,7 +267,7 @@ const laterCases: readonly Case[] = [
     },
   },
   {
-    name: 'a time to go given to one life of an id is none of the next',
+    name: 'an expiry set for one life of an id does not apply to the next',
     proves: ['S1'],
     run: async (context) => {
       const { storage, added, advance, unit } = context
@@ -280,7 +280,7 @@ const laterCases: readonly Case[] = [
     },
   },
   {
-    name: 'a removal in a transaction that is rolled back never was',
+    name: 'a removal in a transaction that is rolled back has no effect',
     needs: ['transactions'],
     proves: ['S23'],
     run: async (context) => {

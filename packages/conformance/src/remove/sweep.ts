@@ -1,4 +1,4 @@
-// Guards the sweep, and the expiry it makes good: what has expired is absent at once, and nothing else ever goes.
+// sweep and expiry: an expired record is absent at once, and nothing else is ever deleted.
 
 import assert from 'node:assert/strict'
 import type { NewJob, Storage } from 'holdfast/storage'
@@ -19,7 +19,7 @@ const nothing = { jobs: 0, marks: 0, entries: 0, more: false }
 
 const expiryCases: readonly Case[] = [
   ...(['completed', 'failed', 'cancelled'] as const).map((state): Case => ({
-    name: `a ${state} record expires after its own retention, to the ms, and is absent before it is swept`,
+    name: `a ${state} record expires after its own retention, to the millisecond, and is absent before it is swept`,
     proves: ['S12', 'F29', 'trap 31'],
     run: async (context) => {
       const { storage, added, advance, unit } = context
@@ -36,7 +36,7 @@ const expiryCases: readonly Case[] = [
     },
   })),
   ...(['completed', 'failed', 'cancelled'] as const).map((state): Case => ({
-    name: `a ${state} record kept for 0 ms is gone at its end, and its id is free`,
+    name: `a ${state} record with a retention of 0 ms is gone at its end, and its id is free`,
     proves: ['F29', 'S20'],
     run: async (context) => {
       const { storage, added } = context
@@ -47,7 +47,7 @@ const expiryCases: readonly Case[] = [
     },
   })),
   {
-    name: 'a record kept for ever has no expiry and is never swept',
+    name: 'a record with an infinite retention has no expiry and is never swept',
     proves: ['F29'],
     run: async (context) => {
       const { storage, advance, unit } = context
@@ -64,7 +64,7 @@ const expiryCases: readonly Case[] = [
     },
   },
   {
-    name: 'an end that says how long its record is kept is kept so long',
+    name: 'the keepMs of an outcome sets the retention of its record',
     proves: ['S12'],
     run: async ({ storage, added, claimOne, advance, unit }) => {
       const job = await added(keptFor(0))
@@ -83,7 +83,7 @@ const sweepingCases: readonly Case[] = [
     run: async ({ storage }) => assert.deepEqual(await storage.sweep({ limit: 10 }), nothing),
   },
   {
-    name: 'a sweep takes the records that have expired, no other, and a second finds nothing',
+    name: 'a sweep deletes the expired records and no other, and a second sweep finds nothing',
     proves: ['S20', 'F29'],
     run: async (context) => {
       const { storage, advance, unit } = context
@@ -98,7 +98,7 @@ const sweepingCases: readonly Case[] = [
     },
   },
   {
-    name: 'a sweep takes at most its limit, and says whether more is left',
+    name: 'a sweep deletes at most its limit and says whether more is left',
     proves: ['F29', 'trap 46'],
     run: async (context) => {
       const { storage, advance, unit } = context
@@ -117,7 +117,7 @@ const sweepingCases: readonly Case[] = [
     },
   },
   ...jobStates.slice(0, 5).map((state): Case => ({
-    name: `a job that is ${state} is never swept`,
+    name: `a ${state} job is never swept`,
     proves: ['S1', 'F29'],
     run: async (context) => {
       const { storage, advance, unit } = context
@@ -128,7 +128,7 @@ const sweepingCases: readonly Case[] = [
     },
   })),
   {
-    name: 'a new job under an expired id is not swept for the old one',
+    name: 'a new job under an expired id is not swept in place of the old one',
     proves: ['S1'],
     run: async (context) => {
       const { storage, added, advance, claimOne, unit } = context
@@ -154,7 +154,7 @@ const sweepingCases: readonly Case[] = [
     },
   },
   {
-    name: 'the first job of a chain lives as long as the chain, and the chain goes as a whole after its tail’s end',
+    name: 'the first job of a chain lives as long as the chain, which expires as a whole after its tail',
     proves: ['chains §3.8'],
     run: async (context) => {
       const { storage, advance, unit } = context
@@ -170,7 +170,7 @@ const sweepingCases: readonly Case[] = [
     },
   },
   {
-    name: 'a chain that ended is kept while an unfinished job needs it, with its result, and goes when that has ended',
+    name: 'an ended chain is kept with its result while an unfinished job needs it',
     proves: ['chains trap 25', 'S20'],
     run: async (context) => {
       const { storage, added, advance, unit } = context
@@ -189,7 +189,7 @@ const sweepingCases: readonly Case[] = [
     },
   },
   {
-    name: 'a record needed by two goes only when both have ended',
+    name: 'a record that two jobs need is kept until both have ended',
     proves: ['chains trap 25'],
     run: async (context) => {
       const { storage, added } = context
@@ -207,7 +207,7 @@ const sweepingCases: readonly Case[] = [
 
 const markCases: readonly Case[] = [
   {
-    name: 'a key with a window stays taken when its record was swept, and is free when the window is over',
+    name: 'a key with a window stays taken after its record is swept, until the window ends',
     proves: ['F25', 'S20'],
     run: async (context) => {
       const { storage, added, advance, job, unit } = context
@@ -223,13 +223,13 @@ const markCases: readonly Case[] = [
     },
   },
   {
-    name: 'keys whose window is over go, within the limit, and others stay',
+    name: 'keys whose window has ended are swept within the limit, and others stay',
     proves: ['S20'],
     run: async ({ storage, added, advance, job, unit }) => {
       for (const key of ['a', 'b', 'c']) await added(throttled(key, 10 * unit))
       await added(throttled('later', 100 * unit))
       await advance(10 * unit)
-      // A backend that lets go of its marks by itself has none left to sweep.
+      // A backend that expires its marks by itself has none left to sweep.
       const [first, second] = [await storage.sweep({ limit: 2 }), await storage.sweep({ limit: 2 })]
       const swept = [first.marks, first.more, second.marks, second.more]
       assert.deepEqual(swept, first.marks === 0 ? [0, false, 0, false] : [2, true, 1, false])
@@ -238,7 +238,7 @@ const markCases: readonly Case[] = [
     },
   },
   {
-    name: 'a key taken anew after its window is not swept for the old one',
+    name: 'a key that was taken again after its window is not swept in place of the old one',
     proves: ['S11'],
     run: async (context) => {
       const { storage, added, advance, job, unit } = context
@@ -262,7 +262,7 @@ const markCases: readonly Case[] = [
     },
   },
   {
-    name: 'expired kv entries go, within the limit, and others stay',
+    name: 'expired kv entries are swept within the limit, and others stay',
     proves: ['S20'],
     run: async ({ storage, advance, unit }) => {
       for (const key of ['a', 'b', 'c']) await storage.kv.set([key], bytes(key), { ttlMs: 10 * unit })
@@ -270,7 +270,7 @@ const markCases: readonly Case[] = [
       await storage.kv.set(['later'], bytes('later'), { ttlMs: 100 * unit })
       assert.deepEqual(await storage.sweep({ limit: 10 }), nothing)
       await advance(10 * unit)
-      // A backend that lets go of its entries by itself has none left to sweep.
+      // A backend that expires its entries by itself has none left to sweep.
       const first = await storage.sweep({ limit: 2 })
       assert.deepEqual([first.entries, first.more], first.entries === 0 ? [0, false] : [2, true])
       const second = await storage.sweep({ limit: 2 })
@@ -281,7 +281,7 @@ const markCases: readonly Case[] = [
     },
   },
   {
-    name: 'jobs and kv entries have a limit each',
+    name: 'the limit applies to jobs and to kv entries separately',
     run: async (context) => {
       const { storage, advance, unit } = context
       for (const key of ['a', 'b']) {

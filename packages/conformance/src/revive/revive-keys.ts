@@ -1,4 +1,4 @@
-// Guards the deduplication key of a revived job: taken again, unless another has it.
+// The deduplication key of a revived job: taken again unless another job holds it.
 
 import assert from 'node:assert/strict'
 import type { Case } from '../case.ts'
@@ -21,7 +21,7 @@ export const reviveKeyCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job whose key another holds now stays as it is: conflict',
+    name: 'revive of a job whose key another job holds answers conflict and changes nothing',
     proves: ['F25', 'S11'],
     run: async (context) => {
       const { storage, added } = context
@@ -36,7 +36,7 @@ export const reviveKeyCases: readonly Case[] = [
     },
   },
   {
-    name: 'a key that a window holds, its job being completed, is a conflict',
+    name: 'a key held by the window of a completed job is a conflict',
     proves: ['F25'],
     run: async (context) => {
       const { storage, added, unit } = context
@@ -48,7 +48,7 @@ export const reviveKeyCases: readonly Case[] = [
     },
   },
   {
-    name: 'a key whose window is over is no conflict, and the own window of a revived job is not opened anew',
+    name: 'a key whose window has ended is no conflict, and a revived job opens no new window',
     proves: ['F25'],
     run: async (context) => {
       const { storage, added, advance, unit } = context
@@ -64,7 +64,7 @@ export const reviveKeyCases: readonly Case[] = [
     },
   },
   {
-    name: 'a key that a record holds as long as it lives is a conflict until that has expired',
+    name: 'a key held by the record of a completed job is a conflict until the record expires',
     proves: ['F25'],
     run: async (context) => {
       const { storage, added, advance, unit } = context

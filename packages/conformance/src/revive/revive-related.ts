@@ -1,4 +1,4 @@
-// Guards revival among others: groups, blockers, dependents and chains.
+// revive and related jobs: groups, blockers, dependents and chains.
 
 import assert from 'node:assert/strict'
 import type { Case } from '../case.ts'
@@ -8,7 +8,7 @@ import { chainOfTwo, claimType, inState, runOne } from '../scenarios.ts'
 
 export const reviveTogetherCases: readonly Case[] = [
   {
-    name: 'the last of an ordered group, revived, is in one group with those added after it',
+    name: 'the revived last job of an ordered group shares the group with jobs added later',
     proves: ['F21', 'S15'],
     run: async (context) => {
       const { storage, added, claim, claimOne } = context
@@ -24,7 +24,7 @@ export const reviveTogetherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a revived job of an ordered group does not run beside another of it',
+    name: 'a revived job of an ordered group does not run beside another job of the group',
     proves: ['F21', 'S15'],
     run: async (context) => {
       const { storage, added, claim, claimOne } = context
@@ -40,7 +40,7 @@ export const reviveTogetherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a revived job and one of its ordered group that waits do not start in one claim',
+    name: 'a revived job and a waiting job of its ordered group do not start in one claim',
     proves: ['F21', 'S15'],
     run: async (context) => {
       const { storage, added, claim } = context
@@ -68,7 +68,7 @@ export const reviveTogetherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job cancelled while it was blocked is blocked again',
+    name: 'a job that was cancelled while blocked is blocked again',
     run: async (context) => {
       const { storage, added } = context
       const blocker = await added({ type: 'blocker' })
@@ -83,7 +83,7 @@ export const reviveTogetherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job whose blockers completed while it was cancelled is not blocked again',
+    name: 'a job whose blockers completed while it was cancelled is not blocked after its revival',
     run: async (context) => {
       const { storage, added, now, unit } = context
       const blocker = await added({ type: 'blocker' })
@@ -97,7 +97,7 @@ export const reviveTogetherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a blocker and the job that failed with it are revived together: it waits for the blocker, then runs',
+    name: 'a failed blocker and its dependent can be revived together: the dependent waits, then runs',
     proves: ['chains trap 23'],
     run: async (context) => {
       const { storage, added } = context
@@ -127,7 +127,7 @@ export const reviveTogetherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job whose blocker is gone does not run without it when it is revived',
+    name: 'a job whose blocker is gone cannot be revived without it',
     run: async (context) => {
       const { storage, added, claim } = context
       const blocker = await added({ type: 'blocker' })
@@ -139,7 +139,7 @@ export const reviveTogetherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a revived blocker leaves what failed with it failed',
+    name: 'a revived blocker does not revive the dependents that failed with it',
     proves: ['S8'],
     run: async (context) => {
       const { storage, added } = context
@@ -152,7 +152,7 @@ export const reviveTogetherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a dependent told to wait runs once its failed blocker was revived and completed',
+    name: 'a dependent with onBlockerFailure wait runs once its failed blocker is revived and completes',
     proves: ['chains trap 23'],
     run: async (context) => {
       const { storage, added } = context
@@ -166,7 +166,7 @@ export const reviveTogetherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job added to a failed blocker, to wait, runs once that was revived and completed',
+    name: 'a job added behind a failed blocker with onBlockerFailure wait runs once that is revived and completes',
     proves: ['chains trap 23'],
     run: async (context) => {
       const { storage, added } = context
@@ -179,7 +179,7 @@ export const reviveTogetherCases: readonly Case[] = [
     },
   },
   {
-    name: 'an ended blocker is kept again once a job that needs it was revived',
+    name: 'an ended blocker is kept again once a dependent is revived',
     proves: ['chains trap 25'],
     run: async (context) => {
       const { storage, added, advance, unit } = context
@@ -196,7 +196,7 @@ export const reviveTogetherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a revived tail makes its chain live again, with its key, and ends it when it completes',
+    name: 'a revived tail makes its chain live again with its key, and its completion ends the chain',
     proves: ['F25'],
     run: async (context) => {
       const { storage, job } = context
@@ -217,7 +217,7 @@ export const reviveTogetherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a chain whose tail was revived does not expire, and sweep passes over it to others',
+    name: 'a chain with a revived tail does not expire, and a sweep goes on to other records',
     proves: ['S1'],
     run: async (context) => {
       const { storage, advance, unit } = context
@@ -232,7 +232,7 @@ export const reviveTogetherCases: readonly Case[] = [
     },
   },
   {
-    name: 'the tail of a failed chain is not revived once another holds the chain’s key',
+    name: 'the tail of a failed chain is not revived once another job holds the chain’s key',
     proves: ['F25', 'S11'],
     run: async (context) => {
       const { storage, added } = context
@@ -245,7 +245,7 @@ export const reviveTogetherCases: readonly Case[] = [
     },
   },
   {
-    name: 'the tail of a failed chain is not revived once the chain’s id is taken anew',
+    name: 'the tail of a failed chain is not revived once the chain’s id is taken again',
     proves: ['S11'],
     run: async (context) => {
       const { storage, added, claim, unit } = context

@@ -1,4 +1,4 @@
-// Guards revival: a failed or cancelled job lives again with all its attempts before it, and a waiting one only moves.
+// revive: a failed or cancelled job is live again with all its attempts left, and a waiting job only moves.
 
 import assert from 'node:assert/strict'
 import type { JobState, ReviveVerdict } from 'holdfast/storage'
@@ -22,7 +22,7 @@ const verdicts: Readonly<Record<JobState, ReviveVerdict['verdict']>> = {
 }
 
 const tableCases = jobStates.map((state): Case => ({
-  name: `a job that is ${state}: ${verdicts[state]}`,
+  name: `revive of a ${state} job answers ${verdicts[state]}`,
   run: async (context) => {
     const { storage } = context
     const job = await inState(context, state)
@@ -36,14 +36,14 @@ const tableCases = jobStates.map((state): Case => ({
 
 const ownCases: readonly Case[] = [
   {
-    name: 'what is unknown, of another type or expired is not_found',
+    name: 'revive of an unknown or expired job, or of another type, answers not_found',
     run: async (context) => {
       const { storage, advance, unit } = context
       const job = await inState(context, 'failed', {
         retention: { completedMs: 0, failedMs: 10 * unit, cancelledMs: 0 },
       })
       await advance(11 * unit)
-      const refs = [{ type: 'mail', id: 'nobody' }, { type: 'sms', id: job.id }, refOf(job)]
+      const refs = [{ type: 'mail', id: 'unknown' }, { type: 'sms', id: job.id }, refOf(job)]
       assert.deepEqual(
         await storage.revive(refs),
         refs.map(() => ({ verdict: 'not_found' })),
@@ -52,7 +52,7 @@ const ownCases: readonly Case[] = [
     },
   },
   {
-    name: 'a revived job has no failure and no end; what it is and what it ran stays',
+    name: 'a revived job has no failures and no end; its fields and past attempts stay',
     run: async (context) => {
       const { storage, advance, unit } = context
       const given = { payload: bytes('p'), priority: 7, trace: 't', maxAttempts: 1 }
@@ -65,11 +65,11 @@ const ownCases: readonly Case[] = [
       assert.deepEqual([after.error, after.reason, after.finishedAt, after.expiresAt], Array(4).fill(undefined))
       assert.deepEqual([text(after.payload), after.priority, after.trace, after.maxAttempts], ['p', 7, 't', 1])
       assert.deepEqual([after.token, after.createdAt], [before.token, before.createdAt])
-      assert.ok(after.runAt > before.runAt, 'due from now on, not since it was first due')
+      assert.ok(after.runAt > before.runAt, 'due from now on, not from its first runAt')
     },
   },
   {
-    name: 'a revived job no longer says why it was cancelled, nor who held it',
+    name: 'a revived job has neither a cancel reason nor a holder',
     run: async ({ storage, added, claimOne }) => {
       const job = await added()
       await claimOne({ label: 'host-1' })
@@ -84,7 +84,7 @@ const ownCases: readonly Case[] = [
     },
   },
   {
-    name: 'a revived job has all its attempts before it, and their numbers go on growing',
+    name: 'a revived job has all its attempts left, and attempt numbers keep growing',
     proves: ['S5', 'S17'],
     run: async ({ storage, added, claimOne }) => {
       const job = await added({ maxAttempts: 2 })
@@ -99,7 +99,7 @@ const ownCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job that failed as stalled can be revived: by its own bound or the worker’s',
+    name: 'a job that failed as stalled can be revived, whether its own maxAttempts or the claim’s ended it',
     proves: ['F14'],
     run: async ({ storage, added, claim, advance, unit }) => {
       const own = await added({ maxAttempts: 1 })
@@ -120,7 +120,7 @@ const ownCases: readonly Case[] = [
     },
   },
   {
-    name: 'a revived job waits for the instant it is given, and is never early',
+    name: 'a revived job waits for its new runAt and is never early',
     proves: ['S14'],
     run: async (context) => {
       const { storage, advance, claim, claimOne, now, unit } = context
@@ -135,7 +135,7 @@ const ownCases: readonly Case[] = [
     },
   },
   {
-    name: 'an instant in the past is now, for a revived and for a moved job: it jumps no queue',
+    name: 'a past runAt means now for a revived and for a moved job, and moves them ahead of no other job',
     run: async (context) => {
       const { storage, added, advance, claim, unit } = context
       const failed = await inState(context, 'failed')
@@ -148,7 +148,7 @@ const ownCases: readonly Case[] = [
     },
   },
   {
-    name: 'a scheduled job is moved to now, or to another instant',
+    name: 'a scheduled job can be moved to now or to another instant',
     proves: ['F1'],
     run: async (context) => {
       const { storage, advance, claim, now, unit } = context
@@ -163,7 +163,7 @@ const ownCases: readonly Case[] = [
     },
   },
   {
-    name: 'a queued job is moved to later, and does not start before',
+    name: 'a queued job can be moved to later and does not start before',
     proves: ['F1', 'S14'],
     run: async ({ storage, added, advance, claim, now, unit }) => {
       const [job, other] = [await added(), await added()]
@@ -177,7 +177,7 @@ const ownCases: readonly Case[] = [
     },
   },
   {
-    name: 'moving a failing job moves its time and nothing else',
+    name: 'moving a failing job changes only its runAt',
     run: async (context) => {
       const { storage, claimOne, unit } = context
       const job = await inState(context, 'failing')
@@ -191,7 +191,7 @@ const ownCases: readonly Case[] = [
     },
   },
   {
-    name: 'a revived record does not expire, and sweep leaves it alone',
+    name: 'a revived record does not expire and is not swept',
     proves: ['S1'],
     run: async (context) => {
       const { storage, advance, claimOne, unit } = context
@@ -206,7 +206,7 @@ const ownCases: readonly Case[] = [
     },
   },
   {
-    name: 'whoever held a job before its revival holds it no more',
+    name: 'the holder of a job before its revival is refused',
     proves: ['S5', 'S6'],
     run: async ({ storage, added, claimOne }) => {
       const job = await added()
@@ -222,7 +222,7 @@ const ownCases: readonly Case[] = [
     },
   },
   {
-    name: 'the repeat of a settle from before the revival is answered as the first, and ends nothing',
+    name: 'a repeated settle from before the revival gets the first answer and ends nothing',
     proves: ['R3', 'S7'],
     run: async ({ storage, added, claimOne }) => {
       const job = await added()
@@ -237,12 +237,12 @@ const ownCases: readonly Case[] = [
     },
   },
   {
-    name: 'verdicts come in order, and one refusal touches no other',
+    name: 'verdicts come in order, and a refused item affects no other',
     run: async (context) => {
       const { storage } = context
       const jobs = []
       for (const state of ['failed', 'completed', 'cancelled'] as const) jobs.push(refOf(await inState(context, state)))
-      const answers = await storage.revive([jobs[0]!, { type: 'mail', id: 'nobody' }, jobs[1]!, jobs[2]!, jobs[0]!])
+      const answers = await storage.revive([jobs[0]!, { type: 'mail', id: 'unknown' }, jobs[1]!, jobs[2]!, jobs[0]!])
       assert.deepEqual(
         answers.map(({ verdict }) => verdict),
         ['revived', 'not_found', 'not_revivable', 'revived', 'moved'],
@@ -251,7 +251,7 @@ const ownCases: readonly Case[] = [
     },
   },
   {
-    name: 'a revived job of a paused type waits until that is resumed',
+    name: 'a revived job of a paused type waits until the type is resumed',
     proves: ['F26'],
     run: async (context) => {
       const { storage, claim, claimOne } = context
@@ -264,7 +264,7 @@ const ownCases: readonly Case[] = [
     },
   },
   {
-    name: 'a revival in a transaction that is rolled back never was',
+    name: 'a revival in a transaction that is rolled back has no effect',
     needs: ['transactions'],
     proves: ['S23'],
     run: async (context) => {

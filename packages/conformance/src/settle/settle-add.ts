@@ -1,4 +1,4 @@
-// Guards the jobs that an outcome adds: in the same move as the outcome, decided as an add would, or neither of them.
+// Jobs that an outcome adds: written in the same move as the outcome, with the verdicts of add, or neither is written.
 
 import assert from 'node:assert/strict'
 import type { NewJob } from 'holdfast/storage'
@@ -11,7 +11,7 @@ const adding = ['completed', 'failed', 'continued'] as const
 
 const kindCases: readonly Case[] = adding.flatMap((kind): Case[] => [
   {
-    name: `an outcome of kind ${kind} adds its jobs, and tells of them behind the continuation`,
+    name: `an outcome of kind ${kind} adds its jobs and reports them after the continuation`,
     proves: ['F28', 'S13'],
     run: async ({ storage, added, job, claimOne, unit }) => {
       await added()
@@ -42,12 +42,12 @@ const kindCases: readonly Case[] = adding.flatMap((kind): Case[] => [
       await added()
       const lease = fenceOf(await claimOne())
       const before = await snapshotOf(storage, lease)
-      const bad = job({ blockers: [{ type: 'mail', id: 'nobody' }] })
+      const bad = job({ blockers: [{ type: 'mail', id: 'unknown' }] })
       const [next, good] = [job(), job({ deduplication: { key: 'k', mode: 'simple' } })]
       const [verdict] = await storage.settle([outcomeAdding(kind, lease, next, [good, bad])])
       assert.equal(verdict?.verdict, 'conflict')
-      const told = verdict.added.at(-1)
-      assert.ok(told?.verdict === 'blocker_not_found' && told.blocker.id === 'nobody')
+      const addVerdict = verdict.added.at(-1)
+      assert.ok(addVerdict?.verdict === 'blocker_not_found' && addVerdict.blocker.id === 'unknown')
       assert.deepEqual(await snapshotOf(storage, lease, next, good, bad), [...before, undefined, undefined, undefined])
       await added({ deduplication: { key: 'k', mode: 'simple' } })
       await settleOutcome(storage, sampleOutcome(kind, lease, next))
@@ -57,7 +57,7 @@ const kindCases: readonly Case[] = adding.flatMap((kind): Case[] => [
 
 const otherCases: readonly Case[] = [
   {
-    name: 'a duplicate among the jobs to add does not refuse the outcome',
+    name: 'a duplicate among the added jobs does not refuse the outcome',
     proves: ['S3'],
     run: async ({ storage, added, job, claimOne }) => {
       const { id } = await added({ type: 'other' })
@@ -71,7 +71,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'jobs to add may block each other by position',
+    name: 'jobs added by an outcome may block each other by position',
     proves: ['S13'],
     run: async ({ storage, added, job, claimOne }) => {
       await added()
@@ -82,7 +82,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job that is added with the end of its own blocker is not stranded, and has its result',
+    name: 'a job added with the completion of its own blocker is due and has its result',
     proves: ['S13', 'chains trap 2'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
@@ -94,7 +94,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job that is added with the end of its own blocker has its result, though that is kept for 0 ms',
+    name: 'a job added with the completion of its own blocker has its result, even with a retention of 0 ms',
     proves: ['S13', 'chains trap 25'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added({ retention: { completedMs: 0, failedMs: 0, cancelledMs: 0 } })
@@ -106,7 +106,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job that is added with the failure of its own blocker fails with it',
+    name: 'a job added with the failure of its own blocker fails',
     proves: ['S13', 'chains trap 23'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
@@ -117,7 +117,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'two outcomes of a batch that add one id add it once',
+    name: 'two outcomes of a batch that add the same id add it once',
     proves: ['S11', 'S3'],
     run: async ({ storage, job, claim }) => {
       await storage.add([job(), job()])
@@ -133,7 +133,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a batch of outcomes with something unsupported among its jobs is refused, and nothing is written',
+    name: 'a batch of outcomes with an unsupported job is refused, and nothing is written',
     proves: ['F25'],
     run: async ({ storage, job, claim }) => {
       await storage.add([job(), job()])

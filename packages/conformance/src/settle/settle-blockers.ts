@@ -1,4 +1,4 @@
-// Guards the dependents of a chain that ends: each is counted down once, in the same move, and none is left behind.
+// Dependents of a chain that ends: each one's open blockers are decremented once, in the same move.
 
 import assert from 'node:assert/strict'
 import type { ClaimedJob, JobRef } from 'holdfast/storage'
@@ -9,7 +9,7 @@ import { fenceOf, idsOf, recordOf, refOf, statesOf } from '../records.ts'
 
 const gone = { completedMs: 0, failedMs: 0, cancelledMs: 0 }
 
-/** Two blockers, held, and a job of type 'other' behind both. */
+/** Two running blockers and a job of type 'other' that depends on both. */
 async function pair({ added, claim }: CaseContext): Promise<{ one: ClaimedJob; two: ClaimedJob; dependent: JobRef }> {
   const blockers = [await added({ id: 'one' }), await added({ id: 'two' })]
   const dependent = refOf(await added({ id: 'dependent', type: 'other', blockers: blockers.map(refOf) }))
@@ -20,7 +20,7 @@ const other = ({ unit }: CaseContext) => ({ types: [{ type: 'other', leaseMs: 10
 
 const unblockCases: readonly Case[] = [
   {
-    name: 'a job is let go by the last of its blockers, in that settle, and has the results of all',
+    name: 'the settle of its last blocker unblocks a job, which has the results of all blockers',
     proves: ['S13', 'chains trap 1'],
     run: async (context) => {
       const { storage, claim, claimOne } = context
@@ -41,7 +41,7 @@ const unblockCases: readonly Case[] = [
     },
   },
   {
-    name: 'blockers that end in one batch both count',
+    name: 'two blockers that end in one batch both count',
     // Planted defect: blocker count from a snapshot.
     proves: ['S13', 'chains trap 1'],
     run: async (context) => {
@@ -58,7 +58,7 @@ const unblockCases: readonly Case[] = [
     },
   },
   {
-    name: 'blockers that end at once, through two handles, both count',
+    name: 'two blockers that end concurrently, through two handles, both count',
     // Planted defect: blocker count from a snapshot.
     proves: ['S13', 'chains trap 1'],
     run: async ({ storage, another, added, claim, unit }) => {
@@ -73,7 +73,7 @@ const unblockCases: readonly Case[] = [
     },
   },
   {
-    name: 'all dependents of a chain are let go together',
+    name: 'all dependents of a chain are unblocked together',
     proves: ['S13'],
     run: async (context) => {
       const { storage, added, claim, claimOne } = context
@@ -86,7 +86,7 @@ const unblockCases: readonly Case[] = [
     },
   },
   {
-    name: 'a retry, a release and a continuation of a blocker let nobody go',
+    name: 'a retry, a release and a continuation of a blocker unblock no job',
     proves: ['S13', 'chains trap 12'],
     run: async (context) => {
       const { storage, added, job, claimOne } = context
@@ -106,7 +106,7 @@ const unblockCases: readonly Case[] = [
     },
   },
   {
-    name: 'a dependent whose own time has not come is scheduled when it is let go',
+    name: 'a dependent whose runAt is in the future is scheduled when it is unblocked',
     proves: ['chains §3.2', 'S14'],
     run: async (context) => {
       const { storage, added, claimOne, claim, unit } = context
@@ -120,7 +120,7 @@ const unblockCases: readonly Case[] = [
     },
   },
   {
-    name: 'a dependent whose time is over is due at the instant it is let go',
+    name: 'a dependent whose runAt has passed is due when it is unblocked',
     proves: ['chains §3.2'],
     run: async ({ storage, added, claimOne, advance, unit }) => {
       const blocker = await added()
@@ -132,7 +132,7 @@ const unblockCases: readonly Case[] = [
     },
   },
   {
-    name: 'a dependent that was cancelled stays so when its blocker ends',
+    name: 'a cancelled dependent stays cancelled when its blocker ends',
     proves: ['S9', 'S13'],
     run: async ({ storage, added, claimOne }) => {
       const blocker = await added()
@@ -143,7 +143,7 @@ const unblockCases: readonly Case[] = [
     },
   },
   {
-    name: 'a new life under the id of a dependent is not let go, nor failed, by the blocker of the old',
+    name: 'a new life under the id of a dependent is neither unblocked nor failed by the old blocker',
     proves: ['S13', 'S24'],
     run: async ({ storage, added, claim }) => {
       const [one, two, three] = [await added(), await added(), await added()]
@@ -162,7 +162,7 @@ const unblockCases: readonly Case[] = [
 
 const failureCases: readonly Case[] = [
   {
-    name: 'a job fails with the first of its blockers that fails, without an error; the others no longer matter',
+    name: 'a job fails without an error when the first of its blockers fails, whatever the others do',
     proves: ['chains trap 23', 'S13'],
     run: async (context) => {
       const { storage } = context
@@ -181,7 +181,7 @@ const failureCases: readonly Case[] = [
     },
   },
   {
-    name: 'a blocker that used up its attempts, or was given up, fails its dependents too',
+    name: 'a blocker that used up its attempts or stalled fails its dependents',
     proves: ['chains trap 23', 'S17'],
     run: async ({ storage, added, claimOne }) => {
       for (const stalled of [false, true]) {
@@ -194,7 +194,7 @@ const failureCases: readonly Case[] = [
     },
   },
   {
-    name: 'failure runs through all generations, and reaches a job on two ways once',
+    name: 'a failure reaches indirect dependents, and a job on two paths fails once',
     proves: ['chains trap 23', 'S7', 'S13'],
     run: async ({ storage, added, claimOne }) => {
       const top = await added()
@@ -211,7 +211,7 @@ const failureCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job that would rather wait stays blocked, and runs when its blocker lives again and completes',
+    name: 'a job with onBlockerFailure wait stays blocked and runs when its blocker is revived and completes',
     proves: ['chains trap 23'],
     run: async (context) => {
       const { storage, added, claimOne } = context
@@ -229,7 +229,7 @@ const failureCases: readonly Case[] = [
     },
   },
   {
-    name: 'a continuation that fails with its blocker fails its chain, and the dependents of that',
+    name: 'a continuation that fails with its blocker fails its chain and the dependents of the chain',
     proves: ['S13', 'chains trap 23'],
     run: async ({ storage, added, job, claim }) => {
       const [first, blocker] = [await added(), await added()]
@@ -246,7 +246,7 @@ const failureCases: readonly Case[] = [
 
 const expiryCases: readonly Case[] = [
   {
-    name: 'a blocker is kept, whatever its time, while an unfinished dependent needs its result',
+    name: 'a blocker is kept, whatever its retention, while an unfinished dependent needs its result',
     proves: ['chains trap 25', 'chains §3.8'],
     run: async (context) => {
       const { storage, added, claim, claimOne, advance, unit } = context
@@ -266,7 +266,7 @@ const expiryCases: readonly Case[] = [
     },
   },
   {
-    name: 'a blocker whose time is not over when its last dependent ends expires at its due time',
+    name: 'a blocker whose last dependent ends before its expiry expires on time',
     proves: ['chains §3.8', 'S12'],
     run: async (context) => {
       const { storage, added, claimOne } = context
@@ -282,7 +282,7 @@ const expiryCases: readonly Case[] = [
     },
   },
   {
-    name: 'a dependent that fails with its blocker does not keep it: kept for 0 ms, it is gone',
+    name: 'a dependent that fails with its blocker does not keep it: with a retention of 0 ms it is gone',
     proves: ['chains §3.8', 'S20'],
     run: async ({ storage, added, claimOne }) => {
       const blocker = await added({ retention: gone })

@@ -1,4 +1,4 @@
-// Guards the end of a job whose holder was asked to stop: completed if it completes, cancelled by any other end.
+// The end of a job that was asked to stop: completed if it completes, cancelled by any other outcome.
 
 import assert from 'node:assert/strict'
 import type { LeaseRef, Outcome } from 'holdfast/storage'
@@ -42,7 +42,7 @@ const stopCases: readonly Case[] = outcomeKinds
       },
     },
     {
-      name: `the repeat of ${kind}, which ended a job that was asked to stop, says cancelled as the first did`,
+      name: `a repeated ${kind} that ended a job that was asked to stop answers cancelled again`,
       proves: ['S7', 'R3'],
       run: async (context) => {
         const { storage, job } = context
@@ -58,7 +58,7 @@ const stopCases: readonly Case[] = outcomeKinds
 
 const otherCases: readonly Case[] = [
   {
-    name: 'a job that was asked to stop and completes all the same is completed, for the work was done',
+    name: 'a job that was asked to stop and completes is completed, because the work was done',
     proves: ['F17', 'Q4.21'],
     run: async (context) => {
       const { storage } = context
@@ -83,7 +83,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a snooze of a job that was asked to stop is cancelled, not put off',
+    name: 'a snooze of a job that was asked to stop cancels it',
     proves: ['F17', 'S9'],
     run: async (context) => {
       const lease = await cancelling(context)
@@ -93,7 +93,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job that stopped when asked frees its key and its id',
+    name: 'a job cancelled on request frees its key and its id',
     proves: ['F25', 'S20'],
     run: async (context) => {
       const { storage, job, added } = context
@@ -105,7 +105,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'dependents of a job that stopped when asked fail with it; those that would rather wait do',
+    name: 'dependents of a job cancelled on request fail with it, unless their onBlockerFailure is wait',
     proves: ['S13', 'chains trap 23'],
     run: async (context) => {
       const { storage, added } = context
@@ -124,7 +124,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a continuation under a taken id does not keep a job that was asked to stop: it is cancelled',
+    name: 'a job that was asked to stop is cancelled even if its continuation has a taken id',
     proves: ['F17', 'S9'],
     run: async (context) => {
       const { storage, added, job } = context
@@ -137,19 +137,19 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a completion with a job whose blocker is unknown is a conflict, asked to stop or not',
+    name: 'a completion that adds a job with an unknown blocker is a conflict, asked to stop or not',
     proves: ['F17', 'S13'],
     run: async (context) => {
       const { storage, job } = context
       const lease = await cancelling(context)
-      const add = [job({ blockers: [{ type: 'mail', id: 'nobody' }] })]
+      const add = [job({ blockers: [{ type: 'mail', id: 'unknown' }] })]
       const [verdict] = await storage.settle([{ ...lease, kind: 'completed', add }])
       assert.equal(verdict?.verdict, 'conflict')
       assert.deepEqual(await statesOf(storage, lease), ['processing'])
     },
   },
   {
-    name: 'a job that stopped when asked, and was revived, is not asked again',
+    name: 'a job that was cancelled on request and revived is no longer asked to stop',
     proves: ['S9', 'F17'],
     run: async (context) => {
       const { storage, claimOne, unit } = context
@@ -162,7 +162,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a new life does not inherit that a stop was asked of the old',
+    name: 'a new life does not inherit the request to stop',
     proves: ['S9', 'trap 10'],
     run: async (context) => {
       const { storage, added, claimOne, unit } = context

@@ -1,4 +1,4 @@
-// Guards continuations: a job and its successor change hands in one move, and the chain is what its tail is.
+// Continuations: a job ends and its successor starts in one move, and the chain has the state of its tail.
 
 import assert from 'node:assert/strict'
 import { bytes, text } from '../case.ts'
@@ -8,16 +8,16 @@ import { fenceOf, idsOf, recordOf, refOf, snapshotOf, statesOf } from '../record
 
 const joinCases: readonly Case[] = [
   {
-    name: 'a job that is continued is completed without a result, and its successor is the tail of its chain',
+    name: 'a continued job is completed without a result, and its successor is the tail of its chain',
     proves: ['S13', 'chains §2.4'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
       const next = job({ type: 'other', payload: bytes('go on') })
       const verdict = await continueWith(storage, await claimOne(), next)
       assert.equal(verdict.state, 'completed')
-      const [told] = verdict.added
-      assert.ok(told?.verdict === 'added' && told.job.state === 'queued')
-      assert.deepEqual([refOf(told.job), told.job.token], [refOf(next), next.token])
+      const [addVerdict] = verdict.added
+      assert.ok(addVerdict?.verdict === 'added' && addVerdict.job.state === 'queued')
+      assert.deepEqual([refOf(addVerdict.job), addVerdict.job.token], [refOf(next), next.token])
       const record = await recordOf(storage, first, 'result', 'tail')
       assert.deepEqual(
         [record.state, record.result, record.tail?.id, record.tail?.state],
@@ -32,7 +32,7 @@ const joinCases: readonly Case[] = [
     },
   },
   {
-    name: 'each job of a chain has its predecessor as origin and the first as chain and root',
+    name: 'each job of a chain has its predecessor as origin and the first job as chain and root',
     proves: ['chains §2.4'],
     run: async ({ storage, added, job, claimOne }) => {
       const jobs = [await added(), job(), job()]
@@ -51,7 +51,7 @@ const joinCases: readonly Case[] = [
     },
   },
   {
-    name: 'a continuation under another job of a tree keeps the root of the tree',
+    name: 'a continuation inside a tree keeps the root of the tree',
     proves: ['chains §2.4'],
     run: async ({ storage, job, claimOne }) => {
       const [top, under, next] = [job({ token: 't', blockers: [1] }), job({ token: 't' }), job()]
@@ -76,7 +76,7 @@ const joinCases: readonly Case[] = [
     },
   },
   {
-    name: 'a failed continuation fails the chain, with its first job completed all the same',
+    name: 'a failed continuation fails the chain, and its first job stays completed',
     proves: ['chains §2.4'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
@@ -87,7 +87,7 @@ const joinCases: readonly Case[] = [
     },
   },
   {
-    name: 'retries of a continuation are its own, and the chain goes on',
+    name: 'a continuation has its own retries, and the chain stays live',
     proves: ['S13'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
@@ -133,16 +133,16 @@ const otherCases: readonly Case[] = [
     run: async ({ storage, added, job, claimOne }) => {
       await added()
       const lease = fenceOf(await claimOne())
-      const next = job({ blockers: [{ type: 'mail', id: 'nobody' }] })
+      const next = job({ blockers: [{ type: 'mail', id: 'unknown' }] })
       const [verdict] = await storage.settle([{ ...lease, kind: 'continued', next }])
       assert.ok(verdict?.verdict === 'conflict' && verdict.added[0]?.verdict === 'blocker_not_found')
-      assert.equal(verdict.added[0].blocker.id, 'nobody')
+      assert.equal(verdict.added[0].blocker.id, 'unknown')
       assert.deepEqual(await statesOf(storage, lease, next), ['processing', undefined])
       await complete(storage, lease)
     },
   },
   {
-    name: 'a continuation may wait for a chain that exists',
+    name: 'a continuation may have an existing chain as blocker',
     proves: ['chains §2.6'],
     run: async ({ storage, added, job, claim, claimOne }) => {
       const [blocker, first] = [await added(), await added()]
@@ -160,7 +160,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a continuation may bring its blockers along, by position: they come in the same move, under it',
+    name: 'a continuation may add its blockers by position, below it and in the same move',
     proves: ['chains §2.6', 'S13'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
@@ -188,7 +188,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a conflict in a batch touches no other outcome',
+    name: 'a conflict affects no other outcome of its batch',
     proves: ['S3', 'S13'],
     run: async ({ storage, job, claim }) => {
       await storage.add([job({ id: 'a' }), job({ id: 'b' }), job({ id: 'c' })])
@@ -211,7 +211,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a continuation whose key is taken is a conflict, or is there all the same: no chain ends in nothing',
+    name: 'a continuation whose key is taken is a conflict or is added: no chain ends without a tail',
     proves: ['S13', 'S1'],
     run: async ({ storage, added, job, claimOne }) => {
       const deduplication = { key: 'k', mode: 'simple' } as const
@@ -225,7 +225,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'of two continuations of a batch under one id the second is a conflict',
+    name: 'of two continuations with one id in a batch the second is a conflict',
     proves: ['S13', 'S11'],
     run: async ({ storage, job, claim }) => {
       await storage.add([job(), job()])

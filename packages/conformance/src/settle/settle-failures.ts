@@ -1,4 +1,4 @@
-// Guards failure: attempts are counted and bounded, a retry keeps its delay, and what was given up has no error.
+// Failures: attempts are counted and bounded, a retry keeps its delay, and a stalled attempt has no error.
 
 import assert from 'node:assert/strict'
 import { bytes, text } from '../case.ts'
@@ -30,7 +30,7 @@ const retryCases: readonly Case[] = [
     },
   },
   {
-    name: 'a retry at an instant is due then, to the millisecond; in the past or without a time it is due now',
+    name: 'a retry with a runAt is due then, to the millisecond; in the past or without a time it is due now',
     proves: ['S18', 'F1'],
     run: async ({ storage, added, claimOne, now, unit }) => {
       const job = await added({ maxAttempts: 9 })
@@ -46,7 +46,7 @@ const retryCases: readonly Case[] = [
     },
   },
   {
-    name: 'a retry of the last attempt that is allowed fails, with its error and for the time failures are kept',
+    name: 'a retry of the last attempt fails the job with its error and the retention of failures',
     proves: ['S17'],
     run: async ({ storage, added, claimOne }) => {
       const retention = { completedMs: 1, failedMs: 77_000, cancelledMs: 2 }
@@ -62,7 +62,7 @@ const retryCases: readonly Case[] = [
     },
   },
   {
-    name: 'releases before it do not make an attempt the last',
+    name: 'releases do not count towards maxAttempts',
     proves: ['S17', 'R1'],
     run: async ({ storage, added, claimOne }) => {
       await added({ maxAttempts: 2 })
@@ -73,7 +73,7 @@ const retryCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job without a number of attempts may be retried as often as its workers will',
+    name: 'a job without maxAttempts may be retried without limit',
     proves: ['S17'],
     run: async ({ storage, job, claimOne }) => {
       const { maxAttempts: _, ...bare } = job()
@@ -98,7 +98,7 @@ const retryCases: readonly Case[] = [
 
 const failedCases: readonly Case[] = [
   {
-    name: 'a failed job has its error, its end, and is never run again',
+    name: 'a failed job has its error and its end and never runs again',
     proves: ['S8', 'S7'],
     run: async ({ storage, added, claim, claimOne }) => {
       const job = await added({ maxAttempts: 50 })
@@ -113,7 +113,7 @@ const failedCases: readonly Case[] = [
     },
   },
   {
-    name: 'an error may be of zero bytes, or absent',
+    name: 'an error may have zero bytes or be absent',
     proves: ['trap 3', 'S2'],
     run: async ({ storage, added, claimOne }) => {
       for (const error of [undefined, bytes('')]) {
@@ -127,7 +127,7 @@ const failedCases: readonly Case[] = [
 
 const stalledCases: readonly Case[] = [
   {
-    name: 'an attempt that was given up is queued at once, whatever delay was asked, and counts a failure',
+    name: 'a stalled attempt is queued at once, whatever delay was asked, and counts as a failure',
     proves: ['Q4.40', 'F16', 'S17'],
     run: async ({ storage, added, claimOne }) => {
       const job = await added()
@@ -139,7 +139,7 @@ const stalledCases: readonly Case[] = [
     },
   },
   {
-    name: 'the last attempt that is allowed, given up, fails as stalled, without an error',
+    name: 'a stalled last attempt fails the job as stalled without an error',
     proves: ['Q4.40', 'S17'],
     run: async ({ storage, added, claimOne }) => {
       const job = await added({ maxAttempts: 1 })
@@ -153,7 +153,7 @@ const stalledCases: readonly Case[] = [
     },
   },
   {
-    name: 'a failure that was given up is stalled, without an error',
+    name: 'a failed outcome marked stalled has the reason stalled and no error',
     proves: ['Q4.40'],
     run: async ({ storage, added, claimOne }) => {
       const job = await added({ maxAttempts: 50 })
@@ -166,7 +166,7 @@ const stalledCases: readonly Case[] = [
     },
   },
   {
-    name: 'a completion after failures and stalls is a completion: no reason, the failures stay counted',
+    name: 'a completion after failures and stalls has no reason, and the failures stay counted',
     proves: ['S7'],
     run: async ({ storage, added, claimOne }) => {
       const job = await added()
@@ -185,26 +185,26 @@ const stalledCases: readonly Case[] = [
 
 const snoozeCases: readonly Case[] = [
   {
-    name: 'the error of a snooze is the job’s, with the next claim too; a snooze without one leaves none',
+    name: 'the error of a snooze is on the record and on the next claim; a snooze without an error clears it',
     proves: ['chains trap 16'],
     run: async ({ storage, unit, added, claimOne, advance }) => {
       const job = await added({ maxAttempts: 9 })
       await settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'retry', error: bytes('failed') })
       const failed = await claimOne()
       assert.equal(text(failed.error), 'failed')
-      await settleOutcome(storage, { ...fenceOf(failed), kind: 'released', error: bytes('put off'), delayMs: unit })
+      await settleOutcome(storage, { ...fenceOf(failed), kind: 'released', error: bytes('snoozed'), delayMs: unit })
       const put = await recordOf(storage, job, 'error', 'attempts')
-      assert.deepEqual([put.failures, text(put.error), text(put.attempts!.at(-1)!.error)], [1, 'put off', 'put off'])
+      assert.deepEqual([put.failures, text(put.error), text(put.attempts!.at(-1)!.error)], [1, 'snoozed', 'snoozed'])
       await advance(2 * unit)
       const again = await claimOne()
-      assert.equal(text(again.error), 'put off')
+      assert.equal(text(again.error), 'snoozed')
       await settleOutcome(storage, { ...fenceOf(again), kind: 'released', delayMs: unit })
       assert.equal((await recordOf(storage, job, 'error')).error, undefined)
       await advance(2 * unit)
       const last = await claimOne()
       assert.equal(last.error, undefined)
       await settleOutcome(storage, { ...fenceOf(last), kind: 'retry', error: bytes('failed') })
-      // A release without a time is as if nothing had been.
+      // A release without a time changes nothing.
       await settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'released', error: bytes('ignored') })
       assert.equal(text((await recordOf(storage, job, 'error')).error), 'failed')
     },

@@ -1,4 +1,4 @@
-// Guards the fence of settle: nothing is written unless (type, id, worker, attempt) still match, and a late sole holder is accepted.
+// The fence of settle: nothing is written unless (type, id, worker, attempt) match; a late holder is accepted if no other took the job.
 
 import assert from 'node:assert/strict'
 import type { Case } from '../case.ts'
@@ -6,9 +6,9 @@ import { outcomeAdding, outcomeKinds, sampleOutcome, settleOutcome } from '../ou
 import { fenceOf, recordOf, snapshotOf, statesOf } from '../records.ts'
 import { staleFences } from '../lease/stale-fences.ts'
 
-const staleCases: readonly Case[] = staleFences.flatMap(({ when, told, arrange }) =>
+const staleCases: readonly Case[] = staleFences.flatMap(({ when, answer, arrange }) =>
   outcomeKinds.map((kind): Case => ({
-    name: `${kind} of a holder whose ${when} is told ${told}, and changes nothing`,
+    name: `${kind} by a holder whose ${when} answers ${answer} and changes nothing`,
     proves: ['S6', 'S7', 'S8', 'S9', 'trap 6', 'W6', 'chains trap 7'],
     run: async (context) => {
       const { storage, job } = context
@@ -18,7 +18,7 @@ const staleCases: readonly Case[] = staleFences.flatMap(({ when, told, arrange }
       const verdicts = await storage.settle([sampleOutcome(kind, lease, next)])
       assert.deepEqual(
         verdicts.map(({ verdict }) => verdict),
-        [told],
+        [answer],
       )
       assert.deepEqual(await snapshotOf(storage, ...untouched), before)
       assert.deepEqual(await statesOf(storage, next), [undefined])
@@ -27,7 +27,7 @@ const staleCases: readonly Case[] = staleFences.flatMap(({ when, told, arrange }
 )
 
 const lateCases: readonly Case[] = outcomeKinds.map((kind) => ({
-  name: `${kind} of a holder whose lease ran out, and whose job nobody took, is accepted`,
+  name: `${kind} by a holder whose lease ended is accepted if the job was not taken back`,
   // Seen in other queues: sole holder refused after its lease.
   proves: ['S10', 'F13'],
   run: async ({ storage, added, job, claimOne, advance, unit }) => {
@@ -42,11 +42,11 @@ const lateCases: readonly Case[] = outcomeKinds.map((kind) => ({
 }))
 
 const addedCases: readonly Case[] = (['completed', 'failed', 'continued'] as const).map((kind) => ({
-  name: `the jobs that a refused outcome of kind ${kind} carries are not added`,
+  name: `a refused outcome of kind ${kind} adds no jobs`,
   proves: ['S6', 'S13', 'chains trap 11'],
   run: async ({ storage, added, job, claimOne }) => {
     await added()
-    const lease = { ...fenceOf(await claimOne()), worker: 'somebody else' }
+    const lease = { ...fenceOf(await claimOne()), worker: 'another worker' }
     const [next, more] = [job(), job({ deduplication: { key: 'k', mode: 'simple' } })]
     await storage.settle([outcomeAdding(kind, lease, next, [more])])
     assert.deepEqual(await statesOf(storage, next, more), [undefined, undefined])

@@ -1,4 +1,4 @@
-// Guards the repeat: a settle whose answer was lost is answered as the first, whatever has happened since, and done once.
+// Repeated settles: a settle whose reply was lost gets the first answer, whatever happened since, and takes effect once.
 
 import assert from 'node:assert/strict'
 import type { JobRef, Outcome, Storage } from 'holdfast/storage'
@@ -7,7 +7,7 @@ import type { Case } from '../case.ts'
 import { complete, fail, outcomeKinds, retry, sampleOutcome, settleOutcome } from '../outcomes.ts'
 import { fenceOf, recordOf, refOf, snapshotOf, statesOf } from '../records.ts'
 
-/** The repeat says what the first said, has nothing to tell, and changes none of these. */
+/** Asserts that a repeated settle gets the first state, reports nothing, and changes none of these jobs. */
 async function repeated(storage: Storage, outcome: Outcome, state: string, ...untouched: JobRef[]): Promise<void> {
   const before = await snapshotOf(storage, outcome, ...untouched)
   const verdict = await settleOutcome(storage, outcome)
@@ -16,7 +16,7 @@ async function repeated(storage: Storage, outcome: Outcome, state: string, ...un
 }
 
 const kindCases: readonly Case[] = outcomeKinds.map((kind) => ({
-  name: `the repeat of ${kind} is answered as the first, and done once`,
+  name: `a repeated ${kind} gets the first answer and takes effect once`,
   proves: ['S7', 'R3', 'N4', 'trap 49'],
   run: async ({ storage, added, job, claimOne }) => {
     await added()
@@ -29,7 +29,7 @@ const kindCases: readonly Case[] = outcomeKinds.map((kind) => ({
 
 const laterCases: readonly Case[] = (['retry', 'released'] as const).flatMap((kind): Case[] => [
   {
-    name: `the repeat of ${kind} is answered as the first while another attempt runs`,
+    name: `a repeated ${kind} gets the first answer while another attempt runs`,
     proves: ['S7', 'R3'],
     run: async ({ storage, added, job, claimOne }) => {
       await added()
@@ -45,7 +45,7 @@ const laterCases: readonly Case[] = (['retry', 'released'] as const).flatMap((ki
       ['failed', fail],
     ] as const
   ).map(([end, finish]): Case => ({
-    name: `the repeat of ${kind} is answered as the first after another attempt ${end}`,
+    name: `a repeated ${kind} gets the first answer after another attempt ${end}`,
     proves: ['S7', 'S8', 'R3'],
     run: async ({ storage, added, job, claimOne }) => {
       await added()
@@ -56,7 +56,7 @@ const laterCases: readonly Case[] = (['retry', 'released'] as const).flatMap((ki
     },
   })),
   {
-    name: `the repeat of ${kind} is answered as the first after the job was cancelled`,
+    name: `a repeated ${kind} gets the first answer after the job was cancelled`,
     proves: ['S7', 'S9', 'trap 12'],
     run: async ({ storage, added, job, claimOne }) => {
       await added()
@@ -70,7 +70,7 @@ const laterCases: readonly Case[] = (['retry', 'released'] as const).flatMap((ki
 
 const otherCases: readonly Case[] = [
   {
-    name: 'a repeat is known as long as its attempt is among the last 10 of the record',
+    name: 'a repeated settle is recognised as long as its attempt is among the last 10 of the record',
     proves: ['S7', 'R3'],
     run: async ({ storage, added, claimOne }) => {
       await added({ maxAttempts: 50 })
@@ -81,7 +81,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'the repeat of the last retry, which failed the job, says failed',
+    name: 'a repeat of the last retry, which failed the job, answers failed',
     proves: ['S7', 'S17'],
     run: async ({ storage, added, claimOne }) => {
       await added({ maxAttempts: 1 })
@@ -91,7 +91,7 @@ const otherCases: readonly Case[] = [
     },
   },
   ...outcomeKinds.map((first): Case => ({
-    name: `an attempt that ended as ${first} ends once: whatever else is said of it is told what the first reached`,
+    name: `an attempt that ended as ${first} ends once: every other outcome gets the state of the first`,
     // Planted defect: settle accepted after release at stop.
     proves: ['S7', 'S8'],
     run: async ({ storage, added, job, claimOne }) => {
@@ -103,7 +103,7 @@ const otherCases: readonly Case[] = [
     },
   })),
   {
-    name: 'one fence twice in a batch is settled once, and both are told so',
+    name: 'one fence twice in a batch is settled once, and both items answer settled',
     proves: ['S7', 'S3'],
     run: async ({ storage, added, claimOne }) => {
       await added({ maxAttempts: 2 })
@@ -118,7 +118,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'one outcome sent twice at once is settled once, and both are told so',
+    name: 'one outcome sent twice concurrently is settled once, and both calls answer settled',
     proves: ['S7', 'R3'],
     run: async ({ storage, another, added, claimOne }) => {
       await added()
@@ -132,7 +132,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'the repeat of a continuation adds nothing, whatever became of the continuation',
+    name: 'a repeated continuation adds nothing, whatever state the continuation is in',
     proves: ['S13', 'chains trap 11', 'R3'],
     run: async ({ storage, added, job, claimOne }) => {
       await added()
@@ -145,7 +145,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'the repeat of an outcome with jobs to add does not add them again, though their ids are free',
+    name: 'a repeated outcome does not add its jobs again, even if their ids are free',
     proves: ['S3', 'S13'],
     run: async ({ storage, added, job, claimOne }) => {
       await added()
@@ -158,7 +158,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'the repeat of an end unblocks and fails nobody a second time',
+    name: 'a repeated end unblocks and fails no dependent a second time',
     proves: ['S13', 'S7'],
     run: async ({ storage, added, claim, claimOne, unit }) => {
       const [one, two] = [await added(), await added()]
@@ -174,7 +174,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'the repeat of a settle whose record was kept for 0 ms is told not_found, or settled',
+    name: 'a repeated settle whose record had a retention of 0 ms answers not_found or settled',
     proves: ['S7'],
     run: async ({ storage, added, claimOne }) => {
       await added({ retention: { completedMs: 0, failedMs: 0, cancelledMs: 0 } })

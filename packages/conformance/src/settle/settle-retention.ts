@@ -1,4 +1,4 @@
-// Guards how long the record of an end is kept: by its own end, for its own time, from 0 ms to for ever.
+// Retention of ended records: each end state has its own time, from 0 ms to infinite.
 
 import assert from 'node:assert/strict'
 import type { JobState, Outcome } from 'holdfast/storage'
@@ -10,7 +10,7 @@ import { fenceOf, recordOf, refOf, statesOf } from '../records.ts'
 type End = 'completed' | 'failed' | 'cancelled'
 const ends: readonly End[] = ['completed', 'failed', 'cancelled']
 
-/** One job, ended so. The cancelled one was asked to stop, and did. */
+/** Adds one job and brings it to this end. A cancelled job was asked to stop. */
 async function ended({ storage, added, claimOne }: CaseContext, end: End, kept: Partial<Record<`${End}Ms`, number>>) {
   const job = await added({ retention: { completedMs: 900_001, failedMs: 900_002, cancelledMs: 900_003, ...kept } })
   const lease = await claimOne()
@@ -22,7 +22,7 @@ async function ended({ storage, added, claimOne }: CaseContext, end: End, kept: 
 
 const endCases: readonly Case[] = ends.flatMap((end): Case[] => [
   {
-    name: `a ${end} job is kept for the time given for that end`,
+    name: `a ${end} job is kept for the retention of that end state`,
     proves: ['F29', 'S12'],
     run: async (context) => {
       const { job, verdict } = await ended(context, end, {})
@@ -32,7 +32,7 @@ const endCases: readonly Case[] = ends.flatMap((end): Case[] => [
     },
   },
   {
-    name: `a ${end} job that is kept for 0 ms is gone at its end`,
+    name: `a ${end} job with a retention of 0 ms is gone at its end`,
     proves: ['F29', 'S20'],
     run: async (context) => {
       const { job, verdict } = await ended(context, end, { [`${end}Ms`]: 0 })
@@ -41,7 +41,7 @@ const endCases: readonly Case[] = ends.flatMap((end): Case[] => [
     },
   },
   {
-    name: `a ${end} job that is kept for ever has no expiry`,
+    name: `a ${end} job with an infinite retention has no expiry`,
     proves: ['F29'],
     run: async (context) => {
       const { job, verdict } = await ended(context, end, { [`${end}Ms`]: Infinity })
@@ -52,7 +52,7 @@ const endCases: readonly Case[] = ends.flatMap((end): Case[] => [
     },
   },
   {
-    name: `a ${end} job is there until its time is over, and absent from that instant on, swept or not`,
+    name: `a ${end} job is readable until its expiry and absent from that instant on, swept or not`,
     proves: ['S12', 'trap 26'],
     run: async (context) => {
       const { storage, advance, unit } = context
@@ -68,7 +68,7 @@ const endCases: readonly Case[] = ends.flatMap((end): Case[] => [
 const keepCases: readonly Case[] = [
   ...(['completed', 'failed'] as const).flatMap((kind) =>
     [77_000, 0, Infinity].map((keepMs): Case => ({
-      name: `keepMs ${keepMs} of an outcome of kind ${kind} rules over the retention of the job`,
+      name: `keepMs ${keepMs} of an outcome of kind ${kind} overrides the retention of the job`,
       proves: ['S12', 'F29'],
       run: async ({ storage, added, claimOne }) => {
         const job = await added({ retention: { completedMs: 1_000_000, failedMs: 1_000_000, cancelledMs: 1 } })
@@ -82,7 +82,7 @@ const keepCases: readonly Case[] = [
     })),
   ),
   {
-    name: 'the short time of one job does not touch the result of another',
+    name: 'the short retention of one job does not affect the result of another',
     // Seen in other queues: one short result TTL deletes the results of all jobs.
     proves: ['S12', 'trap 26'],
     run: async ({ storage, job, claim, advance, unit }) => {
@@ -101,7 +101,7 @@ const keepCases: readonly Case[] = [
 
 const chainCases: readonly Case[] = [
   {
-    name: 'a job that was continued is kept while its chain lives, though its own time was 0 ms',
+    name: 'a continued job with a retention of 0 ms is kept while its chain is live',
     proves: ['chains §3.8', 'S13'],
     run: async ({ storage, added, job, claimOne, advance, unit }) => {
       const retention = { completedMs: 0, failedMs: 0, cancelledMs: 0 }
@@ -114,7 +114,7 @@ const chainCases: readonly Case[] = [
     },
   },
   {
-    name: 'a chain goes as a whole, when the time of its tail is over',
+    name: 'a chain expires as a whole with its tail',
     proves: ['chains §3.8', 'S20'],
     run: async ({ storage, added, job, claimOne, advance, unit }) => {
       const first = await added({ retention: { completedMs: 0, failedMs: 0, cancelledMs: 0 } })
@@ -128,7 +128,7 @@ const chainCases: readonly Case[] = [
     },
   },
   {
-    name: 'a chain whose tail is kept for 0 ms is gone whole at its end',
+    name: 'a chain whose tail has a retention of 0 ms is gone at its end',
     proves: ['chains §3.8'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added({ retention: { completedMs: Infinity, failedMs: Infinity, cancelledMs: Infinity } })

@@ -1,4 +1,4 @@
-// Guards the end without a worker: good for a chain whose tail is the one expected, in any live state, and for nobody else.
+// Settle without a worker: accepted for a chain whose tail is the expected one, in any live state, and for no other.
 
 import assert from 'node:assert/strict'
 import type { JobRef, JobState, Workerless } from 'holdfast/storage'
@@ -36,7 +36,7 @@ const live: readonly (readonly [JobState, (context: CaseContext) => Promise<JobR
 
 const liveCases: readonly Case[] = live.flatMap(([state, arrange]): Case[] => [
   {
-    name: `a ${state} job is completed without a worker, and never runs again`,
+    name: `a ${state} job can be completed without a worker and never runs again`,
     proves: ['chains §3.8', 'S8'],
     run: async (context) => {
       const { storage, claim, advance, unit } = context
@@ -52,7 +52,7 @@ const liveCases: readonly Case[] = live.flatMap(([state, arrange]): Case[] => [
     },
   },
   {
-    name: `a ${state} job is continued without a worker`,
+    name: `a ${state} job can be continued without a worker`,
     proves: ['chains trap 12'],
     run: async (context) => {
       const { storage, job } = context
@@ -70,7 +70,7 @@ const liveCases: readonly Case[] = live.flatMap(([state, arrange]): Case[] => [
 
 const refusedCases: readonly Case[] = [
   {
-    name: 'a tail that has been continued is not the one expected any more: already_completed, nothing changes',
+    name: 'a settle without a worker for a tail that was continued answers already_completed and changes nothing',
     proves: ['chains trap 13', 'S13'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
@@ -87,7 +87,7 @@ const refusedCases: readonly Case[] = [
     },
   },
   {
-    name: 'what has completed or failed is already_completed, what was cancelled is cancelled, else not_found',
+    name: 'a settle without a worker of an ended job answers already_completed or cancelled, of an unknown one not_found',
     proves: ['S8', 'S9'],
     run: async ({ storage, job, claim }) => {
       await storage.add([job({ id: 'done' }), job({ id: 'broken' }), job({ id: 'stopped' })])
@@ -95,7 +95,7 @@ const refusedCases: readonly Case[] = [
       await complete(storage, done!, 'first')
       await fail(storage, broken!)
       await storage.cancel([refOf(stopped!)], { force: true })
-      const jobs = [done!, broken!, stopped!, { type: 'mail', id: 'nobody' }]
+      const jobs = [done!, broken!, stopped!, { type: 'mail', id: 'unknown' }]
       const before = await snapshotOf(storage, ...jobs)
       const verdicts = await storage.settle(jobs.map((each) => ({ ...byHand(each), kind: 'completed' }) as const))
       assert.deepEqual(
@@ -118,7 +118,7 @@ const refusedCases: readonly Case[] = [
 ]
 
 const repeatCases: readonly Case[] = (['completed', 'continued'] as const).map((kind) => ({
-  name: `the repeat of ${kind} without a worker is known by its token; another token is refused`,
+  name: `a repeated ${kind} without a worker is recognised by its token; another token is refused`,
   proves: ['R3', 'S7', 'chains trap 13'],
   run: async ({ storage, added, job }) => {
     const first = await added()
@@ -141,7 +141,7 @@ const repeatCases: readonly Case[] = (['completed', 'continued'] as const).map((
 
 const effectCases: readonly Case[] = [
   {
-    name: 'an end without a worker lets dependents go and gives them its result',
+    name: 'a completion without a worker unblocks dependents and gives them its result',
     proves: ['chains §3.8', 'S13'],
     run: async ({ storage, added, claimOne, unit }) => {
       const blocker = await added({ delayMs: 500 * unit })
@@ -164,7 +164,7 @@ const effectCases: readonly Case[] = [
     },
   },
   {
-    name: 'the blockers of a job that was completed without a worker end later without any effect on it',
+    name: 'blockers that end after a dependent was completed without a worker do not change it',
     proves: ['S8', 'S19', 'chains §3.8'],
     run: async ({ storage, added, claim }) => {
       const [one, two] = [await added(), await added()]
@@ -178,7 +178,7 @@ const effectCases: readonly Case[] = [
     },
   },
   {
-    name: 'an end without a worker frees the key',
+    name: 'a completion without a worker frees the key',
     proves: ['F25', 'S20'],
     run: async ({ storage, added }) => {
       const deduplication = { key: 'k', mode: 'simple' } as const
@@ -188,7 +188,7 @@ const effectCases: readonly Case[] = [
     },
   },
   {
-    name: 'of a worker and an end without one, at once, one is accepted and the other told so',
+    name: 'of a concurrent worker and a settle without a worker one is accepted and the other refused',
     proves: ['chains trap 13', 'S7'],
     run: async ({ storage, another, added, claimOne }) => {
       const other = await another()
@@ -199,9 +199,9 @@ const effectCases: readonly Case[] = [
           storage.settle([{ ...lease, kind: 'completed', result: bytes('0') }]),
           other.settle([{ ...byHand(job), kind: 'completed', result: bytes('1') }]),
         ])
-        const told = verdicts.map(([verdict]) => verdict!.verdict)
-        assert.deepEqual([...told].toSorted(), ['already_completed', 'settled'])
-        assert.equal(text((await recordOf(storage, job, 'result')).result), `${told.indexOf('settled')}`)
+        const answers = verdicts.map(([verdict]) => verdict!.verdict)
+        assert.deepEqual([...answers].toSorted(), ['already_completed', 'settled'])
+        assert.equal(text((await recordOf(storage, job, 'result')).result), `${answers.indexOf('settled')}`)
       }
     },
   },

@@ -1,4 +1,4 @@
-// Guards settle: each kind of outcome leaves exactly the record that it promises, and a batch answers item by item.
+// settle: each kind of outcome leaves exactly its record, and a batch has a verdict per item.
 
 import assert from 'node:assert/strict'
 import { bytes, text } from '../case.ts'
@@ -17,7 +17,7 @@ import { settleWorkerlessCases } from './settle-workerless.ts'
 
 const completedCases: readonly Case[] = [
   {
-    name: 'a completed job has its result, its end, and no holder any more',
+    name: 'a completed job has its result and its end and no holder',
     proves: ['S7', 'S12'],
     run: async ({ storage, added, claimOne, now }) => {
       const job = await added()
@@ -38,7 +38,7 @@ const completedCases: readonly Case[] = [
     },
   },
   {
-    name: 'no result and a result of zero bytes are told apart',
+    name: 'no result and a result of zero bytes are distinct',
     proves: ['trap 1', 'S2'],
     run: async ({ storage, added, claimOne }) => {
       for (const result of [undefined, '']) {
@@ -53,7 +53,7 @@ const completedCases: readonly Case[] = [
 
 const releasedCases: readonly Case[] = [
   {
-    name: 'a release without a time leaves the job queued, due as before, and costs nothing',
+    name: 'a release without a time leaves the job queued with its runAt and costs no attempt',
     proves: ['Q4.41', 'trap 2', 'R1'],
     run: async ({ storage, added, claimOne, advance, unit }) => {
       const job = await added({ payload: bytes('kept') })
@@ -71,7 +71,7 @@ const releasedCases: readonly Case[] = [
     },
   },
   {
-    name: 'a release with a delay is a snooze: scheduled, counted as such, no failure',
+    name: 'a release with a delay is a snooze: scheduled, counted as a snooze, no failure',
     proves: ['F18', 'chains trap 16'],
     run: async ({ storage, added, claimOne, now, unit }) => {
       const job = await added({ maxAttempts: 1 })
@@ -85,7 +85,7 @@ const releasedCases: readonly Case[] = [
     },
   },
   {
-    name: 'a release until an instant is a snooze until then; one in the past is one until now',
+    name: 'a release with a runAt is a snooze until then; a past runAt means now',
     proves: ['F18'],
     run: async ({ storage, added, claimOne, now, unit }) => {
       const job = await added()
@@ -126,7 +126,7 @@ const releasedCases: readonly Case[] = [
 
 const attemptCases: readonly Case[] = [
   ...outcomeKinds.map((kind): Case => ({
-    name: `an attempt that ended as ${kind} is on the record, with fence, times, outcome and state`,
+    name: `an attempt that ended as ${kind} is on the record with fence, times, outcome and state`,
     proves: ['F12', 'S7', 'R3'],
     run: async ({ storage, added, job, claimOne }) => {
       await added()
@@ -178,13 +178,13 @@ const attemptCases: readonly Case[] = [
 
 const batchCases: readonly Case[] = [
   {
-    name: 'verdicts come in the order of the outcomes, each its own',
+    name: 'each outcome has its own verdict, in order',
     // Planted defect: batch verdicts shifted by one.
     proves: ['S7'],
     run: async ({ storage, job, claim }) => {
       await storage.add(outcomeKinds.map(() => job()))
       const leases = (await claim()).map(fenceOf)
-      const unknown = { type: 'mail', id: 'nobody', worker: 'w', attempt: 1, kind: 'completed' } as const
+      const unknown = { type: 'mail', id: 'unknown', worker: 'w', attempt: 1, kind: 'completed' } as const
       const outcomes = leases.map((lease, index) => sampleOutcome(outcomeKinds[index]!, lease, job({ type: 'other' })))
       const verdicts = await storage.settle([
         outcomes[4]!,
@@ -202,7 +202,7 @@ const batchCases: readonly Case[] = [
     },
   },
   {
-    name: 'a refused outcome touches no other of its batch, and itself changes nothing',
+    name: 'a refused outcome changes nothing and affects no other outcome of its batch',
     proves: ['S3', 'S6'],
     run: async ({ storage, job, claim }) => {
       await storage.add([job(), job(), job()])
@@ -241,13 +241,13 @@ const batchCases: readonly Case[] = [
     },
   },
   {
-    name: 'no outcome, no verdict',
+    name: 'an empty batch of outcomes has no verdicts',
     run: async ({ storage }) => {
       assert.deepEqual(await storage.settle([]), [])
     },
   },
   {
-    name: 'of two workers who settle the same job at once one is accepted',
+    name: 'of two workers that settle the same job concurrently one is accepted',
     proves: ['S6', 'S7', 'trap 34'],
     run: async ({ storage, another, added, claimOne, advance, unit }) => {
       const other = await another()
@@ -263,7 +263,7 @@ const batchCases: readonly Case[] = [
     },
   },
   {
-    name: 'what ran when its type was paused is settled as ever',
+    name: 'a job that runs when its type is paused is settled normally',
     proves: ['F26'],
     run: async ({ storage, job, claim }) => {
       await storage.add([job(), job()])

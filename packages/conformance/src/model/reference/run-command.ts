@@ -1,4 +1,4 @@
-// How each command is run: the request it stands for, the call, and the same in the reference.
+// Runs each command: makes its request, calls the storage, and makes the same move in the reference.
 
 import type { Command } from '../commands.ts'
 import { groups, types } from '../commands.ts'
@@ -116,7 +116,7 @@ const runners: Runners = {
   },
 
   async pause(history, { type, group, paused }) {
-    const request = { type: types[type]!, ...(group > 0 && { group: groups[group - 1]! }), paused, by: 'somebody' }
+    const request = { type: types[type]!, ...(group > 0 && { group: groups[group - 1]! }), paused, by: 'operator' }
     await history.call(
       'pause',
       [request],
@@ -184,8 +184,8 @@ const states: readonly JobState[] = [
 const refsOf = (numbers: readonly number[]): JobRef[] => numbers.map((number) => universe[number]!)
 
 function outcomesOf(history: JobHistory, specs: Extract<Command, { kind: 'settle' }>['outcomes']): Outcome[] {
-  // Only the last one brings jobs along: what one outcome of a call ends, with 0 ms to keep it, and the next one names, is
-  // there or gone as the driver likes.
+  // Only the last outcome adds jobs: a job that one outcome ends with a retention of 0 ms, and the next one names, may be
+  // there or gone: both are legal.
   const plain = specs.map((spec, index) =>
     index === specs.length - 1 ? spec : { ...spec, add: [], next: { ...spec.next, blockers: 0 } },
   )

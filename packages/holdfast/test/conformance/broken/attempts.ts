@@ -1,4 +1,4 @@
-// Attempts, ends, cancels, chains.
+// Broken attempts, ends, cancels and chains.
 
 import { isWaiting } from '../../../src/storage/rules/job/states.ts'
 import { unblock } from '../../../src/storage/rules/job/finish.ts'
@@ -6,7 +6,7 @@ import { MemoryMove } from '../../../src/storage/memory/move.ts'
 import type { Outcome, Storage } from '../../../src/storage/storage.ts'
 import { type BrokenDriver, set, settling, type Sound, without } from './driver.ts'
 
-/** Does something before leases are taken back, and undoes it afterwards. */
+/** Changes the data before leases are taken back, and restores it afterwards. */
 function takingBack({ storage }: Sound, before: () => () => void): Pick<Storage, 'claim' | 'recover'> {
   const around = <T>(call: () => T): T => {
     const undo = before()
@@ -21,12 +21,12 @@ function takingBack({ storage }: Sound, before: () => () => void): Pick<Storage,
   }
 }
 
-export const brokenLife: readonly BrokenDriver[] = [
+export const brokenAttempts: readonly BrokenDriver[] = [
   {
     name: 'lost lease not counted',
-    breaks: 'a job that kills its worker comes back for ever',
+    breaks: 'a job that kills its worker runs again forever',
     caughtBy:
-      'claim: a lost lease is taken back and told, and its job runs again in the next attempt, one failure more',
+      'claim: a lost lease is taken back and reported, and its job runs again with one more attempt and failure',
     open: ({ storage, jobs, now }) => {
       const discount = (olderThanMs = Infinity): void => {
         for (const job of jobs()) {
@@ -48,8 +48,8 @@ export const brokenLife: readonly BrokenDriver[] = [
   },
   {
     name: 'exhausted job run again',
-    breaks: 'a job whose attempts are used up by lost leases is given out once more',
-    caughtBy: 'claim: a job whose last allowed attempt lost its lease fails as stalled, and is told, not run',
+    breaks: 'a job whose attempts are used up by lost leases is claimed once more',
+    caughtBy: 'claim: a job whose last attempt lost its lease fails as stalled and is reported instead of run',
     open: (sound) =>
       takingBack(sound, () => {
         const bounds = sound.jobs().map((job) => [job, job.maxAttempts] as const)
@@ -61,14 +61,14 @@ export const brokenLife: readonly BrokenDriver[] = [
   },
   {
     name: 'recover ignores the age',
-    breaks: 'an attempt that runs too long, but extends, is never given up',
-    caughtBy: 'recover: an attempt over the age is taken back from a live holder, whatever its lease says',
+    breaks: 'an attempt that runs too long and extends its lease is never taken back',
+    caughtBy: 'recover: an attempt above the age limit is taken back from a live holder whatever its lease',
     open: ({ storage }) => ({ recover: ({ types, limit }) => storage.recover({ types, limit }) }),
   },
   {
     name: 'release costs a failure',
     breaks: 'a worker that stops uses up the attempts of its jobs',
-    caughtBy: 'settle: a release without a time leaves the job queued, due as before, and costs nothing',
+    caughtBy: 'settle: a release without a time leaves the job queued with its runAt and costs no attempt',
     open: (sound) =>
       settling(
         sound,
@@ -84,13 +84,13 @@ export const brokenLife: readonly BrokenDriver[] = [
   {
     name: 'cancel ends what runs',
     breaks: 'a plain cancel takes a job from the worker that runs it',
-    caughtBy: 'cancel: a job that runs is left alone by a plain cancel, and completes',
+    caughtBy: 'cancel: a plain cancel does not affect a running job, which completes',
     open: ({ storage }) => ({ cancel: (refs, options) => storage.cancel(refs, { ...options, force: true }) }),
   },
   {
-    name: 'cancelled job comes back by its retry',
-    breaks: 'a job that was asked to stop and fails is tried again',
-    caughtBy: 'cancel: a job asked to stop that ends by a retry is cancelled',
+    name: 'cancelled job is retried',
+    breaks: 'a job that was asked to stop and fails is retried',
+    caughtBy: 'cancel: a job that was asked to stop and ends by a retry is cancelled',
     open: (sound) =>
       settling(sound, (outcome) => {
         const job = sound.find(outcome)
@@ -101,7 +101,7 @@ export const brokenLife: readonly BrokenDriver[] = [
   {
     name: 'revive keeps the failures',
     breaks: 'a revived job has no attempt left',
-    caughtBy: 'revive: a revived job has all its attempts before it, and their numbers go on growing',
+    caughtBy: 'revive: a revived job has all its attempts left, and attempt numbers keep growing',
     open: ({ storage, find }) => ({
       revive: async (refs, options) => {
         const before = refs.map((ref) => find(ref)?.failures)
@@ -115,7 +115,7 @@ export const brokenLife: readonly BrokenDriver[] = [
   },
   {
     name: 'lost unblock',
-    breaks: 'a job whose blockers are done is never run',
+    breaks: 'a job whose blockers have completed never runs',
     caughtBy: 'add: two jobs may wait for one blocker by position, and both run after it',
     open: (sound) =>
       settling(
@@ -129,9 +129,9 @@ export const brokenLife: readonly BrokenDriver[] = [
       ),
   },
   {
-    name: 'unblocked by the first',
-    breaks: 'a job runs when one of its blockers is done, not all',
-    caughtBy: 'settle: a job is let go by the last of its blockers, in that settle, and has the results of all',
+    name: 'unblocked by the first blocker',
+    breaks: 'a job runs when one of its blockers has completed, not all',
+    caughtBy: 'settle: the settle of its last blocker unblocks a job, which has the results of all blockers',
     open: (sound) =>
       settling(
         sound,
@@ -147,8 +147,8 @@ export const brokenLife: readonly BrokenDriver[] = [
       ),
   },
   {
-    name: 'conflict after the fact',
-    breaks: 'the outcome is written before its continuation is found impossible: the chain ends in nothing',
+    name: 'conflict after the write',
+    breaks: 'the outcome is written before its continuation is refused: the chain ends without a tail',
     caughtBy: 'settle: a continuation whose blocker is unknown is a conflict that names it, and the job is still held',
     open: (sound) => ({
       settle: async (outcomes) => {
@@ -166,8 +166,7 @@ export const brokenLife: readonly BrokenDriver[] = [
   {
     name: 'continuation in a move of its own',
     breaks: 'a job is completed, and its continuation is added afterwards, as a chain of its own',
-    caughtBy:
-      'settle: a job that is continued is completed without a result, and its successor is the tail of its chain',
+    caughtBy: 'settle: a continued job is completed without a result, and its successor is the tail of its chain',
     open: ({ storage }) => ({
       settle: async (outcomes) => {
         const plain = outcomes.map((outcome): Outcome => {

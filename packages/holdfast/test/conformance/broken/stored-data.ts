@@ -1,15 +1,15 @@
-// What is kept, under which name, and for how long: keys, retention, counts, bytes, pages, kv.
+// Broken keys, retention, counts, bytes, pages and kv.
 
 import type { Mark } from '../../../src/storage/memory/data.ts'
 import { expiryAt, refOf } from '../../../src/storage/rules/move.ts'
 import type { JobRef } from '../../../src/storage/storage.ts'
 import { adding, type BrokenDriver, settling, without } from './driver.ts'
 
-export const brokenKeeping: readonly BrokenDriver[] = [
+export const brokenStoredData: readonly BrokenDriver[] = [
   {
     name: 'key ignored',
     breaks: 'two jobs of one key are both added',
-    caughtBy: 'add: of one key twice in a batch the first is added, the second its duplicate',
+    caughtBy: 'add: of two jobs with one key in a batch, the first is added and the second is its duplicate',
     open: (sound) => adding(sound, (job) => without(job, 'deduplication')),
   },
   {
@@ -34,8 +34,8 @@ export const brokenKeeping: readonly BrokenDriver[] = [
   },
   {
     name: 'expired record still read',
-    breaks: 'what has expired is shown until it is swept',
-    caughtBy: 'settle: a completed job that is kept for 0 ms is gone at its end',
+    breaks: 'an expired record is shown until it is swept',
+    caughtBy: 'settle: a completed job with a retention of 0 ms is gone at its end',
     open: ({ storage, jobs, now }) => {
       const unexpired = <T>(call: () => T): T => {
         const gone = jobs()
@@ -54,8 +54,8 @@ export const brokenKeeping: readonly BrokenDriver[] = [
   },
   {
     name: 'one retention for all',
-    breaks: 'one short retention wipes the results of everybody',
-    caughtBy: 'settle: the short time of one job does not touch the result of another',
+    breaks: 'one short retention deletes the results of all jobs',
+    caughtBy: 'settle: the short retention of one job does not affect the result of another',
     open: (sound) =>
       settling(
         sound,
@@ -71,7 +71,7 @@ export const brokenKeeping: readonly BrokenDriver[] = [
   {
     name: 'sweep takes a live job',
     breaks: 'a job that waits long is swept',
-    caughtBy: 'sweep: a job that is queued is never swept',
+    caughtBy: 'sweep: a queued job is never swept',
     open: ({ storage, jobs }) => ({
       sweep: async (request) => {
         const late = jobs().find(({ state, root }) => (state === 'scheduled' || state === 'queued') && !root)
@@ -82,8 +82,8 @@ export const brokenKeeping: readonly BrokenDriver[] = [
   },
   {
     name: 'count wrong after a cancel',
-    breaks: 'a cancel by force and the late settle of its holder are both taken off the count',
-    caughtBy: 'count: a refused write counts nothing twice: after a cancel by force, a late settle and a late recover',
+    breaks: 'a cancel by force and the late settle of its holder both decrement the count',
+    caughtBy: 'count: refused writes change no count: a late settle and a late recover after a cancel by force',
     open: (sound) =>
       settling(
         sound,
@@ -96,8 +96,8 @@ export const brokenKeeping: readonly BrokenDriver[] = [
   },
   {
     name: 'names joined by a colon',
-    breaks: 'two jobs whose type and id read alike when they are joined are one',
-    caughtBy: 'hostile: a type and an id that read alike when they are joined are two jobs',
+    breaks: 'two jobs whose type and id are equal when joined become one',
+    caughtBy: 'hostile: types and ids that are equal when joined are two jobs',
     open: ({ storage }) => {
       const first = new Map<string, JobRef>()
       const meet = <T extends JobRef>(job: T): T => {
@@ -118,8 +118,8 @@ export const brokenKeeping: readonly BrokenDriver[] = [
   },
   {
     name: 'payload as text',
-    breaks: 'a payload that is no UTF-8 comes back changed',
-    caughtBy: 'hostile: bytes that are no UTF-8: payload, result and error come back as they went, from every verb',
+    breaks: 'a payload that is not UTF-8 is returned changed',
+    caughtBy: 'hostile: bytes that are not UTF-8: every verb returns payload, result and error unchanged',
     open: (sound) =>
       adding(sound, (job) => {
         const payload = job.payload && new TextEncoder().encode(new TextDecoder().decode(job.payload))
@@ -127,16 +127,16 @@ export const brokenKeeping: readonly BrokenDriver[] = [
       }),
   },
   {
-    name: 'no bytes are no payload',
-    breaks: 'a payload of zero bytes comes back as none',
-    caughtBy: 'hostile: no payload and a payload of zero bytes, side by side, stay apart',
+    name: 'zero bytes read as no payload',
+    breaks: 'a payload of zero bytes is returned as absent',
+    caughtBy: 'hostile: an absent payload and a payload of zero bytes stay distinct',
     open: (sound) => adding(sound, (job) => (job.payload?.length === 0 ? without(job, 'payload') : job)),
   },
   {
     name: 'pages by offset',
-    breaks: 'rows are listed twice or not at all while others come and go',
+    breaks: 'rows are listed twice or not at all while others are added and removed',
     caughtBy:
-      'list: pages in order asc miss no survivor and repeat nothing while rows come and go, that of the cursor too',
+      'list: pages in order asc skip and repeat no row while rows are added and removed, also the row of the cursor',
     open: ({ storage }) => ({
       list: async ({ cursor = '0', ...query }) => {
         const all: Awaited<ReturnType<typeof storage.list>>['items'][number][] = []
@@ -153,8 +153,8 @@ export const brokenKeeping: readonly BrokenDriver[] = [
   },
   {
     name: 'cas without comparing',
-    breaks: 'a compare-and-set writes over what it did not expect',
-    caughtBy: 'kv: cas leaves another value alone',
+    breaks: 'a compare-and-set overwrites a value that it did not expect',
+    caughtBy: 'kv: cas does not replace another value',
     open: ({ storage: { kv } }) => ({
       kv: Object.assign(Object.create(kv) as object, kvOf(kv), {
         cas: async (key: readonly string[], _: unknown, next: Uint8Array | undefined, options?: { ttlMs?: number }) =>
@@ -163,9 +163,9 @@ export const brokenKeeping: readonly BrokenDriver[] = [
     }),
   },
   {
-    name: 'kv without an end',
-    breaks: 'an entry with a ttl is kept for ever',
-    caughtBy: 'kv: what set wrote for 0 ms is absent at once for every verb',
+    name: 'kv ignores the TTL',
+    breaks: 'an entry with a TTL is kept forever',
+    caughtBy: 'kv: an entry written by set with a TTL of 0 is absent at once for every verb',
     open: ({ storage: { kv } }) => ({
       kv: { ...kvOf(kv), set: (key, value) => kv.set(key, value) },
     }),
