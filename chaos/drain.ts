@@ -1,4 +1,4 @@
-// After the faults: waits until nothing is live, sweeps, and reads what the storage has.
+// After the faults: waits until no job is live, sweeps, and reads the records.
 
 import type { Storage } from 'holdfast'
 import { type JobRecord, parseType } from 'holdfast/storage'
@@ -7,7 +7,7 @@ import { fenceOf } from './entries.ts'
 import { type FinalRecord, terminalStates } from './history.ts'
 import { passingTtlMs, queueTypes, type Result, typeOf } from './jobs.ts'
 
-/** False: something is still live when the time is over. */
+/** Returns false if a job is still live after the time limit. */
 export async function drained(storage: Storage, withinMs: number): Promise<boolean> {
   const until = performance.now() + withinMs
   for (;;) {
@@ -19,7 +19,7 @@ export async function drained(storage: Storage, withinMs: number): Promise<boole
   }
 }
 
-/** What has expired goes, by the sweep alone. How much should have gone and did not. */
+/** Sweeps all expired records. Returns the number of expired records that are left. */
 export async function sweptAll(storage: Storage): Promise<number> {
   await sleep(passingTtlMs + 50)
   while ((await storage.sweep({ limit: 1_000 })).more);

@@ -1,5 +1,5 @@
-// Two tables of the user's beside the jobs: a row for each order, written in the transaction that starts it, and a row for each
-// job of some types, written in the transaction that completes it. Neither has a key: what is written twice is there twice.
+// Two user tables beside the jobs: a row per order, written in the transaction that starts it, and a row per
+// job of some types, written in the transaction that completes it. Neither has a key: a row written twice exists twice.
 
 import type { Storage } from 'holdfast'
 import type { PostgresTransaction } from 'holdfast/postgres'
@@ -31,7 +31,7 @@ export async function writeRow(tx: unknown, table: 'started' | 'done', id: strin
   await sql(tx as Tx, `INSERT INTO ${table} VALUES (?)`, id)
 }
 
-/** Of one table, beside the jobs that should have a row there. All but the first two should be none. */
+/** The rows of one table and the jobs that should have one. All fields but the first two should be 0. */
 export interface Match {
   readonly rows: number
   readonly jobs: number
@@ -40,7 +40,7 @@ export interface Match {
   readonly jobsWithoutRow: number
 }
 
-/** As the tables of the storage have them, not as it tells: in one statement, so at one moment. */
+/** Read from the storage's tables, not through its verbs, in one statement and so at one instant. */
 export async function matchRows(storage: Storage): Promise<Readonly<Record<'started' | 'done', Match>>> {
   const [jobs, types] =
     storage.driver === 'sqlite' ? ['holdfast_jobs', 'holdfast_types'] : ['holdfast.jobs', 'holdfast.types']

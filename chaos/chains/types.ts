@@ -1,5 +1,5 @@
-// The chains of a run, and what must come of each. An order waits for two parts of its own and for stock that ten orders
-// share; it goes on as a shipment, which waits for a label.
+// The chains of a run and their expected outputs. An order waits for two parts of its own and for stock that ten orders
+// share; it continues as a shipment, which waits for a label.
 
 import { defineJobTypes } from 'holdfast/chains'
 
@@ -17,15 +17,15 @@ export const types = defineJobTypes<{
   ship: { input: number; output: number; blockers: [{ typeName: 'label' }] }
 }>()
 
-/** Their handlers write a row of the user's in the transaction that completes the job. */
+/** Types whose handlers write a user row in the transaction that completes the job. */
 export const withRows: readonly string[] = ['part', 'weigh', 'order', 'ship']
 
 const ordersPerStock = 10
 
 export const stockOf = (order: number): number => Math.floor(order / ordersPerStock)
 /**
- * The orders in the order in which they are started: those that share stock soon after one another, but not at once. Starts
- * that name the same chain as a blocker wait for each other.
+ * The orders in the order of their start: orders that share stock soon after each other, but not together. Starts
+ * with the same blocker chain wait for each other.
  */
 export function startOrder(orders: number): number[] {
   const window = ordersPerStock ** 2
@@ -39,7 +39,7 @@ export function startOrder(orders: number): number[] {
 export const stocksOf = (orders: number): number => Math.ceil(orders / ordersPerStock)
 export const partsOf = (order: number): readonly [number, number] => [2 * order, 2 * order + 1]
 
-/** Every second one is weighed. */
+/** Every second part is weighed. */
 export const isWeighed = (part: number): boolean => part % 2 === 1
 
 export const idOf = (type: 'order' | 'part' | 'stock', n: number): string => `${type}-${n}`
@@ -47,11 +47,11 @@ export const idOf = (type: 'order' | 'part' | 'stock', n: number): string => `${
 const stockOutput = (stock: number): number => stock + 1
 const partOutput = (part: number): number => 2 * part + 1
 
-/** What the outputs of its blockers come to. */
+/** The sum of the outputs of its blockers. */
 const orderSum = (order: number): number =>
   partsOf(order).reduce((sum, part) => sum + partOutput(part), stockOutput(stockOf(order)))
 
-/** By the type and the input of a chain: how many jobs it has, and what it ends with. */
+/** The number of jobs and the output of a chain, by its type and input. */
 export const chainsAsked: Readonly<Record<string, (input: number) => { jobs: number; output: number }>> = {
   stock: (stock) => ({ jobs: 1, output: stockOutput(stock) }),
   part: (part) => ({ jobs: isWeighed(part) ? 2 : 1, output: partOutput(part) }),

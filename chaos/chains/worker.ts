@@ -1,12 +1,12 @@
-// A worker process: runs the jobs of chains until it is killed, or told to finish. Handlers take a moment, and so do their
-// callbacks: a kill may fall between a row of the user's and the commit.
+// A worker process: runs the jobs of chains until it is killed or asked to finish. Handlers and their callbacks take
+// some ms, so that a kill may hit between a user row and its commit.
 
 import { createInProcessWorker, type AnyRunningJob } from 'holdfast/chains'
-import { noteError, persistently, sleep, startChild } from '../child.ts'
+import { noteError, retryUntilDone, sleep, startChild } from '../child.ts'
 import { writeRow } from './rows.ts'
 import { isWeighed, types } from './types.ts'
 
-/** At most, in ms: of a handler, and of a callback in its transaction. */
+/** Longest duration in ms of a handler, and of a callback in its transaction. */
 const [longestWork, longestWrite] = [40, 8]
 
 const child = await startChild()
@@ -18,7 +18,7 @@ async function work(job: AnyRunningJob): Promise<void> {
   await sleep(random.between(0, longestWork))
 }
 
-/** Where there are transactions. */
+/** Writes a user row, if the storage has transactions. */
 async function note(context: object, id: string): Promise<void> {
   if (!('tx' in context)) return
   await writeRow(context.tx, 'done', id)
@@ -28,7 +28,7 @@ async function note(context: object, id: string): Promise<void> {
 const worker = await createInProcessWorker({
   storage,
   jobTypeRegistry: types,
-  // The same for all, as a deployment may have it: fences tell them apart.
+  // The same for all processes, as in a deployment: fences distinguish them.
   workerId: 'worker',
   concurrency: 10,
   stop: { graceMs: 5_000, deadlineMs: 10_000 },
@@ -100,7 +100,7 @@ const worker = await createInProcessWorker({
 })
 
 let stop: (() => Promise<void>) | undefined
-await persistently(log, async () => (stop = await worker.start()))
+await retryUntilDone(log, async () => (stop = await worker.start()))
 child.ready()
 await child.finish
 await stop!()

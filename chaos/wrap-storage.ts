@@ -1,10 +1,10 @@
-// A storage whose calls all go through one function: kill points, witnesses and planted defects are such functions.
+// A storage whose calls all go through one function: kill points, recorders and planted defects are such functions.
 
 import type { Storage } from 'holdfast'
 import type { KeyValue, Unlisten } from 'holdfast/storage'
 
-/** @param verb as in the contract; those of the key-value store begin with `kv.`; `unlisten` is one too */
-export type Around = (verb: string, args: readonly unknown[], call: () => Promise<unknown>) => Promise<unknown>
+/** @param verb as in the contract, with `kv.` before the verbs of the key-value store, or `unlisten` */
+export type CallWrapper = (verb: string, args: readonly unknown[], call: () => Promise<unknown>) => Promise<unknown>
 
 const verbs =
   'connect disconnect clear add claim extend settle recover cancel revive remove pause sweep get list count nextDueAt'
@@ -12,7 +12,7 @@ const kvVerbs = 'get set setIfAbsent cas delete list'
 
 type Call = (...args: unknown[]) => Promise<unknown>
 
-export function aroundStorage(storage: Storage, around: Around): Storage {
+export function wrapStorage(storage: Storage, around: CallWrapper): Storage {
   const wrap = (target: object, verb: string, name: string): Call => {
     const call = (target as Record<string, Call>)[verb]!.bind(target)
     return async (...args) => around(name, args, () => call(...args))

@@ -1,5 +1,5 @@
-// What a producer does beside adding: it cancels, revives, removes, pauses, reads and counts. Each call that changes a job is
-// written down before and after. With a kill point in one of these, that one is done more often than the others.
+// The calls of a producer besides add: cancel, revive, remove, pause, reads and counts. Each call that changes a job is
+// logged before and after. With a kill point in one of these verbs, that verb is called more often than the others.
 
 import type { Queue, Storage } from 'holdfast'
 import { type Child, noteError, sleep } from './child.ts'
@@ -8,19 +8,19 @@ import type { Order, Payload, Result } from './jobs.ts'
 import { typeOf } from './jobs.ts'
 import type { Random } from './random.ts'
 
-/** More waiting than this, and producers pause: recovery is to be measured, not a queue in front of it. */
+/** Waiting jobs above which producers pause, so that recovery is measured and not the backlog. */
 const highestBacklog = 30
 
 type Verb = 'cancel' | 'revive' | 'remove' | 'pause' | 'get' | 'list' | 'count'
 
-export class Errands {
+export class OperatorCalls {
   readonly #storage: Storage
   readonly #queue: Queue<Payload, Result>
   readonly #log: Log
   readonly #random: Random
   readonly #wanted: Verb | undefined
   readonly #ids: Record<'cancel' | 'revive' | 'remove', string[]> = { cancel: [], revive: [], remove: [] }
-  readonly #errands: Record<Verb, () => Promise<unknown>>
+  readonly #calls: Record<Verb, () => Promise<unknown>>
   #due = 0
 
   constructor({ storage, log, random, point }: Child, queue: Queue<Payload, Result>) {
@@ -28,7 +28,7 @@ export class Errands {
     this.#queue = queue
     this.#log = log
     this.#random = random
-    this.#errands = {
+    this.#calls = {
       cancel: () => this.#cancel(),
       revive: () => this.#revive(),
       remove: () => this.#remove(),
@@ -37,7 +37,7 @@ export class Errands {
       list: () => this.#list(),
       count: () => this.#count(),
     }
-    this.#wanted = point && point.step in this.#errands ? (point.step as Verb) : undefined
+    this.#wanted = point && point.step in this.#calls ? (point.step as Verb) : undefined
   }
 
   get hasBacklog(): boolean {
@@ -51,16 +51,16 @@ export class Errands {
   }
 
   async run(over: AbortSignal): Promise<void> {
-    const verbs = Object.keys(this.#errands) as Verb[]
+    const verbs = Object.keys(this.#calls) as Verb[]
     for (let turn = 0; !over.aborted; turn++) {
       const isWanted = this.#wanted !== undefined && this.#random.next() < 0.6
-      // A cancel that comes late finds its job completed.
+      // A late cancel would find its job completed.
       const urgent = turn % 4 === 0 ? 'count' : this.#ids.cancel.length > 0 ? 'cancel' : undefined
       const verb = isWanted ? this.#wanted! : (urgent ?? this.#random.pick(verbs))
-      await this.#errands[verb]().catch(noteError(this.#log))
+      await this.#calls[verb]().catch(noteError(this.#log))
       await sleep(this.#random.between(10, 80))
     }
-    // Nothing stays paused by somebody who is gone.
+    // Resume, so that nothing stays paused after this process ends.
     await this.#storage.pause({ type: typeOf('passing'), paused: false }).catch(noteError(this.#log))
   }
 
@@ -73,9 +73,9 @@ export class Errands {
     })
   }
 
-  /** A failed or cancelled job begins another life. */
+  /** Revives a failed or cancelled job. */
   async #revive(): Promise<void> {
-    const id = this.#ids.revive.shift() ?? (this.#wanted === 'revive' ? 'nobody' : undefined)
+    const id = this.#ids.revive.shift() ?? (this.#wanted === 'revive' ? 'unknown' : undefined)
     if (id === undefined) return
     await this.#noting('revive', id, async () => {
       const [answer] = await this.#storage.revive([{ type: typeOf('kept'), id }])
@@ -84,7 +84,7 @@ export class Errands {
   }
 
   async #remove(): Promise<void> {
-    const id = this.#ids.remove.shift() ?? (this.#wanted === 'remove' ? 'nobody' : undefined)
+    const id = this.#ids.remove.shift() ?? (this.#wanted === 'remove' ? 'unknown' : undefined)
     if (id === undefined) return
     await this.#noting('remove', id, async () => {
       const [answer] = await this.#storage.remove([{ type: typeOf('kept'), id }])
@@ -92,14 +92,14 @@ export class Errands {
     })
   }
 
-  /** Only where nothing is measured, and never for long: the next one resumes. */
+  /** Pauses only the type that is not measured, and only until the next turn. */
   async #pause(): Promise<void> {
     await this.#storage.pause({ type: typeOf('passing'), paused: true, by: 'chaos' })
     await sleep(this.#random.between(5, 50))
     await this.#storage.pause({ type: typeOf('passing'), paused: false })
   }
 
-  /** All that there is only now and then: where no index serves a list, it reads every record. */
+  /** A list without a filter only now and then: without an index it reads every record. */
   async #list(): Promise<void> {
     const types = this.#random.next() < 0.1 ? undefined : ['passing']
     await this.#storage.list({ of: 'jobs', types, limit: 20 })
@@ -116,6 +116,6 @@ export class Errands {
   }
 
   #anyId(): string {
-    return this.#ids.cancel[0] ?? this.#ids.revive[0] ?? this.#ids.remove[0] ?? 'nobody'
+    return this.#ids.cancel[0] ?? this.#ids.revive[0] ?? this.#ids.remove[0] ?? 'unknown'
   }
 }

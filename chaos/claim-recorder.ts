@@ -1,19 +1,19 @@
-// Sees the claims and verdicts of a worker as the storage gives them: which fence a run has, and what became of it.
+// Records the claims and verdicts of a worker: the fence of each run, and its outcome.
 
 import type { Storage } from 'holdfast'
 import type { Claim, Outcome, SettleVerdict } from 'holdfast/storage'
-import { aroundStorage } from './around-storage.ts'
+import { wrapStorage } from './wrap-storage.ts'
 import { fenceOf } from './entries.ts'
 import type { Log } from './log.ts'
 
 interface Claimed {
   readonly fence: string
-  /** By the storage's clock. */
+  /** Time of the storage's clock. */
   readonly runAt: number
   readonly claimedAt: number
 }
 
-export class Witness {
+export class ClaimRecorder {
   readonly #log: Log
   readonly #claims = new Map<string, Claimed>()
 
@@ -22,7 +22,7 @@ export class Witness {
   }
 
   wrap(storage: Storage): Storage {
-    return aroundStorage(storage, async (verb, args, call) => {
+    return wrapStorage(storage, async (verb, args, call) => {
       const answer = await call()
       if (verb === 'settle') this.#note(args[0] as readonly Outcome[], answer as readonly SettleVerdict[])
       if (verb === 'claim') {
@@ -36,7 +36,7 @@ export class Witness {
     })
   }
 
-  /** To be asked when the handler is called: a later claim of the same job has another. */
+  /** The fence of a job's current run. Read it at the start of the handler: a later claim has another fence. */
   claimOf(id: string): Claimed {
     return this.#claims.get(id)!
   }

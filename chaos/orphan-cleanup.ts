@@ -1,10 +1,10 @@
-// Sits beside the supervisor and knows the ids of its processes. When the supervisor is gone, however it went, it ends them:
-// a process that was stopped by SIGSTOP cannot do so itself.
+// A process beside the supervisor that knows the pids of its children. When the supervisor ends, in any way, it kills them:
+// a child stopped by SIGSTOP cannot end itself.
 
 import { createInterface } from 'node:readline'
 
 const pids = new Set<number>()
-// Ends by its pipe alone.
+// It ends only when its pipe closes.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 
 createInterface({ input: process.stdin })
@@ -18,7 +18,7 @@ createInterface({ input: process.stdin })
       try {
         process.kill(pid, 'SIGKILL')
       } catch {
-        // It is gone.
+        // The process has ended.
       }
     }
   })

@@ -1,13 +1,13 @@
-// Writes down the first call that the storage answers after each mark: how long a process takes to be back.
+// Logs the first call that the storage answers after each mark: it shows how long a process takes to reconnect.
 
 import type { Storage } from 'holdfast'
-import { aroundStorage } from './around-storage.ts'
+import { wrapStorage } from './wrap-storage.ts'
 import type { Log } from './log.ts'
 
-/** These may be answered without the server. */
+/** Verbs that may be answered without the server. */
 const local = ['connect', 'disconnect', 'listen', 'unlisten']
 
-export class Reach {
+export class FirstAnswers {
   readonly #log: Log
   #mark: number | undefined
 
@@ -15,13 +15,13 @@ export class Reach {
     this.#log = log
   }
 
-  /** The server, or the way to it, is there again. */
+  /** The server or its proxy is available again. */
   mark(number: number): void {
     this.#mark = number
   }
 
   wrap(storage: Storage): Storage {
-    return aroundStorage(storage, async (verb, _, call) => {
+    return wrapStorage(storage, async (verb, _, call) => {
       const answer = await call()
       if (this.#mark !== undefined && !local.includes(verb)) {
         this.#log.write({ what: 'reached', mark: this.#mark })

@@ -1,10 +1,14 @@
-// For tests of what is left behind: starts a server in a process that then ends by its last statement.
+// Starts a server in a child process that then ends by its last statement: for tests of what a process leaves behind.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-/** @param file of this folder; start: what it exports */
-export async function startElsewhere(
+/**
+ * @param file a file of this folder
+ * @param start the name of its export that starts a server
+ * @param last the last statement of the child process
+ */
+export async function startInChild(
   file: string,
   start: string,
   last: string,
