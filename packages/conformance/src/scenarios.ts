@@ -47,6 +47,29 @@ export async function inState(context: CaseContext, state: JobState, fields: Par
   return job
 }
 
+/** Adds jobs of type 'mail' and claims them with leases of one unit, which have ended when it resolves. */
+export async function lostLeases(
+  { storage, job, claim, advance, unit }: CaseContext,
+  jobs: readonly Partial<NewJob>[],
+  worker?: string,
+): Promise<ClaimedJob[]> {
+  await storage.add(jobs.map((fields) => job(fields)))
+  const types = [{ type: 'mail', leaseMs: unit }]
+  const leases = await claim({ label: 'host', types, ...(worker !== undefined && { worker }) })
+  assert.equal(leases.length, jobs.length)
+  await advance(2 * unit)
+  return leases
+}
+
+/** The same for one job. */
+export async function lostLease(
+  context: CaseContext,
+  fields: Partial<NewJob> = {},
+  worker?: string,
+): Promise<ClaimedJob> {
+  return (await lostLeases(context, [fields], worker))[0]!
+}
+
 /** A chain of two jobs: the first has completed, its continuation waits. */
 export async function chainOfTwo(
   context: CaseContext,

@@ -6,14 +6,11 @@ import { bytes, text } from '../case.ts'
 import type { Case, CaseContext } from '../case.ts'
 import { complete, retry } from '../outcomes.ts'
 import { fenceOf, idsOf, recordOf, refOf, statesOf } from '../records.ts'
+import { lostLease } from '../scenarios.ts'
 
-/** A job of type 'mail' whose lease of one unit has run out. */
-async function lost({ added, claimOne, advance, unit }: CaseContext, fields?: Partial<NewJob>): Promise<ClaimedJob> {
-  await added({ id: 'lost', payload: bytes('payload'), ...fields })
-  const lease = await claimOne({ worker: 'dead', label: 'host', types: [{ type: 'mail', leaseMs: unit }] })
-  await advance(2 * unit)
-  return lease
-}
+/** A job of type 'mail' whose lease of one unit has ended. */
+const lost = (context: CaseContext, fields?: Partial<NewJob>): Promise<ClaimedJob> =>
+  lostLease(context, { id: 'lost', payload: bytes('payload'), ...fields }, 'dead')
 
 /** The same for a job without `maxAttempts`. */
 async function lostWithout({ storage, job, claimOne, advance, unit }: CaseContext): Promise<ClaimedJob> {

@@ -1,5 +1,4 @@
 // claim: due jobs, each to one holder, under a lease with a fence that never repeats, within the slots asked for.
-// Longer than most files: one file per rule of the contract, and this rule has many cases.
 
 import assert from 'node:assert/strict'
 import { bytes, text } from '../case.ts'
@@ -8,6 +7,7 @@ import { claimBacklogCases } from './claim-backlog.ts'
 import { claimGroupCases } from './claim-groups.ts'
 import { claimLostCases } from './claim-lost.ts'
 import { claimOrderCases } from './claim-order.ts'
+import { claimSlotCases } from './claim-slots.ts'
 import { claimSettleCases } from './claim-settle.ts'
 import { complete, continueWith, fail, retry, settleOutcome } from '../outcomes.ts'
 import { fenceOf, idsOf, recordOf, refOf, statesOf } from '../records.ts'
@@ -244,57 +244,11 @@ const dueCases: readonly Case[] = [
   },
 ]
 
-const slotCases: readonly Case[] = [
-  {
-    name: 'a claim yields no more jobs than its slots',
-    proves: ['S16'],
-    run: async ({ storage, job, claim }) => {
-      await storage.add([job(), job(), job()])
-      assert.deepEqual(await claim({ slots: 0 }), [])
-      assert.equal((await claim({ slots: 2 })).length, 2)
-      assert.equal((await claim({ slots: 2 })).length, 1)
-    },
-  },
-  {
-    name: 'a type yields no more jobs than its own slots, and other types get the rest',
-    proves: ['S16'],
-    run: async ({ storage, job, claim, unit }) => {
-      await storage.add(Array.from({ length: 5 }, () => job({ type: 'a' })))
-      await storage.add(Array.from({ length: 5 }, () => job({ type: 'b' })))
-      const claimed = await claim({
-        slots: 5,
-        types: [
-          { type: 'a', leaseMs: 10 * unit, slots: 1 },
-          { type: 'b', leaseMs: 10 * unit },
-        ],
-      })
-      assert.deepEqual(claimed.map(({ type }) => type).toSorted(), ['a', 'b', 'b', 'b', 'b'])
-    },
-  },
-  ...(
-    [
-      ['one slot goes to the first type that has a due job', 1, ['a']],
-      ['two slots go to two types when both have a due job', 2, ['a', 'b']],
-      ['a third slot goes to the first type again', 3, ['a', 'a', 'b']],
-      ['a type without jobs leaves its turns to the others', 5, ['a', 'a', 'a', 'a', 'b']],
-    ] as const
-  ).map(([name, slots, expected]): Case => ({
-    name: `types in turns: ${name}`,
-    proves: ['F2', 'L6'],
-    run: async ({ storage, job, claim, unit }) => {
-      const [a, b] = [{ type: 'a' }, { type: 'b', priority: 100 }]
-      await storage.add([job(a), job(a), job(a), job(a), job(b)])
-      const types = ['none', 'a', 'b'].map((type) => ({ type, leaseMs: 10 * unit }))
-      assert.deepEqual((await claim({ slots, types })).map(({ type }) => type).toSorted(), expected)
-    },
-  })),
-]
-
 export const claimCases: readonly Case[] = [
   ...leaseCases,
   ...holderCases,
   ...dueCases,
-  ...slotCases,
+  ...claimSlotCases,
   ...claimOrderCases,
   ...claimBacklogCases,
   ...claimGroupCases,

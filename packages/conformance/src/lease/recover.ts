@@ -1,24 +1,14 @@
 // recover: every lost lease is taken back once, a live one only for its age, and each counts as a failure.
 
 import assert from 'node:assert/strict'
-import type { ClaimedJob, NewJob } from 'holdfast/storage'
 import { bytes, text } from '../case.ts'
-import type { Case, CaseContext } from '../case.ts'
+import type { Case } from '../case.ts'
 import { complete, fail, retry } from '../outcomes.ts'
 import { fenceOf, idsOf, recordOf, refOf, snapshotOf, statesOf } from '../records.ts'
+import { recoverEndCases } from './recover-ends.ts'
+import { lostLeases } from '../scenarios.ts'
 
 const mail = { types: ['mail'], limit: 100 }
-
-/** Jobs of type 'mail' whose leases of one unit have run out. */
-async function lost(
-  { storage, job, claim, advance, unit }: CaseContext,
-  ...jobs: Partial<NewJob>[]
-): Promise<ClaimedJob[]> {
-  await storage.add(jobs.map((fields) => job(fields)))
-  const leases = await claim({ label: 'host', types: [{ type: 'mail', leaseMs: unit }] })
-  await advance(2 * unit)
-  return leases
-}
 
 const takenBackCases: readonly Case[] = [
   {
@@ -26,7 +16,7 @@ const takenBackCases: readonly Case[] = [
     proves: ['L2', 'S4', 'trap 43'],
     run: async (context) => {
       const { storage, now, claimOne } = context
-      const [lease] = await lost(context, { payload: bytes('kept') })
+      const [lease] = await lostLeases(context, [{ payload: bytes('kept') }])
       const before = await now()
       const recovered = await storage.recover(mail)
       assert.deepEqual(recovered.map(fenceOf), [fenceOf(lease!)])
@@ -64,7 +54,7 @@ const takenBackCases: readonly Case[] = [
     proves: ['S4', 'trap 17', 'trap 34'],
     run: async (context) => {
       const { storage, another } = context
-      const [lease] = await lost(context, {})
+      const [lease] = await lostLeases(context, [{}])
       const other = await another()
       const rounds = await Promise.all([storage.recover(mail), other.recover(mail), storage.recover(mail)])
       assert.equal(rounds.flat().length, 1)
@@ -78,7 +68,7 @@ const takenBackCases: readonly Case[] = [
     proves: ['S8', 'S4'],
     run: async (context) => {
       const { storage, job, unit } = context
-      const leases = await lost(context, {}, {}, {}, {}, {})
+      const leases = await lostLeases(context, [{}, {}, {}, {}, {}])
       await storage.remove([refOf(leases[4]!)], { trees: true })
       await complete(storage, leases[0]!, 'late')
       await fail(storage, leases[1]!)
@@ -96,7 +86,7 @@ const takenBackCases: readonly Case[] = [
     proves: ['S24'],
     run: async (context) => {
       const { storage } = context
-      const [lease] = await lost(context, {})
+      const [lease] = await lostLeases(context, [{}])
       assert.deepEqual(await storage.recover({ types: ['post'], limit: 100 }), [])
       assert.deepEqual(await storage.recover({ types: [], limit: 100 }), [])
       assert.deepEqual(await statesOf(storage, lease!), ['processing'])
@@ -108,7 +98,7 @@ const takenBackCases: readonly Case[] = [
     proves: ['S16'],
     run: async (context) => {
       const { storage } = context
-      const leases = await lost(context, {}, {}, {}, {}, {})
+      const leases = await lostLeases(context, [{}, {}, {}, {}, {}])
       const taken: string[][] = []
       for (let round = 0; round < 4; round++) taken.push(idsOf(await storage.recover({ types: ['mail'], limit: 2 })))
       assert.deepEqual(
@@ -122,7 +112,7 @@ const takenBackCases: readonly Case[] = [
     name: 'the lost attempt is on the record as stalled',
     proves: ['F12', 'S7'],
     run: async (context) => {
-      const [lease] = await lost(context, {})
+      const [lease] = await lostLeases(context, [{}])
       await context.storage.recover(mail)
       const { attempts } = await recordOf(context.storage, lease!, 'attempts')
       assert.equal(attempts?.length, 1)
@@ -136,7 +126,7 @@ const takenBackCases: readonly Case[] = [
     proves: ['S22', 'F26'],
     run: async (context) => {
       const { storage, claim } = context
-      await lost(context, {})
+      await lostLeases(context, [{}])
       await storage.pause({ type: 'mail', paused: true })
       assert.deepEqual(
         (await storage.recover(mail)).map(({ state }) => state),
@@ -180,99 +170,9 @@ const ageCases: readonly Case[] = [
     name: 'with an age limit, lost leases of younger attempts are taken back too',
     proves: ['Q4.42'],
     run: async (context) => {
-      const leases = await lost(context, {})
+      const leases = await lostLeases(context, [{}])
       const recovered = await context.storage.recover({ ...mail, olderThanMs: 900 * context.unit })
       assert.deepEqual(recovered.map(fenceOf), leases.map(fenceOf))
-    },
-  },
-]
-
-const endCases: readonly Case[] = [
-  {
-    name: 'a job whose last attempt is taken back fails as stalled without an error',
-    proves: ['F14', 'S17', 'trap 7', 'W15'],
-    run: async (context) => {
-      const { storage, claim } = context
-      const [lease] = await lost(context, { maxAttempts: 1 })
-      assert.deepEqual(
-        (await storage.recover(mail)).map(({ state }) => state),
-        ['failed'],
-      )
-      const record = await recordOf(storage, lease!, 'error', 'attempts')
-      assert.deepEqual(
-        [record.state, record.reason, record.error, record.failures],
-        ['failed', 'stalled', undefined, 1],
-      )
-      assert.equal(record.expiresAt, record.finishedAt! + record.retention.failedMs)
-      assert.equal(record.attempts?.[0]?.state, 'failed')
-      assert.deepEqual(await claim(), [])
-    },
-  },
-  {
-    name: 'a job without maxAttempts waits again however often its lease was lost',
-    proves: ['F14'],
-    run: async ({ storage, job, claimOne, advance, unit }) => {
-      const { maxAttempts: _, ...bare } = job()
-      await storage.add([bare])
-      for (let round = 0; round < 3; round++) {
-        await claimOne({ types: [{ type: 'mail', leaseMs: unit }] })
-        await advance(2 * unit)
-        assert.deepEqual(
-          (await storage.recover(mail)).map(({ state }) => state),
-          ['queued'],
-        )
-      }
-      assert.equal((await recordOf(storage, bare)).failures, 3)
-    },
-  },
-  {
-    name: 'a job that was asked to stop is cancelled when its lease is taken back',
-    proves: ['F17', 'S9'],
-    run: async ({ storage, added, claimOne, advance, unit }) => {
-      const job = await added({ maxAttempts: 9 })
-      await claimOne({ types: [{ type: 'mail', leaseMs: unit }] })
-      await storage.cancel([refOf(job)], { abort: true, reason: 'enough' })
-      await advance(2 * unit)
-      assert.deepEqual(
-        (await storage.recover(mail)).map(({ state }) => state),
-        ['cancelled'],
-      )
-      const { state, cancelReason, finishedAt, expiresAt, retention, attempts } = await recordOf(
-        storage,
-        job,
-        'attempts',
-      )
-      assert.deepEqual([state, cancelReason, expiresAt], ['cancelled', 'enough', finishedAt! + retention.cancelledMs])
-      assert.deepEqual([attempts?.length, attempts?.[0]?.state], [1, 'cancelled'])
-    },
-  },
-  {
-    name: 'dependents of a job that recover fails fail with it, and its key is free',
-    proves: ['S13', 'chains trap 23', 'F25'],
-    run: async (context) => {
-      const { storage, added } = context
-      const deduplication = { key: 'k', mode: 'simple' } as const
-      const [lease] = await lost(context, { maxAttempts: 1, deduplication })
-      const dependent = await added({ type: 'other', blockers: [refOf(lease!)] })
-      await storage.recover(mail)
-      const { state, reason } = await recordOf(storage, dependent)
-      assert.deepEqual([state, reason], ['failed', 'blocker_failed'])
-      await added({ deduplication })
-    },
-  },
-  {
-    name: 'each job of a batch of lost leases gets its own state',
-    proves: ['L3', 'S17'],
-    run: async (context) => {
-      const { storage } = context
-      const leases = await lost(context, { maxAttempts: 1 }, { maxAttempts: 2 }, { maxAttempts: 1 })
-      const recovered = await storage.recover(mail)
-      const reported = new Map(recovered.map(({ id, state }) => [id, state]))
-      assert.deepEqual(
-        leases.map(({ id }) => reported.get(id)),
-        ['failed', 'queued', 'failed'],
-      )
-      assert.deepEqual(await statesOf(storage, ...leases), ['failed', 'queued', 'failed'])
     },
   },
 ]
@@ -284,7 +184,10 @@ const raceCases: readonly Case[] = [
     run: async (context) => {
       const { storage, another } = context
       const other = await another()
-      const leases = await lost(context, ...Array.from({ length: 20 }, () => ({})))
+      const leases = await lostLeases(
+        context,
+        Array.from({ length: 20 }, () => ({})),
+      )
       for (const lease of leases) {
         const [recovered, [verdict]] = await Promise.all([
           other.recover({ types: ['mail'], limit: 1 }),
@@ -298,4 +201,4 @@ const raceCases: readonly Case[] = [
   },
 ]
 
-export const recoverCases: readonly Case[] = [...takenBackCases, ...ageCases, ...endCases, ...raceCases]
+export const recoverCases: readonly Case[] = [...takenBackCases, ...ageCases, ...recoverEndCases, ...raceCases]

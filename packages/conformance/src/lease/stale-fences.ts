@@ -4,6 +4,7 @@ import type { JobRef, LeaseRef, Refusal } from 'holdfast/storage'
 import type { CaseContext } from '../case.ts'
 import { complete, fail, retry } from '../outcomes.ts'
 import { fenceOf, refOf } from '../records.ts'
+import { lostLease } from '../scenarios.ts'
 
 interface StaleFence {
   /** Ends the sentence 'a holder whose …'. */
@@ -17,14 +18,6 @@ const alone = (lease: LeaseRef): { lease: LeaseRef; untouched: readonly JobRef[]
   lease: fenceOf(lease),
   untouched: [refOf(lease)],
 })
-
-/** A claim whose lease has run out. */
-async function lost({ added, claimOne, advance, unit }: CaseContext, maxAttempts = 3): Promise<LeaseRef> {
-  await added({ maxAttempts })
-  const lease = await claimOne({ types: [{ type: 'mail', leaseMs: unit }] })
-  await advance(2 * unit)
-  return lease
-}
 
 /** A claim of a job whose id has a new life since. */
 async function replaced({ storage, added, claimOne }: CaseContext): Promise<LeaseRef> {
@@ -40,7 +33,7 @@ export const staleFences: readonly StaleFence[] = [
     when: 'job was taken back and waits',
     answer: 'taken_by_another_worker',
     arrange: async (context) => {
-      const lease = await lost(context)
+      const lease = await lostLease(context)
       await context.storage.recover({ types: ['mail'], limit: 10 })
       return alone(lease)
     },
@@ -49,7 +42,7 @@ export const staleFences: readonly StaleFence[] = [
     when: 'job is held by another',
     answer: 'taken_by_another_worker',
     arrange: async (context) => {
-      const lease = await lost(context)
+      const lease = await lostLease(context)
       await context.claimOne()
       return alone(lease)
     },
@@ -58,7 +51,7 @@ export const staleFences: readonly StaleFence[] = [
     when: 'job was completed by another',
     answer: 'already_completed',
     arrange: async (context) => {
-      const lease = await lost(context)
+      const lease = await lostLease(context)
       await complete(context.storage, await context.claimOne(), 'of the second')
       return alone(lease)
     },
@@ -67,7 +60,7 @@ export const staleFences: readonly StaleFence[] = [
     when: 'job was failed by another',
     answer: 'already_completed',
     arrange: async (context) => {
-      const lease = await lost(context)
+      const lease = await lostLease(context)
       await fail(context.storage, await context.claimOne())
       return alone(lease)
     },
@@ -76,7 +69,7 @@ export const staleFences: readonly StaleFence[] = [
     when: 'last allowed attempt was taken back',
     answer: 'already_completed',
     arrange: async (context) => {
-      const lease = await lost(context, 1)
+      const lease = await lostLease(context, { maxAttempts: 1 })
       await context.storage.recover({ types: ['mail'], limit: 10 })
       return alone(lease)
     },
@@ -105,7 +98,7 @@ export const staleFences: readonly StaleFence[] = [
     when: 'job was taken back and then cancelled',
     answer: 'cancelled',
     arrange: async (context) => {
-      const lease = await lost(context)
+      const lease = await lostLease(context)
       await context.storage.recover({ types: ['mail'], limit: 10 })
       await context.storage.cancel([refOf(lease)])
       return alone(lease)
