@@ -55,8 +55,7 @@ export const brokenFences: readonly BrokenDriver[] = [
   {
     name: 'no fence on extend',
     breaks: 'a late worker extends the lease of another',
-    caughtBy:
-      'extend: a holder whose job is held by another gets taken_by_another_worker, and nothing is extended',
+    caughtBy: 'extend: a holder whose job is held by another gets taken_by_another_worker, and nothing is extended',
     open: ({ storage, find }) => ({
       extend: (leases) =>
         storage.extend(
@@ -70,8 +69,7 @@ export const brokenFences: readonly BrokenDriver[] = [
   {
     name: 'extend after the end',
     breaks: 'a heartbeat answers extended although its job has ended',
-    caughtBy:
-      'extend: a holder whose job was completed by another gets already_completed, and nothing is extended',
+    caughtBy: 'extend: a holder whose job was completed by another gets already_completed, and nothing is extended',
     open: ({ storage, now }) => ({
       extend: async (leases) =>
         (await storage.extend(leases)).map((verdict, index): LeaseVerdict =>
