@@ -34,7 +34,7 @@ export async function openPort(): Promise<OpenPort> {
     mount: async ({ peerPort, ...parts }) => {
       const keyring = await generateKeyring()
       const http = { allowHttp: true, allowCidrs: ['127.0.0.0/8'], allowPorts: [peerPort] }
-      federation = createFederation({ profile: 'seed', origin, keyring, http, ...parts })
+      federation = createFederation({ origin, keyring, http, ...parts })
       server.on('request', nodeListener(federation.handler))
       return federation
     },

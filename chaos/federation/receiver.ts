@@ -32,7 +32,6 @@ app.exec('CREATE TABLE effects (activity TEXT NOT NULL); CREATE TABLE seen (mess
 
 const storage = new SqliteStorage({ path })
 const federation = createFederation({
-  profile: 'seed',
   origin,
   storage,
   store: sqliteStore({ storage }),

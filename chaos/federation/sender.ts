@@ -47,7 +47,6 @@ export async function openSender(
   const given = keyringFromBase64(JSON.parse(readFileSync(keysFile(directory), 'utf8')) as KeyringText)
   const { connector, keyring } = failpoint.into({ storage, store, keyring: given }, deliveryType)
   const federation = createFederation({
-    profile: 'seed',
     origin,
     storage,
     store,
@@ -56,7 +55,7 @@ export async function openSender(
     policies: {
       // What fails is tried until it works: this is about what is lost, not about what is given up.
       delivery: {
-        attempts: 10_000,
+        maxAttempts: 10_000,
         concurrency,
         backoff: { type: 'fixed', delayMs: 200 },
         timeoutMs,

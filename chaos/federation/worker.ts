@@ -22,7 +22,7 @@ federation.startWorkers()
 flushCompileCache()
 
 process.once('message', async () => {
-  await federation.stop({ timeout: 5_000 })
+  await federation.stop({ graceMs: 5_000 })
   process.exit(0)
 })
 process.on('disconnect', () => process.exit(1))

@@ -40,7 +40,6 @@ function apply(tx: { readonly handle: unknown }, messageKey: string, what: strin
 const storage = new SqliteStorage({ path })
 const store = sqliteStore({ storage })
 const federation = createFederation({
-  profile: 'seed',
   origin,
   storage,
   store,
@@ -49,7 +48,7 @@ const federation = createFederation({
   http: { allowCidrs: ['127.0.0.0/8'], allowHttp: true, allowPorts: ports },
   policies: {
     delivery: {
-      attempts: 100,
+      maxAttempts: 100,
       backoff: { type: 'fixed', delayMs: policies.backoffMs },
     },
     health: { maxAttempts: 100, delayMs: () => policies.healthCheckMs },

@@ -39,7 +39,6 @@ export function startApp(server: Server & { port: number }, { keys, path, users,
   const origin = `http://127.0.0.1:${server.port}`
   const storage = new SqliteStorage({ path })
   const federation = createFederation({
-    profile: 'seed',
     origin,
     storage,
     store: sqliteStore({ storage }), // the same file, so that a follow, its row and its job are one commit

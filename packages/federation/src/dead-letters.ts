@@ -3,7 +3,7 @@
 import { canonicalOrigin } from './origin.ts'
 import type { FederationDeliveryJob } from './jobs.ts'
 import type { FederationQueue } from './queues.ts'
-import type { Setting } from './setting.ts'
+import type { FederationContext } from './context.ts'
 import type { DeliveryRow } from './store/store.ts'
 
 export interface DeadLetterFilter {
@@ -26,13 +26,13 @@ export interface DeadLetters {
 }
 
 export function deadLettersOf(
-  setting: Setting,
+  context: FederationContext,
   queue: FederationQueue<FederationDeliveryJob>,
   open: () => Promise<void>,
 ): DeadLetters {
-  const { deliveries } = setting.store
+  const { deliveries } = context.store
   const list = async ({ peer, type, code, limit = 100 }: DeadLetterFilter = {}): Promise<DeliveryRow[]> => {
-    const serverUrl = peer === undefined ? undefined : canonicalOrigin(peer, setting)
+    const serverUrl = peer === undefined ? undefined : canonicalOrigin(peer, context)
     await open()
     const rows = await deliveries.list({ status: 'failed', limit, ...(serverUrl !== undefined && { serverUrl }) })
     const fits = (row: DeliveryRow): boolean =>
@@ -44,9 +44,9 @@ export function deadLettersOf(
     redrive: async (filter) => {
       const rows = await list(filter)
       for (const { id, name, targetUrl, serverUrl, payload } of rows) {
-        await setting.store.transaction(async (tx) => {
+        await context.store.transaction(async (tx) => {
           await deliveries.remove(id, tx)
-          await deliveries.insert({ id, name, targetUrl, serverUrl, payload, createdAt: setting.clock.now() }, tx)
+          await deliveries.insert({ id, name, targetUrl, serverUrl, payload, createdAt: context.clock.now() }, tx)
         })
         await queue.add(name, { deliveryJobId: id, targetUrl, serverUrl, payload }, { id })
       }

@@ -45,7 +45,7 @@ export function getFederation(): Federation {
 export async function resetFederationForTests(): Promise<void> {
   const [stopped, ...connections] = [federation, producing, working] as const
   federation = keyring = producing = working = undefined
-  await stopped?.stop({ timeout: 0 })
+  await stopped?.stop({ graceMs: 0 })
   for (const connection of connections) connection?.disconnect()
 }
 
@@ -99,7 +99,7 @@ function fromEnvironment(): Federation {
   const own = process.env['BETTER_AUTH_URL']
   const origin = own ? canonicalOrigin(own, { allowHttp: http.allowHttp ?? false }) : undefined
   const { storage, workerStorage, store } = places()
-  return assemble({ storage, workerStorage, store, keyring: lazyKeyring, http, log: console }, origin)
+  return assemble({ storage, workerStorage, store, keyring: lazyKeyring, http, logger: console }, origin)
 }
 
 function places(): { storage: Storage; workerStorage: Storage; store: Store } {

@@ -5,7 +5,7 @@ import { canonicalOrigin } from './origin.ts'
 import { FederationError } from './errors.ts'
 import type { FederationDeliveryJob } from './jobs.ts'
 import type { FederationQueue } from './queues.ts'
-import type { Sending } from './setting.ts'
+import type { SendingContext } from './context.ts'
 import type { FollowRow, StoreTransaction } from './store/store.ts'
 import type { Storage } from 'holdfast'
 
@@ -34,13 +34,13 @@ interface Ways {
  * @param given a transaction of the app's; without a shared database the job comes by upkeep then, within two minutes of the commit
  * @throws FederationError ORIGIN_INVALID, ORIGIN_MISSING
  */
-export async function follow(setting: Sending, ways: Ways, request: FollowRequest, given?: unknown): Promise<Followed> {
-  const { store } = setting
-  if (setting.origin === undefined) throw new FederationError('ORIGIN_MISSING', 'the origin of this server is not set')
+export async function follow(context: SendingContext, ways: Ways, request: FollowRequest, given?: unknown): Promise<Followed> {
+  const { store } = context
+  if (context.origin === undefined) throw new FederationError('ORIGIN_MISSING', 'the origin of this server is not set')
   const { followerId, followingId, path = '/api/auth/social/follows' } = request
-  const origin = canonicalOrigin(request.serverUrl, setting)
+  const origin = canonicalOrigin(request.serverUrl, context)
   const fresh: FollowRow = {
-    id: setting.clock.newId(),
+    id: context.clock.newId(),
     followerId,
     followingId,
     // The other party's, on both sides: by it its acknowledgement is found.
@@ -48,7 +48,7 @@ export async function follow(setting: Sending, ways: Ways, request: FollowReques
     followingServerUrl: origin,
     accepted: false,
     acknowledged: false,
-    createdAt: setting.clock.now(),
+    createdAt: context.clock.now(),
   }
   const standing = await store.follows.find(followerId, followingId, origin)
   const before = standing && (await store.deliveries.get(idOf(standing)))
@@ -59,9 +59,9 @@ export async function follow(setting: Sending, ways: Ways, request: FollowReques
     const followed = { follow: row, deliveryJobId: idOf(row) }
     if (row.acknowledged || before?.status === 'open') return { followed, job: undefined }
     if (before) await store.deliveries.remove(before.id, tx)
-    const job = deliveryOf(row, setting.origin!, origin, path)
+    const job = deliveryOf(row, context.origin!, origin, path)
     const { deliveryJobId: id, ...fields } = job
-    await store.deliveries.insert({ id, name, ...fields, createdAt: setting.clock.now() }, tx)
+    await store.deliveries.insert({ id, name, ...fields, createdAt: context.clock.now() }, tx)
     const jobTx = store.storageTransaction(ways.storage, tx)
     if (jobTx === undefined) return { followed, job }
     await ways.queue.add(name, job, { tx: jobTx })

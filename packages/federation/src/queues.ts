@@ -50,19 +50,19 @@ export interface FederationQueue<Data> {
 interface Ground {
   readonly policies: Policies
   readonly clock: Clock
-  readonly log: Logger | undefined
+  readonly logger: Logger | undefined
 }
 
 type Config<Data> = QueueConfig<StoredJob<Data>>
 
 /** @param storage the producers', or the workers' */
-export function deliveryQueueConfig({ policies, clock, log }: Ground, storage: Storage): Config<FederationDeliveryJob> {
-  const { attempts, backoff, keepCompletedMs, keepFailedMs, concurrency, timeoutMs } = policies.delivery
+export function deliveryQueueConfig({ policies, clock, logger }: Ground, storage: Storage): Config<FederationDeliveryJob> {
+  const { maxAttempts, backoff, keepCompletedMs, keepFailedMs, concurrency, timeoutMs } = policies.delivery
   const { discovery, relay } = policies
   return {
     storage,
     name: DELIVERY_QUEUE_NAME,
-    maxRetries: attempts,
+    maxRetries: maxAttempts,
     backoff,
     retention: {
       completed: { ageMs: keepCompletedMs },
@@ -73,11 +73,11 @@ export function deliveryQueueConfig({ policies, clock, log }: Ground, storage: S
     // Discovery, REGISTER, the direct way, the sweep and the relay, each at its deadline; and as much again to spare.
     visibilityTimeout: 2 * (2 * discovery.timeoutMs + 2 * timeoutMs + relay.sweepTimeoutMs),
     clock,
-    ...(log && { logger: log }),
+    ...(logger && { logger }),
   }
 }
 
-export function healthCheckQueueConfig({ policies, clock, log }: Ground, storage: Storage): Config<HealthCheckJob> {
+export function healthCheckQueueConfig({ policies, clock, logger }: Ground, storage: Storage): Config<HealthCheckJob> {
   return {
     storage,
     name: HEALTH_CHECK_QUEUE_NAME,
@@ -85,7 +85,7 @@ export function healthCheckQueueConfig({ policies, clock, log }: Ground, storage
     concurrency: policies.health.concurrency,
     visibilityTimeout: Math.max(30_000, 2 * policies.health.timeoutMs),
     clock,
-    ...(log && { logger: log }),
+    ...(logger && { logger }),
   }
 }
 

@@ -5,7 +5,7 @@ import type { Timer } from 'holdfast'
 import { failureCode } from './deliver/process.ts'
 import type { FederationDeliveryJob } from './jobs.ts'
 import type { FederationQueue } from './queues.ts'
-import type { Sending } from './setting.ts'
+import type { SendingContext } from './context.ts'
 import type { DeliveryRow } from './store/store.ts'
 
 const everyMs = 60_000
@@ -16,19 +16,19 @@ export interface Upkeep {
 }
 
 export function startUpkeep(
-  setting: Sending,
+  context: SendingContext,
   queue: FederationQueue<FederationDeliveryJob>,
   open: () => Promise<void>,
 ): Upkeep {
-  const { clock, log } = setting
+  const { clock, logger } = context
   let timer: Timer | undefined
   let isStopped = false
   const look = async (): Promise<void> => {
     try {
       await open()
-      await keepRows(setting, queue, () => isStopped)
+      await keepRows(context, queue, () => isStopped)
     } catch (error) {
-      if (!isStopped) log?.error?.({ code: failureCode(error) }, 'the rows of deliveries could not be looked after')
+      if (!isStopped) logger?.error?.({ code: failureCode(error) }, 'the rows of deliveries could not be looked after')
     }
     if (!isStopped) timer = clock.after(everyMs, () => (looking = look()), { keepsAlive: false })
   }
@@ -44,17 +44,17 @@ export function startUpkeep(
 
 /** One look. */
 export async function keepRows(
-  setting: Sending,
+  context: SendingContext,
   queue: FederationQueue<FederationDeliveryJob>,
   isStopped: () => boolean = () => false,
 ): Promise<void> {
-  const { store, clock, policies } = setting
+  const { store, clock, policies } = context
   while ((await store.deliveries.sweep(clock.now() - policies.delivery.keepFailedMs, batch)) === batch) {
     if (isStopped()) return
   }
   for (const row of await store.deliveries.list({ status: 'open', limit: batch })) {
     if (isStopped()) return
-    if (dueAt(row) <= clock.now() - everyMs) await keepRow(setting, queue, row)
+    if (dueAt(row) <= clock.now() - everyMs) await keepRow(context, queue, row)
   }
 }
 
@@ -63,7 +63,7 @@ const dueAt = ({ createdAt, lastAttemptedAt = 0, nextAttemptAt = 0 }: DeliveryRo
   Math.max(createdAt, lastAttemptedAt, nextAttemptAt)
 
 async function keepRow(
-  { store, clock }: Sending,
+  { store, clock }: SendingContext,
   queue: FederationQueue<FederationDeliveryJob>,
   row: DeliveryRow,
 ): Promise<void> {

@@ -5,14 +5,14 @@ import { endAndKeep } from './end.ts'
 import type { Delivery } from './delivery.ts'
 
 /** Gives the peer's origin. */
-export async function checkTarget({ setting, data }: Delivery): Promise<string> {
+export async function checkTarget({ context, data }: Delivery): Promise<string> {
   const { serverUrl, targetUrl, deliveryJobId } = data
   try {
-    const origin = canonicalOrigin(serverUrl, setting)
-    if (originOfUrl(targetUrl, setting) === origin) return origin
+    const origin = canonicalOrigin(serverUrl, context)
+    if (originOfUrl(targetUrl, context) === origin) return origin
   } catch {
     // Names no server: not this one either.
   }
   const message = 'targetUrl is not on the server that serverUrl names'
-  throw await endAndKeep(setting, deliveryJobId, 'TARGET_MISMATCH', message)
+  throw await endAndKeep(context, deliveryJobId, 'TARGET_MISMATCH', message)
 }

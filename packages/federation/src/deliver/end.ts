@@ -3,9 +3,9 @@
 
 import type { UnrecoverableError } from 'holdfast'
 import { type FederationErrorCode, unrecoverable } from '../errors.ts'
-import type { Setting } from '../setting.ts'
+import type { FederationContext } from '../context.ts'
 
-type Rows = Pick<Setting, 'store' | 'clock'>
+type Rows = Pick<FederationContext, 'store' | 'clock'>
 
 /** Nobody can do anything about it: the row goes. */
 export async function endAndForget(

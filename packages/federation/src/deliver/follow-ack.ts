@@ -1,7 +1,7 @@
 // The acknowledgement of a follow: opened, held against what was sent, verified, applied. Applying it again changes nothing.
 
 import { canonicalOrigin } from '../origin.ts'
-import type { Setting } from '../setting.ts'
+import type { FederationContext } from '../context.ts'
 import { type FollowEnvelope, FollowEnvelopeSchema } from '../wire/v1/acks.ts'
 import { parseJson } from '../wire/v1/json.ts'
 import type { AckPayload } from '../wire/v1/messages.ts'
@@ -10,32 +10,32 @@ import { ackInvalid, type AckOf, decryptAck, verifyAck } from './open-ack.ts'
 
 /** @throws UnrecoverableError ACK_INVALID, SIGNING_KEY_MISSING, ACK_SIGNATURE_INVALID */
 export async function handleFollowAck(
-  setting: Setting,
+  context: FederationContext,
   ackPayload: Pick<AckPayload, 'data' | 'signature'>,
   serverUrl: string,
   cachedServerPublicKey: string | undefined,
   deliveryJobId: string,
   jobId: string | undefined,
 ): Promise<void> {
-  const { store, log } = setting
-  const origin = canonicalOrigin(serverUrl, setting)
+  const { store, logger } = context
+  const origin = canonicalOrigin(serverUrl, context)
   const ack: AckOf = { serverUrl: origin, publicKey: cachedServerPublicKey, deliveryJobId }
-  const { text, value } = await decryptAck(setting, ackPayload.data, ack)
+  const { text, value } = await decryptAck(context, ackPayload.data, ack)
   const checked = FollowEnvelopeSchema.safeParse(value)
-  if (!checked.success) throw await ackInvalid(setting, ack, 'it is not that of a follow')
+  if (!checked.success) throw await ackInvalid(context, ack, 'it is not that of a follow')
   const { following } = checked.data
-  if (!(await isAbout(setting, deliveryJobId, following)))
-    throw await ackInvalid(setting, ack, 'it is about another follow')
-  await verifyAck(setting, text, ackPayload.signature, ack)
+  if (!(await isAbout(context, deliveryJobId, following)))
+    throw await ackInvalid(context, ack, 'it is about another follow')
+  await verifyAck(context, text, ackPayload.signature, ack)
 
   const row = await store.follows.find(following.followerId, following.followingId, origin)
   if (row) return store.follows.acknowledge(row.id, following.accepted === true)
-  log?.debug?.({ jobId, origin }, 'the acknowledged follow is not known here')
+  logger?.debug?.({ jobId, origin }, 'the acknowledged follow is not known here')
 }
 
 /** While the delivery's row is there, the parties are those that were sent. */
 async function isAbout(
-  { store }: Setting,
+  { store }: FederationContext,
   deliveryJobId: string,
   { followerId, followingId }: FollowEnvelope['following'],
 ): Promise<boolean> {

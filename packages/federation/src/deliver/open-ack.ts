@@ -1,7 +1,7 @@
 // Opens an acknowledgement and checks whose it is. Over the decrypted bytes as they came, never over JSON written anew.
 
 import { federationCodeOf } from '../errors.ts'
-import type { Setting } from '../setting.ts'
+import type { FederationContext } from '../context.ts'
 import { canonicalOrigin } from '../origin.ts'
 import { decryptPayload } from '../wire/v1/envelope.ts'
 import { parseJson } from '../wire/v1/json.ts'
@@ -22,34 +22,34 @@ export interface OpenedAck {
 }
 
 /** @throws UnrecoverableError ACK_INVALID; the row goes */
-export async function decryptAck(setting: Setting, envelope: unknown, ack: AckOf): Promise<OpenedAck> {
+export async function decryptAck(context: FederationContext, envelope: unknown, ack: AckOf): Promise<OpenedAck> {
   let text: string
   try {
-    text = await decryptPayload(envelope, setting.keyring)
+    text = await decryptPayload(envelope, context.keyring)
   } catch (error) {
     // A keyring that is away is no fault of the acknowledgement's.
     if (federationCodeOf(error) !== 'DECRYPT_FAILED') throw error
-    throw await ackInvalid(setting, ack, 'it does not open')
+    throw await ackInvalid(context, ack, 'it does not open')
   }
   const parsed = parseJson(text)
-  if (!parsed) throw await ackInvalid(setting, ack, 'it holds no JSON')
+  if (!parsed) throw await ackInvalid(context, ack, 'it holds no JSON')
   return { text, value: parsed.value }
 }
 
-export function ackInvalid(setting: Setting, { deliveryJobId }: AckOf, why: string): Promise<Error> {
-  return endAndForget(setting, deliveryJobId, 'ACK_INVALID', `the acknowledgement is not valid: ${why}`)
+export function ackInvalid(context: FederationContext, { deliveryJobId }: AckOf, why: string): Promise<Error> {
+  return endAndForget(context, deliveryJobId, 'ACK_INVALID', `the acknowledgement is not valid: ${why}`)
 }
 
 /** @throws UnrecoverableError SIGNING_KEY_MISSING, ACK_SIGNATURE_INVALID; the row stays as failed */
-export async function verifyAck(setting: Setting, text: string, signature: unknown, ack: AckOf): Promise<void> {
+export async function verifyAck(context: FederationContext, text: string, signature: unknown, ack: AckOf): Promise<void> {
   const { deliveryJobId } = ack
-  const origin = canonicalOrigin(ack.serverUrl, setting)
-  const publicKey = ack.publicKey ?? (await setting.store.peers.get(origin))?.publicKey
+  const origin = canonicalOrigin(ack.serverUrl, context)
+  const publicKey = ack.publicKey ?? (await context.store.peers.get(origin))?.publicKey
   if (publicKey === undefined) {
-    throw await endAndKeep(setting, deliveryJobId, 'SIGNING_KEY_MISSING', `no signing key of ${origin} is known`)
+    throw await endAndKeep(context, deliveryJobId, 'SIGNING_KEY_MISSING', `no signing key of ${origin} is known`)
   }
   if (verify(text, signature, publicKey)) return
-  setting.emit('ack_forged', { origin, deliveryJobId })
+  context.emit('ack_forged', { origin, deliveryJobId })
   const message = `the acknowledgement was not signed by ${origin}`
-  throw await endAndKeep(setting, deliveryJobId, 'ACK_SIGNATURE_INVALID', message)
+  throw await endAndKeep(context, deliveryJobId, 'ACK_SIGNATURE_INVALID', message)
 }

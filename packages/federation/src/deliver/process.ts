@@ -4,7 +4,7 @@ import { isHoldfastError } from 'holdfast'
 import { federationCodeOf } from '../errors.ts'
 import type { FederationDeliveryJob, ProcessorJob } from '../jobs.ts'
 import { markServerHealthy } from '../peers/health.ts'
-import type { Sending } from '../setting.ts'
+import type { SendingContext } from '../context.ts'
 import { checkBlacklist } from './check-blacklist.ts'
 import { checkTarget } from './check-target.ts'
 import type { Delivery } from './delivery.ts'
@@ -18,24 +18,24 @@ import { send } from './send.ts'
 
 /** Resolves when the delivery was acknowledged. @throws UnrecoverableError: not again; any other error: again */
 export async function processFederationDelivery(
-  setting: Sending,
+  context: SendingContext,
   job: ProcessorJob<FederationDeliveryJob>,
   acks: AckHandlers = {},
 ): Promise<void> {
   const { data, id: jobId, name, signal } = job
   try {
-    await deliver({ setting, acks, data, jobId, name, signal })
+    await deliver({ context, acks, data, jobId, name, signal })
   } catch (error) {
-    await recordFailure(setting, job, error).catch((problem: unknown) => {
+    await recordFailure(context, job, error).catch((problem: unknown) => {
       const code = failureCode(problem)
-      setting.log?.warn?.({ jobId, code }, 'the failure of a delivery could not be written to its row')
+      context.logger?.warn?.({ jobId, code }, 'the failure of a delivery could not be written to its row')
     })
     throw error
   }
 }
 
 async function deliver(delivery: Delivery): Promise<void> {
-  const { setting } = delivery
+  const { context } = delivery
   const method = await readPayload(delivery)
   const origin = await checkTarget(delivery)
   await checkBlacklist(delivery, origin)
@@ -45,12 +45,12 @@ async function deliver(delivery: Delivery): Promise<void> {
   const response = await send(delivery, origin, method, envelope)
   const ack = await readAck(delivery, response)
   await dispatchAck(delivery, peer, ack)
-  if (response.via === undefined && peer.isHealthy === false) await markServerHealthy(setting, origin)
+  if (response.via === undefined && peer.isHealthy === false) await markServerHealthy(context, origin)
 }
 
 /** What a step that ends the delivery has not written itself: that it will be tried again, or that this was the last time. */
 async function recordFailure(
-  { store, clock, policies }: Sending,
+  { store, clock, policies }: SendingContext,
   { data, attempt, maxAttempts, signal }: ProcessorJob<FederationDeliveryJob>,
   error: unknown,
 ): Promise<void> {

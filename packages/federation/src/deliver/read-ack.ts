@@ -8,14 +8,14 @@ import { endAndKeep } from './end.ts'
 /** Not checked any further than its method: that is its handler's. */
 export type UncheckedAck = Readonly<Record<string, unknown>>
 
-export async function readAck({ setting, data }: Delivery, { body }: HttpResponse): Promise<UncheckedAck> {
+export async function readAck({ context, data }: Delivery, { body }: HttpResponse): Promise<UncheckedAck> {
   let reply: unknown
   try {
     reply = JSON.parse(Buffer.from(body).toString())
   } catch {
-    throw await endAndKeep(setting, data.deliveryJobId, 'RESPONSE_NOT_JSON', 'the reply is no JSON')
+    throw await endAndKeep(context, data.deliveryJobId, 'RESPONSE_NOT_JSON', 'the reply is no JSON')
   }
   const ack = isObject(reply) && isObject(reply['payload']) ? reply['payload'] : reply
   if (isObject(ack) && ack['method'] === 'PROXY_RESPONSE') return ack
-  throw await endAndKeep(setting, data.deliveryJobId, 'ACK_MISSING', 'the reply is no acknowledgement')
+  throw await endAndKeep(context, data.deliveryJobId, 'ACK_MISSING', 'the reply is no acknowledgement')
 }

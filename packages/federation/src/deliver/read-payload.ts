@@ -5,16 +5,16 @@ import { endAndForget } from './end.ts'
 import type { Delivery } from './delivery.ts'
 
 /** Gives the method. What was found is not part of the error: it is the content of a message. */
-export async function readPayload({ setting, data }: Delivery): Promise<string> {
+export async function readPayload({ context, data }: Delivery): Promise<string> {
   const body = parse(data.payload)
   if (body === undefined) {
-    throw await endAndForget(setting, data.deliveryJobId, 'PAYLOAD_MALFORMED', 'the payload is no JSON object')
+    throw await endAndForget(context, data.deliveryJobId, 'PAYLOAD_MALFORMED', 'the payload is no JSON object')
   }
   const { method } = body
-  if (typeof method !== 'string' || !setting.policies.methods.includes(method)) {
-    const allowed = setting.policies.methods.join(', ')
+  if (typeof method !== 'string' || !context.policies.methods.includes(method)) {
+    const allowed = context.policies.methods.join(', ')
     const message = `the method of the payload is not one of ${allowed}`
-    throw await endAndForget(setting, data.deliveryJobId, 'METHOD_INVALID', message)
+    throw await endAndForget(context, data.deliveryJobId, 'METHOD_INVALID', message)
   }
   return method
 }

@@ -13,6 +13,6 @@ export function seal({ data }: Delivery, peer: KnownPeer): EncryptedEnvelope {
   return encryptPayload(data.payload, key)
 }
 
-export async function countAttempt({ setting, data }: Delivery): Promise<void> {
-  await setting.store.deliveries.attempted(data.deliveryJobId, setting.clock.now())
+export async function countAttempt({ context, data }: Delivery): Promise<void> {
+  await context.store.deliveries.attempted(data.deliveryJobId, context.clock.now())
 }

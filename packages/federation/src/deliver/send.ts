@@ -9,17 +9,17 @@ import type { Delivery } from './delivery.ts'
 import { endAndKeep } from './end.ts'
 
 export async function send(
-  { setting, data, signal }: Delivery,
+  { context, data, signal }: Delivery,
   origin: string,
   method: string,
   payload: EncryptedEnvelope,
 ): Promise<FederationResponse> {
   const { deliveryJobId, targetUrl } = data
-  const own = setting.origin
+  const own = context.origin
   if (own === undefined) {
-    throw await endAndKeep(setting, deliveryJobId, 'ORIGIN_MISSING', 'the origin of this server is not set')
+    throw await endAndKeep(context, deliveryJobId, 'ORIGIN_MISSING', 'the origin of this server is not set')
   }
-  const signature = await signText(data.payload, setting.keyring)
+  const signature = await signText(data.payload, context.keyring)
   const headers = {
     'Content-Type': 'application/json',
     Origin: own,
@@ -27,16 +27,16 @@ export async function send(
     'X-Federation-Target': headerOf(targetUrl),
   }
   const body = JSON.stringify({ method, payload, signature })
-  const timeoutMs = setting.policies.delivery.timeoutMs
+  const timeoutMs = context.policies.delivery.timeoutMs
   const options = { method: 'POST', headers, body, timeoutMs, proxyFallback: true, serverUrl: origin, signal } as const
-  const response = await federationFetch(setting, targetUrl, options).catch(async (error: unknown) => {
+  const response = await federationFetch(context, targetUrl, options).catch(async (error: unknown) => {
     const code = federationCodeOf(error)
     if (code !== 'ADDRESS_REFUSED' && code !== 'ORIGIN_INVALID') throw error
-    throw await endAndKeep(setting, deliveryJobId, code, `${origin} may not be contacted`, error)
+    throw await endAndKeep(context, deliveryJobId, code, `${origin} may not be contacted`, error)
   })
   const { status } = response
   if (status >= 200 && status <= 299) return response
-  if (response.via === undefined) await introduceAgain(setting, origin, response, signal)
+  if (response.via === undefined) await introduceAgain(context, origin, response, signal)
   throw new FederationError('HTTP_STATUS', `${origin} answered ${status}`, { status })
 }
 

@@ -10,7 +10,7 @@ import { type Inbound, ownOrigin } from './inbound.ts'
 import type { Delivery } from './pipeline.ts'
 
 export async function sealedAck(inbound: Inbound, delivery: Delivery, outcome: Outcome): Promise<AckPayload> {
-  const { keyring } = inbound.setting
+  const { keyring } = inbound.context
   const text = JSON.stringify(statement(delivery, outcome, ownOrigin(inbound)))
   const key = decodeBase64(delivery.peer.encryptionPublicKey, 32)
   if (!key) throw new Error('the encryption key that is pinned for the sender is none')

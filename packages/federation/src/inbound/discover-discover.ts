@@ -16,7 +16,7 @@ const DiscoverSchema = schema(object({ publicKey: text, encryptionPublicKey: tex
 const InnerSchema = schema(object({ publicKeyFingerprint: text, encryptionPublicKeyFingerprint: text, url: text }))
 
 export const discover: Route = async (inbound, { body, address }) => {
-  const { setting } = inbound
+  const { context } = inbound
   const self = ownOrigin(inbound)
   const given = DiscoverSchema.safeParse(body)
   if (!given.success) throw refuse('INVALID_PAYLOAD', given.error.message)
@@ -30,10 +30,10 @@ export const discover: Route = async (inbound, { body, address }) => {
   if (publicKeyFingerprint !== fingerprint(sig) || encryptionPublicKeyFingerprint !== fingerprint(enc)) {
     throw refuse('INVALID_PAYLOAD', 'the fingerprints are not those of the keys')
   }
-  const url = originIn(inner.data.url, setting)
+  const url = originIn(inner.data.url, context)
   if (url === undefined || url === self) throw refuse('ORIGIN_INVALID', 'the url names no other server')
   await checkNotBlocked(inbound, url)
-  const peer = await setting.store.peers.get(url)
+  const peer = await context.store.peers.get(url)
   if (peer?.publicKey !== publicKey) throw refuse('KEY_NOT_REGISTERED', 'this key is not registered', { from: url })
   spend(inbound.limits.discover, address, url)
   const claimed = { url, publicKey, encryptionPublicKey }

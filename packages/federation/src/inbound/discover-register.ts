@@ -14,7 +14,7 @@ import { refuse } from './refusal.ts'
 const RegisterSchema = schema(object({ url: text, publicKey: text, encryptionPublicKey: text }))
 
 export const register: Route = async (inbound, { body, address }) => {
-  const { setting } = inbound
+  const { context } = inbound
   const url = ownOrigin(inbound)
   const given = RegisterSchema.safeParse(body)
   if (!given.success) throw refuse('INVALID_PAYLOAD', given.error.message)
@@ -22,7 +22,7 @@ export const register: Route = async (inbound, { body, address }) => {
   if (!readPublicKey('sig', publicKey) || !readPublicKey('enc', encryptionPublicKey)) {
     throw refuse('INVALID_PAYLOAD', 'expected keys of 32 bytes in base64')
   }
-  const origin = originIn(given.data.url, setting)
+  const origin = originIn(given.data.url, context)
   if (origin === undefined || origin === url) throw refuse('ORIGIN_INVALID', 'the url names no other server')
   await checkNotBlocked(inbound, origin)
   // From here on others are asked on a stranger's behalf.
@@ -31,10 +31,10 @@ export const register: Route = async (inbound, { body, address }) => {
   if (!sameKeys(fetched, { url: origin, publicKey, encryptionPublicKey })) {
     throw refuse('KEYS_MISMATCH', 'the server shows other keys than these', { from: origin })
   }
-  if ((await setting.store.peers.pin(fetched, setting.clock.now())) === 'pinned_otherwise') {
-    setting.emit('pin_mismatch', { origin, from: 'register' })
+  if ((await context.store.peers.pin(fetched, context.clock.now())) === 'pinned_otherwise') {
+    context.emit('pin_mismatch', { origin, from: 'register' })
     throw refuse('PIN_MISMATCH', 'other keys are pinned for this server', { from: origin })
   }
-  await markServerHealthy(setting, origin)
-  return answer(200, { message: 'registered', echo: { url, ...ownKeys(setting) } })
+  await markServerHealthy(context, origin)
+  return answer(200, { message: 'registered', echo: { url, ...ownKeys(context) } })
 }

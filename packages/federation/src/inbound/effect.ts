@@ -16,7 +16,7 @@ export interface Outcome {
 
 /** @throws Refusal with the app's code, or whatever the app's handler throws: then nothing was written */
 export function applied(inbound: Inbound, delivery: Delivery): Promise<Outcome> {
-  const { store } = inbound.setting
+  const { store } = inbound.context
   return store.transaction((tx) =>
     delivery.message.method === 'FEDERATE' ? follow(inbound, delivery, tx) : handle(delivery, tx),
   )
@@ -24,19 +24,19 @@ export function applied(inbound: Inbound, delivery: Delivery): Promise<Outcome> 
 
 /** The row comes first: who repeats it at the same time waits for it, and then finds it there. */
 async function follow(inbound: Inbound, delivery: Delivery, tx: StoreTransaction): Promise<Outcome> {
-  const { setting } = inbound
-  const { follows } = setting.store
+  const { context } = inbound
+  const { follows } = context.store
   const { following } = delivery.body as FollowBody
   const { row, isNew } = await follows.insert(
     {
-      id: setting.clock.newId(),
+      id: context.clock.newId(),
       followerId: following.followerId,
       followingId: following.followingId,
       followerServerUrl: delivery.from,
       followingServerUrl: ownOrigin(inbound),
       accepted: false,
       acknowledged: true,
-      createdAt: setting.clock.now(),
+      createdAt: context.clock.now(),
     },
     tx,
   )

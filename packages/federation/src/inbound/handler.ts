@@ -1,6 +1,6 @@
 // The receiving side: a request comes in, a response goes out, and every refusal is { error, code }.
 
-import type { Setting } from '../setting.ts'
+import type { FederationContext } from '../context.ts'
 import { getDiscover } from './discover-get.ts'
 import { postDiscover } from './discover-post.ts'
 import { answer, type Inbound, type InboundOptions, newInbound, type Route, spend } from './inbound.ts'
@@ -16,14 +16,14 @@ export interface RequestSource {
 
 export type FederationHandler = (request: Request, from?: RequestSource) => Promise<Response>
 
-export function createHandler(setting: Setting, options: InboundOptions = {}): FederationHandler {
-  return handlerOf(newInbound(setting, options))
+export function createHandler(context: FederationContext, options: InboundOptions = {}): FederationHandler {
+  return handlerOf(newInbound(context, options))
 }
 
 type Routes = Readonly<Record<string, Readonly<Partial<Record<'GET' | 'POST', Route>>>>>
 
 export function handlerOf(inbound: Inbound): FederationHandler {
-  const { inboxPaths } = inbound.setting.policies.inbound
+  const { inboxPaths } = inbound.context.policies.inbound
   const routes: Routes = {
     ...Object.fromEntries(inboxPaths.map((path) => [path, { POST: postInbox }])),
     '/discover': { GET: getDiscover, POST: postDiscover },
@@ -39,7 +39,7 @@ export function handlerOf(inbound: Inbound): FederationHandler {
 }
 
 async function handle(inbound: Inbound, routes: Routes, request: Request, from: RequestSource): Promise<Response> {
-  const { clock, policies } = inbound.setting
+  const { clock, policies } = inbound.context
   const route = routeOf(routes, request)
   const address = inbound.addressOf(from.remoteAddress, request.headers.get('x-forwarded-for'))
   spend(inbound.limits.ip, address)
@@ -57,12 +57,12 @@ function routeOf(routes: Routes, { url, method }: Request): Route {
   throw refuse('METHOD_NOT_ALLOWED', 'not with this verb', { headers: { Allow: Object.keys(verbs).join(', ') } })
 }
 
-function refused({ setting }: Inbound, error: unknown): Response {
+function refused({ context }: Inbound, error: unknown): Response {
   const isRefusal = error instanceof Refusal
-  if (!isRefusal) setting.log?.error?.({ err: error }, 'a request could not be answered')
+  if (!isRefusal) context.logger?.error?.({ err: error }, 'a request could not be answered')
   const { code, status, message, from, headers } = isRefusal
     ? error
     : refuse('INTERNAL_ERROR', 'something went wrong here')
-  setting.emit('refused', { code, status, from })
+  context.emit('refused', { code, status, from })
   return answer(status, { error: message, code }, headers)
 }

@@ -1,6 +1,6 @@
 // What the routes share.
 
-import type { Setting } from '../setting.ts'
+import type { FederationContext } from '../context.ts'
 import { clientAddress, type ClientAddress } from './client-address.ts'
 import type { InboundHandlers } from './handlers.ts'
 import { Limiter } from './limiter.ts'
@@ -11,7 +11,7 @@ export interface InboundOptions {
 }
 
 export interface Inbound {
-  readonly setting: Setting
+  readonly context: FederationContext
   readonly handlers: InboundHandlers
   readonly addressOf: ClientAddress
   readonly limits: Readonly<Record<'ip' | 'peer' | 'discover' | 'relay', Limiter>>
@@ -30,11 +30,11 @@ export type Route = (inbound: Inbound, call: Call) => Promise<Response>
 const minute = 60_000
 const relayedPerMinute = 100
 
-export function newInbound(setting: Setting, { handlers = {} }: InboundOptions): Inbound {
-  const { clock, policies } = setting
+export function newInbound(context: FederationContext, { handlers = {} }: InboundOptions): Inbound {
+  const { clock, policies } = context
   const { perIpPerMinute, perPeerPerMinute, discoverPerIpPerHour, trustedProxies } = policies.inbound
   return {
-    setting,
+    context,
     handlers,
     addressOf: clientAddress(trustedProxies),
     limits: {
@@ -55,8 +55,8 @@ export function spend(limiter: Limiter, key: string, from?: string): void {
 }
 
 /** @throws Refusal ORIGIN_MISSING */
-export function ownOrigin({ setting }: Inbound): string {
-  if (setting.origin !== undefined) return setting.origin
+export function ownOrigin({ context }: Inbound): string {
+  if (context.origin !== undefined) return context.origin
   throw refuse('ORIGIN_MISSING', 'this server does not know its own origin')
 }
 

@@ -7,9 +7,9 @@ import type { Inbound } from './inbound.ts'
 import { refuse } from './refusal.ts'
 
 /** @throws Refusal ADDRESS_REFUSED, DISCOVERY_FAILED */
-export async function keysOf({ setting }: Inbound, origin: string): Promise<PeerKeys> {
+export async function keysOf({ context }: Inbound, origin: string): Promise<PeerKeys> {
   try {
-    return await fetchKeys(setting, origin)
+    return await fetchKeys(context, origin)
   } catch (cause) {
     const code = federationCodeOf(cause)
     if (code === undefined) throw cause

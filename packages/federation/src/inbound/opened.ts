@@ -6,9 +6,9 @@ import type { Inbound } from './inbound.ts'
 import { refuse } from './refusal.ts'
 
 /** @throws Refusal DECRYPT_FAILED: one answer for every reason */
-export async function opened({ setting }: Inbound, sealed: unknown): Promise<string> {
+export async function opened({ context }: Inbound, sealed: unknown): Promise<string> {
   try {
-    return await decryptPayload(sealed, setting.keyring)
+    return await decryptPayload(sealed, context.keyring)
   } catch (cause) {
     if (federationCodeOf(cause) !== 'DECRYPT_FAILED') throw cause
     throw refuse('DECRYPT_FAILED', 'the envelope could not be opened')

@@ -49,7 +49,7 @@ export async function receive(inbound: Inbound, given: unknown, claimed: unknown
   const delivery: Delivery = { message, method, handler, text, body, from, peer, messageKey }
   const outcome = await applied(inbound, delivery)
   const ack = await sealedAck(inbound, delivery, outcome)
-  inbound.setting.emit('received', { from, method: message.method })
+  inbound.context.emit('received', { from, method: message.method })
   return answer(200, ack)
 }
 
@@ -74,8 +74,8 @@ function understood(message: DeliveryMessage, text: string): { readonly method: 
 }
 
 function senderOf(inbound: Inbound, { federationUrl }: Body, claimed: unknown): string {
-  const from = originIn(claimed, inbound.setting)
-  const isOne = from !== undefined && from !== ownOrigin(inbound) && from === originIn(federationUrl, inbound.setting)
+  const from = originIn(claimed, inbound.context)
+  const isOne = from !== undefined && from !== ownOrigin(inbound) && from === originIn(federationUrl, inbound.context)
   // What was sealed is not told further, before it is known whose it is.
   if (!isOne) throw refuse('ORIGIN_MISMATCH', 'the sender is not the server that it says it is', { from })
   return from
@@ -87,8 +87,8 @@ function checkSignature({ signature }: DeliveryMessage, text: string, { publicKe
   throw refuse('INVALID_SIGNATURE', 'the signature is not that of the sender', { from: url })
 }
 
-function checkAge({ setting }: Inbound, madeAt: number, from: string): void {
-  const now = setting.clock.now()
+function checkAge({ context }: Inbound, madeAt: number, from: string): void {
+  const now = context.clock.now()
   if (madeAt >= now - oldestMs && madeAt <= now + aheadMs) return
   throw refuse('STALE_MESSAGE', 'the message is older than 30 days, or from the future', { from })
 }

@@ -4,7 +4,7 @@
 import { FederationError } from '../errors.ts'
 import type { HttpResponse } from '../http/client.ts'
 import { originOfUrl } from '../origin.ts'
-import type { Setting } from '../setting.ts'
+import type { FederationContext } from '../context.ts'
 import type { PeerRow } from '../store/store.ts'
 import { envelope, signature, text } from '../wire/v1/fields.ts'
 import { parseJson } from '../wire/v1/json.ts'
@@ -19,12 +19,12 @@ const ProxySchema = schema(
 )
 
 export const relayFor: Route = async (inbound, { request, body }) => {
-  const { setting } = inbound
-  if (!setting.policies.relay.serve) throw refuse('RELAY_DISABLED', 'this server does not relay')
+  const { context } = inbound
+  if (!context.policies.relay.serve) throw refuse('RELAY_DISABLED', 'this server does not relay')
   const given = ProxySchema.safeParse(body)
   if (!given.success) throw refuse('INVALID_PROXY_DATA', given.error.message)
-  const target = targetOf(given.data.targetUrl, setting)
-  const sender = await trusted(inbound, originIn(request.headers.get('x-federation-origin'), setting))
+  const target = targetOf(given.data.targetUrl, context)
+  const sender = await trusted(inbound, originIn(request.headers.get('x-federation-origin'), context))
   const { publicSigningKey, publicEncryptionKey } = given.data
   if (publicSigningKey !== sender.publicKey || publicEncryptionKey !== sender.encryptionPublicKey) {
     throw refuse('INCORRECT_KEYS', 'these are not the keys of the sender', { from: sender.url })
@@ -38,9 +38,9 @@ export const relayFor: Route = async (inbound, { request, body }) => {
 }
 
 /** Exactly its /proxy. */
-function targetOf(targetUrl: string, setting: Setting): string {
+function targetOf(targetUrl: string, context: FederationContext): string {
   try {
-    const origin = originOfUrl(targetUrl, setting)
+    const origin = originOfUrl(targetUrl, context)
     const { pathname, search, hash } = new URL(targetUrl)
     if (pathname === '/proxy' && search === '' && hash === '') return origin
   } catch (error) {
@@ -51,7 +51,7 @@ function targetOf(targetUrl: string, setting: Setting): string {
 
 /** Registered, healthy, and not blocked; not ourselves. */
 async function trusted(inbound: Inbound, origin: string | undefined): Promise<PeerRow> {
-  const { store } = inbound.setting
+  const { store } = inbound.context
   const peer = origin === undefined || origin === ownOrigin(inbound) ? undefined : await store.peers.get(origin)
   if (peer?.isHealthy && (await store.blacklist.matching(peer.url)) === undefined) return peer
   throw refuse('UNKNOWN_FEDERATION_SERVER_INTERACTION', 'this server is not relayed for, or not to', { from: origin })
@@ -63,7 +63,7 @@ async function forwarded(
   payload: EncryptedEnvelope,
   sender: string,
 ): Promise<unknown> {
-  const { http, policies } = inbound.setting
+  const { http, policies } = inbound.context
   const self = ownOrigin(inbound)
   const headers = {
     'Content-Type': 'application/json',

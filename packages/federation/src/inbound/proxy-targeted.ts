@@ -29,8 +29,8 @@ export const targeted: Route = async (inbound, call) => {
   const { targetUrl, headers, body } = request.data
   checkIsOurs(inbound, targetUrl)
   checkIsOurs(inbound, headerIn(headers, 'x-federation-target'))
-  const claimed = originIn(headerIn(headers, 'x-federation-origin'), inbound.setting)
-  if (claimed === undefined || claimed !== originIn(headerIn(headers, 'origin'), inbound.setting)) throw invalid()
+  const claimed = originIn(headerIn(headers, 'x-federation-origin'), inbound.context)
+  if (claimed === undefined || claimed !== originIn(headerIn(headers, 'origin'), inbound.context)) throw invalid()
   const message = parseJson(body)
   if (!message) throw refuse('INVALID_JSON', 'the relayed body is no JSON', { from: claimed })
   return receive(inbound, message.value, claimed)
@@ -38,16 +38,16 @@ export const targeted: Route = async (inbound, call) => {
 
 /** An inbox of ours. */
 function checkIsOurs(inbound: Inbound, targetUrl: unknown): void {
-  const { setting } = inbound
+  const { context } = inbound
   if (typeof targetUrl !== 'string') throw invalid()
   let origin: string
   try {
-    origin = originOfUrl(targetUrl, setting)
+    origin = originOfUrl(targetUrl, context)
   } catch {
     throw invalid()
   }
   const { pathname, search, hash } = new URL(targetUrl)
-  const isInbox = setting.policies.inbound.inboxPaths.includes(pathname) && search === '' && hash === ''
+  const isInbox = context.policies.inbound.inboxPaths.includes(pathname) && search === '' && hash === ''
   if (origin !== ownOrigin(inbound) || !isInbox) throw invalid()
 }
 
@@ -63,7 +63,7 @@ const invalid = (): Error =>
 async function pong(inbound: Inbound, { request }: Call, inner: unknown): Promise<Response> {
   const ping = PingSchema.safeParse(inner)
   if (!ping.success) throw invalid()
-  const from = originIn(request.headers.get('x-federation-origin'), inbound.setting)
+  const from = originIn(request.headers.get('x-federation-origin'), inbound.context)
   if (from === undefined) throw refuse('UNKNOWN_FEDERATION_SERVER_INTERACTION', 'this server is not registered here')
   await checkNotBlocked(inbound, from)
   await registered(inbound, from)

@@ -1,7 +1,7 @@
 // When no healthy peer is left to relay, the unhealthy ones are asked, all at once and rarely.
 
 import type { Clock } from 'holdfast'
-import type { Sending } from '../setting.ts'
+import type { SendingContext } from '../context.ts'
 import { markServerHealthy } from './health.ts'
 import { answersAsPinned } from './probe.ts'
 import { checkableReasons } from './threat-policy.ts'
@@ -10,8 +10,8 @@ import { checkableReasons } from './threat-policy.ts'
 const sweptAt = new WeakMap<Clock, number>()
 
 /** True: some came back. */
-export async function emergencySweep(setting: Sending): Promise<boolean> {
-  const { clock, store, policies } = setting
+export async function emergencySweep(context: SendingContext): Promise<boolean> {
+  const { clock, store, policies } = context
   const { sweepEveryMs, sweepMax, sweepTimeoutMs } = policies.relay
   const now = clock.monotonic()
   const last = sweptAt.get(clock)
@@ -20,8 +20,8 @@ export async function emergencySweep(setting: Sending): Promise<boolean> {
   const peers = await store.peers.listUnhealthy({ reasons: checkableReasons(policies), limit: sweepMax })
   const back = await Promise.all(
     peers.map(async (peer) => {
-      const isBack = await answersAsPinned(setting, peer, { timeoutMs: sweepTimeoutMs })
-      if (isBack) await markServerHealthy(setting, peer.url)
+      const isBack = await answersAsPinned(context, peer, { timeoutMs: sweepTimeoutMs })
+      if (isBack) await markServerHealthy(context, peer.url)
       return isBack
     }),
   )

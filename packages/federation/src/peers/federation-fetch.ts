@@ -4,7 +4,7 @@ import { FederationError } from '../errors.ts'
 import type { HttpRequest, HttpResponse } from '../http/client.ts'
 import { transportReasonOf } from '../http/transport-error.ts'
 import { canonicalOrigin, originOfUrl } from '../origin.ts'
-import type { Sending } from '../setting.ts'
+import type { SendingContext } from '../context.ts'
 import { markServerUnhealthy } from './health.ts'
 import { chooseRelay, relay } from './relay.ts'
 import { getThreatPolicy } from './threat-policy.ts'
@@ -32,24 +32,24 @@ export interface FederationResponse extends HttpResponse {
 
 /** @throws FederationError ADDRESS_REFUSED, ORIGIN_INVALID, TRANSPORT: the direct failure's; its cause is the relay's, if one was tried */
 export async function federationFetch(
-  setting: Sending,
+  context: SendingContext,
   url: string,
   options: FederationFetchOptions = {},
 ): Promise<FederationResponse> {
   const { body, method = body === undefined ? 'GET' : 'POST', headers = {}, signal } = options
-  const { timeoutMs = setting.policies.delivery.timeoutMs, proxyFallback = false, skipHealthUpdate = false } = options
+  const { timeoutMs = context.policies.delivery.timeoutMs, proxyFallback = false, skipHealthUpdate = false } = options
   try {
     const request = { method, headers, timeoutMs, ...(body !== undefined && { body }), ...(signal && { signal }) }
-    return { ...(await setting.http.request(url, request)), via: undefined }
+    return { ...(await context.http.request(url, request)), via: undefined }
   } catch (error) {
     const reason = transportReasonOf(error)
     if (reason === undefined) throw error
     const { serverUrl } = options
-    const target = serverUrl === undefined ? originOfUrl(url, setting) : canonicalOrigin(serverUrl, setting)
-    if (!skipHealthUpdate) await markServerUnhealthy(setting, target, reason)
-    const mayRelay = proxyFallback && setting.policies.relay.use && method === 'POST' && body !== undefined
-    if (!mayRelay || !getThreatPolicy(setting.policies, reason).proxyEligible) throw error
-    return relayed(setting, target, error as FederationError, {
+    const target = serverUrl === undefined ? originOfUrl(url, context) : canonicalOrigin(serverUrl, context)
+    if (!skipHealthUpdate) await markServerUnhealthy(context, target, reason)
+    const mayRelay = proxyFallback && context.policies.relay.use && method === 'POST' && body !== undefined
+    if (!mayRelay || !getThreatPolicy(context.policies, reason).proxyEligible) throw error
+    return relayed(context, target, error as FederationError, {
       url,
       headers,
       body,
@@ -61,16 +61,16 @@ export async function federationFetch(
 }
 
 async function relayed(
-  setting: Sending,
+  context: SendingContext,
   target: string,
   direct: FederationError,
   request: Parameters<typeof relay>[3],
 ): Promise<FederationResponse> {
-  const peer = await setting.store.peers.get(target)
-  const via = peer && (await chooseRelay(setting, target))
+  const peer = await context.store.peers.get(target)
+  const via = peer && (await chooseRelay(context, target))
   if (!via) throw direct
   try {
-    return { ...(await relay(setting, via, peer, request)), via: via.url }
+    return { ...(await relay(context, via, peer, request)), via: via.url }
   } catch (error) {
     const { reason } = direct as { readonly reason?: unknown }
     throw new FederationError('TRANSPORT', direct.message, { reason, cause: error })

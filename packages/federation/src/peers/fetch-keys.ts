@@ -3,7 +3,7 @@
 import { FederationError, federationCodeOf } from '../errors.ts'
 import type { HttpResponse } from '../http/client.ts'
 import { canonicalOrigin } from '../origin.ts'
-import type { Setting } from '../setting.ts'
+import type { FederationContext } from '../context.ts'
 import type { PeerKeys } from '../store/store.ts'
 import { parseJson } from '../wire/v1/json.ts'
 import { readPublicKey } from '../wire/v1/public-key.ts'
@@ -16,14 +16,14 @@ export interface FetchKeysOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-type Asking = Pick<Setting, 'http' | 'policies' | 'allowHttp'>
+type Asking = Pick<FederationContext, 'http' | 'policies' | 'allowHttp'>
 
 /** @param origin canonical @throws DiscoveryError UNREACHABLE, INVALID, ADDRESS_REFUSED */
-export async function fetchKeys(setting: Asking, origin: string, options: FetchKeysOptions = {}): Promise<PeerKeys> {
-  const { timeoutMs = setting.policies.discovery.timeoutMs, signal } = options
+export async function fetchKeys(context: Asking, origin: string, options: FetchKeysOptions = {}): Promise<PeerKeys> {
+  const { timeoutMs = context.policies.discovery.timeoutMs, signal } = options
   let response: HttpResponse
   try {
-    response = await setting.http.request(`${origin}/discover`, {
+    response = await context.http.request(`${origin}/discover`, {
       method: 'GET',
       headers: { Accept: 'application/json' },
       timeoutMs,
@@ -36,7 +36,7 @@ export async function fetchKeys(setting: Asking, origin: string, options: FetchK
     const cause = new FederationError('HTTP_STATUS', `GET /discover: ${response.status}`, { status: response.status })
     throw new DiscoveryError('INVALID', origin, `${origin} answers ${response.status} to a request for its keys`, cause)
   }
-  const keys = keysIn(response.body, origin, setting.allowHttp)
+  const keys = keysIn(response.body, origin, context.allowHttp)
   if (keys) return keys
   throw new DiscoveryError('INVALID', origin, `what ${origin} answers to a request for its keys is not about them`)
 }

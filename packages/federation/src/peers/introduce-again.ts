@@ -2,7 +2,7 @@
 // was a failure, or it has forgotten us. Without this, no delivery would ever be taken by it.
 
 import type { HttpResponse } from '../http/client.ts'
-import type { Setting } from '../setting.ts'
+import type { FederationContext } from '../context.ts'
 import { parseJson } from '../wire/v1/json.ts'
 import { isObject } from '../wire/v1/schema.ts'
 import { register } from './discover.ts'
@@ -12,17 +12,17 @@ const everyMs = 10_000
 const maxOrigins = 1_000
 
 /** When each was introduced to, the latest last. */
-const introduced = new WeakMap<Setting['http'], Map<string, number>>()
+const introduced = new WeakMap<FederationContext['http'], Map<string, number>>()
 
 /** If the reply says that we are not known: REGISTER. The delivery itself is tried again as after every failure. */
 export async function introduceAgain(
-  setting: Setting,
+  context: FederationContext,
   origin: string,
   reply: Pick<HttpResponse, 'status' | 'body'>,
   signal?: AbortSignal,
 ): Promise<void> {
   if (!saysUnknown(reply)) return
-  const { clock, http } = setting
+  const { clock, http } = context
   const times = introduced.get(http) ?? new Map<string, number>()
   introduced.set(http, times)
   const now = clock.monotonic()
@@ -30,7 +30,7 @@ export async function introduceAgain(
   times.delete(origin)
   times.set(origin, now)
   if (times.size > maxOrigins) times.delete(times.keys().next().value!)
-  await register(setting, origin, signal)
+  await register(context, origin, signal)
 }
 
 function saysUnknown({ status, body }: Pick<HttpResponse, 'status' | 'body'>): boolean {

@@ -3,7 +3,7 @@
 import { HoldfastError } from 'holdfast'
 import { FederationError } from '../errors.ts'
 import { canonicalOrigin } from '../origin.ts'
-import type { Setting } from '../setting.ts'
+import type { FederationContext } from '../context.ts'
 import type { BlacklistRow, PeerRow } from '../store/store.ts'
 import { fetchKeys } from './fetch-keys.ts'
 import { markServerHealthy } from './health.ts'
@@ -42,10 +42,10 @@ export interface Peers {
   resume(url: string): Promise<never>
 }
 
-export function peersOf(setting: Setting, open: () => Promise<void>): Peers {
-  const { store, clock, policies } = setting
+export function peersOf(context: FederationContext, open: () => Promise<void>): Peers {
+  const { store, clock, policies } = context
   const originOf = async (url: string): Promise<string> => {
-    const origin = canonicalOrigin(url, setting)
+    const origin = canonicalOrigin(url, context)
     await open()
     return origin
   }
@@ -55,20 +55,20 @@ export function peersOf(setting: Setting, open: () => Promise<void>): Peers {
       await open()
       return store.peers.list({ limit, ...(after !== undefined && { after }) })
     },
-    explain: async (url) => explain(setting, await originOf(url)),
+    explain: async (url) => explain(context, await originOf(url)),
     block: async (url, { match = 'origin', reason = '' } = {}) => {
       await store.blacklist.add({ serverUrl: await originOf(url), match, reason, createdAt: clock.now() })
     },
     unblock: async (url) => store.blacklist.remove(await originOf(url)),
     probe: async (url) => {
       const peer = await store.peers.get(await originOf(url))
-      const isBack = peer !== undefined && (await answersAsPinned(setting, peer, policies.health))
-      if (isBack) await markServerHealthy(setting, peer.url)
+      const isBack = peer !== undefined && (await answersAsPinned(context, peer, policies.health))
+      if (isBack) await markServerHealthy(context, peer.url)
       return isBack
     },
     repin: async (url) => {
       const origin = await originOf(url)
-      const keys = await fetchKeys(setting, origin)
+      const keys = await fetchKeys(context, origin)
       if (await store.peers.repin(keys, clock.now())) return
       throw new FederationError('UNREACHABLE', `${origin} is not known here: there is nothing to pin anew`)
     },
@@ -81,7 +81,7 @@ async function unsupported(): Promise<never> {
   throw new HoldfastError('FEATURE_UNSUPPORTED', 'peers can be paused in the profile `hardened` only')
 }
 
-async function explain({ store }: Setting, origin: string): Promise<PeerExplained> {
+async function explain({ store }: FederationContext, origin: string): Promise<PeerExplained> {
   const [peer, block] = await Promise.all([store.peers.get(origin), store.blacklist.matching(origin)])
   const waiting = await store.deliveries.list({ serverUrl: origin, status: 'open', limit: 1_000 })
   const oldest = waiting.toSorted((a, b) => a.createdAt - b.createdAt)[0]

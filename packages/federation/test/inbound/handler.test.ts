@@ -41,17 +41,17 @@ test('a body that is no JSON, no UTF-8, or compressed, is refused', async (t) =>
 })
 
 test('without an origin of its own, it says so', async (t) => {
-  const { setting } = await startServer(t)
-  const handler = createHandler({ ...setting, origin: undefined })
+  const { context } = await startServer(t)
+  const handler = createHandler({ ...context, origin: undefined })
   const reply = await handler(new Request('http://any/discover'))
   assert.deepEqual([reply.status, ((await reply.json()) as { code: string }).code], [503, 'ORIGIN_MISSING'])
 })
 
 test('the handler stands alone, too: a Request in, a Response out', async (t) => {
-  const { setting } = await startServer(t)
-  const handler = createHandler(setting, {})
+  const { context } = await startServer(t)
+  const handler = createHandler(context, {})
   const reply = await handler(new Request('https://a.example/discover'))
-  assert.equal(((await reply.json()) as { url: string }).url, setting.origin)
+  assert.equal(((await reply.json()) as { url: string }).url, context.origin)
   const body = new ReadableStream({
     start: (controller) => (controller.enqueue(new TextEncoder().encode('[]')), controller.close()),
   })

@@ -11,7 +11,7 @@ import { type Inbound, newInbound } from '../../src/inbound/inbound.ts'
 import { nodeListener } from '../../src/inbound/node-listener.ts'
 import { generateKeyring, type Keyring } from '../../src/keyring.ts'
 import { type Policies, seedPolicies } from '../../src/policies.ts'
-import type { Setting } from '../../src/setting.ts'
+import type { FederationContext } from '../../src/context.ts'
 import { sqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { PeerKeys, Store } from '../../src/store/store.ts'
 import { encodeBase64 } from '../../src/wire/v1/base64.ts'
@@ -30,7 +30,7 @@ export interface TestServer {
   readonly keyring: Keyring
   readonly keys: PeerKeys
   readonly store: Store
-  readonly setting: Setting
+  readonly context: FederationContext
   readonly inbound: Inbound
   /** Names and first arguments, in order. */
   readonly events: [string, any][]
@@ -72,7 +72,7 @@ export async function startServer(t: TestContext, options: ServerOptions = {}): 
     { allowCidrs: ['127.0.0.0/8'], allowHttp: true, allowPorts: allPorts, ...options.http },
     clock,
   )
-  const setting: Setting = {
+  const context: FederationContext = {
     origin,
     keyring,
     store,
@@ -80,10 +80,10 @@ export async function startServer(t: TestContext, options: ServerOptions = {}): 
     allowHttp: true,
     policies: policiesOf(options.policies),
     clock,
-    log: { debug: write, info: write, warn: write, error: write },
+    logger: { debug: write, info: write, warn: write, error: write },
     emit: (event, ...args) => void events.push([event, args[0]]),
   }
-  const inbound = newInbound(setting, { handlers: options.handlers ?? {} })
+  const inbound = newInbound(context, { handlers: options.handlers ?? {} })
   const listener = nodeListener(handlerOf(inbound))
   const keys = {
     url: origin,
@@ -108,7 +108,7 @@ export async function startServer(t: TestContext, options: ServerOptions = {}): 
     keyring,
     keys,
     store,
-    setting,
+    context,
     inbound,
     events,
     lines,

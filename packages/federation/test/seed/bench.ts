@@ -7,7 +7,7 @@ import type { Federation } from '../../src/federation.ts'
 import type { FederationDeliveryJob, HealthCheckJob, ProcessorJob } from '../../src/jobs.ts'
 import { DELIVERY_QUEUE_NAME } from '../../src/jobs.ts'
 import { generateKeyText, keyringFromBase64, type KeyringText } from '../../src/keyring.ts'
-import type { FederationEvents } from '../../src/setting.ts'
+import type { FederationEvents } from '../../src/context.ts'
 import type { DeliveryRow, Store } from '../../src/store/store.ts'
 import type { TestPeer, World } from './world.ts'
 
@@ -71,13 +71,12 @@ export async function bench(
     (data: object, message: string): void =>
       void log.push({ level, data: data as LogLine['data'], message })
   const federation = createFederation({
-    profile: 'seed',
     origin: own,
     storage,
     store,
     keyring: keyringFromBase64(keys),
     http: world.http(),
-    log: { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') },
+    logger: { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') },
     ...options,
   })
   const events: Bench['events'][number][] = []
@@ -88,7 +87,7 @@ export async function bench(
   await federation.connect()
   await federation.deliveryQueue.queue.start()
   t.after(async () => {
-    await federation.stop({ timeout: 0 })
+    await federation.stop({ graceMs: 0 })
     await close()
   })
   return {

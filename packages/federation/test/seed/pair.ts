@@ -52,11 +52,11 @@ async function servers(t: TestContext, place: Place, given: readonly Given[]): P
         },
       }
       const keyring = await generateKeyring()
-      const options = { profile: 'seed', origin, storage, store: tables, keyring, http } as const
+      const options = { origin, storage, store: tables, keyring, http } as const
       const federation = createFederation({ ...options, ...(handlers && { handlers }), ...(policies && { policies }) })
       listeners[index]!.on('request', nodeListener(federation.handler))
       t.after(async () => {
-        await federation.stop({ timeout: 0 })
+        await federation.stop({ graceMs: 0 })
         listeners[index]!.closeAllConnections()
         listeners[index]!.close()
         if (index === 0) await close()
@@ -133,7 +133,7 @@ export function pairTests(place: Place): void {
           return { accepted: true }
         },
       }
-      const once = { policies: { delivery: { attempts: 1 } } }
+      const once = { policies: { delivery: { maxAttempts: 1 } } }
       const [alpha, beta] = await servers(t, place, [once, { handlers: failingOnce }])
       const { federation, store } = alpha!
       const request = { followerId: 'ann', followingId: 'bob', serverUrl: beta!.origin }

@@ -1,4 +1,4 @@
-// Sending, on Postgres: jobs and tables in one database.
+// SendingContext, on Postgres: jobs and tables in one database.
 
 import { after } from 'node:test'
 import { PostgresStorage } from 'holdfast/postgres'

@@ -44,7 +44,7 @@ export function rowTests(place: Place, world: World): void {
 
     test('[row exhausted] [event failed] attempts that never end are given up, told, and end it as failed', async (t) => {
       const policies = {
-        delivery: { attempts: 2, timeoutMs: 20 },
+        delivery: { maxAttempts: 2, timeoutMs: 20 },
         discovery: { timeoutMs: 10 },
         relay: { sweepTimeoutMs: 10 },
       }
@@ -91,7 +91,7 @@ export function rowTests(place: Place, world: World): void {
       const workers = it.federation.startWorkers()
       const completed = new Promise((resolve) => workers.deliveryWorker.once('completed', resolve))
       await completed
-      await workers.stop(0)
+      await workers.stop({ graceMs: 0 })
       mock.mockImplementation(remove)
       // The looks of the workers themselves may have seen to the lost one already.
       await look(it, 120_000)

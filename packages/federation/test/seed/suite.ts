@@ -1,4 +1,4 @@
-// Sending, the same on every storage.
+// SendingContext, the same on every storage.
 
 import { after, describe } from 'node:test'
 import { ackTests } from './acks.ts'

@@ -83,11 +83,11 @@ export function workerTests(place: Place, world: World): void {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       const keyring = keyringFromBase64(it.keys)
-      const log = {
+      const logger = {
         error: (data: object, message: string) => void it.log.push({ level: 'error', data: { ...data }, message }),
       }
-      const federation = assemble({ storage: it.storage, store: it.store, keyring, http: world.http(), log }, undefined)
-      t.after(() => federation.stop({ timeout: 0 }))
+      const federation = assemble({ storage: it.storage, store: it.store, keyring, http: world.http(), logger }, undefined)
+      t.after(() => federation.stop({ graceMs: 0 }))
       federation.startWorkers()
       federation.startWorkers()
       assert.equal(linesOf(it, 'error', 'origin').length, 1)

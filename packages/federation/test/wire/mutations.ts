@@ -60,7 +60,6 @@ export async function receive(text: string): Promise<DeliveryMessage | undefined
 
 const store = sqliteStore({ path: ':memory:' })
 const federation = createFederation({
-  profile: 'seed',
   origin: 'https://b.example',
   storage: new MemoryStorage(),
   store,

@@ -22,7 +22,7 @@ export interface FederationEvents {
   refused: [{ readonly code: string; readonly status: number; readonly from: string | undefined }]
 }
 
-export interface Setting {
+export interface FederationContext {
   /** Undefined only by way of the environment (3.4, step 6). */
   readonly origin: string | undefined
   readonly keyring: Keyring
@@ -32,11 +32,11 @@ export interface Setting {
   readonly allowHttp: boolean
   readonly policies: Policies
   readonly clock: Clock
-  readonly log: Logger | undefined
+  readonly logger: Logger | undefined
   readonly emit: <E extends keyof FederationEvents>(event: E, ...args: FederationEvents[E]) => void
 }
 
 /** What the sending side shares besides. */
-export interface Sending extends Setting {
+export interface SendingContext extends FederationContext {
   readonly scheduleHealthCheck: (serverUrl: string, attempt: number) => Promise<void>
 }
