@@ -282,7 +282,10 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
       try {
         Reflect.apply(listener, this, args)
       } catch (error) {
-        this.#parts.logger?.error?.({ event, code: failureCode(error) }, `federation: a listener of '${event}' threw an error`)
+        this.#parts.logger?.error?.(
+          { event, code: failureCode(error) },
+          `federation: a listener of '${event}' threw an error`,
+        )
       }
     }
   }

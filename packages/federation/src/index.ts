@@ -1,4 +1,4 @@
-// @holdfast/federation: deliveries between servers, encrypted, signed and acknowledged.
+// @holdfast/federation: server-to-server deliveries, encrypted, signed and acknowledged.
 
 export { UnrecoverableError } from 'holdfast'
 export { createFederation, type FederationOptions } from './create.ts'
@@ -46,6 +46,7 @@ export {
   type KeyUse,
   type PublicKey,
 } from './keyring.ts'
+export type { StopOptions } from './life-cycle.ts'
 export { canonicalOrigin, type OriginOptions } from './origin.ts'
 export { DiscoveryError, type DiscoveryErrorCode } from './peers/discovery-error.ts'
 export type { FederationFetchOptions, FederationResponse } from './peers/federation-fetch.ts'

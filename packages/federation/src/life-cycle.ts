@@ -18,7 +18,8 @@ export function resolveStopOptions(options: StopOptions = {}): { readonly graceM
   const { graceMs = defaultGraceMs, ...others } = resolveAliases('stop', { ...options })
   const [unknown] = Object.keys(others)
   if (unknown !== undefined) throw invalidArgument('stop options', 'graceMs', unknown)
-  if (!Number.isInteger(graceMs) || (graceMs as number) < 0) throw invalidArgument('graceMs', 'an integer >= 0', graceMs)
+  if (!Number.isInteger(graceMs) || (graceMs as number) < 0)
+    throw invalidArgument('graceMs', 'an integer >= 0', graceMs)
   return { graceMs: graceMs as number }
 }
 

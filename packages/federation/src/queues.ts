@@ -1,4 +1,4 @@
-// The two queues. A queue serves one type; the name of a job is data beside its data.
+// The two queues. A queue serves one type of job, so the seed's job name is stored in the payload: `{ name, data }`.
 
 import {
   type Clock,
@@ -10,6 +10,7 @@ import {
   type Storage,
 } from 'holdfast'
 import { type JobState } from 'holdfast/storage'
+import { invalidArgument } from './invalid-argument.ts'
 import {
   DELIVERY_QUEUE_NAME,
   type FederationDeliveryJob,
@@ -20,6 +21,7 @@ import { healthCheckId } from './peers/health-check-id.ts'
 import { canonicalOrigin } from './origin.ts'
 import type { Policies } from './policies.ts'
 
+/** Payload of a stored job. */
 export interface StoredJob<Data> {
   readonly name: string
   readonly data: Data
@@ -28,26 +30,31 @@ export interface StoredJob<Data> {
 export interface QueuedJob<Data> extends StoredJob<Data> {
   readonly id: string
   readonly state: JobState
-  /** That count. */
+  /** Failed attempts so far. Released attempts do not count. */
   readonly failures: number
+  /** Attempts in all. */
   readonly maxAttempts: number
+  /** Instant of the next attempt, epoch ms. */
   readonly runAt: number
 }
 
 export interface AddOptions extends EnqueueOptions {
-  /** It deduplicates. */
+  /** Job id. A second job with the same id is not added. @default deliveryJobId; of a health check, a new id */
   readonly id?: string
 }
 
 export interface FederationQueue<Data> {
-  /** `added` is false where a job of this id was there. @throws as Queue.enqueue */
+  /** Adds a job. `added` is false if a job with this id exists. @throws as Queue.enqueue */
   add(name: string, data: Data, options?: AddOptions): Promise<{ readonly id: string; readonly added: boolean }>
+  /** Returns the job, or undefined if there is none with this id. */
   get(id: string): Promise<QueuedJob<Data> | undefined>
+  /** Disconnects this queue from its storage. */
   close(): Promise<void>
+  /** The queue below, for its events and its other methods. */
   readonly queue: Queue<StoredJob<Data>>
 }
 
-interface Ground {
+interface QueueDependencies {
   readonly policies: Policies
   readonly clock: Clock
   readonly logger: Logger | undefined
@@ -55,8 +62,11 @@ interface Ground {
 
 type Config<Data> = QueueConfig<StoredJob<Data>>
 
-/** @param storage the producers', or the workers' */
-export function deliveryQueueConfig({ policies, clock, logger }: Ground, storage: Storage): Config<FederationDeliveryJob> {
+/** @param storage that of the producers, or of the workers */
+export function deliveryQueueConfig(
+  { policies, clock, logger }: QueueDependencies,
+  storage: Storage,
+): Config<FederationDeliveryJob> {
   const { maxAttempts, backoff, keepCompletedMs, keepFailedMs, concurrency, timeoutMs } = policies.delivery
   const { discovery, relay } = policies
   return {
@@ -70,14 +80,17 @@ export function deliveryQueueConfig({ policies, clock, logger }: Ground, storage
       cancelled: { ageMs: keepFailedMs },
     },
     concurrency,
-    // Discovery, REGISTER, the direct way, the sweep and the relay, each at its deadline; and as much again to spare.
+    // Twice the sum of all deadlines in an attempt: discovery, REGISTER, direct request, sweep, relay.
     visibilityTimeout: 2 * (2 * discovery.timeoutMs + 2 * timeoutMs + relay.sweepTimeoutMs),
     clock,
     ...(logger && { logger }),
   }
 }
 
-export function healthCheckQueueConfig({ policies, clock, logger }: Ground, storage: Storage): Config<HealthCheckJob> {
+export function healthCheckQueueConfig(
+  { policies, clock, logger }: QueueDependencies,
+  storage: Storage,
+): Config<HealthCheckJob> {
   return {
     storage,
     name: HEALTH_CHECK_QUEUE_NAME,
@@ -89,7 +102,7 @@ export function healthCheckQueueConfig({ policies, clock, logger }: Ground, stor
   }
 }
 
-/** @param idOf of a job whose id is not given */
+/** @param idOf makes the id of a job that is added without one */
 export function federationQueue<Data>(config: Config<Data>, idOf: (data: Data) => string): FederationQueue<Data> {
   const queue = new Queue<StoredJob<Data>>(config)
   const serde = new JsonSerde<StoredJob<Data>>()
@@ -100,7 +113,7 @@ export function federationQueue<Data>(config: Config<Data>, idOf: (data: Data) =
       return { id, added: status === 'queued' }
     },
     get: async (id) => {
-      // Without a handler it only connects.
+      // A queue without a handler only connects.
       await queue.start()
       const [record] = await config.storage.get([{ type: queue.name, id }], { parts: ['payload'] })
       if (!record?.payload) return undefined
@@ -112,20 +125,17 @@ export function federationQueue<Data>(config: Config<Data>, idOf: (data: Data) =
   }
 }
 
-/** Not kept after either end. */
+/** Records of health checks are not kept. */
 const notKept = { completed: { ageMs: 0 }, failed: { ageMs: 0 }, cancelled: { ageMs: 0 } }
 
-/** The check of this number, once. @throws TypeError INVALID_ARGUMENT, FederationError ORIGIN_INVALID */
+/** Schedules the check with this number, from 0. A repeat changes nothing. @throws TypeError INVALID_ARGUMENT, FederationError ORIGIN_INVALID */
 export async function scheduleHealthCheck(
-  { policies, allowHttp }: Ground & { readonly allowHttp: boolean },
+  { policies, allowHttp }: QueueDependencies & { readonly allowHttp: boolean },
   queue: FederationQueue<HealthCheckJob>,
   serverUrl: string,
   attempt: number,
 ): Promise<void> {
-  if (!Number.isInteger(attempt) || attempt < 0) {
-    const error = new TypeError(`attempt: expected an integer >= 0, got ${String(attempt)}`)
-    throw Object.assign(error, { code: 'INVALID_ARGUMENT' })
-  }
+  if (!Number.isInteger(attempt) || attempt < 0) throw invalidArgument('attempt', 'an integer >= 0', String(attempt))
   const origin = canonicalOrigin(serverUrl, { allowHttp })
   const delayMs = policies.health.delayMs(attempt)
   const id = healthCheckId(origin, attempt)

@@ -41,7 +41,10 @@ export function startWorkers(context: SendingContext, options: WorkersOptions): 
   const { clock, logger } = context
   const { storage, acks, open } = options
   if (context.origin === undefined) {
-    logger?.error?.({}, 'federation: the origin of this server is not set. Every delivery will fail. Set BETTER_AUTH_URL.')
+    logger?.error?.(
+      {},
+      'federation: the origin of this server is not set. Every delivery will fail. Set BETTER_AUTH_URL.',
+    )
   }
   const deliveryWorker = new FederationWorker<FederationDeliveryJob>({
     config: deliveryQueueConfig(context, storage),

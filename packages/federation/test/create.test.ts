@@ -94,8 +94,8 @@ test('aliases of policies and of stop() are mapped to their words', async (t) =>
   assert.deepEqual(resolveStopOptions({ timeout: 5 }), { graceMs: 5 })
   assert.deepEqual(resolveStopOptions(), { graceMs: 30_000 })
   const federation = made(t)
-  for (const options of [{ timeout: 5, graceMs: 5 }, { graceMs: -1 }, { grace: 1 }]) {
-    await assert.rejects(federation.stop(options as object), { code: 'INVALID_ARGUMENT' }, JSON.stringify(options))
+  for (const given of [{ timeout: 5, graceMs: 5 }, { graceMs: -1 }, { grace: 1 }]) {
+    await assert.rejects(federation.stop(given as object), { code: 'INVALID_ARGUMENT' }, JSON.stringify(given))
   }
 })
 

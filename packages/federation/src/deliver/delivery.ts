@@ -1,4 +1,4 @@
-// One attempt at one delivery, as its steps see it.
+// The state of one attempt at a delivery, passed from step to step.
 
 import type { FederationDeliveryJob } from '../jobs.ts'
 import type { SendingContext } from '../context.ts'

@@ -1,4 +1,4 @@
-// Step 3: the keys of the server: pinned ones, else by discovery.
+// Step 3: finds the keys of the peer: the pinned ones, or those of a discovery.
 
 import { FederationError } from '../errors.ts'
 import { discoverAndRegister } from '../peers/discover.ts'
@@ -8,15 +8,15 @@ import type { PeerRow } from '../store/store.ts'
 import type { Delivery } from './delivery.ts'
 import { endAndKeep } from './end.ts'
 
-/** What is known of the peer; its signing key too, unless it was forgotten again meanwhile. */
+/** The peer's row. Only its encryption key is known if the row was removed during the discovery. */
 export type KnownPeer = Pick<PeerRow, 'url' | 'encryptionPublicKey'> & Partial<PeerRow>
 
-/** Who is looked for at the moment: all who look for one server at the same time share what is found, one discovery too. */
-const underWay = new WeakMap<FederationContext['http'], Map<string, Promise<KnownPeer>>>()
+/** Searches in progress, by federation and origin. Concurrent deliveries to one server share a search, and so its discovery. */
+const searchesByClient = new WeakMap<FederationContext['http'], Map<string, Promise<KnownPeer>>>()
 
 export async function findPeer({ context, data, signal }: Delivery, origin: string): Promise<KnownPeer> {
-  const searches = underWay.get(context.http) ?? new Map<string, Promise<KnownPeer>>()
-  underWay.set(context.http, searches)
+  const searches = searchesByClient.get(context.http) ?? new Map<string, Promise<KnownPeer>>()
+  searchesByClient.set(context.http, searches)
   try {
     const search =
       searches.get(origin) ?? knownOrDiscovered(context, origin, signal).finally(() => searches.delete(origin))
@@ -27,7 +27,8 @@ export async function findPeer({ context, data, signal }: Delivery, origin: stri
     if (error.code === 'PIN_MISMATCH' || error.code === 'ADDRESS_REFUSED') {
       throw await endAndKeep(context, data.deliveryJobId, error.code, error.message, error)
     }
-    throw new FederationError('DISCOVERY_FAILED', `the keys of ${origin} could not be had`, { cause: error })
+    const message = `delivery to ${origin}: its keys could not be fetched. It is retried while attempts are left.`
+    throw new FederationError('DISCOVERY_FAILED', message, { cause: error })
   }
 }
 

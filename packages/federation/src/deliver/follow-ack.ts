@@ -1,4 +1,5 @@
-// The acknowledgement of a follow: opened, held against what was sent, verified, applied. Applying it again changes nothing.
+// Handles the acknowledgement of a follow: decrypts it, compares it with what was sent, verifies it and applies it. Applying it
+// again changes nothing.
 
 import { canonicalOrigin } from '../origin.ts'
 import type { FederationContext } from '../context.ts'
@@ -22,18 +23,18 @@ export async function handleFollowAck(
   const ack: AckOf = { serverUrl: origin, publicKey: cachedServerPublicKey, deliveryJobId }
   const { text, value } = await decryptAck(context, ackPayload.data, ack)
   const checked = FollowEnvelopeSchema.safeParse(value)
-  if (!checked.success) throw await ackInvalid(context, ack, 'it is not that of a follow')
+  if (!checked.success) throw await ackInvalid(context, ack, 'it does not have the shape of a follow acknowledgement')
   const { following } = checked.data
   if (!(await isAbout(context, deliveryJobId, following)))
-    throw await ackInvalid(context, ack, 'it is about another follow')
+    throw await ackInvalid(context, ack, 'it names another follow')
   await verifyAck(context, text, ackPayload.signature, ack)
 
   const row = await store.follows.find(following.followerId, following.followingId, origin)
   if (row) return store.follows.acknowledge(row.id, following.accepted === true)
-  logger?.debug?.({ jobId, origin }, 'the acknowledged follow is not known here')
+  logger?.debug?.({ jobId, origin }, 'federation: the acknowledged follow has no row. The acknowledgement was ignored.')
 }
 
-/** While the delivery's row is there, the parties are those that were sent. */
+/** Compares the parties with those of the delivery's row. Without a row there is nothing to compare. */
 async function isAbout(
   { store }: FederationContext,
   deliveryJobId: string,

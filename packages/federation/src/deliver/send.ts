@@ -1,8 +1,8 @@
-// Step 6: signed, and sent.
+// Step 6: signs the message and sends it.
 
-import { FederationError, federationCodeOf } from '../errors.ts'
+import { FederationError, federationCodeOf, originMissing } from '../errors.ts'
 import { federationFetch, type FederationResponse } from '../peers/federation-fetch.ts'
-import { introduceAgain } from '../peers/introduce-again.ts'
+import { registerAgain } from '../peers/register-again.ts'
 import type { EncryptedEnvelope } from '../wire/v1/messages.ts'
 import { signText } from '../wire/v1/signature.ts'
 import type { Delivery } from './delivery.ts'
@@ -17,7 +17,7 @@ export async function send(
   const { deliveryJobId, targetUrl } = data
   const own = context.origin
   if (own === undefined) {
-    throw await endAndKeep(context, deliveryJobId, 'ORIGIN_MISSING', 'the origin of this server is not set')
+    throw await endAndKeep(context, deliveryJobId, 'ORIGIN_MISSING', originMissing)
   }
   const signature = await signText(data.payload, context.keyring)
   const headers = {
@@ -32,13 +32,15 @@ export async function send(
   const response = await federationFetch(context, targetUrl, options).catch(async (error: unknown) => {
     const code = federationCodeOf(error)
     if (code !== 'ADDRESS_REFUSED' && code !== 'ORIGIN_INVALID') throw error
-    throw await endAndKeep(context, deliveryJobId, code, `${origin} may not be contacted`, error)
+    const message = `delivery to ${origin}: this server may not be contacted. The delivery ended. See the option http.`
+    throw await endAndKeep(context, deliveryJobId, code, message, error)
   })
   const { status } = response
   if (status >= 200 && status <= 299) return response
-  if (response.via === undefined) await introduceAgain(context, origin, response, signal)
-  throw new FederationError('HTTP_STATUS', `${origin} answered ${status}`, { status })
+  if (response.via === undefined) await registerAgain(context, origin, response, signal)
+  const message = `delivery to ${origin}: the server answered ${status}. It is retried while attempts are left.`
+  throw new FederationError('HTTP_STATUS', message, { status })
 }
 
-/** As it is, unless a header cannot hold it. */
+/** Returns the URL unchanged, unless it has characters that a header cannot hold. */
 const headerOf = (url: string): string => (/^[\x21-\x7e]*$/.test(url) ? url : new URL(url).href)

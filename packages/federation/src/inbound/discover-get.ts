@@ -1,4 +1,4 @@
-// GET /discover: who we are, and whom we know.
+// GET /discover: the origin and keys of this server, and a list of healthy peers.
 
 import { answer, type Inbound, ownOrigin } from './inbound.ts'
 import { ownKeys } from './peers.ts'

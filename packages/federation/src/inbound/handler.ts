@@ -1,4 +1,4 @@
-// The receiving side: a request comes in, a response goes out, and every refusal is { error, code }.
+// The request handler of the receiving side. Every refusal is answered with { error, code }.
 
 import type { FederationContext } from '../context.ts'
 import { getDiscover } from './discover-get.ts'
@@ -10,10 +10,11 @@ import { readJson } from './read-body.ts'
 import { Refusal, refuse } from './refusal.ts'
 
 export interface RequestSource {
-  /** Of the connection. Without it all requests share the budgets of one address. */
+  /** Address of the connection. Without it all requests share the budget of one address. */
   readonly remoteAddress?: string | undefined
 }
 
+/** Answers a web request. It never rejects: errors are answered with a status. */
 export type FederationHandler = (request: Request, from?: RequestSource) => Promise<Response>
 
 export function createHandler(context: FederationContext, options: InboundOptions = {}): FederationHandler {
@@ -33,7 +34,7 @@ export function handlerOf(inbound: Inbound): FederationHandler {
     try {
       return await handle(inbound, routes, request, from)
     } catch (error) {
-      return refused(inbound, error)
+      return refusalResponse(inbound, error)
     }
   }
 }
@@ -51,18 +52,18 @@ async function handle(inbound: Inbound, routes: Routes, request: Request, from: 
 function routeOf(routes: Routes, { url, method }: Request): Route {
   const { pathname } = new URL(url)
   const verbs = Object.hasOwn(routes, pathname) ? routes[pathname] : undefined
-  if (!verbs) throw refuse('NOT_FOUND', 'there is nothing here')
+  if (!verbs) throw refuse('NOT_FOUND', 'no such path')
   const route = Object.hasOwn(verbs, method) ? verbs[method as 'GET' | 'POST'] : undefined
   if (route) return route
-  throw refuse('METHOD_NOT_ALLOWED', 'not with this verb', { headers: { Allow: Object.keys(verbs).join(', ') } })
+  throw refuse('METHOD_NOT_ALLOWED', 'this path does not accept the HTTP method', {
+    headers: { Allow: Object.keys(verbs).join(', ') },
+  })
 }
 
-function refused({ context }: Inbound, error: unknown): Response {
+function refusalResponse({ context }: Inbound, error: unknown): Response {
   const isRefusal = error instanceof Refusal
-  if (!isRefusal) context.logger?.error?.({ err: error }, 'a request could not be answered')
-  const { code, status, message, from, headers } = isRefusal
-    ? error
-    : refuse('INTERNAL_ERROR', 'something went wrong here')
+  if (!isRefusal) context.logger?.error?.({ err: error }, 'federation: a request failed with an unexpected error')
+  const { code, status, message, from, headers } = isRefusal ? error : refuse('INTERNAL_ERROR', 'internal error')
   context.emit('refused', { code, status, from })
   return answer(status, { error: message, code }, headers)
 }

@@ -1,4 +1,4 @@
-// What the routes share.
+// What all routes share: the context, the app's handlers and the rate limits.
 
 import type { FederationContext } from '../context.ts'
 import { clientAddress, type ClientAddress } from './client-address.ts'
@@ -17,14 +17,15 @@ export interface Inbound {
   readonly limits: Readonly<Record<'ip' | 'peer' | 'discover' | 'relay', Limiter>>
 }
 
-/** A request, and what is known of it. */
+/** A request with its client address and its parsed body. */
 export interface Call {
   readonly request: Request
-  /** The key of its budgets. */
+  /** Key of the client's budgets. */
   readonly address: string
   readonly body: unknown
 }
 
+/** Answers a request. Refusals are thrown. */
 export type Route = (inbound: Inbound, call: Call) => Promise<Response>
 
 const minute = 60_000
@@ -46,7 +47,7 @@ export function newInbound(context: FederationContext, { handlers = {} }: Inboun
   }
 }
 
-/** @throws Refusal RATE_LIMITED */
+/** Takes one use of a budget. @throws Refusal RATE_LIMITED */
 export function spend(limiter: Limiter, key: string, from?: string): void {
   const waitMs = limiter.take(key)
   if (waitMs === undefined) return
@@ -57,7 +58,7 @@ export function spend(limiter: Limiter, key: string, from?: string): void {
 /** @throws Refusal ORIGIN_MISSING */
 export function ownOrigin({ context }: Inbound): string {
   if (context.origin !== undefined) return context.origin
-  throw refuse('ORIGIN_MISSING', 'this server does not know its own origin')
+  throw refuse('ORIGIN_MISSING', 'the origin of this server is not set')
 }
 
 export function answer(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Response {

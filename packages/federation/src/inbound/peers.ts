@@ -1,4 +1,4 @@
-// Who somebody claims to be, and what is known of them.
+// Checks of the server that a request names: its origin, its block and its row.
 
 import { canonicalOrigin } from '../origin.ts'
 import type { FederationContext } from '../context.ts'
@@ -7,7 +7,7 @@ import { encodeBase64 } from '../wire/v1/base64.ts'
 import type { Inbound } from './inbound.ts'
 import { refuse } from './refusal.ts'
 
-/** Undefined: it names no server. */
+/** Returns the canonical origin; undefined if the value does not name a server. */
 export function originIn(text: unknown, context: FederationContext): string | undefined {
   try {
     return typeof text === 'string' ? canonicalOrigin(text, context) : undefined
@@ -23,13 +23,16 @@ export async function checkNotBlocked({ context }: Inbound, from: string): Promi
 }
 
 /** @throws Refusal UNKNOWN_FEDERATION_SERVER_INTERACTION */
-export async function registered({ context }: Inbound, from: string): Promise<PeerRow> {
+export async function findRegistered({ context }: Inbound, from: string): Promise<PeerRow> {
   const peer = await context.store.peers.get(from)
   if (peer) return peer
   throw refuse('UNKNOWN_FEDERATION_SERVER_INTERACTION', 'this server is not registered here', { from })
 }
 
-export function ownKeys({ keyring }: FederationContext): { readonly publicKey: string; readonly encryptionPublicKey: string } {
+export function ownKeys({ keyring }: FederationContext): {
+  readonly publicKey: string
+  readonly encryptionPublicKey: string
+} {
   return {
     publicKey: encodeBase64(keyring.current('sig').publicKey),
     encryptionPublicKey: encodeBase64(keyring.current('enc').publicKey),

@@ -1,4 +1,5 @@
-// First contact: the keys of a server are fetched, pinned, and it is told ours. A pin never changes here.
+// First contact: fetches the keys of a server, pins them, and registers with it.
+// Invariant: a pin never changes here.
 
 import { canonicalOrigin } from '../origin.ts'
 import type { FederationContext } from '../context.ts'
@@ -7,9 +8,9 @@ import { Budget } from './budget.ts'
 import { DiscoveryError } from './discovery-error.ts'
 import { fetchKeys } from './fetch-keys.ts'
 
-/** Discoveries of one federation: how many a minute, and which are under way. */
+/** Discoveries of one federation: its budget, and those in progress by origin. */
 class Discoveries {
-  readonly underWay = new Map<string, Promise<string>>()
+  readonly running = new Map<string, Promise<string>>()
   readonly budget: Budget
   constructor({ clock, policies }: FederationContext) {
     this.budget = new Budget(clock, policies.discovery.perMinute, 60_000)
@@ -25,19 +26,24 @@ function discoveriesOf(context: FederationContext): Discoveries {
 }
 
 /**
- * Gives the encryption key, base64. Those who ask for one origin at the same time share one discovery.
+ * Returns the encryption key, base64. Concurrent calls for one origin share a discovery.
  * @throws DiscoveryError UNREACHABLE, INVALID, PIN_MISMATCH, ADDRESS_REFUSED
  */
-export async function discoverAndRegister(context: FederationContext, serverUrl: string, signal?: AbortSignal): Promise<string> {
+export async function discoverAndRegister(
+  context: FederationContext,
+  serverUrl: string,
+  signal?: AbortSignal,
+): Promise<string> {
   const origin = originOf(context, serverUrl)
-  const { underWay, budget } = discoveriesOf(context)
-  const shared = underWay.get(origin)
+  const { running, budget } = discoveriesOf(context)
+  const shared = running.get(origin)
   if (shared) return shared
   if (!budget.take()) {
-    throw new DiscoveryError('UNREACHABLE', origin, `${origin} was not asked: too many discoveries this minute`)
+    const message = `discovery of ${origin}: not sent. More than policies.discovery.perMinute were started in this minute.`
+    throw new DiscoveryError('UNREACHABLE', origin, message)
   }
-  const discovery = discover(context, origin, signal).finally(() => underWay.delete(origin))
-  underWay.set(origin, discovery)
+  const discovery = discover(context, origin, signal).finally(() => running.delete(origin))
+  running.set(origin, discovery)
   return discovery
 }
 
@@ -45,7 +51,7 @@ function originOf(context: FederationContext, serverUrl: string): string {
   try {
     return canonicalOrigin(serverUrl, context)
   } catch (error) {
-    throw new DiscoveryError('INVALID', serverUrl.slice(0, 253), 'this URL names no server', error)
+    throw new DiscoveryError('INVALID', serverUrl.slice(0, 253), 'discovery: the URL does not name a server.', error)
   }
 }
 
@@ -54,14 +60,19 @@ async function discover(context: FederationContext, origin: string, signal: Abor
   const verdict = await context.store.peers.pin(keys, context.clock.now())
   if (verdict === 'pinned_otherwise') {
     context.emit('pin_mismatch', { origin, from: 'discovery' })
-    throw new DiscoveryError('PIN_MISMATCH', origin, `${origin} shows other keys than those that are pinned`)
+    const message = `discovery of ${origin}: its keys differ from the pinned ones. The pin is unchanged. See peers.repin().`
+    throw new DiscoveryError('PIN_MISMATCH', origin, message)
   }
   await register(context, origin, signal)
   return keys.encryptionPublicKey
 }
 
-/** Tells a server our keys. Its failure is not fatal, and its answer says nothing that would be believed. */
-export async function register(context: FederationContext, origin: string, signal: AbortSignal | undefined): Promise<void> {
+/** Sends REGISTER with the keys of this server. A failure is not fatal, and the content of the reply is ignored. */
+export async function register(
+  context: FederationContext,
+  origin: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const { keyring, http, policies, logger } = context
   if (context.origin === undefined) return
   const body = JSON.stringify({
@@ -79,8 +90,8 @@ export async function register(context: FederationContext, origin: string, signa
       timeoutMs: policies.discovery.timeoutMs,
       ...(signal && { signal }),
     })
-    if (status > 299) logger?.debug?.({ origin, status }, `${origin} did not register us`)
+    if (status > 299) logger?.debug?.({ origin, status }, `REGISTER with ${origin}: the server answered ${status}`)
   } catch (error) {
-    logger?.debug?.({ origin, code: (error as { code?: string }).code }, `${origin} could not be told our keys`)
+    logger?.debug?.({ origin, code: (error as { code?: string }).code }, `REGISTER with ${origin}: no answer`)
   }
 }

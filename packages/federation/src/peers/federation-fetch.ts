@@ -1,4 +1,4 @@
-// A request to a peer: directly and, where that fails in a way that a relay can help with, once by way of a relay.
+// A request to a peer: direct, and once more by a relay if the direct one fails for a reason that allows it.
 
 import { FederationError } from '../errors.ts'
 import type { HttpRequest, HttpResponse } from '../http/client.ts'
@@ -10,27 +10,27 @@ import { chooseRelay, relay } from './relay.ts'
 import { getThreatPolicy } from './threat-policy.ts'
 
 export interface FederationFetchOptions {
-  /** @default 'GET', with a body 'POST' */
+  /** HTTP method. @default 'GET'; with a body 'POST' */
   readonly method?: HttpRequest['method']
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** Over everything. @default policies.delivery.timeoutMs */
+  /** Deadline of each request in ms, reply included. @default policies.delivery.timeoutMs */
   readonly timeoutMs?: number
-  /** Try a relay where the reason allows it. Only a POST can go that way. @default false */
+  /** Try a relay if the reason allows it. Only a POST can be relayed. @default false */
   readonly proxyFallback?: boolean
-  /** The peer that is marked. @default the origin of the URL */
+  /** Origin of the peer that a failure marks. @default the origin of the URL */
   readonly serverUrl?: string
-  /** Leave its health as it is. @default false */
+  /** Do not mark the peer on failure. @default false */
   readonly skipHealthUpdate?: boolean
   readonly signal?: AbortSignal | undefined
 }
 
 export interface FederationResponse extends HttpResponse {
-  /** The relay, if it came by one. */
+  /** Origin of the relay; undefined for a direct reply. */
   readonly via: string | undefined
 }
 
-/** @throws FederationError ADDRESS_REFUSED, ORIGIN_INVALID, TRANSPORT: the direct failure's; its cause is the relay's, if one was tried */
+/** @throws FederationError ADDRESS_REFUSED, ORIGIN_INVALID; TRANSPORT: of the direct request. Its cause is the relay's error, if one was used */
 export async function federationFetch(
   context: SendingContext,
   url: string,
@@ -49,7 +49,7 @@ export async function federationFetch(
     if (!skipHealthUpdate) await markServerUnhealthy(context, target, reason)
     const mayRelay = proxyFallback && context.policies.relay.use && method === 'POST' && body !== undefined
     if (!mayRelay || !getThreatPolicy(context.policies, reason).proxyEligible) throw error
-    return relayed(context, target, error as FederationError, {
+    return fetchByRelay(context, target, error as FederationError, {
       url,
       headers,
       body,
@@ -60,7 +60,7 @@ export async function federationFetch(
   }
 }
 
-async function relayed(
+async function fetchByRelay(
   context: SendingContext,
   target: string,
   direct: FederationError,

@@ -1,11 +1,15 @@
-// Marks a peer as unhealthy or healthy. One series of checks per peer: the id of a check has its number.
+// Marks a peer as unhealthy or healthy. The id of a check has its number, so a peer has one series of checks.
 
 import type { SendingContext, FederationContext } from '../context.ts'
 import { canonicalOrigin } from '../origin.ts'
 import type { UnhealthyReason } from './threats.ts'
 
-/** For errors of the transport alone, never for an HTTP status. A server without a row is left alone. */
-export async function markServerUnhealthy(context: SendingContext, url: string, reason: UnhealthyReason): Promise<void> {
+/** Marks a peer for a transport error, never for an HTTP status, and schedules its check. A server without a row is left alone. */
+export async function markServerUnhealthy(
+  context: SendingContext,
+  url: string,
+  reason: UnhealthyReason,
+): Promise<void> {
   const { store, clock, policies } = context
   const origin = canonicalOrigin(url, context)
   const before = await store.peers.get(origin)
@@ -16,7 +20,7 @@ export async function markServerUnhealthy(context: SendingContext, url: string, 
   await context.scheduleHealthCheck(origin, attempts)
 }
 
-/** After a check, an acknowledged delivery, or a REGISTER that succeeded. */
+/** Marks a peer healthy: after a check, an acknowledged delivery, or a successful REGISTER. */
 export async function markServerHealthy(context: FederationContext, url: string): Promise<void> {
   const { store, clock } = context
   const origin = canonicalOrigin(url, context)

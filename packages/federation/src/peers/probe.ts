@@ -1,4 +1,4 @@
-// Asks a known peer whether it is there, with the keys that are pinned. Changes nothing of its health.
+// Checks whether a known peer answers with its pinned keys. Does not change its health.
 
 import type { FederationContext } from '../context.ts'
 import type { PeerRow } from '../store/store.ts'
@@ -9,8 +9,12 @@ export interface ProbeOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** True: it answered, with the pinned keys. */
-export async function answersAsPinned(context: FederationContext, peer: PeerRow, options: ProbeOptions): Promise<boolean> {
+/** Returns true if the peer answered with the pinned keys. */
+export async function answersAsPinned(
+  context: FederationContext,
+  peer: PeerRow,
+  options: ProbeOptions,
+): Promise<boolean> {
   try {
     if (sameKeys(await fetchKeys(context, peer.url, options), peer)) return true
   } catch {

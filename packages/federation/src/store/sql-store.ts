@@ -1,4 +1,4 @@
-// The store, on either database.
+// The store on SQLite or Postgres.
 
 import { HoldfastError, type Storage } from 'holdfast'
 import { blacklistTable } from './blacklist.ts'
@@ -11,11 +11,11 @@ import { peerTable } from './peers.ts'
 import { makeStatements } from './statements.ts'
 import type { Store, StoreTransaction } from './store.ts'
 import type { Tables } from './tables.ts'
-import { JoinedTransaction } from './transaction.ts'
+import { JoinedTransaction } from './joined-transaction.ts'
 
 export interface SqlStoreOptions {
   readonly prefix: string
-  /** Whether connect() does what is left to do. If not, tables that are not up to date are refused. */
+  /** Whether connect() migrates the tables. If not, it refuses outdated tables. */
   readonly migrates: boolean
 }
 
@@ -26,7 +26,7 @@ export class SqlStore implements Store {
   readonly follows
   readonly #database: Database
   readonly #prefix: string
-  /** The connection alone, and with tables that were looked at. */
+  /** Reference counts: of the connection alone, and of the connection with checked tables. */
   readonly #opened: Counted
   readonly #ready: Counted
 
@@ -74,11 +74,11 @@ export class SqlStore implements Store {
 
   #connected(): Database {
     if (this.#ready.isOpen) return this.#database
-    const what = 'the store is not connected: call connect(), or start the federation that uses it'
-    throw new HoldfastError('STORAGE_CLOSED', what)
+    const message = 'The federation store is not connected. Call store.connect(), or start the federation that uses it.'
+    throw new HoldfastError('STORAGE_CLOSED', message)
   }
 
-  /** Also before connect(), which may refuse. */
+  /** Works before connect(), which refuses outdated tables. */
   async migrate(): Promise<void> {
     await this.#opened.connect()
     try {
@@ -116,6 +116,6 @@ function checkPrefix(prefix: string): string {
   if (/^[a-z_][a-z0-9_]{0,29}$/.test(prefix)) return prefix
   throw new HoldfastError(
     'INVALID_ARGUMENT',
-    `prefix: expected up to 30 of a-z, 0-9 and _, not beginning with a digit, got ${JSON.stringify(prefix)}`,
+    `prefix: expected 1 … 30 characters of a-z, 0-9 and _, not starting with a digit, got ${JSON.stringify(prefix)}`,
   )
 }

@@ -1,4 +1,4 @@
-// docs/federation/errors.md is the table of errors.ts, and no code is dead.
+// docs/federation/errors.md has the codes of errors.ts and refusal.ts, and every code is used.
 
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'

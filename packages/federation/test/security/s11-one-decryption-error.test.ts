@@ -60,7 +60,7 @@ for (const [name, envelope] of Object.entries(faults)) {
       {
         name: 'FederationError',
         code: 'DECRYPT_FAILED',
-        message: 'The envelope could not be opened.',
+        message: 'The envelope could not be decrypted.',
         cause: undefined,
       },
     )

@@ -7,7 +7,7 @@ import { clientOf, get } from '../http/listen.ts'
 
 test('[S22] 100 000 origins: the agents stay at their cap', () => {
   const agents = new PeerAgents(() => undefined)
-  for (let count = 0; count < 100_000; count++) agents.hold(`https://${count}.example`).release()
+  for (let count = 0; count < 100_000; count++) agents.acquire(`https://${count}.example`).release()
   assert.equal(agents.size, 1024)
 })
 

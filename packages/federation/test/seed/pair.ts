@@ -14,7 +14,7 @@ import { generateKeyring } from '../../src/keyring.ts'
 import type { PolicyOptions } from '../../src/resolve-policies.ts'
 import { sqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
-import { keepRows } from '../../src/upkeep.ts'
+import { reconcileRows } from '../../src/upkeep.ts'
 import { type Place, until } from './bench.ts'
 
 interface Given {
@@ -121,7 +121,7 @@ export function pairTests(place: Place): void {
       // Nobody knows when it commits: upkeep finds the row, and adds its job.
       assert.equal(await federation.deliveryQueue.get(id), undefined)
       const later = { store, clock: { now: () => Date.now() + 60_001 }, policies: { delivery: { keepFailedMs: 1 } } }
-      await keepRows(later as never, federation.deliveryQueue)
+      await reconcileRows(later as never, federation.deliveryQueue)
       assert.equal((await federation.deliveryQueue.get(id))?.state, 'queued')
     })
 

@@ -86,7 +86,10 @@ export function workerTests(place: Place, world: World): void {
       const logger = {
         error: (data: object, message: string) => void it.log.push({ level: 'error', data: { ...data }, message }),
       }
-      const federation = assemble({ storage: it.storage, store: it.store, keyring, http: world.http(), logger }, undefined)
+      const federation = assemble(
+        { storage: it.storage, store: it.store, keyring, http: world.http(), logger },
+        undefined,
+      )
       t.after(() => federation.stop({ graceMs: 0 }))
       federation.startWorkers()
       federation.startWorkers()
@@ -185,7 +188,7 @@ export function workerTests(place: Place, world: World): void {
         attempt: 1,
         retriesLeft: 4,
         code: 'HTTP_STATUS',
-        error: `${peer.origin} answered 503`,
+        error: `delivery to ${peer.origin}: the server answered 503. It is retried while attempts are left.`,
       })
       peer.onInbox = () => ({ body: 'no JSON' })
       await bringForward(it.storage, job.id)

@@ -194,10 +194,10 @@ const migrationCases: Case[] = [
     name: 'tables that were made by other steps, or by more of them, are refused',
     async run({ another, ask }) {
       await ask(`UPDATE {migrations} SET checksum = 'another'`)
-      await assert.rejects(another().connect(), /step 1 differs/)
-      await assert.rejects(another().migrate(), /step 1 differs/)
+      await assert.rejects(another().connect(), /number 1 differs/)
+      await assert.rejects(another().migrate(), /number 1 differs/)
       await ask(`INSERT INTO {migrations} VALUES (2, 'newer')`)
-      await assert.rejects(another().connect(), /use a newer version/)
+      await assert.rejects(another().connect(), /Install a newer version/)
     },
   },
   {

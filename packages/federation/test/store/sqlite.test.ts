@@ -87,7 +87,7 @@ test('a verb without its tx in a transaction is told so, and does nothing later'
   const row = { id: 'd1', name: 'n', targetUrl: 't', serverUrl: 's', payload: '{}', createdAt: 1 }
   await store.transaction(async () => {
     const stuck = store.deliveries.insert(row)
-    await Promise.all([assert.rejects(stuck, /pass `tx` on/), clock.advance(5_000)])
+    await Promise.all([assert.rejects(stuck, /pass tx to every call/), clock.advance(5_000)])
   })
   assert.equal(await store.deliveries.get('d1'), undefined)
   await store.deliveries.insert(row)

@@ -1,15 +1,15 @@
-// SQLite under the tables. Statements that come while the connection is taken are committed together: one sync of the disk
-// serves them all. Reads have a connection of their own where the database is a file, and wait for nobody.
+// The tables on SQLite. Group commit: statements that wait for the connection share the next transaction, and so one sync of the
+// disk. Reads of a file use a connection of their own and never wait for a writer.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { HoldfastError } from 'holdfast'
 import { type Database, type Dialect, type OpenTransaction, type Row, textOf, type Value } from '../database.ts'
-import type { Writer, Writing } from './connections.ts'
+import type { Writer, WriteTransaction } from './connections.ts'
 
 const dialect: Dialect = {
   text: 'text',
   findTable: `SELECT name AS c0 FROM sqlite_schema WHERE type = 'table' AND name = $1`,
-  // BEGIN IMMEDIATE is one.
+  // BEGIN IMMEDIATE excludes other writers.
   lock: undefined,
 }
 
@@ -25,8 +25,8 @@ export class SqliteDatabase implements Database {
   readonly storage: object | undefined
   readonly #writer: Writer
   #reader: DatabaseSync | undefined
-  #isReaderOurs = false
-  /** Those that wait for the same transaction. */
+  #ownsReader = false
+  /** Calls that wait for the same transaction. */
   #batch: Call[] | undefined
 
   constructor(writer: Writer, storage: object | undefined) {
@@ -38,9 +38,9 @@ export class SqliteDatabase implements Database {
     await this.#writer.open()
     try {
       this.#reader = await this.#writer.transaction(async ({ database }) => {
-        // Empty or null: it has no file, and nobody else can open it.
+        // Empty or null for a database in memory, which a second connection cannot open.
         const path = database.location()
-        this.#isReaderOurs = Boolean(path)
+        this.#ownsReader = Boolean(path)
         if (!path) return database
         const { DatabaseSync } = await import('node:sqlite')
         return new DatabaseSync(path, { readOnly: true, timeout: 1_000 })
@@ -55,7 +55,7 @@ export class SqliteDatabase implements Database {
     const reader = this.#reader
     this.#reader = undefined
     await this.#writer.close()
-    if (this.#isReaderOurs) reader?.close()
+    if (this.#ownsReader) reader?.close()
   }
 
   async read(text: string, values: readonly Value[]): Promise<Row[]> {
@@ -74,36 +74,36 @@ export class SqliteDatabase implements Database {
   }
 
   async #commit(batch: Call[]): Promise<void> {
-    const answered: (() => void)[] = []
+    const answers: (() => void)[] = []
     try {
       await this.#writer.transaction(async ({ database }) => {
-        // Who comes from now on waits for the next.
+        // Later calls wait for the next transaction.
         this.#batch = undefined
         for (const { text, values, resolve, reject } of batch) {
           try {
             const rows = run(database, text, values)
-            answered.push(() => resolve(rows))
+            answers.push(() => resolve(rows))
           } catch (error) {
-            // A statement that fails changes nothing; on a full disk all are undone with it.
+            // A failed statement changes nothing by itself. On a full disk SQLite rolls back the whole transaction.
             if (!database.isTransaction) throw error
-            answered.push(() => reject(error))
+            answers.push(() => reject(error))
           }
         }
       })
     } finally {
       if (this.#batch === batch) this.#batch = undefined
     }
-    for (const answer of answered) answer()
+    for (const answer of answers) answer()
   }
 
   transaction<T>(work: (tx: OpenTransaction) => Promise<T>): Promise<T> {
-    return this.#writer.transaction((writing) => work(openTransaction(writing)))
+    return this.#writer.transaction((tx) => work(openTransaction(tx)))
   }
 
   join(tx: unknown): OpenTransaction {
     const { database } = (tx ?? {}) as { database?: unknown }
     if (this.storage !== undefined && isDatabase(database)) {
-      return openTransaction({ database, storageTx: tx as Writing['storageTx'] })
+      return openTransaction({ database, storageTx: tx as WriteTransaction['storageTx'] })
     }
     if (isDatabase(tx) && tx.isTransaction) return openTransaction({ database: tx, storageTx: undefined })
     const expected = 'the tx of SqliteStorage.transaction(), or a DatabaseSync in a transaction'
@@ -111,13 +111,15 @@ export class SqliteDatabase implements Database {
   }
 }
 
-function openTransaction({ database, storageTx }: Writing): OpenTransaction {
+function openTransaction({ database, storageTx }: WriteTransaction): OpenTransaction {
   return {
     handle: database,
     storageTx,
     query: async (text, values = []) => {
-      // A full disk, or the app, may have ended it: nothing may be written outside of it.
-      if (!database.isTransaction) throw new HoldfastError('INVALID_ARGUMENT', 'tx: the transaction was ended')
+      // A full disk or the app may have ended the transaction. A statement after that would commit by itself.
+      if (!database.isTransaction) {
+        throw new HoldfastError('INVALID_ARGUMENT', 'tx: the transaction has ended. The statement was not run.')
+      }
       return run(database, text, values)
     },
   }
@@ -134,7 +136,7 @@ function run(database: DatabaseSync, text: string, values: readonly Value[]): Ro
   return statement.all(named).map((row) => Object.values(row) as Row)
 }
 
-/** Each text once per connection: there are a few dozen. */
+/** Prepares each text once per connection. There are a few dozen texts. */
 function prepare(database: DatabaseSync, text: string): StatementSync {
   let statements = prepared.get(database)
   if (!statements) prepared.set(database, (statements = new Map()))

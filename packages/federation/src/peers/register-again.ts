@@ -1,5 +1,5 @@
-// A peer whose keys are pinned here, but who does not know us: we died between the one and the other, its answer to our REGISTER
-// was a failure, or it has forgotten us. Without this, no delivery would ever be taken by it.
+// Registers again with a peer whose keys are pinned here but that does not know this server: the process died between pin and
+// REGISTER, REGISTER failed, or the peer lost its row. Without this the peer would refuse every delivery.
 
 import type { HttpResponse } from '../http/client.ts'
 import type { FederationContext } from '../context.ts'
@@ -7,15 +7,15 @@ import { parseJson } from '../wire/v1/json.ts'
 import { isObject } from '../wire/v1/schema.ts'
 import { register } from './discover.ts'
 
-/** What it says is not signed: whatever it may be up to, it is introduced to no more often. */
-const everyMs = 10_000
+/** Shortest time between two REGISTERs with one peer, in ms. The reply that causes them is not signed. */
+const intervalMs = 10_000
 const maxOrigins = 1_000
 
-/** When each was introduced to, the latest last. */
-const introduced = new WeakMap<FederationContext['http'], Map<string, number>>()
+/** Instant of the last REGISTER by origin, the latest last. */
+const registeredAt = new WeakMap<FederationContext['http'], Map<string, number>>()
 
-/** If the reply says that we are not known: REGISTER. The delivery itself is tried again as after every failure. */
-export async function introduceAgain(
+/** Sends REGISTER if the reply says that this server is unknown. The delivery itself is retried as after any failure. */
+export async function registerAgain(
   context: FederationContext,
   origin: string,
   reply: Pick<HttpResponse, 'status' | 'body'>,
@@ -23,10 +23,10 @@ export async function introduceAgain(
 ): Promise<void> {
   if (!saysUnknown(reply)) return
   const { clock, http } = context
-  const times = introduced.get(http) ?? new Map<string, number>()
-  introduced.set(http, times)
+  const times = registeredAt.get(http) ?? new Map<string, number>()
+  registeredAt.set(http, times)
   const now = clock.monotonic()
-  if (now - (times.get(origin) ?? -Infinity) < everyMs) return
+  if (now - (times.get(origin) ?? -Infinity) < intervalMs) return
   times.delete(origin)
   times.set(origin, now)
   if (times.size > maxOrigins) times.delete(times.keys().next().value!)

@@ -1,4 +1,4 @@
-// A transaction as the store hands it out, and takes it back as `tx`.
+// A transaction that the store returns and accepts as `tx`.
 
 import { HoldfastError } from 'holdfast'
 import type { OpenTransaction } from './database.ts'
@@ -17,12 +17,12 @@ export class JoinedTransaction implements StoreTransaction {
     return this.#running().handle
   }
 
-  /** @throws HoldfastError INVALID_ARGUMENT if it has ended, or is of another store */
+  /** @throws HoldfastError INVALID_ARGUMENT if it has ended, or belongs to another store */
   static of(tx: StoreTransaction, owner: object): OpenTransaction {
     if (!(tx instanceof JoinedTransaction) || tx.#owner !== owner) {
       throw new HoldfastError(
         'INVALID_ARGUMENT',
-        'tx: expected a transaction of this store: that of transaction() or join()',
+        'tx: expected a transaction of this store, from transaction() or join()',
       )
     }
     return tx.#running()

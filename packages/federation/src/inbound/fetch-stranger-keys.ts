@@ -1,4 +1,4 @@
-// The keys that a server shows, fetched on behalf of somebody who is not known.
+// Fetches the keys of a server on behalf of an unauthenticated client.
 
 import { federationCodeOf } from '../errors.ts'
 import { fetchKeys } from '../peers/fetch-keys.ts'
@@ -7,15 +7,15 @@ import type { Inbound } from './inbound.ts'
 import { refuse } from './refusal.ts'
 
 /** @throws Refusal ADDRESS_REFUSED, DISCOVERY_FAILED */
-export async function keysOf({ context }: Inbound, origin: string): Promise<PeerKeys> {
+export async function fetchStrangerKeys({ context }: Inbound, origin: string): Promise<PeerKeys> {
   try {
     return await fetchKeys(context, origin)
   } catch (cause) {
     const code = federationCodeOf(cause)
     if (code === undefined) throw cause
-    // What went wrong is not said: it would tell a stranger what our network looks like.
+    // The reply has no detail: it would let an unauthenticated client explore this server's network.
     throw code === 'ADDRESS_REFUSED'
       ? refuse('ADDRESS_REFUSED', 'this server may not be contacted', { from: origin, cause })
-      : refuse('DISCOVERY_FAILED', 'the keys could not be fetched from this server', { from: origin, cause })
+      : refuse('DISCOVERY_FAILED', 'the keys of this server could not be fetched', { from: origin, cause })
   }
 }
