@@ -1,4 +1,4 @@
-// What createFederation takes, and what this profile does not have.
+// The options of createFederation(), and what this profile does not have.
 
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
@@ -34,7 +34,7 @@ test('the origin is made canonical; nothing is opened; the profile defaults to s
   assert.equal(made(t, { profile: undefined }).origin, 'https://a.example')
 })
 
-test('what is missing, unknown or impossible is refused', () => {
+test('missing, unknown and impossible options are refused', () => {
   for (const change of [
     { profile: 'other' },
     { storage: undefined },
@@ -63,7 +63,7 @@ test('what is missing, unknown or impossible is refused', () => {
   }
 })
 
-test('what another profile has is refused by name', async (t) => {
+test('features of another profile are refused by name', async (t) => {
   assert.throws(() => createFederation(options({ profile: 'hardened' })), { code: 'FEATURE_UNSUPPORTED' })
   const federation = made(t)
   await assert.rejects(federation.send({ type: 'post', to: 'https://b.example', payload: {} }), {
@@ -73,7 +73,7 @@ test('what another profile has is refused by name', async (t) => {
   await assert.rejects(federation.peers.resume('https://b.example'), { code: 'FEATURE_UNSUPPORTED' })
 })
 
-test('policies are laid over the defaults, group by group, and leave those alone', () => {
+test('policies override single defaults, and do not change the table', () => {
   const policies = resolvePolicies({
     delivery: { maxAttempts: 2, backoff: { type: 'fixed', delayMs: 1 } },
     threats: { TIMEOUT: { proxyEligible: true } },
@@ -99,7 +99,7 @@ test('aliases of policies and of stop() are mapped to their words', async (t) =>
   }
 })
 
-test('follows may live elsewhere', async (t) => {
+test('the option `follows` replaces the table', async (t) => {
   const rows = new Map<string, FollowRow>()
   const follows: FollowStore = {
     insert: async (row) => {

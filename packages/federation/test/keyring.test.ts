@@ -1,4 +1,4 @@
-// Keyrings: what they take, what they do, and that private bytes stay inside.
+// Keyrings: their input, their functions, and that private bytes stay inside.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -7,19 +7,19 @@ import { generateKeyring, generateKeyText, keyringFromBase64, type KeyringText }
 import { decryptPayload, encryptPayload } from '../src/wire/v1/envelope.ts'
 import { signText, verify } from '../src/wire/v1/signature.ts'
 
-test('fresh keys sign and open', async () => {
+test('new keys sign and decrypt', async () => {
   const keyring = await generateKeyring()
   const publicKey = Buffer.from(keyring.current('sig').publicKey).toString('base64')
   assert.equal(verify('hello', await signText('hello', keyring), publicKey), true)
   assert.equal(await decryptPayload(encryptPayload('hello', keyring.current('enc').publicKey), keyring), 'hello')
 })
 
-test('fresh keys differ each time', async () => {
+test('new keys differ each time', async () => {
   const kids = await Promise.all([1, 2, 3].map(async () => (await generateKeyring()).current('sig').kid))
   assert.equal(new Set(kids).size, 3)
 })
 
-test('keys that were kept as text are the same keys', async () => {
+test('keys that were stored as text are the same keys', async () => {
   const text = generateKeyText()
   const [first, second] = [keyringFromBase64(text), keyringFromBase64({ ...text })]
   for (const use of ['sig', 'enc'] as const) {
@@ -115,7 +115,7 @@ test('[S21] a keyring shows no private bytes: not to inspect, JSON, spreading or
   assert.match(inspect(keyring), new RegExp(keyring.current('enc').kid))
 })
 
-// In the forms in which bytes are usually shown.
+// The usual text forms of bytes.
 function secretsOf({ privateKey, encryptionPrivateKey }: KeyringText): string[] {
   return [half(privateKey, 0, 32), half(encryptionPrivateKey, 0, 32)].flatMap((secret) => [
     secret.toString('base64').replace(/=+$/, ''),

@@ -32,7 +32,7 @@ function made(t: TestContext, parts: { readonly storage?: Storage; readonly stor
   return { federation, lines }
 }
 
-/** connect() fails so many times, or for ever. */
+/** Makes connect() fail a number of times. */
 function failing<T extends Storage | Store>(target: T, times: number, error: Error): T {
   const connect = target.connect.bind(target)
   let failures = 0
@@ -42,7 +42,7 @@ function failing<T extends Storage | Store>(target: T, times: number, error: Err
 
 const unreachable = new StorageError('the database is unreachable', { maybeApplied: false })
 
-/** Whether the promise has settled, after all that can happen without a timer. */
+/** Whether the promise settles without the help of a timer. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   let settled = false
   promise.then(

@@ -4,14 +4,14 @@ import { PeerAgents } from '../../src/http/peer-agents.ts'
 
 const never = (): void => undefined
 
-test('a peer has one agent for as long as it is held', () => {
+test('a peer has one agent while it is in use', () => {
   const agents = new PeerAgents(never, 2)
   const first = agents.acquire('https://a.example')
   first.release()
   assert.equal(agents.acquire('https://a.example').agent, first.agent)
 })
 
-test('the peer that was asked longest ago goes first', () => {
+test('the least recently used peer is evicted first', () => {
   const agents = new PeerAgents(never, 2)
   const agentOf = (origin: string): unknown => {
     const held = agents.acquire(origin)
@@ -27,7 +27,7 @@ test('the peer that was asked longest ago goes first', () => {
   assert.equal(agents.size, 2)
 })
 
-test('an agent that is used is not destroyed when its peer has to go, but when it is released', (t) => {
+test('an evicted agent that is in use is destroyed at its release', (t) => {
   const agents = new PeerAgents(never, 1)
   const used = agents.acquire('a')
   const again = agents.acquire('a')

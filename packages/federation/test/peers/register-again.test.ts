@@ -1,4 +1,4 @@
-// A peer that is pinned here and does not know us there: it is told our keys again, and takes the next attempt.
+// A peer that is pinned here and does not know this server gets another REGISTER, and accepts the next attempt.
 
 import assert from 'node:assert/strict'
 import { after, test, type TestContext } from 'node:test'
@@ -26,18 +26,18 @@ async function start(t: TestContext): Promise<{ it: Bench; clock: FakeClock; pee
 
 const registers = (peer: TestPeer): number => peer.count('POST', '/discover')
 
-test('it registers, and the next attempt is taken', async (t) => {
+test('it registers, and the next attempt is accepted', async (t) => {
   const { it, peer } = await start(t)
   peer.onInbox = (plain) => (registers(peer) === 0 ? unknown : peer.followAck(plain))
   const job = await it.delivery(peer)
   await assert.rejects(it.federation.processFederationDelivery(job), { code: 'HTTP_STATUS', status: 403 })
   assert.equal(registers(peer), 1)
   await it.federation.processFederationDelivery({ ...job, attempt: 2 })
-  // Its keys were not fetched for that: they are pinned.
+  // Its keys were not fetched: they are pinned.
   assert.deepEqual([registers(peer), peer.count('GET', '/discover')], [1, 0])
 })
 
-test('a peer that never knows us is not told without end', async (t) => {
+test('a peer that never knows this server is registered with at a limited rate', async (t) => {
   const { it, clock, peer } = await start(t)
   peer.onInbox = () => unknown
   const attempt = async (): Promise<void> => {
@@ -54,7 +54,7 @@ test('a peer that never knows us is not told without end', async (t) => {
   assert.equal(registers(peer), 2)
 })
 
-test('no other answer makes it register', async (t) => {
+test('no other response causes a REGISTER', async (t) => {
   const { it, peer } = await start(t)
   const answers: readonly Reply[] = [
     { status: 403, body: { code: 'BLACKLISTED_FEDERATION_SERVER' } },

@@ -1,4 +1,4 @@
-// A federation on a storage that is given, the world around it, and what it said.
+// A federation on a given storage, the servers around it, and its log lines and events.
 
 import type { TestContext } from 'node:test'
 import type { Clock, Logger, Storage } from 'holdfast'
@@ -13,11 +13,11 @@ import type { TestPeer, World } from './world.ts'
 
 export interface Place {
   readonly name: string
-  /** A storage and tables that nobody else has. */
+  /** Opens a storage and tables for one test. */
   open(clock?: Clock): Promise<{ readonly storage: Storage; readonly store: Store; close(): Promise<void> }>
 }
 
-/** Its storage has its own time, though the federation's is set by hand. */
+/** The storage uses the real clock although the federation has a fake one. */
 export const withoutClock = (place: Place): Place => ({ name: place.name, open: () => place.open() })
 
 export interface LogLine {
@@ -34,9 +34,9 @@ export interface Bench {
   readonly world: World
   readonly log: LogLine[]
   readonly events: { readonly name: keyof FederationEvents; readonly data: object }[]
-  /** A peer of ours; with `known`, its keys are pinned. */
+  /** Makes a peer; with `known`, its keys are pinned. */
   peer(options?: { readonly known?: boolean }): Promise<TestPeer>
-  /** A delivery to it, with its row, for a processor. */
+  /** Makes a delivery to a peer, with its row, as a processor receives it. */
   delivery(peer: TestPeer, change?: Partial<Given>): Promise<ProcessorJob<FederationDeliveryJob>>
   row(id: string): Promise<DeliveryRow | undefined>
 }
@@ -130,7 +130,7 @@ export function followPayload(change: object = {}): string {
   return JSON.stringify({ following, federationUrl: own, method: 'FEDERATE', ...change })
 }
 
-/** Our follow of bob at this peer. */
+/** Inserts the follow of bob at this peer. */
 export async function insertFollow({ store }: Bench, peer: TestPeer): Promise<string> {
   const { row } = await store.follows.insert({
     id: `follow-${++made}`,
@@ -153,7 +153,7 @@ export const checkJob = (id: string, serverUrl: string): ProcessorJob<HealthChec
   maxAttempts: 1,
 })
 
-/** Until it holds; each look comes after a turn of the event loop. Fails after 30 s. */
+/** Waits until the condition holds, with a check every 2 ms. Fails after 30 s. */
 export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
   const deadline = performance.now() + 30_000
   while (!(await holds())) {
@@ -162,7 +162,7 @@ export async function until(holds: () => boolean | Promise<boolean>, what: strin
   }
 }
 
-/** A job that waits is due at once. */
+/** Makes a waiting job due now. */
 export async function bringForward(storage: Storage, id: string, type = DELIVERY_QUEUE_NAME): Promise<void> {
   await storage.revive([{ type, id }], { runAt: 0 })
 }

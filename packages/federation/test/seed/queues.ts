@@ -1,4 +1,4 @@
-// The two queues: what is added, under which id, when it runs, how long it is kept.
+// The two queues: jobs, ids, delays and retention.
 
 import assert from 'node:assert/strict'
 import { type EventEmitter, once } from 'node:events'
@@ -14,8 +14,8 @@ const data = (
   deliveryJobId: string,
 ): { deliveryJobId: string; targetUrl: string; serverUrl: string; payload: string } => ({
   deliveryJobId,
-  targetUrl: 'http://nobody.test/inbox',
-  serverUrl: 'http://nobody.test',
+  targetUrl: 'http://absent.test/inbox',
+  serverUrl: 'http://absent.test',
   payload: '{"method":"FEDERATE"}',
 })
 
@@ -47,7 +47,7 @@ export function queueTests(place: Place, world: World): void {
       assert.deepEqual(items.map(({ id }) => id).toSorted(), ['d1', 'other'])
     })
 
-    test('[queue judges nothing] whatever the payload is, it is queued', async (t) => {
+    test('[queue judges nothing] any payload is queued', async (t) => {
       const { federation } = await bench(t, place, world)
       const bad = { ...data('d1'), payload: 'no JSON', targetUrl: 'nowhere', serverUrl: '' }
       assert.equal((await federation.deliveryQueue.add('deliver-follow', bad)).added, true)
@@ -99,12 +99,12 @@ export function queueTests(place: Place, world: World): void {
       const { federation } = await bench(t, place, world)
       const { healthCheckQueue: queue } = federation
       assert.equal(federation.getHealthCheckQueue(), queue)
-      const { id } = await queue.add('health-check', { serverUrl: 'http://nobody.test' })
+      const { id } = await queue.add('health-check', { serverUrl: 'http://absent.test' })
       const job = await queue.get(id)
-      assert.deepEqual([job?.data, job?.maxAttempts], [{ serverUrl: 'http://nobody.test' }, 1])
+      assert.deepEqual([job?.data, job?.maxAttempts], [{ serverUrl: 'http://absent.test' }, 1])
     })
 
-    test('[schedule delay] [schedule id] [schedule name] (5 + 10 n) minutes, an id by origin and number', async (t) => {
+    test('[schedule delay] [schedule id] [schedule name] a delay of (5 + 10 n) minutes, an id from origin and number', async (t) => {
       const { federation, storage } = await bench(t, place, world)
       for (const [attempt, minutes] of [5, 15, 25, 35, 45].entries()) {
         await federation.scheduleHealthCheck('http://remote.example.com', attempt)
@@ -114,17 +114,17 @@ export function queueTests(place: Place, world: World): void {
         const [record] = await storage.get([{ type: HEALTH_CHECK_QUEUE_NAME, id }])
         assert.equal(record!.runAt - record!.createdAt, minutes * minute)
       }
-      // The vector of the spec.
+      // The test vector of the spec.
       await federation.scheduleHealthCheck('https://REMOTE.example.com:443/', 0)
       const job = await federation.healthCheckQueue.get('health-check_d4b64e4b29f0e3be_0')
       assert.deepEqual(job?.data, { serverUrl: 'https://remote.example.com' })
-      // Again: nothing.
+      // A repeat changes nothing.
       await federation.scheduleHealthCheck('https://remote.example.com', 0)
       const { types } = await storage.count({ types: [HEALTH_CHECK_QUEUE_NAME] })
       assert.equal(types[0]!.states.scheduled, 6)
     })
 
-    test('[schedule kept] not kept after either end', async (t) => {
+    test('[schedule kept] no record is kept', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       await it.federation.scheduleHealthCheck(peer.origin, 0)

@@ -1,4 +1,4 @@
-// The steps of a delivery: what each refuses, and what becomes of the row.
+// The steps of a delivery: what each one refuses, and the state of the row after it.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -22,7 +22,7 @@ import type { TestPeer, World } from './world.ts'
 
 type Row = 'deleted' | 'open' | 'failed'
 
-/** One attempt that must fail so. */
+/** Runs one attempt and checks how it fails. */
 async function fails(
   { federation, delivery, row }: Bench,
   peer: TestPeer,
@@ -45,7 +45,7 @@ async function fails(
 
 export function stepTests(place: Place, world: World): void {
   describe('the steps of a delivery', () => {
-    test('[wire delivery] POST to the target, four headers, the payload sealed and signed', async (t) => {
+    test('[wire delivery] POST to the target, four headers, the payload encrypted and signed', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       const followId = await insertFollow(it, peer)
@@ -66,7 +66,7 @@ export function stepTests(place: Place, world: World): void {
       assert.deepEqual([follow?.id, follow?.accepted, follow?.acknowledged], [followId, true, true])
     })
 
-    test('[step 1 json] a payload that is no JSON', async (t) => {
+    test('[step 1 json] a payload that is not JSON', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       const error = await fails(it, peer, { payload: '{"secret-canary":' }, ['U', 'PAYLOAD_MALFORMED', 'deleted'])
@@ -74,7 +74,7 @@ export function stepTests(place: Place, world: World): void {
       assert.equal(peer.received.length, 0)
     })
 
-    test('[step 1 object] a payload that is no plain object', async (t) => {
+    test('[step 1 object] a payload that is not a plain object', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       for (const payload of ['null', '42', '"str"', '[]', 'true']) {
@@ -82,7 +82,7 @@ export function stepTests(place: Place, world: World): void {
       }
     })
 
-    test('[step 1 method] a method that is missing, no string, or not of the set', async (t) => {
+    test('[step 1 method] a method that is missing, not a string, or not allowed', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       for (const payload of ['{}', '{"method":5}', '{"method":null}', '{"method":"DELETE"}', '{"method":"federate"}']) {
@@ -114,7 +114,7 @@ export function stepTests(place: Place, world: World): void {
       for (const targetUrl of elsewhere) await fails(it, peer, { targetUrl }, ['U', 'TARGET_MISMATCH', 'failed'])
       await fails(it, peer, { serverUrl: `${peer.origin}/path` }, ['U', 'TARGET_MISMATCH', 'failed'])
       assert.deepEqual([peer.received.length, trap.received.length], [0, 0])
-      // Written otherwise, the same server.
+      // Another spelling of the same server.
       const [serverUrl, targetUrl] = [`${peer.origin.toUpperCase()}/`, `${peer.origin}/inbox?n=1`]
       await it.federation.processFederationDelivery(await it.delivery(peer, { serverUrl, targetUrl }))
       assert.equal(peer.delivered.length, 1)
@@ -130,7 +130,7 @@ export function stepTests(place: Place, world: World): void {
       await it.federation.processFederationDelivery(await it.delivery(peer))
     })
 
-    test('[step 3 known] a registered server is not asked for its keys, an unknown one once', async (t) => {
+    test('[step 3 known] the keys of a registered server are not fetched, those of an unknown one once', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer({ known: false })
       await it.federation.processFederationDelivery(await it.delivery(peer))
@@ -149,7 +149,7 @@ export function stepTests(place: Place, world: World): void {
       assert.equal((await it.store.peers.list({ limit: 10 })).length, 0)
     })
 
-    test('[step 3 invalid] [S1] a reply with a foreign url, or without keys: nothing is pinned', async (t) => {
+    test('[step 3 invalid] [S1] a reply with another url, or without keys: nothing is pinned', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer({ known: false })
       const third = await it.peer({ known: false })
@@ -175,10 +175,10 @@ export function stepTests(place: Place, world: World): void {
       assert.equal(third.received.length, 0)
     })
 
-    test('[step 3 pin] [S3] other keys than those pinned, shown at discovery', async (t) => {
+    test('[step 3 pin] [S3] a discovery that finds keys other than the pinned ones', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer({ known: false })
-      // Another worker pins while this one asks.
+      // Another worker pins while this one fetches the keys.
       const pinned = { ...peer.text, url: peer.origin }
       peer.rekey()
       peer.onDiscover = () => ({ body: peer.card() })
@@ -206,7 +206,7 @@ export function stepTests(place: Place, world: World): void {
       assert.deepEqual([unknown.received.length, known.received.length], [0, 0])
     })
 
-    test('[step 5] the attempt is counted before it is made', async (t) => {
+    test('[step 5] the attempt is counted before the request', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       let seen: unknown
@@ -224,7 +224,7 @@ export function stepTests(place: Place, world: World): void {
       assert.equal((await it.row(job.id))?.attempts, 2)
     })
 
-    test('[step 6 status] an answer that is no success: tried again, and the peer stays healthy', async (t) => {
+    test('[step 6 status] a status that is not a success: retried, and the peer stays healthy', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       for (const status of [301, 400, 403, 404, 409, 429, 500, 503]) {
@@ -235,7 +235,7 @@ export function stepTests(place: Place, world: World): void {
       assert.equal((await it.store.peers.get(peer.origin))?.isHealthy, true)
     })
 
-    test('[step 6 transport] no answer: tried again', async (t) => {
+    test('[step 6 transport] no answer: retried', async (t) => {
       const clock = fakeClock()
       const it = await bench(t, withoutClock(place), world, { clock })
       const peer = await it.peer()
@@ -245,13 +245,13 @@ export function stepTests(place: Place, world: World): void {
       peer.mood = 'silent'
       const asked = peer.received.length
       const failing = fails(it, peer, {}, ['R', 'TRANSPORT', 'open'])
-      await until(() => peer.received.length > asked, 'the request is there')
+      await until(() => peer.received.length > asked, 'the request arrived')
       await clock.advance(15_000)
       await failing
       assert.equal((await it.store.peers.get(peer.origin))?.unhealthyReason, 'TIMEOUT')
     })
 
-    test('[step 6 cap] a reply over the cap, or compressed: tried again, and the peer stays healthy', async (t) => {
+    test('[step 6 cap] a reply over the size limit, or compressed: retried, and the peer stays healthy', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       peer.onInbox = () => ({ body: 'x'.repeat(256 * 1024 + 1) })
@@ -261,7 +261,7 @@ export function stepTests(place: Place, world: World): void {
       assert.equal((await it.store.peers.get(peer.origin))?.isHealthy, true)
     })
 
-    test('[step 7 json] a reply that is no JSON', async (t) => {
+    test('[step 7 json] a reply that is not JSON', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       peer.onInbox = () => ({ body: '<html>canary' })
@@ -269,7 +269,7 @@ export function stepTests(place: Place, world: World): void {
       assert.ok(!String(error.message).includes('canary'))
     })
 
-    test('[step 7 ack] a reply that is no acknowledgement', async (t) => {
+    test('[step 7 ack] a reply that is not an acknowledgement', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       for (const body of ['{}', 'null', '[]', '5', '{"payload":{}}', '{"method":"PROXY_RESPONSE","payload":{"a":1}}']) {
@@ -278,7 +278,7 @@ export function stepTests(place: Place, world: World): void {
       }
     })
 
-    test('[step 7 both] an acknowledgement at the top, or under payload', async (t) => {
+    test('[step 7 both] an acknowledgement at the top level, or under payload', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       await insertFollow(it, peer)
@@ -287,7 +287,7 @@ export function stepTests(place: Place, world: World): void {
       })
       await it.federation.processFederationDelivery(await it.delivery(peer))
       assert.equal((await it.store.follows.find('alice', 'bob', peer.origin))?.accepted, true)
-      // Verified alike.
+      // Both are verified.
       peer.onInbox = async (plain) => {
         const { body } = await peer.followAck(plain)
         return { body: { method: 'PROXY_RESPONSE', payload: { ...(body as object), signature: 'AAAA' } } }
@@ -295,7 +295,7 @@ export function stepTests(place: Place, world: World): void {
       await fails(it, peer, {}, ['U', 'ACK_SIGNATURE_INVALID', 'failed'])
     })
 
-    test('[step 8 handler] by the name of the job, with an ack that is opened and verified on demand', async (t) => {
+    test('[step 8 handler] by job name; open() decrypts and verifies the ack', async (t) => {
       const opened: unknown[] = []
       const acks = { 'deliver-post': async ({ open }: { open(): Promise<unknown> }) => void opened.push(await open()) }
       const it = await bench(t, place, world, { acks })
@@ -325,7 +325,7 @@ export function stepTests(place: Place, world: World): void {
       assert.equal(peer.delivered.length, 4)
     })
 
-    test('[step 8 heals] [not gated] an unhealthy peer is delivered to, and its ack makes it healthy', async (t) => {
+    test('[step 8 heals] [not gated] deliveries to an unhealthy peer are sent, and the ack marks it healthy', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       for (const reason of ['TIMEOUT', 'DNS_BLOCKED'] as const) {
@@ -336,7 +336,7 @@ export function stepTests(place: Place, world: World): void {
       }
     })
 
-    test('[row absent] every end without a row is the same end', async (t) => {
+    test('[row absent] every step ends in the same way without a row', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       const without = { hasRow: false }

@@ -1,4 +1,4 @@
-// SendingContext, the same on every storage.
+// The suite of the sending side, the same on every storage.
 
 import { after, describe } from 'node:test'
 import { ackTests } from './acks.ts'

@@ -1,4 +1,4 @@
-// The workers: what they are given, what they say, and what they do at their start.
+// The workers: their jobs, their events and log lines, and their start.
 
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
@@ -15,7 +15,7 @@ const linesOf = ({ log }: Bench, level: LogLine['level'], text: string): LogLine
 
 export function workerTests(place: Place, world: World): void {
   describe('the workers', () => {
-    test('[worker idempotent] [worker concurrency] the same pair again; ten deliveries and three checks at a time', async (t) => {
+    test('[worker idempotent] [worker concurrency] a second start returns the same pair; ten deliveries and three checks run at a time', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       const workers = it.federation.startWorkers()
@@ -28,7 +28,7 @@ export function workerTests(place: Place, world: World): void {
         most = Math.max(most, ++now)
         if (now === 10) full.resolve()
         await full.promise
-        // Others would come in meanwhile.
+        // Time for an eleventh delivery to arrive, if the limit did not hold.
         await new Promise((resolve) => setTimeout(resolve, 20))
         now--
         return peer.followAck(plain)
@@ -106,7 +106,7 @@ export function workerTests(place: Place, world: World): void {
       })
     })
 
-    test('[job] what a processor is given; its signal reaches the HTTP client', async (t) => {
+    test('[job] the fields of a job; its signal reaches the HTTP client', async (t) => {
       const seen: object[] = []
       const acks = { 'deliver-post': (context: object) => void seen.push(context) }
       const it = await bench(t, place, world, { acks })
@@ -126,13 +126,13 @@ export function workerTests(place: Place, world: World): void {
       await bringForward(it.storage, job.id)
       await until(() => seen.length === 1, 'the second attempt')
 
-      // Aborted: the request ends, the row stays as it is, and nobody is marked for it.
+      // Aborted: the request ends, the row is unchanged, and the peer is not marked.
       peer.mood = 'silent'
       const abort = new AbortController()
       const another = await it.delivery(peer, { signal: abort.signal })
       const count = peer.received.length
       const running = it.federation.processFederationDelivery(another)
-      await until(() => peer.received.length > count, 'the request is there')
+      await until(() => peer.received.length > count, 'the request arrived')
       abort.abort(new Error('stopping'))
       await assert.rejects(running, { code: 'TRANSPORT' })
       const row = await it.row(another.id)
@@ -140,7 +140,7 @@ export function workerTests(place: Place, world: World): void {
       assert.equal((await it.store.peers.get(peer.origin))?.isHealthy, true)
     })
 
-    test('[event ready] both workers say once that they are connected', async (t) => {
+    test('[event ready] both workers log once that they are connected', async (t) => {
       const it = await bench(t, place, world)
       const { deliveryWorker, healthCheckWorker } = it.federation.startWorkers()
       await Promise.all([
@@ -151,7 +151,7 @@ export function workerTests(place: Place, world: World): void {
       assert.equal(linesOf(it, 'info', 'health check worker is connected').length, 1)
     })
 
-    test('[event error] a storage that is away: one line each time, and the jobs are done when it is back', async (t) => {
+    test('[event error] an unreachable storage: one line per failure, and the jobs run when it is back', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       const job = await it.delivery(peer)
@@ -211,7 +211,7 @@ export function workerTests(place: Place, world: World): void {
       const job = await it.delivery(peer)
       await it.federation.deliveryQueue.add(job.name, job.data)
       await until(async () => (await it.row(job.id)) === undefined, 'the row is gone')
-      await until(() => it.events.length > 0, 'told')
+      await until(() => it.events.length > 0, 'reported')
       assert.deepEqual(it.events, [
         { name: 'delivered', data: { id: job.id, name: 'deliver-follow', origin: peer.origin } },
       ])
@@ -221,13 +221,13 @@ export function workerTests(place: Place, world: World): void {
       const it = await bench(t, place, world)
       it.federation.startWorkers()
       await it.federation.healthCheckQueue.add('health-check', { serverUrl: 'nowhere' }, { id: 'h1' })
-      await until(() => linesOf(it, 'warn', 'a health check failed').length === 1, 'told')
+      await until(() => linesOf(it, 'warn', 'a health check failed').length === 1, 'reported')
       const { data } = linesOf(it, 'warn', 'a health check failed')[0]!
       assert.deepEqual([data['jobId'], data['code']], ['h1', 'ORIGIN_INVALID'])
       assert.equal(typeof data['error'], 'string')
     })
 
-    test('[log secrets] [S21] canary keys and payloads are in no line, event, error or row where they do not belong', async (t) => {
+    test('[log secrets] [S21] canary keys and payloads are in no log line, event, error or row other than their own', async (t) => {
       const it = await bench(t, place, world)
       const payload = followPayload({ canary: 'canary-payload' })
       const peer = await it.peer({ known: false })
@@ -259,8 +259,8 @@ export function workerTests(place: Place, world: World): void {
         .catch((error) => errors.push(error))
       const secrets = [it.keys.privateKey, it.keys.encryptionPrivateKey, it.keys.publicKey, peer.text.publicKey]
       const said = JSON.stringify([it.log, it.events]) + errors.map((error) => deep(error)).join('\n')
-      for (const secret of ['canary-', ...secrets]) assert.ok(!said.includes(secret), `${secret} was said`)
-      // Stored: the payload in its job and row, and that alone.
+      for (const secret of ['canary-', ...secrets]) assert.ok(!said.includes(secret), `${secret} was logged`)
+      // Only the payload is stored, in its job and its row.
       const list = { of: 'jobs', types: ['federation-delivery', HEALTH_CHECK_QUEUE_NAME], limit: 100 } as const
       const { items } = await it.storage.list(list)
       const parts = ['error', 'result', 'attempts'] as const
@@ -279,7 +279,7 @@ export function workerTests(place: Place, world: World): void {
   })
 }
 
-/** All of it, with causes, and bytes as text. */
+/** Everything in a value as text: causes of errors, and bytes decoded. */
 function deep(value: unknown): string {
   const seen = new Set<unknown>()
   const walk = (item: unknown): string => {

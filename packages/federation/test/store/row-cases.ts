@@ -1,4 +1,4 @@
-// What the verbs of each table do.
+// Cases of the methods of each table.
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -31,7 +31,7 @@ const urls = (rows: readonly PeerRow[]): string[] => rows.map(({ url }) => url)
 
 const deliveryCases: Case[] = [
   {
-    name: 'a delivery is there as it was given, open and not yet attempted',
+    name: 'a delivery is stored unchanged, open and without attempts',
     async run({ store }) {
       assert.equal(await store.deliveries.get('d1'), undefined)
       await store.deliveries.insert(newDelivery('d1'))
@@ -47,7 +47,7 @@ const deliveryCases: Case[] = [
     },
   },
   {
-    name: 'the same delivery again changes nothing',
+    name: 'a repeated insert of a delivery changes nothing',
     async run({ store }) {
       await store.deliveries.insert(newDelivery('d1'))
       await store.deliveries.attempted('d1', now + 1)
@@ -57,7 +57,7 @@ const deliveryCases: Case[] = [
     },
   },
   {
-    name: 'attempts that are counted at the same time are all counted',
+    name: 'concurrent attempts are all counted',
     async run({ store }) {
       await store.deliveries.insert(newDelivery('d1'))
       await Promise.all(Array.from({ length: 10 }, (_, n) => store.deliveries.attempted('d1', now + n)))
@@ -65,7 +65,7 @@ const deliveryCases: Case[] = [
     },
   },
   {
-    name: 'a delivery that will be tried again has its instant and code, and one that failed stays failed',
+    name: 'a retried delivery has its instant and code, and a failed one stays failed',
     async run({ store }) {
       await store.deliveries.insert(newDelivery('d1'))
       await store.deliveries.retried('d1', now + 5_000.4, 'TRANSPORT')
@@ -81,7 +81,7 @@ const deliveryCases: Case[] = [
     },
   },
   {
-    name: 'what is told of an absent delivery does nothing',
+    name: 'methods on an absent delivery do nothing',
     async run({ store }) {
       await store.deliveries.attempted('none', now)
       await store.deliveries.retried('none', now, 'TRANSPORT')
@@ -91,7 +91,7 @@ const deliveryCases: Case[] = [
     },
   },
   {
-    name: 'a sweep takes failed ones that ended before, the oldest first, and no more than asked for',
+    name: 'a sweep removes failed rows that ended before, oldest first, up to its limit',
     async run({ store }) {
       for (const [id, endedAt] of [
         ['d1', 30],
@@ -138,7 +138,7 @@ const deliveryCases: Case[] = [
 
 const peerCases: Case[] = [
   {
-    name: 'a pin is inserted, then touched; other keys change nothing at all',
+    name: 'a pin is inserted, then touched; other keys change nothing',
     async run({ store }) {
       assert.equal(await store.peers.get('https://b.example'), undefined)
       assert.equal(await store.peers.pin(keys('https://b.example'), now), 'inserted')
@@ -166,21 +166,21 @@ const peerCases: Case[] = [
     },
   },
   {
-    name: 'of two that pin different keys at the same time one wins, and the other is told',
+    name: 'of two concurrent pins with different keys one succeeds, and the other is refused',
     async run({ store }) {
       const verdicts = await Promise.all(['a', 'b'].map((of) => store.peers.pin(keys('https://b.example', of), now)))
       assert.deepEqual(verdicts.toSorted(), ['inserted', 'pinned_otherwise'])
     },
   },
   {
-    name: 'two origins may have the same keys: nobody can squat on them',
+    name: 'two origins may have the same keys, so keys cannot be squatted',
     async run({ store }) {
       assert.equal(await store.peers.pin(keys('https://x.example'), now), 'inserted')
       assert.equal(await store.peers.pin(keys('https://y.example'), now), 'inserted')
     },
   },
   {
-    name: 'attempts start at 0 when a healthy peer, or one whose checks are used up, becomes unhealthy',
+    name: 'attempts start at 0 when a healthy peer, or one with exhausted checks, becomes unhealthy',
     async run({ store }) {
       const url = 'https://b.example'
       assert.equal(await store.peers.unhealthy(url, 'TIMEOUT', 5, now), undefined)
@@ -204,7 +204,7 @@ const peerCases: Case[] = [
     },
   },
   {
-    name: 'checks that are counted at the same time have different numbers',
+    name: 'concurrent checks get different numbers',
     async run({ store }) {
       await store.peers.pin(keys('https://b.example'), now)
       const numbers = await Promise.all(Array.from({ length: 5 }, () => store.peers.checked('https://b.example', now)))
@@ -212,7 +212,7 @@ const peerCases: Case[] = [
     },
   },
   {
-    name: 'healthy peers are listed with the latest seen first, unhealthy ones by reason and attempts',
+    name: 'healthy peers are listed by last_seen, unhealthy ones by reason and attempts',
     async run({ store }) {
       for (const [n, name] of ['a', 'b', 'c', 'd', 'e'].entries()) {
         await store.peers.pin(keys(`https://${name}.example`), now + n)
@@ -232,7 +232,7 @@ const peerCases: Case[] = [
     },
   },
   {
-    name: 'all peers are listed page by page',
+    name: 'peers are listed page by page',
     async run({ store }) {
       const all = ['https://a-b.example', 'https://a.example', 'https://a.example:8443', 'https://b.example']
       for (const url of all) await store.peers.pin(keys(url), now)
@@ -246,7 +246,7 @@ const peerCases: Case[] = [
     },
   },
   {
-    name: 'only repin() replaces keys; removed, an origin can be pinned anew',
+    name: 'only repin() replaces keys; a removed origin can be pinned again',
     async run({ store }) {
       assert.equal(await store.peers.repin(keys('https://b.example'), now), false)
       await store.peers.pin(keys('https://b.example'), now)
@@ -261,7 +261,7 @@ const peerCases: Case[] = [
 
 const blacklistCases: Case[] = [
   {
-    name: 'an origin is blocked by itself, and no other port or host with it',
+    name: 'a block of an origin does not cover other ports or hosts',
     async run({ store }) {
       const row = { serverUrl: 'https://evil.example', match: 'origin', reason: 'spam', createdAt: now } as const
       await store.blacklist.add(row)
@@ -277,7 +277,7 @@ const blacklistCases: Case[] = [
     },
   },
   {
-    name: 'a domain is blocked with all below it, whatever the scheme and port',
+    name: 'a block of a domain covers its subdomains, with any scheme and port',
     async run({ store }) {
       await store.blacklist.add({
         serverUrl: 'https://evil.example:99',
@@ -305,7 +305,7 @@ const blacklistCases: Case[] = [
     },
   },
   {
-    name: 'an address has nothing above it',
+    name: 'an IP address has no parent domain',
     async run({ store }) {
       await store.blacklist.add({ serverUrl: '0.0.2', match: 'domain', reason: '', createdAt: now })
       await store.blacklist.add({ serverUrl: 'https://[2001:db8::1]', match: 'domain', reason: 'v6', createdAt: now })
@@ -314,7 +314,7 @@ const blacklistCases: Case[] = [
     },
   },
   {
-    name: 'blocked again it is one row, and unblocked it is none',
+    name: 'a repeated block is one row, and unblock removes it',
     async run({ store }) {
       const serverUrl = 'https://evil.example'
       await store.blacklist.add({ serverUrl, match: 'origin', reason: 'one', createdAt: now })
@@ -330,7 +330,7 @@ const blacklistCases: Case[] = [
 
 const followCases: Case[] = [
   {
-    name: 'a follow of the same parties is the one that is there',
+    name: 'a second follow of the same parties returns the first row',
     async run({ store }) {
       const first = await store.follows.insert(newFollow('f1'))
       assert.deepEqual(first, { row: newFollow('f1'), isNew: true })
@@ -350,7 +350,7 @@ const followCases: Case[] = [
     },
   },
   {
-    name: 'without a remote party a follow is one, too',
+    name: 'follows without a remote party are unique, too',
     async run({ store }) {
       const given = { followerServerUrl: undefined }
       assert.equal((await store.follows.insert(newFollow('f1', given))).isNew, true)
@@ -360,7 +360,7 @@ const followCases: Case[] = [
     },
   },
   {
-    name: 'ten inserts of the same parties at once make one row',
+    name: 'ten concurrent inserts of the same parties make one row',
     async run({ store }) {
       const answers = await Promise.all(Array.from({ length: 10 }, (_, n) => store.follows.insert(newFollow(`f${n}`))))
       assert.equal(answers.filter(({ isNew }) => isNew).length, 1)
@@ -368,14 +368,14 @@ const followCases: Case[] = [
     },
   },
   {
-    name: 'an id that another follow has is refused',
+    name: 'the id of another follow is refused',
     async run({ store }) {
       await store.follows.insert(newFollow('f1'))
       await assert.rejects(store.follows.insert(newFollow('f1', { followerId: 'carol' })), { code: 'STORAGE_ERROR' })
     },
   },
   {
-    name: 'acknowledged is set, accepted only with a yes, and never taken back',
+    name: 'acknowledge() sets acknowledged, accepted only if true, and never resets them',
     async run({ store }) {
       const find = async () => (await store.follows.find('alice', 'bob', 'https://b.example'))!
       await store.follows.insert(newFollow('f1'))
@@ -391,7 +391,7 @@ const followCases: Case[] = [
     },
   },
   {
-    name: '[S23] text is data: quotes, statements, signs of every plane, great length',
+    name: '[S23] text is data: quotes, statements, characters of every plane, great length',
     async run({ store }) {
       const hostile = [
         "'; DROP TABLE fed_follows; --",
@@ -402,7 +402,7 @@ const followCases: Case[] = [
         '𝒳\u{10FFFF}\r\n\u0001',
         '',
         ' '.repeat(900),
-        // As long as a message may have it, and nothing to compress.
+        // The longest id of a message, incompressible.
         createHash('shake256', { outputLength: 512 }).update('long').digest('hex'),
       ]
       for (const [n, text] of hostile.entries()) {

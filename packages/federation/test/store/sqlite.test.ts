@@ -71,7 +71,7 @@ testStore('SQLite by path', () => sqliteSubject('path'))
 testStore('SQLite by database', () => sqliteSubject('database'), 'life')
 testStore('SQLite by storage', () => sqliteSubject('storage'), 'shared')
 
-test('in memory it keeps what it has while nobody is connected', async () => {
+test('a database in memory keeps its rows without a connection', async () => {
   const store = sqliteStore({ path: ':memory:' })
   await store.connect()
   await store.peers.pin({ url: 'https://b.example', publicKey: 'k', encryptionPublicKey: 'e' }, 1)
@@ -80,7 +80,7 @@ test('in memory it keeps what it has while nobody is connected', async () => {
   assert.equal((await store.peers.get('https://b.example'))!.publicKey, 'k')
 })
 
-test('a verb without its tx in a transaction is told so, and does nothing later', async () => {
+test('a call without tx inside of a transaction is rejected, and not run later', async () => {
   const clock = fakeClock()
   const store = sqliteStore({ path: ':memory:', clock })
   await store.connect()
@@ -93,7 +93,7 @@ test('a verb without its tx in a transaction is told so, and does nothing later'
   await store.deliveries.insert(row)
 })
 
-test('options that make no sense are refused', () => {
+test('impossible options are refused', () => {
   assert.throws(() => sqliteStore({}), { code: 'INVALID_ARGUMENT' })
   assert.throws(() => sqliteStore({ path: 'a', database: new DatabaseSync(':memory:') }), { code: 'INVALID_ARGUMENT' })
   for (const prefix of ['x"; --', '', '1x', 'x'.repeat(31), 'A']) {

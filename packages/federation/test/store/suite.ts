@@ -1,4 +1,4 @@
-// The suite of the store, on whatever is given.
+// The store suite, for any subject.
 
 import { test } from 'node:test'
 import { lifeCases } from './life-cases.ts'
@@ -7,7 +7,7 @@ import type { Case, Subject } from './subject.ts'
 
 const all: readonly Case[] = [...rowCases, ...lifeCases]
 
-/** @param cases `life`: of ways that differ in how they connect alone; `shared`: of those that share a storage, too */
+/** @param cases `life`: for subjects that differ in their connection only; `shared`: also for those that share a storage */
 export function testStore(
   name: string,
   create: () => Promise<Subject>,
