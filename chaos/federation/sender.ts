@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   createFederation,
+  DELIVERY_QUEUE_NAME,
   type Federation,
   type FederationOptions,
   keyringFromBase64,
@@ -11,6 +12,7 @@ import {
   type Store,
 } from '@holdfast/federation'
 import type { Storage } from 'holdfast'
+import { storedType } from 'holdfast/storage'
 import { Failpoint } from './failpoints.ts'
 import { placeNamed, type Urls } from './places.ts'
 
@@ -35,7 +37,7 @@ export interface Sender {
 
 export const keysFile = (directory: string): string => join(directory, 'sender-keys.json')
 
-export const deliveryType = 'federation-delivery'
+export const deliveryType = storedType('federation', DELIVERY_QUEUE_NAME)
 
 export async function openSender(
   config: SenderConfig,

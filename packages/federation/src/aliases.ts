@@ -24,7 +24,7 @@ export function resolveAliases(place: string, given: Readonly<Record<string, unk
     const word = Object.hasOwn(words, key) ? words[key]! : key
     if (word !== key && value === undefined) continue
     if (word !== key && given[word] !== undefined) {
-      throw invalidArgument(`${place}.${key}`, `only one of ${word} and its alias ${key}`)
+      throw invalidArgument(`${place} options`, `either ${word} or its alias ${key}, not both`)
     }
     resolved[word] = value
   }

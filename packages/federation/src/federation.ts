@@ -3,6 +3,7 @@
 
 import { EventEmitter } from 'node:events'
 import { type Clock, HoldfastError, type Logger, type Storage } from 'holdfast'
+import { type ConnectOnce, connectOnce } from './connect-once.ts'
 import { type DeadLetters, deadLettersOf } from './dead-letters.ts'
 import type { AckHandlers } from './deliver/dispatch-ack.ts'
 import { handleFollowAck } from './deliver/follow-ack.ts'
@@ -13,7 +14,7 @@ import { createHandler, type FederationHandler } from './inbound/handler.ts'
 import type { InboundHandlers } from './inbound/handlers.ts'
 import type { FederationDeliveryJob, HealthCheckJob, ProcessorJob } from './jobs.ts'
 import type { Keyring } from './keyring.ts'
-import { resolveStopOptions, type StopOptions } from './life-cycle.ts'
+import { resolveStopOptions, type RunOptions, runUntilStopped, type StopOptions } from './life-cycle.ts'
 import { discoverAndRegister } from './peers/discover.ts'
 import { federationFetch, type FederationFetchOptions, type FederationResponse } from './peers/federation-fetch.ts'
 import { markServerHealthy, markServerUnhealthy } from './peers/health.ts'
@@ -68,7 +69,7 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
   readonly deadLetters: DeadLetters
   readonly #parts: FederationParts
   readonly #context: SendingContext
-  #opening: Promise<void> | undefined
+  readonly #tables: ConnectOnce
   #workers: FederationWorkers | undefined
   #stopping: Promise<void> | undefined
   readonly #ended = Promise.withResolvers<void>()
@@ -77,6 +78,7 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
   constructor(parts: FederationParts) {
     super()
     this.#parts = parts
+    this.#tables = connectOnce(parts.store)
     this.origin = parts.origin
     const { origin, allowHttp, store, keyring, http, policies, clock, logger } = parts
     const dependencies = { policies, clock, logger }
@@ -99,11 +101,11 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
     }
     const handle = createHandler(this.#context, { handlers: parts.handlers })
     this.handler = async (request, from) => {
-      await this.#open()
+      await this.#tables.open()
       return handle(request, from)
     }
-    this.peers = peersOf(this.#context, this.#open)
-    this.deadLetters = deadLettersOf(this.#context, this.deliveryQueue, this.#open)
+    this.peers = peersOf(this.#context, this.#tables.open)
+    this.deadLetters = deadLettersOf(this.#context, this.deliveryQueue, this.#tables.open)
   }
 
   // ── life-cycle ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -113,7 +115,7 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
    * @throws FederationError MIGRATION_PENDING, StorageError
    */
   async connect(): Promise<void> {
-    await this.#open()
+    await this.#tables.open()
   }
 
   /**
@@ -124,10 +126,9 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
     await this.startWorkers().start()
   }
 
-  /** Starts both workers, and resolves when stop() has ended. @throws as start() */
-  async run(): Promise<void> {
-    await this.start()
-    await this.#ended.promise
+  /** Starts both workers, and resolves when stop() has ended. @param options.signal stops it @throws as start() */
+  async run(options?: RunOptions): Promise<void> {
+    await runUntilStopped(this, this.#ended.promise, options)
   }
 
   /** Starts both workers in the background and returns them. Later calls return the same ones. start() also waits. */
@@ -137,7 +138,7 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
       storage: workerStorage,
       acks,
       deliveryQueue: this.deliveryQueue,
-      open: this.#open,
+      open: this.#tables.open,
     })
     return this.#workers
   }
@@ -153,14 +154,10 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
   }
 
   async #stop(options: StopOptions): Promise<void> {
-    const opened = this.#opening?.then(
-      () => true,
-      () => false,
-    )
     await this.#workers?.stop(options)
     await Promise.all([this.deliveryQueue.close(), this.healthCheckQueue.close()])
     this.#parts.http.close()
-    if (await opened) await this.#parts.store.disconnect()
+    await this.#tables.close()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -174,7 +171,7 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
    * @param tx a transaction of yours that all three become part of @throws FederationError ORIGIN_INVALID, ORIGIN_MISSING
    */
   async follow(request: FollowRequest, tx?: unknown): Promise<Followed> {
-    await this.#open()
+    await this.#tables.open()
     return follow(this.#context, { storage: this.#parts.storage, queue: this.deliveryQueue }, request, tx)
   }
 
@@ -204,13 +201,13 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
 
   /** Runs one attempt at a delivery. @throws UnrecoverableError: no retry; any other error: retry */
   readonly processFederationDelivery = async (job: ProcessorJob<FederationDeliveryJob>): Promise<void> => {
-    await this.#open()
+    await this.#tables.open()
     return processFederationDelivery(this.#context, job, this.#parts.acks)
   }
 
   /** Runs one health check, and schedules the next one if it fails. */
   readonly processHealthCheck = async (job: ProcessorJob<HealthCheckJob>): Promise<void> => {
-    await this.#open()
+    await this.#tables.open()
     return processHealthCheck(this.#context, job)
   }
 
@@ -225,7 +222,7 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
     deliveryJobId: string,
     jobId: string | undefined,
   ): Promise<void> => {
-    await this.#open()
+    await this.#tables.open()
     return handleFollowAck(this.#context, ackPayload, serverUrl, cachedServerPublicKey, deliveryJobId, jobId)
   }
 
@@ -233,25 +230,25 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
 
   /** Fetches and pins the keys of a server, and registers with it. Returns its encryption key, base64. @throws DiscoveryError */
   readonly discoverAndRegister = async (serverUrl: string): Promise<string> => {
-    await this.#open()
+    await this.#tables.open()
     return discoverAndRegister(this.#context, serverUrl)
   }
 
   /** Sends a request to a peer, by a relay if the direct way fails and the options allow it. @throws FederationError */
   readonly federationFetch = async (url: string, options?: FederationFetchOptions): Promise<FederationResponse> => {
-    await this.#open()
+    await this.#tables.open()
     return federationFetch(this.#context, url, options)
   }
 
   /** Marks a peer as healthy and ends its health checks. */
   readonly markServerHealthy = async (url: string): Promise<void> => {
-    await this.#open()
+    await this.#tables.open()
     return markServerHealthy(this.#context, url)
   }
 
   /** Marks a peer as unhealthy and schedules its health check. A server without a row is left alone. */
   readonly markServerUnhealthy = async (url: string, reason: UnhealthyReason): Promise<void> => {
-    await this.#open()
+    await this.#tables.open()
     return markServerUnhealthy(this.#context, url, reason)
   }
 
@@ -265,16 +262,6 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
 
   /** Decrypts an envelope with the key of this server. @throws FederationError DECRYPT_FAILED */
   readonly decryptPayload = (envelope: unknown): Promise<string> => decryptPayload(envelope, this.#parts.keyring)
-
-  // ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-  readonly #open = (): Promise<void> => {
-    this.#opening ??= this.#parts.store.connect().catch((error: unknown) => {
-      this.#opening = undefined
-      throw error
-    })
-    return this.#opening
-  }
 
   /** A listener that throws is logged: it must neither end a delivery nor keep other listeners from the event. */
   #emit<E extends keyof FederationEvents>(event: E, args: FederationEvents[E]): void {

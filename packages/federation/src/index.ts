@@ -46,7 +46,7 @@ export {
   type KeyUse,
   type PublicKey,
 } from './keyring.ts'
-export type { StopOptions } from './life-cycle.ts'
+export type { RunOptions, StopOptions } from './life-cycle.ts'
 export { canonicalOrigin, type OriginOptions } from './origin.ts'
 export { DiscoveryError, type DiscoveryErrorCode } from './peers/discovery-error.ts'
 export type { FederationFetchOptions, FederationResponse } from './peers/federation-fetch.ts'

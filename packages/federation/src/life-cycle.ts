@@ -1,58 +1,60 @@
-// Starting and stopping, in the words that all faces share: start() resolves when ready, run() when ended, stop({ graceMs }).
+// Options of stop() and run(), in the words that all faces share.
 
-import type { Clock } from 'holdfast'
+import type { RunOptions as EngineRunOptions } from 'holdfast'
 import { resolveAliases } from './aliases.ts'
 import { invalidArgument } from './invalid-argument.ts'
 
 export interface StopOptions {
   /** Time that running attempts have to end, in ms. @default 30_000 */
-  readonly graceMs?: number
+  readonly graceMs?: number | undefined
   /** Alias of `graceMs`. */
-  readonly timeout?: number
+  readonly timeout?: number | undefined
+}
+
+export interface RunOptions extends StopOptions {
+  /** Stops it when it aborts. */
+  readonly signal?: AbortSignal | undefined
 }
 
 const defaultGraceMs = 30_000
 
 /** @throws TypeError INVALID_ARGUMENT */
 export function resolveStopOptions(options: StopOptions = {}): { readonly graceMs: number } {
-  const { graceMs = defaultGraceMs, ...others } = resolveAliases('stop', { ...options })
-  const [unknown] = Object.keys(others)
-  if (unknown !== undefined) throw invalidArgument('stop options', 'graceMs', unknown)
+  const { graceMs } = resolveRunOptions(options, ['graceMs'])
+  return { graceMs }
+}
+
+/** @throws TypeError INVALID_ARGUMENT */
+export function resolveRunOptions(
+  options: RunOptions = {},
+  known: readonly string[] = ['graceMs', 'signal'],
+): EngineRunOptions & { readonly graceMs: number } {
+  const given = resolveAliases('stop', { ...options })
+  const unknown = Object.keys(given).find((key) => !known.includes(key))
+  if (unknown !== undefined) throw invalidArgument('options', `one of ${known.join(', ')}`, unknown)
+  const { graceMs = defaultGraceMs, signal } = given
   if (!Number.isInteger(graceMs) || (graceMs as number) < 0)
     throw invalidArgument('graceMs', 'an integer >= 0', graceMs)
-  return { graceMs: graceMs as number }
+  if (signal !== undefined && !(signal instanceof AbortSignal))
+    throw invalidArgument('signal', 'an AbortSignal', signal)
+  return { graceMs: graceMs as number, signal }
 }
 
-const [firstRetryMs, longestRetryMs] = [100, 5_000]
-
-export interface RetryOptions {
-  readonly clock: Clock
-  /** Ends the wait between two attempts, and then the whole. */
-  readonly signal: AbortSignal
-  onError(error: Error): void
+interface Startable {
+  start(): Promise<void>
+  stop(options: StopOptions): Promise<void>
 }
 
-/**
- * Runs the attempt until it succeeds, with delays of 100 ms to 5 s between. Resolves without success once the signal aborts.
- * Errors of configuration are thrown at once: no other attempt helps against them.
- */
-export async function retryUntilReady(attempt: () => Promise<void>, options: RetryOptions): Promise<void> {
-  const { clock, signal, onError } = options
-  for (let delayMs = firstRetryMs; !signal.aborted; delayMs = Math.min(2 * delayMs, longestRetryMs)) {
-    try {
-      return await attempt()
-    } catch (error) {
-      if (signal.aborted) return
-      if (isMisconfigured(error)) throw error
-      onError(error as Error)
-    }
-    await new Promise<void>((resolve) => {
-      const timer = clock.after(delayMs, resolve, { keepsAlive: false })
-      signal.addEventListener('abort', () => (timer.cancel(), resolve()), { once: true })
-    })
+/** run(): starts, and resolves with `ended`, when stop() has ended. @throws as start() */
+export async function runUntilStopped(target: Startable, ended: Promise<void>, options?: RunOptions): Promise<void> {
+  const { signal, graceMs } = resolveRunOptions(options)
+  const stop = (): void => void target.stop({ graceMs })
+  signal?.addEventListener('abort', stop, { once: true })
+  try {
+    if (signal?.aborted) stop()
+    else await target.start()
+    await ended
+  } finally {
+    signal?.removeEventListener('abort', stop)
   }
 }
-
-const misconfigured = ['MIGRATION_PENDING', 'MISSING_DEPENDENCY', 'INVALID_ARGUMENT', 'FEATURE_UNSUPPORTED']
-
-const isMisconfigured = (error: unknown): boolean => misconfigured.includes((error as { code?: string }).code ?? '')

@@ -7,9 +7,11 @@ import {
   type Logger,
   Queue,
   type QueueConfig,
+  type Serde,
   type Storage,
 } from 'holdfast'
-import { type JobState } from 'holdfast/storage'
+import { type JobState, storedType } from 'holdfast/storage'
+import { connectOnce } from './connect-once.ts'
 import { invalidArgument } from './invalid-argument.ts'
 import {
   DELIVERY_QUEUE_NAME,
@@ -60,7 +62,13 @@ interface QueueDependencies {
   readonly logger: Logger | undefined
 }
 
-type Config<Data> = QueueConfig<StoredJob<Data>>
+type Config<Data> = QueueConfig<StoredJob<Data>> & {
+  readonly payloadSerde: Serde<StoredJob<Data>>
+  readonly maxAttempts: number
+}
+
+/** The face of both queues. A user's Queue of the same name has another one, so it never shares their jobs. */
+const face = 'federation'
 
 /** @param storage that of the producers, or of the workers */
 export function deliveryQueueConfig(
@@ -72,7 +80,9 @@ export function deliveryQueueConfig(
   return {
     storage,
     name: DELIVERY_QUEUE_NAME,
-    maxRetries: maxAttempts,
+    face,
+    payloadSerde: new JsonSerde(),
+    maxAttempts,
     backoff,
     retention: {
       completed: { ageMs: keepCompletedMs },
@@ -81,9 +91,9 @@ export function deliveryQueueConfig(
     },
     concurrency,
     // Twice the sum of all deadlines in an attempt: discovery, REGISTER, direct request, sweep, relay.
-    visibilityTimeout: 2 * (2 * discovery.timeoutMs + 2 * timeoutMs + relay.sweepTimeoutMs),
+    timeoutMs: 2 * (2 * discovery.timeoutMs + 2 * timeoutMs + relay.sweepTimeoutMs),
     clock,
-    ...(logger && { logger }),
+    logger,
   }
 }
 
@@ -94,18 +104,23 @@ export function healthCheckQueueConfig(
   return {
     storage,
     name: HEALTH_CHECK_QUEUE_NAME,
-    maxRetries: 1,
+    face,
+    payloadSerde: new JsonSerde(),
+    maxAttempts: 1,
     concurrency: policies.health.concurrency,
-    visibilityTimeout: Math.max(30_000, 2 * policies.health.timeoutMs),
+    timeoutMs: Math.max(30_000, 2 * policies.health.timeoutMs),
     clock,
-    ...(logger && { logger }),
+    logger,
   }
 }
 
 /** @param idOf makes the id of a job that is added without one */
 export function federationQueue<Data>(config: Config<Data>, idOf: (data: Data) => string): FederationQueue<Data> {
+  const { storage, payloadSerde, maxAttempts: defaultAttempts } = config
   const queue = new Queue<StoredJob<Data>>(config)
-  const serde = new JsonSerde<StoredJob<Data>>()
+  const type = storedType(face, queue.name)
+  // Not queue.start(), which retries until the storage answers: a read should fail instead.
+  const connection = connectOnce(storage)
   return {
     queue,
     add: async (name, data, { id = idOf(data), ...options } = {}) => {
@@ -113,15 +128,17 @@ export function federationQueue<Data>(config: Config<Data>, idOf: (data: Data) =
       return { id, added: status === 'queued' }
     },
     get: async (id) => {
-      // A queue without a handler only connects.
-      await queue.start()
-      const [record] = await config.storage.get([{ type: queue.name, id }], { parts: ['payload'] })
+      await connection.open()
+      const [record] = await storage.get([{ type, id }], { parts: ['payload'] })
       if (!record?.payload) return undefined
-      const { name, data } = serde.deserialize(Buffer.from(record.payload))
-      const { state, failures, runAt, maxAttempts = config.maxRetries! } = record
+      const { name, data } = payloadSerde.deserialize(Buffer.from(record.payload))
+      const { state, failures, runAt, maxAttempts = defaultAttempts } = record
       return { id, name, data, state, failures, maxAttempts, runAt }
     },
-    close: () => queue.stop(),
+    close: async () => {
+      await queue.stop()
+      await connection.close()
+    },
   }
 }
 

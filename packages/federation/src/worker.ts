@@ -1,9 +1,9 @@
 // A worker of one of the two queues: its processor, its events and its life-cycle.
 
 import { EventEmitter } from 'node:events'
-import { type Clock, type Job, Queue, type QueueConfig } from 'holdfast'
+import { type Job, Queue, type QueueConfig } from 'holdfast'
 import type { ProcessorJob } from './jobs.ts'
-import { resolveStopOptions, retryUntilReady, type StopOptions } from './life-cycle.ts'
+import { resolveStopOptions, type RunOptions, runUntilStopped, type StopOptions } from './life-cycle.ts'
 import type { StoredJob } from './queues.ts'
 
 /** An attempt that failed. */
@@ -29,27 +29,23 @@ export interface FederationWorkerEvents<Data> {
 interface WorkerOptions<Data> {
   readonly config: QueueConfig<StoredJob<Data>>
   readonly process: (job: ProcessorJob<Data>) => Promise<void>
-  readonly clock: Clock
 }
 
 export class FederationWorker<Data> extends EventEmitter<FederationWorkerEvents<Data>> implements AsyncDisposable {
   readonly queue: Queue<StoredJob<Data>>
-  readonly #clock: Clock
   /** Attempts that this worker runs, or whose end its queue has not reported yet. */
   readonly #running = new Map<string, ProcessorJob<Data>>()
   /** Ids of stalled jobs, until the queue has reported whether they failed. */
   readonly #stalled = new Set<string>()
   /** Work that events started. */
   readonly #followUps = new Set<Promise<void>>()
-  readonly #stopSignal = new AbortController()
   readonly #ended = Promise.withResolvers<void>()
   #starting: Promise<void> | undefined
   #stopping: Promise<void> | undefined
 
   /** @internal Made by Federation.startWorkers(). */
-  constructor({ config, process, clock }: WorkerOptions<Data>) {
+  constructor({ config, process }: WorkerOptions<Data>) {
     super()
-    this.#clock = clock
     this.queue = new Queue<StoredJob<Data>>(config)
     this.queue.execute(async (job) => {
       const mine = processorJobOf(job)
@@ -74,7 +70,7 @@ export class FederationWorker<Data> extends EventEmitter<FederationWorkerEvents<
       this.emit('failed', { id, job, error: lastError, isFinal: true })
     })
     this.queue.on('stalled', (id) => this.#onStalled(id, take(id)))
-    this.queue.on('requeued', take)
+    this.queue.on('released', take)
     this.queue.on('cancelled', take)
     this.queue.on('fenced', (id, attempt) => {
       if (this.#running.get(id)?.attempt === attempt) this.#running.delete(id)
@@ -94,6 +90,7 @@ export class FederationWorker<Data> extends EventEmitter<FederationWorkerEvents<
   /**
    * Connects and takes jobs. Resolves when the worker is ready, or when stop() came first. Retries while the storage is
    * unreachable; each failure is an `error` event. Later calls return the same promise.
+   * @throws StorageError that no retry can help against, such as a wrong password
    */
   start(): Promise<void> {
     this.#starting ??= this.#start()
@@ -101,16 +98,18 @@ export class FederationWorker<Data> extends EventEmitter<FederationWorkerEvents<
   }
 
   async #start(): Promise<void> {
-    const { signal } = this.#stopSignal
-    const onError = (error: Error): void => this.#emitError(error)
-    await retryUntilReady(() => this.queue.start(), { clock: this.#clock, signal, onError })
-    if (!signal.aborted) this.followUp(async () => void this.emit('ready'))
+    try {
+      await this.queue.start()
+    } catch (error) {
+      this.#emitError(error as Error)
+      throw error
+    }
+    if (!this.#stopping) this.followUp(async () => void this.emit('ready'))
   }
 
-  /** Starts, and resolves when stop() has ended. */
-  async run(): Promise<void> {
-    await this.start()
-    await this.#ended.promise
+  /** Starts, and resolves when stop() has ended. @param options.signal stops it @throws as start() */
+  async run(options?: RunOptions): Promise<void> {
+    await runUntilStopped(this, this.#ended.promise, options)
   }
 
   /** Runs work that follows an event. Its failure is an `error` event. */
@@ -129,8 +128,7 @@ export class FederationWorker<Data> extends EventEmitter<FederationWorkerEvents<
   }
 
   async #stop(graceMs: number): Promise<void> {
-    this.#stopSignal.abort()
-    await this.queue.stop({ timeout: graceMs })
+    await this.queue.stop({ graceMs })
     while (this.#followUps.size > 0) await Promise.all(this.#followUps)
   }
 

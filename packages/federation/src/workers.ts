@@ -1,12 +1,12 @@
 // The two workers of a federation: their processors, their log lines, and what happens at their start.
 
-import type { Storage } from 'holdfast'
+import { retryUntilReady, type Storage } from 'holdfast'
 import type { SendingContext } from './context.ts'
 import type { AckHandlers } from './deliver/dispatch-ack.ts'
 import { failureCode, processFederationDelivery } from './deliver/process.ts'
 import { methodOf } from './deliver/read-payload.ts'
 import type { FederationDeliveryJob, HealthCheckJob } from './jobs.ts'
-import { resolveStopOptions, retryUntilReady, type StopOptions } from './life-cycle.ts'
+import { resolveStopOptions, type RunOptions, runUntilStopped, type StopOptions } from './life-cycle.ts'
 import { processHealthCheck } from './peers/process-health-check.ts'
 import { checkableReasons } from './peers/threat-policy.ts'
 import { deliveryQueueConfig, type FederationQueue, healthCheckQueueConfig } from './queues.ts'
@@ -19,11 +19,11 @@ export interface FederationWorkers extends AsyncDisposable {
   readonly healthCheckWorker: FederationWorker<HealthCheckJob>
   /**
    * Resolves when both workers take jobs and the tables are open, or when stop() came first. Retries while a database is
-   * unreachable. @throws FederationError MIGRATION_PENDING, HoldfastError MISSING_DEPENDENCY
+   * unreachable. @throws FederationError MIGRATION_PENDING, and StorageError that no retry can help against
    */
   start(): Promise<void>
-  /** Starts, and resolves when stop() has ended. @throws as start() */
-  run(): Promise<void>
+  /** Starts, and resolves when stop() has ended. @param options.signal stops it @throws as start() */
+  run(options?: RunOptions): Promise<void>
   /** Takes no new job and waits up to `graceMs` for running attempts. The federation itself stays open. */
   stop(options?: StopOptions): Promise<void>
 }
@@ -38,7 +38,7 @@ export interface WorkersOptions {
 
 /** Makes both workers and starts them in the background. */
 export function startWorkers(context: SendingContext, options: WorkersOptions): FederationWorkers {
-  const { clock, logger } = context
+  const { logger } = context
   const { storage, acks, open } = options
   if (context.origin === undefined) {
     logger?.error?.(
@@ -46,17 +46,17 @@ export function startWorkers(context: SendingContext, options: WorkersOptions): 
       'federation: the origin of this server is not set. Every delivery will fail. Set BETTER_AUTH_URL.',
     )
   }
+  // The log lines of this file replace the engine's own, which would tell every failure a second time.
+  const dependencies = { ...context, logger: undefined }
   const deliveryWorker = new FederationWorker<FederationDeliveryJob>({
-    config: deliveryQueueConfig(context, storage),
-    clock,
+    config: deliveryQueueConfig(dependencies, storage),
     process: async (job) => {
       await open()
       await processFederationDelivery(context, job, acks)
     },
   })
   const healthCheckWorker = new FederationWorker<HealthCheckJob>({
-    config: healthCheckQueueConfig(context, storage),
-    clock,
+    config: healthCheckQueueConfig(dependencies, storage),
     process: async (job) => {
       await open()
       await processHealthCheck(context, job)
@@ -66,38 +66,51 @@ export function startWorkers(context: SendingContext, options: WorkersOptions): 
   reportHealthChecks(context, healthCheckWorker)
   const upkeep = startUpkeep(context, options.deliveryQueue, open)
   const stopSignal = new AbortController()
-  const onError = (error: Error): void => logger?.error?.(errorFields(error), 'federation: the tables cannot be opened')
-  const opening = retryUntilReady(open, { clock, signal: stopSignal.signal, onError })
+  const opening = openTables(context, open, stopSignal.signal)
   healthCheckWorker.once('ready', () => {
     opening
-      .then(async () => void (stopSignal.signal.aborted || (await resumeHealthChecks(context))))
+      .then(async (isOpen) => void (isOpen && (await resumeHealthChecks(context))))
       .catch((error: Error) => logger?.error?.(errorFields(error), 'federation: health checks could not be resumed'))
   })
   const ready = Promise.all([opening, deliveryWorker.start(), healthCheckWorker.start()])
-  // Without a caller of start() there is no one to reject: the workers' `error` events and the log lines tell it.
+  // startWorkers() has no promise to reject. The `error` events of the workers and the log lines report the failure.
   ready.catch(() => {})
+  const ended = Promise.withResolvers<void>()
   const workers: FederationWorkers = {
     deliveryWorker,
     healthCheckWorker,
     start: async () => void (await ready),
-    run: async () => {
-      await ready
-      await Promise.all([deliveryWorker.run(), healthCheckWorker.run()])
-    },
+    run: (runOptions) => runUntilStopped(workers, ended.promise, runOptions),
     stop: async (stopOptions) => {
       const resolved = resolveStopOptions(stopOptions)
       stopSignal.abort()
-      await Promise.all([upkeep.stop(), deliveryWorker.stop(resolved), healthCheckWorker.stop(resolved)])
+      const both = [deliveryWorker, healthCheckWorker].map((worker) => worker.stop(resolved))
+      await Promise.all([upkeep.stop(), ...both]).finally(ended.resolve)
     },
     [Symbol.asyncDispose]: () => workers.stop(),
   }
   return workers
 }
 
+/** Resolves to true when the tables are open, to false if the signal aborted first. */
+function openTables(
+  { clock, logger }: SendingContext,
+  open: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const onFailure = (error: Error): void =>
+    logger?.error?.(errorFields(error), 'federation: the tables cannot be opened. Another attempt follows.')
+  return retryUntilReady(open, { clock, signal, onFailure }).catch((error: Error) => {
+    logger?.error?.(errorFields(error), 'federation: the tables cannot be opened. No delivery can be made.')
+    throw error
+  })
+}
+
 function reportDeliveries(context: SendingContext, worker: FederationWorker<FederationDeliveryJob>): void {
   const { logger, store, clock } = context
   worker.on('ready', () => logger?.info?.({ queue: worker.queue.name }, 'the delivery worker is connected'))
   worker.on('error', (error) => logger?.error?.(errorFields(error), 'the delivery worker met an error'))
+  reportQueue(context, worker)
   worker.on('failed', (failed) => {
     reportFailed(context, failed)
     const code = failureCode(failed.error)
@@ -131,11 +144,25 @@ function reportFailed(context: SendingContext, failed: FailedAttempt<FederationD
   else context.emit('delivery_failing', { id, origin, attempt, code })
 }
 
-function reportHealthChecks({ logger }: SendingContext, worker: FederationWorker<HealthCheckJob>): void {
+function reportHealthChecks(context: SendingContext, worker: FederationWorker<HealthCheckJob>): void {
+  const { logger } = context
   worker.on('ready', () => logger?.info?.({ queue: worker.queue.name }, 'the health check worker is connected'))
   worker.on('error', (error) => logger?.error?.(errorFields(error), 'the health check worker met an error'))
+  reportQueue(context, worker)
   worker.on('failed', ({ id, error }) => {
     logger?.warn?.({ jobId: id, ...errorFields(error) }, `a health check failed: ${error.message}`)
+  })
+}
+
+/** Log lines of both workers that need no detail of their jobs. */
+function reportQueue<Data>({ logger }: SendingContext, { queue }: FederationWorker<Data>): void {
+  queue.on('stopped', () => logger?.info?.({ queue: queue.name }, `queue '${queue.name}': worker stopped`))
+  queue.on('released', (id) => {
+    logger?.info?.({ queue: queue.name, jobId: id }, `job '${id}' was released. It runs again without a spent attempt.`)
+  })
+  queue.on('fenced', (id, attempt, verdict) => {
+    const fields = { queue: queue.name, jobId: id, attempt, verdict }
+    logger?.warn?.(fields, `job '${id}': the outcome of attempt ${attempt} was refused (${verdict})`)
   })
 }
 

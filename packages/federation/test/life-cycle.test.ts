@@ -77,7 +77,7 @@ test('start() retries while the storage is unreachable', async (t) => {
 test('start() retries while the tables are unreachable', async (t) => {
   const { federation, lines } = made(t, { store: failing(sqliteStore({ path: ':memory:' }), 2, unreachable) })
   await federation.start()
-  assert.ok(lines.includes('federation: the tables cannot be opened'))
+  assert.ok(lines.includes('federation: the tables cannot be opened. Another attempt follows.'))
   assert.deepEqual(await federation.peers.list(), [])
 })
 
@@ -95,6 +95,19 @@ test('stop() ends a start() that waits for a database', async (t) => {
   await federation.stop()
   await starting
   await running
+})
+
+test('the signal of run() stops it', async (t) => {
+  const { federation } = made(t)
+  const abort = new AbortController()
+  const running = federation.run({ signal: abort.signal, graceMs: 0 })
+  await federation.start()
+  assert.equal(await isSettled(running), false)
+  abort.abort()
+  await running
+  const other = made(t).federation
+  await other.run({ signal: AbortSignal.abort() })
+  await assert.rejects(other.run({ signal: 'abort' } as object), { code: 'INVALID_ARGUMENT' })
 })
 
 test('run() resolves when stop() has ended', async (t) => {

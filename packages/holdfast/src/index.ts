@@ -47,4 +47,6 @@ export type { AfterExecutionContext } from './queue/after-execution.ts'
 export type { Job, JobHandler } from './queue/handler.ts'
 export { fail, snooze, type SnoozeOptions } from './engine/job/directives.ts'
 export type { RunOptions } from './engine/lifecycle.ts'
+// For packages that build on a Queue and have a connection of their own.
+export { retryUntilReady } from './engine/retry-until-ready.ts'
 export type { Storage } from './storage/storage.ts'

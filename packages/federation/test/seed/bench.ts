@@ -2,10 +2,11 @@
 
 import type { TestContext } from 'node:test'
 import type { Clock, Logger, Storage } from 'holdfast'
+import { storedType } from 'holdfast/storage'
 import { createFederation, type FederationOptions } from '../../src/create.ts'
 import type { Federation } from '../../src/federation.ts'
 import type { FederationDeliveryJob, HealthCheckJob, ProcessorJob } from '../../src/jobs.ts'
-import { DELIVERY_QUEUE_NAME } from '../../src/jobs.ts'
+import { DELIVERY_QUEUE_NAME, HEALTH_CHECK_QUEUE_NAME } from '../../src/jobs.ts'
 import { generateKeyText, keyringFromBase64, type KeyringText } from '../../src/keyring.ts'
 import type { FederationEvents } from '../../src/context.ts'
 import type { DeliveryRow, Store } from '../../src/store/store.ts'
@@ -162,7 +163,11 @@ export async function until(holds: () => boolean | Promise<boolean>, what: strin
   }
 }
 
+/** Types of the stored jobs: the face and the name of their queue. */
+export const deliveryType = storedType('federation', DELIVERY_QUEUE_NAME)
+export const healthCheckType = storedType('federation', HEALTH_CHECK_QUEUE_NAME)
+
 /** Makes a waiting job due now. */
-export async function bringForward(storage: Storage, id: string, type = DELIVERY_QUEUE_NAME): Promise<void> {
+export async function bringForward(storage: Storage, id: string, type = deliveryType): Promise<void> {
   await storage.revive([{ type, id }], { runAt: 0 })
 }

@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict'
 import { type EventEmitter, once } from 'node:events'
 import { describe, test } from 'node:test'
+import { Queue } from 'holdfast'
 import { DELIVERY_QUEUE_NAME, HEALTH_CHECK_QUEUE_NAME } from '../../src/jobs.ts'
 import { healthCheckId } from '../../src/peers/health-check-id.ts'
-import { bench, bringForward, type Place, until } from './bench.ts'
+import { bench, bringForward, deliveryType, healthCheckType, type Place, until } from './bench.ts'
 import type { World } from './world.ts'
 
 const minute = 60_000
@@ -43,8 +44,28 @@ export function queueTests(place: Place, world: World): void {
       await queue.add('deliver-follow', data('d1'))
       assert.deepEqual(await queue.add('deliver-follow', data('d1')), { id: 'd1', added: false })
       assert.deepEqual(await queue.add('deliver-follow', data('d1'), { id: 'other' }), { id: 'other', added: true })
-      const { items } = await storage.list({ of: 'jobs', types: [DELIVERY_QUEUE_NAME], limit: 10 })
+      const { items } = await storage.list({ of: 'jobs', types: [deliveryType], limit: 10 })
       assert.deepEqual(items.map(({ id }) => id).toSorted(), ['d1', 'other'])
+    })
+
+    test('a Queue of the app with the same name shares no job with them', async (t) => {
+      const { federation, storage } = await bench(t, place, world)
+      const { deliveryQueue } = federation
+      const taken: string[] = []
+      const ended = Promise.withResolvers<void>()
+      const app = new Queue<unknown>({ storage, name: DELIVERY_QUEUE_NAME })
+      t.after(() => app.stop({ graceMs: 0 }))
+      app.execute(async ({ id }) => {
+        taken.push(id)
+        if (id === 'last') ended.resolve()
+      })
+      assert.equal((await deliveryQueue.add('deliver-follow', data('same'))).added, true)
+      assert.equal((await app.enqueue('same', {})).status, 'queued')
+      await app.enqueue('last', {})
+      await app.start()
+      await ended.promise
+      assert.deepEqual(taken.toSorted(), ['last', 'same'])
+      assert.equal((await deliveryQueue.get('same'))?.state, 'queued')
     })
 
     test('[queue judges nothing] any payload is queued', async (t) => {
@@ -63,7 +84,7 @@ export function queueTests(place: Place, world: World): void {
       let attempts = 0
       deliveryWorker.on('failed', () => attempts++)
       await it.federation.deliveryQueue.add(job.name, job.data)
-      const ref = { type: DELIVERY_QUEUE_NAME, id: job.id }
+      const ref = { type: deliveryType, id: job.id }
       const delays: number[] = []
       for (let attempt = 1; attempt <= 4; attempt++) {
         await until(() => attempts === attempt, `attempt ${attempt}`)
@@ -91,7 +112,7 @@ export function queueTests(place: Place, world: World): void {
       await it.federation.deliveryQueue.add(job.name, job.data)
       it.federation.startWorkers()
       await until(async () => (await it.federation.deliveryQueue.get(job.id))?.state === 'completed', 'completed')
-      const [record] = await it.storage.get([{ type: DELIVERY_QUEUE_NAME, id: job.id }])
+      const [record] = await it.storage.get([{ type: deliveryType, id: job.id }])
       assert.equal(record!.expiresAt! - record!.finishedAt!, 24 * hour)
     })
 
@@ -111,7 +132,7 @@ export function queueTests(place: Place, world: World): void {
         const id = healthCheckId('http://remote.example.com', attempt)
         const job = await federation.healthCheckQueue.get(id)
         assert.deepEqual([job?.name, job?.data], ['health-check', { serverUrl: 'http://remote.example.com' }])
-        const [record] = await storage.get([{ type: HEALTH_CHECK_QUEUE_NAME, id }])
+        const [record] = await storage.get([{ type: healthCheckType, id }])
         assert.equal(record!.runAt - record!.createdAt, minutes * minute)
       }
       // The test vector of the spec.
@@ -120,7 +141,7 @@ export function queueTests(place: Place, world: World): void {
       assert.deepEqual(job?.data, { serverUrl: 'https://remote.example.com' })
       // A repeat changes nothing.
       await federation.scheduleHealthCheck('https://remote.example.com', 0)
-      const { types } = await storage.count({ types: [HEALTH_CHECK_QUEUE_NAME] })
+      const { types } = await storage.count({ types: [healthCheckType] })
       assert.equal(types[0]!.states.scheduled, 6)
     })
 
@@ -140,7 +161,7 @@ export function queueTests(place: Place, world: World): void {
       const { healthCheckWorker } = it.federation.startWorkers()
       healthCheckWorker.on('failed', ({ id }) => void ended.push(id))
       healthCheckWorker.on('completed', (id) => void ended.push(id))
-      for (const id of ids) await bringForward(it.storage, id, HEALTH_CHECK_QUEUE_NAME)
+      for (const id of ids) await bringForward(it.storage, id, healthCheckType)
       await until(() => ended.length === 2, 'both ended')
       for (const id of ids) assert.equal(await it.federation.healthCheckQueue.get(id), undefined)
     })

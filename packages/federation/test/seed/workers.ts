@@ -4,10 +4,19 @@ import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { describe, test } from 'node:test'
 import { assemble } from '../../src/create.ts'
-import { HEALTH_CHECK_QUEUE_NAME } from '../../src/jobs.ts'
 import { keyringFromBase64 } from '../../src/keyring.ts'
 import { healthCheckId } from '../../src/peers/health-check-id.ts'
-import { type Bench, bench, bringForward, followPayload, type LogLine, type Place, until } from './bench.ts'
+import {
+  type Bench,
+  bench,
+  bringForward,
+  deliveryType,
+  followPayload,
+  healthCheckType,
+  type LogLine,
+  type Place,
+  until,
+} from './bench.ts'
 import type { World } from './world.ts'
 
 const linesOf = ({ log }: Bench, level: LogLine['level'], text: string): LogLine[] =>
@@ -181,6 +190,7 @@ export function workerTests(place: Place, world: World): void {
       await it.federation.deliveryQueue.add(job.name, job.data)
       await until(() => linesOf(it, 'warn', 'a delivery failed').length === 1, 'the first')
       const first = linesOf(it, 'warn', 'a delivery failed')[0]!
+      assert.equal(linesOf(it, 'warn', '').length, 1, 'the engine adds no line of its own')
       assert.deepEqual(first.data, {
         jobId: job.id,
         method: 'FEDERATE',
@@ -261,7 +271,7 @@ export function workerTests(place: Place, world: World): void {
       const said = JSON.stringify([it.log, it.events]) + errors.map((error) => deep(error)).join('\n')
       for (const secret of ['canary-', ...secrets]) assert.ok(!said.includes(secret), `${secret} was logged`)
       // Only the payload is stored, in its job and its row.
-      const list = { of: 'jobs', types: ['federation-delivery', HEALTH_CHECK_QUEUE_NAME], limit: 100 } as const
+      const list = { of: 'jobs', types: [deliveryType, healthCheckType], limit: 100 } as const
       const { items } = await it.storage.list(list)
       const parts = ['error', 'result', 'attempts'] as const
       const records = await it.storage.get(

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { MemoryStorage, Queue } from 'holdfast'
+import { storedType } from 'holdfast/storage'
 import type { StoreTransaction } from '../../src/store/store.ts'
 import type { Case } from './subject.ts'
 
@@ -141,7 +142,7 @@ const transactionCases: Case[] = [
     name: 'follow, delivery and job are committed together, or none of them',
     needs: 'storage',
     async run({ store, storage, ask }) {
-      const queue = new Queue<{ n: number }, void>({ name: 'federation-delivery', storage: storage! })
+      const queue = new Queue<{ n: number }, void>({ name: 'joined', storage: storage! })
       const send = (id: string, fails: boolean): Promise<void> =>
         store.transaction(async (tx) => {
           await store.follows.insert({ ...follow, id, followerId: id }, tx)
@@ -154,7 +155,7 @@ const transactionCases: Case[] = [
         await assert.rejects(send('gone', true), /no/)
         assert.deepEqual(await ask('SELECT id FROM {follows}'), [['kept']])
         assert.deepEqual(await ask('SELECT id FROM {delivery_jobs}'), [['kept']])
-        const refs = ['kept', 'gone'].map((id) => ({ type: 'federation-delivery', id }))
+        const refs = ['kept', 'gone'].map((id) => ({ type: storedType('queue', 'joined'), id }))
         assert.deepEqual(
           (await storage!.get(refs)).map((job) => job?.state),
           ['queued', undefined],
