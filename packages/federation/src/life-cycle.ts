@@ -25,7 +25,7 @@ export function resolveStopOptions(options: StopOptions = {}): { readonly graceM
 }
 
 /** @throws TypeError INVALID_ARGUMENT */
-export function resolveRunOptions(
+function resolveRunOptions(
   options: RunOptions = {},
   known: readonly string[] = ['graceMs', 'signal'],
 ): EngineRunOptions & { readonly graceMs: number } {

@@ -30,20 +30,24 @@ export interface Dialect {
   readonly lock: string | undefined
 }
 
+/** A database that is not open yet. */
 export interface Database {
   readonly dialect: Dialect
   /** The storage that shares the database. */
   readonly storage: object | undefined
-  open(): Promise<void>
-  close(): Promise<void>
+  open(): Promise<OpenDatabase>
+  /** Uses a transaction of the app, which commits it or rolls it back. @throws INVALID_ARGUMENT */
+  join(tx: unknown): OpenTransaction
+}
+
+export interface OpenDatabase {
   /** Runs one statement that changes nothing. */
   read(text: string, values: readonly Value[]): Promise<Row[]>
   /** Runs one statement. Resolves after its commit. */
   write(text: string, values: readonly Value[]): Promise<Row[]>
   /** Commits when `run` resolves, rolls back when it rejects. */
   transaction<T>(run: (tx: OpenTransaction) => Promise<T>): Promise<T>
-  /** Uses a transaction of the app, which commits it or rolls it back. @throws INVALID_ARGUMENT */
-  join(tx: unknown): OpenTransaction
+  close(): Promise<void>
 }
 
 /** Returns a value as text. Numbers are rounded: an instant has whole milliseconds. */

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { StorageError } from 'holdfast'
 import { FederationError } from '../errors.ts'
-import type { Connection, Database, Dialect } from './database.ts'
+import type { Connection, Dialect, OpenDatabase } from './database.ts'
 
 /** `{name}` stands for a table or index with the prefix, `{text}` for the dialect's type of text that is compared by its bytes. */
 const steps: readonly (readonly string[])[] = [
@@ -76,8 +76,8 @@ export function migrationPlan(prefix: string, dialect: Dialect, done = 0): strin
 }
 
 /** @throws FederationError MIGRATION_PENDING, StorageError if the tables were made by other steps */
-export async function checkMigrated(database: Database, prefix: string): Promise<void> {
-  const done = await countDone({ query: (text, values = []) => database.read(text, values) }, prefix, database.dialect)
+export async function checkMigrated(database: OpenDatabase, dialect: Dialect, prefix: string): Promise<void> {
+  const done = await countDone(readerOf(database), prefix, dialect)
   if (done === steps.length) return
   throw new FederationError(
     'MIGRATION_PENDING',
@@ -86,11 +86,9 @@ export async function checkMigrated(database: Database, prefix: string): Promise
 }
 
 /** Runs the remaining steps in one transaction. A lock lets one process at a time migrate. */
-export async function migrate(database: Database, prefix: string): Promise<void> {
-  const { dialect } = database
-  const reader: Connection = { query: (text, values = []) => database.read(text, values) }
+export async function migrate(database: OpenDatabase, dialect: Dialect, prefix: string): Promise<void> {
   // Up-to-date tables need no lock.
-  if ((await countDone(reader, prefix, dialect)) === steps.length) return
+  if ((await countDone(readerOf(database), prefix, dialect)) === steps.length) return
   await database.transaction(async (tx) => {
     if (dialect.lock !== undefined) await tx.query(dialect.lock, [lockNumber(prefix)])
     const done = await countDone(tx, prefix, dialect)
@@ -98,6 +96,10 @@ export async function migrate(database: Database, prefix: string): Promise<void>
     for (const text of migrationPlan(prefix, dialect, done)) await tx.query(text)
   })
 }
+
+const readerOf = (database: OpenDatabase): Connection => ({
+  query: (text, values = []) => database.read(text, values),
+})
 
 const lockNumber = (prefix: string): string =>
   String(

@@ -1,9 +1,9 @@
 // The store on SQLite or Postgres.
 
 import { HoldfastError, type Storage } from 'holdfast'
+import { RefCounted } from 'holdfast/storage'
 import { blacklistTable } from './blacklist.ts'
-import { Counted } from './counted.ts'
-import type { Database } from './database.ts'
+import type { Database, OpenDatabase } from './database.ts'
 import { deliveryTable } from './deliveries.ts'
 import { followTable } from './follows.ts'
 import { checkMigrated, migrate, migrationPlan } from './migrations.ts'
@@ -27,20 +27,19 @@ export class SqlStore implements Store {
   readonly #database: Database
   readonly #prefix: string
   /** Reference counts: of the connection alone, and of the connection with checked tables. */
-  readonly #opened: Counted
-  readonly #ready: Counted
+  readonly #opened: RefCounted<OpenDatabase>
+  readonly #ready: RefCounted<OpenDatabase>
 
   constructor(database: Database, { prefix, migrates }: SqlStoreOptions) {
     this.#database = database
     this.#prefix = checkPrefix(prefix)
-    this.#opened = new Counted(
-      () => database.open(),
-      () => database.close(),
-    )
-    this.#ready = new Counted(
-      () => this.#open(migrates),
-      () => this.#opened.disconnect(),
-    )
+    const name = 'federation store'
+    this.#opened = new RefCounted({ name, open: () => database.open(), close: (opened) => opened.close() })
+    this.#ready = new RefCounted({
+      name,
+      open: () => this.#open(migrates),
+      close: () => this.#opened.disconnect(),
+    })
     const tables: Tables = {
       statements: makeStatements(prefix),
       read: async (text, values, tx) =>
@@ -62,30 +61,29 @@ export class SqlStore implements Store {
     return this.#ready.disconnect()
   }
 
-  async #open(migrates: boolean): Promise<void> {
+  async #open(migrates: boolean): Promise<OpenDatabase> {
     await this.#opened.connect()
     try {
-      await (migrates ? migrate : checkMigrated)(this.#database, this.#prefix)
+      const opened = this.#opened.use()
+      await (migrates ? migrate : checkMigrated)(opened, this.#database.dialect, this.#prefix)
+      return opened
     } catch (error) {
       await this.#opened.disconnect()
       throw error
     }
   }
 
-  #connected(): Database {
-    if (this.#ready.isOpen) return this.#database
+  #connected(): OpenDatabase {
+    const { opened } = this.#ready
+    if (opened) return opened
     const message = 'The federation store is not connected. Call store.connect(), or start the federation that uses it.'
     throw new HoldfastError('STORAGE_CLOSED', message)
   }
 
   /** Works before connect(), which refuses outdated tables. */
   async migrate(): Promise<void> {
-    await this.#opened.connect()
-    try {
-      await migrate(this.#database, this.#prefix)
-    } finally {
-      await this.#opened.disconnect()
-    }
+    const { dialect } = this.#database
+    await this.#opened.whileConnected(() => migrate(this.#opened.use(), dialect, this.#prefix))
   }
 
   migrationSql(): string {

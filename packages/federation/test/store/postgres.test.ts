@@ -127,13 +127,22 @@ test('a transaction on a lost connection fails, and the next one succeeds', asyn
     await pool.query('SELECT pg_terminate_backend($1)', [rows[0]!.pid])
     await store.deliveries.insert({ ...row, id: 'd2' }, tx)
   })
-  await assert.rejects(broken)
+  await assert.rejects(broken, { code: 'STORAGE_ERROR', maybeApplied: false })
   await store.deliveries.insert(row)
   assert.deepEqual(
     (await store.deliveries.list({ limit: 9 })).map(({ id }) => id),
     ['d1'],
   )
   await store.disconnect()
+})
+
+test('an unreachable database is a StorageError without the password', async () => {
+  const store = postgresStore({ url: 'postgres://user:secret@127.0.0.1:1/db' })
+  await assert.rejects(store.connect(), (error: Error & { code?: string }) => {
+    assert.equal(error.code, 'STORAGE_ERROR')
+    return !error.message.includes('secret')
+  })
+  await assert.rejects(store.peers.get('https://b.example'), { code: 'STORAGE_CLOSED' })
 })
 
 test('the receiving side on Postgres: ten concurrent follows make one row, and a rejected one leaves none', async (t) => {
@@ -157,6 +166,8 @@ test('a client of pg without a transaction, and impossible options, are refused'
   const store = postgresStore({ client: pool, prefix: newPrefix() })
   assert.throws(() => store.join(pool), { code: 'INVALID_ARGUMENT' })
   assert.throws(() => postgresStore({}), { code: 'INVALID_ARGUMENT' })
+  assert.throws(() => postgresStore({ url: undefined }), { code: 'INVALID_ARGUMENT', message: /url is undefined/ })
+  assert.throws(() => postgresStore({ url: 'mysql://x' }), { code: 'INVALID_ARGUMENT' })
   assert.throws(() => postgresStore({ url: 'postgres://x', client: pool }), { code: 'INVALID_ARGUMENT' })
   assert.throws(() => postgresStore({ client: {} as never }), { code: 'INVALID_ARGUMENT' })
 })

@@ -1,10 +1,9 @@
 // postgresStore(): the tables on Postgres, by URL, with a client of the app, or in the database of the jobs.
 
 import { HoldfastError } from 'holdfast'
-import type { PostgresStorage } from 'holdfast/postgres'
+import type { PostgresDatabaseOptions, PostgresStorage } from 'holdfast/postgres'
 import { SqlStore } from '../sql-store.ts'
 import type { Store } from '../store.ts'
-import { isPgPool, isPostgresSql, type PostgresClient } from './clients.ts'
 import { clientDatabase, storageDatabase } from './postgres-database.ts'
 
 /** Exactly one of `url`, `client` and `storage` is required. */
@@ -12,7 +11,7 @@ export interface PostgresStoreOptions {
   /** `postgres://user:password@host:5432/database`. Needs pg or postgres to be installed. */
   readonly url?: string | undefined
   /** A Pool of pg, or a Sql of postgres.js. The store does not close it. */
-  readonly client?: PostgresClient
+  readonly client?: PostgresDatabaseOptions['client']
   /** The storage of the jobs. Rows and jobs can be committed together. */
   readonly storage?: PostgresStorage
   /** Prefix of the table names. The tables are in the first schema of the connection's search path. @default 'fed_' */
@@ -21,16 +20,13 @@ export interface PostgresStoreOptions {
   readonly migrate?: boolean
 }
 
-/** Makes a store on Postgres. @throws HoldfastError INVALID_ARGUMENT */
+/** Makes a store on Postgres. Opens no connection. @throws INVALID_ARGUMENT */
 export function postgresStore(options: PostgresStoreOptions): Store {
   const { url, client, storage, prefix = 'fed_', migrate = false } = options
   if ([url, client, storage].filter((given) => given !== undefined).length !== 1) {
     const hint = 'url' in options && url === undefined ? '. url is undefined: is its environment variable set?' : ''
     throw new HoldfastError('INVALID_ARGUMENT', `postgresStore: expected exactly one of url, client and storage${hint}`)
   }
-  if (client && !isPgPool(client) && !isPostgresSql(client)) {
-    throw new HoldfastError('INVALID_ARGUMENT', 'client: expected a Pool of pg, or a Sql of postgres.js')
-  }
-  const database = storage ? storageDatabase(storage) : clientDatabase((url ?? client)!)
+  const database = storage ? storageDatabase(storage) : clientDatabase({ url, client })
   return new SqlStore(database, { prefix, migrates: migrate })
 }

@@ -3,7 +3,7 @@
 
 import type { DatabaseSync } from 'node:sqlite'
 import { type Clock, HoldfastError } from 'holdfast'
-import type { SqliteStorage, SqliteTransaction } from 'holdfast/sqlite'
+import { retryWhileBusy, type SqliteStorage, type SqliteTransaction } from 'holdfast/sqlite'
 import { Mutex } from './mutex.ts'
 
 export interface WriteTransaction {
@@ -13,18 +13,21 @@ export interface WriteTransaction {
 }
 
 export interface Writer {
-  open(): Promise<void>
-  close(): Promise<void>
   /** BEGIN IMMEDIATE, `run`, COMMIT; ROLLBACK if `run` rejects. One transaction at a time. */
   transaction<T>(run: (tx: WriteTransaction) => Promise<T>): Promise<T>
+  close(): Promise<void>
 }
 
+export type OpenWriter = () => Promise<Writer>
+
 /** Writes with the connection of the jobs. The storage begins, commits and waits for locks. */
-export function storageWriter(storage: SqliteStorage): Writer {
-  return {
-    open: () => storage.connect(),
-    close: () => storage.disconnect(),
-    transaction: (run) => storage.transaction((tx) => run({ database: tx.database, storageTx: tx })),
+export function storageWriter(storage: SqliteStorage): OpenWriter {
+  return async () => {
+    await storage.connect()
+    return {
+      transaction: (run) => storage.transaction((tx) => run({ database: tx.database, storageTx: tx })),
+      close: () => storage.disconnect(),
+    }
   }
 }
 
@@ -34,51 +37,54 @@ const waitMs = 5_000
 const busyTimeoutMs = 5
 
 /** Writes to a file, to ':memory:', or with a connection of the app, which closes it. */
-export function ownWriter(source: string | DatabaseSync, clock: Clock): Writer {
+export function ownWriter(source: string | DatabaseSync, clock: Clock): OpenWriter {
   const mutex = new Mutex(clock, waitMs)
-  let database: DatabaseSync | undefined
-  return {
-    async open() {
-      database ??= typeof source === 'string' ? await openFile(source, clock) : source
-    },
-    async close() {
-      await mutex.idle()
-      // Closing a database in memory would lose its content.
-      if (source === ':memory:' || typeof source !== 'string') return
-      database?.close()
-      database = undefined
-    },
-    transaction: (run) =>
-      mutex.run(async () => {
-        const db = database!
-        // One turn of the event loop is short beside a sync of the disk: calls of the same turn share a commit.
-        if (db.location() !== null) await new Promise<void>((resolve) => clock.soon(resolve))
-        if (db.isTransaction) {
-          const message =
-            'sqliteStore: the app has a transaction open on this database. Pass store.join(database) as tx.'
-          throw new HoldfastError('INVALID_ARGUMENT', message)
-        }
-        await retryWhileBusy(clock, () => db.exec('BEGIN IMMEDIATE'))
-        try {
-          const answer = await run({ database: db, storageTx: undefined })
-          db.exec('COMMIT')
-          return answer
-        } catch (error) {
-          // SQLite rolls back by itself when the disk is full.
-          if (db.isTransaction) db.exec('ROLLBACK')
-          throw error
-        }
-      }),
+  // Closing a database in memory would lose its content, so it is opened once and kept.
+  let kept: DatabaseSync | undefined
+  return async () => {
+    const isFile = typeof source === 'string' && source !== ':memory:'
+    const database = kept ?? (typeof source === 'string' ? await openFile(source, clock) : source)
+    if (!isFile) kept = database
+    return {
+      transaction: (run) => mutex.run(() => inTransaction(database, clock, run)),
+      close: async () => {
+        await mutex.idle()
+        if (isFile) database.close()
+      },
+    }
+  }
+}
+
+async function inTransaction<T>(
+  database: DatabaseSync,
+  clock: Clock,
+  run: (tx: WriteTransaction) => Promise<T>,
+): Promise<T> {
+  // One turn of the event loop is short beside a sync of the disk: calls of the same turn share a commit.
+  if (database.location() !== null) await new Promise<void>((resolve) => clock.soon(resolve))
+  if (database.isTransaction) {
+    const message = 'sqliteStore: the app has a transaction open on this database. Pass store.join(database) as tx.'
+    throw new HoldfastError('INVALID_ARGUMENT', message)
+  }
+  await retryWhileBusy(clock, () => database.exec('BEGIN IMMEDIATE'), lateAfter(clock))
+  try {
+    const answer = await run({ database, storageTx: undefined })
+    database.exec('COMMIT')
+    return answer
+  } catch (error) {
+    // SQLite rolls back by itself when the disk is full.
+    if (database.isTransaction) database.exec('ROLLBACK')
+    throw error
   }
 }
 
 async function openFile(path: string, clock: Clock): Promise<DatabaseSync> {
   const { DatabaseSync } = await import('node:sqlite')
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs })
+  const prepare = (): void =>
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = 1')
   try {
-    await retryWhileBusy(clock, () =>
-      database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = 1'),
-    )
+    await retryWhileBusy(clock, prepare, lateAfter(clock))
     return database
   } catch (error) {
     database.close()
@@ -86,22 +92,8 @@ async function openFile(path: string, clock: Clock): Promise<DatabaseSync> {
   }
 }
 
-/** Retries while another process holds the lock, without blocking the event loop. */
-async function retryWhileBusy(clock: Clock, attempt: () => void): Promise<void> {
+/** Ends the retries after `waitMs`. */
+function lateAfter(clock: Clock): () => boolean {
   const deadline = clock.monotonic() + waitMs
-  for (let delayMs = 1; ; delayMs = Math.min(2 * delayMs, 20)) {
-    try {
-      return attempt()
-    } catch (error) {
-      if (!isBusy(error) || clock.monotonic() >= deadline) throw error
-    }
-    const jitteredMs = delayMs * (0.5 + clock.random())
-    await new Promise<void>((resolve) => void clock.after(jitteredMs, resolve))
-  }
-}
-
-/** SQLITE_BUSY or SQLITE_LOCKED. */
-function isBusy(error: unknown): boolean {
-  const { errcode } = error as { errcode?: unknown }
-  return typeof errcode === 'number' && [5, 6].includes(errcode & 0xff)
+  return () => clock.monotonic() >= deadline
 }

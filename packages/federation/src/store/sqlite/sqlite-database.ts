@@ -3,8 +3,16 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { HoldfastError } from 'holdfast'
-import { type Database, type Dialect, type OpenTransaction, type Row, textOf, type Value } from '../database.ts'
-import type { Writer, WriteTransaction } from './connections.ts'
+import {
+  type Database,
+  type Dialect,
+  type OpenDatabase,
+  type OpenTransaction,
+  type Row,
+  textOf,
+  type Value,
+} from '../database.ts'
+import type { OpenWriter, Writer, WriteTransaction } from './connections.ts'
 
 const dialect: Dialect = {
   text: 'text',
@@ -20,46 +28,58 @@ interface Call {
   reject(error: unknown): void
 }
 
-export class SqliteDatabase implements Database {
-  readonly dialect = dialect
-  readonly storage: object | undefined
+/** @param storage the storage that shares the connection of the writer */
+export function sqliteDatabase(openWriter: OpenWriter, storage: object | undefined): Database {
+  return {
+    dialect,
+    storage,
+    open: async () => {
+      const writer = await openWriter()
+      try {
+        return new OpenSqliteDatabase(writer, await readerBeside(writer))
+      } catch (error) {
+        await writer.close()
+        throw error
+      }
+    },
+    join: (tx) => joinTransaction(tx, storage !== undefined),
+  }
+}
+
+interface Reader {
+  readonly database: DatabaseSync
+  /** False for the connection of the writer. */
+  readonly isOwn: boolean
+}
+
+function readerBeside(writer: Writer): Promise<Reader> {
+  return writer.transaction(async ({ database }) => {
+    // Empty or null for a database in memory, which a second connection cannot open.
+    const path = database.location()
+    if (!path) return { database, isOwn: false }
+    const { DatabaseSync } = await import('node:sqlite')
+    return { database: new DatabaseSync(path, { readOnly: true, timeout: 1_000 }), isOwn: true }
+  })
+}
+
+class OpenSqliteDatabase implements OpenDatabase {
   readonly #writer: Writer
-  #reader: DatabaseSync | undefined
-  #ownsReader = false
+  readonly #reader: Reader
   /** Calls that wait for the same transaction. */
   #batch: Call[] | undefined
 
-  constructor(writer: Writer, storage: object | undefined) {
+  constructor(writer: Writer, reader: Reader) {
     this.#writer = writer
-    this.storage = storage
-  }
-
-  async open(): Promise<void> {
-    await this.#writer.open()
-    try {
-      this.#reader = await this.#writer.transaction(async ({ database }) => {
-        // Empty or null for a database in memory, which a second connection cannot open.
-        const path = database.location()
-        this.#ownsReader = Boolean(path)
-        if (!path) return database
-        const { DatabaseSync } = await import('node:sqlite')
-        return new DatabaseSync(path, { readOnly: true, timeout: 1_000 })
-      })
-    } catch (error) {
-      await this.#writer.close()
-      throw error
-    }
+    this.#reader = reader
   }
 
   async close(): Promise<void> {
-    const reader = this.#reader
-    this.#reader = undefined
     await this.#writer.close()
-    if (this.#ownsReader) reader?.close()
+    if (this.#reader.isOwn) this.#reader.database.close()
   }
 
   async read(text: string, values: readonly Value[]): Promise<Row[]> {
-    return run(this.#reader!, text, values)
+    return run(this.#reader.database, text, values)
   }
 
   write(text: string, values: readonly Value[]): Promise<Row[]> {
@@ -99,16 +119,17 @@ export class SqliteDatabase implements Database {
   transaction<T>(work: (tx: OpenTransaction) => Promise<T>): Promise<T> {
     return this.#writer.transaction((tx) => work(openTransaction(tx)))
   }
+}
 
-  join(tx: unknown): OpenTransaction {
-    const { database } = (tx ?? {}) as { database?: unknown }
-    if (this.storage !== undefined && isDatabase(database)) {
-      return openTransaction({ database, storageTx: tx as WriteTransaction['storageTx'] })
-    }
-    if (isDatabase(tx) && tx.isTransaction) return openTransaction({ database: tx, storageTx: undefined })
-    const expected = 'the tx of SqliteStorage.transaction(), or a DatabaseSync in a transaction'
-    throw new HoldfastError('INVALID_ARGUMENT', `tx: expected ${expected}`)
+/** @throws HoldfastError INVALID_ARGUMENT */
+function joinTransaction(tx: unknown, sharesStorage: boolean): OpenTransaction {
+  const { database } = (tx ?? {}) as { database?: unknown }
+  if (sharesStorage && isDatabase(database)) {
+    return openTransaction({ database, storageTx: tx as WriteTransaction['storageTx'] })
   }
+  if (isDatabase(tx) && tx.isTransaction) return openTransaction({ database: tx, storageTx: undefined })
+  const expected = 'the tx of SqliteStorage.transaction(), or a DatabaseSync in a transaction'
+  throw new HoldfastError('INVALID_ARGUMENT', `tx: expected ${expected}`)
 }
 
 function openTransaction({ database, storageTx }: WriteTransaction): OpenTransaction {

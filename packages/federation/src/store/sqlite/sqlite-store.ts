@@ -6,7 +6,7 @@ import type { SqliteStorage } from 'holdfast/sqlite'
 import { SqlStore } from '../sql-store.ts'
 import type { Store } from '../store.ts'
 import { ownWriter, storageWriter } from './connections.ts'
-import { SqliteDatabase } from './sqlite-database.ts'
+import { sqliteDatabase } from './sqlite-database.ts'
 
 /** Exactly one of `path`, `database` and `storage` is required. */
 export interface SqliteStoreOptions {
@@ -34,5 +34,5 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
     )
   }
   const writer = storage ? storageWriter(storage) : ownWriter(source!, clock)
-  return new SqlStore(new SqliteDatabase(writer, storage), { prefix, migrates: true })
+  return new SqlStore(sqliteDatabase(writer, storage), { prefix, migrates: true })
 }

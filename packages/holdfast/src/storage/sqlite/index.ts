@@ -3,3 +3,4 @@
 import '../../node-version.ts'
 export { SqliteStorage, type SqliteStorageOptions } from './sqlite-storage.ts'
 export type { SqliteTransaction } from './connection/writer.ts'
+export { whenFree as retryWhileBusy } from './connection/errors.ts'
