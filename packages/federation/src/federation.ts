@@ -8,7 +8,7 @@ import { type DeadLetters, deadLettersOf } from './dead-letters.ts'
 import type { AckHandlers } from './deliver/dispatch-ack.ts'
 import { handleFollowAck } from './deliver/follow-ack.ts'
 import { failureCode, processFederationDelivery } from './deliver/process.ts'
-import { follow, type Followed, type FollowRequest } from './follow.ts'
+import { follow, type FollowResult, type FollowRequest } from './follow.ts'
 import type { HttpClient } from './http/client.ts'
 import { createHandler, type FederationHandler } from './inbound/handler.ts'
 import type { InboundHandlers } from './inbound/handlers.ts'
@@ -170,7 +170,7 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
    * Follows a user on another server: writes the follow, the row of the delivery and its job.
    * @param tx a transaction of yours that all three become part of @throws FederationError ORIGIN_INVALID, ORIGIN_MISSING
    */
-  async follow(request: FollowRequest, tx?: unknown): Promise<Followed> {
+  async follow(request: FollowRequest, tx?: unknown): Promise<FollowResult> {
     await this.#tables.open()
     return follow(this.#context, { storage: this.#parts.storage, queue: this.deliveryQueue }, request, tx)
   }

@@ -20,7 +20,7 @@ export interface FollowRequest {
   readonly path?: string
 }
 
-export interface Followed {
+export interface FollowResult {
   /** The row of the follow. `acknowledged` and `accepted` change when the peer answers. */
   readonly follow: FollowRow
   /** Id of the delivery's row and of its job. */
@@ -42,7 +42,7 @@ export async function follow(
   { storage, queue }: Dependencies,
   request: FollowRequest,
   given?: unknown,
-): Promise<Followed> {
+): Promise<FollowResult> {
   const { store } = context
   if (context.origin === undefined) throw new FederationError('ORIGIN_MISSING', originMissing)
   const { followerId, followingId, path = '/api/auth/social/follows' } = request
@@ -62,7 +62,7 @@ export async function follow(
   const before = standing && (await store.deliveries.get(idOf(standing)))
   const write = async (
     tx: StoreTransaction,
-  ): Promise<{ followed: Followed; job: FederationDeliveryJob | undefined }> => {
+  ): Promise<{ followed: FollowResult; job: FederationDeliveryJob | undefined }> => {
     const { row } = await store.follows.insert(fresh, tx)
     const followed = { follow: row, deliveryJobId: idOf(row) }
     if (row.acknowledged || before?.status === 'open') return { followed, job: undefined }

@@ -7,7 +7,7 @@ import { type FollowEnvelope, FollowEnvelopeSchema } from '../wire/v1/acks.ts'
 import { parseJson } from '../wire/v1/json.ts'
 import type { AckPayload } from '../wire/v1/messages.ts'
 import { isObject } from '../wire/v1/schema.ts'
-import { ackInvalid, type AckOf, decryptAck, verifyAck } from './open-ack.ts'
+import { ackInvalid, type AckedDelivery, decryptAck, verifyAck } from './open-ack.ts'
 
 /** @throws UnrecoverableError ACK_INVALID, SIGNING_KEY_MISSING, ACK_SIGNATURE_INVALID */
 export async function handleFollowAck(
@@ -20,7 +20,7 @@ export async function handleFollowAck(
 ): Promise<void> {
   const { store, logger } = context
   const origin = canonicalOrigin(serverUrl, context)
-  const ack: AckOf = { serverUrl: origin, publicKey: cachedServerPublicKey, deliveryJobId }
+  const ack: AckedDelivery = { serverUrl: origin, publicKey: cachedServerPublicKey, deliveryJobId }
   const { text, value } = await decryptAck(context, ackPayload.data, ack)
   const checked = FollowEnvelopeSchema.safeParse(value)
   if (!checked.success) throw await ackInvalid(context, ack, 'it does not have the shape of a follow acknowledgement')

@@ -9,7 +9,7 @@ import { verify } from '../wire/v1/signature.ts'
 import { endAndForget, endAndKeep } from './end.ts'
 
 /** The delivery that an acknowledgement belongs to. */
-export interface AckOf {
+export interface AckedDelivery {
   readonly serverUrl: string
   /** Signing key of the peer, base64, if the delivery has read it. */
   readonly publicKey: string | undefined
@@ -22,7 +22,11 @@ export interface OpenedAck {
 }
 
 /** @throws UnrecoverableError ACK_INVALID; the row is removed */
-export async function decryptAck(context: FederationContext, envelope: unknown, ack: AckOf): Promise<OpenedAck> {
+export async function decryptAck(
+  context: FederationContext,
+  envelope: unknown,
+  ack: AckedDelivery,
+): Promise<OpenedAck> {
   let text: string
   try {
     text = await decryptPayload(envelope, context.keyring)
@@ -38,7 +42,7 @@ export async function decryptAck(context: FederationContext, envelope: unknown, 
 
 export function ackInvalid(
   context: FederationContext,
-  { serverUrl, deliveryJobId }: AckOf,
+  { serverUrl, deliveryJobId }: AckedDelivery,
   why: string,
 ): Promise<Error> {
   const message = `acknowledgement of ${serverUrl}: ${why}. The delivery ended. Report it to the peer's operator.`
@@ -50,7 +54,7 @@ export async function verifyAck(
   context: FederationContext,
   text: string,
   signature: unknown,
-  ack: AckOf,
+  ack: AckedDelivery,
 ): Promise<void> {
   const { deliveryJobId } = ack
   const origin = canonicalOrigin(ack.serverUrl, context)

@@ -14,7 +14,7 @@ export interface RequestSource {
   readonly remoteAddress?: string | undefined
 }
 
-/** Answers a web request. It never rejects: errors are answered with a status. */
+/** Answers a web request. Errors are answered with a status; it rejects only if the tables cannot be opened. */
 export type FederationHandler = (request: Request, from?: RequestSource) => Promise<Response>
 
 export function createHandler(context: FederationContext, options: InboundOptions = {}): FederationHandler {

@@ -8,7 +8,7 @@ export interface InboundMessage<Body> {
   /** Origin of the sender. */
   readonly from: string
   readonly method: string
-  /** Checked: it has the described fields of its method, and no others. */
+  /** Checked. For the built-in methods it has the described fields only. */
   readonly body: Body
   /** SHA-256 of the message text, in hex. The same for every repeat of a message. */
   readonly messageKey: string

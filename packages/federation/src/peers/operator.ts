@@ -9,7 +9,7 @@ import { fetchKeys } from './fetch-keys.ts'
 import { markServerHealthy } from './health.ts'
 import { answersAsPinned } from './probe.ts'
 
-export interface PeerExplained {
+export interface PeerExplanation {
   readonly origin: string
   readonly state: 'unknown' | 'healthy' | 'unhealthy' | 'blocked'
   /** The operator's reason for a block, or the reason for an unhealthy state. */
@@ -35,7 +35,7 @@ export interface Peers {
   /** Returns rows in the order of their origins. @param filter.after the last origin of the previous page @param filter.limit default 100 */
   list(filter?: { readonly after?: string; readonly limit?: number }): Promise<PeerRow[]>
   /** Returns the state of a peer, its cause, and what waits for it. */
-  explain(url: string): Promise<PeerExplained>
+  explain(url: string): Promise<PeerExplanation>
   /** Refuses deliveries to and messages from this server. `match: 'domain'` covers the host and its subdomains. @default match 'origin' */
   block(url: string, options?: { readonly match?: BlacklistRow['match']; readonly reason?: string }): Promise<void>
   /** Removes a block. Returns false if there was none. */
@@ -91,7 +91,7 @@ async function unsupported(): Promise<never> {
   throw new HoldfastError('FEATURE_UNSUPPORTED', message)
 }
 
-async function explain({ store }: FederationContext, origin: string): Promise<PeerExplained> {
+async function explain({ store }: FederationContext, origin: string): Promise<PeerExplanation> {
   const [peer, block] = await Promise.all([store.peers.get(origin), store.blacklist.matching(origin)])
   const waiting = await store.deliveries.list({ serverUrl: origin, status: 'open', limit: 1_000 })
   const oldest = waiting.toSorted((a, b) => a.createdAt - b.createdAt)[0]

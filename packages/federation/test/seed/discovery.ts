@@ -116,7 +116,7 @@ export function discoveryTests(place: Place, world: World): void {
       const { federationFetch } = it.federation
       peer.onInbox = () => ({ status: 500, body: 'x' })
       assert.equal((await federationFetch(`${peer.origin}/discover`)).status, 200)
-      peer.mood = 'reset'
+      peer.mode = 'reset'
       await assert.rejects(federationFetch(`${peer.origin}/inbox`, { skipHealthUpdate: true }), { code: 'TRANSPORT' })
       assert.equal((await it.store.peers.get(peer.origin))?.isHealthy, true)
       await assert.rejects(federationFetch(`${peer.origin}/inbox`), { code: 'TRANSPORT', reason: 'CONN_RESET' })
@@ -185,7 +185,7 @@ export function discoveryTests(place: Place, world: World): void {
       const it = await bench(t, place, world)
       const refusing = await it.peer()
       const relay = await it.peer()
-      refusing.mood = 'reset'
+      refusing.mode = 'reset'
       await assert.rejects(it.federation.processFederationDelivery(await it.delivery(refusing)), {
         reason: 'CONN_RESET',
       })
@@ -206,7 +206,7 @@ export function discoveryTests(place: Place, world: World): void {
         reason: 'DNS_BLOCKED',
       })
       assert.equal((await it.store.peers.get(target.origin))?.unhealthyReason, 'INVALID_RESPONSE_FROM_TARGET')
-      relay.mood = 'reset'
+      relay.mode = 'reset'
       await assert.rejects(it.federation.processFederationDelivery(await it.delivery(target)), {
         reason: 'DNS_BLOCKED',
       })
@@ -239,15 +239,15 @@ export function discoveryTests(place: Place, world: World): void {
       for (const { origin } of [back, silent, rekeyed]) await it.store.peers.unhealthy(origin, 'CONN_RESET', 5, 1_000)
       await it.store.peers.unhealthy(unchecked.origin, 'DNS_BLOCKED', 5, 1_000)
       rekeyed.rekey()
-      silent.mood = 'reset'
-      back.mood = 'reset'
+      silent.mode = 'reset'
+      back.mode = 'reset'
       const attempt = async (): Promise<unknown> =>
         it.federation.processFederationDelivery(await it.delivery(target)).catch((error: unknown) => error)
       assert.ok((await attempt()) instanceof Error)
       const asked = (): number => rekeyed.count('GET', '/discover')
       assert.equal(asked(), 1)
       assert.equal(unchecked.received.length, 0)
-      back.mood = 'up'
+      back.mode = 'up'
       back.onProxy = async ({ body }) => {
         const { payload } = JSON.parse(body) as { payload: unknown }
         const inner = JSON.parse(await decryptPayload(payload, target.keyring)) as { body: string }

@@ -112,9 +112,9 @@ export function healthTests(place: Place, world: World): void {
       const relay = await it.peer()
       await it.store.peers.unhealthy(peer.origin, 'UNKNOWN', 5, 1_000)
       const troubles = [
-        () => (peer.mood = 'reset'),
-        () => (peer.mood = 'silent'),
-        () => ((peer.mood = 'up'), (peer.onDiscover = () => ({ status: 500, body: peer.card() }))),
+        () => (peer.mode = 'reset'),
+        () => (peer.mode = 'silent'),
+        () => ((peer.mode = 'up'), (peer.onDiscover = () => ({ status: 500, body: peer.card() }))),
         () => (peer.onDiscover = () => ({ status: 302, body: peer.card() })),
         () => (peer.onDiscover = () => ({ body: 'no JSON' })),
       ]

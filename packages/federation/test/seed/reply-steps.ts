@@ -24,10 +24,10 @@ export function replyStepTests(place: Place, world: World): void {
       const clock = fakeClock()
       const it = await bench(t, withoutClock(place), world, { clock })
       const peer = await it.peer()
-      peer.mood = 'reset'
+      peer.mode = 'reset'
       await fails(it, peer, {}, ['R', 'TRANSPORT', 'open'])
       assert.equal((await it.store.peers.get(peer.origin))?.unhealthyReason, 'CONN_RESET')
-      peer.mood = 'silent'
+      peer.mode = 'silent'
       const asked = peer.received.length
       const failing = fails(it, peer, {}, ['R', 'TRANSPORT', 'open'])
       await until(() => peer.received.length > asked, 'the request arrived')

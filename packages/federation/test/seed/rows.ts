@@ -34,7 +34,7 @@ export function rowTests(place: Place, world: World): void {
     test('[row exhausted] the last attempt marks the row failed, with the code', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
-      peer.mood = 'reset'
+      peer.mode = 'reset'
       const job = await it.delivery(peer, { attempt: 5 })
       await assert.rejects(it.federation.processFederationDelivery(job), { code: 'TRANSPORT' })
       const row = await it.row(job.id)

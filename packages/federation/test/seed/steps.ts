@@ -108,7 +108,7 @@ export function stepTests(place: Place, world: World): void {
     test('[step 3 unreachable] no answer to a request for keys', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer({ known: false })
-      peer.mood = 'reset'
+      peer.mode = 'reset'
       const error = await fails(it, peer, {}, ['R', 'DISCOVERY_FAILED', 'open'])
       assert.equal((error.cause as { code?: string }).code, 'UNREACHABLE')
       assert.equal((await it.store.peers.list({ limit: 10 })).length, 0)

@@ -136,7 +136,7 @@ export function workerTests(place: Place, world: World): void {
       await until(() => seen.length === 1, 'the second attempt')
 
       // Aborted: the request ends, the row is unchanged, and the peer is not marked.
-      peer.mood = 'silent'
+      peer.mode = 'silent'
       const abort = new AbortController()
       const another = await it.delivery(peer, { signal: abort.signal })
       const count = peer.received.length
@@ -263,7 +263,7 @@ export function workerTests(place: Place, world: World): void {
         await it.federation.deliveryQueue.add(job.name, job.data)
       }
       await until(() => errors.length === 7 && it.events.some(({ name }) => name === 'delivered'), 'all ended')
-      peer.mood = 'reset'
+      peer.mode = 'reset'
       await it.federation
         .processFederationDelivery(await it.delivery(peer, { payload }))
         .catch((error) => errors.push(error))

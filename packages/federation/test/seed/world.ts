@@ -23,14 +23,14 @@ export interface Reply {
 }
 
 /** `silent`: reads the request and never answers. `reset`: destroys the connection. */
-type Mood = 'up' | 'silent' | 'reset'
+type Mode = 'up' | 'silent' | 'reset'
 
 export class TestPeer {
   origin: string
   readonly world: World
   text: KeyringText
   keyring: Keyring
-  mood: Mood = 'up'
+  mode: Mode = 'up'
   /** Keys of the server that its acks are encrypted for. */
   sender: KeyringText
   readonly received: Received[] = []
@@ -168,9 +168,9 @@ export class World {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const peer = this.#peers.get(request.headers.host ?? '')
     const { method = '', url = '', headers } = request
-    if (!peer || peer.mood === 'reset') return void request.socket.destroy()
+    if (!peer || peer.mode === 'reset') return void request.socket.destroy()
     const received = { method, path: url, headers, body: await text(request) }
-    if (peer.mood === 'silent') return void peer.received.push(received)
+    if (peer.mode === 'silent') return void peer.received.push(received)
     try {
       const { status = 200, headers: own, body } = await peer.handle(received)
       response.writeHead(status, { 'Content-Type': 'application/json', ...own })
