@@ -129,7 +129,10 @@ function shown(use: KeyUse, publicKey: Uint8Array): PublicKey {
 
 function read(text: KeyringText, field: keyof KeyringText, length: number): Uint8Array {
   if (!text[field])
-    throw new FederationError('CONFIG_MISSING', `keyring: ${field} is missing. generateKeyText() makes all four.`)
+    throw new FederationError(
+      'CONFIG_MISSING',
+      `keyring: ${field}: the key is missing. generateKeyText() makes all four.`,
+    )
   const bytes = decodeBase64(text[field], length)
   if (!bytes) throw invalid(field, `expected base64 of ${length} bytes`)
   return bytes

@@ -62,22 +62,22 @@ const faults: readonly (readonly [name: string, fault: Partial<KeyringText>, cod
     'KEY_INVALID',
     'privateKey',
   ],
-  ['publicKey is of others', { publicKey: other.publicKey }, 'KEY_INVALID', 'publicKey'],
+  ['publicKey is that of another server', { publicKey: other.publicKey }, 'KEY_INVALID', 'publicKey'],
   [
-    'encryptionPublicKey is of others',
+    'encryptionPublicKey is that of another server',
     { encryptionPublicKey: other.encryptionPublicKey },
     'KEY_INVALID',
     'encryptionPublicKey',
   ],
   [
-    'encryptionPrivateKey is of others',
+    'encryptionPrivateKey is that of another server',
     { encryptionPrivateKey: other.encryptionPrivateKey },
     'KEY_INVALID',
     'encryptionPublicKey',
   ],
   ['a key without its padding', { publicKey: good.publicKey.replace(/=+$/, '') }, 'KEY_INVALID', 'publicKey'],
   [
-    'a key that is no base64',
+    'a key that is not base64',
     { encryptionPrivateKey: `${good.encryptionPrivateKey.slice(0, -2)}*=` },
     'KEY_INVALID',
     'encryptionPrivateKey',
@@ -90,7 +90,7 @@ for (const [name, fault, code, field] of faults) {
       () => keyringFromBase64({ ...good, ...fault } as KeyringText),
       (error: Error & { code: string }) => {
         assert.equal(error.code, code)
-        assert.ok(error.message.startsWith(`${field}:`), error.message)
+        assert.ok(error.message.startsWith(`keyring: ${field}: `), error.message)
         for (const secret of secretsOf(good)) assert.ok(!inspect(error, { depth: 9 }).includes(secret))
         return true
       },
