@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import type { Row } from '../../packages/holdfast/src/resolve-options.ts'
+import { federationSections } from './federation.ts'
 import { type FieldDoc, fieldDocs } from './interface-docs.ts'
 import { type Section, sections } from './sections.ts'
 
@@ -28,7 +29,7 @@ console.log(one.name === same.name) // true
 export function renderPage(): string {
   const parts = [intro]
   let face: string | undefined
-  for (const section of sections) {
+  for (const section of [...sections, ...federationSections]) {
     if (section.face !== face) parts.push(`## ${section.face}\n`)
     face = section.face
     parts.push(renderSection(section))
