@@ -8,12 +8,16 @@ import type { Section } from './sections.ts'
 
 const check = (): void => {}
 
-/** Rows by name, with the aliases of that place. */
-function tableOf(names: readonly string[], place: string): Table {
+/** Rows by name, with the aliases of that place. @param values of the defaults: those that are numbers or booleans are shown */
+function tableOf(names: readonly string[], place: string, values: Readonly<Record<string, unknown>> = {}): Table {
   const byPlace: Readonly<Record<string, Readonly<Record<string, string>>>> = aliases
   const others = Object.entries(byPlace[place] ?? {}).map(([alias, word]) => [alias, { alias: word, check }] as const)
-  return Object.fromEntries([...names.map((name) => [name, { check }] as const), ...others])
+  return Object.fromEntries([...names.map((name) => [name, rowOf(values[name])] as const), ...others])
 }
+
+/** A default that is no literal is worded in the TSDoc. */
+const rowOf = (value: unknown) =>
+  typeof value === 'number' || typeof value === 'boolean' ? { default: value, check } : { check }
 
 const groups = Object.entries(seedPolicies).filter(
   ([name, value]) => name !== 'threats' && typeof value === 'object' && !Array.isArray(value),
@@ -41,7 +45,7 @@ export const federationSections: readonly Section[] = [
   ...groups.map(([name, value]): Section => ({
     face: 'Federation',
     title: `\`policies.${name}\``,
-    table: tableOf(Object.keys(value as object), `policies.${name}`),
+    table: tableOf(Object.keys(value as object), `policies.${name}`, value as Record<string, unknown>),
     types: [`federation/src/policies.ts#Policies.${name}`],
   })),
 ]
