@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { type Case, cases, runCase } from '../../../conformance/src/index.ts'
 import { drivers } from '../drivers.ts'
 import { brokenDrivers, openBroken } from './broken-drivers.ts'
+import { isFull } from '../full-size.ts'
 
 // Without the cases about hints: a driver may lose hints, and a case that waits for a lost one takes long.
 const all = Object.entries(cases).flatMap(([verb, list]) =>
@@ -13,7 +14,7 @@ const all = Object.entries(cases).flatMap(([verb, list]) =>
 /** Cases with thousands of jobs, which only the drivers broken in that way run. */
 const isAboutCost = ({ proves = [] }: Case): boolean => proves.includes('chains trap 4')
 /** Also count the cases that catch each driver, which takes a minute. */
-const countsAll = process.env.HOLDFAST_TEST_ALL === '1'
+const countsAll = isFull
 const table: string[] = []
 
 for (const driver of brokenDrivers) {

@@ -6,6 +6,7 @@ import { ModelViolation, testModel } from '../../../conformance/src/model/model.
 import { StorageError } from '../../src/errors.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { drivers, withManualClock } from '../drivers.ts'
+import { sized } from '../full-size.ts'
 import { stopPostgres } from '../postgres-subject.ts'
 import { stopPlaces } from '../redis-places.ts'
 import { redisSubject } from '../redis-subject.ts'
@@ -15,46 +16,46 @@ import { brokenDrivers, openBroken } from './broken-drivers.ts'
 after(stopPlaces)
 after(stopPostgres)
 
-test('2,000 histories on memory', async (context) => {
-  const { runs, commands, seed } = await testModel({ create: drivers.memory!, runs: 2_000 })
+test(`${sized(2_000, 800)} histories on memory`, async (context) => {
+  const { runs, commands, seed } = await testModel({ create: drivers.memory!, runs: sized(2_000, 800) })
   context.diagnostic(`model: memory: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
-test('300 histories on SQLite', async (context) => {
-  const { runs, commands, seed } = await testModel({ create: drivers.sqlite!, runs: 300 })
+test(`${sized(300, 100)} histories on SQLite`, async (context) => {
+  const { runs, commands, seed } = await testModel({ create: drivers.sqlite!, runs: sized(300, 100) })
   context.diagnostic(`model: sqlite: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
-test('100 histories on files', async (context) => {
-  const { runs, commands, seed } = await testModel({ create: drivers.file!, runs: 100 })
+test(`${sized(100, 40)} histories on files`, async (context) => {
+  const { runs, commands, seed } = await testModel({ create: drivers.file!, runs: sized(100, 40) })
   context.diagnostic(`model: file: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
-test('300 histories on Redis', async (context) => {
-  const { runs, commands, seed } = await testModel({ create: () => drivers.redis!(), runs: 300 })
+test(`${sized(300, 100)} histories on Redis`, async (context) => {
+  const { runs, commands, seed } = await testModel({ create: () => drivers.redis!(), runs: sized(300, 100) })
   context.diagnostic(`model: redis: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
-test('100 histories on Postgres', async (context) => {
-  const { runs, commands, seed } = await testModel({ create: () => drivers.postgres!(), runs: 100 })
+test(`${sized(100, 30)} histories on Postgres`, async (context) => {
+  const { runs, commands, seed } = await testModel({ create: () => drivers.postgres!(), runs: sized(100, 30) })
   context.diagnostic(`model: postgres: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
-test('[trap 39] 100 histories on one node of a Redis Cluster, which refuses a script that leaves its slot', async (context) => {
-  const { runs, commands, seed } = await testModel({ create: () => redisSubject('node'), runs: 100 })
+test('[trap 39] histories on one node of a Redis Cluster, which refuses a script that leaves its slot', async (context) => {
+  const { runs, commands, seed } = await testModel({ create: () => redisSubject('node'), runs: sized(100, 40) })
   context.diagnostic(`model: redis, cluster mode: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
-test('500 histories on a storage that loses one call in twenty and one reply in twenty', async (context) => {
+test('histories on a storage that loses one call in twenty and one reply in twenty', async (context) => {
   const { runs, commands, seed } = await testModel({
     create: () => withManualClock((clock) => lossy(new MemoryStorage({ clock }))),
-    runs: 500,
+    runs: sized(500, 200),
   })
   context.diagnostic(`model: lossy memory: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
-test('500 histories on a storage whose clock advances with every read', async () => {
-  await testModel({ create: withRunningClock, runs: 500 })
+test('histories on a storage whose clock advances with every read', async () => {
+  await testModel({ create: withRunningClock, runs: sized(500, 200) })
 })
 
 test('a violation has its seed, its path and the shrunk history, and is repeated by them', async () => {

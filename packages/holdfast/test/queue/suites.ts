@@ -40,6 +40,7 @@ import { transactionTests } from './transactions.ts'
 import { typeTests } from './types.ts'
 import { undecodableTests } from './undecodable.ts'
 import { waitTests } from './wait.ts'
+import { isFull } from '../full-size.ts'
 
 export function queueTests(driver: TestDriver): void {
   abortErrorTests(driver)
@@ -85,7 +86,7 @@ export function queueTests(driver: TestDriver): void {
 
 /** What can differ by the way to a server: connections, bytes, hints. HOLDFAST_TEST_ALL=1 runs everything. */
 export function otherWayTests(driver: TestDriver): void {
-  if (process.env.HOLDFAST_TEST_ALL === '1') return queueTests(driver)
+  if (isFull) return queueTests(driver)
   byteTests(driver)
   connectionTests(driver)
   lifecycleTests(driver)
