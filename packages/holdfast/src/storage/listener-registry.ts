@@ -1,13 +1,13 @@
 // Who listens in this process, by type, for drivers whose hints also come from other processes: the first to listen opens
 // the ear for those, the last one out closes it.
 
-import { type Listeners, newListeners, tell } from './rules/signals.ts'
+import { type Listeners, newListeners, notify } from './rules/signals.ts'
 import type { Signal, Topic, Unlisten } from './storage.ts'
 
 /** Resolves once every later hint will come. It answers with what ends it. */
 type Hear<Opened> = (opened: Opened) => Promise<() => Promise<void> | void>
 
-export class Hearing<Opened> {
+export class ListenerRegistry<Opened> {
   readonly #hear: Hear<Opened>
   readonly #byType = new Map<string, Listeners>()
   #listening = 0
@@ -28,14 +28,14 @@ export class Hearing<Opened> {
     return listeners
   }
 
-  tell(signal: Signal): void {
-    tell(this.listenersOf(signal.type), signal)
+  notify(signal: Signal): void {
+    notify(this.listenersOf(signal.type), signal)
   }
 
   /** What was missed may have been about anything. */
-  tellAll(): void {
+  notifyAll(): void {
     for (const [type, listeners] of this.#byType) {
-      for (const kind of ['wake', 'done', 'abort'] as const) tell(listeners, { kind, type })
+      for (const kind of ['wake', 'done', 'abort'] as const) notify(listeners, { kind, type })
     }
   }
 

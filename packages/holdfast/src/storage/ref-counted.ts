@@ -3,7 +3,7 @@
 
 import { HoldfastError } from '../errors.ts'
 
-interface CountedOptions<T> {
+interface RefCountedOptions<T> {
   /** For the message to those who did not connect: 'Redis', … */
   readonly name: string
   open(): Promise<T>
@@ -14,13 +14,13 @@ interface CountedOptions<T> {
   readonly staysOpen?: boolean
 }
 
-export class Counted<T> {
-  readonly #options: CountedOptions<T>
+export class RefCounted<T> {
+  readonly #options: RefCountedOptions<T>
   #users = 0
   #opening: Promise<T> | undefined
   #opened: T | undefined
 
-  constructor(options: CountedOptions<T>) {
+  constructor(options: RefCountedOptions<T>) {
     this.#options = options
   }
 

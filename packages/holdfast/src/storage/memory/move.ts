@@ -120,11 +120,11 @@ export class MemoryMove implements Moves.Move {
     if (place === 'ended') return enter(job, this.data.ended)
     const isDue = job.runAt <= this.now
     if (isDue && job.state === 'scheduled') becomeQueued(job)
-    if (place === 'line') enter(job, isDue ? type.lineOf(job.priority) : type.later)
+    if (place === 'ready') enter(job, isDue ? type.lineOf(job.priority) : type.later)
     else enter(job, isDue ? type.asideDue : type.asideLater)
   }
 
-  nextInLine(type: TypeData): MemoryJob | undefined {
+  nextReady(type: TypeData): MemoryJob | undefined {
     promote(this, type)
     for (const { jobs } of type.ready) {
       const job = jobs.peek()
@@ -247,7 +247,7 @@ export class MemoryMove implements Moves.Move {
 
 /** Moves what has become due since the last look. */
 export function promote(move: MemoryMove, type: TypeData): void {
-  for (let job = type.later.peek(); job && job.runAt <= move.now; job = type.later.peek()) move.stand(job, 'line')
+  for (let job = type.later.peek(); job && job.runAt <= move.now; job = type.later.peek()) move.stand(job, 'ready')
   const { asideLater } = type
   for (let job = asideLater.peek(); job && job.runAt <= move.now; job = asideLater.peek()) move.stand(job, 'aside')
 }

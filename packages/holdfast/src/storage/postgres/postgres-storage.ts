@@ -4,8 +4,8 @@
 
 import { invalidArgument } from '../../errors.ts'
 import { checkListQuery, checkNewJobs, checkOutcomes, outcomeJobs } from '../check.ts'
-import { Counted } from '../ref-counted.ts'
-import { Hearing } from '../listener-registry.ts'
+import { RefCounted } from '../ref-counted.ts'
+import { ListenerRegistry } from '../listener-registry.ts'
 import { add } from '../rules/add.ts'
 import { cancel } from '../rules/cancel.ts'
 import { claim } from '../rules/claim.ts'
@@ -96,8 +96,8 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   readonly #instance: string
   readonly #channel: string
   readonly #memory: Memory
-  readonly #hearing = new Hearing<Database>((database) => this.#hear(database))
-  readonly #counted = new Counted<Open>({
+  readonly #hearing = new ListenerRegistry<Database>((database) => this.#hear(database))
+  readonly #counted = new RefCounted<Open>({
     name: 'Postgres',
     open: () => this.#openAll(),
     close: ({ database }) => {
@@ -422,10 +422,10 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     const onMessage = (payload: string): void => {
       const signals = decodeHints(payload, this.#instance)
       if (signals) this.#memory.starts.isInDoubt = true
-      if (signals === 'all') this.#hearing.tellAll()
-      else for (const signal of signals ?? []) this.#hearing.tell(signal)
+      if (signals === 'all') this.#hearing.notifyAll()
+      else for (const signal of signals ?? []) this.#hearing.notify(signal)
     }
-    return database.listen(this.#channel, onMessage, () => this.#hearing.tellAll())
+    return database.listen(this.#channel, onMessage, () => this.#hearing.notifyAll())
   }
 
   // ── transactions ───────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,7 +1,7 @@
 // The Redis driver: fleets of workers on one server or cluster, with the lowest latency. Every verb is one script (lua/) that
 // runs atomically on the server and takes the time from it. verbs/ packs the requests and reads the answers.
 
-import { Counted } from '../ref-counted.ts'
+import { RefCounted } from '../ref-counted.ts'
 import type * as Contract from '../storage.ts'
 import { Connection } from './connection/connection.ts'
 import { type Scripts, serverScripts } from './lua/scripts.ts'
@@ -32,7 +32,7 @@ export class RedisStorage implements Contract.Storage<never> {
   readonly #options: ResolvedRedisOptions
   readonly #scripts: ScriptRunner
   readonly #listeners: Listeners
-  readonly #counted = new Counted<Connection>({
+  readonly #counted = new RefCounted<Connection>({
     name: 'Redis',
     open: () => this.#open(),
     close: (connection) => {

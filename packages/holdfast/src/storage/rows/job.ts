@@ -39,7 +39,7 @@ export interface Columns {
   readonly runAt: number
   readonly order: number
   /** 1: in line. 0: aside. */
-  readonly line: 0 | 1 | undefined
+  readonly ready: 0 | 1 | undefined
   /** Of its last attempt; `leased`: that is under way. */
   readonly lease: Lease | undefined
   readonly leased: boolean
@@ -92,7 +92,7 @@ export class RowJob<Type extends JobType = JobType> implements Job {
   readonly chainSeq: number | undefined
   readonly chainRef: JobRef | undefined
   tailSeq: number | undefined
-  line: 0 | 1 | undefined
+  ready: 0 | 1 | undefined
   leased: boolean
   sweepable: boolean
   keyPart: KeyPart | undefined
@@ -146,7 +146,7 @@ export class RowJob<Type extends JobType = JobType> implements Job {
     this.chainSeq = columns.chainSeq
     this.chainRef = more.chain
     this.tailSeq = columns.tailSeq
-    this.line = columns.line
+    this.ready = columns.ready
     this.leased = columns.leased
     this.sweepable = columns.sweepable
     this.keyPart = more.key
@@ -234,7 +234,7 @@ export function newRowJob<Type extends JobType>(
     failures: 0,
     runAt: at.runAt,
     order: at.accepted,
-    line: undefined,
+    ready: undefined,
     lease: undefined,
     leased: false,
     finishedAt: undefined,

@@ -65,7 +65,7 @@ function takeBackLost(move: Move, type: JobType, wanted: ClaimType, recovered: R
 function nextOf(move: Move, { type, wanted }: Open, ended: Ended[]): Job | undefined {
   for (;;) {
     // It stays first until what follows takes it out: its end here, or the lease.
-    const job = move.nextInLine(type)
+    const job = move.nextReady(type)
     if (!job || job.failures < (job.maxAttempts ?? wanted.maxAttempts ?? Infinity)) return job
     const after = { ended, unblocked: [] }
     finish(move, job, { state: 'failed', reason: 'stalled' }, after)

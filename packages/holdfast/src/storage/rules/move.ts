@@ -121,7 +121,7 @@ export interface Mark {
  * - `ended`: the first job of a chain that ended and has an expiry.
  * - `nowhere`: blocked, continued, or ended and needed or kept.
  */
-export type Place = 'line' | 'aside' | 'leases' | 'ended' | 'nowhere'
+export type Place = 'ready' | 'aside' | 'leases' | 'ended' | 'nowhere'
 
 /** One call in progress, a move or a read. */
 export interface Move {
@@ -150,7 +150,7 @@ export interface Move {
   place(job: Job, place: Place): void
 
   /** The next that may be claimed now, by priority, then runAt, then order. */
-  nextInLine(type: JobType): Job | undefined
+  nextReady(type: JobType): Job | undefined
   /** The one in processing whose lease was over first. */
   nextLost(type: JobType): Job | undefined
   typeOf(name: string): JobType | undefined

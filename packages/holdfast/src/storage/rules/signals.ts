@@ -39,7 +39,7 @@ export class Signals {
   send(): Signal[] {
     const hints: Signal[] = []
     for (const [{ listeners }, signal] of this.#signals()) {
-      tell(listeners, signal)
+      notify(listeners, signal)
       if (this.#crossesProcesses && signal.kind !== 'events') hints.push(signal)
     }
     return hints
@@ -68,6 +68,6 @@ export class Signals {
 }
 
 /** Each on its own, and outside of the call. */
-export function tell(listeners: Listeners, signal: Signal): void {
+export function notify(listeners: Listeners, signal: Signal): void {
   for (const listener of listeners[signal.kind]) queueMicrotask(() => listener(signal))
 }

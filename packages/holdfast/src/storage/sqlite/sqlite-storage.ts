@@ -9,8 +9,8 @@ import { invalidArgument } from '../../errors.ts'
 import { resolveOptions } from '../../resolve-options.ts'
 import { sqliteOptions } from '../options.ts'
 import { checkListQuery, checkNewJobs, checkOutcomes } from '../check.ts'
-import { Counted } from '../ref-counted.ts'
-import { Hearing } from '../listener-registry.ts'
+import { RefCounted } from '../ref-counted.ts'
+import { ListenerRegistry } from '../listener-registry.ts'
 import { add } from '../rules/add.ts'
 import { cancel } from '../rules/cancel.ts'
 import { claim } from '../rules/claim.ts'
@@ -76,8 +76,8 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
   readonly #durability: Durability
   readonly #clock: Clock
   readonly #instance: string
-  readonly #hearing = new Hearing<Open>((open) => this.#beHeard(open))
-  readonly #counted: Counted<Open>
+  readonly #hearing = new ListenerRegistry<Open>((open) => this.#beHeard(open))
+  readonly #counted: RefCounted<Open>
 
   /** @throws TypeError INVALID_ARGUMENT */
   constructor(options: SqliteStorageOptions) {
@@ -102,7 +102,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
       searchIndexed: false,
       fleetEvents: false,
     }
-    this.#counted = new Counted({
+    this.#counted = new RefCounted({
       name: 'SQLite',
       open: () => this.#openAll().catch((error: unknown) => Promise.reject(openError(this.#path, error) as Error)),
       close: (open) => {
@@ -166,11 +166,11 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
           directory: `${this.#path}-hints`,
           instance: this.#instance,
           clock: this.#clock,
-          onSignal: (signal) => this.#hearing.tell(signal),
-          onGap: () => this.#hearing.tellAll(),
+          onSignal: (signal) => this.#hearing.notify(signal),
+          onGap: () => this.#hearing.notifyAll(),
           onMoved: () => {
             beSeen(writer).catch(() => {})
-            this.#hearing.tellAll()
+            this.#hearing.notifyAll()
           },
         })
     const reserve = this.#isInMemory ? undefined : new Reserve(`${this.#path}-reserve`)

@@ -175,7 +175,7 @@ class Application {
       this.#move.stand(job, 'leases')
       if (job.group) job.group.running = job
     } else if (isWaiting(job.state)) {
-      this.#move.stand(job, job.group ? 'aside' : 'line')
+      this.#move.stand(job, job.group ? 'aside' : 'ready')
     }
   }
 }

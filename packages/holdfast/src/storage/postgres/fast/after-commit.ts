@@ -1,7 +1,7 @@
 // What a short way tells the listeners of this process, once its statement is committed.
 
 import type { JobEvent, Signal } from '../../storage.ts'
-import { type Listeners, tell } from '../../rules/signals.ts'
+import { type Listeners, notify } from '../../rules/signals.ts'
 
 export class Told {
   readonly channel: string
@@ -17,7 +17,7 @@ export class Told {
   }
 
   signal(signal: Signal): void {
-    tell(this.#listenersOf(signal.type), signal)
+    notify(this.#listenersOf(signal.type), signal)
   }
 
   hasEvents(type: string): boolean {

@@ -75,7 +75,7 @@ export function readJob(rows: Rows<PostgresType>, type: PostgresType, row: JobRo
     failures: Number(row[15]),
     runAt: Number(row[16]),
     order: Number(row[17]),
-    line: numberOf(row[18]!) as 0 | 1 | undefined,
+    ready: numberOf(row[18]!) as 0 | 1 | undefined,
     lease:
       row[19] === null
         ? undefined
@@ -130,7 +130,7 @@ export function changingCells(job: PostgresJob, real: Real): Value[] {
     job.failures,
     job.runAt,
     real(job.order),
-    job.line ?? null,
+    job.ready ?? null,
     optionalText(lease?.worker),
     optionalText(lease?.label),
     lease?.startedAt ?? null,

@@ -55,7 +55,7 @@ export class PostgresMove implements Moves.Move {
     if (this.stored(fields)) return undefined
     const job = this.create(fields, runAt, undefined, undefined)
     this.setState(job, state)
-    this.place(job, 'line')
+    this.place(job, 'ready')
     return job
   }
 
@@ -74,16 +74,16 @@ export class PostgresMove implements Moves.Move {
 
   place(job: PostgresJob, place: Moves.Place): void {
     this.touch(job)
-    job.line = place === 'line' ? 1 : place === 'aside' ? 0 : undefined
+    job.ready = place === 'ready' ? 1 : place === 'aside' ? 0 : undefined
     job.leased = place === 'leases'
     job.sweepable = place === 'ended'
-    if (place !== 'line') return
+    if (place !== 'ready') return
     const arrived = this.#arrived.get(job.type)
     if (arrived) arrived.add(job)
     else this.#arrived.set(job.type, new Set([job]))
   }
 
-  nextInLine(type: PostgresType): PostgresJob | undefined {
+  nextReady(type: PostgresType): PostgresJob | undefined {
     let line = this.#lines.get(type)
     if (!line) this.#lines.set(type, (line = { ...this.set.lineOf(type), at: 0 }))
     const arrived = this.#arrived.get(type)
@@ -191,7 +191,7 @@ export class PostgresMove implements Moves.Move {
   }
 }
 
-const isThere = (job: PostgresJob): boolean => job.line === 1 && !job.isErased
+const isThere = (job: PostgresJob): boolean => job.ready === 1 && !job.isErased
 
 function isBefore(a: PostgresJob, b: PostgresJob): boolean {
   if (a.priority !== b.priority) return a.priority > b.priority

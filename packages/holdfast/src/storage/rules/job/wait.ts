@@ -17,7 +17,7 @@ export function wait(move: Move, job: Job, failing = false): void {
     move.place(job, 'aside')
     refreshGroup(move, job.group)
   } else {
-    move.place(job, 'line')
+    move.place(job, 'ready')
     move.wake(job.type)
   }
 }
@@ -58,7 +58,7 @@ export function refreshGroup(move: Move, group: Group): void {
     if (placed) move.place(placed, 'aside')
     group.placed = next
     if (next) {
-      move.place(next, 'line')
+      move.place(next, 'ready')
       move.wake(next.type)
     }
   }

@@ -33,7 +33,7 @@ export function readJob(rows: Rows<SqliteType>, type: SqliteType, row: Row): Sql
     createdAt: row[11] as number,
     runAt: row[12] as number,
     order: row[13] as number,
-    line: optional(row[14] as 0 | 1 | null),
+    ready: optional(row[14] as 0 | 1 | null),
     lease:
       row[15] === null
         ? undefined
@@ -74,7 +74,7 @@ export function changingCells(job: SqliteJob): Cell[] {
     job.failures,
     instant(job.runAt),
     job.order,
-    job.line ?? null,
+    job.ready ?? null,
     lease?.worker ?? null,
     lease?.label ?? null,
     lease?.startedAt ?? null,
@@ -94,7 +94,7 @@ const moreCell = (job: SqliteJob): string | null =>
 
 /** It waits in line, and has not more than every job has. */
 export function isPlainBegin(job: SqliteJob): boolean {
-  if (job.line !== 1 || job.attempt > 0 || job.failures > 0 || job.groupKey !== undefined) return false
+  if (job.ready !== 1 || job.attempt > 0 || job.failures > 0 || job.groupKey !== undefined) return false
   const isTouched = job.lease ?? job.result ?? job.error ?? job.chainSeq ?? job.expiresAt ?? job.finishedAt
   return isTouched === undefined && !job.completedByHolder && moreCell(job) === null
 }

@@ -57,7 +57,7 @@ export class SqliteMove implements Moves.Move {
     if (this.stored(fields)) return undefined
     const job = this.create(fields, runAt, undefined, undefined)
     this.setState(job, state)
-    this.place(job, 'line')
+    this.place(job, 'ready')
     return job
   }
 
@@ -77,19 +77,19 @@ export class SqliteMove implements Moves.Move {
   }
 
   place(job: SqliteJob, place: Moves.Place): void {
-    job.line = place === 'line' ? 1 : place === 'aside' ? 0 : undefined
+    job.ready = place === 'ready' ? 1 : place === 'aside' ? 0 : undefined
     job.leased = place === 'leases'
     job.sweepable = place === 'ended'
     // Who comes into the line may come before those who were read from it.
-    if (place === 'line') this.#line.delete(job.type)
+    if (place === 'ready') this.#line.delete(job.type)
     this.touch(job)
   }
 
-  nextInLine(type: SqliteType): SqliteJob | undefined {
+  nextReady(type: SqliteType): SqliteJob | undefined {
     return next(
       this.#line,
       type,
-      ({ line }) => line === 1,
+      ({ ready }) => ready === 1,
       () => this.#readLine(type),
     )
   }
