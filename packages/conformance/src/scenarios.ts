@@ -96,8 +96,3 @@ export async function treeOfTwo(
   )
   return { root: top, child: below }
 }
-
-/** Asserts that the call rejects with the code FEATURE_UNSUPPORTED. */
-export async function rejectsAsUnsupported(call: () => Promise<unknown>): Promise<void> {
-  await assert.rejects(call, (error: Error & { code?: string }) => error.code === 'FEATURE_UNSUPPORTED')
-}

@@ -258,7 +258,6 @@ const unsupported: readonly (readonly [string, object])[] = [
   ['deduplication of mode followUp', { deduplication: { key: 'k', mode: 'followUp' } }],
   ['deduplication of mode ascending', { deduplication: { key: 'k', mode: 'ascending', version: 1 } }],
   ['a group without order', { group: { key: 'g', ordered: false } }],
-  ['a deadline', { deadlineAt: 253_402_300_799_999 }],
 ]
 
 const unsupportedCases: readonly Case[] = unsupported.map(([what, fields]) => ({

@@ -6,7 +6,7 @@ import { text, bytes } from '../case.ts'
 import type { Case } from '../case.ts'
 import { listPageCases } from './list-pages.ts'
 import { findRecord, idsOf, jobStates, refOf } from '../records.ts'
-import { chainOfTwo, inState, rejectsAsUnsupported, runOne, treeOfTwo } from '../scenarios.ts'
+import { chainOfTwo, inState, runOne, treeOfTwo } from '../scenarios.ts'
 
 const list = async (storage: Storage, query: Partial<ListQuery> = {}): Promise<readonly JobRecord[]> =>
   (await storage.list({ of: 'jobs', order: 'asc', limit: 100, ...query })).items
@@ -145,9 +145,12 @@ const filterCases: readonly Case[] = [
       assert.deepEqual([text(record!.payload), record!.attempts], ['p', []])
     },
   },
-  ...(['workers', 'marks'] as const).map((of): Case => ({
-    name: `a list of ${of} is refused as unsupported`,
-    run: async ({ storage }) => rejectsAsUnsupported(() => storage.list({ of: of as 'jobs', limit: 10 })),
+  ...([undefined, 'workers'] as const).map((of): Case => ({
+    name: `a list of ${of} is refused as an invalid argument`,
+    run: async ({ storage }) => {
+      const expected = { name: 'TypeError', code: 'INVALID_ARGUMENT' }
+      await assert.rejects(storage.list({ of: of as unknown as 'jobs', limit: 10 }), expected)
+    },
   })),
 ]
 

@@ -185,7 +185,7 @@ export class FileStorage implements Contract.Storage<never> {
   }
 
   async list(query: Contract.ListQuery): Promise<Contract.Page> {
-    checkListQuery(this.driver, query)
+    checkListQuery(query)
     return this.#call(({ move }) => list(move, query), reads)
   }
 

@@ -139,7 +139,7 @@ export class MemoryStorage implements Contract.Storage<never> {
   }
 
   async list(query: Contract.ListQuery): Promise<Contract.Page> {
-    checkListQuery(this.driver, query)
+    checkListQuery(query)
     return this.#move((move) => list(move, query))
   }
 

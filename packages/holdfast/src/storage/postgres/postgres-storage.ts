@@ -384,7 +384,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   }
 
   async list(query: Contract.ListQuery): Promise<Contract.Page> {
-    checkListQuery(this.driver, query)
+    checkListQuery(query)
     const { types, database } = this.#counted.use()
     return list(database, this.#reads, types, query)
   }

@@ -270,7 +270,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
   }
 
   async list(query: Contract.ListQuery): Promise<Contract.Page> {
-    checkListQuery(this.driver, query)
+    checkListQuery(query)
     return this.#read((move) => list(move, query))
   }
 

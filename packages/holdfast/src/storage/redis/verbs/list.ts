@@ -12,7 +12,7 @@ import type { ScriptRunner } from './script-runner.ts'
 const pageSize = 500
 
 export async function list(scripts: ScriptRunner, query: ListQuery): Promise<Page> {
-  checkListQuery('redis', query)
+  checkListQuery(query)
   const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor)
   const sign = query.order === 'asc' ? 1 : -1
   const compare = (a: Key, b: Key): number => sign * compareKeys(a, b)
