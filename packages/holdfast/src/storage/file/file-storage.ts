@@ -28,18 +28,18 @@ import { recoverLost } from './replica/recover.ts'
 import { Session } from './session.ts'
 
 export interface FileStorageOptions {
-  /** Where everything is kept. It is made if it is not there. */
+  /** Directory of the storage, on a local disk. A missing one is created. */
   readonly directory: string
   /**
-   * `full`: what was acknowledged survives a power cut. `relaxed`: it survives the process, but a power cut may take what the system had
-   * not yet written back; never half a job.
+   * What an acknowledged write survives. `full`: a power cut. `relaxed`: the end of every process; a power cut may take
+   * commits that the system had not yet written back, but never leaves half a job.
    * @default 'full'
    */
-  readonly durability?: 'full' | 'relaxed'
-  /** How long one call may take, in ms. @default 5_000 */
-  readonly callTimeoutMs?: number
-  /** Where its time comes from: a `fakeClock()` in tests. @default the system's */
-  readonly clock?: Clock
+  readonly durability?: 'full' | 'relaxed' | undefined
+  /** Longest time that one call may take, in ms. @default 5_000 */
+  readonly callTimeoutMs?: number | undefined
+  /** Clock that the storage reads: a `fakeClock()` in tests. @default the system's */
+  readonly clock?: Clock | undefined
 }
 
 /** For tests. */
@@ -71,7 +71,7 @@ export class FileStorage implements Contract.Storage<never> {
   constructor(options: FileStorageOptions, { disk = nodeDisk, opened }: FileStorageHooks = {}) {
     const resolved = resolveOptions('FileStorage', options, fileOptions)
     const { directory, durability, callTimeoutMs, clock = systemClock } = resolved
-    fileOptions.directory.check('directory', directory)
+    fileOptions.directory.check('FileStorage: directory', directory)
     const full = durability === 'full'
     this.#open = async () => {
       const session = await Session.open({ directory, full, clock, disk, listeners: this.#listeners })

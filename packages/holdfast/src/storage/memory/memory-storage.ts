@@ -25,10 +25,10 @@ import { settle } from '../rules/settle.ts'
 import { sweep } from './sweep.ts'
 
 export interface MemoryStorageOptions {
-  /** How long one call may take, in ms. @default 5_000 */
-  readonly callTimeoutMs?: number
-  /** Where its time comes from: a `fakeClock()` in tests. @default the system's */
-  readonly clock?: Clock
+  /** Longest time that one call may take, in ms. @default 5_000 */
+  readonly callTimeoutMs?: number | undefined
+  /** Clock that the storage reads: a `fakeClock()` in tests. @default the system's */
+  readonly clock?: Clock | undefined
 }
 
 /** Jobs in the memory of this process. What is in it survives a disconnect, not the process. */

@@ -38,18 +38,18 @@ import type { SqliteType } from './rules/type.ts'
 import { SqliteTransaction, Writer } from './connection/writer.ts'
 
 export interface SqliteStorageOptions {
-  /** A file, made if it is not there; or ':memory:'. */
+  /** Path of the database file, on a local disk, or ':memory:'. A missing file is created. */
   readonly path: string
   /**
-   * What an acknowledged job survives. `full`: a power cut. `relaxed`: the end of every process, but a power cut may take
-   * the last commits; the file stays sound.
+   * What an acknowledged write survives. `full`: a power cut. `relaxed`: the end of every process; a power cut may take the
+   * last commits, but the file stays consistent.
    * @default 'full'
    */
-  readonly durability?: Durability
-  /** How long one call may take, in ms. @default 5_000 */
-  readonly callTimeoutMs?: number
-  /** Where its time comes from: a `fakeClock()` in tests. @default the system's */
-  readonly clock?: Clock
+  readonly durability?: Durability | undefined
+  /** Longest time that one call may take, in ms. @default 5_000 */
+  readonly callTimeoutMs?: number | undefined
+  /** Clock that the storage reads: a `fakeClock()` in tests. @default the system's */
+  readonly clock?: Clock | undefined
 }
 
 /** Jobs read at once for a claim, whatever it asks for. */
@@ -87,7 +87,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
       callTimeoutMs,
       clock = systemClock,
     } = resolveOptions('SqliteStorage', options, sqliteOptions)
-    if (path === undefined) throw invalidArgument('path', "a file path, or ':memory:'", path)
+    sqliteOptions.path.check('SqliteStorage: path', path)
     // Whatever becomes the working directory later.
     this.#path = path === ':memory:' ? path : resolve(path)
     this.#durability = durability

@@ -8,11 +8,12 @@ import { test } from 'node:test'
 import { type Disk, nodeDisk } from '../../../src/storage/file/log/disk.ts'
 import { FileStorage } from '../../../src/storage/file/file-storage.ts'
 import type { Session } from '../../../src/storage/file/session.ts'
+import { defaultType } from '../../../src/storage/stored-type.ts'
 import { dump } from './dump.ts'
 import { MemoryDisk } from './memory-disk.ts'
 
 const retention = { completedMs: 60_000, failedMs: 60_000, cancelledMs: 60_000 }
-const job = (id: string) => ({ type: 'default', id, token: `t ${id}`, payload: Buffer.alloc(50_000, id), retention })
+const job = (id: string) => ({ type: defaultType, id, token: `t ${id}`, payload: Buffer.alloc(50_000, id), retention })
 
 test('a replica whose next commit is gone starts anew from the snapshot; nobody gives a number twice', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-file-'))
@@ -73,7 +74,7 @@ test('[trap 39] what is written for a job, and how often, is the same with 50,00
   assert.ok(many.calls <= 1.1 * few.calls, `${many.calls} and ${few.calls} calls`)
 })
 
-const small = (id: string) => ({ type: 'default', id, token: id, payload: Buffer.from('{}'), retention })
+const small = (id: string) => ({ type: defaultType, id, token: id, payload: Buffer.from('{}'), retention })
 
 /** Until what is shown of the jobs, which comes behind them, is all there: it was paid for by those that were added. */
 async function settled(storage: FileStorage, disk: MemoryDisk): Promise<void> {
@@ -104,7 +105,7 @@ async function costOf(waiting: number): Promise<{ bytes: number; calls: number }
   await storage.connect()
   for (let n = 0; n < 50; n++) {
     await storage.add([small(`j${n}`)])
-    const { jobs } = await storage.claim({ worker: `k${n}`, slots: 1, types: [{ type: 'default', leaseMs: 60_000 }] })
+    const { jobs } = await storage.claim({ worker: `k${n}`, slots: 1, types: [{ type: defaultType, leaseMs: 60_000 }] })
     const outcomes = jobs.map(({ type, id, worker, attempt }) => ({
       type,
       id,

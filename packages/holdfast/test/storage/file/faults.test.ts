@@ -7,19 +7,20 @@ import { systemClock } from '../../../src/clock.ts'
 import { guardStorage } from '../../../src/engine/guard.ts'
 import { FileStorage, type FileStorageOptions } from '../../../src/storage/file/file-storage.ts'
 import type { NewJob } from '../../../src/storage/storage.ts'
+import { defaultType } from '../../../src/storage/stored-type.ts'
 import { failure, MemoryDisk } from './memory-disk.ts'
 
 const retention = { completedMs: 60_000, failedMs: 60_000, cancelledMs: 60_000 }
 /** Every third is large, so that the log is cut short on the way. */
 const textOf = (n: number): string => `payload ${n}`.padEnd(n % 3 === 0 ? 400_000 : 0, '.')
 const job = (n: number): NewJob => ({
-  type: 'default',
+  type: defaultType,
   id: `j${n}`,
   token: `t${n}`,
   payload: Buffer.from(textOf(n)),
   retention,
 })
-const types = [{ type: 'default', leaseMs: 60_000 }]
+const types = [{ type: defaultType, leaseMs: 60_000 }]
 
 async function open(disk: MemoryDisk, options: Partial<FileStorageOptions> = {}): Promise<FileStorage> {
   const storage = new FileStorage({ directory: '/d', ...options }, { disk })
@@ -71,7 +72,7 @@ test('[Q4.09] durability full: after a power cut at any call of the disk, what w
     for (let image = 0; image < 3; image++) {
       const storage = await open(disk.powerCut(clock.random))
       const records = await storage.get(
-        [...added].map((id) => ({ type: 'default', id })),
+        [...added].map((id) => ({ type: defaultType, id })),
         { parts: ['payload'] },
       )
       for (const record of records) {
@@ -99,7 +100,7 @@ test('durability relaxed: a power cut may take the last jobs, but the rest is wh
       const after = disk.powerCut(clock.random)
       const storage = await open(after, { durability: 'relaxed' })
       const records = await storage.get(
-        [...added].map((id) => ({ type: 'default', id })),
+        [...added].map((id) => ({ type: defaultType, id })),
         { parts: ['payload'] },
       )
       for (const record of records) {

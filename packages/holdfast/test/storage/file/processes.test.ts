@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { Queue } from 'holdfast'
 import { FileStorage } from 'holdfast/file'
+import { viewFolderOf } from './view-folder.ts'
 
 const script = new URL('fixtures/enqueue.ts', import.meta.url).pathname
 
@@ -66,12 +67,16 @@ test('[Q4.06] [trap 40] 4 processes of 4 threads enqueue the same 50 ids: one of
   assert.equal(lines.filter((line) => line.endsWith(' queued')).length, 50)
   assert.equal(new Set(lines.filter((line) => line.endsWith(' queued'))).size, 50)
   // Every file holds its own job.
-  for (const name of await readdir(join(directory, 'queue'))) {
-    const [head, payload] = (await readFile(join(directory, 'queue', name), 'utf8')).split('\n')
+  const storage = new FileStorage({ directory })
+  await storage.connect()
+  const folder = join(await viewFolderOf(directory, storage), 'queue')
+  for (const name of await readdir(folder)) {
+    const [head, payload] = (await readFile(join(folder, name), 'utf8')).split('\n')
     assert.equal(payload, JSON.stringify(`payload of ${(JSON.parse(head!) as { id: string }).id}`))
   }
-  assert.equal((await readdir(join(directory, 'queue'))).length, 50)
-  const ran = await runAll(new FileStorage({ directory }), 50)
+  assert.equal((await readdir(folder)).length, 50)
+  const ran = await runAll(storage, 50)
+  await storage.disconnect()
   for (const [id, payload] of ran) assert.equal(payload, `payload of ${id}`)
 })
 
@@ -108,7 +113,7 @@ test('[trap 41] producers killed in the middle: what was acknowledged runs, what
   }
   const storage = new FileStorage({ directory })
   await storage.connect()
-  const { types } = await storage.count({ types: ['default'] })
+  const { types } = await storage.count({})
   const stored = types[0]!.states.queued
   assert.ok(stored >= acknowledged.size, `${stored} of ${acknowledged.size}`)
   // Any id that was under way when its process died is free, or is a job that runs.
@@ -117,7 +122,7 @@ test('[trap 41] producers killed in the middle: what was acknowledged runs, what
     for (let n = 0; n < 100; n++) await producer.enqueue(`r${round}-${n}`, `payload of r${round}-${n}`)
   }
   await producer.stop()
-  const again = await storage.count({ types: ['default'] })
+  const again = await storage.count({})
   const ran = await runAll(storage, again.types[0]!.states.queued)
   for (const id of acknowledged) assert.equal(ran.get(id), `payload of ${id}`)
   await storage.disconnect()

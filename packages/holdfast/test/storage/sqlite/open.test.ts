@@ -42,10 +42,13 @@ async function refused(directory: string, path: string, message: RegExp): Promis
   assert.deepEqual(openFiles(directory), [])
 }
 
-test('a path that is none is refused by the constructor', () => {
+test('a path that is missing or no text is refused by the constructor', () => {
   for (const path of ['', undefined, null, 7, {}]) {
     assert.throws(() => new SqliteStorage({ path: path as string }), { name: 'TypeError', code: 'INVALID_ARGUMENT' })
   }
+  assert.throws(() => new SqliteStorage({ path: undefined as unknown as string }), {
+    message: "SqliteStorage: path: expected the path of a database file, or ':memory:', got undefined",
+  })
 })
 
 test('a file that is no database, a directory, and a directory that is not there', async (t) => {

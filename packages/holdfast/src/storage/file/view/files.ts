@@ -6,6 +6,7 @@ import zlib from 'node:zlib'
 import { isTerminal } from '../../rules/job/states.ts'
 import type { MemoryJob } from '../../memory/data.ts'
 import type { Bytes } from '../../storage.ts'
+import { defaultType } from '../../stored-type.ts'
 import { padded } from '../log/paths.ts'
 import type { ChangingPart } from '../replica/record.ts'
 import { fileName } from './name.ts'
@@ -40,7 +41,8 @@ export const viewFolders = [
   'types',
 ] as const
 
-export const typeFolder = (type: string): string => (type === 'default' ? '' : join('types', fileName(type)))
+/** The folder of a type below the root. The default type has the root itself. */
+export const typeFolder = (type: string): string => (type === defaultType ? '' : join('types', fileName(type)))
 
 /** Where the entry of a job may stand. One that was due later is not moved when its time comes, so there are two. */
 export function entriesOf({ type, priority }: MemoryJob, { state, runAt, order, lease }: Seen): readonly string[] {
