@@ -9,7 +9,7 @@
 import type { AttemptRecord, Bytes, EndReason, JobRef, JobState, NewJob, Paused, Retention } from '../storage.ts'
 import type * as Moves from '../rules/move.ts'
 import { type Blocker, expiryAt, type Lease, refOf, rootOf } from '../rules/move.ts'
-import { newListeners } from '../rules/signals.ts'
+import { type Listeners, newListeners } from '../rules/signals.ts'
 import { Heap, type HeapSlot } from './heap.ts'
 import { SortedRow } from './sorted-row.ts'
 
@@ -183,10 +183,11 @@ export class TypeData implements Moves.JobType {
     cancelled: 0,
   }
   paused: Paused | undefined = undefined
-  readonly listeners = newListeners()
+  readonly listeners: Listeners
 
-  constructor(name: string) {
+  constructor(name: string, listeners: Listeners = newListeners()) {
     this.name = name
+    this.listeners = listeners
   }
 
   /** How many wait and were seen to be due. */
@@ -208,6 +209,7 @@ export class TypeData implements Moves.JobType {
 }
 
 export class Data {
+  readonly #listenersOf: (type: string) => Listeners
   readonly types = new Map<string, TypeData>()
   /** Chains that ended and have an expiry, by their first job. */
   readonly ended = new SortedRow((a, b) => expiryAt(a) < expiryAt(b))
@@ -216,9 +218,13 @@ export class Data {
   /** Of jobs accepted, or put behind the others. */
   lastNumber = 0
 
+  constructor(listenersOf: (type: string) => Listeners = newListeners) {
+    this.#listenersOf = listenersOf
+  }
+
   ensureType(name: string): TypeData {
     let type = this.types.get(name)
-    if (!type) this.types.set(name, (type = new TypeData(name)))
+    if (!type) this.types.set(name, (type = new TypeData(name, this.#listenersOf(name))))
     return type
   }
 

@@ -8,14 +8,15 @@ import { test } from 'node:test'
 import { FileStorage } from 'holdfast/file'
 
 test('[Q5.14] a missing or empty directory name is refused by the constructor', () => {
-  const refused = (directory: unknown, message: string): void =>
-    assert.throws(() => new FileStorage({ directory: directory as string }), {
-      name: 'TypeError',
-      code: 'INVALID_ARGUMENT',
-      message,
-    })
-  refused(undefined, 'FileStorage: directory: expected the path of a directory, got undefined')
-  refused('', 'directory: expected the path of a directory, got ""')
+  const expected = { name: 'TypeError', code: 'INVALID_ARGUMENT' }
+  assert.throws(() => new FileStorage({ directory: undefined as unknown as string }), {
+    ...expected,
+    message: 'FileStorage: directory: expected the path of a directory, got undefined',
+  })
+  assert.throws(() => new FileStorage({ directory: '' }), {
+    ...expected,
+    message: 'directory: expected the path of a directory, got ""',
+  })
 })
 
 test('[Q5.14] a directory that is a file is refused at connect, and the file is left as it is', async (t) => {

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path'
 import type { FileStorage } from 'holdfast/file'
-import { typeFolder } from '../../../src/storage/file/view/files.ts'
+import { typeFolder } from '../../../src/storage/file/view/job-files.ts'
 
 export async function viewFolderOf(directory: string, storage: FileStorage): Promise<string> {
   const { types } = await storage.count({})

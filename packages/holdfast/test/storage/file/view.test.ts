@@ -13,7 +13,7 @@ import { defaultType, type LeaseRef } from 'holdfast/storage'
 import { FileStorage } from 'holdfast/file'
 import { hostileNames, longNames, lookalikes } from '../../../../conformance/src/hostile/hostile-names.ts'
 import { type Disk, nodeDisk } from '../../../src/storage/file/log/disk.ts'
-import { fileName } from '../../../src/storage/file/view/name.ts'
+import { fileName } from '../../../src/storage/file/view/file-name.ts'
 import { until } from '../../queue/driver.ts'
 import { viewFolderOf } from './view-folder.ts'
 

@@ -3,7 +3,7 @@
 
 import type { MemoryJob } from '../../memory/data.ts'
 import type { AttemptRecord, Bytes, EndReason, JobRef, JobState } from '../../storage.ts'
-import { type BytesJson, bytesFromJson, bytesToJson } from './bytes.ts'
+import { type BytesJson, bytesFromJson, bytesToJson } from './bytes-json.ts'
 import type { JobPut } from '../replica/changes.ts'
 import type { BlockerPart, ChangingPart, FixedPart, MarkPart } from '../replica/record.ts'
 

@@ -3,8 +3,8 @@
 
 import type { MemoryJob } from '../../memory/data.ts'
 import type { KvEntry } from '../../memory/kv-data.ts'
-import type { JobRef, TopicKind } from '../../storage.ts'
-import { type BytesJson, bytesFromJson, bytesToJson } from './bytes.ts'
+import type { JobRef, Signal } from '../../storage.ts'
+import { type BytesJson, bytesFromJson, bytesToJson } from './bytes-json.ts'
 import { type Changes, type MarkFields, noChanges } from '../replica/changes.ts'
 import {
   type ChangingJson,
@@ -17,12 +17,6 @@ import {
 import { changingPartOf, fixedPartOf } from '../replica/record.ts'
 import type { Recording } from '../replica/recording.ts'
 import type { Replica } from '../replica/replica.ts'
-
-export interface Hint {
-  readonly kind: Exclude<TopicKind, 'events'>
-  readonly type: string
-  readonly ids?: readonly string[]
-}
 
 interface KeyJson extends Omit<MarkFields, 'until'> {
   readonly type: string
@@ -47,7 +41,7 @@ export type Line =
   | { readonly entry: EntryJson }
   | { readonly dropEntry: string }
   | { readonly clear: true }
-  | { readonly hint: Hint }
+  | { readonly hint: Signal }
   /** The commits after this one are in another folder. */
   | { readonly continue: string }
 
@@ -118,14 +112,14 @@ const entryLine = ({ key, value, until, created }: KvEntry): Line => ({
 
 export interface Read {
   readonly changes: Changes
-  readonly hints: readonly Hint[]
+  readonly hints: readonly Signal[]
   readonly continue: string | undefined
 }
 
 /** @param replica as it is before them */
 export function readLines(lines: Iterable<Line>, replica: Replica, lastNumber: number): Read {
   const changes = noChanges(lastNumber)
-  const hints: Hint[] = []
+  const hints: Signal[] = []
   let next: string | undefined
   for (const line of lines) {
     if ('set' in line) {

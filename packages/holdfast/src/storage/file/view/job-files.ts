@@ -1,4 +1,4 @@
-// What a person sees of a job: where its entry stands, and what the files beside it say.
+// The files of a job in the view: the path of its entry, and the content of its entry, record, result and error.
 
 import { join } from 'node:path'
 // The default export: older versions of Node.js have no crc32, and node-version.ts must be evaluated there.
@@ -9,9 +9,9 @@ import type { Bytes } from '../../storage.ts'
 import { defaultType } from '../../stored-type.ts'
 import { padded } from '../log/paths.ts'
 import type { ChangingPart } from '../replica/record.ts'
-import { fileName } from './name.ts'
+import { fileName } from './file-name.ts'
 
-/** The part of a record that decides where its files are. */
+/** The part of a record that decides where its files are, and which ones there are. */
 export type Seen = Pick<ChangingPart, 'state' | 'runAt' | 'order' | 'lease' | 'payload' | 'result' | 'error'>
 
 export const seenOf = ({ state, runAt, order, lease, payload, result, error }: MemoryJob): Seen => ({
@@ -24,8 +24,8 @@ export const seenOf = ({ state, runAt, order, lease, payload, result, error }: M
   error,
 })
 
-/** Of the directory; each type has all but the last two, in a folder of its own. */
-export const viewFolders = [
+/** The folders of the view that hold files of jobs. Each type has them. */
+export const jobFolders = [
   'queue',
   'scheduled',
   'priority',
@@ -34,26 +34,24 @@ export const viewFolders = [
   'jobs',
   'results',
   'errors',
-  'chains',
-  'groups',
-  'keys',
-  'kv',
-  'types',
 ] as const
+
+/** The folders of the view in the root. Each type has all but the last two. */
+export const viewFolders = [...jobFolders, 'chains', 'groups', 'keys', 'kv', 'types'] as const
 
 /** The folder of a type below the root. The default type has the root itself. */
 export const typeFolder = (type: string): string => (type === defaultType ? '' : join('types', fileName(type)))
 
-/** Where the entry of a job may stand. One that was due later is not moved when its time comes, so there are two. */
+/** The paths where the entry of a job may be. A scheduled entry is not moved when its time comes, so there are two. */
 export function entriesOf({ type, priority }: MemoryJob, { state, runAt, order, lease }: Seen): readonly string[] {
   const folder = typeFolder(type.name)
   const name = `${padded(order)}.job`
   if (state === 'processing') return [join(folder, 'processing', fileName(lease!.label ?? lease!.worker), name)]
   if (state === 'blocked') return [join(folder, 'blocked', name)]
   if (isTerminal(state)) return []
-  const line = priority === 0 ? join(folder, 'queue', name) : join(folder, 'priority', String(priority), name)
+  const ready = priority === 0 ? join(folder, 'queue', name) : join(folder, 'priority', String(priority), name)
   const later = join(folder, 'scheduled', `${runAt}-${padded(order)}.job`)
-  return state === 'queued' ? [line, later] : [later, line]
+  return state === 'queued' ? [ready, later] : [later, ready]
 }
 
 export const recordPath = ({ type, id }: MemoryJob): string =>
@@ -63,7 +61,7 @@ export const resultPath = ({ type, id }: MemoryJob): string =>
 export const errorPath = ({ type, id }: MemoryJob): string =>
   join(typeFolder(type.name), 'errors', `${fileName(id)}.error`)
 
-/** One line about the job, then its payload as it is. */
+/** One line of JSON about the job, then its payload as it is. */
 export function entryBytes({ id, type, createdAt, maxAttempts, retention, payload }: MemoryJob): Buffer {
   const body = payload ? { bytes: payload.byteLength, crc32: zlib.crc32(payload) } : {}
   const head = { id, type: type.name, createdAt, maxAttempts, resultTTL: retention.completedMs, ...body }

@@ -1,13 +1,13 @@
-// What a person sees besides jobs: chains of several, groups, keys, pauses and key-value entries, each in a file of its own.
+// The files of the view besides those of jobs: chains of several jobs, groups, keys, pauses and key-value entries.
 
 import { join } from 'node:path'
 import { decodeKvKey } from '../../kv.ts'
 import type { MemoryJob } from '../../memory/data.ts'
 import { refOf } from '../../rules/move.ts'
-import { bytesToJson } from '../log/bytes.ts'
+import { bytesToJson } from '../log/bytes-json.ts'
 import type { Replica } from '../replica/replica.ts'
-import { typeFolder } from './files.ts'
-import { fileName } from './name.ts'
+import { typeFolder } from './job-files.ts'
+import { fileName } from './file-name.ts'
 
 export type Extra =
   | { readonly kind: 'chain' | 'group' | 'key'; readonly type: string; readonly name: string }
@@ -21,7 +21,7 @@ export function extraPath({ kind, type, name }: Extra): string {
     : join(typeFolder(type), `${kind}s`, `${fileName(name)}.json`)
 }
 
-/** Undefined: there is nothing to see. */
+/** Undefined if there is nothing to show. */
 export function extraBytes(replica: Replica, { kind, type: typeName, name }: Extra): Buffer | undefined {
   const type = replica.data.types.get(typeName)
   const seen = {

@@ -1,7 +1,7 @@
 // What was left in tmp/ by those who died before they could use it. Who is only slow finds its file gone, and begins again.
 
 import { join } from 'node:path'
-import type { Log } from './log/log.ts'
+import type { Log } from './log.ts'
 
 const oldest = 60_000
 

@@ -1,5 +1,5 @@
-// File names for ids, types, keys and labels of any content. Two of them never share one, also where the file system does
-// not tell upper case from lower; none leaves its folder, and none is a device.
+// File names for ids, types, keys and labels of any content. Two of them never share a name, even on a file system that
+// ignores case. No name leaves its folder, and no name is a device.
 
 import { createHash } from 'node:crypto'
 
@@ -19,7 +19,7 @@ export function fileName(text: string): string {
   return `${name.slice(0, 100)}~${createHash('sha256').update(name).digest('hex')}`
 }
 
-/** What is no character has no bytes: it is named by its unit. */
+/** A lone surrogate has no bytes in UTF-8: its code unit is written. */
 const join =
   (units: readonly string[]) =>
   (name: string, part: string, index: number): string =>

@@ -1,9 +1,9 @@
 // recover: those in processing are looked at without being recorded, only the lost ones are.
 
-import { recover } from '../../rules/recover.ts'
-import type { MemoryJob, TypeData } from '../../memory/data.ts'
-import type { Recovered, RecoverRequest } from '../../storage.ts'
-import type { Turn } from '../journal.ts'
+import { recover } from '../rules/recover.ts'
+import type { MemoryJob, TypeData } from '../memory/data.ts'
+import type { Recovered, RecoverRequest } from '../storage.ts'
+import type { Turn } from './journal.ts'
 
 export function recoverLost({ move, now, recording }: Turn, request: RecoverRequest): Recovered[] {
   const { olderThanMs = Infinity } = request

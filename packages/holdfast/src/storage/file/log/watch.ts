@@ -1,8 +1,8 @@
 // Tells of commits by other processes: by a watch on the log's folder, and by polling where there is none.
 
 import { join } from 'node:path'
-import type { Clock, Timer } from '../../clock.ts'
-import type { Log } from './log/log.ts'
+import type { Clock, Timer } from '../../../clock.ts'
+import type { Log } from './log.ts'
 
 const pollMs = 250
 

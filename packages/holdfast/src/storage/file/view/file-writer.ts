@@ -1,29 +1,30 @@
-// Files of the view: whole when they get their name, in folders that come with the first of them and go with the last.
-// A file that goes, or is replaced, is kept in tmp/ for the next that comes: to delete and to make one costs far more than
-// to write it (ext4 does not give out anew what was deleted a moment ago, and looks for long).
+// Writes files of the view. A file is complete when it gets its name; a folder is created with its first file and removed with
+// its last. A file that is removed or replaced is kept in tmp/ and reused: deleting and creating a file costs far more than
+// writing it, because ext4 does not reuse an inode that was freed a moment ago, and searches long for another.
 
 import { dirname, join } from 'node:path'
 import type { Log } from '../log/log.ts'
 
+/** Spare files that are kept. */
 const mostSpare = 2_000
 
-export class Folders {
+export class FileWriter {
   readonly #log: Log
-  /** Those in which something was deleted. */
-  readonly #left = new Set<string>()
-  /** Files to be written anew. */
+  /** Folders in which a file was removed. */
+  readonly #thinned = new Set<string>()
+  /** Paths in tmp/ of files to reuse. */
   readonly #spare: string[] = []
 
   constructor(log: Log) {
     this.#log = log
   }
 
-  /** @param bytes undefined: it goes */
+  /** Writes a file. @param bytes undefined: removes it */
   put(path: string, bytes: Uint8Array | undefined): void {
     const { disk } = this.#log
     const target = this.#absolute(path)
     if (!bytes) {
-      if (this.#take(target)) this.#left.add(dirname(path))
+      if (this.#take(target)) this.#thinned.add(dirname(path))
       return
     }
     const temporary = this.#spare.pop() ?? this.#log.temporary()
@@ -35,10 +36,11 @@ export class Folders {
       throw error
     }
     this.#keep(target)
-    if (!this.#rename(temporary, target)) throw new Error(`${path} could not be written`)
+    if (!this.#rename(temporary, target))
+      throw new Error(`file storage: ${path} could not be written: its temporary file is gone`)
   }
 
-  /** Of one that is about to be replaced. */
+  /** Keeps the old file that is about to be replaced. */
   #keep(path: string): void {
     const { disk } = this.#log
     if (this.#spare.length === mostSpare || !disk.exists(path)) return
@@ -46,11 +48,11 @@ export class Folders {
     try {
       if (disk.link(path, spare)) this.#spare.push(spare)
     } catch {
-      // Somebody was faster.
+      // Another process removed it first.
     }
   }
 
-  /** False if it is not there. */
+  /** Removes a file, and keeps it as a spare one. False if it is not there. */
   #take(path: string): boolean {
     const { disk } = this.#log
     if (this.#spare.length === mostSpare) return disk.unlink(path)
@@ -63,26 +65,26 @@ export class Folders {
   /** False if it is not there. */
   rename(from: string, to: string): boolean {
     const moved = this.#rename(this.#absolute(from), this.#absolute(to))
-    if (moved) this.#left.add(dirname(from))
+    if (moved) this.#thinned.add(dirname(from))
     return moved
   }
 
-  /** Of files to be written anew. False: there were none. */
+  /** Deletes the spare files. False if there are none. */
   giveUpSpare(): boolean {
     const spare = this.#spare.splice(0)
     for (const path of spare) this.#log.disk.unlink(path)
     return spare.length > 0
   }
 
-  /** What is spare, and folders of workers, types and priorities in which nothing is left. The others stay, to be found. */
-  removeEmpty(): void {
+  /** Removes spare files, and empty folders of workers, types and priorities. The fixed folders stay, to be found. */
+  removeEmptyFolders(): void {
     this.giveUpSpare()
-    for (const folder of this.#left) {
+    for (const folder of this.#thinned) {
       for (let path = folder; path.includes('/'); path = dirname(path)) {
         if (!this.#log.disk.removeFolder(this.#absolute(path))) break
       }
     }
-    this.#left.clear()
+    this.#thinned.clear()
   }
 
   #rename(from: string, to: string): boolean {
