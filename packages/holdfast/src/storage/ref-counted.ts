@@ -32,7 +32,7 @@ export class RefCounted<T> {
   use(): T {
     const { opened } = this
     if (opened !== undefined) return opened
-    const message = `${this.#options.name} storage: not connected. Call connect(), or start the queue or worker that uses it.`
+    const message = `${this.#options.name}: not connected. Call connect(), or start the queue or worker that uses the storage.`
     throw new HoldfastError('STORAGE_CLOSED', message)
   }
 

@@ -73,7 +73,7 @@ export class FileStorage implements Contract.Storage<never> {
     /** A new session begins after the old one has shown its jobs. */
     let closing: Promise<void> = Promise.resolve()
     this.#session = new RefCounted({
-      name: 'File',
+      name: 'File storage',
       open: async () => {
         await closing
         const session = await Session.open({ directory, full, clock, disk, listeners: this.#listeners })

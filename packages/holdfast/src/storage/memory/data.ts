@@ -7,6 +7,7 @@
 // A blocked job, one that was continued, and an ended one that somebody needs stand in none.
 
 import type { AttemptRecord, Bytes, EndReason, JobRef, JobState, NewJob, Paused, Retention } from '../storage.ts'
+import { emptyCounts } from '../rules/count.ts'
 import type * as Moves from '../rules/move.ts'
 import { type Blocker, expiryAt, type Lease, refOf, rootOf } from '../rules/move.ts'
 import { type Listeners, newListeners } from '../rules/signals.ts'
@@ -172,16 +173,7 @@ export class TypeData implements Moves.JobType {
   readonly asideDue = new Heap<MemoryJob>(dueBefore)
   readonly asideLater = new Heap<MemoryJob>(dueBefore)
   readonly leases = new SortedRow((a, b) => a.lease!.until < b.lease!.until)
-  readonly counts: Record<JobState, number> = {
-    scheduled: 0,
-    blocked: 0,
-    queued: 0,
-    processing: 0,
-    failing: 0,
-    completed: 0,
-    failed: 0,
-    cancelled: 0,
-  }
+  readonly counts = emptyCounts()
   paused: Paused | undefined = undefined
   readonly listeners: Listeners
 

@@ -55,9 +55,9 @@ test('a file that is no database, a directory, and a directory that is not there
   const { directory } = bench(t)
   const text = join(directory, 'text')
   writeFileSync(text, 'not a database, but long enough to be looked at: '.repeat(100))
-  await refused(directory, text, /cannot open the SQLite database .*text: file is not a database/)
+  await refused(directory, text, /SQLite: cannot open the database '.*text': file is not a database/)
   mkdirSync(join(directory, 'folder'))
-  await refused(directory, join(directory, 'folder'), /folder: it is a directory/)
+  await refused(directory, join(directory, 'folder'), /folder': it is a directory/)
   await refused(directory, join(directory, 'nowhere', 'jobs.db'), /ENOENT.*nowhere/)
 })
 

@@ -11,7 +11,7 @@ import { settle } from '../../../src/storage/rules/settle.ts'
 import { newListeners } from '../../../src/storage/rules/signals.ts'
 import { SqliteMove } from '../../../src/storage/sqlite/rules/move.ts'
 import { nextDueAt } from '../../../src/storage/sqlite/verbs/next-due-at.ts'
-import { Session } from '../../../src/storage/sqlite/rules/session.ts'
+import { WorkingSet } from '../../../src/storage/sqlite/rules/working-set.ts'
 import { bench, completed, newJob, types } from './bench.ts'
 
 /** Lists and counts are for people; these look at all types, or at what has expired, or page along an index and filter. */
@@ -21,7 +21,7 @@ test('every statement of a move goes by an index, and none sorts', async (t) => 
   const { open, look } = bench(t)
   await open()
   const db = look()
-  const { statements } = new Session(db, newListeners)
+  const { statements } = new WorkingSet(db, newListeners)
   let explained = 0
   for (const [name, statement] of Object.entries(statements)) {
     const sql = statement.sourceSQL
@@ -41,7 +41,7 @@ test('the lists for people go along the index over their order, and do not scan 
   const { open, look } = bench(t)
   await open()
   const db = look()
-  const { listUp, listDown } = new Session(db, newListeners).statements
+  const { listUp, listDown } = new WorkingSet(db, newListeners).statements
   for (const { sourceSQL } of [listUp, listDown]) {
     const rows = db.prepare(`EXPLAIN QUERY PLAN ${sourceSQL}`).all() as unknown as { detail: string }[]
     assert.match(rows[0]!.detail, /SEARCH job USING INDEX holdfast_created/)
@@ -67,17 +67,17 @@ async function cost(t: Parameters<typeof bench>[0], size: number, fields: (index
   await storage.claim({ worker: 'first', slots: 2, types })
   await storage.add(Array.from({ length: 20 }, (_, index) => newJob(`due${index}`)))
   const db = look()
-  const session = new Session(db, newListeners)
-  const all = Object.values(session.statements) as Counted[]
+  const set = new WorkingSet(db, newListeners)
+  const all = Object.values(set.statements) as Counted[]
   const steps = (run: () => void): number => {
     for (const statement of all) statement.resetStats()
     run()
-    session.end()
+    set.end()
     return all.reduce((sum, statement) => sum + statement.stat('vmStep'), 0)
   }
   db.exec('BEGIN IMMEDIATE')
-  session.begin()
-  const move = (): SqliteMove => Object.assign(new SqliteMove(session, Date.now()), { slots: 10 })
+  set.begin()
+  const move = (): SqliteMove => Object.assign(new SqliteMove(set, Date.now()), { slots: 10 })
   let jobs: ReturnType<typeof claim>['jobs'] = []
   const costs = {
     claim: steps(() => ({ jobs } = claim(move(), { worker: 'w', slots: 10, types }))),

@@ -140,7 +140,7 @@ test('a call without it that its function waits for is told so in time, and neve
     })
     await assert.rejects(failed, (error: unknown) => {
       assert.ok(error instanceof StorageError)
-      assert.match(error.message, /pass `tx` on/)
+      assert.match(error.message, /pass `tx` to every call/)
       assert.equal(error.maybeApplied, false)
       return true
     })
@@ -157,7 +157,7 @@ test('a Queue that is used in it without tx: the same error comes through', asyn
   t.after(() => queue.stop())
   await queue.start()
   const failed = storage.transaction(async () => void (await queue.enqueue('a', 'x')))
-  await assert.rejects(failed, { code: 'STORAGE_ERROR', maybeApplied: false, message: /pass `tx` on/ })
+  await assert.rejects(failed, { code: 'STORAGE_ERROR', maybeApplied: false, message: /pass `tx` to every call/ })
   assert.equal(await queue.getStatus('a'), null)
 })
 

@@ -1,4 +1,4 @@
-// The mailbox of a process that listens: a file of lines that others append to, and its owner watches, reads and empties.
+// The inbox of a process that listens: a file that other processes append lines to. Its owner watches, reads and empties it.
 
 import {
   closeSync,
@@ -18,20 +18,20 @@ import { dirname } from 'node:path'
 import type { Clock, Timer } from '../../../clock.ts'
 import type { Signal } from '../../storage.ts'
 
-/** A mailbox of this length is emptied by its owner. */
+/** Length in bytes above which the owner empties its inbox. */
 export const fullBytes = 64 * 1_024
-/** Where files cannot be watched. */
+/** Poll interval in ms where files cannot be watched. */
 const pollMs = 250
 
-/** Says whose it is, so that others can clean up behind one that was killed. */
-export const mailboxName = (instance: string): string =>
+/** The name of an inbox identifies its process, so that others can remove the inbox of a process that was killed. */
+export const inboxName = (instance: string): string =>
   [instance, process.pid, startOf(process.pid), machine()].join('~')
 
 const parts = /~(?<pid>\d+)~(?<start>\d*)~(?<host>.*)$/
 
-export const isMailbox = (name: string): boolean => parts.test(name)
+export const isInbox = (name: string): boolean => parts.test(name)
 
-/** True if its owner was on this machine, and has ended. */
+/** True if its owner was on this machine and has ended. */
 export function isAbandoned(name: string): boolean {
   const { pid, start, host } = parts.exec(name)!.groups!
   if (host !== machine()) return false
@@ -40,7 +40,7 @@ export function isAbandoned(name: string): boolean {
   return start !== '' && present !== '' && start !== present
 }
 
-/** Where its process number means something: containers may share a host's name, and the database. */
+/** The scope of a process id: containers may share a host name, and the database. */
 function machine(): string {
   let namespace = ''
   try {
@@ -59,17 +59,17 @@ function exists(pid: number): boolean {
   }
 }
 
-/** Tells a process from an earlier one of the same number. Empty where the system does not say. */
+/** The start time of a process, which tells it from an earlier one with the same id. Empty where the system has none. */
 function startOf(pid: number): string {
   try {
-    // After its name, in parentheses, that may hold anything: the 20th field of the rest.
+    // The name is in parentheses and may contain anything. The start time is the 20th field after it.
     return readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)!.split(' ')[19]!
   } catch {
     return ''
   }
 }
 
-/** The last one only: where there is no database, there are no hints. */
+/** Creates the directory, but not its parent: without a database there are no hints. */
 function makeDirectory(path: string): void {
   try {
     mkdirSync(path)
@@ -78,23 +78,23 @@ function makeDirectory(path: string): void {
   }
 }
 
-export interface MailboxOptions {
+export interface InboxOptions {
   readonly path: string
   readonly clock: Clock
   onSignal(signal: Signal): void
-  /** Something may have been missed. */
+  /** Hints may have been lost. */
   onGap(): void
   onDeleted(): void
 }
 
-export class Mailbox {
-  readonly #options: MailboxOptions
+export class Inbox {
+  readonly #options: InboxOptions
   readonly #file: number
   #watcher: FSWatcher | undefined
   #timer: Timer | undefined
   #readTo = 0
 
-  constructor(options: MailboxOptions) {
+  constructor(options: InboxOptions) {
     this.#options = options
     const { path } = options
     makeDirectory(dirname(path))
@@ -130,27 +130,27 @@ export class Mailbox {
     else if (this.#readTo > fullBytes) this.#empty()
   }
 
-  /** Whole ones: the rest of one may be on its way. */
+  /** Reads complete lines. The rest of the last one may be on its way. */
   #readLines(size: number): void {
     const bytes = Buffer.alloc(size - this.#readTo)
     const length = readSync(this.#file, bytes, 0, bytes.length, this.#readTo)
     const end = bytes.subarray(0, length).lastIndexOf('\n') + 1
     this.#readTo += end
-    for (const line of bytes.toString('utf8', 0, end).split('\n')) if (line !== '') this.#heed(line)
+    for (const line of bytes.toString('utf8', 0, end).split('\n')) if (line !== '') this.#receive(line)
   }
 
-  /** A line that comes just now goes with the others. */
+  /** A line that is appended at this moment is lost with the others: hence the gap. */
   #empty(): void {
     ftruncateSync(this.#file)
     this.#readTo = 0
     this.#options.onGap()
   }
 
-  #heed(line: string): void {
+  #receive(line: string): void {
     try {
       for (const signal of JSON.parse(line) as Signal[]) this.#options.onSignal(signal)
     } catch {
-      // Not a line of ours, or half of one.
+      // Half a line, or a line of another program.
       this.#options.onGap()
     }
   }
