@@ -191,7 +191,7 @@ export class FileStorage implements Contract.Storage<never> {
     return this.#call(({ move }) => count(move, query), reads)
   }
 
-  async nextDueAt(types: readonly Contract.ClaimType[]): Promise<{ at: number; now: number } | undefined> {
+  async nextDueAt(types: readonly Contract.ClaimType[]): Promise<Contract.NextDue | undefined> {
     return this.#call(({ move }) => nextDueAt(move, types), reads)
   }
 

@@ -147,7 +147,7 @@ export class MemoryStorage implements Contract.Storage<never> {
     return this.#move((move) => count(move, query))
   }
 
-  async nextDueAt(types: readonly Contract.ClaimType[]): Promise<{ at: number; now: number } | undefined> {
+  async nextDueAt(types: readonly Contract.ClaimType[]): Promise<Contract.NextDue | undefined> {
     return this.#move((move) => nextDueAt(move, types))
   }
 

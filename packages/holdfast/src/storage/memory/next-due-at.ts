@@ -1,10 +1,10 @@
 // nextDueAt: when a claim could yield something. Leases count: their end is when a lost job can be had.
 
-import type { ClaimType } from '../storage.ts'
+import type { ClaimType, NextDue } from '../storage.ts'
 import type { TypeData } from './data.ts'
 import { type MemoryMove, promote } from './move.ts'
 
-export function nextDueAt(move: MemoryMove, types: readonly ClaimType[]): { at: number; now: number } | undefined {
+export function nextDueAt(move: MemoryMove, types: readonly ClaimType[]): NextDue | undefined {
   let at = Infinity
   for (const { type: name } of types) {
     const type = move.data.types.get(name)

@@ -202,7 +202,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
     return this.#read((move) => count(move, query))
   }
 
-  async nextDueAt(types: readonly Contract.ClaimType[]): Promise<{ at: number; now: number } | undefined> {
+  async nextDueAt(types: readonly Contract.ClaimType[]): Promise<Contract.NextDue | undefined> {
     return this.#read((move) => nextDueAt(move, types))
   }
 

@@ -1,10 +1,10 @@
 // nextDueAt: the earliest instant at which a claim could return a job. It includes the ends of leases, when lost jobs are due.
 
-import type { ClaimType } from '../../storage.ts'
+import type { ClaimType, NextDue } from '../../storage.ts'
 import type { SqliteMove } from '../rules/move.ts'
 import type { SqliteType } from '../rules/type.ts'
 
-export function nextDueAt(move: SqliteMove, types: readonly ClaimType[]): { at: number; now: number } | undefined {
+export function nextDueAt(move: SqliteMove, types: readonly ClaimType[]): NextDue | undefined {
   let at = Infinity
   for (const { type: name } of types) {
     const type = move.typeOf(name)
