@@ -1,4 +1,4 @@
-// The options of the storages, with their defaults and what they may be.
+// The options of the storages: their defaults and checks.
 
 import { invalidArgument } from '../errors.ts'
 import {

@@ -602,7 +602,7 @@ export interface Signal extends Topic {
   /** Absent: any job of the type. */
   readonly ids?: readonly string[]
   readonly events?: readonly JobEvent[]
-  /** With `done`, from a driver that has the results at hand: those of the ids that completed. */
+  /** With `done`, from a driver that knows the results already: the ids that completed. */
   readonly completed?: readonly { readonly id: string; readonly token: string; readonly result: Bytes | undefined }[]
   readonly gap?: true
 }

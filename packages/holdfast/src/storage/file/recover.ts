@@ -1,4 +1,4 @@
-// recover: those in processing are looked at without being recorded, only the lost ones are.
+// recover: reads all jobs in processing, but records only the lost ones.
 
 import { recover } from '../rules/recover.ts'
 import type { MemoryJob, TypeData } from '../memory/data.ts'

@@ -1,4 +1,4 @@
-// The memory driver: one process, nothing survives it. All calls are synchronous inside, so each is atomic by itself.
+// The memory driver: for one process, without durability. Each call runs synchronously, so it is atomic by itself.
 
 import { type Clock, systemClock } from '../../clock.ts'
 import { unsupported } from '../../errors.ts'
@@ -31,7 +31,7 @@ export interface MemoryStorageOptions {
   readonly clock?: Clock | undefined
 }
 
-/** Jobs in the memory of this process. What is in it survives a disconnect, not the process. */
+/** Stores jobs in the memory of this process. They survive a disconnect, but not the process. */
 export class MemoryStorage implements Contract.Storage<never> {
   readonly driver = 'memory'
   readonly features: Contract.StorageFeatures = {
@@ -155,7 +155,7 @@ export class MemoryStorage implements Contract.Storage<never> {
     topics: readonly Contract.Topic[],
     onSignal: (signal: Contract.Signal) => void,
   ): Promise<Contract.Unlisten> {
-    // A listener of its own for each call, so that the same function may listen twice.
+    // A new function for each call, so that one `onSignal` can listen twice.
     const listener = (signal: Contract.Signal): void => onSignal(signal)
     for (const { type, kind } of topics) this.#data.ensureType(type).listeners[kind].add(listener)
     return async () => {

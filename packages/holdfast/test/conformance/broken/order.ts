@@ -51,10 +51,10 @@ export const brokenOrder: readonly BrokenDriver[] = [
     caughtBy: 'claim: a retry goes behind all waiting jobs, even in the same instant',
     open: (sound) =>
       afterRetry(sound, (job) => {
-        if (job.standsIn !== job.type.lineOf(job.priority)) return
-        job.standsIn.remove(job)
-        job.standsIn = job.type.lineOf(1_000)
-        job.standsIn.push(job)
+        if (job.container !== job.type.readyList(job.priority)) return
+        job.container.remove(job)
+        job.container = job.type.readyList(1_000)
+        job.container.push(job)
       }),
   },
   {

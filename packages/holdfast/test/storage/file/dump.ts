@@ -46,17 +46,17 @@ export function dump(replica: Replica, now: number): unknown {
 }
 
 function derived(job: MemoryJob): object {
-  const { type, standsIn } = job
+  const { type, container } = job
   return {
     place:
-      standsIn === undefined
+      container === undefined
         ? 'nowhere'
-        : standsIn === type.leases
+        : container === type.leases
           ? 'leases'
-          : standsIn === type.asideDue || standsIn === type.asideLater
+          : container === type.asideDue || container === type.asideLater
             ? 'aside'
-            : standsIn === type.later || type.ready.some(({ jobs }) => jobs === standsIn)
-              ? 'line'
+            : container === type.later || type.ready.some(({ jobs }) => jobs === container)
+              ? 'ready'
               : 'ended',
     tail: job.tail.id,
     jobs: (job.jobs ?? [job]).map(({ id }) => id),

@@ -176,7 +176,7 @@ test('a torn commit is known as one; what came before it holds; and in mode full
   const whole = disk.read(path)!
   for (const torn of [whole.subarray(0, 0), whole.subarray(0, 20), whole.subarray(0, -1), flipped(whole)]) {
     disk.rewrite(path, torn)
-    await assert.rejects(open(disk), /0000000002\.commit is not whole/)
+    await assert.rejects(open(disk), /0000000002\.commit' is incomplete/)
   }
   disk.unlink(`${folder}/0000000003.commit`)
   const repaired = await open(disk)

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { MemoryStorage } from 'holdfast'
 import { type NewJob } from 'holdfast/storage'
 import { Heap, type HeapSlot } from '../../../src/storage/memory/heap.ts'
-import { SortedRow } from '../../../src/storage/memory/sorted-row.ts'
+import { SortedList } from '../../../src/storage/memory/sorted-list.ts'
 
 interface Item extends HeapSlot {
   readonly rank: number
@@ -81,7 +81,7 @@ async function steps(run: () => Promise<void>): Promise<number> {
     restores.push(() => Object.defineProperty(target, name, descriptor))
   }
   for (const name of ['push', 'pop', 'remove']) watch(Heap.prototype, name, () => 1)
-  for (const name of ['push', 'peek', 'remove']) watch(SortedRow.prototype, name, () => 1)
+  for (const name of ['push', 'peek', 'remove']) watch(SortedList.prototype, name, () => 1)
   const walks = ['shift', 'unshift', 'splice', 'indexOf', 'includes', 'find', 'findIndex', 'filter', 'map', 'sort']
   for (const name of walks) watch(Array.prototype, name, (self) => (self as unknown[]).length)
   try {

@@ -1,4 +1,4 @@
-// Bytes in JSON: as text where they are clean UTF-8, so that a person can read them, else as base64.
+// Bytes in JSON: as text if they are valid UTF-8, so that people can read them, otherwise as base64.
 
 import { isUtf8 } from 'node:buffer'
 import type { Bytes } from '../../storage.ts'

@@ -1,5 +1,5 @@
-// The lines of a commit or a snapshot: one change each, named by its only key. Signals go along, for whoever listens in
-// other processes.
+// The lines of a commit or a snapshot: one change each, named by its only key. A commit also has hints, for listeners in other
+// processes.
 
 import type { MemoryJob } from '../../memory/data.ts'
 import type { KvEntry } from '../../memory/kv-data.ts'
@@ -42,7 +42,7 @@ export type Line =
   | { readonly dropEntry: string }
   | { readonly clear: true }
   | { readonly hint: Signal }
-  /** The commits after this one are in another folder. */
+  /** The folder of the commits after this one. */
   | { readonly continue: string }
 
 // ── to lines ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -84,7 +84,7 @@ export function linesOf(recording: Recording, replica: Replica): Line[] {
   return lines
 }
 
-/** Everything that is there. */
+/** The lines of a snapshot: everything in the replica. */
 export function* linesOfAll({ data, kv }: Replica): Generator<Line> {
   const stored = ({ type, id }: JobRef): MemoryJob | undefined => data.types.get(type)?.jobs.get(id)
   for (const { name: type, jobs, keys, paused, groups } of data.types.values()) {
@@ -116,7 +116,7 @@ export interface Read {
   readonly continue: string | undefined
 }
 
-/** @param replica as it is before them */
+/** @param replica the replica before these lines */
 export function readLines(lines: Iterable<Line>, replica: Replica, lastNumber: number): Read {
   const changes = noChanges(lastNumber)
   const hints: Signal[] = []
@@ -149,5 +149,8 @@ function readOther(line: Line, changes: Changes): void {
     changes.entries.push({ key, entry })
   } else if ('dropEntry' in line) changes.entries.push({ key: line.dropEntry, entry: undefined })
   else if ('clear' in line) changes.cleared = true
-  else throw new Error(`a line of a kind that this version does not know: ${Object.keys(line).join(', ')}`)
+  else {
+    const kind = Object.keys(line).join(', ')
+    throw new Error(`File storage: this version does not know lines of kind '${kind}'. Use a newer version.`)
+  }
 }

@@ -1,5 +1,5 @@
-// Makes the directory what it has to be. Whoever is first says where the log begins, by an exclusive link; nobody ever
-// changes that. Each who opens it syncs what it found or made, for who made it may not have come to that yet.
+// Prepares the directory. The first process sets where the log begins, by an exclusive link; it never changes. Every process
+// syncs what it found or created, because the one that created it may have been killed before its sync.
 
 import { dirname, join } from 'node:path'
 import { StorageError } from '../../../errors.ts'
@@ -10,7 +10,7 @@ export async function openDirectory(log: Log): Promise<void> {
   const { disk, paths } = log
   const above = foldersAbove(log)
   for (const path of [paths.root, paths.log, paths.snapshot, paths.tmp]) disk.makeFolder(path)
-  // Also to see that one may write here.
+  // Also shows whether the directory can be written.
   const temporary = log.temporary()
   const folder = log.folderName(1)
   const file = disk.create(
@@ -32,23 +32,26 @@ export async function openDirectory(log: Log): Promise<void> {
   }
 }
 
-/** Where the directory stands, and those that are not there yet. */
+/** The parent of the directory, and all its missing ancestors. */
 function foldersAbove({ disk, paths }: Log): string[] {
   const above = [dirname(paths.root)]
   while (!disk.exists(above.at(-1)!)) above.push(dirname(above.at(-1)!))
   return above
 }
 
-/** One may be allowed to use a directory, but not to read the one that it is in: then that was there before. */
+/** A process may be allowed to use a directory but not to read its parent. The parent is then older, and needs no sync. */
 function unlessForbidden(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EACCES' && error.code !== 'EPERM') throw error
 }
 
-/** What stands in the way of a directory for good. Other errors are told as they are: the same call may fare better later. */
+/** A permanent obstacle becomes a StorageError. Other errors stay as they are: the same call may succeed later. */
 export function openError(path: string, error: unknown): unknown {
   const { code, message } = error as NodeJS.ErrnoException
-  const isNone = code === 'EEXIST' || code === 'ENOTDIR'
-  if (!isNone && code !== 'EACCES' && code !== 'EROFS') return error
-  const why = isNone ? 'it is not a directory' : message
-  return new StorageError(`cannot open the directory ${path}: ${why}`, { cause: error, maybeApplied: false })
+  const isNoDirectory = code === 'EEXIST' || code === 'ENOTDIR'
+  if (!isNoDirectory && code !== 'EACCES' && code !== 'EROFS') return error
+  const why = isNoDirectory ? 'it is not a directory' : message
+  return new StorageError(`File storage: cannot open the directory '${path}': ${why}`, {
+    cause: error,
+    maybeApplied: false,
+  })
 }

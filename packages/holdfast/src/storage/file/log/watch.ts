@@ -1,9 +1,10 @@
-// Tells of commits by other processes: by a watch on the log's folder, and by polling where there is none.
+// Notices commits of other processes: by a watch on the folder of the log, or by polling where folders cannot be watched.
 
 import { join } from 'node:path'
 import type { Clock, Timer } from '../../../clock.ts'
 import type { Log } from './log.ts'
 
+/** Poll interval in ms where folders cannot be watched. */
 const pollMs = 250
 
 export class Watch {
@@ -27,7 +28,7 @@ export class Watch {
     this.follow()
   }
 
-  /** The log may go on in another folder. */
+  /** Watches the current folder of the log, which may have changed. */
   follow(): void {
     const { folder } = this.#log.position
     if (!this.#started || this.#folder === folder) return
@@ -61,7 +62,7 @@ export class Watch {
   }
 
   #onChange(): void {
-    // Of this process's own commits it knows.
+    // A commit of this process is no news.
     if (!this.#started || !this.#log.hasNext()) return
     this.#again = true
     if (this.#looking) return
@@ -72,7 +73,7 @@ export class Watch {
   async #lookOn(): Promise<void> {
     while (this.#again) {
       this.#again = false
-      // What goes wrong here is told to the next who calls.
+      // The next call reports the error.
       await this.#look().catch(() => {})
     }
     this.#looking = false

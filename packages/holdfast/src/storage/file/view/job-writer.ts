@@ -23,7 +23,7 @@ export class JobWriter {
   /**
    * @param before what the disk may show
    * @param job the job as it is; undefined: it is gone
-   * @param commit number of the commit that the record tells
+   * @param commit number of the commit that the record names
    */
   write(before: Shown, job: MemoryJob | undefined, commit: number): void {
     const { job: was, seen: old } = before

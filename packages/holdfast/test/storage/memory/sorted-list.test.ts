@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { MemoryJob } from '../../../src/storage/memory/data.ts'
-import { SortedRow } from '../../../src/storage/memory/sorted-row.ts'
+import { SortedList } from '../../../src/storage/memory/sorted-list.ts'
 
 /** A job as far as a line looks at it. */
 const standing = (runAt: number): MemoryJob => ({ runAt, heapIndex: -1 }) as MemoryJob
@@ -17,7 +17,7 @@ function numbers(seed: number): (below: number) => number {
 
 test('a line gives out the first of those who stand in it, whoever comes, leaves or moves', () => {
   const next = numbers(7)
-  const line = new SortedRow((a, b) => a.runAt < b.runAt)
+  const line = new SortedList((a, b) => a.runAt < b.runAt)
   const present = new Set<MemoryJob>()
   let clock = 0
   for (let step = 0; step < 30_000; step++) {
@@ -42,7 +42,7 @@ test('a line gives out the first of those who stand in it, whoever comes, leaves
 })
 
 test('one that stays at the front does not make the line grow with all that come and go behind it', () => {
-  const line = new SortedRow((a, b) => a.runAt < b.runAt)
+  const line = new SortedList((a, b) => a.runAt < b.runAt)
   const first = standing(0)
   line.push(first)
   let last = standing(1)
