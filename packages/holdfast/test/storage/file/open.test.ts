@@ -1,4 +1,4 @@
-// A directory that cannot be one.
+// Directories that cannot be opened.
 
 import assert from 'node:assert/strict'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'

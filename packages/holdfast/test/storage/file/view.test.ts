@@ -1,4 +1,4 @@
-// The directory as a person reads it.
+// The view: the directory as people read it.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -23,7 +23,7 @@ async function directoryOf(t: TestContext): Promise<string> {
   return directory
 }
 
-/** All files of the view, by their path. */
+/** The paths of all files of the view. */
 async function filesOf(directory: string): Promise<string[]> {
   if (!existsSync(directory)) return []
   const found = await readdir(directory, { recursive: true, withFileTypes: true })
@@ -34,7 +34,7 @@ async function filesOf(directory: string): Promise<string[]> {
     .toSorted()
 }
 
-test('[trap 44] names stay in their folder, keep apart, and are no devices', () => {
+test('[trap 44] file names stay in their folder, differ from each other, and are no devices', () => {
   const names = [...hostileNames, ...longNames, ...lookalikes.flat(), 'con', 'nul.txt', 'com1', '\ud800', '\udc00', '']
   const seen = new Map<string, string>()
   for (const name of new Set(names)) {
@@ -82,7 +82,7 @@ test('[acceptance 11] ls and cat answer what waits, what runs, who runs it and w
     'results/mail%2fgood.result',
     'scheduled/4000000000000-0000000005.job',
   ]
-  // Not by their number: on the way there are as many.
+  // Compares names, not numbers: an earlier state has as many files.
   await until(async () => (await filesOf(folder)).join() === expected.join())
   const read = (path: string): Promise<string> => readFile(join(folder, path), 'utf8')
   assert.match(await read('queue/0000000004.job'), /^\{"id":"mail\/next".*\}\n"next"$/)
@@ -140,7 +140,7 @@ test('[trap 44] jobs of hostile names leave no file behind, in the directory or 
   assert.deepEqual(await readdir(join(directory, 'tmp')), [])
 })
 
-test('[trap 38] a job that is to be shown while its next step is on its way into the log leaves no file behind', async (t) => {
+test('[trap 38] a job that is pending in the view while its next commit is under way leaves no file behind', async (t) => {
   const directory = await directoryOf(t)
   let held: PromiseWithResolvers<void> | undefined
   const disk: Disk = {
@@ -156,7 +156,7 @@ test('[trap 38] a job that is to be shown while its next step is on its way into
   await storage.add(['a', 'b'].map((id) => ({ type: defaultType, id, token: id, retention })))
   held = Promise.withResolvers()
   const claiming = storage.claim({ worker: 'w', slots: 1, types: [{ type: defaultType, leaseMs: 60_000 }] })
-  // The view has written what it can: the other one.
+  // The view has written the job that is not under way.
   await until(() => existsSync(join(directory, 'jobs', 'b.json')), 'b is shown')
   held.resolve()
   held = undefined
@@ -169,7 +169,7 @@ test('[trap 38] a job that is to be shown while its next step is on its way into
   assert.deepEqual(await filesOf(directory), [])
 })
 
-test('what a killed process had not shown is shown by the next that opens', async (t) => {
+test('changes that a killed process had not shown are shown by the next process that opens the directory', async (t) => {
   const directory = await directoryOf(t)
   const script = new URL('fixtures/enqueue.ts', import.meta.url).pathname
   const order = JSON.stringify({ directory, threads: 1, prefix: 'j', count: 1e9, inFlight: 20 })
@@ -181,7 +181,7 @@ test('what a killed process had not shown is shown by the next that opens', asyn
   const storage = new FileStorage({ directory })
   await storage.connect()
   const folder = await viewFolderOf(directory, storage)
-  // And what it had not taken away.
+  // A file that the killed process had not removed.
   await writeFile(join(folder, 'queue', '0000999999.job'), '')
   await storage.disconnect()
   const [first] = await readdir(join(directory, 'unshown'))
@@ -193,14 +193,14 @@ test('what a killed process had not shown is shown by the next that opens', asyn
   assert.equal(files.filter((path) => path.startsWith('queue/') && !path.includes('999999')).length, waiting)
 })
 
-test('while the reserve is given up no job is shown, which would take its room; and all are once it is back', async (t) => {
+test('without the reserve no job is shown, and all are once the reserve is back', async (t) => {
   const directory = await directoryOf(t)
   let isFull = false
   const reservedBytes = 1_024 * 1_024
   const disk: Disk = {
     ...nodeDisk,
     create(path, bytes) {
-      // Without room for a reserve; for a commit there is, once that is gone.
+      // No room for a reserve; once it is deleted, there is room for a commit.
       if (isFull && (bytes.length === reservedBytes || existsSync(join(directory, 'reserve')))) {
         throw Object.assign(new Error('no space left'), { code: 'ENOSPC' })
       }

@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import type { MemoryJob } from '../../../src/storage/memory/data.ts'
 import { SortedList } from '../../../src/storage/memory/sorted-list.ts'
 
-/** A job as far as a line looks at it. */
+/** The fields of a job that a sorted list reads. */
 const standing = (runAt: number): MemoryJob => ({ runAt, heapIndex: -1 }) as MemoryJob
 
-/** The same numbers each time. */
+/** A seeded generator: the same numbers in every run. */
 function numbers(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -15,7 +15,7 @@ function numbers(seed: number): (below: number) => number {
   }
 }
 
-test('a line gives out the first of those who stand in it, whoever comes, leaves or moves', () => {
+test('peek() returns the first job after any sequence of pushes and removes', () => {
   const next = numbers(7)
   const line = new SortedList((a, b) => a.runAt < b.runAt)
   const present = new Set<MemoryJob>()
@@ -41,7 +41,7 @@ test('a line gives out the first of those who stand in it, whoever comes, leaves
   assert.deepEqual(new Set(line), present)
 })
 
-test('one that stays at the front does not make the line grow with all that come and go behind it', () => {
+test('a job that stays at the front does not make the list grow with every job that is added and removed after it', () => {
   const line = new SortedList((a, b) => a.runAt < b.runAt)
   const first = standing(0)
   line.push(first)

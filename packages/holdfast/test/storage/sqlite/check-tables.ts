@@ -1,5 +1,5 @@
-// What must be true of the tables between any two transactions, whatever the history: counts that are kept are those of the
-// rows, and no row of another table outlives the jobs it is about.
+// Invariants of the tables between any two transactions: stored counts equal the number of rows, and no row of another table
+// outlives the jobs that it belongs to.
 
 import assert from 'node:assert/strict'
 import type { DatabaseSync } from 'node:sqlite'
@@ -32,7 +32,7 @@ const wrongs: Readonly<Record<string, string>> = {
   'a number of dependents that is not that of the rows': `
     SELECT id, more FROM holdfast_jobs AS job WHERE coalesce(more ->> '$.dependents', 0) <> (
       SELECT count(*) FROM holdfast_dependents AS dep WHERE dep.tid = job.tid AND dep.id = job.id)`,
-  'a key that nobody holds, without a window': `
+  'a key without a holder and without a window': `
     SELECT * FROM holdfast_keys AS held WHERE until IS NULL AND NOT EXISTS (
       SELECT 1 FROM holdfast_jobs AS job WHERE job.tid = held.tid AND job.id = held.id AND job.token = held.token)`,
   'a lease of a job that does not run, or none of one that does': `
@@ -57,14 +57,14 @@ export function checkTables(db: DatabaseSync): void {
 
 type Counts = Record<string, number>
 
-/** How many rows each table has. */
+/** The number of rows of each table. */
 export function rowCounts(db: DatabaseSync): Record<string, number> {
   return Object.fromEntries(
     tables.map((table) => [table, (db.prepare(`SELECT count(*) AS number FROM ${table}`).get() as Counts).number!]),
   )
 }
 
-/** On the connection of the storage itself: also where there is no other. */
+/** Runs on the connection of the storage: a database in memory has no other. */
 export async function inspect<T>(storage: SqliteStorage, run: (db: DatabaseSync) => T): Promise<T> {
   return storage.transaction(async ({ database }) => run(database))
 }

@@ -1,5 +1,5 @@
-// No move looks at more rows than it must: every statement goes by an index, and what a claim costs is counted in steps of
-// SQLite's machine, at a short backlog and at a long one.
+// No call reads more rows than it must: every statement uses an index, and the cost of a claim, in steps of SQLite's virtual
+// machine, is the same at a short backlog and at a long one.
 
 import assert from 'node:assert/strict'
 import type { StatementSync } from 'node:sqlite'
@@ -14,10 +14,10 @@ import { nextDueAt } from '../../../src/storage/sqlite/verbs/next-due-at.ts'
 import { WorkingSet } from '../../../src/storage/sqlite/rules/working-set.ts'
 import { bench, completed, newJob, types } from './bench.ts'
 
-/** Lists and counts are for people; these look at all types, or at what has expired, or page along an index and filter. */
+/** Lists and counts are for people: these read all types, or expired records, or page along an index and filter. */
 const forPeople = new Set(['listUp', 'listDown', 'typeNames', 'countExpired'])
 
-test('every statement of a move goes by an index, and none sorts', async (t) => {
+test('every statement of a move uses an index, and none sorts', async (t) => {
   const { open, look } = bench(t)
   await open()
   const db = look()
@@ -28,7 +28,7 @@ test('every statement of a move goes by an index, and none sorts', async (t) => 
     if (forPeople.has(name) || sql.startsWith('PRAGMA')) continue
     const rows = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all() as unknown as { detail: string }[]
     const plan = rows.map(({ detail }) => detail)
-    // The ids of the call itself are read from end to end.
+    // The ids of the call itself are scanned.
     for (const detail of plan)
       assert.doesNotMatch(detail, /\bSCAN (?!json_each)|TEMP B-TREE/, `${name}: ${plan.join('; ')}`)
     if (!sql.startsWith('INSERT')) assert.match(plan.join(), /SEARCH/, name)
@@ -37,7 +37,7 @@ test('every statement of a move goes by an index, and none sorts', async (t) => 
   assert.ok(explained > 30, `${explained}`)
 })
 
-test('the lists for people go along the index over their order, and do not scan the jobs from end to end', async (t) => {
+test('the lists for people page along the index over createdAt, and do not scan all jobs', async (t) => {
   const { open, look } = bench(t)
   await open()
   const db = look()
@@ -56,14 +56,14 @@ const backlogs: Record<string, (index: number) => Partial<NewJob>> = {
   'in two busy groups': (index) => ({ group: { key: `${index % 2}`, ordered: true } }),
 }
 
-/** The steps of a claim of ten, of settling them and of asking for the next, behind so long a backlog. */
+/** The steps of a claim of ten jobs, of their settle, of nextDueAt and of an add, at this backlog. */
 async function cost(t: Parameters<typeof bench>[0], size: number, fields: (index: number) => Partial<NewJob>) {
   const { open, look } = bench(t)
   const storage = await open({ durability: 'relaxed' })
   for (let start = 0; start < size; start += 1_000) {
     await storage.add(Array.from({ length: 1_000 }, (_, index) => newJob(`j${start + index}`, fields(start + index))))
   }
-  // The groups are busy from here on.
+  // From here on the groups are busy.
   await storage.claim({ worker: 'first', slots: 2, types })
   await storage.add(Array.from({ length: 20 }, (_, index) => newJob(`due${index}`)))
   const db = look()
