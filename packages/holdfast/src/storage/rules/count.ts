@@ -5,10 +5,17 @@ import { stateNames } from './job/codes.ts'
 
 export type StateCounts = Record<JobState, number>
 
-const zeros = Object.fromEntries(stateNames.map((state) => [state, 0])) as StateCounts
-
-/** A count of 0 for each state. */
-export const emptyCounts = (): StateCounts => ({ ...zeros })
+/** A count of 0 for each state. A literal, because every call on a type changes its counts, and a literal is fastest. */
+export const emptyCounts = (): StateCounts => ({
+  scheduled: 0,
+  blocked: 0,
+  queued: 0,
+  processing: 0,
+  failing: 0,
+  completed: 0,
+  failed: 0,
+  cancelled: 0,
+})
 
 /** True of a type that has a record or a pause: one that only has listeners is not listed. */
 export const isKnown = ({ states, paused, pausedGroups }: TypeCounts): boolean =>
