@@ -3,6 +3,6 @@
 import '../node-version.ts'
 export { checkListQuery, checkNewJobs, checkOutcomes } from './check.ts'
 export { decodeKvKey, encodeKvKey, type KeyValue, type KvEntry, type KvKey, type KvPage, type KvWrite } from './kv.ts'
-export { Counted as RefCounted } from './ref-counted.ts'
+export { RefCounted } from './ref-counted.ts'
 export type * from './storage.ts'
 export { defaultType, faces, parseType, storedType } from './stored-type.ts'
