@@ -208,7 +208,7 @@ export function cancelTests(driver: TestDriver): void {
     test('[Q4.22] an unknown or expired job: not_found', async (t) => {
       const { queue: newQueue } = await bench(t, driver)
       const queue = newQueue()
-      assert.deepEqual(await queue.cancel('nobody'), { status: 'not_found' })
+      assert.deepEqual(await queue.cancel('unknown'), { status: 'not_found' })
       queue.execute(() => 1)
       await queue.start()
       await queue.enqueueAndWait('a', 1)

@@ -1,4 +1,4 @@
-// Listeners and handlers of the user's: what they do wrong harms nobody else.
+// Listeners and handlers of the user: their failures affect nothing else.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -51,7 +51,7 @@ export function listenerTests(driver: TestDriver): void {
       })
     }
 
-    test('[Q4.45] a logger that throws harms nobody', async (t) => {
+    test('[Q4.45] a logger that throws affects nothing else', async (t) => {
       const { queue: newQueue } = await bench(t, driver)
       const logger = { error: () => assert.fail('a broken logger') }
       const queue = newQueue({ backoff: () => 1, afterExecution: () => assert.fail('a broken hook'), logger })

@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import { type Backoff, delayAfter } from '../../../src/engine/job/backoff.ts'
 
 const problem = new Error('the attempt failed')
-const nobody = (misfit: Error): never => assert.fail(misfit)
+const noMisfit = (misfit: Error): never => assert.fail(misfit)
 
 /** The shortest and the longest that it can be. */
 function rangeOf(backoff: Backoff, attempt: number): [number, number] {
-  const delay = (chance: number): number => delayAfter(backoff, attempt, problem, { random: () => chance }, nobody)
+  const delay = (chance: number): number => delayAfter(backoff, attempt, problem, { random: () => chance }, noMisfit)
   return [delay(1 - Number.EPSILON / 2), delay(0)]
 }
 
