@@ -10,7 +10,7 @@ import { isTerminal } from '../storage/rules/job/states.ts'
 import type { AddVerdict, JobRecord, Signal, Standing, Unlisten } from '../storage/storage.ts'
 
 /**
- * How a wait ended. `record`: read from the storage. `standing`: as the add or a hint told it, of a completed job. `gone`: the job
+ * How a wait ended. `record`: read from the storage. `standing`: a completed job, as the add or a hint described it. `gone`: the job
  * was removed, replaced or expired before.
  */
 export type WaitEnd = { readonly record: JobRecord } | { readonly standing: Standing } | 'gone'
@@ -21,7 +21,7 @@ interface Wait {
   readonly id: string
   /** Token of the job. Undefined until the add is answered. */
   token: string | undefined
-  /** Whether a hint for this id came; and the completed job that it told of, if any. */
+  /** Whether a hint for this id came; and the completed job that it described, if any. */
   hinted: boolean
   hint: Completed | undefined
   readonly resolve: (end: WaitEnd) => void

@@ -33,7 +33,7 @@ interface Exchanged {
 export class Exchange {
   /** Whether a claim may find jobs. Set by a hint or a timer, cleared by each claim that finds too few. */
   mayFindJobs = true
-  /** The next due instant, if the last exchange told it. */
+  /** The next due instant, if the last claim returned it. */
   nextDue: Claim['nextDue']
   readonly #options: ExchangeOptions
   /** With the number of the claim, no two fences are ever equal, whatever the label. */

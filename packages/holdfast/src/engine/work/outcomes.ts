@@ -9,7 +9,7 @@ import type { GuardedStorage } from '../guard.ts'
 import type { Attempt } from './attempt.ts'
 import { publishOutcome } from './outcome-events.ts'
 
-// Where the faces look for them.
+// Re-exported: the faces import them from here.
 export { blockerError, stalledError } from './outcome-events.ts'
 
 /** How an attempt ended, with what only this process knows of it. */

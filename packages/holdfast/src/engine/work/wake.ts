@@ -45,7 +45,7 @@ export class Wake {
 
   /**
    * Time until the next due instant or the fallback poll, in ms; at most `maxMs`.
-   * @param nextDue as the last claim told it; undefined: the storage is asked
+   * @param nextDue as the last claim returned it; undefined: the storage is asked
    */
   async idleMs(maxMs: number, nextDue: Claim['nextDue']): Promise<number> {
     const { storage, clock, types } = this.#options
