@@ -54,14 +54,19 @@ export const sections: readonly Section[] = [
     face: 'Queue',
     title: '`queue.cancel(id, options)`',
     table: cancelOptions,
-    types: [`${queue}/queue.ts#CancelOptions`],
+    types: [`${queue}/cancel.ts#CancelOptions`],
   },
-  { face: 'Queue', title: '`queue.stop(options)`', table: stopOptions, types: [`${queue}/queue.ts#QueueStopOptions`] },
+  {
+    face: 'Queue',
+    title: '`queue.stop(options)`',
+    table: stopOptions,
+    types: [`${queue}/queue-config.ts#QueueStopOptions`],
+  },
   {
     face: 'Queue',
     title: '`queue.run(options)`',
     table: runOptions,
-    types: ['holdfast/src/engine/lifecycle.ts#RunOptions', `${queue}/queue.ts#QueueStopOptions`],
+    types: ['holdfast/src/engine/lifecycle.ts#RunOptions', `${queue}/queue-config.ts#QueueStopOptions`],
   },
   { face: 'Queue', title: '`new Reaper(options)`', table: reaperOptions, types: [`${queue}/reaper.ts#ReaperConfig`] },
   {

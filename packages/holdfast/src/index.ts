@@ -31,15 +31,10 @@ export { contentId } from './queue/content-id.ts'
 export type { EnqueueAndWaitOptions, EnqueueOptions, EnqueueResult, JobOptions } from './queue/enqueue.ts'
 export type { RetentionOptions } from './engine/job/retention.ts'
 export { createJsonSerde, JsonSerde, type Serde } from './engine/job/serde.ts'
-export type { MessageState, MessageStatus } from './queue/status.ts'
-export {
-  type CancelOptions,
-  type CancelResult,
-  Queue,
-  type QueueStopOptions,
-  type UpdateResultTTLResult,
-} from './queue/queue.ts'
-export type { QueueConfig } from './queue/queue-config.ts'
+export type { MessageState, MessageStatus, UpdateResultTTLResult } from './queue/status.ts'
+export { Queue } from './queue/queue.ts'
+export type { CancelOptions, CancelResult } from './queue/cancel.ts'
+export type { QueueConfig, QueueStopOptions } from './queue/queue-config.ts'
 export type { QueueEvents } from './queue/queue-events.ts'
 export { MemoryStorage, type MemoryStorageOptions } from './storage/memory/memory-storage.ts'
 export { type LeaderElection, Reaper, type ReaperConfig, type ReaperEvents } from './queue/reaper.ts'

@@ -155,7 +155,7 @@ export function anyValueTests(driver: TestDriver): void {
       assert.deepEqual([own.kind, own.retryable, own.message], ['coded', false, 'own form'])
     })
 
-    test('[trap 24] a payload that cannot be decoded delays nobody, and ends', async (t) => {
+    test('[trap 24] a payload that cannot be decoded delays no other job, and ends', async (t) => {
       const { queue, storage } = await bench(t, driver)
       const foreign = queue<Buffer>({ payloadSerde: { serialize: (bytes) => bytes, deserialize: (bytes) => bytes } })
       await foreign.enqueue('bad', Buffer.from([0xff, 0xfe, 0x00, 0x7b]), { maxAttempts: 3 })
@@ -190,7 +190,7 @@ export function anyValueTests(driver: TestDriver): void {
 
 const fulfilled = <T>(value: T): PromiseSettledResult<T> => ({ status: 'fulfilled', value })
 
-/** What nobody should throw. Made anew each time. */
+/** Values that no handler should throw. Created anew each time. */
 function unreadable(): (readonly [string, () => unknown])[] {
   return [
     ['a string', () => 'x'],

@@ -43,7 +43,7 @@ export function cancelTests(driver: TestDriver): void {
     test('[Q4.18] the record of a cancelled job goes with its TTL', async (t) => {
       const { queue: newQueue } = await bench(t, driver)
       const queue = newQueue()
-      await queue.enqueue('a', 1, { resultTTL: 30 })
+      await queue.enqueue('a', 1, { resultTTL: 300 })
       await queue.cancel('a')
       assert.equal((await queue.getStatus('a'))?.state, 'cancelled')
       await until(async () => (await queue.getStatus('a')) === null)
@@ -208,7 +208,7 @@ export function cancelTests(driver: TestDriver): void {
     test('[Q4.22] an unknown or expired job: not_found', async (t) => {
       const { queue: newQueue } = await bench(t, driver)
       const queue = newQueue()
-      assert.deepEqual(await queue.cancel('nobody'), { status: 'not_found' })
+      assert.deepEqual(await queue.cancel('unknown'), { status: 'not_found' })
       queue.execute(() => 1)
       await queue.start()
       await queue.enqueueAndWait('a', 1)

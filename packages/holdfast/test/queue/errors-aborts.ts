@@ -158,7 +158,7 @@ export function abortErrorTests(driver: TestDriver): void {
       for (const call of calls) {
         assertOurs(await reasonOf(call()), 'HoldfastError', 'QUEUE_STOPPED', { queue: 'default' })
       }
-      // Open through somebody else: they work.
+      // While another user keeps the storage open, they work.
       await line.storage.connect()
       assert.deepEqual(await queue.enqueue('x', 1), { status: 'queued' })
       assert.equal((await queue.getStatus('x'))?.state, 'queued')

@@ -97,7 +97,7 @@ const thrown: Record<string, [make: () => unknown, message?: string]> = {
     },
     'again',
   ],
-  'a proxy that answers nobody': [() => new Proxy(new Error('x'), { get: boom, has: boom, getPrototypeOf: boom })],
+  'a proxy whose traps throw': [() => new Proxy(new Error('x'), { get: boom, has: boom, getPrototypeOf: boom })],
   'a revoked proxy': [
     () => {
       const { proxy, revoke } = Proxy.revocable({}, {})

@@ -1,4 +1,4 @@
-// Objects of options: keys that nobody knows, and what is no object at all.
+// Objects of options: unknown keys, and values that are no object.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -199,7 +199,7 @@ describe('Reaper, to the millisecond', () => {
     await one.start()
     await to(3_500)
     line.on('kv.cas', failing())
-    // For half of the lock's time it need not ask; from then on it must, and nobody answers.
+    // For half of the lock's time it need not ask. From then on it must, and the storage does not answer.
     await to(7_600)
     const acts = line.count('recover')
     await to(11_999)

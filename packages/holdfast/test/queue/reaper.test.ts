@@ -31,7 +31,7 @@ function reaping(t: TestContext) {
       reapers.push(reaper)
       return reaper
     },
-    /** Jobs that somebody works on, and will never end. */
+    /** Jobs that a worker runs and never ends. */
     async running(ids: readonly string[], type: string = defaultType): Promise<void> {
       const retention = { completedMs: 1_000, failedMs: 1_000, cancelledMs: 1_000 }
       await memory.add(ids.map((id) => ({ type, id, token: id, retention })))
@@ -135,7 +135,7 @@ test('with election only the leader asks the storage', async (t) => {
   assert.equal(first!.isLeader, false)
 })
 
-test('without election nobody is the leader', async (t) => {
+test('without election no Reaper is the leader', async (t) => {
   const { clock, reaper } = reaping(t)
   const off = reaper({ leaderElection: { enabled: false } })
   await off.start()

@@ -45,8 +45,8 @@ export function resultTests(driver: TestDriver): void {
     test('[Q4.25] an unknown id has neither', async (t) => {
       const { queue: newQueue } = await bench(t, driver)
       const queue = newQueue()
-      assert.equal(await queue.getResult('nobody'), null)
-      assert.equal(await queue.getStatus('nobody'), null)
+      assert.equal(await queue.getResult('unknown'), null)
+      assert.equal(await queue.getStatus('unknown'), null)
     })
 
     test('[Q4.25] the status tells a null result from none, and a void one from null', async (t) => {
@@ -169,10 +169,10 @@ export function resultTests(driver: TestDriver): void {
     test('[Q4.26] updateResultTTL of an unknown id: not_found; the TTL is checked first', async (t) => {
       const { queue: newQueue } = await bench(t, driver)
       const queue = newQueue()
-      assert.deepEqual(await queue.updateResultTTL('nobody', 1_000), { status: 'not_found' })
+      assert.deepEqual(await queue.updateResultTTL('unknown', 1_000), { status: 'not_found' })
       for (const ttl of [0, -1, 1.5, NaN, Infinity, '5']) {
         const invalid = { name: 'TypeError', code: 'INVALID_ARGUMENT', message: /^ttlMs: expected/ }
-        await assert.rejects(queue.updateResultTTL('nobody', ttl as number), invalid)
+        await assert.rejects(queue.updateResultTTL('unknown', ttl as number), invalid)
         await assert.rejects(queue.updateResultTTL('', ttl as number), invalid)
       }
     })

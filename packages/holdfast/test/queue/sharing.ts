@@ -1,4 +1,4 @@
-// Several queues, Reapers, names and ids on one storage: nothing is mixed up, nobody is in another's way.
+// Several queues, Reapers, names and ids on one storage: nothing is mixed up, and none delays another.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

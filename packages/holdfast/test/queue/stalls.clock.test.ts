@@ -115,10 +115,10 @@ describe('caps and leases', () => {
     })
   }
 
-  test('[Q4.38] an idle worker that fell asleep before the other took the job still finds it at the end of the lease', async (t) => {
+  test('[Q4.38] an idle worker whose wait began before the other took the job still finds it at the end of the lease', async (t) => {
     const { queue: newQueue, storage, line, now, to } = clockBench(t)
     line.lose(() => true)
-    const idle = newQueue({ leaseMs: 10_000, blockTimeout: 3_600 })
+    const idle = newQueue({ leaseMs: 10_000, pollMs: 3_600_000 })
     const startedAt: number[] = []
     idle.execute(() => startedAt.push(now()))
     await idle.start()

@@ -1,4 +1,4 @@
-// Attempts that nobody ends in time: at the cap, by a dead worker, by a lost lease.
+// Attempts that do not end in time: at the cap, by a dead worker, by a lost lease.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -156,7 +156,7 @@ export function streamTests(driver: TestDriver): void {
       assert.equal(line.count('unlisten'), 1)
     })
 
-    test('[Q6.11] ends by its signal, also while somebody waits; and leaves nothing on the signal', async (t) => {
+    test('[Q6.11] ends by its signal, also while a reader waits; and leaves nothing on the signal', async (t) => {
       const { queue: newQueue, storage } = await bench(t, driver)
       const line = faulty(storage)
       const queue = newQueue({ storage: line.storage })
@@ -188,7 +188,7 @@ export function streamTests(driver: TestDriver): void {
       await until(() => line.count('listen') === line.count('unlisten'))
     })
 
-    test('[Q6.11] ends by stop(), also while somebody waits; a stream opened later is a new one', async (t) => {
+    test('[Q6.11] ends by stop(), also while a reader waits; a stream opened later is a new one', async (t) => {
       const { queue: newQueue } = await bench(t, driver)
       const queue = newQueue()
       await queue.start()

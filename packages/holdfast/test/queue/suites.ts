@@ -1,7 +1,7 @@
 // The Queue's tests, the same on every driver; and the part of them for another way to a driver that has passed them all.
 
 import { anyValueTests } from './any-value.ts'
-import { badLineTests } from './bad-line.ts'
+
 import { byteTests } from './bytes.ts'
 import { cancelTests } from './cancel.ts'
 import { costTests } from './cost.ts'
@@ -34,6 +34,7 @@ import { sharingTests } from './sharing.ts'
 import { stallTests } from './stalls.ts'
 import { statusTests } from './status.ts'
 import { stopTests } from './stop.ts'
+import { storageFaultTests } from './storage-faults.ts'
 import { streamGapTests } from './stream-gaps.ts'
 import { streamTests } from './stream.ts'
 import { transactionTests } from './transactions.ts'
@@ -45,7 +46,7 @@ import { isFull } from '../full-size.ts'
 export function queueTests(driver: TestDriver): void {
   abortErrorTests(driver)
   anyValueTests(driver)
-  badLineTests(driver)
+  storageFaultTests(driver)
   byteTests(driver)
   cancelTests(driver)
   connectionTests(driver)

@@ -29,7 +29,7 @@ function testsWith(driver: TestDriver): void {
     await queue.start()
     await (storage as Storage<unknown>).transaction!(async (tx) => {
       assert.deepEqual(await queue.enqueue('a', 1, { tx, maxAttempts: 7 }), { status: 'queued' })
-      assert.equal(await queue.getStatus('a'), null, 'nobody outside sees it')
+      assert.equal(await queue.getStatus('a'), null, 'it is not visible outside')
     })
     assert.deepEqual((await completed)[0], 'a')
     assert.equal((await queue.getStatus('a'))?.maxAttempts, 7)

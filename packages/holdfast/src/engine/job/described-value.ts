@@ -1,11 +1,11 @@
-// Values that JSON would lose or change, as JSON and a table of types by JSON pointer (values.ts shows the envelope).
+// Encodes values that JSON would lose or change: as JSON, and a table of types by JSON pointer (values.ts shows the envelope).
 //
 // Invariant: restore(JSON of describe(value)) is deeply equal to the value, or describe throws ValueRefused with the path.
 // Recursive, as JSON.stringify is: a value nested too deep for the stack is refused, not stored.
 
 import { types as is } from 'node:util'
 
-/** Why a value cannot be stored, and where it is: `.items[2].price`. */
+/** Says why a value cannot be stored, and where it is, such as `.items[2].price`. */
 export class ValueRefused extends Error {
   readonly path: string
   readonly reason: string
@@ -40,11 +40,11 @@ interface Described {
   readonly json: string
 }
 
-/** @throws ValueRefused */
+/** Encodes a value. @throws ValueRefused */
 export function describe(value: unknown): Described {
   const types: Record<string, TypeName> = {}
   try {
-    const form = plainForm(value, { types, above: new Set(), pointer: '', path: '' })
+    const form = plainForm(value, { types, ancestors: new Set(), pointer: '', path: '' })
     return { types, json: JSON.stringify(form) }
   } catch (error) {
     if (error instanceof RangeError) throw new ValueRefused('', 'the value is nested too deep', error)
@@ -54,13 +54,13 @@ export function describe(value: unknown): Described {
 
 interface Place {
   readonly types: Record<string, TypeName>
-  /** Objects that the value is inside of: meeting one of them again is a cycle. */
-  readonly above: Set<object>
+  /** Objects that contain the value. Meeting one of them again is a cycle. */
+  readonly ancestors: Set<object>
   readonly pointer: string
   readonly path: string
 }
 
-/** What JSON holds in place of the value. Types are noted in the place's table. */
+/** The JSON value that stands for the value. Adds its type to the table of the place. */
 function plainForm(value: unknown, place: Place): unknown {
   switch (typeof value) {
     case 'string':
@@ -86,11 +86,11 @@ function typed<F>({ types, pointer }: Place, type: TypeName, form: F): F {
 }
 
 function objectForm(value: object, place: Place): unknown {
-  if (place.above.has(value))
+  if (place.ancestors.has(value))
     throw new ValueRefused(place.path, 'a reference to an object that contains it cannot be stored')
-  place.above.add(value)
+  place.ancestors.add(value)
   const form = readForm(value, place)
-  place.above.delete(value)
+  place.ancestors.delete(value)
   return form
 }
 
@@ -99,7 +99,7 @@ function readForm(value: object, place: Place): unknown {
     return formOf(value, place)
   } catch (error) {
     if (error instanceof ValueRefused || error instanceof RangeError) throw error
-    throw new ValueRefused(place.path, 'reading it threw', error)
+    throw new ValueRefused(place.path, 'reading the value threw an error', error)
   }
 }
 
@@ -151,7 +151,7 @@ function recordForm(value: Record<string, unknown>, place: Place): unknown {
     Object.prototype.propertyIsEnumerable.call(value, key),
   )
   if (symbol) throw new ValueRefused(place.path, 'a property under a symbol cannot be stored')
-  // Without a prototype: '__proto__' is a name like any other.
+  // Without a prototype, so that '__proto__' is a key like any other.
   const form = Object.create(null) as Record<string, unknown>
   for (const key of Object.keys(value)) {
     const pointer = `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
@@ -161,14 +161,14 @@ function recordForm(value: Record<string, unknown>, place: Place): unknown {
   return form
 }
 
-const inside = ({ types, above, pointer, path }: Place, pointerStep: string, pathStep: string): Place => ({
+const inside = ({ types, ancestors, pointer, path }: Place, pointerStep: string, pathStep: string): Place => ({
   types,
-  above,
+  ancestors,
   pointer: pointer + pointerStep,
   path: path + pathStep,
 })
 
-/** Of another realm too: its Object.prototype has no prototype either. */
+/** Also for objects of another realm: their Object.prototype has no prototype either. */
 function isPlainObject(value: object): boolean {
   if (is.isArgumentsObject(value)) return false
   const prototype: unknown = Object.getPrototypeOf(value)
@@ -180,14 +180,14 @@ function instanceName(value: object): string {
   return typeof name === 'string' && name !== '' ? `an instance of ${name.slice(0, 64)}` : 'a class instance'
 }
 
-// ── back ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── decoding ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** @param envelope as JSON.parse gave it @throws TypeError if it is none that describe made */
+/** Decodes an envelope. @param envelope as JSON.parse returned it @throws TypeError if describe() did not make it */
 export function restore(envelope: unknown): unknown {
   const { types, value } = envelope as { types?: unknown; value?: unknown }
   if (types === null || typeof types !== 'object') throw new TypeError('expected an envelope with types')
   const root = { value }
-  // The deepest first: what a Map or Set holds is whole before it is built.
+  // The deepest first, so that the items of a Map or Set are complete before it is built.
   const pointers = Object.keys(types).toSorted((a, b) => depthOf(b) - depthOf(a))
   for (const pointer of pointers) {
     const steps = pointer === '' ? [] : pointer.slice(1).split('/').map(unescape)
@@ -204,13 +204,13 @@ function restoreAt(root: object, steps: readonly string[], type: unknown): void 
   for (const step of steps.slice(0, -1)) holder = memberOf(holder, step) as object
   const last = steps.at(-1)!
   const restored = restoredValue(memberOf(holder, last), type)
-  // Defined, not assigned: '__proto__' is a name like any other.
+  // Defined, not assigned, so that '__proto__' is a key like any other.
   Object.defineProperty(holder, last, { value: restored, writable: true, enumerable: true, configurable: true })
 }
 
 function memberOf(holder: unknown, step: string): unknown {
   if (holder === null || typeof holder !== 'object' || !Object.hasOwn(holder, step)) {
-    throw new TypeError(`expected a member '${step}' that the types name`)
+    throw new TypeError(`expected a member '${step}', which the table of types names`)
   }
   return (holder as Record<string, unknown>)[step]
 }

@@ -1,11 +1,11 @@
-// The Queue on a bad line to its server, on each driver that has one.
+// The Queue with a faulty connection to its server, on each driver that has one.
 
 import { after, describe } from 'node:test'
 import { PostgresStorage } from 'holdfast/postgres'
 import { RedisStorage } from 'holdfast/redis'
 import { postgresPlace, stopPostgres } from '../postgres-subject.ts'
 import { placeOf, stopPlaces } from '../redis-places.ts'
-import { lineTests } from './lines.ts'
+import { connectionFaultTests } from './connection-faults.ts'
 
 after(stopPlaces)
 after(stopPostgres)
@@ -14,14 +14,14 @@ const postgresUrl = (port: number): string => `postgres://postgres@127.0.0.1:${p
 
 // Side by side: most of it is that something waits.
 describe('the Queue', { concurrency: true }, () => {
-  lineTests({
+  connectionFaultTests({
     name: 'redis',
     bytesPerByte: 1,
     listensElsewhere: false,
     port: async () => (await (await placeOf('redis')).serverOf('')).port,
     storage: (prefix, port) => new RedisStorage({ url: `redis://127.0.0.1:${port}`, prefix }),
   })
-  lineTests({
+  connectionFaultTests({
     name: 'postgres',
     // In hexadecimal.
     bytesPerByte: 2,

@@ -7,9 +7,9 @@ import { type Claim } from 'holdfast/storage'
 import { bench, gate, next, sleep, type TestDriver, until, duplicate } from './driver.ts'
 import { delayed, failing, faulty, losingAnswers, type Rule, stumbling } from './faulty-storage.ts'
 
-export function badLineTests(driver: TestDriver): void {
-  describe(`${driver.name}: a bad line`, () => {
-    test('[trap 5] 300 waits over a slow line for a worker that fails at once: no rejection goes unhandled', async (t) => {
+export function storageFaultTests(driver: TestDriver): void {
+  describe(`${driver.name}: a faulty storage`, () => {
+    test('[trap 5] 300 waits over a slow connection for a worker that fails at once: no rejection goes unhandled', async (t) => {
       const { queue, storage } = await bench(t, driver)
       const line = faulty(storage)
       line.on(

@@ -111,7 +111,7 @@ test('a few slots are claimed for by one', async (t) => {
   for (const claim of held) claim.answer()
 })
 
-test('two empty answers that come together: somebody still sleeps for the next due instant', async (t) => {
+test('two empty answers that come together: one of the rounds still asks for the next due instant', async (t) => {
   const { worker, line, clock, held, add } = heldClaims(t)
   const starting = worker({ concurrency: 64, pollMs: Infinity }).start()
   await clock.settle()

@@ -1,5 +1,5 @@
-// The Queue and its server with a proxy between them: a line that is slow, falls silent, is cut, or loses replies. On drivers
-// that have a server.
+// The Queue and its server with a proxy between them: a connection that is slow, stops answering, is cut, or loses replies. On
+// drivers that have a server.
 
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
@@ -10,7 +10,7 @@ import { defaultType } from 'holdfast/storage'
 
 export interface ServerDriver {
   readonly name: string
-  /** The bytes that one byte of a payload takes on the line. */
+  /** Bytes on the wire for one byte of a payload. */
   readonly bytesPerByte: number
   /** Those who listen may go by another port. */
   readonly listensElsewhere: boolean
@@ -30,10 +30,10 @@ interface Bench {
 }
 
 async function bench(t: TestContext, driver: ServerDriver): Promise<Bench> {
-  const prefix = `lines-${++prefixes}`
+  const prefix = `faults-${++prefixes}`
   const port = await driver.port()
   const storage = driver.storage(prefix, port)
-  // The tables are made here, not by who has a bad line.
+  // The tables are created here, not through the faulty connection.
   await storage.connect()
   const queues: Queue<string, string>[] = []
   const proxies: Proxy[] = []
@@ -61,9 +61,9 @@ async function bench(t: TestContext, driver: ServerDriver): Promise<Bench> {
 
 const timeout = 60_000
 
-export function lineTests(driver: ServerDriver): void {
-  describe(`${driver.name}: the line to the server`, { concurrency: true }, () => {
-    test('[trap 5] 300 waits over a line of 2 to 32 ms for a worker that fails at once: no rejection goes unhandled', async (t) => {
+export function connectionFaultTests(driver: ServerDriver): void {
+  describe(`${driver.name}: the connection to the server`, { concurrency: true }, () => {
+    test('[trap 5] 300 waits over a connection with 2 to 32 ms of delay for a worker that fails at once: no rejection goes unhandled', async (t) => {
       const { storage, proxy, by, queue } = await bench(t, driver)
       const unhandled: unknown[] = []
       const listener = (reason: unknown): void => void unhandled.push(reason)
@@ -74,11 +74,11 @@ export function lineTests(driver: ServerDriver): void {
         throw new Error('at once')
       })
       await worker.start()
-      const line = await proxy()
+      const connection = await proxy()
       let turn = 0
-      const changes = setInterval(() => line.delay(1 + (turn++ % 16)), 5)
+      const changes = setInterval(() => connection.delay(1 + (turn++ % 16)), 5)
       t.after(() => clearInterval(changes))
-      const producer = queue(by(line.port), { maxRetries: 1 })
+      const producer = queue(by(connection.port), { maxRetries: 1 })
       const waits = Array.from({ length: 300 }, async (_, n) => {
         await sleep(n % 7)
         return producer.enqueueAndWait(`j${n}`, '', { timeout })
@@ -91,19 +91,19 @@ export function lineTests(driver: ServerDriver): void {
     })
 
     for (const [what, end] of [
-      ['falls silent', async (line: Proxy) => line.halfOpen(true)],
+      ['stops answering', async (connection: Proxy) => connection.halfOpen(true)],
       [
-        'is cut, and nobody answers any more',
-        async (line: Proxy) => {
-          await line.refuse(true)
-          line.cut()
+        'is cut, and cannot be opened again',
+        async (connection: Proxy) => {
+          await connection.refuse(true)
+          connection.cut()
         },
       ],
     ] as const) {
-      test(`[trap 23] a line that ${what} keeps no stop: the handler is told, and another worker runs its job`, async (t) => {
+      test(`[trap 23] a connection that ${what} delays no stop: the signal aborts, and another worker runs the job`, async (t) => {
         const { storage, proxy, by, queue } = await bench(t, driver)
-        const line = await proxy()
-        const worker = queue(by(line.port), { leaseMs: 1_500 })
+        const connection = await proxy()
+        const worker = queue(by(connection.port), { leaseMs: 1_500 })
         const began = gate<AbortSignal>()
         worker.execute(({ signal }) => {
           began.resolve(signal)
@@ -120,7 +120,7 @@ export function lineTests(driver: ServerDriver): void {
         })
         // From here on it waits: its add is answered.
         await accepted
-        await end(line)
+        await end(connection)
         await worker.stop({ timeout: 100 })
         await told
         // Of the two, whichever came first: that it stops, or that its lease could not be kept.
@@ -137,11 +137,11 @@ export function lineTests(driver: ServerDriver): void {
       const { storage, proxy, by, queue } = await bench(t, driver)
       const hints = await proxy()
       // Calls go straight to the server, and what listens, which connects later, by way of the other.
-      const line = await proxy()
-      const deaf = by(line.port, hints.port)
+      const connection = await proxy()
+      const deaf = by(connection.port, hints.port)
       await deaf.connect()
       t.after(() => deaf.disconnect())
-      if (!driver.listensElsewhere) line.retarget(hints.port)
+      if (!driver.listensElsewhere) connection.retarget(hints.port)
       const waiter = queue(deaf)
       const worker = queue(deaf, { blockTimeout: 0.5, name: 'deaf' })
       worker.execute(({ id }) => id)
@@ -162,22 +162,22 @@ export function lineTests(driver: ServerDriver): void {
       assert.equal(await done, 'done')
       await gone
       assert.ok(hints.counts.dropped > 0, 'nothing was swallowed')
-      // So that nobody waits for it at the end.
+      // So that the end of the test does not wait for it.
       hints.swallowReplies(false)
       hints.cut()
     })
 
-    test('[trap 49] a line that is cut after the server applied an add: queued, and one run', async (t) => {
+    test('[trap 49] a connection that is cut after the server applied an add: queued, and one run', async (t) => {
       const { storage, proxy, by, queue } = await bench(t, driver)
-      const line = await proxy()
-      const producer = queue(by(line.port))
+      const connection = await proxy()
+      const producer = queue(by(connection.port))
       // What a first call needs besides is there.
       await producer.enqueue('first', '')
-      line.swallowReplies(true)
+      connection.swallowReplies(true)
       const answer = producer.enqueue('a', 'payload')
       await until(async () => (await storage.get([{ type: defaultType, id: 'a' }]))[0] !== undefined, 'it is applied')
-      line.swallowReplies(false)
-      line.cut()
+      connection.swallowReplies(false)
+      connection.cut()
       assert.deepEqual(await answer, { status: 'queued' })
       const worker = queue(storage)
       const runs: string[] = []
@@ -191,10 +191,10 @@ export function lineTests(driver: ServerDriver): void {
       assert.deepEqual(runs, ['first', 'a', 'after it'])
     })
 
-    test('[trap 49] a line that is cut after the server applied an outcome: completed, and one run', async (t) => {
+    test('[trap 49] a connection that is cut after the server applied an outcome: completed, and one run', async (t) => {
       const { storage, proxy, by, queue } = await bench(t, driver)
-      const line = await proxy()
-      const worker = queue(by(line.port))
+      const connection = await proxy()
+      const worker = queue(by(connection.port))
       const [began, finish] = [gate(), gate()]
       let runs = 0
       worker.execute(async () => {
@@ -207,11 +207,11 @@ export function lineTests(driver: ServerDriver): void {
       const result = producer.enqueueAndWait('a', '', { timeout })
       await began.promise
       const told = next(worker, 'completed')
-      line.swallowReplies(true)
+      connection.swallowReplies(true)
       finish.resolve()
       assert.equal(await result, 'run 1')
-      line.swallowReplies(false)
-      line.cut()
+      connection.swallowReplies(false)
+      connection.cut()
       assert.deepEqual(await told, ['a', 'run 1'])
       assert.equal(await producer.enqueueAndWait('after it', '', { timeout }), 'run 2')
     })
