@@ -3,7 +3,7 @@
 
 import { invalidArgument } from '../../errors.ts'
 import { hasMethods } from './connection/client.ts'
-import type { TxAdapter } from './connection/joined.ts'
+import type { TxAdapter } from './connection/joined-connection.ts'
 
 /**
  * Of Drizzle, with any of its Postgres drivers.

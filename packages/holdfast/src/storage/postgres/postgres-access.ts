@@ -7,7 +7,7 @@
 import { systemClock } from '../../clock.ts'
 import { postgresOptions } from '../options.ts'
 import { type Connection, openDatabase, type Row, type Value } from './connection/database.ts'
-import { joinedConnection } from './connection/joined.ts'
+import { joinedConnection } from './connection/joined-connection.ts'
 import { type PostgresStorageOptions, resolvePostgresOptions } from './postgres-options.ts'
 
 /** Options of postgresAccess(), with the meaning and the defaults that PostgresStorage gives them. */

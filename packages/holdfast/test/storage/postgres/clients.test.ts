@@ -92,7 +92,7 @@ for (const library of libraryNames) {
         await tx.query(insert, [4])
         await tx.query(insert, [1]).catch(() => {})
       }),
-      { code: 'STORAGE_ERROR', maybeApplied: false, message: /had failed, and was rolled back/ },
+      { code: 'STORAGE_ERROR', maybeApplied: false, message: /was rolled back at COMMIT/ },
     )
     assert.deepEqual(await db.query(numbers, []), [['1']])
   })
@@ -167,7 +167,7 @@ for (const library of libraryNames) {
     const where = `127.0.0.1:${locked.port}`
     await assert.rejects(
       open(library, locked.url.replace(locked.password!, 'guess')),
-      refused(new RegExp(`cannot open Postgres at ${where}/postgres: the server refused the password`)),
+      refused(new RegExp(`cannot open ${where}/postgres: the server refused the password`)),
     )
     await assert.rejects(
       open(library, `${locked.url}-absent`),

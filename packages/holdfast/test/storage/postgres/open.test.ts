@@ -58,7 +58,10 @@ test('a schema of a newer version, or of other steps, is refused', async () => {
   const options = { ...(await postgresWay()), schema }
   await works(new PostgresStorage(options))
   await pool.query(`INSERT INTO ${quoted(schema)}.migrations VALUES (2, 'of a newer version')`)
-  await assert.rejects(new PostgresStorage(options).connect(), /has 2 steps, and this version knows 1/)
+  await assert.rejects(
+    new PostgresStorage(options).connect(),
+    /has 2 steps, but this version of holdfast knows 1\. Use a newer version/,
+  )
   await pool.query(`DELETE FROM ${quoted(schema)}.migrations WHERE number = 2`)
   await pool.query(`UPDATE ${quoted(schema)}.migrations SET checksum = 'another'`)
   await assert.rejects(new PostgresStorage(options).connect(), /step 1 differs/)

@@ -6,7 +6,7 @@ import { Client, Pool, type QueryArrayResult } from 'pg'
 import postgres from 'postgres'
 import { type PostgresOptions, type PostgresServer, startPostgres } from '../../../../../servers/postgres.ts'
 import { systemClock } from '../../../src/clock.ts'
-import type { Libraries } from '../../../src/storage/postgres/connection/client.ts'
+import type { Libraries } from '../../../src/storage/postgres/connection/libraries.ts'
 import {
   type Database,
   type DatabaseOptions,
