@@ -94,7 +94,7 @@ export async function fastClaim(
   const answers = new Map<Failure, Row>()
   for (const row of rows) if (row[0] === 'retried') answers.set(failures[Number(row[1]) - 1]!, row)
   for (const signal of signals) afterCommit.signal(signal)
-  // Only the answer tells that a retry was the last one.
+  // Whether a retry was the last one is known only from the answer.
   const ended = doneSignals(failures.filter((one) => one.kind === 'retry' && answers.get(one)![2] === 'true'))
   for (const signal of ended) afterCommit.signal(signal)
   // The outcome is committed. A hint may be lost, so its error is ignored.

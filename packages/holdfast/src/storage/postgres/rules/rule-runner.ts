@@ -17,7 +17,7 @@ import { WorkingSet } from './working-set.ts'
 import { write } from './write.ts'
 
 export interface RuleCall<T> {
-  /** Names the rows that the request tells of. */
+  /** Requests the rows that the call names. */
   readonly want?: (loaded: LoadedRows) => void
   /** Reads lists, once the time is known. */
   readonly prepare?: (loader: Loader) => Promise<void>

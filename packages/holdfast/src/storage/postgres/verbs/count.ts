@@ -71,7 +71,7 @@ function countsOf([, name, since, by, ...rest]: Row): TypeCounts {
     delayed: Number(delayed),
     oldestDueAt: numberOf(oldest!),
     paused: pausedOf(since!, by!),
-    pausedGroups: groups.map(([key, at, who]) => ({ group: decodeText(key), ...pausedOf(String(at), who)! })),
+    pausedGroups: groups.map(([key, at, pausedBy]) => ({ group: decodeText(key), ...pausedOf(String(at), pausedBy)! })),
   }
 }
 

@@ -21,7 +21,7 @@ import { extendStatement } from './extend.ts'
 import { listStatement } from './list.ts'
 import { nextDueAtStatement } from './next-due-at.ts'
 
-export type VerbStatements = ReturnType<typeof makeVerbStatements>
+type VerbStatements = ReturnType<typeof makeVerbStatements>
 
 export const makeVerbStatements = (sql: Sql) => ({
   ...makeStatements(sql),

@@ -1,4 +1,4 @@
-// What the tests of the Postgres clients share: a server, a database by way of each library, and ways to wait.
+// What the tests of the Postgres connections share: a server, a database through each library, and functions that wait.
 
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -33,7 +33,7 @@ export async function server(t: TestContext, options?: PostgresOptions): Promise
   return started
 }
 
-/** By url, unless a client is given. */
+/** Opened by url, unless the options have a client. */
 export async function database(
   t: TestContext,
   library: LibraryName,
@@ -52,7 +52,7 @@ export const defaults = {
   clock: systemClock,
 } as const satisfies DatabaseOptions
 
-/** A Pool or a Sql, as an app would make it. */
+/** A Pool or a Sql, as an app makes it. */
 export function client(
   t: TestContext,
   library: LibraryName,
@@ -61,7 +61,7 @@ export function client(
 ): NonNullable<DatabaseOptions['client']> {
   if (library === 'pg') {
     const pool = new Pool({ connectionString: url, max })
-    // It does not wait for its connections to say goodbye, and the server may end meanwhile.
+    // end() does not wait until its connections are closed, and the server may stop before.
     pool.on('error', () => {})
     t.after(() => pool.end())
     return pool
@@ -74,14 +74,14 @@ export function client(
 let names = 0
 const made = new Map<string, Statement>()
 
-/** The same one for the same text. */
+/** Returns the same statement for the same text. */
 export function statement(text: string): Statement {
   const known = made.get(text) ?? { name: `s${++names}`, text }
   made.set(text, known)
   return known
 }
 
-/** Beside the client under test. */
+/** Runs statements on a connection outside the client under test. */
 export async function admin(t: TestContext, url: string): Promise<(text: string) => Promise<unknown[]>> {
   const beside = new Client(url)
   beside.on('error', () => {})
@@ -93,7 +93,7 @@ export async function admin(t: TestContext, url: string): Promise<(text: string)
   }
 }
 
-/** Ends all other connections. */
+/** Terminates all other connections. */
 export const killOthers = `
   SELECT count(pg_terminate_backend(pid))::int FROM pg_stat_activity
   WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'`
@@ -101,12 +101,12 @@ export const killOthers = `
 export async function until(holds: () => boolean | Promise<boolean>, limitMs = 30_000): Promise<void> {
   const limit = Date.now() + limitMs
   while (!(await holds())) {
-    if (Date.now() > limit) throw new Error(`not so within ${limitMs} ms`)
+    if (Date.now() > limit) throw new Error(`condition not met within ${limitMs} ms`)
     await sleep(10)
   }
 }
 
-/** Until it goes through, as the engine's guard repeats what is transient; what is not fails at once. */
+/** Retries after transient errors, as the engine's guard does; other errors fail at once. */
 export async function eventually<T>(work: () => Promise<T>, limitMs = 30_000): Promise<T> {
   const limit = Date.now() + limitMs
   for (;;) {

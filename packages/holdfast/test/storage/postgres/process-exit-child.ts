@@ -1,8 +1,8 @@
-// A process that uses a Postgres database in every way, loses all connections once, closes it, and has nothing more to do.
+// A process that uses a Postgres database in every way, loses all connections once, and closes the database.
 
 import { systemClock } from '../../../src/clock.ts'
 import { openDatabase } from '../../../src/storage/postgres/connection/database.ts'
-import { eventually, killOthers, libraries, type LibraryName, statement } from './trial.ts'
+import { eventually, killOthers, libraries, type LibraryName, statement } from './fixtures.ts'
 
 const [library, url] = process.argv.slice(2) as [LibraryName, string]
 const one = statement('SELECT $1::text AS c0')
@@ -10,7 +10,7 @@ const settings = { listen: true, prepare: true, callTimeoutMs: 10_000, poolSize:
 
 const db = await openDatabase({ ...settings, url }, libraries[library])
 const gap = Promise.withResolvers<void>()
-await db.listen('told', () => {}, gap.resolve)
+await db.listen('messages', () => {}, gap.resolve)
 const use = (): Promise<unknown> =>
   Promise.all([
     ...Array.from({ length: 5 }, () => db.query(one, ['call'])),

@@ -1,5 +1,5 @@
-// Statements inside a transaction that the app has open, with whatever it opened it by: they are undone with it, read what
-// it wrote, and what is no transaction is refused.
+// Statements inside a transaction that the app has open, through every library and ORM: they are rolled back with it and read what it
+// wrote; anything that is not a transaction is refused.
 
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
@@ -12,7 +12,7 @@ import { type PostgresServer, startPostgres } from '../../../../../servers/postg
 import { drizzleTx, kyselyTx, prismaTx } from '../../../src/storage/postgres/adapters.ts'
 import { type Database, openDatabase } from '../../../src/storage/postgres/connection/database.ts'
 import { sqlStateOf } from '../../../src/storage/postgres/connection/errors.ts'
-import { database, defaults, statement } from './trial.ts'
+import { database, defaults, statement } from './fixtures.ts'
 
 let server: PostgresServer
 let db: Database
@@ -35,9 +35,9 @@ after(async () => {
   await server.stop()
 })
 
-const undo = new Error('undone by the app')
+const rollback = new Error('rolled back by the app')
 
-/** Runs the work in a transaction of the app, which is undone if the work rejects. */
+/** Runs the work in a transaction of the app, which is rolled back if the work rejects. */
 type InTx = (work: (tx: unknown) => Promise<void>) => Promise<unknown>
 
 const ways: Record<string, InTx> = {
@@ -72,7 +72,7 @@ const ways: Record<string, InTx> = {
   async 'a client of pg that answers as Prisma does'(work) {
     const own = new Client(server.url)
     await own.connect()
-    // Rows are objects, values are arguments, and the error of the server is beside an own one.
+    // Prisma returns rows as objects, takes values as arguments, and keeps the server's error in `meta`.
     const $queryRawUnsafe = async (text: string, ...values: unknown[]): Promise<unknown[]> => {
       try {
         return (await own.query(text, values)).rows
@@ -99,7 +99,7 @@ const insert = statement(`
 const numbers = statement('SELECT n::text AS c0 FROM numbers ORDER BY n')
 
 for (const [way, inTx] of Object.entries(ways)) {
-  test(`${way}: statements see the transaction, and are undone with it`, async () => {
+  test(`${way}: statements see the transaction, and are rolled back with it`, async () => {
     await inTx(async (tx) => {
       const joined = db.joined(tx)
       assert.deepEqual(await joined.query(insert, ['{1,2}', '{"\\\\x00ff",NULL}']), [
@@ -114,18 +114,18 @@ for (const [way, inTx] of Object.entries(ways)) {
     await assert.rejects(
       inTx(async (tx) => {
         await db.joined(tx).query(insert, ['{3}', '{NULL}'])
-        throw undo
+        throw rollback
       }),
-      (error) => error === undo,
+      (error) => error === rollback,
     )
     assert.deepEqual(await db.query(numbers, []), [['11'], ['12']])
   })
 
-  test(`${way}: what the server refuses is an error that says that nothing happened, without the values`, async () => {
+  test(`${way}: an error of the server says that nothing was applied, and contains no values`, async () => {
     await assert.rejects(
       inTx(async (tx) => void (await db.joined(tx).query(insert, ['{777,777}', '{NULL,NULL}']))),
       (error) => {
-        // postgres.js lets the first error of a statement win over what was made of it.
+        // begin() of postgres.js rejects with the statement's first error, not with the translated one.
         if (way.includes('postgres.js')) return sqlStateOf(error) === '23505'
         const { code, maybeApplied, message, cause } = error as { code: string; maybeApplied: boolean } & Error
         assert.deepEqual([code, maybeApplied, sqlStateOf(error)], ['STORAGE_ERROR', false, '23505'])
@@ -136,7 +136,7 @@ for (const [way, inTx] of Object.entries(ways)) {
   })
 }
 
-test('parsers that the app has set change nothing in its own transaction', async (t) => {
+test('type parsers of the app change nothing inside its transaction', async (t) => {
   types.setTypeParser(types.builtins.TEXT, () => 'parsed')
   t.after(() => types.setTypeParser(types.builtins.TEXT, (value) => value))
   const own = await pool.connect()
@@ -146,7 +146,7 @@ test('parsers that the app has set change nothing in its own transaction', async
   await own.query('COMMIT')
 })
 
-test('what is no transaction is refused', async (t) => {
+test('anything that is not a transaction is refused', async (t) => {
   const refused = { name: 'TypeError', code: 'INVALID_ARGUMENT' }
   for (const tx of [undefined, null, 1, 'tx', {}, [], () => {}, pool, sql, drizzleNodePg(pool), kysely()]) {
     assert.throws(() => db.joined(tx), refused)
@@ -165,7 +165,7 @@ test('what is no transaction is refused', async (t) => {
   assert.throws(() => prismaTx({}), refused)
 })
 
-test('a call that takes too long is given up; the transaction stays the app’s', async (t) => {
+test('a call that times out leaves the transaction to the app', async (t) => {
   const quick = await database(t, 'pg', { url: server.url, callTimeoutMs: 100 })
   const own = await pool.connect()
   await own.query('BEGIN')
@@ -175,9 +175,9 @@ test('a call that takes too long is given up; the transaction stays the app’s'
   own.release()
 })
 
-test('a connection that is lost in the transaction of the app: nothing has happened', async (t) => {
+test('a connection lost in the transaction of the app: nothing was applied', async (t) => {
   const own = new Client(server.url)
-  // As every app must have it.
+  // Every app needs this listener.
   own.on('error', () => {})
   await own.connect()
   t.after(() => own.end())
