@@ -150,6 +150,8 @@ for (const library of libraryNames) {
     const run = await admin(t, shared.url)
     const count = async (): Promise<unknown> =>
       (await run("SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend'"))[0]
+    // Connections of the tests before may still be closing.
+    await until(async () => (await count()) === 1)
     const db = await openDatabase({ ...defaults, url: shared.url }, libraries[library])
     const was = (await count()) as number
     await Promise.all(Array.from({ length: 6 }, () => db.query(statement('SELECT pg_sleep(0.1)::text AS c0'), [])))

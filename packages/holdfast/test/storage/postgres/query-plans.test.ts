@@ -3,12 +3,31 @@
 
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'pg'
 import { PostgresStorage } from '../../../src/storage/postgres/index.ts'
 import type { ClaimedJob, NewJob, Outcome } from '../../../src/storage/storage.ts'
 import { newSchema, postgresPlace, stopPostgres } from '../../postgres-subject.ts'
 
 after(stopPostgres)
+
+/** The major version of the server. */
+async function versionOf(pool: Pool): Promise<number> {
+  const { rows } = await pool.query<{ version: number }>(
+    "SELECT current_setting('server_version_num')::integer AS version",
+  )
+  return Math.floor(rows[0]!.version / 10_000)
+}
+
+/** Makes the statistics of the pool's one connection visible. */
+async function flushStatistics(pool: Pool): Promise<void> {
+  if ((await versionOf(pool)) >= 15) return void (await pool.query('SELECT pg_stat_force_next_flush()'))
+  // A connection reports at most every 500 ms, after a statement, to a process that then writes a file.
+  await sleep(600)
+  await pool.query('SELECT 1')
+  await sleep(1_500)
+  await pool.query('SELECT pg_stat_clear_snapshot()')
+}
 
 const kept = { completedMs: 60_000, failedMs: 60_000, cancelledMs: 60_000 }
 let made = 0
@@ -65,7 +84,7 @@ test('[trap 39] statements planned on empty tables do not scan the jobs sequenti
     await storage.list({ of: 'chains', limit: 10, order: 'asc' })
   }
   const scans = async (): Promise<Record<string, number>> => {
-    await pool.query('SELECT pg_stat_force_next_flush()')
+    await flushStatistics(pool)
     const { rows } = await pool.query(
       `SELECT relname AS name, seq_scan::integer AS scans, idx_tup_fetch::integer AS fetched FROM pg_stat_user_tables
        WHERE schemaname = $1 AND relname = 'jobs'`,
@@ -79,6 +98,7 @@ test('[trap 39] statements planned on empty tables do not scan the jobs sequenti
   const before = await scans()
   for (let round = 0; round < 3; round++) await life()
   const filled = await scans()
+  assert.ok(filled.fetched! > before.fetched!, 'the statistics are not visible')
   assert.equal(filled.scans! - before.scans!, 0, 'a statement scanned all jobs')
   await claim(100)
   const claimed = (await scans()).fetched! - filled.fetched!
@@ -87,8 +107,9 @@ test('[trap 39] statements planned on empty tables do not scan the jobs sequenti
   await pool.end()
 })
 
-test('the server keeps a generic plan of a claim, whatever the number of jobs', async () => {
-  const { server } = await postgresPlace()
+test('the server keeps a generic plan of a claim, whatever the number of jobs', async (t) => {
+  const { server, pool: admin } = await postgresPlace()
+  if ((await versionOf(admin)) < 14) return t.skip('Postgres counts generic plans since version 14')
   const pool = new Pool({ connectionString: server.url, max: 1 })
   pool.on('error', () => {}) // the server may stop first
   const storage = new PostgresStorage({ client: pool, schema: newSchema() })
