@@ -52,8 +52,9 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-const given = (commands: readonly string[]): string =>
-  commands.length === 0 ? 'no command is given' : `unknown command '${commands.join(' ')}'`
+function given(commands: readonly string[]): string {
+  return commands.length === 0 ? 'no command is given' : `unknown command '${commands.join(' ')}'`
+}
 
 /** Prints the problem and the usage. Returns the exit code for wrong usage. */
 function refuse(problem: string): number {

@@ -1,6 +1,7 @@
 // What a PostgresStorage is given, and the complete record that the code inside receives.
 
 import { type Clock, systemClock } from '../../clock.ts'
+import { usageError } from '../../errors.ts'
 import { resolveOptions } from '../../resolve-options.ts'
 import { postgresOptions } from '../options.ts'
 import type { PostgresClient } from './connection/client.ts'
@@ -57,5 +58,4 @@ export function resolvePostgresOptions(given: PostgresStorageOptions): ResolvedP
   return { clock, ...resolved }
 }
 
-const refused = (problem: string): TypeError =>
-  Object.assign(new TypeError(`PostgresStorage: ${problem}`), { code: 'INVALID_ARGUMENT' as const })
+const refused = (problem: string): TypeError => usageError('INVALID_ARGUMENT', `PostgresStorage: ${problem}`)

@@ -34,6 +34,14 @@ test('[Q5.15] neither or both of url and client are refused, and the message say
   assert.throws(() => new PostgresStorage(unset), refused(/^PostgresStorage: url is undefined\./))
 })
 
+test('options of other libraries get the word of this one', () => {
+  const given = { connectionString: url } as object
+  assert.throws(
+    () => new PostgresStorage(given),
+    refused(/connectionString.*did you mean url\?|did you mean url\?.*connectionString/),
+  )
+})
+
 test('every option may be undefined, which means its default', async () => {
   const { client } = await postgresWay()
   const unset = { url: undefined, listenUrl: undefined, listen: undefined, prepare: undefined, poolSize: undefined }
