@@ -47,7 +47,7 @@ export interface PostgresAccess {
 
 /** Checks the options of a database, given by `url` or `client`. Opens no connection. @throws TypeError INVALID_ARGUMENT */
 export function postgresAccess(options: PostgresDatabaseOptions): PostgresAccess {
-  const resolved = resolvePostgresOptions(options)
+  const resolved = resolvePostgresOptions(options, 'postgresAccess')
   return {
     open: async () => {
       const database = await openDatabase({ ...resolved, listen: false })

@@ -41,9 +41,13 @@ export type ResolvedPostgresOptions = {
   >
 } & Pick<PostgresStorageOptions, WithoutDefault>
 
-/** @throws TypeError INVALID_ARGUMENT */
-export function resolvePostgresOptions(given: PostgresStorageOptions): ResolvedPostgresOptions {
-  const { clock = systemClock, ...resolved } = resolveOptions('PostgresStorage', given, postgresOptions)
+/** @param where for messages @throws TypeError INVALID_ARGUMENT */
+export function resolvePostgresOptions(
+  given: PostgresStorageOptions,
+  where = 'PostgresStorage',
+): ResolvedPostgresOptions {
+  const refused = (problem: string): TypeError => usageError('INVALID_ARGUMENT', `${where}: ${problem}`)
+  const { clock = systemClock, ...resolved } = resolveOptions(where, given, postgresOptions)
   if (resolved.url === undefined && resolved.client === undefined) {
     const isForgotten = given !== undefined && 'url' in given
     throw refused(
@@ -57,5 +61,3 @@ export function resolvePostgresOptions(given: PostgresStorageOptions): ResolvedP
   }
   return { clock, ...resolved }
 }
-
-const refused = (problem: string): TypeError => usageError('INVALID_ARGUMENT', `PostgresStorage: ${problem}`)
