@@ -14,4 +14,4 @@ export {
 } from './postgres-access.ts'
 export { PostgresStorage } from './postgres-storage.ts'
 export type { PostgresStorageOptions } from './postgres-options.ts'
-export type { PostgresTransaction } from './connection/transaction.ts'
+export type { PostgresTransaction } from './verbs/transaction.ts'

@@ -7,7 +7,7 @@
 import { systemClock } from '../../clock.ts'
 import { postgresOptions } from '../options.ts'
 import { type Connection, openDatabase, type Row, type Value } from './connection/database.ts'
-import { joinedConnection } from './connection/joined.ts'
+import { joinedConnection } from './connection/joined-connection.ts'
 import { type PostgresStorageOptions, resolvePostgresOptions } from './postgres-options.ts'
 
 /** Options of postgresAccess(), with the meaning and the defaults that PostgresStorage gives them. */
@@ -47,7 +47,7 @@ export interface PostgresAccess {
 
 /** Checks the options of a database, given by `url` or `client`. Opens no connection. @throws TypeError INVALID_ARGUMENT */
 export function postgresAccess(options: PostgresDatabaseOptions): PostgresAccess {
-  const resolved = resolvePostgresOptions(options)
+  const resolved = resolvePostgresOptions(options, 'postgresAccess')
   return {
     open: async () => {
       const database = await openDatabase({ ...resolved, listen: false })
