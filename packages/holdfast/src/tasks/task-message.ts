@@ -1,7 +1,7 @@
-// A task on the wire: plain JSON, the data as text of job/value-serde.ts. The deduplication key never travels.
+// A task as a message: plain JSON, with the data as text of the value codec. The deduplication key is never in it.
 
 import { SerializationError } from '../errors.ts'
-import { deserializeValue, serializeValue } from '../engine/job/value-serde.ts'
+import { parseValue, valueText } from '../engine/job/values.ts'
 
 export interface TaskMessage {
   readonly v: 1
@@ -21,7 +21,7 @@ export interface TaskMessage {
 /** @throws SerializationError with path and index */
 export function encodeData(data: unknown, index?: number): string {
   try {
-    return serializeValue(data)
+    return valueText(data, 'data')
   } catch (error) {
     if (index === undefined || !(error instanceof SerializationError)) throw error
     throw new SerializationError('payload', error.message, error.cause, { path: error.path, index })
@@ -29,7 +29,7 @@ export function encodeData(data: unknown, index?: number): string {
 }
 
 /** @throws SerializationError */
-export const decodeData = deserializeValue
+export const decodeData = (text: string): unknown => parseValue(text)
 
 /** A message of ours, whatever queue brought it, with what is corrupt put right; or nothing. */
 export function taskMessageOf(message: unknown, now: number): TaskMessage | undefined {

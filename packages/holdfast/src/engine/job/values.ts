@@ -30,10 +30,8 @@ export function encodeValue(value: unknown, name = 'payload', what: 'payload' | 
 /** The same as text. @throws SerializationError */
 export function valueText(value: unknown, name = 'payload', what: 'payload' | 'result' = 'payload'): string {
   try {
-    if (isPlain(value, plainDepth)) {
-      const json = JSON.stringify(value)
-      if (!json.startsWith(markerStart)) return json
-    }
+    const plain = plainText(value)
+    if (plain !== undefined) return plain
     const { types, json } = describe(value)
     // Without types, only a method toJSON kept it from being plain.
     if (Object.keys(types).length === 0 && !json.startsWith(markerStart)) return json
@@ -42,6 +40,17 @@ export function valueText(value: unknown, name = 'payload', what: 'payload' | 'r
     const refused = error instanceof ValueRefused ? error : new ValueRefused('', 'reading it threw', error)
     const path = name + refused.path
     throw new SerializationError(what, `${path}: ${refused.reason}`, refused.cause ?? refused, { path })
+  }
+}
+
+/** Undefined unless the value is plain. One that throws when it is read is left to describe(), which finds the path. */
+function plainText(value: unknown): string | undefined {
+  try {
+    if (!isPlain(value, plainDepth)) return undefined
+    const json = JSON.stringify(value)
+    return json.startsWith(markerStart) ? undefined : json
+  } catch {
+    return undefined
   }
 }
 
@@ -88,6 +97,7 @@ function isPlain(value: unknown, depth: number): boolean {
 
 function isPlainObject(value: object, depth: number): boolean {
   if (Array.isArray(value)) {
+    if (Object.getPrototypeOf(value) !== Array.prototype) return false
     for (let index = 0; index < value.length; index++) if (!isPlain(value[index], depth - 1)) return false
     // A name beside the elements would be lost.
     return Object.keys(value).length === value.length
