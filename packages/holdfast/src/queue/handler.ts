@@ -1,6 +1,6 @@
 // The handler of a Queue: what it is given, and how it is called.
 
-import type { RescheduleJobError, UnrecoverableError } from '../errors.ts'
+import type { Directive } from '../engine/job/directives.ts'
 import type { Attempt } from '../engine/work/attempt.ts'
 
 /** What a handler is given. */
@@ -15,9 +15,6 @@ export interface Job<TPayload> {
   /** Aborts when this run should end. Its reason is an AttemptAbortedError. */
   readonly signal: AbortSignal
 }
-
-/** What a handler may return in place of a result: snooze() or fail(). */
-export type Directive = RescheduleJobError | UnrecoverableError
 
 /** With a second parameter it is called back. Otherwise its return value counts. */
 export type JobHandler<TPayload, TResult> = (

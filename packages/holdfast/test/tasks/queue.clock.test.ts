@@ -1,4 +1,4 @@
-// The storage queue with a clock that is moved by hand: windows, long delays, and a storage that fails.
+// The storage's queue with a fake clock: windows, long delays, long runs, and a storage that fails.
 
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
@@ -54,9 +54,9 @@ for (const path of ['native', 'kv'] as const) {
       (await tasks.enqueueTask(task, 1, { deduplicationKey: 'k', delay: 'PT1H' })).status
     assert.equal(await send(), 'enqueued')
     await clock.advance(30 * minute)
-    assert.equal(await send(), 'deduplicated')
+    assert.equal(await send(), 'duplicate')
     await clock.advance(30 * minute + 59 * second)
-    assert.equal(await send(), 'deduplicated')
+    assert.equal(await send(), 'duplicate')
     await clock.advance(61 * second)
     assert.equal(await send(), 'enqueued')
   })
@@ -68,7 +68,7 @@ test('[W3] the window outlives a message that has completed', async (t) => {
   await queue.enqueue(1, { deduplicationKey: 'k' })
   await clock.advance(second)
   assert.deepEqual(began, [1])
-  assert.equal((await queue.enqueue(2, { deduplicationKey: 'k' })).status, 'deduplicated')
+  assert.equal((await queue.enqueue(2, { deduplicationKey: 'k' })).status, 'duplicate')
   await clock.advance(minute)
   assert.equal((await queue.enqueue(3, { deduplicationKey: 'k' })).status, 'enqueued')
 })
@@ -85,12 +85,12 @@ test('[W12] a delay beyond the range of one timer does not fire early, and a tho
   assert.deepEqual(began, [])
 })
 
-test('[W16] a storage that fails while it is listened to is told of, and listening goes on when it is back', async (t) => {
+test('[W16] a storage that fails while a queue listens is logged, and listening goes on when it is available again', async (t) => {
   const { clock, line, logger, queue, began, listen } = bench(t)
   listen()
   await queue.enqueue('before')
   await clock.advance(second)
-  line.on('*', () => Promise.reject(new Error('away')))
+  line.on('*', () => Promise.reject(new Error('unavailable')))
   await clock.advance(minute)
   assert.ok(logger.records.some(({ level }) => level === 'error'))
   line.on('*', undefined)
@@ -99,9 +99,9 @@ test('[W16] a storage that fails while it is listened to is told of, and listeni
   assert.deepEqual(began, ['before', 'after'])
 })
 
-test('[W16] a storage that cannot be connected at first is tried until it can, or until the abort', async (t) => {
+test('[W16] a storage that cannot be connected at first is retried until it can, or until the abort', async (t) => {
   const { clock, line, queue, began, listen } = bench(t)
-  line.on('connect', () => Promise.reject(new Error('away')))
+  line.on('connect', () => Promise.reject(new Error('unavailable')))
   listen()
   await clock.advance(minute)
   const given = new AbortController()
@@ -115,7 +115,7 @@ test('[W16] a storage that cannot be connected at first is tried until it can, o
   assert.deepEqual(began, ['after'])
 })
 
-test('a lost answer to an enqueue is repeated without a second message', async (t) => {
+test('an enqueue whose answer was lost is repeated without a second message', async (t) => {
   const { clock, line, queue } = bench(t)
   await queue.getDepth()
   let lost = 0
@@ -136,7 +136,7 @@ test('a lost answer to an enqueue is repeated without a second message', async (
   assert.equal((await queue.getDepth()).queued, 4)
 })
 
-test('a call that the driver refuses fails alone, though others were sent with it', async (t) => {
+test('a call that the driver refuses fails alone, although others were sent with it', async (t) => {
   const { line, queue } = bench(t)
   await queue.getDepth()
   line.on('add', (apply, { args: [jobs] }) => {
@@ -151,7 +151,7 @@ test('a call that the driver refuses fails alone, though others were sent with i
   assert.equal((await queue.getDepth()).queued, 2)
 })
 
-test('with nativeRetrial false a throw still redelivers: the flag only says who is in charge', async (t) => {
+test('with nativeRetrial false a throw is still retried: the flag is for the caller', async (t) => {
   const { clock, queue, began, listen } = bench(t, { nativeRetrial: false, retryPolicy: () => second })
   assert.equal(queue.nativeRetrial, false)
   listen(() => {
@@ -162,7 +162,7 @@ test('with nativeRetrial false a throw still redelivers: the flag only says who 
   assert.deepEqual(began, ['again', 'again'])
 })
 
-test('two listens of one queue side by side share its messages; close ends both and leaves a shared storage up', async (t) => {
+test('two concurrent listens of one queue share its messages; close ends both and leaves a shared storage connected', async (t) => {
   const { clock, line, queue } = bench(t)
   const other = new StorageMessageQueue(line.storage, { clock, name: 'other' })
   await other.enqueue('stays')
@@ -180,7 +180,7 @@ test('two listens of one queue side by side share its messages; close ends both 
   assert.equal(line.connections, 0)
 })
 
-test('close does not reject for a storage that does not let go', async (t) => {
+test('close does not reject when the storage fails to disconnect', async (t) => {
   const { clock, line, logger, queue } = bench(t)
   await queue.getDepth()
   line.on('disconnect', () => Promise.reject(new Error('stuck')))

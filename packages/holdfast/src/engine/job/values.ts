@@ -16,6 +16,12 @@ const envelopeStart = '{"$holdfast":1,'
 /** A plain value that looks like an envelope is put into one, so that it comes back as itself. */
 const markerStart = '{"$holdfast":'
 
+export const isEnvelope = (text: string): boolean => text.startsWith(envelopeStart)
+
+/** @param types as JSON @param value as JSON */
+export const envelopeText = (types: string, value: string): string =>
+  `${envelopeStart}"types":${types},"value":${value}}`
+
 /** Deeper values take the slow path, which knows a cycle when it meets one. */
 const plainDepth = 64
 
@@ -35,7 +41,7 @@ export function valueText(value: unknown, name = 'payload', what: 'payload' | 'r
     const { types, json } = describe(value)
     // Without types, only a method toJSON kept it from being plain.
     if (Object.keys(types).length === 0 && !json.startsWith(markerStart)) return json
-    return `${envelopeStart}"types":${JSON.stringify(types)},"value":${json}}`
+    return envelopeText(JSON.stringify(types), json)
   } catch (error) {
     const refused = error instanceof ValueRefused ? error : new ValueRefused('', 'reading it threw', error)
     const path = name + refused.path
@@ -64,7 +70,7 @@ export function decodeValue(bytes: Uint8Array, what: 'payload' | 'result' = 'pay
 export function parseValue(text: string, what: 'payload' | 'result' = 'payload'): unknown {
   try {
     const json: unknown = JSON.parse(text)
-    return text.startsWith(envelopeStart) ? restore(json) : json
+    return isEnvelope(text) ? restore(json) : json
   } catch (cause) {
     throw new SerializationError(what, `the stored ${what} cannot be decoded: ${(cause as Error).message}`, cause)
   }

@@ -1,18 +1,17 @@
-// The message that a handler has in hand, known to whatever it calls. A queue replaces it, in place of adding another, when
-// the handler enqueues what has its identity: so it keeps its place among the messages of its ordering key.
+// The message that a handler is handling, known to whatever it calls. When the handler enqueues a message with the same identity,
+// the queue replaces the current one instead of adding another: so it keeps its place among the messages of its ordering key.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Bytes, Storage } from '../../storage/storage.ts'
+import type { Bytes, Storage, When } from '../../storage/storage.ts'
 
-interface Replacement {
+interface Replacement extends When {
   readonly payload: Bytes
-  readonly delayMs: number | undefined
 }
 
-export interface InHand {
+export interface CurrentMessage {
   readonly storage: Storage
-  /** Of the queue. */
-  readonly name: string
+  /** Stored type of the queue. */
+  readonly type: string
   readonly id: string
   readonly identity: string | undefined
   readonly orderingKey: string | undefined
@@ -21,23 +20,18 @@ export interface InHand {
   replacement: Replacement | undefined
 }
 
-const inHand = new AsyncLocalStorage<InHand>()
+const current = new AsyncLocalStorage<CurrentMessage>()
 
-export const runWith = <T>(message: InHand, run: () => T): T => inHand.run(message, run)
+export const runWith = <T>(message: CurrentMessage, run: () => T): T => current.run(message, run)
 
-/** The message in hand, if it is the one that is replaced: of this queue, identity and ordering key, and only once. */
-export function replaceable(
-  storage: Storage,
-  name: string,
-  identity: string | undefined,
-  orderingKey: string | undefined,
-): InHand | undefined {
-  const message = inHand.getStore()
-  if (!message || message.over || message.replacement || identity === undefined) return undefined
+/** The current message, if an enqueue replaces it: it has the same queue, identity and ordering key, and was not replaced yet. */
+export function replaceable(of: Pick<CurrentMessage, 'storage' | 'type' | 'identity' | 'orderingKey'>) {
+  const message = current.getStore()
+  if (!message || message.over || message.replacement || of.identity === undefined) return undefined
   const isSame =
-    message.storage === storage &&
-    message.name === name &&
-    message.identity === identity &&
-    message.orderingKey === orderingKey
+    message.storage === of.storage &&
+    message.type === of.type &&
+    message.identity === of.identity &&
+    message.orderingKey === of.orderingKey
   return isSame ? message : undefined
 }
