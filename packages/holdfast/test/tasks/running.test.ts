@@ -40,6 +40,20 @@ test('[T3] types: input at the enqueue, output in the handler', () => {
   tasks.enqueueTaskMany(task, [1]).catch(() => {})
 })
 
+test('[T3] types: the input is inferred from the task alone, never widened by the data', () => {
+  const tasks = createTasks({ queue: recordingQueue() })
+  const mode = tasks.defineTask('mode', { schema: z.enum(['fast', 'slow']), handler: () => {} })
+  const either = tasks.defineTask('either', { schema: z.union([z.string(), z.number()]), handler: () => {} })
+  tasks.enqueueTask(mode, 'fast').catch(() => {})
+  tasks.enqueueTaskMany(either, ['x', 1]).catch(() => {})
+  // @ts-expect-error -- not a member of the enum
+  tasks.enqueueTask(mode, 'other').catch(() => {})
+  // @ts-expect-error -- no input of the task, though its type would fit a wider one
+  tasks.enqueueTask(either, true).catch(() => {})
+  // @ts-expect-error -- one of the batch is no input
+  tasks.enqueueTaskMany(mode, ['fast', 'other']).catch(() => {})
+})
+
 test('[T3] an asynchronous schema is awaited, at the enqueue and at the run', async () => {
   const queue = recordingQueue()
   const tasks = createTasks({ queue })
