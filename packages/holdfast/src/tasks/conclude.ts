@@ -1,6 +1,6 @@
 // How a run that did not complete ends, by the kind of queue that delivered it:
 //
-//   extended                 the queue retries in place, keeps the failure, or releases: it is told by what is thrown
+//   extended                 the queue retries in place, keeps the failure, or releases: the thrown value says which
 //   foreign, nativeRetrial   the error goes to the queue, which retries
 //   any other foreign        enqueued again; when no retry is left: an event and an acknowledgement
 //

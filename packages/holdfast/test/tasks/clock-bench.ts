@@ -5,7 +5,7 @@ import { MemoryStorage } from 'holdfast'
 import { createTasks, StorageMessageQueue, type StorageMessageQueueOptions, type TasksOptions } from 'holdfast/tasks'
 import { type FakeClock, fakeClock } from 'holdfast/testing'
 import { faulty } from '../queue/faulty-storage.ts'
-import { heard, keepingLogger } from './fakes.ts'
+import { recordEvents, keepingLogger } from './fakes.ts'
 
 export const second = 1_000
 
@@ -34,7 +34,7 @@ export function tasksBench(t: TestContext, options: TasksOptions = {}) {
     await clock.advance(40 * second)
     await disposed
   })
-  return { clock, storage, logger, tasks, events: heard(tasks) }
+  return { clock, storage, logger, tasks, events: recordEvents(tasks) }
 }
 
 /** Resolves after so long on that clock. */

@@ -7,7 +7,7 @@ import { fakeClock } from 'holdfast/testing'
 import { overlap } from '../../src/tasks/options.ts'
 import {
   anything,
-  heard,
+  recordEvents,
   keepingLogger,
   only,
   type RecordingKv,
@@ -21,7 +21,7 @@ const deduplicationKey = 'K\u00e9y: /..\n'
 function bench(options: TasksOptions) {
   const tasks = createTasks(options)
   const task = tasks.defineTask('mail', { schema: anything<number>(), handler: () => {} })
-  return { tasks, task, events: heard(tasks) }
+  return { tasks, task, events: recordEvents(tasks) }
 }
 
 test('[S1] a queue with native deduplication gets the key verbatim, single and batch, and the store is not touched', async () => {

@@ -6,7 +6,7 @@ import { MemoryStorage } from 'holdfast'
 import { createTasks, fail, RetryError, snooze, StorageMessageQueue, type TaskOptions } from 'holdfast/tasks'
 import { fakeClock } from 'holdfast/testing'
 import { listOf } from '../../../conformance/src/message-queue/queue-case.ts'
-import { anything, heard, recordingQueue } from './fakes.ts'
+import { anything, recordEvents, recordingQueue } from './fakes.ts'
 
 type Handler = TaskOptions<ReturnType<typeof anything>>['handler']
 
@@ -27,7 +27,7 @@ function extendedBench(t: TestContext, handler: Handler) {
     await tasks.stop()
     await queue.close()
   })
-  return { clock, storage, queue, tasks, task, errors, events: heard(tasks) }
+  return { clock, storage, queue, tasks, task, errors, events: recordEvents(tasks) }
 }
 
 const ways: Readonly<Record<'returned' | 'thrown', <T>(directive: T) => T>> = {
@@ -89,7 +89,7 @@ for (const [way, give] of Object.entries(ways)) {
     for (const nativeRetrial of [false, true]) {
       const [queue, clock] = [recordingQueue({ nativeRetrial }), fakeClock()]
       const tasks = createTasks({ queue, clock })
-      const events = heard(tasks)
+      const events = recordEvents(tasks)
       const task = tasks.defineTask('t', {
         schema: anything(),
         handler: (_context, data) => give(snooze(data === 1 ? { delayMs: 50 } : { runAt: clock.now() + 70 })),
@@ -119,7 +119,7 @@ for (const [way, give] of Object.entries(ways)) {
     for (const nativeRetrial of [false, true]) {
       const queue = recordingQueue({ nativeRetrial })
       const tasks = createTasks({ queue, logger: {} })
-      const events = heard(tasks)
+      const events = recordEvents(tasks)
       const task = tasks.defineTask('t', { schema: anything(), handler: () => give(fail('no')) })
       await tasks.start()
       await tasks.enqueueTask(task, 1)

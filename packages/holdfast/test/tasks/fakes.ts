@@ -154,7 +154,7 @@ export function withoutFlags(queue: MessageQueue): MessageQueue {
 }
 
 /** Every event of these tasks, in order. */
-export function heard(tasks: Tasks): TaskEvent[] {
+export function recordEvents(tasks: Tasks): TaskEvent[] {
   const events: TaskEvent[] = []
   for (const name of ['enqueued', 'deduplicated', 'started', 'completed', 'retried', 'failed', 'released'] as const) {
     tasks.on(name, (event) => events.push(event))

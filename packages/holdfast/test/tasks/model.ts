@@ -55,7 +55,7 @@ export function modelTests(driver: ProcessDriver): void {
             runs.set(number, run)
             if (delivery!.attempt !== run) problems.push(`run ${run} was called attempt ${delivery!.attempt}`)
             if (run > failures || run === 3) ended.push({ number, orderingKey })
-            if (run <= failures) throw new Error('as told')
+            if (run <= failures) throw new Error('as commanded')
           },
           { signal: stop.signal },
         )

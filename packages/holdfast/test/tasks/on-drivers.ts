@@ -8,7 +8,7 @@ import { listOf } from '../../../conformance/src/message-queue/queue-case.ts'
 import { until } from '../queue/driver.ts'
 import { faulty } from '../queue/faulty-storage.ts'
 import type { ProcessDriver } from '../processes/drivers.ts'
-import { anything, heard, keepingLogger, untouchableKv, withoutFlags } from './fakes.ts'
+import { anything, recordEvents, keepingLogger, untouchableKv, withoutFlags } from './fakes.ts'
 
 const deduplicationKey = 'k'
 
@@ -29,7 +29,7 @@ function mailTasks(...[options]: Parameters<typeof createTasks>) {
   const tasks = createTasks(options)
   const runs: unknown[] = []
   const task = tasks.defineTask('mail', { schema: anything(), handler: (_context, data) => void runs.push(data) })
-  return { tasks, task, runs, events: heard(tasks) }
+  return { tasks, task, runs, events: recordEvents(tasks) }
 }
 
 export function onDriverTests(driver: ProcessDriver): void {
@@ -177,8 +177,8 @@ export function onDriverTests(driver: ProcessDriver): void {
     const place = await driver.open()
     t.after(() => place.close())
     const calls = async (backlog: number): Promise<{ enqueue: number; handle: number }> => {
-      const line = faulty(place.storage())
-      const queue = new StorageMessageQueue(line.storage, {
+      const faults = faulty(place.storage())
+      const queue = new StorageMessageQueue(faults.storage, {
         name: `backlog ${backlog}`,
         concurrency: 1,
         pollInterval: 'P1D',
@@ -187,14 +187,14 @@ export function onDriverTests(driver: ProcessDriver): void {
       await queue.enqueueMany(many, { delay: 'PT1H' })
       for (const orderingKey of ['a', 'b']) await queue.enqueueMany(many, { orderingKey })
       await queue.enqueueMany(many, { deduplicationKey: 'k' })
-      const before = line.count()
+      const before = faults.count()
       for (let number = 0; number < 50; number++) await queue.enqueue(number)
-      const enqueue = line.count() - before
+      const enqueue = faults.count() - before
       let handled = 0
       const stop = new AbortController()
-      const listened = line.count()
+      const listened = faults.count()
       await queue.listen(() => void (++handled === 100 && stop.abort()), { signal: stop.signal })
-      const handle = line.count() - listened
+      const handle = faults.count() - listened
       await queue.close()
       return { enqueue, handle }
     }

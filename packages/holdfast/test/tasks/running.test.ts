@@ -1,100 +1,18 @@
-// How a worker runs a task: schemas, the three kinds of retry, messages that cannot run, and the queues that it listens on.
+// How a worker runs a task: the three kinds of retry, messages that cannot run, and the queues that it listens on.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemoryStorage } from 'holdfast'
 import { createTasks, RetryError, StorageMessageQueue, type TaskContext, type TasksOptions } from 'holdfast/tasks'
-import * as z from 'zod'
 import { listOf } from '../../../conformance/src/message-queue/queue-case.ts'
 import { until } from '../queue/driver.ts'
-import { anything, heard, keepingLogger, recordingQueue, schemaOf } from './fakes.ts'
-
-const orders = z.object({ at: z.coerce.date(), count: z.number().default(1) })
-
-test('[T3] a schema that transforms: the message carries its input, and every run gets its output', async (t) => {
-  const tasks = createTasks({ storage: new MemoryStorage(), taskRetryPolicy: () => 0 })
-  t.after(() => tasks[Symbol.asyncDispose]())
-  const seen: z.output<typeof orders>[] = []
-  const task = tasks.defineTask('order', {
-    schema: orders,
-    handler: (_context, data) => {
-      seen.push(data)
-      if (seen.length === 1) throw new Error('first run')
-    },
-  })
-  await tasks.start()
-  await tasks.enqueueTask(task, { at: '2026-01-01' })
-  await until(() => seen.length === 2)
-  for (const data of seen) assert.deepEqual(data, { at: new Date('2026-01-01'), count: 1 })
-})
-
-test('[T3] types: input at the enqueue, output in the handler', () => {
-  const tasks = createTasks({ queue: recordingQueue() })
-  const task = tasks.defineTask('order', {
-    schema: orders,
-    handler: (_context, data) => void (data.at satisfies Date, data.count satisfies number),
-  })
-  // @ts-expect-error -- a required member is missing
-  tasks.enqueueTask(task, {}).catch(() => {})
-  // @ts-expect-error -- not a list of inputs
-  tasks.enqueueTaskMany(task, [1]).catch(() => {})
-})
-
-test('[T3] types: the input is inferred from the task alone, never widened by the data', () => {
-  const tasks = createTasks({ queue: recordingQueue() })
-  const mode = tasks.defineTask('mode', { schema: z.enum(['fast', 'slow']), handler: () => {} })
-  const either = tasks.defineTask('either', { schema: z.union([z.string(), z.number()]), handler: () => {} })
-  tasks.enqueueTask(mode, 'fast').catch(() => {})
-  tasks.enqueueTaskMany(either, ['x', 1]).catch(() => {})
-  // @ts-expect-error -- not a member of the enum
-  tasks.enqueueTask(mode, 'other').catch(() => {})
-  // @ts-expect-error -- no input of the task, though its type would fit a wider one
-  tasks.enqueueTask(either, true).catch(() => {})
-  // @ts-expect-error -- one of the batch is no input
-  tasks.enqueueTaskMany(mode, ['fast', 'other']).catch(() => {})
-})
-
-test('[T3] an asynchronous schema is awaited, at the enqueue and at the run', async () => {
-  const queue = recordingQueue()
-  const tasks = createTasks({ queue })
-  const seen: unknown[] = []
-  const schema = schemaOf(async (value: number) => value + 1)
-  const task = tasks.defineTask('t', { schema, handler: (_context, data) => void seen.push(data) })
-  await tasks.start()
-  await tasks.enqueueTask(task, 1)
-  await queue.deliver()
-  assert.deepEqual(seen, [2])
-  await tasks.stop()
-})
-
-test('[T3] data that a newer schema refuses fails at once, and is kept as failed on a storage', async (t) => {
-  const storage = new MemoryStorage()
-  const sender = createTasks({ storage })
-  await sender.enqueueTask(sender.defineTask('t', { schema: z.number(), handler: () => {} }), 1)
-  const queue = new StorageMessageQueue(storage)
-  const worker = createTasks({ queue })
-  t.after(async () => {
-    await worker.stop()
-    await queue.close()
-    await sender[Symbol.asyncDispose]()
-  })
-  const events = heard(worker)
-  worker.defineTask('t', { schema: z.string(), handler: () => assert.fail('it must not run') })
-  await worker.start()
-  await until(async () => (await listOf(queue.failed())).length === 1)
-  const [failed] = await listOf(queue.failed())
-  assert.deepEqual([failed!.attempts, failed!.error.code], [1, 'SCHEMA_REJECTED'])
-  assert.deepEqual(
-    events.map((event) => [event.name, 'reason' in event && event.reason]),
-    [['failed', 'validation']],
-  )
-})
+import { anything, recordEvents, keepingLogger, recordingQueue } from './fakes.ts'
 
 test('[T4] extended: the task’s own policy decides, in place, with the same id', async (t) => {
   const queue = new StorageMessageQueue(new MemoryStorage())
   const tasks = createTasks({ queue, taskRetryPolicy: () => assert.fail('the policy of the task applies') })
   t.after(() => tasks.stop().then(() => queue.close()))
-  const events = heard(tasks)
+  const events = recordEvents(tasks)
   const asked: unknown[] = []
   const errors: unknown[] = []
   const task = tasks.defineTask('t', {
@@ -159,7 +77,7 @@ test('[T4] foreign with nativeRetrial: the error goes to the queue, and start() 
 test('[T4] any other foreign queue: the task is enqueued again with the next attempt; a failed send goes to the queue', async () => {
   const queue = recordingQueue()
   const tasks = createTasks({ queue, taskRetryPolicy: ({ attempt }) => (attempt < 2 ? 'PT1S' : null) })
-  const events = heard(tasks)
+  const events = recordEvents(tasks)
   const task = tasks.defineTask('t', {
     schema: anything(),
     handler: () => {
@@ -260,7 +178,7 @@ test('[W19] an unknown task is kept: a worker without it retries it, a worker th
   t.after(() => Promise.all([older, newer].map((tasks) => tasks[Symbol.asyncDispose]())))
   const runs: TaskContext[] = []
   const task = newer.defineTask('new', { schema: anything(), handler: (context) => void runs.push(context) })
-  const events = heard(older)
+  const events = recordEvents(older)
   await older.start()
   await newer.enqueueTask(task, 1)
   await until(() => events.filter(({ name }) => name === 'retried').length >= 2)
@@ -273,7 +191,7 @@ test('[W19] an unknown task is kept: a worker without it retries it, a worker th
 test('undecodable data and messages that are no tasks fail at once, and a foreign queue gets an acknowledgement', async () => {
   const [queue, logger] = [recordingQueue(), keepingLogger()]
   const tasks = createTasks({ queue, logger, taskRetryPolicy: () => assert.fail('no retry') })
-  const events = heard(tasks)
+  const events = recordEvents(tasks)
   const task = tasks.defineTask('t', { schema: anything(), handler: () => assert.fail('it must not run') })
   await tasks.enqueueTask(task, 1)
   const message = queue.sent[0]!.messages[0] as object
@@ -335,7 +253,7 @@ test('a handler that a stop aborts is released: no attempt is spent, and onError
   const queue = new StorageMessageQueue(storage, { graceMs: 20 })
   const tasks = createTasks({ queue })
   t.after(() => queue.close())
-  const events = heard(tasks)
+  const events = recordEvents(tasks)
   const attempts: number[] = []
   const task = tasks.defineTask('t', {
     schema: anything(),

@@ -6,7 +6,7 @@ import { createTasks, type TaskContext } from 'holdfast/tasks'
 import { fakeClock } from 'holdfast/testing'
 import { listOf } from '../../../conformance/src/message-queue/queue-case.ts'
 import { queueBench, second, tasksBench, wait } from './clock-bench.ts'
-import { anything, heard, recordingQueue } from './fakes.ts'
+import { anything, recordEvents, recordingQueue } from './fakes.ts'
 
 const hour = 3_600_000
 
@@ -32,7 +32,7 @@ test('45 s in a task, with a second worker beside it: one run, completed, with t
   const options = { schema: anything(), handler: () => wait(clock, 45 * second) }
   const task = tasks.defineTask('long', options)
   other.defineTask('long', options)
-  const otherEvents = heard(other)
+  const otherEvents = recordEvents(other)
   await Promise.all([tasks.start(), other.start()])
   await tasks.enqueueTask(task, 1)
   await clock.advance(120 * second)

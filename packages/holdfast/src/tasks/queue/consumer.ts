@@ -19,10 +19,15 @@ interface Consuming {
   readonly tell: Tell
 }
 
-/** Connects and begins to work. Resolves when ready; a call that rejects leaves nothing behind. @throws StorageError */
-export async function openConsumer(consuming: Consuming): Promise<Consumer> {
+/**
+ * Connects and begins to work. Resolves when ready; a call that rejects leaves nothing behind.
+ * @param signal aborted meanwhile: it does not begin to work, and returns undefined
+ * @throws StorageError
+ */
+export async function openConsumer(consuming: Consuming, signal: AbortSignal): Promise<Consumer | undefined> {
   const { storage, clock, work, concurrency, pollMs, tell } = consuming
   await storage.connect()
+  if (signal.aborted) return void (await disconnect(consuming, engineDefaults.stopWritesMs))
   const { loopBackoff } = engineDefaults
   const label = clock.newId()
   const worker = new Worker({

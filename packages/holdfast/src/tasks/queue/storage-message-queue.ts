@@ -11,7 +11,7 @@ import { retryUntilReady } from '../../engine/retry-until-ready.ts'
 import { HoldfastError, invalidArgument } from '../../errors.ts'
 import { resolveOptions } from '../../resolve-options.ts'
 import { encodeKvKey } from '../../storage/kv.ts'
-import type { AddVerdict, Bytes, Deduplication, NewJob, ReviveVerdict, Storage, When } from '../../storage/storage.ts'
+import type { Bytes, Deduplication, NewJob, ReviveVerdict, Storage, When } from '../../storage/storage.ts'
 import { toMs } from '../duration.ts'
 import { extendedOptions, jobOptions, startOptions } from '../options.ts'
 import { policyOf } from '../retry.ts'
@@ -29,6 +29,7 @@ import {
   type MessageQueue,
   type QueueDepth,
 } from './message-queue.ts'
+import { receiptOf } from './receipt.ts'
 import { Sender } from './sender.ts'
 import { resolveStorageQueueOptions, type StorageMessageQueueOptions } from './storage-queue-options.ts'
 import { encodeMessage, type FailedMessage, failedMessage, type MessageEncoding } from './stored-message.ts'
@@ -138,7 +139,11 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
       payload,
     }))
     await this.#open()
-    return this.#receipt(await this.#sender.send(jobs, orderingKey))
+    const receipt = receiptOf(await this.#sender.send(jobs, orderingKey))
+    if (receipt.status === 'enqueued' && isWatched()) {
+      for (const id of receipt.ids) this.#tell({ name: 'added', type: this.#options.type, id })
+    }
+    return receipt
   }
 
   #deduplication(given: Given, due: When, shared: boolean): Deduplication | undefined {
@@ -148,16 +153,6 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
     const windowMs = windowMsOf(due, ttlMs, this.#clock)
     const key = encodeKvKey([deduplicationScope, deduplicationKey])
     return shared ? { key, mode: 'throttle', windowMs, shared } : { key, mode: 'throttle', windowMs }
-  }
-
-  #receipt(verdicts: readonly AddVerdict[]): EnqueueReceipt {
-    const ids: string[] = []
-    for (const verdict of verdicts) if (verdict.verdict === 'added') ids.push(verdict.job.id)
-    if (isWatched()) for (const id of ids) this.#tell({ name: 'added', type: this.#options.type, id })
-    if (ids.length > 0) return { status: 'enqueued', ids }
-    const standing = verdicts.flatMap((verdict) => (verdict.verdict === 'duplicate' ? [verdict.job] : []))
-    const { state } = standing[0]!
-    return { status: 'duplicate', deduplicated: true, ids: [...new Set(standing.map(({ id }) => id))], state }
   }
 
   // ── listen ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -180,7 +175,7 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
   async #listen(handler: MessageHandler, until: AbortSignal): Promise<void> {
     const aborted = new Promise<void>((resolve) => until.addEventListener('abort', () => resolve(), { once: true }))
     let consumer: Consumer | undefined
-    const open = async (): Promise<void> => void (consumer = await this.#consume(handler))
+    const open = async (): Promise<void> => void (consumer = await this.#consume(handler, until))
     const onFailure = (error: Error): void => this.#tell({ name: 'error', error })
     // Never rejects, by the contract of message queues: every failure is retried.
     await retryUntilReady(open, { clock: this.#clock, signal: until, onFailure, always: true })
@@ -195,11 +190,12 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
    */
   async consume(handler: MessageHandler): Promise<Consumer> {
     this.#checkHandler(handler)
-    const consumer = await this.#consume(handler)
+    const consumer = await this.#consume(handler, this.#closing.signal)
+    if (!consumer || this.#closing.signal.aborted) {
+      await consumer?.stop()
+      throw this.#closedError()
+    }
     this.#consumers.add(consumer)
-    // It was closed meanwhile.
-    if (this.#closing.signal.aborted) await consumer.stop()
-    this.#assertOpen()
     return {
       stop: async (options) => {
         await consumer.stop(options)
@@ -208,7 +204,7 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
     }
   }
 
-  #consume(handler: MessageHandler): Promise<Consumer> {
+  #consume(handler: MessageHandler, signal: AbortSignal): Promise<Consumer | undefined> {
     const { type, leaseMs, timeoutMs, replaces, retry, concurrency, pollMs, graceMs } = this.#options
     const [clock, storage, tell] = [this.#clock, this.#storage, this.#tell]
     const onError = (error: Error): void => tell({ name: 'error', error })
@@ -225,7 +221,7 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
       owner: this.#owner,
       onError,
     })
-    return openConsumer({ storage, clock, work, concurrency, pollMs, graceMs, tell })
+    return openConsumer({ storage, clock, work, concurrency, pollMs, graceMs, tell }, signal)
   }
 
   // ── look ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -286,9 +282,12 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
   }
 
   #assertOpen(): void {
-    if (!this.#closing.signal.aborted) return
+    if (this.#closing.signal.aborted) throw this.#closedError()
+  }
+
+  #closedError(): HoldfastError {
     const message = `message queue '${this.name}': it was closed. Make another one.`
-    throw new HoldfastError('CLOSED', message, { queue: this.name })
+    return new HoldfastError('CLOSED', message, { queue: this.name })
   }
 
   async #open(): Promise<void> {

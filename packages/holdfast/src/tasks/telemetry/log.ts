@@ -17,7 +17,7 @@ export function logTo(logger: Logger | undefined): Log {
         if (!logger) debug('%s: %s %o', level, message, data)
         else logger[level]?.(data, message)
       } catch {
-        // A logger that throws cannot be told about it.
+        // Dropped: there is no other place to report it.
       }
     }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }

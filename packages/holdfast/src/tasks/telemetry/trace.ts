@@ -90,14 +90,14 @@ export async function inAttemptSpan<T>(
   const parent = trace === undefined ? active : tracing.propagation.extract(active, { traceparent: trace })
   const attributes = { ...shared(task, queue), 'messaging.message.id': id, 'holdfast.attempt': attempt }
   const span = start(tracing, `process ${task}`, consumer, attributes, parent)
-  const told: AttemptSpan = {
+  const reported: AttemptSpan = {
     failed(reason, error) {
       span.setAttributes({ 'holdfast.reason': reason })
       fail(span, error)
     },
   }
   try {
-    return await (tracing.context.with(tracing.trace.setSpan(parent, span), () => run(told)) as Promise<T>)
+    return await (tracing.context.with(tracing.trace.setSpan(parent, span), () => run(reported)) as Promise<T>)
   } finally {
     span.end()
   }
