@@ -121,6 +121,13 @@ export function meets(need: QueueNeed, queue: MessageQueue, subject: MessageQueu
   }
 }
 
+/** A message that no queue can store. */
+export function cyclic(): object {
+  const message: Record<string, unknown> = {}
+  message.self = message
+  return message
+}
+
 export async function listOf<T>(items: AsyncIterable<T>): Promise<T[]> {
   const list: T[] = []
   for await (const item of items) list.push(item)

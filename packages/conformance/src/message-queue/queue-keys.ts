@@ -1,7 +1,7 @@
 // Deduplication keys and batches: decided in one move with the messages, also for concurrent enqueues.
 
 import assert from 'node:assert/strict'
-import { listOf, type QueueCase } from './queue-case.ts'
+import { cyclic, listOf, type QueueCase } from './queue-case.ts'
 
 export const queueKeyCases: readonly QueueCase[] = [
   {
@@ -46,7 +46,7 @@ export const queueKeyCases: readonly QueueCase[] = [
       const first = await queue.enqueue(1, { deduplicationKey: 'k', deduplicationScope: 'a', id: 'first' })
       assert.deepEqual(first, { status: 'enqueued', ids: ['first'] })
       const skipped = await queue.enqueue(2, { deduplicationKey: 'k', deduplicationScope: 'a' })
-      assert.deepEqual(skipped, { status: 'deduplicated', ids: ['first'] })
+      assert.deepEqual(skipped, { status: 'duplicate', deduplicated: true, ids: ['first'], state: 'queued' })
       for (const scope of ['b', 'a/', '', 'a%']) {
         const { status } = await queue.enqueue(3, { deduplicationKey: 'k', deduplicationScope: scope })
         assert.equal(status, 'enqueued', scope)
@@ -83,7 +83,7 @@ export const queueKeyCases: readonly QueueCase[] = [
       await queue.enqueueMany([1, 2], { deduplicationKey: 'batch' })
       await until(async () => (await listOf(queue.failed())).length === 3, 'all fail')
       assert.equal((await queue.enqueue(2, { deduplicationKey: 'single' })).status, 'enqueued')
-      assert.equal((await queue.enqueue(2, { deduplicationKey: 'batch' })).status, 'deduplicated')
+      assert.equal((await queue.enqueue(2, { deduplicationKey: 'batch' })).status, 'duplicate')
     },
   },
   {
@@ -108,7 +108,7 @@ export const queueKeyCases: readonly QueueCase[] = [
       const queue = await open()
       const { began } = listen(queue)
       const key = { deduplicationKey: 'k' }
-      await assert.rejects(async () => queue.enqueueMany!([1, 2, 3n, 4], key))
+      await assert.rejects(async () => queue.enqueueMany!([1, 2, cyclic(), 4], key))
       await pause()
       assert.deepEqual(began, [])
       await queue.enqueueMany!([5, 6], key)

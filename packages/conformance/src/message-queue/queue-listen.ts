@@ -1,7 +1,7 @@
 // listen: its concurrency, its end, and the depth of the queue.
 
 import assert from 'node:assert/strict'
-import { listOf, type QueueCase } from './queue-case.ts'
+import { cyclic, listOf, type QueueCase } from './queue-case.ts'
 
 const refused = (code: string, call: () => Promise<unknown>): Promise<void> => assert.rejects(call, { code })
 
@@ -114,7 +114,7 @@ export const queueListenCases: readonly QueueCase[] = [
       const queue = await openExtended()
       await refused('INVALID_MESSAGE', () => queue.enqueue(undefined))
       await refused('INVALID_MESSAGE', () => queue.enqueueMany([1, undefined]))
-      await refused('SERIALIZATION_ERROR', () => queue.enqueue(1n))
+      await refused('SERIALIZATION_ERROR', () => queue.enqueue(cyclic()))
       await refused('INVALID_DELAY', () => queue.enqueue(1, { delay: -1 }))
       await refused('INVALID_ORDERING_KEY', () => queue.enqueue(1, { orderingKey: '' }))
       await refused('INVALID_DEDUPLICATION_KEY', () => queue.enqueue(1, { deduplicationKey: 'x'.repeat(513) }))

@@ -176,7 +176,7 @@ async function withinTime(call: Call, leftMs: number): Promise<unknown> {
   const late = Promise.withResolvers<never>()
   const timer = clock.after(leftMs, () => {
     const message = `${driver} storage: ${verb} was not answered within ${settings.callTimeoutMs} ms. ${effect(writes)}`
-    late.reject(new StorageError(message, { maybeApplied: writes }))
+    late.reject(new StorageError(message, { maybeApplied: writes, reason: 'timeout' }))
     if (undo) answer!.then(undo).catch(() => {})
   })
   try {

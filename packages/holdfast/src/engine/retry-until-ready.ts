@@ -57,7 +57,8 @@ const passingCodes = new Set([
   '53300',
 ])
 
-function mayPass(error: unknown): boolean {
+/** Whether another try may succeed. */
+export function mayPass(error: unknown): boolean {
   if (isUnavailable(error)) return true
   if (!isHoldfastError(error, 'STORAGE_ERROR')) return false
   for (let cause: unknown = error; cause !== null && typeof cause === 'object';) {

@@ -1,6 +1,6 @@
 // The handler of a Queue: its arguments, and how it is called.
 
-import type { RescheduleJobError, UnrecoverableError } from '../errors.ts'
+import type { Directive } from '../engine/job/directives.ts'
 import type { Attempt } from '../engine/work/attempt.ts'
 
 /** Argument of a handler: one run of a job. */
@@ -16,9 +16,6 @@ export interface Job<TPayload> {
   /** Aborts when this run should end: at timeoutMs, a cancel with `abort`, a stop, a lost lease. Its reason is an AttemptAbortedError. */
   readonly signal: AbortSignal
 }
-
-/** What a handler may return in place of a result: snooze() or fail(). */
-export type Directive = RescheduleJobError | UnrecoverableError
 
 /** Runs a job. Returns the result, a promise of it, or a directive. With a second parameter, the callback takes the result instead. */
 export type JobHandler<TPayload, TResult> = (

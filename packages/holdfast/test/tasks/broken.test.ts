@@ -1,4 +1,4 @@
-// The test of the suites: queues and stores that are wrong on purpose, each in one way, fail the case written against it.
+// Tests of the suites: queues and stores that are broken on purpose, each in one way, fail the case written against it.
 
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
@@ -79,7 +79,7 @@ const brokenQueues: readonly (readonly [what: string, breaks: Breaks, caughtBy: 
   ],
 ]
 
-// Side by side: a case that waits for what does not come takes its time.
+// Concurrently: a case that waits for an event that never comes takes its full time.
 suite('broken queues', { concurrency: 8 }, () => {
   for (const [what, breaks, caughtBy] of brokenQueues) {
     test(`[Q3] a queue that ${what} is caught`, async () => {

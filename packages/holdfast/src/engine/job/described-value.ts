@@ -105,10 +105,30 @@ function readForm(value: object, place: Place): unknown {
 
 function formOf(value: object, place: Place): unknown {
   if (is.isProxy(value)) throw new ValueRefused(place.path, 'a Proxy cannot be stored')
+  if (isBuiltIn(value)) return builtInForm(value, place)
+  const { toJSON } = value as { toJSON?: unknown }
+  if (typeof toJSON === 'function') return plainForm((toJSON as () => unknown).call(value), place)
+  if (!isPlainObject(value)) throw new ValueRefused(place.path, `${instanceName(value)} cannot be stored`)
+  return recordForm(value as Record<string, unknown>, place)
+}
+
+const isBuiltIn = (value: object): boolean =>
+  Array.isArray(value) ||
+  is.isDate(value) ||
+  is.isMap(value) ||
+  is.isSet(value) ||
+  ArrayBuffer.isView(value) ||
+  value instanceof URL
+
+function builtInForm(value: object, place: Place): unknown {
+  // A subclass would come back as its base class, without what it adds.
+  if (!isOfBaseClass(value)) throw new ValueRefused(place.path, `${instanceName(value)} cannot be stored`)
   if (Array.isArray(value)) return arrayForm(value, place)
-  if (is.isDate(value)) {
-    return typed(place, 'Date', Number.isNaN(value.getTime()) ? null : value.toISOString())
+  if (ArrayBuffer.isView(value)) return bytesForm(value, place)
+  if (Object.keys(value).length > 0) {
+    throw new ValueRefused(place.path, `${instanceName(value)} with properties of its own cannot be stored`)
   }
+  if (is.isDate(value)) return typed(place, 'Date', Number.isNaN(value.getTime()) ? null : value.toISOString())
   if (is.isMap(value)) {
     const entries = [...value].map(([key, item], index) => [
       plainForm(key, inside(place, `/${index}/0`, `.<key ${index}>`)),
@@ -117,18 +137,23 @@ function formOf(value: object, place: Place): unknown {
     return typed(place, 'Map', entries)
   }
   if (is.isSet(value)) {
-    return typed(
-      place,
-      'Set',
-      [...value].map((item, index) => plainForm(item, inside(place, `/${index}`, `.<item ${index}>`))),
-    )
+    const items = [...value].map((item, index) => plainForm(item, inside(place, `/${index}`, `.<item ${index}>`)))
+    return typed(place, 'Set', items)
   }
-  if (ArrayBuffer.isView(value)) return bytesForm(value, place)
-  if (value instanceof URL) return typed(place, 'URL', value.href)
-  const { toJSON } = value as { toJSON?: unknown }
-  if (typeof toJSON === 'function') return plainForm((toJSON as () => unknown).call(value), place)
-  if (!isPlainObject(value)) throw new ValueRefused(place.path, `${instanceName(value)} cannot be stored`)
-  return recordForm(value as Record<string, unknown>, place)
+  return typed(place, 'URL', (value as URL).href)
+}
+
+/** Of any realm: a base class is as many prototypes from the end of its chain as ours is. */
+function isOfBaseClass(value: object): boolean {
+  if (!ArrayBuffer.isView(value)) return chainLength(value) === 2
+  return Object.getPrototypeOf(value) === Buffer.prototype || chainLength(value) === (is.isDataView(value) ? 2 : 3)
+}
+
+function chainLength(value: object): number {
+  let length = 0
+  for (let at = Object.getPrototypeOf(value) as object | null; at; at = Object.getPrototypeOf(at) as object | null)
+    length++
+  return length
 }
 
 function arrayForm(value: readonly unknown[], place: Place): unknown[] {
@@ -156,9 +181,18 @@ function recordForm(value: Record<string, unknown>, place: Place): unknown {
   for (const key of Object.keys(value)) {
     const pointer = `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
     const step = /^[\w$]+$/.test(key) ? `.${key}` : `[${JSON.stringify(key.slice(0, 64))}]`
-    form[key] = plainForm(value[key], inside(place, pointer, step))
+    const member = inside(place, pointer, step)
+    form[key] = plainForm(memberValue(value, key, member), member)
   }
   return form
+}
+
+function memberValue(value: Record<string, unknown>, key: string, { path }: Place): unknown {
+  try {
+    return value[key]
+  } catch (error) {
+    throw new ValueRefused(path, 'reading the value threw an error', error)
+  }
 }
 
 const inside = ({ types, ancestors, pointer, path }: Place, pointerStep: string, pathStep: string): Place => ({
@@ -220,24 +254,43 @@ function restoredValue(form: unknown, type: unknown): unknown {
     case 'undefined':
       return undefined
     case 'number':
+      if (!['-0', 'NaN', 'Infinity', '-Infinity'].includes(form as string)) throw unexpected('a number as text')
       return Number(form)
     case 'bigint':
-      return BigInt(form as string)
+      return BigInt(textOf(form))
     case 'Date':
-      // oxlint-disable-next-line no-restricted-globals -- the user's own value: no time is read
-      return new Date(form === null ? NaN : (form as string))
+      return dateOf(form)
     case 'URL':
-      return new URL(form as string)
+      return new URL(textOf(form))
     case 'Map':
-      return new Map(form as [unknown, unknown][])
+      return new Map(listOf(form) as [unknown, unknown][])
     case 'Set':
-      return new Set(form as unknown[])
+      return new Set(listOf(form))
     case 'Buffer':
-      return Buffer.from(form as string, 'base64')
+      return Buffer.from(textOf(form), 'base64')
     default: {
-      if (typeof type !== 'string' || !Object.hasOwn(arrays, type)) throw new TypeError('expected a known type')
-      const bytes = Uint8Array.from(Buffer.from(form as string, 'base64'))
+      if (typeof type !== 'string' || !Object.hasOwn(arrays, type)) throw unexpected('a known type')
+      const bytes = Uint8Array.from(Buffer.from(textOf(form), 'base64'))
       return new arrays[type as ArrayName](bytes.buffer)
     }
   }
+}
+
+const unexpected = (expected: string): TypeError => new TypeError(`expected ${expected}`)
+
+function textOf(form: unknown): string {
+  if (typeof form !== 'string') throw unexpected('text')
+  return form
+}
+
+function listOf(form: unknown): unknown[] {
+  if (!Array.isArray(form)) throw unexpected('an array')
+  return form as unknown[]
+}
+
+function dateOf(form: unknown): unknown {
+  // oxlint-disable-next-line no-restricted-globals -- the user's own value: no time is read
+  const date = new Date(form === null ? NaN : textOf(form))
+  if (form !== null && Number.isNaN(date.getTime())) throw unexpected('an ISO 8601 date')
+  return date
 }

@@ -7,6 +7,9 @@ import { resolveOptions } from '../../resolve-options.ts'
 import type { When } from '../../storage/storage.ts'
 import { sharedOptions } from '../options.ts'
 
+/** What a handler may return in place of a result: snooze() or fail(). */
+export type Directive = RescheduleJobError | UnrecoverableError
+
 export interface SnoozeOptions {
   /** Delay from now, in ms of the storage's clock. */
   readonly delayMs?: number | undefined
@@ -47,6 +50,6 @@ export function snoozeOf(
 }
 
 /** Whether a returned value is a directive. Tests for Error first: nearly no result is one. */
-export function isDirective(value: unknown): value is RescheduleJobError | UnrecoverableError {
+export function isDirective(value: unknown): value is Directive {
   return value instanceof Error && (isHoldfastError(value, 'RESCHEDULED') || isHoldfastError(value, 'UNRECOVERABLE'))
 }

@@ -16,6 +16,12 @@ const envelopeStart = '{"$holdfast":1,'
 /** A plain value that looks like an envelope is put into one, so that it comes back as itself. */
 const markerStart = '{"$holdfast":'
 
+export const isEnvelope = (text: string): boolean => text.startsWith(envelopeStart)
+
+/** @param types as JSON @param value as JSON */
+export const envelopeText = (types: string, value: string): string =>
+  `${envelopeStart}"types":${types},"value":${value}}`
+
 /** Deeper values take the slow path, which detects cycles. */
 const plainDepth = 64
 
@@ -31,19 +37,28 @@ export function encodeValue(value: unknown, name = 'payload', what: 'payload' | 
 /** Encodes a value as text. @throws SerializationError */
 export function valueText(value: unknown, name = 'payload', what: 'payload' | 'result' = 'payload'): string {
   try {
-    if (isPlain(value, plainDepth)) {
-      const json = JSON.stringify(value)
-      if (!json.startsWith(markerStart)) return json
-    }
+    const plain = plainText(value)
+    if (plain !== undefined) return plain
     const { types, json } = describe(value)
     // No types: the value was not plain only because of a toJSON method.
     if (Object.keys(types).length === 0 && !json.startsWith(markerStart)) return json
-    return `${envelopeStart}"types":${JSON.stringify(types)},"value":${json}}`
+    return envelopeText(JSON.stringify(types), json)
   } catch (error) {
     const refused =
       error instanceof ValueRefused ? error : new ValueRefused('', 'reading the value threw an error', error)
     const path = name + refused.path
     throw new SerializationError(what, `${path}: ${refused.reason}`, refused.cause ?? refused, { path })
+  }
+}
+
+/** Undefined unless the value is plain. One that throws when it is read is left to describe(), which finds the path. */
+function plainText(value: unknown): string | undefined {
+  try {
+    if (!isPlain(value, plainDepth)) return undefined
+    const json = JSON.stringify(value)
+    return json.startsWith(markerStart) ? undefined : json
+  } catch {
+    return undefined
   }
 }
 
@@ -57,7 +72,7 @@ export function decodeValue(bytes: Uint8Array, what: 'payload' | 'result' = 'pay
 export function parseValue(text: string, what: 'payload' | 'result' = 'payload'): unknown {
   try {
     const json: unknown = JSON.parse(text)
-    return text.startsWith(envelopeStart) ? restore(json) : json
+    return isEnvelope(text) ? restore(json) : json
   } catch (cause) {
     throw new SerializationError(what, `the stored ${what} cannot be decoded: ${(cause as Error).message}`, cause)
   }
@@ -90,6 +105,7 @@ function isPlain(value: unknown, depth: number): boolean {
 
 function isPlainObject(value: object, depth: number): boolean {
   if (Array.isArray(value)) {
+    if (Object.getPrototypeOf(value) !== Array.prototype) return false
     for (let index = 0; index < value.length; index++) if (!isPlain(value[index], depth - 1)) return false
     // A named property beside the elements would be lost.
     return Object.keys(value).length === value.length
