@@ -1,4 +1,4 @@
-// What a case is. One file in cases/ for each; its variants are measured each in a process of its own.
+// The contract of a case. Each case is one file in cases/; each variant is measured in its own process.
 
 import type { Entrant } from './contender.ts'
 import type { Limits } from './load.ts'
@@ -13,20 +13,20 @@ export interface Case {
 export interface Variant {
   /** Unique in its case. */
   readonly name: string
-  /** For some drivers only. */
+  /** Limits the variant to some drivers. */
   readonly isFor?: (driver: string) => boolean
-  /** The ratios of interest are to this variant of ours, not to a peer. */
+  /** Ratios are to this variant of our own, not to a peer. */
   readonly baseline?: string
-  /** For those that need another heap than Node's default. */
+  /** Heap limit, for variants that need more than Node's default. */
   readonly execArgv?: readonly string[]
-  /** The same run beforehand, unmeasured, so that the code is compiled. None: the run sees to it itself, or need not. */
+  /** An unmeasured run before, so that the code is compiled. undefined: the run warms up itself or needs no warm-up. */
   readonly warmUp?: (limits: Limits) => Limits
   /**
-   * A run may be over in a moment: it is then repeated in the same process for so long, and the median counts.
+   * Seconds for which a short run is repeated in the same process; the median counts.
    * @default 0: one run
    */
   readonly repeatSeconds?: number
-  /** Resolves with nothing if the contender cannot do this. @throws if what ran is not what should have */
+  /** Resolves with undefined if the contender cannot do this. @throws if the jobs did not run exactly once */
   run(contender: Entrant, limits: Limits): Promise<readonly Measure[] | undefined>
 }
 
@@ -34,16 +34,16 @@ export interface Measure {
   readonly name: string
   readonly unit: Unit
   readonly value: number
-  /** What else is worth saying about this value. */
+  /** A note on this value. */
   readonly note?: string
 }
 
 export type Unit = 'jobs/s' | 'µs CPU/job' | 'ms' | 'µs' | 'bytes/job' | 'calls' | 'rows' | 'ms CPU/s'
 
-/** Of rates more is better, of everything else less. */
+/** For rates more is better, for every other unit less. */
 export const moreIsBetter = (unit: Unit): boolean => unit === 'jobs/s'
 
-/** For what is measured in jobs: a warm-up with as many of them, though not for long, and repetitions. */
+/** Settings of variants measured in jobs: a short warm-up with the same number of jobs, and repetitions. */
 export const byJobs = {
   warmUp: ({ jobs, seconds }: Limits): Limits => ({ jobs, seconds: Math.min(seconds, 2) }),
   repeatSeconds: 3,

@@ -1,5 +1,5 @@
-// One measurement, in a process of its own: no heap, no compiled code and no timer of another contender is in it.
-// Started by measure.ts, which hands over a Task and is sent an Answer.
+// One measurement in its own process: without the heap, compiled code or timers of another contender.
+// Started by measure.ts, which sends a Task and receives an Answer.
 
 import { cases } from './cases/index.ts'
 import type { Measure } from './case.ts'
@@ -17,12 +17,12 @@ export interface Task {
 
 export type Answer =
   | { readonly kind: 'measured'; readonly measures: readonly Measure[] }
-  /** The contender cannot do this. */
+  /** The contender does not support this variant. */
   | { readonly kind: 'unsupported' }
-  /** What it measured does not count. */
+  /** The measurement is invalid. */
   | { readonly kind: 'invalid'; readonly reason: string }
 
-// The run was broken off.
+// The run was interrupted.
 process.on('disconnect', () => process.exit(1))
 
 process.send!(await answer(), undefined, undefined, () => process.exit(0))

@@ -1,69 +1,69 @@
-// What the cases ask of whoever takes part. One small file in contenders/ for each, found by being there.
+// The contract of a contender. Each contender is one small file in contenders/ and is found by its presence.
 
 import { readdirSync } from 'node:fs'
 import type { Storage } from 'holdfast'
 import type { Payload } from './load.ts'
 
 export interface Contender {
-  /** Short, as in the tables. */
+  /** Short name, as in the tables. */
   readonly name: string
   readonly driver: string
   /** The package on the registry, for its version. */
   readonly package: string
-  /** A peer takes part with --peers only, and its package is imported in setup(), not before. */
+  /** A peer runs with --peers only, and its package is imported in setup(), not before. */
   readonly isPeer: boolean
-  /** How it is set up, and where that differs from its defaults: printed with the results. */
+  /** Its configuration and the differences from its defaults, printed with the results. */
   readonly configuration: string
-  /** What an accepted job survives, if more than nothing. Ratios are to peers that promise as much. */
+  /** What an accepted job survives; undefined: nothing. Ratios are to peers of the same durability. */
   readonly durability?: Durability
-  /** Processes can share a place: what is about adding and working at once then takes two of them. */
+  /** Whether processes can share a place: cases that add and work at once then use two. */
   readonly isShared: boolean
-  /** Why it cannot take part, if so. */
+  /** Why the contender cannot run; undefined: it can. */
   unavailable?(): string | undefined
   /** @param place an empty directory, or one that another process has set up */
   setup(settings: Settings, place: string): Promise<Session>
-  /** Ours only: the driver below the queue, for what is measured through the storage contract. */
+  /** Holdfast only: the driver, for cases that measure the storage contract. */
   openStorage?(place: string): Promise<Storage>
 }
 
-/** full: a power cut. relaxed: the end of every process. */
+/** What an accepted job survives. full: a power cut. relaxed: the end of every process. */
 export type Durability = 'full' | 'relaxed'
 
-/** One that was found in contenders/. */
+/** A contender found in contenders/. */
 export interface Entrant extends Contender {
   readonly file: string
 }
 
-/** The same for all. */
+/** Settings that are the same for all contenders. */
 export interface Settings {
-  /** How long what a job left is kept after its end. */
+  /** Retention of a job's result, ms. */
   readonly resultTtlMs: number
-  /** The longest sleep of an idle worker. */
+  /** The longest sleep of an idle worker, s. */
   readonly pollSeconds: number
   readonly leaseMs: number
-  /** Count the calls to the storage. It costs time, so only where calls are what is measured. */
+  /** Count the calls to the storage. Counting costs time, so only where calls are measured. */
   readonly countCalls: boolean
 }
 
-/** Where a peer and we share a default, it is that one. */
+/** Defaults that Holdfast and the peers share, where there are any. */
 export const usualSettings: Settings = { resultTtlMs: 3_600_000, pollSeconds: 5, leaseMs: 30_000, countCalls: false }
 
 export interface Session {
-  /** Resolves once the job is accepted, as the contender's own call does. Rejects if it is not. */
+  /** Resolves when the contender's own call does: the job is accepted. Rejects if it is not. */
   add(id: string, payload: Payload): Promise<void>
-  /** The bulk call, where there is one. */
+  /** The bulk call, if there is one. */
   addMany?(jobs: readonly { readonly id: string; readonly payload: Payload }[]): Promise<void>
   /** Adds a job and waits for its result. */
   request?(id: string, payload: Payload): Promise<unknown>
-  /** Starts a worker with a no-op handler; may be called again for another one. */
+  /** Starts a worker with a no-op handler; may be called again for another worker. */
   consume(concurrency: number, watch: Watch): Promise<void>
-  /** What has expired is gone once it resolves. */
+  /** Resolves when all expired data is deleted. */
   sweep(): Promise<void>
-  /** Bytes in the storage. Absent: the storage is the heap of this process. */
+  /** Bytes in the storage. undefined: the storage is the heap of this process. */
   storedBytes?(): Promise<number>
-  /** Postgres only: another session begins a transaction, which then does nothing. Resolves with the way to end it. */
+  /** Postgres only: another session opens an idle transaction. Resolves with a function that ends it. */
   hold?(): Promise<() => Promise<void>>
-  /** Postgres only: rows that nobody can see any more, and that are still there. */
+  /** Postgres only: the number of dead rows. */
   deadRows?(): Promise<number>
   /** Calls to the storage by name, if settings.countCalls. */
   calls(): Calls | Promise<Calls>
@@ -73,16 +73,16 @@ export interface Session {
 export type Calls = Readonly<Record<string, number>>
 
 export interface Watch {
-  /** First thing in the handler. */
+  /** Called first in the handler. */
   onStart(payload: Payload): void
-  /** The completion is recorded: the contender said so itself. */
+  /** Called when the contender reports that the completion is recorded. */
   onCompleted(): void
 }
 
-/** What the handlers return: one that stores results cannot do without. */
+/** The result of every handler, for contenders that store results. */
 export const handlerResult = true
 
-/** Ours first. */
+/** All contenders, Holdfast first. */
 export async function allContenders(): Promise<Entrant[]> {
   const files = readdirSync(new URL('contenders/', import.meta.url)).filter((file) => file.endsWith('.ts'))
   const names = files.map((file) => file.slice(0, -'.ts'.length)).toSorted()

@@ -1,5 +1,5 @@
-// npm run bench:cost: what one job costs on Redis, counted and not timed: calls over the wire, commands inside the server,
-// and the CPU of both sides. Where a target is missed, this shows what is in the way.
+// npm run bench:cost: the cost of one job on Redis, counted and not timed: calls over the wire, commands inside the server,
+// and the CPU of both sides. Where a target is missed, it shows the limit.
 
 import { Queue } from 'holdfast'
 import { RedisStorage } from 'holdfast/redis'
@@ -7,10 +7,10 @@ import { startRedis } from '../servers/redis.ts'
 import type { RespClient } from '../servers/resp.ts'
 import { payloadOf } from './load.ts'
 
-interface Spent {
-  /** Scripts called: each is one round trip. */
+interface Cost {
+  /** Script calls: each is one round trip. */
   readonly calls: number
-  /** Commands of all kinds, those inside of scripts too. */
+  /** Commands of all kinds, also those inside scripts. */
   readonly commands: number
   readonly serverMs: number
   readonly ownMs: number
@@ -21,7 +21,7 @@ const inspector = await server.connect()
 const line = (...cells: readonly string[]): void =>
   console.log(cells.map((cell, index) => (index === 0 ? cell.padEnd(28) : cell.padStart(18))).join(''))
 
-console.log('Of one job, on a private Redis without persistence; µs are of CPU.\n')
+console.log('Cost of one job on a private Redis without persistence; µs of CPU.\n')
 line('', 'round trips', 'commands', 'server µs', 'our µs')
 try {
   for (const [concurrency, jobs] of [
@@ -75,12 +75,12 @@ async function show(what: string, jobs: number, run: () => Promise<void>): Promi
   const before = await spent(inspector)
   await run()
   const after = await spent(inspector)
-  const perJob = (of: keyof Spent, digits: number): string => ((after[of] - before[of]) / jobs).toFixed(digits)
-  const micros = (of: keyof Spent): string => ((1_000 * (after[of] - before[of])) / jobs).toFixed(1)
+  const perJob = (of: keyof Cost, digits: number): string => ((after[of] - before[of]) / jobs).toFixed(digits)
+  const micros = (of: keyof Cost): string => ((1_000 * (after[of] - before[of])) / jobs).toFixed(1)
   line(what, perJob('calls', 3), perJob('commands', 2), micros('serverMs'), micros('ownMs'))
 }
 
-async function spent(client: RespClient): Promise<Spent> {
+async function spent(client: RespClient): Promise<Cost> {
   const stats = String(await client.send('INFO', 'commandstats'))
   const cpu = String(await client.send('INFO', 'cpu'))
   const seconds = (name: string): number => Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(cpu)![1])

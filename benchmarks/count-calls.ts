@@ -1,12 +1,12 @@
-// Counts the calls to an object, whatever its class: for storages, ours and the peers'.
+// Counts the calls to an object of any class: for the storages of Holdfast and of the peers.
 
-export interface Counted<T> {
+export interface CallCounter<T> {
   readonly storage: T
   readonly calls: Record<string, number>
 }
 
-/** @param calls where they are counted, if together with those to others */
-export function countCalls<T extends object>(storage: T, calls: Record<string, number> = {}): Counted<T> {
+/** @param calls an object to count in, to share it between several storages */
+export function countCalls<T extends object>(storage: T, calls: Record<string, number> = {}): CallCounter<T> {
   return { storage: counting(storage, '', calls), calls }
 }
 
@@ -16,7 +16,7 @@ function counting<T extends object>(target: T, prefix: string, calls: Record<str
       const value: unknown = Reflect.get(target, property)
       const name = `${prefix}${String(property)}`
       if (typeof value === 'function') {
-        // Called on the target itself: private fields know no proxies.
+        // Called on the target itself: private fields do not work through a proxy.
         return (...args: unknown[]): unknown => {
           calls[name] = (calls[name] ?? 0) + 1
           return Reflect.apply(value, target, args)

@@ -1,24 +1,24 @@
-// Bytes that a storage takes up on disk.
+// Bytes that a storage uses on disk.
 
 import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Of all files and directories below: the blocks they occupy, as du counts them. */
+/** The blocks of all files and directories below, as du counts them. */
 export function diskUsage(directory: string): number {
   return readdirSync(directory, { recursive: true, encoding: 'utf8' }).reduce((sum, path) => {
-    // It may have gone meanwhile.
+    // The file may have been deleted meanwhile.
     const found = lstatSync(join(directory, path), { throwIfNoEntry: false })
     return sum + 512 * (found?.blocks ?? 0)
   }, 0)
 }
 
 /**
- * Of an SQLite database and what lies beside it, with its log written back into it and without the pages it has to spare.
- * @param pragma on a connection of whoever has it open: another SQLite in the same process would drop its locks
+ * The size of an SQLite database and its side files, after a checkpoint and without free pages.
+ * @param pragma runs on the connection that has it open: another SQLite library in the same process would drop its locks
  */
 export function sqliteDiskUsage(directory: string, pragma: (text: string) => Record<string, number>): number {
   const [busy] = Object.values(pragma('wal_checkpoint(TRUNCATE)'))
-  if (busy !== 0) throw new Error('the log could not be written back: the database is in use')
+  if (busy !== 0) throw new Error('sqlite: the checkpoint failed because the database is in use')
   const [spare, pageBytes] = ['freelist_count', 'page_size'].map((name) => pragma(name)[name]!)
   return diskUsage(directory) - spare! * pageBytes!
 }

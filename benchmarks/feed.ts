@@ -1,13 +1,13 @@
-// Adds jobs for as long as there is room for them: so many may be accepted and not completed.
+// Adds jobs within a limit of accepted and not completed ones.
 
 import type { Session } from './contender.ts'
 import { idOf, type Limits, payloadOf } from './load.ts'
 
 const addsInFlight = 100
-/** Of a bulk call, and how many of these are under way. */
+/** Jobs per bulk call, and concurrent bulk calls. */
 const [bulkSize, bulksInFlight] = [100, 4]
 
-/** One after the other, with so many calls under way. Resolves with how many there were. */
+/** Adds single jobs with concurrent calls. Resolves with the number of jobs. */
 export async function addWithRoom(session: Session, room: Room, { jobs, seconds }: Limits): Promise<number> {
   const deadline = performance.now() + seconds * 1_000
   let next = 0
@@ -25,7 +25,7 @@ export async function addWithRoom(session: Session, room: Room, { jobs, seconds 
   return next
 }
 
-/** The same by bulk calls, where there are any. */
+/** The same with bulk calls, if there are any. */
 export async function bulkWithRoom(session: Session, room: Room, limits: Limits): Promise<number> {
   if (!session.addMany) return addWithRoom(session, room, limits)
   const deadline = performance.now() + limits.seconds * 1_000
@@ -46,7 +46,7 @@ export async function bulkWithRoom(session: Session, room: Room, limits: Limits)
   return next
 }
 
-/** So many at a time; whoever finds none waits for one to leave. */
+/** A counting semaphore: at most this many at a time; further callers wait. */
 export class Room {
   #left: number
   #waiting: (() => void)[] = []
@@ -55,7 +55,7 @@ export class Room {
     this.#left = size
   }
 
-  /** All of them, or none. */
+  /** Takes all of them or none. */
   enter(count = 1): boolean {
     if (this.#left < count) return false
     this.#left -= count

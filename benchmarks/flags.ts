@@ -4,9 +4,9 @@ import { parseArgs } from 'node:util'
 import type { Limits } from './load.ts'
 
 export interface Flags {
-  /** None: all. */
+  /** Empty: all. */
   readonly drivers: readonly string[]
-  /** None: all. */
+  /** Empty: all. */
   readonly cases: readonly string[]
   readonly peers: boolean
   readonly rounds: number
@@ -14,7 +14,7 @@ export interface Flags {
   readonly json: string | undefined
 }
 
-/** Known names, for the messages. */
+/** The known names, for messages. */
 export interface Known {
   readonly drivers: readonly string[]
   readonly cases: readonly string[]
@@ -27,17 +27,17 @@ npm run bench -- [options]
 
   --driver <name>    only this driver; may be given again      ${drivers.join(', ')}
   --case <name>      only this case; may be given again        ${cases.join(', ')}
-  --peers            also the peers, in turn with ours; installs them into benchmarks/ on first use
-  --rounds <n>       how often all is measured; medians and ranges are shown      default 3
-  --jobs <n>         jobs of a measurement, or as many as its seconds allow       default 20000
-  --seconds <n>      the longest that one measures; idle takes 3 times it, held 6  default 10
+  --peers            also the peers, alternating with Holdfast; installs them into benchmarks/ on first use
+  --rounds <n>       number of rounds; medians and ranges are shown               default 3
+  --jobs <n>         jobs per measurement, or as many as its seconds allow        default 20000
+  --seconds <n>      time limit of a measurement; idle takes 3 times it, held 6   default 10
   --json <file>      write the results, for npm run bench:report
   --help
 
-Each measurement is a process of its own. Compare within one run only: the ratios are what counts.
+Each measurement runs in its own process. Compare within one run only, by the ratios.
 `
 
-/** @returns undefined if help was asked for. @throws FlagError */
+/** @returns undefined for --help. @throws FlagError */
 export function parseFlags(args: readonly string[], known: Known): Flags | undefined {
   const { values } = parse(args)
   if (values.help) return undefined

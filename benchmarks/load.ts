@@ -1,4 +1,4 @@
-// The jobs, how they are added, and the proof that each ran once.
+// The jobs, the ways to add them, and the check that each ran once.
 
 import type { Measure } from './case.ts'
 import type { Session, Watch } from './contender.ts'
@@ -6,7 +6,7 @@ import type { Session, Watch } from './contender.ts'
 /** About 100 bytes of JSON. */
 export interface Payload {
   readonly n: number
-  /** When it was added, epoch ms with fractions: comparable between processes of one machine. */
+  /** When the job was added, epoch ms with fractions: comparable between processes of one machine. */
   readonly at: number
   readonly to: string
   readonly template: string
@@ -22,18 +22,18 @@ export const epochNow = (): number => performance.timeOrigin + performance.now()
 
 export interface Limits {
   readonly jobs: number
-  /** Whatever comes first. */
+  /** Time limit. The first of both limits ends the measurement. */
   readonly seconds: number
 }
 
-/** So many jobs, in so much time of the clock and of the processors. */
+/** A number of jobs with its wall-clock and CPU time. */
 export interface Pace {
   readonly jobs: number
   readonly ms: number
   readonly cpuMs: number
 }
 
-/** Call it with the jobs done since. */
+/** Starts a clock. Call the result with the number of jobs done since. */
 export function startClock(): (jobs: number) => Pace {
   const begun = performance.now()
   const cpuBegun = process.cpuUsage()
@@ -44,7 +44,7 @@ export function startClock(): (jobs: number) => Pace {
   }
 }
 
-/** Throughput needs an idle machine; processor time, all threads of the process counted, hardly minds a busy one. */
+/** Throughput needs an idle machine; the CPU time of all threads hardly depends on other load. */
 export function paceMeasures(name: string, { jobs, ms, cpuMs }: Pace): readonly Measure[] {
   return [
     { name, unit: 'jobs/s', value: (jobs * 1_000) / ms },
@@ -52,7 +52,7 @@ export function paceMeasures(name: string, { jobs, ms, cpuMs }: Pace): readonly 
   ]
 }
 
-/** Adds jobs 0, 1, 2, … with so many calls under way at any time. */
+/** Adds jobs 0, 1, 2, … with `inFlight` concurrent calls. */
 export async function addInFlight(session: Session, inFlight: number, { jobs, seconds }: Limits): Promise<Pace> {
   const stop = startClock()
   const deadline = performance.now() + seconds * 1_000
@@ -67,7 +67,7 @@ export async function addInFlight(session: Session, inFlight: number, { jobs, se
   return stop(next)
 }
 
-/** Counts what runs and what completes, and knows when it is over: all are done, or the time is. */
+/** Counts runs and completions until all jobs are done or the time limit is reached. */
 export class Tally {
   readonly #runs: Uint8Array
   readonly #deadline: number
@@ -86,13 +86,13 @@ export class Tally {
     this.#onCompleted = onCompleted
   }
 
-  /** Fewer than thought: the time for adding was over first. */
+  /** Lowers the expected number: the time for adding ended first. */
   expect(jobs: number): void {
     this.#expected = jobs
     if (this.completed >= jobs) this.#over.resolve()
   }
 
-  // Arrow functions: they are handed out.
+  // Arrow functions, because they are passed as callbacks.
   readonly onStart = ({ n }: Payload): void => {
     this.#begun++
     if (++this.#runs[n]! > 1) this.#repeated++
@@ -100,7 +100,7 @@ export class Tally {
 
   readonly onCompleted = (): void => {
     this.completed++
-    // Looking at the clock for each would be measured too.
+    // Reading the clock for each job would be measured too.
     if (this.completed % 16 === 0 && performance.now() > this.#deadline) this.#isLate = true
     if (this.completed === this.#expected || this.#isLate) this.#over.resolve()
     this.#onCompleted?.()
@@ -112,7 +112,7 @@ export class Tally {
     return this.completed
   }
 
-  /** To be asked after the workers have stopped. @throws unless each job ran exactly once; at most, if time ran out */
+  /** Call after the workers have stopped. @throws unless each job ran exactly once, or at most once if time ran out */
   verify(): void {
     if (this.#repeated > 0) throw new Error(`${this.#repeated} jobs ran more than once`)
     if (this.completed > this.#begun) throw new Error(`${this.completed} completions of ${this.#begun} runs`)
@@ -122,20 +122,20 @@ export class Tally {
   }
 }
 
-/** More say nothing new, and would have to go from process to process. */
+/** Largest number of samples: more add no information and would have to be sent between processes. */
 const mostLatencies = 100_000
 
-/** What a worker does in one run, seen from its handler. */
+/** The runs of a worker, recorded by its handler. */
 export class Work implements Watch {
   readonly tally: Tally
-  /** From the call of add to the start of the handler, in ms. */
+  /** Ms from the call of add to the start of the handler. */
   readonly latencies: number[] = []
 
   constructor(limits: Limits, onCompleted?: () => void) {
     this.tally = new Tally(limits, onCompleted)
   }
 
-  // Arrow functions: they are handed out.
+  // Arrow functions, because they are passed as callbacks.
   readonly onStart = (payload: Payload): void => {
     if (this.latencies.length < mostLatencies) this.latencies.push(epochNow() - payload.at)
     this.tally.onStart(payload)

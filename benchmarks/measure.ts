@@ -1,4 +1,4 @@
-// Starts a child for one measurement, and waits for what it says.
+// Starts a child process for one measurement and waits for its answer.
 
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -8,7 +8,7 @@ import { newWorkingDirectory, removeDirectory } from './place.ts'
 
 const child = fileURLToPath(new URL('child.ts', import.meta.url))
 
-/** The same for all contenders. A collector at hand lets each measurement begin with a clean heap. */
+/** The same flags for all contenders. --expose-gc lets each measurement start with a clean heap. */
 const execArgv = ['--conditions=@holdfast/source', '--expose-gc']
 
 export async function measure(task: Task, variant: Variant): Promise<Answer> {
@@ -23,7 +23,7 @@ export async function measure(task: Task, variant: Variant): Promise<Answer> {
 /** Resolves once the process has ended. */
 async function measureIn(cwd: string, task: Task, variant: Variant): Promise<Answer> {
   const { promise, resolve } = Promise.withResolvers<Answer>()
-  // Warm-up, filling and the proof take time besides what is measured.
+  // The warm-up, the filling and the final check take time besides the measurement.
   const seconds = 120 + 6 * task.limits.seconds
   const process = fork(child, [JSON.stringify(task)], {
     cwd,
@@ -35,6 +35,8 @@ async function measureIn(cwd: string, task: Task, variant: Variant): Promise<Ans
   const fail = (reason: string): void => resolve(answer ?? { kind: 'invalid', reason })
   process.on('message', (message) => (answer = message as Answer))
   process.on('error', (error) => fail(error.message))
-  process.on('exit', (code, signal) => fail(signal ? `ended by ${signal}` : `ended with code ${code} and no answer`))
+  process.on('exit', (code, signal) =>
+    fail(signal ? `the process was ended by ${signal}` : `the process ended with code ${code} and no answer`),
+  )
   return promise
 }

@@ -1,4 +1,4 @@
-// The peers are installed on first use, and their types are of no use here: they may be any.
+// The peers are installed on first use, and their types are not needed: they are any.
 
 declare module '@fedify/postgres'
 declare module '@fedify/redis'

@@ -1,4 +1,4 @@
-// The peers have a lock file of their own, and are installed when somebody wants to compare.
+// The peers have their own lock file and are installed on the first run with --peers.
 
 import { spawnSync } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
@@ -13,11 +13,11 @@ export function installPeers(): void {
   console.error('Installing the peers: npm ci in benchmarks/ …')
   const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], {
     cwd: here('.'),
-    // What it says is progress: the results alone go to stdout.
+    // Its output is progress; only results go to stdout.
     stdio: ['ignore', 2, 2],
     shell: process.platform === 'win32',
   })
-  if (status !== 0) throw new Error('npm ci in benchmarks/ failed')
+  if (status !== 0) throw new Error('peers: npm ci in benchmarks/ failed. See its output above.')
 }
 
 export function versionOf(packageName: string): string {
@@ -25,7 +25,7 @@ export function versionOf(packageName: string): string {
   return path ? (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version : 'not installed'
 }
 
-/** -Infinity: not there. */
+/** The time of the last change; -Infinity if the file does not exist. */
 function changedAt(path: string): number {
   return statSync(here(path), { throwIfNoEntry: false })?.mtimeMs ?? -Infinity
 }

@@ -1,5 +1,5 @@
-// Where a storage on disk lives while it is measured: a directory of its own on a file system that really syncs, gone
-// afterwards. The system's own directory for such things may be in memory, so it is one in here.
+// The place of a storage on disk while it is measured: its own directory on a file system that syncs, removed
+// afterwards. The system's temporary directory may be in memory, so the place is inside this folder.
 
 import { closeSync, fdatasyncSync, mkdirSync, mkdtempSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -8,11 +8,11 @@ import { median } from './statistics.ts'
 
 const root = fileURLToPath(new URL('.tmp/', import.meta.url))
 
-/** Those that a run which is broken off still has to remove. */
+/** Directories that an interrupted run still has to remove. */
 const made = new Set<string>()
 process.on('exit', () => made.forEach(removeDirectory))
 
-/** For one measurement: the working directory of its process. Whoever makes it removes it. */
+/** The working directory of one measurement's process. The caller removes it. */
 export function newWorkingDirectory(): string {
   mkdirSync(root, { recursive: true })
   const directory = mkdtempSync(root)
@@ -25,12 +25,12 @@ export function removeDirectory(directory: string): void {
   made.delete(directory)
 }
 
-/** Empty. For one storage, in the working directory of the measurement, with which it goes. */
+/** An empty directory for one storage, inside the working directory of the measurement. */
 export function newPlace(): string {
   return mkdtempSync(resolve('place-'))
 }
 
-/** As statfs numbers them. */
+/** Names by the type number of statfs. */
 const fileSystems: Readonly<Record<number, string>> = {
   0xef53: 'ext4',
   0x58465342: 'xfs',
@@ -38,10 +38,10 @@ const fileSystems: Readonly<Record<number, string>> = {
   0x2fc12fc1: 'zfs',
   0x794c7630: 'overlayfs',
   0x6969: 'nfs',
-  0x01021994: 'tmpfs, which syncs nothing',
+  0x01021994: 'tmpfs, which does not sync',
 }
 
-/** The file system of those places, and what it takes to sync there. */
+/** The file system of the places, and the time of a sync there. */
 export function describeDisk(): string {
   const directory = newWorkingDirectory()
   try {

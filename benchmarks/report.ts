@@ -1,5 +1,5 @@
 // npm run bench:report [-- results.json …]: turns the results of npm run bench into docs/benchmarks.md and its charts.
-// Without files: all docs/benchmarks/*.json. One file for each driver is the custom.
+// Without files: all docs/benchmarks/*.json, usually one per driver.
 
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -12,7 +12,8 @@ const docs = fileURLToPath(new URL('../docs/', import.meta.url))
 const usage = 'npm run bench:report -- [results.json …]      default docs/benchmarks/*.json'
 
 const files = filesGiven()
-if (files.length === 0) fail(`No results found. First: npm run bench -- --peers --json docs/benchmarks/<driver>.json`)
+if (files.length === 0)
+  fail(`No results found. First run: npm run bench -- --peers --json docs/benchmarks/<driver>.json`)
 const all = files.map(read)
 mkdirSync(`${docs}benchmarks`, { recursive: true })
 for (const { file, svg } of all.flatMap(chartsOf)) writeFileSync(`${docs}benchmarks/${file}`, svg)

@@ -1,4 +1,4 @@
-// What a run found, as it is written and read: the plain values of each round. Medians and ratios follow from them.
+// The results of a run as written and read: the values of each round. Medians and ratios are computed from them.
 
 import { cpus, totalmem } from 'node:os'
 import type { Unit } from './case.ts'
@@ -6,13 +6,13 @@ import type { Durability } from './contender.ts'
 import type { Limits } from './load.ts'
 
 export interface Results {
-  /** When the run began, ISO 8601. */
+  /** Start of the run, ISO 8601. */
   readonly date: string
   readonly command: string
-  /** A hash of ours as it was measured. */
+  /** Hash of the Holdfast sources that were measured. */
   readonly sources: string
   readonly machine: Machine
-  /** Where the storages were, if on disk. */
+  /** File system of the storages, if on disk. */
   readonly disk?: string
   readonly rounds: number
   readonly limits: Limits
@@ -37,7 +37,7 @@ export interface Described {
   readonly configuration: string
 }
 
-/** One thing that was measured, of everyone who can do it. */
+/** One measure of every contender that supports it. */
 export interface Row {
   readonly driver: string
   readonly case: string
@@ -51,10 +51,10 @@ export interface Row {
 export interface Entry {
   readonly contender: string
   readonly isPeer: boolean
-  /** One for each round. */
+  /** One value per round. */
   readonly values: readonly number[]
   readonly note?: string
-  /** Why it does not count. */
+  /** Why the result is invalid. */
   readonly invalid?: string
 }
 
@@ -69,13 +69,13 @@ export function thisMachine(): Machine {
   }
 }
 
-/** As the formatter lays it out: lists of numbers on one line. */
+/** Formatted as the formatter does: lists of numbers on one line. */
 export function toJson(results: Results): string {
   const json = JSON.stringify(results, rounded, 2)
   return `${json.replace(/\[\s+([-\d.,e\s]+?)\s+\]/g, (_, list: string) => `[${list.replace(/\s+/g, ' ')}]`)}\n`
 }
 
-/** Four digits say all that a noisy machine can. */
+/** Four digits: a noisy machine gives no more. */
 function rounded(_: string, value: unknown): unknown {
   return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(4)) : value
 }

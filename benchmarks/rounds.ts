@@ -1,5 +1,5 @@
-// The rounds: in each, every variant is measured of every contender, one right after the other, so that a change in the
-// weather of the machine meets all of them. Who begins changes from round to round.
+// The rounds: in each, every variant is measured for every contender, one right after the other, so that a change in the
+// load of the machine affects all of them. The first contender changes from round to round.
 
 import type { Case, Measure, Variant } from './case.ts'
 import type { Answer } from './child.ts'
@@ -17,10 +17,10 @@ interface Step {
   readonly answers: Answer[]
 }
 
-/** Nothing of the run counts. */
+/** The whole run is invalid. */
 export class SourcesChanged extends Error {
   constructor() {
-    super('The sources of holdfast changed during the run: its rounds measured different code. Run it again.')
+    super('bench: the sources of holdfast changed during the run. Its rounds measured different code. Run it again.')
   }
 }
 
@@ -36,7 +36,7 @@ export async function runRounds(
   for (let round = 1; round <= rounds; round++) {
     for (const [index, group] of groups.entries()) {
       for (const step of round % 2 === 1 ? group : group.toReversed()) {
-        // No need to ask again.
+        // The answer will not change.
         if (step.answers[0]?.kind === 'unsupported') continue
         const { of, variant, contender } = step
         const answer = await measure(
@@ -45,14 +45,14 @@ export async function runRounds(
         )
         if (sourcesHash() !== sources) throw new SourcesChanged()
         step.answers.push(answer)
-        tell(`round ${round}/${rounds}, ${index + 1}/${groups.length}`, step, answer)
+        printStep(`round ${round}/${rounds}, ${index + 1}/${groups.length}`, step, answer)
       }
     }
   }
   return groups.flatMap(rowsOf)
 }
 
-/** Those that are measured side by side. */
+/** The steps that are measured one after the other. */
 function groupsOf(contenders: readonly Entrant[], cases: readonly Case[]): Step[][] {
   return [...Map.groupBy(contenders, ({ driver }) => driver)].flatMap(([driver, sameDriver]) =>
     cases.flatMap((of) =>
@@ -63,14 +63,14 @@ function groupsOf(contenders: readonly Entrant[], cases: readonly Case[]): Step[
   )
 }
 
-function tell(where: string, { of, variant, contender }: Step, answer: Answer): void {
+function printStep(where: string, { of, variant, contender }: Step, answer: Answer): void {
   const found = measuresOf(answer).map(({ name, value, unit }) => `${name} ${numeral(value)} ${unit}`)
-  if (answer.kind === 'unsupported') found.push('has no such call')
-  if (answer.kind === 'invalid') found.push(`does not count: ${answer.reason}`)
+  if (answer.kind === 'unsupported') found.push('not supported')
+  if (answer.kind === 'invalid') found.push(`invalid: ${answer.reason}`)
   console.error(`[${where}] ${of.name} · ${variant.name} · ${contender.name}: ${found.join(', ')}`)
 }
 
-/** One row for each measure that a step of the group has. */
+/** One row per measure of the group. */
 function rowsOf(group: readonly Step[]): Row[] {
   const { of, variant, contender } = group[0]!
   const measures = new Map(group.flatMap(({ answers }) => answers.flatMap(measuresOf)).map((item) => [item.name, item]))
@@ -89,7 +89,7 @@ function entryOf({ contender: { name, isPeer }, answers }: Step, wanted: string)
   if (answers[0]!.kind === 'unsupported') return undefined
   const found = answers.flatMap(measuresOf).filter((item) => item.name === wanted)
   const note = found.find((item) => item.note !== undefined)?.note
-  // One round that does not count spoils them all: an average of what works is no result.
+  // One invalid round makes the result invalid: a median of the valid rounds only would be misleading.
   const invalid = answers.find((answer) => answer.kind === 'invalid')?.reason
   return { contender: name, isPeer, values: found.map(({ value }) => value), note, invalid }
 }

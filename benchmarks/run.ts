@@ -1,4 +1,4 @@
-// npm run bench: measures ours, and with --peers the others, in turn, and shows what came of it. See --help.
+// npm run bench: measures Holdfast, and with --peers the peers, alternating, and prints the results. See --help.
 
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -18,13 +18,13 @@ const names = {
   cases: cases.map(({ name }) => name),
 }
 const args = process.argv.slice(2)
-/** Without the file: where the results went says nothing about them. */
+/** The command without --json, which does not affect the results. */
 const command = [
   'npm run bench --',
   ...args.filter((arg, index) => !arg.startsWith('--json') && args[index - 1] !== '--json'),
 ].join(' ')
 
-// Not at once: what was put on disk is removed first.
+// Not at once: remove the files on disk first.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
 try {
@@ -33,7 +33,7 @@ try {
   else console.log(help(names))
 } catch (error) {
   if (error instanceof FlagError) {
-    console.error(`${error.message}\n\nnpm run bench -- --help shows what there is.`)
+    console.error(`${error.message}\n\nRun npm run bench -- --help for the options.`)
     process.exitCode = 2
   } else if (error instanceof SourcesChanged) {
     console.error(error.message)
@@ -68,7 +68,7 @@ async function bench(flags: Flags): Promise<void> {
     `\n${cores} cores, ${cpu}, Node ${node}; ${rounds} ${rounds === 1 ? 'round' : 'rounds'}, medians; ${date}\n\n${table(results)}`,
   )
   if (flags.json) writeFileSync(resolve(flags.json), toJson(results))
-  // A number of ours that does not count is a bug of ours.
+  // An invalid result of Holdfast is a bug in Holdfast.
   const isInvalid = rows.some(({ entries }) => entries.some(({ isPeer, invalid }) => !isPeer && invalid !== undefined))
   if (isInvalid) process.exitCode = 1
 }

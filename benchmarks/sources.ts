@@ -1,11 +1,11 @@
-// Which code was measured. A run takes minutes, and rounds of two versions have no median in common.
+// Identifies the measured code. A run takes minutes, and rounds of two versions must not share a median.
 
 import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { findPackageJSON } from 'node:module'
 import { dirname, join } from 'node:path'
 
-/** Of what a measurement loads of ours: the same for the same code. */
+/** A hash of the Holdfast sources that a measurement loads. */
 export function sourcesHash(): string {
   const folder = join(dirname(findPackageJSON('holdfast', import.meta.url)!), 'src')
   const files = globSync('**/*.ts', { cwd: folder, exclude: ['conformance/**', 'testing/**'] })

@@ -1,4 +1,4 @@
-// Few and robust: a median does not mind one round in which the machine was busy elsewhere.
+// Robust statistics: a median is not affected by one round on a busy machine.
 
 export function median(values: readonly number[]): number {
   return quantile(values.toSorted(ascending), 0.5)
@@ -19,7 +19,7 @@ export function spreadOf(values: readonly number[]): Spread {
   return { median: median(values), min: Math.min(...values), max: Math.max(...values) }
 }
 
-/** Between two neighbours in proportion. */
+/** Interpolates between two neighbours. */
 function quantile(sorted: readonly number[], share: number): number {
   const place = (sorted.length - 1) * share
   const below = sorted[Math.floor(place)] ?? NaN

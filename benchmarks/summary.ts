@@ -1,4 +1,4 @@
-// From values to what is shown: medians, ranges, and ratios of ours to the best peer of the same run and durability.
+// Computes medians, ranges, and ratios to the best peer of the same run and durability.
 
 import { moreIsBetter } from './case.ts'
 import type { Entry, Results, Row } from './results.ts'
@@ -8,15 +8,15 @@ import { type Target, targetsOf } from './targets.ts'
 export interface Line {
   readonly contender: string
   readonly spread: Spread | undefined
-  /** Ours only, and at least one for them. */
+  /** For Holdfast only, then at least one. */
   readonly comparisons: readonly Comparison[]
   readonly note?: string
 }
 
 export interface Comparison {
-  /** Of medians; its range is that of the single rounds, whose measurements were neighbours in time. */
+  /** Ratio of the medians; its range is that of the single rounds, which were measured close together. */
   readonly ratio?: Spread
-  /** What the ratio is to. */
+  /** What Holdfast is compared with. */
   readonly to?: string
   readonly target?: { readonly text: string; readonly isReached: boolean | undefined }
 }
@@ -24,7 +24,7 @@ export interface Comparison {
 export function linesOf(row: Row, results: Results): readonly Line[] {
   return row.entries.map((entry) => {
     const { contender, isPeer, invalid } = entry
-    const note = invalid === undefined ? entry.note : `does not count: ${invalid}`
+    const note = invalid === undefined ? entry.note : `invalid: ${invalid}`
     if (invalid !== undefined) return { contender, spread: undefined, comparisons: [], note }
     const comparisons = isPeer ? [] : comparisonsOf(entry, row, results)
     return { contender, spread: spreadOf(entry.values), comparisons, note }
@@ -63,7 +63,7 @@ function compare(
   }
 }
 
-/** Of those that promise as much. */
+/** The best peer of the same durability. */
 function bestPeer(ours: Entry, { driver, entries, unit }: Row, { contenders }: Results): Entry | undefined {
   const durabilityOf = ({ contender }: Entry): string | undefined =>
     contenders.find((described) => described.driver === driver && described.name === contender)?.durability
@@ -74,7 +74,7 @@ function bestPeer(ours: Entry, { driver, entries, unit }: Row, { contenders }: R
   return peers.toSorted((a, b) => sign * (spreadOf(a.values).median - spreadOf(b.values).median))[0]
 }
 
-/** The same contender's. */
+/** The baseline variant of the same contender. */
 function baselineOf(ours: Entry, row: Row, { rows }: Results): Entry | undefined {
   if (row.baseline === row.variant) return undefined
   const isBase = ({ driver, case: of, variant, measure }: Row): boolean =>
@@ -84,7 +84,7 @@ function baselineOf(ours: Entry, row: Row, { rows }: Results): Entry | undefined
 }
 
 function ratioOf(ours: readonly number[], theirs: readonly number[]): Spread | undefined {
-  // Nothing to compare with: twice nothing is nothing.
+  // No ratio to 0.
   const median = spreadOf(ours).median / spreadOf(theirs).median
   if (!Number.isFinite(median)) return undefined
   const rounds = ours.map((value, round) => value / theirs[round]!).filter(Number.isFinite)
@@ -99,7 +99,7 @@ function judge({ ratio, value }: Target, median: number, medianRatio: number | u
   return { text, isReached: atLeast === undefined ? medianRatio <= atMost! : medianRatio >= atLeast }
 }
 
-/** Three digits, and thousands apart. */
+/** Three digits, with thousands separators. */
 export function numeral(value: number): string {
   if (value === 0) return '0'
   const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))))

@@ -1,4 +1,4 @@
-// The results as a table on a terminal.
+// The results as a table for the terminal.
 
 import type { Results } from './results.ts'
 import { type Comparison, type Line, linesOf, numeral, range, titleOf } from './summary.ts'
@@ -23,7 +23,7 @@ export function table(results: Results): string {
   return [lines[0]!, '─'.repeat(Math.max(...lines.map((line) => line.length))), ...lines.slice(1)].join('\n')
 }
 
-/** One line, and another for each further comparison. */
+/** One line, and one more for each further comparison. */
 function cellsOf({ contender, spread, comparisons, note }: Line, unit: string): string[][] {
   const found = [contender, spread ? numeral(spread.median) : '–', unit, spread ? range(spread) : '']
   const [first = {}, ...further] = comparisons

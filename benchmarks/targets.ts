@@ -1,19 +1,19 @@
-// What we hold ourselves to. A ratio is ours to that of the best peer of the same durability, or of the baseline where the
-// row has one, or of the peer that is named.
+// The performance targets. A ratio is Holdfast's value to that of the best peer of the same durability, or of the baseline where the
+// row has one, or of the named peer.
 
 import type { Row } from './results.ts'
 
 export interface Target {
-  /** A further ratio: to this peer, whatever its durability. */
+  /** Compares with this peer, whatever its durability. */
   readonly to?: string
   readonly ratio?: { readonly atLeast?: number; readonly atMost?: number }
   readonly value?: { readonly atMost: number }
 }
 
 interface Place extends Pick<Row, 'case' | 'variant' | 'measure'> {
-  /** None: every one. */
+  /** undefined: every driver. */
   readonly driver?: string
-  /** None: all of ours. */
+  /** undefined: every Holdfast contender. */
   readonly contender?: string
 }
 
@@ -89,7 +89,7 @@ const targets: readonly (Place & Target)[] = [
   { ...statements('statements, batched', 2), measure: 'row updates per job' },
 ]
 
-/** Those with `to` come after the one without. */
+/** The target without `to` comes first. */
 export function targetsOf(row: Row, contender: string): readonly Target[] {
   return targets.filter(
     (target) =>

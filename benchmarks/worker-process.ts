@@ -1,4 +1,4 @@
-// The worker's process. Started by worker.ts, which sends it Commands and is sent Reports.
+// The worker process. Started by worker.ts, which sends Commands and receives Reports.
 
 import { contenderIn, type Session } from './contender.ts'
 import { Work } from './load.ts'
@@ -11,13 +11,13 @@ export type Command =
 
 export type Report =
   | { readonly kind: 'opened' }
-  /** Since the last such report. */
+  /** Completions since the last report. */
   | { readonly kind: 'completed'; readonly jobs: number }
   | { readonly kind: 'over'; readonly completed: number; readonly cpuMs: number }
   | { readonly kind: 'closed'; readonly latencies: readonly number[] }
   | { readonly kind: 'failed'; readonly reason: string }
 
-/** A message for each completion would be measured too: so many of them, or so long after the first. */
+/** A message per completion would be measured too: report after this many, or this many ms after the first. */
 const [fewestReported, reportMs] = [50, 5]
 
 let session: Session | undefined
@@ -26,14 +26,14 @@ let unreported = 0
 let timer: NodeJS.Timeout | undefined
 
 process.on('message', (command) => {
-  heed(command as Command).catch((error: unknown) =>
-    tell({ kind: 'failed', reason: error instanceof Error ? error.message : String(error) }),
+  handle(command as Command).catch((error: unknown) =>
+    send({ kind: 'failed', reason: error instanceof Error ? error.message : String(error) }),
   )
 })
-// Without whom it works for, it has no business.
+// Exit with the parent process.
 process.on('disconnect', () => process.exit(0))
 
-async function heed(command: Command): Promise<void> {
+async function handle(command: Command): Promise<void> {
   if (command.kind === 'open') await open(command)
   else if (command.kind === 'expect') work!.tally.expect(command.jobs)
   else await close()
@@ -46,15 +46,15 @@ async function open({ file, place, settings, concurrency, limits }: Extract<Comm
   const cpuBegun = process.cpuUsage()
   work = new Work(limits, onCompleted)
   await session.consume(concurrency, work)
-  tell({ kind: 'opened' })
+  send({ kind: 'opened' })
   const completed = await work.tally.over()
   const { user, system } = process.cpuUsage(cpuBegun)
-  tell({ kind: 'over', completed, cpuMs: (user + system) / 1_000 })
+  send({ kind: 'over', completed, cpuMs: (user + system) / 1_000 })
 }
 
 function onCompleted(): void {
   unreported++
-  // Not by the timer alone: a contender may work off a whole queue before timers get their turn.
+  // Not by the timer only: a contender may drain a whole queue before timers run.
   if (unreported >= fewestReported) report()
   else timer ??= setTimeout(report, reportMs)
 }
@@ -62,7 +62,7 @@ function onCompleted(): void {
 function report(): void {
   clearTimeout(timer)
   timer = undefined
-  tell({ kind: 'completed', jobs: unreported })
+  send({ kind: 'completed', jobs: unreported })
   unreported = 0
 }
 
@@ -72,9 +72,9 @@ async function close(): Promise<void> {
   timer = undefined
   unreported = 0
   work!.tally.verify()
-  tell({ kind: 'closed', latencies: work!.latencies })
+  send({ kind: 'closed', latencies: work!.latencies })
 }
 
-function tell(message: Report): void {
+function send(message: Report): void {
   process.send!(message)
 }

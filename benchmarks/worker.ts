@@ -1,4 +1,4 @@
-// A worker for the cases in which somebody else adds: in a process of its own where processes can share the storage, in
+// A worker for cases in which another part adds: in its own process where processes can share the storage, in
 // this one where they cannot.
 
 import { fork, type ChildProcess } from 'node:child_process'
@@ -13,37 +13,40 @@ export interface Order {
   readonly limits: Limits
 }
 
-export interface Working {
-  /** So many jobs in all: it is over after the last. */
+export interface RunningWorker {
+  /** Sets the number of jobs: the work ends after the last. */
   expect(jobs: number): void
-  /** Rejects if the worker fails, and never resolves: to be raced with what would wait for it in vain. */
+  /** Rejects if the worker fails and never resolves: race it with other waits. */
   readonly failure: Promise<never>
-  over(): Promise<{ readonly completed: number; /** Of the other process, if it is one. */ readonly cpuMs: number }>
+  over(): Promise<{
+    readonly completed: number
+    /** CPU of the other process, if there is one. */ readonly cpuMs: number
+  }>
   /**
-   * To be called after the session of this process is closed. Resolves with the ms from each add to the start of its job.
+   * Call after the session of this process is closed. Resolves with the ms from each add to the start of its job.
    * @throws unless each job ran exactly once
    */
   close(): Promise<readonly number[]>
 }
 
-/** @param session this process's own, at that place */
+/** @param session the session of this process at that place */
 export function startWorker(
   contender: Entrant,
   session: Session,
   place: string,
   order: Order,
   onCompleted?: (jobs: number) => void,
-): Promise<Working> {
+): Promise<RunningWorker> {
   return contender.isShared
-    ? workElsewhere(contender, place, order, onCompleted)
-    : workHere(session, order, onCompleted)
+    ? workInChild(contender, place, order, onCompleted)
+    : workInProcess(session, order, onCompleted)
 }
 
-async function workHere(
+async function workInProcess(
   session: Session,
   { concurrency, limits }: Order,
   onCompleted?: (jobs: number) => void,
-): Promise<Working> {
+): Promise<RunningWorker> {
   const work = new Work(limits, onCompleted && (() => onCompleted(1)))
   await session.consume(concurrency, work)
   return {
@@ -57,13 +60,13 @@ async function workHere(
   }
 }
 
-async function workElsewhere(
+async function workInChild(
   contender: Entrant,
   place: string,
   order: Order,
   onCompleted?: (jobs: number) => void,
-): Promise<Working> {
-  const other = theOtherProcess()
+): Promise<RunningWorker> {
+  const other = sharedWorkerProcess()
   other.onCompleted = onCompleted
   const over = other.next('over')
   const opened = other.next('opened')
@@ -81,16 +84,16 @@ async function workElsewhere(
   }
 }
 
-/** One for all runs of a measurement, so that the code is compiled there too once it counts. It ends with this process. */
-function theOtherProcess(): OtherProcess {
-  return (known ??= new OtherProcess())
+/** One process for all runs of a measurement, so that its code is compiled when it counts. It ends with this process. */
+function sharedWorkerProcess(): WorkerProcess {
+  return (known ??= new WorkerProcess())
 }
 
-let known: OtherProcess | undefined
+let known: WorkerProcess | undefined
 
 type ReportOf<K extends Report['kind']> = Extract<Report, { kind: K }>
 
-class OtherProcess {
+class WorkerProcess {
   onCompleted: ((jobs: number) => void) | undefined
   readonly #process: ChildProcess
   readonly #awaited = new Map<Report['kind'], (report: Report) => void>()
@@ -98,12 +101,12 @@ class OtherProcess {
   readonly failure = this.#failing.promise
 
   constructor() {
-    // Whoever waits hears of it.
+    // Pending waits reject with it.
     this.failure.catch(() => {})
     this.#process = fork(fileURLToPath(new URL('worker-process.ts', import.meta.url)), { execArgv: process.execArgv })
     this.#process.on('message', (report) => this.#heed(report as Report))
     this.#process.on('exit', (code, signal) =>
-      this.#failing.reject(new Error(`the worker's process ended: ${signal ?? code}`)),
+      this.#failing.reject(new Error(`worker process: ended with ${signal ?? code}`)),
     )
   }
 

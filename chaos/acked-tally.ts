@@ -1,4 +1,4 @@
-// How many jobs the producers were told of so far, read from their logs as these grow: for the progress line.
+// The number of jobs acknowledged so far, read from the producers' logs as they grow: for the progress line.
 
 import { closeSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,10 +1,10 @@
-// Histories written by hand, for the tests of the checks: entries without the trouble of running anything.
+// Hand-written histories for the tests of the checks.
 
 import type { Entry, Note } from './entries.ts'
 import { type FinalRecord, type History, historyOf } from './history.ts'
 import { terminalStates } from './history.ts'
 
-/** The notes in order, each by the process given, a millisecond apart. */
+/** The notes in order, by this process, one millisecond apart. */
 export function entriesBy(by: string, ...notes: Note[]): Entry[] {
   return notes.map((note, index) => ({ at: index, by, ...note }))
 }
@@ -17,13 +17,13 @@ export const asked = (id: string, type = 'kept'): Note => ({
   maxAttempts: 3,
   delayMs: 0,
 })
-/** With a row of the user's. */
+/** With a user row. */
 export const ordered = (id: string): Note => ({ ...asked(id), kind: 'ordered' }) as Note
-/** In so many ms. */
+/** With a delay. */
 export const askedFor = (id: string, delayMs: number): Note => ({ ...asked(id), delayMs }) as Note
 export const acked = (id: string): Note => ({ what: 'acked', id, status: 'queued' })
 export const started = (id: string, fence: string): Note => ({ what: 'started', id, fence, runAt: 0, claimedAt: 0 })
-/** As the storage's clock has it. */
+/** With the times of the storage's clock. */
 export const startedAt = (id: string, fence: string, runAt: number, claimedAt: number): Note =>
   ({ ...started(id, fence), runAt, claimedAt }) as Note
 export const ended = (id: string, fence: string): Note => ({ what: 'ended', id, fence })
@@ -46,16 +46,16 @@ export const refused = (id: string, fence: string): Note => ({
 })
 export const run = (id: string, fence: string): Note[] => [started(id, fence), ended(id, fence), completed(id, fence)]
 
-/** The same, at that time. */
+/** The note at this time. */
 export const at = (time: number, by: string, note: Note): Entry => ({ ...note, at: time, by })
 
-/** Completed by that run, as its first and only attempt. */
+/** A record completed by this run, its only attempt. */
 export function recordOf(id: string, fence: string, changes: Partial<FinalRecord> = {}): FinalRecord {
   const attempts = [{ fence, outcome: 'completed', state: 'completed' as const }]
   return { type: 'kept', id, state: 'completed', attempt: 1, failures: 0, fence, attempts, ...changes }
 }
 
-/** With the counts that belong to the records. */
+/** A history with the counts that match its records. */
 export function historyWith(entries: readonly Entry[], ...records: FinalRecord[]): History {
   const counts = Object.fromEntries(
     terminalStates.map((state) => [state, records.filter((record) => record.state === state).length]),

@@ -1,4 +1,4 @@
-// The kill test over chains: what it must see it sees, in made-up ends that are wrong; and a short run of it.
+// The kill test over chains: its checks find every planted error, and a short run is clean.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -9,7 +9,7 @@ import { chaos } from './short-run.ts'
 
 const orders = 12
 
-/** As it should be. */
+/** A correct end state. */
 function goodEnd(): { chains: FinalChain[]; jobs: FinalJob[] } {
   const chains: FinalChain[] = []
   const jobs: FinalJob[] = []
@@ -35,18 +35,18 @@ const found = (change: (end: ReturnType<typeof goodEnd>) => Partial<Final> | voi
   return [...new Set(checkChains({ orders, entries: [], ...end, ...changed }).map(({ check }) => check))].toSorted()
 }
 
-test('a good end is clean; each thing that is wrong is seen', () => {
-  const told = { what: 'chainEnded', chain: 'order-1', at: 0, by: 'worker-0.1' } as const
+test('a correct end state is clean, and each error is found', () => {
+  const report = { what: 'chainEnded', chain: 'order-1', at: 0, by: 'worker-0.1' } as const
   assert.deepEqual(
     found(() => {}),
     [],
   )
   assert.deepEqual(
-    found(() => ({ entries: [told] })),
+    found(() => ({ entries: [report] })),
     [],
   )
   assert.deepEqual(
-    found(() => ({ entries: [told, told] })),
+    found(() => ({ entries: [report, report] })),
     ['ends'],
   )
   assert.deepEqual(
@@ -59,8 +59,8 @@ test('a good end is clean; each thing that is wrong is seen', () => {
   )
   assert.deepEqual(
     found(({ chains, jobs }) => {
-      const [stranger] = [{ ...chains.find(({ id }) => id === 'stock-0')!, id: 'stock-99' }]
-      return { chains: [...chains, stranger], jobs: [...jobs, { ...jobs[0]!, id: 'x', chainId: 'stock-99' }] }
+      const [unrequested] = [{ ...chains.find(({ id }) => id === 'stock-0')!, id: 'stock-99' }]
+      return { chains: [...chains, unrequested], jobs: [...jobs, { ...jobs[0]!, id: 'x', chainId: 'stock-99' }] }
     }),
     ['invented'],
   )
@@ -88,7 +88,7 @@ test('a good end is clean; each thing that is wrong is seen', () => {
   )
 })
 
-test('every order is started once, and those that share stock not at once', () => {
+test('every order is started once, and orders that share stock are not started together', () => {
   for (const count of [1, 99, 100, 250, 2_000]) {
     const started = startOrder(count)
     assert.deepEqual(started.toSorted((one, other) => one - other).join(), [...started.keys()].join())
@@ -99,7 +99,7 @@ test('sqlite: 3 s of kills over 40 orders', async (t) => {
   const flags = ['--case', 'chains', '--driver', 'sqlite', '--seconds', '3', '--chains', '40']
   const { output, report } = await chaos(t, ...flags)
   const { violations, kills, rows, chains, jobs } = report as unknown as ChainsReport
-  // How much happens in so short a time is the machine's business, so it may be too little.
+  // On a slow machine too little may happen in so short a time.
   assert.deepEqual(violations, [], output)
   assert.ok(kills >= 1, output)
   assert.deepEqual([chains, jobs], [40 * 4 + 4, 40 * 6 + 4], output)

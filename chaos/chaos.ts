@@ -1,4 +1,4 @@
-// One run: faults, healing, draining, and what came of it.
+// One run: faults, healing, draining, and the checks.
 
 import { join } from 'node:path'
 import { AckedTally } from './acked-tally.ts'
@@ -19,54 +19,54 @@ export interface Run {
   readonly full: FullDisk | undefined
 }
 
-export type Tell = (line: string, isPassing?: boolean) => void
+export type Print = (line: string, isPassing?: boolean) => void
 
-/** For producers that wait for their last answers, and for what is live. */
+/** Time limit for the producers' last answers and for the live jobs. */
 const drainMs = 60_000
 
-/** @param directory empty; the storage and the logs go there */
-export async function runChaos(flags: Flags, directory: string, tell: Tell): Promise<Run> {
+/** @param directory an empty directory for the storage and the logs */
+export async function runChaos(flags: Flags, directory: string, print: Print): Promise<Run> {
   const violations: Violation[] = []
   const isRig = flags.kinds.some((kind) => kind !== 'full')
-  const history = isRig ? await disturb(flags, directory, tell, violations) : historyOf([], [], {})
+  const history = isRig ? await runFaults(flags, directory, print, violations) : historyOf([], [], {})
   const full = flags.kinds.includes('full') ? await fillDisk(flags, directory) : undefined
   violations.push(...check(history), ...(full?.violations ?? []))
   return { history, violations, full }
 }
 
-async function disturb(flags: Flags, directory: string, tell: Tell, violations: Violation[]): Promise<History> {
+async function runFaults(flags: Flags, directory: string, print: Print, violations: Violation[]): Promise<History> {
   const service = await driverNamed(flags.driver).serve?.(slotsOf(flags))
   try {
-    return await disturbOn(service, flags, directory, tell, violations)
+    return await runFaultsOn(service, flags, directory, print, violations)
   } finally {
     await service?.stop(join(directory, 'server'))
   }
 }
 
-async function disturbOn(
+async function runFaultsOn(
   service: Service | undefined,
   flags: Flags,
   directory: string,
-  tell: Tell,
+  print: Print,
   violations: Violation[],
 ): Promise<History> {
   const driver = driverNamed(flags.driver)
   const storage = await driver.open(directory, service?.url)
   const endSession = driver.endSession && (() => driver.endSession!(storage))
   const supervisor = new Supervisor({ ...flags, directory, service, endSession })
-  const progress = showProgress(supervisor, flags, directory, tell)
+  const progress = showProgress(supervisor, flags, directory, print)
   try {
-    // Before anybody else, so that the layout is there.
+    // Before any other process, so that the schema exists.
     await storage.connect()
     if (driver.hasRows) await makeTable(storage)
     await supervisor.start()
     progress.begin()
-    await supervisor.disturb(flags.seconds * 1_000)
+    await supervisor.runFaults(flags.seconds * 1_000)
     progress.end()
     if (supervisor.isBroken) {
-      tell('gave up: processes ended by errors of their own')
+      print('run ended early: processes ended by their own errors')
     } else {
-      tell('healed; draining')
+      print('healed; draining')
       if (!(await supervisor.finish('producer', drainMs))) violations.push(late('a producer did not end'))
       if (!(await drained(storage, drainMs))) violations.push(late('jobs were still live'))
       if (!(await supervisor.finish('worker', drainMs))) violations.push(late('a worker did not end'))
@@ -90,7 +90,7 @@ async function disturbOn(
 
 const late = (what: string): Violation => violation('drain', `${what} within ${drainMs / 1_000} s of the last fault`)
 
-function showProgress(supervisor: Supervisor, { seconds, driver }: Flags, directory: string, tell: Tell) {
+function showProgress(supervisor: Supervisor, { seconds, driver }: Flags, directory: string, print: Print) {
   const acked = new AckedTally(join(directory, 'logs'))
   let timer: NodeJS.Timeout | undefined
   return {
@@ -103,7 +103,7 @@ function showProgress(supervisor: Supervisor, { seconds, driver }: Flags, direct
         const ofSessions = endSession ? `, sessions ended ${sessions}` : ''
         const passed = Math.round((performance.now() - startedAt) / 1_000)
         const faults = `kills ${kills}, stops ${stops}, points ${points}${ofServer}${ofSessions}`
-        tell(`${passed} s of ${seconds}: jobs ${acked.read()}, ${faults}`, true)
+        print(`${passed} s of ${seconds}: jobs ${acked.read()}, ${faults}`, true)
       }
       timer = setInterval(show, process.stdout.isTTY ? 1_000 : Math.max(2_000, seconds * 50))
     },

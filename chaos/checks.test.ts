@@ -1,4 +1,4 @@
-// Each check finds the bad history written for it, and lets pass what only looks like one.
+// Each check finds the bad history written for it and accepts legal histories that look similar.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -27,12 +27,12 @@ const first = 'worker-0.1/x/1#1'
 const second = 'worker-1.1/x/7#2'
 
 const found = (notes: readonly Note[], ...records: FinalRecord[]): string[] =>
-  check(historyWith(entriesBy('somebody', ...notes), ...records)).map((violation) => violation.check)
+  check(historyWith(entriesBy('worker', ...notes), ...records)).map((violation) => violation.check)
 
 const clean: [string, Note[], FinalRecord[]][] = [
   ['a job that ran once', [asked('a'), acked('a'), ...run('a', first)], [recordOf('a', first)]],
   [
-    'a job that ran twice, of which one run was told that it counted',
+    'a job that ran twice, with one accepted completion',
     [asked('a'), acked('a'), started('a', first), ...run('a', second), ended('a', first), refused('a', first)],
     [
       recordOf('a', second, {
@@ -46,17 +46,17 @@ const clean: [string, Note[], FinalRecord[]][] = [
     ],
   ],
   [
-    'an id whose answer was lost, asked for again: one job, run twice',
+    'an id whose reply was lost, added again: one job, run twice',
     [asked('a'), asked('a'), acked('a'), started('a', first), ...run('a', second)],
     [recordOf('a', second, { attempt: 2, attempts: [{ fence: second, outcome: 'completed', state: 'completed' }] })],
   ],
   [
-    'an id whose answer was lost, which failed before it was asked for again: two lives, each with a first attempt',
+    'an id whose reply was lost, which failed before it was added again: two lives, each with a first attempt',
     [asked('a'), started('a', first), asked('a'), acked('a'), ...run('a', 'worker-2.1/x/3#1')],
     [recordOf('a', 'worker-2.1/x/3#1')],
   ],
   [
-    'an expired job, asked for again after its answer was lost, that completed twice',
+    'an expired job, added again after its reply was lost, that completed twice',
     [asked('a', 'passing'), ...run('a', first), asked('a', 'passing'), ...run('a', 'worker-1.1/x/9#1'), acked('a')],
     [],
   ],
@@ -72,7 +72,7 @@ const clean: [string, Note[], FinalRecord[]][] = [
     [recordOf('a', first)],
   ],
   [
-    'a claim that nobody saw: taken back, no run of it',
+    'a claim whose reply was lost: taken back without a run',
     [asked('a'), acked('a'), ...run('a', second)],
     [
       recordOf('a', second, {
@@ -117,16 +117,16 @@ const bad: [string, string, Note[], FinalRecord[]][] = [
     [asked('a'), acked('a'), started('a', first)],
     [recordOf('a', first, { state: 'processing', fence: undefined, attempts: [] })],
   ],
-  ['unresolved', 'an id that nobody ever got an answer for', [asked('a'), asked('a')], []],
+  ['unresolved', 'an id that was added without any reply', [asked('a'), asked('a')], []],
   [
     'doubleRecorded',
-    'two runs were told that they completed it',
+    'two runs had their completion accepted',
     [asked('a'), acked('a'), ...run('a', first), ...run('a', second)],
     [recordOf('a', second, { attempt: 2, attempts: [] })],
   ],
   [
     'doubleRecorded',
-    'the record is of another run than the one that was told so',
+    'the record shows another run than the accepted one',
     [asked('a'), acked('a'), started('a', second), ...run('a', first)],
     [recordOf('a', second, { attempt: 2 })],
   ],
@@ -143,7 +143,7 @@ const bad: [string, string, Note[], FinalRecord[]][] = [
   ],
   [
     'verdict',
-    'told that it completed, and failed',
+    'its completion was accepted, and its record is failed',
     [asked('a'), acked('a'), ...run('a', first)],
     [recordOf('a', first, { state: 'failed', fence: undefined, attempts: [] })],
   ],
@@ -165,10 +165,10 @@ const bad: [string, string, Note[], FinalRecord[]][] = [
     [asked('a'), acked('a'), started('a', 'worker-2.1/x/1#1'), ...run('a', first)],
     [recordOf('a', first, { attempt: 2 })],
   ],
-  ['attempts', 'nobody ran what is recorded', [asked('a'), acked('a')], [recordOf('a', first)]],
+  ['attempts', 'an attempt is recorded that no worker ran', [asked('a'), acked('a')], [recordOf('a', first)]],
   [
     'attempts',
-    'it ran more often than its record knows',
+    'it ran more often than its record says',
     [asked('a'), acked('a'), started('a', first), ...run('a', second)],
     [recordOf('a', second, { attempt: 1, fence: second })],
   ],
@@ -184,10 +184,10 @@ const bad: [string, string, Note[], FinalRecord[]][] = [
     [asked('a'), acked('a'), { what: 'called', verb: 'cancel', id: 'a', verdict: 'cancelled' }, ...run('a', first)],
     [recordOf('a', first)],
   ],
-  ['unhandled', 'something was thrown that nobody caught', [{ what: 'unhandled', message: 'Error: x\n  at y' }], []],
+  ['unhandled', 'an error was thrown and not caught', [{ what: 'unhandled', message: 'Error: x\n  at y' }], []],
   ['exit', 'a process ended by itself', [{ what: 'exited', process: 'worker-0.1', code: 1, signal: null }], []],
   ['exit', 'the server ended by itself', [{ what: 'serverDied' }], []],
-  ['invented', 'a record that nobody asked for', [], [recordOf('a', first)]],
+  ['invented', 'a record of a job that was never added', [], [recordOf('a', first)]],
 ]
 
 for (const [name, what, notes, records] of bad) {
@@ -205,7 +205,7 @@ const kept = (...fences: string[]): FinalRecord =>
     })),
   })
 const server = 'supervisor'
-/** An add whose answer was lost, sent again and answered then; the job ran before and after. */
+/** An add whose reply was lost and which was repeated; the job ran before and after. */
 const repeatedAt = (time: number, type: string): Entry[] => [
   at(0, 'producer', asked('a', type)),
   ...run('a', first).map((note, index) => at(10 + index, 'worker', note)),
@@ -215,19 +215,19 @@ const repeatedAt = (time: number, type: string): Entry[] => [
 ]
 const marked: Note = { what: 'marked', process: 'worker-0.1', mark: 1, after: 'server' }
 
-/** With times that matter. */
+/** Histories in which the times matter. */
 const timed: [string | undefined, string, Entry[], FinalRecord[]][] = [
   [
     'stale',
     'an outcome accepted from a run whose lease had been taken back',
-    entriesBy('somebody', asked('a'), acked('a'), ...run('a', first), started('a', second)),
+    entriesBy('worker', asked('a'), acked('a'), ...run('a', first), started('a', second)),
     [kept(first, second)],
   ],
   [
     'stale',
-    'an outcome accepted from a run that ended when another had the job',
+    'an outcome accepted from a run that ended while another held the job',
     entriesBy(
-      'somebody',
+      'worker',
       asked('a'),
       acked('a'),
       started('a', first),
@@ -241,7 +241,7 @@ const timed: [string | undefined, string, Entry[], FinalRecord[]][] = [
     undefined,
     'the earlier of two claims began later, and was refused',
     entriesBy(
-      'somebody',
+      'worker',
       asked('a'),
       acked('a'),
       started('a', second),
@@ -255,10 +255,10 @@ const timed: [string | undefined, string, Entry[], FinalRecord[]][] = [
   ],
   [
     undefined,
-    'an outcome whose answer was lost, told again when another attempt had begun',
-    entriesBy('somebody', asked('a'), acked('a'), started('a', first), ended('a', first)).concat(
+    'an outcome whose reply was lost, repeated after another attempt began',
+    entriesBy('worker', asked('a'), acked('a'), started('a', first), ended('a', first)).concat(
       at(100, 'other', started('a', second)),
-      at(101, 'somebody', toRetry('a', first)),
+      at(101, 'worker', toRetry('a', first)),
     ),
     [recordOf('a', second, { state: 'failed', fence: undefined, attempt: 2, attempts: [] })],
   ],
@@ -272,19 +272,19 @@ const timed: [string | undefined, string, Entry[], FinalRecord[]][] = [
   ],
   [
     'early',
-    'begun before its time, by the clock of the storage',
-    entriesBy('somebody', asked('a'), acked('a'), startedAt('a', first, 1_000, 999), ended('a', first)),
+    'started early by the clock of the storage',
+    entriesBy('worker', asked('a'), acked('a'), startedAt('a', first, 1_000, 999), ended('a', first)),
     [recordOf('a', first)],
   ],
   [
     'early',
-    'begun sooner than was asked for, whatever the storage says',
+    'started before its delay had passed, whatever the clock of the storage',
     [at(0, 'producer', askedFor('a', 500)), at(1, 'producer', acked('a')), at(490, 'worker', started('a', first))],
     [recordOf('a', first)],
   ],
   [
     undefined,
-    'begun when it was time',
+    'started on time',
     [
       at(0, 'producer', askedFor('a', 500)),
       at(1, 'producer', acked('a')),
@@ -294,7 +294,7 @@ const timed: [string | undefined, string, Entry[], FinalRecord[]][] = [
   ],
   [
     'early',
-    'begun again too soon after a failure',
+    'retried before the backoff had passed',
     [
       at(0, 'producer', asked('a')),
       at(1, 'producer', acked('a')),
@@ -307,7 +307,7 @@ const timed: [string | undefined, string, Entry[], FinalRecord[]][] = [
   ],
   [
     undefined,
-    'begun again in time after a failure',
+    'retried after the backoff',
     [
       at(0, 'producer', asked('a')),
       at(1, 'producer', acked('a')),
@@ -320,7 +320,7 @@ const timed: [string | undefined, string, Entry[], FinalRecord[]][] = [
   ],
   [
     'return',
-    'a process that never came back to the server',
+    'a process that never reconnected',
     [
       at(0, 'worker-0.1', { what: 'ready' }),
       at(10, server, marked),
@@ -330,7 +330,7 @@ const timed: [string | undefined, string, Entry[], FinalRecord[]][] = [
   ],
   [
     undefined,
-    'a process that came back',
+    'a process that reconnected',
     [
       at(0, 'worker-0.1', { what: 'ready' }),
       at(10, server, marked),
@@ -340,7 +340,7 @@ const timed: [string | undefined, string, Entry[], FinalRecord[]][] = [
   ],
   [
     undefined,
-    'a process that was killed on its way back',
+    'a process that was killed while it reconnected',
     [
       at(0, 'worker-0.1', { what: 'ready' }),
       at(10, server, marked),
@@ -364,20 +364,20 @@ const rowsOf: [string, Note[], FinalRecord[], string[], string[]][] = [
   ['a job without its row', orderedAndRun, [recordOf('a', first)], [], ['torn']],
   ['a row whose job is gone', orderedAndRun, [], ['a'], ['lost', 'verdict', 'torn']],
   ['a job that was rolled back', [{ what: 'undoing', id: 'b' }], [], [], []],
-  ['a row that was rolled back, and is there', [{ what: 'undoing', id: 'b' }], [], ['b'], ['torn']],
+  ['a row that was rolled back and exists', [{ what: 'undoing', id: 'b' }], [], ['b'], ['torn']],
   [
-    'a job that was rolled back, and is there',
+    'a job that was rolled back and exists',
     [{ what: 'undoing', id: 'b' }],
     [recordOf('b', first)],
     [],
     ['invented', 'torn'],
   ],
-  ['a row that nobody wrote', [], [], ['b'], ['torn']],
+  ['a row that was never written', [], [], ['b'], ['torn']],
 ]
 
 for (const [what, notes, records, rows, expected] of rowsOf) {
   test(`${expected.length === 0 ? 'allowed' : 'found (torn)'}: ${what}`, () => {
-    const history = { ...historyWith(entriesBy('somebody', ...notes), ...records), rows }
+    const history = { ...historyWith(entriesBy('worker', ...notes), ...records), rows }
     assert.deepEqual(
       check(history).map((violation) => violation.check),
       expected,
@@ -385,7 +385,7 @@ for (const [what, notes, records, rows, expected] of rowsOf) {
   })
 }
 
-test('found (counts): the storage counts what it does not list', () => {
+test('found (counts): the storage counts a record that it does not list', () => {
   const history = historyOf([], [], { completed: 1 })
   assert.deepEqual(
     check(history).map((violation) => violation.check),
@@ -393,11 +393,11 @@ test('found (counts): the storage counts what it does not list', () => {
   )
 })
 
-test('a violation shows at most 20 entries, the record with them', () => {
+test('a violation shows at most 20 entries, the record included', () => {
   const many = Array.from({ length: 50 }, (_, index) => started('a', `worker/x/${index}#${index}`))
   const [violation] = check(
     historyWith(
-      entriesBy('somebody', asked('a'), acked('a'), ...many),
+      entriesBy('worker', asked('a'), acked('a'), ...many),
       recordOf('a', first, { state: 'queued', attempt: 50, attempts: [] }),
     ),
   )

@@ -1,4 +1,4 @@
-// What workers and producers have in common: who they are, their log, their storage, and that they end with the supervisor.
+// What workers and producers share: their name, log and storage, and that they end with the supervisor.
 
 import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
@@ -10,25 +10,25 @@ import { type Log, openLog } from './log.ts'
 import { plant } from './plant.ts'
 import { parsePoint, type Point, type Role } from './points.ts'
 import { type Random, randomOf } from './random.ts'
-import { Reach } from './reach.ts'
+import { FirstAnswers } from './first-answers.ts'
 
-/** What the supervisor hands over, as JSON in the first argument. */
+/** The configuration from the supervisor, as JSON in the first argument. */
 export interface ChildConfig {
   readonly role: Role
-  /** A successor has the slot of the one that died. */
+  /** A replacement gets the slot of the process that died. */
   readonly slot: number
   readonly life: number
   readonly driver: string
   readonly directory: string
-  /** Of the server, by this slot's own way. */
+  /** Url of the server through this slot's proxy. */
   readonly url?: string
   readonly seed: number
   readonly leaseMs: number
-  /** Of a producer: jobs a second. */
+  /** Jobs per second, for a producer. */
   readonly rate: number
-  /** Jobs that end their process do so. */
+  /** Whether jobs of kind `poison` end their process. */
   readonly poison: boolean
-  /** A defect on purpose: see plant.ts. */
+  /** A planted defect: see plant.ts. */
   readonly plant?: string
 }
 
@@ -39,19 +39,19 @@ export interface Child extends ChildConfig {
   readonly point: Point | undefined
   readonly storage: Storage
   readonly random: Random
-  /** It is at work. */
+  /** Writes down that the process is ready. */
   ready(): void
-  /** Resolves when the supervisor asks this process to end in peace. */
+  /** Resolves when the supervisor asks this process to finish. */
   readonly finish: Promise<void>
 }
 
-/** Of a process in which something was thrown that nobody caught. */
+/** Exit code of a process with an uncaught error. */
 const unhandledExitCode = 70
 
 export const nameOfChild = ({ role, slot, life }: { role: Role; slot: number; life: number }): string =>
   `${role}-${slot}.${life}`
 
-/** One log for each slot: a producer reads there what those before it left open. */
+/** One log per slot: a producer reads which calls of its predecessors had no answer. */
 export const logFile = (directory: string, role: Role, slot: number): string =>
   join(directory, 'logs', `${role}-${slot}.log`)
 
@@ -61,14 +61,14 @@ export async function startChild(): Promise<Child> {
   const name = nameOfChild(config)
   const log = openLog(logFile(directory, role, slot), name)
   watchUnhandled(log)
-  const reach = new Reach(log)
-  const finish = watchSupervisor(log, reach)
+  const firstAnswers = new FirstAnswers(log)
+  const finish = watchSupervisor(log, firstAnswers)
   const point = process.env.HOLDFAST_CRASH ? parsePoint(process.env.HOLDFAST_CRASH) : undefined
   const crash = new Crash(point, log)
-  const storage = crash.wrap(reach.wrap(plant(await driverNamed(driver).open(directory, url), config.plant)))
+  const storage = crash.wrap(firstAnswers.wrap(plant(await driverNamed(driver).open(directory, url), config.plant)))
   const ready = (): void => {
     log.write({ what: 'ready' })
-    // Now, for those to come: a process that is killed leaves no other chance.
+    // Flush the compile cache now, for later processes: a killed process cannot do it at its end.
     flushCompileCache()
   }
   return { ...config, name, log, crash, point, storage, ready, finish, random: randomOf(seed, name) }
@@ -83,12 +83,12 @@ function watchUnhandled(log: Log): void {
   process.on('unhandledRejection', end)
 }
 
-/** Its pipe says `finish`, or `mark 7`; and when it closes, the supervisor is gone, and so is the reason to be here. */
-function watchSupervisor(log: Log, reach: Reach): Promise<void> {
+/** Reads `finish` or `mark 7` from the supervisor's pipe. When the pipe closes, the supervisor is gone and this process exits. */
+function watchSupervisor(log: Log, firstAnswers: FirstAnswers): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const lines = createInterface({ input: process.stdin })
   lines.on('line', (line) => {
-    if (line.startsWith('mark ')) return reach.mark(Number(line.slice('mark '.length)))
+    if (line.startsWith('mark ')) return firstAnswers.mark(Number(line.slice('mark '.length)))
     log.write({ what: 'finishing' })
     resolve()
   })
@@ -96,15 +96,15 @@ function watchSupervisor(log: Log, reach: Reach): Promise<void> {
   return promise
 }
 
-/** For 'error' listeners: told apart by what they say, not by whom they are about. */
+/** For 'error' listeners: errors are grouped by their message without numbers. */
 export function noteError(log: Log): (error: Error) => void {
   return (error) => log.write({ what: 'error', message: error.message.replaceAll(/\d+/g, '…').slice(0, 200) })
 }
 
 export const sleep = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms))
 
-/** Until it works: a storage may be busy or away at any time. */
-export async function persistently(log: Log, work: () => Promise<unknown>): Promise<void> {
+/** Repeats the work until it succeeds: a storage may be busy or away at any time. */
+export async function retryUntilDone(log: Log, work: () => Promise<unknown>): Promise<void> {
   for (;;) {
     try {
       await work()

@@ -1,7 +1,7 @@
 // Ends its own process by SIGKILL at the kill point that HOLDFAST_CRASH names: no handler, no finally, no flush.
 
 import type { Storage } from 'holdfast'
-import { aroundStorage } from './around-storage.ts'
+import { wrapStorage } from './wrap-storage.ts'
 import type { Log } from './log.ts'
 import { type Point, written } from './points.ts'
 
@@ -15,10 +15,10 @@ export class Crash {
     this.#log = log
   }
 
-  /** Calls of the storage come to their points. */
+  /** Wraps a storage so that its calls reach their kill points. */
   wrap(storage: Storage): Storage {
     if (this.#point === undefined) return storage
-    return aroundStorage(storage, async (verb, _, call) => {
+    return wrapStorage(storage, async (verb, _, call) => {
       if (this.#isDue(verb, 'before')) this.now()
       const answer = await call()
       if (this.#isDue(verb, 'applied')) this.now()
@@ -26,7 +26,7 @@ export class Crash {
     })
   }
 
-  /** A handler has come to this place. */
+  /** Called by a handler at this point. */
   inHandler(moment: 'start' | 'middle' | 'end'): void {
     if (this.#isDue('handler', moment)) this.now()
   }
@@ -34,11 +34,11 @@ export class Crash {
   now(name?: string): never {
     this.#log.write({ what: 'crashing', point: name ?? written(this.#point!) })
     process.kill(process.pid, 'SIGKILL')
-    // Not one step further.
+    // Block, so that no further statement runs.
     for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
   }
 
-  /** A call that failed was not applied, so it may be a later one than the number says. */
+  /** A failed call was not applied and does not count. */
   #isDue(step: string, moment: string): boolean {
     const point = this.#point
     return point !== undefined && point.step === step && point.moment === moment && ++this.#calls >= point.number

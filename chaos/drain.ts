@@ -1,13 +1,13 @@
-// After the faults: waits until nothing is live, sweeps, and reads what the storage has.
+// After the faults: waits until no job is live, sweeps, and reads the records.
 
 import type { Storage } from 'holdfast'
-import type { JobRecord } from 'holdfast/storage'
+import { type JobRecord, parseType } from 'holdfast/storage'
 import { sleep } from './child.ts'
 import { fenceOf } from './entries.ts'
 import { type FinalRecord, terminalStates } from './history.ts'
-import { passingTtlMs, queueNames, type Result } from './jobs.ts'
+import { passingTtlMs, queueTypes, type Result, typeOf } from './jobs.ts'
 
-/** False: something is still live when the time is over. */
+/** Returns false if a job is still live after the time limit. */
 export async function drained(storage: Storage, withinMs: number): Promise<boolean> {
   const until = performance.now() + withinMs
   for (;;) {
@@ -19,16 +19,16 @@ export async function drained(storage: Storage, withinMs: number): Promise<boole
   }
 }
 
-/** What has expired goes, by the sweep alone. How much should have gone and did not. */
+/** Sweeps all expired records. Returns the number of expired records that are left. */
 export async function sweptAll(storage: Storage): Promise<number> {
   await sleep(passingTtlMs + 50)
   while ((await storage.sweep({ limit: 1_000 })).more);
-  const { types } = await storage.count({ types: ['passing'] })
+  const { types } = await storage.count({ types: [typeOf('passing')] })
   return types.reduce((sum, { states }) => sum + Object.values(states).reduce((one, other) => one + other, 0), 0)
 }
 
 export async function countsOf(storage: Storage): Promise<Record<string, number>> {
-  const { types } = await storage.count({ types: queueNames })
+  const { types } = await storage.count({ types: queueTypes })
   const counts: Record<string, number> = {}
   for (const { states } of types) {
     for (const [state, count] of Object.entries(states)) counts[state] = (counts[state] ?? 0) + count
@@ -42,7 +42,7 @@ export async function recordsOf(storage: Storage): Promise<FinalRecord[]> {
   do {
     const page = await storage.list({
       of: 'jobs',
-      types: queueNames,
+      types: queueTypes,
       limit: 1_000,
       order: 'asc',
       cursor,
@@ -57,7 +57,7 @@ export async function recordsOf(storage: Storage): Promise<FinalRecord[]> {
 function finalOf({ type, id, state, reason, attempt, failures, result, attempts = [] }: JobRecord): FinalRecord {
   const fence = result && (JSON.parse(Buffer.from(result).toString()) as Result).fence
   const ended = attempts.map((one) => ({ fence: fenceOf(one), outcome: one.outcome, state: one.state }))
-  return { type, id, state, reason, attempt, failures, fence, attempts: ended }
+  return { type: parseType(type).name, id, state, reason, attempt, failures, fence, attempts: ended }
 }
 
 const isTerminal = (state: string): boolean => (terminalStates as readonly string[]).includes(state)

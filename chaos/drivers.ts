@@ -1,4 +1,4 @@
-// The storages that a run can be made on, each in a directory of its own, or on a server of its own.
+// The storages that a run can use, each in its own directory or on its own server.
 
 import { join } from 'node:path'
 import type { Storage } from 'holdfast'
@@ -6,23 +6,23 @@ import type { FaultKind } from './plan.ts'
 import type { Service } from './service.ts'
 
 interface Driver {
-  /** The faults that can be made on it. */
+  /** The kinds of faults that apply to this driver. */
   readonly kinds: readonly FaultKind[]
-  /** Unless told otherwise: jobs a second, of all producers. */
+  /** Default rate: jobs per second of all producers. */
   readonly rate: number
-  /** Unless told otherwise. More, where more keeps them from work at the same time. */
+  /** Default number of workers. More, where more of them are away at the same time. */
   readonly workers: number
-  /** Acknowledged jobs a second, below which a run proves too little. */
+  /** Acknowledged jobs per second below which a run proves too little. */
   readonly leastRate: number
-  /** @param url of its server, if it has one */
+  /** @param url of the server, if the driver has one */
   open(directory: string, url?: string): Promise<Storage>
-  /** Starts its server, with a way to it for each slot. */
+  /** Starts the server, with a proxy for each slot. */
   serve?(slots: readonly string[]): Promise<Service>
-  /** A user's rows are written in the transactions that add some of the jobs. */
+  /** Whether some jobs are added in a transaction with a user row. */
   readonly hasRows?: boolean
-  /** Ends the connection of somebody, from the server's side. False: there was nobody. */
+  /** Ends one session from the server's side. Returns false if there was none. */
   endSession?(storage: Storage): Promise<boolean>
-  /** What is wrong with what lies on the disk, once nobody uses it. */
+  /** Checks the files on disk after all processes ended. Returns what is wrong. */
   inspect?(directory: string): Promise<readonly string[]>
 }
 
@@ -57,7 +57,7 @@ export const drivers: Readonly<Record<string, Driver>> = {
   },
   postgres: {
     kinds: ['kill', 'stop', 'point', 'server', 'session', 'proxy'],
-    // More than on Redis: its processes take longer to start, and so are there for less of the time.
+    // More than on Redis: processes take longer to start and are available for less of the time.
     rate: 500,
     workers: 4,
     leastRate: 84,
@@ -70,11 +70,11 @@ export const drivers: Readonly<Record<string, Driver>> = {
 
 export function driverNamed(name: string): Driver {
   const driver = drivers[name]
-  if (!driver) throw new Error(`no such driver: ${name}`)
+  if (!driver) throw new Error(`driver: expected one of ${Object.keys(drivers).join(', ')}, got "${name}"`)
   return driver
 }
 
-/** By name: only the driver that is asked for is loaded. */
+/** Imports by name, so that only the requested driver is loaded. */
 async function make(path: string, name: string, options: object): Promise<Storage> {
   const loaded = (await import(path)) as Record<string, new (given: object) => Storage>
   return new loaded[name]!(options)

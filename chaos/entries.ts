@@ -1,67 +1,67 @@
-// What the processes of a run write down, and the line format of it: one JSON object a line.
+// The log entries of the processes of a run: one JSON object per line.
 
 import type { JobState } from 'holdfast/storage'
 import type { JobKind } from './jobs.ts'
 import type { ProxyFault } from './proxy-faults.ts'
 
-interface OfJob {
+interface JobNote {
   readonly id: string
 }
 
-interface OfRun extends OfJob {
+interface RunNote extends JobNote {
   /** worker#attempt. */
   readonly fence: string
 }
 
 export type Note =
-  // Producers. Asked and no answer: it may have happened or not.
+  // Producers. `asked` without an answer: the call may have been applied or not.
   | ({
       readonly what: 'asked'
       readonly type: string
       readonly kind: JobKind
       readonly maxAttempts: number
       readonly delayMs: number
-    } & OfJob)
-  | ({ readonly what: 'acked'; readonly status: string } & OfJob)
-  /** Added with a row of the user's, in a transaction that is then rolled back. */
-  | ({ readonly what: 'undoing' } & OfJob)
-  | ({ readonly what: 'refused'; readonly code: string; readonly message: string } & OfJob)
-  /** The storage answered an add that had been sent before, with the same token. */
-  | ({ readonly what: 'repeated' } & OfJob)
-  /** An enqueueAndWait was given the result of that run. */
-  | ({ readonly what: 'answered' } & OfRun)
-  | ({ readonly what: 'waitTimedOut' } & OfJob)
-  | ({ readonly what: 'calling'; readonly verb: 'cancel' | 'revive' | 'remove' } & OfJob)
-  | ({ readonly what: 'called'; readonly verb: 'cancel' | 'revive' | 'remove'; readonly verdict: string } & OfJob)
+    } & JobNote)
+  | ({ readonly what: 'acked'; readonly status: string } & JobNote)
+  /** Added with a user row in a transaction that is then rolled back. */
+  | ({ readonly what: 'undoing' } & JobNote)
+  | ({ readonly what: 'refused'; readonly code: string; readonly message: string } & JobNote)
+  /** The storage answered a repeated add with the same token. */
+  | ({ readonly what: 'repeated' } & JobNote)
+  /** An enqueueAndWait returned the result of this run. */
+  | ({ readonly what: 'answered' } & RunNote)
+  | ({ readonly what: 'waitTimedOut' } & JobNote)
+  | ({ readonly what: 'calling'; readonly verb: 'cancel' | 'revive' | 'remove' } & JobNote)
+  | ({ readonly what: 'called'; readonly verb: 'cancel' | 'revive' | 'remove'; readonly verdict: string } & JobNote)
   // Workers.
   /** `runAt`, `claimedAt`: by the storage's clock, in ms. */
-  | ({ readonly what: 'started'; readonly runAt: number; readonly claimedAt: number } & OfRun)
-  | ({ readonly what: 'ended' } & OfRun)
-  | ({ readonly what: 'aborted'; readonly reason: string } & OfRun)
-  /** The storage's verdict about an outcome of ours. */
-  | ({ readonly what: 'settled'; readonly kind: string; readonly verdict: string; readonly state?: JobState } & OfRun)
-  /** It was told that a chain ended by a job of its own. */
+  | ({ readonly what: 'started'; readonly runAt: number; readonly claimedAt: number } & RunNote)
+  | ({ readonly what: 'ended' } & RunNote)
+  | ({ readonly what: 'aborted'; readonly reason: string } & RunNote)
+  /** The storage's verdict on an outcome. */
+  | ({ readonly what: 'settled'; readonly kind: string; readonly verdict: string; readonly state?: JobState } & RunNote)
+  /** An outcome of this process ended a chain. */
   | { readonly what: 'chainEnded'; readonly chain: string }
   // Both.
   | { readonly what: 'ready' }
-  /** Told to end in peace. */
+  /** The supervisor asked the process to finish. */
   | { readonly what: 'finishing' }
-  /** The first call that was answered after that mark. */
+  /** The first call that was answered after this mark. */
   | { readonly what: 'reached'; readonly mark: number }
-  /** The next step is a SIGKILL of its own. */
+  /** The process sends itself SIGKILL next. */
   | { readonly what: 'crashing'; readonly point: string }
   | { readonly what: 'error'; readonly message: string }
   | { readonly what: 'unhandled'; readonly message: string }
-  // The supervisor, of the process named.
+  // The supervisor, about the named process.
   | { readonly what: 'spawned'; readonly process: string; readonly pid: number; readonly point?: string }
   | { readonly what: 'killed' | 'stopped' | 'continued'; readonly process: string }
   | { readonly what: 'serverKilled' | 'serverBack' | 'sessionEnded' }
-  /** Of itself. */
+  /** The server ended by itself. */
   | { readonly what: 'serverDied' }
-  /** Something happens to the connections of that slot, such as worker-0; and is over. */
+  /** A fault on the connections of this slot, such as worker-0, starts; and ends. */
   | { readonly what: 'disturbed'; readonly slot: string; readonly fault: ProxyFault }
   | { readonly what: 'restored'; readonly slot: string }
-  /** The server, or the way to it, is there again for this process. */
+  /** The server or its proxy is available again for this process. */
   | {
       readonly what: 'marked'
       readonly process: string
@@ -75,7 +75,7 @@ export type Note =
       readonly signal: string | null
     }
 
-/** `at`: ms of the machine's monotonic clock, which all its processes share. `by`: the process that wrote it. */
+/** `at`: ms of the machine's monotonic clock, shared by all processes. `by`: the process that wrote the entry. */
 export type Entry = Note & { readonly at: number; readonly by: string }
 
 export function entriesOf(text: string): Entry[] {

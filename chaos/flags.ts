@@ -14,7 +14,7 @@ export interface Flags {
   readonly workers: number
   readonly producers: number
   readonly rate: number
-  /** Of the case chains: the orders, each with chains that block it. */
+  /** For the case chains: the number of orders, each with its blocker chains. */
   readonly chains: number
   readonly kinds: readonly FaultKind[]
   readonly plant: string | undefined
@@ -43,7 +43,7 @@ npm run chaos -- --driver <name> [options]
   --keep             keeps the storage and the logs of a clean run too
   --help
 
-Exit 0: clean. 1: a promise was broken, or too little happened. 2: it could not run.
+Exit 0: clean. 1: a violation, or too few events. 2: the run could not start.
 `
 
 /** @returns undefined if help was asked for. @throws FlagError */
@@ -55,7 +55,7 @@ export function parseFlags(args: readonly string[]): Flags | undefined {
   const chosen = nameIn('--case', values.case, ['jobs', 'chains'])
   const isChains = chosen === 'chains'
   const kinds = isChains ? known.kinds.filter((kind) => kind !== 'full' && kind !== 'point') : known.kinds
-  if (isChains && values.plant !== undefined) throw new FlagError('--plant: expected with --case jobs, got "chains"')
+  if (isChains && values.plant !== undefined) throw new FlagError('--plant: expected --case jobs, got "chains"')
   const usual = isChains ? (['kill'] as const) : known.kinds
   return {
     case: chosen,

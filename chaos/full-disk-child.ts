@@ -1,5 +1,5 @@
-// A storage on a file system of a few megabytes: filled until an add is refused, worked on while full, and used again once
-// there is room. Nothing acknowledged may be missing at any time, and no restart may be needed.
+// A storage on a file system of 6 MB: filled until an add is refused, used while full, and used again once
+// there is space. No acknowledged job may be missing at any time, and no restart may be needed.
 
 import { spawnSync } from 'node:child_process'
 import { isHoldfastError, Queue, type StorageError } from 'holdfast'
@@ -7,6 +7,7 @@ import { sleep } from './child.ts'
 import { driverNamed } from './drivers.ts'
 import type { FullDisk } from './full-disk.ts'
 import { type Violation, violation } from './history.ts'
+import { typeOf } from './jobs.ts'
 
 const { driver, small } = JSON.parse(process.argv[2]!) as { driver: string; small: string }
 const mount = (...options: string[]): string => {
@@ -41,11 +42,12 @@ async function fill(): Promise<FullDisk> {
     }
   }
   if (refusal === undefined) fail(`${acked.length} jobs of 32 KB were accepted on a disk of 6 MB`)
-  else if (!isHoldfastError(refusal, 'STORAGE_ERROR')) fail(`an add was refused without a type: ${String(refusal)}`)
+  else if (!isHoldfastError(refusal, 'STORAGE_ERROR'))
+    fail(`an add was refused with an untyped error: ${String(refusal)}`)
   await allThere('while the disk is full')
 
   queue.execute((job) => job.payload.length)
-  // All of them, and not only some: whoever stops half way waits for room that nobody makes.
+  // All jobs must complete, not only some: a worker that stops half way would wait for space that no other process frees.
   await eventually(30_000, async () => (await completed()) === acked.length)
   const completedWhileFull = await completed()
   if (completedWhileFull < acked.length) {
@@ -55,11 +57,11 @@ async function fill(): Promise<FullDisk> {
   const enlarged = mount('-o', 'remount,size=64m')
   if (enlarged !== '') fail(`could not enlarge the disk: ${enlarged}`)
   const last = `full-${acked.length}`
-  // The one that was refused, on the same queue: its id is not taken by half a job.
-  if (!(await eventually(15_000, () => accepts(last)))) fail('an add is still refused 15 s after there was room')
+  // The refused job, on the same queue: no partial job may hold its id.
+  if (!(await eventually(15_000, () => accepts(last)))) fail('an add is still refused 15 s after there was space')
   else acked.push(last)
   if (!(await eventually(30_000, async () => (await completed()) === acked.length))) {
-    fail(`${await completed()} of ${acked.length} completed 30 s after there was room`)
+    fail(`${await completed()} of ${acked.length} completed 30 s after there was space`)
   }
   await allThere('at the end')
   await queue.stop()
@@ -78,7 +80,7 @@ async function fill(): Promise<FullDisk> {
   }
 
   async function completed(): Promise<number> {
-    const { types } = await storage.count({ types: ['kept'] })
+    const { types } = await storage.count({ types: [typeOf('kept')] })
     return types[0]?.states.completed ?? 0
   }
 }

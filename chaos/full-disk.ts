@@ -1,4 +1,4 @@
-// Starts the test of the full disk in a mount namespace of its own, so that its small file system is gone when it ends.
+// Runs the full-disk test in its own mount namespace, so that its small file system is gone when the test ends.
 
 import { spawn } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
@@ -8,10 +8,10 @@ import type { Flags } from './flags.ts'
 import { type Violation, violation } from './history.ts'
 
 export interface FullDisk {
-  /** Why it was not tried. */
+  /** Why the test was skipped. */
   readonly skipped?: string
   readonly acked?: number
-  /** What the first refused add rejected with. */
+  /** The error of the first refused add. */
   readonly refusedWith?: string
   readonly maybeApplied?: boolean
   readonly refusedAfterMs?: number
@@ -19,7 +19,7 @@ export interface FullDisk {
   readonly violations: readonly Violation[]
 }
 
-/** Besides what the storage lets a call take. */
+/** Time limit of the test, in addition to the storage's call timeout. */
 const longestMs = 120_000
 
 export async function fillDisk({ driver, seed }: Flags, directory: string): Promise<FullDisk> {

@@ -1,11 +1,11 @@
-// What a run left, put in order by job: the logs of its processes, and what the storage says at the end. Logs are joined by id
-// and fence; their times serve recovery alone.
+// The history of a run, by job: the logs of its processes and the final records of the storage. Logs are joined by id
+// and fence; their times are used for recovery only.
 
 import type { EndReason, JobState } from 'holdfast/storage'
 import type { Entry } from './entries.ts'
 import { type JobKind, passingTtlMs } from './jobs.ts'
 
-/** What the storage says of a job when all is over. */
+/** The record of a job at the end of the run. */
 export interface FinalRecord {
   readonly type: string
   readonly id: string
@@ -13,9 +13,9 @@ export interface FinalRecord {
   readonly reason?: EndReason
   readonly attempt: number
   readonly failures: number
-  /** Of the result: the run that completed it. */
+  /** Fence of the run that completed the job, from its result. */
   readonly fence?: string
-  /** The ended ones that are kept. */
+  /** The ended attempts that the record keeps. */
   readonly attempts: readonly { readonly fence: string; readonly outcome: string; readonly state: JobState }[]
 }
 
@@ -31,18 +31,18 @@ export interface JobHistory {
 export interface History {
   readonly entries: readonly Entry[]
   readonly jobs: readonly JobHistory[]
-  /** Records of jobs that nobody asked for. */
-  readonly strangers: readonly FinalRecord[]
-  /** As the storage counts them, by state. */
+  /** Records of jobs that no producer added. */
+  readonly unrequested: readonly FinalRecord[]
+  /** The storage's counts by state. */
   readonly counts: Readonly<Record<string, number>>
-  /** The ids in the user's table, if there is one. */
+  /** The ids in the user table, if there is one. */
   readonly rows: readonly string[] | undefined
 }
 
 export interface Violation {
   readonly check: string
   readonly sentence: string
-  /** At most 20. */
+  /** At most 20 entries. */
   readonly entries: readonly (Entry | FinalRecord)[]
 }
 
@@ -64,23 +64,23 @@ export function historyOf(
     return [{ id, kind, type, maxAttempts, entries: found, record: recordOf.get(id) }]
   })
   const known = new Set(jobs.map(({ id }) => id))
-  return { entries, jobs, counts, rows, strangers: records.filter(({ id }) => !known.has(id)) }
+  return { entries, jobs, counts, rows, unrequested: records.filter(({ id }) => !known.has(id)) }
 }
 
 export const terminalStates: readonly JobState[] = ['completed', 'failed', 'cancelled']
 
-/** Added in a transaction of the user's. */
+/** Whether the job was added in a user's transaction. */
 export const isLinked = ({ kind }: JobHistory): boolean => kind === 'ordered' || kind === 'followed'
 
 export const wasAcked = (job: JobHistory): boolean => job.entries.some(({ what }) => what === 'acked')
 
-/** The id may have had a life for each time it was asked for, where the one before had ended or was gone. */
+/** An id may have one life per add, if the earlier life had ended or was gone. */
 export const timesAsked = (job: JobHistory): number =>
   job.entries.filter(({ what }) => what === 'asked').length + (repeatedAfterExpiry(job) ? 1 : 0)
 
 /**
- * An add whose answer was lost was sent again when the job had run and its record, and with it the token, had expired: a
- * known limit, where a record is kept for less time than a call may take.
+ * An add whose reply was lost was repeated after the job had run and its record, with the token, had expired: a
+ * known limit, if a record is kept for less time than a call may take.
  */
 export function repeatedAfterExpiry({ type, entries }: JobHistory): boolean {
   const ended = entries.find(({ what }) => what === 'ended')
@@ -91,14 +91,16 @@ export function repeatedAfterExpiry({ type, entries }: JobHistory): boolean {
 export const wasCalled = (job: JobHistory, verb: 'cancel' | 'revive' | 'remove'): boolean =>
   job.entries.some((entry) => entry.what === 'calling' && entry.verb === verb)
 
-/** Its record need not be there any more: it expired, or somebody removed it. */
+/** Whether the record may be absent: it expired or was removed. */
 export const mayBeGone = (job: JobHistory): boolean => job.type === 'passing' || wasCalled(job, 'remove')
 
-/** The runs that the storage told to have completed the job. */
+/** The runs whose completion the storage accepted. */
 export function completions(job: JobHistory): string[] {
-  const told = job.entries.filter((entry) => entry.what === 'settled' && entry.verdict === 'settled')
+  const settled = job.entries.filter((entry) => entry.what === 'settled' && entry.verdict === 'settled')
   return [
-    ...new Set(told.flatMap((entry) => (entry.what === 'settled' && entry.state === 'completed' ? [entry.fence] : []))),
+    ...new Set(
+      settled.flatMap((entry) => (entry.what === 'settled' && entry.state === 'completed' ? [entry.fence] : [])),
+    ),
   ]
 }
 

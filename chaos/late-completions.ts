@@ -1,5 +1,5 @@
-// Holds a completion back until its lease is over and was taken back, as if the process had been stopped in between: what a
-// planted defect needs to be met for certain. Its lease is no longer renewed, and nothing but the lease is waited for.
+// Delays a completion until its lease has ended and was taken back, as if the process had been stopped: a
+// planted defect needs this to occur reliably. The lease is no longer renewed, and only its end is awaited.
 
 import type { Storage } from 'holdfast'
 import type { Extension, LeaseRef, LeaseVerdict, Outcome } from 'holdfast/storage'
@@ -16,7 +16,7 @@ export class LateCompletions {
     this.#storage = storage
   }
 
-  /** Resolves when the job is no longer this run's. */
+  /** Resolves when this run no longer holds the job. */
   async arrive({ type, id, worker, attempt }: HeldOutcome): Promise<void> {
     const fence = fenceOf({ worker, attempt })
     this.#held.add(fence)
@@ -32,7 +32,7 @@ export class LateCompletions {
     }
   }
 
-  /** Tells of those held back that they were renewed. */
+  /** Answers `extended` for delayed completions without extending them. */
   async extend(leases: readonly Extension[]): Promise<LeaseVerdict[]> {
     const others = leases.filter((lease) => !this.#held.has(fenceOf(lease)))
     const verdicts = await this.#storage.extend(others)

@@ -1,4 +1,4 @@
-// A log that a kill -9 cannot shorten: each line is one synchronous write to a file opened for appending.
+// A log that kill -9 cannot truncate: each line is one synchronous write to a file opened for appending.
 
 import { openSync, readdirSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ export function openLog(file: string, by: string): Log {
   }
 }
 
-/** Every log of the run, by time. */
+/** The entries of every log, by time. */
 export function readLogs(directory: string): Entry[] {
   return readdirSync(directory)
     .filter((name) => name.endsWith('.log'))
@@ -24,5 +24,5 @@ export function readLogs(directory: string): Entry[] {
     .toSorted((one, other) => one.at - other.at)
 }
 
-/** The same clock in every process of the machine, and no change of date moves it. */
+/** A monotonic clock that all processes of the machine share. */
 const machineMs = (): number => Number(process.hrtime.bigint() / 1_000n) / 1_000

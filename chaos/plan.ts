@@ -1,5 +1,5 @@
-// The plan of faults, drawn from the seed: when the next one comes, whom it meets, and which kill points are given out. Every
-// point has its turn before any has a second.
+// The plan of faults, drawn from the seed: the time and the target of the next fault, and the kill points. Every
+// point is used once before any is repeated.
 
 import { highestNumber, isOfReaper, nameOf, type Point, parsePoint, pointNames, type Role } from './points.ts'
 import { type ProxyFault, proxyFaultNames, proxyFaults } from './proxy-faults.ts'
@@ -8,31 +8,31 @@ import { type Random, randomOf } from './random.ts'
 export const faultKinds = ['kill', 'stop', 'point', 'full', 'server', 'session', 'proxy'] as const
 export type FaultKind = (typeof faultKinds)[number]
 
-/** Between two kills, in ms. */
+/** Pause between two kills, ms. */
 const killPauses = [350, 1_150] as const
-/** Between the end of a stop and the next, in ms. */
+/** Pause between the end of a stop and the next stop, ms. */
 const stopPauses = [400, 1_600] as const
-/** How long a process is stopped, in leases. */
+/** Duration of a stop, in leases. */
 const stopLengths = [1.2, 2.2] as const
-/** Between the return of the server and its next end, in ms, and how long it stays away besides its start. */
+/** Pause between the return of the server and its next kill, and its absence besides the time to start, ms. */
 const [serverPauses, serverAbsences] = [
   [2_000, 5_000],
   [20, 900],
 ] as const
-/** Between two sessions that are ended by the server, in ms. */
+/** Pause between two sessions that the server ends, ms. */
 const sessionPauses = [400, 1_600] as const
-/** Between two troubles with connections, in ms. */
+/** Pause between two connection faults, ms. */
 const proxyPauses = [150, 1_000] as const
-/** What is passed on late, in each direction: less than a third of the usual lease, for both. */
+/** Delay per direction, ms: both together stay below a third of the usual lease. */
 const proxyDelays = [1, 160] as const
-/** Of the processes that replace a dead one, how many have a kill point. Without other kills nobody else would be replaced. */
+/** Share of replacement processes with a kill point. Without other kills every replacement has one. */
 const armedShare = { besideKills: 0.45, alone: 1 }
 
 interface PlannedProxyFault {
   readonly afterMs: number
   readonly fault: ProxyFault
   readonly forMs: number
-  /** Of a delay. */
+  /** For a delay. */
   readonly delayMs: number
   readonly victim: number
 }
@@ -79,7 +79,7 @@ export class Plan {
     return { afterMs: this.#sessions.between(...sessionPauses) }
   }
 
-  /** Each fault has its turn before any has a second. */
+  /** Uses each fault once before any is repeated. */
   nextProxyFault(): PlannedProxyFault {
     if (this.#faults.length === 0) this.#faults.push(...this.#proxies.shuffled(proxyFaultNames))
     const fault = this.#faults.shift()!
@@ -92,7 +92,7 @@ export class Plan {
     }
   }
 
-  /** For a process that is about to start. */
+  /** The kill point of a process that is about to start, if any. */
   nextPoint(role: Role, slot: number): Point | undefined {
     if (this.#points.next() >= this.#armedShare) return undefined
     const deck = this.#decks[role]
@@ -104,7 +104,7 @@ export class Plan {
     return parsePoint(`${name!}:${this.#points.integer(1, highestNumber(name!))}`)
   }
 
-  /** Its process ended otherwise. */
+  /** Returns a point whose process ended otherwise. */
   giveBack(role: Role, point: Point): void {
     this.#decks[role].unshift(nameOf(point))
   }

@@ -1,22 +1,23 @@
-// Defects on purpose, to see that a run finds them (`--plant`). Each breaks the promise of the contract in one place, rarely
-// enough that the rest of the run goes on.
+// Planted defects, to see that a run finds them (`--plant`). Each breaks the contract in one place, rarely
+// enough that the rest of the run continues.
 
 import type { Storage } from 'holdfast'
 import type { AddVerdict, Extension, JobRef, NewJob, Outcome, SettleVerdict } from 'holdfast/storage'
-import { type Around, aroundStorage } from './around-storage.ts'
+import { type CallWrapper, wrapStorage } from './wrap-storage.ts'
 import { type HeldOutcome, LateCompletions } from './late-completions.ts'
+import { typeOf } from './jobs.ts'
 
 export const plants = ['lost', 'stale', 'forgotten', 'early', 'torn'] as const
 
-/** Every so many calls. */
+/** Number of calls per defect. */
 const every = 25
 
 export function plant(storage: Storage, defect: string | undefined): Storage {
   if (defect === undefined) return storage
-  return aroundStorage(storage, defects(storage)[defect as (typeof plants)[number]])
+  return wrapStorage(storage, defects(storage)[defect as (typeof plants)[number]])
 }
 
-function defects(storage: Storage): Record<(typeof plants)[number], Around> {
+function defects(storage: Storage): Record<(typeof plants)[number], CallWrapper> {
   let calls = 0
   const isTurn = (): boolean => ++calls % every === 0
   const isFirstOrTurn = (): boolean => calls++ % every === 0
@@ -30,13 +31,13 @@ function defects(storage: Storage): Record<(typeof plants)[number], Around> {
         return { verdict: 'added', job: { type, id, token, state: 'queued' } }
       })
     },
-    /** A completion is not held back by its fence: one that was refused is told it counted. */
+    /** A completion ignores its fence: a refused one is answered as settled. */
     stale: async (verb, args, call) => {
       if (verb === 'extend') return late.extend(args[0] as readonly Extension[])
       if (verb !== 'settle' && verb !== 'claim') return call()
       const outcomes = verb === 'settle' ? args[0] : (args[0] as { outcomes?: readonly Outcome[] }).outcomes
       const completion = (outcomes as readonly Outcome[] | undefined)?.find(isKeptCompletion)
-      // The first of each process among them, so that it happens, however few processes are stopped.
+      // Including the first of each process, so that it happens even if few processes are stopped.
       if (completion && isFirstOrTurn()) await late.arrive(completion)
       const answer = await call()
       const verdicts = verb === 'settle' ? answer : (answer as { settled: readonly SettleVerdict[] }).settled
@@ -46,17 +47,17 @@ function defects(storage: Storage): Record<(typeof plants)[number], Around> {
       })
       return verb === 'settle' ? bent : { ...(answer as object), settled: bent }
     },
-    /** A job may run before its time. */
+    /** A job may run early. */
     early: async (verb, args, call) => {
       if (verb !== 'add' || !(args[0] as readonly NewJob[]).some(({ delayMs }) => delayMs)) return call()
       return storage.add((args[0] as readonly NewJob[]).map((job) => ({ ...job, delayMs: 0 })))
     },
-    /** A job that is added in a transaction is there without it. */
+    /** A job added in a transaction is written outside it. */
     torn: async (verb, args, call) => {
       if (verb !== 'add' || args[1] === undefined) return call()
       return storage.add(args[0] as readonly NewJob[])
     },
-    /** What was completed is removed although its time has not come. */
+    /** A completed record is removed before its expiry. */
     forgotten: async (verb, args, call) => {
       const answer = await call()
       const outcomes = verb === 'claim' ? ((args[0] as { outcomes?: readonly Outcome[] }).outcomes ?? []) : []
@@ -68,6 +69,6 @@ function defects(storage: Storage): Record<(typeof plants)[number], Around> {
 
 const counted: SettleVerdict = { verdict: 'settled', state: 'completed', added: [], ended: [], unblocked: [] }
 
-/** Its record is there at the end, with the attempts that were taken back. */
+/** Whether the record exists at the end, with the attempts that were taken back. */
 const isKeptCompletion = (outcome: Outcome): outcome is HeldOutcome =>
-  outcome.kind === 'completed' && outcome.type === 'kept' && 'worker' in outcome
+  outcome.kind === 'completed' && outcome.type === typeOf('kept') && 'worker' in outcome

@@ -1,5 +1,5 @@
-// Postgres. It ends as `pg_ctl stop -m immediate` would have it: all sessions at once, nothing written down, and it recovers from
-// its log. Sessions of a postmaster that was killed would live on for a while.
+// Postgres. It is stopped as by `pg_ctl stop -m immediate`: all sessions end at once, without a checkpoint, and it recovers from
+// the WAL. After a SIGKILL of the postmaster its sessions would live on for a while.
 
 import { join } from 'node:path'
 import type { Storage } from 'holdfast'
@@ -12,7 +12,7 @@ export async function servePostgres(slots: readonly string[]): Promise<Service> 
   return serviceOn(server, { killSignal: 'SIGQUIT', kept: join(server.directory, 'server.log') }, slots)
 }
 
-/** One that is chosen by chance, whatever it is in the middle of. False: there was none. */
+/** Ends a random session, whatever it is doing. Returns false if there was none. */
 export async function endSession(storage: Storage): Promise<boolean> {
   const rows = await storage.transaction!((tx) =>
     (tx as Tx).query(

@@ -1,21 +1,21 @@
-// A producer process: asks for jobs under ids of its own and writes down what it asked and what it was told. What those
-// before it in its slot left without an answer, it asks for again, under the same id.
+// A producer process: adds jobs under its own ids and logs each call and its answer. It repeats the calls
+// that its predecessors in the slot left without an answer, under the same ids.
 
 import { readFileSync } from 'node:fs'
 import { isHoldfastError, Queue } from 'holdfast'
-import { logFile, noteError, persistently, sleep, startChild } from './child.ts'
+import { logFile, noteError, retryUntilDone, sleep, startChild } from './child.ts'
 import { driverNamed } from './drivers.ts'
-import { Errands } from './errands.ts'
+import { OperatorCalls } from './operator-calls.ts'
 import { entriesOf } from './entries.ts'
 import { type Order, orderOf, passingTtlMs, type Payload, type QueueName, queueNames, type Result } from './jobs.ts'
 import { isOfStopping } from './points.ts'
 import { notingRepeats } from './repeats.ts'
 import { addAndUndo, addWithRow } from './user-rows.ts'
 
-/** Longer than any of the faults, shorter than a run. */
+/** Longer than any fault, shorter than a run. */
 const waitMs = 30_000
 
-/** Of those with a row, how many are asked for and rolled back first. */
+/** Share of jobs with a user row that are first added and rolled back. */
 const undoneShare = 0.25
 
 const child = await startChild()
@@ -26,27 +26,27 @@ const queues = Object.fromEntries(queueNames.map((name) => [name, newQueue(name)
   QueueName,
   Queue<Payload, Result>
 >
-const errands = new Errands(child, queues.kept)
+const operatorCalls = new OperatorCalls(child, queues.kept)
 const underWay = new Set<Promise<void>>()
 
 const finishing = new AbortController()
 const over = finishing.signal
 void child.finish.then(() => finishing.abort())
-// To come to a point that lies in stopping, it stops.
+// To reach a kill point that is part of stopping, the process stops.
 if (point !== undefined && isOfStopping(point)) {
   void sleep(random.between(300, 900)).then(() => finishing.abort())
 }
 
-await Promise.all(Object.values(queues).map((queue) => persistently(log, () => queue.start())))
+await Promise.all(Object.values(queues).map((queue) => retryUntilDone(log, () => queue.start())))
 child.ready()
 for (const id of leftOpen()) begin(orderOf(id, child.seed, child.leaseMs))
-const running = errands.run(over)
+const running = operatorCalls.run(over)
 for (let number = 1; !over.aborted; number++) {
   const order = orderOf(`${child.name}-${number}`, child.seed, child.leaseMs)
   begin(order)
-  // Evenly on average, in bursts now and then.
+  // At an even rate, with occasional bursts.
   if (random.next() > 0.3) await sleep((random.between(0, 2) * 1_000) / (0.7 * child.rate))
-  while (!over.aborted && (errands.hasBacklog || underWay.size > 200)) await sleep(20)
+  while (!over.aborted && (operatorCalls.hasBacklog || underWay.size > 200)) await sleep(20)
 }
 await Promise.all([running, ...underWay])
 await Promise.all(Object.values(queues).map((queue) => queue.stop({ timeout: 1_000 })))
@@ -72,7 +72,7 @@ function begin(order: Order): void {
   underWay.add(work)
 }
 
-/** Until there is an answer: a refusal may have happened all the same. */
+/** Repeats until there is an answer: a failed call may have been applied. */
 async function ask(order: Order): Promise<void> {
   const { id, queue, maxAttempts, payload, delayMs } = order
   for (;;) {
@@ -80,12 +80,12 @@ async function ask(order: Order): Promise<void> {
     try {
       const status = await answerTo(order)
       log.write({ what: 'acked', id, status })
-      errands.accepted(order)
+      operatorCalls.accepted(order)
       return
     } catch (error) {
       const code = isHoldfastError(error) ? error.code : 'UNTYPED'
       log.write({ what: 'refused', id, code, message: (error as Error).message })
-      // Anything but trouble with the storage is a bug, and ends the run.
+      // Any error but a StorageError is a bug and ends the run.
       if (code !== 'STORAGE_ERROR' && code !== 'STORAGE_CLOSED') throw error
       await sleep(100)
     }
@@ -96,7 +96,7 @@ async function answerTo(order: Order): Promise<string> {
   const { kind } = order.payload
   if (kind === 'request') return request(order)
   if (kind !== 'ordered' || !hasRows) return enqueue(order)
-  // The first of each producer in any case.
+  // Always for the first of each producer.
   if (order.id.endsWith('-1') || random.next() < undoneShare) await undo(order)
   return addWithRow(storage, order)
 }
@@ -111,7 +111,7 @@ async function enqueue({ id, queue, payload, maxAttempts, delayMs }: Order): Pro
   return (await queues[queue].enqueue(id, payload, { maxAttempts, delayMs })).status
 }
 
-/** Whatever its end, the job was accepted. */
+/** The job was accepted, whatever its end. */
 async function request({ id, payload, maxAttempts }: Order): Promise<string> {
   try {
     const { fence } = await queues.kept.enqueueAndWait(id, payload, { maxAttempts, timeout: waitMs })
@@ -121,7 +121,7 @@ async function request({ id, payload, maxAttempts }: Order): Promise<string> {
     if (isHoldfastError(error, 'JOB_FAILED')) return 'failed'
     if (!isHoldfastError(error, 'TIMEOUT')) throw error
     log.write({ what: 'waitTimedOut', id })
-    // Waited for in vain, and not known to have been accepted: the plain question tells.
+    // The wait timed out, and the acceptance is unknown: a plain enqueue answers it.
     return (await queues.kept.enqueue(id, payload, { maxAttempts })).status
   }
 }

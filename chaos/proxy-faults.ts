@@ -1,20 +1,20 @@
-// What may happen to the connections of one process, and how long it lasts. Bytes that were lost never leave a gap in a
-// connection that goes on, as they never do in TCP: where some were, it is cut in the end.
+// The faults of one process's connections, with their durations. Lost bytes never leave a gap in a
+// connection that continues, as in TCP: a connection that lost bytes is cut at the end of the fault.
 
 import type { Proxy } from '../servers/proxy.ts'
 import { sleep } from './child.ts'
 
 interface FaultShape {
-  /** How long it lasts, in ms. */
+  /** Duration, ms. */
   readonly ms: readonly [number, number]
   begin(proxy: Proxy, delayMs: number): Promise<void> | void
   end(proxy: Proxy): Promise<void> | void
-  /** The connections are gone by it. */
+  /** Whether the fault ends the connections. */
   readonly disconnects: boolean
 }
 
 export const proxyFaults = {
-  /** Requests arrive, their replies do not. */
+  /** Requests arrive, their replies are lost. */
   drop: {
     ms: [100, 2_500],
     disconnects: true,
@@ -31,9 +31,9 @@ export const proxyFaults = {
     end: (proxy) => proxy.delay(0),
   },
   cut: { ms: [0, 0], disconnects: true, begin: (proxy) => proxy.cut(), end: () => {} },
-  /** The server's side ends, what it still had to say is lost, and requests may arrive all the same. */
+  /** The server's side ends and its pending replies are lost; requests may still arrive. */
   halfClose: { ms: [0, 0], disconnects: true, begin: (proxy) => proxy.halfClose(), end: () => {} },
-  /** Silence in both directions, and no end is told: longer, at times, than the storage waits for an answer. */
+  /** Silence in both directions without an end: sometimes longer than the storage's call timeout. */
   halfOpen: {
     ms: [300, 3_500],
     disconnects: true,
@@ -58,8 +58,8 @@ export type ProxyFault = keyof typeof proxyFaults
 
 export const proxyFaultNames = Object.keys(proxyFaults) as readonly ProxyFault[]
 
-/** Resolves when it is over. */
-export async function inflict(proxy: Proxy, fault: ProxyFault, forMs: number, delayMs: number): Promise<void> {
+/** Applies the fault and resolves when it is over. */
+export async function applyFault(proxy: Proxy, fault: ProxyFault, forMs: number, delayMs: number): Promise<void> {
   const { begin, end }: FaultShape = proxyFaults[fault]
   await begin(proxy, delayMs)
   await sleep(forMs)

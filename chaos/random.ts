@@ -1,17 +1,17 @@
-// All chance of a run comes from here, and all of it from the seed: the plan of faults, the jobs, the errands. (What the
-// processes meet on their way does not: the seed fixes the plan, not the interleaving.)
+// All randomness of a run comes from here and follows from the seed: the plan of faults, the jobs, the calls. (The
+// interleaving of the processes does not: the seed fixes the plan only.)
 
 export interface Random {
-  /** 0 … 1, without 1. */
+  /** In [0, 1). */
   next(): number
   between(low: number, high: number): number
-  /** Both included. */
+  /** Both ends included. */
   integer(low: number, high: number): number
   pick<T>(items: readonly T[]): T
   shuffled<T>(items: readonly T[]): T[]
 }
 
-/** @param purpose so that the parts of a run draw from sequences of their own */
+/** @param purpose gives each part of a run its own sequence */
 export function randomOf(seed: number, purpose: string): Random {
   const next = mulberry32(hash(`${seed}/${purpose}`))
   const integer = (low: number, high: number): number => low + Math.floor(next() * (high - low + 1))

@@ -1,4 +1,4 @@
-// How long a process took to be back: from its mark to its first answered call, and only where nothing else kept it from one.
+// Reconnect times: from the mark of a process to its first answered call, if nothing else prevented an answer.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -19,7 +19,7 @@ const way: Entry[] = [
 
 test('from the mark to the first answered call', () => assert.deepEqual(times(...way), [80]))
 
-test('the fault that came before the mark is over', () => {
+test('a fault that ended before the mark does not exclude the sample', () => {
   const cut = [
     by(99, { what: 'disturbed', slot: 'worker-1', fault: 'cut' }),
     by(100, { what: 'restored', slot: 'worker-1' }),
@@ -27,7 +27,7 @@ test('the fault that came before the mark is over', () => {
   assert.deepEqual(times(...cut, ...way), [80])
 })
 
-test('what happens to another process is no reason', () => {
+test('a fault of another process does not exclude the sample', () => {
   const other = [
     by(90, { what: 'disturbed', slot: 'worker-0', fault: 'halfOpen' }),
     by(120, { what: 'killed', process: 'worker-0.1' }),
@@ -40,12 +40,12 @@ const reasons: [string, Entry[]][] = [
   ['it was killed', [by(120, { what: 'killed', process: name })]],
   ['the server went away again', [by(120, { what: 'serverKilled' }), by(130, { what: 'serverBack' })]],
   ['the server was still away', [by(50, { what: 'serverKilled' }), by(130, { what: 'serverBack' })]],
-  ['it was cut off again', [by(120, { what: 'disturbed', slot: 'worker-1', fault: 'cut' })]],
+  ['it was disconnected again', [by(120, { what: 'disturbed', slot: 'worker-1', fault: 'cut' })]],
 ]
 for (const [reason, entries] of reasons) {
-  test(`not where ${reason}`, () => assert.deepEqual(times(...way, ...entries), []))
+  test(`no sample if ${reason}`, () => assert.deepEqual(times(...way, ...entries), []))
 }
 
-test('not before it was at work', () => {
+test('no sample before the process was ready', () => {
   assert.deepEqual(times(...way.slice(1), at(101, name, { what: 'ready' })), [])
 })

@@ -1,5 +1,5 @@
-// How long the processes took to be back: from the moment when the server, or the way to it, was there again, to the first
-// call that was answered. Only where nothing else kept them from it.
+// Reconnect times of the processes: from the moment when the server or its proxy is available again to the first
+// answered call, if nothing else prevented an answer.
 
 import type { Entry } from './entries.ts'
 import type { History } from './history.ts'
@@ -7,14 +7,14 @@ import type { History } from './history.ts'
 interface Span {
   readonly from: number
   readonly to: number
-  /** Whom it kept from the server; none: everybody. */
+  /** The slot that was cut off; undefined: all of them. */
   readonly slot?: string
 }
 
 export interface Return {
   readonly process: string
   readonly after: 'server' | 'proxy'
-  /** Undefined: never. */
+  /** undefined: the process never reconnected. */
   readonly ms: number | undefined
   readonly entries: readonly Entry[]
 }
@@ -36,7 +36,7 @@ export function returnsOf({ entries }: History): Return[] {
   })
 }
 
-/** It was at work, and was neither killed nor stopped, nor told to end, on its way back. */
+/** Whether the process was ready and was neither killed, stopped nor asked to finish while it reconnected. */
 function wasFree(marked: Marked, mine: readonly Entry[], until: number): boolean {
   const isReady = mine.some(({ what, at }) => what === 'ready' && at < marked.at)
   const ends: readonly Entry['what'][] = ['killed', 'crashing', 'stopped', 'exited', 'finishing']
@@ -46,7 +46,7 @@ function wasFree(marked: Marked, mine: readonly Entry[], until: number): boolean
 const meets = ({ from, to, slot }: Span, { at, process }: Marked, until: number): boolean =>
   (slot === undefined || process.startsWith(`${slot}.`)) && from < until && at < to
 
-/** From the kill to the first answer. */
+/** From the kill of the server to its first answer. */
 export function serverAway(entries: readonly Entry[]): Span[] {
   return spansBetween(entries, 'serverKilled', 'serverBack', () => true)
 }

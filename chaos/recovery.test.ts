@@ -1,4 +1,4 @@
-// How long a job waited for its next run: from the kill or the stop, and only where that was the reason.
+// Recovery times: from the kill or the stop to the job's next run, if that was its reason.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -43,7 +43,7 @@ test('from the stop to the next run elsewhere', () => {
   assert.deepEqual(found, { ...none, afterStop: [1_060] })
 })
 
-test('apart, while a stopped process kept the storage from everybody', () => {
+test('reported separately while a stopped process blocked the storage', () => {
   const found = recovery(
     at(100, 'one', started('a', one)),
     at(150, 'supervisor', { what: 'killed', process: 'one' }),
@@ -55,7 +55,7 @@ test('apart, while a stopped process kept the storage from everybody', () => {
   assert.deepEqual(found, { ...none, whileBlocked: [1_600], blocked: [1_500] })
 })
 
-test('where a server does the work, a process that is stopped holds nothing', () => {
+test('with a server, a stopped process blocks nothing', () => {
   const history = historyWith([
     at(0, 'producer', asked('a')),
     at(100, 'one', started('a', one)),
@@ -67,7 +67,7 @@ test('where a server does the work, a process that is stopped holds nothing', ()
   assert.deepEqual(recoveryOf(history, 1_000, false), { ...none, afterKill: [1_600] })
 })
 
-test('apart, while the server was away, and until the last was back', () => {
+test('reported separately while the server was away and until the last process reconnected', () => {
   const events = [
     at(10, 'supervisor', { what: 'serverKilled' }),
     at(90, 'supervisor', { what: 'serverBack' }),
@@ -83,7 +83,7 @@ test('apart, while the server was away, and until the last was back', () => {
   assert.deepEqual(recovery(...events, ...killed, late), { ...none, whileAway: [950] })
 })
 
-test('apart, when who claimed it next was lost, too', () => {
+test('reported separately when the next claim was lost too', () => {
   const found = recovery(
     at(100, 'one', started('a', one)),
     at(150, 'supervisor', { what: 'killed', process: 'one' }),
@@ -102,7 +102,7 @@ test('a run whose outcome was recorded was not interrupted', () => {
   assert.deepEqual([...found.afterKill, ...found.afterStop], [])
 })
 
-test('a kill after the next run had begun is not its reason', () => {
+test('a kill after the start of the next run is not its reason', () => {
   const found = recovery(
     at(100, 'one', started('a', one)),
     at(1_100, 'two', started('a', two)),
@@ -111,7 +111,7 @@ test('a kill after the next run had begun is not its reason', () => {
   assert.deepEqual([...found.afterKill, ...found.afterStop], [])
 })
 
-test('the figures of many and of none', () => {
+test('the percentiles of many samples and of none', () => {
   const samples = Array.from({ length: 100 }, (_, index) => 100 - index)
   assert.deepEqual(durationsOf(samples), { count: 100, p50: 50, p99: 99, max: 100 })
   assert.deepEqual(durationsOf([]), { count: 0, p50: 0, p99: 0, max: 0 })

@@ -1,4 +1,4 @@
-// How long the jobs of a dead or stopped process waited for their next run: from the kill, or the stop, to the next `started`.
+// Recovery times of the jobs of a dead or stopped process: from the kill or the stop to the next `started`.
 
 import { attemptOf, type Entry } from './entries.ts'
 import { type History, type JobHistory, wasCalled } from './history.ts'
@@ -11,17 +11,17 @@ export interface Durations {
   readonly max: number
 }
 
-/** In ms. */
+/** Durations in ms. */
 export interface Recovery {
   readonly afterKill: readonly number[]
   readonly afterStop: readonly number[]
-  /** Of both: those during which a stopped process held the storage, so that nobody could have been quicker. */
+  /** Of both: while a stopped process blocked the storage, so that no recovery was possible. */
   readonly whileBlocked: readonly number[]
-  /** Of both: those during which the server was away, or the processes were on their way back to it. */
+  /** Of both: while the server was away or the processes reconnected. */
   readonly whileAway: readonly number[]
-  /** Of both: those that somebody claimed in between who was lost, too, or never had the answer. A lease more, each time. */
+  /** Of both: with a claim in between that was lost too, which costs one more lease each time. */
   readonly claimLost: readonly number[]
-  /** How long it was held, each time. */
+  /** Duration of each block. */
   readonly blocked: readonly number[]
 }
 
@@ -30,7 +30,7 @@ interface Span {
   readonly to: number
 }
 
-/** @param canBlock a process that is stopped may hold the storage: not where a server does the work */
+/** @param canBlock whether a stopped process may block the storage: not with a server */
 export function recoveryOf({ entries, jobs }: History, leaseMs: number, canBlock = true): Recovery {
   const killedAt = new Map<string, number>()
   const stoppedAt = new Map<string, number[]>()
@@ -39,7 +39,7 @@ export function recoveryOf({ entries, jobs }: History, leaseMs: number, canBlock
     if (entry.what === 'crashing') killedAt.set(entry.by, entry.at)
     if (entry.what === 'stopped') stoppedAt.set(entry.process, [...(stoppedAt.get(entry.process) ?? []), entry.at])
   }
-  // What was paused or ended in between began again for other reasons.
+  // A job that was paused or ended in between started again for another reason.
   const measured = jobs.filter((job) => job.type !== 'passing' && !wasCalled(job, 'revive'))
   const spans = canBlock ? blockedSpans(entries, leaseMs / 2) : []
   const away = awaySpans(entries)
@@ -71,10 +71,10 @@ export function recoveryOf({ entries, jobs }: History, leaseMs: number, canBlock
   return { afterKill, afterStop, whileBlocked, whileAway, claimLost, blocked: spans.map(({ from, to }) => to - from) }
 }
 
-/** To be back takes up to this long, in ms: that is the aim. */
+/** The target for a reconnect, ms. */
 export const returnMs = 2_000
 
-/** From a kill of the server until the last process was back at it. */
+/** From a kill of the server until the last process reconnected. */
 function awaySpans(entries: readonly Entry[]): Span[] {
   const marks = new Set(
     entries.flatMap((entry) => (entry.what === 'marked' && entry.after === 'server' ? entry.mark : [])),
@@ -86,8 +86,8 @@ function awaySpans(entries: readonly Entry[]): Span[] {
 }
 
 /**
- * When one process stands still and the storage answers nobody else: it was stopped in the middle of a write, and has the
- * lock that others need.
+ * One process is stopped and the storage answers no other: it was stopped in the middle of a write and holds the
+ * write lock.
  */
 function blockedSpans(entries: readonly Entry[], leastMs: number): Span[] {
   const answers = entries.filter(({ what }) => what === 'acked' || what === 'settled')
@@ -102,7 +102,7 @@ function blockedSpans(entries: readonly Entry[], leastMs: number): Span[] {
   })
 }
 
-/** The runs of which nothing was recorded, as far as they know, each with the run that followed it. */
+/** The runs without a recorded outcome, each with the next run. */
 function interrupted({ entries }: JobHistory) {
   const settled = entries.filter((entry) => entry.what === 'settled' && entry.verdict === 'settled')
   const recorded = new Set(settled.flatMap((entry) => ('fence' in entry ? [entry.fence] : [])))
@@ -115,7 +115,7 @@ function interrupted({ entries }: JobHistory) {
 
 export function durationsOf(samples: readonly number[]): Durations {
   const sorted = samples.toSorted((one, other) => one - other)
-  /** The smallest that so large a share does not exceed. */
+  /** The smallest sample that this share of all samples does not exceed. */
   const at = (share: number): number => Math.round(sorted[Math.ceil(share * sorted.length) - 1] ?? 0)
   return { count: sorted.length, p50: at(0.5), p99: at(0.99), max: at(1) }
 }

@@ -1,4 +1,4 @@
-// Redis, which syncs every write.
+// Redis with `appendfsync always`.
 
 import { startRedis } from '../servers/redis.ts'
 import { type Service, serviceOn } from './service.ts'

@@ -1,13 +1,13 @@
-// Sees which adds are sent again below the Queue, under the same token, after their answer was lost.
+// Logs the adds that the engine repeats under the same token after their reply was lost.
 
 import type { Storage } from 'holdfast'
 import type { NewJob } from 'holdfast/storage'
-import { aroundStorage } from './around-storage.ts'
+import { wrapStorage } from './wrap-storage.ts'
 import type { Log } from './log.ts'
 
 export function notingRepeats(storage: Storage, log: Log): Storage {
   const sent = new Set<string>()
-  return aroundStorage(storage, async (verb, args, call) => {
+  return wrapStorage(storage, async (verb, args, call) => {
     if (verb !== 'add') return call()
     const jobs = args[0] as readonly NewJob[]
     const repeated = jobs.filter(({ token }) => sent.has(token))

@@ -1,4 +1,4 @@
-// What a run came to, as JSON.
+// The report of a run, as JSON.
 
 import { cpus } from 'node:os'
 import { execFileSync } from 'node:child_process'
@@ -22,53 +22,53 @@ export interface Report {
   readonly leaseMs: number
   readonly kinds: readonly string[]
   readonly plant?: string
-  /** Acknowledged. */
+  /** Acknowledged jobs. */
   readonly jobs: number
-  /** By kind of job, and the state it ended in. */
+  /** Jobs by kind and end state. */
   readonly ends: Readonly<Record<string, Readonly<Record<string, number>>>>
-  /** Asked for more than once under the same id. */
+  /** Jobs added more than once under the same id. */
   readonly askedAgain: number
   readonly kills: number
   readonly stops: number
   readonly points: number
-  /** Of the server, each followed by its restart. */
+  /** Kills of the server, each followed by a restart. */
   readonly serverKills: number
-  /** Ended by the server. */
+  /** Sessions that the server ended. */
   readonly sessionsEnded: number
-  /** Of the user's, each written with a job in one transaction. */
+  /** User rows, each written with a job in one transaction. */
   readonly rows?: number
-  /** What happened to connections. */
+  /** Connection faults by kind. */
   readonly proxyFaults: Readonly<Record<string, number>>
   /** Jobs that ended their process. */
   readonly poison: number
   readonly pointsByName: Readonly<Record<string, number>>
   readonly lost: number
   readonly doubleRecorded: number
-  /** Outcomes accepted from a run that no longer had the job. */
+  /** Outcomes accepted from a run that no longer held the job. */
   readonly stale: number
-  /** Rows and jobs of one transaction of which one is there without the other. */
+  /** Rows and jobs of one transaction of which one exists without the other. */
   readonly torn: number
-  /** Runs that began before their time. */
+  /** Runs that started early. */
   readonly early: number
   /** Handlers that ran again after an interruption. */
   readonly doubleRuns: number
-  /** Outcomes that the storage refused, because the run was no longer its worker's. */
+  /** Outcomes that the storage refused by their fence. */
   readonly refusedOutcomes: number
   readonly waitsTimedOut: number
-  /** Jobs whose add was repeated when their record had expired: they may have run as new ones. */
+  /** Jobs whose add was repeated after their record had expired: they may have run as new jobs. */
   readonly repeatedAfterExpiry: number
   /**
-   * Apart: `whileBlocked`, during which a stopped process kept the storage from everybody; `whileAway`, with the server away,
-   * too; `claimLost`, with a claim in between that was lost as well.
+   * Separate: `whileBlocked`, while a stopped process blocked the storage; `whileAway`, while the server was away
+   * too; `claimLost`, with another lost claim in between.
    */
   readonly recovery: Readonly<Record<keyof Omit<Recovery, 'blocked'>, Durations>>
-  /** From the return of the server, or of the way to it, to the first answered call of each process. */
+  /** From the return of the server or its proxy to the first answered call of each process. */
   readonly reconnect: Readonly<Record<'all' | 'afterServer' | 'afterProxy', Durations>>
-  /** How long that was, each time. */
+  /** Duration of each block. */
   readonly blocked: Durations
   readonly errors: Readonly<Record<string, number>>
   readonly violations: readonly Violation[]
-  /** What happened less often than it should have. */
+  /** What happened less often than required. */
   readonly shortfalls: readonly string[]
   readonly skipped: readonly string[]
   readonly full?: Run['full']
@@ -172,7 +172,7 @@ export function versionOf(): string {
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }
 
-/** With a mark if the sources differ from it. */
+/** The commit, with a mark if the sources differ from it. */
 export function commitOf(): string {
   try {
     return execFileSync('git', ['describe', '--always', '--dirty', '--abbrev=12'], {

@@ -1,4 +1,4 @@
-// The harness itself, in short runs: it is clean on every driver, fills a disk, and leaves no process behind when it is
+// The harness in short runs: clean on every driver, with a full disk, and without processes left behind when it is
 // killed.
 
 import assert from 'node:assert/strict'
@@ -54,10 +54,10 @@ for (const driver of built) {
 
 const [driver] = built
 
-test('killed itself, it leaves no process behind, stopped ones included', { skip: !driver }, async (t) => {
+test('a killed run leaves no process behind, stopped ones included', { skip: !driver }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'chaos-test-'))
   const run = start(folder, '--driver', driver!, '--seconds', '20', '--kinds', 'stop', '--lease', '5000')
-  // Its own lines come later: the processes are there, and one of them is stopped, when its log says so.
+  // Its output comes later: the log shows when the processes run and one of them is stopped.
   const log = (): string => {
     const [name] = readdirSync(folder)
     const file = join(folder, name ?? '', 'logs', 'supervisor.log')
@@ -70,7 +70,7 @@ test('killed itself, it leaves no process behind, stopped ones included', { skip
   await until(() => pids.every((pid) => !isAlive(pid)))
 })
 
-test('what cannot be is refused', async (t) => {
+test('invalid flags are refused', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'chaos-test-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const wrong = [
@@ -92,7 +92,7 @@ test('what cannot be is refused', async (t) => {
 async function until(isSo: () => boolean): Promise<void> {
   const deadline = performance.now() + 30_000
   while (!isSo()) {
-    assert.ok(performance.now() < deadline, 'it did not come to that within 30 s')
+    assert.ok(performance.now() < deadline, 'expected the condition to be true within 30 s')
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }

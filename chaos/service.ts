@@ -1,20 +1,20 @@
-// A private server for a run, with a proxy before it for each slot: so one process can be cut off while the others go on, and
+// A private server for a run, with a proxy per slot: one process can be disconnected while the others continue, and
 // all of them when the server is killed.
 
 import { cpSync } from 'node:fs'
 import { type Proxy, startProxy } from '../servers/proxy.ts'
 
 export interface Service {
-  /** Past the proxies: for whoever judges. */
+  /** Url without a proxy: for the checks. */
   readonly url: string
   urlOf(slot: string): string
   proxyOf(slot: string): Proxy
   readonly running: boolean
-  /** At once, without writing down anything. */
+  /** Ends the server at once, without a checkpoint. */
   kill(): void
-  /** With the same port and data. Resolves when it answers. */
+  /** Restarts with the same port and data. Resolves when it answers. */
   restart(): Promise<void>
-  /** @param directory a copy of what it kept goes there */
+  /** @param directory where a copy of its files is put */
   stop(directory: string): Promise<void>
 }
 
@@ -27,17 +27,17 @@ interface PrivateServer {
   stop(): Promise<void>
 }
 
-interface Manner {
-  /** By which it ends at once. */
+interface ServerOptions {
+  /** Signal that ends the server at once. */
   readonly killSignal: NodeJS.Signals
-  /** What is copied when all is over. */
+  /** Path that is copied at the end. */
   readonly kept: string
 }
 
-/** @param slots as in `worker-0` */
+/** @param slots names such as `worker-0` */
 export async function serviceOn(
   server: PrivateServer,
-  { killSignal, kept }: Manner,
+  { killSignal, kept }: ServerOptions,
   slots: readonly string[],
 ): Promise<Service> {
   const proxies = new Map<string, Proxy>()

@@ -1,4 +1,4 @@
-// Starts the command itself, for the tests of it, in a folder of its own.
+// Runs the command in its own folder, for its tests.
 
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -13,20 +13,20 @@ interface Outcome {
   readonly code: number | null
   readonly output: string
   readonly report: Report
-  /** Where its directory is. */
+  /** The parent of its directory. */
   readonly folder: string
 }
 
-/** Runs it to its end. */
+/** Runs the command to its end. */
 export async function chaos(t: TestContext, ...flags: string[]): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'chaos-test-'))
-  // A server may have to run as somebody else.
+  // A server may have to run as another user.
   chmodSync(folder, 0o755)
   const json = join(folder, 'report.json')
   const { code, output } = await ended(start(folder, '--json', json, ...flags))
   assert.ok(existsSync(json), output)
   const report = JSON.parse(readFileSync(json, 'utf8')) as Report
-  // A failure that was not asked for is kept, for whoever looks into it.
+  // The directory of an unexpected failure is kept for inspection.
   t.after(() => {
     if (report.violations.length === 0 || report.plant) rmSync(folder, { recursive: true, force: true })
   })
@@ -34,8 +34,8 @@ export async function chaos(t: TestContext, ...flags: string[]): Promise<Outcome
 }
 
 /**
- * How much happens in a few seconds is the machine's business: where it was too little, the run is made again, longer. One
- * that broke a promise is not, unless a defect was planted, which is then what is waited for.
+ * On a slow machine too little may happen in a few seconds: then the run is repeated, longer. A run
+ * with a violation is not repeated, unless a defect was planted, which must be found.
  */
 export async function chaosUntil(
   t: TestContext,
@@ -48,7 +48,7 @@ export async function chaosUntil(
     const { plant, violations, shortfalls } = outcome.report
     if (plant === undefined && violations.length > 0) return outcome
     if (isEnough(outcome.report) && (plant !== undefined || shortfalls.length === 0)) return outcome
-    t.diagnostic(`too little happened in ${seconds} s`)
+    t.diagnostic(`too few events in ${seconds} s`)
   }
   assert.fail(outcome!.output)
 }

@@ -1,13 +1,13 @@
-// A clean run in which little happened proves little: what happened less often than it should have.
+// A clean run with few events proves little: lists what happened less often than required.
 
 import { driverNamed } from './drivers.ts'
 import type { Flags } from './flags.ts'
 import { pointNames } from './points.ts'
 
-/** Shorter than this, not every kill point has its turn. */
+/** In a shorter run not every kill point is used. */
 const allPointsSeconds = 240
 
-/** Shorter than this, a run is mostly starting: of everything there must be one. */
+/** A shorter run spends most of its time on starts: it needs one event of each kind. */
 const fullRunSeconds = 60
 
 interface Counts {
@@ -38,7 +38,7 @@ export function shortfallsOf({ seconds, kinds, driver }: Flags, counts: Counts):
     ...(kinds.includes('session') ? short('sessions ended', sessionsEnded, seconds / 4) : []),
     ...(kinds.includes('proxy') ? short('proxy faults', sum(proxyFaults), seconds / 4) : []),
     ...(kinds.includes('point') && seconds >= allPointsSeconds && unreached.length > 0
-      ? [`kill points that no process came to: ${unreached.join(', ')}`]
+      ? [`kill points that no process reached: ${unreached.join(', ')}`]
       : []),
   ]
 }

@@ -1,5 +1,5 @@
-// Keeps so many workers and producers alive on one storage, and ends, stops and replaces them by the plan. What it does to
-// whom is in its own log. Longer than others: every kind of fault chooses its victim among the same processes.
+// Keeps the workers and producers of a run alive on one storage, and kills, stops and replaces them by the plan. It logs
+// each action. Longer than most files: every kind of fault chooses its target among the same processes.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { entriesOf } from './entries.ts'
 import { type Log, openLog } from './log.ts'
 import { type FaultKind, Plan } from './plan.ts'
 import { type Point, type Role, written } from './points.ts'
-import { inflict, proxyFaults } from './proxy-faults.ts'
+import { applyFault, proxyFaults } from './proxy-faults.ts'
 import type { Service } from './service.ts'
 
 export interface RigOptions {
@@ -21,14 +21,14 @@ export interface RigOptions {
   readonly workers: number
   readonly producers: number
   readonly kinds: readonly FaultKind[]
-  /** Jobs a second, of all producers. */
+  /** Jobs per second of all producers. */
   readonly rate: number
   readonly plant?: string
-  /** What a worker process runs. @default 'worker.ts' */
+  /** File that a worker process runs. @default 'worker.ts' */
   readonly workerScript?: string
   /** For drivers that have a server. */
   readonly service?: Service
-  /** Ends the session of somebody at the server. False: there was nobody. */
+  /** Ends one session at the server. Returns false if there was none. */
   readonly endSession?: () => Promise<boolean>
 }
 
@@ -52,12 +52,12 @@ interface Running {
   killed: boolean
 }
 
-/** So many that ended by an error of their own, and the run is over: it would only go on like that. */
+/** Processes that ended by their own error, after which the run is stopped. */
 const mostFailures = 3
 
 const longestStartMs = 60_000
 
-/** After so long without coming to its point a process may be killed like any other. */
+/** Ms after which a process that did not reach its kill point may be killed like any other. */
 const patienceMs = 6_000
 
 export class Supervisor {
@@ -65,7 +65,7 @@ export class Supervisor {
   readonly #options: RigOptions
   readonly #plan: Plan
   readonly #log: Log
-  readonly #keeper: ChildProcess
+  readonly #orphanCleanup: ChildProcess
   readonly #running = new Map<string, Running>()
   readonly #lives = new Map<string, number>()
   readonly #finished: Record<Role, Set<number>> = { worker: new Set(), producer: new Set() }
@@ -73,9 +73,9 @@ export class Supervisor {
   readonly #broken = Promise.withResolvers<void>()
   #failures = 0
   #marks = 0
-  /** No faults yet, or no more. */
+  /** Whether faults are off: before the start and after the end of the fault phase. */
   #calm = true
-  /** Nobody is replaced any more. One that the plan killed is, also when its end is heard of only while others finish. */
+  /** Whether ended processes are no longer replaced, except those that the plan killed. */
   #ending = false
   #onExit: (() => void) | undefined
 
@@ -84,15 +84,17 @@ export class Supervisor {
     this.#plan = new Plan(options.seed, options.kinds)
     mkdirSync(join(options.directory, 'logs'), { recursive: true })
     this.#log = openLog(join(options.directory, 'logs', 'supervisor.log'), 'supervisor')
-    this.#keeper = spawn(process.execPath, [pathOf('keeper.ts')], { stdio: ['pipe', 'ignore', 'inherit'] })
-    this.#keeper.stdin!.on('error', () => {})
+    this.#orphanCleanup = spawn(process.execPath, [pathOf('orphan-cleanup.ts')], {
+      stdio: ['pipe', 'ignore', 'inherit'],
+    })
+    this.#orphanCleanup.stdin!.on('error', () => {})
   }
 
   get isBroken(): boolean {
     return this.#failures >= mostFailures
   }
 
-  /** Resolves once everybody is at work: on a busy machine that takes a while, which is not to be taken from the faults. */
+  /** Resolves once every process is ready: on a busy machine this takes long, and the fault phase starts afterwards. */
   async start(): Promise<void> {
     for (let slot = 0; slot < this.#options.workers; slot++) this.#spawn('worker', slot)
     for (let slot = 0; slot < this.#options.producers; slot++) this.#spawn('producer', slot)
@@ -102,13 +104,14 @@ export class Supervisor {
     }
     const until = performance.now() + longestStartMs
     while (!this.isBroken && ![...this.#running.values()].every(isReady)) {
-      if (performance.now() > until) throw new Error(`the processes were not ready within ${longestStartMs / 1_000} s`)
+      if (performance.now() > until)
+        throw new Error(`chaos: the processes were not ready within ${longestStartMs / 1_000} s`)
       await sleep(20)
     }
   }
 
-  /** Faults for so long; then none, and what was stopped goes on. */
-  async disturb(ms: number): Promise<void> {
+  /** Runs faults for this long, then continues every stopped process. */
+  async runFaults(ms: number): Promise<void> {
     const { kinds } = this.#options
     const until = performance.now() + ms
     this.#calm = false
@@ -126,15 +129,15 @@ export class Supervisor {
     ])
     await Promise.race([faults, this.#broken.promise])
     this.#calm = true
-    // Not before the server is back, and the ways to it are free.
+    // Wait until the server is back and its proxies have no fault.
     await ofService
     if (service && !service.running) await this.#revive(service)
   }
 
-  /** Asks all of a role to end in peace. False: some did not in time. */
+  /** Asks all processes of a role to finish. Returns false if some did not in time. */
   async finish(role: Role, withinMs: number): Promise<boolean> {
     this.#finishing.add(role)
-    for (const running of this.#running.values()) if (running.role === role) tellToFinish(running)
+    for (const running of this.#running.values()) if (running.role === role) askToFinish(running)
     const slots = role === 'worker' ? this.#options.workers : this.#options.producers
     const until = performance.now() + withinMs
     while (this.#finished[role].size < slots && performance.now() < until) {
@@ -145,7 +148,7 @@ export class Supervisor {
     return this.#finished[role].size === slots
   }
 
-  /** Nobody is left, whatever state they are in. */
+  /** Kills every process, whatever its state. */
   async end(): Promise<void> {
     this.#calm = true
     this.#ending = true
@@ -155,7 +158,7 @@ export class Supervisor {
       running.child.kill('SIGKILL')
     }
     while (this.#running.size > 0) await sleep(10)
-    this.#keeper.stdin!.end()
+    this.#orphanCleanup.stdin!.end()
   }
 
   async #killing(until: number): Promise<void> {
@@ -178,7 +181,7 @@ export class Supervisor {
       const { afterMs, forMs, victim } = this.#plan.nextStop(this.#options.leaseMs)
       if (performance.now() + afterMs + forMs > until) return
       await sleep(afterMs)
-      // Mostly workers: they have leases to lose. One that has only begun has none yet.
+      // Mostly workers, because they hold leases. A process that just started has none.
       const choose = (): Running | undefined =>
         this.#choose(victim, ({ role, since }) => {
           return (role === 'worker' || victim < 0.1) && performance.now() - since > 500
@@ -217,27 +220,27 @@ export class Supervisor {
     }
   }
 
-  /** Of workers and producers, and of the judge. */
+  /** Ends sessions of workers, producers and the supervisor's own storage. */
   async #endingSessions(until: number): Promise<void> {
     for (;;) {
       const { afterMs } = this.#plan.nextSession()
       if (performance.now() + afterMs > until) return
       await sleep(afterMs)
       if (this.#calm) return
-      // With the server away there is nobody, and nobody to ask.
+      // While the server is away there is no session to end.
       if (!(await this.#options.endSession!().catch(() => false))) continue
       this.#log.write({ what: 'sessionEnded' })
       this.counts.sessions++
     }
   }
 
-  /** It ended by itself, which is a failure of the run; what it kept is to be looked at all the same. */
+  /** The server ended by itself, which fails the run; it is restarted so that its data can be checked. */
   async #revive(service: Service): Promise<void> {
     this.#log.write({ what: 'serverDied' })
     await service.restart()
   }
 
-  /** Workers and producers alike, one at a time. */
+  /** Connection faults on workers and producers, one at a time. */
   async #disturbing(service: Service, until: number): Promise<void> {
     const slots = slotsOf(this.#options)
     for (;;) {
@@ -248,14 +251,14 @@ export class Supervisor {
       const slot = slots[Math.floor(victim * slots.length)]!
       this.#log.write({ what: 'disturbed', slot, fault })
       this.counts.proxyFaults++
-      await inflict(service.proxyOf(slot), fault, forMs, delayMs)
+      await applyFault(service.proxyOf(slot), fault, forMs, delayMs)
       this.#log.write({ what: 'restored', slot })
       if (proxyFaults[fault].disconnects)
         this.#mark('proxy', (running) => slotName(running.role, running.slot) === slot)
     }
   }
 
-  /** Whoever can hear it writes down when it is back. */
+  /** Asks every running process to log its first answered call. */
   #mark(after: 'server' | 'proxy', fits: (running: Running) => boolean): void {
     for (const running of this.#running.values()) {
       if (!fits(running) || running.stopped || running.killed) continue
@@ -305,7 +308,7 @@ export class Supervisor {
         env: {
           ...process.env,
           HOLDFAST_CRASH: point ? written(point) : '',
-          // To start takes a third of the time: so many die that it matters.
+          // It cuts the start to a third: so many processes die that it matters.
           NODE_COMPILE_CACHE: join(directory, 'compiled'),
         },
       },
@@ -313,17 +316,17 @@ export class Supervisor {
     const running = { role, slot, name, child, point, since: performance.now(), stopped: false, killed: false }
     this.#running.set(name, running)
     this.#log.write({ what: 'spawned', process: name, pid: child.pid!, ...(point && { point: written(point) }) })
-    this.#keeper.stdin!.write(`+${child.pid}\n`)
+    this.#orphanCleanup.stdin!.write(`+${child.pid}\n`)
     child.stdin!.on('error', () => {})
     child.on('exit', (code, signal) => this.#exited(running, code, signal))
     closeSync(stderr)
-    if (this.#finishing.has(role)) tellToFinish(running)
+    if (this.#finishing.has(role)) askToFinish(running)
   }
 
   #exited(running: Running, code: number | null, signal: string | null): void {
     const { role, slot, name, child, point, killed } = running
     this.#running.delete(name)
-    this.#keeper.stdin!.write(`-${child.pid}\n`)
+    this.#orphanCleanup.stdin!.write(`-${child.pid}\n`)
     this.#log.write({ what: 'exited', process: name, code, signal })
     if (code !== null && code !== 0 && ++this.#failures >= mostFailures) this.#broken.resolve()
     if (this.isBroken) return this.#onExit?.()
@@ -340,7 +343,7 @@ export class Supervisor {
     this.#spawn(role, slot)
   }
 
-  /** At most one of a role at a time, so that the work goes on. */
+  /** At most one process of a role at a time, so that work continues. */
   #pointFor(role: Role, slot: number): Point | undefined {
     const isOff = this.#calm || !this.#options.kinds.includes('point')
     const others = [...this.#running.values()].filter((running) => running.role === role)
@@ -351,4 +354,4 @@ export class Supervisor {
 
 const pathOf = (file: string): string => fileURLToPath(new URL(file, import.meta.url))
 
-const tellToFinish = ({ child }: Running): void => void child.stdin!.write('finish\n')
+const askToFinish = ({ child }: Running): void => void child.stdin!.write('finish\n')

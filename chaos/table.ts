@@ -1,4 +1,4 @@
-// The report for people: a table, and one line.
+// The report as text: a table and a summary line.
 
 import { driverNamed } from './drivers.ts'
 import type { FullDisk } from './full-disk.ts'
@@ -9,7 +9,7 @@ export function tableOf(report: Report): string {
   const { ends, recovery, pointsByName, errors, full, skipped, shortfalls, violations } = report
   const rows = [
     ...Object.entries(ends).map(([kind, states]) => [`jobs ${kind}`, list(states)]),
-    ['asked again', `${numeral(report.askedAgain)} ids whose answer was lost with their producer, or refused`],
+    ['added again', `${numeral(report.askedAgain)} ids whose reply was lost or refused`],
     [
       'ran again',
       `${numeral(report.doubleRuns)} runs; ${numeral(report.refusedOutcomes)} outcomes refused by their fence`,
@@ -33,8 +33,8 @@ export function tableOf(report: Report): string {
       ? [
           ...(report.sessionsEnded > 0 ? [['sessions', `${numeral(report.sessionsEnded)} ended by the server`]] : []),
           ['proxy faults', list(report.proxyFaults)],
-          ['back at server', returns(report.reconnect.afterServer)],
-          ['back after cut', returns(report.reconnect.afterProxy)],
+          ['server reconnect', returns(report.reconnect.afterServer)],
+          ['proxy reconnect', returns(report.reconnect.afterProxy)],
         ]
       : []),
     ...(report.rows === undefined
@@ -81,21 +81,21 @@ function fullDisk({ acked, refusedWith, refusedAfterMs, maybeApplied, completedW
   return `${acked} jobs accepted; ${completedWhileFull} completed while it was full; refused: ${refusal}`
 }
 
-/** The aim is that of specs/reliability.md: p50 within the lease, p99 within a second more. */
+/** The target: p50 within the lease, p99 within one second more. */
 function durations(found: Durations, leaseMs: number): string {
   const { count, p50, p99 } = found
   if (count === 0) return plain(found)
   const isReached = p50 <= leaseMs && p99 <= leaseMs + 1_000
-  const aim = `aim: p50 <= ${numeral(leaseMs)}, p99 <= ${numeral(leaseMs + 1_000)}: ${isReached ? 'reached' : 'MISSED'}`
-  return `${plain(found)} (${aim})`
+  const target = `target: p50 <= ${numeral(leaseMs)}, p99 <= ${numeral(leaseMs + 1_000)}: ${isReached ? 'reached' : 'MISSED'}`
+  return `${plain(found)} (${target})`
 }
 
-/** As there: within 2 s. */
+/** The target: within 2 s. */
 function returns(found: Durations): string {
   if (found.count === 0) return 'no sample'
   const { count, p50, p99, max } = found
   const figures = `p50 ${numeral(p50)} ms, p99 ${numeral(p99)} ms, max ${numeral(max)} ms`
-  return `${numeral(count)} times: ${figures} (aim: ${numeral(returnMs)}: ${max <= returnMs ? 'reached' : 'MISSED'})`
+  return `${numeral(count)} times: ${figures} (target: ${numeral(returnMs)}: ${max <= returnMs ? 'reached' : 'MISSED'})`
 }
 
 function plain({ count, p50, p99, max }: Durations): string {

@@ -1,11 +1,12 @@
-// A table of the user's beside the jobs. A row is written in the transaction that adds a job, under its id: at the end there is
-// one with every such job, and none without.
+// A user table beside the jobs. A row is written in the transaction that adds a job, under its id: at the end every such job
+// has a row, and every row has a job.
 
 import { generateId, type Storage } from 'holdfast'
 import { type NewJob } from 'holdfast/storage'
 import type { Payload } from './jobs.ts'
+import { typeOf } from './jobs.ts'
 
-/** As the storage's own transactions have it: text alone comes back. */
+/** The `query` of the storage's transactions: it returns text only. */
 export interface Tx {
   query(text: string, values?: readonly string[]): Promise<readonly (readonly (string | null)[])[]>
 }
@@ -27,12 +28,12 @@ export interface LinkedJob {
   readonly maxAttempts: number
 }
 
-/** The row and the job, or neither. Resolves with the verdict about the job, once both are committed. */
+/** Writes the row and the job, or neither. Resolves with the job's verdict after the commit. */
 export async function addWithRow(storage: Storage, job: LinkedJob): Promise<string> {
   return storage.transaction!((tx) => write(storage, tx as Tx, job))
 }
 
-/** Both, and then the user thinks better of it. */
+/** Writes both and rolls back. */
 export async function addAndUndo(storage: Storage, job: LinkedJob): Promise<void> {
   const undone = new Error('on purpose')
   try {
@@ -46,16 +47,16 @@ export async function addAndUndo(storage: Storage, job: LinkedJob): Promise<void
 }
 
 async function write(storage: Storage, tx: Tx, { id, payload, maxAttempts }: LinkedJob): Promise<string> {
-  // One whose answer was lost is asked for again.
+  // A job whose reply was lost is added again.
   await tx.query('INSERT INTO user_rows (id) VALUES ($1) ON CONFLICT DO NOTHING', [id])
   const [answer] = await (storage as Storage<Tx>).add([newJob(id, payload, maxAttempts)], tx)
   return answer!.verdict
 }
 
-/** As a Queue would have it. */
+/** A job as a Queue would add it. */
 function newJob(id: string, payload: Payload, maxAttempts: number): NewJob {
   return {
-    type: 'kept',
+    type: typeOf('kept'),
     id,
     token: generateId(),
     payload: Buffer.from(JSON.stringify(payload)),

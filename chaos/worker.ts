@@ -1,26 +1,26 @@
-// A worker process: runs jobs, writes down every run, and looks after the storage beside it.
+// A worker process: runs jobs, logs every run, and does the upkeep of the storage.
 
 import { type Job, Queue, Reaper } from 'holdfast'
-import { noteError, persistently, sleep, startChild } from './child.ts'
+import { noteError, retryUntilDone, sleep, startChild } from './child.ts'
 import { driverNamed } from './drivers.ts'
 import { attemptOf } from './entries.ts'
 import { backoffMs, orderAs, type Payload, passingTtlMs, type Result, queueNames } from './jobs.ts'
 import { isOfReaper, isOfStopping } from './points.ts'
 import { addWithRow } from './user-rows.ts'
-import { Witness } from './witness.ts'
+import { ClaimRecorder } from './claim-recorder.ts'
 
 const child = await startChild()
 const { log, crash, leaseMs, random, point } = child
 const { hasRows } = driverNamed(child.driver)
-const witness = new Witness(log)
-const storage = witness.wrap(child.storage)
+const claimRecorder = new ClaimRecorder(log)
+const storage = claimRecorder.wrap(child.storage)
 
 const queues = queueNames.map((name) => {
   const queue = new Queue<Payload, Result>({
     storage,
     name,
     workerId: child.name,
-    // More than enough, even for the last one alive: a job that was lost should find a free slot.
+    // Enough slots even for the last worker alive: a recovered job should find a free one.
     concurrency: name === 'kept' ? 40 : 4,
     leaseMs,
     backoff: { type: 'fixed', delayMs: backoffMs },
@@ -30,16 +30,16 @@ const queues = queueNames.map((name) => {
   queue.execute(run)
   return queue
 })
-// One of the workers has it at times: recovery has to work without, too.
+// Sometimes one worker has a Reaper: recovery must also work without one.
 const needsReaper = point !== undefined && isOfReaper(point.step)
 const reaper = child.slot === 0 && (needsReaper || random.next() < 0.5) ? newReaper() : undefined
 
-await persistently(log, () => Promise.all([...queues.map((queue) => queue.start()), reaper?.start()]))
+await retryUntilDone(log, () => Promise.all([...queues.map((queue) => queue.start()), reaper?.start()]))
 child.ready()
 
 const finishing = new AbortController()
-const upkeep = lookAfter(finishing.signal)
-// To come to a point that lies in stopping, it stops.
+const upkeep = runUpkeep(finishing.signal)
+// To reach a kill point that is part of stopping, the process stops.
 const stopsSoon = point !== undefined && isOfStopping(point)
 await Promise.race([child.finish, ...(stopsSoon ? [sleep(random.between(100, 600))] : [])])
 finishing.abort()
@@ -50,7 +50,7 @@ process.exit(0)
 async function run(job: Job<Payload>): Promise<Result> {
   const { id, payload, attempts } = job
   const { kind, ms, heedsAbort } = payload
-  const { fence, runAt, claimedAt } = witness.claimOf(id)
+  const { fence, runAt, claimedAt } = claimRecorder.claimOf(id)
   log.write({ what: 'started', id, fence, runAt, claimedAt })
   crash.inHandler('start')
   if (kind === 'poison' && child.poison) crash.now('poison')
@@ -70,7 +70,7 @@ async function run(job: Job<Payload>): Promise<Result> {
   return { fence }
 }
 
-/** Another job for each run that comes so far, with a row of the user's. If it fails, so does this run. */
+/** Adds another job with a user row for each run that reaches this step. If the add fails, the run fails. */
 async function follow(of: string, fence: string): Promise<void> {
   const id = `${of}-followed-${attemptOf(fence)}`
   const { maxAttempts, queue, payload } = orderAs('followed', id, child.seed, leaseMs)
@@ -78,11 +78,11 @@ async function follow(of: string, fence: string): Promise<void> {
   log.write({ what: 'acked', id, status: await addWithRow(storage, { id, payload, maxAttempts }) })
 }
 
-/** What a Queue does seldom, or nothing in it does yet: often, so that it is under way when the kill comes. */
-async function lookAfter(over: AbortSignal): Promise<void> {
+/** Calls that a Queue makes rarely or not at all, made often here, so that kills hit them. */
+async function runUpkeep(over: AbortSignal): Promise<void> {
   const { kv } = storage
   const key = ['seen', child.name]
-  const errands = [
+  const operatorCalls = [
     () => storage.sweep({ limit: 100 }),
     () => kv.set(key, Buffer.from(child.name), { ttlMs: passingTtlMs }),
     () => kv.get(key),
@@ -90,7 +90,7 @@ async function lookAfter(over: AbortSignal): Promise<void> {
     () => kv.delete(key),
   ]
   for (let turn = 0; !over.aborted; turn++) {
-    await errands[turn % errands.length]!().catch(noteError(log))
+    await operatorCalls[turn % operatorCalls.length]!().catch(noteError(log))
     await sleep(random.between(20, 120))
   }
 }

@@ -1,11 +1,11 @@
-// Runs the conformance suite on a driver: every case, then random histories against the model.
+// Runs the conformance suite on a driver: every case, then random histories compared with the model.
 //
 //   npm run conformance -- --driver memory --runs 50000
-//   npm run conformance -- --driver cluster --client ioredis5          the library that Redis is reached by
-//   npm run conformance -- --driver redis-live                         in real time: three minutes and a half
-//   npm run conformance -- --driver memory --seed 7 --path 12:3:0      a history that failed, as the run said
+//   npm run conformance -- --driver cluster --client ioredis5          the client library for Redis
+//   npm run conformance -- --driver redis-live                         in real time: three and a half minutes
+//   npm run conformance -- --driver memory --seed 7 --path 12:3:0      repeats a history that failed
 //
-// Exit 0: clean. 1: a case failed, or the model found a violation. 2: wrong usage, or it could not run.
+// Exit 0: clean. 1: a case failed, or the model found a violation. 2: wrong usage, or the run could not start.
 
 import { parseArgs } from 'node:util'
 import { cases, runCase } from '../packages/conformance/src/index.ts'
@@ -17,7 +17,7 @@ import { findValkey } from '../servers/find.ts'
 
 const usage = `usage: npm run conformance -- --driver ${Object.keys(drivers).join('|')} [--client ${clientNames.join('|')}] [--runs N] [--seed S] [--path P]`
 
-/** Those that are reached by a client library. */
+/** The drivers that use a client library. */
 const redisDrivers = ['redis', 'redis-live', 'cluster', 'valkey']
 
 class UsageError extends Error {}
@@ -44,13 +44,15 @@ function readOptions(): Options {
   if (!Object.hasOwn(drivers, driver))
     throw new UsageError(`driver: expected ${Object.keys(drivers).join(' or ')}, got "${driver}"`)
   if (driver === 'valkey' && !findValkey())
-    throw new UsageError('driver: expected VALKEY_SERVER to be the path of a valkey-server, and it is not set')
+    throw new UsageError('driver: valkey needs VALKEY_SERVER, which is not set. Set it to the path of a valkey-server')
   if (client !== undefined && !redisDrivers.includes(driver))
-    throw new UsageError(`client: expected none with the driver ${driver}, got "${client}"`)
+    throw new UsageError(
+      `client: expected none with driver "${driver}", got "${client}". Only ${redisDrivers.join(', ')} have one`,
+    )
   if (client !== undefined && !clientNames.includes(client as ClientName))
     throw new UsageError(`client: expected ${clientNames.join(' or ')}, got "${client}"`)
   const seed = values.seed === undefined ? undefined : integer('seed', values.seed)
-  if (path !== undefined && seed === undefined) throw new UsageError('path: expected a seed with it')
+  if (path !== undefined && seed === undefined) throw new UsageError('path: expected --seed beside it')
   const runs = integer('runs', values.runs ?? (path === undefined ? '2000' : '1'))
   return { driver, client: client as ClientName | undefined, runs, seed, path }
 }
@@ -60,7 +62,7 @@ function integer(name: string, text: string): number {
   return Number(text)
 }
 
-/** Answers with the number of cases that failed. */
+/** Returns the number of cases that failed. */
 async function runCases({ driver, client }: Options): Promise<number> {
   const create = () => drivers[driver]!(client)
   const probe = await create()
@@ -97,7 +99,7 @@ async function runModel({ driver, client, runs, seed, path }: Options): Promise<
     if (!(error instanceof ModelViolation)) throw error
     console.error(`model: ${driver}: VIOLATION: ${error.message}`)
     const chosen = client === undefined ? driver : `${driver} --client ${client}`
-    console.error(`again: npm run conformance -- --driver ${chosen} --seed ${error.seed} --path ${error.path}`)
+    console.error(`repeat: npm run conformance -- --driver ${chosen} --seed ${error.seed} --path ${error.path}`)
     return false
   }
 }
@@ -106,7 +108,7 @@ const indent = (text: string): string => text.replace(/^/gm, '    ')
 
 try {
   const options = readOptions()
-  // With a path one history is asked for, and nothing else.
+  // With a path, run only that history.
   const failed = options.path === undefined ? await runCases(options) : 0
   const clean = await runModel(options)
   process.exitCode = failed === 0 && clean ? 0 : 1

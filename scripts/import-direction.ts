@@ -9,7 +9,15 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const base = ['errors', 'error-details', 'clock', 'option-checks', 'resolve-options', 'option-suggestions']
+const base = [
+  'node-version',
+  'errors',
+  'error-details',
+  'clock',
+  'option-checks',
+  'resolve-options',
+  'option-suggestions',
+]
 const faces = ['queue', 'chains', 'tasks']
 const drivers = ['memory', 'file', 'sqlite', 'postgres', 'redis']
 
@@ -48,7 +56,7 @@ function partOf(path: string): string {
 
 /** Every import of a source text: static, dynamic and re-exports. */
 function importsOf(source: string): string[] {
-  return [...source.matchAll(/(?:from|import\()\s*'(\.[^']+)'/g)].map(([, path]) => path!)
+  return [...source.matchAll(/(?:from|import\(|import)\s*'(\.[^']+)'/g)].map(([, path]) => path!)
 }
 
 /** @returns a line for each import against the direction */

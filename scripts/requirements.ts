@@ -1,37 +1,28 @@
-// Shows what the Queue promises and which tests show it, requirement by requirement, then what no test shows.
+// Prints every requirement of docs/requirements.md with the cases, tests and lint rules that name it.
 //
-//   npm run requirements                 everything
-//   npm run requirements -- cancel       only requirements whose number or title contains one of the words
+//   npm run requirements                 all of them
+//   npm run requirements -- cancel S7    only those whose id or sentence contains one of the words
 //
-// Fails if a requirement has no test.
+// Exit 0: every requirement is named somewhere. 1: some are not; they are listed last.
 
-import { type Coverage, coverage } from '../packages/holdfast/test/queue/coverage.ts'
+import { collectUses, readRequirements } from '../packages/holdfast/test/requirements-page.ts'
 
 const words = process.argv.slice(2).map((word) => word.toLowerCase())
-const all = coverage()
-const isWanted = ({ requirement: { id, title } }: Coverage): boolean =>
-  words.length === 0 || words.some((word) => `${id} ${title}`.toLowerCase().includes(word))
+const requirements = readRequirements()
+const uses = collectUses()
+const usesOf = (id: string) => uses.filter(({ ids }) => ids.includes(id))
 
-for (const { requirement, tests } of all.filter(isWanted)) {
-  console.log(`${requirement.id}  ${requirement.title}`)
-  for (const { file, name } of tests) console.log(`    ${file}: ${name.replace(/^(\[[^\]]*\] ?)+/, '')}`)
+for (const { id, text } of requirements) {
+  if (words.length > 0 && !words.some((word) => `${id} ${text}`.toLowerCase().includes(word))) continue
+  console.log(`${id}  ${text}`)
+  for (const { file, name } of usesOf(id)) console.log(`    ${file}: ${name || '(a name made at run time)'}`)
 }
 
-const inPart = all.filter(({ requirement }) => requirement.notShown)
-const bare = all.filter(({ tests }) => tests.length === 0)
-print('Not shown in part:', inPart, ({ title, notShown }) => `${title}: ${notShown}`)
-print('Without a test:', bare, ({ title }) => title)
+const unnamed = requirements.filter(({ id }) => usesOf(id).length === 0)
+if (unnamed.length > 0) console.log('\nNamed by no case, test or lint rule:')
+for (const { id, text } of unnamed) console.log(`    ${id}  ${text}`)
 
-console.log(`\n${all.length} requirements: ${all.length - bare.length} shown, ${inPart.length} of them in part.`)
-process.exitCode = bare.length > 0 ? 1 : 0
-
-function print(
-  heading: string,
-  some: readonly Coverage[],
-  text: (requirement: Coverage['requirement']) => string,
-): void {
-  const wanted = some.filter(isWanted)
-  if (wanted.length === 0) return
-  console.log(`\n${heading}`)
-  for (const { requirement } of wanted) console.log(`    ${requirement.id}  ${text(requirement)}`)
-}
+console.log(
+  `\n${requirements.length} requirements: ${requirements.length - unnamed.length} named by a case, test or lint rule.`,
+)
+process.exitCode = unnamed.length > 0 ? 1 : 0

@@ -3,6 +3,7 @@
 //   npm test                                  every test
 //   npm test -- claim sqlite                  only files whose path contains one of the words
 //   npm test -- --test-name-pattern=fence     options go to the runner
+//   npm run test:all                          the same tests at the full size of their specification
 //
 // Tests that need a server start one; where one is missing, it is installed first (servers/install.ts).
 // A run that finds no test fails: a green run must mean that something ran.
@@ -13,7 +14,8 @@ import { availableParallelism } from 'node:os'
 import { installPgbouncer, installPostgres, installRedis } from '../servers/install.ts'
 
 const args = process.argv.slice(2)
-const options = args.filter((arg) => arg.startsWith('-'))
+const isFull = args.includes('--all')
+const options = args.filter((arg) => arg.startsWith('-') && arg !== '--all')
 const words = args.filter((arg) => !arg.startsWith('-'))
 
 const globs = ['packages/*/test/**/*.test.ts', 'examples/**/*.test.ts', 'chaos/**/*.test.ts', 'servers/*.test.ts']
@@ -52,7 +54,7 @@ const { status } = spawnSync(
     ...options,
     ...files,
   ],
-  { stdio: 'inherit' },
+  { stdio: 'inherit', env: isFull ? { ...process.env, HOLDFAST_TEST_ALL: '1' } : process.env },
 )
 
 // No status means a signal ended the runner.

@@ -1,5 +1,5 @@
-// Installs Debian packages of servers, without the services that come with them: the tests start servers of their own, and
-// leave the default ports alone.
+// Installs Debian packages of servers without starting their services: the tests start servers of their own and do not
+// use the default ports.
 
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,23 +8,23 @@ import { join } from 'node:path'
 const policyFile = '/usr/sbin/policy-rc.d'
 const clusterFolder = '/etc/postgresql-common/createcluster.d'
 
-/** Root on a Debian. */
+/** Whether this process is root on a Debian system. */
 export function mayInstall(): boolean {
   if (process.getuid?.() !== 0) return false
   try {
     execFileSync('apt-get', ['--version'], { stdio: 'ignore' })
     return true
   } catch {
-    // Not a Debian.
+    // Not a Debian system.
     return false
   }
 }
 
 export function install(...packages: readonly string[]): void {
   console.log(`installing with apt-get: ${packages.join(', ')}`)
-  // Debian starts what it installs, unless this file says no.
+  // Debian starts the services it installs unless this file forbids it.
   withFile(policyFile, '#!/bin/sh\nexit 101\n', () => {
-    // And makes a Postgres cluster, which would come up with the next boot.
+    // Debian also creates a Postgres cluster, which would start at the next boot.
     mkdirSync(clusterFolder, { recursive: true })
     withFile(join(clusterFolder, 'holdfast.conf'), 'create_main_cluster = false\n', () => {
       aptGet('update')
@@ -40,7 +40,7 @@ function aptGet(...args: readonly string[]): void {
   })
 }
 
-/** With the file in place; one that is there already says what the machine wants, as in containers. */
+/** Runs the work with this file in place. An existing file is kept: it states the machine's own policy, as in containers. */
 function withFile(path: string, content: string, work: () => void): void {
   try {
     writeFileSync(path, content, { flag: 'wx', mode: 0o755 })

@@ -1,4 +1,4 @@
-// What one node of a cluster says about all of them: CLUSTER INFO, CLUSTER NODES and its own replication, in one look.
+// One node's view of the cluster: CLUSTER INFO, CLUSTER NODES and its own replication, read together.
 
 import type { RedisServer } from './redis.ts'
 import { parseInfo, type Reply } from './resp.ts'
@@ -8,21 +8,21 @@ export interface ClusterNode {
   readonly port: number
   /** `myself`, `master`, `slave`, `fail?`, `fail`, `handshake`, `noaddr`, … */
   readonly flags: readonly string[]
-  /** Of a replica. */
+  /** Id of the master, for a replica. */
   readonly masterId: string | undefined
-  /** From and to, both included. */
+  /** Ranges of slots, both ends included. */
   readonly slots: readonly (readonly [number, number])[]
 }
 
 export interface ClusterView {
   readonly state: string
   readonly nodes: readonly ClusterNode[]
-  /** Whether the node asked is a replica whose link to its master is not up. */
+  /** Whether the node is a replica whose link to its master is down. */
   readonly cutOff: boolean
 }
 
 /** @throws Error when the node does not answer */
-export async function lookFrom(server: RedisServer): Promise<ClusterView> {
+export async function readClusterView(server: RedisServer): Promise<ClusterView> {
   const client = await server.connect({ timeoutMs: 2000 })
   try {
     const [info, nodes, replication] = await Promise.all([

@@ -1,4 +1,4 @@
-// A real cluster: slots spread over masters, replicas that have the data, and both ways to change a master.
+// A real cluster: slots spread over masters, replicas with the data, and both kinds of failover.
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { type Cluster, startCluster } from './cluster.ts'
 import type { RedisServer } from './redis.ts'
 import { parseInfo, type Reply } from './resp.ts'
 
-test('three masters and three replicas: formed, handed over, and one killed', async (t) => {
+test('three masters and three replicas: form, planned failover, failover after a kill', async (t) => {
   const cluster = await startCluster()
   t.after(() => cluster.stop())
   const { nodes } = cluster
@@ -27,32 +27,38 @@ test('three masters and three replicas: formed, handed over, and one killed', as
     }
   })
 
-  await t.test('a key is with the master of its slot, and the others say where', async () => {
+  await t.test('a key is on the master of its slot, and the other nodes redirect to it', async () => {
     const master = await cluster.masterOf('key')
     const [other] = (await cluster.masters()).filter((node) => node !== master)
     assert.equal(await ask(master, 'SET', 'key', 'value'), 'OK')
     await assert.rejects(ask(other!, 'GET', 'key'), new RegExp(`MOVED \\d+ 127\\.0\\.0\\.1:${master.port}`))
   })
 
-  await t.test('planned: the replica takes over with the data, the old master follows it', async () => {
-    const old = await cluster.masterOf('key')
-    const [replica] = await cluster.replicasOf(old)
-    assert.equal(await cluster.failover(old, 'planned'), replica)
-    assert.equal(await cluster.masterOf('key'), replica)
-    assert.equal(await ask(replica!, 'GET', 'key'), 'value')
-    assert.deepEqual(await cluster.replicasOf(replica!), [old])
-  })
+  await t.test(
+    'planned failover: the replica takes over with the data, and the old master replicates from it',
+    async () => {
+      const old = await cluster.masterOf('key')
+      const [replica] = await cluster.replicasOf(old)
+      assert.equal(await cluster.failover(old, 'planned'), replica)
+      assert.equal(await cluster.masterOf('key'), replica)
+      assert.equal(await ask(replica!, 'GET', 'key'), 'value')
+      assert.deepEqual(await cluster.replicasOf(replica!), [old])
+    },
+  )
 
-  await t.test('killed: the others elect; the dead one comes back as a replica', async () => {
-    const old = await cluster.masterOf('key')
-    const heir = await cluster.failover(old, 'kill')
-    assert.equal(old.running, false)
-    assert.equal(await ask(heir, 'GET', 'key'), 'value')
-    await assert.rejects(cluster.failover(heir, 'kill'), /no running replica/)
-    await old.restart()
-    await cluster.agreed()
-    assert.deepEqual(await cluster.replicasOf(heir), [old])
-  })
+  await t.test(
+    'failover after a kill: the other nodes elect a master, and the killed node restarts as a replica',
+    async () => {
+      const old = await cluster.masterOf('key')
+      const successor = await cluster.failover(old, 'kill')
+      assert.equal(old.running, false)
+      assert.equal(await ask(successor, 'GET', 'key'), 'value')
+      await assert.rejects(cluster.failover(successor, 'kill'), /no running replica/)
+      await old.restart()
+      await cluster.agreed()
+      assert.deepEqual(await cluster.replicasOf(successor), [old])
+    },
+  )
 
   await cluster.stop()
   assert.ok(nodes.every((node) => !node.running && !existsSync(node.directory)))
@@ -65,7 +71,7 @@ test('one node in cluster mode owns all slots', async (t) => {
   assert.equal(cluster.nodes.length, 1)
   assert.equal(parseInfo(await ask(node!, 'CLUSTER', 'INFO')).get('cluster_slots_ok'), '16384')
   const [[, , [host, port]]] = (await ask(node!, 'CLUSTER', 'SLOTS')) as [[number, number, [string, number]]]
-  assert.deepEqual([host, port], [node!.host, node!.port], 'clients are told where it is')
+  assert.deepEqual([host, port], [node!.host, node!.port], 'the redirect has the address of the node')
   assert.equal(await ask(node!, 'SET', 'a', '1'), 'OK')
   await assert.rejects(ask(node!, 'MGET', 'a', 'b'), /CROSSSLOT/)
 })

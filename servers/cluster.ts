@@ -1,19 +1,19 @@
-// A real Redis Cluster on free ports of 127.0.0.1, formed by the commands themselves, without redis-cli. It is ready when
-// all nodes agree on who owns which slots, and every replica is linked to its master.
+// A real Redis Cluster on free ports of 127.0.0.1, formed by CLUSTER commands, without redis-cli. It is ready when
+// all nodes agree on the owners of the slots and every replica is linked to its master.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ClusterNode, type ClusterView, lookFrom, nodeAt, ownsSlots } from './cluster-view.ts'
+import { type ClusterNode, type ClusterView, readClusterView, nodeAt, ownsSlots } from './cluster-view.ts'
 import { freePort } from './port.ts'
 import { PortTaken } from './process.ts'
 import { type RedisServer, startRedis } from './redis.ts'
 import type { Reply } from './resp.ts'
 
 export interface ClusterOptions {
-  /** @default 3; with 1 (and no replicas) one node in cluster mode owns all slots */
+  /** Number of masters. With 1 and no replicas, one node in cluster mode owns all slots. @default 3 */
   readonly masters?: number
-  /** In all, dealt out to the masters in turn. @default 3 with three masters, else 0 */
+  /** Number of replicas in all, assigned to the masters in turn. @default 3 with three masters, else 0 */
   readonly replicas?: number
-  /** After this much silence a node counts as failed. @default 1500 */
+  /** Ms without an answer after which a node counts as failed. @default 1500 */
   readonly nodeTimeoutMs?: number
   readonly binary?: string
   /** More arguments for every node. */
@@ -21,21 +21,21 @@ export interface ClusterOptions {
 }
 
 export interface Cluster {
-  /** At the start the masters come first, then the replicas. A node that was killed stays in the list. */
+  /** The initial masters first, then the replicas. A killed node stays in the list. */
   readonly nodes: readonly RedisServer[]
-  /** Who owns slots now. */
+  /** The current owners of slots. */
   masters(): Promise<RedisServer[]>
-  /** Who owns the slot of this key now. */
+  /** The current owner of the slot of this key. */
   masterOf(key: string): Promise<RedisServer>
   replicasOf(master: RedisServer): Promise<RedisServer[]>
   /**
    * Makes a replica the master: `planned` hands over without loss, `kill` ends the master by SIGKILL and waits for the
    * others to elect. Resolves with the new master, once all running nodes agree.
    *
-   * The killed one may be restarted and is a replica then. (Restarted before the election it would be an empty master.)
+   * The killed node may then be restarted as a replica. (Restarted before the election it would be an empty master.)
    */
   failover(master: RedisServer, manner: 'planned' | 'kill'): Promise<RedisServer>
-  /** Until all running nodes agree that all slots are served, by running nodes, and all replicas are linked. */
+  /** Waits until all running nodes agree that running nodes serve all slots and all replicas are linked. */
   agreed(): Promise<void>
   stop(): Promise<void>
 }
@@ -43,7 +43,7 @@ export interface Cluster {
 const slotCount = 16_384
 const portTries = 5
 const agreeLimitMs = 30_000
-const lookAgainMs = 50
+const pollMs = 50
 
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const { masters = 3, replicas = masters === 3 ? 3 : 0 } = options
@@ -64,27 +64,27 @@ function asCluster(nodes: readonly RedisServer[], stop: () => Promise<void>): Cl
   const serversOf = (found: readonly ClusterNode[]): RedisServer[] =>
     nodes.filter((server) => found.some((node) => node.port === server.port))
   const replicasOf = async (master: RedisServer): Promise<RedisServer[]> => {
-    const view = await look(nodes)
+    const view = await currentView(nodes)
     const id = nodeAt(view, master.port)?.id
     return serversOf(view.nodes.filter((node) => node.masterId === id))
   }
   const ownerOf = async (slot: number): Promise<RedisServer> => {
-    const view = await look(nodes)
+    const view = await currentView(nodes)
     return serversOf(view.nodes.filter((node) => node.slots.some(([from, to]) => from <= slot && slot <= to)))[0]!
   }
   const agreed = (): Promise<void> => untilAgreed(nodes)
   return {
     nodes,
-    masters: async () => serversOf((await look(nodes)).nodes.filter(ownsSlots)),
+    masters: async () => serversOf((await currentView(nodes)).nodes.filter(ownsSlots)),
     masterOf: async (key) => ownerOf(Number(await ask(running(nodes)[0]!, 'CLUSTER', 'KEYSLOT', key))),
     replicasOf,
     agreed,
     async failover(master, manner) {
-      const slot = nodeAt(await look(nodes), master.port)?.slots[0]?.[0]
-      const heir = (await replicasOf(master)).find((replica) => replica.running)
+      const slot = nodeAt(await currentView(nodes), master.port)?.slots[0]?.[0]
+      const successor = (await replicasOf(master)).find((replica) => replica.running)
       if (slot === undefined) throw new Error(`failover: port ${master.port} owns no slots`)
-      if (!heir) throw new Error(`failover: the master on port ${master.port} has no running replica`)
-      if (manner === 'planned') await ask(heir, 'CLUSTER', 'FAILOVER')
+      if (!successor) throw new Error(`failover: the master on port ${master.port} has no running replica`)
+      if (manner === 'planned') await ask(successor, 'CLUSTER', 'FAILOVER')
       else {
         master.kill('SIGKILL')
         await master.exited
@@ -100,17 +100,17 @@ async function startNode({ nodeTimeoutMs = 1500, binary, args = [] }: ClusterOpt
   for (let left = portTries; ; left--) {
     const settings = {
       'cluster-enabled': 'yes',
-      // The nodes' own bus. By default 10,000 above the port, where nobody has looked whether it is free.
+      // The cluster bus. Its default is the port + 10,000, which may be in use.
       'cluster-port': String(await freePort()),
-      // A node alone has heard from nobody where it is, and would tell its clients nothing.
+      // A single node learns its address from no other node, and would redirect clients to an empty one.
       'cluster-announce-ip': '127.0.0.1',
       'cluster-node-timeout': String(nodeTimeoutMs),
-      // A replica may always stand for election, and stays with the master it was given.
+      // A replica may always be elected and stays with its assigned master.
       'cluster-replica-validity-factor': '0',
       'cluster-allow-replica-migration': 'no',
-      // Not the five seconds in which further replicas might come.
+      // Without the 5 s wait for further replicas.
       'repl-diskless-sync-delay': '0',
-      // Nor ten for replicas to catch up, when all are being stopped.
+      // Without the 10 s wait for replicas to catch up at shutdown.
       'shutdown-timeout': '0',
     }
     const ours = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
@@ -136,7 +136,7 @@ async function form(nodes: readonly RedisServer[], masterCount: number): Promise
   await untilAgreed(nodes)
 }
 
-/** The first meets all others; these hear of each other from it. */
+/** The first node meets all others, which learn of each other from it. */
 async function introduce(nodes: readonly RedisServer[]): Promise<void> {
   const [first, ...others] = nodes
   for (const other of others) {
@@ -147,11 +147,11 @@ async function introduce(nodes: readonly RedisServer[]): Promise<void> {
   }
   await untilAll(nodes, (view) => {
     const unknown = nodes.filter(({ port }) => nodeAt(view, port)?.flags.includes('handshake') ?? true)
-    return unknown.length > 0 && `does not know ${unknown.map(({ port }) => port).join(', ')} yet`
+    return unknown.length > 0 && `does not know ${unknown.map(({ port }) => port).join(', ')}`
   })
 }
 
-/** @param also what must be so in every view, beside all slots being served */
+/** @param also a further condition on every view */
 async function untilAgreed(
   all: readonly RedisServer[],
   also: (view: ClusterView) => boolean = () => true,
@@ -160,19 +160,19 @@ async function untilAgreed(
     const ports = new Set(running(all).map((node) => node.port))
     const owners = view.nodes.filter(ownsSlots)
     const hasPart = (node: ClusterNode): boolean => owners.some(({ id }) => id === node.id || id === node.masterId)
-    const missing = [...ports].filter((port) => !isWell(nodeAt(view, port)))
+    const missing = [...ports].filter((port) => !isHealthy(nodeAt(view, port)))
     const idle = view.nodes.filter((node) => ports.has(node.port) && !hasPart(node))
     if (view.state !== 'ok') return `is in state ${view.state}`
     if (view.cutOff) return 'is not linked to its master'
-    if (missing.length > 0) return `does not see ${missing.join(', ')} as well`
-    if (idle.length > 0) return `sees no part for ${idle.map((node) => node.port).join(', ')}`
-    if (ownersIn(view) !== ownersIn(views[0]!)) return 'sees other owners of slots than the first'
-    if (owners.some((node) => !ports.has(node.port))) return 'sees slots of a node that is gone'
+    if (missing.length > 0) return `does not see ${missing.join(', ')} as healthy`
+    if (idle.length > 0) return `sees ${idle.map((node) => node.port).join(', ')} with neither slots nor a master`
+    if (ownersIn(view) !== ownersIn(views[0]!)) return 'sees other owners of slots than the first node'
+    if (owners.some((node) => !ports.has(node.port))) return 'sees slots of a node that is not running'
     return !also(view) && 'has not seen the change'
   })
 }
 
-const isWell = (node: ClusterNode | undefined): boolean =>
+const isHealthy = (node: ClusterNode | undefined): boolean =>
   node !== undefined && !node.flags.some((flag) => ['fail', 'fail?', 'handshake', 'noaddr'].includes(flag))
 
 const ownersIn = (view: ClusterView): string =>
@@ -182,32 +182,32 @@ const ownersIn = (view: ClusterView): string =>
     .toSorted()
     .join(' ')
 
-/** Looks from all running nodes again and again, until none of them has a complaint. */
+/** Reads the view of every running node until none of them reports a problem. */
 async function untilAll(
   all: readonly RedisServer[],
-  complaint: (view: ClusterView, views: readonly ClusterView[]) => string | false,
+  problemOf: (view: ClusterView, views: readonly ClusterView[]) => string | false,
 ): Promise<void> {
   const limit = Date.now() + agreeLimitMs
   for (;;) {
     const nodes = running(all)
-    const looks = await Promise.allSettled(nodes.map(lookFrom))
-    const views = looks.flatMap((seen) => (seen.status === 'fulfilled' ? [seen.value] : []))
-    const complaints = looks.flatMap((seen, index) => {
-      const text = seen.status === 'fulfilled' ? complaint(seen.value, views) : 'does not answer'
+    const results = await Promise.allSettled(nodes.map(readClusterView))
+    const views = results.flatMap((view) => (view.status === 'fulfilled' ? [view.value] : []))
+    const problems = results.flatMap((view, index) => {
+      const text = view.status === 'fulfilled' ? problemOf(view.value, views) : 'does not answer'
       return text === false ? [] : [`${nodes[index]!.port} ${text}`]
     })
-    if (complaints.length === 0) return
-    if (Date.now() > limit) throw new Error(`cluster: no agreement in ${agreeLimitMs} ms: ${complaints.join('; ')}`)
-    await sleep(lookAgainMs)
+    if (problems.length === 0) return
+    if (Date.now() > limit) throw new Error(`cluster: no agreement within ${agreeLimitMs} ms: ${problems.join('; ')}`)
+    await sleep(pollMs)
   }
 }
 
 const running = (nodes: readonly RedisServer[]): RedisServer[] => nodes.filter((node) => node.running)
 
-async function look(nodes: readonly RedisServer[]): Promise<ClusterView> {
+async function currentView(nodes: readonly RedisServer[]): Promise<ClusterView> {
   const [first] = running(nodes)
   if (!first) throw new Error('cluster: no node is running')
-  return lookFrom(first)
+  return readClusterView(first)
 }
 
 async function ask(server: RedisServer, ...words: readonly (string | number)[]): Promise<Reply> {

@@ -1,4 +1,4 @@
-// Which program is taken, by the environment and the PATH; and what is said when there is none.
+// Which program the environment and the PATH select, and the error when there is none.
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -9,27 +9,27 @@ import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { findPgbouncer, findPostgres, findRedis, findValkey } from './find.ts'
 
-test('redis-server is the first on the PATH that can be run', (t) => {
+test('redis-server is the first executable one on the PATH', (t) => {
   const { without, unrunnable, first, second } = folders(t)
   assert.equal(findRedis({ PATH: [without, unrunnable, first, second].join(':') }), join(first, 'redis-server'))
   assert.equal(findRedis({ PATH: [without, unrunnable].join(':') }), undefined)
   assert.equal(findRedis({}), undefined)
 })
 
-test('a folder that was named is the only one searched', (t) => {
+test('a folder named by the environment is the only one searched', (t) => {
   const { without, first, second } = folders(t)
   assert.equal(findRedis({ HOLDFAST_REDIS_BIN: second, PATH: first }), join(second, 'redis-server'))
   assert.equal(findRedis({ HOLDFAST_REDIS_BIN: without, PATH: first }), undefined)
 })
 
-test('valkey-server is where VALKEY_SERVER says, and nowhere else', (t) => {
+test('valkey-server is found by VALKEY_SERVER only', (t) => {
   const { without, first } = folders(t)
   assert.equal(findValkey({ VALKEY_SERVER: join(first, 'valkey-server') }), join(first, 'valkey-server'))
   assert.equal(findValkey({ PATH: first }), undefined)
   assert.throws(() => findValkey({ VALKEY_SERVER: without }), /VALKEY_SERVER: expected the path of valkey-server/)
 })
 
-test('Postgres is where pg_config says, else the newest of Debian, else on the PATH; or where it was told to be', (t) => {
+test('Postgres is found by POSTGRES_BIN, else by pg_config, else as the newest of Debian, else on the PATH', (t) => {
   const { root, first, second, without } = folders(t)
   const none = join(root, 'none')
   for (const version of ['9', '14', '16']) mkdirSync(join(root, 'debian', version, 'bin'), { recursive: true })
@@ -45,7 +45,7 @@ test('Postgres is where pg_config says, else the newest of Debian, else on the P
   assert.equal(findPostgres({}, none), undefined)
 })
 
-test('pgbouncer is where PGBOUNCER says, else on the PATH', (t) => {
+test('pgbouncer is found by PGBOUNCER, else on the PATH', (t) => {
   const { first, second, without } = folders(t)
   program(first, 'pgbouncer')
   program(second, 'pgbouncer')
@@ -54,7 +54,7 @@ test('pgbouncer is where PGBOUNCER says, else on the PATH', (t) => {
   assert.throws(() => findPgbouncer({ PGBOUNCER: without }), /PGBOUNCER: expected the path of pgbouncer/)
 })
 
-test('npm run servers ends with 1 and one sentence when a named folder has no redis-server', (t) => {
+test('npm run servers exits with 1 and one sentence when a named folder has no redis-server', (t) => {
   const { without } = folders(t)
   const script = fileURLToPath(new URL('../scripts/servers.ts', import.meta.url))
   const env = { ...process.env, HOLDFAST_REDIS_BIN: without }

@@ -1,4 +1,4 @@
-// Where the server programs are: named by the environment, else on the PATH. No server is started here.
+// Finds the server programs: named by the environment, else on the PATH. Starts no server.
 
 import { execFileSync } from 'node:child_process'
 import { accessSync, constants, readdirSync, statSync } from 'node:fs'
@@ -6,13 +6,13 @@ import { delimiter, join, resolve } from 'node:path'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** `HOLDFAST_REDIS_BIN` is the folder with the binaries; when it is set, the PATH is not asked. */
+/** The path of redis-server. `HOLDFAST_REDIS_BIN` is the folder of the binaries; if set, the PATH is not searched. */
 export function findRedis(environment: Environment = process.env): string | undefined {
   const folder = environment.HOLDFAST_REDIS_BIN
   return findIn(folder ? [folder] : onPath(environment), 'redis-server')
 }
 
-/** `VALKEY_SERVER` is the path of the binary. Without it there is none: what needs Valkey is skipped, and says so. */
+/** `VALKEY_SERVER` is the path of the binary. Without it, tests that need Valkey are skipped with that reason. */
 export function findValkey(environment: Environment = process.env): string | undefined {
   const binary = environment.VALKEY_SERVER
   if (!binary) return undefined
@@ -22,8 +22,8 @@ export function findValkey(environment: Environment = process.env): string | und
 
 /**
  * The folder with `initdb` and `postgres`, which Debian keeps off the PATH. `POSTGRES_BIN` is that folder; when it is set,
- * nothing else is asked.
- * @param versions where Debian has a folder for each version
+ * no other place is searched.
+ * @param versions the folder in which Debian has a folder for each version
  */
 export function findPostgres(
   environment: Environment = process.env,
@@ -35,7 +35,7 @@ export function findPostgres(
   return found && resolve(found)
 }
 
-/** `PGBOUNCER` is the path of the binary; else it is on the PATH, or where Debian puts it, which is not on everybody's. */
+/** `PGBOUNCER` is the path of the binary; else the PATH is searched, and Debian's folder, which is often not on the PATH. */
 export function findPgbouncer(environment: Environment = process.env): string | undefined {
   const binary = environment.PGBOUNCER
   if (!binary) return findIn([...onPath(environment), '/usr/sbin'], 'pgbouncer')
@@ -46,13 +46,13 @@ export function findPgbouncer(environment: Environment = process.env): string | 
 const hasPostgres = (folder: string): boolean =>
   ['initdb', 'postgres'].every((program) => isProgram(join(folder, program)))
 
-/** What pg_config says, where there is one. */
+/** The folder that pg_config names, if there is one. */
 function configured(environment: Environment): string[] {
   const program = findIn(onPath(environment), 'pg_config')
   try {
     return program ? [execFileSync(program, ['--bindir'], { encoding: 'utf8' }).trim()] : []
   } catch {
-    // One that cannot say it is as good as none.
+    // A pg_config that fails counts as none.
     return []
   }
 }
@@ -63,7 +63,7 @@ function newestFirst(versions: string): string[] {
       .toSorted((a, b) => Number(b) - Number(a))
       .map((version) => join(versions, version, 'bin'))
   } catch {
-    // Not a Debian, or no Postgres on it.
+    // Not a Debian system, or no Postgres installed.
     return []
   }
 }
@@ -79,7 +79,7 @@ function isProgram(path: string): boolean {
     accessSync(path, constants.X_OK)
     return statSync(path).isFile()
   } catch {
-    // Absent, or not ours to run: for the search these are the same.
+    // Absent or not executable: the search treats both alike.
     return false
   }
 }

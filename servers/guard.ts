@@ -1,13 +1,13 @@
-// Invariant: no server and no directory outlives the process that started it, whichever way that process ends.
+// Invariant: no server and no directory outlives the process that started it, however that process ends.
 //
-// Stopping is the rule, and done by whoever started. For the rest a shell stands beside each server and waits for the end of
-// its input, which closes with our process, even by SIGKILL. At an ordinary exit we do not leave it to the shell, so that
-// all is gone before we are.
+// Normally the code that started a server stops it. For all other ends, a shell per server waits for the end of
+// its input, which closes with our process, even by SIGKILL. At an ordinary exit this process cleans up itself, so that
+// everything is gone before it ends.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
 
-// Each line is the pid to end; an empty one says that there is none, as its number may be another's by now.
+// Each line is the pid to end; an empty line means none, because the number may belong to another process by now.
 const script = 'while read -r line; do pid=$line; done; [ -z "$pid" ] || kill -KILL "$pid"; rm -rf "$1"'
 
 const guards = new Set<Guard>()
@@ -22,17 +22,17 @@ export class Guard {
 
   constructor(directory: string) {
     this.#directory = directory
-    // In a group of its own: what ends ours, as Ctrl-C does, must not end it, too.
+    // In its own process group: a signal to ours, such as Ctrl-C, must not end the shell.
     this.#shell = spawn('sh', ['-c', script, 'sh', directory], { stdio: ['pipe', 'ignore', 'ignore'], detached: true })
-    // Nobody waits for it: neither for its end nor for its input to be read.
+    // The event loop waits neither for the shell's end nor for its input.
     this.#shell.unref()
     ;(this.#shell.stdin as unknown as { unref(): void }).unref()
-    // A line that it did not read before `clear` is one that it no longer needs.
+    // A write error after `clear` is harmless: the shell no longer needs the line.
     this.#shell.stdin!.on('error', () => {})
     guards.add(this)
   }
 
-  /** The server that runs in the directory now; one at a time. */
+  /** Pid of the server that runs in the directory; one at a time. */
   watch(server: ChildProcess): void {
     this.#server = server
     this.#shell.stdin!.write(`${server.pid}\n`)
@@ -42,7 +42,7 @@ export class Guard {
     })
   }
 
-  /** Ends a server that still runs, the hard way, and removes the directory. */
+  /** Kills a server that still runs and removes the directory. */
   clear(): void {
     guards.delete(this)
     this.#server?.kill('SIGKILL')

@@ -1,16 +1,16 @@
-// Sees to it that the servers the tests need are on this machine. Where they are, this costs a few milliseconds.
+// Installs the servers that the tests need, if they are missing. If they are present, this takes a few milliseconds.
 
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { install, mayInstall } from './apt.ts'
 import { findPgbouncer, findPostgres, findRedis } from './find.ts'
 
-/** Older ones lack what servers/cluster.ts uses: a bus port of one's own, ranges of slots. */
+/** Older versions lack what servers/cluster.ts uses: `cluster-port` and ADDSLOTSRANGE. */
 const oldestRedis = 7
-/** The oldest that is still maintained. */
+/** The oldest version that is still maintained. */
 const oldestPostgres = 14
 
-/** The path of redis-server, which is installed first if it is missing and may be. @throws Error that says what to do */
+/** The path of redis-server; installs it if it is missing and this process may. @throws Error that says what to do */
 export function installRedis(): string {
   const found = findRedis()
   if (found) return checkVersion(found, /v=(\d+)\./, oldestRedis)
@@ -28,7 +28,7 @@ export function installRedis(): string {
   return checkVersion(installed, /v=(\d+)\./, oldestRedis)
 }
 
-/** The folder of Postgres, which is installed first if it is missing and may be. @throws Error that says what to do */
+/** The folder of Postgres; installs it if it is missing and this process may. @throws Error that says what to do */
 export function installPostgres(): string {
   const found = findPostgres()
   if (found) return checkPostgres(found)
@@ -46,15 +46,15 @@ export function installPostgres(): string {
   return checkPostgres(installed)
 }
 
-/** The path of pgbouncer, if it is there or may be installed. Without it its tests are skipped, and say so. */
+/** The path of pgbouncer, if it is present or can be installed. Without it, its tests are skipped with that reason. */
 export function installPgbouncer(): string | undefined {
   const found = findPgbouncer()
   if (found || !mayInstall()) return found
   try {
     install('pgbouncer')
   } catch (error) {
-    // No network, say: not a reason to run no test at all.
-    console.error(`pgbouncer was not installed: ${(error as Error).message}`)
+    // Without a network, for example, all other tests can still run.
+    console.error(`pgbouncer: installation failed, its tests are skipped: ${(error as Error).message}`)
   }
   return findPgbouncer()
 }

@@ -1,4 +1,4 @@
-// A private PgBouncer before a Postgres server: connections of clients that share those of the server, one transaction or
+// A private PgBouncer in front of a Postgres server: client connections share server connections, one transaction or
 // one session at a time.
 
 import { writeFileSync } from 'node:fs'
@@ -9,19 +9,19 @@ import { type PostgresServer, serverUser } from './postgres.ts'
 import { ServerProcess } from './process.ts'
 
 export interface PgbouncerOptions {
-  /** When a connection of the server is given to another client. @default 'transaction' */
+  /** When a server connection may serve another client. @default 'transaction' */
   readonly mode?: 'transaction' | 'session' | 'statement'
-  /** Connections to the server. @default 5 */
+  /** Number of connections to the server. @default 5 */
   readonly poolSize?: number
-  /** More of its settings. */
+  /** More settings of PgBouncer. */
   readonly settings?: Readonly<Record<string, string>>
-  /** @default what find.ts finds */
+  /** Path of the binary. @default the one that find.ts finds */
   readonly binary?: string
 }
 
 export interface Pgbouncer {
   readonly port: number
-  /** Leads to the database of the server, by way of this one. */
+  /** Connects to the database of the server through PgBouncer. */
   readonly url: string
   readonly log: string
   kill(signal: NodeJS.Signals): void
@@ -29,7 +29,7 @@ export interface Pgbouncer {
   stop(): Promise<void>
 }
 
-/** @throws Error with its own words when it does not start */
+/** @throws Error with its log when it does not start */
 export async function startPgbouncer(server: PostgresServer, options: PgbouncerOptions = {}): Promise<Pgbouncer> {
   const binary = options.binary ?? findPgbouncer()
   if (!binary) throw new Error('pgbouncer not found: run `npm run servers`, or set PGBOUNCER to its path')
@@ -43,7 +43,7 @@ export async function startPgbouncer(server: PostgresServer, options: PgbouncerO
     },
     answers: accepts,
     portTaken: /Address already in use/,
-    // It would wait for its clients by SIGINT.
+    // With SIGINT it would wait for its clients.
     endSignal: 'SIGTERM',
     user: serverUser(),
   })
@@ -69,7 +69,7 @@ function settingsOf(server: PostgresServer, port: number, options: PgbouncerOpti
     auth_type: 'any',
     pool_mode: mode,
     default_pool_size: String(poolSize),
-    // No extra round trips between two clients: nothing of a session is left over in transaction mode.
+    // No reset query between two clients: transaction mode leaves no session state.
     server_reset_query: mode === 'session' ? 'DISCARD ALL' : '',
     ...settings,
   }

@@ -1,19 +1,19 @@
-// A private Postgres: it answers, is on the loopback interface alone, survives a kill with what it had acknowledged, and
-// leaves nothing behind; and a private PgBouncer before it.
+// A private Postgres: it answers, listens on the loopback interface only, keeps committed data after a kill, and
+// leaves nothing behind; and a private PgBouncer in front of it.
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
-import { startElsewhere } from './elsewhere.ts'
+import { startInChild } from './start-in-child.ts'
 import { findPgbouncer } from './find.ts'
 import { startPgbouncer } from './pgbouncer.ts'
 import { accepts } from './port.ts'
 import { startPostgres } from './postgres.ts'
 import { PortTaken } from './process.ts'
 
-test('it answers under its url, on 127.0.0.1 alone, and as UTF-8', async (t) => {
+test('it answers under its url, on 127.0.0.1 only, in UTF-8', async (t) => {
   const server = await startPostgres({ settings: { max_connections: '17' } })
   t.after(() => server.stop())
   assert.equal(server.url, `postgres://postgres@127.0.0.1:${server.port}/postgres`)
@@ -26,14 +26,14 @@ test('it answers under its url, on 127.0.0.1 alone, and as UTF-8', async (t) => 
   await assert.rejects(startPostgres({ port: server.port }), PortTaken)
 })
 
-test('with a password only those who know it get in', async (t) => {
+test('a server with a password refuses clients without it', async (t) => {
   const server = await startPostgres({ withPassword: true })
   t.after(() => server.stop())
   assert.deepEqual(await ask(server.url, 'SELECT 1'), [1])
   await assert.rejects(ask(server.url.replace(server.password!, 'guess'), 'SELECT 1'), { code: '28P01' })
 })
 
-test('killed or restarted either way it has the same port and directory, and what was committed', async (t) => {
+test('after a kill and after each kind of restart it has the same port, directory and committed rows', async (t) => {
   const server = await startPostgres()
   t.after(() => server.stop())
   const { pid, port, directory } = server
@@ -54,7 +54,7 @@ test('killed or restarted either way it has the same port and directory, and wha
   assert.notEqual(server.pid, pid)
 })
 
-test('stopped, even when frozen and with clients, it is gone with its directory', async () => {
+test('stop removes the process and its directory, even when frozen and with clients', async () => {
   const server = await startPostgres()
   const client = new Client(server.url)
   client.on('error', () => {})
@@ -63,25 +63,28 @@ test('stopped, even when frozen and with clients, it is gone with its directory'
   await server.stop()
   assert.ok(!existsSync(server.directory))
   assert.throws(() => process.kill(server.pid, 0), { code: 'ESRCH' })
-  await assert.rejects(server.restart(), /stopped/)
+  await assert.rejects(server.restart(), /cannot start after stop/)
 })
 
-test('a start that fails says why in the words of the server', async () => {
-  await assert.rejects(startPostgres({ settings: { no_such_setting: '1' } }), /ended at its start:[^]*no_such_setting/)
+test('a start that fails reports the log of the server', async () => {
+  await assert.rejects(
+    startPostgres({ settings: { no_such_setting: '1' } }),
+    /ended while starting:[^]*no_such_setting/,
+  )
   await assert.rejects(startPostgres({ folder: '/no/such/folder' }), /ENOENT/)
 })
 
 for (const [manner, last] of [
-  ['ends without stopping it', 'process.exit(3)'],
+  ['exits without stopping it', 'process.exit(3)'],
   ['is killed', "process.kill(process.pid, 'SIGKILL')"],
 ] as const) {
-  test(`nothing is left of it when the process that started it ${manner}`, async () => {
-    const { port, directory } = await startElsewhere('postgres.ts', 'startPostgres', last)
+  test(`it leaves nothing behind when the process that started it ${manner}`, async () => {
+    const { port, directory } = await startInChild('postgres.ts', 'startPostgres', last)
     while ((await accepts(port)) || existsSync(directory)) await sleep(10)
   })
 }
 
-test('PgBouncer gives the connections of the server to one transaction after the other', async (t) => {
+test('PgBouncer gives a server connection to one transaction at a time', async (t) => {
   if (!findPgbouncer()) return t.skip('pgbouncer is not on the PATH, and PGBOUNCER is not set')
   const server = await startPostgres()
   t.after(() => server.stop())

@@ -1,5 +1,5 @@
-// A private Postgres server: a cluster of its own, on 127.0.0.1 alone. It syncs nothing to disk unless asked, so that what
-// it acknowledged survives its own end, also by SIGKILL, but not that of the machine.
+// A private Postgres server: a cluster of its own, on 127.0.0.1 only. It syncs nothing to disk unless asked: committed
+// data survives the end of the server, also by SIGKILL, but not that of the machine.
 
 import { execFile, execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -11,52 +11,52 @@ import { findPostgres } from './find.ts'
 import { type ServerExit, ServerProcess, type ServerUser } from './process.ts'
 
 export interface PostgresOptions {
-  /** Of the server, e.g. `{ max_connections: '20' }`; they win over ours. */
+  /** Settings of the server, e.g. `{ max_connections: '20' }`; they override ours. */
   readonly settings?: Readonly<Record<string, string>>
-  /** The folder of the programs. @default what find.ts finds */
+  /** The folder of the programs. @default the one that find.ts finds */
   readonly folder?: string
-  /** @default a free one */
+  /** @default a free port */
   readonly port?: number
   /** Whether a commit waits for the disk. @default false */
   readonly fsync?: boolean
-  /** With a certificate that nobody has signed; those who do not encrypt are refused. Needs openssl. @default false */
+  /** Uses a self-signed certificate and refuses unencrypted clients. Needs openssl. @default false */
   readonly withTls?: boolean
-  /** With a random password, which is in `url` and `password`. @default false */
+  /** Sets a random password, which `url` and `password` have. @default false */
   readonly withPassword?: boolean
 }
 
 export interface PostgresServer {
   readonly host: '127.0.0.1'
   readonly port: number
-  /** The superuser, and the database that is there from the start. */
+  /** Name of the superuser and of the initial database. */
   readonly user: 'postgres'
   readonly password: string | undefined
   /** `postgres://postgres@127.0.0.1:16123/postgres`, with the password if there is one. */
   readonly url: string
-  /** Of the latest start. */
+  /** Pid of the latest start. */
   readonly pid: number
   readonly directory: string
   readonly running: boolean
-  /** The end of the latest start, whoever caused it. */
+  /** Resolves when the latest start has ended, for any reason. */
   readonly exited: Promise<ServerExit>
-  /** What the server has said so far. */
+  /** The log of the server so far. */
   readonly log: string
   kill(signal: NodeJS.Signals): void
   /**
-   * On the same port and directory, after a kill or instead of one. `fast` ends all sessions and shuts down, `immediate`
-   * ends at once, without writing down anything, and recovers from its log. @default 'fast'
+   * Restarts on the same port and directory, running or not. `fast` ends all sessions and shuts down, `immediate`
+   * ends at once without a checkpoint and recovers from the WAL. @default 'fast'
    */
   restart(manner?: 'fast' | 'immediate'): Promise<void>
-  /** Ends it and removes its directory. */
+  /** Ends the server and removes its directory. */
   stop(): Promise<void>
 }
 
 const run = promisify(execFile)
-/** Sessions of a server that was killed go by themselves, but not at once; until then its directory is in use. */
+/** The sessions of a killed server end by themselves after a moment; until then its directory is in use. */
 const stillInUse = /pre-existing shared memory block/
 const [restartTries, restartAgainMs] = [20, 100]
 
-/** @throws Error with the server's own words when it does not start */
+/** @throws Error with the server's log when it does not start */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const folder = options.folder ?? findPostgres()
   if (!folder) throw new Error('postgres not found: run `npm run servers`, or set POSTGRES_BIN to the folder it is in')
@@ -77,7 +77,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
       },
       answers: async (_, pid) => isReady(data, pid),
       portTaken: /could not create any TCP\/IP sockets/,
-      // By SIGTERM it would wait for its clients to go.
+      // With SIGTERM it would wait for its clients.
       endSignal: 'SIGINT',
       user,
     },
@@ -177,7 +177,7 @@ function argumentsOf(
     port: String(port),
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
-    // Inside the directory, which goes with it; else it would be in /dev/shm after a SIGKILL.
+    // Inside the directory, which is removed; otherwise it would stay in /dev/shm after a SIGKILL.
     dynamic_shared_memory_type: 'mmap',
     ssl: withTls ? 'on' : 'off',
     ...(!fsync && { fsync: 'off', full_page_writes: 'off' }),
@@ -186,13 +186,13 @@ function argumentsOf(
   return ['-D', data, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
 }
 
-/** It writes down who it is and how far it has come: no connection is needed to see that it is not another's. */
+/** Reads postmaster.pid, which has pid and status: it needs no connection and cannot mistake another server for ours. */
 function isReady(data: string, pid: number): boolean {
   try {
     const lines = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')
     return lines[0]?.trim() === String(pid) && lines[7]?.trim() === 'ready'
   } catch {
-    // Not written yet: the caller knows how long to go on, and shows the log.
+    // Not written yet: the caller has the time limit and shows the log.
     return false
   }
 }

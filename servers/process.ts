@@ -1,5 +1,5 @@
-// One private server process: on 127.0.0.1 alone, on a free port, in a temporary directory of its own, and gone when it is
-// stopped (or when we are: guard.ts). What kind of server it is, the caller says.
+// One private server process: on 127.0.0.1 only, on a free port, in its own temporary directory, which is removed when it is
+// stopped, or when this process ends (guard.ts). The caller says which kind of server it is.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,13 +14,13 @@ export interface ServerKind {
   readonly name: string
   readonly binary: string
   args(port: number, directory: string): Promise<readonly string[]> | readonly string[]
-  /** Whether the process with this pid, and not another one on its port, serves by now. */
+  /** Whether the process with this pid, and not another one on its port, is ready. */
   answers(port: number, pid: number): Promise<boolean>
-  /** What its log says when a port was taken meanwhile. */
+  /** Matches the log when a port was taken meanwhile. */
   readonly portTaken: RegExp
-  /** Asks it to end, soon. @default 'SIGTERM' */
+  /** Signal that asks the server to end. @default 'SIGTERM' */
   readonly endSignal?: NodeJS.Signals
-  /** Whom it runs as, and who owns its directory. @default us */
+  /** User that runs the server and owns its directory. @default the user of this process */
   readonly user?: ServerUser
 }
 
@@ -36,11 +36,11 @@ export interface ServerExit {
 
 const portTries = 5
 const startLimitMs = 15_000
-const askAgainMs = 10
-/** From the signal that asks it to end, to SIGKILL. */
+const readyPollMs = 10
+/** Ms between the signal that asks it to end and SIGKILL. */
 const graceMs = 3000
 
-/** The port, or another one that the server was told to bind, is not free. */
+/** The port, or another one that the server binds, is not free. */
 export class PortTaken extends Error {}
 
 export class ServerProcess {
@@ -59,7 +59,7 @@ export class ServerProcess {
     if (kind.user) chownSync(this.#directory, kind.user.uid, kind.user.gid)
   }
 
-  /** @param port when it must be this one; else a free one is found */
+  /** @param port the port to use; undefined: a free one */
   static async start(kind: ServerKind, port?: number): Promise<ServerProcess> {
     const server = new ServerProcess(kind)
     try {
@@ -79,12 +79,12 @@ export class ServerProcess {
     return this.#directory
   }
 
-  /** Of the latest start. */
+  /** Pid of the latest start. */
   get pid(): number {
     return this.#child!.pid!
   }
 
-  /** Of the latest start: a restart has a new one. */
+  /** Exit of the latest start; a restart has a new one. */
   get exited(): Promise<ServerExit> {
     return this.#exited!
   }
@@ -93,19 +93,19 @@ export class ServerProcess {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null
   }
 
-  /** What it has said so far, over all starts. Empty once it is stopped. */
+  /** The log so far, over all starts. Empty after `stop`. */
   get log(): string {
     return this.#stopped ? '' : readFileSync(this.#logFile, 'utf8')
   }
 
-  /** Does nothing to one that is gone. */
+  /** Does nothing if the process has ended. */
   kill(signal: NodeJS.Signals): void {
     if (this.running) this.#child!.kill(signal)
   }
 
-  /** On the same port and directory; one that still runs is ended first. */
+  /** Restarts on the same port and directory; ends the running process first. */
   async restart(): Promise<void> {
-    if (this.#stopped) throw new Error(`${this.#kind.name}: stopped, its directory is gone`)
+    if (this.#stopped) throw new Error(`${this.#kind.name}: cannot start after stop. Its directory was removed.`)
     await this.#end()
     await this.#start(this.#port)
   }
@@ -133,7 +133,7 @@ export class ServerProcess {
 
   async #start(port: number): Promise<void> {
     const args = await this.#kind.args(port, this.#directory)
-    // A file, not a pipe: it costs us no reading, and a server never waits for us to read.
+    // A file, not a pipe: nothing needs to read it, and the server never blocks on a full pipe.
     const log = openSync(this.#logFile, 'a')
     const logStart = this.log.length
     const child = spawn(this.#kind.binary, args, {
@@ -157,20 +157,20 @@ export class ServerProcess {
       const said = this.log.slice(logStart)
       if (!this.running) {
         if (this.#kind.portTaken.test(said)) throw new PortTaken(`${this.#kind.name}: port ${this.#port} is taken`)
-        throw new Error(`${this.#kind.name} ended at its start:\n${said}`)
+        throw new Error(`${this.#kind.name}: ended while starting:\n${said}`)
       }
       if (Date.now() > limit) {
         await this.#end()
-        throw new Error(`${this.#kind.name} did not answer within ${startLimitMs} ms:\n${said}`)
+        throw new Error(`${this.#kind.name}: not ready within ${startLimitMs} ms:\n${said}`)
       }
-      await sleep(askAgainMs)
+      await sleep(readyPollMs)
     }
   }
 
   async #end(): Promise<void> {
     if (!this.running) return
     this.kill(this.#kind.endSignal ?? 'SIGTERM')
-    // One that was stopped by SIGSTOP hears nothing before.
+    // A process stopped by SIGSTOP receives no other signal before.
     this.kill('SIGCONT')
     const timer = setTimeout(() => this.kill('SIGKILL'), graceMs)
     await this.#exited

@@ -1,20 +1,20 @@
-// One direction of one connection through the proxy: bytes in, the same bytes out, later or not at all, never out of order.
+// One direction of one connection through the proxy: bytes are passed on in order, delayed or dropped.
 
 import type { Socket } from 'node:net'
 
 export interface ProxyPipeRules {
   delayMs(): number
-  /** Bytes are lost; an end is passed on. */
+  /** Bytes are dropped; an end is passed on. */
   swallows(): boolean
-  /** Bytes are lost, and an end is not passed on either. */
+  /** Bytes are dropped, and an end is not passed on. */
   silent(): boolean
   onPassed(bytes: number): void
   onDropped(bytes: number): void
 }
 
-interface Delayed {
+interface DelayedChunk {
   readonly at: number
-  /** Absent: the end. */
+  /** undefined: the end of the stream. */
   readonly chunk: Buffer | undefined
 }
 
@@ -22,7 +22,7 @@ export class ProxyPipe {
   readonly #from: Socket
   readonly #to: Socket
   readonly #rules: ProxyPipeRules
-  readonly #queue: Delayed[] = []
+  readonly #queue: DelayedChunk[] = []
   #timer: NodeJS.Timeout | undefined
   #stopped = false
 
@@ -63,7 +63,7 @@ export class ProxyPipe {
     )
   }
 
-  /** Asked here, not when it came: what was under way when the line fell silent is lost, too. */
+  /** The rules are read here, not on arrival: bytes in flight when the connection goes silent are dropped too. */
   #pass(chunk: Buffer | undefined): void {
     if (this.#stopped || this.#to.destroyed) return
     if (chunk === undefined) {

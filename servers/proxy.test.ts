@@ -1,4 +1,4 @@
-// The proxy does to a real connection with a real server what it says.
+// The proxy, on real connections to a real server.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -20,7 +20,7 @@ after(async () => {
   await server.stop()
 })
 
-test('it passes on everything, large values too, and counts it', async (t) => {
+test('it passes on all bytes, large values too, and counts them', async (t) => {
   const { proxy, client } = await through(t)
   const value = 'x'.repeat(5_000_000)
   assert.equal(await client.send('SET', 'large', value), 'OK')
@@ -31,7 +31,7 @@ test('it passes on everything, large values too, and counts it', async (t) => {
   assert.ok(toClient > 5_000_000 && toClient < 5_001_000, String(toClient))
 })
 
-test('cut ends what is open, on both sides, and lets new ones in', async (t) => {
+test('cut ends open connections on both sides and accepts new ones', async (t) => {
   const { proxy, client } = await through(t)
   const id = await client.send('CLIENT', 'ID')
   const waiting = assert.rejects(client.send('BLPOP', 'nothing', 0))
@@ -42,7 +42,7 @@ test('cut ends what is open, on both sides, and lets new ones in', async (t) => 
   assert.equal(await (await another(t, proxy)).send('PING'), 'PONG')
 })
 
-test('half closed: the client is told the end, and what it has sent reaches the server', async (t) => {
+test('half closed: the client sees the end, and its bytes still reach the server', async (t) => {
   const { proxy } = await through(t)
   await direct.send('DEL', 'counter')
   const socket = connect({ host: '127.0.0.1', port: proxy.port, allowHalfOpen: true, noDelay: true })
@@ -54,12 +54,12 @@ test('half closed: the client is told the end, and what it has sent reaches the 
   await once(socket, 'end')
   socket.write('INCR counter\r\n')
   while ((await direct.send('GET', 'counter')) !== '1') await sleep(5)
-  // Its answer had nowhere to go.
+  // The reply could not be delivered.
   while (proxy.counts.dropped !== ':1\r\n'.length) await sleep(5)
   assert.equal(await (await another(t, proxy)).send('PING'), 'PONG')
 })
 
-test('a client that leaves is gone from the server', async (t) => {
+test('a client that disconnects is disconnected from the server', async (t) => {
   const { proxy, client } = await through(t)
   const id = await client.send('CLIENT', 'ID')
   client.close()
@@ -67,7 +67,7 @@ test('a client that leaves is gone from the server', async (t) => {
   while (proxy.counts.open > 0) await sleep(5)
 })
 
-test('refuse lets nobody in, leaves who is in, and can be taken back', async (t) => {
+test('refuse rejects new connections, keeps open ones, and can be switched off', async (t) => {
   const { proxy, client } = await through(t)
   await proxy.refuse(true)
   await assert.rejects(RespClient.connect(proxy.port), /ECONNREFUSED/)
@@ -76,7 +76,7 @@ test('refuse lets nobody in, leaves who is in, and can be taken back', async (t)
   assert.equal(await (await another(t, proxy)).send('PING'), 'PONG')
 })
 
-test('swallowed replies: the command has run, the answer is lost', async (t) => {
+test('swallowed replies: the command ran, the reply is lost', async (t) => {
   const { proxy, client } = await through(t, 300)
   await direct.send('DEL', 'counter')
   proxy.swallowReplies(true)
@@ -87,14 +87,14 @@ test('swallowed replies: the command has run, the answer is lost', async (t) => 
   assert.equal(await (await another(t, proxy)).send('INCR', 'counter'), 2)
 })
 
-test('half open: nothing comes through in either direction, and nobody is told', async (t) => {
+test('half open: no bytes pass in either direction, and neither side sees an end', async (t) => {
   const { proxy, client } = await through(t, 300)
   await direct.send('DEL', 'counter')
   const id = await client.send('CLIENT', 'ID')
   proxy.halfOpen(true)
   await assert.rejects(client.send('INCR', 'counter'), /no reply to INCR/)
   assert.equal(await direct.send('GET', 'counter'), null)
-  // The client has given up and closed; the server does not hear of it until the silence ends.
+  // The client timed out and closed; the server does not see it until the silence ends.
   assert.match(String(await direct.send('CLIENT', 'LIST')), new RegExp(`^id=${id} `, 'm'))
   assert.equal(proxy.counts.open, 1)
   const late = await another(t, proxy, 100)
@@ -104,7 +104,7 @@ test('half open: nothing comes through in either direction, and nobody is told',
   assert.equal(await (await another(t, proxy)).send('PING'), 'PONG')
 })
 
-test('half open keeps the end of the server from the client', async (t) => {
+test('half open hides the end of the server from the client', async (t) => {
   const { proxy, client } = await through(t, 200)
   const id = await client.send('CLIENT', 'ID')
   proxy.halfOpen(true)
@@ -112,12 +112,12 @@ test('half open keeps the end of the server from the client', async (t) => {
   await assert.rejects(client.send('PING'), /no reply to PING/)
 })
 
-test('a delay holds for requests and replies, and keeps their order when it is taken back', async (t) => {
+test('a delay applies to requests and replies and keeps their order when it is switched off', async (t) => {
   const { proxy, client } = await through(t)
   proxy.delay(100)
   const start = performance.now()
   const slow = client.send('ECHO', 'first')
-  // Not together in one write: the second must come when there is no delay any more.
+  // In separate writes: the second must arrive after the delay was switched off.
   await sleep(20)
   proxy.delay(0)
   const order = await Promise.all([slow, client.send('ECHO', 'second')])
@@ -138,7 +138,7 @@ test('retarget sends new connections elsewhere', async (t) => {
   assert.equal(await portOf(await another(t, proxy)), String(elsewhere.port))
 })
 
-test('with no server behind it, a connection ends at once', async (t) => {
+test('without a server behind it, a connection ends at once', async (t) => {
   const { proxy } = await through(t)
   const gone = await startRedis()
   await gone.stop()
@@ -159,7 +159,7 @@ async function another(t: TestContext, proxy: Proxy, timeoutMs?: number): Promis
   return client
 }
 
-/** As the server at the other end says. */
+/** The port of the server at the other end. */
 async function portOf(client: RespClient): Promise<string> {
   const [, port] = (await client.send('CONFIG', 'GET', 'port')) as [string, string]
   return port

@@ -1,19 +1,19 @@
-// A TCP proxy on the loopback interface that does to connections what networks do: cut, refuse, delay, fall silent.
-// What it does can change at any time and holds for the connections that are open, too.
+// A TCP proxy on the loopback interface that simulates network faults: cut, refuse, delay, silence.
+// The faults can change at any time and apply to open connections too.
 
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { freePort } from './port.ts'
 import { ProxyPipe } from './proxy-pipe.ts'
 
 export interface ProxyCounts {
-  /** Accepted so far. */
+  /** Connections accepted so far. */
   readonly connections: number
-  /** Open now. */
+  /** Connections open now. */
   readonly open: number
-  /** Bytes that were passed on. */
+  /** Bytes passed on. */
   readonly toServer: number
   readonly toClient: number
-  /** Bytes that were swallowed. */
+  /** Bytes dropped. */
   readonly dropped: number
 }
 
@@ -21,7 +21,7 @@ interface Pair {
   readonly client: Socket
   readonly server: Socket
   readonly pipes: readonly ProxyPipe[]
-  /** One side closed while all was silent: the other is told when the silence ends. */
+  /** One side closed during the silence: the other is closed when the silence ends. */
   closed: boolean
 }
 
@@ -65,17 +65,17 @@ export class Proxy {
     return { connections: this.#connections, open: this.#pairs.size, ...this.#passed, dropped: this.#dropped }
   }
 
-  /** Ends all connections now, by a reset, on both sides. New ones are accepted. */
+  /** Resets all connections on both sides. New ones are accepted. */
   cut(): void {
     for (const pair of this.#pairs) this.#destroy(pair)
   }
 
-  /** Tells the clients that the server has ended its side; what they still send reaches it. New ones are accepted. */
+  /** Ends the server's side towards all clients; their bytes still reach the server. New connections are accepted. */
   halfClose(): void {
     for (const { client } of this.#pairs) client.end()
   }
 
-  /** While on, a new connection gets ECONNREFUSED; those that are open stay. */
+  /** While on, a new connection gets ECONNREFUSED; open ones stay. */
   async refuse(on: boolean): Promise<void> {
     if (on) {
       this.#listener?.close()
@@ -83,24 +83,24 @@ export class Proxy {
     } else if (!this.#listener) await this.#listen()
   }
 
-  /** While on, requests reach the server and its replies do not come back. What is swallowed is lost. */
+  /** While on, requests reach the server and its replies are dropped. */
   swallowReplies(on: boolean): void {
     this.#swallowing = on
   }
 
-  /** What arrives from now on is passed on this much later, in both directions and in order. */
+  /** Delays bytes that arrive from now on by this many ms, in both directions and in order. */
   delay(ms: number): void {
     this.#delayMs = ms
   }
 
-  /** While on, both directions are dropped and no end is passed on: both sides see an open connection and silence. */
+  /** While on, bytes of both directions are dropped and no end is passed on: both sides see an open, silent connection. */
   halfOpen(on: boolean): void {
     this.#silent = on
     if (on) return
     for (const pair of this.#pairs) if (pair.closed) this.#destroy(pair)
   }
 
-  /** New connections go to this port; those that are open stay where they are. */
+  /** New connections go to this port; open ones stay. */
   retarget(port: number): void {
     this.#target = port
   }
@@ -144,7 +144,7 @@ export class Proxy {
     const pair: Pair = { client, server, pipes, closed: false }
     this.#pairs.add(pair)
     for (const socket of [client, server]) {
-      // A close follows, and says all there is to say.
+      // A close event follows and is handled.
       socket.on('error', () => {})
       socket.on('end', () => this.#ended(pair))
       socket.on('close', () => this.#closed(pair))
@@ -168,5 +168,5 @@ export class Proxy {
   }
 }
 
-/** In front of a port of 127.0.0.1. */
+/** Starts a proxy in front of a port of 127.0.0.1. */
 export const startProxy = (targetPort: number): Promise<Proxy> => Proxy.start(targetPort)

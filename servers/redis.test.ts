@@ -1,5 +1,5 @@
-// A private Redis: it answers, is on the loopback interface alone, survives a kill with what it was told to keep, and
-// leaves nothing behind, whichever way the process that started it ends.
+// A private Redis: it answers, listens on the loopback interface only, keeps its append-only file after a kill, and
+// leaves nothing behind, however the process that started it ends.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -7,14 +7,14 @@ import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startElsewhere } from './elsewhere.ts'
+import { startInChild } from './start-in-child.ts'
 import { findValkey } from './find.ts'
 import { accepts } from './port.ts'
 import { PortTaken, ServerProcess } from './process.ts'
 import { type RedisServer, startRedis } from './redis.ts'
 import { parseInfo, RespClient, RespError, type Reply } from './resp.ts'
 
-test('it answers under its url, on 127.0.0.1 alone, and keeps nothing', async (t) => {
+test('it answers under its url, on 127.0.0.1 only, and persists nothing', async (t) => {
   const server = await startRedis()
   t.after(() => server.stop())
   assert.equal(server.url, `redis://127.0.0.1:${server.port}`)
@@ -25,14 +25,14 @@ test('it answers under its url, on 127.0.0.1 alone, and keeps nothing', async (t
   assert.deepEqual(await ask(server, 'CONFIG', 'GET', 'dir'), ['dir', server.directory])
 })
 
-test('arguments of the caller win', async (t) => {
+test('the arguments of the caller override the defaults', async (t) => {
   const server = await startRedis({ args: ['--maxmemory', '10mb', '--save', '60 1'] })
   t.after(() => server.stop())
   assert.deepEqual(await ask(server, 'CONFIG', 'GET', 'maxmemory'), ['maxmemory', '10485760'])
   assert.deepEqual(await ask(server, 'CONFIG', 'GET', 'save'), ['save', '60 1'])
 })
 
-test('with a password only those who know it get in', async (t) => {
+test('a server with a password refuses clients without it', async (t) => {
   const server = await startRedis({ withPassword: true })
   t.after(() => server.stop())
   assert.equal(server.url, `redis://:${server.password}@127.0.0.1:${server.port}`)
@@ -43,7 +43,7 @@ test('with a password only those who know it get in', async (t) => {
   await assert.rejects(RespClient.connect(server.port, { password: 'guess' }), RespError)
 })
 
-test('killed and restarted it has the same port and directory, and what the append-only file kept', async (t) => {
+test('after a kill and a restart it has the same port, directory and append-only data', async (t) => {
   const server = await startRedis({ appendonly: 'always' })
   t.after(() => server.stop())
   const { pid, port, directory } = server
@@ -58,7 +58,7 @@ test('killed and restarted it has the same port and directory, and what the appe
   assert.equal(await ask(server, 'GET', 'kept'), 'yes')
 })
 
-test('without the file a restart, also of one that runs, comes back empty', async (t) => {
+test('without an append-only file a restart, also of a running server, is empty', async (t) => {
   const server = await startRedis()
   t.after(() => server.stop())
   await ask(server, 'SET', 'kept', 'no')
@@ -66,35 +66,35 @@ test('without the file a restart, also of one that runs, comes back empty', asyn
   assert.equal(await ask(server, 'GET', 'kept'), null)
 })
 
-test('stopped, even when frozen, it is gone with its directory', async () => {
+test('stop removes the process and its directory, even when frozen', async () => {
   const server = await startRedis()
   server.kill('SIGSTOP')
   await server.stop()
   assert.ok(!existsSync(server.directory))
   assert.throws(() => process.kill(server.pid, 0), { code: 'ESRCH' })
-  await assert.rejects(server.restart(), /stopped/)
+  await assert.rejects(server.restart(), /cannot start after stop/)
   await server.stop()
 })
 
-test('a start that fails says why in the words of the server', async () => {
-  await assert.rejects(startRedis({ args: ['--no-such-setting', '1'] }), /ended at its start:[^]*no-such-setting/)
+test('a start that fails reports the log of the server', async () => {
+  await assert.rejects(startRedis({ args: ['--no-such-setting', '1'] }), /ended while starting:[^]*no-such-setting/)
   await assert.rejects(startRedis({ binary: '/no/such/redis-server' }), { code: 'ENOENT' })
 })
 
-test('a port that was asked for and is taken is an error, also when another Redis answers there', async (t) => {
+test('a requested port that is taken is an error, also when another Redis answers there', async (t) => {
   const first = await startRedis()
   t.after(() => first.stop())
   await assert.rejects(startRedis({ port: first.port }), PortTaken)
   assert.equal(await ask(first, 'PING'), 'PONG')
 })
 
-test('a port that is taken between the look and the start is given up for another', async (t) => {
+test('a port that is taken between the search and the start is replaced by another', async (t) => {
   const ports: number[] = []
   const rival = createServer()
   t.after(() => rival.close())
   const server = await ServerProcess.start({
-    name: 'rivalled',
-    // Node listens in place of Redis: what is tested is the process, not what it serves.
+    name: 'port rival',
+    // Node listens in place of Redis: the test is about the process, not about its protocol.
     binary: process.execPath,
     async args(port) {
       ports.push(port)
@@ -110,14 +110,14 @@ test('a port that is taken between the look and the start is given up for anothe
 })
 
 for (const [manner, last] of [
-  ['ends without stopping it', 'process.exit(3)'],
+  ['exits without stopping it', 'process.exit(3)'],
   ['throws', "throw new Error('on purpose')"],
   ['is terminated', "process.kill(process.pid, 'SIGTERM')"],
   ['is killed', "process.kill(process.pid, 'SIGKILL')"],
   ['is killed after it', "server.kill('SIGKILL'); server.exited.then(() => process.kill(process.pid, 'SIGKILL'))"],
 ] as const) {
-  test(`nothing is left of it when the process that started it ${manner}`, async () => {
-    const { port, directory } = await startElsewhere('redis.ts', 'startRedis', last)
+  test(`it leaves nothing behind when the process that started it ${manner}`, async () => {
+    const { port, directory } = await startInChild('redis.ts', 'startRedis', last)
     while ((await accepts(port)) || existsSync(directory)) await sleep(10)
   })
 }

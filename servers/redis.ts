@@ -1,4 +1,4 @@
-// A private Redis (or Valkey) server. It keeps nothing unless asked: no snapshots, no append-only file.
+// A private Redis (or Valkey) server. By default it persists nothing: no snapshots, no append-only file.
 
 import { randomBytes } from 'node:crypto'
 import { findRedis } from './find.ts'
@@ -6,15 +6,15 @@ import { type ServerExit, ServerProcess } from './process.ts'
 import { parseInfo, RespClient, type RespOptions } from './resp.ts'
 
 export interface RedisOptions {
-  /** @default 'no' */
+  /** Whether to write an append-only file. @default 'no' */
   readonly appendonly?: 'no' | 'everysec' | 'always'
-  /** More arguments, e.g. `['--maxmemory', '10mb']`; they come last and so win over ours. */
+  /** More arguments, e.g. `['--maxmemory', '10mb']`; they come last and override ours. */
   readonly args?: readonly string[]
-  /** A redis-server or valkey-server. @default what find.ts finds */
+  /** Path of a redis-server or valkey-server. @default the one that find.ts finds */
   readonly binary?: string
-  /** @default a free one */
+  /** @default a free port */
   readonly port?: number
-  /** With a random password, which is in `url` and `password`. @default false */
+  /** Sets a random password, which `url` and `password` have. @default false */
   readonly withPassword?: boolean
 }
 
@@ -24,24 +24,24 @@ export interface RedisServer {
   readonly password: string | undefined
   /** `redis://127.0.0.1:16123`, or `redis://:password@127.0.0.1:16123`. */
   readonly url: string
-  /** Of the latest start. */
+  /** Pid of the latest start. */
   readonly pid: number
   readonly directory: string
   readonly running: boolean
-  /** The end of the latest start, whoever caused it. */
+  /** Resolves when the latest start has ended, for any reason. */
   readonly exited: Promise<ServerExit>
-  /** What the server has said so far. */
+  /** The log of the server so far. */
   readonly log: string
-  /** A connection beside the client under test; the caller closes it. */
+  /** Opens a connection beside the client under test; the caller closes it. */
   connect(options?: Pick<RespOptions, 'timeoutMs'>): Promise<RespClient>
   kill(signal: NodeJS.Signals): void
-  /** On the same port and directory, after a kill or instead of one. */
+  /** Restarts on the same port and directory, running or not. */
   restart(): Promise<void>
-  /** Ends it and removes its directory. */
+  /** Ends the server and removes its directory. */
   stop(): Promise<void>
 }
 
-/** @throws Error with the server's own words when it does not start */
+/** @throws Error with the server's log when it does not start */
 export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
   const binary = options.binary ?? findRedis()
   if (!binary) throw new Error('redis-server not found: run `npm run servers`, or set HOLDFAST_REDIS_BIN to its folder')
@@ -100,7 +100,7 @@ function argumentsOf(options: RedisOptions, port: number, directory: string, pas
   return [...Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]), ...args]
 }
 
-/** PING alone would also be answered by another server that was given our port before us. */
+/** Compares the pid: a PING alone would also be answered by another server that took the port first. */
 async function answers(port: number, pid: number, password: string | undefined): Promise<boolean> {
   let client: RespClient | undefined
   try {
@@ -108,7 +108,7 @@ async function answers(port: number, pid: number, password: string | undefined):
     await client.send('PING')
     return parseInfo(await client.send('INFO', 'server')).get('process_id') === String(pid)
   } catch {
-    // Not listening yet, still loading its files, or another's: the caller knows how long to go on, and shows the log.
+    // Not listening yet, still loading, or another server: the caller has the time limit and shows the log.
     return false
   } finally {
     client?.close()

@@ -1,8 +1,8 @@
-// Turns the bytes of a RESP2 connection into replies, however they are cut into chunks.
+// Parses the bytes of a RESP2 connection into replies, however they are split into chunks.
 
 export type Reply = string | number | null | RespError | Reply[]
 
-/** An error as the server worded it, e.g. `WRONGTYPE …`. Thrown by `send`; inside an array it is an element. */
+/** An error reply of the server, e.g. `WRONGTYPE …`. Thrown by `send`; inside an array it is an element. */
 export class RespError extends Error {
   override readonly name = 'RespError'
 }
@@ -15,7 +15,7 @@ interface Parsed {
 export class RespParser {
   #bytes: Buffer = Buffer.alloc(0)
 
-  /** The replies that are complete with this chunk; the rest is kept. */
+  /** Returns the replies that this chunk completes and keeps the rest. */
   take(chunk: Uint8Array): Reply[] {
     this.#bytes = Buffer.concat([this.#bytes, chunk])
     const replies: Reply[] = []
@@ -47,7 +47,7 @@ function parse(bytes: Buffer, start: number): Parsed | undefined {
     case '*':
       return parseArray(bytes, end, Number(line))
     default:
-      throw new Error(`not a RESP2 reply: ${kind}${line}`)
+      throw new Error(`RESP2: expected a reply, got "${kind}${line}"`)
   }
 }
 

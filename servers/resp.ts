@@ -1,4 +1,4 @@
-// A small Redis client over a socket (RESP2), for what tests ask of a server beside the client library under test: CONFIG,
+// A small Redis client over a socket (RESP2), for commands of tests beside the client library under test: CONFIG,
 // INFO, DEBUG, CLIENT KILL, MONITOR. Commands are pipelined; replies come in order.
 
 import { connect, type Socket } from 'node:net'
@@ -8,11 +8,11 @@ export { type Reply, RespError }
 
 export interface RespOptions {
   readonly password?: string
-  /** For the connection and for each reply. @default 5000 */
+  /** Ms, for the connection and for each reply. @default 5000 */
   readonly timeoutMs?: number
 }
 
-interface Waiting {
+interface PendingReply {
   readonly resolve: (reply: Reply) => void
   readonly reject: (error: Error) => void
   readonly timer: NodeJS.Timeout
@@ -21,10 +21,10 @@ interface Waiting {
 export class RespClient {
   readonly #socket: Socket
   readonly #timeoutMs: number
-  readonly #waiting: Waiting[] = []
+  readonly #waiting: PendingReply[] = []
   readonly #parser = new RespParser()
   #failure: Error | undefined
-  /** Told the replies nobody waits for: the lines of MONITOR, the messages of SUBSCRIBE. */
+  /** Called with replies that belong to no command: the lines of MONITOR, the messages of SUBSCRIBE. */
   onPush: (reply: Reply) => void = () => {}
 
   private constructor(socket: Socket, timeoutMs: number) {
@@ -32,7 +32,7 @@ export class RespClient {
     this.#timeoutMs = timeoutMs
     socket.on('data', (chunk) => this.#read(chunk))
     socket.on('error', (error) => this.#fail(error))
-    socket.on('close', () => this.#fail(new Error('the server closed the connection')))
+    socket.on('close', () => this.#fail(new Error('Redis: the server closed the connection')))
   }
 
   static async connect(port: number, { password, timeoutMs = 5000 }: RespOptions = {}): Promise<RespClient> {
@@ -56,8 +56,8 @@ export class RespClient {
       return promise
     }
     const timer = setTimeout(() => {
-      // Later replies could no longer be told apart.
-      this.#fail(new Error(`no reply to ${String(words[0])} within ${this.#timeoutMs} ms`))
+      // Later replies could no longer be matched to their commands.
+      this.#fail(new Error(`Redis: no reply to ${String(words[0])} within ${this.#timeoutMs} ms`))
     }, this.#timeoutMs)
     this.#waiting.push({ resolve, reject, timer })
     this.#socket.write(encode(words))
@@ -65,7 +65,7 @@ export class RespClient {
   }
 
   close(): void {
-    this.#fail(new Error('the connection was closed by its user'))
+    this.#fail(new Error('Redis: the connection was closed by its caller'))
   }
 
   #read(chunk: Uint8Array): void {
@@ -91,7 +91,7 @@ export class RespClient {
   }
 }
 
-/** A section of INFO (or CLUSTER INFO) as fields. */
+/** The fields of a section of INFO or CLUSTER INFO. */
 export function parseInfo(text: Reply): Map<string, string> {
   const fields = String(text)
     .split('\r\n')
@@ -112,7 +112,7 @@ function connected(port: number, timeoutMs: number): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>()
   const socket = connect({ host: '127.0.0.1', port, noDelay: true })
   const timer = setTimeout(
-    () => socket.destroy(new Error(`no connection to port ${port} within ${timeoutMs} ms`)),
+    () => socket.destroy(new Error(`Redis: no connection to port ${port} within ${timeoutMs} ms`)),
     timeoutMs,
   )
   socket.once('error', (error) => {

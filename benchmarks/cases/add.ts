@@ -1,11 +1,11 @@
-// add: how fast jobs are accepted, with nobody working. What was accepted is then run, to see that it is all there.
+// add: how fast jobs are accepted without a worker. The accepted jobs are then run, to check that all exist.
 
 import { byJobs, type Case, type Measure, type Variant } from '../case.ts'
 import { type Contender, type Session, usualSettings } from '../contender.ts'
 import { addInFlight, idOf, type Limits, type Pace, paceMeasures, payloadOf, startClock, Tally } from '../load.ts'
 import { newPlace } from '../place.ts'
 
-/** For the proof, not for the measure: so many times what adding may take. */
+/** Time limit of the check, as a multiple of the time for adding. */
 const proofFactor = 3
 
 export const add: Case = {
@@ -13,7 +13,7 @@ export const add: Case = {
   about: 'Jobs accepted per second by the call for one job, and by the bulk call where there is one.',
   variants: [
     single('single adds, 100 in flight', 100),
-    // Not a bulk call: as many calls for one job, made at once.
+    // Not a bulk call: a thousand concurrent calls for one job each.
     single('single adds, 1,000 in flight', 1_000),
     { name: 'bulk call, 1,000 each', ...byJobs, run: (contender, limits) => measure(contender, limits, inBulk) },
   ],
@@ -54,7 +54,7 @@ async function addThousands(session: Session, { jobs, seconds }: Limits): Promis
   return stop(added)
 }
 
-/** As many as time allows: some peers would need minutes for all. */
+/** Runs as many jobs as time allows: some peers would need minutes for all. */
 async function runAll(session: Session, limits: Limits): Promise<Tally> {
   const tally = new Tally(limits)
   await session.consume(100, tally)

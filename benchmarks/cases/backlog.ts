@@ -1,5 +1,5 @@
-// backlog: what waits must not make the rest dearer. Through the storage contract itself, so that nothing hides it:
-// a claim, its settle and an add at a time, at a backlog that stays as it is.
+// backlog: waiting jobs must not make other calls slower. Measured on the storage contract, without a queue above:
+// one claim, its settle and one add at a time, at a constant backlog.
 
 import type { Storage } from 'holdfast'
 import type { LeaseRef, NewJob } from 'holdfast/storage'
@@ -10,24 +10,24 @@ import { newPlace } from '../place.ts'
 import { median } from '../statistics.ts'
 
 const batch = 100
-/** Cycles before the first that counts, if time allows: the code is compiled, and its garbage has come and gone. */
+/** Warm-up cycles, if time allows: the code is compiled and its garbage collected. */
 const warmCycles = 1_000
 const cycles = 2_000
 const leaseMs = 3_600_000
 const type = 'mail'
 const retention = { completedMs: 0, failedMs: 0, cancelledMs: 0 }
-/** One for all, so that a million jobs are about jobs and not about payloads. */
+/** One payload for all jobs, so that a million jobs do not measure payloads. */
 const payload = Buffer.alloc(100, 'x')
 
-/** What waits besides: the fields of job n. */
+/** The fields of job n of the background load. */
 type Background = (n: number) => Partial<NewJob>
 
 const twoGroups: Background = (n) => ({ group: { key: `group-${n % 2}`, ordered: true } })
 
-/** How much may wait. */
+/** The size of the backlog, by driver. */
 interface Scale {
   isFor(driver: string): boolean
-  /** As many as wait at the baseline. */
+  /** Due jobs at the baseline. */
   readonly due: number
   readonly baseline: string
 }
@@ -38,8 +38,8 @@ const files: Scale = { isFor: (driver) => driver === 'file', due: 500, baseline:
 export const backlog: Case = {
   name: 'backlog',
   about:
-    'Cost of a claim and of an add through the storage contract, by what waits. Ratios are to the least that waits. ' +
-    'Delayed jobs and groups are measured with as many others that are due; what is added then is delayed, or joins a group.',
+    'Cost of a claim and of an add through the storage contract, by backlog. Ratios are to the smallest backlog. ' +
+    'Delayed jobs and groups are measured beside the baseline number of due jobs; added jobs are then delayed or join a group.',
   variants: [
     waiting('1k waiting', 1_000, databases),
     waiting('100k waiting', 100_000, databases),
@@ -102,14 +102,14 @@ async function measure(
   ]
 }
 
-/** So often, or as often as time allows. */
+/** Repeats the given number of times, or as often as time allows. */
 async function repeat(times: number, seconds: number, run: () => Promise<void>): Promise<void> {
   const deadline = performance.now() + seconds * 1_000
   for (let time = 0; time < times && performance.now() < deadline; time++) await run()
 }
 
 class Bench {
-  /** In µs. */
+  /** Samples in µs. */
   claimOne: number[] = []
   claimBatch: number[] = []
   addBatch: number[] = []
@@ -128,7 +128,7 @@ class Bench {
     }
   }
 
-  /** Claims the head of each group, and never settles it. */
+  /** Claims the head of each group and never settles it. */
   async holdGroups(): Promise<void> {
     this.#held = (await this.#claim(2)).length
   }
@@ -155,7 +155,7 @@ class Bench {
     this.addBatch = []
   }
 
-  /** What was there at the start is still there. */
+  /** Checks that the backlog is unchanged. */
   async verify(due: number, hidden: number): Promise<void> {
     const { types } = await this.#storage.count({ types: [type] })
     const { queued, scheduled, processing } = types[0]!.states

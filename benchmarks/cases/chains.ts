@@ -1,4 +1,4 @@
-// chains: typed job chains, for Holdfast alone. Ratios compare the ways to complete a job, in one run.
+// chains: typed job chains, Holdfast only. Ratios compare the ways to complete a job, in one run.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { byJobs, type Case, type Measure, type Variant } from '../case.ts'
@@ -15,8 +15,8 @@ const hasTransactions = (driver: string): boolean => driver === 'postgres' || dr
 export const chains: Case = {
   name: 'chains',
   about:
-    'Chains: starts, runs (batched: complete(output); staged and atomic: in a transaction, where the storage has transactions), ' +
-    'fan-in of two, a chain of five, and on Postgres the statements per job. Ratios are to runs batched with concurrency 10.',
+    'Chains: starting them, running their jobs (batched: complete(output); staged and atomic: in their own transaction, where the storage has them), ' +
+    'fan-in of two, a chain of five, and on Postgres the statements per job. Ratios are to running batched with concurrency 10.',
   variants: [
     variant('start single, 100 in flight', (bench, limits) => starting(bench, limits, 1, 100)),
     variant('start in batches of 100', (bench, limits) => starting(bench, limits, 100, 4)),
@@ -60,7 +60,7 @@ function running(way: Way, concurrency: number, workers = 1): Variant {
   return way === 'batched' ? run : { ...run, isFor: hasTransactions }
 }
 
-/** A run with a backlog of so many jobs, of which the time allows a part. */
+/** The backlog stays about the same: there are more jobs than time. */
 function waiting(name: string, count: number): Variant {
   return {
     ...variant(`run batched, ${name} waiting`, async (bench, { jobs, seconds }) => {
@@ -116,7 +116,7 @@ async function latency(bench: Bench, { seconds }: Limits): Promise<readonly Meas
   return [0.5, 0.99].map((part) => ({ name: `p${100 * part}`, unit: 'ms', value: percentile(latencies, part) }))
 }
 
-/** Counted by the server, on one with statistics: apart from the timed runs. */
+/** Counted by a server with pg_stat_statements, and so separate from timed runs. */
 function statements(name: string, way: Way): Variant {
   return {
     name,
@@ -128,7 +128,7 @@ function statements(name: string, way: Way): Variant {
       const bench = await openChains(storage)
       const added = await bench.add(Math.min(jobs, 5_000), seconds)
       const asked = async () => {
-        // The server updates its statistics with a delay.
+        // The server updates its counts with a delay.
         await sleep(1_500)
         const all = Object.entries(await session.calls())
         return { updates: await bench.rowUpdates(), calls: all.reduce((sum, [, count]) => sum + count, 0) }

@@ -1,4 +1,4 @@
-// drain: how fast a filled queue is worked off by one worker, from its start until the last completion is recorded.
+// drain: how fast one worker drains a filled queue, from its start until the last completion is recorded.
 
 import { byJobs, type Case, type Measure, type Variant } from '../case.ts'
 import { type Contender, usualSettings } from '../contender.ts'

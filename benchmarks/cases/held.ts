@@ -1,5 +1,5 @@
-// held: adding and working at once, for long, while another session has a transaction open. No row that dies is removed until it
-// ends: whoever finds its next job behind them gets slower and slower.
+// held: adding and working at once for a long time, while another session holds a transaction open. No dead row is removed until it
+// ends: a queue that must scan dead rows for its next job gets slower and slower.
 
 import type { Case, Measure, Variant } from '../case.ts'
 import { type Entrant, usualSettings } from '../contender.ts'
@@ -8,21 +8,21 @@ import type { Limits } from '../load.ts'
 import { newPlace } from '../place.ts'
 import { startWorker } from '../worker.ts'
 
-/** Of the seconds that others take. */
+/** Multiple of the usual seconds. */
 const secondsFactor = 6
-/** Of the whole, so that the first is 5 s of 60. */
+/** Share of the whole time, so that the first window is 5 s of 60. */
 const windowShare = 1 / 12
-/** Accepted and not yet completed, at most. */
+/** Limit of accepted and not completed jobs. */
 const backlogLimit = 1_000
-/** More than anybody completes in that time: the clock ends it. */
+/** More than any contender completes in that time: the clock ends the run. */
 const mostJobsPerSecond = 100_000
 
-const baseline = 'nobody holds a transaction'
+const baseline = 'no transaction held'
 
 export const held: Case = {
   name: 'held',
   about:
-    'Postgres only. Bulk adds and one worker (concurrency 100) at once, in separate processes, for six times as long as others, ' +
+    'Postgres only. Bulk adds and one worker (concurrency 100) at once, in separate processes, for six times as long as other cases, ' +
     'without and with a transaction that another session holds open from the start: jobs per second in the first twelfth of the ' +
     'time and in the last, and dead rows at the end. Ratios are to the same without it.',
   variants: [variant(baseline, false), variant('a transaction held open', true)],
@@ -51,7 +51,7 @@ async function measure(
   const room = new Room(backlogLimit)
   const windowMs = windowShare * seconds * 1_000
   const windows: number[] = []
-  // A little longer: what was added last is to be completed, too.
+  // Slightly longer, so that the last added jobs complete too.
   const order = { settings: usualSettings, concurrency: 100, limits: { ...limits, seconds: seconds + 30 } }
   let begun = performance.now()
   const working = await startWorker(contender, session, place, order, (jobs) => {
@@ -59,7 +59,7 @@ async function measure(
     const index = Math.floor((performance.now() - begun) / windowMs)
     windows[index] = (windows[index] ?? 0) + jobs
   })
-  // Its start is not part of it.
+  // Without the start of the worker.
   begun = performance.now()
   working.expect(await Promise.race([bulkWithRoom(session, room, limits), working.failure]))
   await working.over()

@@ -1,4 +1,4 @@
-// idle: what workers cost that have nothing to do. Poll and lease are 60 s, so hints alone should keep them asleep.
+// idle: the cost of idle workers. Poll and lease are 60 s, so workers should sleep until a hint.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Case, Measure, Variant } from '../case.ts'
@@ -6,15 +6,15 @@ import { type Contender, usualSettings } from '../contender.ts'
 import type { Limits } from '../load.ts'
 import { newPlace } from '../place.ts'
 
-/** For what happens at the start only. */
+/** Time for work that happens only at the start, ms. */
 const settleMs = 1_000
-/** Of the seconds that others take. */
+/** Multiple of the usual seconds. */
 const secondsFactor = 3
 
 export const idle: Case = {
   name: 'idle',
   about:
-    'Storage calls and CPU of workers with nothing to do; poll interval and lease 60 s. Redis: commands that the server ' +
+    'Storage calls and CPU of idle workers; poll interval and lease 60 s. Redis: commands that the server ' +
     'executed, those inside scripts included. Postgres: statements that the server executed.',
   variants: [workers('1 worker', 1), workers('100 workers', 100)],
 }

@@ -1,4 +1,4 @@
-// All cases, in the order in which they run and are shown.
+// All cases, in the order of the run and of the report.
 
 import type { Case } from '../case.ts'
 import { add } from './add.ts'

@@ -1,4 +1,4 @@
-// rtt: request and response through the queue, between processes. The worker has room for all that is in flight.
+// rtt: request and response through the queue, between processes. The worker has a slot for every request in flight.
 
 import { byJobs, type Case, type Measure, type Variant } from '../case.ts'
 import { type Entrant, handlerResult, usualSettings } from '../contender.ts'
@@ -12,8 +12,8 @@ const concurrency = 64
 export const rtt: Case = {
   name: 'rtt',
   about:
-    'Request and response: a job is added and its result awaited, one after the other and 64 at a time; worked on in ' +
-    'another process (memory: in the same).',
+    'Request and response: a job is added and its result awaited, one at a time and 64 at a time; the worker is in ' +
+    'another process (memory: in the same one).',
   variants: [inFlight('serial', 1), inFlight('64 in flight', 64)],
 }
 
@@ -41,7 +41,7 @@ async function measure(
       const asked = performance.now()
       const result = await session.request!(idOf(n), payloadOf(n))
       times.push(performance.now() - asked)
-      if (result !== handlerResult) throw new Error(`${idOf(n)} was answered with ${String(result)}`)
+      if (result !== handlerResult) throw new Error(`${idOf(n)}: expected the handler's result, got ${String(result)}`)
     }
   }
   await Promise.race([Promise.all(Array.from({ length: count }, lane)), working.failure])

@@ -1,13 +1,13 @@
-// size: what a job takes up while it waits, after it completed, and once its time is over and it was swept.
+// size: the bytes of a job while it waits, after it completed, and after it expired and was swept.
 
 import { byJobs, type Case, type Measure } from '../case.ts'
 import { type Contender, type Session, usualSettings } from '../contender.ts'
 import { addInFlight, type Limits, Tally } from '../load.ts'
 import { newPlace } from '../place.ts'
 
-/** All must complete, however slow: time is not what is measured. */
+/** Time limit for all jobs to complete: time is not measured. */
 const drainSeconds = 60
-/** Of what is on disk, so that the slowest can complete them. A heap needs more, to be told from its noise. */
+/** Number of jobs on disk, so that the slowest contender completes them. A heap needs more jobs against its noise. */
 const mostJobsOnDisk = 1_000
 
 export const size: Case = {
@@ -15,7 +15,7 @@ export const size: Case = {
   about:
     'Bytes per job: waiting (payload of about 100 bytes included), completed with its result kept, and left behind ' +
     'after expiry and sweep. In memory: growth of the heap and of buffers after a full collection. On disk: blocks in ' +
-    'use by the files; of SQLite, after a checkpoint and without its spare pages. Redis: its used_memory, without that of ' +
+    'use by the files; for SQLite, after a checkpoint and without free pages. Redis: used_memory without that of ' +
     'connections and scripts. Postgres: tables and indexes after a vacuum.',
   variants: [{ name: 'per job', warmUp: byJobs.warmUp, run: measure }],
 }
@@ -53,7 +53,7 @@ async function stages(
 
 async function bytesOf(session: Session): Promise<number> {
   if (session.storedBytes) return session.storedBytes()
-  // Twice, and a turn of the loop apart: the first lets go of what the second collects.
+  // Twice, in separate turns of the event loop: the first frees what the second collects.
   for (let pass = 0; pass < 2; pass++) {
     globalThis.gc!()
     await new Promise<void>((resolve) => void setImmediate(resolve))

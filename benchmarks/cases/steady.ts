@@ -1,4 +1,4 @@
-// steady: adding and working at the same time, in separate processes; a memory queue is one process, so both are in it.
+// steady: adding and working at the same time, in separate processes; a memory queue uses one process for both.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { byJobs, type Case, type Measure } from '../case.ts'
@@ -9,7 +9,7 @@ import { newPlace } from '../place.ts'
 import { percentile } from '../statistics.ts'
 import { startWorker } from '../worker.ts'
 
-/** Accepted and not yet completed, at most. */
+/** Limit of accepted and not completed jobs. */
 const backlogLimit = 1_000
 const jobsPerSecond = 100
 
@@ -22,7 +22,7 @@ export const steady: Case = {
     { name: 'throughput', ...byJobs, run: (contender, limits) => throughput(contender, limits, addWithRoom) },
     {
       name: 'throughput, bulk adds',
-      // Where a single add is a commit, and so little more than one.
+      // Where a single add costs one commit.
       isFor: (driver) => driver === 'postgres',
       ...byJobs,
       run: (contender, limits) => throughput(contender, limits, bulkWithRoom),
@@ -56,7 +56,7 @@ async function latency(contender: Entrant, { seconds }: Limits): Promise<readonl
   const adds: Promise<void>[] = []
   const begun = performance.now()
   for (let n = 0; n < jobs; n++) {
-    // By the clock, not by the last one: a late timer does not slow the producer down.
+    // By the clock, not by the last add: a late timer does not slow the producer down.
     const wait = begun + (n * 1_000) / jobsPerSecond - performance.now()
     if (wait > 0) await sleep(wait)
     adds.push(session.add(idOf(n), payloadOf(n)))

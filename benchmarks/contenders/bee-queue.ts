@@ -11,8 +11,8 @@ export const contender: Contender = {
   isShared: true,
   configuration:
     `${redisServer}; isWorker, getEvents and storeJobs only where needed, as its README advises; sendEvents, which is the only ` +
-    'way to a result; ids by bee-queue, besides requests; saveAll in thousands; done jobs kept for good, it knows no age; stalled jobs ' +
-    'looked for once per lease',
+    'way to a result; ids by bee-queue, except for requests; saveAll in thousands; done jobs kept forever, it has no retention by age; stalled jobs ' +
+    'checked once per lease',
   unavailable: redisUnavailable,
 
   async setup({ resultTtlMs, leaseMs }, place) {
@@ -37,7 +37,7 @@ export const contender: Contender = {
     }
     const producer = await open({})
     const waiting = new Map<string, (result: unknown) => void>()
-    // Whoever never asks need not listen. Not by the event of the job: one that is done before its save() returns is missed.
+    // Listen only for requests. The event of the job itself is not used: it is missed if the job ends before save() returns.
     let asking: ReturnType<typeof open> | undefined
     const listen = async () => {
       const queue = await open({ getEvents: true })
@@ -62,7 +62,7 @@ export const contender: Contender = {
         return result
       },
       async consume(concurrency, { onStart, onCompleted }) {
-        // All are kept, or none if they are not to be kept at all.
+        // Keep all jobs, or none if they are not to be kept.
         const queue = await open({ isWorker: true, removeOnSuccess: resultTtlMs <= 1 })
         queue.on('succeeded', onCompleted)
         queue.process(concurrency, async ({ data }: { data: Payload }) => {

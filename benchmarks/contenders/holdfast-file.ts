@@ -3,7 +3,7 @@ import type { Contender } from '../contender.ts'
 import { diskUsage } from '../disk-usage.ts'
 import { holdfastDefaults, holdfastSession } from '../sessions/holdfast.ts'
 
-/** Not known to the compiler: it may not be there. */
+/** Not resolved by the compiler: the driver may be missing. */
 const entry: string = 'holdfast/file'
 
 interface FileDriver {

@@ -3,7 +3,7 @@ import type { Contender } from '../contender.ts'
 import { holdfastDefaults, holdfastSession } from '../sessions/holdfast.ts'
 import { postgresAt, postgresServer, postgresUnavailable } from '../sessions/postgres.ts'
 
-/** Not known to the compiler: it may not be there. */
+/** Not resolved by the compiler: the driver may be missing. */
 const entry: string = 'holdfast/postgres'
 
 interface PostgresDriver {
@@ -30,11 +30,11 @@ export const contender: Contender = {
 
   async setup(settings, place) {
     const { url, observed } = await postgresAt(place, settings)
-    // The server counts, for all contenders alike.
+    // The server counts, in the same way for all contenders.
     const session = await holdfastSession(await storageAt(url), { ...settings, countCalls: false })
     return {
       ...session,
-      // Ours has no call of its own for it: what is added in one turn of the loop goes to the storage together.
+      // Holdfast has no bulk call: adds of one turn of the event loop go to the storage together.
       async addMany(jobs) {
         await Promise.all(jobs.map(({ id, payload }) => session.add(id, payload)))
       },

@@ -4,7 +4,7 @@ import { countCalls } from '../count-calls.ts'
 import { sqliteDiskUsage } from '../disk-usage.ts'
 import type { Payload } from '../load.ts'
 
-/** It hears of jobs by looking; there is no default, and its README has 1,000. */
+/** Its poll interval, ms; there is no default, and its README uses 1,000. */
 const pollIntervalMs = 10
 
 let allowed: Promise<void> | undefined
@@ -17,9 +17,9 @@ export const contender: Contender = {
   isShared: true,
   durability: 'relaxed',
   configuration:
-    'better-sqlite3 13, whose refusal of asynchronous transactions is switched off: with it liteque cannot take a job; ' +
-    `WAL and synchronous NORMAL, as it comes; polls every ${pollIntervalMs} ms, also in idle; no validator; ` +
-    'completed jobs are deleted, as it comes',
+    'better-sqlite3 13 with its check against asynchronous transactions switched off: with the check liteque cannot take a job; ' +
+    `WAL and synchronous NORMAL, its default; polls every ${pollIntervalMs} ms, also when idle; no validator; ` +
+    'completed jobs are deleted, its default',
 
   async setup({ leaseMs, countCalls: counts }, place) {
     await (allowed ??= allowAsyncTransactions())
@@ -38,7 +38,7 @@ export const contender: Contender = {
       },
       async consume(concurrency, { onStart, onCompleted }) {
         const plain = newQueue()
-        // Its own onComplete comes before the completion is recorded.
+        // Its own onComplete is called before the completion is recorded.
         const finalize = plain.finalize.bind(plain)
         plain.finalize = async (...args: unknown[]) => {
           await finalize(...args)
@@ -50,7 +50,7 @@ export const contender: Contender = {
         runners.push(runner)
         running.push(runner.run())
       },
-      // Nothing is left of what completed.
+      // Completed jobs leave nothing.
       async sweep() {},
       storedBytes: async () => sqliteDiskUsage(place, (text) => database.pragma(text)[0]),
       calls: () => calls,
@@ -64,8 +64,8 @@ export const contender: Contender = {
 }
 
 /**
- * Its transactions are async functions. better-sqlite3 has always ended a transaction when its function returned, at the
- * first await; since 11.10 it throws then. The versions before need a build for each version of Node.
+ * Its transactions are async functions. better-sqlite3 ends a transaction when its function returns, at the
+ * first await, and throws then since 11.10. Earlier versions need a build for each version of Node.
  */
 async function allowAsyncTransactions(): Promise<void> {
   const { default: Database } = await import('better-sqlite3')

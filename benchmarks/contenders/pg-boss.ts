@@ -3,7 +3,7 @@ import type { Payload } from '../load.ts'
 import { postgresAt, postgresServer, postgresUnavailable, queueName } from '../sessions/postgres.ts'
 import { watchRecords } from '../sessions/recorded.ts'
 
-/** What it sends when a batch is completed; it answers with their number. */
+/** Matches its statement that completes a batch; the answer has the number of jobs. */
 const completes = /SET completed_on = [\s\S]*state = 'completed'/
 
 export const contender: Contender = {
@@ -16,8 +16,8 @@ export const contender: Contender = {
   configuration:
     `${postgresServer}; its own pool of 10; useListenNotify and notify on the queue; one worker whose batchSize is the concurrency, ` +
     'with burstWhenBatchFull; at concurrency 1, where that has no effect, burstWhenReadyExceeds 1 with its statistics every second ' +
-    'and a poll every 0.5 s; ids by pg-boss; insert() in thousands; done jobs kept 1 h; completions counted in the answers to its ' +
-    'client, it has no event for them',
+    'and a poll every 0.5 s; ids by pg-boss; insert() in thousands; done jobs kept 1 h; completions counted in the replies to its ' +
+    'client, because it has no event for them',
   unavailable: postgresUnavailable,
 
   async setup(settings, place) {
@@ -47,7 +47,7 @@ export const contender: Contender = {
     await producer.createQueue(queueName, {
       notify: true,
       expireInSeconds: leaseMs / 1_000,
-      // At least a second; 0 would keep them for ever.
+      // At least a second; 0 would keep them forever.
       deleteAfterSeconds: Math.max(1, Math.round(resultTtlMs / 1_000)),
     })
     const bosses = [producer]
@@ -66,7 +66,7 @@ export const contender: Contender = {
           (text, { rows }) => (completes.test(text) ? Number((rows[0] as { count?: unknown }).count ?? 0) : 0),
           onCompleted,
         )
-        // A hundred idle ones are workers of one instance, as its docs have it.
+        // A hundred idle workers are workers of one instance, as in its docs.
         const boss = isIdle ? producer : await open(concurrency === 1)
         if (boss !== producer) bosses.push(boss)
         const polling =

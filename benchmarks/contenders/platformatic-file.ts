@@ -18,7 +18,7 @@ export const contender: Contender = {
     const session = await platformaticSession(new FileStorage({ basePath: place }), settings)
     return {
       ...session,
-      // It looks once a second for what has expired, and takes a while for it. What is kept, it leaves.
+      // It checks for expired files once a second, which takes a while. Kept results stay.
       async sweep() {
         for (let before = Infinity, now = entriesIn(place); now < before; now = entriesIn(place)) {
           before = now

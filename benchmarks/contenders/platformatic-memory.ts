@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Contender } from '../contender.ts'
 import { platformaticDefaults, platformaticSession } from '../sessions/platformatic.ts'
 
-/** How often its storage deletes what has expired, and a little more. */
+/** Slightly more than the interval at which its storage deletes expired data, ms. */
 const cleanupMs = 1_200
 
 export const contender: Contender = {

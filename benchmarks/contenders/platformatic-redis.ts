@@ -21,7 +21,7 @@ export const contender: Contender = {
     const session = await platformaticSession(new RedisStorage({ url }), { ...settings, countCalls: false })
     return {
       ...session,
-      // States are removed when somebody asks for them, and nobody does.
+      // States are removed only when they are read, and nothing reads them.
       sweep: () => sleep(expiryMs),
       ...observed,
     }

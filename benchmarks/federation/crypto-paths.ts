@@ -1,6 +1,6 @@
-// What a delivery costs its sender in cryptography: the payload sealed and signed, the acknowledgement opened and verified. Once as
-// it is, and once with the curves of tweetnacl; AES, HKDF, base64 and the bytes on the wire are the same, so each opens what the other
-// has sealed.
+// The sender's cryptography of one delivery: encrypt and sign the payload, decrypt and verify the acknowledgement. Once with
+// node:crypto, as shipped, and once with the curves of tweetnacl. AES, HKDF, base64 and the bytes on the wire are the same, so each
+// path decrypts what the other one has encrypted.
 
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import {
@@ -20,9 +20,9 @@ export interface Sealed {
 
 export interface CryptoPath {
   readonly name: string
-  /** For `to`, by `from`. */
+  /** Encrypts for `to`, and signs as `from`. */
   seal(text: string, from: KeyringText, to: KeyringText): Promise<Sealed>
-  /** @throws if it does not open, or was not signed by `from` */
+  /** @throws Error if it cannot be decrypted, or is not signed by `from` */
   open(sealed: Sealed, from: KeyringText, to: KeyringText): Promise<string>
 }
 
@@ -32,14 +32,14 @@ const base64 = (raw: Uint8Array): string => Buffer.from(raw).toString('base64')
 export function ours(keys: KeyringText): CryptoPath {
   const keyring = keyringFromBase64(keys)
   return {
-    name: 'node:crypto, as it is',
+    name: 'node:crypto, as shipped',
     async seal(text, _, to) {
       const payload = encryptPayload(text, bytes(to.encryptionPublicKey))
       return { payload, signature: await signText(text, keyring) }
     },
     async open({ payload, signature }, from) {
       const text = await decryptPayload(payload, keyring)
-      if (!verify(text, signature, from.publicKey)) throw new Error('not signed by its sender')
+      if (!verify(text, signature, from.publicKey)) throw new Error('the signature is not that of the sender')
       return text
     },
   }
@@ -69,7 +69,7 @@ export const tweetnacl: CryptoPath = {
     aes.setAuthTag(bytes(payload.authTag))
     const opened = Buffer.concat([aes.update(bytes(payload.ciphertext)), aes.final()])
     if (!nacl.sign.detached.verify(opened, bytes(signature), bytes(from.publicKey))) {
-      throw new Error('not signed by its sender')
+      throw new Error('the signature is not that of the sender')
     }
     return opened.toString()
   },

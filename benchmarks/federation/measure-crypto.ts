@@ -1,4 +1,4 @@
-// The cryptography of one delivery, in microseconds of CPU: this thread does nothing else.
+// Measures the CPU time of one delivery's cryptography, in microseconds. The thread does nothing else meanwhile.
 
 import { generateKeyText } from '@holdfast/federation'
 import { type CryptoPath, ours, type Sealed, tweetnacl } from './crypto-paths.ts'
@@ -8,7 +8,7 @@ const peer = generateKeyText()
 const payload = JSON.stringify({ method: 'FEDERATE', note: 'x'.repeat(2_000) })
 const ackText = JSON.stringify({ following: { id: 'f', followerId: 'a', followingId: 'b' }, note: 'x'.repeat(200) })
 
-/** Both paths in turns, one figure of each per round. */
+/** Alternates between the paths. Returns one figure per path and round. */
 export async function measureCrypto(rounds: number, seconds: number): Promise<ReadonlyMap<string, readonly number[]>> {
   const mine = ours(sender)
   const paths = [mine, tweetnacl]
@@ -35,12 +35,12 @@ async function cost(path: CryptoPath, ack: Sealed, seconds: number): Promise<num
   return (user + system) / deliveries
 }
 
-/** A path that is fast because it does something else would be no comparison. */
+/** Proves that both paths do the same work: each decrypts what the other one has encrypted. */
 async function assertSameWire(mine: CryptoPath): Promise<void> {
   const theirs = await tweetnacl.seal(payload, sender, peer)
   const our = await mine.seal(payload, sender, peer)
   const opened = [await ours(peer).open(theirs, sender, peer), await tweetnacl.open(our, sender, peer)]
   if (opened.some((text) => text !== payload) || our.signature !== theirs.signature) {
-    throw new Error('The two paths do not speak the same wire.')
+    throw new Error('benchmark: the two paths do not produce the same wire format.')
   }
 }

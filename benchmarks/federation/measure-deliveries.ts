@@ -1,5 +1,5 @@
-// Deliveries from this process to another: rows and jobs are there, then the worker starts; the time is from its first delivery that
-// is done to its last.
+// Measures deliveries from this process to another. Rows and jobs exist before the worker starts. The time runs from the end of the
+// warm-up to the last delivery.
 
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,11 +11,11 @@ import { openPort } from './server.ts'
 
 export interface Deliveries {
   readonly perSecond: number
-  /** Of the sender, for one. */
+  /** CPU time of the sender per delivery, in µs. */
   readonly cpuUs: number
-  /** Of the receiver, for one, the warm-up included. */
+  /** CPU time of the receiver per delivery, warm-up included, in µs. */
   readonly receiverCpuUs: number
-  /** Attempts that failed. */
+  /** Number of failed attempts. */
   readonly retried: number
 }
 
@@ -29,7 +29,7 @@ export interface Load {
   readonly warmUp: number
   readonly payloadBytes: number
   readonly concurrency: number
-  /** On disk, here; without it, in memory. */
+  /** Folder of the databases; undefined for memory. */
   readonly folder: string | undefined
 }
 
@@ -53,7 +53,7 @@ export async function measureDeliveries(load: Load): Promise<Deliveries> {
     const result = await drain(federation, store, target, load)
     const { applied, cpu } = await count()
     const sent = load.warmUp + load.deliveries
-    if (applied !== sent) throw new Error(`${sent} deliveries were acknowledged, ${applied} were applied.`)
+    if (applied !== sent) throw new Error(`benchmark: ${sent} deliveries were acknowledged, but ${applied} applied.`)
     const receiverCpuUs = (cpu.user + cpu.system - before.cpu.user - before.cpu.system) / sent
     return { ...result, receiverCpuUs }
   } finally {
@@ -91,14 +91,14 @@ async function drain(
     const seconds = (performance.now() - startedAt) / 1_000
     resolve({ perSecond: load.deliveries / seconds, cpuUs: (user + system) / load.deliveries, retried })
   })
-  // On a machine that is busy enough a deadline may pass: such a one is sent again, and counts as slow as that makes it.
+  // On a busy machine a request may miss its deadline. The delivery is retried, and its time counts.
   federation.on('delivery_failing', () => (retried += 1))
   federation.on('delivery_failed', ({ id, code }) => reject(new Error(`${id} failed: ${code}`)))
   federation.startWorkers()
   return promise
 }
 
-/** As follow() does it, with a payload of the size that is asked for. */
+/** Adds a follow as follow() does, with a payload of the given size. */
 async function add(
   { deliveryQueue, origin }: Federation,
   store: Store,

@@ -1,6 +1,6 @@
-// The receiving server, a process of its own: verifies, opens, writes the follow, and acknowledges. Ends when its parent does.
+// The receiving server, in its own process: verifies, decrypts, writes the follow and acknowledges. Exits with its parent.
 //
-//   receiver.ts <port of the sender> [<folder: on disk, here>]
+//   receiver.ts <port of the sender> [<folder of the database; without it, in memory>]
 
 import { join } from 'node:path'
 import { sqliteStore } from '@holdfast/federation'
@@ -20,7 +20,7 @@ await mount({
       return { accepted: true }
     },
   },
-  // What is measured are deliveries, not how they are refused.
+  // Rate limits would measure refusals instead of deliveries.
   policies: { inbound: { perIpPerMinute: 1e9, perPeerPerMinute: 1e9, discoverPerIpPerHour: 1e9 } },
 })
 process.on('message', () => process.send!({ applied, cpu: process.cpuUsage() }))

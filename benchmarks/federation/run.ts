@@ -1,7 +1,8 @@
 // npm run bench:federation -- [--deliveries 2000] [--rounds 3] [--seconds 1] [--write]
 //
-// How many deliveries one process makes: 2 KB sealed, signed and sent to a server in another process, its acknowledgement opened and
-// verified. Beside it what the cryptography of one costs, as it is and with tweetnacl. --write puts it into docs/federation/benchmarks.md.
+// Measures the deliveries per second of one process: 2 KB encrypted, signed and sent to a server in another process, its
+// acknowledgement decrypted and verified. Also measures the cryptography of one delivery, with node:crypto and with tweetnacl.
+// --write puts the result into docs/federation/benchmarks.md.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { loadavg } from 'node:os'
@@ -60,36 +61,43 @@ const bestOfCpu = bestOf(({ cpuUs, receiverCpuUs }) => 1e6 / Math.max(cpuUs, rec
 const verdict = (isMet: boolean): string => (isMet ? 'met' : 'missed')
 
 const lines = [
-  '| deliveries of 2 KB, sender and receiver in two processes | per second | CPU of the sender for one (µs) | CPU of the receiver for one (µs) | attempts that failed |',
+  '| deliveries of 2 KB, sender and receiver in two processes | per second | CPU of the sender, per delivery (µs) | CPU of the receiver, per delivery (µs) | failed attempts |',
   '|---|--:|--:|--:|--:|',
   ...[...measured].map(
     ([name, list]) =>
       `| ${name} | ${spread(list.map(({ perSecond }) => perSecond))} | ${spread(list.map(({ cpuUs }) => cpuUs))} | ${spread(list.map(({ receiverCpuUs }) => receiverCpuUs))} | ${list.reduce((sum, { retried }) => sum + retried, 0)} |`,
   ),
   '',
-  '| cryptography of one delivery: 2 KB sealed and signed, its acknowledgement opened and verified | CPU (µs) |',
+  '| cryptography of one delivery: 2 KB encrypted and signed, its acknowledgement decrypted and verified | CPU (µs) |',
   '|---|--:|',
   ...[...crypto].map(([name, list]) => `| ${name} | ${spread(list)} |`),
   '',
-  '| goal | found | |',
+  '| goal | measured | result |',
   '|---|--:|---|',
-  `| at least ${target.perSecond} deliveries a second and process | ${figure(best)} | ${verdict(best >= target.perSecond)} |`,
-  `| (what the CPU of the busier of the two would allow) | ${figure(bestOfCpu)} | |`,
+  `| at least ${target.perSecond} deliveries per second and process | ${figure(best)} | ${verdict(best >= target.perSecond)} |`,
+  `| (bound by the CPU of the busier process) | ${figure(bestOfCpu)} | |`,
   `| cryptography at least ${target.cryptoRatio} times as fast as with tweetnacl | ${figure(ratio)} × | ${verdict(ratio >= target.cryptoRatio)} |`,
   '',
 ]
 const { cores, cpu, node } = thisMachine()
 const command = ['npm run bench:federation --', ...process.argv.slice(2).filter((arg) => arg !== '--write')].join(' ')
 const head = [
-  '# Benchmarks of the federation',
+  '# Federation benchmarks',
+  '',
+  'Deliveries per second between two processes, and the cost of their cryptography. To measure on your machine:',
+  '',
+  '```sh',
+  'npm run bench:federation',
+  '```',
   '',
   '<!-- Written by npm run bench:federation -- --write. -->',
   '',
-  'Deliveries from one process to another over loopback HTTP without TLS: every one is sealed, signed, sent, opened, verified and applied',
-  'there, acknowledged, and its acknowledgement opened and verified here; rows are written on both sides. In memory: the jobs in',
-  '`MemoryStorage`, the tables in SQLite without a file. On a busy machine read the columns of CPU, and the ratio. tweetnacl: the same path and the same bytes on the wire, with its curves.',
+  'Deliveries go from one process to another over loopback HTTP without TLS. Each one is encrypted, signed, sent, decrypted, verified,',
+  'applied and acknowledged, and its acknowledgement decrypted and verified; both sides write rows. Memory: the jobs in `MemoryStorage`,',
+  'the tables in SQLite without a file. tweetnacl: the same path and the same bytes on the wire, with its curves. On a busy machine, read',
+  'the CPU columns and the ratio.',
   '',
-  `${cores} cores, ${cpu}, Node ${node}; others kept ${figure(load ?? 0)} cores busy or waiting when it began; on disk: ${describeDisk()}; ${rounds} rounds of ${deliveries.toLocaleString('en')}, medians (least … most); \`${command}\`.`,
+  `${cores} cores, ${cpu}, Node ${node}; load average ${figure(load ?? 0)} at the start; disk: ${describeDisk()}; ${rounds} rounds of ${deliveries.toLocaleString('en')}, medians (min … max); \`${command}\`.`,
   '',
 ]
 console.log(lines.join('\n'))

@@ -1,4 +1,4 @@
-// One server of the benchmark: a port of 127.0.0.1, and the federation that is mounted on it.
+// A server of the benchmark: a port of 127.0.0.1 and the federation that is mounted on it.
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,7 +10,7 @@ import {
   nodeListener,
 } from '@holdfast/federation'
 
-/** Before the federation: each of two servers has to allow the port of the other. */
+/** An open port. It exists before its federation, since each of two servers must allow the other's port. */
 export interface OpenPort {
   readonly port: number
   readonly origin: string
@@ -34,7 +34,7 @@ export async function openPort(): Promise<OpenPort> {
     mount: async ({ peerPort, ...parts }) => {
       const keyring = await generateKeyring()
       const http = { allowHttp: true, allowCidrs: ['127.0.0.0/8'], allowPorts: [peerPort] }
-      federation = createFederation({ profile: 'seed', origin, keyring, http, ...parts })
+      federation = createFederation({ origin, keyring, http, ...parts })
       server.on('request', nodeListener(federation.handler))
       return federation
     },

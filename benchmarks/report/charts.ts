@@ -1,11 +1,11 @@
-// A chart for each driver, case and unit: bars cannot share an axis otherwise.
+// One chart per driver, case and unit, so that the bars share an axis.
 
 import type { Unit } from '../case.ts'
 import type { Results, Row } from '../results.ts'
 import { barChart } from './bar-chart.ts'
 
 export interface Chart {
-  /** Beside the others, in docs/benchmarks/. */
+  /** File name in docs/benchmarks/. */
   readonly file: string
   readonly driver: string
   readonly case: string
@@ -13,7 +13,7 @@ export interface Chart {
   readonly svg: string
 }
 
-/** The rest is in the table. */
+/** Units with charts; other units are only in the table. */
 const charted: ReadonlySet<Unit> = new Set<Unit>(['jobs/s', 'µs', 'bytes/job'])
 
 export function chartsOf({ rows }: Results): Chart[] {

@@ -1,4 +1,4 @@
-// docs/benchmarks.md: how it was measured, then for each driver its charts and one table for each case.
+// docs/benchmarks.md: the method, then for each driver its charts and one table per case.
 
 import { moreIsBetter } from '../case.ts'
 import { cases } from '../cases/index.ts'
@@ -6,7 +6,7 @@ import type { Results, Row } from '../results.ts'
 import { type Comparison, type Line, linesOf, numeral, range } from '../summary.ts'
 import { chartsOf } from './charts.ts'
 
-/** Those that are not named come last. */
+/** Drivers that are not named come last. */
 const order = ['memory', 'sqlite', 'file', 'postgres', 'redis']
 
 export function markdown(all: readonly Results[]): string {
@@ -19,12 +19,12 @@ function placeOf(driver: string): number {
   return place === -1 ? order.length : place
 }
 
-interface OfDriver {
+interface DriverResults {
   readonly driver: string
   readonly results: Results
 }
 
-function byDriver(results: Results): OfDriver[] {
+function byDriver(results: Results): DriverResults[] {
   const { contenders, rows } = results
   return [...Map.groupBy(contenders, ({ driver }) => driver)].map(([driver, own]) => ({
     driver,
@@ -37,15 +37,18 @@ const intro = `\
 
 <!-- Written by npm run bench:report. -->
 
-Holdfast beside its peers, measured side by side in one run: each measurement is a process of its own, the contenders take
-turns in every round, and medians of the rounds are shown with their range. **Read the ratios, not the figures:** another machine
-gives other figures. A ratio is ours to that of the best peer whose accepted jobs survive as much (full: a power cut; relaxed: the
-end of every process), or to the one that is named; its range is that of the single rounds. A result counts only if all its jobs
-ran exactly once. Handlers do nothing, payloads are about 100 bytes of JSON. CPU is that of all threads of all processes that take part, but of no server.
+Holdfast and its peers, measured in one run. Each measurement runs in its own process, the contenders alternate in every round, and
+the tables show the median of the rounds with its range.
 
-Run it yourself: \`npm run bench -- --help\`. Where a target is missed, [this](limits.md) is in the way.`
+- **Read the ratios, not the figures:** another machine gives other figures.
+- A ratio compares Holdfast with the best peer of the same durability (full: accepted jobs survive a power cut; relaxed: the end of every
+  process), or with the named peer. Its range is that of the single rounds.
+- A result counts only if every job ran exactly once. Handlers do nothing; payloads are about 100 bytes of JSON.
+- CPU is the sum over all threads of all processes, without servers.
 
-function section({ driver, results }: OfDriver): string {
+Run it yourself: \`npm run bench -- --help\`. Missed targets are explained in [Performance limits](limits.md).`
+
+function section({ driver, results }: DriverResults): string {
   const { contenders, rows, date, command, machine, rounds, limits } = results
   const setup = contenders.map(
     ({ name, version, durability, configuration }) =>
@@ -89,7 +92,7 @@ function labelOf({ case: name, variant, measure, unit }: Row): string {
   return `${what} (${unit}, ${moreIsBetter(unit) ? 'more' : 'less'} is better)`
 }
 
-/** One line, and another for each further comparison. */
+/** One line, and one more for each further comparison. */
 function cellsOf({ contender, spread, comparisons, note }: Line): string[][] {
   const who = note ? `${contender} (${note})` : contender
   const found = [who, spread ? numeral(spread.median) : '–', spread ? range(spread) : '']

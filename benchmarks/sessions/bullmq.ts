@@ -1,14 +1,14 @@
-// BullMQ, on any of its backends.
+// BullMQ on any of its backends.
 
 import { handlerResult, type Session, type Settings } from '../contender.ts'
 import type { Payload } from '../load.ts'
 
-/** Its own, or those bound to a backend; of any type, as all of the peers' are here. */
+/** BullMQ's classes, or those bound to a backend; untyped, as all peers are here. */
 type Classes = {
   readonly [name in 'Queue' | 'QueueEvents' | 'Worker']: new (...args: unknown[]) => any
 }
 
-/** Whose result never comes: the measurement says so, and does not count. */
+/** Time limit for a result; a measurement that reaches it is invalid. */
 const longestWaitMs = 20_000
 
 export const bullmqDefaults =
@@ -24,12 +24,12 @@ export async function bullmqSession(
   const queue = new Queue(queueName, { connection })
   await queue.waitUntilReady()
   const open: { close(): Promise<void> }[] = []
-  // Whoever never asks need not listen.
+  // Listen only for requests.
   let events: Promise<InstanceType<typeof QueueEvents>> | undefined
   const listen = async () => {
     const found = new QueueEvents(queueName, { connection })
     open.push(found)
-    // One listener for each request in flight.
+    // One listener per request in flight.
     found.setMaxListeners(0)
     queue.setMaxListeners(0)
     await found.waitUntilReady()
@@ -57,7 +57,7 @@ export async function bullmqSession(
         lockDuration: leaseMs,
         stalledInterval: leaseMs,
         drainDelay: pollSeconds,
-        // Whole seconds: what is to go sooner goes by the sweep.
+        // Whole seconds: shorter retention is done by the sweep.
         removeOnComplete: { age: Math.ceil(resultTtlMs / 1_000) },
       })
       open.push(worker)

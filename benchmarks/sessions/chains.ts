@@ -1,4 +1,4 @@
-// The session of the chains case: a client, chains to start, and workers that run them until all are done or the time is over.
+// Support for the chains case: a client, chains to start, and workers that run them until all are done or the time limit.
 
 import { type Storage } from 'holdfast'
 import { createClient, createInProcessWorker, defineJobTypes } from 'holdfast/chains'
@@ -19,7 +19,7 @@ export type Bench = Awaited<ReturnType<typeof openChains>>
 const kept = { completedMs: 604_800_000, failedMs: 604_800_000, cancelledMs: 604_800_000 }
 const chainLength = 5
 
-/** Calls `start` for 0 … count in batches, with several calls in flight. @returns how many were started */
+/** Starts `start(n)` for n = 0, 1, … in concurrent batches. Resolves with the number of starts. */
 async function startAll(
   count: number,
   seconds: number,
@@ -68,7 +68,7 @@ export async function openChains(storage: Storage) {
         client.startJobChains({ items: range(from, to).map(() => ({ typeName: 'long' as const, input: 1 })) }),
       ),
 
-    /** Through the storage itself: a million starts would take minutes. */
+    /** Adds through the storage directly: a million starts would take minutes. */
     async fill(count: number): Promise<void> {
       const payload = Buffer.from(JSON.stringify(payloadOf(0)))
       for (let from = 0; from < count; from += 1_000) {
@@ -83,7 +83,7 @@ export async function openChains(storage: Storage) {
       }
     },
 
-    /** Completed jobs and their time, without that of the stop. @throws if a job ran twice */
+    /** The number of completed jobs and their time, without the stop. @throws if a job ran twice */
     async run({ jobs, seconds }: Limits, how: { way: Way; concurrency: number; workers: number }): Promise<Pace> {
       const over = Promise.withResolvers<void>()
       const timer = setTimeout(over.resolve, seconds * 1_000)
@@ -109,7 +109,7 @@ export async function openChains(storage: Storage) {
       return pace
     },
 
-    /** From the call of startJobChain to the start of the handler, in ms. */
+    /** Ms from the call of startJobChain to the start of the handler. */
     async latencies(perSecond: number, seconds: number): Promise<number[]> {
       const begun = new Map<string, number>()
       const found: number[] = []
@@ -134,7 +134,7 @@ export async function openChains(storage: Storage) {
       return found
     },
 
-    /** Postgres only: updates of job rows, as the server counts them. */
+    /** Postgres only: row updates of the job tables, counted by the server. */
     async rowUpdates(): Promise<number> {
       const rows = await storage.transaction!((tx) =>
         (tx as { query(text: string): Promise<string[][]> }).query(

@@ -1,4 +1,4 @@
-// graphile-worker, as it comes or with the batching that its page on performance describes. It deletes a job when it is done.
+// graphile-worker with its defaults, or with the batching that its performance page describes. It deletes completed jobs.
 
 import type { EventEmitter } from 'node:events'
 import type { Contender } from '../contender.ts'
@@ -7,14 +7,14 @@ import { postgresAt, postgresServer, postgresUnavailable } from './postgres.ts'
 import { watchRecords } from './recorded.ts'
 
 const task = 'job'
-/** Its own default is 10; its docs advise as many as there are jobs at once, and some. */
+/** Its default is 10; its docs advise the number of concurrent jobs and some more. */
 const poolSize = 20
-/** Of the local queue, and how long a completion waits for others, in ms: the best of 100 to 5,000, and of 0, 10 and 250. */
+/** Size of the local queue and delay of batched completions in ms: the best of 100 to 5,000, and of 0, 10 and 250. */
 const [localSize, completeDelayMs] = [2_000, 0]
 
 const completes = /^delete from .*_private_jobs/
 
-/** With none of its lines: success is logged for every job otherwise. */
+/** A silent logger: by default it logs every success. */
 const quiet = { error: console.error, warning() {}, info() {}, debug() {} }
 
 export function graphileWorker(name: string, isBatching: boolean): Contender {
@@ -30,7 +30,7 @@ export function graphileWorker(name: string, isBatching: boolean): Contender {
     durability: 'full',
     configuration:
       `pg 8, ${postgresServer}; a pool of ${poolSize} for each process; ${batching}; prepared statements; no log; jobs without a queue name; ` +
-      'addJobs in thousands; done jobs are deleted, it keeps no results; completions counted in the answers to its client, its event ' +
+      'addJobs in thousands; done jobs are deleted, it keeps no results; completions counted in the replies to its client, because its event ' +
       'comes before',
     unavailable: postgresUnavailable,
 
@@ -39,7 +39,7 @@ export function graphileWorker(name: string, isBatching: boolean): Contender {
       const { default: pg } = await import('pg')
       const { makeWorkerUtils, run, Logger } = await import('graphile-worker')
       const isIdle = settings.pollSeconds >= 60
-      // Each idle worker listens on a connection of its own.
+      // Each idle worker listens on its own connection.
       const pool = new pg.Pool({ connectionString: url, max: isIdle ? 200 : poolSize })
       pool.on('error', (error: Error) => console.error(error))
       pool.on('connect', (client: EventEmitter) => client.on('error', (error: Error) => console.error(error)))
@@ -77,7 +77,7 @@ export function graphileWorker(name: string, isBatching: boolean): Contender {
             }),
           )
         },
-        // Nothing is left.
+        // Nothing is left to sweep.
         async sweep() {},
         ...observed,
         async close() {

@@ -1,5 +1,5 @@
-// groupmq, as it comes or with its own batching of adds. A group runs one job at a time, and a worker goes on with the next
-// job of the same group: as many groups as the highest concurrency keep it busy.
+// groupmq with its defaults, or with its own batching of adds. A group runs one job at a time, and a worker continues with the next
+// job of the same group: the number of groups equals the highest concurrency, so that all slots are used.
 
 import type { Contender } from '../contender.ts'
 import { handlerResult } from '../contender.ts'
@@ -8,7 +8,7 @@ import { queueName, redisAt, redisServer, redisUnavailable } from './redis.ts'
 
 const groups = 100
 
-/** It knows no age. */
+/** Keeps all jobs: it has no retention by age. */
 const keepAll = 10_000_000
 
 export function groupmq(name: string, autoBatch: boolean): Contender {
@@ -20,7 +20,7 @@ export function groupmq(name: string, autoBatch: boolean): Contender {
     isShared: true,
     configuration:
       `ioredis 5, ${redisServer}; ${autoBatch ? 'autoBatch, which its docs advise for throughput' : 'no autoBatch'}; jobs in ` +
-      `${groups} groups by turns; orderingMethod none; ids by groupmq; done jobs kept for good, it knows no age`,
+      `${groups} groups in turn; orderingMethod none; ids by groupmq; done jobs kept forever, it has no retention by age`,
     unavailable: redisUnavailable,
 
     async setup({ resultTtlMs, pollSeconds, leaseMs }, place) {
@@ -34,7 +34,7 @@ export function groupmq(name: string, autoBatch: boolean): Contender {
           redis: new Redis(url),
           namespace: queueName,
           jobTimeoutMs: leaseMs,
-          // All are kept, or none if they are not to be kept at all.
+          // Keep all jobs, or none if they are not to be kept.
           keepCompleted: resultTtlMs <= 1 ? 0 : keepAll,
           autoBatch,
         })

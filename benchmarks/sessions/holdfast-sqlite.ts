@@ -1,4 +1,4 @@
-// Ours on SQLite, by what an accepted job survives.
+// Holdfast on SQLite, by durability.
 
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'

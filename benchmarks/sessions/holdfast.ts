@@ -1,11 +1,11 @@
-// Ours, on any storage.
+// Holdfast on any storage.
 
 import { Queue, type Storage } from 'holdfast'
 import { handlerResult, type Session, type Settings } from '../contender.ts'
 import { countCalls } from '../count-calls.ts'
 import type { Payload } from '../load.ts'
 
-export const holdfastDefaults = 'Queue with its defaults, besides concurrency; JSON serde; results kept 1 h'
+export const holdfastDefaults = 'Queue with its defaults, except concurrency; JSON serde; results kept 1 h'
 
 export async function holdfastSession(plain: Storage, settings: Settings): Promise<Session> {
   const { resultTtlMs, pollSeconds, leaseMs } = settings

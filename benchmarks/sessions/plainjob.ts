@@ -1,5 +1,5 @@
-// plainjob, as it comes or with another `synchronous`. Its README names no option for speed: a worker of its takes one job
-// after the other, so concurrency is that many workers; its benchmark logs nothing, and so does this.
+// plainjob with its defaults, or with another `synchronous`. Its README names no option for speed: its worker takes one job
+// at a time, so concurrency is the number of workers; its own benchmark logs nothing, and this one neither.
 
 import { join } from 'node:path'
 import type { Contender, Durability } from '../contender.ts'
@@ -7,7 +7,7 @@ import { countCalls } from '../count-calls.ts'
 import { sqliteDiskUsage } from '../disk-usage.ts'
 import type { Payload } from '../load.ts'
 
-/** It hears of jobs by looking. By default once a second; this is what its latencies of a few ms need. */
+/** Its poll interval, ms. The default is one second; latencies of a few ms need this value. */
 const pollIntervall = 10
 const type = 'job'
 const logger = { error: console.error, warn() {}, info() {}, debug() {} }
@@ -22,8 +22,8 @@ export function plainjob(name: string, durability: Durability): Contender {
     isShared: true,
     durability,
     configuration:
-      `better-sqlite3 13; ${isFull ? 'synchronous FULL set on its connection' : 'WAL and synchronous NORMAL, as it comes'}; ` +
-      `as many workers as concurrency; polls every ${pollIntervall} ms, also in idle; no logger; done jobs kept 1 h`,
+      `better-sqlite3 13; ${isFull ? 'synchronous FULL set on its connection' : 'WAL and synchronous NORMAL, its default'}; ` +
+      `as many workers as concurrency; polls every ${pollIntervall} ms, also when idle; no logger; done jobs kept 1 h`,
 
     async setup(settings, place) {
       const { better, defineQueue, defineWorker } = await import('plainjob')

@@ -1,4 +1,4 @@
-// @platformatic/job-queue, on a storage of its own. Its README names no option for speed besides concurrency; without a
+// @platformatic/job-queue on one of its storages. Its README names no option for speed but concurrency; without a
 // logger its logging is a no-op; no Reaper.
 
 import { handlerResult, type Session, type Settings } from '../contender.ts'
@@ -6,7 +6,7 @@ import { countCalls } from '../count-calls.ts'
 import type { Payload } from '../load.ts'
 
 export const platformaticDefaults =
-  'Queue with its defaults, besides concurrency; JSON serde; results kept 1 h; no logger, no Reaper'
+  'Queue with its defaults, except concurrency; JSON serde; results kept 1 h; no logger, no Reaper'
 
 /** @param plain any of its storages */
 export async function platformaticSession(plain: object, settings: Settings): Promise<Omit<Session, 'sweep'>> {

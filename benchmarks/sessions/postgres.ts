@@ -1,5 +1,5 @@
-// What all contenders on Postgres share: a private server for each place, with the durability it comes with, on the disk where
-// everything is measured; and what it says of itself.
+// What all contenders on Postgres share: a private server per place, with its default durability, on the disk where
+// everything is measured; and its own statistics.
 
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -8,22 +8,22 @@ import { findPostgres } from '../../servers/find.ts'
 import { type PostgresServer, startPostgres } from '../../servers/postgres.ts'
 import type { Calls, Contender, Session, Settings } from '../contender.ts'
 
-/** The same for all that give theirs a name. */
+/** The queue name of all contenders that have one. */
 export const queueName = 'jobs'
 
-/** A hundred idle workers that listen have a connection each. */
+/** A hundred idle workers that listen use one connection each. */
 const connections = 400
 
-/** For the configurations: the same server for all. */
-export const postgresServer = `private ${serverVersion()}, its default settings (fsync and synchronous_commit on) besides max_connections ${connections}`
+/** For the configurations: all contenders use the same kind of server. */
+export const postgresServer = `private ${serverVersion()}, its default settings (fsync and synchronous_commit on) except max_connections ${connections}`
 
 export interface PlaceOnPostgres {
   readonly url: string
-  /** For the session. */
+  /** Members of the session. */
   readonly observed: Pick<Session, 'calls'> & Required<Pick<Session, 'storedBytes' | 'hold' | 'deadRows'>>
 }
 
-/** Whoever comes to a place first starts its server; the place then says where that is. */
+/** The first caller at a place starts its server and writes its port into the place. */
 export async function postgresAt(
   place: string,
   { countCalls }: Pick<Settings, 'countCalls'>,
@@ -35,9 +35,9 @@ export async function postgresAt(
 }
 
 export const postgresUnavailable: NonNullable<Contender['unavailable']> = () =>
-  findPostgres() ? undefined : 'there is no postgres'
+  findPostgres() ? undefined : 'postgres is not installed'
 
-/** As it says itself: "PostgreSQL 15.13". */
+/** Version from the server itself: "PostgreSQL 15.13". */
 function serverVersion(): string {
   const folder = findPostgres()
   const said = folder && spawnSync(join(folder, 'postgres'), ['--version'], { encoding: 'utf8' }).stdout
@@ -45,13 +45,13 @@ function serverVersion(): string {
   return found ? `PostgreSQL ${found[1]}` : 'PostgreSQL'
 }
 
-/** The one of this process; it ends with it, however that ends. */
+/** The server of this process, which ends with the process. */
 let running: PostgresServer | undefined
 
-/** A place is used up once there is another. */
+/** A new place ends the server of the previous one. */
 async function startNext(place: string, countsCalls: boolean): Promise<PostgresServer> {
   await running?.stop()
-  // Where syncing costs what it does; and the server may have to run as somebody else.
+  // On the disk where a sync has its real cost; and the server may have to run as another user.
   process.env['TMPDIR'] = place
   for (const folder of [dirname(place), place]) chmodSync(folder, 0o755)
   const counting = countsCalls && { shared_preload_libraries: 'pg_stat_statements' }
@@ -75,7 +75,7 @@ function observe(url: string): PlaceOnPostgres['observed'] {
   }
 }
 
-/** Tables and indexes, after the vacuum that would come by itself. */
+/** Bytes of tables and indexes after a vacuum, which autovacuum would run too. */
 async function storedBytes(url: string): Promise<number> {
   await ask(url, 'VACUUM')
   const [row] = await ask<{ bytes: string }>(
@@ -85,7 +85,7 @@ async function storedBytes(url: string): Promise<number> {
   return Number(row!.bytes)
 }
 
-/** Statements by their first word, without those that ask. */
+/** Statements by their first word, without the statements of this query. */
 async function calls(url: string): Promise<Calls> {
   const rows = await ask<{ verb: string; calls: string }>(
     url,
@@ -95,7 +95,7 @@ async function calls(url: string): Promise<Calls> {
   return Object.fromEntries(rows.map(({ verb, calls: count }) => [verb, Number(count)]))
 }
 
-/** Another session that has read something and goes on: no dead row is removed until it ends. */
+/** Another session that has read and stays open: no dead row is removed until it ends. */
 async function hold(url: string): Promise<() => Promise<void>> {
   const client = await connect(url)
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ')

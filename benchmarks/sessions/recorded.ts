@@ -1,7 +1,7 @@
-// Tells of completions where they are recorded: in the server's answers to the peer's own client. For peers that have no event
-// for it, or have one that comes before.
+// Counts completions where they are recorded: in the server's replies to the peer's own client. For peers without an event
+// for it, or with an event that comes earlier.
 
-/** How many completions a statement recorded, by its text and what it was answered with. */
+/** The number of completions that a statement recorded, by its text and reply. */
 export type Recorded = (text: string, answer: { rowCount: number | null; rows: readonly unknown[] }) => number
 
 type Query = (this: unknown, ...args: unknown[]) => unknown
@@ -10,7 +10,7 @@ let recorded: Recorded | undefined
 let onCompleted: () => void = () => {}
 let isWatching = false
 
-/** From now on, of all clients of this process, until the next call. */
+/** Watches all clients of this process until the next call. */
 export async function watchRecords(count: Recorded, completed: () => void): Promise<void> {
   recorded = count
   onCompleted = completed
@@ -27,19 +27,19 @@ export async function watchRecords(count: Recorded, completed: () => void): Prom
     if (typeof last === 'function') {
       const heeding = (error: unknown, answer: never): void => {
         Reflect.apply(last, undefined, [error, answer])
-        if (!error) heed(text, answer)
+        if (!error) countReply(text, answer)
       }
       return Reflect.apply(plain, this, [...args.slice(0, -1), heeding])
     }
     const answer = Reflect.apply(plain, this, args) as Promise<never>
     answer.then(
-      (found) => heed(text, found),
+      (found) => countReply(text, found),
       () => {},
     )
     return answer
   }
 }
 
-function heed(text: string, answer: Parameters<Recorded>[1]): void {
+function countReply(text: string, answer: Parameters<Recorded>[1]): void {
   for (let left = recorded!(text, answer); left > 0; left--) onCompleted()
 }

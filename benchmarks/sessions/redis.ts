@@ -1,4 +1,4 @@
-// What all contenders on Redis share: a private server without persistence for each place, and what it says of itself.
+// What all contenders on Redis share: a private server without persistence per place, and its own statistics.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -9,27 +9,27 @@ import { type RedisServer, startRedis } from '../../servers/redis.ts'
 import { commandCalls, parseInfo, RespClient } from '../../servers/resp.ts'
 import type { Calls, Contender, Session } from '../contender.ts'
 
-/** The same for all that give theirs a name: it may be part of every key. */
+/** The queue name of all contenders that have one: it may be part of every key. */
 export const queueName = 'jobs'
 
-/** For the configurations: the same server for all. */
+/** For the configurations: all contenders use the same kind of server. */
 export const redisServer = `private ${serverVersion()}, no persistence`
 
-/** How long the server takes to shrink the buffers of connections, and to know what they hold. */
+/** Time that the server takes to shrink connection buffers and to update their size, ms. */
 const settleMs = 1_500
 
-/** It keeps a histogram for each command it ever ran, which would be taken for bytes of jobs. */
+/** The server keeps a histogram per command, which would count as bytes of jobs. */
 const args = ['--latency-tracking', 'no']
 
 export interface PlaceOnRedis {
   readonly url: string
   readonly host: string
   readonly port: number
-  /** For the session. */
+  /** Members of the session. */
   readonly observed: Pick<Session, 'calls'> & Required<Pick<Session, 'storedBytes'>>
 }
 
-/** Whoever comes to a place first starts its server; the place then says where that is. */
+/** The first caller at a place starts its server and writes its port into the place. */
 export async function redisAt(place: string): Promise<PlaceOnRedis> {
   const note = join(place, 'redis-port')
   if (!existsSync(note)) writeFileSync(note, String((await startNext()).port))
@@ -38,9 +38,9 @@ export async function redisAt(place: string): Promise<PlaceOnRedis> {
 }
 
 export const redisUnavailable: NonNullable<Contender['unavailable']> = () =>
-  findRedis() ? undefined : 'there is no redis-server'
+  findRedis() ? undefined : 'redis-server is not installed'
 
-/** As it says itself: "Redis 7.0.15". */
+/** Version from the server itself: "Redis 7.0.15". */
 function serverVersion(): string {
   const binary = findRedis()
   const said = binary && spawnSync(binary, ['--version'], { encoding: 'utf8' }).stdout
@@ -48,10 +48,10 @@ function serverVersion(): string {
   return found ? `${found[1]} ${found[2]}` : 'Redis'
 }
 
-/** The one of this process; it ends with it, however that ends. */
+/** The server of this process, which ends with the process. */
 let running: RedisServer | undefined
 
-/** A place is used up once there is another. */
+/** A new place ends the server of the previous one. */
 async function startNext(): Promise<RedisServer> {
   await running?.stop()
   return (running = await startRedis({ args }))
@@ -64,14 +64,14 @@ function observe(port: number): PlaceOnRedis['observed'] {
     calls: () =>
       withClient(port, async (client): Promise<Calls> => {
         const calls = await commandCalls(client)
-        // Ours is counted from the next time on.
+        // This call is counted from the next read on.
         calls.set('info', (calls.get('info') ?? 0) - asked++)
         return Object.fromEntries(calls)
       }),
   }
 }
 
-/** Without the buffers of connections and without scripts: they are as big for one job as for a million. */
+/** Without connection buffers and scripts, whose size does not depend on the number of jobs. */
 async function storedBytes(client: RespClient): Promise<number> {
   await sleep(settleMs)
   const info = parseInfo(await client.send('INFO', 'memory'))

@@ -1,4 +1,4 @@
-// What is measured, in the order of the tables.
+// The measured cases, in the order of the tables.
 
 import type { MessageQueue } from 'holdfast/tasks'
 import { batchRate, deliveryRate, enqueueMs, enqueueRate, fill, handleRate } from './measure.ts'
@@ -6,15 +6,15 @@ import { batchRate, deliveryRate, enqueueMs, enqueueRate, fill, handleRate } fro
 export interface QueueBenchCase {
   readonly name: string
   readonly unit: 'messages/s' | 'ms'
-  /** Handlers at a time, of those where it can be said. @default theirs */
+  /** Concurrent handlers, for queues with that setting. @default the queue's own */
   readonly concurrency?: number
-  /** @param backlog many */
+  /** @param backlog the number of messages of the large backlog */
   run(queue: MessageQueue, seconds: number, backlog: number): Promise<number>
 }
 
 const few = 1_000
 
-/** Half of them are due in an hour. */
+/** Fills the queue; half of the messages are due in an hour. */
 const waiting = (queue: MessageQueue, count: number): Promise<void> => fill(queue, count / 2, count / 2)
 
 const enqueueAt = async (queue: MessageQueue, count: number): Promise<number> => {

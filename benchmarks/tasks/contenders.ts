@@ -1,4 +1,4 @@
-// The message queues that are compared: ours on a storage, and Fedify's own on the same server or file system.
+// The compared message queues: Holdfast's on a storage, and Fedify's own on the same server or file system.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ export interface Opened {
   close(): Promise<void>
 }
 
-/** Where a queue may be: a folder of its own, and the servers. */
+/** Where a queue may be: its own folder, and the servers. */
 export interface Where {
   readonly folder: string
   readonly redisUrl: string
@@ -35,17 +35,17 @@ export interface QueueContender {
   readonly name: string
   readonly driver: QueueDriver
   readonly isPeer: boolean
-  /** What an acknowledged message survives, and what becomes of one whose worker dies. */
+  /** What an acknowledged message survives, and what happens to one whose worker dies. */
   readonly keeps: string
-  /** An empty queue. @param concurrency handlers at a time, where that can be said @default its own */
+  /** Opens an empty queue. @param concurrency concurrent handlers, if the queue has that setting @default its own */
   open(where: Where, concurrency?: number): Promise<Opened>
 }
 
-/** So that each is empty. */
+/** A number per queue, so that each is empty. */
 let opened = 0
 
 const [powerCut, ended, nothing] = ['a power cut', 'the end of every process', 'nothing']
-const comesBack = 'leased: comes back'
+const comesBack = 'leased: recovered'
 const isLost = 'deleted before its handler runs: lost'
 
 const ours = (
@@ -110,7 +110,7 @@ export const queueContenders: readonly QueueContender[] = [
     const sql = postgres(postgresUrl, { onnotice: () => {} })
     const names = { tableName: `messages_${number}`, channelName: `channel_${number}` }
     const queue = new PostgresMessageQueue(sql, names)
-    // Its first calls, side by side, would be in each other's way.
+    // Its first calls, made concurrently, would conflict.
     return { queue, close: () => sql.end({ timeout: 1 }), ready: queue.initialize() }
   }),
 ]

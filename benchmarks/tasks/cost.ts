@@ -1,5 +1,5 @@
-// npm run bench:tasks-cost -- [--driver redis]: what one message costs, counted and not timed: what goes over the wire or to
-// the disk, and the CPU, ours beside Fedify's queues. Where a ratio is missed, this shows what is in the way.
+// npm run bench:tasks-cost -- [--driver redis]: the cost of one message, counted and not timed: bytes and calls over the wire or to
+// the disk, and the CPU, beside Fedify's queues. Where a ratio is missed, it shows the limit.
 
 import { chmodSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -25,7 +25,7 @@ process.on('unhandledRejection', (error: { readonly code?: string }) => {
   if (!/^(CONNECTION_(DESTROYED|ENDED|CLOSED)|57014)$/.test(error.code ?? '')) throw error
 })
 
-/** Messages, and how they are sent or handled. */
+/** The number of messages and how they are sent or handled. */
 const parts: readonly (readonly [
   name: string,
   count: number,
@@ -45,7 +45,7 @@ try {
         : driver === 'postgres'
           ? postgresCounter(postgres!.url)
           : diskCounter()
-    console.log(`\n${driver}, of one message\n`)
+    console.log(`\n${driver}, per message\n`)
     line('', ...counter.names, 'own CPU µs')
     for (const contender of contenders) await costs(contender, counter)
     await counter.close()

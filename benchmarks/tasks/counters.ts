@@ -1,4 +1,4 @@
-// What a server, or the system, counts of the work that it is given.
+// Counters of a server or of the operating system.
 
 import { readFileSync } from 'node:fs'
 import { Client } from 'pg'
@@ -6,7 +6,7 @@ import type { RedisServer } from '../../servers/redis.ts'
 
 export interface Counter {
   readonly names: readonly string[]
-  /** Since some beginning, in the order of the names. */
+  /** Values since the start, in the order of the names. */
   read(): Promise<number[]>
   close(): Promise<void>
 }
@@ -34,7 +34,7 @@ export function postgresCounter(url: string): Counter {
     names: ['commits', 'log bytes', 'server CPU µs'],
     async read() {
       await connected
-      // Each transaction that writes or notifies takes a number; this one too.
+      // Each transaction that writes or notifies takes a transaction id; this one too.
       const { rows } = await client.query(
         "SELECT pg_current_xact_id()::text AS number, pg_current_wal_lsn() - '0/0'::pg_lsn AS bytes",
       )
@@ -46,13 +46,13 @@ export function postgresCounter(url: string): Counter {
   }
 }
 
-/** Of another process, on Linux, whose ticks are 10 ms. */
+/** CPU of another process, on Linux, with ticks of 10 ms. */
 function cpuMicros(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
   return 10_000 * (Number(fields[11]) + Number(fields[12]))
 }
 
-/** Of this process, on Linux. */
+/** Disk writes of this process, on Linux. */
 export function diskCounter(): Counter {
   return {
     names: ['write calls', 'bytes written'],

@@ -1,4 +1,4 @@
-// What is measured of a message queue. Handlers do nothing; messages are about 100 bytes of JSON.
+// The measurements of a message queue. Handlers do nothing; messages are about 100 bytes of JSON.
 
 import { median } from '../statistics.ts'
 import type { MessageQueue } from 'holdfast/tasks'
@@ -7,18 +7,18 @@ const message = (number: number): object => ({ number, type: 'bench', text: 'x'.
 
 export const messages = (count: number): object[] => Array.from({ length: count }, (_, number) => message(number))
 
-/** Work that goes on in so many strands until the time is over: how much of it in a second. */
-async function rate(strands: number, seconds: number, work: () => Promise<number>): Promise<number> {
+/** Runs the work concurrently until the time is over. Resolves with the work per second. */
+async function rate(concurrency: number, seconds: number, work: () => Promise<number>): Promise<number> {
   const began = performance.now()
   const deadline = began + 1_000 * seconds
   let done = 0
-  const strand = async (): Promise<void> => {
+  const loop = async (): Promise<void> => {
     while (performance.now() < deadline) {
       const more = await work()
       done += more
     }
   }
-  await Promise.all(Array.from({ length: strands }, strand))
+  await Promise.all(Array.from({ length: concurrency }, loop))
   return done / ((performance.now() - began) / 1_000)
 }
 
@@ -39,7 +39,7 @@ export function batchRate(queue: MessageQueue, inFlight: number, seconds: number
   })
 }
 
-/** So many, so many at a time. */
+/** Sends `count` messages, `inFlight` at a time. */
 export async function sendEach(queue: MessageQueue, count: number, inFlight: number): Promise<void> {
   let sent = 0
   const send = async (): Promise<void> => {
@@ -48,32 +48,32 @@ export async function sendEach(queue: MessageQueue, count: number, inFlight: num
   await Promise.all(Array.from({ length: inFlight }, send))
 }
 
-/** Plain ones, and some that are due in an hour. Ten batches at a time: some take one commit a message. */
+/** Adds plain messages and messages due in an hour. Ten batches at a time: some queues use one commit per message. */
 export async function fill(queue: MessageQueue, count: number, later = 0): Promise<void> {
   for (const [total, options] of [
     [count, undefined],
     [later, { delay: hour }],
   ] as const) {
     let left = total
-    const strand = async (): Promise<void> => {
+    const loop = async (): Promise<void> => {
       while (left > 0) {
         const size = Math.min(left, 100)
         left -= size
         await queue.enqueueMany!(messages(size), options)
       }
     }
-    await Promise.all(Array.from({ length: 10 }, strand))
+    await Promise.all(Array.from({ length: 10 }, loop))
   }
 }
 
-/** As Fedify's queues want it, and ours take it too: some call its methods, some read its fields. */
+/** A duration as Fedify's queues need it: some call its methods, some read its fields. */
 const hour = { hours: 1, total: () => 3_600_000, toString: () => 'PT1H' } as { readonly hours: number }
 
-/** From the first message on, at most so many and so long: messages per second. */
+/** Messages per second from the first message on, within both limits. */
 export async function handleRate(queue: MessageQueue, most: number, seconds: number): Promise<number> {
   const at: number[] = []
   const stop = new AbortController()
-  // Some look for a first message only when their poll comes.
+  // Some queues see a first message only at their next poll.
   const first = setTimeout(() => stop.abort(), 15_000)
   let timer: NodeJS.Timeout | undefined
   await queue.listen(
@@ -89,14 +89,14 @@ export async function handleRate(queue: MessageQueue, most: number, seconds: num
   return at.length < 2 ? NaN : (at.length - 1) / ((at.at(-1)! - at[0]!) / 1_000)
 }
 
-/** Ends when so many were handled. */
+/** Resolves when `count` messages were handled. */
 export async function handleSome(queue: MessageQueue, count: number): Promise<void> {
   const stop = new AbortController()
   let handled = 0
   await queue.listen(() => void (++handled === count && stop.abort()), { signal: stop.signal })
 }
 
-/** The median of one awaited enqueue, in ms. */
+/** The median duration of one enqueue, ms. */
 export async function enqueueMs(queue: MessageQueue, times: number): Promise<number> {
   const taken: number[] = []
   for (let number = 0; number < times; number++) {
@@ -107,7 +107,7 @@ export async function enqueueMs(queue: MessageQueue, times: number): Promise<num
   return median(taken)
 }
 
-/** From the enqueue to the handler, so many messages under way: each is followed by another when it has arrived. */
+/** Messages per second from enqueue to handler, with a constant number in flight. */
 export async function deliveryRate(queue: MessageQueue, underWay: number, seconds: number): Promise<number> {
   const stop = new AbortController()
   const waiting: (() => void)[] = []
@@ -119,7 +119,7 @@ export async function deliveryRate(queue: MessageQueue, underWay: number, second
     await promise
     return 1
   }
-  // Not before somebody listens: some hear nothing of what came before, until they poll.
+  // Not before a listener exists: some queues see earlier messages only at their next poll.
   await deliver()
   const delivered = await rate(underWay, seconds, deliver)
   stop.abort()

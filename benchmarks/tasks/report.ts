@@ -1,4 +1,4 @@
-// The tables of a run, in Markdown.
+// The tables of a run in Markdown.
 
 import { loadavg } from 'node:os'
 import { describeDisk } from '../place.ts'
@@ -46,7 +46,7 @@ function tableOf(results: Results, driver: string): string[] {
   ]
 }
 
-/** How many times better: of each round, since what disturbs one disturbs its neighbour too. */
+/** The ratio per round, because a disturbance affects neighbouring measurements alike. */
 function ratio({ unit }: QueueBenchCase, own: readonly number[], theirs: readonly number[]): string {
   const times = own.map((value, round) => (unit === 'ms' ? theirs[round]! / value : value / theirs[round]!))
   return `${figure(median(times))} ×`
@@ -64,14 +64,14 @@ function headOf(contenders: readonly QueueContender[], { backlog, rounds, comman
     '',
     '<!-- Written by npm run bench:tasks -- --write. -->',
     '',
-    'Message queues side by side, ours beside those of Fedify. **Read the ratios, not the figures**: above 1 is better, and in each round the',
-    'contenders measured one right after the other. As it comes: ours handles 10 messages at a time, theirs one.',
-    `Many waiting: ${backlog.toLocaleString('en')}, half of them due in an hour; for files and Postgres a tenth. Peers are the newest versions with a`,
-    'queue in the registry that was used. Where a ratio is below 3, [limits](limits.md#message-queues) counts what is in the way.',
+    'The message queues of Holdfast and of Fedify, compared. **Read the ratios, not the figures**: above 1 is better, and in each round the',
+    'contenders are measured one right after the other. By default Holdfast handles 10 messages at a time, Fedify one.',
+    `A large backlog has ${backlog.toLocaleString('en')} messages, half of them due in an hour; for files and Postgres a tenth. Peers are the newest versions with a`,
+    'queue on the registry. Ratios below 3 are explained in [Performance limits](limits.md#message-queues).',
     '',
     `${cores} cores, ${cpu}, Node ${node}, servers on the same machine, Redis without persistence, Postgres with fsync; on disk:`,
     `${describeDisk()}; ${rounds} rounds, medians; \`${command}\`. Load average of the last 15 minutes: ${loadavg()[2]!.toFixed(1)}; above the number`,
-    'of cores, others had their part of the machine, and what waits for the disk or another process looks worse than it is.',
+    'of cores, other programs used the machine, and waits for the disk or another process are overstated.',
     '',
     '| | an acknowledged message survives; one whose worker dies |',
     '|---|---|',

@@ -1,8 +1,8 @@
 // npm run bench:tasks -- [--driver sqlite] [--rounds 3] [--seconds 2] [--backlog 100000] [--write]
 //
-// Message queues side by side: rates of enqueue, batch, handle and delivery, and what one message costs with few and with many
-// waiting. The contenders take turns in every case of every round; medians are shown, and ratios of each round's neighbours.
-// --write puts the tables into docs/benchmarks-tasks.md.
+// Message queues compared: rates of enqueue, batch, handle and delivery, and the cost of one message with few and with many
+// waiting. The contenders alternate in every case of every round; medians are shown, with ratios per round.
+// --write updates docs/benchmarks-tasks.md.
 
 import { chmodSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -24,22 +24,22 @@ const { values } = parseArgs({
 })
 const [rounds, seconds, backlog] = [Number(values.rounds), Number(values.seconds), Number(values.backlog)]
 
-/** The file driver keeps its backlog in memory and in files, and Fedify's queue on Postgres takes a commit for each message. */
+/** The file driver keeps its backlog in memory and in files, and Fedify's queue on Postgres uses one commit per message. */
 const fewer = { file: true, postgres: true }
 
 const directory = newWorkingDirectory()
-// Where syncing costs what it does; and the server may have to run as somebody else.
+// On the disk where a sync has its real cost; and the server may have to run as another user.
 process.env['TMPDIR'] = directory
 chmodSync(directory, 0o755)
 const contenders = queueContenders.filter(({ driver }) => values.driver.includes(driver))
 const results = new Map(contenders.map((contender) => [contender, new Map<string, number[]>()]))
 
-// At an abort @fedify/postgres cancels its query and leaves the rejections to nobody.
+// On abort @fedify/postgres cancels its query and does not handle the rejections.
 process.on('unhandledRejection', (error: { readonly code?: string }) => {
   if (!/^(CONNECTION_(DESTROYED|ENDED|CLOSED)|57014)$/.test(error.code ?? '')) throw error
 })
 
-/** On a server of its own: what others have left in it makes it slower. */
+/** Uses its own server: data of other contenders would slow it down. */
 async function measure(contender: QueueContender, item: (typeof cases)[number]): Promise<number> {
   const { folder, remove } = inFolder(directory)
   const redis = contender.driver === 'redis' ? await startRedis() : undefined

@@ -1,5 +1,5 @@
-// What must hold of the chains at the end: each exists, has every job once, and ended once with the right output. Pure functions of the
-// storage's lists and of the workers' events.
+// What must hold of the chains at the end: each exists, has every job once, and ends once with the right output. Pure
+// functions of the listed records and of the workers' logs.
 
 import type { Entry } from '../entries.ts'
 import { type Violation, violation } from '../history.ts'
@@ -39,8 +39,10 @@ export function checkChains({ orders, chains, jobs, entries }: Final): Violation
     ...missing(orders, chains),
     ...chains.flatMap((chain) => checkChain(chain, linksOf.get(chain.id) ?? [])),
     ...jobs.filter(({ chainId }) => !known.has(chainId)).map(stray),
-    ...[...ends].flatMap(([chain, told]) =>
-      told.length > 1 ? [violation('ends', `${chain}: its end was told ${told.length} times`, undefined, told)] : [],
+    ...[...ends].flatMap(([chain, reports]) =>
+      reports.length > 1
+        ? [violation('ends', `${chain} was reported to have ended ${reports.length} times`, undefined, reports)]
+        : [],
     ),
   ]
 }
@@ -54,12 +56,12 @@ function missing(orders: number, chains: readonly FinalChain[]): Violation[] {
     ...Array.from({ length: stocksOf(orders) }, (_, stock) => idOf('stock', stock)),
   ]
   const absent = asked.filter((id) => !there.has(id))
-  const lost = absent.map((id) => violation('lost', `${id} does not exist`))
+  const lost = absent.map((id) => violation('lost', `${id} is missing`))
   // One per order, under a generated id.
   const labels = chains.filter(({ typeName }) => typeName === 'label').length
   if (labels !== orders) lost.push(violation('lost', `${labels} labels for ${orders} orders`))
   const invented = chains.length - labels - (asked.length - absent.length)
-  return invented === 0 ? lost : [...lost, violation('invented', `${invented} chains that were not started`)]
+  return invented === 0 ? lost : [...lost, violation('invented', `${invented} chains that were never started`)]
 }
 
 function checkChain(chain: FinalChain, links: readonly FinalJob[]): Violation[] {
@@ -80,4 +82,4 @@ function checkChain(chain: FinalChain, links: readonly FinalJob[]): Violation[] 
 }
 
 const stray = ({ id, chainId }: FinalJob): Violation =>
-  violation('links', `${id} belongs to ${chainId}, which does not exist`)
+  violation('links', `${id} belongs to ${chainId}, which is missing`)

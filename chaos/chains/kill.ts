@@ -1,11 +1,11 @@
-// One run over chains: they are started at an even pace while workers are killed; then the backlog is drained, and the end is checked.
+// One run over chains: they are started at an even pace while workers are killed; then they are drained and checked.
 
 import { join } from 'node:path'
 import { type Storage } from 'holdfast'
 import { type Client, createClient, type DefinitionsOf } from 'holdfast/chains'
 import { processesEndedWell } from '../checks/processes-ended-well.ts'
-import type { Tell } from '../chaos.ts'
-import { persistently, sleep } from '../child.ts'
+import type { Print } from '../chaos.ts'
+import { retryUntilDone, sleep } from '../child.ts'
 import { driverNamed } from '../drivers.ts'
 import type { Entry } from '../entries.ts'
 import type { Flags } from '../flags.ts'
@@ -29,11 +29,11 @@ export interface ChainsRun {
   readonly drainMs: number
 }
 
-/** Longest time to drain the backlog after the last fault. */
+/** Time limit for live chains after the faults. */
 const longestDrainMs = 600_000
 
-/** @param directory an empty one, for the storage and the logs */
-export async function killChains(flags: Flags, directory: string, tell: Tell): Promise<ChainsRun> {
+/** @param directory an empty directory for the storage and the logs */
+export async function killChains(flags: Flags, directory: string, print: Print): Promise<ChainsRun> {
   const driver = driverNamed(flags.driver)
   const service = await driver.serve?.(slotsOf(flags))
   const storage = await driver.open(directory, service?.url)
@@ -48,18 +48,18 @@ export async function killChains(flags: Flags, directory: string, tell: Tell): P
     const progress = setInterval(
       () => {
         const { kills, restarts } = supervisor.counts
-        tell(`chains started ${starter.started}, ended ${starter.ended}; kills ${kills}, restarts ${restarts}`, true)
+        print(`chains started ${starter.started}, ended ${starter.ended}; kills ${kills}, restarts ${restarts}`, true)
       },
       Math.max(2_000, flags.seconds * 50),
     )
     const starting = starter.start()
-    await supervisor.disturb(flags.seconds * 1_000)
+    await supervisor.runFaults(flags.seconds * 1_000)
     const endedUnderFaults = starter.ended
     clearInterval(progress)
-    tell('no more kills; draining')
+    print('no more kills; draining')
     const begun = performance.now()
     const violations: Violation[] = []
-    if (supervisor.isBroken) violations.push(violation('exit', 'processes ended by errors of their own'))
+    if (supervisor.isBroken) violations.push(violation('exit', 'processes ended by their own errors'))
     else {
       await starting
       violations.push(...(await starter.over(longestDrainMs)))
@@ -85,7 +85,7 @@ export async function killChains(flags: Flags, directory: string, tell: Tell): P
   }
 }
 
-/** Starts orders at an even pace, and waits for each. */
+/** Starts orders at an even pace and waits for each. */
 class Starter {
   started = 0
   ended = 0
@@ -117,18 +117,18 @@ class Starter {
     await Promise.all(under)
   }
 
-  /** Orders that did not complete, or not in time. */
+  /** Returns the chains that failed or did not end in time. */
   async over(withinMs: number): Promise<Violation[]> {
-    const timer = setTimeout(() => this.#giveUp.abort(new Error('the backlog was not drained in time')), withinMs)
+    const timer = setTimeout(() => this.#giveUp.abort(new Error('the time limit was reached')), withinMs)
     const found = await Promise.all(this.#waits)
     clearTimeout(timer)
     return found.flat()
   }
 
-  /** Under a chosen id: a repeated start makes one chain. */
+  /** Starts an order under its own id, so that a repeated start makes one chain. */
   async #startOne(order: number): Promise<void> {
     const id = idOf('order', order)
-    await persistently(this.#log, async () => {
+    await retryUntilDone(this.#log, async () => {
       const stock = await this.#client.startJobChain({
         typeName: 'stock',
         input: stockOf(order),
@@ -152,7 +152,7 @@ class Starter {
       if (!this.#storage.transaction) return ask()
       return this.#storage.transaction(async (tx) => {
         const { deduplicated } = await ask(tx)
-        // If the answer to a commit was lost, the row was committed with the chain.
+        // If the reply to the commit was lost, its row exists with it.
         if (!deduplicated) await writeRow(tx, 'started', id)
       })
     })

@@ -1,4 +1,4 @@
-// The report of a run over chains, as JSON and as lines.
+// The report of a run over chains, as JSON and as text.
 
 import { cpus } from 'node:os'
 import type { Flags } from '../flags.ts'
@@ -16,7 +16,7 @@ export interface ChainsReport {
   readonly leaseMs: number
   readonly kinds: readonly string[]
   readonly plant?: string
-  /** Started orders; `chains` counts their blockers too. */
+  /** Orders started; `chains` includes their blockers. */
   readonly orders: number
   readonly endedUnderFaults: number
   readonly chains: number
@@ -32,7 +32,7 @@ export interface ChainsReport {
   readonly verdict: 'pass' | 'fail'
 }
 
-/** Kills per second, below which a run proves too little. */
+/** Kills per second below which a run proves too little. */
 const leastKills = 0.75
 
 export function chainsReportOf(flags: Flags, run: ChainsRun): ChainsReport {
@@ -43,7 +43,7 @@ export function chainsReportOf(flags: Flags, run: ChainsRun): ChainsReport {
   const ranAgain = count('started') - run.jobs.length
   const shortfalls = [
     ...(kinds.includes('kill') && kills < leastKills * seconds ? [`kills ${kills}`] : []),
-    // Otherwise the kills fell on idle processes.
+    // Otherwise the kills hit idle processes.
     ...(ranAgain < kills / 2 ? [`handlers that ran again ${ranAgain}`] : []),
   ]
   return {

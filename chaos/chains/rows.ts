@@ -1,6 +1,5 @@
-// Two tables of the user's in the database of the jobs: `started` has a row per order, written in the transaction that starts it;
-// `done` has a row per job of some types, written in the transaction that completes it. Neither has a key, so a row that is written
-// twice is counted twice.
+// Two user tables beside the jobs: a row per order, written in the transaction that starts it, and a row per
+// job of some types, written in the transaction that completes it. Neither has a key: a row written twice exists twice.
 
 import type { Storage } from 'holdfast'
 import type { PostgresTransaction } from 'holdfast/postgres'
@@ -33,7 +32,7 @@ export async function writeRow(tx: unknown, table: 'started' | 'done', id: strin
   await sql(tx as Tx, `INSERT INTO ${table} VALUES (?)`, id)
 }
 
-/** The rows of one table, compared with the jobs that should have one. All but the first two fields should be 0. */
+/** The rows of one table and the jobs that should have one. All fields but the first two should be 0. */
 export interface Match {
   readonly rows: number
   readonly jobs: number
@@ -42,7 +41,7 @@ export interface Match {
   readonly jobsWithoutRow: number
 }
 
-/** Reads the tables of the storage itself, in one statement, so at one instant. */
+/** Read from the storage's tables, not through its verbs, in one statement and so at one instant. */
 export async function matchRows(storage: Storage): Promise<Readonly<Record<'started' | 'done', Match>>> {
   const [jobs, types] =
     storage.driver === 'sqlite' ? ['holdfast_jobs', 'holdfast_types'] : ['holdfast.jobs', 'holdfast.types']

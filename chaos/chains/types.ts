@@ -1,5 +1,5 @@
-// The chains of a run, and the expected end of each. An order waits for two parts of its own and for stock that ten orders share. It
-// continues with a shipment, which waits for a label.
+// The chains of a run and their expected outputs. An order waits for two parts of its own and for stock that ten orders
+// share; it continues as a shipment, which waits for a label.
 
 import { defineJobTypes } from 'holdfast/chains'
 
@@ -17,7 +17,7 @@ export const types = defineJobTypes<{
   ship: { input: number; output: number; blockers: [{ typeName: 'label' }] }
 }>()
 
-/** Types whose handlers write a row of the user's in the transaction that completes the job. */
+/** Types whose handlers write a user row in the transaction that completes the job. */
 export const withRows: readonly string[] = ['part', 'weigh', 'order', 'ship']
 
 const ordersPerStock = 10
@@ -25,8 +25,8 @@ const ordersPerStock = 10
 export const stockOf = (order: number): number => Math.floor(order / ordersPerStock)
 
 /**
- * The orders in the sequence in which they are started: orders that share stock soon after one another, but not at the same time.
- * Starts that name the same chain as a blocker wait for each other.
+ * The orders in the order of their start: orders that share stock soon after each other, but not together. Starts
+ * with the same blocker chain wait for each other.
  */
 export function startOrder(orders: number): number[] {
   const window = ordersPerStock ** 2
@@ -48,11 +48,11 @@ export const idOf = (type: 'order' | 'part' | 'stock', n: number): string => `${
 const stockOutput = (stock: number): number => stock + 1
 const partOutput = (part: number): number => 2 * part + 1
 
-/** Sum of the outputs of its blockers. */
+/** The sum of the outputs of its blockers. */
 const orderSum = (order: number): number =>
   partsOf(order).reduce((sum, part) => sum + partOutput(part), stockOutput(stockOf(order)))
 
-/** Number of jobs and output of a chain, by its type and input. */
+/** The number of jobs and the output of a chain, by its type and input. */
 export const chainsAsked: Readonly<Record<string, (input: number) => { jobs: number; output: number }>> = {
   stock: (stock) => ({ jobs: 1, output: stockOutput(stock) }),
   part: (part) => ({ jobs: isWeighed(part) ? 2 : 1, output: partOutput(part) }),

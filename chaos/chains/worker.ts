@@ -2,7 +2,7 @@
 // kill may fall between a row of the user's and the commit.
 
 import { createInProcessWorker, type AnyRunningJob } from 'holdfast/chains'
-import { noteError, persistently, sleep, startChild } from '../child.ts'
+import { noteError, retryUntilDone, sleep, startChild } from '../child.ts'
 import { writeRow } from './rows.ts'
 import { isWeighed, types } from './types.ts'
 
@@ -98,7 +98,7 @@ const worker = await createInProcessWorker({
   },
 })
 
-await persistently(log, () => worker.start())
+await retryUntilDone(log, () => worker.start())
 child.ready()
 await child.finish
 await worker.stop()

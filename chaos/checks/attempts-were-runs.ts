@@ -1,4 +1,4 @@
-// What the record says of attempts, somebody ran; and no more failed than were allowed. (S2, S17)
+// Every recorded attempt was run, and no more attempts failed than allowed. (S2, S17)
 
 import { type JobHistory, timesAsked, type Violation, violation, wasCalled } from '../history.ts'
 
@@ -8,10 +8,10 @@ export function attemptsWereRuns(job: JobHistory): Violation[] {
   const { id, record, entries, maxAttempts } = job
   if (!record) return []
   const runs = new Set(entries.flatMap((entry) => (entry.what === 'started' ? [entry.fence] : [])))
-  // Taken back or released: its claim may have been lost on the way, so that nobody ran it.
+  // Taken back or released: the reply to its claim may have been lost, so that no worker ran it.
   const byHandlers = record.attempts.filter(({ outcome }) => ['completed', 'retry', 'failed'].includes(outcome))
   const unseen = byHandlers.filter(({ fence }) => !runs.has(fence))
-  if (unseen.length > 0) return [violation(check, `${id}: nobody ran its attempt ${unseen[0]!.fence}`, job)]
+  if (unseen.length > 0) return [violation(check, `${id}: no worker ran its attempt ${unseen[0]!.fence}`, job)]
   if (timesAsked(job) === 1 && runs.size > record.attempt) {
     return [violation(check, `${id} ran ${runs.size} times, its record says ${record.attempt}`, job)]
   }

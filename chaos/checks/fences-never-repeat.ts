@@ -6,7 +6,7 @@ import { type JobHistory, timesAsked, type Violation, violation } from '../histo
 export function fencesNeverRepeat(job: JobHistory): Violation[] {
   const fences = job.entries.flatMap((entry) => (entry.what === 'started' ? [entry.fence] : []))
   if (new Set(fences).size < fences.length) return [violation('fence', `${job.id}: two runs share a fence`, job)]
-  // Each time it was asked for, a life may have begun, with attempts of its own.
+  // Each add may have started a life with its own attempts.
   if (timesAsked(job) > 1) return []
   const attempts = fences.map(attemptOf)
   if (new Set(attempts).size === attempts.length) return []

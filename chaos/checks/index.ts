@@ -4,7 +4,7 @@ import type { History, Violation } from '../history.ts'
 import { attemptsWereRuns } from './attempts-were-runs.ts'
 import { cancelIsFinal } from './cancel-is-final.ts'
 import { countsAreTrue } from './counts-are-true.ts'
-import { everybodyReturns } from './everybody-returns.ts'
+import { processesReconnect } from './processes-reconnect.ts'
 import { fencesNeverRepeat } from './fences-never-repeat.ts'
 import { neverEarly } from './never-early.ts'
 import { noJobLost } from './no-job-lost.ts'
@@ -24,7 +24,7 @@ const ofEachJob = [
   attemptsWereRuns,
   cancelIsFinal,
 ]
-const ofTheWhole = [countsAreTrue, processesEndedWell, everybodyReturns, rowsAgree]
+const ofTheWhole = [countsAreTrue, processesEndedWell, processesReconnect, rowsAgree]
 
 export function check(history: History): Violation[] {
   return [

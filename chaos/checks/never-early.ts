@@ -1,5 +1,5 @@
-// No run begins before its time: not by the storage's own clock, nor sooner after the question, or after the run that failed,
-// than was asked for. (S14, S18)
+// No run starts early: neither by the storage's clock, nor sooner after its add or after a failed run
+// than its delay. (S14, S18)
 
 import { attemptOf } from '../entries.ts'
 import { type JobHistory, timesAsked, type Violation, violation, wasCalled } from '../history.ts'
@@ -7,7 +7,7 @@ import { backoffMs } from '../jobs.ts'
 
 const check = 'early'
 
-/** The storage counts whole milliseconds of a clock of its own; the logs have another. */
+/** The storage has its own clock in whole milliseconds; the logs use another. */
 const toleranceMs = 5
 
 export function neverEarly(job: JobHistory): Violation[] {
@@ -16,15 +16,15 @@ export function neverEarly(job: JobHistory): Violation[] {
   const bySelf = runs.find(({ runAt, claimedAt }) => claimedAt < runAt)
   if (bySelf) {
     const early = bySelf.runAt - bySelf.claimedAt
-    return [violation(check, `${id}: ${bySelf.fence} began ${early} ms early by the storage's clock`, job)]
+    return [violation(check, `${id}: ${bySelf.fence} started ${early} ms early by the storage's clock`, job)]
   }
   const [first] = runs
   const asked = entries.find((entry) => entry.what === 'asked')
   if (first && asked && first.at + toleranceMs < asked.at + asked.delayMs) {
     const after = Math.round(first.at - asked.at)
-    return [violation(check, `${id} was asked for in ${asked.delayMs} ms, and began after ${after}`, job)]
+    return [violation(check, `${id} had a delay of ${asked.delayMs} ms and started after ${after}`, job)]
   }
-  // In another life the attempts are numbered anew.
+  // Another life numbers its attempts from 1 again.
   if (timesAsked(job) > 1 || wasCalled(job, 'revive')) return []
   for (const entry of entries) {
     if (entry.what !== 'settled' || entry.verdict !== 'settled' || entry.kind !== 'retry') continue
@@ -32,7 +32,7 @@ export function neverEarly(job: JobHistory): Violation[] {
     const next = runs.find(({ fence }) => attemptOf(fence) === attemptOf(entry.fence) + 1)
     if (!ended || !next || next.at + toleranceMs >= ended.at + backoffMs) continue
     const after = Math.round(next.at - ended.at)
-    return [violation(check, `${id}: ${next.fence} began ${after} ms after a failure, of ${backoffMs}`, job)]
+    return [violation(check, `${id}: ${next.fence} started ${after} ms after a failure, backoff ${backoffMs}`, job)]
   }
   return []
 }

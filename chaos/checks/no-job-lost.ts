@@ -1,4 +1,4 @@
-// Every acknowledged job is there at the end, in a terminal state; or it ran and is gone by right. (S1, L1)
+// Every acknowledged job is terminal at the end, or it ran and its record expired or was removed. (S1, L1)
 
 import {
   type JobHistory,
@@ -14,16 +14,16 @@ const check = 'lost'
 
 export function noJobLost(job: JobHistory): Violation[] {
   const { id, record } = job
-  // Its worker may have died over it, and another run adds another.
+  // The worker may have died before the answer; the next run adds another job.
   if (!wasAcked(job) && job.kind === 'followed') return []
   if (!wasAcked(job)) {
-    return [violation('unresolved', `${id} was asked for ${timesAsked(job)} times and never answered`, job)]
+    return [violation('unresolved', `${id} was added ${timesAsked(job)} times and never answered`, job)]
   }
   if (record) {
     if (terminalStates.includes(record.state)) return []
-    return [violation('live', `${id} is ${record.state} after all was drained`, job)]
+    return [violation('live', `${id} is ${record.state} after the drain`, job)]
   }
   if (!mayBeGone(job)) return [violation(check, `${id} was acknowledged and is gone`, job)]
   const ran = job.entries.some(({ what }) => what === 'ended')
-  return ran ? [] : [violation(check, `${id} was acknowledged and is gone without having run to its end`, job)]
+  return ran ? [] : [violation(check, `${id} was acknowledged and is gone before it ran to its end`, job)]
 }

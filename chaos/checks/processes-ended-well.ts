@@ -1,4 +1,4 @@
-// No process ended by an error of its own, nor the server: each was killed, or ended in peace. (L4)
+// No process and no server ended by its own error: each was killed or finished normally. (L4)
 
 import { type History, type Violation, violation } from '../history.ts'
 

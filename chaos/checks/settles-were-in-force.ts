@@ -1,5 +1,5 @@
-// A settle is accepted only from the run that holds the job: not once its lease was taken back, nor once another run of that
-// life has begun. (S6)
+// A settle is accepted only from the run that holds the job: not after its lease was taken back, nor after another run of that
+// life started. (S6)
 
 import { attemptOf } from '../entries.ts'
 import { type JobHistory, timesAsked, type Violation, violation, wasCalled } from '../history.ts'
@@ -12,15 +12,18 @@ export function settlesWereInForce(job: JobHistory): Violation[] {
     entries.flatMap((entry) => (entry.what === 'settled' && entry.verdict === 'settled' ? [entry.fence] : [])),
   )
   const takenBack = record?.attempts.find(({ fence, outcome }) => outcome === 'stalled' && accepted.has(fence))
-  if (takenBack) return [violation(check, `${id}: ${takenBack.fence} was taken back, and its outcome accepted`, job)]
-  // In another life the attempts are numbered anew.
+  if (takenBack)
+    return [
+      violation(check, `${id}: the outcome of ${takenBack.fence} was accepted after its lease was taken back`, job),
+    ]
+  // Another life numbers its attempts from 1 again.
   if (timesAsked(job) > 1 || wasCalled(job, 'revive')) return []
   let latest: string | undefined
-  // The handler ends before its outcome is sent: whoever had begun by then, began before.
+  // The handler ends before its outcome is sent: a run that had started by then started before the outcome.
   for (const entry of entries) {
     if (entry.what === 'started' && !(latest && isLater(latest, entry.fence))) latest = entry.fence
     if (entry.what !== 'ended' || !accepted.has(entry.fence) || !latest || !isLater(latest, entry.fence)) continue
-    return [violation(check, `${id}: the outcome of ${entry.fence} was accepted while ${latest} had the job`, job)]
+    return [violation(check, `${id}: the outcome of ${entry.fence} was accepted while ${latest} held the job`, job)]
   }
   return []
 }

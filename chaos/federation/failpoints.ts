@@ -1,5 +1,5 @@
-// Puts a kill point into the parts that a federation is made of: its storage, its tables, its keys and its connections. The
-// federation itself knows nothing of it.
+// Adds a kill point to the parts of a federation: its storage, its tables, its keyring and its connections. The code of the
+// federation itself is unchanged.
 
 import { createConnection, type Socket } from 'node:net'
 import type { Connector, Keyring, Store } from '@holdfast/federation'
@@ -14,26 +14,26 @@ export interface Parts {
 
 export class Failpoint {
   readonly #point: Point | undefined
-  readonly #crashing: (point: Point) => void
+  readonly #onCrash: (point: Point) => void
   #passed = 0
 
-  /** @param crashing is told right before */
-  constructor(point: Point | undefined, crashing: (point: Point) => void) {
+  /** @param onCrash called right before the process kills itself */
+  constructor(point: Point | undefined, onCrash: (point: Point) => void) {
     this.#point = point
-    this.#crashing = crashing
+    this.#onCrash = onCrash
   }
 
-  /** Here it may end. */
+  /** Kills the process if this is its point, at its number. */
   pass(name: PointName): void {
     if (this.#point?.name !== name || ++this.#passed < this.#point.number) return
-    this.#crashing(this.#point)
+    this.#onCrash(this.#point)
     process.kill(process.pid, 'SIGKILL')
-    // Not one step further.
+    // The signal may take a moment. Until then the process must do nothing.
     for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
   }
 
-  /** In place: a store that shares the storage's database knows it by its identity. */
-  into(
+  /** Instruments the parts in place: a store that shares the storage's database compares the storage by identity. */
+  instrument(
     { storage, store, keyring }: Parts,
     deliveries: string,
   ): { readonly connector: Connector; readonly keyring: Keyring } {
@@ -47,7 +47,7 @@ export class Failpoint {
     after(store.peers, 'pin', () => this.pass('pin'))
     after(store.follows, 'acknowledge', () => this.pass('ack'))
     return {
-      connector: ({ address, port }) => this.#watched(createConnection(port, address.address)),
+      connector: ({ address, port }) => this.#instrumentSocket(createConnection(port, address.address)),
       keyring: {
         current: (use) => keyring.current(use),
         byKid: (kid) => keyring.byKid(kid),
@@ -57,12 +57,12 @@ export class Failpoint {
     }
   }
 
-  #watched(socket: Socket): Socket {
+  #instrumentSocket(socket: Socket): Socket {
     const write = socket.write.bind(socket) as (...args: unknown[]) => boolean
     socket.write = (...args: unknown[]) => {
-      const isTaken = write(...args)
+      const hasRoom = write(...args)
       if (String(args[0]).startsWith('POST /api/')) this.pass('send')
-      return isTaken
+      return hasRoom
     }
     return socket
   }
@@ -70,7 +70,7 @@ export class Failpoint {
 
 type Method = (...args: never[]) => Promise<unknown>
 
-/** Calls the hook once the call has been answered. */
+/** Replaces a method by one that calls the hook after its promise has resolved. */
 export function after<T extends object, K extends keyof T>(
   target: T,
   name: K,

@@ -1,4 +1,4 @@
-// The run itself, at a small size, where jobs and tables share a database; npm run chaos:federation has the others.
+// A small run with jobs and tables in one database. `npm run chaos:federation` runs the other places.
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -11,10 +11,10 @@ import { runFederation, type RunReport } from './run-federation.ts'
 async function run(t: TestContext, activities: number): Promise<RunReport> {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-chaos-federation-'))
   t.after(() => rmSync(directory, { recursive: true, force: true }))
-  const tell = (line: string): void => t.diagnostic(line)
-  // Few at a time, so that a busy machine answers them before they are given up and tried again.
+  const print = (line: string): void => t.diagnostic(line)
+  // Low concurrency, so that a busy machine answers requests before their deadline.
   const size = { activities, rounds: 1, workers: 2, concurrency: 3, timeoutMs: 1_000, seed: 1, waitsForUpkeep: false }
-  return runFederation({ place: 'sqlite', directory, ...size, tell })
+  return runFederation({ place: 'sqlite', directory, ...size, print })
 }
 
 test('killed at every step of a delivery: nothing is lost, nothing is applied twice', async (t) => {
@@ -22,6 +22,6 @@ test('killed at every step of a delivery: nothing is lost, nothing is applied tw
   const { kills, requests, isClean, activities, ...problems } = report
   assert.ok(isClean, JSON.stringify(problems))
   assert.deepEqual(Object.keys(kills).toSorted(), [...pointNames.producer, ...pointNames.worker].toSorted())
-  // Some came more than once, so there was something that could have been applied twice.
+  // Some messages were sent more than once, so a repeat could have been applied twice.
   assert.ok(requests > activities, `${requests} requests`)
 })

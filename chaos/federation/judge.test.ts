@@ -1,4 +1,4 @@
-// The judge sees what it is there for.
+// The judge reports each kind of loss and repeat.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -11,7 +11,7 @@ const receiver = 'http://127.0.0.1:1'
 const activities = 4
 const names = [0, 1, 2, 3].map((number) => nameOf(activityOf(number)))
 
-/** A sender that has sent everything, but for what is said. */
+/** Makes a sender that has sent everything, except what `missing` names. */
 async function sender(missing: 'nothing' | 'an acknowledgement' | 'a job' | 'a failed row') {
   const storage = new SqliteStorage({ path: ':memory:' })
   const store = sqliteStore({ storage })
@@ -49,7 +49,7 @@ async function sender(missing: 'nothing' | 'an acknowledgement' | 'a job' | 'a f
 const verdictOn = async (missing: Parameters<typeof sender>[0], effects: readonly string[], unreached: string[] = []) =>
   judge(await sender(missing), { activities, receiver }, { effects }, unreached)
 
-test('all there, each once: clean', async () => {
+test('every activity applied once is clean', async () => {
   assert.equal((await verdictOn('nothing', names)).isClean, true)
 })
 
@@ -59,7 +59,7 @@ test('an activity without an effect is lost, one with two is repeated', async ()
   assert.equal(verdict.isClean, false)
 })
 
-test('what the sender does not know, or has left, is seen', async () => {
+test('a missing acknowledgement, a missing job and a failed row are reported', async () => {
   const unacknowledged = await verdictOn('an acknowledgement', names)
   assert.deepEqual([unacknowledged.unacknowledged, unacknowledged.isClean], [['follower-0'], false])
   const jobs = await verdictOn('a job', names)
@@ -68,6 +68,6 @@ test('what the sender does not know, or has left, is seen', async () => {
   assert.deepEqual([row.left, row.isClean], [['row delivery-1: failed, HTTP_STATUS, completed'], false])
 })
 
-test('a point that nobody came to is not clean', async () => {
+test('a kill point that no process reached is not clean', async () => {
   assert.equal((await verdictOn('nothing', names, ['seal'])).isClean, false)
 })

@@ -1,18 +1,18 @@
-// What must be true once nothing is under way: all that was committed has its effect, once, and its sender knows.
+// Judges a finished run: every committed activity has exactly one effect, and its sender knows of it.
 
 import type { Received } from './receiver.ts'
 import { activityOf, deliveryType, followed, nameOf, type Sender, type SenderConfig } from './sender.ts'
 
 export interface Verdict {
-  /** Committed, and without an effect. */
+  /** Committed activities without an effect. */
   readonly lost: readonly string[]
-  /** With more than one. */
+  /** Activities with more than one effect. */
   readonly repeated: readonly string[]
-  /** Follows whose acknowledgement did not come to their row. */
+  /** Follows whose row was not acknowledged. */
   readonly unacknowledged: readonly string[]
-  /** Rows of deliveries that did not come to their end, and jobs that failed. */
+  /** Rows of deliveries that did not end, and jobs that failed. */
   readonly left: readonly string[]
-  /** Kill points that were not come to as often as was asked. */
+  /** Kill points that were reached less often than required. */
   readonly unreached: readonly string[]
   readonly isClean: boolean
 }
@@ -43,7 +43,7 @@ export async function judge(
   const left: string[] = []
   for (const { id, status, lastError } of rows) {
     const [job] = await storage.get([{ type: deliveryType, id }])
-    // Its worker died before it could remove the row: upkeep does that.
+    // The worker died before it removed the row. Upkeep removes it.
     if (status !== 'open' || job?.state !== 'completed') left.push(`row ${id}: ${status}, ${lastError}, ${job?.state}`)
   }
   for (const [state, count] of Object.entries(others)) if (count > 0) left.push(`${count} jobs are ${state}`)

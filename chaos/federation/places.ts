@@ -1,4 +1,4 @@
-// Where a sender keeps its jobs and its tables.
+// The places of a sender: where it stores its jobs and its tables.
 
 import { join } from 'node:path'
 import { postgresStore, sqliteStore, type Store } from '@holdfast/federation'
@@ -6,7 +6,7 @@ import type { Storage } from 'holdfast'
 import { startPostgres } from '../../servers/postgres.ts'
 import { startRedis } from '../../servers/redis.ts'
 
-/** Of the servers that a run has started. */
+/** URLs of the servers that a run has started. */
 export interface Urls {
   readonly postgres?: string
   readonly redis?: string
@@ -29,7 +29,7 @@ export const places: Readonly<Record<string, Place>> = {
     },
   },
   'sqlite-apart': {
-    text: 'two SQLite files: no transaction has both',
+    text: 'two SQLite files, without a common transaction',
     servers: [],
     async open(directory) {
       const { SqliteStorage } = await import('holdfast/sqlite')
@@ -56,14 +56,14 @@ export const places: Readonly<Record<string, Place>> = {
   },
 }
 
-/** @throws Error if there is no such place */
+/** Returns the place with this name. @throws Error if there is none */
 export function placeNamed(name: string): Place {
   const place = places[name]
   if (!place) throw new Error(`--place: expected one of ${Object.keys(places).join(', ')}, got "${name}"`)
   return place
 }
 
-/** Starts what the place needs. */
+/** Starts the servers that the place needs. */
 export async function serve(name: string): Promise<{ readonly urls: Urls; stop(): Promise<void> }> {
   const { servers } = placeNamed(name)
   const postgres = servers.includes('postgres') ? await startPostgres() : undefined

@@ -1,26 +1,26 @@
-// The steps of a delivery at which a process of the sender may end itself by SIGKILL. Written name:n, as in seal:3, the third
-// time that it comes there.
+// The steps of a delivery at which a process of the sender kills itself with SIGKILL. `seal:3` means: the third time that the
+// process reaches the step `seal`.
 
 export type SenderRole = 'producer' | 'worker'
 
 export const pointNames = {
   producer: [
-    /** The follow or post, and its delivery, are committed. Where the jobs live elsewhere, there is none for it yet. */
+    /** The follow or post and its delivery are committed. With jobs in another database, there is no job yet. */
     'commit',
   ],
   worker: [
     'claim',
-    /** The keys of the receiver are pinned; it does not know ours yet. */
+    /** The keys of the receiver are pinned; the sender is not registered there yet. */
     'pin',
-    /** Encrypted and counted as an attempt; not signed, not sent. */
+    /** Encrypted and counted as an attempt; neither signed nor sent. */
     'seal',
-    /** On its way; whether it arrived is unknown. */
+    /** Sent; whether it arrived is unknown. */
     'send',
-    /** The reply is there, and not opened. */
+    /** The reply arrived and is not decrypted yet. */
     'reply',
-    /** What the acknowledgement says is committed. */
+    /** The content of the acknowledgement is committed. */
     'ack',
-    /** The job is completed; its delivery's row is still there. */
+    /** The job is completed; the row of its delivery still exists. */
     'complete',
   ],
 } as const
@@ -38,6 +38,6 @@ export const written = ({ name, number }: Point): string => `${name}:${number}`
 export function parsePoint(text: string): Point {
   const [name, number = ''] = text.split(':')
   const known = [...pointNames.producer, ...pointNames.worker].find((one) => one === name)
-  if (!known || !/^[1-9]\d*$/.test(number)) throw new Error(`no such kill point: "${text}"`)
+  if (!known || !/^[1-9]\d*$/.test(number)) throw new Error(`kill point: expected <name>:<number>, got "${text}"`)
   return { name: known, number: Number(number) }
 }

@@ -1,5 +1,5 @@
-// A process of the sender that follows and posts, one after the other, each in a transaction with its delivery. A successor goes
-// on with what was not committed. First argument: SenderConfig; second: a kill point, or nothing.
+// A process of the sender that makes follows and posts, one after the other, each in a transaction with its delivery. Its successor
+// continues with what was not committed. First argument: SenderConfig; second: a kill point, or nothing.
 
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ const failpoint = new Failpoint(point, () => process.send!({ crashing: true }))
 const sender = await openSender(config, failpoint)
 let current = -1
 
-// Written down before it may end here: nobody will ask for this one again.
+// Recorded before the kill point: a successor must not make this activity again.
 after(sender.store, 'transaction', () => {
   if (current < 0) return
   appendFileSync(file, `${current}\n`)

@@ -1,5 +1,5 @@
-// The server that is delivered to, in a process of its own: it writes down every effect, without any help against doing it twice
-// but that which is promised: a follow comes to its handler once, a post has the same message key each time.
+// The receiving server, in its own process. It records every effect. Against repeats it relies only on what is guaranteed: the
+// handler of a follow runs once, and a post has the same message key each time.
 
 import { createServer } from 'node:http'
 import { join } from 'node:path'
@@ -12,15 +12,15 @@ export interface ReceiverConfig {
   readonly directory: string
   readonly origin: string
   readonly sender: string
-  /** A defect on purpose: `lose` acknowledges some without their effect, `twice` does not look at the message key. */
+  /** A planted defect: `lose` acknowledges some messages without an effect, `twice` ignores the message key. */
   readonly plant: string | undefined
 }
 
-/** What it answers to whoever asks, by IPC. */
+/** The answer to an IPC request. */
 export interface Received {
-  /** One entry for each. */
+  /** One entry per effect. */
   readonly effects: readonly string[]
-  /** Deliveries that came, repeats among them. */
+  /** Number of deliveries that arrived, repeats included. */
   readonly requests: number
 }
 
@@ -32,7 +32,6 @@ app.exec('CREATE TABLE effects (activity TEXT NOT NULL); CREATE TABLE seen (mess
 
 const storage = new SqliteStorage({ path })
 const federation = createFederation({
-  profile: 'seed',
   origin,
   storage,
   store: sqliteStore({ storage }),

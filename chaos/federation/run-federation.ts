@@ -1,4 +1,4 @@
-// One run: a receiver, a sender whose processes are killed at every step of a delivery, and what became of what was sent.
+// One run: starts a receiver and a sender, kills the sender's processes at every step of a delivery, and judges the result.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -21,28 +21,31 @@ export interface RunOptions {
   readonly directory: string
   readonly seed: number
   readonly activities: number
-  /** How often each point is come to. */
+  /** Kills at each point. */
   readonly rounds: number
+  /** Worker processes. */
   readonly workers: number
-  /** Deliveries at a time, of each worker. */
+  /** Deliveries at a time, per worker. */
   readonly concurrency: number
+  /** Deadline of a request in ms. */
   readonly timeoutMs: number
-  /** Until upkeep has seen to the rows whose process died before it could: a minute or two. */
+  /** Wait until upkeep has removed the rows of killed processes: a minute or two. */
   readonly waitsForUpkeep: boolean
+  /** A planted defect of the receiver. */
   readonly plant?: string
-  readonly tell: (line: string) => void
+  readonly print: (line: string) => void
 }
 
 export interface RunReport extends Verdict {
   readonly activities: number
-  /** By point: how often somebody ended there. */
+  /** Number of kills, by point. */
   readonly kills: Readonly<Record<string, number>>
-  /** Deliveries that came to the receiver. */
+  /** Deliveries that arrived at the receiver. */
   readonly requests: number
 }
 
-/** Without any progress for so long, it is stuck. */
-const patienceMs = 150_000
+/** A run without progress for this long is stuck, in ms. */
+const stuckMs = 150_000
 
 const files = {
   producer: fileURLToPath(new URL('producer.ts', import.meta.url)),
@@ -68,7 +71,7 @@ export async function runFederation(options: RunOptions): Promise<RunReport> {
   }
   const run = new Run(options, config)
   try {
-    return await run.toItsEnd()
+    return await run.run()
   } finally {
     await run.end()
     await servers.stop()
@@ -82,13 +85,13 @@ class Run {
   readonly #config: SenderConfig
   readonly #alive = new Set<ChildProcess>()
   readonly #kills: Record<string, number> = {}
-  /** Points that somebody is yet to come to. */
+  /** Points that no process has been started for yet. */
   readonly #points: Record<SenderRole, Point[]>
   #receiver: ChildProcess | undefined
   #sender: Sender | undefined
   #front: ReturnType<typeof createServer> | undefined
   #isProduced = false
-  /** Workers that have not come to their point yet, and those that wait for them. */
+  /** Workers that have not reached their point yet, and workers that start after them. */
   #pending = 0
   #resting = 0
   #isEnding = false
@@ -99,24 +102,24 @@ class Run {
     this.#config = config
     const random = randomOf(options.seed, 'federation')
     const rounds = Array.from({ length: options.rounds }, () => undefined)
-    // So early that all points are come to: there is only so much to deliver, and up to ten are completed at a time.
+    // Low numbers, so that every point is reached before the deliveries run out. Up to ten complete at a time.
     const most = Math.max(1, Math.floor(options.activities / (40 * options.rounds)))
     const pointsOf = (role: SenderRole): Point[] =>
       random.shuffled(
         rounds.flatMap(() => pointNames[role].map((name) => ({ name, number: random.integer(1, Math.min(most, 20)) }))),
       )
-    // The keys are pinned once: whoever is to end there has to be the first.
+    // Keys are pinned once, so the first worker gets the point `pin`.
     const ofWorkers = pointsOf('worker').filter(({ name }) => name !== 'pin')
     this.#points = { producer: pointsOf('producer'), worker: [{ name: 'pin', number: 1 }, ...ofWorkers] }
     this.#broken.promise.catch(() => undefined)
   }
 
-  async toItsEnd(): Promise<RunReport> {
-    const { activities, workers, tell, waitsForUpkeep } = this.#options
+  async run(): Promise<RunReport> {
+    const { activities, workers, print, waitsForUpkeep } = this.#options
     await this.#startReceiver()
     await this.#startFront()
     this.#spawn('producer')
-    // The first alone, as long as nobody is pinned.
+    // One worker alone, until it was killed at `pin`.
     this.#spawn('worker')
     let others = workers - 1
     let last = { at: performance.now(), state: '' }
@@ -126,11 +129,11 @@ class Run {
       const { open, unsettled } = await this.#left()
       const state = `${new Set(effects).size} of ${activities} applied, ${open} rows and ${unsettled} jobs open, ${this.#killed()} killed`
       if (state !== last.state) {
-        tell(state)
+        print(state)
         last = { at: performance.now(), state }
       }
       if (this.#isProduced && unsettled === 0 && (open === 0 || !waitsForUpkeep)) break
-      if (performance.now() - last.at > patienceMs) break
+      if (performance.now() - last.at > stuckMs) break
       await Promise.race([sleep(250), this.#broken.promise])
     }
     const received = await this.#received()
@@ -138,7 +141,7 @@ class Run {
     return { activities, kills: this.#kills, requests: received.requests, ...verdict }
   }
 
-  /** Nobody is left. */
+  /** Kills all processes and closes all connections. */
   async end(): Promise<void> {
     this.#isEnding = true
     const gone = [...this.#alive].map((child) => once(child, 'exit'))
@@ -158,7 +161,7 @@ class Run {
     await once(this.#receiver, 'message')
   }
 
-  /** What is asked of the sender from outside is answered here, which nobody kills. */
+  /** Answers requests to the sender's origin in this process, which is never killed. */
   async #startFront(): Promise<void> {
     const sender = await openSender(this.#config)
     await sender.storage.connect()
@@ -179,11 +182,11 @@ class Run {
     return child
   }
 
-  /** With the next point, if there is one; and again when it has died there. */
+  /** Starts a process with the next point, if there is one. Starts another one after its kill. */
   #spawn(role: SenderRole): void {
     const point = this.#points[role].shift()
     if (role === 'worker' && !point && this.#pending > 0) {
-      // One without a point could do all the work before the others come to theirs.
+      // A worker without a point could deliver everything before the others reach their points.
       this.#resting++
       return
     }
@@ -201,7 +204,7 @@ class Run {
         return
       }
       if (role === 'producer' && code === 0) this.#isProduced = true
-      else this.#broken.reject(new Error(`a ${role} ended by itself, with ${code ?? signal}`))
+      else this.#broken.reject(new Error(`chaos: a ${role} exited by itself, with ${code ?? signal}`))
     })
   }
 
@@ -209,7 +212,7 @@ class Run {
     return Object.values(this.#kills).reduce((sum, count) => sum + count, 0)
   }
 
-  /** Points that nobody came to: then the run has shown too little. */
+  /** Returns the points that were not reached often enough, so that the run has not proved them. */
   #unreached(): string[] {
     const { rounds } = this.#options
     return [...pointNames.producer, ...pointNames.worker].filter(
@@ -219,7 +222,7 @@ class Run {
 
   async #received(): Promise<Received> {
     const answered = once(this.#receiver!, 'message')
-    this.#receiver!.send('what?')
+    this.#receiver!.send('report')
     const [received] = (await answered) as [Received]
     return received
   }

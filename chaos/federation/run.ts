@@ -1,4 +1,4 @@
-// npm run chaos:federation: a sender whose processes are killed at every step of a delivery. See --help.
+// npm run chaos:federation: kills the processes of a sender at every step of a delivery. See --help.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,22 +11,22 @@ import { runFederation, type RunReport } from './run-federation.ts'
 const help = `\
 npm run chaos:federation -- [options]
 
-  --place <name>       where the sender keeps its tables and jobs                      default sqlite
+  --place <name>       where the sender stores its tables and jobs                     default sqlite
 ${Object.entries(places)
   .map(([name, { text }]) => `                       ${name.padEnd(15)} ${text}`)
   .join('\n')}
   --activities <n>     follows and posts                                               default 1000
-  --rounds <n>         how often a process dies at each point                          default 4
+  --rounds <n>         kills at each point                                             default 4
                        ${[...pointNames.producer, ...pointNames.worker].join(', ')} (pin: once)
-  --workers <n>        processes                                                       default 2
-  --timeout <ms>       of a request; a lost claim comes back after eight times that    default 500
-  --seed <n>           of the plan                                                     default: the time
-  --quick              does not wait until upkeep has removed the last rows
-  --plant <defect>     breaks the receiver on purpose, so that the run must fail       lose, twice
-  --json <file>        writes the report
+  --workers <n>        worker processes                                                default 2
+  --timeout <ms>       deadline of a request; a lost claim takes eight times that      default 500
+  --seed <n>           seed of the plan                                                default: the time
+  --quick              do not wait until upkeep has removed the last rows
+  --plant <defect>     break the receiver on purpose, so that the run must fail        lose, twice
+  --json <file>        write the report
   --help
 
-Exit 0: nothing was lost, nothing applied twice. 1: something was, or too little happened. 2: it could not run.
+Exit 0: nothing was lost, nothing applied twice. 1: something was, or a kill point was not reached. 2: the run itself failed.
 `
 
 const text = { type: 'string' } as const
@@ -71,12 +71,12 @@ async function main(): Promise<number> {
     timeoutMs: wholeNumber('--timeout', values.timeout),
     waitsForUpkeep: !values.quick,
     ...(values.plant !== undefined && { plant: values.plant }),
-    tell: console.log,
+    print: console.log,
   })
   if (values.json) writeFileSync(resolve(values.json), `${JSON.stringify({ ...values, ...report }, undefined, 2)}\n`)
   show(report)
   if (report.isClean) rmSync(directory, { recursive: true })
-  else console.log(`what it left is kept in ${directory}`)
+  else console.log(`the files of the run are kept in ${directory}`)
   return report.isClean ? 0 : 1
 }
 
@@ -84,7 +84,7 @@ function show({ kills, activities, requests, isClean, ...problems }: RunReport):
   const total = Object.values(kills).reduce((sum, count) => sum + count, 0)
   const at = Object.entries(kills).map(([name, count]) => `${name} ${count}`)
   console.log(`\n${total} processes killed: ${at.join(', ')}`)
-  console.log(`${requests} deliveries came for ${activities} activities`)
+  console.log(`${requests} deliveries arrived for ${activities} activities`)
   for (const [problem, items] of Object.entries(problems)) {
     console.log(`${problem}: ${items.length}${items.length > 0 ? ` (${items.slice(0, 10).join('; ')})` : ''}`)
   }

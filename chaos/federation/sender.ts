@@ -1,9 +1,10 @@
-// A sender as every process of it sees it: one origin, one place, one set of keys.
+// Opens a sender. All its processes share one origin, one place and one set of keys.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   createFederation,
+  DELIVERY_QUEUE_NAME,
   type Federation,
   type FederationOptions,
   keyringFromBase64,
@@ -11,6 +12,7 @@ import {
   type Store,
 } from '@holdfast/federation'
 import type { Storage } from 'holdfast'
+import { storedType } from 'holdfast/storage'
 import { Failpoint } from './failpoints.ts'
 import { placeNamed, type Urls } from './places.ts'
 
@@ -21,9 +23,9 @@ export interface SenderConfig {
   readonly origin: string
   readonly receiver: string
   readonly activities: number
-  /** Deliveries at a time, of each worker. */
+  /** Deliveries at a time, per worker. */
   readonly concurrency: number
-  /** Of a request. A claim that was lost comes back after about eight times that. */
+  /** Deadline of a request in ms. A lost claim is recovered after about eight times that. */
   readonly timeoutMs: number
 }
 
@@ -35,7 +37,7 @@ export interface Sender {
 
 export const keysFile = (directory: string): string => join(directory, 'sender-keys.json')
 
-export const deliveryType = 'federation-delivery'
+export const deliveryType = storedType('federation', DELIVERY_QUEUE_NAME)
 
 export async function openSender(
   config: SenderConfig,
@@ -45,18 +47,17 @@ export async function openSender(
   const { timeoutMs, directory, origin, receiver, concurrency } = config
   const { storage, store } = await placeNamed(config.place).open(directory, config.urls)
   const given = keyringFromBase64(JSON.parse(readFileSync(keysFile(directory), 'utf8')) as KeyringText)
-  const { connector, keyring } = failpoint.into({ storage, store, keyring: given }, deliveryType)
+  const { connector, keyring } = failpoint.instrument({ storage, store, keyring: given }, deliveryType)
   const federation = createFederation({
-    profile: 'seed',
     origin,
     storage,
     store,
     keyring,
     http: { allowCidrs: ['127.0.0.0/8'], allowHttp: true, allowPorts: [origin, receiver].map(portOf), connector },
     policies: {
-      // What fails is tried until it works: this is about what is lost, not about what is given up.
+      // Retry without end: the run looks for lost deliveries, not for failed ones.
       delivery: {
-        attempts: 10_000,
+        maxAttempts: 10_000,
         concurrency,
         backoff: { type: 'fixed', delayMs: 200 },
         timeoutMs,
@@ -73,7 +74,7 @@ export async function openSender(
 
 export const portOf = (origin: string): number => Number(new URL(origin).port)
 
-// ── what is sent: follows and posts, in turn ──
+// ── activities: follows and posts, alternating ──
 
 export type Activity =
   | { readonly kind: 'follow'; readonly followerId: string }
@@ -82,7 +83,7 @@ export type Activity =
 export const activityOf = (number: number): Activity =>
   number % 2 === 0 ? { kind: 'follow', followerId: `follower-${number}` } : { kind: 'post', id: `post-${number}` }
 
-/** As the receiver calls it. */
+/** Name of the activity's effect on the receiver. */
 export const nameOf = (activity: Activity): string => (activity.kind === 'follow' ? activity.followerId : activity.id)
 
-export const followed = 'somebody'
+export const followed = 'followed-user'

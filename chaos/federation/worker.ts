@@ -1,5 +1,5 @@
-// A process of the sender that delivers, until it is told to end or comes to its kill point. First argument: SenderConfig; second:
-// a kill point, or nothing.
+// A process of the sender that delivers until it is stopped or reaches its kill point. First argument: SenderConfig; second: a kill
+// point, or nothing.
 
 import { flushCompileCache } from 'node:module'
 import { Failpoint } from './failpoints.ts'
@@ -18,11 +18,11 @@ const { federation } = await openSender(config, failpoint, {
   },
 })
 federation.startWorkers()
-// Now, for those to come: a process that is killed leaves no other chance.
+// Flushed now for later processes, since a killed process flushes nothing.
 flushCompileCache()
 
 process.once('message', async () => {
-  await federation.stop({ timeout: 5_000 })
+  await federation.stop({ graceMs: 5_000 })
   process.exit(0)
 })
 process.on('disconnect', () => process.exit(1))

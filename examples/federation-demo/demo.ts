@@ -1,136 +1,143 @@
-// Three servers federate, one of them dies and comes back, and then somebody pretends to be it. Each step waits for events, never
-// for time.
+// Three servers federate. One of them dies and comes back. Then an impostor with other keys starts at its address. Each step waits
+// for events, never for a duration.
 
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { freePort } from '../../servers/port.ts'
-import type { Told } from './messages.ts'
-import { Party } from './party.ts'
+import type { ServerEvent } from './messages.ts'
+import { ServerProcess } from './server-process.ts'
 
 export interface DemoOptions {
-  /** For the files of the servers. */
+  /** Directory for the files of the servers. */
   readonly directory: string
-  readonly tell: (line: string) => void
-  /** Ends the demo, as failed. */
-  readonly patience: AbortSignal
+  readonly print: (line: string) => void
+  /** Fails the demo when it aborts. */
+  readonly timeout: AbortSignal
 }
 
-/** Rejects if anything was not as it should be. */
-export async function runDemo({ directory, tell, patience }: DemoOptions): Promise<void> {
+/** Rejects if an event is missing or a row is wrong. */
+export async function runDemo({ directory, print, timeout }: DemoOptions): Promise<void> {
   const ports = [await freePort(), await freePort(), await freePort()]
   const names = ['alpha', 'beta', 'gamma']
   const nameOf = (origin: unknown): string =>
     names[ports.indexOf(Number(new URL(String(origin)).port))] ?? String(origin)
   const policies = { backoffMs: 500, healthCheckMs: 1_000 }
-  const watch = (who: string, told: Told): void => {
-    const line = lineOf(told, nameOf)
-    if (line) tell(`${who.padEnd(6)} ${line}`)
+  const onEvent = (name: string, event: ServerEvent): void => {
+    const line = lineOf(event, nameOf)
+    if (line) print(`${name.padEnd(6)} ${line}`)
   }
-  const parties = names.map((name, index) => {
+  const servers = names.map((name, index) => {
     const config = { name, port: ports[index]!, ports, directory: join(directory, name), policies }
-    return new Party(config, watch, patience)
+    return new ServerProcess(config, onEvent, timeout)
   })
   try {
-    await steps(parties[0]!, parties[1]!, parties[2]!, tell)
+    await steps(servers[0]!, servers[1]!, servers[2]!, print)
   } finally {
-    await Promise.all(parties.map((party) => party.kill()))
+    await Promise.all(servers.map((server) => server.kill()))
   }
 }
 
-async function steps(alpha: Party, beta: Party, gamma: Party, tell: (line: string) => void): Promise<void> {
-  const step = (number: number, text: string): void => tell(`\n${number}. ${text}`)
+async function steps(
+  alpha: ServerProcess,
+  beta: ServerProcess,
+  gamma: ServerProcess,
+  print: (line: string) => void,
+): Promise<void> {
+  const step = (number: number, text: string): void => print(`\n${number}. ${text}`)
 
   step(1, 'Three servers start.')
   await Promise.all([alpha.start(), beta.start(), gamma.start()])
 
   step(2, 'ann on alpha follows bob on beta, and writes a post.')
-  await followed(alpha, beta, 'ann', 'bob', tell)
-  const pinned = await alpha.ask('peerRow', beta.origin)
+  await followAndCheck(alpha, beta, 'ann', 'bob', print)
+  const pinned = await alpha.request('peerRow', beta.origin)
   assert.ok(pinned, 'alpha has pinned the keys of beta')
-  assert.ok(await beta.ask('peerRow', alpha.origin), 'alpha has registered with beta')
-  tell(`alpha  has pinned the keys of beta: ${pinned.publicKey}`)
-  const post = await alpha.ask('post', 'ann', 'Hello, bob!', beta.origin)
-  await beta.heard('received', { method: 'FEDERATE_POST' })
-  await alpha.heard('post_acknowledged', { id: post })
-  await alpha.heard('delivered', { id: post })
-  assert.deepEqual(await beta.ask('effects'), ['ann follows bob', `post ${post}`])
+  assert.ok(await beta.request('peerRow', alpha.origin), 'alpha has registered with beta')
+  print(`alpha  has pinned the keys of beta: ${pinned.publicKey}`)
+  const post = await alpha.request('post', 'ann', 'Hello, bob!', beta.origin)
+  await beta.next('received', { method: 'FEDERATE_POST' })
+  await alpha.next('post_acknowledged', { id: post })
+  await alpha.next('delivered', { id: post })
+  assert.deepEqual(await beta.request('effects'), ['ann follows bob', `post ${post}`])
 
   step(3, 'beta is killed. ann follows ben there, and gus on gamma meanwhile.')
   await beta.kill()
-  const waiting = await alpha.ask('follow', 'ann', 'ben', beta.origin)
-  await alpha.heard('delivery_failing', { id: waiting, attempt: 1 })
-  await alpha.heard('peer_unhealthy', { origin: beta.origin })
-  const unhealthy = await alpha.ask('peerRow', beta.origin)
+  const waiting = await alpha.request('follow', 'ann', 'ben', beta.origin)
+  await alpha.next('delivery_failing', { id: waiting, attempt: 1 })
+  await alpha.next('peer_unhealthy', { origin: beta.origin })
+  const unhealthy = await alpha.request('peerRow', beta.origin)
   assert.deepEqual([unhealthy?.isHealthy, unhealthy?.unhealthyReason], [false, 'CONN_REFUSED'])
-  await followed(alpha, gamma, 'ann', 'gus', tell)
-  await alpha.heard('delivery_failing', { id: waiting, attempt: 2 })
-  assert.equal((await alpha.ask('followRow', 'ann', 'ben', beta.origin))?.acknowledged, false)
+  await followAndCheck(alpha, gamma, 'ann', 'gus', print)
+  await alpha.next('delivery_failing', { id: waiting, attempt: 2 })
+  assert.equal((await alpha.request('followRow', 'ann', 'ben', beta.origin))?.acknowledged, false)
 
-  step(4, 'beta starts again on its files. It says who it is, and opens its inbox once alpha has looked.')
+  step(4, 'beta starts again on its files. It answers health checks first, and opens its inbox after one of alpha.')
   await beta.start({ inboxLater: true })
-  await alpha.heard('peer_healthy', { origin: beta.origin })
-  await beta.ask('openInbox')
-  await alpha.heard('delivered', { id: waiting })
-  await showFollow(alpha, beta, 'ann', 'ben', tell)
-  const again = await beta.ask('effects')
+  await alpha.next('peer_healthy', { origin: beta.origin })
+  await beta.request('openInbox')
+  await alpha.next('delivered', { id: waiting })
+  await showFollow(alpha, beta, 'ann', 'ben', print)
+  const again = await beta.request('effects')
   assert.deepEqual(again, ['ann follows ben', 'ann follows bob', `post ${post}`])
-  tell(`beta   has applied each once: ${again.join(', ')}`)
+  print(`beta   applied each message once: ${again.join(', ')}`)
 
-  step(5, 'Somebody with other keys starts at the address of beta, and registers with alpha.')
+  step(5, 'A server with other keys starts at the address of beta, and registers with alpha.')
   await beta.kill()
   await beta.start({ otherKeys: true })
-  await beta.ask('register', alpha.origin)
-  await alpha.heard('pin_mismatch', { origin: beta.origin })
-  const after = await alpha.ask('peerRow', beta.origin)
+  await beta.request('register', alpha.origin)
+  await alpha.next('pin_mismatch', { origin: beta.origin })
+  const after = await alpha.request('peerRow', beta.origin)
   assert.deepEqual(
     [after?.publicKey, after?.encryptionPublicKey],
     [pinned.publicKey, pinned.encryptionPublicKey],
-    'the pin is as it was',
+    'the pin is unchanged',
   )
-  tell(`alpha  still has the keys of beta that it had: ${after?.publicKey}`)
+  print(`alpha  keeps the pinned keys of beta: ${after?.publicKey}`)
   await Promise.all([alpha.stop(), beta.stop(), gamma.stop()])
 }
 
-async function followed(
-  from: Party,
-  to: Party,
-  who: string,
-  whom: string,
-  tell: (line: string) => void,
+async function followAndCheck(
+  from: ServerProcess,
+  to: ServerProcess,
+  followerId: string,
+  followingId: string,
+  print: (line: string) => void,
 ): Promise<void> {
-  const id = await from.ask('follow', who, whom, to.origin)
-  await to.heard('received', { method: 'FEDERATE' })
-  await from.heard('delivered', { id })
-  await showFollow(from, to, who, whom, tell)
+  const id = await from.request('follow', followerId, followingId, to.origin)
+  await to.next('received', { method: 'FEDERATE' })
+  await from.next('delivered', { id })
+  await showFollow(from, to, followerId, followingId, print)
 }
 
-/** The follower's own row. */
+/** Checks and prints the row of the follow, on the follower's server. */
 async function showFollow(
-  from: Party,
-  to: Party,
-  who: string,
-  whom: string,
-  tell: (line: string) => void,
+  from: ServerProcess,
+  to: ServerProcess,
+  followerId: string,
+  followingId: string,
+  print: (line: string) => void,
 ): Promise<void> {
-  const row = await from.ask('followRow', who, whom, to.origin)
+  const row = await from.request('followRow', followerId, followingId, to.origin)
   assert.deepEqual([row?.accepted, row?.acknowledged], [true, true])
-  tell(`${from.name.padEnd(6)} has the row: ${who} follows ${whom} on ${to.name}, accepted and acknowledged`)
+  print(
+    `${from.name.padEnd(6)} has the row: ${followerId} follows ${followingId} on ${to.name}, accepted and acknowledged`,
+  )
 }
 
-/** In plain words; undefined for what is not worth a line. */
-function lineOf({ event, ...about }: Told, nameOf: (origin: unknown) => string): string | undefined {
+/** Returns the line of an event; undefined for events that are not printed. */
+function lineOf({ event, ...fields }: ServerEvent, nameOf: (origin: unknown) => string): string | undefined {
   const lines: Readonly<Record<string, () => string>> = {
-    listening: () => `listens on ${String(about.origin)}`,
-    delivered: () => `has its acknowledgement from ${nameOf(about.origin)}: ${String(about.name)}`,
+    listening: () => `listens on ${String(fields.origin)}`,
+    delivered: () => `received the acknowledgement of ${nameOf(fields.origin)}: ${String(fields.name)}`,
     delivery_failing: () =>
-      `could not deliver to ${nameOf(about.origin)}, attempt ${String(about.attempt)}: ${String(about.code)}`,
-    delivery_failed: () => `gave up a delivery to ${nameOf(about.origin)}: ${String(about.code)}`,
-    peer_healthy: () => `finds ${nameOf(about.origin)} healthy`,
-    peer_unhealthy: () => `finds ${nameOf(about.origin)} unhealthy: ${String(about.reason)}`,
-    pin_mismatch: () => `pin_mismatch: ${nameOf(about.origin)} shows other keys, refused`,
-    received: () => `has applied a ${String(about.method)} from ${nameOf(about.from)}`,
-    refused: () => `refuses a request: ${String(about.status)} ${String(about.code)}`,
-    post_acknowledged: () => `knows that ${nameOf(about.origin)} has its post`,
+      `failed to deliver to ${nameOf(fields.origin)}, attempt ${String(fields.attempt)}: ${String(fields.code)}`,
+    delivery_failed: () => `gave up a delivery to ${nameOf(fields.origin)}: ${String(fields.code)}`,
+    peer_healthy: () => `marks ${nameOf(fields.origin)} healthy`,
+    peer_unhealthy: () => `marks ${nameOf(fields.origin)} unhealthy: ${String(fields.reason)}`,
+    pin_mismatch: () => `pin_mismatch: ${nameOf(fields.origin)} shows other keys, refused`,
+    received: () => `applied a ${String(fields.method)} from ${nameOf(fields.from)}`,
+    refused: () => `refuses a request: ${String(fields.status)} ${String(fields.code)}`,
+    post_acknowledged: () => `verified that ${nameOf(fields.origin)} has its post`,
   }
   return lines[event]?.()
 }

@@ -1,44 +1,44 @@
-// What the demo and its servers say to each other.
+// The IPC messages between the demo and its servers.
 
 import type { FollowRow, PeerRow } from '@holdfast/federation'
 
-/** How a server is started. */
+/** Configuration of a server process. */
 export interface ServerConfig {
   readonly name: string
   readonly port: number
-  /** Of all servers. */
+  /** Ports of all servers. */
   readonly ports: readonly number[]
   readonly directory: string
-  /** Not those of its files, but fresh ones. */
+  /** Start with new keys instead of those of its file. */
   readonly otherKeys: boolean
-  /** Until it is asked to open it, what comes is answered with 503. */
+  /** Answer requests to the inbox with 503 until `openInbox`. */
   readonly inboxLater: boolean
   readonly policies: { readonly backoffMs: number; readonly healthCheckMs: number }
 }
 
-/** What a server can be asked, and what it answers. */
-export interface Answers {
-  /** The id of the delivery. */
+/** The commands of a server, with the type of each response. */
+export interface Responses {
+  /** Id of the delivery. */
   readonly follow: string
-  /** The id of the post. */
+  /** Id of the post. */
   readonly post: string
   readonly followRow: FollowRow | undefined
   readonly peerRow: PeerRow | undefined
-  /** What the app has done for what it was sent. */
+  /** Effects of the messages that the app has handled. */
   readonly effects: readonly string[]
   readonly openInbox: void
   readonly register: void
   readonly stop: void
 }
 
-export interface Asked {
+export interface Request {
   readonly number: number
-  readonly question: keyof Answers
+  readonly command: keyof Responses
   readonly args: readonly unknown[]
 }
 
 /** An event of a server. */
-export interface Told {
+export interface ServerEvent {
   readonly event: string
   readonly [field: string]: unknown
 }

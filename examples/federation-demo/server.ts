@@ -1,5 +1,5 @@
-// One server of the demo, as a process of its own: its jobs, its tables and what it does with what comes in are in one SQLite
-// file. Tells its parent what happens, and does what it is asked.
+// One server of the demo, in its own process. Its jobs, its tables and the app's own rows are in one SQLite file. It sends events
+// to its parent and runs the parent's commands.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -16,20 +16,20 @@ import {
 } from '@holdfast/federation'
 import { generateId } from 'holdfast'
 import { SqliteStorage } from 'holdfast/sqlite'
-import type { Answers, Asked, ServerConfig, Told } from './messages.ts'
+import type { Responses, Request, ServerConfig, ServerEvent } from './messages.ts'
 
 const config = JSON.parse(process.argv[2]!) as ServerConfig
 const { port, ports, directory, policies } = config
 const path = join(directory, 'app.db')
 const origin = `http://127.0.0.1:${port}`
 
-// ── what this app keeps for itself: whom it lets follow, and the posts it was sent ──
+// ── the app's own table: the effects of messages ──
 
 const app = new DatabaseSync(path, { timeout: 5_000 })
 app.exec('PRAGMA journal_mode = WAL')
 app.exec('CREATE TABLE IF NOT EXISTS effects (message_key TEXT PRIMARY KEY, what TEXT NOT NULL)')
 
-/** In the transaction of the message, once however often it comes. */
+/** Writes an effect in the transaction of the message. A repeat changes nothing. */
 function apply(tx: { readonly handle: unknown }, messageKey: string, what: string): void {
   const database = tx.handle as DatabaseSync
   database.prepare('INSERT INTO effects VALUES (?, ?) ON CONFLICT DO NOTHING').run(messageKey, what)
@@ -40,16 +40,15 @@ function apply(tx: { readonly handle: unknown }, messageKey: string, what: strin
 const storage = new SqliteStorage({ path })
 const store = sqliteStore({ storage })
 const federation = createFederation({
-  profile: 'seed',
   origin,
   storage,
   store,
   keyring: keyringFromBase64(keys()),
-  // All of the demo is on loopback; a server on the net needs nothing of this.
+  // The demo runs on loopback. A server on the internet needs none of these.
   http: { allowCidrs: ['127.0.0.0/8'], allowHttp: true, allowPorts: ports },
   policies: {
     delivery: {
-      attempts: 100,
+      maxAttempts: 100,
       backoff: { type: 'fixed', delayMs: policies.backoffMs },
     },
     health: { maxAttempts: 100, delayMs: () => policies.healthCheckMs },
@@ -64,7 +63,7 @@ const federation = createFederation({
   acks: {
     'deliver-post': async ({ open, serverUrl }) => {
       const { post } = (await open()) as { post: { id: string; federationPostId: string } }
-      tell({ event: 'post_acknowledged', origin: serverUrl, id: post.federationPostId })
+      send({ event: 'post_acknowledged', origin: serverUrl, id: post.federationPostId })
     },
   },
 })
@@ -79,7 +78,7 @@ for (const event of [
   'received',
   'refused',
 ] as const) {
-  federation.on(event, (about: object) => tell({ event, ...about }))
+  federation.on(event, (about: object) => send({ event, ...about }))
 }
 
 let isInboxOpen = !config.inboxLater
@@ -89,14 +88,13 @@ const server = createServer((request, response) => {
   else response.writeHead(503).end()
 })
 server.listen(port, '127.0.0.1', () => {
-  tell({ event: 'listening', origin })
+  send({ event: 'listening', origin })
   flushCompileCache()
 })
-federation.startWorkers()
 
-// ── what it is asked to do ──
+// ── the parent's commands ──
 
-const does: { readonly [Q in keyof Answers]: (...args: any[]) => Promise<Answers[Q]> } = {
+const commands: { readonly [Q in keyof Responses]: (...args: any[]) => Promise<Responses[Q]> } = {
   follow: async (followerId: string, followingId: string, serverUrl: string) => {
     return (await federation.follow({ followerId, followingId, serverUrl })).deliveryJobId
   },
@@ -110,7 +108,7 @@ const does: { readonly [Q in keyof Answers]: (...args: any[]) => Promise<Answers
     }
     const payload = JSON.stringify({ method: 'FEDERATE_POST', federationUrl: origin, post })
     const job = { deliveryJobId: post.id, targetUrl: `${serverUrl}/api/auth/social/posts`, serverUrl, payload }
-    // The row and its job, or neither.
+    // One transaction: the row and its job, or neither.
     await store.transaction(async (tx) => {
       const { deliveryJobId: id, ...fields } = job
       await store.deliveries.insert({ id, name: 'deliver-post', ...fields, createdAt: Date.now() }, tx)
@@ -136,20 +134,20 @@ const does: { readonly [Q in keyof Answers]: (...args: any[]) => Promise<Answers
   },
 }
 
-process.on('message', (asked: Asked) => {
-  const done = does[asked.question](...asked.args)
-  done.then(
-    (answer) => tell({ event: 'answer', number: asked.number, answer }),
-    (error: Error) => tell({ event: 'answer', number: asked.number, error: error.message }),
+process.on('message', ({ command, number, args }: Request) => {
+  commands[command](...args).then(
+    (answer) => send({ event: 'answer', number, answer }),
+    (error: Error) => send({ event: 'answer', number, error: error.message }),
   )
 })
 process.on('disconnect', () => process.exit())
+await federation.start()
 
-function tell(told: Told): void {
-  if (process.connected) process.send!(told)
+function send(event: ServerEvent): void {
+  if (process.connected) process.send!(event)
 }
 
-/** Those of the file; fresh ones if there is none, or if others are asked for. */
+/** Reads the keys of the file. Writes new ones first if there is no file, or `otherKeys` is set. */
 function keys(): KeyringText {
   const file = join(directory, 'keys.json')
   if (!existsSync(file) || config.otherKeys) writeFileSync(file, JSON.stringify(generateKeyText()), { mode: 0o600 })

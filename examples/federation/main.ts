@@ -1,6 +1,6 @@
 // Two apps that federate, in one process:  node --conditions=@holdfast/source examples/federation/main.ts
 //
-// alice, here, follows bob, there, and writes to him. One plain line per event; ends by itself.
+// alice on alpha follows bob on beta, and sends him a post. Prints one line per event and exits by itself.
 
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -11,14 +11,14 @@ import { listen, startApp } from './server.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'holdfast-federation-'))
 const [here, there] = [await listen(), await listen()]
-const alpha = startApp(here, {
+const alpha = await startApp(here, {
   keys: generateKeyText(),
   path: join(folder, 'alpha.db'),
   users: new Set(['alice']),
   peerPorts: [there.port],
   log: (line) => console.log(`alpha: ${line}`),
 })
-const beta = startApp(there, {
+const beta = await startApp(there, {
   keys: generateKeyText(),
   path: join(folder, 'beta.db'),
   users: new Set(['bob']),
@@ -27,22 +27,18 @@ const beta = startApp(there, {
 })
 
 try {
-  const [page] = await Promise.all([fetch(`${alpha.origin}/`), once(alpha.federation, 'delivered'), followBob()])
-  console.log(`alpha: bob was followed; and still is ${(await page.text()).trim()}`)
+  const [page] = await Promise.all([fetch(`${alpha.origin}/`), once(alpha.federation, 'delivered'), follow('bob')])
+  console.log(`alpha: bob was followed; GET / answers: ${(await page.text()).trim()}`)
   await Promise.all([once(alpha.federation, 'delivered'), writePost('hello, bob')])
-  await Promise.all([once(alpha.federation, 'delivery_failing'), followNobody()])
-  console.log('alpha: there is no carol on beta')
+  await Promise.all([once(alpha.federation, 'delivery_failing'), follow('carol')])
+  console.log('alpha: beta has no user carol')
 } finally {
   await Promise.all([alpha.stop(), beta.stop()])
   await rm(folder, { recursive: true })
 }
 
-async function followBob(): Promise<void> {
-  await alpha.federation.follow({ followerId: 'alice', followingId: 'bob', serverUrl: beta.origin })
-}
-
-async function followNobody(): Promise<void> {
-  await alpha.federation.follow({ followerId: 'alice', followingId: 'carol', serverUrl: beta.origin })
+async function follow(followingId: string): Promise<void> {
+  await alpha.federation.follow({ followerId: 'alice', followingId, serverUrl: beta.origin })
 }
 
 async function writePost(value: string): Promise<void> {

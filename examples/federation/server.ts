@@ -1,4 +1,4 @@
-// An app that federates: its own pages and its federation on one node:http server. Everything it keeps is in one SQLite file.
+// An app that federates: its own pages and its federation on one node:http server, with all data in one SQLite file.
 
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -19,12 +19,13 @@ export interface App {
 }
 
 export interface AppOptions {
-  /** Keep them where secrets are kept. generateKeyText() makes them, once. */
+  /** Keys of this server. Generate them once with generateKeyText(), and store them as a secret. */
   readonly keys: KeyringText
+  /** Path of the SQLite file. */
   readonly path: string
-  /** Who lives here. */
+  /** Users of this app. */
   readonly users: ReadonlySet<string>
-  /** Of the others: on this machine alone, in this example. A server on the internet needs none of `http`. */
+  /** Ports of the other servers on this machine. A server on the internet does not need the option `http`. */
   readonly peerPorts: readonly number[]
   readonly log: (line: string) => void
 }
@@ -35,14 +36,16 @@ export async function listen(): Promise<Server & { port: number }> {
   return Object.assign(server, { port: (server.address() as AddressInfo).port })
 }
 
-export function startApp(server: Server & { port: number }, { keys, path, users, peerPorts, log }: AppOptions): App {
+export async function startApp(
+  server: Server & { port: number },
+  { keys, path, users, peerPorts, log }: AppOptions,
+): Promise<App> {
   const origin = `http://127.0.0.1:${server.port}`
   const storage = new SqliteStorage({ path })
   const federation = createFederation({
-    profile: 'seed',
     origin,
     storage,
-    store: sqliteStore({ storage }), // the same file, so that a follow, its row and its job are one commit
+    store: sqliteStore({ storage }), // the same file: a follow, its delivery and its job are one commit
     keyring: keyringFromBase64(keys),
     http: { allowHttp: true, allowCidrs: ['127.0.0.0/8'], allowPorts: peerPorts },
     handlers: {
@@ -58,8 +61,8 @@ export function startApp(server: Server & { port: number }, { keys, path, users,
       },
     },
     acks: {
-      // What the peer says about it, opened and verified.
-      'deliver-post': async (ack) => log(`${ack.serverUrl} has the post: ${JSON.stringify(await ack.open())}`),
+      // open() decrypts and verifies the acknowledgement.
+      'deliver-post': async (ack) => log(`${ack.serverUrl} acknowledged the post: ${JSON.stringify(await ack.open())}`),
     },
   })
 
@@ -68,7 +71,7 @@ export function startApp(server: Server & { port: number }, { keys, path, users,
     if (request.url === '/') response.end('the app itself\n')
     else federated(request, response)
   })
-  federation.startWorkers()
+  await federation.start()
 
   return {
     origin,

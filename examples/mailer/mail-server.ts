@@ -1,17 +1,17 @@
-// A mail server of the smallest kind, on loopback: it takes mails by SMTP, and is busy at times, as real ones are.
+// A minimal SMTP server on the loopback address. It is busy at times, as real ones are.
 
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 
 export interface MailServerOptions {
-  /** Where it notes whose mail it took, so that it knows after a restart. */
+  /** File of the addresses whose mail was accepted, so that they are known after a restart. */
   file: string
-  /** True: this delivery is put off ("try again later"). */
+  /** Whether this delivery is deferred ("try again later"). */
   isBusy: (to: string, delivery: number) => boolean
-  /** True: the mailbox does not exist. */
+  /** Whether the mailbox does not exist. */
   isUnknown: (to: string) => boolean
-  /** Takes this mail, and loses it. For proving that a lost mail is noticed. */
+  /** Whether this mail is accepted and lost. Shows that a lost mail is noticed. */
   loses?: (to: string) => boolean
 }
 
@@ -29,7 +29,7 @@ export class MailServer {
     this.#server = createServer((socket) => void this.#serve(socket).catch(() => socket.destroy()))
   }
 
-  /** Answers with its port. */
+  /** Returns the port. */
   async listen(): Promise<number> {
     await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
     const address = this.#server.address()

@@ -13,7 +13,7 @@ async function directory(t: TestContext): Promise<string> {
   return join(path, 'data')
 }
 
-/** Runs the demo as `npm start` does, without a terminal. */
+/** Runs the demo as `npm start` does, without a terminal. @returns its exit code or signal, and all that it wrote */
 async function start(
   args: readonly string[],
   onOutput: (child: ChildProcessByStdio<null, Readable, Readable>, output: string) => void = () => {},
@@ -29,7 +29,7 @@ async function start(
       onOutput(child, output)
     })
   }
-  const code = await new Promise((resolve) => child.on('exit', (status, signal) => resolve(status ?? signal)))
+  const code = await new Promise((resolve) => child.on('close', (status, signal) => resolve(status ?? signal)))
   return { code, output }
 }
 
@@ -62,6 +62,26 @@ for (const signal of ['SIGINT', 'SIGKILL'] as const) {
     assert.equal(second.code, 0, second.output)
     assert.match(second.output, /carrying on: \d\d were sent before/)
     assert.match(second.output, /47 mails sent, 1 refused by the server, 0 lost\./)
+  })
+}
+
+// The first output comes when the signal handlers are installed; the modules are loaded after it.
+for (const [signal, delayMs] of [
+  ['SIGINT', 0],
+  ['SIGINT', 50],
+  ['SIGINT', 100],
+  ['SIGINT', 200],
+  ['SIGTERM', 0],
+] as const) {
+  test(`${signal} ${delayMs} ms after its first output ends it with one sentence and 130`, async (t) => {
+    let isSent = false
+    const { code, output } = await start(['--data', await directory(t)], (child) => {
+      if (!isSent) setTimeout(() => child.kill(signal), delayMs)
+      isSent = true
+    })
+    assert.equal(code, 130, output)
+    assert.match(output, /\nStopped: \d+ mails sent, \d+ to go\. Start it again, and it carries on\.\n$/)
+    assert.doesNotMatch(output, /Error|^ +at /m)
   })
 }
 

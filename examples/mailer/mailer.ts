@@ -1,6 +1,6 @@
-// A newsletter goes out: one queue writes the texts and is waited for (request/response), another sends the mails and tries
-// again while the mail server is busy. Everything is in a SQLite file: stopped in the middle, it carries on when it is
-// started again. It ends when every mail is out, and knows if one is missing.
+// Sends a newsletter. One queue writes the texts, and its results are awaited (request/response). Another queue sends the mails, and
+// retries while the mail server is busy. Both keep their jobs in a SQLite file: stopped in the middle, the program carries on at
+// its next start. It ends when every mail is sent, and reports mails that are missing.
 
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,24 +12,26 @@ import { watch } from './view.ts'
 
 export interface MailerOptions {
   readonly mails: number
-  /** Where its database is. */
+  /** Directory of its database. */
   readonly directory: string
   readonly out: NodeJS.WriteStream
-  /** Aborts: it lets go of what it holds, and keeps the rest for the next start. */
+  /** Stops the mailer: unfinished jobs stay in the database for the next start. */
   readonly signal: AbortSignal
   readonly loses?: MailServerOptions['loses']
 }
 
 export interface MailerReport {
+  /** Mails sent, in this run and earlier ones. */
   readonly sent: number
+  /** Mails that the server refused for good. */
   readonly refused: number
-  /** Told to be sent, and not with the server. */
+  /** Addresses whose mail was recorded as sent, and which the server does not have. */
   readonly lost: readonly string[]
-  /** Not yet sent: it was stopped. */
+  /** Mails that are not sent yet, because the mailer was stopped. */
   readonly open: number
 }
 
-/** What a killed process held is free after this time. */
+/** How soon the jobs of a killed process are taken over. */
 const leaseMs = 3_000
 
 export async function runMailer({ mails, directory, out, signal, loses }: MailerOptions): Promise<MailerReport> {
@@ -54,7 +56,7 @@ export async function runMailer({ mails, directory, out, signal, loses }: Mailer
     name: 'send',
     concurrency: 8,
     // The server is busy at most three times for a mail, and as often again after a restart.
-    maxRetries: 8,
+    maxAttempts: 8,
     backoff: { type: 'exponential', delayMs: 400, maxDelayMs: 1_600 },
     leaseMs,
   })
@@ -66,7 +68,7 @@ export async function runMailer({ mails, directory, out, signal, loses }: Mailer
   mailer.on('failed', (id) => ends.add(id, 'refused'))
   const view = watch(mailer, mails, out)
 
-  // What earlier runs have ended: those mails are not sent again.
+  // Mails that earlier runs have ended are not sent again.
   await storage.connect()
   for (const id of addresses.map(idOf)) {
     const state = (await mailer.getStatus(id))?.state
@@ -75,15 +77,20 @@ export async function runMailer({ mails, directory, out, signal, loses }: Mailer
   }
   if (ends.size > 0) view.carryOn(ends.sent, ends.size - ends.sent)
 
-  await Promise.all([writer.start(), mailer.start()])
+  if (!signal.aborted) await Promise.all([writer.start(), mailer.start()])
   const enqueued = addresses.map(async (to) => {
-    if (ends.has(idOf(to))) return
+    if (ends.has(idOf(to)) || signal.aborted) return
     const text = await writer.enqueueAndWait(`text for ${to}`, { name: to.split('@')[0]! }, { signal })
-    // The id deduplicates: whoever asks for this mail again gets the one that is under way.
+    // The id deduplicates: a second call for this mail joins the first.
     await mailer.enqueue(idOf(to), { to, subject: 'News', text })
   })
-  await Promise.race([Promise.all([...enqueued, ends.all]), stopped(signal)])
-  await Promise.all([writer.stop({ timeout: 1_000 }), mailer.stop({ timeout: 1_000 })])
+  try {
+    await Promise.race([Promise.all([...enqueued, ends.all]), stopped(signal)])
+  } catch (error) {
+    // The signal ends the waits for texts, too.
+    if (!signal.aborted) throw error
+  }
+  await Promise.all([writer.stop({ graceMs: 1_000 }), mailer.stop({ graceMs: 1_000 })])
   await Promise.allSettled(enqueued)
   await storage.disconnect()
   await server.close()
@@ -100,7 +107,7 @@ export async function runMailer({ mails, directory, out, signal, loses }: Mailer
 
 const idOf = (to: string): string => `newsletter 1 to ${to}`
 
-/** How each mail ended. */
+/** The ends of the mails. */
 class Ends {
   readonly #all = Promise.withResolvers<void>()
   readonly #ends = new Map<string, 'sent' | 'refused'>()
@@ -128,7 +135,7 @@ class Ends {
   }
 
   add(id: string, end: 'sent' | 'refused'): void {
-    // A longer newsletter of an earlier run may have left others.
+    // An earlier run with more readers may have left other ids.
     if (!this.#ids.has(id) || this.#ends.has(id)) return
     this.#ends.set(id, end)
     if (end === 'sent') this.sent++
@@ -137,5 +144,6 @@ class Ends {
 }
 
 function stopped(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }

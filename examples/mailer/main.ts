@@ -4,7 +4,11 @@
 
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { runMailer } from './mailer.ts'
+
+// Before everything else: a signal during the import below, which takes most of the start, must end the program cleanly too.
+const stop = new AbortController()
+process.once('SIGINT', () => stop.abort())
+process.once('SIGTERM', () => stop.abort())
 
 const { values } = parseArgs({
   options: {
@@ -19,11 +23,8 @@ if (!Number.isInteger(mails) || mails < 1 || mails > 10_000) {
   process.exit(2)
 }
 
-const stop = new AbortController()
-process.once('SIGINT', () => stop.abort())
-process.once('SIGTERM', () => stop.abort())
-
 console.log(`Sending a newsletter to ${mails} readers. The mail server is busy at times; Holdfast tries again.\n`)
+const { runMailer } = await import('./mailer.ts')
 const { sent, refused, lost, open } = await runMailer({
   mails,
   directory: values.data,

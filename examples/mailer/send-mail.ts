@@ -1,4 +1,4 @@
-// Sends one mail by SMTP. Rejects with what the server said: a 4xx may go away, a 5xx will not.
+// Sends one mail by SMTP. Rejects with the reply of the server: a 4xx reply is worth a retry, a 5xx reply is not.
 
 import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
@@ -15,7 +15,7 @@ export async function sendMail(port: number, mail: Mail, signal: AbortSignal): P
   const lines = createInterface({ input: socket })[Symbol.asyncIterator]()
   const expect = async (): Promise<void> => {
     const { value, done } = await lines.next()
-    if (done) throw new Error('the mail server hung up')
+    if (done) throw new Error('the mail server closed the connection')
     if (value.startsWith('5')) throw new UnrecoverableError(value)
     if (value.startsWith('4')) throw new Error(value)
   }

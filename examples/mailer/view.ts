@@ -1,11 +1,11 @@
-// What the reader sees: a live board where there is a terminal, plain lines where there is none.
+// The output: a live board in a terminal, plain lines elsewhere.
 
 import type { Queue } from 'holdfast'
 import type { Mail } from './send-mail.ts'
 
 export interface View {
   note(line: string): void
-  /** An earlier run has sent, or given up, so many. */
+  /** Adds the mails that earlier runs sent or gave up. */
   carryOn(sent: number, refused: number): void
   close(): void
 }
@@ -67,7 +67,7 @@ function board(tally: Tally, total: number, out: NodeJS.WriteStream): Screen {
       '',
       ...notes.slice(-shown).map((line) => `  ${line.slice(0, out.columns - 4)}`),
     ]
-    // Up to where the last drawing began, and over it.
+    // Moves up to the start of the last drawing, and overwrites it.
     out.write(`${drawn > 0 ? `\x1b[${drawn}A` : ''}\x1b[J${rows.join('\n')}\n`)
     drawn = rows.length
   }

@@ -1,45 +1,45 @@
-// A case is data: a name, what it needs of the driver, what it proves, and a function that runs it on an empty storage.
+// A case is data: a name, the features it needs, the requirements it proves, and a function that runs it on an empty storage.
 
 import type { Bytes, ClaimedJob, ClaimRequest, NewJob, Storage, StorageFeatures } from 'holdfast/storage'
 
 export interface Case {
-  /** Reads as a sentence: what holds. */
+  /** A sentence that states what holds. */
   readonly name: string
-  /** Features without which the case is skipped, with that reason. @default [] */
+  /** Features without which the case is skipped. @default [] */
   readonly needs?: readonly (keyof StorageFeatures)[]
-  /** Numbers of the promises it carries, such as 'F25' or 'S7'. @default [] */
+  /** Ids of the requirements that the case shows, such as 'F25' or 'S7': rows of docs/requirements.md. @default [] */
   readonly proves?: readonly string[]
   run(context: CaseContext): Promise<void>
 }
 
-/** What the suite is given for each case: an empty storage, and a way to let its time pass. */
+/** What `create` returns for each case: an empty storage and the means to move its time. */
 export interface Subject {
   readonly storage: Storage
-  /** Moves the storage's clock. Absent: real time is waited for, in short leases. */
+  /** Moves the storage's clock. @default waits in real time; then leases and delays are multiples of 50 ms */
   readonly advance?: (ms: number) => Promise<void>
-  /** Another handle on the same data, as another process has it. */
+  /** Returns a connected second handle on the same data, as another process has it. @default the same handle */
   readonly another?: () => Promise<Storage>
   readonly close?: () => Promise<void>
 }
 
 export interface CaseContext {
   readonly storage: Storage
-  /** A span of time that is long for this driver: leases and delays are multiples of it. */
+  /** Ms. Leases and delays are multiples of it: 1,000 with `advance`, 50 in real time. */
   readonly unit: number
   advance(ms: number): Promise<void>
   another(): Promise<Storage>
-  /** The storage's time, as far as the contract tells it. */
+  /** The storage's time, epoch ms. */
   now(): Promise<number>
-  /** A job with everything at its default; type 'mail', a new id and token unless given. */
+  /** A job of type 'mail' with a new id and token, unless given, and defaults. */
   job(fields?: Partial<NewJob>): NewJob
-  /** Adds one such job and answers with it. */
+  /** Adds such a job and returns it. */
   added(fields?: Partial<NewJob>): Promise<NewJob>
-  /** Claims of type 'mail' unless told otherwise; a new worker each time; 100 slots; leases of 10 units. */
+  /** Claims jobs of type 'mail', unless given, as a new worker with 100 slots and leases of 10 units. */
   claim(fields?: Partial<ClaimRequest>): Promise<ClaimedJob[]>
-  /** Claims exactly one, or fails. */
+  /** Claims exactly one job, or fails. */
   claimOne(fields?: Partial<ClaimRequest>): Promise<ClaimedJob>
   claimRequest(fields?: Partial<ClaimRequest>): ClaimRequest
-  /** Waits, in real time, until it is true: for hints. */
+  /** Waits up to 5 s in real time until the condition is true: for hints. */
   until(condition: () => boolean): Promise<void>
 }
 

@@ -1,27 +1,28 @@
-// The test of a driver: `testStorage({ test, create })` in any runner. Every rule of the contract is a case.
+// @holdfast/conformance: suites for storage drivers, message queues and key-value stores. Every rule of a contract is a case.
 
-import { caseContext } from './context.ts'
+import { caseContext } from './case-context.ts'
 import type { Case, Subject } from './case.ts'
 import { addCases } from './add/add.ts'
 import { cancelCases } from './cancel/cancel.ts'
 import { claimCases } from './claim/claim.ts'
-import { connectCases } from './upkeep/connect.ts'
+import { connectCases } from './connection/connect.ts'
 import { countCases } from './read/count.ts'
-import { extendCases } from './upkeep/extend.ts'
+import { extendCases } from './lease/extend.ts'
 import { getCases } from './read/get.ts'
 import { hostileCases } from './hostile/hostile.ts'
 import { kvCases } from './kv/kv.ts'
 import { listCases } from './read/list.ts'
 import { listenCases } from './listen/listen.ts'
 import { nextDueAtCases } from './read/next-due-at.ts'
-import { pauseCases } from './upkeep/pause.ts'
-import { recoverCases } from './upkeep/recover.ts'
-import { regressionCases } from './upkeep/regressions.ts'
-import { removeCases } from './upkeep/remove.ts'
-import { reviveCases } from './upkeep/revive.ts'
+import { pauseCases } from './pause/pause.ts'
+import { recoverCases } from './lease/recover.ts'
+import { regressionCases } from './regressions.ts'
+import { registerCase, type SuiteRunner } from './register-case.ts'
+import { removeCases } from './remove/remove.ts'
+import { reviveCases } from './revive/revive.ts'
 import { settleCases } from './settle/settle.ts'
-import { sweepCases } from './upkeep/sweep.ts'
-import { transactionCases } from './upkeep/transaction.ts'
+import { sweepCases } from './remove/sweep.ts'
+import { transactionCases } from './connection/transaction.ts'
 
 export type { Case, CaseContext, Subject } from './case.ts'
 export { kvStoreCases, type KvStoreSubject, runKvStoreCase, testKvStore, type TestKvStoreOptions } from './kv-store.ts'
@@ -31,10 +32,11 @@ export {
   testMessageQueue,
   type TestMessageQueueOptions,
 } from './message-queue/message-queue.ts'
+export type { SuiteRunner } from './register-case.ts'
 export { ModelViolation, testModel, type TestModelOptions } from './model/model.ts'
 export type { MessageQueueSubject, QueueCase, QueueSettings } from './message-queue/queue-case.ts'
 
-/** All cases, by the verb that they are about. */
+/** Every storage case, by verb. */
 export const cases: Readonly<Record<string, readonly Case[]>> = {
   connect: connectCases,
   add: addCases,
@@ -58,17 +60,16 @@ export const cases: Readonly<Record<string, readonly Case[]>> = {
   regressions: regressionCases,
 }
 
-export interface TestStorageOptions {
-  /** The runner's own: node:test, vitest, tap, … */
-  readonly test: (name: string, run: () => Promise<void>) => unknown
-  /** An empty storage for each case. */
+export interface TestStorageOptions extends SuiteRunner {
+  /** Returns an empty storage; called once for each case, and once to read the features. */
   readonly create: () => Subject | Promise<Subject>
-  /** Told of each case that is not run, and why. @default registers it as a passing test that says so */
-  readonly skip?: (name: string, reason: string) => void
 }
 
-/** Registers every case with the runner. Answers with their number. */
-export async function testStorage({ test, create, skip }: TestStorageOptions): Promise<number> {
+/**
+ * Registers every storage case with the runner and returns their number. A case that needs a feature which
+ * `storage.features` lacks is skipped.
+ */
+export async function testStorage({ create, ...runner }: TestStorageOptions): Promise<number> {
   const probe = await create()
   const { features } = probe.storage
   await probe.close?.()
@@ -76,17 +77,15 @@ export async function testStorage({ test, create, skip }: TestStorageOptions): P
   for (const [verb, list] of Object.entries(cases)) {
     for (const item of list) {
       count++
-      const name = `${verb}: ${item.name}`
       const missing = item.needs?.find((feature) => !features[feature])
-      if (missing === undefined) test(name, () => runCase(item, create))
-      else if (skip) skip(name, `the driver has no ${missing}`)
-      else test(`${name} (skipped: the driver has no ${missing})`, async () => {})
+      const skipReason = missing && `the driver has no ${missing}`
+      registerCase(runner, `${verb}: ${item.name}`, skipReason, () => runCase(item, create))
     }
   }
   return count
 }
 
-/** Runs one case on a storage of its own. Rejects if it fails. */
+/** Runs one case on a storage of its own. Rejects if the case fails. */
 export async function runCase(item: Case, create: TestStorageOptions['create']): Promise<void> {
   const subject = await create()
   await subject.storage.connect()

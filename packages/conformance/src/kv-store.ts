@@ -1,21 +1,22 @@
-// The test of a key-value store as tasks use one: `testKvStore({ test, create })` in any runner. Values are JSON here; the
-// bytes underneath are the storage's own and have their own cases (kv.ts).
+// The suite for key-value stores as tasks use them. Values are JSON here; the storage's own key-value contract, of bytes,
+// has its own cases (kv/).
 
 import assert from 'node:assert/strict'
 import { systemClock } from 'holdfast'
 import type { KvKey as StoreKey, KvStore } from 'holdfast/tasks'
+import { nameWithIds, registerCase, type SuiteRunner } from './register-case.ts'
 import { listOf } from './message-queue/queue-case.ts'
 
 export interface KvStoreSubject {
-  /** Empty. With `setIfAbsent` and `cas`; a store without skips their cases. */
+  /** The empty store under test. Without `setIfAbsent` or `cas` their cases are skipped. */
   readonly store: KvStore
-  /** Moves the store's clock. Absent: real time is waited for. */
+  /** Moves the store's clock. @default waits in real time */
   readonly advance?: (ms: number) => Promise<void>
   close?(): Promise<void>
 }
 
 interface KvStoreCase {
-  /** Reads as a sentence: what holds. */
+  /** A sentence that states what holds. */
   readonly name: string
   readonly needs?: readonly ('setIfAbsent' | 'cas')[]
   readonly proves?: readonly string[]
@@ -53,7 +54,7 @@ const all = async (store: KvStore, prefix?: StoreKey): Promise<StoreKey[]> =>
 
 export const kvStoreCases: readonly KvStoreCase[] = [
   {
-    name: 'values come back as they were set; null is a value, undefined is absence',
+    name: 'get returns the value that was set; null is a value, undefined is absence',
     proves: ['E5'],
     run: async (store) => {
       for (const value of [null, 0, '', false, 'é\ud800', [], {}, { a: [1, { b: null }] }]) {
@@ -70,7 +71,7 @@ export const kvStoreCases: readonly KvStoreCase[] = [
     },
   },
   {
-    name: 'setIfAbsent writes once, also over null',
+    name: 'setIfAbsent writes once and does not overwrite null',
     needs: ['setIfAbsent'],
     run: async (store) => {
       assert.equal(await store.setIfAbsent(key, null), true)
@@ -90,7 +91,7 @@ export const kvStoreCases: readonly KvStoreCase[] = [
     },
   },
   {
-    name: 'cas creates, deletes and asks by undefined, and leaves no row',
+    name: 'cas with undefined creates, deletes or checks for absence, and leaves no entry',
     needs: ['cas'],
     proves: ['W20'],
     run: async (store) => {
@@ -103,7 +104,7 @@ export const kvStoreCases: readonly KvStoreCase[] = [
     },
   },
   {
-    name: 'of fifty who spend a nonce by cas(k, true, undefined) one succeeds',
+    name: 'of fifty concurrent cas(k, true, undefined) calls one spends the nonce',
     needs: ['cas'],
     proves: ['E5'],
     run: async (store) => {
@@ -113,7 +114,7 @@ export const kvStoreCases: readonly KvStoreCase[] = [
     },
   },
   {
-    name: 'of a hundred setIfAbsent at once on an expired key one is true, and its value stands',
+    name: 'of a hundred concurrent setIfAbsent calls on an expired key one succeeds, and its value stays',
     needs: ['setIfAbsent'],
     proves: ['W20'],
     run: async (store, advance) => {
@@ -125,7 +126,7 @@ export const kvStoreCases: readonly KvStoreCase[] = [
     },
   },
   {
-    name: 'of a hundred cas from one value one is true',
+    name: 'of a hundred concurrent cas calls from one value one succeeds',
     needs: ['cas'],
     proves: ['W20'],
     run: async (store) => {
@@ -135,7 +136,7 @@ export const kvStoreCases: readonly KvStoreCase[] = [
     },
   },
   {
-    name: 'an entry lives for its TTL and is absent at once after it, for every verb',
+    name: 'an entry is present for its TTL and absent right after it, for every verb',
     proves: ['W20'],
     run: async (store, advance) => {
       await store.set(key, 1, { ttl: 1_500 })
@@ -152,8 +153,8 @@ export const kvStoreCases: readonly KvStoreCase[] = [
     },
   },
   {
-    name: 'a TTL that is negative is refused, and so is what cannot be a key',
-    proves: ['§9'],
+    name: 'a negative TTL and an invalid key are refused',
+    proves: ['tasks §9'],
     run: async (store) => {
       await assert.rejects(async () => store.set(key, 1, { ttl: -1 }))
       await assert.rejects(async () => store.set([] as unknown as StoreKey, 1))
@@ -162,7 +163,7 @@ export const kvStoreCases: readonly KvStoreCase[] = [
     },
   },
   {
-    name: 'awkward keys come back and do not meet',
+    name: 'awkward keys are returned unchanged and are distinct',
     proves: ['W20'],
     run: async (store) => {
       for (const [number, one] of awkward.entries()) await store.set(one, number)
@@ -172,7 +173,7 @@ export const kvStoreCases: readonly KvStoreCase[] = [
     },
   },
   {
-    name: 'a list has the keys that begin with these whole parts, however many',
+    name: 'a list has every key whose first parts equal the prefix',
     proves: ['W20'],
     run: async (store) => {
       for (let number = 0; number < 250; number++) await store.set(['[::1]', String(number)], number)
@@ -186,21 +187,20 @@ export const kvStoreCases: readonly KvStoreCase[] = [
   },
 ]
 
-export interface TestKvStoreOptions {
-  readonly test: (name: string, run: () => Promise<void>) => unknown
-  /** An empty store for each case. */
+export interface TestKvStoreOptions extends SuiteRunner {
+  /** Returns an empty store; called once for each case, and once to see which methods the store has. */
   readonly create: () => KvStoreSubject | Promise<KvStoreSubject>
 }
 
-/** Registers every case with the runner. Answers with their number. */
-export async function testKvStore({ test, create }: TestKvStoreOptions): Promise<number> {
+/** Registers every key-value case with the runner and returns their number. */
+export async function testKvStore({ create, ...runner }: TestKvStoreOptions): Promise<number> {
   const probe = await create()
   await probe.close?.()
   for (const item of kvStoreCases) {
-    const name = `kv store: ${[item.name, ...(item.proves ?? []).map((one) => `[${one}]`)].join(' ')}`
     const missing = item.needs?.find((verb) => typeof probe.store[verb] !== 'function')
-    if (missing === undefined) test(name, async () => runKvStoreCase(item, await create()))
-    else test(`${name} (skipped: the store has no ${missing})`, async () => {})
+    const skipReason = missing && `the store has no ${missing}`
+    const name = nameWithIds('kv store', item.name, item.proves)
+    registerCase(runner, name, skipReason, async () => runKvStoreCase(item, await create()))
   }
   return kvStoreCases.length
 }

@@ -1,10 +1,12 @@
-// The factory: options are resolved here, once. No environment variable is read.
+// The factory. It resolves all options, once. It reads no environment variable: env.ts does.
 
 import { type Clock, HoldfastError, type Logger, type Storage, systemClock } from 'holdfast'
+import { resolveAliases } from './aliases.ts'
 import type { AckHandlers } from './deliver/dispatch-ack.ts'
 import { Federation } from './federation.ts'
 import { createHttpClient, type HttpOptions } from './http/client.ts'
 import type { InboundHandlers } from './inbound/handlers.ts'
+import { invalidArgument } from './invalid-argument.ts'
 import type { Keyring } from './keyring.ts'
 import { canonicalOrigin } from './origin.ts'
 import { type PolicyOptions, resolvePolicies } from './resolve-policies.ts'
@@ -12,53 +14,84 @@ import type { FollowStore, Store } from './store/store.ts'
 import { withFollows } from './store/with-follows.ts'
 
 export interface FederationOptions {
-  /** `seed`: one job per delivery, the v1 wire. `hardened` is to come. */
-  readonly profile: 'seed' | 'hardened'
-  /** Of this server, such as `https://a.example`. */
+  /** Behaviour and wire version. `seed`: one job per delivery, v1 wire. `hardened` does not exist yet. @default 'seed' */
+  readonly profile?: 'seed' | 'hardened'
+  /** Origin of this server, such as `https://a.example`. */
   readonly origin: string
-  /** Where the jobs live. */
+  /** Storage of the jobs. */
   readonly storage: Storage
-  /** The tables: sqliteStore(…) or postgresStore(…). */
+  /** Tables of peers, pinned keys, follows and deliveries: sqliteStore(…) or postgresStore(…). */
   readonly store: Store
+  /** Keys of this server: keyringFromBase64(…), or a Keyring of your own. */
   readonly keyring: Keyring
+  /** Rules of the HTTP client. @default https on port 443, public addresses only */
   readonly http?: HttpOptions
+  /** Changes to the defaults of policies.ts. @default {} */
   readonly policies?: PolicyOptions
-  /** What is done with what comes in, by method. A method without one is refused. */
+  /** Inbound handlers, by method. A method without a handler is refused with 501. @default {} */
   readonly handlers?: InboundHandlers
-  /** What is done with the acknowledgement of a job of this name. `deliver-follow` is built in. */
+  /** Acknowledgement handlers, by job name. `deliver-follow` has a built-in one. @default {} */
   readonly acks?: AckHandlers
-  /** @default the follows table of the store */
+  /** Storage of follows. @default the follows table of the store */
   readonly follows?: FollowStore
+  /** Receives start, stop, failures and lost connections at their levels. @default none */
+  readonly logger?: Logger
+  /** Alias of `logger`. */
   readonly log?: Logger
-  /** Where local time comes from: a `fakeClock()` in tests. @default the system's */
+  /** Source of local time: a `fakeClock()` in tests. @default the system's */
   readonly clock?: Clock
 }
 
-const known = 'profile origin storage store keyring http policies handlers acks follows log clock'.split(' ')
+/** Every option, in the order of the guide. */
+export const optionNames = [
+  'profile',
+  'origin',
+  'storage',
+  'store',
+  'keyring',
+  'http',
+  'policies',
+  'handlers',
+  'acks',
+  'follows',
+  'logger',
+  'clock',
+] as const satisfies readonly (keyof FederationOptions)[]
 
-/** Opens nothing yet. @throws TypeError INVALID_ARGUMENT, FederationError ORIGIN_INVALID, HoldfastError FEATURE_UNSUPPORTED */
+/**
+ * Creates a federation. Opens no connection: the first call that needs one does.
+ * @throws TypeError INVALID_ARGUMENT, FederationError ORIGIN_INVALID, HoldfastError FEATURE_UNSUPPORTED
+ */
 export function createFederation(options: FederationOptions): Federation {
-  for (const key of Object.keys(options)) {
-    if (!known.includes(key)) throw invalid('createFederation options', `one of ${known.join(', ')}`, key)
-  }
-  const { profile, origin, storage, store, keyring } = options
-  if (profile !== 'seed' && profile !== 'hardened') throw invalid('profile', "'seed' or 'hardened'", profile)
+  const { profile = 'seed', origin, ...given } = resolveOptions(options)
+  if (profile !== 'seed' && profile !== 'hardened') throw invalidArgument('profile', "'seed' or 'hardened'", profile)
   if (profile === 'hardened') {
-    throw new HoldfastError('FEATURE_UNSUPPORTED', "the profile 'hardened' is not there yet: use 'seed'")
+    const message = "createFederation: the profile 'hardened' does not exist yet. Use 'seed', the default."
+    throw new HoldfastError('FEATURE_UNSUPPORTED', message)
   }
-  for (const [name, value] of Object.entries({ storage, store, keyring })) {
-    if (value === null || typeof value !== 'object') throw invalid(name, 'an object', value)
+  for (const name of ['storage', 'store', 'keyring'] as const) {
+    if (given[name] === null || typeof given[name] !== 'object') throw invalidArgument(name, 'an object', given[name])
   }
-  const allowHttp = options.http?.allowHttp ?? false
-  return assemble(options, canonicalOrigin(origin, { allowHttp }))
+  return assemble(given, canonicalOrigin(origin, { allowHttp: given.http?.allowHttp ?? false }))
 }
 
-export interface AssembleOptions extends Omit<FederationOptions, 'profile' | 'origin'> {
-  /** @default storage */
+type ResolvedOptions = Omit<FederationOptions, 'log'>
+
+function resolveOptions(options: FederationOptions): ResolvedOptions {
+  const given = resolveAliases('createFederation', { ...options })
+  for (const key of Object.keys(given)) {
+    if (optionNames.includes(key as (typeof optionNames)[number])) continue
+    throw invalidArgument('createFederation options', `one of ${optionNames.join(', ')}`, key)
+  }
+  return given as unknown as ResolvedOptions
+}
+
+export interface AssembleOptions extends Omit<ResolvedOptions, 'profile' | 'origin'> {
+  /** Storage of the workers. @default storage */
   readonly workerStorage?: Storage
 }
 
-/** @param origin canonical; undefined only by way of the environment */
+/** @param origin canonical; undefined only if the environment does not set it */
 export function assemble(options: AssembleOptions, origin: string | undefined): Federation {
   const {
     storage,
@@ -68,7 +101,7 @@ export function assemble(options: AssembleOptions, origin: string | undefined): 
     acks = {},
     handlers = {},
     follows,
-    log,
+    logger,
     clock = systemClock,
   } = options
   const policies = resolvePolicies(options.policies)
@@ -88,11 +121,6 @@ export function assemble(options: AssembleOptions, origin: string | undefined): 
     handlers,
     acks,
     clock,
-    log,
+    logger,
   })
-}
-
-function invalid(name: string, expected: string, got: unknown): TypeError {
-  const shown = typeof got === 'string' ? JSON.stringify(got) : typeof got
-  return Object.assign(new TypeError(`${name}: expected ${expected}, got ${shown}`), { code: 'INVALID_ARGUMENT' })
 }

@@ -1,52 +1,53 @@
-// Deliveries that failed for good, until they are swept: to be seen, sent again, or removed.
+// Dead letters: deliveries that failed for good. They can be listed, sent again and removed until upkeep sweeps them.
 
 import { canonicalOrigin } from './origin.ts'
 import type { FederationDeliveryJob } from './jobs.ts'
 import type { FederationQueue } from './queues.ts'
-import type { Setting } from './setting.ts'
+import type { FederationContext } from './context.ts'
 import type { DeliveryRow } from './store/store.ts'
 
 export interface DeadLetterFilter {
-  /** A server's origin. */
+  /** Origin of the peer. */
   readonly peer?: string
-  /** The name of the job, such as `deliver-follow`. */
+  /** Name of the job, such as `deliver-follow`. */
   readonly type?: string
-  /** The code it failed with. */
+  /** Code of the failure. */
   readonly code?: string
-  /** Looked at, before `type` and `code` choose. @default 100 */
+  /** Most rows that are read. `type` and `code` filter what was read. @default 100 */
   readonly limit?: number
 }
 
 export interface DeadLetters {
+  /** Returns the matching rows, oldest first. */
   list(filter?: DeadLetterFilter): Promise<DeliveryRow[]>
-  /** From the start, under the same ids. Gives how many. */
+  /** Sends matching deliveries again, with all attempts, under the same ids. Returns their number. */
   redrive(filter?: DeadLetterFilter): Promise<number>
-  /** Gives how many. */
+  /** Removes matching rows. Returns their number. */
   remove(filter?: DeadLetterFilter): Promise<number>
 }
 
 export function deadLettersOf(
-  setting: Setting,
+  context: FederationContext,
   queue: FederationQueue<FederationDeliveryJob>,
   open: () => Promise<void>,
 ): DeadLetters {
-  const { deliveries } = setting.store
+  const { deliveries } = context.store
   const list = async ({ peer, type, code, limit = 100 }: DeadLetterFilter = {}): Promise<DeliveryRow[]> => {
-    const serverUrl = peer === undefined ? undefined : canonicalOrigin(peer, setting)
+    const serverUrl = peer === undefined ? undefined : canonicalOrigin(peer, context)
     await open()
     const rows = await deliveries.list({ status: 'failed', limit, ...(serverUrl !== undefined && { serverUrl }) })
-    const fits = (row: DeliveryRow): boolean =>
+    const matches = (row: DeliveryRow): boolean =>
       (type === undefined || row.name === type) && (code === undefined || row.lastError === code)
-    return rows.filter(fits)
+    return rows.filter(matches)
   }
   return {
     list,
     redrive: async (filter) => {
       const rows = await list(filter)
       for (const { id, name, targetUrl, serverUrl, payload } of rows) {
-        await setting.store.transaction(async (tx) => {
+        await context.store.transaction(async (tx) => {
           await deliveries.remove(id, tx)
-          await deliveries.insert({ id, name, targetUrl, serverUrl, payload, createdAt: setting.clock.now() }, tx)
+          await deliveries.insert({ id, name, targetUrl, serverUrl, payload, createdAt: context.clock.now() }, tx)
         })
         await queue.add(name, { deliveryJobId: id, targetUrl, serverUrl, payload }, { id })
       }

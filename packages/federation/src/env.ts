@@ -1,5 +1,5 @@
-// The names of the seed: thin wrappers over one federation (profile seed) that is made, on demand, of the environment. The only
-// file that reads it.
+// The names of the seed: wrappers of one federation that is made from environment variables on its first use. No other file
+// reads the environment.
 
 import type { Storage } from 'holdfast'
 import { PostgresStorage } from 'holdfast/postgres'
@@ -21,47 +21,47 @@ import type { Store } from './store/store.ts'
 
 let federation: Federation | undefined
 let keyring: Keyring | undefined
-let producing: RedisConnection | undefined
-let working: RedisConnection | undefined
+let producerConnection: RedisConnection | undefined
+let workerConnection: RedisConnection | undefined
 
-// ── the singletons ───────────────────────────────────────────────────────────────────────────────────────────────────
+// ── singletons ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** For those who add jobs. @throws FederationError CONFIG_MISSING without REDIS_URL, HoldfastError MISSING_DEPENDENCY */
+/** Returns the Redis connection of the producers. @throws FederationError CONFIG_MISSING without REDIS_URL, HoldfastError MISSING_DEPENDENCY */
 export function getRedisConnection(): RedisConnection {
-  return (producing ??= openRedis(redisUrl()))
+  return (producerConnection ??= openRedis(redisUrl()))
 }
 
-/** For workers. @throws as getRedisConnection */
+/** Returns the Redis connection of the workers. @throws as getRedisConnection */
 export function getRedisWorkerConnection(): RedisConnection {
-  return (working ??= openRedis(redisUrl()))
+  return (workerConnection ??= openRedis(redisUrl()))
 }
 
-/** The one of this process. @throws FederationError CONFIG_MISSING, CONFIG_INVALID, ORIGIN_INVALID */
+/** Returns the federation of this process. @throws FederationError CONFIG_MISSING, CONFIG_INVALID, ORIGIN_INVALID */
 export function getFederation(): Federation {
   return (federation ??= fromEnvironment())
 }
 
-/** Stops and forgets it, and both connections. */
+/** Stops the federation of this process, closes both connections and forgets them. For tests. */
 export async function resetFederationForTests(): Promise<void> {
-  const [stopped, ...connections] = [federation, producing, working] as const
-  federation = keyring = producing = working = undefined
-  await stopped?.stop({ timeout: 0 })
+  const [stopped, ...connections] = [federation, producerConnection, workerConnection] as const
+  federation = keyring = producerConnection = workerConnection = undefined
+  await stopped?.stop({ graceMs: 0 })
   for (const connection of connections) connection?.disconnect()
 }
 
-// ── the seed's names ─────────────────────────────────────────────────────────────────────────────────────────────────
+// ── names of the seed: aliases of members of that federation ─────────────────────────────────────────────────────────
 
-/** @throws FederationError CONFIG_MISSING without REDIS_URL (or FEDERATION_STORAGE_URL) */
+/** Alias of `getFederation().deliveryQueue`. @throws FederationError CONFIG_MISSING without REDIS_URL and FEDERATION_STORAGE_URL */
 export const getFederationQueue = (): Federation['deliveryQueue'] => getFederation().deliveryQueue
 
-/** @throws FederationError CONFIG_MISSING without REDIS_URL (or FEDERATION_STORAGE_URL) */
+/** Alias of `getFederation().healthCheckQueue`. @throws FederationError CONFIG_MISSING without REDIS_URL and FEDERATION_STORAGE_URL */
 export const getHealthCheckQueue = (): Federation['healthCheckQueue'] => getFederation().healthCheckQueue
 
-/** Starts both workers, once. @throws FederationError CONFIG_MISSING, KEY_INVALID */
+/** Alias of `getFederation().startWorkers()`, after a check of the keys. @throws FederationError CONFIG_MISSING, KEY_INVALID */
 export function startFederationWorker(): ReturnType<Federation['startWorkers']> {
-  const ours = getFederation()
+  const started = getFederation()
   ownKeyring()
-  return ours.startWorkers()
+  return started.startWorkers()
 }
 
 type Member =
@@ -80,29 +80,37 @@ function member<M extends Member>(name: M): Federation[M] {
   return call as unknown as Federation[M]
 }
 
-/** See the members of a Federation. */
+/** Alias of `getFederation().scheduleHealthCheck()`. */
 export const scheduleHealthCheck = member('scheduleHealthCheck')
+/** Alias of `getFederation().processFederationDelivery()`. */
 export const processFederationDelivery = member('processFederationDelivery')
+/** Alias of `getFederation().processHealthCheck()`. */
 export const processHealthCheck = member('processHealthCheck')
+/** Alias of `getFederation().handleFollowAck()`. */
 export const handleFollowAck = member('handleFollowAck')
+/** Alias of `getFederation().discoverAndRegister()`. */
 export const discoverAndRegister = member('discoverAndRegister')
+/** Alias of `getFederation().federationFetch()`. */
 export const federationFetch = member('federationFetch')
+/** Alias of `getFederation().markServerHealthy()`. */
 export const markServerHealthy = member('markServerHealthy')
+/** Alias of `getFederation().markServerUnhealthy()`. */
 export const markServerUnhealthy = member('markServerUnhealthy')
 
+/** Returns what a reason allows, by the default policies. */
 export const getThreatPolicy = (reason: UnhealthyReason): ThreatPolicy => policyOf(seedPolicies, reason)
 
-// ── the environment ──────────────────────────────────────────────────────────────────────────────────────────────────
+// ── environment variables ────────────────────────────────────────────────────────────────────────────────────────────
 
 function fromEnvironment(): Federation {
   const http = httpOptions()
   const own = process.env['BETTER_AUTH_URL']
   const origin = own ? canonicalOrigin(own, { allowHttp: http.allowHttp ?? false }) : undefined
-  const { storage, workerStorage, store } = places()
-  return assemble({ storage, workerStorage, store, keyring: lazyKeyring, http, log: console }, origin)
+  const { storage, workerStorage, store } = openStorages()
+  return assemble({ storage, workerStorage, store, keyring: lazyKeyring, http, logger: console }, origin)
 }
 
-function places(): { storage: Storage; workerStorage: Storage; store: Store } {
+function openStorages(): { storage: Storage; workerStorage: Storage; store: Store } {
   const url = process.env['FEDERATION_STORAGE_URL']
   const tables = process.env['DATABASE_URL'] ?? 'sqlite:./holdfast-federation.db'
   if (!url || isRedis(url)) {
@@ -112,11 +120,11 @@ function places(): { storage: Storage; workerStorage: Storage; store: Store } {
   const path = sqlitePath(url)
   if (path !== undefined) {
     const storage = new SqliteStorage({ path })
-    // One database: rows and jobs are committed together.
+    // With one database, rows and jobs are committed together.
     const store = sqlitePath(tables) === path ? sqliteStore({ storage }) : storeOf(tables)
     return { storage, workerStorage: storage, store }
   }
-  if (!isPostgres(url)) throw misfit('FEDERATION_STORAGE_URL', 'sqlite:…, postgres:… or redis:…')
+  if (!isPostgres(url)) throw invalidVariable('FEDERATION_STORAGE_URL', 'sqlite:…, postgres:… or redis:…')
   const storage = new PostgresStorage({ url })
   return { storage, workerStorage: storage, store: tables === url ? postgresStore({ storage }) : storeOf(tables) }
 }
@@ -125,40 +133,42 @@ function storeOf(url: string): Store {
   const path = sqlitePath(url)
   if (path !== undefined) return sqliteStore({ path })
   if (isPostgres(url)) return postgresStore({ url })
-  throw misfit('DATABASE_URL', 'postgres:… or sqlite:…')
+  throw invalidVariable('DATABASE_URL', 'postgres:… or sqlite:…')
 }
 
-/** `sqlite:app.db` and `sqlite:///var/app.db`. */
+/** Returns the path in `sqlite:app.db` or `sqlite:///var/app.db`; undefined for other URLs. */
 const sqlitePath = (url: string): string | undefined => /^sqlite:(?:\/\/)?(.+)$/.exec(url)?.[1]
 
 const isRedis = (url: string): boolean => /^(redis|valkey)s?:/.test(url)
 
 function redisUrl(): string {
   const url = process.env['FEDERATION_STORAGE_URL']
-  return url && isRedis(url) ? url : needed('REDIS_URL')
+  return url && isRedis(url) ? url : requiredVariable('REDIS_URL')
 }
 
 const isPostgres = (url: string): boolean => /^postgres(ql)?:/.test(url)
 
-/** Names, each with its port if that is not the scheme's own. */
+/** HTTP options from DEV_ALLOWED_HOSTNAMES: host names, each with its port unless that is 80 or 443. */
 function httpOptions(): HttpOptions {
   const names = process.env['DEV_ALLOWED_HOSTNAMES']?.split(',').map((name) => name.trim().toLowerCase())
   const given = names?.filter((name) => name !== '') ?? []
   if (given.length === 0) return {}
-  if (process.env['NODE_ENV'] === 'production') throw misfit('DEV_ALLOWED_HOSTNAMES', 'nothing in production')
+  if (process.env['NODE_ENV'] === 'production') {
+    throw invalidVariable('DEV_ALLOWED_HOSTNAMES', 'no value when NODE_ENV is production')
+  }
   const urls = given.map((name) => URL.parse(`http://${name}`))
-  if (urls.includes(null)) throw misfit('DEV_ALLOWED_HOSTNAMES', 'names of hosts, separated by commas')
+  if (urls.includes(null)) throw invalidVariable('DEV_ALLOWED_HOSTNAMES', 'host names, separated by commas')
   const ports = urls.flatMap((url) => (url!.port === '' ? [] : [Number(url!.port)]))
   return { allowHttp: true, allowHosts: urls.map((url) => url!.hostname), allowPorts: [80, 443, ...ports] }
 }
 
-/** Read when it is needed: who only adds jobs needs none. */
+/** Reads the keys on first use: a process that only adds jobs needs none. */
 function ownKeyring(): Keyring {
   return (keyring ??= keyringFromBase64({
-    publicKey: needed('FEDERATION_PUBLIC_KEY'),
-    privateKey: needed('FEDERATION_PRIVATE_KEY'),
-    encryptionPublicKey: needed('FEDERATION_ENCRYPTION_PUBLIC_KEY'),
-    encryptionPrivateKey: needed('FEDERATION_ENCRYPTION_PRIVATE_KEY'),
+    publicKey: requiredVariable('FEDERATION_PUBLIC_KEY'),
+    privateKey: requiredVariable('FEDERATION_PRIVATE_KEY'),
+    encryptionPublicKey: requiredVariable('FEDERATION_ENCRYPTION_PUBLIC_KEY'),
+    encryptionPrivateKey: requiredVariable('FEDERATION_ENCRYPTION_PRIVATE_KEY'),
   }))
 }
 
@@ -169,13 +179,16 @@ const lazyKeyring: Keyring = {
   agree: async (kid, publicKey) => ownKeyring().agree(kid, publicKey),
 }
 
-function needed(name: string): string {
+function requiredVariable(name: string): string {
   const value = process.env[name]
   if (value) return value
-  throw new FederationError('CONFIG_MISSING', `${name} is not set`)
+  throw new FederationError(
+    'CONFIG_MISSING',
+    `environment: ${name} is not set. It has no default. Set it before the start.`,
+  )
 }
 
-/** The value is not said: it may hold a password. */
-function misfit(name: string, expected: string): FederationError {
-  return new FederationError('CONFIG_INVALID', `${name}: expected ${expected}`)
+/** The message does not quote the value: it may hold a password. */
+function invalidVariable(name: string, expected: string): FederationError {
+  return new FederationError('CONFIG_INVALID', `environment: ${name}: expected ${expected}. Its value is not shown.`)
 }

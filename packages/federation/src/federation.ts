@@ -1,18 +1,20 @@
-// A federation: the door to all its parts. Longer than other files because it is the door: each member hands on, with its
-// documentation.
+// A federation: the entry point to all its parts. Longer than other files because each member is documented here, and delegates
+// in a line or two.
 
 import { EventEmitter } from 'node:events'
 import { type Clock, HoldfastError, type Logger, type Storage } from 'holdfast'
+import { type ConnectOnce, connectOnce } from './connect-once.ts'
 import { type DeadLetters, deadLettersOf } from './dead-letters.ts'
 import type { AckHandlers } from './deliver/dispatch-ack.ts'
 import { handleFollowAck } from './deliver/follow-ack.ts'
 import { failureCode, processFederationDelivery } from './deliver/process.ts'
-import { follow, type Followed, type FollowRequest } from './follow.ts'
+import { follow, type FollowResult, type FollowRequest } from './follow.ts'
 import type { HttpClient } from './http/client.ts'
 import { createHandler, type FederationHandler } from './inbound/handler.ts'
 import type { InboundHandlers } from './inbound/handlers.ts'
 import type { FederationDeliveryJob, HealthCheckJob, ProcessorJob } from './jobs.ts'
 import type { Keyring } from './keyring.ts'
+import { resolveStopOptions, type RunOptions, runUntilStopped, type StopOptions } from './life-cycle.ts'
 import { discoverAndRegister } from './peers/discover.ts'
 import { federationFetch, type FederationFetchOptions, type FederationResponse } from './peers/federation-fetch.ts'
 import { markServerHealthy, markServerUnhealthy } from './peers/health.ts'
@@ -28,19 +30,19 @@ import {
   healthCheckQueueConfig,
   scheduleHealthCheck,
 } from './queues.ts'
-import type { FederationEvents, Sending } from './setting.ts'
+import type { FederationEvents, SendingContext } from './context.ts'
 import type { Store } from './store/store.ts'
 import { decryptPayload, encryptPayload } from './wire/v1/envelope.ts'
 import type { AckPayload, EncryptedEnvelope } from './wire/v1/messages.ts'
 import { type FederationWorkers, startWorkers } from './workers.ts'
 
-/** Complete: create.ts and env.ts make it. */
+/** Resolved options: create.ts and env.ts make them. */
 export interface FederationParts {
   readonly origin: string | undefined
   readonly allowHttp: boolean
-  /** For those who add jobs, */
+  /** Storage of the producers. */
   readonly storage: Storage
-  /** and for those who run them: another connection to the same, or the same. */
+  /** Storage of the workers: the same one, or another connection to the same jobs. */
   readonly workerStorage: Storage
   readonly store: Store
   readonly keyring: Keyring
@@ -49,38 +51,43 @@ export interface FederationParts {
   readonly handlers: InboundHandlers
   readonly acks: AckHandlers
   readonly clock: Clock
-  readonly log: Logger | undefined
+  readonly logger: Logger | undefined
 }
 
-export class Federation extends EventEmitter<FederationEvents> {
-  /** Canonical; undefined only by way of the environment. */
+export class Federation extends EventEmitter<FederationEvents> implements AsyncDisposable {
+  /** Canonical origin of this server. Undefined only if the environment does not set it. */
   readonly origin: string | undefined
-  /** Jobs are deliveries. What is added here should have its row in the store; follow() sees to both. */
+  /** Queue of deliveries, one job each. A job should have a row in the store; follow() writes both. */
   readonly deliveryQueue: FederationQueue<FederationDeliveryJob>
+  /** Queue of health checks. */
   readonly healthCheckQueue: FederationQueue<HealthCheckJob>
-  /** The receiving side: mount it where this server answers, with nodeListener() in node:http. */
+  /** Request handler of the receiving side. Mount it on your server; for node:http, wrap it with nodeListener(). */
   readonly handler: FederationHandler
+  /** The operator's view of other servers. */
   readonly peers: Peers
+  /** Deliveries that failed for good. */
   readonly deadLetters: DeadLetters
   readonly #parts: FederationParts
-  readonly #setting: Sending
-  #opening: Promise<void> | undefined
+  readonly #context: SendingContext
+  readonly #tables: ConnectOnce
   #workers: FederationWorkers | undefined
   #stopping: Promise<void> | undefined
+  readonly #ended = Promise.withResolvers<void>()
 
   /** @internal Made by createFederation(). */
   constructor(parts: FederationParts) {
     super()
     this.#parts = parts
+    this.#tables = connectOnce(parts.store)
     this.origin = parts.origin
-    const { origin, allowHttp, store, keyring, http, policies, clock, log } = parts
-    const ground = { policies, clock, log }
+    const { origin, allowHttp, store, keyring, http, policies, clock, logger } = parts
+    const dependencies = { policies, clock, logger }
     this.deliveryQueue = federationQueue(
-      deliveryQueueConfig(ground, parts.storage),
+      deliveryQueueConfig(dependencies, parts.storage),
       ({ deliveryJobId }) => deliveryJobId,
     )
-    this.healthCheckQueue = federationQueue(healthCheckQueueConfig(ground, parts.storage), () => clock.newId())
-    this.#setting = {
+    this.healthCheckQueue = federationQueue(healthCheckQueueConfig(dependencies, parts.storage), () => clock.newId())
+    this.#context = {
       origin,
       allowHttp,
       store,
@@ -88,93 +95,126 @@ export class Federation extends EventEmitter<FederationEvents> {
       http,
       policies,
       clock,
-      log,
+      logger,
       emit: (event, ...args) => this.#emit(event, args),
       scheduleHealthCheck: this.scheduleHealthCheck,
     }
-    const handle = createHandler(this.#setting, { handlers: parts.handlers })
+    const handle = createHandler(this.#context, { handlers: parts.handlers })
     this.handler = async (request, from) => {
-      await this.#open()
+      await this.#tables.open()
       return handle(request, from)
     }
-    this.peers = peersOf(this.#setting, this.#open)
-    this.deadLetters = deadLettersOf(this.#setting, this.deliveryQueue, this.#open)
+    this.peers = peersOf(this.#context, this.#tables.open)
+    this.deadLetters = deadLettersOf(this.#context, this.deliveryQueue, this.#tables.open)
   }
 
   // ── life-cycle ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Opens the tables. Every member does so by itself; called at start, what is wrong is known then. @throws MIGRATION_PENDING */
+  /**
+   * Opens the tables. Every member does so on its first use; call it at start to learn of problems early.
+   * @throws FederationError MIGRATION_PENDING, StorageError
+   */
   async connect(): Promise<void> {
-    await this.#open()
+    await this.#tables.open()
   }
 
-  /** Starts both workers, once: later calls give the same ones. */
+  /**
+   * Starts both workers. Resolves when they take jobs and the tables are open, or when stop() came first. Retries while a
+   * database is unreachable. @throws FederationError MIGRATION_PENDING, HoldfastError MISSING_DEPENDENCY
+   */
+  async start(): Promise<void> {
+    await this.startWorkers().start()
+  }
+
+  /** Starts both workers, and resolves when stop() has ended. @param options.signal stops it @throws as start() */
+  async run(options?: RunOptions): Promise<void> {
+    await runUntilStopped(this, this.#ended.promise, options)
+  }
+
+  /** Starts both workers in the background and returns them. Later calls return the same ones. start() also waits. */
   readonly startWorkers = (): FederationWorkers => {
     const { workerStorage, acks } = this.#parts
-    this.#workers ??= startWorkers(this.#setting, {
+    this.#workers ??= startWorkers(this.#context, {
       storage: workerStorage,
       acks,
       deliveryQueue: this.deliveryQueue,
-      open: this.#open,
+      open: this.#tables.open,
     })
     return this.#workers
   }
 
-  /** Takes no new job, lets those under way end, and closes everything. @param options.timeout in ms @default 30_000 */
-  stop(options: { readonly timeout?: number } = {}): Promise<void> {
-    this.#stopping ??= this.#stop(options.timeout)
+  /**
+   * Takes no new job, waits up to `graceMs` (30 s by default) for running attempts, and closes all connections. An attempt that
+   * has not ended by then is released: its job runs again later. @throws TypeError INVALID_ARGUMENT
+   */
+  async stop(options?: StopOptions): Promise<void> {
+    const resolved = resolveStopOptions(options)
+    this.#stopping ??= this.#stop(resolved).finally(this.#ended.resolve)
     return this.#stopping
   }
 
-  async #stop(timeout: number | undefined): Promise<void> {
-    const opened = this.#opening?.then(
-      () => true,
-      () => false,
-    )
-    await this.#workers?.stop(timeout)
+  async #stop(options: StopOptions): Promise<void> {
+    await this.#workers?.stop(options)
     await Promise.all([this.deliveryQueue.close(), this.healthCheckQueue.close()])
     this.#parts.http.close()
-    if (await opened) await this.#parts.store.disconnect()
+    await this.#tables.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
   }
 
   // ── sending ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Follows a user on another server: the follows row, the delivery's row and its job. With `tx`, as part of a transaction of yours.
-   * @throws FederationError ORIGIN_INVALID
+   * Follows a user on another server: writes the follow, the row of the delivery and its job.
+   * @param tx a transaction of yours that all three become part of @throws FederationError ORIGIN_INVALID, ORIGIN_MISSING
    */
-  async follow(request: FollowRequest, tx?: unknown): Promise<Followed> {
-    await this.#open()
-    return follow(this.#setting, { storage: this.#parts.storage, queue: this.deliveryQueue }, request, tx)
+  async follow(request: FollowRequest, tx?: unknown): Promise<FollowResult> {
+    await this.#tables.open()
+    return follow(this.#context, { storage: this.#parts.storage, queue: this.deliveryQueue }, request, tx)
   }
 
-  /** The outbox. Not in this profile. @throws HoldfastError FEATURE_UNSUPPORTED */
+  /** The outbox of the profile `hardened`, which does not exist yet. @throws HoldfastError FEATURE_UNSUPPORTED */
   async send(..._request: readonly unknown[]): Promise<never> {
-    throw new HoldfastError('FEATURE_UNSUPPORTED', 'send() is for the profile `hardened`: use deliveryQueue.add()')
+    const message = "federation.send: the profile 'seed' has no outbox. Add a job with deliveryQueue.add()."
+    throw new HoldfastError('FEATURE_UNSUPPORTED', message)
   }
 
+  /** Alias of `deliveryQueue`. */
   readonly getFederationQueue = (): FederationQueue<FederationDeliveryJob> => this.deliveryQueue
 
+  /** Alias of `healthCheckQueue`. */
   readonly getHealthCheckQueue = (): FederationQueue<HealthCheckJob> => this.healthCheckQueue
 
+  /** Alias of `startWorkers()`. */
   readonly startFederationWorker = (): FederationWorkers => this.startWorkers()
 
-  /** Check number `attempt` of this server, from 0: after `policies.health.delayMs(attempt)`, once. */
+  /**
+   * Schedules check number `attempt` of a peer, from 0, after `policies.health.delayMs(attempt)`. A repeat changes nothing.
+   * @throws TypeError INVALID_ARGUMENT, FederationError ORIGIN_INVALID
+   */
   readonly scheduleHealthCheck = (serverUrl: string, attempt: number): Promise<void> => {
-    const { policies, clock, log, allowHttp } = this.#parts
-    return scheduleHealthCheck({ policies, clock, log, allowHttp }, this.healthCheckQueue, serverUrl, attempt)
+    const { policies, clock, logger, allowHttp } = this.#parts
+    return scheduleHealthCheck({ policies, clock, logger, allowHttp }, this.healthCheckQueue, serverUrl, attempt)
   }
 
+  /** Runs one attempt at a delivery. @throws UnrecoverableError: no retry; any other error: retry */
   readonly processFederationDelivery = async (job: ProcessorJob<FederationDeliveryJob>): Promise<void> => {
-    await this.#open()
-    return processFederationDelivery(this.#setting, job, this.#parts.acks)
+    await this.#tables.open()
+    return processFederationDelivery(this.#context, job, this.#parts.acks)
   }
 
+  /** Runs one health check, and schedules the next one if it fails. */
   readonly processHealthCheck = async (job: ProcessorJob<HealthCheckJob>): Promise<void> => {
-    await this.#open()
-    return processHealthCheck(this.#setting, job)
+    await this.#tables.open()
+    return processHealthCheck(this.#context, job)
   }
 
+  /**
+   * Applies the acknowledgement of a follow. Applying it again changes nothing.
+   * @throws UnrecoverableError ACK_INVALID, SIGNING_KEY_MISSING, ACK_SIGNATURE_INVALID
+   */
   readonly handleFollowAck = async (
     ackPayload: AckPayload,
     serverUrl: string,
@@ -182,60 +222,57 @@ export class Federation extends EventEmitter<FederationEvents> {
     deliveryJobId: string,
     jobId: string | undefined,
   ): Promise<void> => {
-    await this.#open()
-    return handleFollowAck(this.#setting, ackPayload, serverUrl, cachedServerPublicKey, deliveryJobId, jobId)
+    await this.#tables.open()
+    return handleFollowAck(this.#context, ackPayload, serverUrl, cachedServerPublicKey, deliveryJobId, jobId)
   }
 
   // ── peers ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Gives the encryption key, base64. @throws DiscoveryError */
+  /** Fetches and pins the keys of a server, and registers with it. Returns its encryption key, base64. @throws DiscoveryError */
   readonly discoverAndRegister = async (serverUrl: string): Promise<string> => {
-    await this.#open()
-    return discoverAndRegister(this.#setting, serverUrl)
+    await this.#tables.open()
+    return discoverAndRegister(this.#context, serverUrl)
   }
 
+  /** Sends a request to a peer, by a relay if the direct way fails and the options allow it. @throws FederationError */
   readonly federationFetch = async (url: string, options?: FederationFetchOptions): Promise<FederationResponse> => {
-    await this.#open()
-    return federationFetch(this.#setting, url, options)
+    await this.#tables.open()
+    return federationFetch(this.#context, url, options)
   }
 
+  /** Marks a peer as healthy and ends its health checks. */
   readonly markServerHealthy = async (url: string): Promise<void> => {
-    await this.#open()
-    return markServerHealthy(this.#setting, url)
+    await this.#tables.open()
+    return markServerHealthy(this.#context, url)
   }
 
+  /** Marks a peer as unhealthy and schedules its health check. A server without a row is left alone. */
   readonly markServerUnhealthy = async (url: string, reason: UnhealthyReason): Promise<void> => {
-    await this.#open()
-    return markServerUnhealthy(this.#setting, url, reason)
+    await this.#tables.open()
+    return markServerUnhealthy(this.#context, url, reason)
   }
 
+  /** What a reason allows: a relay, a health check. */
   readonly getThreatPolicy = (reason: UnhealthyReason): ThreatPolicy => getThreatPolicy(this.#parts.policies, reason)
 
   // ── cryptography ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** @param publicKey 32 bytes */
+  /** Encrypts text for a recipient. @param publicKey the recipient's X25519 key, 32 bytes @throws FederationError KEY_INVALID */
   readonly encryptPayload = (text: string, publicKey: Uint8Array): EncryptedEnvelope => encryptPayload(text, publicKey)
 
-  /** With our own key. @throws FederationError DECRYPT_FAILED */
+  /** Decrypts an envelope with the key of this server. @throws FederationError DECRYPT_FAILED */
   readonly decryptPayload = (envelope: unknown): Promise<string> => decryptPayload(envelope, this.#parts.keyring)
 
-  // ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-  readonly #open = (): Promise<void> => {
-    this.#opening ??= this.#parts.store.connect().catch((error: unknown) => {
-      this.#opening = undefined
-      throw error
-    })
-    return this.#opening
-  }
-
-  /** A listener that throws harms nobody. */
+  /** A listener that throws is logged: it must neither end a delivery nor keep other listeners from the event. */
   #emit<E extends keyof FederationEvents>(event: E, args: FederationEvents[E]): void {
     for (const listener of this.rawListeners(event)) {
       try {
         Reflect.apply(listener, this, args)
       } catch (error) {
-        this.#parts.log?.error?.({ event, code: failureCode(error) }, `a listener of '${event}' failed`)
+        this.#parts.logger?.error?.(
+          { event, code: failureCode(error) },
+          `federation: a listener of '${event}' threw an error`,
+        )
       }
     }
   }

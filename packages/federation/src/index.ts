@@ -1,4 +1,4 @@
-// @holdfast/federation: deliveries between servers, encrypted, signed and acknowledged.
+// @holdfast/federation: server-to-server deliveries, encrypted, signed and acknowledged.
 
 export { UnrecoverableError } from 'holdfast'
 export { createFederation, type FederationOptions } from './create.ts'
@@ -24,7 +24,7 @@ export {
 } from './env.ts'
 export { FederationError, type FederationErrorCode, federationErrorCodes } from './errors.ts'
 export type { Federation } from './federation.ts'
-export type { Followed, FollowRequest } from './follow.ts'
+export type { FollowResult, FollowRequest } from './follow.ts'
 export type { Address, Connector, HttpOptions, Resolver } from './http/client.ts'
 export type { FederationHandler, RequestSource } from './inbound/handler.ts'
 export type { InboundAnswer, InboundHandler, InboundHandlers, InboundMessage } from './inbound/handlers.ts'
@@ -46,16 +46,17 @@ export {
   type KeyUse,
   type PublicKey,
 } from './keyring.ts'
+export type { RunOptions, StopOptions } from './life-cycle.ts'
 export { canonicalOrigin, type OriginOptions } from './origin.ts'
 export { DiscoveryError, type DiscoveryErrorCode } from './peers/discovery-error.ts'
 export type { FederationFetchOptions, FederationResponse } from './peers/federation-fetch.ts'
-export type { PeerExplained, Peers } from './peers/operator.ts'
+export type { PeerExplanation, Peers } from './peers/operator.ts'
 export type { ThreatPolicy, UnhealthyReason } from './peers/threats.ts'
 export type { Policies } from './policies.ts'
 export type { AddOptions, FederationQueue, QueuedJob, StoredJob } from './queues.ts'
 export type { RedisConnection } from './redis-connections.ts'
 export type { PolicyOptions } from './resolve-policies.ts'
-export type { FederationEvents } from './setting.ts'
+export type { FederationEvents } from './context.ts'
 export { postgresStore, type PostgresStoreOptions } from './store/postgres/postgres-store.ts'
 export { sqliteStore, type SqliteStoreOptions } from './store/sqlite/sqlite-store.ts'
 export type * from './store/store.ts'

@@ -1,32 +1,39 @@
-// The jobs of the two queues.
+// The jobs of the two queues: their data, and the names of the seed.
 
-/** Seed: `deliver-follow` and the like; what is to be sent to whom. */
+/** Data of a delivery job: a payload and its target. The job's name (`deliver-follow`, `deliver-post`) is stored beside it. */
 export interface FederationDeliveryJob {
-  /** Of the delivery's row. It never changes over retries. */
+  /** Id of the delivery's row. It stays the same over all attempts. */
   readonly deliveryJobId: string
-  /** The inbox, in full. */
+  /** URL of the peer's inbox. */
   readonly targetUrl: string
-  /** The origin of the target. */
+  /** Origin of the peer. */
   readonly serverUrl: string
-  /** JSON: `method` and what it needs. */
+  /** JSON text of an object with `method` and the fields of that method. */
   readonly payload: string
 }
 
+/** Data of a health-check job. */
 export interface HealthCheckJob {
+  /** Origin of the peer. */
   readonly serverUrl: string
 }
 
-/** What a processor is given. */
+/** A job as its processor receives it. */
 export interface ProcessorJob<Data> {
   readonly id: string
   readonly name: string
   readonly data: Data
-  /** From 1. */
+  /** Number of this attempt, from 1. */
   readonly attempt: number
+  /** Attempts in all. */
   readonly maxAttempts: number
+  /** Aborts when the attempt must end. */
   readonly signal?: AbortSignal
 }
 
+/** Name of the queue of deliveries. */
 export const DELIVERY_QUEUE_NAME = 'federation-delivery'
+/** Name of the queue of health checks. */
 export const HEALTH_CHECK_QUEUE_NAME = 'federation-health-check'
+/** Default number of health checks of one series. */
 export const MAX_HEALTH_CHECK_ATTEMPTS = 5

@@ -1,4 +1,4 @@
-// The keys of this server. Private bytes never leave a keyring, so it can be one of a security module.
+// The keys of this server. Private bytes never leave a keyring, so an implementation may keep them in a hardware module.
 
 import { createHash, type KeyObject, sign } from 'node:crypto'
 import { inspect } from 'node:util'
@@ -6,26 +6,28 @@ import { FederationError } from './errors.ts'
 import { agreeRaw, generateKeyPair, importKeyPair, keyBytes, type KeyPair, rawPrivateKey } from './raw-keys.ts'
 import { decodeBase64, encodeBase64 } from './wire/v1/base64.ts'
 
-/** `sig`: Ed25519, `enc`: X25519. */
+/** Use of a key. `sig`: Ed25519 signatures, `enc`: X25519 key agreement. */
 export type KeyUse = 'sig' | 'enc'
 
 export interface PublicKey {
+  /** Key id: derived from algorithm and key, so it names one key only. */
   readonly kid: string
   readonly use: KeyUse
-  /** 32 bytes. */
+  /** Raw key, 32 bytes. */
   readonly publicKey: Uint8Array
 }
 
 export interface Keyring {
+  /** Returns the key that is in use now. */
   current(use: KeyUse): PublicKey
   byKid(kid: string): PublicKey | undefined
-  /** Ed25519, 64 bytes. */
+  /** Signs with Ed25519. Resolves to 64 bytes. */
   sign(kid: string, bytes: Uint8Array): Promise<Uint8Array>
-  /** Raw X25519, 32 bytes. @throws FederationError DECRYPT_FAILED for a point of low order */
+  /** Computes the raw X25519 value. Resolves to 32 bytes. @throws FederationError DECRYPT_FAILED for a point of low order */
   agree(kid: string, publicKey: Uint8Array): Promise<Uint8Array>
 }
 
-/** Base64, padded: what the four FEDERATION_…_KEY variables hold. */
+/** Keys as padded base64, as in the four FEDERATION_…_KEY variables. */
 export interface KeyringText {
   /** Ed25519, 32 bytes. */
   readonly publicKey: string
@@ -37,7 +39,7 @@ export interface KeyringText {
   readonly encryptionPrivateKey: string
 }
 
-/** @throws FederationError CONFIG_MISSING, KEY_INVALID: both name the field, neither shows what is in it */
+/** Makes a keyring from text. @throws FederationError CONFIG_MISSING, KEY_INVALID: both name the field, not its value */
 export function keyringFromBase64(text: KeyringText): Keyring {
   const publicKey = read(text, 'publicKey', keyBytes)
   const privateKey = read(text, 'privateKey', 2 * keyBytes)
@@ -46,20 +48,20 @@ export function keyringFromBase64(text: KeyringText): Keyring {
   const sig = importKeyPair('sig', privateKey.subarray(0, keyBytes))
   const enc = importKeyPair('enc', encryptionPrivateKey)
   const halves = Buffer.from(privateKey.subarray(keyBytes))
-  if (!halves.equals(sig.publicKey)) throw invalid('privateKey', 'its two halves do not belong together')
-  if (!halves.equals(publicKey)) throw invalid('publicKey', 'it does not belong to privateKey')
+  if (!halves.equals(sig.publicKey)) throw invalid('privateKey', 'its two halves do not match')
+  if (!halves.equals(publicKey)) throw invalid('publicKey', 'it does not match privateKey')
   if (!Buffer.from(encryptionPublicKey).equals(enc.publicKey)) {
-    throw invalid('encryptionPublicKey', 'it does not belong to encryptionPrivateKey')
+    throw invalid('encryptionPublicKey', 'it does not match encryptionPrivateKey')
   }
   return new LocalKeyring(sig, enc)
 }
 
-/** Fresh keys that live as long as this process. To keep them, make them with generateKeyText(). */
+/** Makes a keyring with new keys that exist in this process only. To keep keys, use generateKeyText(). */
 export async function generateKeyring(): Promise<Keyring> {
   return new LocalKeyring(generateKeyPair('sig'), generateKeyPair('enc'))
 }
 
-/** Fresh keys as text for keyringFromBase64(): the one place where private bytes are shown. Keep it where secrets are kept. */
+/** Makes new keys as text for keyringFromBase64(). No other function returns private keys. Store the text as a secret. */
 export function generateKeyText(): KeyringText {
   const sig = generateKeyPair('sig')
   const enc = generateKeyPair('enc')
@@ -99,7 +101,7 @@ class LocalKeyring implements Keyring {
 
   async agree(kid: string, publicKey: Uint8Array): Promise<Uint8Array> {
     const raw = agreeRaw(this.#private('enc', kid), publicKey)
-    if (!raw) throw new FederationError('DECRYPT_FAILED', 'The envelope could not be opened.')
+    if (!raw) throw new FederationError('DECRYPT_FAILED', 'The envelope could not be decrypted.')
     return raw
   }
 
@@ -113,7 +115,7 @@ class LocalKeyring implements Keyring {
 
   #private(use: KeyUse, kid: string): KeyObject {
     const key = this.#keys.get(kid)
-    if (key?.shown.use !== use) throw new FederationError('KEY_INVALID', `This keyring has no key ${kid} for ${use}.`)
+    if (key?.shown.use !== use) throw new FederationError('KEY_INVALID', `keyring: no key ${kid} for the use ${use}.`)
     return key.privateKey
   }
 }
@@ -126,12 +128,16 @@ function shown(use: KeyUse, publicKey: Uint8Array): PublicKey {
 }
 
 function read(text: KeyringText, field: keyof KeyringText, length: number): Uint8Array {
-  if (!text[field]) throw new FederationError('CONFIG_MISSING', `${field}: a key is needed.`)
+  if (!text[field])
+    throw new FederationError(
+      'CONFIG_MISSING',
+      `keyring: ${field}: the key is missing. generateKeyText() makes all four.`,
+    )
   const bytes = decodeBase64(text[field], length)
-  if (!bytes) throw invalid(field, `expected the base64 of ${length} bytes`)
+  if (!bytes) throw invalid(field, `expected base64 of ${length} bytes`)
   return bytes
 }
 
 function invalid(field: keyof KeyringText, why: string): FederationError {
-  return new FederationError('KEY_INVALID', `${field}: ${why}.`)
+  return new FederationError('KEY_INVALID', `keyring: ${field}: ${why}. Use all four keys of one generateKeyText().`)
 }

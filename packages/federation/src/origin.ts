@@ -1,36 +1,34 @@
-// The canonical identity of a server. Whatever names one passes through here before it is stored, compared, hashed or blocked.
+// The canonical identity of a server. Every URL that names a server is made canonical here before it is stored, compared, hashed
+// or blocked.
 
 import { FederationError } from './errors.ts'
 
 export interface OriginOptions {
-  /** `http:` is a scheme too. @default false */
+  /** Allow the scheme `http:` besides `https:`. @default false */
   readonly allowHttp?: boolean
 }
 
-// The URL parser forgives much of what must not be forgiven here (white space, backslashes, an empty user info or query), and
-// leaves no trace of it. So the text is looked at as well. After the scheme: the host and port, then the rest.
+// The URL parser accepts, and hides, what must be refused here: white space, backslashes, an empty user info or query. So this
+// pattern checks the text itself. After the scheme: the host and port, then the rest.
 const url = /^https?:\/\/(?<authority>[^/?#@\\\p{Cc}\s]+)(?<rest>(?:[/?#][^\\\p{Cc}\s]*)?)$/iu
 const maxHostLength = 253
 
 /**
- * `https://A.EXAMPLE:443/` and `https://a.example` are one server: `https://a.example`.
+ * Returns the one name of a server: `https://a.example` for `https://A.EXAMPLE:443/`.
  * @throws FederationError ORIGIN_INVALID: another scheme, user info, a path, a query, a fragment, a host with a trailing dot
  */
 export function canonicalOrigin(text: string, options: OriginOptions = {}): string {
   return read(text, options, (rest) => rest === '' || rest === '/')
 }
 
-/**
- * The canonical origin of a URL that may have a path and a query.
- * @throws FederationError ORIGIN_INVALID
- */
+/** Returns the canonical origin of a URL that may have a path and a query. @throws FederationError ORIGIN_INVALID */
 export function originOfUrl(text: string, options: OriginOptions = {}): string {
   return read(text, options, () => true)
 }
 
 function read(text: unknown, { allowHttp = false }: OriginOptions, isRest: (rest: string) => boolean): string {
   const match = typeof text === 'string' ? url.exec(text) : null
-  if (!match) throw invalid('is no http(s) URL, or has user info')
+  if (!match) throw invalid('is not an http(s) URL, or has user info')
   if (!isRest(match.groups?.['rest'] ?? '')) throw invalid('has a path, a query or a fragment')
   const parsed = URL.parse(match[0])
   if (!parsed) throw invalid('has no valid host or port')
@@ -41,7 +39,10 @@ function read(text: unknown, { allowHttp = false }: OriginOptions, isRest: (rest
   return `${protocol}//${host}`
 }
 
-// What was given is not repeated: it may be long, or hold a secret.
+// The message does not quote the URL: it may be long, or hold a secret.
 function invalid(what: string): FederationError {
-  return new FederationError('ORIGIN_INVALID', `The URL of a server ${what}.`)
+  return new FederationError(
+    'ORIGIN_INVALID',
+    `The URL of a server ${what}. Expected an origin such as https://a.example.`,
+  )
 }

@@ -1,4 +1,4 @@
-// The two queues. A queue serves one type; the name of a job is data beside its data.
+// The two queues. A queue serves one type of job, so the seed's job name is stored in the payload: `{ name, data }`.
 
 import {
   type Clock,
@@ -7,9 +7,12 @@ import {
   type Logger,
   Queue,
   type QueueConfig,
+  type Serde,
   type Storage,
 } from 'holdfast'
-import { type JobState } from 'holdfast/storage'
+import { type JobState, storedType } from 'holdfast/storage'
+import { connectOnce } from './connect-once.ts'
+import { invalidArgument } from './invalid-argument.ts'
 import {
   DELIVERY_QUEUE_NAME,
   type FederationDeliveryJob,
@@ -20,6 +23,7 @@ import { healthCheckId } from './peers/health-check-id.ts'
 import { canonicalOrigin } from './origin.ts'
 import type { Policies } from './policies.ts'
 
+/** Payload of a stored job. */
 export interface StoredJob<Data> {
   readonly name: string
   readonly data: Data
@@ -28,41 +32,57 @@ export interface StoredJob<Data> {
 export interface QueuedJob<Data> extends StoredJob<Data> {
   readonly id: string
   readonly state: JobState
-  /** That count. */
+  /** Failed attempts so far. Released attempts do not count. */
   readonly failures: number
+  /** Attempts in all. */
   readonly maxAttempts: number
+  /** Instant of the next attempt, epoch ms. */
   readonly runAt: number
 }
 
 export interface AddOptions extends EnqueueOptions {
-  /** It deduplicates. */
+  /** Job id. A second job with the same id is not added. @default deliveryJobId; of a health check, a new id */
   readonly id?: string
 }
 
 export interface FederationQueue<Data> {
-  /** `added` is false where a job of this id was there. @throws as Queue.enqueue */
+  /** Adds a job. `added` is false if a job with this id exists. @throws as Queue.enqueue */
   add(name: string, data: Data, options?: AddOptions): Promise<{ readonly id: string; readonly added: boolean }>
+  /** Returns the job, or undefined if there is none with this id. */
   get(id: string): Promise<QueuedJob<Data> | undefined>
+  /** Disconnects this queue from its storage. */
   close(): Promise<void>
+  /** The queue below, for its events and its other methods. */
   readonly queue: Queue<StoredJob<Data>>
 }
 
-interface Ground {
+interface QueueDependencies {
   readonly policies: Policies
   readonly clock: Clock
-  readonly log: Logger | undefined
+  readonly logger: Logger | undefined
 }
 
-type Config<Data> = QueueConfig<StoredJob<Data>>
+type Config<Data> = QueueConfig<StoredJob<Data>> & {
+  readonly payloadSerde: Serde<StoredJob<Data>>
+  readonly maxAttempts: number
+}
 
-/** @param storage the producers', or the workers' */
-export function deliveryQueueConfig({ policies, clock, log }: Ground, storage: Storage): Config<FederationDeliveryJob> {
-  const { attempts, backoff, keepCompletedMs, keepFailedMs, concurrency, timeoutMs } = policies.delivery
+/** The face of both queues. A user's Queue of the same name has another one, so it never shares their jobs. */
+const face = 'federation'
+
+/** @param storage that of the producers, or of the workers */
+export function deliveryQueueConfig(
+  { policies, clock, logger }: QueueDependencies,
+  storage: Storage,
+): Config<FederationDeliveryJob> {
+  const { maxAttempts, backoff, keepCompletedMs, keepFailedMs, concurrency, timeoutMs } = policies.delivery
   const { discovery, relay } = policies
   return {
     storage,
     name: DELIVERY_QUEUE_NAME,
-    maxRetries: attempts,
+    face,
+    payloadSerde: new JsonSerde(),
+    maxAttempts,
     backoff,
     retention: {
       completed: { ageMs: keepCompletedMs },
@@ -70,29 +90,37 @@ export function deliveryQueueConfig({ policies, clock, log }: Ground, storage: S
       cancelled: { ageMs: keepFailedMs },
     },
     concurrency,
-    // Discovery, REGISTER, the direct way, the sweep and the relay, each at its deadline; and as much again to spare.
-    visibilityTimeout: 2 * (2 * discovery.timeoutMs + 2 * timeoutMs + relay.sweepTimeoutMs),
+    // Twice the sum of all deadlines in an attempt: discovery, REGISTER, direct request, sweep, relay.
+    timeoutMs: 2 * (2 * discovery.timeoutMs + 2 * timeoutMs + relay.sweepTimeoutMs),
     clock,
-    ...(log && { logger: log }),
+    logger,
   }
 }
 
-export function healthCheckQueueConfig({ policies, clock, log }: Ground, storage: Storage): Config<HealthCheckJob> {
+export function healthCheckQueueConfig(
+  { policies, clock, logger }: QueueDependencies,
+  storage: Storage,
+): Config<HealthCheckJob> {
   return {
     storage,
     name: HEALTH_CHECK_QUEUE_NAME,
-    maxRetries: 1,
+    face,
+    payloadSerde: new JsonSerde(),
+    maxAttempts: 1,
     concurrency: policies.health.concurrency,
-    visibilityTimeout: Math.max(30_000, 2 * policies.health.timeoutMs),
+    timeoutMs: Math.max(30_000, 2 * policies.health.timeoutMs),
     clock,
-    ...(log && { logger: log }),
+    logger,
   }
 }
 
-/** @param idOf of a job whose id is not given */
+/** @param idOf makes the id of a job that is added without one */
 export function federationQueue<Data>(config: Config<Data>, idOf: (data: Data) => string): FederationQueue<Data> {
+  const { storage, payloadSerde, maxAttempts: defaultAttempts } = config
   const queue = new Queue<StoredJob<Data>>(config)
-  const serde = new JsonSerde<StoredJob<Data>>()
+  const type = storedType(face, queue.name)
+  // Not queue.start(), which retries until the storage answers: a read should fail instead.
+  const connection = connectOnce(storage)
   return {
     queue,
     add: async (name, data, { id = idOf(data), ...options } = {}) => {
@@ -100,32 +128,31 @@ export function federationQueue<Data>(config: Config<Data>, idOf: (data: Data) =
       return { id, added: status === 'queued' }
     },
     get: async (id) => {
-      // Without a handler it only connects.
-      await queue.start()
-      const [record] = await config.storage.get([{ type: queue.name, id }], { parts: ['payload'] })
+      await connection.open()
+      const [record] = await storage.get([{ type, id }], { parts: ['payload'] })
       if (!record?.payload) return undefined
-      const { name, data } = serde.deserialize(Buffer.from(record.payload))
-      const { state, failures, runAt, maxAttempts = config.maxRetries! } = record
+      const { name, data } = payloadSerde.deserialize(Buffer.from(record.payload))
+      const { state, failures, runAt, maxAttempts = defaultAttempts } = record
       return { id, name, data, state, failures, maxAttempts, runAt }
     },
-    close: () => queue.stop(),
+    close: async () => {
+      await queue.stop()
+      await connection.close()
+    },
   }
 }
 
-/** Not kept after either end. */
+/** Records of health checks are not kept. */
 const notKept = { completed: { ageMs: 0 }, failed: { ageMs: 0 }, cancelled: { ageMs: 0 } }
 
-/** The check of this number, once. @throws TypeError INVALID_ARGUMENT, FederationError ORIGIN_INVALID */
+/** Schedules the check with this number, from 0. A repeat changes nothing. @throws TypeError INVALID_ARGUMENT, FederationError ORIGIN_INVALID */
 export async function scheduleHealthCheck(
-  { policies, allowHttp }: Ground & { readonly allowHttp: boolean },
+  { policies, allowHttp }: QueueDependencies & { readonly allowHttp: boolean },
   queue: FederationQueue<HealthCheckJob>,
   serverUrl: string,
   attempt: number,
 ): Promise<void> {
-  if (!Number.isInteger(attempt) || attempt < 0) {
-    const error = new TypeError(`attempt: expected an integer >= 0, got ${String(attempt)}`)
-    throw Object.assign(error, { code: 'INVALID_ARGUMENT' })
-  }
+  if (!Number.isInteger(attempt) || attempt < 0) throw invalidArgument('attempt', 'an integer >= 0', String(attempt))
   const origin = canonicalOrigin(serverUrl, { allowHttp })
   const delayMs = policies.health.delayMs(attempt)
   const id = healthCheckId(origin, attempt)

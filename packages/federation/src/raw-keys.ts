@@ -1,4 +1,4 @@
-// Raw 32-byte keys in and out of node:crypto, and the ones that are refused: of small order, or written in a second way.
+// Converts raw 32-byte keys to and from node:crypto, and refuses unsafe ones: keys of small order, and second encodings of a key.
 
 import { createPrivateKey, createPublicKey, diffieHellman, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import type { KeyUse } from './keyring.ts'
@@ -31,14 +31,14 @@ function rawPublicKey(key: KeyObject): Uint8Array {
   return key.export({ format: 'der', type: 'spki' }).subarray(-keyBytes)
 }
 
-/** Of an Ed25519 key: its seed. */
+/** Returns the private bytes; of an Ed25519 key, its seed. */
 export function rawPrivateKey(key: KeyObject): Uint8Array {
   return key.export({ format: 'der', type: 'pkcs8' }).subarray(-keyBytes)
 }
 
 export interface KeyPair {
   readonly privateKey: KeyObject
-  /** Raw. */
+  /** Raw key, 32 bytes. */
   readonly publicKey: Uint8Array
 }
 
@@ -52,16 +52,16 @@ export function importKeyPair(use: KeyUse, rawPrivate: Uint8Array): KeyPair {
   return { privateKey, publicKey: rawPublicKey(createPublicKey(privateKey)) }
 }
 
-/** Raw X25519. Undefined where `publicKey` is refused by isSafePublicKey. */
+/** Computes the raw X25519 value. Undefined if isSafePublicKey() refuses `publicKey`. */
 export function agreeRaw(privateKey: KeyObject, publicKey: Uint8Array): Uint8Array | undefined {
   if (!isSafePublicKey('enc', publicKey)) return undefined
   return diffieHellman({ privateKey, publicKey: importPublicKey('enc', publicKey) })
 }
 
-// Both curves count modulo p = 2^255 - 19: little-endian, p is ed ff … ff 7f.
+// Both curves compute modulo p = 2^255 - 19. In little-endian bytes p is ed ff … ff 7f.
 const pMinus1 = `ec${'ff'.repeat(30)}7f`
 const smallOrder = {
-  // u of the points whose order divides 8, on the curve and on its twist: any secret makes zero of them.
+  // u of the points whose order divides 8, on the curve and on its twist: with any secret the result is zero.
   enc: new Set([
     '00'.repeat(32),
     `01${'00'.repeat(31)}`,
@@ -69,7 +69,7 @@ const smallOrder = {
     '5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157',
     pMinus1,
   ]),
-  // y of such points: under one of them anybody can sign.
+  // y of such points: a signature under such a key can be made without a private key.
   sig: new Set([
     '00'.repeat(32),
     `01${'00'.repeat(31)}`,
@@ -80,13 +80,13 @@ const smallOrder = {
 }
 
 /**
- * 32 bytes, less than p, of large order. X25519 itself would also take u + p, and u with its highest bit set: the same key in other
- * bytes, so that a message changed on its way would still open.
+ * Whether the key has 32 bytes, is less than p and has large order. X25519 itself also accepts u + p, and u with its highest bit
+ * set. These are second encodings of the same key: with them, a message changed in transit would still decrypt.
  */
 export function isSafePublicKey(use: KeyUse, raw: Uint8Array): boolean {
   if (raw.length !== keyBytes) return false
   const value = Buffer.from(raw)
-  // Of an Ed25519 key the highest bit is the sign of x.
+  // The highest bit of an Ed25519 key is the sign of x.
   if (use === 'sig') value[31] = (value[31] ?? 0) & 0x7f
   return isBelowP(value) && !smallOrder[use].has(value.toString('hex'))
 }

@@ -1,29 +1,32 @@
-// The two Redis connections of a process: producers never wait behind a worker's.
+// The two Redis connections of a process, so that a blocked worker connection does not delay producers.
 
 import { createRequire } from 'node:module'
 import { HoldfastError } from 'holdfast'
 import type { RedisStorageOptions } from 'holdfast/redis'
 
-/** A client of iovalkey or ioredis, as holdfast/redis takes it. */
+/** A client of iovalkey or ioredis, as holdfast/redis accepts it. */
 export type RedisConnection = NonNullable<RedisStorageOptions['client']>
 
 type ClientClass = new (url: string, options: object) => RedisConnection
 
 const libraries = ['iovalkey', 'ioredis']
 
-/** Connects when it is used. */
+/** Makes a client that connects on its first use. @throws HoldfastError MISSING_DEPENDENCY */
 export function openRedis(url: string): RedisConnection {
   const Client = loadClient()
   const connection = new Client(url, { maxRetriesPerRequest: null, lazyConnect: true })
-  // Whoever uses it hears of its errors by its calls; without a listener they would be printed.
+  // Calls reject with the connection's errors. Without a listener the library would also print them.
   connection.on('error', () => {})
   return connection
 }
 
-/** At once, and only on demand: from what is installed beside us, or in the app. */
+/**
+ * Loads the client library that is installed beside this package, or in the app. Synchronous, because the seed's getters are:
+ * `holdfast/redis` imports it asynchronously.
+ */
 function loadClient(): ClientClass {
-  const places = [createRequire(import.meta.url), createRequire(`${process.cwd()}/package.json`)]
-  for (const require of places) {
+  const resolvers = [createRequire(import.meta.url), createRequire(`${process.cwd()}/package.json`)]
+  for (const require of resolvers) {
     for (const library of libraries) {
       try {
         return (require(library) as { Redis: ClientClass }).Redis
@@ -32,6 +35,6 @@ function loadClient(): ClientClass {
       }
     }
   }
-  const message = 'a Redis client is needed: npm install iovalkey (or ioredis)'
+  const message = 'REDIS_URL: no Redis client is installed. Run npm install iovalkey (or ioredis).'
   throw new HoldfastError('MISSING_DEPENDENCY', message, { package: 'iovalkey' })
 }

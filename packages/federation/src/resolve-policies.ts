@@ -1,48 +1,50 @@
-// The policies that are given, over the table of defaults.
+// Resolves policies: the given values over the table of defaults.
 
+import { resolveAliases } from './aliases.ts'
+import { invalidArgument } from './invalid-argument.ts'
 import { type Policies, seedPolicies } from './policies.ts'
 
 type Given<T> = { readonly [K in keyof T]?: T[K] extends readonly unknown[] ? T[K] : Partial<T[K]> }
 
-/** Group by group; of `threats`, reason by reason. */
-export type PolicyOptions = Given<Omit<Policies, 'threats'>> & {
+/** Changes to the defaults, by group. In `threats`, by reason. */
+export type PolicyOptions = Given<Omit<Policies, 'threats' | 'delivery'>> & {
+  readonly delivery?: Partial<Policies['delivery']> & {
+    /** Alias of `maxAttempts`. */
+    readonly attempts?: number
+  }
   readonly threats?: { readonly [R in keyof Policies['threats']]?: Partial<Policies['threats'][R]> }
 }
 
 /** @throws TypeError INVALID_ARGUMENT */
 export function resolvePolicies(given: PolicyOptions = {}): Policies {
-  return merged('policies', seedPolicies, given) as unknown as Policies
+  return merge('policies', seedPolicies, given) as unknown as Policies
 }
 
-function merged(where: string, defaults: object, given: unknown): object {
-  if (given === null || typeof given !== 'object' || Array.isArray(given)) throw invalid(where, 'an object')
+function merge(place: string, defaults: object, given: unknown): object {
+  if (given === null || typeof given !== 'object' || Array.isArray(given)) throw invalidArgument(place, 'an object')
   const result: Record<string, unknown> = { ...defaults }
-  for (const [key, value] of Object.entries(given)) {
+  for (const [key, value] of Object.entries(resolveAliases(place, { ...given }))) {
     if (value === undefined) continue
-    if (!Object.hasOwn(defaults, key)) throw invalid(`${where}.${key}`, `one of ${Object.keys(defaults).join(', ')}`)
-    const standing = (defaults as Record<string, unknown>)[key]
-    result[key] = isGroup(key, standing)
-      ? merged(`${where}.${key}`, standing, value)
-      : checked(`${where}.${key}`, standing, value)
+    const name = `${place}.${key}`
+    if (!Object.hasOwn(defaults, key)) throw invalidArgument(name, `one of ${Object.keys(defaults).join(', ')}`)
+    const standard = (defaults as Record<string, unknown>)[key]
+    result[key] = isGroup(key, standard) ? merge(name, standard, value) : check(name, standard, value)
   }
   return result
 }
 
-/** A backoff is given whole. */
+/** A backoff is one value: its fields depend on its type. */
 const isGroup = (key: string, value: unknown): value is object =>
   key !== 'backoff' && value !== null && typeof value === 'object' && !Array.isArray(value)
 
-function checked(where: string, standing: unknown, value: unknown): unknown {
-  if (Array.isArray(standing)) {
+/** A value must have the type of its default. The Queue checks the fields of a backoff. */
+function check(name: string, standard: unknown, value: unknown): unknown {
+  if (Array.isArray(standard)) {
     if (!Array.isArray(value) || !value.every((item) => typeof item === 'string'))
-      throw invalid(where, 'an array of strings')
-  } else if (typeof standing === 'number') {
-    if (!Number.isInteger(value) || (value as number) < 0) throw invalid(where, 'an integer >= 0')
-  } else if (typeof standing !== 'object' && typeof value !== typeof standing)
-    throw invalid(where, `a ${typeof standing}`)
+      throw invalidArgument(name, 'an array of strings')
+  } else if (typeof standard === 'number') {
+    if (!Number.isInteger(value) || (value as number) < 0) throw invalidArgument(name, 'an integer >= 0')
+  } else if (typeof standard !== 'object' && typeof value !== typeof standard)
+    throw invalidArgument(name, `a ${typeof standard}`)
   return value
-}
-
-function invalid(name: string, expected: string): TypeError {
-  return Object.assign(new TypeError(`${name}: expected ${expected}`), { code: 'INVALID_ARGUMENT' })
 }

@@ -1,6 +1,6 @@
-// Bytes that must be secret or never repeat: ivs and keys.
+// Random bytes that must be secret, or must never repeat: IVs and keys.
 
-// oxlint-disable-next-line no-restricted-imports -- R7 is for chance that a test may want to repeat. Whoever can repeat this one can read what was sealed with it, so it never comes from the injected clock.
+// oxlint-disable-next-line no-restricted-imports -- R7 is for randomness that a test may repeat. A repeatable IV or key breaks the encryption, so these bytes never come from the injected clock.
 import { randomBytes } from 'node:crypto'
 
 export function secretBytes(length: number): Uint8Array {

@@ -1,14 +1,14 @@
-// What the rows of deliveries need while workers run: failed ones go after their time, and a row whose job has ended, or never
-// came to be, is brought in line with it.
+// Upkeep of delivery rows while workers run: sweeps failed rows after their retention, and reconciles an open row with its job if
+// the job has ended or was never added.
 
 import type { Timer } from 'holdfast'
 import { failureCode } from './deliver/process.ts'
 import type { FederationDeliveryJob } from './jobs.ts'
 import type { FederationQueue } from './queues.ts'
-import type { Sending } from './setting.ts'
+import type { SendingContext } from './context.ts'
 import type { DeliveryRow } from './store/store.ts'
 
-const everyMs = 60_000
+const intervalMs = 60_000
 const batch = 1_000
 
 export interface Upkeep {
@@ -16,61 +16,61 @@ export interface Upkeep {
 }
 
 export function startUpkeep(
-  setting: Sending,
+  context: SendingContext,
   queue: FederationQueue<FederationDeliveryJob>,
   open: () => Promise<void>,
 ): Upkeep {
-  const { clock, log } = setting
+  const { clock, logger } = context
   let timer: Timer | undefined
   let isStopped = false
-  const look = async (): Promise<void> => {
+  const run = async (): Promise<void> => {
     try {
       await open()
-      await keepRows(setting, queue, () => isStopped)
+      await reconcileRows(context, queue, () => isStopped)
     } catch (error) {
-      if (!isStopped) log?.error?.({ code: failureCode(error) }, 'the rows of deliveries could not be looked after')
+      if (!isStopped) logger?.error?.({ code: failureCode(error) }, 'federation: upkeep of delivery rows failed')
     }
-    if (!isStopped) timer = clock.after(everyMs, () => (looking = look()), { keepsAlive: false })
+    if (!isStopped) timer = clock.after(intervalMs, () => (running = run()), { keepsAlive: false })
   }
-  let looking = look()
+  let running = run()
   return {
     stop: async () => {
       isStopped = true
       timer?.cancel()
-      await looking
+      await running
     },
   }
 }
 
-/** One look. */
-export async function keepRows(
-  setting: Sending,
+/** One pass over the rows. */
+export async function reconcileRows(
+  context: SendingContext,
   queue: FederationQueue<FederationDeliveryJob>,
   isStopped: () => boolean = () => false,
 ): Promise<void> {
-  const { store, clock, policies } = setting
+  const { store, clock, policies } = context
   while ((await store.deliveries.sweep(clock.now() - policies.delivery.keepFailedMs, batch)) === batch) {
     if (isStopped()) return
   }
   for (const row of await store.deliveries.list({ status: 'open', limit: batch })) {
     if (isStopped()) return
-    if (dueAt(row) <= clock.now() - everyMs) await keepRow(setting, queue, row)
+    if (dueAt(row) <= clock.now() - intervalMs) await reconcileRow(context, queue, row)
   }
 }
 
-/** Whoever wrote the row may be about to add its job; and a job is looked for under the row's id, though it may have another. */
+/** Rows get a minute: the process that wrote one may be about to add its job. Jobs are found by the row's id alone. */
 const dueAt = ({ createdAt, lastAttemptedAt = 0, nextAttemptAt = 0 }: DeliveryRow): number =>
   Math.max(createdAt, lastAttemptedAt, nextAttemptAt)
 
-async function keepRow(
-  { store, clock }: Sending,
+async function reconcileRow(
+  { store, clock }: SendingContext,
   queue: FederationQueue<FederationDeliveryJob>,
   row: DeliveryRow,
 ): Promise<void> {
   const { id, name, targetUrl, serverUrl, payload, lastError = 'UNKNOWN' } = row
   const job = await queue.get(id)
   if (!job) {
-    // Never added, or gone long since: sent again at worst, and a peer knows it by its content.
+    // Never added, or swept. At worst the delivery is sent a second time; its message key is the same.
     await queue.add(name, { deliveryJobId: id, targetUrl, serverUrl, payload }, { id })
   } else if (job.state === 'completed') await store.deliveries.remove(id)
   else if (job.state === 'failed' || job.state === 'cancelled')

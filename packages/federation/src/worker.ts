@@ -1,25 +1,27 @@
-// A worker of one of the queues: its handler, and its life in four events.
+// A worker of one of the two queues: its processor, its events and its life-cycle.
 
 import { EventEmitter } from 'node:events'
-import { type Clock, type Job, Queue, type QueueConfig } from 'holdfast'
+import { type Job, Queue, type QueueConfig } from 'holdfast'
 import type { ProcessorJob } from './jobs.ts'
+import { resolveStopOptions, type RunOptions, runUntilStopped, type StopOptions } from './life-cycle.ts'
 import type { StoredJob } from './queues.ts'
 
-/** What is known of an attempt that failed. The job is undefined where its worker had died, and this one heard of it. */
+/** An attempt that failed. */
 export interface FailedAttempt<Data> {
   readonly id: string
+  /** Undefined where the worker of the attempt died and this worker recovered its job. */
   readonly job: ProcessorJob<Data> | undefined
   readonly error: Error
-  /** It will not be tried again. */
+  /** True if no attempt follows. */
   readonly isFinal: boolean
 }
 
 export interface FederationWorkerEvents<Data> {
-  /** Connected, and at work. */
+  /** The worker is connected and takes jobs. */
   ready: []
-  /** Of the worker itself: the storage is away. Jobs are untouched, and it reconnects. */
+  /** An error of the worker itself, such as a lost storage connection. No job is affected; the worker reconnects. */
   error: [error: Error]
-  /** Every attempt that failed, retried or not. */
+  /** An attempt failed, retried or not. */
   failed: [attempt: FailedAttempt<Data>]
   completed: [id: string, job: ProcessorJob<Data> | undefined]
 }
@@ -27,26 +29,23 @@ export interface FederationWorkerEvents<Data> {
 interface WorkerOptions<Data> {
   readonly config: QueueConfig<StoredJob<Data>>
   readonly process: (job: ProcessorJob<Data>) => Promise<void>
-  readonly clock: Clock
 }
 
-const firstRetryMs = 100
-const longestRetryMs = 5_000
-
-export class FederationWorker<Data> extends EventEmitter<FederationWorkerEvents<Data>> {
+export class FederationWorker<Data> extends EventEmitter<FederationWorkerEvents<Data>> implements AsyncDisposable {
   readonly queue: Queue<StoredJob<Data>>
-  readonly #clock: Clock
-  /** Attempts that this worker runs, or whose end it has not heard of yet. */
+  /** Attempts that this worker runs, or whose end its queue has not reported yet. */
   readonly #running = new Map<string, ProcessorJob<Data>>()
-  /** Whose fate is told in a moment. */
+  /** Ids of stalled jobs, until the queue has reported whether they failed. */
   readonly #stalled = new Set<string>()
-  readonly #following = new Set<Promise<void>>()
-  #isClosed = false
-  #closing: Promise<void> | undefined
+  /** Work that events started. */
+  readonly #followUps = new Set<Promise<void>>()
+  readonly #ended = Promise.withResolvers<void>()
+  #starting: Promise<void> | undefined
+  #stopping: Promise<void> | undefined
 
-  constructor({ config, process, clock }: WorkerOptions<Data>) {
+  /** @internal Made by Federation.startWorkers(). */
+  constructor({ config, process }: WorkerOptions<Data>) {
     super()
-    this.#clock = clock
     this.queue = new Queue<StoredJob<Data>>(config)
     this.queue.execute(async (job) => {
       const mine = processorJobOf(job)
@@ -62,7 +61,7 @@ export class FederationWorker<Data> extends EventEmitter<FederationWorkerEvents<
       this.#running.delete(id)
       return job
     }
-    this.queue.on('error', (error) => this.#tellError(error))
+    this.queue.on('error', (error) => this.#emitError(error))
     this.queue.on('completed', (id) => void this.emit('completed', id, take(id)))
     this.queue.on('failing', (id, error) => void this.emit('failed', { id, job: take(id), error, isFinal: false }))
     this.queue.on('failed', (id, { lastError, payload, attempts }) => {
@@ -70,64 +69,75 @@ export class FederationWorker<Data> extends EventEmitter<FederationWorkerEvents<
       const job = take(id) ?? endedJobOf(id, payload as StoredJob<Data> | undefined, attempts)
       this.emit('failed', { id, job, error: lastError, isFinal: true })
     })
-    this.queue.on('stalled', (id) => this.#heedStalled(id, take(id)))
-    this.queue.on('requeued', take)
+    this.queue.on('stalled', (id) => this.#onStalled(id, take(id)))
+    this.queue.on('released', take)
     this.queue.on('cancelled', take)
     this.queue.on('fenced', (id, attempt) => {
       if (this.#running.get(id)?.attempt === attempt) this.#running.delete(id)
     })
   }
 
-  /** Given up, or taken back. If that was the last attempt, `failed` follows at once and says so. */
-  #heedStalled(id: string, job: ProcessorJob<Data> | undefined): void {
+  /** The attempt timed out, or its lease ended. If it was the last attempt, the queue emits `failed` in the same tick. */
+  #onStalled(id: string, job: ProcessorJob<Data> | undefined): void {
     this.#stalled.add(id)
     queueMicrotask(() => {
       if (!this.#stalled.delete(id)) return
-      const error = new Error('the attempt took too long, or its worker died')
+      const error = new Error(`job ${id}: the attempt timed out, or its worker died. The job is retried.`)
       this.emit('failed', { id, job, error: Object.assign(error, { code: 'STALLED' }), isFinal: false })
     })
   }
 
-  /** Tries until the storage is there. */
-  start(): this {
-    void this.#start(firstRetryMs)
-    return this
+  /**
+   * Connects and takes jobs. Resolves when the worker is ready, or when stop() came first. Retries while the storage is
+   * unreachable; each failure is an `error` event. Later calls return the same promise.
+   * @throws StorageError that no retry can help against, such as a wrong password
+   */
+  start(): Promise<void> {
+    this.#starting ??= this.#start()
+    return this.#starting
   }
 
-  async #start(retryMs: number): Promise<void> {
+  async #start(): Promise<void> {
     try {
       await this.queue.start()
     } catch (error) {
-      if (this.#isClosed) return
-      this.#tellError(error as Error)
-      const again = (): void => void (this.#isClosed || this.#start(Math.min(2 * retryMs, longestRetryMs)))
-      return void this.#clock.after(retryMs, again, { keepsAlive: false })
+      this.#emitError(error as Error)
+      throw error
     }
-    if (!this.#isClosed) this.after(async () => void this.emit('ready'))
+    if (!this.#stopping) this.followUp(async () => void this.emit('ready'))
   }
 
-  /** Work that follows an event; its failure is an `error`. */
-  after(work: () => Promise<void>): void {
+  /** Starts, and resolves when stop() has ended. @param options.signal stops it @throws as start() */
+  async run(options?: RunOptions): Promise<void> {
+    await runUntilStopped(this, this.#ended.promise, options)
+  }
+
+  /** Runs work that follows an event. Its failure is an `error` event. */
+  followUp(work: () => Promise<void>): void {
     const done: Promise<void> = work()
-      .catch((error: unknown) => this.#tellError(error as Error))
-      .finally(() => this.#following.delete(done))
-    this.#following.add(done)
+      .catch((error: unknown) => this.#emitError(error as Error))
+      .finally(() => this.#followUps.delete(done))
+    this.#followUps.add(done)
   }
 
-  /** Resolves once all that followed has ended. */
-  async idle(): Promise<void> {
-    while (this.#following.size > 0) await Promise.all(this.#following)
+  /** Takes no new job and waits up to `graceMs` for running attempts. Resolves after their follow-up work. */
+  async stop(options?: StopOptions): Promise<void> {
+    const { graceMs } = resolveStopOptions(options)
+    this.#stopping ??= this.#stop(graceMs).finally(this.#ended.resolve)
+    return this.#stopping
   }
 
-  /** Takes no new job, and waits for those under way. @param timeout in ms @default 30_000 */
-  close(timeout = 30_000): Promise<void> {
-    this.#isClosed = true
-    this.#closing ??= this.queue.stop({ timeout })
-    return this.#closing
+  async #stop(graceMs: number): Promise<void> {
+    await this.queue.stop({ graceMs })
+    while (this.#followUps.size > 0) await Promise.all(this.#followUps)
   }
 
-  #tellError(error: Error): void {
-    // Without a listener it would be thrown.
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  #emitError(error: Error): void {
+    // EventEmitter throws an `error` event that has no listener.
     if (this.listenerCount('error') > 0) this.emit('error', error)
   }
 }

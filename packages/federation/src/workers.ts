@@ -1,22 +1,31 @@
-// The workers of a federation: what they do with their jobs, what they say about it, and what they see to at their start.
+// The two workers of a federation: their processors, their log lines, and what happens at their start.
 
-import type { Storage } from 'holdfast'
+import { retryUntilReady, type Storage } from 'holdfast'
+import type { SendingContext } from './context.ts'
 import type { AckHandlers } from './deliver/dispatch-ack.ts'
 import { failureCode, processFederationDelivery } from './deliver/process.ts'
 import { methodOf } from './deliver/read-payload.ts'
 import type { FederationDeliveryJob, HealthCheckJob } from './jobs.ts'
+import { resolveStopOptions, type RunOptions, runUntilStopped, type StopOptions } from './life-cycle.ts'
 import { processHealthCheck } from './peers/process-health-check.ts'
 import { checkableReasons } from './peers/threat-policy.ts'
 import { deliveryQueueConfig, type FederationQueue, healthCheckQueueConfig } from './queues.ts'
-import type { Sending } from './setting.ts'
 import { startUpkeep } from './upkeep.ts'
 import { type FailedAttempt, FederationWorker } from './worker.ts'
 
-export interface FederationWorkers {
+/** Both workers, with the life-cycle of one. */
+export interface FederationWorkers extends AsyncDisposable {
   readonly deliveryWorker: FederationWorker<FederationDeliveryJob>
   readonly healthCheckWorker: FederationWorker<HealthCheckJob>
-  /** @param timeout in ms, for what is under way @default 30_000 */
-  stop(timeout?: number): Promise<void>
+  /**
+   * Resolves when both workers take jobs and the tables are open, or when stop() came first. Retries while a database is
+   * unreachable. @throws FederationError MIGRATION_PENDING, and StorageError that no retry can help against
+   */
+  start(): Promise<void>
+  /** Starts, and resolves when stop() has ended. @param options.signal stops it @throws as start() */
+  run(options?: RunOptions): Promise<void>
+  /** Takes no new job and waits up to `graceMs` for running attempts. The federation itself stays open. */
+  stop(options?: StopOptions): Promise<void>
 }
 
 export interface WorkersOptions {
@@ -27,102 +36,148 @@ export interface WorkersOptions {
   readonly open: () => Promise<void>
 }
 
-export function startWorkers(setting: Sending, options: WorkersOptions): FederationWorkers {
-  const { clock, log } = setting
+/** Makes both workers and starts them in the background. */
+export function startWorkers(context: SendingContext, options: WorkersOptions): FederationWorkers {
+  const { logger } = context
   const { storage, acks, open } = options
-  if (setting.origin === undefined) log?.error?.({}, 'the origin of this server is not set: no delivery can be sent')
+  if (context.origin === undefined) {
+    logger?.error?.(
+      {},
+      'federation: the origin of this server is not set. Every delivery will fail. Set BETTER_AUTH_URL.',
+    )
+  }
+  // The log lines of this file replace the engine's own, which would tell every failure a second time.
+  const dependencies = { ...context, logger: undefined }
   const deliveryWorker = new FederationWorker<FederationDeliveryJob>({
-    config: deliveryQueueConfig(setting, storage),
-    clock,
+    config: deliveryQueueConfig(dependencies, storage),
     process: async (job) => {
       await open()
-      await processFederationDelivery(setting, job, acks)
+      await processFederationDelivery(context, job, acks)
     },
   })
   const healthCheckWorker = new FederationWorker<HealthCheckJob>({
-    config: healthCheckQueueConfig(setting, storage),
-    clock,
+    config: healthCheckQueueConfig(dependencies, storage),
     process: async (job) => {
       await open()
-      await processHealthCheck(setting, job)
+      await processHealthCheck(context, job)
     },
   })
-  reportDeliveries(setting, deliveryWorker)
-  reportHealthChecks(setting, healthCheckWorker)
-  const upkeep = startUpkeep(setting, options.deliveryQueue, open)
+  reportDeliveries(context, deliveryWorker)
+  reportHealthChecks(context, healthCheckWorker)
+  const upkeep = startUpkeep(context, options.deliveryQueue, open)
+  const stopSignal = new AbortController()
+  const opening = openTables(context, open, stopSignal.signal)
   healthCheckWorker.once('ready', () => {
-    open()
-      .then(() => resumeHealthChecks(setting))
-      .catch((error: unknown) => log?.error?.({ code: failureCode(error) }, 'health checks could not be resumed'))
+    opening
+      .then(async (isOpen) => void (isOpen && (await resumeHealthChecks(context))))
+      .catch((error: Error) => logger?.error?.(errorFields(error), 'federation: health checks could not be resumed'))
   })
-  deliveryWorker.start()
-  healthCheckWorker.start()
-  return {
+  const ready = Promise.all([opening, deliveryWorker.start(), healthCheckWorker.start()])
+  // startWorkers() has no promise to reject. The `error` events of the workers and the log lines report the failure.
+  ready.catch(() => {})
+  const ended = Promise.withResolvers<void>()
+  const workers: FederationWorkers = {
     deliveryWorker,
     healthCheckWorker,
-    stop: async (timeout) => {
-      await Promise.all([upkeep.stop(), deliveryWorker.close(timeout), healthCheckWorker.close(timeout)])
-      await deliveryWorker.idle()
+    start: async () => void (await ready),
+    run: (runOptions) => runUntilStopped(workers, ended.promise, runOptions),
+    stop: async (stopOptions) => {
+      const resolved = resolveStopOptions(stopOptions)
+      stopSignal.abort()
+      const both = [deliveryWorker, healthCheckWorker].map((worker) => worker.stop(resolved))
+      await Promise.all([upkeep.stop(), ...both]).finally(ended.resolve)
     },
+    [Symbol.asyncDispose]: () => workers.stop(),
   }
+  return workers
 }
 
-function reportDeliveries(setting: Sending, worker: FederationWorker<FederationDeliveryJob>): void {
-  const { log, store, clock } = setting
-  worker.on('ready', () => log?.info?.({ queue: worker.queue.name }, 'the delivery worker is connected'))
-  worker.on('error', (error) => log?.error?.(aboutError(error), 'the delivery worker met an error'))
+/** Resolves to true when the tables are open, to false if the signal aborted first. */
+function openTables(
+  { clock, logger }: SendingContext,
+  open: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const onFailure = (error: Error): void =>
+    logger?.error?.(errorFields(error), 'federation: the tables cannot be opened. Another attempt follows.')
+  return retryUntilReady(open, { clock, signal, onFailure }).catch((error: Error) => {
+    logger?.error?.(errorFields(error), 'federation: the tables cannot be opened. No delivery can be made.')
+    throw error
+  })
+}
+
+function reportDeliveries(context: SendingContext, worker: FederationWorker<FederationDeliveryJob>): void {
+  const { logger, store, clock } = context
+  worker.on('ready', () => logger?.info?.({ queue: worker.queue.name }, 'the delivery worker is connected'))
+  worker.on('error', (error) => logger?.error?.(errorFields(error), 'the delivery worker met an error'))
+  reportQueue(context, worker)
   worker.on('failed', (failed) => {
-    reportFailed(setting, failed)
+    reportFailed(context, failed)
     const code = failureCode(failed.error)
-    // Other ends are written by the attempt itself; this one did not come to its end.
+    // An attempt writes its own end to the row. A stalled attempt had no chance to.
     if (!failed.isFinal || code !== 'STALLED') return
-    worker.after(() => store.deliveries.failed(failed.job?.data.deliveryJobId ?? failed.id, code, clock.now()))
+    worker.followUp(() => store.deliveries.failed(failed.job?.data.deliveryJobId ?? failed.id, code, clock.now()))
   })
   worker.on('completed', (id, job) => {
-    worker.after(async () => {
+    worker.followUp(async () => {
       await store.deliveries.remove(job?.data.deliveryJobId ?? id)
-      if (job) setting.emit('delivered', { id, name: job.name, origin: job.data.serverUrl })
+      if (job) context.emit('delivered', { id, name: job.name, origin: job.data.serverUrl })
     })
   })
 }
 
-function reportFailed(setting: Sending, { id, job, error, isFinal }: FailedAttempt<FederationDeliveryJob>): void {
+function reportFailed(context: SendingContext, failed: FailedAttempt<FederationDeliveryJob>): void {
+  const { id, job, error, isFinal } = failed
   const code = failureCode(error)
   const { attempt = 0, maxAttempts = 0, data } = job ?? {}
   const retriesLeft = isFinal ? 0 : Math.max(0, maxAttempts - attempt)
-  const about = {
+  const fields = {
     jobId: id,
     method: methodOf(data?.payload),
     target: withoutQuery(data?.targetUrl),
     attempt,
     retriesLeft,
   }
-  setting.log?.warn?.({ ...about, ...aboutError(error) }, `a delivery failed: ${error.message}`)
+  context.logger?.warn?.({ ...fields, ...errorFields(error) }, `a delivery failed: ${error.message}`)
   const origin = withoutQuery(data?.serverUrl)
-  if (isFinal) setting.emit('delivery_failed', { id, origin, code })
-  else setting.emit('delivery_failing', { id, origin, attempt, code })
+  if (isFinal) context.emit('delivery_failed', { id, origin, code })
+  else context.emit('delivery_failing', { id, origin, attempt, code })
 }
 
-function reportHealthChecks({ log }: Sending, worker: FederationWorker<HealthCheckJob>): void {
-  worker.on('ready', () => log?.info?.({ queue: worker.queue.name }, 'the health check worker is connected'))
-  worker.on('error', (error) => log?.error?.(aboutError(error), 'the health check worker met an error'))
+function reportHealthChecks(context: SendingContext, worker: FederationWorker<HealthCheckJob>): void {
+  const { logger } = context
+  worker.on('ready', () => logger?.info?.({ queue: worker.queue.name }, 'the health check worker is connected'))
+  worker.on('error', (error) => logger?.error?.(errorFields(error), 'the health check worker met an error'))
+  reportQueue(context, worker)
   worker.on('failed', ({ id, error }) => {
-    log?.warn?.({ jobId: id, ...aboutError(error) }, `a health check failed: ${error.message}`)
+    logger?.warn?.({ jobId: id, ...errorFields(error) }, `a health check failed: ${error.message}`)
   })
 }
 
-/** A crash between a mark and its check leaves a peer that nobody would look at. The ids make this harmless. */
-async function resumeHealthChecks(setting: Sending): Promise<void> {
-  const { policies, store } = setting
+/** Log lines of both workers that need no detail of their jobs. */
+function reportQueue<Data>({ logger }: SendingContext, { queue }: FederationWorker<Data>): void {
+  queue.on('stopped', () => logger?.info?.({ queue: queue.name }, `queue '${queue.name}': worker stopped`))
+  queue.on('released', (id) => {
+    logger?.info?.({ queue: queue.name, jobId: id }, `job '${id}' was released. It runs again without a spent attempt.`)
+  })
+  queue.on('fenced', (id, attempt, verdict) => {
+    const fields = { queue: queue.name, jobId: id, attempt, verdict }
+    logger?.warn?.(fields, `job '${id}': the outcome of attempt ${attempt} was refused (${verdict})`)
+  })
+}
+
+/** Schedules the check of every unhealthy peer: a process may have died between the mark and its check. Ids deduplicate. */
+async function resumeHealthChecks(context: SendingContext): Promise<void> {
+  const { policies, store } = context
   const filter = { reasons: checkableReasons(policies), attemptsBelow: policies.health.maxAttempts, limit: 1_000 }
   for (const peer of await store.peers.listUnhealthy(filter)) {
-    await setting.scheduleHealthCheck(peer.url, peer.healthCheckAttempts)
+    await context.scheduleHealthCheck(peer.url, peer.healthCheckAttempts)
   }
 }
 
-const aboutError = (error: Error): object => ({ code: failureCode(error), error: error.message })
+const errorFields = (error: Error): object => ({ code: failureCode(error), error: error.message })
 
-/** A query may hold what does not belong in a log. */
+/** A query may hold a secret, so no log line has one. */
 function withoutQuery(url: unknown): string {
   const parsed = typeof url === 'string' ? URL.parse(url) : null
   if (!parsed || !parsed.protocol.startsWith('http')) return 'unknown'

@@ -1,4 +1,4 @@
-// What createFederation takes, and what this profile does not have.
+// The options of createFederation(), and what this profile does not have.
 
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
@@ -6,6 +6,7 @@ import { MemoryStorage } from 'holdfast'
 import { createFederation, type FederationOptions } from '../src/create.ts'
 import type { Federation } from '../src/federation.ts'
 import { generateKeyring } from '../src/keyring.ts'
+import { resolveStopOptions } from '../src/life-cycle.ts'
 import { seedPolicies } from '../src/policies.ts'
 import { resolvePolicies } from '../src/resolve-policies.ts'
 import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
@@ -14,7 +15,6 @@ import type { FollowRow, FollowStore } from '../src/store/store.ts'
 const keyring = await generateKeyring()
 
 const options = (change: object = {}): FederationOptions => ({
-  profile: 'seed',
   origin: 'https://A.example:443/',
   storage: new MemoryStorage(),
   store: sqliteStore({ path: ':memory:' }),
@@ -24,17 +24,18 @@ const options = (change: object = {}): FederationOptions => ({
 
 function made(t: TestContext, change: object = {}): Federation {
   const federation = createFederation(options(change))
-  t.after(() => federation.stop({ timeout: 0 }))
+  t.after(() => federation.stop({ graceMs: 0 }))
   return federation
 }
 
-test('the origin is made canonical; nothing is opened', (t) => {
+test('the origin is made canonical; nothing is opened; the profile defaults to seed', (t) => {
   assert.equal(made(t).origin, 'https://a.example')
+  assert.equal(made(t, { profile: 'seed' }).origin, 'https://a.example')
+  assert.equal(made(t, { profile: undefined }).origin, 'https://a.example')
 })
 
-test('what is missing, unknown or impossible is refused', () => {
+test('missing, unknown and impossible options are refused', () => {
   for (const change of [
-    { profile: undefined },
     { profile: 'other' },
     { storage: undefined },
     { store: null },
@@ -43,8 +44,11 @@ test('what is missing, unknown or impossible is refused', () => {
     { policies: 5 },
     { policies: { deliver: {} } },
     { policies: { delivery: { attempt: 5 } } },
+    { policies: { delivery: { maxAttempts: -1 } } },
+    { policies: { delivery: { maxAttempts: '5' } } },
     { policies: { delivery: { attempts: -1 } } },
-    { policies: { delivery: { attempts: '5' } } },
+    { policies: { delivery: { attempts: 5, maxAttempts: 5 } } },
+    { log: {}, logger: {} },
     { policies: { relay: { use: 'yes' } } },
     { policies: { health: { delayMs: 5 } } },
     { policies: { methods: 'FEDERATE' } },
@@ -59,7 +63,7 @@ test('what is missing, unknown or impossible is refused', () => {
   }
 })
 
-test('what another profile has is refused by name', async (t) => {
+test('features of another profile are refused by name', async (t) => {
   assert.throws(() => createFederation(options({ profile: 'hardened' })), { code: 'FEATURE_UNSUPPORTED' })
   const federation = made(t)
   await assert.rejects(federation.send({ type: 'post', to: 'https://b.example', payload: {} }), {
@@ -69,14 +73,14 @@ test('what another profile has is refused by name', async (t) => {
   await assert.rejects(federation.peers.resume('https://b.example'), { code: 'FEATURE_UNSUPPORTED' })
 })
 
-test('policies are laid over the defaults, group by group, and leave those alone', () => {
+test('policies override single defaults, and do not change the table', () => {
   const policies = resolvePolicies({
-    delivery: { attempts: 2, backoff: { type: 'fixed', delayMs: 1 } },
+    delivery: { maxAttempts: 2, backoff: { type: 'fixed', delayMs: 1 } },
     threats: { TIMEOUT: { proxyEligible: true } },
   })
   assert.deepEqual(policies.delivery, {
     ...seedPolicies.delivery,
-    attempts: 2,
+    maxAttempts: 2,
     backoff: { type: 'fixed', delayMs: 1 },
   })
   assert.deepEqual(policies.threats.TIMEOUT, { proxyEligible: true, directHealthCheckable: true })
@@ -84,7 +88,18 @@ test('policies are laid over the defaults, group by group, and leave those alone
   assert.deepEqual(resolvePolicies({ methods: ['LIKE'] }).methods, ['LIKE'])
 })
 
-test('follows may live elsewhere', async (t) => {
+test('aliases of policies and of stop() are mapped to their words', async (t) => {
+  assert.equal(resolvePolicies({ delivery: { attempts: 2 } }).delivery.maxAttempts, 2)
+  assert.equal(resolvePolicies({ delivery: { attempts: undefined, maxAttempts: 3 } }).delivery.maxAttempts, 3)
+  assert.deepEqual(resolveStopOptions({ timeout: 5 }), { graceMs: 5 })
+  assert.deepEqual(resolveStopOptions(), { graceMs: 30_000 })
+  const federation = made(t)
+  for (const given of [{ timeout: 5, graceMs: 5 }, { graceMs: -1 }, { grace: 1 }]) {
+    await assert.rejects(federation.stop(given as object), { code: 'INVALID_ARGUMENT' }, JSON.stringify(given))
+  }
+})
+
+test('the option `follows` replaces the table', async (t) => {
   const rows = new Map<string, FollowRow>()
   const follows: FollowStore = {
     insert: async (row) => {
@@ -109,22 +124,24 @@ test('follows may live elsewhere', async (t) => {
   assert.deepEqual([sent.following.id, sent.federationUrl, sent.method], [follow.id, 'https://a.example', 'FEDERATE'])
 })
 
-test('a listener that throws harms nobody, and is heard of', async (t) => {
-  const lines: string[] = []
-  const log = { error: (_: object, message: string) => void lines.push(message) }
-  const store = sqliteStore({ path: ':memory:' })
-  const federation = made(t, { log, store })
-  federation.on('peer_healthy', () => {
-    throw new Error('a listener of mine')
+for (const name of ['logger', 'log']) {
+  test(`a listener that throws keeps no other listener from the event, and is logged to \`${name}\``, async (t) => {
+    const lines: string[] = []
+    const logger = { error: (_: object, message: string) => void lines.push(message) }
+    const store = sqliteStore({ path: ':memory:' })
+    const federation = made(t, { [name]: logger, store })
+    federation.on('peer_healthy', () => {
+      throw new Error('a listener of mine')
+    })
+    let heard = 0
+    federation.once('peer_healthy', () => void heard++)
+    await federation.connect()
+    const url = 'https://b.example'
+    for (let n = 0; n < 2; n++) {
+      await store.peers.pin({ url, publicKey: 'key', encryptionPublicKey: 'key' }, 1)
+      await store.peers.unhealthy(url, 'TIMEOUT', 5, 1)
+      await federation.markServerHealthy(url)
+    }
+    assert.deepEqual([heard, lines], [1, Array(2).fill("federation: a listener of 'peer_healthy' threw an error")])
   })
-  let heard = 0
-  federation.once('peer_healthy', () => void heard++)
-  await federation.connect()
-  const url = 'https://b.example'
-  for (let n = 0; n < 2; n++) {
-    await store.peers.pin({ url, publicKey: 'key', encryptionPublicKey: 'key' }, 1)
-    await store.peers.unhealthy(url, 'TIMEOUT', 5, 1)
-    await federation.markServerHealthy(url)
-  }
-  assert.deepEqual([heard, lines], [1, Array(2).fill("a listener of 'peer_healthy' failed")])
-})
+}

@@ -1,4 +1,4 @@
-// Keyrings: what they take, what they do, and that private bytes stay inside.
+// Keyrings: their input, their functions, and that private bytes stay inside.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -7,19 +7,19 @@ import { generateKeyring, generateKeyText, keyringFromBase64, type KeyringText }
 import { decryptPayload, encryptPayload } from '../src/wire/v1/envelope.ts'
 import { signText, verify } from '../src/wire/v1/signature.ts'
 
-test('fresh keys sign and open', async () => {
+test('new keys sign and decrypt', async () => {
   const keyring = await generateKeyring()
   const publicKey = Buffer.from(keyring.current('sig').publicKey).toString('base64')
   assert.equal(verify('hello', await signText('hello', keyring), publicKey), true)
   assert.equal(await decryptPayload(encryptPayload('hello', keyring.current('enc').publicKey), keyring), 'hello')
 })
 
-test('fresh keys differ each time', async () => {
+test('new keys differ each time', async () => {
   const kids = await Promise.all([1, 2, 3].map(async () => (await generateKeyring()).current('sig').kid))
   assert.equal(new Set(kids).size, 3)
 })
 
-test('keys that were kept as text are the same keys', async () => {
+test('keys that were stored as text are the same keys', async () => {
   const text = generateKeyText()
   const [first, second] = [keyringFromBase64(text), keyringFromBase64({ ...text })]
   for (const use of ['sig', 'enc'] as const) {
@@ -62,22 +62,22 @@ const faults: readonly (readonly [name: string, fault: Partial<KeyringText>, cod
     'KEY_INVALID',
     'privateKey',
   ],
-  ['publicKey is of others', { publicKey: other.publicKey }, 'KEY_INVALID', 'publicKey'],
+  ['publicKey is that of another server', { publicKey: other.publicKey }, 'KEY_INVALID', 'publicKey'],
   [
-    'encryptionPublicKey is of others',
+    'encryptionPublicKey is that of another server',
     { encryptionPublicKey: other.encryptionPublicKey },
     'KEY_INVALID',
     'encryptionPublicKey',
   ],
   [
-    'encryptionPrivateKey is of others',
+    'encryptionPrivateKey is that of another server',
     { encryptionPrivateKey: other.encryptionPrivateKey },
     'KEY_INVALID',
     'encryptionPublicKey',
   ],
   ['a key without its padding', { publicKey: good.publicKey.replace(/=+$/, '') }, 'KEY_INVALID', 'publicKey'],
   [
-    'a key that is no base64',
+    'a key that is not base64',
     { encryptionPrivateKey: `${good.encryptionPrivateKey.slice(0, -2)}*=` },
     'KEY_INVALID',
     'encryptionPrivateKey',
@@ -90,7 +90,7 @@ for (const [name, fault, code, field] of faults) {
       () => keyringFromBase64({ ...good, ...fault } as KeyringText),
       (error: Error & { code: string }) => {
         assert.equal(error.code, code)
-        assert.ok(error.message.startsWith(`${field}:`), error.message)
+        assert.ok(error.message.startsWith(`keyring: ${field}: `), error.message)
         for (const secret of secretsOf(good)) assert.ok(!inspect(error, { depth: 9 }).includes(secret))
         return true
       },
@@ -115,7 +115,7 @@ test('[S21] a keyring shows no private bytes: not to inspect, JSON, spreading or
   assert.match(inspect(keyring), new RegExp(keyring.current('enc').kid))
 })
 
-// In the forms in which bytes are usually shown.
+// The usual text forms of bytes.
 function secretsOf({ privateKey, encryptionPrivateKey }: KeyringText): string[] {
   return [half(privateKey, 0, 32), half(encryptionPrivateKey, 0, 32)].flatMap((secret) => [
     secret.toString('base64').replace(/=+$/, ''),

@@ -1,4 +1,4 @@
-// One name for each server, whatever way it was written.
+// canonicalOrigin(): one name per server, for every spelling.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -79,12 +79,12 @@ const refused: readonly unknown[] = [
 ]
 
 for (const text of refused) {
-  test(`${JSON.stringify(text)} names no server`, () => {
+  test(`${JSON.stringify(text)} does not name a server`, () => {
     assert.throws(() => canonicalOrigin(text as string), { name: 'FederationError', code: 'ORIGIN_INVALID' })
   })
 }
 
-test('http only where it is allowed', () => {
+test('http only if it is allowed', () => {
   assert.equal(canonicalOrigin('http://LOCALHOST:80/', { allowHttp: true }), 'http://localhost')
   assert.equal(canonicalOrigin('http://127.0.0.1:3000', { allowHttp: true }), 'http://127.0.0.1:3000')
   assert.equal(canonicalOrigin('https://a.example', { allowHttp: true }), 'https://a.example')
@@ -105,7 +105,7 @@ test('the origin of a URL with a path', () => {
   }
 })
 
-test('the error does not repeat what it was given', () => {
+test('the error does not quote its input', () => {
   assert.throws(
     () => canonicalOrigin('https://a.example?token=canary'),
     (error: Error) => !error.message.includes('canary'),

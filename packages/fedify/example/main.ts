@@ -1,7 +1,7 @@
 // npm run example -w packages/fedify
 //
 // Two Fedify servers on this machine, A and B, each with a queue and a store in one SQLite file. A sends B a note and its
-// deletion; B is out of order at first; then A's worker is killed while it delivers.
+// deletion, and B refuses them at first. Then A's worker is killed while it delivers.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -24,9 +24,9 @@ export async function runExample(path: string): Promise<readonly string[]> {
     while (b.received.length < count) await new Promise((resolve) => setTimeout(resolve, 20))
   }
 
-  say(`A is ${a.origin}, B is ${b.origin}. B is out of order: it answers 503.`)
+  say(`A is ${a.origin}, B is ${b.origin}. B answers 503 at first.`)
   let refused = 0
-  b.gatekeeper = (_request, response) => {
+  b.filter = (_request, response) => {
     if (refused >= 2) return true
     response.writeHead(503).end()
     say(`  B refuses (${++refused})`)
@@ -35,7 +35,7 @@ export async function runExample(path: string): Promise<readonly string[]> {
   await a.send(b, 'Create', 'create-1', 'note 1')
   await a.send(b, 'Delete', 'delete-1', 'note 1')
   say('A has enqueued a Create and, behind it under the same ordering key, a Delete.')
-  // A federation starts its queue once: each worker is one of its own.
+  // A federation starts its queue once, so each worker is a federation of its own.
   const first = openSite(storage, 'a')
   const over = new AbortController()
   const firstWorker = first.federation.startQueue(undefined, { signal: over.signal })
@@ -45,12 +45,12 @@ export async function runExample(path: string): Promise<readonly string[]> {
   await Promise.all([first.queue.close(), first.kv.close()])
   say(`B has received, in this order: ${b.received.join(', ')}`)
 
-  say('\nNow A’s worker is a process of its own, and B takes the next request without an answer.')
-  const knocked = Promise.withResolvers<void>()
-  let isDeaf = true
-  b.gatekeeper = () => {
-    knocked.resolve()
-    return !isDeaf
+  say('\nNow A’s worker is a separate process, and B does not answer the next request.')
+  const requested = Promise.withResolvers<void>()
+  let isSilent = true
+  b.filter = () => {
+    requested.resolve()
+    return !isSilent
   }
   await a.send(b, 'Create', 'create-2')
   const worker = spawn(
@@ -58,11 +58,11 @@ export async function runExample(path: string): Promise<readonly string[]> {
     ['--conditions=@holdfast/source', fileURLToPath(new URL('./worker.ts', import.meta.url)), path],
     { stdio: 'inherit' },
   )
-  await knocked.promise
+  await requested.promise
   worker.kill('SIGKILL')
   await once(worker, 'exit')
-  isDeaf = false
-  say('The worker was killed in mid-delivery. Another one starts, and has the message when the lease is over.')
+  isSilent = false
+  say('The worker was killed during the delivery. Another one starts, and gets the message when the lease is over.')
   working.push(a.federation.startQueue(undefined, { signal: stop.signal }))
   await arrives(3)
   say(`B has received: ${b.received.join(', ')}`)

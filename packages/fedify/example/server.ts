@@ -1,4 +1,5 @@
-// A real Fedify server on loopback: one actor, its keys, an inbox; queue and store of this package. The end-to-end tests use it too.
+// A Fedify server on loopback with one actor, its keys and an inbox, and with queue and store of this package. The end-to-end
+// tests use it too.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,34 +12,33 @@ import {
 import { Create, Delete, Endpoints, Note, Person } from '@fedify/vocab'
 import { HoldfastKvStore, HoldfastMessageQueue, type HoldfastMessageQueueOptions } from '@holdfast/fedify'
 import type { Storage } from 'holdfast'
-import { exponentialBackoff } from 'holdfast/tasks'
 
-/** Answers in place of the inbox, or lets it through. */
-type Gatekeeper = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>
+/** Answers in place of the inbox and returns false, or returns true. */
+type Filter = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>
 
 export interface Site {
   readonly federation: Federation<void>
   readonly queue: HoldfastMessageQueue
   readonly kv: HoldfastKvStore
-  /** What the inbox listener was given: the kind of activity and its id. */
+  /** The activities that the inbox listener received: kind and id. */
   readonly received: string[]
 }
 
 export interface Server extends Site {
   readonly origin: string
-  /** Asked before each POST. */
-  gatekeeper: Gatekeeper | undefined
+  /** Called before each POST. */
+  filter: Filter | undefined
   send(to: Server, kind: 'Create' | 'Delete', id: string, orderingKey?: string): Promise<void>
   close(): Promise<void>
 }
 
-/** The federation without its door: what a worker needs. @param name of its queue and its store, in the storage */
+/** The federation without an HTTP server, as a worker needs it. @param name of its queue and its store, in the storage */
 export function openSite(storage: Storage, name: string, options: HoldfastMessageQueueOptions = {}): Site {
   const received: string[] = []
   const kv = new HoldfastKvStore(storage, { name })
   const queue = new HoldfastMessageQueue(storage, {
     name,
-    retryPolicy: exponentialBackoff({ initialDelay: 200, maxDelay: 500 }),
+    backoff: { type: 'exponential', delayMs: 200, maxDelayMs: 500 },
     ...options,
   })
   const federation = createFederation<void>({
@@ -82,7 +82,7 @@ export async function startServer(
   const server: Server = {
     ...site,
     origin,
-    gatekeeper: undefined,
+    filter: undefined,
     send: async (to, kind, id, orderingKey) => {
       const context = site.federation.createContext(new URL(origin))
       const actor = context.getActorUri('alice')
@@ -105,7 +105,7 @@ export async function startServer(
 
 async function serve(server: Server, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = incoming.method === 'POST' ? Buffer.concat(await incoming.toArray()) : undefined
-  if (body && server.gatekeeper && !(await server.gatekeeper(incoming, response))) return
+  if (body && server.filter && !(await server.filter(incoming, response))) return
   const headers = Object.entries(incoming.headers).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [[name, String(value)]],
   )

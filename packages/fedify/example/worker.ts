@@ -1,4 +1,4 @@
-// A's worker in a process of its own, to be killed: `worker.ts <path>`.
+// A's worker in its own process, to be killed: `worker.ts <path>`.
 
 import { SqliteStorage } from 'holdfast/sqlite'
 import { openSite } from './server.ts'

@@ -4,15 +4,16 @@ import type { KvKey, KvStore, KvStoreListEntry, KvStoreSetOptions } from '@fedif
 import type { Storage } from 'holdfast'
 import { StorageKvStore, type StorageKvStoreOptions } from 'holdfast/tasks'
 
+/** The options of StorageKvStore, with face 'fedify' as the default. */
 export type HoldfastKvStoreOptions = StorageKvStoreOptions
 
-/** Values are JSON; `cas` compares structure. An expired entry is absent at once, by the storage's clock. */
+/** Values are JSON, and `cas` compares their structure. An expired entry is absent at once, by the storage's clock. */
 export class HoldfastKvStore implements KvStore, AsyncDisposable {
   readonly #store: StorageKvStore
 
   /** @throws TypeError INVALID_ARGUMENT */
   constructor(storage: Storage, options?: HoldfastKvStoreOptions) {
-    this.#store = new StorageKvStore(storage, options)
+    this.#store = new StorageKvStore(storage, { ...options, face: options?.face ?? 'fedify' })
   }
 
   get<T = unknown>(key: KvKey): Promise<T | undefined> {
@@ -27,11 +28,12 @@ export class HoldfastKvStore implements KvStore, AsyncDisposable {
     return this.#store.delete(key)
   }
 
-  /** True if it was absent and is written now. */
+  /** Writes the value if the key is absent. @returns whether it did */
   setIfAbsent(key: KvKey, value: unknown, options?: KvStoreSetOptions): Promise<boolean> {
     return this.#store.setIfAbsent(key, value, { ttl: options?.ttl })
   }
 
+  /** Writes the new value if the current one equals the expected. `undefined` is absence. @returns whether it did */
   cas(key: KvKey, expectedValue: unknown, newValue: unknown, options?: KvStoreSetOptions): Promise<boolean> {
     return this.#store.cas(key, expectedValue, newValue, { ttl: options?.ttl })
   }
@@ -40,7 +42,7 @@ export class HoldfastKvStore implements KvStore, AsyncDisposable {
     return this.#store.list(prefix)
   }
 
-  /** Gives its count of the storage back. */
+  /** Disconnects. A storage that others use stays connected. Never rejects. */
   close(): Promise<void> {
     return this.#store.close()
   }

@@ -1,12 +1,11 @@
-// Fedify's MessageQueue over a StorageMessageQueue. Messages hold what Fedify puts into them, private keys included.
+// Fedify's MessageQueue over a StorageMessageQueue. Messages are plain JSON, as Fedify makes them, private keys included.
 
 import type { MessageQueue, MessageQueueEnqueueOptions, MessageQueueListenOptions } from '@fedify/fedify'
-import type { Storage } from 'holdfast'
+import { createJsonSerde, type Storage } from 'holdfast'
 import type { ReviveVerdict } from 'holdfast/storage'
 import {
   type EnqueueReceipt,
   type ExtendedEnqueueOptions,
-  exponentialBackoff,
   type FailedMessage,
   publishTaskEvent,
   type QueueDepth,
@@ -15,27 +14,26 @@ import {
 } from 'holdfast/tasks'
 import { storableKey } from './storable-key.ts'
 
+/** The options of StorageMessageQueue, with three other defaults: face 'fedify', maxAttempts 21 (about two days), replaces by id. */
 export interface HoldfastMessageQueueOptions extends StorageMessageQueueOptions {
-  /**
-   * Whom a deduplication key is for: tasks of one name and origin, or everybody. @default 'task'
-   */
-  readonly deduplicationScope?: 'task' | 'global'
+  /** Which messages a deduplication key applies to: `task`, those of one task name and origin; `global`, all. @default 'task' */
+  readonly deduplicationScope?: 'task' | 'global' | undefined
 }
 
-/** With what later versions of Fedify send. */
+/** Fedify's options, and one that later versions of Fedify send. */
 export interface HoldfastMessageQueueEnqueueOptions extends MessageQueueEnqueueOptions {
-  /** At most one message per key and window; decided by the storage in one move with the message. */
-  readonly deduplicationKey?: string
+  /** At most one message per key and window. The storage decides in one move with the message. */
+  readonly deduplicationKey?: string | undefined
 }
 
-/** About two days of retries. */
+/** With the default backoff, about two days of retries. */
 const maxAttempts = 21
 
 /**
- * Lease, handle, settle: only a message whose handler ended is taken out. Order holds per ordering key across retries, also
- * where Fedify enqueues a message again by itself.
+ * A message is leased, handled, and deleted once its handler has ended. Order holds per ordering key across retries, also where
+ * Fedify enqueues a message again by itself.
  *
- * Do not wrap it in ParallelMessageQueue, which answers before the work is done: use `concurrency`. With native retrial
+ * Do not wrap it in ParallelMessageQueue, which acknowledges before the work is done: use `concurrency`. With native retrial
  * Fedify's own retry policies and attempt numbers do not apply.
  */
 export class HoldfastMessageQueue implements MessageQueue, AsyncDisposable {
@@ -47,49 +45,50 @@ export class HoldfastMessageQueue implements MessageQueue, AsyncDisposable {
 
   /** @throws TypeError INVALID_ARGUMENT */
   constructor(storage: Storage, options: HoldfastMessageQueueOptions = {}) {
-    const { deduplicationScope = 'task', ...rest } = options
-    if (deduplicationScope !== 'task' && deduplicationScope !== 'global') {
-      throw Object.assign(new TypeError("deduplicationScope: expected 'task' or 'global'"), {
-        code: 'INVALID_ARGUMENT',
-      })
-    }
+    const { deduplicationScope = 'task', face = 'fedify', replaces = idOf, ...rest } = options
+    if (deduplicationScope !== 'task' && deduplicationScope !== 'global') throw invalidScope(deduplicationScope)
     this.#isGlobal = deduplicationScope === 'global'
     this.#queue = new StorageMessageQueue(storage, {
-      retryPolicy: exponentialBackoff({ maxAttempts }),
-      replaces: idOf,
       ...rest,
+      face,
+      replaces,
+      // A retry policy decides about the number of runs by itself.
+      maxAttempts: rest.maxAttempts ?? (rest.retryPolicy === undefined ? maxAttempts : undefined),
+      // Fedify leaves members undefined that JSON drops: so its messages stay plain JSON in the storage.
+      messageSerde: rest.messageSerde ?? createJsonSerde(),
     })
     this.nativeRetrial = this.#queue.nativeRetrial
   }
 
-  // Fedify's own signature.
+  // `any` is Fedify's own signature.
   async enqueue(message: any, options?: HoldfastMessageQueueEnqueueOptions): Promise<void> {
-    this.#tell(message, await this.#queue.enqueue(message, this.#optionsOf(message, options)))
+    this.#reportSkip(message, await this.#queue.enqueue(message, this.#optionsOf(message, options)))
   }
 
   async enqueueMany(messages: readonly any[], options?: HoldfastMessageQueueEnqueueOptions): Promise<void> {
-    this.#tell(messages[0], await this.#queue.enqueueMany(messages, this.#optionsOf(messages[0], options)))
+    this.#reportSkip(messages[0], await this.#queue.enqueueMany(messages, this.#optionsOf(messages[0], options)))
   }
 
   listen(handler: (message: any) => Promise<void> | void, options?: MessageQueueListenOptions): Promise<void> {
     return this.#queue.listen((message) => handler(message), { signal: options?.signal })
   }
 
+  /** Counts the messages that wait: due (`ready`), not yet due (`delayed`), and both (`queued`). */
   getDepth(): Promise<Required<QueueDepth>> {
     return this.#queue.getDepth()
   }
 
-  /** The messages that failed for good, oldest first; kept for 30 days. */
+  /** Lists the messages that failed for good, oldest first. They are kept for 14 days, unless `retention` says otherwise. */
   failed(): AsyncIterable<FailedMessage> {
     return this.#queue.failed()
   }
 
-  /** Failed messages run again. */
+  /** Runs failed messages again. */
   revive(ids: readonly string[]): Promise<ReviveVerdict[]> {
     return this.#queue.revive(ids)
   }
 
-  /** Ends its listeners as an abort does, and gives its count of the storage back. */
+  /** Stops its listeners and disconnects. A storage that others use stays connected. Never rejects. */
   close(): Promise<void> {
     return this.#queue.close()
   }
@@ -98,7 +97,7 @@ export class HoldfastMessageQueue implements MessageQueue, AsyncDisposable {
     return this.close()
   }
 
-  /** What is known, and nothing that a later Fedify may add. */
+  /** Only the known options: a later Fedify may send others. */
   #optionsOf(message: unknown, options: HoldfastMessageQueueEnqueueOptions = {}): ExtendedEnqueueOptions {
     const { delay, orderingKey, deduplicationKey } = options
     return {
@@ -111,12 +110,18 @@ export class HoldfastMessageQueue implements MessageQueue, AsyncDisposable {
     }
   }
 
-  #tell(message: unknown, { status, ids: [id] }: EnqueueReceipt): void {
-    if (status !== 'deduplicated') return
+  /** Fedify's methods return nothing, so a skip is an event. */
+  #reportSkip(message: unknown, { status, ids: [id] }: EnqueueReceipt): void {
+    if (status !== 'duplicate') return
     const { taskName, type } = partsOf(message)
     const task = [taskName, type].find((name) => typeof name === 'string') ?? 'unknown'
     publishTaskEvent({ name: 'deduplicated', task, queue: this.#queue.name, id, path: 'native' })
   }
+}
+
+function invalidScope(got: unknown): TypeError {
+  const message = `HoldfastMessageQueue: deduplicationScope: expected 'task' or 'global', got ${JSON.stringify(got)}`
+  return Object.assign(new TypeError(message), { code: 'INVALID_ARGUMENT' })
 }
 
 type Parts = { readonly [name in 'id' | 'type' | 'taskName' | 'baseUrl']?: unknown }
@@ -128,7 +133,7 @@ function idOf(message: unknown): string | undefined {
   return typeof id === 'string' ? id : undefined
 }
 
-/** Tasks of different names or origins do not suppress one another. */
+/** Keys of tasks with different names or origins are independent. */
 function scopeOf(message: unknown): string {
   const { taskName, baseUrl } = partsOf(message)
   if (typeof taskName !== 'string') return ''

@@ -1,4 +1,4 @@
-// What the adapter adds to the storage's queue and store: Fedify's types of two versions, scopes, keys it did not choose.
+// What the adapter adds to the storage's queue and store: Fedify's types of two versions, scopes, and keys that Fedify makes.
 
 import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
@@ -9,11 +9,12 @@ import { Temporal } from '@js-temporal/polyfill'
 import { MemoryStorage } from 'holdfast'
 import { testKvStore } from '@holdfast/conformance'
 import type { TaskEvent } from 'holdfast/tasks'
+import { until } from '../../holdfast/test/queue/driver.ts'
 import { stopServers, processDrivers } from '../../holdfast/test/processes/drivers.ts'
 
 after(stopServers)
 
-/** The members that 2.4 is to have, described by themselves. */
+/** The members that 2.4 adds, declared here. */
 interface MessageQueue24 extends Omit<MessageQueue, 'enqueue' | 'enqueueMany'> {
   readonly nativeDeduplication?: boolean
   readonly atomicEnqueueMany?: boolean
@@ -44,7 +45,7 @@ async function opened(options?: ConstructorParameters<typeof HoldfastMessageQueu
 
 const deduplicationKey = 'k'
 
-test('methods answer with nothing, and options that a later Fedify may send are left alone', async () => {
+test('methods return nothing, and unknown options of a later Fedify are ignored', async () => {
   const { queue, depth } = await opened()
   const later = { deduplicationKey, unheardOf: true }
   assert.equal(await queue.enqueue({ id: '1' }, later), undefined)
@@ -54,7 +55,7 @@ test('methods answer with nothing, and options that a later Fedify may send are 
   await queue.close()
 })
 
-test('a message of a task is scoped by its name and origin; globally all meet', async () => {
+test('the key of a task message is scoped by task name and origin; in the global scope it is one for all', async () => {
   const messages = [
     { type: 'task', taskName: 'a', baseUrl: 'https://one.example' },
     { type: 'task', taskName: 'b', baseUrl: 'https://one.example' },
@@ -72,14 +73,14 @@ test('a message of a task is scoped by its name and origin; globally all meet', 
   }
 })
 
-test('a skip is an event on the channel, with the survivor’s id', async () => {
+test('a skip is an event on the channel, with the id of the message that has the key', async () => {
   const { queue } = await opened({ name: 'mine' })
   const events: TaskEvent[] = []
-  const heed = (event: unknown): void => void events.push(event as TaskEvent)
-  subscribe('holdfast.tasks', heed)
+  const keep = (event: unknown): void => void events.push(event as TaskEvent)
+  subscribe('holdfast.tasks', keep)
   const message = { taskName: 'mail', baseUrl: 'https://one.example' }
   for (let time = 0; time < 3; time++) await queue.enqueue(message, { deduplicationKey })
-  unsubscribe('holdfast.tasks', heed)
+  unsubscribe('holdfast.tasks', keep)
   assert.deepEqual(
     events.map(({ name, task, queue: from }) => [name, task, from]),
     [
@@ -91,13 +92,50 @@ test('a skip is an event on the channel, with the survivor’s id', async () => 
   await queue.close()
 })
 
-test('keys that a storage cannot hold are replaced by their hash, and stay apart', async () => {
+test('keys that a storage cannot hold are replaced by their hash, and stay distinct', async () => {
   const { queue, depth } = await opened()
   const keys = ['x'.repeat(600), `${'x'.repeat(600)}y`, 'a\0b', '\ud800', '\udc00', '']
   for (const key of [...keys, ...keys])
     await queue.enqueue({ id: key.slice(0, 3) }, { deduplicationKey: key, orderingKey: key })
   assert.equal(await depth(), keys.length)
   await queue.close()
+})
+
+test('messages stay plain JSON in the storage, also with undefined members, and come back as JSON has them', async () => {
+  const storage = new MemoryStorage()
+  const queue = new HoldfastMessageQueue(storage)
+  await queue.enqueue({ id: '1', sharedInbox: undefined, at: new Date(0) })
+  const { items } = await storage.list({ of: 'jobs', types: ['fedify.default'], limit: 1, parts: ['payload'] })
+  assert.equal(Buffer.from(items[0]!.payload!).toString(), '{"id":"1","at":"1970-01-01T00:00:00.000Z"}')
+  await queue.close()
+})
+
+test('without retry options a message runs 21 times; a retry policy replaces that', async () => {
+  for (const [options, runs] of [
+    [{ backoff: 'none' }, 21],
+    [{ maxAttempts: 2, backoff: 'none' }, 2],
+    [{ retryPolicy: ({ attempt }: { attempt: number }) => (attempt < 3 ? 0 : null) }, 3],
+  ] as const) {
+    const { queue } = await opened(options)
+    const stop = new AbortController()
+    let count = 0
+    const listening = queue.listen(
+      () => {
+        count++
+        throw new Error('always')
+      },
+      { signal: stop.signal },
+    )
+    await queue.enqueue({ id: '1' })
+    await until(async () => {
+      for await (const _ of queue.failed()) return true
+      return false
+    }, 'it failed')
+    stop.abort()
+    await listening
+    assert.equal(count, runs)
+    await queue.close()
+  }
 })
 
 for (const driver of Object.values(processDrivers)) {

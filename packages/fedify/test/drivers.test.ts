@@ -12,7 +12,7 @@ if (!('Temporal' in globalThis)) Object.assign(globalThis, { Temporal })
 
 after(stopServers)
 
-// Side by side: most of it is waiting.
+// Concurrently: most of its time is waiting.
 suite('Fedify’s suite', { concurrency: 8 }, () => {
   for (const driver of Object.values(processDrivers)) {
     for (const nativeRetrial of [true, false]) {

@@ -1,5 +1,5 @@
-// Two Fedify servers on loopback, on every driver: a signed activity arrives once; order holds through refusals; a worker that
-// is killed in mid-delivery loses nothing.
+// Two Fedify servers on loopback, on every driver: a signed activity arrives once; order holds through refusals; no message is
+// lost when a worker is killed during a delivery.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -61,8 +61,8 @@ for (const driver of Object.values(processDrivers)) {
       test(`[E2] on ${driver.name}, ${how}: a Create that is refused stays before the Delete behind it`, async (t) => {
         const { a, b, work } = await bench(t, driver, { nativeRetrial })
         let refused = 0
-        // Fedify knocks twice: one refusal is two answers.
-        b.gatekeeper = (_request, response) => {
+        // Fedify sends each POST twice, with two signature formats: one refusal is two answers.
+        b.filter = (_request, response) => {
           if (refused >= 2) return true
           refused++
           response.writeHead(503, retryAfter ? { 'retry-after': retryAfter } : {}).end()
@@ -81,14 +81,14 @@ for (const driver of Object.values(processDrivers)) {
 
   if (driver.name === 'memory') continue
 
-  test(`[E2] on ${driver.name}: a worker killed in mid-delivery loses nothing`, async (t) => {
+  test(`[E2] on ${driver.name}: no message is lost when a worker is killed during a delivery`, async (t) => {
     const { place, a, b, work } = await bench(t, driver, { leaseMs: 1_000 })
-    const knocked = Promise.withResolvers<void>()
-    let isDeaf = true
-    // While it is deaf it takes the request and does not answer.
-    b.gatekeeper = () => {
-      knocked.resolve()
-      return !isDeaf
+    const requested = Promise.withResolvers<void>()
+    let isSilent = true
+    // While it is silent, it accepts the request and does not answer.
+    b.filter = () => {
+      requested.resolve()
+      return !isSilent
     }
     await a.send(b, 'Create', 'create')
     const file = fileURLToPath(new URL('./worker.ts', import.meta.url))
@@ -97,11 +97,11 @@ for (const driver of Object.values(processDrivers)) {
     })
     const exited = once(worker, 'exit')
     t.after(() => worker.kill('SIGKILL'))
-    await knocked.promise
+    await requested.promise
     worker.kill('SIGKILL')
     await exited
     assert.deepEqual(b.received, [])
-    isDeaf = false
+    isSilent = false
     work(a)
     work(b)
     await until(() => b.received.length > 0, 'it arrives')

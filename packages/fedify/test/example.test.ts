@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { runExample } from '../example/main.ts'
 
-test('the example ends well: order through a refusal, and nothing lost with a killed worker', async (t) => {
+test('the example: order holds through a refusal, and no message is lost with a killed worker', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-fedify-'))
   t.after(() => rm(directory, { recursive: true, force: true }))
   const received = await runExample(join(directory, 'federation.db'))

@@ -1,4 +1,4 @@
-// The package as people get it: built, packed, unpacked into a clean folder beside Fedify, and run without the sources.
+// The package as users install it: built, packed, unpacked into a clean folder beside Fedify, and run without the sources.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -30,7 +30,7 @@ await kv.close()
 test('[E4] it packs, installs and runs beside Fedify in a clean folder', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-package-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
-  // In a copy, so that nobody who builds at the same time is disturbed.
+  // In a copy, so that a concurrent build is not disturbed.
   await cp(join(root, 'tsconfig.base.json'), join(folder, 'tsconfig.base.json'))
   for (const name of ['holdfast', 'fedify']) {
     for (const part of ['src', 'package.json', 'tsconfig.build.json', 'LICENSE']) {
@@ -39,7 +39,7 @@ test('[E4] it packs, installs and runs beside Fedify in a clean folder', async (
   }
   const modules = join(folder, 'node_modules')
   await mkdir(modules)
-  // What is installed, but for ourselves.
+  // Every installed package, except those of this workspace.
   for (const name of await readdir(join(root, 'node_modules'))) {
     if (name !== 'holdfast' && name !== '@holdfast')
       await symlink(join(root, 'node_modules', name), join(modules, name))

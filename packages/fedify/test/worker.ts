@@ -1,4 +1,4 @@
-// A worker of a server in a process of its own, to be killed: `worker.ts <spec> <name>`.
+// A worker of a server in its own process, to be killed: `worker.ts <spec> <name>`.
 
 import { type Spec, storageOf } from '../../holdfast/test/processes/spec.ts'
 import { openSite } from '../example/server.ts'

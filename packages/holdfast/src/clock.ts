@@ -1,30 +1,36 @@
-// Time, timers, randomness and ids: whatever differs from run to run comes from here, and only from here (a lint rule
-// keeps it so). Give everything a `fakeClock()` of holdfast/testing, and a run follows from its seed.
+// Time, timers, randomness and ids come from here alone; a lint rule enforces it. With a `fakeClock()` of holdfast/testing in every
+// place, a run is determined by its seed.
 
 import { randomFillSync, randomInt } from 'node:crypto'
 
+/** A pending callback of Clock.after(). */
 export interface Timer {
   cancel(): void
 }
 
+/** Source of local time, timers, randomness and ids. */
 export interface Clock {
-  /** Epoch ms. Never used to decide what is due: that is the storage's time. */
+  /** Returns epoch ms. Never used to decide what is due: the storage's clock decides that. */
   now(): number
-  /** Ms of a clock that never jumps, for durations and local deadlines. */
+  /** Returns ms of a monotonic clock, for durations and local deadlines. */
   monotonic(): number
-  /** Calls back once, not before `ms` have passed, however long that is. @param options.keepsAlive hold the process open meanwhile; @default true */
+  /**
+   * Calls back once, not before `ms` have passed. Any length is allowed; Infinity never calls back.
+   * @param options.keepsAlive whether the timer keeps the process alive; @default true
+   */
   after(ms: number, callback: () => void, options?: { readonly keepsAlive?: boolean }): Timer
-  /** Calls back once the I/O at hand has been seen to. */
+  /** Calls back in the next pass of the event loop, after pending I/O. */
   soon(callback: () => void): void
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   random(): number
-  /** A UUIDv7. */
+  /** Returns a UUIDv7. */
   newId(): string
 }
 
-/** The longest delay that a timer of the platform can hold; longer ones are chained. */
+/** Longest delay of a platform timer; longer ones are chained. */
 const longestTimerMs = 2 ** 31 - 1
 
+/** The clock of the system: Date, performance, setTimeout and node:crypto. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -34,7 +40,7 @@ export const systemClock: Clock = {
     const arm = (left: number): void => {
       const wait = Math.min(left, longestTimerMs)
       timer = setTimeout(() => {
-        // A timer may fire up to a millisecond early; nobody who waits for an instant wants to see it that way.
+        // A platform timer may fire up to a millisecond early.
         const rest = due - performance.now()
         if (rest > 0) arm(Math.ceil(rest))
         else callback()
@@ -46,15 +52,15 @@ export const systemClock: Clock = {
   },
   soon: (callback) => void setImmediate(callback),
   random: () => randomInt(2 ** 47) / 2 ** 47,
-  newId: () => uuidV7(Date.now(), someRandom()),
+  newId: () => uuidV7(Date.now(), nextRandom()),
 }
 
-/** Random bytes for many ids: to ask for them costs as much for one. */
+/** Random bytes for many ids at a time: one call for all costs as much as one call for one. */
 const pool = Buffer.allocUnsafeSlow(8_192)
 let used = pool.length
 
-/** Sixteen that nobody else gets. */
-function someRandom(): Buffer {
+/** The next 16 bytes of the pool. */
+function nextRandom(): Buffer {
   if (used === pool.length) {
     randomFillSync(pool)
     used = 0
@@ -62,7 +68,7 @@ function someRandom(): Buffer {
   return pool.subarray(used, (used += 16))
 }
 
-/** Waits for the work, but no longer than that: true if it ended. Rejects only if the work did, in time. */
+/** Waits for `work`, at most `ms`. @returns whether it ended in time @throws what the work rejects with, in time */
 export async function atMost(clock: Clock, ms: number, work: Promise<unknown>): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<false>()
   const timer = clock.after(ms, () => resolve(false))
@@ -73,12 +79,12 @@ export async function atMost(clock: Clock, ms: number, work: Promise<unknown>): 
   }
 }
 
-/** A UUIDv7: sorts by time of making, to the millisecond. */
+/** Makes a UUIDv7. Ids sort by the millisecond in which they were made. */
 export function generateId(): string {
   return systemClock.newId()
 }
 
-/** @param random 16 bytes; they are overwritten. */
+/** @param random 16 bytes, which are overwritten */
 export function uuidV7(now: number, random: Buffer): string {
   random.writeUIntBE(now, 0, 6)
   random[6] = 0x70 | (random[6]! & 0x0f)

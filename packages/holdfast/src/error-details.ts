@@ -1,4 +1,4 @@
-// What is stored of an error. Making it never throws, whatever was thrown.
+// The part of an error that is stored with a job. Making it never throws, whatever was thrown.
 
 import { inspect, types } from 'node:util'
 import type { ErrorDetails } from './errors.ts'
@@ -6,7 +6,7 @@ import type { ErrorDetails } from './errors.ts'
 const maxBytes = 65_536
 const maxDepth = 5
 
-/** Anything thrown, as an Error: itself, or wrapped with itself as the cause; wrapped too if its message cannot be read. */
+/** Returns a thrown value as an Error: itself, or an Error with it as the cause if it is none or its message cannot be read. */
 export function asError(thrown: unknown): Error {
   if (isError(thrown) && safely(() => typeof thrown.message === 'string')) return thrown
   return new Error(messageOf(thrown), { cause: thrown })
@@ -16,22 +16,22 @@ export function errorDetails(thrown: unknown): ErrorDetails {
   return detailsOf(thrown, 0, ownJson)
 }
 
-/** The same without asking any toJSON: for the one that is part of ours. */
+/** As errorDetails, without calling toJSON: for use inside our own toJSON. */
 export function plainDetails(thrown: unknown): ErrorDetails {
   return detailsOf(thrown, 0, () => undefined)
 }
 
-/** At most 64 KiB of JSON, or so many bytes: long strings are cut until it fits. */
-export function encodeError(thrown: unknown, most = maxBytes): Uint8Array {
+/** Encodes the details as JSON of at most `limit` bytes, 64 KiB by default. Long strings are cut until it fits. */
+export function encodeError(thrown: unknown, limit = maxBytes): Uint8Array {
   const details = errorDetails(thrown)
-  for (let longest = most; longest >= 16; longest = longest >> 1) {
+  for (let longest = limit; longest >= 16; longest = longest >> 1) {
     const json = stringify(details, longest)
-    if (json !== undefined && Buffer.byteLength(json) <= most) return Buffer.from(json)
+    if (json !== undefined && Buffer.byteLength(json) <= limit) return Buffer.from(json)
   }
   return Buffer.from(JSON.stringify({ message: details.message.slice(0, 1_000) }))
 }
 
-/** Stored details, or what can be made of bytes that somebody else wrote. */
+/** Decodes stored details. Bytes that are no details become a message. */
 export function decodeError(bytes: Uint8Array | undefined): ErrorDetails {
   if (bytes === undefined) return { message: 'no error was recorded' }
   const text = Buffer.from(bytes).toString()
@@ -39,7 +39,7 @@ export function decodeError(bytes: Uint8Array | undefined): ErrorDetails {
     const value = JSON.parse(text) as { message?: unknown } | null
     if (typeof value?.message === 'string') return value as ErrorDetails
   } catch {
-    // Not ours: shown as it is.
+    // Not JSON: the text is the message.
   }
   return { message: text.slice(0, 1_000) }
 }
@@ -49,7 +49,7 @@ function detailsOf(thrown: unknown, depth: number, ownOf: typeof ownJson): Error
   if (own) return typeof own.message === 'string' ? (own as ErrorDetails) : { ...own, message: messageOf(thrown) }
   const message = messageOf(thrown)
   if (!isError(thrown)) return { message }
-  // Each by itself: one that cannot be read takes no other with it.
+  // One at a time: a getter that throws must not cost the other fields.
   const read = (key: 'name' | 'code' | 'stack' | 'cause'): unknown => safely(() => Reflect.get(thrown, key) as unknown)
   const [name, code, stack, cause] = [read('name'), read('code'), read('stack'), read('cause')]
   const details: ErrorDetails = typeof name === 'string' ? { name, message } : { message }
@@ -59,7 +59,7 @@ function detailsOf(thrown: unknown, depth: number, ownOf: typeof ownJson): Error
   return details
 }
 
-/** What its own toJSON says, if that is an object that JSON can hold: a copy, so that nothing of it surprises later. */
+/** A copy of what toJSON returns, if that is an object that JSON can hold. */
 function ownJson(thrown: unknown): Record<string, unknown> | undefined {
   return safely(() => {
     if (thrown === null || typeof thrown !== 'object') return undefined
@@ -73,7 +73,7 @@ function ownJson(thrown: unknown): Record<string, unknown> | undefined {
   })
 }
 
-/** Of other realms too. */
+/** Also for errors of other realms. */
 function isError(thrown: unknown): thrown is Error {
   return types.isNativeError(thrown) || (safely(() => thrown instanceof Error) ?? false)
 }
@@ -84,7 +84,7 @@ function messageOf(thrown: unknown): string {
   return message ?? 'an error whose message cannot be read'
 }
 
-/** A printable form of anything, in one line: no JSON, and no stack of an error inside. */
+/** A printable form of any value, in one line, without the stacks of errors inside. */
 function describe(thrown: unknown): string {
   if (typeof thrown === 'string') return thrown
   const text = safely(() => inspect(thrown, { depth: 0, breakLength: Infinity, maxStringLength: 1_000 }))

@@ -1,44 +1,46 @@
-// Every error that Holdfast makes: one table of codes, and the classes that users catch.
-// Longer than other files for that: somebody who catches an error looks here, and nowhere else.
+// Every error of Holdfast: one table of codes, and the classes that users catch.
+// Longer than other files so that one place has them all.
+//
+// A message reads `<where>: <what happened>. <what it means or what was done>. <what to do>`. It quotes values, never secrets.
 
 import { plainDetails } from './error-details.ts'
 
-/** Each code with what it means and what to do about it. docs/errors.md has the same list; a test compares them. */
+/** Every code with its meaning. docs/errors.md has the same list; a test compares them. */
 export const errorCodes = {
-  INVALID_ARGUMENT: 'A value was refused at the edge; the message says what was expected. Nothing was written.',
-  FEATURE_UNSUPPORTED: 'The storage cannot do what was asked. Its `features` say what it can.',
-  STORAGE_ERROR: 'A call to the storage failed. `maybeApplied` says whether it may have happened all the same.',
+  INVALID_ARGUMENT: 'An argument or option is invalid; the message says what was expected. Nothing was written.',
+  FEATURE_UNSUPPORTED: 'The storage does not support the call. Its `features` say what it supports.',
+  STORAGE_ERROR: 'A call to the storage failed. `maybeApplied` says whether it may have been applied.',
   STORAGE_CLOSED: 'The storage is not connected. Call connect(), or start what uses it.',
-  SERIALIZATION_ERROR: 'A payload or result could not be turned into bytes or back. `what` and `cause` say more.',
+  SERIALIZATION_ERROR: 'A payload or result cannot be encoded or decoded. The message names its path and the reason.',
   TOO_LARGE: 'A payload or result is larger than its limit. `size` and `limit` are in bytes.',
-  TIMEOUT: 'The job did not end in time. It stays as it is; only the waiting ended.',
-  JOB_FAILED: 'The job that was waited for failed for good. `details` is what its handler threw.',
-  JOB_CANCELLED: 'The job that was waited for was cancelled, or a running attempt was asked to stop.',
+  TIMEOUT: 'The job did not end in time. Only the wait ended; the job goes on.',
+  JOB_FAILED: 'The job that the call waited for failed for good. `details` is what its handler threw.',
+  JOB_CANCELLED: 'The job that the call waited for was cancelled, or a running attempt was cancelled with `abort`.',
   JOB_NOT_FOUND: 'The job was removed, replaced or expired before its outcome was read.',
-  MAX_RETRIES: 'The job failed for good: its attempts are used up. `lastError` is the last one.',
-  STALLED: 'The last attempt allowed was given up: it ran too long, or its worker died.',
-  BLOCKER_FAILED: 'A chain that the job waited for failed or was cancelled.',
-  ATTEMPT_TIMEOUT: 'The attempt reached visibilityTimeout and was given up.',
-  LEASE_LOST: 'The attempt is no longer this worker’s: it was taken back, or its lease could not be renewed.',
-  STOPPING: 'The worker stops, and its grace period is over.',
-  UNRECOVERABLE: 'The handler said that trying again will not help.',
-  QUEUE_STOPPED: 'The queue was stopped. Start it again, or use a storage that is open.',
+  MAX_RETRIES: 'The job failed for good. `lastError` is the error of its last attempt.',
+  STALLED: 'The last attempt of the job ran longer than it may, or its worker died.',
+  BLOCKER_FAILED: 'A chain that the job waits for failed or was cancelled.',
+  ATTEMPT_TIMEOUT: 'The attempt reached timeoutMs. Its result is dropped.',
+  LEASE_LOST: 'The worker lost the lease of the attempt: the job was taken back, or the lease could not be renewed.',
+  STOPPING: 'The worker is stopping, and its grace period is over.',
+  UNRECOVERABLE: 'The handler failed the job for good: another attempt would not help.',
+  QUEUE_STOPPED: 'The queue was stopped. Call start() again, or keep its storage connected.',
   HANDLER_ALREADY_SET: 'execute() was called a second time. A queue has one handler.',
-  NOT_ENTRY_POINT: 'A chain may not start with this job type: it is not declared with `entry: true`.',
-  INVALID_CONTINUATION: 'A job type may not continue with that one, by its declaration.',
-  INVALID_BLOCKERS: 'The blockers of a job are not those that its type declares.',
-  INVALID_INPUT: 'An input does not fit its job type. Nothing was written.',
-  INVALID_OUTPUT: 'An output does not fit its job type. The job is not completed by it.',
+  NOT_ENTRY_POINT: 'A chain cannot start with this job type: it is not declared with `entry: true`.',
+  INVALID_CONTINUATION: 'The declaration of the job type does not allow this continuation.',
+  INVALID_BLOCKERS: 'The blockers of the job are not those that its type declares.',
+  INVALID_INPUT: 'The input does not match its job type. Nothing was written.',
+  INVALID_OUTPUT: 'The output does not match its job type. The job was not completed.',
   UNKNOWN_TYPE: 'No job type of this name is declared.',
-  JOB_ALREADY_COMPLETED: 'The job was completed by somebody else before.',
-  CHAIN_NOT_FOUND: 'There is no chain of this type and id, or no longer.',
-  WAIT_TIMEOUT: 'The chain did not end in time. It goes on; only the waiting ended.',
-  CHAIN_FAILED: 'The chain that was waited for failed. `details` is what its last job threw.',
+  JOB_ALREADY_COMPLETED: 'Another caller completed the job first. Nothing was written.',
+  CHAIN_NOT_FOUND: 'No chain of this type and id exists, or its record has expired.',
+  WAIT_TIMEOUT: 'The chain did not end in time. Only the wait ended; the chain goes on.',
+  CHAIN_FAILED: 'The chain that the call waited for failed. `details` is what its last job threw.',
   CHAIN_CANCELLED: 'The chain was cancelled.',
-  NOT_TRIGGERABLE: 'The job neither waits for its time nor failed or was cancelled.',
-  NOT_ROOT_CHAIN: 'The chain was started as a blocker of another. `root` is the one to delete.',
-  BLOCKER_REFERENCED: 'Unfinished jobs outside need the chain. `by` names them.',
-  BLOCKER_NOT_FOUND: 'A chain that was given as a blocker does not exist.',
+  NOT_TRIGGERABLE: 'The job is not scheduled, failing, failed or cancelled, so it cannot be triggered.',
+  NOT_ROOT_CHAIN: 'The chain was started as a blocker of another chain. `root` is the chain to delete.',
+  BLOCKER_REFERENCED: 'Unfinished jobs of other chains wait for the chain. `by` names them.',
+  BLOCKER_NOT_FOUND: 'A chain given as a blocker does not exist.',
   BLOCKER_OWN_CHAIN: 'A continuation cannot wait for its own chain.',
   TOO_MANY_BLOCKERS: 'A job has at most 1000 blockers.',
   PREPARE_TWICE: 'prepare() was called a second time in one attempt.',
@@ -48,34 +50,37 @@ export const errorCodes = {
   COMPLETE_NOT_CALLED: 'The handler resolved without complete(). The attempt failed.',
   MIDDLEWARE_SKIPPED: 'A middleware did not call next(). The attempt failed.',
   TRANSACTION_TOO_LONG:
-    'The attempt’s transaction was open for a quarter of its lease, and kept all others from writing.',
-  DEDUPLICATION_CONFLICT: 'The key of the chain was taken by another since.',
-  RESCHEDULED: 'The handler asked to be run again at another time. Not a failure.',
-  MISSING_DEPENDENCY: 'A package that this driver needs is not installed. The message has the command.',
-  INVALID_TASK_NAME: 'The name of a task is empty, too long, or text that not every storage can hold.',
-  TASK_ALREADY_DEFINED: 'These tasks have one of this name already.',
-  INVALID_SCHEMA: 'The schema of a task is no Standard Schema v1.',
-  UNKNOWN_TASK: 'What was given is no task that these tasks defined; or a message names a task that this worker lacks.',
-  INVALID_DEDUPLICATION_KEY: 'A deduplication key is empty, too long, or text that not every storage can hold.',
-  INVALID_ORDERING_KEY: 'An ordering key is empty, too long, or text that not every storage can hold.',
-  INVALID_DELAY: 'A delay is no duration, negative, or above 100 years.',
-  INVALID_PAYLOADS: 'The payloads of a batch are no array.',
-  BATCH_TOO_LARGE: 'A batch has more messages than one call may have.',
-  BATCH_NOT_ATOMIC: 'A batch under one key needs a queue that stores all of it or nothing.',
+    'The transaction of the attempt blocked all other writes for a quarter of its lease, and was rolled back.',
+  DEDUPLICATION_CONFLICT: 'Another chain has taken the deduplication key since.',
+  RESCHEDULED: 'The handler put the job off to a later time. Not a failure.',
+  MISSING_DEPENDENCY: 'A package that the driver needs is not installed. The message has the install command.',
+  INVALID_TASK_NAME: 'The name of a task is empty, too long, or contains characters that a storage cannot hold.',
+  TASK_ALREADY_DEFINED: 'A task of this name is defined already.',
+  INVALID_SCHEMA: 'The schema of a task is not a Standard Schema v1.',
+  UNKNOWN_TASK:
+    'The task is not defined here: the handle is of other tasks, or a message names a task that this worker lacks.',
+  INVALID_DEDUPLICATION_KEY:
+    'A deduplication key is empty, too long, or contains characters that a storage cannot hold.',
+  INVALID_ORDERING_KEY: 'An ordering key is empty, too long, or contains characters that a storage cannot hold.',
+  INVALID_DELAY: 'A delay is not a duration, negative, or above 100 years.',
+  INVALID_PAYLOADS: 'The payloads of a batch are not an array.',
+  BATCH_TOO_LARGE: 'A batch has more messages than one call allows.',
+  BATCH_NOT_ATOMIC: 'A batch under one deduplication key needs a queue that stores all of it or nothing.',
   NO_TASK_QUEUE: 'No queue is configured for the task.',
   DEDUPLICATION_UNAVAILABLE: 'Neither the queue nor the key-value store can deduplicate, and the fallback is closed.',
-  SCHEMA_REJECTED: 'The schema of a task refused its data, or threw. `issues` say why.',
-  KV_FAILED: 'The key-value store failed while the deduplication key was taken; nothing was sent.',
+  SCHEMA_REJECTED: 'The schema of a task rejected its data, or threw. `issues` say why.',
+  KV_FAILED: 'The key-value store failed while it took the deduplication key. Nothing was sent.',
   INVALID_MESSAGE: 'A message is undefined, which no queue can hold.',
-  INVALID_KEY: 'A key of the key-value store is empty, too long, or not made of strings.',
-  CLOSED: 'It was closed. Make another one.',
+  INVALID_KEY: 'A key of the key-value store is empty, too long, or contains a value that is not a string.',
+  CLOSED: 'The object was closed. Create a new one.',
 } as const
 
 export type ErrorCode = keyof typeof errorCodes
 
-// Known across two installed copies of the package, where instanceof is not.
+// Recognised across two installed copies of the package, where instanceof fails.
 const brand = Symbol.for('holdfast.error')
 
+/** Base class of the errors of Holdfast. Its data are fields of the error. */
 export class HoldfastError extends Error {
   readonly code: ErrorCode
 
@@ -94,7 +99,7 @@ export class HoldfastError extends Error {
     return true
   }
 
-  /** Name, code, message and data; errors among them as their details, for JSON would make them `{}`. */
+  /** Returns name, code, message and data. Errors among the data become their details: JSON would make them `{}`. */
   toJSON(): Record<string, unknown> {
     const json: Record<string, unknown> = { ...(this as object), message: this.message }
     for (const key of Object.keys(json)) if (json[key] instanceof Error) json[key] = plainDetails(json[key])
@@ -103,32 +108,34 @@ export class HoldfastError extends Error {
   }
 }
 
+/** Whether a value is an error of Holdfast, with this code if one is given. Recognises errors of another installed copy too. */
 export function isHoldfastError(value: unknown, code?: ErrorCode): value is HoldfastError {
   try {
     return value instanceof Error && brand in value && (code === undefined || (value as HoldfastError).code === code)
   } catch {
-    return false // A proxy that answers nobody.
+    return false // A proxy whose traps throw.
   }
 }
 
 /** A call to the storage failed. */
 export class StorageError extends HoldfastError {
-  /** The answer was lost, so the call may have happened. Calling again with the same id is safe. */
+  /** Whether the call may have been applied: its answer was lost. Calling again with the same id is safe. */
   declare readonly maybeApplied: boolean
-  /** The same call may go through in a moment; it was repeated while its time allowed. */
+  /** Whether the same call may succeed soon. Holdfast repeated it for `callTimeoutMs`. */
   declare readonly transient?: boolean
-  /** Such as `not_replicated`. */
+  /** Reason that a driver gives, such as `not_replicated`. */
   declare readonly reason?: string
   constructor(message: string, data: { cause?: unknown; maybeApplied: boolean; transient?: boolean; reason?: string }) {
     super('STORAGE_ERROR', message, data)
   }
 }
 
+/** A payload or result cannot be encoded or decoded. */
 export class SerializationError extends HoldfastError {
   declare readonly what: 'payload' | 'result'
-  /** Where in the value, such as `items[2].price`: of inputs and outputs of chains, and of tasks. */
+  /** Path of the part that cannot be encoded, such as `payload.items[2].price`. Absent with a custom serde, and for stored bytes. */
   declare readonly path?: string
-  /** Which of a batch; of tasks. */
+  /** Tasks: index of the payload in its batch. */
   declare readonly index?: number
   constructor(
     what: 'payload' | 'result',
@@ -140,16 +147,17 @@ export class SerializationError extends HoldfastError {
   }
 }
 
-/** enqueueAndWait: no outcome in time. */
+/** enqueueAndWait: the job did not end in time. Only the wait ended. */
 export class TimeoutError extends HoldfastError {
   declare readonly jobId: string
   declare readonly timeout: number
   constructor(jobId: string, timeout: number) {
-    super('TIMEOUT', `Job '${jobId}' did not end within ${timeout} ms`, { jobId, timeout })
+    const message = `Job '${jobId}': it did not end within ${timeout} ms. Only the wait ended; the job goes on. Wait again with the same id, or read getStatus() later.`
+    super('TIMEOUT', message, { jobId, timeout })
   }
 }
 
-/** What is stored of an error. */
+/** The part of an error that is stored with a job. */
 export interface ErrorDetails {
   name?: string
   message: string
@@ -167,6 +175,7 @@ export class JobFailedError extends HoldfastError {
   /** `details` as JSON. */
   declare readonly originalError: string
   constructor(jobId: string, attempts: number, details: ErrorDetails) {
+    // The wording is fixed by the specification of the Queue.
     super('JOB_FAILED', `Job '${jobId}' failed: ${details.message}`, {
       jobId,
       attempts,
@@ -180,24 +189,27 @@ export class JobFailedError extends HoldfastError {
 export class JobCancelledError extends HoldfastError {
   declare readonly jobId: string
   constructor(jobId: string) {
-    super('JOB_CANCELLED', `Job '${jobId}' was cancelled`, { jobId })
+    super('JOB_CANCELLED', `Job '${jobId}': it was cancelled. Its id is free, and enqueue() accepts it again.`, {
+      jobId,
+    })
   }
 }
 
-/** enqueueAndWait: the job went before its outcome was read. */
+/** enqueueAndWait: the record of the job was gone before its outcome was read. */
 export class JobNotFoundError extends HoldfastError {
   declare readonly jobId: string
   constructor(jobId: string) {
-    super('JOB_NOT_FOUND', `Job '${jobId}' was removed, replaced or expired before its outcome was read`, { jobId })
+    const message = `Job '${jobId}': it was removed, replaced or expired before its outcome was read. Keep its record longer (retention).`
+    super('JOB_NOT_FOUND', message, { jobId })
   }
 }
 
-/** The `failed` event. */
+/** Argument of the `failed` event: the job failed for good. */
 export class MaxRetriesError extends HoldfastError {
   declare readonly jobId: string
   declare readonly attempts: number
   declare readonly lastError: Error
-  /** Undefined also if it could not be decoded. */
+  /** Payload of the job. Undefined also if it cannot be decoded. Not enumerable. */
   declare readonly payload: unknown
   constructor(jobId: string, attempts: number, lastError: Error, payload: unknown) {
     super('MAX_RETRIES', `Job '${jobId}' failed after ${attempts} attempts: ${plainDetails(lastError).message}`, {
@@ -206,19 +218,19 @@ export class MaxRetriesError extends HoldfastError {
       lastError,
       cause: lastError,
     })
-    // Not enumerable: payloads do not belong in logs.
+    // Not enumerable, so that payloads stay out of logs.
     Object.defineProperty(this, 'payload', { value: payload, enumerable: false })
   }
 
   override toJSON(): Record<string, unknown> {
-    const { cause: _, ...json } = super.toJSON() // It is lastError.
+    const { cause: _, ...json } = super.toJSON() // The same as lastError.
     return json
   }
 }
 
 type AbortCode = 'ATTEMPT_TIMEOUT' | 'LEASE_LOST' | 'STOPPING' | 'JOB_CANCELLED'
 
-/** `job.signal.reason`. Its name is 'AbortError', as the platform's own. */
+/** The reason of `job.signal`. Its name is 'AbortError', as the platform's own. */
 export class AttemptAbortedError extends HoldfastError {
   declare readonly code: AbortCode
   declare readonly jobId: string
@@ -230,13 +242,13 @@ export class AttemptAbortedError extends HoldfastError {
 }
 
 const abortSentences: Record<AbortCode, string> = {
-  ATTEMPT_TIMEOUT: 'it reached visibilityTimeout',
-  LEASE_LOST: 'its lease was lost',
-  STOPPING: 'the worker stops',
-  JOB_CANCELLED: 'it was cancelled',
+  ATTEMPT_TIMEOUT: 'it reached timeoutMs. Stop: a result is dropped.',
+  LEASE_LOST: 'its lease was lost. Stop: another worker may run the job already.',
+  STOPPING: 'the worker is stopping. Stop: the job runs again later, and no attempt is spent.',
+  JOB_CANCELLED: 'the job was cancelled. Stop, and throw: then it ends as cancelled.',
 }
 
-/** Throw it from a handler when trying again will not help: the job fails at once. */
+/** Thrown by a handler when another attempt would not help: the job fails at once. `fail()` makes one. */
 export class UnrecoverableError extends HoldfastError {
   constructor(message: string, options?: { cause?: unknown }) {
     super('UNRECOVERABLE', message, options)
@@ -251,11 +263,11 @@ type JobTypeCode =
   | 'INVALID_OUTPUT'
   | 'UNKNOWN_TYPE'
 
-/** A job type's declaration does not allow what was asked. */
+/** The declaration of a job type does not allow the call. */
 export class JobTypeValidationError extends HoldfastError {
   declare readonly code: JobTypeCode
   declare readonly typeName: string
-  /** What a schema found, each with the path to it: of INVALID_INPUT and INVALID_OUTPUT, where schemas are used. */
+  /** Issues that a schema found, each with its path: INVALID_INPUT and INVALID_OUTPUT of types with a schema. */
   declare readonly issues?: readonly { readonly message: string; readonly path: readonly (string | number)[] }[]
   constructor(
     code: JobTypeCode,
@@ -267,15 +279,16 @@ export class JobTypeValidationError extends HoldfastError {
   }
 }
 
-/** Of prepare(), complete() or a middleware's next(): the attempt is no longer this worker's, and nothing was recorded. */
+/** prepare(), complete() and a middleware's next(): the worker lost the lease of the attempt. Nothing was recorded. */
 export class LeaseLostError extends HoldfastError {
   declare readonly typeName: string
   declare readonly jobId: string
   declare readonly attempt: number
-  /** As the signal's. */
+  /** As the reason of the signal. */
   declare readonly reason: string
   constructor(data: { typeName: string; jobId: string; attempt: number; reason: string }) {
-    super('LEASE_LOST', `Job '${data.jobId}', attempt ${data.attempt}: its lease was lost (${data.reason})`, data)
+    const message = `Job '${data.jobId}', attempt ${data.attempt}: its lease was lost (${data.reason}). Nothing was recorded. Stop: another worker may run the job already.`
+    super('LEASE_LOST', message, data)
   }
 }
 
@@ -285,7 +298,7 @@ export class WaitForJobChainCompletionTimeoutError extends HoldfastError {
   declare readonly chainId: string
   declare readonly timeoutMs: number
   constructor(typeName: string, chainId: string, timeoutMs: number) {
-    const message = `Chain '${chainId}' of '${typeName}' did not end within ${timeoutMs} ms`
+    const message = `Chain '${chainId}' of '${typeName}': it did not end within ${timeoutMs} ms. Only the wait ended; the chain goes on. Wait again, or longer.`
     super('WAIT_TIMEOUT', message, { typeName, chainId, timeoutMs })
   }
 }
@@ -304,17 +317,17 @@ export class JobChainFailedError extends HoldfastError {
   }
 }
 
-/** What rescheduleJob throws. */
+/** Directive to run the job again later: snooze() returns it, rescheduleJob() throws it. */
 export class RescheduleJobError extends HoldfastError {
-  /** As it was given to rescheduleJob. */
+  /** The time: `{ at }` or `{ afterMs }`. */
   declare readonly schedule: object
   constructor(schedule: object, cause?: unknown) {
-    const message = 'the job is to run again at another time'
+    const message = 'the handler put the job off to a later time'
     super('RESCHEDULED', message, cause === undefined ? { schedule } : { schedule, cause })
   }
 }
 
-/** Of a wrong call: a TypeError with the fields of a HoldfastError. */
+/** Makes the error of a wrong call: a TypeError with a code and data. */
 export function usageError<C extends ErrorCode>(
   code: C,
   message: string,
@@ -323,7 +336,7 @@ export function usageError<C extends ErrorCode>(
   return Object.assign(new TypeError(message), { code, ...data })
 }
 
-/** A TypeError with `code: 'INVALID_ARGUMENT'`: "name: expected X, got Y". */
+/** Makes a TypeError with the code INVALID_ARGUMENT: "name: expected X, got Y". */
 export function invalidArgument(
   name: string,
   expected: string,
@@ -334,11 +347,16 @@ export function invalidArgument(
   })
 }
 
+/** Makes the error of a call that a driver does not support. */
 export function unsupported(driver: string, what: string): HoldfastError {
-  return new HoldfastError('FEATURE_UNSUPPORTED', `the ${driver} storage does not support ${what}`, { driver, what })
+  return new HoldfastError(
+    'FEATURE_UNSUPPORTED',
+    `${driver} storage: it does not support ${what}. Nothing was written. Its \`features\` say what it supports.`,
+    { driver, what },
+  )
 }
 
-/** A short form for messages. Never throws, whatever the value does. */
+/** A short form of any value, for messages. Never throws. */
 export function printable(value: unknown): string {
   try {
     if (typeof value === 'string') return JSON.stringify(value.length > 64 ? `${value.slice(0, 61)}...` : value)

@@ -1,24 +1,24 @@
-// What the values of options may be, where more than one table asks for it.
+// Checks of option values that more than one table uses.
 
 import { invalidArgument } from './errors.ts'
 import { type Check, resolveOptions, type Table } from './resolve-options.ts'
 
 export const [dayMs, yearMs] = [86_400_000, 365 * 86_400_000]
 
-/** Accepts every value: it is checked where it is used. */
+/** Accepts every value: the code that uses it checks it. */
 export const anything = { check: () => {} } as const
 
-/** Ids, names, keys: any text a database can hold, up to so many bytes. */
+/** Checks an id, name or key: 1 … maxBytes bytes of UTF-8 that every database can hold. @throws TypeError INVALID_ARGUMENT */
 export function checkText(name: string, value: unknown, maxBytes: number): asserts value is string {
   if (typeof value !== 'string') throw invalidArgument(name, 'a string', value)
-  // A code unit is at most three bytes, so most need no counting.
+  // A code unit is at most three bytes, so most texts need no counting.
   const fits = value.length * 3 <= maxBytes || Buffer.byteLength(value) <= maxBytes
   if (value === '' || !fits) throw invalidArgument(name, `1 … ${maxBytes} bytes of UTF-8`, value)
   if (value.includes('\0')) throw invalidArgument(name, 'text without U+0000', value)
   if (!value.isWellFormed()) throw invalidArgument(name, 'text without lone surrogates', value)
 }
 
-/** The id of a job. */
+/** Checks the id of a job. @throws TypeError INVALID_ARGUMENT */
 export function checkId(value: unknown): asserts value is string {
   checkText('id', value, 512)
 }
@@ -114,7 +114,7 @@ export function isSignal(name: string, value: unknown): void {
   if (!(value instanceof AbortSignal)) throw invalidArgument(name, 'an AbortSignal', value)
 }
 
-/** The last instant that a Date can hold. */
+/** The last instant that a Date can represent. */
 const latestInstant = 8_640_000_000_000_000
 
 export function isInstant(name: string, value: unknown): void {
@@ -124,7 +124,7 @@ export function isInstant(name: string, value: unknown): void {
   if (!isOne) throw invalidArgument(name, 'a valid Date, or epoch ms', at)
 }
 
-/** An end's retention: at most so old. */
+/** Checks the retention of one end state. */
 export function isAge(name: string, value: unknown): void {
   const { ageMs } = resolveOptions(name, value as { ageMs?: number }, ageOptions)
   if (ageMs === undefined) throw invalidArgument(`${name}.ageMs`, 'an integer >= 0, or Infinity', ageMs)

@@ -1,4 +1,4 @@
-// "Did you mean …?" for an unknown option: a word of another library that means one of ours, else a name spelled nearly alike.
+// "Did you mean …?" for an unknown option: the word of another library for one of ours, else a name with similar spelling.
 
 /** Option names of other libraries, each with our words for it, the likeliest first. */
 const foreignWords: Readonly<Record<string, readonly string[]>> = {
@@ -28,19 +28,19 @@ const foreignWords: Readonly<Record<string, readonly string[]>> = {
   teamConcurrency: ['concurrency'],
 }
 
-/** The known option that was probably meant, if any comes close. */
+/** Returns the known option that the user probably meant, if one is similar. */
 export function suggestion(key: string, known: readonly string[]): string | undefined {
   const foreign = Object.hasOwn(foreignWords, key) ? foreignWords[key] : undefined
   const word = foreign?.find((name) => known.includes(name))
   if (word !== undefined) return word
   const [nearest] = known.toSorted((a, b) => distance(key, a) - distance(key, b))
-  // A name that differs in more than a third of its letters is another word, and a wrong hint is worse than none.
+  // A name that differs in more than a third of its letters is another word. A wrong hint is worse than none.
   return nearest !== undefined && distance(key, nearest) <= Math.max(2, Math.floor(key.length / 3))
     ? nearest
     : undefined
 }
 
-/** Edits between two short words, upper and lower case alike. */
+/** Edit distance of two short words, ignoring case. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (let i = 1; i <= Math.min(a.length, 64); i++) {

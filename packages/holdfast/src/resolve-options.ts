@@ -7,7 +7,7 @@ import { suggestion } from './option-suggestions.ts'
 /** Throws unless the value fits. */
 export type Check = (name: string, value: unknown) => void
 
-export interface Option<T> {
+interface Option<T> {
   /** Absent: the option is required, or its absence has a meaning of its own. */
   readonly default?: T
   readonly check: Check
@@ -23,7 +23,7 @@ export interface Alias {
 }
 
 /** An option that is accepted and has no effect, such as one of a seed that the engine does not need. */
-export interface Ignored {
+interface Ignored {
   readonly ignored: true
   readonly check: Check
 }

@@ -1,5 +1,5 @@
-// Every piece of code in the docs runs as it is; every default in the guides is the one of options.ts; links of the pages on
-// chains lead somewhere.
+// Every example in the docs runs as it is, every default in the guides is the one of options.ts, and every link of a page leads
+// to a page and heading that exist.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -8,7 +8,7 @@ import { after, test } from 'node:test'
 import { startPostgres } from '../../../servers/postgres.ts'
 import { startRedis } from '../../../servers/redis.ts'
 import { leaseOptions, processingOptions, retryOptions, workerStopOptions } from '../src/chains/options.ts'
-import { queueOptions } from '../src/queue/options.ts'
+import { defaultRetention, queueOptions } from '../src/queue/options.ts'
 
 const root = new URL('../../../', import.meta.url)
 const read = (path: string): Promise<string> => readFile(new URL(path, root), 'utf8')
@@ -20,12 +20,16 @@ after(() => postgres.stop())
 
 const pages = [
   'README.md',
+  'packages/holdfast/README.md',
+  'docs/choosing.md',
   'docs/guide.md',
   'docs/drivers.md',
   'docs/file-storage.md',
   'docs/redis.md',
   'docs/postgres.md',
   'docs/errors.md',
+  'docs/options.md',
+  'docs/guarantees.md',
   'docs/chains/chains.md',
   'docs/chains/job-types.md',
   'docs/chains/starting.md',
@@ -56,8 +60,25 @@ for (const page of pages) {
   test(`${page} has snippets`, () => assert.ok(snippets.length > 0))
 }
 
-test('[trap 51] the defaults in the guide are those of options.ts', async () => {
-  checkDefaults(await read('docs/guide.md'), queueOptions)
+test('[trap 51] the guide shows every default of a Queue, as options.ts has it, and no other option', async () => {
+  const guide = await read('docs/guide.md')
+  checkDefaults(guide, Object.fromEntries(Object.entries(queueOptions).filter(([, option]) => 'default' in option)))
+  const [, table = ''] = guide.split('\n## Options\n')
+  const names = [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name!)
+  assert.deepEqual(
+    names.filter((name) => !Object.hasOwn(queueOptions, name)),
+    [],
+  )
+})
+
+test('[trap 51] the guide shows how long records are kept, as options.ts has it', async () => {
+  const guide = await read('docs/guide.md')
+  const unitMs = { hour: 3_600_000, day: 86_400_000 }
+  for (const [end, ms] of Object.entries(defaultRetention)) {
+    const row = new RegExp(`^\\| ${end.slice(0, -'Ms'.length)} \\| (\\d+) (hour|day)s? \\|$`, 'm').exec(guide)
+    assert.ok(row, `there is no row for ${end}`)
+    assert.equal(Number(row[1]) * unitMs[row[2] as 'hour' | 'day'], ms, end)
+  }
 })
 
 const { pollIntervalMs, nextJobDelayMs } = processingOptions
@@ -70,7 +91,8 @@ for (const [page, options] of Object.entries(tables)) {
   test(`the defaults in ${page} are those of options.ts`, async () => checkDefaults(await read(page), options))
 }
 
-for (const page of pages.filter((name) => name.startsWith('docs/chains/'))) {
+// The README of the repository links folders, too.
+for (const page of pages.filter((name) => name !== 'README.md')) {
   test(`${page}: every link leads somewhere`, async () => {
     for (const [, path, anchor] of (await read(page)).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)) {
       const target = await readFile(new URL(path!, new URL(page, root)), 'utf8')

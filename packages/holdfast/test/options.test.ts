@@ -3,6 +3,7 @@ import { globSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { MemoryStorage } from 'holdfast'
+import { renderPage } from '../../../scripts/option-table/render.ts'
 import {
   clientOptions,
   deduplicationOptions,
@@ -18,34 +19,34 @@ import { checkText } from '../src/option-checks.ts'
 import { engineDefaults } from '../src/engine/defaults.ts'
 import { exponentialBackoff, leaderOptions } from '../src/engine/options.ts'
 import { enqueueOptions, jobOptions, queueOptions, reaperOptions, waitOptions } from '../src/queue/options.ts'
-import { type Option, resolveOptions } from '../src/resolve-options.ts'
+import { resolveOptions, type Row, type Table } from '../src/resolve-options.ts'
 import { memoryOptions, redisOptions } from '../src/storage/options.ts'
 import { resolveQueueConfig } from '../src/queue/queue-config.ts'
 
 const src = new URL('../src/', import.meta.url)
 const read = (path: string): Promise<string> => readFile(new URL(path, src), 'utf8')
 
-type Table = Readonly<Record<string, Option<unknown>>>
-
 /** Each table of an options.ts with the type that documents it: its file and name, and the options that it inherits. */
+const defaultOf = (row: Row): unknown => ('default' in row ? row.default : undefined)
+
 const tables: readonly [table: Table, file: string, type: string, inherited?: Table][] = [
-  [queueOptions, 'queue-config.ts', 'QueueConfig'],
+  [queueOptions, 'queue/queue-config.ts', 'QueueConfig'],
   [memoryOptions, 'storage/memory/memory-storage.ts', 'MemoryStorageOptions'],
   [redisOptions, 'storage/redis/redis-options.ts', 'RedisStorageOptions'],
-  [jobOptions, 'job/enqueue.ts', 'JobOptions'],
-  [enqueueOptions, 'job/enqueue.ts', 'EnqueueOptions', jobOptions],
-  [waitOptions, 'job/enqueue.ts', 'EnqueueAndWaitOptions', jobOptions],
-  [reaperOptions, 'upkeep/reaper.ts', 'ReaperConfig'],
-  [leaderOptions, 'upkeep/reaper.ts', 'LeaderElection'],
+  [jobOptions, 'queue/enqueue.ts', 'JobOptions'],
+  [enqueueOptions, 'queue/enqueue.ts', 'EnqueueOptions', jobOptions],
+  [waitOptions, 'queue/enqueue.ts', 'EnqueueAndWaitOptions', jobOptions],
+  [reaperOptions, 'queue/reaper.ts', 'ReaperConfig'],
+  [leaderOptions, 'queue/reaper.ts', 'LeaderElection'],
   [clientOptions, 'chains/types.ts', 'ClientOptions'],
   [waitForChainOptions, 'chains/types.ts', 'WaitOptions'],
   [listOptions, 'chains/types.ts', 'ListOptions'],
-  [deduplicationOptions, 'chains/starting.ts', 'ChainDeduplication'],
-  [retryOptions, 'chains/processing.ts', 'RetryConfig'],
-  [leaseOptions, 'chains/processing.ts', 'LeaseConfig'],
-  [workerStopOptions, 'chains/processing.ts', 'StopOptions'],
-  [processingOptions, 'chains/processing.ts', 'JobTypeProcessing'],
-  [inProcessWorkerOptions, 'chains/processing.ts', 'InProcessWorkerOptions'],
+  [deduplicationOptions, 'chains/types/start-options.ts', 'ChainDeduplication'],
+  [retryOptions, 'chains/types/processing.ts', 'RetryConfig'],
+  [leaseOptions, 'chains/types/processing.ts', 'LeaseConfig'],
+  [workerStopOptions, 'chains/types/processing.ts', 'StopOptions'],
+  [processingOptions, 'chains/types/processing.ts', 'JobTypeProcessing'],
+  [inProcessWorkerOptions, 'chains/types/processing.ts', 'InProcessWorkerOptions'],
 ]
 
 for (const [whole, file, type, inherited = {}] of tables) {
@@ -54,21 +55,21 @@ for (const [whole, file, type, inherited = {}] of tables) {
     const written = fieldsOf(await read(file), type)
     assert.deepEqual([...written.keys()].toSorted(), table.map(([key]) => key).toSorted())
     for (const [key, option] of table) {
-      // LeaderElection says `enabled` out loud: whoever gives one means it.
+      // LeaderElection requires `enabled`: its default is for the absence of the whole record.
       if (whole === leaderOptions && key === 'enabled') continue
       const said = written.get(key)
-      if (option.default === undefined) {
+      if (defaultOf(option) === undefined) {
         assert.ok(said === undefined || valueOf(said) === undefined, `${key} has no default, its TSDoc says ${said}`)
       } else {
         assert.ok(said, `the TSDoc of ${key} has no @default`)
-        assert.deepEqual(valueOf(said), option.default, key)
+        assert.deepEqual(valueOf(said), defaultOf(option), key)
       }
     }
   })
 }
 
 test('[trap 51] the defaults in the TSDoc of Backoff are those of exponentialBackoff', async () => {
-  const text = await read('job/backoff.ts')
+  const text = await read('engine/job/backoff.ts')
   const { type: _, ...table } = exponentialBackoff
   const written = new Map(
     [...text.matchAll(/@default (\S+) \*\/\s+readonly (\w+)\?/g)].map(([, said, key]) => [key, said]),
@@ -78,14 +79,7 @@ test('[trap 51] the defaults in the TSDoc of Backoff are those of exponentialBac
 })
 
 test('[trap 51] each option is read by code', async () => {
-  const exclude = [
-    'conformance/**',
-    'storage/storage.ts',
-    'testing/**',
-    'options.ts',
-    'storage/options.ts',
-    'chains/options.ts',
-  ]
+  const exclude = ['storage/storage.ts', 'testing/**', '**/options.ts']
   const codeWithout = async (...more: string[]): Promise<string> => {
     const files = globSync('**/*.ts', { cwd: src, exclude: [...exclude, ...more] })
     return (await Promise.all(files.map(read))).map(withoutTypes).join('\n')
@@ -93,13 +87,12 @@ test('[trap 51] each option is read by code', async () => {
   const ofRedis = await codeWithout()
   // It has options of its own, some under the same names.
   const ofOthers = await codeWithout('storage/redis/**')
-  // Traces of workers come with their presence; a Reaper takes a serde and has no use for it.
-  const unread = new Set(['processingQueueTTL'])
   for (const [table, , type] of tables) {
     const isRedis = type === 'RedisStorageOptions'
-    for (const key of Object.keys(table)) {
-      const isRead = new RegExp(`\\b${key}\\b`).test(isRedis ? ofRedis : ofOthers)
-      assert.equal(isRead, isRedis || !unread.has(key), `${key} of ${type}`)
+    for (const [key, row] of Object.entries(table)) {
+      // An alias is read under its word.
+      if ('alias' in row || 'ignored' in row) continue
+      assert.match(isRedis ? ofRedis : ofOthers, new RegExp(`\\b${key}\\b`), `${key} of ${type}`)
     }
   }
 })
@@ -145,6 +138,42 @@ test('[Q5.11] an unknown key: the known ones, and the nearest of them', () => {
   }
 })
 
+const acceptAll = (): void => {}
+const row = { check: acceptAll }
+
+/** The message of the refusal of one key. */
+const refusal = (table: Table, key: string): string => {
+  try {
+    resolveOptions('x', { [key]: 1 }, table)
+  } catch (error) {
+    return (error as Error).message
+  }
+  return assert.fail('accepted')
+}
+
+test('an alias is resolved under its word, converted; both at once are refused', () => {
+  const table = {
+    pollMs: { default: 5, check: acceptAll },
+    blockTimeout: { alias: 'pollMs', check: acceptAll, convert: (seconds: number) => seconds * 1_000 },
+    old: { ignored: true, check: acceptAll },
+  } as const
+  const resolve = (given: { pollMs?: number; blockTimeout?: number; old?: number }): object =>
+    resolveOptions('test', given, table)
+  assert.deepEqual(resolve({ blockTimeout: 2 }), { pollMs: 2_000 })
+  assert.deepEqual(resolve({ blockTimeout: undefined }), { pollMs: 5 })
+  assert.deepEqual(resolve({ old: 1 }), { pollMs: 5 })
+  const message = /^test options: expected either pollMs or its alias blockTimeout, got /
+  assert.throws(() => resolve({ blockTimeout: 2, pollMs: 3 }), { code: 'INVALID_ARGUMENT', message })
+  assert.throws(() => resolve({ pollMs: 3, blockTimeout: 2 }), { code: 'INVALID_ARGUMENT', message })
+})
+
+test('a word of another library is answered with ours, and a word that is none of ours with no guess', () => {
+  assert.match(refusal({ url: row, schema: row }, 'connectionString'), /did you mean url\?/)
+  assert.match(refusal({ maxAttempts: row, delayMs: row }, 'retries'), /did you mean maxAttempts\?/)
+  assert.match(refusal({ maxAttempts: row, delayMs: row }, 'delay'), /did you mean delayMs\?/)
+  assert.doesNotMatch(refusal({ maxAttempts: row, retention: row, delayMs: row }, 'priority'), /did you mean/)
+})
+
 test('[Q5.01] text is measured in bytes, and well-formed', () => {
   for (const fits of ['x', 'x'.repeat(6), 'é'.repeat(3), '€€', '👍', '\u0001', ' ']) checkText('t', fits, 6)
   for (const bad of ['', 'x'.repeat(7), 'é'.repeat(4), '€€€', '👍👍', '\0', '\uD83D', 5, undefined]) {
@@ -160,6 +189,10 @@ test('pollMs: what the queue is given wins over the storage, the storage over th
   assert.equal(resolveQueueConfig({ storage: own }).pollMs, 7_000)
   assert.equal(resolveQueueConfig({ storage: own, blockTimeout: 2 }).pollMs, 2_000)
   assert.equal(resolveQueueConfig({ storage: own, pollMs: 3 }).pollMs, 3)
+})
+
+test('docs/options.md has every option of every face, as the code has it', async () => {
+  assert.equal(await readFile(new URL('../../../docs/options.md', import.meta.url), 'utf8'), renderPage())
 })
 
 test('the engine’s own numbers cannot be changed', () => {

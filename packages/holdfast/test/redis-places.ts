@@ -1,5 +1,6 @@
-// Where the Redis driver is tested: one server, a cluster of three primaries and three replicas, one node in cluster mode,
-// Valkey; and with which of the client libraries. What a test file asks for is started once; it says `after(stopPlaces)`.
+// The places where the Redis driver is tested: one server, a cluster of three primaries and three replicas, one node in
+// cluster mode, Valkey; each with any of the client libraries. A place is started once per test file, which calls
+// `after(stopPlaces)`.
 
 import { type Cluster, startCluster } from '../../../servers/cluster.ts'
 import { findValkey } from '../../../servers/find.ts'
@@ -10,7 +11,7 @@ import type { RedisStorageOptions } from '../src/storage/redis/redis-options.ts'
 export type ClientName = 'iovalkey' | 'ioredis' | 'ioredis5'
 export type PlaceName = 'redis' | 'cluster' | 'node' | 'valkey'
 
-/** The part of a library that is used here. */
+/** The part of a library that the tests use. */
 interface Library {
   readonly Redis: new (options: object) => RedisClient
   readonly Cluster: new (nodes: readonly object[], options: object) => RedisClient
@@ -25,14 +26,14 @@ const libraries: Readonly<Record<ClientName, () => Promise<unknown>>> = {
 export const clientNames = Object.keys(libraries) as readonly ClientName[]
 
 interface Way {
-  /** What a RedisStorage is given to get there. */
+  /** The options of a RedisStorage in this place. */
   readonly options: Pick<RedisStorageOptions, 'url' | 'client'>
-  /** Of the client that was made for it, if one was. */
+  /** Closes the client that was made for these options, if there is one. */
   close(): void
 }
 
 export interface Place {
-  /** A connection for one storage. Without a client the storage makes its own, where it can. */
+  /** For one storage. Without a client's name, a storage on one server makes its own client. */
   way(client?: ClientName): Promise<Way>
   /** The server that has the data of this prefix. */
   serverOf(prefix: string): Promise<RedisServer>
@@ -41,7 +42,7 @@ export interface Place {
 
 const started = new Map<PlaceName, Promise<Place>>()
 
-/** Started by the first who asks. */
+/** The first call starts it. */
 export function placeOf(name: PlaceName): Promise<Place> {
   const place = started.get(name) ?? start(name)
   started.set(name, place)
@@ -96,19 +97,19 @@ const clientOptions = {
   maxRetriesPerRequest: 0,
 }
 
-/** As somebody makes it who has read no more than the library's own manual. */
+/** A Cluster with the library's defaults. */
 export async function clusterClient(name: ClientName, { nodes }: Pick<Cluster, 'nodes'>): Promise<RedisClient> {
   const { Cluster } = await libraryOf(name)
   const client = new Cluster(
     nodes.map(({ host, port }) => ({ host, port })),
     { lazyConnect: true },
   )
-  // Somebody must hear of its errors when nobody uses it.
+  // An 'error' event without a listener would end the process.
   client.on('error', () => {})
   return client
 }
 
-/** Of tests that failed before they could close them: they would keep the file from its end. */
+/** Clients that are not closed yet. A failed test may leave some, and they would keep the process alive. */
 const open = new Set<RedisClient>()
 
 function given(client: RedisClient): Way {

@@ -1,15 +1,15 @@
-// Redis for the suites: a prefix of its own for each case, and a clock that is set by hand: the scripts ask a key for the
-// time, and nothing expires but by their own rules.
+// Redis for the suites. Each case has a prefix of its own and a clock that is set by hand: the scripts read the time from a
+// key, and only their own rules expire anything.
 
 import type { RespClient } from '../../../servers/resp.ts'
 import type { Subject } from '../../conformance/src/index.ts'
 import { RedisStorage } from '../src/storage/redis/redis-storage.ts'
-import { makeScripts } from '../src/storage/redis/scripts.ts'
+import { makeScripts } from '../src/storage/redis/lua/scripts.ts'
 import { type ClientName, type PlaceName, placeOf } from './redis-places.ts'
 
 const start = 1_767_225_600_000
 
-/** In the slot of the data, and outside of what clear() deletes. */
+/** In the slot of the data. clear() does not delete it. */
 export const clockKey = (prefix: string): string => `clock:{${prefix}}:`
 
 export const manualTimeScripts = makeScripts(`
@@ -48,7 +48,7 @@ export async function redisSubject(at: PlaceName = 'redis', client?: ClientName)
   }
 }
 
-/** Timed by the server, which lets keys expire by itself. */
+/** Timed by the server, which expires keys by itself. */
 export async function liveRedisSubject(at: PlaceName = 'redis', client?: ClientName): Promise<Subject> {
   const { options, close } = await (await placeOf(at)).way(client)
   return { storage: new RedisStorage({ ...options, prefix: `live-${++prefixes}` }), close: async () => close() }

@@ -1,12 +1,13 @@
-// Guards blockers that exist: a job waits for each distinct chain that is open when it is added, and for no other.
-// Longer than others: one file per rule of the contract, and this rule has many cases.
+// Blockers that exist already: a job waits for each distinct chain that is open when it is added, and for no other.
 
 import assert from 'node:assert/strict'
 import { text } from '../case.ts'
 import type { Case } from '../case.ts'
-import { addOne, complete, fail, goOn, ids, look, ref, states } from '../look.ts'
+import { addRefusedBlockerCases } from './add-refused-blockers.ts'
+import { complete, continueWith } from '../outcomes.ts'
+import { idsOf, recordOf, refOf, statesOf } from '../records.ts'
+import { addOne } from '../scenarios.ts'
 
-const nobody = { type: 'mail', id: 'nobody' }
 const gone = { completedMs: 0, failedMs: 0, cancelledMs: 0 }
 
 const openCases: readonly Case[] = [
@@ -15,48 +16,48 @@ const openCases: readonly Case[] = [
     proves: ['S13'],
     run: async ({ storage, added, job, claim }) => {
       const [one, two] = [await added({ type: 'other' }), await added({ type: 'other' })]
-      const dependent = job({ blockers: [ref(two), ref(one)] })
+      const dependent = job({ blockers: [refOf(two), refOf(one)] })
       const verdict = await addOne(storage, dependent)
       assert.ok(verdict.verdict === 'added' && verdict.job.state === 'blocked')
-      const record = await look(storage, dependent, 'blockers')
+      const record = await recordOf(storage, dependent, 'blockers')
       assert.deepEqual([record.state, record.openBlockers], ['blocked', 2])
-      assert.deepEqual(record.blockers?.map(ref), [ref(two), ref(one)])
+      assert.deepEqual(record.blockers?.map(refOf), [refOf(two), refOf(one)])
       assert.deepEqual(await claim(), [])
     },
   },
   {
-    name: 'a job blocked by a chain outside stays its own root, without origin',
+    name: 'a job blocked by an existing chain is its own root and has no origin',
     proves: ['chains trap 24'],
     run: async ({ storage, added }) => {
       const blocker = await added()
-      const dependent = await added({ blockers: [ref(blocker)] })
-      const records = await storage.get([ref(blocker), ref(dependent)])
+      const dependent = await added({ blockers: [refOf(blocker)] })
+      const records = await storage.get([refOf(blocker), refOf(dependent)])
       assert.deepEqual(
-        records.map((record) => ref(record!.root)),
-        [ref(blocker), ref(dependent)],
+        records.map((record) => refOf(record!.root)),
+        [refOf(blocker), refOf(dependent)],
       )
       assert.ok(records.every((record) => record?.origin === undefined))
     },
   },
   {
     name: 'a blocked job with a delay is blocked, not scheduled',
-    proves: ['chains 3.2'],
+    proves: ['chains §3.2'],
     run: async ({ storage, added, unit }) => {
       const blocker = await added()
-      const job = await added({ blockers: [ref(blocker)], delayMs: 50 * unit })
-      const { state, runAt, createdAt } = await look(storage, job)
+      const job = await added({ blockers: [refOf(blocker)], delayMs: 50 * unit })
+      const { state, runAt, createdAt } = await recordOf(storage, job)
       assert.deepEqual([state, runAt], ['blocked', createdAt + 50 * unit])
     },
   },
   {
-    name: 'a chain named twice is one open blocker, and both places are listed',
+    name: 'a chain named twice counts as one open blocker and is listed twice',
     proves: ['chains trap 22'],
     run: async ({ storage, added, claimOne }) => {
-      const blocker = ref(await added())
+      const blocker = refOf(await added())
       const job = await added({ blockers: [blocker, blocker] })
-      const record = await look(storage, job, 'blockers')
+      const record = await recordOf(storage, job, 'blockers')
       assert.equal(record.openBlockers, 1)
-      assert.deepEqual(record.blockers?.map(ref), [blocker, blocker])
+      assert.deepEqual(record.blockers?.map(refOf), [blocker, blocker])
       await complete(storage, await claimOne(), 'done')
       assert.deepEqual(
         (await claimOne()).blockers.map(({ id, result }) => [id, text(result)]),
@@ -68,28 +69,28 @@ const openCases: readonly Case[] = [
     },
   },
   {
-    name: 'a chain is open while its tail is, though its first job has completed',
+    name: 'a chain stays open until its tail ends, even when its first job has completed',
     proves: ['S13'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
-      await goOn(storage, await claimOne(), job())
-      assert.equal((await look(storage, await added({ blockers: [ref(first)] }))).state, 'blocked')
+      await continueWith(storage, await claimOne(), job())
+      assert.equal((await recordOf(storage, await added({ blockers: [refOf(first)] }))).state, 'blocked')
     },
   },
 ]
 
 const doneCases: readonly Case[] = [
   {
-    name: 'completed blockers count as done: the job is due at once and is given their results in order',
-    proves: ['chains 3.2'],
+    name: 'a job with completed blockers is due at once and gets their results in order',
+    proves: ['chains §3.2'],
     run: async ({ storage, added, claim, claimOne }) => {
       const blockers = [await added(), await added(), await added()]
       for (const held of await claim()) await complete(storage, held, held.id === blockers[1]!.id ? undefined : held.id)
-      const job = await added({ blockers: blockers.toReversed().map(ref) })
-      const { state, openBlockers } = await look(storage, job)
+      const job = await added({ blockers: blockers.toReversed().map(refOf) })
+      const { state, openBlockers } = await recordOf(storage, job)
       assert.deepEqual([state, openBlockers], ['queued', 0])
       const [c, b, a] = (await claimOne()).blockers
-      assert.deepEqual(ids([a!, b!, c!]), ids(blockers))
+      assert.deepEqual(idsOf([a!, b!, c!]), idsOf(blockers))
       assert.deepEqual(
         [a, b, c].map((blocker) => text(blocker!.result)),
         [blockers[0]!.id, undefined, blockers[2]!.id],
@@ -97,26 +98,26 @@ const doneCases: readonly Case[] = [
     },
   },
   {
-    name: 'all blockers done and a delay: scheduled',
-    proves: ['chains 3.2'],
+    name: 'a job with completed blockers and a delay is scheduled',
+    proves: ['chains §3.2'],
     run: async ({ storage, added, claimOne, unit }) => {
       const blocker = await added()
       await complete(storage, await claimOne())
-      const job = await added({ blockers: [ref(blocker)], delayMs: 50 * unit })
-      assert.deepEqual(await states(storage, job), ['scheduled'])
+      const job = await added({ blockers: [refOf(blocker)], delayMs: 50 * unit })
+      assert.deepEqual(await statesOf(storage, job), ['scheduled'])
     },
   },
   {
-    name: 'only the open ones among the blockers are waited for',
+    name: 'a job waits only for the blockers that are still open',
     proves: ['S13'],
     run: async ({ storage, added, claimOne }) => {
       const done = await added()
       await complete(storage, await claimOne(), 'early')
       const open = await added()
-      const job = await added({ blockers: [ref(done), ref(open)] })
-      assert.equal((await look(storage, job)).openBlockers, 1)
+      const job = await added({ blockers: [refOf(done), refOf(open)] })
+      assert.equal((await recordOf(storage, job)).openBlockers, 1)
       const { unblocked } = await complete(storage, await claimOne(), 'late')
-      assert.deepEqual(unblocked.map(ref), [ref(job)])
+      assert.deepEqual(unblocked.map(refOf), [refOf(job)])
       assert.deepEqual(
         (await claimOne()).blockers.map(({ result }) => text(result)),
         ['early', 'late'],
@@ -124,184 +125,85 @@ const doneCases: readonly Case[] = [
     },
   },
   {
-    name: 'a completed chain is done with the result of its tail',
+    name: 'a completed chain gives the result of its tail',
     proves: ['S13'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
-      await goOn(storage, await claimOne(), job())
+      await continueWith(storage, await claimOne(), job())
       await complete(storage, await claimOne(), 'of the tail')
-      await added({ blockers: [ref(first)] })
+      await added({ blockers: [refOf(first)] })
       const [blocker] = (await claimOne()).blockers
-      assert.deepEqual([ref(blocker!), text(blocker!.result)], [ref(first), 'of the tail'])
+      assert.deepEqual([refOf(blocker!), text(blocker!.result)], [refOf(first), 'of the tail'])
     },
   },
   {
-    name: 'a completed chain is kept beyond its time while a job that was added behind it is unfinished',
-    proves: ['chains trap 25', 'chains 3.8'],
+    name: 'a completed chain outlives its retention while a job that depends on it is unfinished',
+    proves: ['chains trap 25', 'chains §3.8'],
     run: async ({ storage, added, claimOne, advance, unit }) => {
       const blocker = await added({ retention: { ...gone, completedMs: 10 * unit } })
       await complete(storage, await claimOne(), 'needed')
-      await added({ blockers: [ref(blocker)], delayMs: 12 * unit })
-      assert.equal((await look(storage, blocker)).expiresAt, undefined)
+      await added({ blockers: [refOf(blocker)], delayMs: 12 * unit })
+      assert.equal((await recordOf(storage, blocker)).expiresAt, undefined)
       await advance(12 * unit)
       await storage.sweep({ limit: 100 })
-      assert.deepEqual(await states(storage, blocker), ['completed'])
+      assert.deepEqual(await statesOf(storage, blocker), ['completed'])
       const claimed = await claimOne()
       assert.equal(text(claimed.blockers[0]?.result), 'needed')
       await complete(storage, claimed)
-      assert.deepEqual(await states(storage, blocker), [undefined])
-    },
-  },
-]
-
-const failedCases: readonly Case[] = (['failed', 'cancelled'] as const).flatMap((end): Case[] => [
-  {
-    name: `a job added behind a ${end} chain fails at once, for its blocker, without an error`,
-    proves: ['chains trap 23'],
-    run: async ({ storage, added, job, claimOne }) => {
-      const blocker = ref(await added())
-      if (end === 'failed') await fail(storage, await claimOne())
-      else await storage.cancel([blocker])
-      const dependent = job({ blockers: [blocker], retention: { completedMs: 1, failedMs: 60_000, cancelledMs: 1 } })
-      const verdict = await addOne(storage, dependent)
-      assert.ok(verdict.verdict === 'added' && verdict.job.state === 'failed')
-      const record = await look(storage, dependent, 'error')
-      assert.deepEqual(
-        [record.state, record.reason, record.error, record.attempt],
-        ['failed', 'blocker_failed', undefined, 0],
-      )
-      assert.equal(record.expiresAt, record.finishedAt! + 60_000)
-      await added({ id: dependent.id })
-    },
-  },
-  {
-    name: `a job that would rather wait is blocked by a ${end} chain, until that lives again and completes`,
-    proves: ['chains trap 23'],
-    run: async ({ storage, added, claimOne }) => {
-      const blocker = ref(await added())
-      if (end === 'failed') await fail(storage, await claimOne())
-      else await storage.cancel([blocker])
-      const job = await added({ blockers: [blocker], onBlockerFailure: 'wait' })
-      const { state, openBlockers } = await look(storage, job)
-      assert.deepEqual([state, openBlockers], ['blocked', 1])
-      await storage.revive([blocker])
-      await complete(storage, await claimOne(), 'at last')
-      assert.equal((await claimOne()).id, job.id)
-    },
-  },
-])
-
-const refusedCases: readonly Case[] = [
-  {
-    name: 'an unknown blocker refuses every job of its token, names the blocker, and touches no other job',
-    proves: ['S3', 'W11'],
-    run: async ({ storage, job, added }) => {
-      const known = await added()
-      const jobs = [
-        job({ token: 'good' }),
-        job({ token: 'bad' }),
-        job({ token: 'bad', blockers: [ref(known), nobody] }),
-        job({ token: 'bad', blockers: [4] }),
-        job({ token: 'bad' }),
-        job({ token: 'also good', blockers: [ref(known)] }),
-      ]
-      const verdicts = await storage.add(jobs)
-      assert.deepEqual(
-        verdicts.map((verdict) => (verdict.verdict === 'blocker_not_found' ? verdict.blocker.id : verdict.verdict)),
-        ['added', 'nobody', 'nobody', 'nobody', 'nobody', 'added'],
-      )
-      const [, ...rest] = await states(storage, ...jobs)
-      assert.deepEqual(rest, [undefined, undefined, undefined, undefined, 'blocked'])
-    },
-  },
-  {
-    name: 'a blocker that has expired is unknown, swept or not',
-    proves: ['S12'],
-    run: async ({ storage, added, job, claimOne, advance, unit }) => {
-      const blocker = await added({ retention: { ...gone, completedMs: unit } })
-      await complete(storage, await claimOne())
-      await advance(unit)
-      assert.equal((await addOne(storage, job({ blockers: [ref(blocker)] }))).verdict, 'blocker_not_found')
-    },
-  },
-  {
-    name: 'a continuation is no chain to wait for',
-    proves: ['chains 3.2'],
-    run: async ({ storage, added, job, claimOne }) => {
-      await added()
-      const next = job()
-      await goOn(storage, await claimOne(), next)
-      const verdict = await addOne(storage, job({ blockers: [ref(next)] }))
-      assert.ok(verdict.verdict === 'blocker_not_found' && verdict.blocker.id === next.id)
-    },
-  },
-  {
-    name: 'a blocker of the same id and another type is unknown',
-    proves: ['S24'],
-    run: async ({ storage, added, job }) => {
-      const { id } = await added({ type: 'post' })
-      assert.equal((await addOne(storage, job({ blockers: [{ type: 'mail', id }] }))).verdict, 'blocker_not_found')
-    },
-  },
-  {
-    name: 'a job cannot wait for itself',
-    run: async ({ storage, job }) => {
-      const narcissus = job({ blockers: [{ type: 'mail', id: 'self' }], id: 'self' })
-      assert.equal((await addOne(storage, narcissus)).verdict, 'blocker_not_found')
-      assert.deepEqual(await states(storage, narcissus), [undefined])
+      assert.deepEqual(await statesOf(storage, blocker), [undefined])
     },
   },
 ]
 
 const siblingCases: readonly Case[] = [
   {
-    name: 'a job waits for a chain of the same call, named by its id, before it or after it; each is a root of its own',
-    proves: ['chains 2.6'],
+    name: 'a job may name a blocker of the same call by id, before or after it; each is its own root',
+    proves: ['chains §2.6'],
     run: async ({ storage, job, claim }) => {
       const before = job({ type: 'part' })
       const after = job({ type: 'part', token: before.token })
-      const whole = job({ token: before.token, blockers: [ref(before), ref(after)] })
+      const whole = job({ token: before.token, blockers: [refOf(before), refOf(after)] })
       const verdicts = await storage.add([before, whole, after])
       assert.deepEqual(
         verdicts.map((each) => each.verdict === 'added' && each.job.state),
         ['queued', 'blocked', 'queued'],
       )
       for (const each of [before, after]) {
-        const [record] = await storage.get([ref(each)])
-        assert.deepEqual([record!.root, record!.origin], [ref(each), undefined])
+        const [record] = await storage.get([refOf(each)])
+        assert.deepEqual([record!.root, record!.origin], [refOf(each), undefined])
       }
       for (const held of await claim({ types: [{ type: 'part', leaseMs: 60_000 }] })) await complete(storage, held)
-      assert.deepEqual(await states(storage, whole), ['queued'])
+      assert.deepEqual(await statesOf(storage, whole), ['queued'])
     },
   },
   {
-    name: 'one of the same call that is a duplicate stands for the chain in its way; it is added though its dependent is one',
-    proves: ['chains 2.6', 'chains 3.1'],
+    name: 'a blocker of the same call that is a duplicate stands for the existing chain; it is added even if its dependent is a duplicate',
+    proves: ['chains §2.6', 'chains §3.1'],
     run: async ({ storage, added, job, claim }) => {
       const deduplication = { key: 'k', mode: 'simple' } as const
       const standing = await added({ type: 'part', deduplication })
       const part = job({ type: 'part', deduplication })
-      const whole = job({ token: part.token, blockers: [ref(part)] })
+      const whole = job({ token: part.token, blockers: [refOf(part)] })
       const [first] = await storage.add([part, whole])
       assert.ok(first!.verdict === 'duplicate' && first!.job.id === standing.id)
-      const [record] = await storage.get([ref(whole)], { parts: ['blockers'] })
-      assert.deepEqual([record!.state, record!.blockers], ['blocked', [ref(standing)]])
+      const [record] = await storage.get([refOf(whole)], { parts: ['blockers'] })
+      assert.deepEqual([record!.state, record!.blockers], ['blocked', [refOf(standing)]])
       const more = job({ type: 'part' })
-      const again = job({ id: whole.id, token: more.token, blockers: [ref(more)] })
+      const again = job({ id: whole.id, token: more.token, blockers: [refOf(more)] })
       const verdicts = await storage.add([again, more])
       assert.deepEqual(
         verdicts.map(({ verdict }) => verdict),
         ['duplicate', 'added'],
       )
       for (const held of await claim({ types: [{ type: 'part', leaseMs: 60_000 }] })) await complete(storage, held)
-      assert.deepEqual(await states(storage, whole), ['queued'])
+      assert.deepEqual(await statesOf(storage, whole), ['queued'])
     },
   },
   {
-    name: 'one of the same call and another token is no chain to wait for',
+    name: 'a job of the same call under another token cannot be a blocker by id',
     run: async ({ storage, job }) => {
       const part = job({ type: 'part' })
-      const verdicts = await storage.add([job({ blockers: [ref(part)] }), part])
+      const verdicts = await storage.add([job({ blockers: [refOf(part)] }), part])
       assert.deepEqual(
         verdicts.map(({ verdict }) => verdict),
         ['blocker_not_found', 'added'],
@@ -309,38 +211,38 @@ const siblingCases: readonly Case[] = [
     },
   },
   {
-    name: 'an outcome adds chains that wait for one another; none waits for the continuation',
-    proves: ['chains 2.6'],
+    name: 'jobs added by one outcome may block each other, but none waits for the continuation',
+    proves: ['chains §2.6'],
     run: async ({ storage, added, job, claimOne }) => {
       await added()
       const next = job({ type: 'next', blockers: [2] })
       const part = job({ type: 'part', token: next.token })
-      const whole = job({ type: 'whole', token: next.token, blockers: [ref(part)] })
+      const whole = job({ type: 'whole', token: next.token, blockers: [refOf(part)] })
       const lease = await claimOne()
       const { type, id, worker, attempt } = lease
-      const wrong = job({ type: 'whole', token: next.token, blockers: [ref(next)] })
+      const wrong = job({ type: 'whole', token: next.token, blockers: [refOf(next)] })
       const outcome = { type, id, worker, attempt, kind: 'continued', next } as const
       const [refused] = await storage.settle([{ ...outcome, add: [part, wrong] }])
       assert.equal(refused!.verdict, 'conflict')
       const [settled] = await storage.settle([{ ...outcome, add: [part, whole] }])
       assert.equal(settled!.verdict, 'settled')
-      assert.deepEqual(await states(storage, next, whole, part), ['blocked', 'blocked', 'queued'])
+      assert.deepEqual(await statesOf(storage, next, whole, part), ['blocked', 'blocked', 'queued'])
     },
   },
 ]
 
 const raceCases: readonly Case[] = [
   {
-    name: 'a blocker that ends while its dependent is being added is not missed',
+    name: 'a blocker that ends while its dependent is being added is counted',
     proves: ['chains trap 2', 'S13'],
     run: async ({ storage, another, added, job, claim }) => {
       const other = await another()
       for (let round = 0; round < 20; round++) {
         const blocker = await added()
         const [held] = await claim()
-        const dependent = job({ blockers: [ref(blocker)] })
+        const dependent = job({ blockers: [refOf(blocker)] })
         await Promise.all([complete(storage, held!), addOne(other, dependent)])
-        assert.deepEqual(await states(storage, dependent), ['queued'])
+        assert.deepEqual(await statesOf(storage, dependent), ['queued'])
         for (const done of await claim()) await complete(storage, done)
       }
     },
@@ -350,8 +252,7 @@ const raceCases: readonly Case[] = [
 export const addBlockerCases: readonly Case[] = [
   ...openCases,
   ...doneCases,
-  ...failedCases,
-  ...refusedCases,
+  ...addRefusedBlockerCases,
   ...siblingCases,
   ...raceCases,
 ]

@@ -1,11 +1,13 @@
-// Guards the id: one live or completed chain per (type, id), the one in the way is named, and a new life has nothing of the old.
-// Longer than others: one file per rule of the contract, and this rule has many cases.
+// The id: one live or completed chain per (type, id). A duplicate names that chain, and a new life inherits nothing.
 
 import assert from 'node:assert/strict'
 import type { AddVerdict, JobState, NewJob } from 'holdfast/storage'
 import { bytes, text } from '../case.ts'
 import type { Case, CaseContext } from '../case.ts'
-import { addOne, complete, fail, fence, goOn, look, ref, retry, settled, states, whole } from '../look.ts'
+import { addNewLifeCases } from './add-new-lives.ts'
+import { complete, continueWith, fail, retry } from '../outcomes.ts'
+import { recordOf, refOf, snapshotOf, statesOf } from '../records.ts'
+import { addOne } from '../scenarios.ts'
 
 const duplicateById = (verdict: AddVerdict | undefined): Extract<AddVerdict, { verdict: 'duplicate' }> => {
   assert.equal(verdict?.verdict, 'duplicate')
@@ -16,7 +18,10 @@ const duplicateById = (verdict: AddVerdict | undefined): Extract<AddVerdict, { v
 const live: readonly (readonly [JobState, (context: CaseContext) => Promise<NewJob>])[] = [
   ['queued', ({ added }) => added({ payload: bytes('first') })],
   ['scheduled', ({ added, unit }) => added({ payload: bytes('first'), delayMs: 500 * unit })],
-  ['blocked', async ({ added }) => added({ payload: bytes('first'), blockers: [ref(await added({ type: 'other' }))] })],
+  [
+    'blocked',
+    async ({ added }) => added({ payload: bytes('first'), blockers: [refOf(await added({ type: 'other' }))] }),
+  ],
   [
     'processing',
     async ({ added, claimOne }) => {
@@ -36,12 +41,12 @@ const live: readonly (readonly [JobState, (context: CaseContext) => Promise<NewJ
 ]
 
 const liveCases: readonly Case[] = live.map(([state, arrange]) => ({
-  name: `the id of a ${state} job is taken: the second add is told of the first and changes nothing`,
+  name: `the id of a ${state} job is taken: a second add names the first job and changes nothing`,
   proves: ['S11', 'S2'],
   run: async (context) => {
     const { storage, job } = context
     const first = await arrange(context)
-    const before = await whole(storage, first)
+    const before = await snapshotOf(storage, first)
     const verdict = await addOne(
       storage,
       job({ id: first.id, payload: bytes('second'), priority: 50, maxAttempts: 50 }),
@@ -51,20 +56,20 @@ const liveCases: readonly Case[] = live.map(([state, arrange]) => ({
       [standing.type, standing.id, standing.token, standing.state],
       [first.type, first.id, first.token, state],
     )
-    assert.deepEqual(await whole(storage, first), before)
+    assert.deepEqual(await snapshotOf(storage, first), before)
   },
 }))
 
-/** In the orders of bytes, of code units and of code points they stand differently. */
+/** Ids whose order differs by bytes, by UTF-16 code units and by code points. */
 const orders: readonly (readonly [what: string, there: readonly string[], others: readonly string[]])[] = [
-  ['among others', ['b', 'd'], ['a', 'c', 'e']],
-  ['behind all others', ['x', 'y'], ['a', 'b']],
-  ['before all others', ['a', 'b'], ['x', 'y', 'é', '\u{ffee}', '\u{1f600}']],
-  ['outside of ASCII', ['\u{1f600}', '\u{ffee}'], ['z', 'é', '\u{1f601}', 'ê']],
+  ['between the new ones', ['b', 'd'], ['a', 'c', 'e']],
+  ['after the new ones', ['x', 'y'], ['a', 'b']],
+  ['before the new ones', ['a', 'b'], ['x', 'y', 'é', '\u{ffee}', '\u{1f600}']],
+  ['outside ASCII', ['\u{1f600}', '\u{ffee}'], ['z', 'é', '\u{1f601}', 'ê']],
 ]
 
 const batchCases: readonly Case[] = orders.map(([what, there, others]) => ({
-  name: `of a batch, those whose ids are there are duplicates and the others are added: ids ${what}`,
+  name: `in one batch, jobs with existing ids are duplicates and the others are added: ids ${what}`,
   proves: ['S11'],
   run: async ({ storage, added, job }) => {
     for (const id of there) await added({ id })
@@ -79,7 +84,7 @@ const batchCases: readonly Case[] = orders.map(([what, there, others]) => ({
 
 const completedCases: readonly Case[] = [
   {
-    name: 'the id of a completed job is taken, and its result is the answer',
+    name: 'the id of a completed job is taken, and the duplicate carries its result',
     proves: ['S11', 'S12'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
@@ -89,8 +94,8 @@ const completedCases: readonly Case[] = [
     },
   },
   {
-    name: 'a result of zero bytes and no result are told apart in the answer to a second add',
-    proves: ['queue trap 1', 'S12'],
+    name: 'a duplicate distinguishes a result of zero bytes from no result',
+    proves: ['trap 1', 'S12'],
     run: async ({ storage, added, job, claimOne }) => {
       for (const result of [undefined, '']) {
         const first = await added()
@@ -102,7 +107,7 @@ const completedCases: readonly Case[] = [
   },
   {
     name: 'the id of a completed job is free once its record has expired, swept or not',
-    proves: ['S11', 'S12', 'queue trap 26'],
+    proves: ['S11', 'S12', 'trap 26'],
     run: async ({ storage, added, job, claimOne, advance, unit }) => {
       const retention = { completedMs: 5 * unit, failedMs: 0, cancelledMs: 0 }
       const first = await added({ retention, payload: bytes('old') })
@@ -112,7 +117,7 @@ const completedCases: readonly Case[] = [
       assert.equal((await addOne(storage, second)).verdict, 'added')
       const claimed = await claimOne()
       assert.deepEqual([claimed.token, claimed.attempt, text(claimed.payload)], [second.token, 1, 'new'])
-      assert.equal((await look(storage, first, 'result')).result, undefined)
+      assert.equal((await recordOf(storage, first, 'result')).result, undefined)
     },
   },
   {
@@ -127,66 +132,6 @@ const completedCases: readonly Case[] = [
   },
 ]
 
-const ends: readonly (readonly [string, (context: CaseContext) => Promise<NewJob>])[] = [
-  [
-    'failed',
-    async ({ storage, added, claimOne }) => {
-      const job = await added({ payload: bytes('old') })
-      await retry(storage, await claimOne())
-      await fail(storage, await claimOne())
-      return job
-    },
-  ],
-  [
-    'cancelled',
-    async ({ storage, added, claimOne }) => {
-      const job = await added({ payload: bytes('old') })
-      await settled(storage, { ...fence(await claimOne()), kind: 'released', delayMs: 0 })
-      await storage.cancel([ref(job)], { reason: 'enough' })
-      return job
-    },
-  ],
-]
-
-const newLifeCases: readonly Case[] = ends.flatMap(([state, arrange]) => [
-  {
-    name: `the id of a ${state} job is free at once, and the new job has nothing of the old`,
-    proves: ['S11', 'S5', 'F28'],
-    run: async (context) => {
-      const { storage, job, advance, unit, claimOne } = context
-      const old = await arrange(context)
-      const { createdAt } = await look(storage, old)
-      await advance(unit)
-      const second = job({ id: old.id, payload: bytes('new') })
-      const verdict = await addOne(storage, second)
-      assert.ok(verdict.verdict === 'added' && verdict.job.token === second.token && verdict.job.state === 'queued')
-      const record = await look(storage, second, 'payload', 'error', 'attempts')
-      assert.deepEqual(
-        [record.token, record.state, record.attempt, record.failures, record.snoozes, text(record.payload)],
-        [second.token, 'queued', 0, 0, 0, 'new'],
-      )
-      assert.ok(record.createdAt > createdAt)
-      for (const field of ['error', 'reason', 'finishedAt', 'expiresAt', 'startedAt', 'cancelReason'] as const)
-        assert.equal(record[field], undefined, field)
-      assert.deepEqual([...(record.attempts ?? [])], [])
-      assert.equal((await claimOne()).attempt, 1)
-    },
-  },
-  {
-    name: `the retention of a ${state} job does not end the new job under its id`,
-    proves: ['S1', 'S12'],
-    run: async (context) => {
-      const { storage, added, advance, unit } = context
-      const old = await arrange(context)
-      await storage.remove([ref(old)], { afterMs: unit })
-      await added({ id: old.id })
-      await advance(2 * unit)
-      await storage.sweep({ limit: 100 })
-      assert.deepEqual(await states(storage, old), ['queued'])
-    },
-  },
-])
-
 const otherCases: readonly Case[] = [
   {
     name: 'one id under two types is two jobs',
@@ -195,23 +140,23 @@ const otherCases: readonly Case[] = [
       const mail = await added({ id: 'same', payload: bytes('mail') })
       const post = await added({ id: 'same', type: 'post', payload: bytes('post') })
       await complete(storage, await claimOne(), 'done')
-      assert.deepEqual(await states(storage, mail, post), ['completed', 'queued'])
-      assert.equal(text((await look(storage, post, 'payload')).payload), 'post')
+      assert.deepEqual(await statesOf(storage, mail, post), ['completed', 'queued'])
+      assert.equal(text((await recordOf(storage, post, 'payload')).payload), 'post')
     },
   },
   {
-    name: 'of one id twice in a batch the first is added, the second its duplicate',
+    name: 'of two jobs with one id in a batch, the first is added and the second is its duplicate',
     proves: ['S11', 'F3'],
     run: async ({ storage, job }) => {
       const [first, second] = [job({ id: 'same', payload: bytes('1') }), job({ id: 'same', payload: bytes('2') })]
       const verdicts = await storage.add([first, second])
       assert.equal(verdicts[0]!.verdict, 'added')
       assert.equal(duplicateById(verdicts[1]).job.token, first.token)
-      assert.equal(text((await look(storage, first, 'payload')).payload), '1')
+      assert.equal(text((await recordOf(storage, first, 'payload')).payload), '1')
     },
   },
   {
-    name: 'one call that names an id twice adds it once and tells its second mention of the first',
+    name: 'one call that names an id twice adds one job, and the second item is its duplicate',
     proves: ['F3', 'S3'],
     run: async ({ storage, job }) => {
       const batch = [
@@ -220,12 +165,12 @@ const otherCases: readonly Case[] = [
       ]
       const verdicts = await storage.add(batch)
       assert.deepEqual([verdicts[0]!.verdict, verdicts[1]!.verdict], ['added', 'duplicate'])
-      assert.equal(text((await look(storage, batch[0]!, 'payload')).payload), '1')
+      assert.equal(text((await recordOf(storage, batch[0]!, 'payload')).payload), '1')
     },
   },
   {
-    name: 'of many adders of one id at once exactly one adds it',
-    proves: ['S11', 'queue trap 40', 'R3'],
+    name: 'of many concurrent adds of one id exactly one succeeds',
+    proves: ['S11', 'trap 40', 'R3'],
     run: async ({ storage, another, job, claim }) => {
       const handles = [storage, await another()]
       const verdicts = await Promise.all(
@@ -238,7 +183,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a duplicate takes no key and no place in a group',
+    name: 'a duplicate takes neither a key nor a place in a group',
     proves: ['S11', 'F21'],
     run: async ({ storage, added, job, claim }) => {
       const { id } = await added()
@@ -253,46 +198,46 @@ const otherCases: readonly Case[] = [
 
 const chainCases: readonly Case[] = [
   {
-    name: 'the id of a chain is taken while the chain lives, in the state of its tail',
+    name: 'the id of a live chain is taken, and the duplicate has the state of its tail',
     proves: ['S11', 'S13'],
     run: async ({ storage, added, job, claimOne, unit }) => {
       const first = await added()
-      await goOn(storage, await claimOne(), job({ id: 'next', delayMs: 500 * unit }))
+      await continueWith(storage, await claimOne(), job({ id: 'next', delayMs: 500 * unit }))
       const { job: standing } = duplicateById(await addOne(storage, job({ id: first.id })))
       assert.deepEqual([standing.id, standing.token, standing.state], [first.id, first.token, 'scheduled'])
     },
   },
   {
-    name: 'the id of a completed chain is answered with the result of its tail',
+    name: 'the id of a completed chain is taken, and the duplicate carries the result of its tail',
     proves: ['S11', 'S12'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
-      await goOn(storage, await claimOne(), job({ id: 'next' }))
+      await continueWith(storage, await claimOne(), job({ id: 'next' }))
       await complete(storage, await claimOne(), 'of the tail')
       const { job: standing } = duplicateById(await addOne(storage, job({ id: first.id })))
       assert.deepEqual([standing.state, text(standing.result)], ['completed', 'of the tail'])
     },
   },
   {
-    name: 'the id of a continuation is taken too',
+    name: 'the id of a continuation is taken',
     proves: ['S11'],
     run: async ({ storage, added, job, claimOne }) => {
       await added()
-      await goOn(storage, await claimOne(), job({ id: 'next' }))
+      await continueWith(storage, await claimOne(), job({ id: 'next' }))
       assert.equal(duplicateById(await addOne(storage, job({ id: 'next' }))).job.state, 'queued')
       await complete(storage, await claimOne(), 'done')
       assert.equal(duplicateById(await addOne(storage, job({ id: 'next' }))).job.state, 'completed')
     },
   },
   {
-    name: 'the id of a chain whose tail failed is free at once, though its first job completed',
+    name: 'the id of a chain whose tail failed is free at once, although its first job completed',
     proves: ['S11'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
-      await goOn(storage, await claimOne(), job({ id: 'next' }))
+      await continueWith(storage, await claimOne(), job({ id: 'next' }))
       await fail(storage, await claimOne())
       const second = await added({ id: first.id })
-      const record = await look(storage, second, 'tail')
+      const record = await recordOf(storage, second, 'tail')
       assert.deepEqual(
         [record.token, record.state, record.attempt, record.tail?.id],
         [second.token, 'queued', 0, first.id],
@@ -304,10 +249,10 @@ const chainCases: readonly Case[] = [
     proves: ['S11'],
     run: async ({ storage, added, job, claimOne }) => {
       await added()
-      await goOn(storage, await claimOne(), job({ id: 'next' }))
+      await continueWith(storage, await claimOne(), job({ id: 'next' }))
       await fail(storage, await claimOne())
       const second = await added({ id: 'next' })
-      const record = await look(storage, second)
+      const record = await recordOf(storage, second)
       assert.deepEqual([record.token, record.state, record.chainIndex], [second.token, 'queued', 0])
     },
   },
@@ -317,7 +262,7 @@ export const addIdCases: readonly Case[] = [
   ...liveCases,
   ...batchCases,
   ...completedCases,
-  ...newLifeCases,
+  ...addNewLifeCases,
   ...otherCases,
   ...chainCases,
 ]

@@ -1,16 +1,17 @@
-// Guards the windows of deduplication keys: throttle outlives its job, a window ends on time, and a shared key is one for its call.
+// Windows of deduplication keys: throttle outlives its job, a window ends on time, and a shared key is taken once per call.
 
 import assert from 'node:assert/strict'
 import type { AddVerdict, Deduplication } from 'holdfast/storage'
 import { second } from './add-keys.ts'
 import type { Case, CaseContext } from '../case.ts'
-import { complete, fail, ref, states } from '../look.ts'
+import { complete, fail } from '../outcomes.ts'
+import { refOf, statesOf } from '../records.ts'
 
 const gone = { completedMs: 0, failedMs: 0, cancelledMs: 0 }
 
 const windowCases: readonly Case[] = [
   {
-    name: 'a simple key with a window is free after the window, though its job is live',
+    name: 'a simple key with a window is free after the window, even while its job is live',
     proves: ['F25'],
     run: async (context) => {
       const deduplication: Deduplication = { key: 'k', mode: 'simple', windowMs: 20 * context.unit }
@@ -32,7 +33,7 @@ const windowCases: readonly Case[] = [
     },
   },
   {
-    name: 'the end of an earlier holder does not free the key of a later one',
+    name: 'the end of an earlier job does not free the key of a later one',
     proves: ['F25', 'S11'],
     run: async (context) => {
       const { storage, added, claimOne, advance, unit } = context
@@ -45,7 +46,7 @@ const windowCases: readonly Case[] = [
     },
   },
   {
-    name: 'a throttle key is taken for its window, though its job has completed and is gone',
+    name: 'a throttle key stays taken for its window, even after its job completed and its record is gone',
     proves: ['F25', 'W3'],
     run: async (context) => {
       const { storage, added, claimOne, advance, unit } = context
@@ -53,14 +54,14 @@ const windowCases: readonly Case[] = [
       const first = await added({ deduplication, retention: gone })
       await complete(storage, await claimOne())
       await storage.sweep({ limit: 100 })
-      assert.deepEqual(await states(storage, first), [undefined])
+      assert.deepEqual(await statesOf(storage, first), [undefined])
       assert.equal((await second(context, deduplication))?.id, first.id)
       await advance(20 * unit)
       assert.equal(await second(context, deduplication), undefined)
     },
   },
   {
-    name: 'a throttle key is free after its window, though its job is live',
+    name: 'a throttle key is free after its window, even while its job is live',
     proves: ['F25'],
     run: async (context) => {
       const deduplication: Deduplication = { key: 'k', mode: 'throttle', windowMs: 10 * context.unit }
@@ -70,7 +71,7 @@ const windowCases: readonly Case[] = [
     },
   },
   {
-    name: 'a duplicate does not make the window longer',
+    name: 'a duplicate does not extend the window',
     proves: ['F25', 'W4'],
     run: async (context) => {
       const { added, advance, unit } = context
@@ -83,7 +84,7 @@ const windowCases: readonly Case[] = [
     },
   },
   {
-    name: 'the sweep of a window that is over does not free the key of a later holder',
+    name: 'the sweep of an ended window does not free the key of a later job',
     proves: ['F25', 'S20'],
     run: async (context) => {
       const { storage, added, advance, unit } = context
@@ -111,7 +112,7 @@ const windowCases: readonly Case[] = [
   },
 ]
 
-/** Two jobs of one token under one key. */
+/** Adds two jobs of one token under one shared key. */
 async function batch({ storage, job, unit }: CaseContext, token: string, windowMs = 500 * unit): Promise<AddVerdict[]> {
   const deduplication: Deduplication = { key: 'k', mode: 'throttle', windowMs, shared: true }
   return storage.add([job({ token, deduplication, maxAttempts: 1 }), job({ token, deduplication, maxAttempts: 1 })])
@@ -120,7 +121,7 @@ const verdictsOf = (verdicts: readonly AddVerdict[]): string[] => verdicts.map((
 
 const sharedCases: readonly Case[] = [
   {
-    name: 'a shared key is taken once for all jobs of a token, and refuses all jobs of the next',
+    name: 'a shared key is taken once for all jobs of a token and refuses all jobs of the next token',
     proves: ['F25', 'W11'],
     run: async (context) => {
       assert.deepEqual(verdictsOf(await batch(context, 't')), ['added', 'added'])
@@ -129,7 +130,7 @@ const sharedCases: readonly Case[] = [
     },
   },
   {
-    name: 'a shared key stays taken for its window when jobs of it complete, fail or are cancelled',
+    name: 'a shared key stays taken for its window when its jobs complete, fail or are cancelled',
     proves: ['F25'],
     run: async (context) => {
       const { storage, claim, advance, unit } = context
@@ -137,14 +138,14 @@ const sharedCases: readonly Case[] = [
       const [one, other] = await claim()
       await fail(storage, one!)
       assert.deepEqual(verdictsOf(await batch(context, 'u', 20 * unit)), ['duplicate', 'duplicate'])
-      await storage.cancel([ref(other!)], { force: true })
+      await storage.cancel([refOf(other!)], { force: true })
       assert.deepEqual(verdictsOf(await batch(context, 'v', 20 * unit)), ['duplicate', 'duplicate'])
       await advance(20 * unit)
       assert.deepEqual(verdictsOf(await batch(context, 'w', 20 * unit)), ['added', 'added'])
     },
   },
   {
-    name: 'two calls of one driver batch, each with a shared key, are decided apart',
+    name: 'two calls in one batch, each with a shared key, are decided separately',
     proves: ['F25', 'S3'],
     run: async ({ storage, job, unit }) => {
       const of = (token: string, key: string) =>
@@ -154,7 +155,7 @@ const sharedCases: readonly Case[] = [
     },
   },
   {
-    name: 'a shared key and a single one of the same name are one',
+    name: 'a shared key and a single key of the same name are one key',
     proves: ['F25'],
     run: async (context) => {
       await batch(context, 't')

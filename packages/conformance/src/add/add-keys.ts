@@ -1,13 +1,15 @@
-// Guards the deduplication key: at most one job of a type per key, for as long as its mode says and not a moment longer.
+// The deduplication key: at most one job of a type per key, for exactly as long as its mode says.
 
 import assert from 'node:assert/strict'
 import type { AddVerdict, Deduplication } from 'holdfast/storage'
 import type { Case, CaseContext } from '../case.ts'
-import { addOne, complete, fail, fence, goOn, ref, retry, settled, states } from '../look.ts'
+import { complete, continueWith, fail, retry, settleOutcome } from '../outcomes.ts'
+import { fenceOf, refOf, statesOf } from '../records.ts'
+import { addOne } from '../scenarios.ts'
 
 const simple: Deduplication = { key: 'k', mode: 'simple' }
 
-/** Adds one more with the key: undefined if it was added, else what stands in the way. */
+/** Adds another job with the key. Returns undefined if it was added, else the job that holds the key. */
 export async function second({ storage, job }: CaseContext, deduplication: Deduplication = simple) {
   const verdict: AddVerdict = await addOne(storage, job({ deduplication }))
   if (verdict.verdict === 'added') return undefined
@@ -15,11 +17,11 @@ export async function second({ storage, job }: CaseContext, deduplication: Dedup
   return verdict.job
 }
 
-/** Each way to an end by which a job gives its key back. */
+/** Every end that frees the key of a job. */
 const ends: readonly (readonly [string, (context: CaseContext) => Promise<unknown>])[] = [
   ['failed', async ({ storage, claimOne }) => fail(storage, await claimOne())],
   [
-    'out of attempts',
+    'failed after its last attempt',
     async ({ storage, claimOne, advance, unit }) => {
       await claimOne({ types: [{ type: 'mail', leaseMs: unit }] })
       await advance(2 * unit)
@@ -62,21 +64,21 @@ const freeingCases: readonly Case[] = (
 
 const simpleCases: readonly Case[] = [
   {
-    name: 'a key is taken by a live job in any state, and the second add is told of the first',
+    name: 'a live job in any state holds its key, and a second add names that job',
     proves: ['F25', 'S11'],
     run: async (context) => {
       const { storage, added, claimOne, unit } = context
       const first = await added({ deduplication: simple, delayMs: 0 })
-      const told = async () => {
+      const holderState = async () => {
         const standing = await second(context)
         assert.deepEqual([standing?.id, standing?.token], [first.id, first.token])
         return standing?.state
       }
-      assert.equal(await told(), 'queued')
+      assert.equal(await holderState(), 'queued')
       const lease = await claimOne()
-      assert.equal(await told(), 'processing')
+      assert.equal(await holderState(), 'processing')
       await retry(storage, lease, 500 * unit)
-      assert.equal(await told(), 'failing')
+      assert.equal(await holderState(), 'failing')
     },
   },
   {
@@ -86,19 +88,19 @@ const simpleCases: readonly Case[] = [
       await added({ deduplication: simple })
       const refused = job({ id: 'mine', deduplication: simple })
       await addOne(storage, refused)
-      assert.deepEqual(await states(storage, refused), [undefined])
+      assert.deepEqual(await statesOf(storage, refused), [undefined])
       await added({ id: 'mine' })
     },
   },
   {
-    name: 'a simple key is free once its job has completed, though its record and id stay',
+    name: 'a simple key is free once its job has completed, although its record and id stay',
     proves: ['F25'],
     run: async (context) => {
       const { storage, added, claimOne } = context
       const first = await added({ deduplication: simple })
       await complete(storage, await claimOne())
       assert.equal(await second(context), undefined)
-      assert.deepEqual(await states(storage, first), ['completed'])
+      assert.deepEqual(await statesOf(storage, first), ['completed'])
     },
   },
   {
@@ -109,9 +111,9 @@ const simpleCases: readonly Case[] = [
       await added({ id: 'first', deduplication: simple, maxAttempts: 9 })
       await retry(storage, await claimOne())
       assert.equal((await second(context))?.id, 'first')
-      await settled(storage, { ...fence(await claimOne()), kind: 'released' })
+      await settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'released' })
       assert.equal((await second(context))?.id, 'first')
-      await settled(storage, { ...fence(await claimOne()), kind: 'released', delayMs: 0 })
+      await settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'released', delayMs: 0 })
       assert.equal((await second(context))?.id, 'first')
       await claimOne({ types: [{ type: 'mail', leaseMs: unit }] })
       await advance(2 * unit)
@@ -120,7 +122,7 @@ const simpleCases: readonly Case[] = [
     },
   },
   {
-    name: 'of one key twice in a batch the first is added, the second its duplicate',
+    name: 'of two jobs with one key in a batch, the first is added and the second is its duplicate',
     proves: ['F25', 'F3', 'chains trap 3'],
     run: async ({ storage, job }) => {
       const first = job({ token: 't', deduplication: simple })
@@ -138,7 +140,7 @@ const simpleCases: readonly Case[] = [
     },
   },
   {
-    name: 'keys do not meet: another key of the type is free',
+    name: 'another key of the type is free',
     proves: ['F25'],
     run: async ({ added }) => {
       await added({ deduplication: simple })
@@ -146,7 +148,7 @@ const simpleCases: readonly Case[] = [
     },
   },
   {
-    name: 'of many adders of one key at once exactly one adds, and the others are told of it',
+    name: 'of many concurrent adds under one key exactly one succeeds, and the others name its job',
     proves: ['S11', 'F25', 'chains trap 3'],
     run: async ({ storage, another, job }) => {
       const handles = [storage, await another()]
@@ -158,11 +160,11 @@ const simpleCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job that is refused for its blocker takes no key',
+    name: 'a job that is refused because of its blocker takes no key',
     proves: ['F25', 'S3'],
     run: async (context) => {
       const { storage, job } = context
-      await addOne(storage, job({ deduplication: simple, blockers: [{ type: 'mail', id: 'nobody' }] }))
+      await addOne(storage, job({ deduplication: simple, blockers: [{ type: 'mail', id: 'unknown' }] }))
       assert.equal(await second(context), undefined)
     },
   },
@@ -172,7 +174,7 @@ const simpleCases: readonly Case[] = [
     run: async (context) => {
       const { storage, added, claimOne } = context
       const blocker = await added({ maxAttempts: 1 })
-      await added({ deduplication: simple, blockers: [ref(blocker)] })
+      await added({ deduplication: simple, blockers: [refOf(blocker)] })
       assert.equal((await second(context))?.state, 'blocked')
       await fail(storage, await claimOne())
       assert.equal(await second(context), undefined)
@@ -182,12 +184,12 @@ const simpleCases: readonly Case[] = [
 
 const chainCases: readonly Case[] = [
   {
-    name: 'a chain holds the key of its first job until it ends, and not longer',
+    name: 'a chain holds the key of its first job until the chain ends',
     proves: ['F25', 'S13'],
     run: async (context) => {
       const { storage, added, job, claimOne } = context
       const first = await added({ deduplication: simple })
-      await goOn(storage, await claimOne(), job())
+      await continueWith(storage, await claimOne(), job())
       const standing = await second(context)
       assert.deepEqual([standing?.id, standing?.token, standing?.state], [first.id, first.token, 'queued'])
       await complete(storage, await claimOne())
@@ -195,13 +197,13 @@ const chainCases: readonly Case[] = [
     },
   },
   {
-    name: 'a chain that fails at a later job frees the key of its first',
+    name: 'a chain that fails at a later job frees the key of its first job',
     proves: ['F25', 'S20'],
     run: async (context) => {
       const { storage, added, job, claimOne } = context
       const deduplication: Deduplication = { key: 'k', mode: 'throttle', windowMs: 1_000_000 }
       await added({ deduplication })
-      await goOn(storage, await claimOne(), job())
+      await continueWith(storage, await claimOne(), job())
       assert.ok(await second(context, deduplication))
       await fail(storage, await claimOne())
       assert.equal(await second(context, deduplication), undefined)

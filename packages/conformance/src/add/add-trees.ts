@@ -1,38 +1,42 @@
-// Guards blockers by position: jobs of one call that block each other arrive together, under the job they block, or not at all.
+// Blockers by position: jobs of one call that block each other are added together, below the job they block, or not at all.
 
 import assert from 'node:assert/strict'
 import type { AddVerdict } from 'holdfast/storage'
 import { text } from '../case.ts'
 import type { Case } from '../case.ts'
-import { complete, fail, ids, look, ref, states } from '../look.ts'
+import { complete, fail } from '../outcomes.ts'
+import { idsOf, recordOf, refOf, statesOf } from '../records.ts'
 
 const verdictsOf = (verdicts: readonly AddVerdict[]): string[] => verdicts.map((verdict) => verdict.verdict)
 
 export const addTreeCases: readonly Case[] = [
   {
-    name: 'a blocker by position starts under the job it blocks, and runs before it',
-    proves: ['chains 3.2', 'S13'],
+    name: 'a blocker by position starts below the job it blocks and runs before it',
+    proves: ['chains §3.2', 'S13'],
     run: async ({ storage, job, claimOne }) => {
       const [top, under] = [job({ token: 't', blockers: [1] }), job({ token: 't' })]
       assert.deepEqual(verdictsOf(await storage.add([top, under])), ['added', 'added'])
-      const [record, blocker] = [await look(storage, top, 'blockers'), await look(storage, under)]
-      assert.deepEqual([record.state, record.openBlockers, record.blockers?.map(ref)], ['blocked', 1, [ref(under)]])
-      assert.deepEqual([ref(record.root), record.origin], [ref(top), undefined])
-      assert.deepEqual([ref(blocker.root), ref(blocker.origin!), ref(blocker.chain)], [ref(top), ref(top), ref(under)])
+      const [record, blocker] = [await recordOf(storage, top, 'blockers'), await recordOf(storage, under)]
+      assert.deepEqual([record.state, record.openBlockers, record.blockers?.map(refOf)], ['blocked', 1, [refOf(under)]])
+      assert.deepEqual([refOf(record.root), record.origin], [refOf(top), undefined])
+      assert.deepEqual(
+        [refOf(blocker.root), refOf(blocker.origin!), refOf(blocker.chain)],
+        [refOf(top), refOf(top), refOf(under)],
+      )
       const first = await claimOne()
-      assert.deepEqual([first.id, ref(first.root), ref(first.origin!)], [under.id, ref(top), ref(top)])
+      assert.deepEqual([first.id, refOf(first.root), refOf(first.origin!)], [under.id, refOf(top), refOf(top)])
       await complete(storage, first, 'under')
       const second = await claimOne()
       assert.deepEqual([second.id, second.blockers.map(({ result }) => text(result))], [top.id, ['under']])
     },
   },
   {
-    name: 'the blockers of a blocker have the top as root, and as origin the job they block',
-    proves: ['chains 3.2'],
+    name: 'the blockers of a blocker have the top job as root and the job they block as origin',
+    proves: ['chains §3.2'],
     run: async ({ storage, job }) => {
       const jobs = [job({ token: 't', blockers: [1] }), job({ token: 't', blockers: [2] }), job({ token: 't' })]
       await storage.add(jobs)
-      const records = (await storage.get(jobs.map(ref))).map((record) => record!)
+      const records = (await storage.get(jobs.map(refOf))).map((record) => record!)
       assert.deepEqual(
         records.map((record) => record.root.id),
         [jobs[0]!.id, jobs[0]!.id, jobs[0]!.id],
@@ -48,13 +52,13 @@ export const addTreeCases: readonly Case[] = [
     },
   },
   {
-    name: 'positions are of the whole batch, though it holds jobs of other calls',
+    name: 'positions count in the whole batch, also when it holds jobs of other calls',
     proves: ['S3'],
     run: async ({ storage, job }) => {
       const jobs = [job(), job({ token: 't', blockers: [3] }), job(), job({ token: 't' })]
       assert.deepEqual(verdictsOf(await storage.add(jobs)), ['added', 'added', 'added', 'added'])
-      const [, dependent] = await storage.get(jobs.map(ref), { parts: ['blockers'] })
-      assert.deepEqual(ids(dependent!.blockers!), [jobs[3]!.id])
+      const [, dependent] = await storage.get(jobs.map(refOf), { parts: ['blockers'] })
+      assert.deepEqual(idsOf(dependent!.blockers!), [jobs[3]!.id])
     },
   },
   {
@@ -64,16 +68,16 @@ export const addTreeCases: readonly Case[] = [
       const jobs = [job({ token: 't', blockers: [2] }), job({ token: 't', blockers: [2] }), job({ token: 't' })]
       await storage.add(jobs)
       const { unblocked } = await complete(storage, await claimOne())
-      assert.deepEqual(ids(unblocked).toSorted(), ids(jobs.slice(0, 2)))
+      assert.deepEqual(idsOf(unblocked).toSorted(), idsOf(jobs.slice(0, 2)))
       assert.equal((await claim()).length, 2)
     },
   },
   {
-    name: 'chains that exist and positions mix, in the order given',
-    proves: ['chains 3.2'],
+    name: 'existing chains and positions may be mixed, and their order is kept',
+    proves: ['chains §3.2'],
     run: async ({ storage, added, job, claim, claimOne }) => {
       const outside = await added()
-      const jobs = [job({ token: 't', blockers: [1, ref(outside), 2] }), job({ token: 't' }), job({ token: 't' })]
+      const jobs = [job({ token: 't', blockers: [1, refOf(outside), 2] }), job({ token: 't' }), job({ token: 't' })]
       await storage.add(jobs)
       for (const held of await claim()) await complete(storage, held, held.id)
       const order = [jobs[1]!.id, outside.id, jobs[2]!.id]
@@ -84,8 +88,8 @@ export const addTreeCases: readonly Case[] = [
     },
   },
   {
-    name: 'a blocker by position whose dependent is a duplicate is skipped, and so are its own blockers',
-    proves: ['S3', 'chains 3.2'],
+    name: 'a blocker by position whose dependent is a duplicate is skipped with its own blockers',
+    proves: ['S3', 'chains §3.2'],
     run: async ({ storage, added, job }) => {
       const taken = await added()
       const jobs = [
@@ -95,13 +99,13 @@ export const addTreeCases: readonly Case[] = [
         job({ token: 'u' }),
       ]
       assert.deepEqual(verdictsOf(await storage.add(jobs)), ['duplicate', 'skipped', 'skipped', 'added'])
-      assert.deepEqual((await states(storage, ...jobs)).slice(1), [undefined, undefined, 'queued'])
+      assert.deepEqual((await statesOf(storage, ...jobs)).slice(1), [undefined, undefined, 'queued'])
       await added({ deduplication: { key: 'k', mode: 'simple' } })
     },
   },
   {
-    name: 'a blocker by position is added if one of its dependents is',
-    proves: ['chains 3.2'],
+    name: 'a blocker by position is added if at least one of its dependents is added',
+    proves: ['chains §3.2'],
     run: async ({ storage, added, job }) => {
       const taken = await added()
       const jobs = [
@@ -110,20 +114,20 @@ export const addTreeCases: readonly Case[] = [
         job({ token: 't' }),
       ]
       assert.deepEqual(verdictsOf(await storage.add(jobs)), ['duplicate', 'added', 'added'])
-      const blocker = await look(storage, jobs[2]!)
-      assert.deepEqual([ref(blocker.origin!), ref(blocker.root)], [ref(jobs[1]!), ref(jobs[1]!)])
+      const blocker = await recordOf(storage, jobs[2]!)
+      assert.deepEqual([refOf(blocker.origin!), refOf(blocker.root)], [refOf(jobs[1]!), refOf(jobs[1]!)])
     },
   },
   {
-    name: 'a blocker by position that is a duplicate lends its dependent the chain that stands',
+    name: 'a blocker by position that is a duplicate stands for the existing chain',
     proves: ['chains trap 22', 'S13'],
     run: async ({ storage, added, job, claimOne }) => {
       const standing = await added()
       const jobs = [job({ token: 't', blockers: [1] }), job({ token: 't', id: standing.id })]
       assert.deepEqual(verdictsOf(await storage.add(jobs)), ['added', 'duplicate'])
-      const record = await look(storage, jobs[0]!, 'blockers')
-      assert.deepEqual([record.state, record.openBlockers, ids(record.blockers!)], ['blocked', 1, [standing.id]])
-      assert.equal((await look(storage, standing)).origin, undefined)
+      const record = await recordOf(storage, jobs[0]!, 'blockers')
+      assert.deepEqual([record.state, record.openBlockers, idsOf(record.blockers!)], ['blocked', 1, [standing.id]])
+      assert.equal((await recordOf(storage, standing)).origin, undefined)
       await complete(storage, await claimOne(), 'of the first')
       assert.deepEqual(
         (await claimOne()).blockers.map(({ result }) => text(result)),
@@ -132,25 +136,25 @@ export const addTreeCases: readonly Case[] = [
     },
   },
   {
-    name: 'a blocker by position that is a duplicate by its key lends the chain that holds the key',
+    name: 'a blocker by position that is a duplicate by key stands for the chain that holds the key',
     proves: ['chains trap 22', 'F25'],
     run: async ({ storage, added, job, claimOne }) => {
       const deduplication = { key: 'k', mode: 'simple' } as const
       const [outside, standing] = [await added({ type: 'other' }), await added({ deduplication })]
       const jobs = [
-        job({ token: 't', blockers: [ref(outside), 2, 1] }),
+        job({ token: 't', blockers: [refOf(outside), 2, 1] }),
         job({ token: 't', type: 'other' }),
         job({ token: 't', deduplication }),
       ]
       assert.deepEqual(verdictsOf(await storage.add(jobs)), ['added', 'added', 'duplicate'])
-      const record = await look(storage, jobs[0]!, 'blockers')
-      assert.deepEqual([record.openBlockers, ids(record.blockers!)], [3, [outside.id, standing.id, jobs[1]!.id]])
+      const record = await recordOf(storage, jobs[0]!, 'blockers')
+      assert.deepEqual([record.openBlockers, idsOf(record.blockers!)], [3, [outside.id, standing.id, jobs[1]!.id]])
       await complete(storage, await claimOne(), 'of the first')
-      assert.equal((await look(storage, jobs[0]!)).openBlockers, 2)
+      assert.equal((await recordOf(storage, jobs[0]!)).openBlockers, 2)
     },
   },
   {
-    name: 'a blocker by position that is a duplicate of a completed chain is done',
+    name: 'a blocker by position that is a duplicate of a completed chain counts as completed',
     proves: ['chains trap 22'],
     run: async ({ storage, added, job, claimOne }) => {
       const standing = await added()
@@ -163,7 +167,7 @@ export const addTreeCases: readonly Case[] = [
     },
   },
   {
-    name: 'two positions that come to one chain by its key are one open blocker in two places',
+    name: 'two positions that resolve to one chain by key are one open blocker, listed twice',
     proves: ['chains trap 22'],
     run: async ({ storage, job, claimOne }) => {
       const deduplication = { key: 'k', mode: 'simple' } as const
@@ -173,7 +177,7 @@ export const addTreeCases: readonly Case[] = [
         job({ token: 't', deduplication }),
       ]
       assert.deepEqual(verdictsOf(await storage.add(jobs)), ['added', 'added', 'duplicate'])
-      assert.equal((await look(storage, jobs[0]!)).openBlockers, 1)
+      assert.equal((await recordOf(storage, jobs[0]!)).openBlockers, 1)
       await complete(storage, await claimOne(), 'once')
       const top = await claimOne()
       assert.deepEqual(
@@ -191,20 +195,20 @@ export const addTreeCases: readonly Case[] = [
     run: async ({ storage, job, claimOne }) => {
       const jobs = [job({ token: 't', blockers: [1, 1] }), job({ token: 't' })]
       await storage.add(jobs)
-      assert.equal((await look(storage, jobs[0]!)).openBlockers, 1)
+      assert.equal((await recordOf(storage, jobs[0]!)).openBlockers, 1)
       await complete(storage, await claimOne())
       assert.equal((await claimOne()).blockers.length, 2)
     },
   },
   {
-    name: 'a failed blocker by position fails all that stand above it, in one move',
+    name: 'a failed blocker by position fails every job above it in one move',
     proves: ['chains trap 23', 'S13'],
     run: async ({ storage, job, claimOne }) => {
       const jobs = [job({ token: 't', blockers: [1] }), job({ token: 't', blockers: [2] }), job({ token: 't' })]
       await storage.add(jobs)
       const { ended } = await fail(storage, await claimOne())
-      assert.deepEqual(ids(ended).toSorted(), ids(jobs.slice(0, 2)))
-      assert.deepEqual(await states(storage, ...jobs), ['failed', 'failed', 'failed'])
+      assert.deepEqual(idsOf(ended).toSorted(), idsOf(jobs.slice(0, 2)))
+      assert.deepEqual(await statesOf(storage, ...jobs), ['failed', 'failed', 'failed'])
     },
   },
 ]

@@ -1,4 +1,4 @@
-// Guards add: what was accepted is there once, whole and unchanged, due when it was told to be, and the verdict says so.
+// add: an accepted job is stored once, complete and unchanged, and is due when asked. The verdict says so.
 
 import assert from 'node:assert/strict'
 import type { NewJob } from 'holdfast/storage'
@@ -10,7 +10,8 @@ import { addRepeatCases } from './add-repeat.ts'
 import { addTreeCases } from './add-trees.ts'
 import { bytes, text } from '../case.ts'
 import type { Case } from '../case.ts'
-import { addOne, ids, look, ref, states } from '../look.ts'
+import { idsOf, recordOf, refOf, statesOf } from '../records.ts'
+import { addOne } from '../scenarios.ts'
 
 const verdictCases: readonly Case[] = [
   {
@@ -30,7 +31,7 @@ const verdictCases: readonly Case[] = [
     },
   },
   {
-    name: 'where a verdict says when its job was accepted, it is when the record says',
+    name: 'a verdict with createdAt has the createdAt of the record',
     run: async ({ storage, added, job, advance, unit }) => {
       const taken = await added({ deduplication: { key: 'k', mode: 'simple' } })
       await advance(unit)
@@ -42,18 +43,18 @@ const verdictCases: readonly Case[] = [
       ]
       for (const batch of [
         ...jobs.map((one) => [one]),
-        [job(), job({ priority: 5 }), job({ blockers: [ref(taken)] })],
+        [job(), job({ priority: 5 }), job({ blockers: [refOf(taken)] })],
       ]) {
         for (const verdict of await storage.add(batch)) {
           assert.ok(verdict.verdict === 'added' || verdict.verdict === 'duplicate')
           const { createdAt } = verdict.job
-          if (createdAt !== undefined) assert.equal(createdAt, (await look(storage, verdict.job)).createdAt)
+          if (createdAt !== undefined) assert.equal(createdAt, (await recordOf(storage, verdict.job)).createdAt)
         }
       }
     },
   },
   {
-    name: 'verdicts come one per job, in the order of the jobs, and none touches another',
+    name: 'there is one verdict per job, in order, and a refused job affects no other',
     proves: ['S3', 'F3'],
     run: async ({ storage, added, job }) => {
       const taken = await added()
@@ -61,7 +62,7 @@ const verdictCases: readonly Case[] = [
         job(),
         job({ id: taken.id }),
         job(),
-        job({ blockers: [{ type: 'mail', id: 'nobody' }] }),
+        job({ blockers: [{ type: 'mail', id: 'unknown' }] }),
         job({ type: 'post' }),
       ]
       const verdicts = await storage.add(jobs)
@@ -69,32 +70,32 @@ const verdictCases: readonly Case[] = [
         verdicts.map((verdict) => verdict.verdict),
         ['added', 'duplicate', 'added', 'blocker_not_found', 'added'],
       )
-      assert.deepEqual(await states(storage, ...jobs), ['queued', 'queued', 'queued', undefined, 'queued'])
-      assert.equal((await look(storage, taken)).token, taken.token)
+      assert.deepEqual(await statesOf(storage, ...jobs), ['queued', 'queued', 'queued', undefined, 'queued'])
+      assert.equal((await recordOf(storage, taken)).token, taken.token)
     },
   },
   {
-    name: 'an empty batch is answered with no verdict',
+    name: 'an empty batch has no verdicts',
     run: async ({ storage }) => {
       assert.deepEqual(await storage.add([]), [])
       assert.deepEqual((await storage.list({ of: 'jobs', limit: 10 })).items, [])
     },
   },
   {
-    name: 'a batch of many is accepted whole, and claimed in its order',
+    name: 'a large batch is accepted completely and claimed in its order',
     proves: ['F3', 'S1', 'S15'],
     run: async ({ storage, job, claim }) => {
       const jobs = Array.from({ length: 300 }, () => job())
       const verdicts = await storage.add(jobs)
       assert.ok(verdicts.length === 300 && verdicts.every((verdict) => verdict.verdict === 'added'))
-      assert.deepEqual(ids(await claim({ slots: 1000 })), ids(jobs))
+      assert.deepEqual(idsOf(await claim({ slots: 1000 })), idsOf(jobs))
     },
   },
 ]
 
 const recordCases: readonly Case[] = [
   {
-    name: 'the record holds all that was given',
+    name: 'the record has every field that was given',
     proves: ['S2'],
     run: async ({ storage, added }) => {
       const job = await added({
@@ -106,7 +107,7 @@ const recordCases: readonly Case[] = [
         retention: { completedMs: 1, failedMs: 2, cancelledMs: 3 },
         trace: '00-trace-01',
       })
-      const record = await look(storage, job, 'payload')
+      const record = await recordOf(storage, job, 'payload')
       assert.equal(text(record.payload), 'hello')
       assert.deepEqual(
         [
@@ -126,11 +127,11 @@ const recordCases: readonly Case[] = [
     },
   },
   {
-    name: 'what was not given is absent, or its default',
+    name: 'a field that was not given is absent or has its default',
     run: async ({ storage, job }) => {
       const { maxAttempts: _, ...bare } = job()
       await addOne(storage, bare)
-      const record = await look(storage, bare, 'payload', 'result', 'error', 'attempts', 'blockers')
+      const record = await recordOf(storage, bare, 'payload', 'result', 'error', 'attempts', 'blockers')
       assert.deepEqual(
         [record.state, record.attempt, record.failures, record.snoozes, record.priority, record.openBlockers],
         ['queued', 0, 0, 0, 0, 0],
@@ -154,31 +155,31 @@ const recordCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job that nothing continued is a chain of one, and its own root',
+    name: 'a job without a continuation is a chain of one and its own root',
     run: async ({ storage, added }) => {
       const job = await added()
-      const record = await look(storage, job, 'tail')
-      assert.deepEqual([ref(record.chain), record.chainIndex, ref(record.root)], [ref(job), 0, ref(job)])
+      const record = await recordOf(storage, job, 'tail')
+      assert.deepEqual([refOf(record.chain), record.chainIndex, refOf(record.root)], [refOf(job), 0, refOf(job)])
       assert.equal(record.origin, undefined)
       assert.equal(record.tail?.id, job.id)
     },
   },
   {
-    name: 'retention for ever is stored as such',
+    name: 'an infinite retention is stored as such',
     proves: ['F29'],
     run: async ({ storage, added }) => {
       const job = await added({ retention: { completedMs: Infinity, failedMs: 0, cancelledMs: Infinity } })
-      const { completedMs, failedMs, cancelledMs } = (await look(storage, job)).retention
+      const { completedMs, failedMs, cancelledMs } = (await recordOf(storage, job)).retention
       assert.deepEqual([completedMs, failedMs, cancelledMs], [Infinity, 0, Infinity])
     },
   },
   {
-    name: 'createdAt is the time of the storage, inside the call',
+    name: 'createdAt is the storage’s time during the call',
     proves: ['R4'],
     run: async ({ storage, added, now }) => {
       const before = await now()
       const job = await added()
-      const { createdAt } = await look(storage, job)
+      const { createdAt } = await recordOf(storage, job)
       assert.ok(before <= createdAt && createdAt <= (await now()))
     },
   },
@@ -190,7 +191,7 @@ const recordCases: readonly Case[] = [
       const jobs = [await added({ retention: gone }), await added({ retention: gone, delayMs: 500 * unit })]
       await advance(3 * unit)
       await storage.sweep({ limit: 100 })
-      assert.deepEqual(await states(storage, ...jobs), ['queued', 'scheduled'])
+      assert.deepEqual(await statesOf(storage, ...jobs), ['queued', 'scheduled'])
     },
   },
 ]
@@ -200,52 +201,52 @@ const timeCases: readonly Case[] = [
     name: 'without a time a job is due now',
     proves: ['F1'],
     run: async ({ storage, added }) => {
-      const { state, runAt, createdAt } = await look(storage, await added())
+      const { state, runAt, createdAt } = await recordOf(storage, await added())
       assert.deepEqual([state, runAt], ['queued', createdAt])
     },
   },
   {
-    name: 'a delay counts from the now of the storage',
+    name: 'a delay counts from the storage’s current time',
     proves: ['F1', 'S14'],
     run: async ({ storage, added, unit }) => {
-      const { state, runAt, createdAt } = await look(storage, await added({ delayMs: 50 * unit }))
+      const { state, runAt, createdAt } = await recordOf(storage, await added({ delayMs: 50 * unit }))
       assert.deepEqual([state, runAt], ['scheduled', createdAt + 50 * unit])
     },
   },
   {
-    name: 'a delay of 0 is now',
+    name: 'a delay of 0 means now',
     proves: ['F1'],
     run: async ({ storage, added }) => {
-      const { state, runAt, createdAt } = await look(storage, await added({ delayMs: 0 }))
+      const { state, runAt, createdAt } = await recordOf(storage, await added({ delayMs: 0 }))
       assert.deepEqual([state, runAt], ['queued', createdAt])
     },
   },
   {
-    name: 'an instant to come is kept to the millisecond',
+    name: 'a future runAt is kept to the millisecond',
     proves: ['F1', 'S14'],
     run: async ({ storage, added, now, unit }) => {
       const runAt = (await now()) + 50 * unit + 7
-      const record = await look(storage, await added({ runAt }))
+      const record = await recordOf(storage, await added({ runAt }))
       assert.deepEqual([record.state, record.runAt], ['scheduled', runAt])
     },
   },
   {
-    name: 'an instant in the past is now',
+    name: 'a past runAt means now',
     proves: ['F1'],
     run: async ({ storage, added }) => {
       for (const past of [1, 0, -1]) {
-        const { state, runAt, createdAt } = await look(storage, await added({ runAt: past }))
+        const { state, runAt, createdAt } = await recordOf(storage, await added({ runAt: past }))
         assert.deepEqual([state, runAt], ['queued', createdAt])
       }
     },
   },
   {
-    name: 'a delay beyond 2^31 ms and an instant of the year 9999 are kept, and not due',
-    proves: ['T3', 'queue trap 50', 'W12'],
+    name: 'a delay above 2^31 ms and a runAt in the year 9999 are kept and not due',
+    proves: ['T3', 'trap 50', 'W12'],
     run: async ({ storage, added, claim, advance, unit }) => {
-      const far = await look(storage, await added({ delayMs: 2 ** 31 + 1 }))
+      const far = await recordOf(storage, await added({ delayMs: 2 ** 31 + 1 }))
       assert.equal(far.runAt, far.createdAt + 2 ** 31 + 1)
-      assert.equal((await look(storage, await added({ runAt: 253_402_300_799_999 }))).runAt, 253_402_300_799_999)
+      assert.equal((await recordOf(storage, await added({ runAt: 253_402_300_799_999 }))).runAt, 253_402_300_799_999)
       await advance(unit)
       assert.deepEqual(await claim(), [])
     },
@@ -257,11 +258,10 @@ const unsupported: readonly (readonly [string, object])[] = [
   ['deduplication of mode followUp', { deduplication: { key: 'k', mode: 'followUp' } }],
   ['deduplication of mode ascending', { deduplication: { key: 'k', mode: 'ascending', version: 1 } }],
   ['a group without order', { group: { key: 'g', ordered: false } }],
-  ['a deadline', { deadlineAt: 253_402_300_799_999 }],
 ]
 
 const unsupportedCases: readonly Case[] = unsupported.map(([what, fields]) => ({
-  name: `${what} is refused as unsupported, and nothing of the batch is written`,
+  name: `${what} is refused as unsupported, and nothing of its batch is written`,
   proves: ['F25', 'F21'],
   run: async ({ storage, job }) => {
     const good = job({ deduplication: { key: 'good', mode: 'simple' } })

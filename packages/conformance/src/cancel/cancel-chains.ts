@@ -1,8 +1,10 @@
-// Guards the cancel of chains: their tails end, and with them the chain.
+// cancel of chains: the tail ends, and with it the chain.
 
 import assert from 'node:assert/strict'
 import type { Case } from '../case.ts'
-import { chainOfTwo, claimType, complete, recordOf, refOf, stateOf } from '../steps.ts'
+import { complete } from '../outcomes.ts'
+import { recordOf, refOf, stateOf } from '../records.ts'
+import { chainOfTwo, claimType } from '../scenarios.ts'
 
 export const cancelChainCases: readonly Case[] = [
   {
@@ -14,7 +16,7 @@ export const cancelChainCases: readonly Case[] = [
       assert.deepEqual(await storage.cancel([refOf(first)]), [{ verdict: 'completed' }])
       assert.equal(await stateOf(storage, next), 'queued')
       assert.deepEqual(await storage.cancel([refOf(first)], { chains: true, reason: 'r' }), [{ verdict: 'cancelled' }])
-      const record = await recordOf(storage, first, ['tail'])
+      const record = await recordOf(storage, first, 'tail')
       assert.deepEqual([record.state, record.tail!.state, record.tail!.cancelReason], ['completed', 'cancelled', 'r'])
       assert.deepEqual(await claim({ types: [{ type: 'next', leaseMs: 1000 }] }), [])
       await added({ deduplication })
@@ -22,16 +24,16 @@ export const cancelChainCases: readonly Case[] = [
     },
   },
   {
-    name: 'cancel of a tail by its own ref cancels the chain',
+    name: 'cancel of a tail by its own id cancels the chain',
     run: async (context) => {
       const { storage } = context
       const { first, next } = await chainOfTwo(context)
       assert.deepEqual(await storage.cancel([refOf(next)]), [{ verdict: 'cancelled' }])
-      assert.equal((await recordOf(storage, first, ['tail'])).tail!.state, 'cancelled')
+      assert.equal((await recordOf(storage, first, 'tail')).tail!.state, 'cancelled')
     },
   },
   {
-    name: 'cancel with chains answers for the tail: processing, by force cancelled, then as it ended',
+    name: 'cancel with chains answers for the tail: processing, then cancelled by force, then its end state',
     run: async (context) => {
       const { storage } = context
       const { first, next } = await chainOfTwo(context)
@@ -44,7 +46,7 @@ export const cancelChainCases: readonly Case[] = [
       assert.deepEqual(await cancel({ force: true }), [{ verdict: 'completed' }])
       const other = await chainOfTwo(context)
       await claimType(context, 'next')
-      const verdicts = await storage.cancel([refOf(other.first), { type: 'mail', id: 'nobody' }], {
+      const verdicts = await storage.cancel([refOf(other.first), { type: 'mail', id: 'unknown' }], {
         chains: true,
         force: true,
       })

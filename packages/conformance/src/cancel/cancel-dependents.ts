@@ -1,28 +1,30 @@
-// Guards what a cancel does to the jobs that wait for the cancelled one, and to those that it waited for.
+// What a cancel does to the dependents and the blockers of the cancelled job.
 
 import assert from 'node:assert/strict'
 import { text } from '../case.ts'
 import type { Case } from '../case.ts'
-import { chainOfTwo, claimType, complete, fail, find, recordOf, refOf, run, stateOf } from '../steps.ts'
+import { complete, fail } from '../outcomes.ts'
+import { findRecord, recordOf, refOf, stateOf } from '../records.ts'
+import { chainOfTwo, claimType, runOne } from '../scenarios.ts'
 
 export const cancelDependentCases: readonly Case[] = [
   {
-    name: 'a cancelled blocker fails its dependent and all that wait for that one, in the same move',
-    proves: ['chains 3.2', 'trap 23', 'S13'],
+    name: 'a cancelled blocker fails its dependents, direct and indirect, in the same move',
+    proves: ['chains §3.2', 'chains trap 23', 'S13'],
     run: async ({ storage, added }) => {
       const blocker = await added({ type: 'blocker' })
       const first = await added({ blockers: [refOf(blocker)] })
       const second = await added({ blockers: [refOf(first)] })
       const [answer] = await storage.cancel([refOf(blocker)])
       assert.equal(answer!.verdict, 'cancelled')
-      const told = answer!.ended!.map(({ type, id, chain, state, reason }) => ({ type, id, chain, state, reason }))
+      const reported = answer!.ended!.map(({ type, id, chain, state, reason }) => ({ type, id, chain, state, reason }))
       const failed = { state: 'failed', reason: 'blocker_failed' }
       assert.deepEqual(
-        told,
+        reported,
         [first, second].map((job) => ({ ...refOf(job), chain: refOf(job), ...failed })),
       )
       for (const job of [first, second]) {
-        const record = await recordOf(storage, job, ['error', 'attempts'])
+        const record = await recordOf(storage, job, 'error', 'attempts')
         assert.deepEqual([record.state, record.reason, record.error], ['failed', 'blocker_failed', undefined])
         assert.equal(record.expiresAt, record.finishedAt! + job.retention.failedMs)
         assert.deepEqual([record.attempt, record.failures, record.attempts], [0, 0, []])
@@ -30,7 +32,7 @@ export const cancelDependentCases: readonly Case[] = [
     },
   },
   {
-    name: 'a dependent that failed with its blocker gives back its id, its key and its group',
+    name: 'a dependent that failed with its blocker frees its id, its key and its group',
     proves: ['F25', 'F21'],
     run: async (context) => {
       const { storage, added } = context
@@ -43,8 +45,8 @@ export const cancelDependentCases: readonly Case[] = [
     },
   },
   {
-    name: 'a dependent told to wait stays blocked when its blocker is cancelled, and runs once it was revived and completed',
-    proves: ['trap 23'],
+    name: 'a dependent with onBlockerFailure wait stays blocked by a cancelled blocker until that is revived and completes',
+    proves: ['chains trap 23'],
     run: async (context) => {
       const { storage, added, claim } = context
       const blocker = await added({ type: 'blocker' })
@@ -54,7 +56,7 @@ export const cancelDependentCases: readonly Case[] = [
       assert.deepEqual([record.state, record.openBlockers], ['blocked', 1])
       assert.deepEqual(await claim(), [])
       await storage.revive([refOf(blocker)])
-      await run(context, 'blocker', 'late')
+      await runOne(context, 'blocker', 'late')
       assert.equal(text((await claimType(context, 'mail')).blockers[0]!.result), 'late')
     },
   },
@@ -72,7 +74,7 @@ export const cancelDependentCases: readonly Case[] = [
     },
   },
   {
-    name: 'a blocker asked to stop that completes all the same lets its dependent run',
+    name: 'a blocker that was asked to stop and still completes unblocks its dependent',
     run: async (context) => {
       const { storage, added } = context
       const blocker = await added({ type: 'blocker' })
@@ -94,8 +96,8 @@ export const cancelDependentCases: readonly Case[] = [
     },
   },
   {
-    name: 'a continuation that fails with its blocker is told with its chain, by a cancel and by a settle',
-    proves: ['chains 3.10'],
+    name: 'a continuation that fails with its blocker is reported with its chain, by cancel and by settle',
+    proves: ['chains §3.10'],
     run: async (context) => {
       const { storage, added } = context
       for (const way of ['cancel', 'settle']) {
@@ -113,7 +115,7 @@ export const cancelDependentCases: readonly Case[] = [
     },
   },
   {
-    name: 'a cancelled dependent leaves its blocker alone, and the end of that one leaves it cancelled',
+    name: 'a cancelled dependent does not affect its blocker, and stays cancelled when the blocker ends',
     proves: ['S9'],
     run: async (context) => {
       const { storage, added } = context
@@ -141,14 +143,14 @@ export const cancelDependentCases: readonly Case[] = [
     },
   },
   {
-    name: 'an ended blocker begins to expire when the last that needed it is cancelled',
-    proves: ['trap 25'],
+    name: 'an ended blocker starts to expire when its last dependent is cancelled',
+    proves: ['chains trap 25'],
     run: async (context) => {
       const { storage, added, unit } = context
       const retention = { completedMs: 60 * unit, failedMs: 0, cancelledMs: 0 }
       const [done, open] = [await added({ type: 'done', retention }), await added({ type: 'open' })]
       const dependent = await added({ blockers: [refOf(done), refOf(open)] })
-      await run(context, 'done')
+      await runOne(context, 'done')
       assert.equal((await recordOf(storage, done)).expiresAt, undefined)
       await storage.cancel([refOf(dependent)])
       const { expiresAt, finishedAt } = await recordOf(storage, done)
@@ -156,19 +158,19 @@ export const cancelDependentCases: readonly Case[] = [
     },
   },
   {
-    name: 'an ended blocker whose time is over goes at once when the last that needed it is cancelled',
-    proves: ['trap 25'],
+    name: 'an ended blocker past its retention is gone when its last dependent is cancelled',
+    proves: ['chains trap 25'],
     run: async (context) => {
       const { storage, added, advance, unit } = context
       const retention = { completedMs: 10 * unit, failedMs: 0, cancelledMs: 0 }
       const [done, open] = [await added({ type: 'done', retention }), await added({ type: 'open' })]
       const dependent = await added({ blockers: [refOf(done), refOf(open)] })
-      await run(context, 'done')
+      await runOne(context, 'done')
       await advance(11 * unit)
       await storage.sweep({ limit: 10 })
       assert.equal(await stateOf(storage, done), 'completed')
       await storage.cancel([refOf(dependent)])
-      assert.equal(await find(storage, done), undefined)
+      assert.equal(await findRecord(storage, done), undefined)
       await added({ type: 'done', id: done.id })
     },
   },

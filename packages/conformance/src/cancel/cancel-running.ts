@@ -1,15 +1,15 @@
-// Guards the cancel of a job that somebody runs: asked to stop it ends as its outcome and the request say; by force at once.
+// cancel of a running job: asked to stop, it ends by its outcome and the request; by force it ends at once.
 
 import assert from 'node:assert/strict'
 import type { JobState, LeaseRef } from 'holdfast/storage'
 import { bytes, text } from '../case.ts'
 import type { Case, CaseContext } from '../case.ts'
-import { find, idsOf, outcomeOf, recordOf, refOf, settleOne, settleVerdict, stateOf } from '../steps.ts'
-import type { Ending } from '../steps.ts'
+import { type Ending, outcomeOf, settleOne, settleVerdict } from '../outcomes.ts'
+import { findRecord, idsOf, recordOf, refOf, stateOf } from '../records.ts'
 
 const extension = ({ type, id, worker, attempt }: LeaseRef, leaseMs: number) => ({ type, id, worker, attempt, leaseMs })
 
-/** Every way in which an attempt can end, and the state in which a job that is `cancelling` ends by it. */
+/** Every end of an attempt, with the state in which it leaves a job that was asked to stop. */
 const endings: readonly (readonly [name: string, ending: (context: CaseContext) => Ending, state: JobState])[] = [
   ['completed', () => ({ kind: 'completed', result: bytes('done') }), 'completed'],
   ['a retry', () => ({ kind: 'retry', error: bytes('e') }), 'cancelled'],
@@ -22,7 +22,7 @@ const endings: readonly (readonly [name: string, ending: (context: CaseContext) 
 
 export const cancelRunningCases: readonly Case[] = [
   ...endings.map(([name, ending, state]): Case => ({
-    name: `a job asked to stop that ends by ${name} is ${state}`,
+    name: `a job that was asked to stop and ends by ${name} is ${state}`,
     proves: ['F17', 'S9'],
     run: async (context) => {
       const { storage, added, claim, claimOne, advance, unit } = context
@@ -30,7 +30,7 @@ export const cancelRunningCases: readonly Case[] = [
       const lease = await claimOne()
       await storage.cancel([refOf(job)], { abort: true, reason: 'why' })
       assert.equal((await settleOne(storage, lease, ending(context))).state, state)
-      const record = await recordOf(storage, job, ['result', 'attempts'])
+      const record = await recordOf(storage, job, 'result', 'attempts')
       assert.equal(record.state, state)
       assert.equal(text(record.result), state === 'completed' ? 'done' : undefined)
       assert.equal(record.attempts!.at(-1)!.state, state)
@@ -38,25 +38,25 @@ export const cancelRunningCases: readonly Case[] = [
       if (state === 'cancelled') assert.equal(record.cancelReason, 'why')
       await advance(11 * unit)
       const types = ['mail', 'next'].map((type) => ({ type, leaseMs: unit }))
-      assert.deepEqual(await claim({ types }), [], 'and nothing of it runs again')
+      assert.deepEqual(await claim({ types }), [], 'nothing of it runs again')
     },
   })),
   ...endings.map(([name, ending]): Case => ({
-    name: `of a job cancelled by force, ${name} comes too late`,
+    name: `after a cancel by force, ${name} is refused`,
     proves: ['S6', 'S8', 'S9'],
     run: async (context) => {
       const { storage, added, claimOne } = context
       const job = await added()
       const lease = await claimOne()
       await storage.cancel([refOf(job)], { force: true, reason: 'why' })
-      const before = await recordOf(storage, job, ['result', 'error', 'attempts'])
+      const before = await recordOf(storage, job, 'result', 'error', 'attempts')
       assert.equal(await settleVerdict(storage, lease, ending(context)), 'cancelled')
-      assert.deepEqual(await recordOf(storage, job, ['result', 'error', 'attempts']), before)
+      assert.deepEqual(await recordOf(storage, job, 'result', 'error', 'attempts'), before)
       assert.equal((await storage.list({ of: 'jobs', limit: 10 })).items.length, 1)
     },
   })),
   {
-    name: 'a job that runs is left alone by a plain cancel, and completes',
+    name: 'a plain cancel does not affect a running job, which completes',
     run: async ({ storage, added, claimOne, unit }) => {
       const job = await added()
       const lease = await claimOne()
@@ -71,7 +71,7 @@ export const cancelRunningCases: readonly Case[] = [
     },
   },
   {
-    name: 'the holder of a job that is to stop learns it, with the reason, when it extends; the lease is longer all the same',
+    name: 'extend tells the holder of a job that was asked to stop, with the reason, and still extends the lease',
     proves: ['F17', 'S9'],
     run: async ({ storage, added, claimOne, unit }) => {
       const job = await added()
@@ -87,7 +87,7 @@ export const cancelRunningCases: readonly Case[] = [
     },
   },
   {
-    name: 'a request to stop without a reason has none',
+    name: 'a request to stop without a reason is reported without one',
     run: async ({ storage, added, claimOne, unit }) => {
       const job = await added()
       const lease = await claimOne()
@@ -111,7 +111,7 @@ export const cancelRunningCases: readonly Case[] = [
     },
   },
   {
-    name: 'until a job that was asked to stop has ended, its id, key and group are taken',
+    name: 'a job that was asked to stop keeps its id, key and group until it ends',
     run: async ({ storage, added, claim, claimOne, job }) => {
       const fields = { group: { key: 'g', ordered: true }, deduplication: { key: 'k', mode: 'simple' } } as const
       const first = await added(fields)
@@ -133,7 +133,7 @@ export const cancelRunningCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job that was asked to stop and lost its lease is cancelled by the next claim, not run',
+    name: 'a job that was asked to stop and lost its lease is cancelled by the next claim instead of run',
     proves: ['F17', 'S9'],
     run: async ({ storage, added, claimOne, claimRequest, advance, unit }) => {
       const job = await added({ payload: bytes('p') })
@@ -169,7 +169,7 @@ export const cancelRunningCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job whose lease is over but which nobody took is still running for a cancel',
+    name: 'a job whose lease has ended and was not taken back counts as running for a cancel',
     proves: ['S10'],
     run: async ({ storage, added, claim, advance, unit }) => {
       const [a, b] = [await added(), await added()]
@@ -183,7 +183,7 @@ export const cancelRunningCases: readonly Case[] = [
     },
   },
   {
-    name: 'force ends a running job at once: the record says so, id, key and group are free, the holder is told',
+    name: 'force ends a running job at once: the record is cancelled, id, key and group are free, and the holder is refused',
     proves: ['F17', 'F21', 'F25'],
     run: async ({ storage, added, claim, claimOne, unit }) => {
       const fields = { group: { key: 'g', ordered: true }, deduplication: { key: 'k', mode: 'simple' } } as const
@@ -191,7 +191,7 @@ export const cancelRunningCases: readonly Case[] = [
       const lease = await claimOne({ label: 'w' })
       const next = await added({ group: fields.group })
       await storage.cancel([refOf(job)], { force: true, reason: 'why' })
-      const record = await recordOf(storage, job, ['attempts'])
+      const record = await recordOf(storage, job, 'attempts')
       assert.deepEqual([record.state, record.cancelReason, record.failures], ['cancelled', 'why', 0])
       assert.equal(record.expiresAt, record.finishedAt! + job.retention.cancelledMs)
       const { attempt, worker, label, outcome, state } = record.attempts!.at(-1)!
@@ -202,7 +202,7 @@ export const cancelRunningCases: readonly Case[] = [
     },
   },
   {
-    name: 'the holder of a job ended by force cannot touch the next job of that id',
+    name: 'the holder of a job ended by force cannot change the next job of that id',
     proves: ['S5', 'S6'],
     run: async ({ storage, added, claimOne, unit }) => {
       const job = await added()
@@ -217,17 +217,17 @@ export const cancelRunningCases: readonly Case[] = [
     },
   },
   {
-    name: 'a record kept for 0 ms is gone when its job is ended by force, and its holder is told not_found',
+    name: 'a record with a retention of 0 ms is gone when force ends its job, and its holder gets not_found',
     run: async ({ storage, added, claimOne, unit }) => {
       const job = await added({ retention: { completedMs: unit, failedMs: unit, cancelledMs: 0 } })
       const lease = await claimOne()
       await storage.cancel([refOf(job)], { force: true })
-      assert.equal(await find(storage, job), undefined)
+      assert.equal(await findRecord(storage, job), undefined)
       assert.equal(await settleVerdict(storage, lease, { kind: 'completed' }), 'not_found')
     },
   },
   {
-    name: 'of a cancel by force and a settle at once exactly one wins',
+    name: 'of a concurrent cancel by force and settle exactly one wins',
     proves: ['S7', 'S9'],
     run: async ({ storage, added, claimOne }) => {
       for (let round = 0; round < 20; round++) {

@@ -1,4 +1,4 @@
-// Guards cancelling: what waits ends at once and never starts again; what runs is left alone, asked, or ended by force.
+// cancel: a waiting job ends at once and never starts; a running one is left alone, asked to stop, or ended by force.
 
 import assert from 'node:assert/strict'
 import type { CancelVerdict, JobState } from 'holdfast/storage'
@@ -7,7 +7,8 @@ import { cancelDependentCases } from './cancel-dependents.ts'
 import { cancelRunningCases } from './cancel-running.ts'
 import type { Case } from '../case.ts'
 import { bytes, text } from '../case.ts'
-import { find, idsOf, inState, recordOf, refOf, run, stateOf, states } from '../steps.ts'
+import { findRecord, idsOf, jobStates, recordOf, refOf, stateOf } from '../records.ts'
+import { inState, runOne } from '../scenarios.ts'
 
 const plain: Readonly<Record<JobState, CancelVerdict['verdict']>> = {
   scheduled: 'cancelled',
@@ -22,20 +23,20 @@ const plain: Readonly<Record<JobState, CancelVerdict['verdict']>> = {
 const forced = { ...plain, processing: 'cancelled' } as const
 const asked = { ...plain, processing: 'cancelling' } as const
 
-const verdictCases = states.flatMap((state): Case[] =>
+const verdictCases = jobStates.flatMap((state): Case[] =>
   [
     ['cancel', plain[state], {}] as const,
     ['cancel with abort', asked[state], { abort: true }] as const,
     ['cancel with force', forced[state], { force: true }] as const,
   ].map(([call, verdict, options]) => ({
-    name: `${call} of a job that is ${state} says ${verdict}`,
-    proves: ['queue §4', 'F17'],
+    name: `${call} of a ${state} job answers ${verdict}`,
+    proves: ['Q4.18', 'Q4.19', 'Q4.20', 'Q4.22', 'F17'],
     run: async (context) => {
       const { storage } = context
       const job = await inState(context, state)
-      const before = await recordOf(storage, job, ['payload', 'result', 'error', 'attempts'])
+      const before = await recordOf(storage, job, 'payload', 'result', 'error', 'attempts')
       assert.deepEqual(await storage.cancel([refOf(job)], options), [{ verdict }])
-      const after = await recordOf(storage, job, ['payload', 'result', 'error', 'attempts'])
+      const after = await recordOf(storage, job, 'payload', 'result', 'error', 'attempts')
       if (verdict === 'cancelled') assert.equal(after.state, 'cancelled')
       if (verdict === state) assert.deepEqual(after, before)
       if (verdict === 'cancelling') assert.equal(after.state, 'processing')
@@ -50,7 +51,7 @@ const neverStarts = (['scheduled', 'blocked', 'queued', 'failing'] as const).map
     const { storage, advance, claim, unit } = context
     const job = await inState(context, state)
     await storage.cancel([refOf(job)])
-    if (state === 'blocked') await run(context, 'open blocker')
+    if (state === 'blocked') await runOne(context, 'open blocker')
     await advance(51 * unit)
     assert.deepEqual(await claim(), [])
     assert.deepEqual(await storage.recover({ types: ['mail'], limit: 10 }), [])
@@ -60,11 +61,11 @@ const neverStarts = (['scheduled', 'blocked', 'queued', 'failing'] as const).map
 
 const waitingCases: readonly Case[] = [
   {
-    name: 'cancel of an id that nobody knows, or of another type, is not_found',
+    name: 'cancel of an unknown id, or of the id under another type, answers not_found',
     run: async ({ storage, added }) => {
       const job = await added()
       const unknown = [
-        { type: 'mail', id: 'nobody' },
+        { type: 'mail', id: 'unknown' },
         { type: 'sms', id: job.id },
       ]
       assert.deepEqual(await storage.cancel(unknown), [{ verdict: 'not_found' }, { verdict: 'not_found' }])
@@ -72,7 +73,7 @@ const waitingCases: readonly Case[] = [
     },
   },
   {
-    name: 'cancel of an expired record is not_found, swept or not',
+    name: 'cancel of an expired record answers not_found, swept or not',
     run: async (context) => {
       const { storage, advance, unit } = context
       const retention = { completedMs: 10 * unit, failedMs: 10 * unit, cancelledMs: 10 * unit }
@@ -88,12 +89,12 @@ const waitingCases: readonly Case[] = [
     },
   },
   {
-    name: 'a cancelled record says when, why and until when, and keeps its payload',
+    name: 'a cancelled record has its time, reason, expiry and payload',
     run: async ({ storage, added, unit }) => {
       const retention = { completedMs: 1, failedMs: 2, cancelledMs: 30 * unit }
       const job = await added({ payload: bytes('p'), retention })
       await storage.cancel([refOf(job)], { reason: 'not needed' })
-      const record = await recordOf(storage, job, ['payload', 'error', 'result', 'attempts'])
+      const record = await recordOf(storage, job, 'payload', 'error', 'result', 'attempts')
       assert.equal(record.cancelReason, 'not needed')
       assert.ok(record.finishedAt! >= record.createdAt)
       assert.equal(record.expiresAt, record.finishedAt! + 30 * unit)
@@ -103,14 +104,14 @@ const waitingCases: readonly Case[] = [
     },
   },
   {
-    name: 'without a reason there is none',
+    name: 'a cancel without a reason records none',
     run: async (context) => {
       const job = await inState(context, 'cancelled')
       assert.equal((await recordOf(context.storage, job)).cancelReason, undefined)
     },
   },
   {
-    name: 'a second cancel changes neither reason, time nor expiry',
+    name: 'a second cancel changes neither reason, time nor expiry of the first',
     proves: ['S8'],
     run: async ({ storage, added, advance, unit }) => {
       const job = await added()
@@ -124,16 +125,16 @@ const waitingCases: readonly Case[] = [
     },
   },
   {
-    name: 'a record kept for 0 ms after its cancel is gone at once',
+    name: 'a cancelled record with a retention of 0 ms is gone at once',
     run: async ({ storage, added, unit }) => {
       const job = await added({ retention: { completedMs: unit, failedMs: unit, cancelledMs: 0 } })
       assert.deepEqual(await storage.cancel([refOf(job)]), [{ verdict: 'cancelled' }])
-      assert.equal(await find(storage, job), undefined)
+      assert.equal(await findRecord(storage, job), undefined)
       assert.deepEqual(await storage.cancel([refOf(job)]), [{ verdict: 'not_found' }])
     },
   },
   {
-    name: 'a record kept for ever after its cancel has no expiry',
+    name: 'a cancelled record with an infinite retention has no expiry',
     run: async ({ storage, added, advance, unit }) => {
       const job = await added({ retention: { completedMs: 0, failedMs: 0, cancelledMs: Infinity } })
       await storage.cancel([refOf(job)])
@@ -154,13 +155,13 @@ const waitingCases: readonly Case[] = [
       await added({ id: job.id, payload: bytes('new') })
       const record = await recordOf(storage, job)
       assert.deepEqual([record.state, record.cancelReason, record.finishedAt], ['queued', undefined, undefined])
-      assert.equal((await claimOne({ slots: 1 })).id, other.id, 'the new one has a new place in the order')
+      assert.equal((await claimOne({ slots: 1 })).id, other.id, 'the new job has a new place in the order')
       const claimed = await claimOne()
       assert.deepEqual([claimed.id, text(claimed.payload), claimed.attempt], [job.id, 'new', 1])
     },
   },
   {
-    name: 'a cancelled job frees its key at once, in mode throttle and within the window too',
+    name: 'a cancelled job frees its key at once, also in mode throttle within the window',
     proves: ['F25'],
     run: async ({ storage, added, unit }) => {
       for (const deduplication of [
@@ -175,7 +176,7 @@ const waitingCases: readonly Case[] = [
     },
   },
   {
-    name: 'a key that is shared stays taken when its job is cancelled',
+    name: 'a shared key stays taken when its job is cancelled',
     proves: ['F25'],
     run: async ({ storage, added, job, unit }) => {
       const deduplication = { key: 'k', mode: 'throttle', windowMs: 100 * unit, shared: true } as const
@@ -184,7 +185,7 @@ const waitingCases: readonly Case[] = [
     },
   },
   {
-    name: 'cancelling the head of a group lets the next one start, cancelling another keeps the order',
+    name: 'a cancelled head lets the next job of its group start; cancelling another member keeps the order',
     proves: ['F21'],
     run: async (context) => {
       const { storage, added, claim } = context
@@ -202,7 +203,7 @@ const waitingCases: readonly Case[] = [
     },
   },
   {
-    name: 'a paused type can be cancelled',
+    name: 'jobs of a paused type can be cancelled',
     proves: ['F26'],
     run: async ({ storage, added }) => {
       const job = await added()
@@ -211,12 +212,12 @@ const waitingCases: readonly Case[] = [
     },
   },
   {
-    name: 'verdicts come in order, and one refusal touches no other',
+    name: 'verdicts come in order, and a refused item affects no other',
     run: async (context) => {
       const { storage, added } = context
       const [done, held] = [await inState(context, 'completed'), await inState(context, 'processing')]
       const [a, b] = [await added(), await added()]
-      const verdicts = await storage.cancel([a, { type: 'mail', id: 'nobody' }, held, b, done, a].map(refOf))
+      const verdicts = await storage.cancel([a, { type: 'mail', id: 'unknown' }, held, b, done, a].map(refOf))
       assert.deepEqual(
         verdicts.map(({ verdict }) => verdict),
         ['cancelled', 'not_found', 'processing', 'cancelled', 'completed', 'cancelled'],
@@ -226,16 +227,16 @@ const waitingCases: readonly Case[] = [
     },
   },
   {
-    name: 'a cancel of nothing is answered with nothing',
+    name: 'a cancel of no jobs has no verdicts',
     run: async ({ storage }) => assert.deepEqual(await storage.cancel([]), []),
   },
   {
-    name: 'of a cancel and a claim at once exactly one wins',
+    name: 'of a concurrent cancel and claim exactly one wins',
     proves: ['trap 11', 'S9'],
     run: async ({ storage, added, claim }) => {
       for (let round = 0; round < 20; round++) {
         const job = await added()
-        // In turns, so that neither call is always the first to be sent.
+        // Alternating, so that neither call is always sent first.
         const early = round % 2 === 0 ? storage.cancel([refOf(job)]) : undefined
         const claiming = claim()
         const [cancelled, claimed] = await Promise.all([early ?? storage.cancel([refOf(job)]), claiming])

@@ -1,16 +1,16 @@
-// Guards the cost of a claim: it does not grow with what waits. Only far too much is caught here, by the shortest of several
-// tries, so that a busy machine does not count; a benchmark says how much exactly.
+// The cost of a claim: it does not grow with the backlog. Only a gross excess is caught here, by the shortest of several
+// tries, so that a busy machine does not fail the case; a benchmark measures the exact cost.
 
 import assert from 'node:assert/strict'
 import { systemClock } from 'holdfast'
 import type { Case, CaseContext } from '../case.ts'
-import { fence } from '../look.ts'
+import { fenceOf } from '../records.ts'
 
 const types = Array.from({ length: 10 }, (_, index) => `type-${index}`)
-/** Jobs of each type: few, and so many more later. As many again are not due for long. */
+/** Jobs of each type: first `few`, then `many`. The same number is added with a far runAt. */
 const [few, many] = [10, 300]
 const [tries, rounds] = [15, 5]
-/** To look at all that waits would cost much more. */
+/** The largest accepted ratio. A scan of the backlog would cost far more. */
 const mostTimes = 4
 
 async function fill({ storage, job, unit }: CaseContext, count: number): Promise<void> {
@@ -23,7 +23,7 @@ async function fill({ storage, job, unit }: CaseContext, count: number): Promise
   }
 }
 
-/** The shortest of several, in ms. What is claimed goes back to its place. */
+/** The shortest of several tries, in ms. Claimed jobs are released to their place. */
 async function costs({ storage, claimRequest }: CaseContext): Promise<{ claim: number; nextDueAt: number }> {
   const wanted = types.map((type) => ({ type, leaseMs: 60_000 }))
   const best = { claim: Infinity, nextDueAt: Infinity }
@@ -33,7 +33,7 @@ async function costs({ storage, claimRequest }: CaseContext): Promise<{ claim: n
     const { jobs } = await storage.claim(request)
     const claimed = systemClock.monotonic()
     assert.equal(jobs.length, 1)
-    await storage.settle(jobs.map((lease) => ({ ...fence(lease), kind: 'released' })))
+    await storage.settle(jobs.map((lease) => ({ ...fenceOf(lease), kind: 'released' })))
     const asked = systemClock.monotonic()
     await storage.nextDueAt(wanted)
     best.claim = Math.min(best.claim, claimed - begun)
@@ -44,11 +44,11 @@ async function costs({ storage, claimRequest }: CaseContext): Promise<{ claim: n
 
 export const claimBacklogCases: readonly Case[] = [
   {
-    name: 'what waits, in many types and priorities and for later, does not make a claim or nextDueAt dearer',
+    name: 'the cost of a claim and of nextDueAt does not grow with the backlog, over many types, priorities and run times',
     proves: ['chains trap 4'],
     run: async (context) => {
       await fill(context, few)
-      // The first ones are slower: code is compiled, plans are made.
+      // The first calls are slower: code is compiled and query plans are made.
       await costs(context)
       const before = await costs(context)
       await fill(context, many - few)

@@ -1,9 +1,10 @@
-// Guards ordered groups: one at a time, in the order of acceptance, through every way an attempt can end.
+// Ordered groups: one job at a time, in acceptance order, through every end of an attempt.
 
 import assert from 'node:assert/strict'
 import type { ClaimedJob, NewJob } from 'holdfast/storage'
 import type { Case, CaseContext } from '../case.ts'
-import { complete, fail, fence, ids, ref, retry, settled, states } from '../look.ts'
+import { complete, fail, retry, settleOutcome } from '../outcomes.ts'
+import { fenceOf, idsOf, refOf, statesOf } from '../records.ts'
 
 const group = { key: 'g', ordered: true } as const
 const shortLease = ({ unit }: CaseContext) => ({ types: [{ type: 'mail', leaseMs: unit }] })
@@ -12,18 +13,22 @@ async function two({ storage, job }: CaseContext, fields?: Partial<NewJob>): Pro
   await storage.add([job({ id: 'head', group, ...fields }), job({ id: 'second', group })])
 }
 
-/** What leaves the head at the head: the second must wait on. */
+/** What keeps the head in its place: the second job must wait. */
 const keeps: readonly (readonly [string, (context: CaseContext) => Promise<unknown>])[] = [
   ['waits for its retry', async ({ storage, claimOne, unit }) => retry(storage, await claimOne(), 10 * unit)],
   [
     'is snoozed',
     async ({ storage, claimOne, unit }) =>
-      settled(storage, { ...fence(await claimOne()), kind: 'released', delayMs: 10 * unit }),
+      settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'released', delayMs: 10 * unit }),
   ],
-  ['was released', async ({ storage, claimOne }) => settled(storage, { ...fence(await claimOne()), kind: 'released' })],
+  [
+    'was released',
+    async ({ storage, claimOne }) => settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'released' }),
+  ],
   [
     'was given up as stalled',
-    async ({ storage, claimOne }) => settled(storage, { ...fence(await claimOne()), kind: 'retry', stalled: true }),
+    async ({ storage, claimOne }) =>
+      settleOutcome(storage, { ...fenceOf(await claimOne()), kind: 'retry', stalled: true }),
   ],
   [
     'was recovered',
@@ -64,7 +69,7 @@ const keepCases: readonly Case[] = keeps.map(([what, arrange]) => ({
   },
 }))
 
-/** What ends the head: the second is next. */
+/** What ends the head: the second job is next. */
 const ends: readonly (readonly [string, (context: CaseContext) => Promise<unknown>])[] = [
   ['completed', async ({ storage, claimOne }) => complete(storage, await claimOne())],
   ['failed', async ({ storage, claimOne }) => fail(storage, await claimOne())],
@@ -111,7 +116,7 @@ const ends: readonly (readonly [string, (context: CaseContext) => Promise<unknow
 ]
 
 const endCases: readonly Case[] = ends.map(([what, arrange]) => ({
-  name: `the second of an ordered group is next once its head ${what}`,
+  name: `the second job of an ordered group is next after its head ${what}`,
   proves: ['F21', 'W9', 'W10', 'S20'],
   run: async (context) => {
     await two(context, { maxAttempts: 1 })
@@ -122,64 +127,64 @@ const endCases: readonly Case[] = ends.map(([what, arrange]) => ({
 
 const otherCases: readonly Case[] = [
   {
-    name: 'of an ordered group one claim takes the head alone, however many slots it has',
+    name: 'a claim takes only the head of an ordered group, however many slots it has',
     proves: ['F21', 'S15'],
     run: async (context) => {
       await two(context)
-      assert.deepEqual(ids(await context.claim()), ['head'])
+      assert.deepEqual(idsOf(await context.claim()), ['head'])
       assert.deepEqual(await context.claim(), [])
     },
   },
   {
-    name: 'a group that is busy takes no slot from jobs behind it',
+    name: 'a busy group takes no slot from the jobs behind it',
     proves: ['F21', 'L6'],
     run: async (context) => {
       await two(context)
       await context.added({ id: 'other group', group: { key: 'h', ordered: true } })
       await context.added({ id: 'no group' })
       await context.claim({ slots: 1 })
-      assert.deepEqual(ids(await context.claim({ slots: 1 })), ['other group'])
-      assert.deepEqual(ids(await context.claim({ slots: 1 })), ['no group'])
+      assert.deepEqual(idsOf(await context.claim({ slots: 1 })), ['other group'])
+      assert.deepEqual(idsOf(await context.claim({ slots: 1 })), ['no group'])
     },
   },
   {
-    name: 'a head that is not due holds its group, and jobs outside go on',
+    name: 'a head that is not due holds its group; jobs outside the group run',
     proves: ['F21', 'S14'],
     run: async (context) => {
       const { added, claim, advance, unit } = context
       await two(context, { delayMs: 20 * unit })
       await added({ id: 'outside' })
       const types = [{ type: 'mail', leaseMs: 500 * unit }]
-      assert.deepEqual(ids(await claim({ types })), ['outside'])
+      assert.deepEqual(idsOf(await claim({ types })), ['outside'])
       await advance(20 * unit)
-      assert.deepEqual(ids(await claim()), ['head'])
+      assert.deepEqual(idsOf(await claim()), ['head'])
     },
   },
   {
-    name: 'a head that is blocked holds its group until it ends',
+    name: 'a blocked head holds its group until it ends',
     proves: ['F21'],
     run: async (context) => {
       const { storage, added, claim, claimOne, unit } = context
       const blocker = await added({ type: 'other' })
-      await two(context, { blockers: [ref(blocker)] })
+      await two(context, { blockers: [refOf(blocker)] })
       assert.deepEqual(await claim(), [])
       await complete(storage, await claimOne({ types: [{ type: 'other', leaseMs: 10 * unit }] }))
-      assert.deepEqual(ids(await claim()), ['head'])
+      assert.deepEqual(idsOf(await claim()), ['head'])
     },
   },
   {
-    name: 'a head that fails with its blocker lets its group go on',
+    name: 'a head that fails with its blocker frees its group',
     proves: ['F21', 'S13'],
     run: async (context) => {
       const { storage, added, claimOne, unit } = context
       const blocker = await added({ type: 'other' })
-      await two(context, { blockers: [ref(blocker)] })
+      await two(context, { blockers: [refOf(blocker)] })
       await fail(storage, await claimOne({ types: [{ type: 'other', leaseMs: 10 * unit }] }))
       assert.equal((await claimOne()).id, 'second')
     },
   },
   {
-    name: 'inside an ordered group neither priority nor runAt changes the order of acceptance',
+    name: 'neither priority nor runAt changes the acceptance order of an ordered group',
     proves: ['F21', 'S15'],
     run: async (context) => {
       const { storage, job, claimOne, advance, unit } = context
@@ -207,11 +212,11 @@ const otherCases: readonly Case[] = [
       await two(context)
       await added({ id: 'post', type: 'post', group })
       const types = ['mail', 'post'].map((type) => ({ type, leaseMs: 10 * unit }))
-      assert.deepEqual(ids(await claim({ types })).toSorted(), ['head', 'post'])
+      assert.deepEqual(idsOf(await claim({ types })).toSorted(), ['head', 'post'])
     },
   },
   {
-    name: 'the end of one that waits in the middle does not disturb the order of its group',
+    name: 'the end of a waiting job in the middle of a group keeps the order of the others',
     proves: ['F21', 'S15'],
     run: async ({ storage, job, claimOne, claim }) => {
       await storage.add(['1', '2', '3'].map((id) => job({ id, group })))
@@ -223,7 +228,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a revived job is in its group again: one at a time still, and all of them run',
+    name: 'a revived job returns to its group: still one at a time, and every job runs',
     proves: ['F21', 'W10', 'S15'],
     run: async (context) => {
       const { storage, claim, claimOne } = context
@@ -234,11 +239,11 @@ const otherCases: readonly Case[] = [
       assert.deepEqual(await claim(), [])
       await complete(storage, second)
       assert.equal((await claimOne()).id, 'head')
-      assert.deepEqual(await states(storage, { type: 'mail', id: 'second' }), ['completed'])
+      assert.deepEqual(await statesOf(storage, { type: 'mail', id: 'second' }), ['completed'])
     },
   },
   {
-    name: 'claimers at once never hold two jobs of an ordered group',
+    name: 'concurrent claims never hold two jobs of an ordered group',
     proves: ['F21', 'S15', 'S16'],
     run: async ({ storage, another, job, claimRequest }) => {
       const handles = [storage, await another()]
@@ -253,7 +258,7 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'order holds over retries: of five groups each completes its jobs in the order of their acceptance',
+    name: 'each of five ordered groups completes its jobs in acceptance order, across retries',
     proves: ['W8', 'S15'],
     run: async ({ storage, job, claim }) => {
       const jobs = Array.from({ length: 40 }, (_, index) => job({ group: { key: `${index % 5}`, ordered: true } }))
@@ -269,21 +274,21 @@ const otherCases: readonly Case[] = [
           }
         }
       }
-      for (const [key, order] of done) assert.deepEqual(order, ids(jobs.filter((each) => each.group!.key === key)))
+      for (const [key, order] of done) assert.deepEqual(order, idsOf(jobs.filter((each) => each.group!.key === key)))
       assert.equal([...done.values()].flat().length, 40)
     },
   },
   {
-    name: 'a paused group is not claimed, the others are; resumed, it goes on at its head',
+    name: 'a paused group is not claimed while others are; after the resume it continues at its head',
     proves: ['F26', 'S22'],
     run: async (context) => {
       const { storage, added, claim } = context
       await two(context)
       await added({ id: 'other group', group: { key: 'h', ordered: true } })
       await storage.pause({ type: 'mail', group: 'g', paused: true })
-      assert.deepEqual(ids(await claim()), ['other group'])
+      assert.deepEqual(idsOf(await claim()), ['other group'])
       await storage.pause({ type: 'mail', group: 'g', paused: false })
-      assert.deepEqual(ids(await claim()), ['head'])
+      assert.deepEqual(idsOf(await claim()), ['head'])
     },
   },
 ]

@@ -1,20 +1,18 @@
-// Guards lost leases inside a claim: taken back once, counted, told; and a job without an attempt left ends instead of running.
+// Lost leases inside a claim: taken back once, counted and reported. A job without attempts left ends instead of running.
 
 import assert from 'node:assert/strict'
 import type { ClaimedJob, NewJob } from 'holdfast/storage'
 import { bytes, text } from '../case.ts'
 import type { Case, CaseContext } from '../case.ts'
-import { complete, fence, ids, look, ref, retry, states } from '../look.ts'
+import { complete, retry } from '../outcomes.ts'
+import { fenceOf, idsOf, recordOf, refOf, statesOf } from '../records.ts'
+import { lostLease } from '../scenarios.ts'
 
-/** A job of type 'mail' whose lease of one unit has run out. */
-async function lost({ added, claimOne, advance, unit }: CaseContext, fields?: Partial<NewJob>): Promise<ClaimedJob> {
-  await added({ id: 'lost', payload: bytes('payload'), ...fields })
-  const lease = await claimOne({ worker: 'dead', label: 'host', types: [{ type: 'mail', leaseMs: unit }] })
-  await advance(2 * unit)
-  return lease
-}
+/** A job of type 'mail' whose lease of one unit has ended. */
+const lost = (context: CaseContext, fields?: Partial<NewJob>): Promise<ClaimedJob> =>
+  lostLease(context, { id: 'lost', payload: bytes('payload'), ...fields }, 'dead')
 
-/** The same, of a job that has no number of attempts of its own. */
+/** The same for a job without `maxAttempts`. */
 async function lostWithout({ storage, job, claimOne, advance, unit }: CaseContext): Promise<ClaimedJob> {
   const { maxAttempts: _, ...bare } = job({ id: 'lost' })
   await storage.add([bare])
@@ -25,12 +23,12 @@ async function lostWithout({ storage, job, claimOne, advance, unit }: CaseContex
 
 const takenBackCases: readonly Case[] = [
   {
-    name: 'a lost lease is taken back and told, and its job runs again in the next attempt, one failure more',
-    proves: ['S4', 'L2', 'queue trap 28', 'chains trap 9'],
+    name: 'a lost lease is taken back and reported, and its job runs again with one more attempt and failure',
+    proves: ['S4', 'L2', 'trap 28', 'chains trap 9'],
     run: async (context) => {
       const lease = await lost(context)
       const { jobs, recovered, ended } = await context.storage.claim(context.claimRequest())
-      assert.deepEqual(recovered.map(fence), [fence(lease)])
+      assert.deepEqual(recovered.map(fenceOf), [fenceOf(lease)])
       assert.deepEqual(
         recovered.map(({ label, state }) => [label, state]),
         [['host', 'queued']],
@@ -45,8 +43,8 @@ const takenBackCases: readonly Case[] = [
     },
   },
   {
-    name: 'a lease is over at the very instant of its end, and not before',
-    proves: ['S4', 'DESIGN 3'],
+    name: 'a lease ends exactly at its end, not before',
+    proves: ['S4'],
     run: async ({ added, claim, claimOne, advance, unit }) => {
       await added()
       const lease = await claimOne()
@@ -58,20 +56,20 @@ const takenBackCases: readonly Case[] = [
     },
   },
   {
-    name: 'a lease that was extended is not lost at its first end',
-    proves: ['queue trap 20', 'W7', 'S4'],
+    name: 'an extended lease is not lost at its first end',
+    proves: ['trap 20', 'W7', 'S4'],
     run: async ({ storage, added, claim, claimOne, advance, unit }) => {
       await added()
       const lease = await claimOne()
       await advance(unit)
-      await storage.extend([{ ...fence(lease), leaseMs: 100 * unit }])
+      await storage.extend([{ ...fenceOf(lease), leaseMs: 100 * unit }])
       await advance(10 * unit)
       assert.deepEqual(await claim(), [])
     },
   },
   {
-    name: 'a lost lease is taken back once: of claimers at once one gets the job, and one failure is counted',
-    proves: ['S4', 'S17', 'queue trap 34'],
+    name: 'a lost lease is taken back once: of concurrent claims one gets the job, and one failure is counted',
+    proves: ['S4', 'S17', 'trap 34'],
     run: async (context) => {
       const { storage, another, claimRequest } = context
       const lease = await lost(context)
@@ -81,22 +79,22 @@ const takenBackCases: readonly Case[] = [
       )
       assert.equal(claims.flatMap(({ jobs }) => jobs).length, 1)
       assert.equal(claims.flatMap(({ recovered }) => recovered).length, 1)
-      assert.equal((await look(storage, lease)).failures, 1)
+      assert.equal((await recordOf(storage, lease)).failures, 1)
     },
   },
   {
-    name: 'a claim takes back leases of the types it names, and of no other',
+    name: 'a claim takes back leases only of the types it names',
     proves: ['S4'],
     run: async (context) => {
       const { storage, claimRequest, unit } = context
       const lease = await lost(context)
       const types = [{ type: 'post', leaseMs: 10 * unit }]
       assert.deepEqual([...(await storage.claim(claimRequest({ types }))).recovered], [])
-      assert.deepEqual(await states(storage, lease), ['processing'])
+      assert.deepEqual(await statesOf(storage, lease), ['processing'])
     },
   },
   {
-    name: 'what was settled after its lease, but before the claim, is not taken back',
+    name: 'a job settled after its lease ended, but before the claim, is not taken back',
     proves: ['S10', 'S8'],
     run: async (context) => {
       const { storage, claimRequest } = context
@@ -106,12 +104,12 @@ const takenBackCases: readonly Case[] = [
     },
   },
   {
-    name: 'the lost attempt is on the record, as stalled',
+    name: 'the lost attempt is on the record as stalled',
     proves: ['F12', 'S7'],
     run: async (context) => {
       const lease = await lost(context)
       await context.claimOne()
-      const [attempt] = (await look(context.storage, lease, 'attempts')).attempts!
+      const [attempt] = (await recordOf(context.storage, lease, 'attempts')).attempts!
       assert.deepEqual(
         [attempt?.attempt, attempt?.worker, attempt?.label, attempt?.outcome, attempt?.state],
         [1, 'dead', 'host', 'stalled', 'queued'],
@@ -121,16 +119,16 @@ const takenBackCases: readonly Case[] = [
   },
   {
     name: 'a recovered job keeps createdAt, payload, key and token',
-    proves: ['queue trap 15', 'S2'],
+    proves: ['trap 15', 'S2'],
     run: async (context) => {
       const lease = await lost(context, { deduplication: { key: 'k', mode: 'simple' } })
       const again = await context.claimOne()
       assert.deepEqual([again.createdAt, again.token, text(again.payload)], [lease.createdAt, lease.token, 'payload'])
-      assert.equal((await look(context.storage, lease)).deduplicationKey, 'k')
+      assert.equal((await recordOf(context.storage, lease)).deduplicationKey, 'k')
     },
   },
   {
-    name: 'a lost lease of a paused type gives no job, and once resumed one failure has been counted',
+    name: 'a lost lease of a paused type yields no job; after the resume one failure is counted',
     proves: ['S22', 'S17'],
     run: async (context) => {
       const { storage, claim, claimOne } = context
@@ -147,8 +145,8 @@ const takenBackCases: readonly Case[] = [
 
 const endedCases: readonly Case[] = [
   {
-    name: 'a job whose last allowed attempt lost its lease fails as stalled, and is told, not run',
-    proves: ['F14', 'S17', 'queue trap 7', 'chains trap 29', 'K8'],
+    name: 'a job whose last attempt lost its lease fails as stalled and is reported instead of run',
+    proves: ['F14', 'S17', 'trap 7', 'chains trap 29', 'K8'],
     run: async (context) => {
       const { storage, claimRequest } = context
       const lease = await lost(context, { maxAttempts: 1 })
@@ -162,7 +160,7 @@ const endedCases: readonly Case[] = [
         ended.map((each) => [each.type, each.id, each.state, each.reason, each.attempt, each.failures]),
         [['mail', 'lost', 'failed', 'stalled', 1, 1]],
       )
-      const record = await look(storage, lease, 'error')
+      const record = await recordOf(storage, lease, 'error')
       assert.deepEqual(
         [record.state, record.reason, record.error, record.failures],
         ['failed', 'stalled', undefined, 1],
@@ -172,7 +170,7 @@ const endedCases: readonly Case[] = [
     },
   },
   {
-    name: 'attempts that fail and attempts that are lost count together; if a lost one is the last, there is no error',
+    name: 'failed and lost attempts count together; if the last one was lost, there is no error',
     proves: ['S17'],
     run: async (context) => {
       const { storage, added, claimOne, claim, advance, unit } = context
@@ -181,12 +179,12 @@ const endedCases: readonly Case[] = [
       await claimOne({ types: [{ type: 'mail', leaseMs: unit }] })
       await advance(2 * unit)
       assert.deepEqual(await claim(), [])
-      const { state, failures, attempt, reason, error } = await look(storage, job, 'error')
+      const { state, failures, attempt, reason, error } = await recordOf(storage, job, 'error')
       assert.deepEqual([state, failures, attempt, reason, error], ['failed', 2, 2, 'stalled', undefined])
     },
   },
   {
-    name: 'the worker says how many attempts a job without a number has',
+    name: 'the claim’s maxAttempts applies to a job without its own',
     proves: ['F14', 'S17'],
     run: async (context) => {
       const { storage, claimRequest, unit } = context
@@ -198,11 +196,11 @@ const endedCases: readonly Case[] = [
         ended.map(({ id, reason }) => [id, reason]),
         [['lost', 'stalled']],
       )
-      assert.deepEqual(await states(storage, lease), ['failed'])
+      assert.deepEqual(await statesOf(storage, lease), ['failed'])
     },
   },
   {
-    name: 'a job without a number, claimed by a worker without one, never runs out of attempts',
+    name: 'a job without maxAttempts, claimed without maxAttempts, never runs out of attempts',
     proves: ['F14'],
     run: async (context) => {
       await lostWithout(context)
@@ -211,7 +209,7 @@ const endedCases: readonly Case[] = [
     },
   },
   {
-    name: 'the number of the job rules over that of the worker',
+    name: 'the maxAttempts of a job overrides that of the claim',
     proves: ['S17'],
     run: async (context) => {
       await lost(context, { maxAttempts: 2 })
@@ -220,7 +218,7 @@ const endedCases: readonly Case[] = [
     },
   },
   {
-    name: 'a waiting job that has failed as often as the worker allows is ended by its claim, not run',
+    name: 'a waiting job that has reached the claim’s maxAttempts is ended by the claim instead of run',
     proves: ['S17', 'F14'],
     run: async ({ storage, job, claimOne, claimRequest, unit }) => {
       const { maxAttempts: _, ...bare } = job()
@@ -228,23 +226,23 @@ const endedCases: readonly Case[] = [
       await retry(storage, await claimOne({ slots: 1 }))
       const types = [{ type: 'mail', leaseMs: 10 * unit, maxAttempts: 1 }]
       const { jobs, recovered, ended } = await storage.claim(claimRequest({ types }))
-      assert.deepEqual([ids(jobs), [...recovered]], [['other'], []])
+      assert.deepEqual([idsOf(jobs), [...recovered]], [['other'], []])
       assert.deepEqual(
         ended.map((each) => [each.id, each.state, each.reason, each.failures]),
         [[bare.id, 'failed', 'stalled', 1]],
       )
-      const record = await look(storage, bare, 'error')
+      const record = await recordOf(storage, bare, 'error')
       assert.deepEqual([record.state, record.error], ['failed', undefined])
     },
   },
   {
-    name: 'a job that was asked to stop and lost its lease is cancelled, not run',
-    proves: ['F17', 'S9', 'queue 4'],
+    name: 'a job that was asked to stop and lost its lease is cancelled instead of run',
+    proves: ['F17', 'S9', 'Q4.21'],
     run: async (context) => {
       const { storage, added, claimOne, claimRequest, advance, unit } = context
       const job = await added({ maxAttempts: 9 })
       await claimOne({ types: [{ type: 'mail', leaseMs: unit }] })
-      await storage.cancel([ref(job)], { abort: true, reason: 'enough' })
+      await storage.cancel([refOf(job)], { abort: true, reason: 'enough' })
       await advance(2 * unit)
       const { jobs, recovered, ended } = await storage.claim(claimRequest())
       assert.deepEqual([[...jobs], recovered.map(({ state }) => state)], [[], ['cancelled']])
@@ -252,36 +250,36 @@ const endedCases: readonly Case[] = [
         ended.map(({ id, state }) => [id, state]),
         [[job.id, 'cancelled']],
       )
-      const { state, cancelReason, reason } = await look(storage, job)
+      const { state, cancelReason, reason } = await recordOf(storage, job)
       assert.deepEqual([state, cancelReason, reason], ['cancelled', 'enough', undefined])
     },
   },
   {
-    name: 'dependents of a job that a claim ends fail with it, and are told',
+    name: 'dependents of a job that a claim ends fail with it and are reported',
     proves: ['S13', 'chains trap 23'],
     run: async (context) => {
       const { storage, added, claimRequest } = context
       const lease = await lost(context, { maxAttempts: 1 })
-      const dependent = await added({ type: 'other', blockers: [ref(lease)] })
+      const dependent = await added({ type: 'other', blockers: [refOf(lease)] })
       const { ended } = await storage.claim(claimRequest())
-      const told = ended.map((each) => [each.id, each.reason, each.attempt]).toSorted()
+      const reported = ended.map((each) => [each.id, each.reason, each.attempt]).toSorted()
       assert.deepEqual(
-        told,
+        reported,
         [
           [dependent.id, 'blocker_failed', 0],
           ['lost', 'stalled', 1],
         ].toSorted(),
       )
-      assert.deepEqual(await states(storage, dependent), ['failed'])
+      assert.deepEqual(await statesOf(storage, dependent), ['failed'])
     },
   },
   {
-    name: 'a job that ends in a claim with 0 ms to keep is gone at once',
+    name: 'a job that a claim ends with a retention of 0 ms is gone at once',
     proves: ['F29', 'S20'],
     run: async (context) => {
       const lease = await lost(context, { maxAttempts: 1, retention: { completedMs: 0, failedMs: 0, cancelledMs: 0 } })
       await context.claim()
-      assert.deepEqual(await states(context.storage, lease), [undefined])
+      assert.deepEqual(await statesOf(context.storage, lease), [undefined])
     },
   },
 ]

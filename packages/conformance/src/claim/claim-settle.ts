@@ -1,19 +1,20 @@
-// Guards the outcomes that a claim carries: settled first, in the same move, as settle would.
+// Outcomes that a claim carries: settled first, in the same move, with the verdicts of settle.
 
 import assert from 'node:assert/strict'
 import type { Outcome } from 'holdfast/storage'
 import { bytes, text } from '../case.ts'
 import type { Case } from '../case.ts'
-import { fence, ids, kinds, look, outcomeOf, ref, states, whole } from '../look.ts'
+import { outcomeKinds, sampleOutcome } from '../outcomes.ts'
+import { fenceOf, idsOf, recordOf, refOf, snapshotOf, statesOf } from '../records.ts'
 
 export const claimSettleCases: readonly Case[] = [
-  ...kinds.map((kind): Case => ({
+  ...outcomeKinds.map((kind): Case => ({
     name: `a claim settles an outcome of kind ${kind}`,
     proves: ['S7'],
     run: async ({ storage, added, job, claimOne, claimRequest }) => {
       await added()
-      const lease = fence(await claimOne())
-      const outcome = outcomeOf(kind, lease, job({ type: 'other' }))
+      const lease = fenceOf(await claimOne())
+      const outcome = sampleOutcome(kind, lease, job({ type: 'other' }))
       const { settled } = await storage.claim(claimRequest({ outcomes: [outcome], slots: 0 }))
       const state = {
         completed: 'completed',
@@ -26,26 +27,26 @@ export const claimSettleCases: readonly Case[] = [
         settled.map((verdict) => verdict.verdict === 'settled' && verdict.state),
         [state[kind]],
       )
-      assert.deepEqual(await states(storage, lease), [state[kind]])
+      assert.deepEqual(await statesOf(storage, lease), [state[kind]])
     },
   })),
   {
-    name: 'the next of a group is claimed in the very call that settles its head',
+    name: 'the next job of a group is claimed in the call that settles its head',
     proves: ['F21'],
     run: async ({ storage, job, claimOne, claimRequest }) => {
       const group = { key: 'g', ordered: true } as const
       await storage.add([job({ group }), job({ id: 'second', group })])
-      const outcome = { ...fence(await claimOne()), kind: 'completed' } as const
-      assert.deepEqual(ids((await storage.claim(claimRequest({ outcomes: [outcome] }))).jobs), ['second'])
+      const outcome = { ...fenceOf(await claimOne()), kind: 'completed' } as const
+      assert.deepEqual(idsOf((await storage.claim(claimRequest({ outcomes: [outcome] }))).jobs), ['second'])
     },
   },
   ...(['retry', 'released'] as const).flatMap((kind) =>
     [{}, { delayMs: 0 }].map((when): Case => ({
-      name: `a job that is settled as ${kind} for now${'delayMs' in when ? ', by a delay of 0' : ''} is claimed in the very call`,
+      name: `a job that is settled as ${kind} for now${'delayMs' in when ? ', by a delay of 0' : ''} is claimed in the same call`,
       proves: ['S7'],
       run: async ({ storage, added, claimOne, claimRequest }) => {
         const { id } = await added()
-        const outcome = { ...fence(await claimOne()), kind, ...when } as Outcome
+        const outcome = { ...fenceOf(await claimOne()), kind, ...when } as Outcome
         const { jobs } = await storage.claim(claimRequest({ outcomes: [outcome] }))
         assert.deepEqual(
           jobs.map((job) => [job.id, job.attempt]),
@@ -55,13 +56,13 @@ export const claimSettleCases: readonly Case[] = [
     })),
   ),
   {
-    name: 'a continuation and a dependent are claimed in the very call that lets them go',
+    name: 'a continuation and an unblocked dependent are claimed in the call that makes them due',
     proves: ['S13'],
     run: async ({ storage, added, job, claim, claimRequest }) => {
       const blocker = await added({ id: 'blocker' })
       await added({ id: 'first' })
-      await added({ id: 'dependent', blockers: [ref(blocker)] })
-      const [one, two] = (await claim()).map(fence)
+      await added({ id: 'dependent', blockers: [refOf(blocker)] })
+      const [one, two] = (await claim()).map(fenceOf)
       const { jobs } = await storage.claim(
         claimRequest({
           outcomes: [
@@ -70,22 +71,22 @@ export const claimSettleCases: readonly Case[] = [
           ],
         }),
       )
-      assert.deepEqual(ids(jobs).toSorted(), ['dependent', 'next'])
+      assert.deepEqual(idsOf(jobs).toSorted(), ['dependent', 'next'])
       assert.equal(text(jobs.find(({ id }) => id === 'dependent')!.blockers[0]!.result), 'done')
     },
   },
   {
-    name: 'the verdicts of a claim come in the order of its outcomes, and a refused one changes nothing',
+    name: 'the verdicts of a claim come in the order of its outcomes, and a refused outcome changes nothing',
     proves: ['S6', 'S7'],
     run: async ({ storage, job, claim, claimRequest }) => {
       await storage.add([job(), job(), job()])
-      const [one, two, three] = (await claim()).map(fence)
-      const before = await whole(storage, two!)
+      const [one, two, three] = (await claim()).map(fenceOf)
+      const before = await snapshotOf(storage, two!)
       const { settled } = await storage.claim(
         claimRequest({
           outcomes: [
             { ...one!, kind: 'failed' },
-            { ...two!, worker: 'somebody else', kind: 'completed' },
+            { ...two!, worker: 'another worker', kind: 'completed' },
             { ...three!, kind: 'completed' },
           ],
         }),
@@ -94,34 +95,34 @@ export const claimSettleCases: readonly Case[] = [
         settled.map((verdict) => (verdict.verdict === 'settled' ? verdict.state : verdict.verdict)),
         ['failed', 'taken_by_another_worker', 'completed'],
       )
-      assert.deepEqual(await whole(storage, two!), before)
+      assert.deepEqual(await snapshotOf(storage, two!), before)
     },
   },
   {
-    name: 'an outcome of a lease that ran out is settled before leases are taken back',
+    name: 'an outcome of an ended lease is settled before leases are taken back',
     proves: ['S10'],
     run: async ({ storage, added, claimOne, claimRequest, advance, unit }) => {
       await added()
-      const lease = fence(await claimOne({ types: [{ type: 'mail', leaseMs: unit }] }))
+      const lease = fenceOf(await claimOne({ types: [{ type: 'mail', leaseMs: unit }] }))
       await advance(2 * unit)
       const { jobs, recovered, settled } = await storage.claim(
         claimRequest({ outcomes: [{ ...lease, kind: 'completed' }] }),
       )
       assert.deepEqual([[...jobs], [...recovered], settled[0]!.verdict], [[], [], 'settled'])
-      assert.equal((await look(storage, lease)).failures, 0)
+      assert.equal((await recordOf(storage, lease)).failures, 0)
     },
   },
   {
-    name: 'the repeat of an outcome in a claim is answered as the first',
+    name: 'a repeated outcome in a claim gets the first answer',
     proves: ['S7', 'R3', 'N4'],
     run: async ({ storage, added, claimOne, claimRequest }) => {
       await added()
-      const outcome = { ...fence(await claimOne()), kind: 'completed', result: bytes('once') } as const
+      const outcome = { ...fenceOf(await claimOne()), kind: 'completed', result: bytes('once') } as const
       await storage.claim(claimRequest({ outcomes: [outcome] }))
-      const before = await whole(storage, outcome)
+      const before = await snapshotOf(storage, outcome)
       const { settled } = await storage.claim(claimRequest({ outcomes: [outcome] }))
       assert.ok(settled[0]!.verdict === 'settled' && settled[0]!.state === 'completed')
-      assert.deepEqual(await whole(storage, outcome), before)
+      assert.deepEqual(await snapshotOf(storage, outcome), before)
     },
   },
 ]

@@ -1,5 +1,4 @@
-// Guards claim: due jobs, each to one holder, under a lease with a fence that never repeats; slots and turns as asked.
-// Longer than others: one file per rule of the contract, and this rule has many cases.
+// claim: due jobs, each to one holder, under a lease with a fence that never repeats, within the slots asked for.
 
 import assert from 'node:assert/strict'
 import { bytes, text } from '../case.ts'
@@ -8,12 +7,14 @@ import { claimBacklogCases } from './claim-backlog.ts'
 import { claimGroupCases } from './claim-groups.ts'
 import { claimLostCases } from './claim-lost.ts'
 import { claimOrderCases } from './claim-order.ts'
+import { claimSlotCases } from './claim-slots.ts'
 import { claimSettleCases } from './claim-settle.ts'
-import { complete, fail, fence, goOn, ids, look, ref, retry, settled, states } from '../look.ts'
+import { complete, continueWith, fail, retry, settleOutcome } from '../outcomes.ts'
+import { fenceOf, idsOf, recordOf, refOf, statesOf } from '../records.ts'
 
 const leaseCases: readonly Case[] = [
   {
-    name: 'a claimed job carries all that its handler needs',
+    name: 'a claimed job has every field that its handler needs',
     proves: ['R2', 'S2'],
     run: async ({ storage, added, claimOne, unit }) => {
       const job = await added({
@@ -34,14 +35,14 @@ const leaseCases: readonly Case[] = [
       const { completedMs, failedMs, cancelledMs } = claimed.retention
       assert.deepEqual([completedMs, failedMs, cancelledMs], [Infinity, 2, 3])
       assert.equal(claimed.leaseUntil, claimed.startedAt + 10 * unit)
-      assert.deepEqual([ref(claimed.chain), claimed.chainIndex, ref(claimed.root)], [ref(job), 0, ref(job)])
+      assert.deepEqual([refOf(claimed.chain), claimed.chainIndex, refOf(claimed.root)], [refOf(job), 0, refOf(job)])
       assert.deepEqual([claimed.origin, [...claimed.blockers]], [undefined, []])
-      const { createdAt, runAt } = await look(storage, job)
+      const { createdAt, runAt } = await recordOf(storage, job)
       assert.deepEqual([claimed.createdAt, claimed.runAt], [createdAt, runAt])
     },
   },
   {
-    name: 'what a job was not given is absent in its claim too',
+    name: 'a field that a job was not given is absent from its claim',
     run: async ({ storage, job, claimOne }) => {
       const { maxAttempts: _, ...bare } = job()
       await storage.add([bare])
@@ -52,13 +53,12 @@ const leaseCases: readonly Case[] = [
     },
   },
   {
-    name: 'the record shows who holds the job, since when and until when',
-    proves: ['DESIGN 3'],
+    name: 'the record shows the holder, the start and the end of the lease',
     run: async ({ storage, added, claimOne, now }) => {
       const job = await added()
       const before = await now()
       const claimed = await claimOne({ worker: 'host-1-7', label: 'host' })
-      const record = await look(storage, job)
+      const record = await recordOf(storage, job)
       assert.deepEqual(
         [record.state, record.worker, record.label, record.attempt, record.failures],
         ['processing', 'host-1-7', 'host', 1, 0],
@@ -68,7 +68,7 @@ const leaseCases: readonly Case[] = [
     },
   },
   {
-    name: 'each type has the lease that was asked for it',
+    name: 'each type gets its own leaseMs',
     run: async ({ added, claim, unit }) => {
       await added({ type: 'a' })
       await added({ type: 'b' })
@@ -84,7 +84,7 @@ const leaseCases: readonly Case[] = [
     },
   },
   {
-    name: 'the attempt grows with every claim, failures only with those that count',
+    name: 'the attempt grows with every claim, failures only with attempts that count',
     proves: ['S5', 'R1', 'S17'],
     run: async ({ storage, added, claimOne }) => {
       await added({ maxAttempts: 9 })
@@ -94,10 +94,10 @@ const leaseCases: readonly Case[] = [
         seen.push([claimed.attempt, claimed.failures, claimed.snoozes])
         return claimed
       }
-      await settled(storage, { ...fence(await next()), kind: 'released' })
+      await settleOutcome(storage, { ...fenceOf(await next()), kind: 'released' })
       await retry(storage, await next())
-      await settled(storage, { ...fence(await next()), kind: 'released', delayMs: 0 })
-      await settled(storage, { ...fence(await next()), kind: 'retry', stalled: true })
+      await settleOutcome(storage, { ...fenceOf(await next()), kind: 'released', delayMs: 0 })
+      await settleOutcome(storage, { ...fenceOf(await next()), kind: 'retry', stalled: true })
       await next()
       assert.deepEqual(seen, [
         [1, 0, 0],
@@ -109,7 +109,7 @@ const leaseCases: readonly Case[] = [
     },
   },
   {
-    name: 'nothing to claim: every list of the answer is empty',
+    name: 'a claim without due jobs returns empty lists',
     run: async ({ storage, claimRequest }) => {
       const { jobs, recovered, ended, settled: verdicts } = await storage.claim(claimRequest())
       assert.deepEqual([[...jobs], [...recovered], [...ended], [...verdicts]], [[], [], [], []])
@@ -120,14 +120,14 @@ const leaseCases: readonly Case[] = [
 const holderCases: readonly Case[] = [
   {
     name: 'two claimers never hold the same job',
-    proves: ['S4', 'queue trap 9'],
+    proves: ['S4', 'trap 9'],
     run: async ({ storage, another, job, claimRequest }) => {
       await storage.add(Array.from({ length: 40 }, () => job()))
       const handles = [storage, await another()]
       const claims = await Promise.all(
         Array.from({ length: 8 }, (_, index) => handles[index % 2]!.claim(claimRequest({ slots: 10 }))),
       )
-      const claimed = claims.flatMap(({ jobs }) => ids(jobs))
+      const claimed = claims.flatMap(({ jobs }) => idsOf(jobs))
       assert.deepEqual([claimed.length, new Set(claimed).size], [40, 40])
       assert.ok(claims.every(({ jobs }) => jobs.length <= 10))
     },
@@ -144,67 +144,67 @@ const holderCases: readonly Case[] = [
     },
   },
   {
-    name: 'jobs that have ended or are blocked are not claimed',
+    name: 'ended and blocked jobs are not claimed',
     proves: ['S8', 'S9'],
     run: async ({ storage, job, claim }) => {
       const jobs = [job(), job(), job(), job()]
       await storage.add(jobs)
-      await storage.cancel([ref(jobs[0]!)])
+      await storage.cancel([refOf(jobs[0]!)])
       const [done, broken, open] = await claim()
-      await storage.add([job({ blockers: [ref(open!)] })])
+      await storage.add([job({ blockers: [refOf(open!)] })])
       await complete(storage, done!)
       await fail(storage, broken!)
       assert.deepEqual(await claim(), [])
     },
   },
   {
-    name: 'the tail of a chain that was removed is neither claimed nor taken back',
+    name: 'the tail of a removed chain is neither claimed nor taken back',
     proves: ['S20', 'S8'],
     run: async ({ storage, job, claim, advance, unit }) => {
       await storage.add([job(), job()])
       const [one, two] = await claim()
-      await goOn(storage, one!, job({ id: 'runs' }))
+      await continueWith(storage, one!, job({ id: 'runs' }))
       await claim({ types: [{ type: 'mail', leaseMs: unit }] })
-      await goOn(storage, two!, job({ id: 'waits' }))
-      await storage.remove([one!, two!].map(ref), { trees: true })
+      await continueWith(storage, two!, job({ id: 'waits' }))
+      await storage.remove([one!, two!].map(refOf), { trees: true })
       await advance(2 * unit)
       assert.deepEqual(await storage.recover({ types: ['mail'], limit: 10 }), [])
       assert.deepEqual(await claim(), [])
     },
   },
   {
-    name: 'a claim takes jobs of the types it names, and no other',
+    name: 'a claim takes jobs only of the types it names',
     proves: ['S24'],
     run: async ({ added, claim, unit }) => {
       const [mail, post] = [await added(), await added({ type: 'post' })]
-      assert.deepEqual(ids(await claim()), [mail.id])
+      assert.deepEqual(idsOf(await claim()), [mail.id])
       assert.deepEqual(await claim({ types: [] }), [])
-      assert.deepEqual(ids(await claim({ types: [{ type: 'post', leaseMs: 10 * unit }] })), [post.id])
+      assert.deepEqual(idsOf(await claim({ types: [{ type: 'post', leaseMs: 10 * unit }] })), [post.id])
     },
   },
   {
-    name: 'a cancelled job is claimed by nobody, however close the race',
-    proves: ['S9', 'queue trap 11'],
+    name: 'a cancelled job is never claimed, also when cancel and claim race',
+    proves: ['S9', 'trap 11'],
     run: async ({ storage, another, added, claim }) => {
       const other = await another()
       for (let round = 0; round < 20; round++) {
         const job = await added()
-        const [held, [verdict]] = await Promise.all([claim(), other.cancel([ref(job)])])
+        const [held, [verdict]] = await Promise.all([claim(), other.cancel([refOf(job)])])
         assert.equal(verdict?.verdict, held.length === 0 ? 'cancelled' : 'processing')
-        assert.deepEqual(await states(storage, job), [held.length === 0 ? 'cancelled' : 'processing'])
+        assert.deepEqual(await statesOf(storage, job), [held.length === 0 ? 'cancelled' : 'processing'])
       }
     },
   },
   {
-    name: 'a paused type is not claimed by any handle until it is resumed, and leaves its slots to others',
+    name: 'a paused type is not claimed through any handle until it is resumed, and leaves its slots to other types',
     proves: ['S22', 'F26'],
     run: async ({ storage, another, added, claim, claimRequest, unit }) => {
       const [mail, post] = [await added(), await added({ type: 'post' })]
       const types = ['mail', 'post'].map((type) => ({ type, leaseMs: 10 * unit }))
       await storage.pause({ type: 'mail', paused: true })
-      assert.deepEqual(ids((await (await another()).claim(claimRequest({ slots: 1, types }))).jobs), [post.id])
+      assert.deepEqual(idsOf((await (await another()).claim(claimRequest({ slots: 1, types }))).jobs), [post.id])
       await storage.pause({ type: 'mail', paused: false })
-      assert.deepEqual(ids(await claim()), [mail.id])
+      assert.deepEqual(idsOf(await claim()), [mail.id])
     },
   },
 ]
@@ -221,7 +221,7 @@ const dueCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job is claimed from the very instant at which it is due',
+    name: 'a job can be claimed exactly when it is due',
     proves: ['F1'],
     run: async ({ added, claimOne, advance, unit }) => {
       const job = await added({ delayMs: 5 * unit })
@@ -231,7 +231,7 @@ const dueCases: readonly Case[] = [
     },
   },
   {
-    name: 'a retry is not claimed before its time, and then it is',
+    name: 'a retry is claimed when its delay has passed, not before',
     proves: ['S18', 'S14'],
     run: async ({ storage, added, claim, claimOne, advance, unit }) => {
       await added()
@@ -244,57 +244,11 @@ const dueCases: readonly Case[] = [
   },
 ]
 
-const slotCases: readonly Case[] = [
-  {
-    name: 'a claim yields no more than its slots',
-    proves: ['S16'],
-    run: async ({ storage, job, claim }) => {
-      await storage.add([job(), job(), job()])
-      assert.deepEqual(await claim({ slots: 0 }), [])
-      assert.equal((await claim({ slots: 2 })).length, 2)
-      assert.equal((await claim({ slots: 2 })).length, 1)
-    },
-  },
-  {
-    name: 'a type yields no more than its own slots, and the rest goes to the others',
-    proves: ['S16'],
-    run: async ({ storage, job, claim, unit }) => {
-      await storage.add(Array.from({ length: 5 }, () => job({ type: 'a' })))
-      await storage.add(Array.from({ length: 5 }, () => job({ type: 'b' })))
-      const claimed = await claim({
-        slots: 5,
-        types: [
-          { type: 'a', leaseMs: 10 * unit, slots: 1 },
-          { type: 'b', leaseMs: 10 * unit },
-        ],
-      })
-      assert.deepEqual(claimed.map(({ type }) => type).toSorted(), ['a', 'b', 'b', 'b', 'b'])
-    },
-  },
-  ...(
-    [
-      ['one slot goes to the first type that has a job due', 1, ['a']],
-      ['of two slots no type gets both while another has a job due', 2, ['a', 'b']],
-      ['a third slot goes to the first type again', 3, ['a', 'a', 'b']],
-      ['a type that has no job left leaves its turns to the others', 5, ['a', 'a', 'a', 'a', 'b']],
-    ] as const
-  ).map(([name, slots, expected]): Case => ({
-    name: `types in turns: ${name}`,
-    proves: ['F2', 'L6'],
-    run: async ({ storage, job, claim, unit }) => {
-      const [a, b] = [{ type: 'a' }, { type: 'b', priority: 100 }]
-      await storage.add([job(a), job(a), job(a), job(a), job(b)])
-      const types = ['none', 'a', 'b'].map((type) => ({ type, leaseMs: 10 * unit }))
-      assert.deepEqual((await claim({ slots, types })).map(({ type }) => type).toSorted(), expected)
-    },
-  })),
-]
-
 export const claimCases: readonly Case[] = [
   ...leaseCases,
   ...holderCases,
   ...dueCases,
-  ...slotCases,
+  ...claimSlotCases,
   ...claimOrderCases,
   ...claimBacklogCases,
   ...claimGroupCases,

@@ -1,4 +1,4 @@
-// Names that have broken queues: paths, patterns, statements, separators, words of the machinery, and neighbours that look alike.
+// Names that have broken queues: paths, patterns, statements, separators, internal words, and names that look alike.
 
 const words = (text: string): string[] => text.split(' ')
 
@@ -28,7 +28,7 @@ const statements = [
 const language = words(
   '__proto__ constructor prototype toString hasOwnProperty valueOf length then toJSON null undefined NaN true 0 -0 1e3 []',
 )
-const machinery = words(
+const internalWords = words(
   'job jobs ready later leases wait waiting events meta history lock kv group paused deduplication key keys type types id ' +
     'state queued scheduled blocked processing failing completed failed cancelled chain root token worker seq mark sweep',
 )
@@ -40,10 +40,10 @@ const scripts = [
   '\u00df',
   '[object Object]',
 ]
-/** 256 bytes, of one byte each and of four. */
+/** 256 bytes, as characters of one byte and of four. */
 const long = ['x'.repeat(256), '\u{1f600}'.repeat(64)]
 
-/** Each a good id, type, key, worker or label: it comes back unchanged and stands for itself alone. */
+/** Each is a valid id, type, key, worker and label: it is returned unchanged and equals no other name. */
 export const hostileNames: readonly string[] = [
   ...paths,
   ...blanks,
@@ -51,7 +51,7 @@ export const hostileNames: readonly string[] = [
   ...patterns,
   ...statements,
   ...language,
-  ...machinery,
+  ...internalWords,
   ...scripts,
   ...long,
 ]
@@ -59,7 +59,7 @@ export const hostileNames: readonly string[] = [
 /** The longest ids and keys: 512 bytes. */
 export const longNames: readonly string[] = ['y'.repeat(512), '\u{1f601}'.repeat(128), '\u00e9'.repeat(256)]
 
-/** Neighbours that some store takes for one: they must not meet. */
+/** Pairs that some storage would treat as one name: they must stay distinct. */
 export const lookalikes: readonly (readonly [string, string])[] = [
   ['A', 'a'],
   ['Stra\u00dfe', 'STRASSE'],
@@ -93,7 +93,7 @@ export const lookalikes: readonly (readonly [string, string])[] = [
   ['k'.repeat(255), 'k'.repeat(256)],
 ]
 
-/** What a store may have joined two names with. */
+/** Separators that a storage may join two names with. */
 export const separators: readonly string[] = [
   ...words(String.raw`: :: / \ | , ; . - _ # @ = & + * % $ ! ~ ^ { } ' " "," "][" %3A %2F`),
   ...' \t\n\u0001\u001f\u007f`',

@@ -1,4 +1,4 @@
-// Guards data against the machinery: any name is returned unchanged and stands for itself alone, any bytes come back as they went.
+// Hostile input: any name is returned unchanged and equals no other, and any bytes are returned unchanged.
 
 import assert from 'node:assert/strict'
 import type { Bytes, JobRef, NewJob } from 'holdfast/storage'
@@ -6,19 +6,20 @@ import { bytes } from '../case.ts'
 import type { Case } from '../case.ts'
 import { hostileByteCases } from './hostile-bytes.ts'
 import { hostileNames, longNames, lookalikes, separators } from './hostile-names.ts'
-import { addOne, fence, ids, look, ref, states } from '../look.ts'
+import { fenceOf, idsOf, recordOf, refOf, statesOf } from '../records.ts'
+import { addOne } from '../scenarios.ts'
 
 const idsOfAll = [...hostileNames, ...longNames]
 const sorted = <T>(names: readonly T[]): T[] => names.toSorted()
-/** As text, a byte order mark included. */
+/** The bytes as text, with a byte order mark kept. */
 const read = (value: Bytes | undefined): string | undefined =>
   value && new TextDecoder('utf-8', { ignoreBOM: true }).decode(value)
 const ordered = (key: string) => ({ key, ordered: true }) as const
 
 const idCases: readonly Case[] = [
   {
-    name: 'every id comes back unchanged from add, get, list, claim, extend, settle and recover',
-    proves: ['S24', 'S2', 'queue trap 44'],
+    name: 'add, get, list, claim, extend, settle and recover return every id unchanged',
+    proves: ['S24', 'S2', 'trap 44'],
     run: async ({ storage, job, claim, advance, unit }) => {
       const jobs = idsOfAll.map((id) => job({ id, payload: bytes(id), maxAttempts: 9 }))
       const verdicts = await storage.add(jobs)
@@ -26,28 +27,28 @@ const idCases: readonly Case[] = [
         verdicts.map((verdict) => verdict.verdict === 'added' && verdict.job.id),
         idsOfAll,
       )
-      const records = await storage.get(jobs.map(ref), { parts: ['payload'] })
+      const records = await storage.get(jobs.map(refOf), { parts: ['payload'] })
       assert.deepEqual(
         records.map((record) => [record?.id, read(record?.payload)]),
         idsOfAll.map((id) => [id, id]),
       )
       const { items } = await storage.list({ of: 'jobs', limit: 1000 })
-      assert.deepEqual(sorted(ids(items)), sorted(idsOfAll))
+      assert.deepEqual(sorted(idsOf(items)), sorted(idsOfAll))
       await claim({ slots: 1000, types: [{ type: 'mail', leaseMs: unit }] })
       await advance(2 * unit)
-      assert.deepEqual(sorted(ids(await storage.recover({ types: ['mail'], limit: 1000 }))), sorted(idsOfAll))
+      assert.deepEqual(sorted(idsOf(await storage.recover({ types: ['mail'], limit: 1000 }))), sorted(idsOfAll))
       const leases = await claim({ slots: 1000, types: [{ type: 'mail', leaseMs: 500 * unit }] })
       assert.deepEqual(
         sorted(leases.map((lease) => lease.attempt === 2 && read(lease.payload) === lease.id && lease.id)),
         sorted(idsOfAll),
       )
-      const extended = await storage.extend(leases.map((lease) => ({ ...fence(lease), leaseMs: 500 * unit })))
+      const extended = await storage.extend(leases.map((lease) => ({ ...fenceOf(lease), leaseMs: 500 * unit })))
       assert.ok(extended.every(({ verdict }) => verdict === 'extended'))
       const settled = await storage.settle(
-        leases.map((lease) => ({ ...fence(lease), kind: 'completed', result: bytes(lease.id) }) as const),
+        leases.map((lease) => ({ ...fenceOf(lease), kind: 'completed', result: bytes(lease.id) }) as const),
       )
       assert.ok(settled.every(({ verdict }) => verdict === 'settled'))
-      const done = await storage.get(jobs.map(ref), { parts: ['result'] })
+      const done = await storage.get(jobs.map(refOf), { parts: ['result'] })
       assert.deepEqual(
         done.map((record) => record?.state === 'completed' && read(record.result)),
         idsOfAll,
@@ -55,27 +56,27 @@ const idCases: readonly Case[] = [
     },
   },
   {
-    name: 'an id stands for itself alone: what is done to one is done to no other',
-    proves: ['S24', 'queue trap 14'],
+    name: 'a move on one id changes no other id',
+    proves: ['S24', 'trap 14'],
     run: async ({ storage, job }) => {
       const jobs = idsOfAll.map((id) => job({ id }))
       await storage.add(jobs)
       for (const [index, each] of jobs.entries())
-        if (index % 2 === 0) assert.equal((await storage.cancel([ref(each)]))[0]?.verdict, 'cancelled')
+        if (index % 2 === 0) assert.equal((await storage.cancel([refOf(each)]))[0]?.verdict, 'cancelled')
       assert.deepEqual(
-        await states(storage, ...jobs),
+        await statesOf(storage, ...jobs),
         jobs.map((_, index) => (index % 2 === 0 ? 'cancelled' : 'queued')),
       )
       for (const [index, each] of jobs.entries())
-        if (index % 2 === 0) assert.equal((await storage.remove([ref(each)]))[0]?.verdict, 'removed')
+        if (index % 2 === 0) assert.equal((await storage.remove([refOf(each)]))[0]?.verdict, 'removed')
       assert.deepEqual(
-        await states(storage, ...jobs),
+        await statesOf(storage, ...jobs),
         jobs.map((_, index) => (index % 2 === 0 ? undefined : 'queued')),
       )
     },
   },
   {
-    name: 'no name is known before it was added, be it a word of the language or of the machinery',
+    name: 'no name exists before it was added, also words of the language and of the storage',
     proves: ['S24', 'H4'],
     run: async ({ storage, added, claim, unit }) => {
       await added({ id: 'one', type: 'real' })
@@ -98,12 +99,12 @@ const idCases: readonly Case[] = [
 
 const typeCases: readonly Case[] = [
   {
-    name: 'every type comes back unchanged, and its jobs are its own',
-    proves: ['S24', 'queue trap 48'],
+    name: 'every type is returned unchanged and has its own jobs',
+    proves: ['S24', 'trap 48'],
     run: async ({ storage, job, claimRequest, unit }) => {
       const jobs = hostileNames.map((type) => job({ id: 'same', type, payload: bytes(type) }))
       await storage.add(jobs)
-      const records = await storage.get(jobs.map(ref), { parts: ['payload'] })
+      const records = await storage.get(jobs.map(refOf), { parts: ['payload'] })
       assert.deepEqual(
         records.map((record) => [record?.type, read(record?.payload)]),
         hostileNames.map((type) => [type, type]),
@@ -125,7 +126,7 @@ const typeCases: readonly Case[] = [
     },
   },
   {
-    name: 'a type is paused alone, whatever its name',
+    name: 'a pause affects one type, whatever its name',
     proves: ['S22', 'S24'],
     run: async ({ storage, job, claim, unit }) => {
       await storage.add(hostileNames.map((type) => job({ type })))
@@ -143,7 +144,7 @@ const typeCases: readonly Case[] = [
 
 const keyCases: readonly Case[] = [
   {
-    name: 'every group key comes back unchanged, and its group is its own',
+    name: 'every group key is returned unchanged and has its own group',
     proves: ['F21', 'S24'],
     run: async ({ storage, job, claim }) => {
       const [heads, seconds] = [
@@ -152,14 +153,14 @@ const keyCases: readonly Case[] = [
       ]
       await storage.add([...heads, ...seconds])
       const leases = await claim({ slots: 1000 })
-      assert.deepEqual(sorted(ids(leases)), sorted(ids(heads)))
+      assert.deepEqual(sorted(idsOf(leases)), sorted(idsOf(heads)))
       assert.deepEqual(sorted(leases.map(({ group }) => group)), sorted(idsOfAll))
-      await storage.settle(leases.map((lease) => ({ ...fence(lease), kind: 'completed' }) as const))
-      assert.deepEqual(sorted(ids(await claim({ slots: 1000 }))), sorted(ids(seconds)))
+      await storage.settle(leases.map((lease) => ({ ...fenceOf(lease), kind: 'completed' }) as const))
+      assert.deepEqual(sorted(idsOf(await claim({ slots: 1000 }))), sorted(idsOf(seconds)))
     },
   },
   {
-    name: 'every deduplication key is taken for itself alone, and names its holder',
+    name: 'every deduplication key is taken separately, and a duplicate names its job',
     proves: ['F25', 'S24'],
     run: async ({ storage, job }) => {
       const keyed = (key: string): NewJob => job({ deduplication: { key, mode: 'simple' } })
@@ -168,9 +169,9 @@ const keyCases: readonly Case[] = [
       const again = await storage.add(idsOfAll.map(keyed))
       assert.deepEqual(
         again.map((each) => each.verdict === 'duplicate' && each.job.id),
-        ids(first),
+        idsOf(first),
       )
-      const records = await storage.get(first.map(ref))
+      const records = await storage.get(first.map(refOf))
       assert.deepEqual(
         records.map((record) => record?.deduplicationKey),
         idsOfAll,
@@ -178,33 +179,33 @@ const keyCases: readonly Case[] = [
     },
   },
   {
-    name: 'every worker, label, token and trace comes back unchanged, and a worker is known by its whole name',
-    proves: ['S6', 'S24', 'queue trap 14'],
+    name: 'every worker, label, token and trace is returned unchanged, and a worker is compared by its whole name',
+    proves: ['S6', 'S24', 'trap 14'],
     run: async ({ storage, added, claimOne, unit }) => {
       for (const name of hostileNames) {
         const job = await added({ token: name, trace: name })
         const lease = await claimOne({ worker: name, label: name, types: [{ type: 'mail', leaseMs: 500 * unit }] })
-        const record = await look(storage, job)
+        const record = await recordOf(storage, job)
         assert.deepEqual([lease.worker, lease.token, lease.trace], [name, name, name])
         assert.deepEqual([record.worker, record.label, record.token, record.trace], [name, name, name, name])
-        const [stranger] = await storage.settle([{ ...fence(lease), worker: `${name}x`, kind: 'completed' }])
+        const [stranger] = await storage.settle([{ ...fenceOf(lease), worker: `${name}x`, kind: 'completed' }])
         assert.equal(stranger?.verdict, 'taken_by_another_worker')
-        const [own] = await storage.settle([{ ...fence(lease), kind: 'completed' }])
+        const [own] = await storage.settle([{ ...fenceOf(lease), kind: 'completed' }])
         assert.equal(own?.verdict, 'settled')
       }
     },
   },
   {
-    name: 'a chain of any name is waited for, and its result is given under that name',
+    name: 'a chain of any name can be a blocker, and its result is given under that name',
     proves: ['S13', 'S24'],
     run: async ({ storage, job, claim, claimOne, unit }) => {
       const blockers = hostileNames.map((name) => job({ type: name, id: name }))
       await storage.add(blockers)
-      await storage.add([job({ blockers: blockers.map(ref) })])
+      await storage.add([job({ blockers: blockers.map(refOf) })])
       const types = hostileNames.map((type) => ({ type, leaseMs: 500 * unit }))
       const leases = await claim({ slots: 1000, types })
       await storage.settle(
-        leases.map((lease) => ({ ...fence(lease), kind: 'completed', result: bytes(lease.id) }) as const),
+        leases.map((lease) => ({ ...fenceOf(lease), kind: 'completed', result: bytes(lease.id) }) as const),
       )
       const { blockers: given } = await claimOne()
       assert.deepEqual(
@@ -217,7 +218,7 @@ const keyCases: readonly Case[] = [
 
 const pairCases: readonly Case[] = [
   ...lookalikes.map(([one, two]): Case => ({
-    name: `${JSON.stringify(brief(one))} and ${JSON.stringify(brief(two))} do not meet, as ids, types, groups, keys or workers`,
+    name: `${JSON.stringify(brief(one))} and ${JSON.stringify(brief(two))} are distinct as ids, types, groups, keys and workers`,
     proves: ['S24', 'S6'],
     run: async ({ storage, added, job, claim, claimOne, unit }) => {
       for (const id of [one, two]) await added({ id, payload: bytes(id) })
@@ -235,28 +236,28 @@ const pairCases: readonly Case[] = [
       for (const type of [one, two])
         assert.equal(read((await claimOne({ types: [{ type, leaseMs: 10 * unit }] })).payload), type)
       assert.equal((await claim({ types: [{ type: 'grouped', leaseMs: 10 * unit }] })).length, 2)
-      const lease = fence(await claimOne({ worker: one, slots: 1, types: [{ type: 'keyed', leaseMs: 10 * unit }] }))
+      const lease = fenceOf(await claimOne({ worker: one, slots: 1, types: [{ type: 'keyed', leaseMs: 10 * unit }] }))
       const [verdict] = await storage.extend([{ ...lease, worker: two, leaseMs: 10 * unit }])
       assert.equal(verdict?.verdict, 'taken_by_another_worker')
     },
   })),
   {
-    name: 'a type and an id that read alike when they are joined are two jobs',
-    proves: ['S24', 'queue trap 14'],
+    name: 'types and ids that are equal when joined are two jobs',
+    proves: ['S24', 'trap 14'],
     run: async ({ storage, added, job }) => {
       for (const separator of separators) {
         const [left, right] = joined(separator)
         await added({ ...left, payload: bytes('left') })
         await added({ ...right, payload: bytes('right') })
-        assert.equal(read((await look(storage, left, 'payload')).payload), 'left')
+        assert.equal(read((await recordOf(storage, left, 'payload')).payload), 'left')
         assert.equal((await addOne(storage, job(left))).verdict, 'duplicate')
         await storage.cancel([left])
-        assert.deepEqual(await states(storage, left, right), ['cancelled', 'queued'])
+        assert.deepEqual(await statesOf(storage, left, right), ['cancelled', 'queued'])
       }
     },
   },
   {
-    name: 'a type and a key, and a type and a group, that read alike when they are joined do not meet',
+    name: 'types and keys, and types and groups, that are equal when joined are distinct',
     proves: ['S24', 'F25', 'F21'],
     run: async ({ added, claim, unit }) => {
       for (const separator of separators)
@@ -269,7 +270,7 @@ const pairCases: readonly Case[] = [
   },
 ]
 
-/** The names a + 's' + b and c, and a and b + 's' + c: joined by s they are one. */
+/** Two refs, (a + s + b, c) and (a, b + s + c), that are equal when joined by the separator s. */
 function joined(separator: string): [JobRef, JobRef] {
   const [a, b, c] = ['a', `b${separators.indexOf(separator)}`, 'c']
   return [

@@ -1,4 +1,4 @@
-// Guards the time of kv entries: expired is absent at once for every verb, swept or not; each write decides anew.
+// Expiry of kv entries: an expired entry is absent at once for every verb, swept or not; each write sets the TTL again.
 
 import assert from 'node:assert/strict'
 import type { KeyValue, KvKey, KvWrite } from 'holdfast/storage'
@@ -22,7 +22,7 @@ const writers: Readonly<Record<string, (kv: KeyValue, key: KvKey, options?: KvWr
   },
 }
 
-/** Every way to see whether a key that held `a` is absent. Some of them write, so each has a key of its own. */
+/** Every way to see that a key that held `a` is absent. Some of them write, so each has a key of its own. */
 const absence: Readonly<Record<string, (kv: KeyValue, key: KvKey) => Promise<boolean>>> = {
   get: async (kv, key) => (await kv.get(key)) === undefined,
   setIfAbsent: (kv, key) => kv.setIfAbsent(key, b),
@@ -39,7 +39,7 @@ const everyVerb = Object.entries(absence)
 export const kvExpiryCases: readonly Case[] = [
   ...Object.entries(writers).flatMap(([name, write]): Case[] => [
     {
-      name: `what ${name} wrote with an end is there before it, and at it absent for every verb`,
+      name: `an entry written by ${name} with a TTL is present before its end and absent from its end on, for every verb`,
       proves: ['W20', 'trap 31'],
       run: async ({ storage: { kv }, advance, unit }) => {
         for (const [verb] of everyVerb) await write(kv, [verb], { ttlMs: 20 * unit })
@@ -51,7 +51,7 @@ export const kvExpiryCases: readonly Case[] = [
       },
     },
     {
-      name: `what ${name} wrote for 0 ms is absent at once for every verb`,
+      name: `an entry written by ${name} with a TTL of 0 is absent at once for every verb`,
       proves: ['W20'],
       run: async ({ storage: { kv } }) => {
         for (const [verb, isAbsent] of everyVerb) {
@@ -61,7 +61,7 @@ export const kvExpiryCases: readonly Case[] = [
       },
     },
     {
-      name: `what ${name} wrote without an end is kept`,
+      name: `an entry written by ${name} without a TTL is kept`,
       run: async ({ storage, advance, unit }) => {
         await write(storage.kv, ['k'])
         await advance(20 * unit)
@@ -70,7 +70,7 @@ export const kvExpiryCases: readonly Case[] = [
       },
     },
     {
-      name: `what ${name} wrote for thirty days, or for a hundred years, is not absent at once`,
+      name: `an entry written by ${name} with a TTL of thirty days or a hundred years is present`,
       proves: ['trap 50'],
       run: async ({ storage, advance, unit }) => {
         const day = 86_400_000
@@ -84,7 +84,7 @@ export const kvExpiryCases: readonly Case[] = [
     },
   ]),
   ...(['set', 'cas'] as const).map((verb): Case => ({
-    name: `a write by ${verb} without an end clears an earlier one, and sweep leaves it`,
+    name: `a write by ${verb} without a TTL clears an earlier TTL, and a sweep keeps the entry`,
     proves: ['tasks §6'],
     run: async ({ storage, advance, unit }) => {
       const { kv } = storage
@@ -96,7 +96,7 @@ export const kvExpiryCases: readonly Case[] = [
     },
   })),
   ...(['set', 'cas'] as const).map((verb): Case => ({
-    name: `a write by ${verb} with another end, later or sooner, replaces the earlier one`,
+    name: `a write by ${verb} with another TTL, longer or shorter, replaces the earlier one`,
     run: async ({ storage, advance, unit }) => {
       const { kv } = storage
       const write = (key: KvKey, ttlMs: number) =>
@@ -114,7 +114,7 @@ export const kvExpiryCases: readonly Case[] = [
     },
   })),
   {
-    name: 'a refused setIfAbsent or cas gives no end, takes none and moves none',
+    name: 'a refused setIfAbsent or cas does not change the TTL',
     run: async ({ storage: { kv }, advance, unit }) => {
       const refused = async (key: string, options: KvWrite) => {
         assert.equal(await kv.setIfAbsent([key], b, options), false)
@@ -132,7 +132,7 @@ export const kvExpiryCases: readonly Case[] = [
     },
   },
   {
-    name: 'an entry written after a deleted or expired one does not inherit its end',
+    name: 'an entry written after a deleted or expired one does not inherit its TTL',
     run: async ({ storage, advance, unit }) => {
       const { kv } = storage
       for (const key of ['deleted', 'cas', 'expired']) await kv.set([key], a, { ttlMs: 10 * unit })
@@ -147,7 +147,7 @@ export const kvExpiryCases: readonly Case[] = [
     },
   },
   {
-    name: 'of a hundred setIfAbsent at once on an expired key one writes',
+    name: 'of a hundred concurrent setIfAbsent calls on an expired key one writes',
     proves: ['W20'],
     run: async ({ storage: { kv }, advance, unit }) => {
       await kv.set(['k'], a, { ttlMs: 10 * unit })
@@ -160,7 +160,7 @@ export const kvExpiryCases: readonly Case[] = [
     },
   },
   {
-    name: 'of many cas at once that create on an expired key one writes, and none that expects the old value',
+    name: 'of many concurrent cas calls on an expired key one that creates succeeds and none that expects the old value',
     proves: ['W20'],
     run: async ({ storage: { kv }, advance, unit }) => {
       await kv.set(['k'], a, { ttlMs: 10 * unit })
@@ -171,7 +171,7 @@ export const kvExpiryCases: readonly Case[] = [
     },
   },
   {
-    name: 'the end of one entry is nobody else’s: not of its neighbours, not of keys below it',
+    name: 'the expiry of one entry affects neither its neighbours nor the keys below it',
     run: async ({ storage, advance, unit }) => {
       const { kv } = storage
       await kv.set(['k'], a, { ttlMs: 10 * unit })

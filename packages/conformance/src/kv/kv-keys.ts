@@ -1,4 +1,4 @@
-// Guards kv keys: parts of any content come back as they were given, and no two keys are one.
+// kv keys: parts of any content are returned as given, and no two keys collide.
 
 import assert from 'node:assert/strict'
 import { encodeKvKey } from 'holdfast/storage'
@@ -8,7 +8,7 @@ import type { Case } from '../case.ts'
 
 const long = 'x'.repeat(8 * 1024 - 8)
 
-/** Keys that something would join, fold, cut, decode or match to one another. */
+/** Keys that a naive encoding would join, fold, truncate, decode or match to one another. */
 const awkward: readonly KvKey[] = [
   [''],
   ['', ''],
@@ -107,12 +107,12 @@ const awkward: readonly KvKey[] = [
   Array.from({ length: 100 }, (_, index) => `${index}`),
 ]
 
-/** As a text that tells any two apart, without the encoding that is tested. */
+/** A distinct text per key, made without the encoding under test. */
 const name = (key: KvKey): string => JSON.stringify(key)
 
 export const kvKeyCases: readonly Case[] = [
   {
-    name: 'keys of every awkward kind are apart, and each gives back its own value',
+    name: 'awkward keys are distinct, and each has its own value',
     proves: ['W20', 'S24'],
     run: async ({ storage: { kv } }) => {
       assert.equal(new Set(awkward.map(name)).size, awkward.length)
@@ -121,7 +121,7 @@ export const kvKeyCases: readonly Case[] = [
     },
   },
   {
-    name: 'keys of every awkward kind come back from list, part by part',
+    name: 'list returns awkward keys part by part',
     proves: ['W20'],
     run: async ({ storage: { kv } }) => {
       for (const key of awkward) await kv.set(key, bytes(name(key)))
@@ -131,7 +131,7 @@ export const kvKeyCases: readonly Case[] = [
     },
   },
   {
-    name: 'keys of every awkward kind come back page by page: a cursor stands on any of them',
+    name: 'list returns awkward keys in pages of one: a cursor may be at any key',
     proves: ['W20'],
     run: async ({ storage: { kv } }) => {
       for (const key of awkward) await kv.set(key, bytes('v'))
@@ -146,7 +146,7 @@ export const kvKeyCases: readonly Case[] = [
     },
   },
   {
-    name: 'deleting one awkward key leaves every other',
+    name: 'deleting one awkward key keeps every other',
     proves: ['S24'],
     run: async ({ storage: { kv } }) => {
       for (const key of awkward) await kv.set(key, bytes('v'))
@@ -158,7 +158,7 @@ export const kvKeyCases: readonly Case[] = [
     },
   },
   {
-    name: 'cas of one awkward key finds its own value, not another’s',
+    name: 'cas of one awkward key compares its own value',
     proves: ['S24'],
     run: async ({ storage: { kv } }) => {
       for (const key of awkward) await kv.set(key, bytes(name(key)))
@@ -169,7 +169,7 @@ export const kvKeyCases: readonly Case[] = [
     },
   },
   {
-    name: 'every awkward key is a prefix of its own: it lists the keys below it, and no other',
+    name: 'every awkward key is a prefix that lists exactly the keys below it',
     proves: ['W20'],
     run: async ({ storage: { kv } }) => {
       const expected = new Map<string, string[]>()
@@ -192,7 +192,7 @@ export const kvKeyCases: readonly Case[] = [
     },
   },
   {
-    name: 'two keys of 8 KiB that differ in their last character only are two',
+    name: 'two keys of 8 KiB that differ only in their last character are distinct',
     proves: ['tasks §6'],
     run: async ({ storage: { kv } }) => {
       const keys = ['1', '2'].map((end) => ['p', `${'\u00e9'.repeat(4 * 1024 - 8)}${end}`])
@@ -206,7 +206,7 @@ export const kvKeyCases: readonly Case[] = [
     },
   },
   {
-    name: 'kv keys and jobs do not meet, whatever they are called',
+    name: 'kv keys and jobs never collide, whatever their names',
     proves: ['S24'],
     run: async ({ storage, added, claimOne }) => {
       const job = await added({ type: 'mail', id: 'x', payload: bytes('payload') })
@@ -220,7 +220,7 @@ export const kvKeyCases: readonly Case[] = [
     },
   },
   {
-    name: 'the encoding of a prefix is a prefix of the encoding of its keys, and of no other’s',
+    name: 'the encoding of a prefix is a prefix of the encodings of its keys and of no others',
     run: async () => {
       for (const key of awkward) {
         for (const other of awkward) {

@@ -1,4 +1,4 @@
-// Guards kv lists: whole parts, one order, pages that end and miss nothing that stays, whatever others write meanwhile.
+// kv lists: whole parts, one order, and pages that end and skip no lasting entry while others write.
 
 import assert from 'node:assert/strict'
 import { encodeKvKey } from 'holdfast/storage'
@@ -16,7 +16,7 @@ async function write(kv: KeyValue, keys: readonly KvKey[]): Promise<void> {
 const listed = async (kv: KeyValue, prefix: KvKey): Promise<string[][]> =>
   (await kv.list(prefix, { limit: 1000 })).items.map(({ key }) => [...key])
 
-/** All keys by pages, with something done between any two. */
+/** Reads all keys by pages and calls `between` after each. */
 async function pages(
   kv: KeyValue,
   prefix: KvKey,
@@ -33,12 +33,12 @@ async function pages(
     if (cursor === undefined) return keys
     await between(page, keys)
   }
-  return assert.fail('the pages do not end')
+  return assert.fail('expected a last page, got cursors without end')
 }
 
 export const kvListCases: readonly Case[] = [
   {
-    name: 'a prefix matches whole parts: the key itself and those below, not those that only begin so',
+    name: 'a prefix matches whole parts: the key itself and the keys below it, not keys whose text only starts the same',
     proves: ['W20'],
     run: async ({ storage: { kv } }) => {
       const below = [['a'], ['a', ''], ['a', '', 'x'], ['a', 'b'], ['a', 'b', 'c']]
@@ -57,7 +57,7 @@ export const kvListCases: readonly Case[] = [
     },
   },
   {
-    name: 'a prefix without parts lists everything',
+    name: 'a prefix without parts lists every key',
     run: async ({ storage: { kv } }) => {
       await write(kv, [['a'], ['', 'b'], ['c', 'd', 'e']])
       assert.equal((await listed(kv, [])).length, 3)
@@ -73,7 +73,7 @@ export const kvListCases: readonly Case[] = [
     },
   },
   {
-    name: 'keys come in the order of their encoding',
+    name: 'keys are listed in the order of their encoding',
     run: async ({ storage: { kv } }) => {
       const keys = [
         ['b'],
@@ -99,7 +99,7 @@ export const kvListCases: readonly Case[] = [
     },
   },
   {
-    name: 'entries come with their values',
+    name: 'entries are listed with their values',
     run: async ({ storage: { kv } }) => {
       for (const part of ['a', 'b', 'c']) await kv.set(['p', part], bytes(`value of ${part}`))
       const { items } = await kv.list(['p'], { limit: 10 })
@@ -110,7 +110,7 @@ export const kvListCases: readonly Case[] = [
     },
   },
   {
-    name: 'pages of any size have every key once, in order, and stay below their prefix',
+    name: 'pages of any size have every key of the prefix once, in order',
     proves: ['W20'],
     run: async ({ storage: { kv } }) => {
       const keys = Array.from({ length: 12 }, (_, index) => ['p', padded(index)])
@@ -130,7 +130,7 @@ export const kvListCases: readonly Case[] = [
     },
   },
   {
-    name: 'expired entries are in no page, and do not end the list early',
+    name: 'expired entries are on no page and do not end the list early',
     proves: ['W20'],
     run: async ({ storage: { kv }, advance, unit }) => {
       const live: string[][] = []
@@ -145,7 +145,7 @@ export const kvListCases: readonly Case[] = [
     },
   },
   {
-    name: 'entries that expire between two pages are not in the second',
+    name: 'entries that expire between two pages are not on the second',
     run: async ({ storage: { kv }, advance, unit }) => {
       for (let index = 0; index < 4; index++) await kv.set(['p', padded(index)], value, { ttlMs: 20 * unit })
       await kv.set(['p', padded(4)], value)
@@ -157,7 +157,7 @@ export const kvListCases: readonly Case[] = [
     },
   },
   {
-    name: 'pages miss nothing that stays and repeat nothing, while others write, overwrite and delete',
+    name: 'pages skip no lasting entry and repeat none while others write, overwrite and delete',
     proves: ['W20'],
     run: async ({ storage: { kv } }) => {
       const keys = Array.from({ length: 12 }, (_, index) => ['p', padded(index * 10)])
@@ -170,13 +170,13 @@ export const kvListCases: readonly Case[] = [
         await kv.set(['p', padded(100 + page)], value)
         if (page === 1) await kv.delete(keys[9]!)
       })
-      assert.equal(new Set(found.map(encodeKvKey)).size, found.length, 'nothing twice')
+      assert.equal(new Set(found.map(encodeKvKey)).size, found.length, 'no row twice')
       const parts = found.map(([, part]) => part)
       for (const [index, key] of keys.entries()) assert.equal(parts.includes(key[1]!), index !== 9, key[1])
     },
   },
   {
-    name: 'the pages end though others write behind every cursor, and as much as was read',
+    name: 'the pages end although others write as many entries behind every cursor as were read',
     proves: ['tasks §6'],
     run: async ({ storage: { kv } }) => {
       await write(kv, [
@@ -198,7 +198,7 @@ export const kvListCases: readonly Case[] = [
     },
   },
   {
-    name: 'two who list side by side do not disturb each other',
+    name: 'two concurrent lists do not affect each other',
     run: async ({ storage: { kv } }) => {
       const keys = Array.from({ length: 6 }, (_, index) => ['p', padded(index)])
       await write(kv, keys)
@@ -211,7 +211,7 @@ export const kvListCases: readonly Case[] = [
     },
   },
   {
-    name: 'a cursor is good on another handle',
+    name: 'a cursor is valid on another handle',
     run: async ({ storage, another }) => {
       await write(storage.kv, [['a'], ['b'], ['c']])
       const other = await another()

@@ -1,4 +1,4 @@
-// Guards what each kv verb answers and leaves behind: bytes exactly as given, conditions decided inside the call.
+// The kv verbs: what each answers and writes. Bytes are exact, and conditions are decided inside the call.
 
 import assert from 'node:assert/strict'
 import type { Bytes } from 'holdfast/storage'
@@ -9,7 +9,7 @@ const key = ['k']
 const [a, b] = [bytes('a'), bytes('b')]
 const none = new Uint8Array()
 
-/** Values that a lazy comparison or a text column would confuse with one another. */
+/** Values that a loose comparison or a text column would confuse. */
 const values: Readonly<Record<string, Bytes>> = {
   'no bytes': none,
   'one zero': Uint8Array.of(0),
@@ -29,7 +29,7 @@ const values: Readonly<Record<string, Bytes>> = {
   'every byte': Uint8Array.from({ length: 256 }, (_, index) => index),
 }
 
-/** What `cas` answers, and what stands afterwards. */
+/** The answer of `cas` and the value afterwards. */
 const casTable: readonly (readonly [
   name: string,
   stands: Bytes | undefined,
@@ -37,21 +37,21 @@ const casTable: readonly (readonly [
   next: Bytes | undefined,
   answer: boolean,
 ])[] = [
-  ['creates what is absent', undefined, undefined, a, true],
-  ['does not create what is there', b, undefined, a, false],
-  ['does not create what is there with no bytes', none, undefined, a, false],
-  ['replaces the value expected', a, a, b, true],
-  ['replaces by no bytes', a, a, none, true],
+  ['creates an absent entry', undefined, undefined, a, true],
+  ['does not create an existing entry', b, undefined, a, false],
+  ['does not create an existing entry of zero bytes', none, undefined, a, false],
+  ['replaces the expected value', a, a, b, true],
+  ['replaces a value by zero bytes', a, a, none, true],
   ['replaces a value by itself', a, a, a, true],
-  ['leaves another value alone', b, a, bytes('c'), false],
-  ['does not take no bytes for absence', undefined, none, a, false],
-  ['replaces no bytes', none, none, a, true],
-  ['writes nothing where a value is expected and there is none', undefined, a, b, false],
-  ['deletes the value expected', a, a, undefined, true],
+  ['does not replace another value', b, a, bytes('c'), false],
+  ['distinguishes zero bytes from absence', undefined, none, a, false],
+  ['replaces zero bytes', none, none, a, true],
+  ['writes nothing when the expected value is absent', undefined, a, b, false],
+  ['deletes the expected value', a, a, undefined, true],
   ['does not delete another value', b, a, undefined, false],
-  ['does not delete what is absent', undefined, a, undefined, false],
-  ['agrees that what is absent is absent', undefined, undefined, undefined, true],
-  ['does not agree that what is there is absent', a, undefined, undefined, false],
+  ['does not delete an absent entry', undefined, a, undefined, false],
+  ['confirms that an absent entry is absent', undefined, undefined, undefined, true],
+  ['denies that an existing entry is absent', a, undefined, undefined, false],
 ]
 
 export const kvVerbCases: readonly Case[] = [
@@ -66,7 +66,7 @@ export const kvVerbCases: readonly Case[] = [
     },
   },
   {
-    name: 'set writes and overwrites, one key and no other',
+    name: 'set writes and overwrites one key and no other',
     run: async ({ storage: { kv } }) => {
       await kv.set(key, a)
       await kv.set(['other'], a)
@@ -75,7 +75,7 @@ export const kvVerbCases: readonly Case[] = [
     },
   },
   {
-    name: 'setIfAbsent writes once and leaves what is there',
+    name: 'setIfAbsent writes once and keeps an existing value',
     run: async ({ storage: { kv } }) => {
       assert.equal(await kv.setIfAbsent(key, a), true)
       assert.equal(await kv.setIfAbsent(key, b), false)
@@ -83,7 +83,7 @@ export const kvVerbCases: readonly Case[] = [
     },
   },
   {
-    name: 'delete says whether there was one, and leaves none',
+    name: 'delete says whether there was an entry and removes it',
     run: async ({ storage: { kv } }) => {
       await kv.set(key, a)
       await kv.set(['other'], b)
@@ -94,7 +94,7 @@ export const kvVerbCases: readonly Case[] = [
     },
   },
   {
-    name: 'no bytes are a value: there for every verb',
+    name: 'zero bytes are a value for every verb',
     proves: ['W20'],
     run: async ({ storage: { kv } }) => {
       await kv.set(key, none)
@@ -116,7 +116,7 @@ export const kvVerbCases: readonly Case[] = [
     },
   })),
   {
-    name: 'cas compares byte for byte: no value is taken for another',
+    name: 'cas compares byte for byte',
     proves: ['W20'],
     run: async ({ storage: { kv } }) => {
       for (const [name, value] of Object.entries(values)) {
@@ -129,7 +129,7 @@ export const kvVerbCases: readonly Case[] = [
     },
   },
   ...(['set', 'setIfAbsent', 'cas'] as const).map((verb): Case => ({
-    name: `every value written by ${verb} comes back byte for byte, from get and from list`,
+    name: `get and list return every value written by ${verb} byte for byte`,
     proves: ['trap 27', 'S2'],
     run: async ({ storage: { kv } }) => {
       for (const [name, value] of Object.entries(values)) {
@@ -145,7 +145,7 @@ export const kvVerbCases: readonly Case[] = [
     },
   })),
   {
-    name: 'of a view into a larger buffer only what it shows is kept, and compared',
+    name: 'of a view into a larger buffer only the view is stored and compared',
     proves: ['S2'],
     run: async ({ storage: { kv } }) => {
       const view = bytes('--shown--').subarray(2, 7)
@@ -155,7 +155,7 @@ export const kvVerbCases: readonly Case[] = [
     },
   },
   {
-    name: 'a value of a megabyte comes back whole',
+    name: 'a value of a megabyte is returned completely',
     run: async ({ storage: { kv } }) => {
       const value = Uint8Array.from({ length: 1 << 20 }, (_, index) => (index * 31) & 255)
       await kv.set(key, value)
@@ -164,7 +164,7 @@ export const kvVerbCases: readonly Case[] = [
     },
   },
   {
-    name: 'of a hundred setIfAbsent at once one writes, and its value stands',
+    name: 'of a hundred concurrent setIfAbsent calls one writes, and its value stays',
     proves: ['W20', 'S11'],
     run: async ({ storage: { kv } }) => {
       const answers = await Promise.all(
@@ -175,7 +175,7 @@ export const kvVerbCases: readonly Case[] = [
     },
   },
   {
-    name: 'of many cas from one value one succeeds: no write is lost',
+    name: 'of many concurrent cas calls from one value one succeeds: no write is lost',
     proves: ['W20'],
     run: async ({ storage: { kv } }) => {
       await kv.set(key, bytes('0'))
@@ -190,7 +190,7 @@ export const kvVerbCases: readonly Case[] = [
     },
   },
   {
-    name: 'of many deletes at once one finds the entry; so of many cas that delete',
+    name: 'of many concurrent deletes, or cas calls that delete, one finds the entry',
     proves: ['W20', 'E5'],
     run: async ({ storage: { kv } }) => {
       await kv.set(key, a)
@@ -202,7 +202,7 @@ export const kvVerbCases: readonly Case[] = [
     },
   },
   {
-    name: 'what one handle writes, another reads',
+    name: 'a value written through one handle is read through another',
     run: async ({ storage, another }) => {
       const other = await another()
       await other.connect()

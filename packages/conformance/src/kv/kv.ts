@@ -1,4 +1,4 @@
-// Guards the key-value contract: kv-verbs.ts the verbs and their values, kv-expiry.ts time, kv-keys.ts keys, kv-list.ts lists.
+// The cases of the key-value contract.
 
 import type { Case } from '../case.ts'
 import { kvExpiryCases } from './kv-expiry.ts'

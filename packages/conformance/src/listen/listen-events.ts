@@ -1,12 +1,14 @@
-// Guards the stream of events: each step of each job once, in order, with the attempts that count.
+// The event stream: each step of each job once, in order, with the attempts that count.
 
 import assert from 'node:assert/strict'
 import type { JobEvent, Storage } from 'holdfast/storage'
 import { bytes } from '../case.ts'
 import type { Case, CaseContext } from '../case.ts'
-import { claimType, complete, fail, inState, refOf, settleOne } from '../steps.ts'
+import { complete, fail, settleOne } from '../outcomes.ts'
+import { refOf } from '../records.ts'
+import { claimType, inState } from '../scenarios.ts'
 
-/** Collects the events of types until `ended`, which waits for all that were sent before. */
+/** Collects the events of types until `ended`, which waits for every event sent before it. */
 async function record({ added, until }: CaseContext, storage: Storage, ...types: string[]) {
   const events: JobEvent[] = []
   const topics = [...types, 'the last'].map((type) => ({ kind: 'events', type }) as const)
@@ -29,7 +31,7 @@ async function record({ added, until }: CaseContext, storage: Storage, ...types:
 
 type Step = readonly [event: JobEvent['event'], attempt: number]
 
-/** A life of one job of type 'mail', and the events it is to be told by. */
+/** A life of one job of type 'mail', with its expected events. */
 const lives: readonly (readonly [
   name: string,
   steps: readonly Step[],
@@ -120,7 +122,7 @@ const names = (events: readonly JobEvent[]): string[] => events.map(({ event }) 
 export const listenEventCases: readonly Case[] = [
   ...lives.map(([name, expected, live]): Case => ({
     name: `events of ${name}: ${expected.map(([event]) => event).join(', ')}`,
-    proves: ['queue §6'],
+    proves: ['Q6.11'],
     run: async (context) => {
       const { ended } = await record(context, context.storage, 'mail')
       await live(context)
@@ -130,8 +132,8 @@ export const listenEventCases: readonly Case[] = [
     },
   })),
   {
-    name: 'a released job is told as requeued, and its next run as the same attempt',
-    proves: ['queue §6'],
+    name: 'a released job emits requeued, and its next run has the same attempt',
+    proves: ['Q6.11'],
     run: async (context) => {
       const { storage, added, claimOne } = context
       const { ended } = await record(context, storage, 'mail')
@@ -144,7 +146,7 @@ export const listenEventCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job cancelled by force, and one that was asked to stop, are told as cancelled when they end',
+    name: 'a job cancelled by force and one that was asked to stop emit cancelled when they end',
     run: async (context) => {
       const { storage, added, claimOne } = context
       const { ended } = await record(context, storage, 'mail')
@@ -161,7 +163,7 @@ export const listenEventCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job that fails with its blocker is told as failed',
+    name: 'a job that fails with its blocker emits failed',
     run: async (context) => {
       const { storage } = context
       const job = await inState(context, 'blocked')
@@ -172,7 +174,7 @@ export const listenEventCases: readonly Case[] = [
     },
   },
   {
-    name: 'an event has the storage’s time, and the label of the worker if it has one',
+    name: 'an event has the storage’s time and the label of its worker, if any',
     run: async (context) => {
       const { storage, added, claimOne, advance, now, unit } = context
       const before = await now()
@@ -190,7 +192,7 @@ export const listenEventCases: readonly Case[] = [
     },
   },
   {
-    name: 'of many jobs each step is told once, in the order of each job',
+    name: 'many jobs emit each step once, in order per job',
     proves: ['trap 25'],
     run: async (context) => {
       const { storage, job, claim } = context
@@ -206,7 +208,7 @@ export const listenEventCases: readonly Case[] = [
     },
   },
   {
-    name: 'what changed nothing is no event: a duplicate, a repeat, a refused write, a cancel of what ended',
+    name: 'a duplicate, a repeat, a refused write and a cancel of an ended job emit nothing',
     proves: ['S7'],
     run: async (context) => {
       const { storage, job, claimOne } = context
@@ -225,7 +227,7 @@ export const listenEventCases: readonly Case[] = [
     },
   },
   {
-    name: 'who listens for events of one type is told of no other, and who listens for hints gets none',
+    name: 'a listener for events of one type gets no others, and a listener for hints gets no events',
     proves: ['S24'],
     run: async (context) => {
       const { storage, added } = context
@@ -243,7 +245,7 @@ export const listenEventCases: readonly Case[] = [
     },
   },
   {
-    name: 'events reach those who listen by another handle',
+    name: 'events reach listeners of another handle',
     needs: ['fleetEvents'],
     proves: ['trap 25'],
     run: async (context) => {
@@ -256,9 +258,9 @@ export const listenEventCases: readonly Case[] = [
     },
   },
   {
-    name: 'of a transaction that is rolled back nobody hears',
+    name: 'a transaction that is rolled back emits nothing',
     needs: ['transactions'],
-    proves: ['S23', 'trap 18 of chains'],
+    proves: ['S23', 'chains trap 18'],
     run: async (context) => {
       const { storage, added, job } = context
       const { ended } = await record(context, storage, 'mail')

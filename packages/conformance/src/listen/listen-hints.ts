@@ -1,23 +1,14 @@
-// Guards the hints themselves: what wakes, what is told as done, and what holders must hear of.
+// The hints: what sends wake, done and abort.
 
 import assert from 'node:assert/strict'
 import type { JobRef, Signal, TopicKind } from 'holdfast/storage'
 import type { Case, CaseContext } from '../case.ts'
-import {
-  chainOfTwo,
-  claimType,
-  complete,
-  fail,
-  inState,
-  outcomeOf,
-  refOf,
-  run,
-  settleOne,
-  treeOfTwo,
-} from '../steps.ts'
+import { complete, fail, outcomeOf, settleOne } from '../outcomes.ts'
+import { refOf } from '../records.ts'
+import { chainOfTwo, claimType, inState, runOne, treeOfTwo } from '../scenarios.ts'
 
-/** Listens, acts, and waits for a signal of that kind that concerns the job, if one is named. */
-async function hears(
+/** Listens, acts, and waits for a signal of that kind, for this job if one is named. */
+async function expectSignal(
   { storage, until }: CaseContext,
   kind: TopicKind,
   { type, id }: { type: string; id?: string },
@@ -31,7 +22,7 @@ async function hears(
   await unlisten()
 }
 
-/** Something that makes a job of type 'mail' claimable, now or at another time than before. */
+/** Every way in which a job of type 'mail' becomes claimable, or claimable at another time. */
 const wakes: Readonly<Record<string, (context: CaseContext) => Promise<() => Promise<unknown>>>> = {
   'an add': async ({ added }) => added,
   'an add of a job that is due later':
@@ -97,7 +88,7 @@ const wakes: Readonly<Record<string, (context: CaseContext) => Promise<() => Pro
   },
   'the end of the last blocker': async (context) => {
     await inState(context, 'blocked')
-    return () => run(context, 'open blocker')
+    return () => runOne(context, 'open blocker')
   },
   'a continuation': async (context) => {
     await context.added({ type: 'first' })
@@ -119,17 +110,17 @@ const wakes: Readonly<Record<string, (context: CaseContext) => Promise<() => Pro
 }
 
 const wakeCases = Object.entries(wakes).map(([what, prepare]): Case => ({
-  name: `${what} wakes who listens for the type`,
+  name: `${what} sends wake to listeners of the type`,
   proves: ['F1', 'L5'],
   run: async (context) => {
     const act = await prepare(context)
-    await hears(context, 'wake', { type: 'mail' }, act)
+    await expectSignal(context, 'wake', { type: 'mail' }, act)
   },
 }))
 
-/** Ways in which a chain of type 'mail' ends or goes. */
+/** Every way in which a chain of type 'mail' ends or is removed. */
 const ends: Readonly<Record<string, (context: CaseContext) => Promise<readonly [JobRef, () => Promise<unknown>]>>> = {
-  completed: async (context) => [await inState(context, 'queued'), () => run(context)],
+  completed: async (context) => [await inState(context, 'queued'), () => runOne(context)],
   failed: async (context) => {
     const job = await inState(context, 'queued')
     return [job, async () => fail(context.storage, await context.claimOne())]
@@ -158,7 +149,7 @@ const ends: Readonly<Record<string, (context: CaseContext) => Promise<readonly [
   },
   'completed, by the end of its tail in another type': async (context) => {
     const { first } = await chainOfTwo(context)
-    return [first, () => run(context, 'next')]
+    return [first, () => runOne(context, 'next')]
   },
   'was removed': async (context) => {
     const job = await inState(context, 'completed')
@@ -176,35 +167,35 @@ const ends: Readonly<Record<string, (context: CaseContext) => Promise<readonly [
 }
 
 const doneCases = Object.entries(ends).map(([how, prepare]): Case => ({
-  name: `a chain that ${how} is told to who listens for ends of its type`,
+  name: `a chain that ${how} sends done to listeners of its type`,
   proves: ['S25', 'trap 12'],
   run: async (context) => {
     const [job, act] = await prepare(context)
-    await hears(context, 'done', job, act)
+    await expectSignal(context, 'done', job, act)
   },
 }))
 
-/** What the holder of a running job must hear of promptly. */
+/** Every change that the holder of a running job must learn of promptly. */
 const aborts: Readonly<Record<string, (context: CaseContext, job: JobRef) => Promise<unknown>>> = {
   'asked to stop': ({ storage }, job) => storage.cancel([job], { abort: true }),
   'ended by force': ({ storage }, job) => storage.cancel([job], { force: true }),
   removed: ({ storage }, job) => storage.remove([job], { trees: true }),
   'completed without a worker': ({ storage }, job) =>
     storage.settle([{ ...job, chain: job, token: 'outside', kind: 'completed' }]),
-  'taken back for its age': ({ storage }) => storage.recover({ types: ['mail'], limit: 10, olderThanMs: 0 }),
-  'taken back for its lease': async ({ storage, advance, unit }) => {
+  'taken back because of its age': ({ storage }) => storage.recover({ types: ['mail'], limit: 10, olderThanMs: 0 }),
+  'taken back because its lease ended': async ({ storage, advance, unit }) => {
     await advance(11 * unit)
     await storage.recover({ types: ['mail'], limit: 10 })
   },
 }
 
 const abortCases = Object.entries(aborts).map(([how, act]): Case => ({
-  name: `holders are told of a running job that is ${how}`,
-  proves: ['F17', 'trap 15 of chains'],
+  name: `a running job that is ${how} sends abort to listeners of its type`,
+  proves: ['F17', 'chains trap 15'],
   run: async (context) => {
     const job = await inState(context, 'processing')
     if (how.includes('age')) await context.advance(context.unit)
-    await hears(context, 'abort', refOf(job), () => act(context, refOf(job)))
+    await expectSignal(context, 'abort', refOf(job), () => act(context, refOf(job)))
   },
 }))
 

@@ -1,11 +1,12 @@
-// Guards hints: whoever listens is told to look, at what concerns it, from the moment `listen` resolved.
+// listen: listeners get every hint of their topics from the moment `listen` resolves.
 
 import assert from 'node:assert/strict'
 import type { Signal, Storage, Topic } from 'holdfast/storage'
 import type { Case } from '../case.ts'
 import { listenEventCases } from './listen-events.ts'
 import { listenHintCases } from './listen-hints.ts'
-import { complete, run } from '../steps.ts'
+import { complete } from '../outcomes.ts'
+import { runOne } from '../scenarios.ts'
 
 const count = async (storage: Storage, topics: readonly Topic[]) => {
   const heard = { times: 0, unlisten: async () => {} }
@@ -15,7 +16,7 @@ const count = async (storage: Storage, topics: readonly Topic[]) => {
 
 const listeningCases: readonly Case[] = [
   {
-    name: 'every listener is told, and each of its topics',
+    name: 'every listener gets a hint for each of its topics',
     run: async ({ storage, added, claimOne, until }) => {
       const signals: Signal[] = []
       const topics = (['wake', 'done'] as const).map((kind) => ({ kind, type: 'mail' }))
@@ -30,7 +31,7 @@ const listeningCases: readonly Case[] = [
     },
   },
   {
-    name: 'who has stopped listening is told nothing more; others are',
+    name: 'a listener that was ended gets no more hints; others do',
     proves: ['S26'],
     run: async ({ storage, added, until }) => {
       const topics = [{ kind: 'wake', type: 'mail' }] as const
@@ -46,7 +47,7 @@ const listeningCases: readonly Case[] = [
     },
   },
   {
-    name: 'one function may listen twice, and stop once',
+    name: 'one function may listen twice and be ended once',
     run: async ({ storage, added, until }) => {
       let times = 0
       const onSignal = () => void times++
@@ -59,7 +60,7 @@ const listeningCases: readonly Case[] = [
     },
   },
   {
-    name: 'a listener is told of its own types only, whatever their names',
+    name: 'a listener gets hints of its own types only, whatever their names',
     proves: ['S24'],
     run: async ({ storage, added, until }) => {
       const names = ['a', 'a:b', 'a*', 'A', 'a b', '*', "a'; --"]
@@ -77,8 +78,8 @@ const listeningCases: readonly Case[] = [
     },
   },
   {
-    name: 'what happens right after listen resolved is told',
-    proves: ['L5', 'trap 14 of chains'],
+    name: 'a change right after listen resolved sends a hint',
+    proves: ['L5', 'chains trap 14'],
     run: async ({ storage, added, until }) => {
       for (let round = 0; round < 20; round++) {
         const type = `round ${round}`
@@ -90,7 +91,7 @@ const listeningCases: readonly Case[] = [
     },
   },
   {
-    name: 'a hint reaches those who listen by another handle',
+    name: 'a hint reaches listeners of another handle',
     proves: ['trap 29'],
     run: async (context) => {
       const other = await context.another()
@@ -99,7 +100,7 @@ const listeningCases: readonly Case[] = [
       const done = await count(other, [{ kind: 'done', type: 'mail' }])
       await context.added()
       await context.until(() => heard.times > 0)
-      await run(context)
+      await runOne(context)
       await context.until(() => done.times > 0)
       await heard.unlisten()
       await done.unlisten()
@@ -107,7 +108,7 @@ const listeningCases: readonly Case[] = [
     },
   },
   {
-    name: 'who listens may call the storage from within',
+    name: 'a listener may call the storage',
     run: async ({ storage, added, claim, until }) => {
       const claimed: string[] = []
       const unlisten = await storage.listen([{ kind: 'wake', type: 'mail' }], () => {
@@ -119,7 +120,7 @@ const listeningCases: readonly Case[] = [
     },
   },
   {
-    name: 'listening to nothing is told nothing, and can be ended',
+    name: 'a listener without topics gets no hints and can be ended',
     run: async ({ storage, added }) => {
       const heard = await count(storage, [])
       await added()

@@ -1,5 +1,5 @@
-// A case of the message-queue suite: data, as those of the storage suite. Time is real, so cases wait for what should happen
-// and allow it plenty of time; only what must not happen has a short one.
+// A case of the message-queue suite is data, as in the storage suite. Time is real: a case waits long for what must happen
+// (20 s), and only a short time for what must not happen (150 ms).
 
 import assert from 'node:assert/strict'
 import { systemClock } from 'holdfast'
@@ -7,18 +7,18 @@ import type { Delivery, MessageQueue } from 'holdfast/tasks'
 import type { RetryPolicy } from 'holdfast/tasks'
 import type { StorageMessageQueue } from 'holdfast/tasks'
 
-/** What a case may ask of the queue it is given. A foreign queue takes what it can. */
+/** Settings that a case may ask for. A foreign queue uses those that it knows. */
 export interface QueueSettings {
-  /** @default that of the subject */
+  /** Name of the queue. @default the subject's own */
   readonly name?: string
   readonly concurrency?: number
   readonly retryPolicy?: RetryPolicy
   readonly replaces?: (message: unknown) => string | undefined
 }
 
-/** What a case needs of the queue; without it the case is skipped. */
+/** A capability without which a case is skipped. */
 export type QueueNeed =
-  | 'ordering' // heeds orderingKey
+  | 'ordering' // respects orderingKey
   | 'nativeRetrial'
   | 'nativeDeduplication'
   | 'enqueueMany'
@@ -26,26 +26,26 @@ export type QueueNeed =
   | 'extended'
 
 export interface MessageQueueSubject {
-  /** A queue over the messages of this subject, which has none at first. Those of one name share their messages. */
+  /** Opens a queue over the messages of this subject, which is empty at first. Queues of one name share their messages. */
   open(settings?: QueueSettings): MessageQueue | Promise<MessageQueue>
-  /** Heeds `orderingKey`. @default true */
+  /** Whether the queues respect `orderingKey`. @default true */
   readonly ordering?: boolean
-  /** Of everything that was opened. */
+  /** Closes every queue that was opened. */
   close(): Promise<void>
 }
 
 export interface QueueCase {
-  /** Reads as a sentence: what holds. */
+  /** A sentence that states what holds. */
   readonly name: string
   readonly needs?: readonly QueueNeed[]
   readonly proves?: readonly string[]
   run(context: QueueCaseContext): Promise<void>
 }
 
-interface Listening {
+interface ListenHandle {
   /** The messages handled so far, in the order in which they began. */
   readonly began: unknown[]
-  /** Aborts, and waits for the end. */
+  /** Aborts `listen` and waits until it has ended. */
   stop(): Promise<void>
   readonly ended: Promise<void>
 }
@@ -54,21 +54,21 @@ type Handler = (message: any, delivery: Delivery | undefined) => void | Promise<
 
 interface QueueCaseContext {
   open(settings?: QueueSettings): Promise<MessageQueue>
-  /** For cases that need `extended`. */
+  /** As `open`, for cases that need `extended`. */
   openExtended(settings?: QueueSettings): Promise<StorageMessageQueue>
-  /** Retries at once, three runs in all. */
+  /** Retries at once, up to three runs in all. */
   readonly soon: RetryPolicy
-  listen(queue: MessageQueue, handler?: Handler): Listening
-  /** Waits until it is true, for up to 20 s. */
+  listen(queue: MessageQueue, handler?: Handler): ListenHandle
+  /** Waits up to 20 s until the condition is true. */
   until(condition: () => boolean | Promise<boolean>, what: string): Promise<void>
-  /** For what must not happen. */
+  /** Waits, to see that something does not happen. @default 150 ms */
   pause(ms?: number): Promise<void>
 }
 
 const pause = (ms = 150): Promise<void> => new Promise((resolve) => void systemClock.after(ms, resolve))
 
 export async function runQueueCase(item: QueueCase, subject: MessageQueueSubject): Promise<void> {
-  const listenings: Listening[] = []
+  const handles: ListenHandle[] = []
   const context: QueueCaseContext = {
     open: async (settings) => subject.open(settings),
     openExtended: async (settings) => (await subject.open(settings)) as StorageMessageQueue,
@@ -87,14 +87,14 @@ export async function runQueueCase(item: QueueCase, subject: MessageQueueSubject
         controller.abort()
         await ended
       }
-      const listening = { began, stop, ended }
-      listenings.push(listening)
-      return listening
+      const handle = { began, stop, ended }
+      handles.push(handle)
+      return handle
     },
     until: async (condition, what) => {
       const deadline = systemClock.monotonic() + 20_000
       while (!(await condition())) {
-        assert.ok(systemClock.monotonic() < deadline, `${what}: did not come true within 20 s`)
+        assert.ok(systemClock.monotonic() < deadline, `expected within 20 s: ${what}`)
         await pause(5)
       }
     },
@@ -102,9 +102,9 @@ export async function runQueueCase(item: QueueCase, subject: MessageQueueSubject
   }
   try {
     await item.run(context)
-    for (const listening of listenings) await listening.stop()
+    for (const handle of handles) await handle.stop()
   } finally {
-    for (const listening of listenings) void listening.stop().catch(() => {})
+    for (const handle of handles) void handle.stop().catch(() => {})
     await subject.close()
   }
 }
@@ -119,6 +119,13 @@ export function meets(need: QueueNeed, queue: MessageQueue, subject: MessageQueu
     default:
       return queue[need] === true
   }
+}
+
+/** A message that no queue can store. */
+export function cyclic(): object {
+  const message: Record<string, unknown> = {}
+  message.self = message
+  return message
 }
 
 export async function listOf<T>(items: AsyncIterable<T>): Promise<T[]> {

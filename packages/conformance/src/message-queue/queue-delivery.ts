@@ -1,4 +1,4 @@
-// Guards delivery: what is sent arrives, once it may, as it was sent; a handler that fails takes no other message with it.
+// Delivery: each message arrives unchanged once it is due, and a failing handler affects no other message.
 
 import assert from 'node:assert/strict'
 import { systemClock } from 'holdfast'
@@ -29,7 +29,7 @@ const ways: Readonly<Record<string, () => void | Promise<void>>> = {
 
 export const queueDeliveryCases: readonly QueueCase[] = [
   {
-    name: 'messages arrive as they were sent, each once',
+    name: 'each message arrives once and unchanged',
     run: async ({ open, listen, until, pause }) => {
       const queue = await open()
       const { began } = listen(queue)
@@ -41,7 +41,7 @@ export const queueDeliveryCases: readonly QueueCase[] = [
     },
   },
   {
-    name: 'what was sent before anybody listened arrives, though its sender is gone',
+    name: 'a message sent before any listener existed arrives',
     run: async ({ open, listen, until }) => {
       const sender = await open()
       await sender.enqueue('before')
@@ -50,7 +50,7 @@ export const queueDeliveryCases: readonly QueueCase[] = [
     },
   },
   {
-    name: 'of two listeners each message reaches one',
+    name: 'each message reaches one of two listeners',
     proves: ['W5'],
     run: async ({ open, listen, until, pause }) => {
       const [one, other] = [await open(), await open()]
@@ -66,7 +66,7 @@ export const queueDeliveryCases: readonly QueueCase[] = [
     },
   },
   {
-    name: 'a delayed message is never early, and others do not wait for it',
+    name: 'a delayed message is never early and delays no other message',
     proves: ['W12'],
     run: async ({ open, listen, until }) => {
       const [queue, other] = [await open(), await open()]
@@ -84,7 +84,7 @@ export const queueDeliveryCases: readonly QueueCase[] = [
     },
   },
   {
-    name: 'a delay may be an ISO text or the fields of a duration',
+    name: 'a delay may be an ISO 8601 text or an object of duration fields',
     run: async ({ open, listen, until }) => {
       const queue = await open()
       const { began } = listen(queue)
@@ -95,7 +95,7 @@ export const queueDeliveryCases: readonly QueueCase[] = [
     },
   },
   ...Object.entries(ways).map(([name, fail]): QueueCase => ({
-    name: `${name} in a handler: the message runs again, later ones go on, and listen goes on`,
+    name: `${name} in a handler: the message runs again, later messages run, and listen stays pending`,
     needs: ['nativeRetrial'],
     proves: ['W14'],
     run: async ({ open, listen, until, pause, soon }) => {
@@ -115,16 +115,16 @@ export const queueDeliveryCases: readonly QueueCase[] = [
     },
   })),
   {
-    name: 'a message that always fails runs as often as the policy says, then is kept as failed',
+    name: 'a message that always fails runs as often as the retry policy says and is then kept as failed',
     needs: ['extended'],
     proves: ['W15', 'W10'],
     run: async ({ openExtended, listen, until, pause, soon }) => {
       const queue = await openExtended({ retryPolicy: soon })
       const attempts: unknown[] = []
-      let mended = false
+      let repaired = false
       listen(queue, (_message, delivery) => {
         attempts.push(delivery?.attempt)
-        if (!mended) throw new Error('always')
+        if (!repaired) throw new Error('always')
       })
       const { ids } = await queue.enqueue('bad')
       const failed = async () => listOf(queue.failed())
@@ -134,7 +134,7 @@ export const queueDeliveryCases: readonly QueueCase[] = [
       const [record] = await failed()
       assert.deepEqual([record!.id, record!.message, record!.attempts], [ids[0], 'bad', 3])
       assert.equal(record!.error.message, 'always')
-      mended = true
+      repaired = true
       assert.deepEqual(await queue.revive(ids), [{ verdict: 'revived' }])
       await until(() => attempts.length === 4, 'it runs again')
       await until(async () => (await failed()).length === 0, 'it is no longer failed')

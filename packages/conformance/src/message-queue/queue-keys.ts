@@ -1,13 +1,13 @@
-// Guards deduplication keys and batches: decided in one move with the messages, for all enqueuers at once.
+// Deduplication keys and batches: decided in one move with the messages, also for concurrent enqueues.
 
 import assert from 'node:assert/strict'
-import { listOf, type QueueCase } from './queue-case.ts'
+import { cyclic, listOf, type QueueCase } from './queue-case.ts'
 
 export const queueKeyCases: readonly QueueCase[] = [
   {
-    name: 'of two messages of a key the first runs; other keys and other queues are their own',
+    name: 'of two messages with one key the first runs; other keys and other queues are separate',
     needs: ['nativeDeduplication'],
-    proves: ['W1', 'S1'],
+    proves: ['W1', 'tasks S1'],
     run: async ({ open, listen, until, pause }) => {
       const [queue, other] = [await open(), await open({ name: 'other' })]
       const heard = [listen(queue), listen(other)]
@@ -23,9 +23,9 @@ export const queueKeyCases: readonly QueueCase[] = [
     },
   },
   {
-    name: 'of fifty enqueues of one key at once, by two instances, one is stored',
+    name: 'of fifty concurrent enqueues with one key, by two instances, one is stored',
     needs: ['nativeDeduplication'],
-    proves: ['S2', 'W2'],
+    proves: ['tasks S2', 'W2'],
     run: async ({ open, listen, until, pause }) => {
       const queues = [await open(), await open()]
       await Promise.all(
@@ -38,7 +38,7 @@ export const queueKeyCases: readonly QueueCase[] = [
     },
   },
   {
-    name: 'scopes keep keys apart, and a skip names its survivor',
+    name: 'keys of different scopes are separate, and a skip names the first message',
     needs: ['extended'],
     proves: ['W1', 'W2'],
     run: async ({ openExtended }) => {
@@ -46,7 +46,7 @@ export const queueKeyCases: readonly QueueCase[] = [
       const first = await queue.enqueue(1, { deduplicationKey: 'k', deduplicationScope: 'a', id: 'first' })
       assert.deepEqual(first, { status: 'enqueued', ids: ['first'] })
       const skipped = await queue.enqueue(2, { deduplicationKey: 'k', deduplicationScope: 'a' })
-      assert.deepEqual(skipped, { status: 'deduplicated', ids: ['first'] })
+      assert.deepEqual(skipped, { status: 'duplicate', deduplicated: true, ids: ['first'], state: 'queued' })
       for (const scope of ['b', 'a/', '', 'a%']) {
         const { status } = await queue.enqueue(3, { deduplicationKey: 'k', deduplicationScope: scope })
         assert.equal(status, 'enqueued', scope)
@@ -54,7 +54,7 @@ export const queueKeyCases: readonly QueueCase[] = [
     },
   },
   {
-    name: 'a keyed message that fails is run again: a retry is no duplicate',
+    name: 'a keyed message that fails runs again: a retry is not a duplicate',
     needs: ['nativeDeduplication', 'nativeRetrial'],
     proves: ['W4'],
     run: async ({ open, listen, until, pause, soon }) => {
@@ -71,7 +71,7 @@ export const queueKeyCases: readonly QueueCase[] = [
     },
   },
   {
-    name: 'a single message that fails for good frees its key, a batch keeps it',
+    name: 'a single message that fails for good frees its key; a batch keeps its key',
     needs: ['extended'],
     proves: ['F25'],
     run: async ({ openExtended, listen, until }) => {
@@ -83,11 +83,11 @@ export const queueKeyCases: readonly QueueCase[] = [
       await queue.enqueueMany([1, 2], { deduplicationKey: 'batch' })
       await until(async () => (await listOf(queue.failed())).length === 3, 'all fail')
       assert.equal((await queue.enqueue(2, { deduplicationKey: 'single' })).status, 'enqueued')
-      assert.equal((await queue.enqueue(2, { deduplicationKey: 'batch' })).status, 'deduplicated')
+      assert.equal((await queue.enqueue(2, { deduplicationKey: 'batch' })).status, 'duplicate')
     },
   },
   {
-    name: 'a batch arrives whole, and in order under an ordering key',
+    name: 'a batch arrives completely, and in order under an ordering key',
     needs: ['enqueueMany', 'ordering'],
     proves: ['W11'],
     run: async ({ open, listen, until }) => {
@@ -101,14 +101,14 @@ export const queueKeyCases: readonly QueueCase[] = [
     },
   },
   {
-    name: 'a batch with a message that cannot be encoded stores none of it, and takes no key',
+    name: 'a batch with a message that cannot be encoded stores nothing and takes no key',
     needs: ['enqueueMany', 'nativeDeduplication'],
     proves: ['W11'],
     run: async ({ open, listen, until, pause }) => {
       const queue = await open()
       const { began } = listen(queue)
       const key = { deduplicationKey: 'k' }
-      await assert.rejects(async () => queue.enqueueMany!([1, 2, 3n, 4], key))
+      await assert.rejects(async () => queue.enqueueMany!([1, 2, cyclic(), 4], key))
       await pause()
       assert.deepEqual(began, [])
       await queue.enqueueMany!([5, 6], key)
@@ -116,9 +116,9 @@ export const queueKeyCases: readonly QueueCase[] = [
     },
   },
   {
-    name: 'a batch under one key is stored whole or skipped whole, also against single messages',
+    name: 'a batch under one key is stored or skipped as a whole, also beside single messages',
     needs: ['enqueueMany', 'nativeDeduplication'],
-    proves: ['S5', 'W11'],
+    proves: ['tasks S5', 'W11'],
     run: async ({ open, listen, until, pause }) => {
       const queue = await open()
       const { began } = listen(queue)

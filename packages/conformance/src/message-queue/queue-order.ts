@@ -1,4 +1,4 @@
-// Guards ordering keys: one at a time, in the order of the enqueues, whatever fails or waits; other messages do not wait.
+// Ordering keys: one message at a time, in the order of the enqueues, across failures and delays; other messages do not wait.
 
 import assert from 'node:assert/strict'
 import { listOf, type QueueCase } from './queue-case.ts'
@@ -10,7 +10,7 @@ interface Numbered {
 
 export const queueOrderCases: readonly QueueCase[] = [
   {
-    name: 'messages of one key run one at a time and in order, over two listeners, though every third run throws',
+    name: 'messages of one key run one at a time and in order over two listeners, although every third run throws',
     needs: ['ordering', 'nativeRetrial'],
     proves: ['W8'],
     run: async ({ open, listen, until, pause }) => {
@@ -45,7 +45,7 @@ export const queueOrderCases: readonly QueueCase[] = [
     },
   },
   {
-    name: 'calls that are not awaited are accepted in their order, single and batch alike',
+    name: 'calls that are not awaited are accepted in order, single and batch',
     needs: ['ordering', 'enqueueMany'],
     proves: ['W8'],
     run: async ({ open, listen, until }) => {
@@ -67,7 +67,7 @@ export const queueOrderCases: readonly QueueCase[] = [
     },
   },
   {
-    name: 'the head holds its key while it waits for its delay; other keys and plain messages pass',
+    name: 'the head holds its key during its delay; other keys and plain messages run',
     needs: ['ordering'],
     proves: ['W8'],
     run: async ({ open, listen, until }) => {
@@ -83,21 +83,21 @@ export const queueOrderCases: readonly QueueCase[] = [
     },
   },
   {
-    name: 'a head that fails for good frees its key, and revived it runs again',
+    name: 'a head that fails for good frees its key and can be revived',
     needs: ['ordering', 'extended'],
     proves: ['W10'],
     run: async ({ openExtended, listen, until }) => {
       const queue = await openExtended({ retryPolicy: () => null })
-      let mended = false
+      let repaired = false
       const { began } = listen(queue, (message) => {
-        if (message === 'head' && !mended) throw new Error('no')
+        if (message === 'head' && !repaired) throw new Error('no')
       })
       await queue.enqueue('head', { orderingKey: 'k' })
       await queue.enqueue('next', { orderingKey: 'k' })
       await until(() => began.length === 2, 'the next runs')
       assert.deepEqual(began, ['head', 'next'])
       await until(async () => (await listOf(queue.failed())).length === 1, 'the head is kept')
-      mended = true
+      repaired = true
       const [head] = await listOf(queue.failed())
       await queue.revive([head!.id])
       await until(() => began.length === 3, 'the head runs again')
@@ -105,9 +105,9 @@ export const queueOrderCases: readonly QueueCase[] = [
     },
   },
   {
-    name: 'a message that its handler replaces keeps its place, costs no attempt, and stands though the handler throws',
+    name: 'a message that its handler replaces keeps its place, costs no attempt, and stays replaced if the handler throws',
     needs: ['ordering', 'extended'],
-    proves: ['§5 replacement'],
+    proves: ['tasks §5'],
     run: async ({ openExtended, listen, until }) => {
       type Message = { id: string; step: number }
       const queue = await openExtended({ replaces: (message) => (message as Message).id, retryPolicy: () => null })
@@ -129,9 +129,9 @@ export const queueOrderCases: readonly QueueCase[] = [
     },
   },
   {
-    name: 'a handler that enqueues another identity, ordering key or queue adds a message',
+    name: 'an enqueue in a handler under another identity, ordering key or queue adds a message',
     needs: ['ordering', 'extended'],
-    proves: ['§5 replacement'],
+    proves: ['tasks §5'],
     run: async ({ openExtended, listen, until }) => {
       type Message = { id: string; first?: true }
       const settings = { replaces: (message: unknown) => (message as Message).id }

@@ -1,18 +1,18 @@
-// What the model test does: commands as plain data, small numbers that shrink to the plainest call. They name jobs and
-// leases by number; which ones these are is decided when the command is run, by what is there then.
+// The commands of the model test: plain data of small numbers, which shrink to the simplest call. They name jobs and
+// leases by number, and the number is resolved when the command runs, against the state at that time.
 //
-// The universe is small, so that its jobs meet: two types, six ids, two keys, two groups, chosen to collide where names are
+// The universe is small, so that jobs collide: two types, six ids, two keys, two groups, chosen to clash where names are
 // joined or looked up in plain objects.
 
 import type FastCheck from 'fast-check'
 
 export const types = ['a', 'a:b'] as const
-/** The last two are for continuations, mostly. */
+/** Continuations mostly use the last two. */
 export const ids = ['c', 'b:c', '__proto__', 'x', 'toString', 'n'] as const
 export const keys = ['k', '__proto__'] as const
 export const groups = ['g', 'constructor'] as const
 
-/** Zero is the plainest choice everywhere. */
+/** Zero is the simplest choice in every field. */
 export interface JobSpec {
   readonly type: number
   readonly id: number
@@ -30,10 +30,10 @@ export interface JobSpec {
 
 export interface OutcomeSpec {
   readonly kind: number
-  /** Which lease; `old`: of all that were ever had, not of those in force. */
+  /** Index of the lease; with `old`, among all leases ever given, else among those in force. */
   readonly lease: number
   readonly old: boolean
-  /** 1: with the number of another attempt. 2: with the name of another worker. */
+  /** 1: the number of another attempt. 2: the name of another worker. */
   readonly forged: number
   readonly workerless: number
   readonly when: number
@@ -71,7 +71,7 @@ export type Command =
 
 export function commandsOf(fc: typeof FastCheck): FastCheck.Arbitrary<readonly Command[]> {
   const upTo = (max: number): FastCheck.Arbitrary<number> => fc.nat({ max })
-  /** Mostly 0. */
+  /** Returns 0 most of the time. */
   const rarely = (max: number, share = 5): FastCheck.Arbitrary<number> =>
     fc.integer({ min: 0, max: max * share }).map((value) => (value % share === 1 ? Math.ceil(value / share) : 0))
   const often = fc.boolean()

@@ -1,4 +1,4 @@
-// The same for the key-value store: a Map beside it.
+// The model of the key-value contract: a Map.
 
 import type FastCheck from 'fast-check'
 import type { KvKey } from 'holdfast/storage'
@@ -6,7 +6,7 @@ import type { Bytes } from 'holdfast/storage'
 import type { Subject } from '../case.ts'
 import { must, same, sameBytes, show } from './reference.ts'
 
-/** Keys of which some are prefixes of others, or alike once joined. */
+/** Keys of which some are prefixes of others, or equal when joined. */
 const keys: readonly KvKey[] = [
   ['a'],
   ['a', 'b'],
@@ -23,7 +23,7 @@ export interface KvCommand {
   readonly verb: 'get' | 'set' | 'setIfAbsent' | 'cas' | 'delete' | 'list' | 'sweep' | 'advance'
   readonly key: number
   readonly value: number
-  /** 0: absence. */
+  /** 0 means absence. */
   readonly expected: number
   readonly ttl: number
 }
@@ -93,7 +93,7 @@ export async function runKv(subject: Subject, commands: readonly KvCommand[], li
         await compareList(subject, key, 1 + value, (one) => read(one) !== undefined)
         break
       case 'sweep':
-        // An answer may be lost on the way: then it is asked for again.
+        // A lossy storage may lose the reply: then repeat the call.
         await storage.sweep({ limit: 1 + value }).catch(() => storage.sweep({ limit: 1 + value }))
         break
       case 'advance':

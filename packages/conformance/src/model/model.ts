@@ -1,5 +1,5 @@
-// The model test: random histories on a driver, each step held against the reference (reference.ts).
-// A history that fails is shrunk to a short one and printed as the calls that it made.
+// The model test: random histories on a driver, each step compared with the reference (reference.ts).
+// A history that fails is shrunk to a short one and printed as its calls.
 
 import type FastCheck from 'fast-check'
 import { systemClock } from 'holdfast'
@@ -8,28 +8,28 @@ import type { Subject } from '../case.ts'
 import { type Command, commandsOf } from './commands.ts'
 import { type KvCommand, kvCommandsOf, runKv } from './kv-model.ts'
 import { JobHistory } from './reference/history.ts'
-import { step } from './reference/steps.ts'
+import { runCommand } from './reference/run-command.ts'
 
 export interface TestModelOptions {
-  /** An empty storage for each history. */
+  /** Returns an empty storage; called for each history. */
   readonly create: () => Subject | Promise<Subject>
-  /** How many histories. */
+  /** Number of histories. */
   readonly runs: number
-  /** To repeat a run. @default a random one */
+  /** Seed of the run, to repeat it. @default a random one */
   readonly seed?: number
-  /** To repeat only the history that failed, as its error says. */
+  /** Path of one history, from a ModelViolation, to repeat only that one. */
   readonly path?: string
-  /** Look for the shortest history that fails. @default true */
+  /** Whether to search for the shortest history that fails. @default true */
   readonly shrink?: boolean
-  /** Told of the progress, now and then. */
+  /** Called with a line of progress, about ten times a run. */
   readonly log?: (line: string) => void
 }
 
-/** A history that no sound storage could have. */
+/** A history in which the storage broke its contract. */
 export class ModelViolation extends Error {
   readonly seed: number
   readonly path: string
-  /** The calls of the shortest history found, the last of which went wrong. */
+  /** The calls of the shortest history found; the last one shows the violation. */
   readonly commands: readonly string[]
 
   constructor(cause: unknown, found: { seed: number; path: string; commands: readonly string[] }) {
@@ -47,7 +47,10 @@ export class ModelViolation extends Error {
 
 type History = { readonly jobs: readonly Command[] } | { readonly kv: readonly KvCommand[] }
 
-/** Rejects with a ModelViolation, or answers with how much was done. */
+/**
+ * Runs random histories on the storage and on the reference, and returns how many.
+ * @throws ModelViolation if an answer or a record differs; HoldfastError MISSING_DEPENDENCY without fast-check
+ */
 export async function testModel(
   options: TestModelOptions,
 ): Promise<{ readonly runs: number; readonly commands: number; readonly seed: number }> {
@@ -72,7 +75,7 @@ export async function testModel(
   const { counterexample, counterexamplePath } = details
   const lines: string[] = []
   let cause: unknown = details.errorInstance
-  // Once more, to see what it says.
+  // Run it once more, to record its calls.
   await run(create, counterexample![0], lines).catch((error: unknown) => (cause = error))
   throw new ModelViolation(cause, { seed, path: counterexamplePath!, commands: lines })
 }
@@ -84,13 +87,13 @@ async function loadFastCheck(): Promise<typeof FastCheck> {
     if ((cause as { code?: string }).code !== 'ERR_MODULE_NOT_FOUND') throw cause
     throw new HoldfastError(
       'MISSING_DEPENDENCY',
-      'the model test needs fast-check: npm install --save-dev fast-check',
+      'testModel: fast-check is not installed. The model test generates its histories with it. Run: npm install --save-dev fast-check',
       { cause },
     )
   }
 }
 
-/** Answers with the number of commands. @param lines filled with what is called */
+/** Returns the number of commands. @param lines filled with the calls */
 async function run(create: TestModelOptions['create'], history: History, lines?: string[]): Promise<number> {
   const subject = await create()
   await subject.storage.connect()
@@ -105,6 +108,6 @@ async function run(create: TestModelOptions['create'], history: History, lines?:
 async function runJobs(subject: Subject, commands: readonly Command[], lines?: string[]): Promise<number> {
   const history = new JobHistory(subject, lines)
   await history.begin()
-  for (const command of commands) await step(history, command)
+  for (const command of commands) await runCommand(history, command)
   return commands.length
 }

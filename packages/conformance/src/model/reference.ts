@@ -1,16 +1,16 @@
-// The reference: what a storage holds, as plain data, and what can be read off it. Every question is answered by a scan
-// over a handful of jobs, so that the rules can be checked by reading them. No code is shared with any driver.
+// The reference: the state of a storage as plain data, and functions that read it. Every function scans
+// a handful of jobs, so that the rules can be checked by reading them. No code is shared with any driver.
 //
-// It is a relation, not a function. Where the contract leaves the driver a choice, the reference looks at what the driver
-// did (`Seen`), checks that this was among the legal ones, and goes on from there.
+// It is a relation, not a function. Where the contract leaves the driver a choice, the reference reads what the driver
+// did (`Seen`), checks that the choice was legal, and continues from there.
 
 import type { Bytes, EndReason, JobRecord, JobRef, JobState, NewJob, Outcome } from 'holdfast/storage'
 
-/** Waiting: scheduled or queued, by the time alone. */
+/** 'waiting' is scheduled or queued, depending on the time. */
 type Phase = 'waiting' | 'failing' | 'blocked' | 'processing' | 'completed' | 'failed' | 'cancelled'
 
 export interface Job extends JobRef {
-  /** As it was added. */
+  /** The job as it was added. */
   readonly made: NewJob
   phase: Phase
   payload: Bytes | undefined
@@ -18,7 +18,7 @@ export interface Job extends JobRef {
   failures: number
   snoozes: number
   createdAt: number
-  /** Its place among all that was ever accepted: the order within a group. */
+  /** Its number among all accepted jobs: the order within a group. */
   readonly accepted: number
   runAt: number
   order: Order
@@ -27,15 +27,15 @@ export interface Job extends JobRef {
   worker: string | undefined
   label: string | undefined
   cancelling: boolean
-  /** What was said with the cancels of this life; which of them is kept is the driver's. */
+  /** The reasons of all cancels in this life; the driver may keep any of them. */
   cancelReasons: (string | undefined)[]
   attempts: Attempt[]
   reason: EndReason | undefined
   result: Bytes | undefined
-  /** 'any': the contract does not say. */
+  /** 'any': the contract leaves it open. */
   error: Bytes | undefined | 'any'
   finishedAt: number
-  /** The move in which it ended last. */
+  /** Number of the move in which it ended last. */
   endedIn: number
   readonly chain: Job
   readonly index: number
@@ -45,17 +45,17 @@ export interface Job extends JobRef {
   // Of a chain's first job:
   /** Infinity while the chain lives. */
   expiresAt: number
-  /** How long after its end; unless that was set anew. */
+  /** Retention after its end, unless set again since. */
   keepMs: number | undefined
   mark: Mark | undefined
 }
 
-/** Ties of runAt. What one move sends behind the others has no order among itself: `loose`. */
+/** The order among jobs of one runAt. Jobs that one move sends to the back have no order among themselves: `loose`. */
 interface Order {
   readonly move: number
   readonly place: number
   readonly loose: boolean
-  /** A call that nobody knows the end of may have sent it behind the others: it stands in either place. */
+  /** A call with a lost reply may have sent it to the back: both places are legal. */
   readonly unsure?: boolean
 }
 
@@ -68,14 +68,14 @@ export interface Attempt {
   readonly error: Bytes | undefined
   readonly startedAt: number
   endedAt: number
-  /** Ended without a worker: how the record shows that is the driver's. */
+  /** Ended without a worker: the driver decides how the record shows it. */
   readonly workerless: boolean
 }
 
 interface Blocker {
   readonly ref: JobRef
   done: boolean
-  /** The chain is kept for this job. Not so if it was gone already when the job was added or revived. */
+  /** The chain is kept for this job. False if the chain was gone when the job was added or revived. */
   bound: boolean
 }
 
@@ -86,7 +86,7 @@ export interface Mark {
   readonly shared: boolean
   /** The job that took it. */
   readonly first: Job
-  /** Its record was removed or replaced. */
+  /** The record of `first` was removed or replaced. */
   orphaned: boolean
 }
 
@@ -96,9 +96,9 @@ interface Pause {
 }
 
 export interface World {
-  /** Before the call at hand; once that was applied, after it. */
+  /** The time before the current call; after it once the call is applied. */
   now: number
-  /** By how much time moved during it: 0 on a clock that only the test moves. */
+  /** Ms that passed during the call: 0 on a clock that only the test moves. */
   slack: number
   moves: number
   accepted: number
@@ -108,7 +108,7 @@ export interface World {
   readonly pausedGroups: Map<string, Pause & { readonly type: string; readonly group: string }>
 }
 
-/** What the storage shows of a job after the call. */
+/** The record of a job after the call. */
 export type Seen = (job: JobRef) => JobRecord | undefined
 
 export const emptyWorld = (now: number): World => ({
@@ -128,7 +128,7 @@ export function must(condition: boolean, says: () => string): asserts condition 
   if (!condition) throw new Error(says())
 }
 
-/** @param of what it is of, for the message alone */
+/** @param of the job, for the message only */
 export function same(what: string, actual: unknown, expected: unknown, of?: JobRef): void {
   if (!Object.is(actual, expected)) differs(what, actual, expected, of)
 }
@@ -146,7 +146,7 @@ export function sameRef(what: string, actual: JobRef | undefined, expected: JobR
   differs(what, actual && plain(actual), expected && plain(expected), of)
 }
 
-/** An instant, which may be later by as much as the call took. Answers with the one that stands. */
+/** Compares instants, which may be later by the duration of the call. Returns the actual one. */
 export function sameInstant(
   world: World,
   what: string,
@@ -174,9 +174,9 @@ export function show(value: unknown): string {
   )
 }
 
-// ── what can be read off ─────────────────────────────────────────────────────────────────────────────────────────────
+// ── reads ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Injective, whatever is in the two. */
+/** Injective for any two texts. */
 export const nameOf = (first: string, second: string): string => `${first.length}:${first}${second}`
 export const nameOfRef = ({ type, id }: JobRef): string => nameOf(type, id)
 export const isSame = (a: JobRef, b: JobRef): boolean => a.id === b.id && a.type === b.type
@@ -204,7 +204,7 @@ export function dependentsOf(world: World, head: Job): Job[] {
   return found
 }
 
-/** Chains, however often they are named. */
+/** The number of distinct open chains, however often each is named. */
 export function openBlockers({ blockers }: Job): number {
   return blockers.filter(({ ref, done }, index) => !done && blockers.findIndex((b) => isSame(b.ref, ref)) === index)
     .length
@@ -219,15 +219,15 @@ export function find(world: World, ref: JobRef): Job | undefined {
   return job && !isGone(world, job) ? job : undefined
 }
 
-/** Absent: as long as its job lives, or for ever. */
+/** undefined while the chain is live or kept, or if its retention is infinite. */
 export function expiryOf(world: World, { chain }: Job): number | undefined {
   if (!isEnded(tailOf(world, chain)) || chain.expiresAt === Infinity || isKept(world, chain)) return undefined
   return chain.expiresAt
 }
 
 /**
- * Nobody has it, or only a chain that failed or was cancelled: its first job, or its last one if nobody waits for the
- * chain all the same.
+ * No job has the id, or only a chain that failed or was cancelled: its first job, or its last one if no job waits for
+ * the chain.
  */
 export function isFree(world: World, ref: JobRef): boolean {
   const job = find(world, ref)
@@ -249,7 +249,7 @@ export function due(world: World, { runAt, delayMs }: { runAt?: number; delayMs?
   return runAt === undefined || runAt < world.now ? world.now : runAt
 }
 
-/** Could be claimed now: due, not paused, and first in its group with nobody of it running. */
+/** Jobs that can be claimed now: due, not paused, and first in their group with no other running. */
 export function candidates(world: World, type: string): Job[] {
   const found: Job[] = []
   if (world.paused.has(type)) return found

@@ -1,20 +1,21 @@
-// Guards counts: they equal the records, state by state, through every move; and say what is due, what is later, and since when.
+// count: the counts equal the records by state after every move, and show what is due, delayed and oldest.
 
 import assert from 'node:assert/strict'
 import type { JobState, Storage, TypeCounts } from 'holdfast/storage'
 import type { Case, CaseContext } from '../case.ts'
-import { chainOfTwo, claimType, complete, fail, idsOf, inState, recordOf, refOf, run, settleOne } from '../steps.ts'
-import { settleVerdict, states, treeOfTwo } from '../steps.ts'
+import { complete, fail, settleOne, settleVerdict } from '../outcomes.ts'
+import { idsOf, jobStates, recordOf, refOf } from '../records.ts'
+import { chainOfTwo, claimType, inState, runOne, treeOfTwo } from '../scenarios.ts'
 
-const none = Object.fromEntries(states.map((state) => [state, 0])) as Record<JobState, number>
+const none = Object.fromEntries(jobStates.map((state) => [state, 0])) as Record<JobState, number>
 
-/** The counts of a type; all zero if it is not there. */
+/** The counts of a type; all zero if the storage has none. */
 async function countsOf(storage: Storage, type = 'mail'): Promise<TypeCounts> {
   const { types } = await storage.count({ types: [type] })
   return types.find((counts) => counts.type === type) ?? { type, states: none, due: 0, delayed: 0, pausedGroups: [] }
 }
 
-/** Every count is what the records say. */
+/** Asserts that every count equals the number of records. */
 async function agree({ storage }: CaseContext): Promise<void> {
   const { items } = await storage.list({ of: 'jobs', limit: 1000 })
   const { types } = await storage.count({})
@@ -35,8 +36,8 @@ export const countCases: readonly Case[] = [
       assert.ok((await storage.count({})).now >= before.now + 10 * unit)
     },
   },
-  ...states.map((state): Case => ({
-    name: `a job that is ${state} is counted there, and nowhere else`,
+  ...jobStates.map((state): Case => ({
+    name: `a ${state} job is counted in that state only`,
     proves: ['S19'],
     run: async (context) => {
       await inState(context, state)
@@ -44,7 +45,7 @@ export const countCases: readonly Case[] = [
     },
   })),
   {
-    name: 'every type with a record is counted; only those asked for, if some are',
+    name: 'every type with a record is counted, or only the types asked for',
     run: async ({ storage, added }) => {
       for (const type of ['a', 'b', 'b', 'c']) await added({ type })
       const queued = async (types?: string[]) => {
@@ -56,14 +57,14 @@ export const countCases: readonly Case[] = [
     },
   },
   {
-    name: 'a type that is asked for without having a job counts nothing',
+    name: 'a type without jobs that is asked for counts nothing',
     run: async ({ storage }) => {
       const { states: counted, due, delayed, oldestDueAt } = await countsOf(storage, 'nothing')
       assert.deepEqual([counted, due, delayed, oldestDueAt], [none, 0, 0, undefined])
     },
   },
   {
-    name: 'a scheduled job that is due counts as queued, and as due, from its instant on',
+    name: 'a scheduled job counts as queued and due from its runAt on',
     run: async ({ storage, added, advance, unit }) => {
       const job = await added({ delayMs: 10 * unit })
       const before = await countsOf(storage)
@@ -75,7 +76,7 @@ export const countCases: readonly Case[] = [
     },
   },
   {
-    name: 'a failing job is delayed until its time, then due, and stays failing',
+    name: 'a failing job counts as delayed until its runAt, then as due, and stays failing',
     run: async (context) => {
       const { storage, advance, unit } = context
       await inState(context, 'failing')
@@ -87,7 +88,7 @@ export const countCases: readonly Case[] = [
     },
   },
   {
-    name: 'a lost lease is due though its job is in processing, but is no waiting job',
+    name: 'a job with a lost lease counts as processing and as due',
     proves: ['W21'],
     run: async (context) => {
       const { storage, advance, unit } = context
@@ -99,7 +100,7 @@ export const countCases: readonly Case[] = [
     },
   },
   {
-    name: 'three ready, two delayed, one running, one failed and one blocked: three due, two delayed',
+    name: 'three ready, two delayed, one running, one failed and one blocked job count as three due and two delayed',
     proves: ['W21'],
     run: async (context) => {
       const { storage, added, unit } = context
@@ -128,7 +129,7 @@ export const countCases: readonly Case[] = [
     },
   },
   {
-    name: 'jobs behind a head that is not due are due by their own time',
+    name: 'jobs behind a head that is not due count by their own runAt',
     run: async ({ storage, added, advance, unit }) => {
       const group = { key: 'g', ordered: true } as const
       await added({ group, delayMs: 50 * unit })
@@ -152,7 +153,7 @@ export const countCases: readonly Case[] = [
       await claimOne({ slots: 1 })
       assert.equal((await countsOf(storage)).oldestDueAt, (await recordOf(storage, first)).runAt)
       await storage.cancel([refOf(first)])
-      assert.equal((await countsOf(storage)).oldestDueAt, undefined, 'neither what runs nor what is later')
+      assert.equal((await countsOf(storage)).oldestDueAt, undefined, 'neither running nor later jobs count')
     },
   },
   {
@@ -165,7 +166,7 @@ export const countCases: readonly Case[] = [
     },
   },
   {
-    name: 'what has expired is not counted, swept or not',
+    name: 'expired records are not counted, swept or not',
     proves: ['S19'],
     run: async (context) => {
       const { storage, advance, unit } = context
@@ -180,7 +181,7 @@ export const countCases: readonly Case[] = [
     },
   },
   {
-    name: 'a type all of whose records have expired is not counted, swept or not',
+    name: 'a type with only expired records is not counted, swept or not',
     run: async (context) => {
       const { storage, advance, unit } = context
       await inState(context, 'completed', { retention: { completedMs: 10 * unit, failedMs: 0, cancelledMs: 0 } })
@@ -191,7 +192,7 @@ export const countCases: readonly Case[] = [
     },
   },
   {
-    name: 'a refused write counts nothing twice: after a cancel by force, a late settle and a late recover',
+    name: 'refused writes change no count: a late settle and a late recover after a cancel by force',
     proves: ['S19'],
     run: async (context) => {
       const { storage, added, claimOne, advance, unit } = context
@@ -206,7 +207,7 @@ export const countCases: readonly Case[] = [
     },
   },
   {
-    name: 'counts equal the records through every move of a job’s life',
+    name: 'counts equal the records after every move of a job',
     proves: ['S19'],
     run: async (context) => {
       const { storage, added, advance, claimOne, unit } = context
@@ -239,7 +240,7 @@ export const countCases: readonly Case[] = [
     },
   },
   {
-    name: 'counts equal the records through blockers, chains, trees and new lives of an id',
+    name: 'counts equal the records after moves with blockers, chains, trees and new lives of an id',
     proves: ['S19'],
     run: async (context) => {
       const { storage, added, job } = context
@@ -248,7 +249,7 @@ export const countCases: readonly Case[] = [
       await agree(context)
       await settleOne(storage, await claimType(context, 'child'), { kind: 'continued', next: job({ type: 'next' }) })
       await agree(context)
-      await run(context, 'next')
+      await runOne(context, 'next')
       await agree(context)
       const lease = await claimType(context, 'mail')
       assert.deepEqual(idsOf((await fail(storage, lease)).ended).toSorted(), idsOf(dependents).toSorted())
@@ -263,13 +264,13 @@ export const countCases: readonly Case[] = [
     },
   },
   {
-    name: 'counts equal the records after a record kept for 0 ms has ended, with its chain',
+    name: 'counts equal the records after a chain with a retention of 0 ms has ended',
     proves: ['S19', 'S20'],
     run: async (context) => {
       const keepNothing = { retention: { completedMs: 0, failedMs: 0, cancelledMs: 0 } }
       await chainOfTwo(context, { first: keepNothing, next: keepNothing })
       await agree(context)
-      await run(context, 'next')
+      await runOne(context, 'next')
       await context.added()
       await agree(context)
       assert.deepEqual((await countsOf(context.storage)).states, { ...none, queued: 1 })

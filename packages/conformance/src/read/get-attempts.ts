@@ -1,13 +1,13 @@
-// Guards the attempts kept on a record: each once, in order, with its fence, its times and how it ended; the last ten.
+// The attempts on a record: the last ten, each once, in order, with fence, times and outcome.
 
 import assert from 'node:assert/strict'
 import type { AttemptRecord, JobState } from 'holdfast/storage'
 import { bytes, text } from '../case.ts'
 import type { Case, CaseContext } from '../case.ts'
-import { recordOf, refOf, settleOne } from '../steps.ts'
-import type { Ending } from '../steps.ts'
+import { type Ending, settleOne } from '../outcomes.ts'
+import { recordOf, refOf } from '../records.ts'
 
-/** An ending, the outcome under which its attempt is kept, and the state it led to. */
+/** Every ending, with the outcome and the state that its attempt is recorded with. */
 const endings: readonly (readonly [string, (context: CaseContext) => Ending, AttemptRecord['outcome'], JobState])[] = [
   ['completed', () => ({ kind: 'completed' }), 'completed', 'completed'],
   ['a retry', ({ unit }) => ({ kind: 'retry', error: bytes('e'), delayMs: unit }), 'retry', 'failing'],
@@ -19,7 +19,7 @@ const endings: readonly (readonly [string, (context: CaseContext) => Ending, Att
 
 export const getAttemptCases: readonly Case[] = [
   ...endings.map(([name, ending, outcome, state]): Case => ({
-    name: `an attempt that ended by ${name} is kept so`,
+    name: `an attempt that ended by ${name} is recorded with its outcome`,
     proves: ['F12'],
     run: async (context) => {
       const { storage, added, advance, claimOne, now, unit } = context
@@ -28,7 +28,7 @@ export const getAttemptCases: readonly Case[] = [
       await advance(unit)
       const given = ending(context)
       await settleOne(storage, lease, given)
-      const { attempts } = await recordOf(storage, job, ['attempts'])
+      const { attempts } = await recordOf(storage, job, 'attempts')
       assert.equal(attempts!.length, 1)
       const { attempt, worker, label, startedAt, endedAt, error, ...how } = attempts![0]!
       assert.deepEqual([attempt, worker, label, startedAt], [1, lease.worker, 'host-1', lease.startedAt])
@@ -38,7 +38,7 @@ export const getAttemptCases: readonly Case[] = [
     },
   })),
   {
-    name: 'an attempt whose lease was lost is kept as stalled, with the state its job got: again queued, then failed',
+    name: 'an attempt whose lease was lost is recorded as stalled with the new state: queued, or failed at the last',
     proves: ['F14'],
     run: async ({ storage, added, advance, claimOne, unit }) => {
       const job = await added({ maxAttempts: 2 })
@@ -48,7 +48,7 @@ export const getAttemptCases: readonly Case[] = [
         await advance(11 * unit)
         await storage.recover({ types: ['mail'], limit: 10 })
       }
-      const { attempts } = await recordOf(storage, job, ['attempts'])
+      const { attempts } = await recordOf(storage, job, 'attempts')
       assert.deepEqual(
         attempts!.map(({ attempt, worker, outcome, state, error }) => [attempt, worker, outcome, state, error]),
         [
@@ -59,12 +59,12 @@ export const getAttemptCases: readonly Case[] = [
     },
   },
   {
-    name: 'an attempt that runs is not among those that ended',
+    name: 'a running attempt is not among the recorded ones',
     run: async ({ storage, added, claimOne }) => {
       const job = await added()
-      assert.deepEqual((await recordOf(storage, job, ['attempts'])).attempts, [])
+      assert.deepEqual((await recordOf(storage, job, 'attempts')).attempts, [])
       await claimOne()
-      assert.deepEqual((await recordOf(storage, job, ['attempts'])).attempts, [])
+      assert.deepEqual((await recordOf(storage, job, 'attempts')).attempts, [])
     },
   },
   {
@@ -75,7 +75,7 @@ export const getAttemptCases: readonly Case[] = [
       for (let attempt = 1; attempt <= 12; attempt++) {
         await settleOne(storage, await claimOne(), { kind: 'retry', error: bytes(`e${attempt}`) })
       }
-      const record = await recordOf(storage, job, ['attempts', 'error'])
+      const record = await recordOf(storage, job, 'attempts', 'error')
       assert.deepEqual([record.attempt, record.failures, text(record.error)], [12, 12, 'e12'])
       assert.deepEqual(
         record.attempts!.map(({ attempt, error }) => [attempt, text(error)]),
@@ -84,15 +84,15 @@ export const getAttemptCases: readonly Case[] = [
     },
   },
   {
-    name: 'a new job under an old id begins without attempts and without the old error',
-    proves: ['queue §4'],
+    name: 'a new job under an old id has no attempts and no error',
+    proves: ['Q4.05'],
     run: async ({ storage, added, claimOne, advance, unit }) => {
       const old = await added()
       await settleOne(storage, await claimOne(), { kind: 'failed', error: bytes('e') })
       const { createdAt } = await recordOf(storage, old)
       await advance(unit)
       await added({ id: old.id })
-      const record = await recordOf(storage, refOf(old), ['attempts', 'error'])
+      const record = await recordOf(storage, refOf(old), 'attempts', 'error')
       assert.deepEqual([record.attempt, record.failures, record.attempts, record.error], [0, 0, [], undefined])
       assert.ok(record.createdAt > createdAt)
       assert.deepEqual([record.finishedAt, record.expiresAt, record.startedAt], [undefined, undefined, undefined])

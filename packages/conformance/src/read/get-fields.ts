@@ -1,28 +1,30 @@
-// Guards the fields of a record, its parts, and the bytes in it.
+// The fields, parts and bytes of a record.
 
 import assert from 'node:assert/strict'
 import type { JobRecord, RecordPart } from 'holdfast/storage'
 import { bytes, text } from '../case.ts'
 import type { Case } from '../case.ts'
-import { complete, inState, recordOf, refOf, settleOne } from '../steps.ts'
+import { complete, settleOne } from '../outcomes.ts'
+import { recordOf, refOf } from '../records.ts'
+import { inState } from '../scenarios.ts'
 
 const allBytes = Uint8Array.from({ length: 256 }, (_, index) => index)
 const same = (value: Uint8Array | undefined, expected: Uint8Array): void => {
-  assert.ok(value, 'bytes are to be there')
+  assert.ok(value, 'expected bytes, got none')
   assert.deepEqual([...value], [...expected])
 }
 const parts: readonly RecordPart[] = ['payload', 'result', 'error', 'attempts', 'blockers', 'tail']
 
-/** What there is, without what is absent. */
+/** The record without its undefined fields. */
 const present = (record: JobRecord): Partial<JobRecord> =>
   Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined && value !== false))
 
 export const getFieldCases: readonly Case[] = [
   {
-    name: 'records come in the order asked for, with nothing for what nobody knows, once per ref',
+    name: 'get returns one entry per ref, in order, with undefined for unknown jobs',
     run: async ({ storage, added }) => {
       const [a, b] = [await added(), await added({ type: 'sms' })]
-      const refs = [b, { type: 'mail', id: 'nobody' }, a, { type: 'sms', id: a.id }, b].map(refOf)
+      const refs = [b, { type: 'mail', id: 'unknown' }, a, { type: 'sms', id: a.id }, b].map(refOf)
       const records = await storage.get(refs)
       assert.deepEqual(
         records.map((record) => record?.id),
@@ -48,7 +50,7 @@ export const getFieldCases: readonly Case[] = [
     },
   },
   {
-    name: 'a plain new job has its defaults, and nothing it was not given',
+    name: 'a new job has its defaults and no field that was not given',
     run: async ({ storage, job, now }) => {
       const { type, id, token, retention } = job()
       const before = await now()
@@ -63,7 +65,7 @@ export const getFieldCases: readonly Case[] = [
     },
   },
   {
-    name: 'what a job was given comes back',
+    name: 'get returns every field that a job was given',
     run: async ({ storage, added, unit }) => {
       const job = await added({
         priority: -100,
@@ -82,7 +84,7 @@ export const getFieldCases: readonly Case[] = [
     },
   },
   {
-    name: 'parts are there only if asked for, each by itself',
+    name: 'each part is present only if it was asked for',
     run: async (context) => {
       const { storage, added, claimOne } = context
       const blocker = await inState(context, 'completed', { type: 'blocker' })
@@ -91,8 +93,8 @@ export const getFieldCases: readonly Case[] = [
       await complete(storage, await claimOne(), 'r')
       const failed = await inState(context, 'failed')
       for (const given of [[], ...parts.map((part) => [part])]) {
-        const done = await recordOf(storage, job, given)
-        const broken = await recordOf(storage, failed, given)
+        const done = await recordOf(storage, job, ...given)
+        const broken = await recordOf(storage, failed, ...given)
         for (const part of parts) {
           const asked = given.includes(part)
           assert.equal((part === 'error' ? broken : done)[part] !== undefined, asked, `${part}, asked for ${given}`)
@@ -101,7 +103,7 @@ export const getFieldCases: readonly Case[] = [
     },
   },
   {
-    name: 'no bytes and zero bytes are two things: of payload, result and error',
+    name: 'no bytes and zero bytes are distinct for payload, result and error',
     proves: ['trap 1'],
     run: async ({ storage, added, claim }) => {
       const none = new Uint8Array()
@@ -124,35 +126,35 @@ export const getFieldCases: readonly Case[] = [
     },
   },
   {
-    name: 'every byte value comes back: as payload, result, error and in the attempts',
+    name: 'every byte value is returned in payload, result, error and attempts',
     proves: ['trap 27', 'S2'],
     run: async ({ storage, added, claimOne }) => {
       const job = await added({ payload: allBytes })
       const lease = await claimOne()
       same(lease.payload, allBytes)
       await settleOne(storage, lease, { kind: 'retry', error: allBytes })
-      const failing = await recordOf(storage, job, ['payload', 'error', 'attempts'])
+      const failing = await recordOf(storage, job, 'payload', 'error', 'attempts')
       for (const value of [failing.payload, failing.error, failing.attempts![0]!.error]) same(value, allBytes)
       await settleOne(storage, await claimOne(), { kind: 'completed', result: allBytes })
-      same((await recordOf(storage, job, ['result'])).result, allBytes)
+      same((await recordOf(storage, job, 'result')).result, allBytes)
     },
   },
   {
-    name: 'of a view into a larger buffer only what it shows is kept',
+    name: 'of a view into a larger buffer only the view is stored',
     proves: ['S2'],
     run: async ({ storage, added, claimOne }) => {
       const job = await added({ payload: bytes('--payload--').subarray(2, 9) })
       await settleOne(storage, await claimOne(), { kind: 'completed', result: bytes('--result--').subarray(2, 8) })
-      const { payload, result } = await recordOf(storage, job, ['payload', 'result'])
+      const { payload, result } = await recordOf(storage, job, 'payload', 'result')
       assert.deepEqual([text(payload), text(result)], ['payload', 'result'])
     },
   },
   {
-    name: 'the payload that a release gave is the one that is read',
+    name: 'the payload that a release replaced is the one that is read',
     run: async ({ storage, added, claimOne }) => {
       const job = await added({ payload: bytes('old') })
       await settleOne(storage, await claimOne(), { kind: 'released', payload: bytes('new') })
-      assert.equal(text((await recordOf(storage, job, ['payload'])).payload), 'new')
+      assert.equal(text((await recordOf(storage, job, 'payload')).payload), 'new')
     },
   },
 ]

@@ -1,9 +1,9 @@
-// Guards reads by deduplication key: they show the chain that a job with this key would be a duplicate of, and no other.
+// get by deduplication key: it returns the chain that a job with this key would be a duplicate of.
 
 import assert from 'node:assert/strict'
 import type { JobRecord } from 'holdfast/storage'
 import type { Case, CaseContext } from '../case.ts'
-import { complete, fail, goOn } from '../look.ts'
+import { complete, continueWith, fail } from '../outcomes.ts'
 
 const simple = { key: 'k', mode: 'simple' } as const
 
@@ -12,7 +12,7 @@ const holder = async ({ storage }: CaseContext, type = 'mail', key = 'k'): Promi
 
 export const getKeyCases: readonly Case[] = [
   {
-    name: 'by a key: the job that holds it, with the parts asked for; nobody of another type or key',
+    name: 'get by key returns the job that holds the key, with its parts, and none for another type or key',
     run: async (context) => {
       const { storage, added } = context
       assert.equal(await holder(context), undefined)
@@ -33,12 +33,12 @@ export const getKeyCases: readonly Case[] = [
     },
   },
   {
-    name: 'by a key: the first job of the chain, as long as the chain goes on',
+    name: 'get by key returns the first job of the chain while the chain is live',
     run: async (context) => {
       const { storage, added, job, claimOne } = context
       const first = await added({ deduplication: simple })
       const next = job({ type: 'next' })
-      await goOn(storage, await claimOne(), next)
+      await continueWith(storage, await claimOne(), next)
       const record = await holder(context)
       assert.deepEqual([record?.id, record?.tail?.id], [first.id, next.id])
       await complete(storage, await claimOne({ types: [{ type: 'next', leaseMs: 60_000 }] }))
@@ -46,7 +46,7 @@ export const getKeyCases: readonly Case[] = [
     },
   },
   {
-    name: 'by a key that is free again: nobody, whether its chain failed, was cancelled, or its window is over',
+    name: 'get by key returns none once the chain failed, was cancelled, or its window ended',
     run: async (context) => {
       const { storage, added, claimOne, advance, unit } = context
       await added({ deduplication: simple })
@@ -62,7 +62,7 @@ export const getKeyCases: readonly Case[] = [
     },
   },
   {
-    name: 'by a key that holds beyond the end: the completed one, while its record lives',
+    name: 'get by a throttle key returns the completed job while its record lives',
     run: async (context) => {
       const { storage, added, claimOne } = context
       const job = await added({ deduplication: { key: 'k', mode: 'throttle' } })

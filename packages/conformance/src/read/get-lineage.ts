@@ -1,9 +1,11 @@
-// Guards what a record says of others: its chain, its root, its origin, its blockers.
+// The relations on a record: its chain, root, origin and blockers.
 
 import assert from 'node:assert/strict'
 import { text } from '../case.ts'
 import type { Case } from '../case.ts'
-import { chainOfTwo, claimType, find, inState, recordOf, refOf, run, settleOne, stateOf, treeOfTwo } from '../steps.ts'
+import { settleOne } from '../outcomes.ts'
+import { findRecord, recordOf, refOf, stateOf } from '../records.ts'
+import { chainOfTwo, claimType, inState, runOne, treeOfTwo } from '../scenarios.ts'
 
 export const getLineageCases: readonly Case[] = [
   {
@@ -25,36 +27,36 @@ export const getLineageCases: readonly Case[] = [
     },
   },
   {
-    name: 'a chain’s first job has its tail, with the parts asked for; a chain of one is its own tail; others have none',
+    name: 'the first job of a chain has the tail with its parts; a chain of one is its own tail; other jobs have none',
     run: async (context) => {
       const { storage } = context
       const { first, next } = await chainOfTwo(context)
-      assert.equal((await recordOf(storage, first, ['tail'])).tail!.state, 'queued')
-      await run(context, 'next', 'end')
-      const record = await recordOf(storage, first, ['tail', 'result'])
+      assert.equal((await recordOf(storage, first, 'tail')).tail!.state, 'queued')
+      await runOne(context, 'next', 'end')
+      const record = await recordOf(storage, first, 'tail', 'result')
       assert.deepEqual([record.state, text(record.result)], ['completed', undefined])
       assert.deepEqual([record.tail!.id, record.tail!.state, text(record.tail!.result)], [next.id, 'completed', 'end'])
-      assert.equal((await recordOf(storage, next, ['tail'])).tail, undefined)
+      assert.equal((await recordOf(storage, next, 'tail')).tail, undefined)
       const single = await inState(context, 'completed')
-      const { tail } = await recordOf(storage, single, ['tail', 'result'])
+      const { tail } = await recordOf(storage, single, 'tail', 'result')
       assert.deepEqual([tail!.id, text(tail!.result)], [single.id, 'done'])
     },
   },
   {
-    name: 'the jobs of a chain have one expiry: that of its end',
+    name: 'all jobs of a chain have the expiry of its end',
     run: async (context) => {
       const { storage, unit } = context
       const { first, next } = await chainOfTwo(context)
       assert.equal((await recordOf(storage, first)).expiresAt, undefined)
       await context.advance(unit)
-      await run(context, 'next')
+      await runOne(context, 'next')
       const [a, b] = await storage.get([first, next].map(refOf))
       assert.deepEqual([a!.expiresAt, b!.expiresAt], Array(2).fill(b!.finishedAt! + next.retention.completedMs))
     },
   },
   {
-    name: 'a chain started to block another has its root and its origin there; one that existed is its own root',
-    proves: ['trap 24'],
+    name: 'a blocker started with its dependent has root and origin there; an existing blocker is its own root',
+    proves: ['chains trap 24'],
     run: async (context) => {
       const { storage, added, job } = context
       const existing = await added({ type: 'existing' })
@@ -75,7 +77,7 @@ export const getLineageCases: readonly Case[] = [
     },
   },
   {
-    name: 'a continuation below keeps the root of its chain',
+    name: 'a continuation of a blocker keeps the root of its chain',
     run: async (context) => {
       const { storage, job } = context
       const { root, child } = await treeOfTwo(context)
@@ -86,23 +88,23 @@ export const getLineageCases: readonly Case[] = [
     },
   },
   {
-    name: 'blockers come as they were given, twice the same too; the open ones are counted once each',
-    proves: ['trap 22'],
+    name: 'blockers are listed as given, also twice, and each open chain is counted once',
+    proves: ['chains trap 22'],
     run: async (context) => {
       const { storage, added, job } = context
       const [a, b] = [await added({ type: 'a' }), await added({ type: 'b' })]
       const top = job({ blockers: [refOf(b), 1, refOf(a), refOf(b)] })
       const child = job({ type: 'child', token: top.token })
       await storage.add([top, child])
-      const record = await recordOf(storage, top, ['blockers'])
+      const record = await recordOf(storage, top, 'blockers')
       assert.deepEqual([record.blockers, record.openBlockers], [[b, child, a, b].map(refOf), 3])
-      await run(context, 'b')
+      await runOne(context, 'b')
       assert.equal((await recordOf(storage, top)).openBlockers, 2)
-      assert.deepEqual((await recordOf(storage, a, ['blockers'])).blockers, [])
+      assert.deepEqual((await recordOf(storage, a, 'blockers')).blockers, [])
     },
   },
   {
-    name: 'reads in a transaction see what it wrote, and nobody else does until it commits',
+    name: 'reads in a transaction see its writes; other reads do not until it commits',
     needs: ['transactions'],
     proves: ['S23'],
     run: async ({ storage, job }) => {
@@ -111,7 +113,7 @@ export const getLineageCases: readonly Case[] = [
         await storage.add([given], tx)
         const [inside] = await storage.get([refOf(given)], { tx, lock: true })
         assert.equal(inside!.state, 'queued')
-        assert.equal(await find(storage, given), undefined)
+        assert.equal(await findRecord(storage, given), undefined)
       })
       assert.equal(await stateOf(storage, given), 'queued')
     },

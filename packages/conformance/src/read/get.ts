@@ -1,4 +1,4 @@
-// Guards the record: every field says what holds, from the add to the expiry, and bytes come back as they were given.
+// get: every field of a record is true from the add to the expiry, and bytes are returned as given.
 
 import assert from 'node:assert/strict'
 import { bytes } from '../case.ts'
@@ -7,11 +7,13 @@ import { getAttemptCases } from './get-attempts.ts'
 import { getFieldCases } from './get-fields.ts'
 import { getKeyCases } from './get-keys.ts'
 import { getLineageCases } from './get-lineage.ts'
-import { complete, inState, recordOf, refOf, settleOne, stateOf, states } from '../steps.ts'
+import { complete, settleOne } from '../outcomes.ts'
+import { jobStates, recordOf, refOf, stateOf } from '../records.ts'
+import { inState } from '../scenarios.ts'
 
 const lifeCases: readonly Case[] = [
-  ...states.map((state): Case => ({
-    name: `a job that is ${state} says so, and has the times that go with it`,
+  ...jobStates.map((state): Case => ({
+    name: `a ${state} job has its state and the times of that state`,
     proves: ['trap 15'],
     run: async (context) => {
       const { storage } = context
@@ -31,8 +33,8 @@ const lifeCases: readonly Case[] = [
     },
   })),
   {
-    name: 'a scheduled job reads as queued from its instant on; nobody moves it',
-    proves: ['DESIGN 3'],
+    name: 'a scheduled job reads as queued from its runAt on, without any move',
+    proves: ['F1'],
     run: async ({ storage, added, advance, unit }) => {
       const job = await added({ delayMs: 10 * unit })
       const before = await recordOf(storage, job)
@@ -42,7 +44,7 @@ const lifeCases: readonly Case[] = [
     },
   },
   {
-    name: 'a failing job stays failing when its time has come',
+    name: 'a failing job stays failing when its runAt has passed',
     run: async (context) => {
       const job = await inState(context, 'failing')
       await context.advance(51 * context.unit)
@@ -62,11 +64,11 @@ const lifeCases: readonly Case[] = [
       assert.equal(record.leaseUntil, record.startedAt! + 10 * unit)
       await complete(storage, lease)
       const { label, startedAt } = await recordOf(storage, job)
-      assert.deepEqual([label, startedAt], ['host-1', lease.startedAt], 'also when it has ended')
+      assert.deepEqual([label, startedAt], ['host-1', lease.startedAt], 'also after its end')
     },
   },
   {
-    name: 'a job whose lease is over but which nobody took reads as processing',
+    name: 'a job whose lease has ended and was not taken back reads as processing',
     run: async (context) => {
       const job = await inState(context, 'processing')
       await context.advance(11 * context.unit)
@@ -74,7 +76,7 @@ const lifeCases: readonly Case[] = [
     },
   },
   {
-    name: 'createdAt is the same through retry, release, lost lease, end and revival',
+    name: 'createdAt stays the same through retry, release, lost lease, end and revival',
     proves: ['trap 15'],
     run: async ({ storage, added, advance, claimOne, unit }) => {
       const job = await added({ maxAttempts: 9 })
@@ -95,7 +97,7 @@ const lifeCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job that failed for its blocker has a reason and no error; one that stalled too',
+    name: 'a job that failed with its blocker or stalled has a reason and no error',
     run: async ({ storage, added, advance, claimOne, claim, unit }) => {
       const job = await added({ maxAttempts: 2 })
       await settleOne(storage, await claimOne(), { kind: 'retry', error: bytes('e') })

@@ -1,11 +1,11 @@
-// Guards pages: every row once, in order, while others come, go and change.
+// Pages of a list: every row once, in order, while other rows are added, removed and changed.
 
 import assert from 'node:assert/strict'
 import type { ListQuery, Storage } from 'holdfast/storage'
 import type { Case } from '../case.ts'
-import { idsOf } from '../steps.ts'
+import { idsOf } from '../records.ts'
 
-/** All pages, one after the other, with something done between any two. */
+/** Reads all pages and calls `between` after each. */
 async function pages(storage: Storage, query: ListQuery, between: (page: number) => Promise<void> = async () => {}) {
   const ids: string[] = []
   let cursor: string | undefined
@@ -17,14 +17,14 @@ async function pages(storage: Storage, query: ListQuery, between: (page: number)
     if (cursor === undefined) return ids
     await between(page)
   }
-  return assert.fail('the pages do not end')
+  return assert.fail('expected a last page, got cursors without end')
 }
 
 export const listPageCases: readonly Case[] = [
   ...(['asc', 'desc'] as const).flatMap((order) =>
     (['jobs', 'chains'] as const).map((of): Case => ({
-      name: `pages of ${of} in order ${order} have every row once, those of one instant too`,
-      proves: ['trap 30'],
+      name: `pages of ${of} in order ${order} have every row once, also rows of one instant`,
+      proves: ['chains trap 30'],
       run: async ({ storage, job, advance, unit }) => {
         for (const type of ['a', 'b', 'a']) {
           await storage.add(Array.from({ length: 4 }, () => job({ type })))
@@ -37,7 +37,7 @@ export const listPageCases: readonly Case[] = [
     })),
   ),
   {
-    name: 'a page holds no more than its limit, and the last one has no cursor',
+    name: 'a page has no more rows than its limit, and the last page has no cursor',
     run: async ({ storage, added }) => {
       for (let count = 0; count < 3; count++) await added()
       const first = await storage.list({ of: 'jobs', limit: 2 })
@@ -47,7 +47,7 @@ export const listPageCases: readonly Case[] = [
     },
   },
   {
-    name: 'filters come before the limit: pages of a few among many are full',
+    name: 'filters apply before the limit: every page but the last is full',
     run: async ({ storage, added, job }) => {
       const wanted = []
       for (let count = 0; count < 5; count++) {
@@ -60,8 +60,8 @@ export const listPageCases: readonly Case[] = [
     },
   },
   ...(['asc', 'desc'] as const).map((order): Case => ({
-    name: `pages in order ${order} miss no survivor and repeat nothing while rows come and go, that of the cursor too`,
-    proves: ['trap 30'],
+    name: `pages in order ${order} skip and repeat no row while rows are added and removed, also the row of the cursor`,
+    proves: ['chains trap 30'],
     run: async (context) => {
       const { storage, added, advance, unit } = context
       const rows: string[] = []
@@ -72,7 +72,7 @@ export const listPageCases: readonly Case[] = [
       if (order === 'desc') rows.reverse()
       const gone = new Set<string>()
       const ids = await pages(storage, { of: 'jobs', order, limit: 3 }, async (page) => {
-        // The one the cursor stands on, one seen before it, and one still to come.
+        // The row of the cursor, one before it and one after it.
         const removed = [rows[page * 3 - 1]!, rows[page * 3 - 3]!, ...(page === 1 ? [rows[10]!] : [])]
         for (const id of removed) gone.add(id)
         await storage.remove(
@@ -81,14 +81,14 @@ export const listPageCases: readonly Case[] = [
         )
         if (page <= 3) await added({ id: `new-${page}` })
       })
-      assert.equal(new Set(ids).size, ids.length, 'nothing twice')
-      for (const id of rows) if (!gone.has(id)) assert.ok(ids.includes(id), `${id} is missed`)
-      assert.ok(!ids.includes(rows[10]!), 'what was removed before its page is not there')
+      assert.equal(new Set(ids).size, ids.length, 'no row twice')
+      for (const id of rows) if (!gone.has(id)) assert.ok(ids.includes(id), `${id} was skipped`)
+      assert.ok(!ids.includes(rows[10]!), 'a row removed before its page is absent')
     },
   })),
   {
-    name: 'rows that change their state between pages are neither missed nor repeated',
-    proves: ['trap 30'],
+    name: 'rows that change their state between pages are neither skipped nor repeated',
+    proves: ['chains trap 30'],
     run: async (context) => {
       const { storage, added, claim } = context
       const rows = []
@@ -98,7 +98,7 @@ export const listPageCases: readonly Case[] = [
     },
   },
   {
-    name: 'a cursor is good on another handle',
+    name: 'a cursor is valid on another handle',
     run: async ({ storage, another, added }) => {
       const rows = [await added(), await added(), await added()]
       const other = await another()

@@ -1,11 +1,12 @@
-// Guards lists: the filters, the order, and pages that neither repeat nor skip while rows come and go.
+// list: filters, order, and pages that neither repeat nor skip rows.
 
 import assert from 'node:assert/strict'
 import type { JobRecord, ListQuery, Storage } from 'holdfast/storage'
 import { text, bytes } from '../case.ts'
 import type { Case } from '../case.ts'
 import { listPageCases } from './list-pages.ts'
-import { chainOfTwo, find, idsOf, inState, refOf, run, states, treeOfTwo, unsupported } from '../steps.ts'
+import { findRecord, idsOf, jobStates, refOf } from '../records.ts'
+import { chainOfTwo, inState, runOne, treeOfTwo } from '../scenarios.ts'
 
 const list = async (storage: Storage, query: Partial<ListQuery> = {}): Promise<readonly JobRecord[]> =>
   (await storage.list({ of: 'jobs', order: 'asc', limit: 100, ...query })).items
@@ -22,7 +23,7 @@ const filterCases: readonly Case[] = [
     },
   },
   {
-    name: 'jobs come by createdAt, newest first unless asked otherwise',
+    name: 'jobs are listed by createdAt, newest first by default',
     run: async ({ storage, added, advance, unit }) => {
       const ids = []
       for (const id of ['m', 'z', 'a']) {
@@ -35,7 +36,7 @@ const filterCases: readonly Case[] = [
     },
   },
   {
-    name: 'jobs of one instant come by type, then id, each character by its code',
+    name: 'jobs of one instant are listed by type, then id, by character code',
     run: async ({ storage, job }) => {
       const sorted = [
         { type: 'B', id: 'b' },
@@ -52,7 +53,7 @@ const filterCases: readonly Case[] = [
     },
   },
   {
-    name: 'types filter, one and several, of jobs and of chains',
+    name: 'a list can be filtered by one or several types, of jobs and of chains',
     run: async ({ storage, added }) => {
       const [a, b] = [await added({ type: 'a' }), await added({ type: 'b' })]
       await added({ type: 'c' })
@@ -67,22 +68,22 @@ const filterCases: readonly Case[] = [
     },
   },
   {
-    name: 'a type or a state that is named twice lists its jobs once',
+    name: 'a type or state named twice lists its jobs once',
     run: async ({ storage, added }) => {
       const { id } = await added()
       assert.deepEqual(await listIds(storage, { types: ['mail', 'mail'] }), [id])
       assert.deepEqual(await listIds(storage, { states: ['queued', 'queued'] }), [id])
     },
   },
-  ...states.map((state): Case => ({
-    name: `a list of what is ${state} has the jobs and the chains that are, and no other`,
+  ...jobStates.map((state): Case => ({
+    name: `a list of state ${state} has exactly the jobs and chains in that state`,
     run: async (context) => {
       const { storage } = context
-      for (const other of states) if (other !== state) await inState(context, other, { type: `is ${other}` })
+      for (const other of jobStates) if (other !== state) await inState(context, other, { type: `is ${other}` })
       const job = await inState(context, state, { type: `is ${state}` })
       for (const what of ['jobs', 'chains'] as const) {
         const found = await list(storage, { of: what, states: [state] })
-        // Those that block the blocked wait in a type of their own.
+        // The blockers wait in a type of their own.
         assert.deepEqual(idsOf(found.filter(({ type }) => type !== 'open blocker')), [job.id])
       }
       const other = state === 'failed' ? 'completed' : 'failed'
@@ -109,24 +110,24 @@ const filterCases: readonly Case[] = [
         jobs.push(await added())
         await advance(2 * unit)
       }
-      const createdFrom = (await find(storage, jobs[0]!))!.createdAt + unit
-      const createdTo = (await find(storage, jobs[2]!))!.createdAt + unit
+      const createdFrom = (await findRecord(storage, jobs[0]!))!.createdAt + unit
+      const createdTo = (await findRecord(storage, jobs[2]!))!.createdAt + unit
       assert.deepEqual(await listIds(storage, { createdFrom }), idsOf(jobs.slice(1)))
       assert.deepEqual(await listIds(storage, { createdTo }), idsOf(jobs.slice(0, 3)))
       assert.deepEqual(await listIds(storage, { createdFrom, createdTo, of: 'chains' }), idsOf(jobs.slice(1, 3)))
     },
   },
   {
-    name: 'createdFrom includes its own instant',
+    name: 'createdFrom is inclusive',
     run: async ({ storage, added }) => {
       const job = await added()
-      const createdFrom = (await find(storage, job))!.createdAt
+      const createdFrom = (await findRecord(storage, job))!.createdAt
       assert.deepEqual(await listIds(storage, { createdFrom }), [job.id])
       assert.deepEqual(await listIds(storage, { createdFrom: createdFrom + 1 }), [])
     },
   },
   {
-    name: 'what has expired is not listed, swept or not',
+    name: 'expired records are not listed, swept or not',
     run: async (context) => {
       const { storage, advance, unit } = context
       await inState(context, 'completed', { retention: { completedMs: 10 * unit, failedMs: 0, cancelledMs: 0 } })
@@ -136,7 +137,7 @@ const filterCases: readonly Case[] = [
     },
   },
   {
-    name: 'parts are there only if asked for',
+    name: 'parts are present only if asked for',
     run: async ({ storage, added }) => {
       await added({ payload: bytes('p') })
       assert.equal((await list(storage))[0]!.payload, undefined)
@@ -144,16 +145,18 @@ const filterCases: readonly Case[] = [
       assert.deepEqual([text(record!.payload), record!.attempts], ['p', []])
     },
   },
-  ...(['workers', 'marks'] as const).map((of): Case => ({
-    name: `a list of ${of} is refused as not supported`,
-    proves: ['FEATURE_UNSUPPORTED'],
-    run: async ({ storage }) => unsupported(() => storage.list({ of: of as 'jobs', limit: 10 })),
+  ...([undefined, 'workers'] as const).map((of): Case => ({
+    name: `a list of ${of} is refused as an invalid argument`,
+    run: async ({ storage }) => {
+      const expected = { name: 'TypeError', code: 'INVALID_ARGUMENT' }
+      await assert.rejects(storage.list({ of: of as unknown as 'jobs', limit: 10 }), expected)
+    },
   })),
 ]
 
 const chainCases: readonly Case[] = [
   {
-    name: 'a list of chains has first jobs, each with its tail, whose state is the chain’s',
+    name: 'a list of chains has the first jobs, each with the state of its tail',
     run: async (context) => {
       const { storage } = context
       const { first, next } = await chainOfTwo(context)
@@ -162,13 +165,13 @@ const chainCases: readonly Case[] = [
       assert.deepEqual(await listIds(storage, { of: 'chains', states: ['queued'] }), [first.id])
       assert.deepEqual(await listIds(storage, { of: 'chains', states: ['completed'] }), [])
       assert.deepEqual(await listIds(storage, { of: 'jobs', states: ['completed'] }), [first.id])
-      await run(context, 'next', 'r')
+      await runOne(context, 'next', 'r')
       const [ended] = await list(storage, { of: 'chains', states: ['completed'], parts: ['result'] })
       assert.equal(text(ended!.tail!.result), 'r')
     },
   },
   {
-    name: 'a list of chains filters by the type of their first jobs',
+    name: 'a list of chains is filtered by the type of the first jobs',
     run: async (context) => {
       const { storage } = context
       const { first, next } = await chainOfTwo(context)
@@ -189,7 +192,7 @@ const chainCases: readonly Case[] = [
     },
   },
   {
-    name: 'rootOnly leaves out chains started to block another, and no other',
+    name: 'rootOnly leaves out exactly the chains started as blockers',
     run: async (context) => {
       const { storage, added } = context
       const { root, child } = await treeOfTwo(context, { root: { id: 'same' }, child: { id: 'same' } })

@@ -1,11 +1,13 @@
-// Guards the answer to "how long may I sleep?": never later than the first instant at which a claim would yield something,
-// ends of leases included, and never earlier for what a claim would pass over.
-// Longer than others: one file per rule of the contract, and this rule has many cases.
+// nextDueAt: how long a worker may sleep. Never later than the first instant at which a claim would yield something,
+// ends of leases included, and never earlier for jobs that a claim would skip.
+// Longer than most files: one file per rule of the contract, and this rule has many cases.
 
 import assert from 'node:assert/strict'
 import type { Storage } from 'holdfast/storage'
 import type { Case, CaseContext } from '../case.ts'
-import { claimType, complete, idsOf, inState, recordOf, refOf, run, settleOne, states } from '../steps.ts'
+import { complete, settleOne } from '../outcomes.ts'
+import { idsOf, jobStates, recordOf, refOf } from '../records.ts'
+import { claimType, inState, runOne } from '../scenarios.ts'
 
 const inGroup = (key: string) => ({ group: { key, ordered: true } }) as const
 
@@ -14,25 +16,25 @@ const nextOf = (storage: Storage, ...types: string[]) =>
 
 async function isNow(storage: Storage, ...types: string[]): Promise<void> {
   const next = await nextOf(storage, ...types)
-  assert.ok(next && next.at <= next.now, `${next?.at} is to be no later than ${next?.now}`)
+  assert.ok(next && next.at <= next.now, `${next?.at} was expected to be at most ${next?.now}`)
 }
 
 async function isAt(storage: Storage, at: number | undefined, ...types: string[]): Promise<void> {
   assert.equal((await nextOf(storage, ...types))?.at, at)
 }
 
-/** Waits until then, and claims: something must come. */
+/** Advances to the next due instant and claims. Returns the ids, of which there must be at least one. */
 async function yields({ storage, advance, claim }: CaseContext): Promise<string[]> {
   const next = (await nextOf(storage))!
   await advance(Math.max(0, next.at - next.now))
   const ids = idsOf(await claim())
-  assert.ok(ids.length > 0, 'a claim at that instant is to yield something')
+  assert.ok(ids.length > 0, 'expected a claim at that instant to yield jobs, got none')
   return ids
 }
 
 export const nextDueAtCases: readonly Case[] = [
   {
-    name: 'nothing to wait for: of an empty storage, of no types, of a type without jobs',
+    name: 'there is no next due instant for an empty storage, for no types, and for a type without jobs',
     run: async ({ storage, added }) => {
       await isAt(storage, undefined)
       await added({ type: 'sms' })
@@ -40,12 +42,12 @@ export const nextDueAtCases: readonly Case[] = [
       assert.equal(await storage.nextDueAt([]), undefined)
     },
   },
-  ...states.map((state): Case => {
+  ...jobStates.map((state): Case => {
     const expected = { queued: 'now', scheduled: 'its time', failing: 'its time', processing: 'the end of its lease' }[
       state as string
     ]
     return {
-      name: `a job that is ${state} can be had ${expected === undefined ? 'never' : `at ${expected}`}`,
+      name: `a ${state} job can be claimed ${expected === undefined ? 'never' : `at ${expected}`}`,
       proves: ['L2'],
       run: async (context) => {
         const { storage } = context
@@ -58,7 +60,7 @@ export const nextDueAtCases: readonly Case[] = [
     }
   }),
   {
-    name: 'a claim that gives out less than it was asked for may tell the same, and then tells it right',
+    name: 'the nextDue of a claim that leaves slots free is absent or right',
     proves: ['L2'],
     run: async (context) => {
       const { storage, added } = context
@@ -80,7 +82,7 @@ export const nextDueAtCases: readonly Case[] = [
     },
   },
   {
-    name: 'the storage’s time comes with the answer',
+    name: 'the answer has the storage’s time',
     run: async ({ storage, added, now, unit }) => {
       await added({ delayMs: 10 * unit })
       const before = await now()
@@ -89,7 +91,7 @@ export const nextDueAtCases: readonly Case[] = [
     },
   },
   {
-    name: 'the earliest counts, over all types asked for and no other',
+    name: 'the answer is the earliest instant over the types asked for and no other',
     run: async ({ storage, added, unit }) => {
       const at: Record<string, number> = {}
       for (const [type, delay] of [
@@ -107,7 +109,7 @@ export const nextDueAtCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job that is due exactly now can be had now',
+    name: 'a job that is due exactly now is due now',
     run: async (context) => {
       const { storage, added, advance, claimOne, unit } = context
       const job = await added({ delayMs: 10 * unit })
@@ -117,7 +119,7 @@ export const nextDueAtCases: readonly Case[] = [
     },
   },
   {
-    name: 'an extended lease moves the instant, a settled one takes it away',
+    name: 'an extended lease moves the instant, and a settled one removes it',
     run: async ({ storage, added, claimOne, unit }) => {
       await added()
       const { type, id, worker, attempt } = await claimOne()
@@ -129,7 +131,7 @@ export const nextDueAtCases: readonly Case[] = [
     },
   },
   {
-    name: 'a lease that is over can be had now',
+    name: 'a job with an ended lease is due now',
     proves: ['L2'],
     run: async (context) => {
       const { storage, advance, claimOne, unit } = context
@@ -140,7 +142,7 @@ export const nextDueAtCases: readonly Case[] = [
     },
   },
   {
-    name: 'the earlier of a lease’s end and a waiting job counts',
+    name: 'the answer is the earlier of a lease’s end and a waiting job',
     run: async (context) => {
       const { storage, added, unit } = context
       const held = await inState(context, 'processing')
@@ -167,7 +169,7 @@ export const nextDueAtCases: readonly Case[] = [
     },
   },
   {
-    name: 'a cancelled, a removed and an expired job are not waited for',
+    name: 'cancelled, removed and expired jobs do not count',
     run: async (context) => {
       const { storage } = context
       await storage.cancel([refOf(await inState(context, 'scheduled'))])
@@ -177,17 +179,17 @@ export const nextDueAtCases: readonly Case[] = [
     },
   },
   {
-    name: 'a blocked job counts from the moment nothing blocks it',
+    name: 'a blocked job counts from the instant at which it is unblocked',
     run: async (context) => {
       const { storage } = context
       await inState(context, 'blocked')
       await isAt(storage, undefined)
-      await run(context, 'open blocker')
+      await runOne(context, 'open blocker')
       await isNow(storage)
     },
   },
   {
-    name: 'a paused type is not waited for, nor are its leases; when it is resumed it is',
+    name: 'a paused type and its leases do not count until it is resumed',
     proves: ['F26'],
     run: async (context) => {
       const { storage, added, advance, unit } = context
@@ -205,7 +207,7 @@ export const nextDueAtCases: readonly Case[] = [
     },
   },
   {
-    name: 'of an ordered group only the head counts: others, though due, make nobody spin',
+    name: 'only the head of an ordered group counts: due jobs behind it wake no worker',
     proves: ['F21'],
     run: async (context) => {
       const { storage, added, unit } = context
@@ -217,7 +219,7 @@ export const nextDueAtCases: readonly Case[] = [
     },
   },
   {
-    name: 'a group whose head runs can be had at the end of that lease',
+    name: 'a group with a running head is due at the end of that lease',
     proves: ['F21', 'L2'],
     run: async (context) => {
       const { storage, added, claimOne } = context
@@ -231,7 +233,7 @@ export const nextDueAtCases: readonly Case[] = [
     },
   },
   {
-    name: 'a retry of a head holds the group until its time',
+    name: 'a retry of a head holds the group until its runAt',
     proves: ['F21', 'S18'],
     run: async (context) => {
       const { storage, added, claimOne, unit } = context
@@ -242,7 +244,7 @@ export const nextDueAtCases: readonly Case[] = [
     },
   },
   {
-    name: 'a group that is held leaves others to be had at their own time',
+    name: 'a held group does not change the instant of other jobs',
     run: async ({ storage, added, claimOne, unit }) => {
       await added(inGroup('g'))
       await added(inGroup('g'))
@@ -254,7 +256,7 @@ export const nextDueAtCases: readonly Case[] = [
     },
   },
   {
-    name: 'a paused group is not waited for',
+    name: 'a paused group does not count',
     proves: ['F26'],
     run: async ({ storage, added, unit }) => {
       await added(inGroup('g'))
@@ -268,7 +270,7 @@ export const nextDueAtCases: readonly Case[] = [
     },
   },
   {
-    name: 'nor are the leases of a paused group: a claim would not run them',
+    name: 'the leases of a paused group do not count, because a claim would not run them',
     proves: ['F26'],
     run: async ({ storage, added, advance, claim, claimOne, unit }) => {
       await added(inGroup('g'))
@@ -283,7 +285,7 @@ export const nextDueAtCases: readonly Case[] = [
     },
   },
   {
-    name: 'a job cancelled at the head of a group lets the next one’s time count',
+    name: 'after a cancel of the head the next job of its group counts',
     proves: ['F21'],
     run: async (context) => {
       const { storage, added, unit } = context
@@ -296,7 +298,7 @@ export const nextDueAtCases: readonly Case[] = [
     },
   },
   {
-    name: 'before the instant a claim yields nothing, at the instant it does: job by job to the end',
+    name: 'before each instant a claim yields nothing and at the instant it yields a job, until none is left',
     proves: ['S14', 'L2'],
     run: async (context) => {
       const { storage, added, claim, unit } = context
@@ -315,7 +317,7 @@ export const nextDueAtCases: readonly Case[] = [
   },
 ]
 
-/** The fence of whoever holds it now. */
+/** The fence of the current holder. */
 async function recordLease(storage: Storage, job: { type: string; id: string }) {
   const { type, id, worker, attempt } = await recordOf(storage, job)
   return worker === undefined ? undefined : { type, id, worker, attempt }

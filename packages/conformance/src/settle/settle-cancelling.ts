@@ -1,15 +1,17 @@
-// Guards the end of a job whose holder was asked to stop: completed if it completes, cancelled by any other end.
+// The end of a job that was asked to stop: completed if it completes, cancelled by any other outcome.
 
 import assert from 'node:assert/strict'
 import type { LeaseRef, Outcome } from 'holdfast/storage'
 import { bytes, text } from '../case.ts'
 import type { Case, CaseContext } from '../case.ts'
-import { addOne, complete, fence, kinds, look, outcomeOf, ref, settled, states, whole } from '../look.ts'
+import { complete, outcomeKinds, sampleOutcome, settleOutcome } from '../outcomes.ts'
+import { fenceOf, recordOf, refOf, snapshotOf, statesOf } from '../records.ts'
+import { addOne } from '../scenarios.ts'
 
 async function cancelling({ storage, added, claimOne }: CaseContext): Promise<LeaseRef> {
   const job = await added({ payload: bytes('first'), deduplication: { key: 'k', mode: 'simple' }, maxAttempts: 9 })
-  const lease = fence(await claimOne())
-  const verdicts = await storage.cancel([ref(job)], { abort: true, reason: 'enough' })
+  const lease = fenceOf(await claimOne())
+  const verdicts = await storage.cancel([refOf(job)], { abort: true, reason: 'enough' })
   assert.deepEqual(
     verdicts.map(({ verdict }) => verdict),
     ['cancelling'],
@@ -17,7 +19,7 @@ async function cancelling({ storage, added, claimOne }: CaseContext): Promise<Le
   return lease
 }
 
-const stopCases: readonly Case[] = kinds
+const stopCases: readonly Case[] = outcomeKinds
   .filter((kind) => kind !== 'completed')
   .flatMap((kind): Case[] => [
     {
@@ -27,146 +29,149 @@ const stopCases: readonly Case[] = kinds
         const { storage, job, claim } = context
         const lease = await cancelling(context)
         const next = job()
-        const verdict = await settled(storage, outcomeOf(kind, lease, next))
-        const record = await look(storage, lease)
+        const verdict = await settleOutcome(storage, sampleOutcome(kind, lease, next))
+        const record = await recordOf(storage, lease)
         assert.deepEqual(
           [verdict.state, record.state, record.cancelReason, record.reason],
           ['cancelled', 'cancelled', 'enough', undefined],
         )
         assert.equal(record.expiresAt, record.finishedAt! + record.retention.cancelledMs)
         assert.deepEqual([verdict.expiresAt, record.leaseUntil], [record.expiresAt, undefined])
-        assert.deepEqual(await states(storage, next), [undefined])
+        assert.deepEqual(await statesOf(storage, next), [undefined])
         assert.deepEqual(await claim(), [])
       },
     },
     {
-      name: `the repeat of ${kind}, which ended a job that was asked to stop, says cancelled as the first did`,
+      name: `a repeated ${kind} that ended a job that was asked to stop answers cancelled again`,
       proves: ['S7', 'R3'],
       run: async (context) => {
         const { storage, job } = context
         const lease = await cancelling(context)
-        const outcome = outcomeOf(kind, lease, job())
-        await settled(storage, outcome)
-        const before = await whole(storage, lease)
-        assert.equal((await settled(storage, outcome)).state, 'cancelled')
-        assert.deepEqual(await whole(storage, lease), before)
+        const outcome = sampleOutcome(kind, lease, job())
+        await settleOutcome(storage, outcome)
+        const before = await snapshotOf(storage, lease)
+        assert.equal((await settleOutcome(storage, outcome)).state, 'cancelled')
+        assert.deepEqual(await snapshotOf(storage, lease), before)
       },
     },
   ])
 
 const otherCases: readonly Case[] = [
   {
-    name: 'a job that was asked to stop and completes all the same is completed, for the work was done',
-    proves: ['F17', 'queue 4'],
+    name: 'a job that was asked to stop and completes is completed, because the work was done',
+    proves: ['F17', 'Q4.21'],
     run: async (context) => {
       const { storage } = context
       const lease = await cancelling(context)
       const verdict = await complete(storage, lease, 'done')
-      const record = await look(storage, lease, 'result')
+      const record = await recordOf(storage, lease, 'result')
       assert.deepEqual([verdict.state, record.state, text(record.result)], ['completed', 'completed', 'done'])
       assert.equal(record.expiresAt, record.finishedAt! + record.retention.completedMs)
     },
   },
   {
     name: 'a stalled attempt of a job that was asked to stop is cancelled, not stalled',
-    proves: ['F17', 'queue 4'],
+    proves: ['F17', 'Q4.21'],
     run: async (context) => {
       const { storage } = context
       for (const kind of ['retry', 'failed'] as const) {
         const lease = await cancelling(context)
-        assert.equal((await settled(storage, { ...lease, kind, stalled: true } as Outcome)).state, 'cancelled')
-        const { state, reason } = await look(storage, lease)
+        assert.equal((await settleOutcome(storage, { ...lease, kind, stalled: true } as Outcome)).state, 'cancelled')
+        const { state, reason } = await recordOf(storage, lease)
         assert.deepEqual([state, reason], ['cancelled', undefined])
       }
     },
   },
   {
-    name: 'a snooze of a job that was asked to stop is cancelled, not put off',
+    name: 'a snooze of a job that was asked to stop cancels it',
     proves: ['F17', 'S9'],
     run: async (context) => {
       const lease = await cancelling(context)
-      const verdict = await settled(context.storage, { ...lease, kind: 'released', delayMs: 10 })
+      const verdict = await settleOutcome(context.storage, { ...lease, kind: 'released', delayMs: 10 })
       assert.equal(verdict.state, 'cancelled')
-      assert.equal((await look(context.storage, lease)).snoozes, 0)
+      assert.equal((await recordOf(context.storage, lease)).snoozes, 0)
     },
   },
   {
-    name: 'a job that stopped when asked frees its key and its id',
+    name: 'a job cancelled on request frees its key and its id',
     proves: ['F25', 'S20'],
     run: async (context) => {
       const { storage, job, added } = context
       const lease = await cancelling(context)
       const deduplication = { key: 'k', mode: 'simple' } as const
       assert.equal((await addOne(storage, job({ deduplication }))).verdict, 'duplicate')
-      await settled(storage, { ...lease, kind: 'retry' })
+      await settleOutcome(storage, { ...lease, kind: 'retry' })
       await added({ id: lease.id, deduplication })
     },
   },
   {
-    name: 'dependents of a job that stopped when asked fail with it; those that would rather wait do',
+    name: 'dependents of a job cancelled on request fail with it, unless their onBlockerFailure is wait',
     proves: ['S13', 'chains trap 23'],
     run: async (context) => {
       const { storage, added } = context
       const lease = await cancelling(context)
       const [fails, waits] = [
-        await added({ blockers: [ref(lease)] }),
-        await added({ blockers: [ref(lease)], onBlockerFailure: 'wait' }),
+        await added({ blockers: [refOf(lease)] }),
+        await added({ blockers: [refOf(lease)], onBlockerFailure: 'wait' }),
       ]
-      const { ended, unblocked } = await settled(storage, { ...lease, kind: 'released' })
+      const { ended, unblocked } = await settleOutcome(storage, { ...lease, kind: 'released' })
       assert.deepEqual(
         ended.map(({ id, reason }) => [id, reason]),
         [[fails.id, 'blocker_failed']],
       )
       assert.deepEqual([...unblocked], [])
-      assert.deepEqual(await states(storage, fails, waits), ['failed', 'blocked'])
+      assert.deepEqual(await statesOf(storage, fails, waits), ['failed', 'blocked'])
     },
   },
   {
-    name: 'a continuation under a taken id does not keep a job that was asked to stop: it is cancelled',
+    name: 'a job that was asked to stop is cancelled even if its continuation has a taken id',
     proves: ['F17', 'S9'],
     run: async (context) => {
       const { storage, added, job } = context
       const lease = await cancelling(context)
       const { id } = await added()
-      assert.equal((await settled(storage, { ...lease, kind: 'continued', next: job({ id }) })).state, 'cancelled')
+      assert.equal(
+        (await settleOutcome(storage, { ...lease, kind: 'continued', next: job({ id }) })).state,
+        'cancelled',
+      )
     },
   },
   {
-    name: 'a completion with a job whose blocker is unknown is a conflict, asked to stop or not',
+    name: 'a completion that adds a job with an unknown blocker is a conflict, asked to stop or not',
     proves: ['F17', 'S13'],
     run: async (context) => {
       const { storage, job } = context
       const lease = await cancelling(context)
-      const add = [job({ blockers: [{ type: 'mail', id: 'nobody' }] })]
+      const add = [job({ blockers: [{ type: 'mail', id: 'unknown' }] })]
       const [verdict] = await storage.settle([{ ...lease, kind: 'completed', add }])
       assert.equal(verdict?.verdict, 'conflict')
-      assert.deepEqual(await states(storage, lease), ['processing'])
+      assert.deepEqual(await statesOf(storage, lease), ['processing'])
     },
   },
   {
-    name: 'a job that stopped when asked, and was revived, is not asked again',
+    name: 'a job that was cancelled on request and revived is no longer asked to stop',
     proves: ['S9', 'F17'],
     run: async (context) => {
       const { storage, claimOne, unit } = context
       const lease = await cancelling(context)
-      await settled(storage, { ...lease, kind: 'retry' })
-      await storage.revive([ref(lease)])
-      const again = fence(await claimOne())
+      await settleOutcome(storage, { ...lease, kind: 'retry' })
+      await storage.revive([refOf(lease)])
+      const again = fenceOf(await claimOne())
       assert.equal((await storage.extend([{ ...again, leaseMs: 50 * unit }]))[0]?.verdict, 'extended')
-      assert.equal((await settled(storage, { ...again, kind: 'retry' })).state, 'failing')
+      assert.equal((await settleOutcome(storage, { ...again, kind: 'retry' })).state, 'failing')
     },
   },
   {
-    name: 'a new life does not inherit that a stop was asked of the old',
-    proves: ['S9', 'queue trap 10'],
+    name: 'a new life does not inherit the request to stop',
+    proves: ['S9', 'trap 10'],
     run: async (context) => {
       const { storage, added, claimOne, unit } = context
       const lease = await cancelling(context)
-      await settled(storage, { ...lease, kind: 'retry' })
+      await settleOutcome(storage, { ...lease, kind: 'retry' })
       await added({ id: lease.id })
-      const again = fence(await claimOne())
+      const again = fenceOf(await claimOne())
       assert.equal((await storage.extend([{ ...again, leaseMs: 50 * unit }]))[0]?.verdict, 'extended')
-      assert.equal((await settled(storage, { ...again, kind: 'retry' })).state, 'failing')
+      assert.equal((await settleOutcome(storage, { ...again, kind: 'retry' })).state, 'failing')
     },
   },
 ]

@@ -1,60 +1,67 @@
-// Guards continuations: a job and its successor change hands in one move, and the chain is what its tail is.
+// Continuations: a job ends and its successor starts in one move, and the chain has the state of its tail.
 
 import assert from 'node:assert/strict'
 import { bytes, text } from '../case.ts'
 import type { Case } from '../case.ts'
-import { complete, fail, fence, goOn, ids, look, ref, retry, settled, states, whole } from '../look.ts'
+import { complete, continueWith, fail, retry, settleOutcome } from '../outcomes.ts'
+import { fenceOf, idsOf, recordOf, refOf, snapshotOf, statesOf } from '../records.ts'
 
 const joinCases: readonly Case[] = [
   {
-    name: 'a job that is continued is completed without a result, and its successor is the tail of its chain',
-    proves: ['S13', 'chains 2.4'],
+    name: 'a continued job is completed without a result, and its successor is the tail of its chain',
+    proves: ['S13', 'chains §2.4'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
       const next = job({ type: 'other', payload: bytes('go on') })
-      const verdict = await goOn(storage, await claimOne(), next)
+      const verdict = await continueWith(storage, await claimOne(), next)
       assert.equal(verdict.state, 'completed')
-      const [told] = verdict.added
-      assert.ok(told?.verdict === 'added' && told.job.state === 'queued')
-      assert.deepEqual([ref(told.job), told.job.token], [ref(next), next.token])
-      const record = await look(storage, first, 'result', 'tail')
+      const [addVerdict] = verdict.added
+      assert.ok(addVerdict?.verdict === 'added' && addVerdict.job.state === 'queued')
+      assert.deepEqual([refOf(addVerdict.job), addVerdict.job.token], [refOf(next), next.token])
+      const record = await recordOf(storage, first, 'result', 'tail')
       assert.deepEqual(
         [record.state, record.result, record.tail?.id, record.tail?.state],
         ['completed', undefined, next.id, 'queued'],
       )
-      const tail = await look(storage, next, 'payload')
+      const tail = await recordOf(storage, next, 'payload')
       assert.deepEqual(
-        [ref(tail.chain), tail.chainIndex, ref(tail.root), ref(tail.origin!)],
-        [ref(first), 1, ref(first), ref(first)],
+        [refOf(tail.chain), tail.chainIndex, refOf(tail.root), refOf(tail.origin!)],
+        [refOf(first), 1, refOf(first), refOf(first)],
       )
       assert.deepEqual([text(tail.payload), tail.attempt, tail.failures], ['go on', 0, 0])
     },
   },
   {
-    name: 'each job of a chain has its predecessor as origin and the first as chain and root',
-    proves: ['chains 2.4'],
+    name: 'each job of a chain has its predecessor as origin and the first job as chain and root',
+    proves: ['chains §2.4'],
     run: async ({ storage, added, job, claimOne }) => {
       const jobs = [await added(), job(), job()]
-      await goOn(storage, await claimOne(), jobs[1]!)
-      await goOn(storage, await claimOne(), jobs[2]!)
+      await continueWith(storage, await claimOne(), jobs[1]!)
+      await continueWith(storage, await claimOne(), jobs[2]!)
       const claimed = await claimOne()
-      assert.deepEqual([claimed.chainIndex, ref(claimed.chain), ref(claimed.root)], [2, ref(jobs[0]!), ref(jobs[0]!)])
-      assert.deepEqual(ref(claimed.origin!), ref(jobs[1]!))
+      assert.deepEqual(
+        [claimed.chainIndex, refOf(claimed.chain), refOf(claimed.root)],
+        [2, refOf(jobs[0]!), refOf(jobs[0]!)],
+      )
+      assert.deepEqual(refOf(claimed.origin!), refOf(jobs[1]!))
       await complete(storage, claimed, 'end')
-      const { tail } = await look(storage, jobs[0]!, 'tail', 'result')
+      const { tail } = await recordOf(storage, jobs[0]!, 'tail', 'result')
       assert.deepEqual([tail?.id, tail?.state], [jobs[2]!.id, 'completed'])
-      assert.deepEqual(await states(storage, ...jobs), ['completed', 'completed', 'completed'])
+      assert.deepEqual(await statesOf(storage, ...jobs), ['completed', 'completed', 'completed'])
     },
   },
   {
-    name: 'a continuation under another job of a tree keeps the root of the tree',
-    proves: ['chains 2.4'],
+    name: 'a continuation inside a tree keeps the root of the tree',
+    proves: ['chains §2.4'],
     run: async ({ storage, job, claimOne }) => {
       const [top, under, next] = [job({ token: 't', blockers: [1] }), job({ token: 't' }), job()]
       await storage.add([top, under])
-      await goOn(storage, await claimOne(), next)
-      const record = await look(storage, next)
-      assert.deepEqual([ref(record.root), ref(record.chain), ref(record.origin!)], [ref(top), ref(under), ref(under)])
+      await continueWith(storage, await claimOne(), next)
+      const record = await recordOf(storage, next)
+      assert.deepEqual(
+        [refOf(record.root), refOf(record.chain), refOf(record.origin!)],
+        [refOf(top), refOf(under), refOf(under)],
+      )
     },
   },
   {
@@ -63,31 +70,31 @@ const joinCases: readonly Case[] = [
     run: async ({ storage, added, job, claimOne, unit }) => {
       await added({ priority: 1, maxAttempts: 1 })
       const next = job({ priority: 5, maxAttempts: 4, delayMs: 50 * unit })
-      await goOn(storage, await claimOne(), next)
-      const { state, priority, maxAttempts, runAt, createdAt } = await look(storage, next)
+      await continueWith(storage, await claimOne(), next)
+      const { state, priority, maxAttempts, runAt, createdAt } = await recordOf(storage, next)
       assert.deepEqual([state, priority, maxAttempts, runAt], ['scheduled', 5, 4, createdAt + 50 * unit])
     },
   },
   {
-    name: 'a failed continuation fails the chain, with its first job completed all the same',
-    proves: ['chains 2.4'],
+    name: 'a failed continuation fails the chain, and its first job stays completed',
+    proves: ['chains §2.4'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
-      await goOn(storage, await claimOne(), job({ id: 'next' }))
+      await continueWith(storage, await claimOne(), job({ id: 'next' }))
       await fail(storage, await claimOne())
-      const { state, tail } = await look(storage, first, 'tail')
+      const { state, tail } = await recordOf(storage, first, 'tail')
       assert.deepEqual([state, tail?.state], ['completed', 'failed'])
     },
   },
   {
-    name: 'retries of a continuation are its own, and the chain goes on',
+    name: 'a continuation has its own retries, and the chain stays live',
     proves: ['S13'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
-      await goOn(storage, await claimOne(), job({ id: 'next' }))
+      await continueWith(storage, await claimOne(), job({ id: 'next' }))
       await retry(storage, await claimOne())
       await complete(storage, await claimOne(), 'at last')
-      const { tail, failures } = await look(storage, first, 'tail')
+      const { tail, failures } = await recordOf(storage, first, 'tail')
       assert.deepEqual([tail?.state, tail?.failures, failures], ['completed', 1, 0])
     },
   },
@@ -107,15 +114,15 @@ const conflictCases: readonly Case[] = (
     const [holder] = await claim()
     if (which === 'completed') await complete(storage, holder!)
     await added({ id: 'self' })
-    const lease = fence(await claimOne())
+    const lease = fenceOf(await claimOne())
     const [next, more] = [job({ id: which === 'self' ? 'self' : 'other' }), job()]
-    const before = await whole(storage, lease, other)
+    const before = await snapshotOf(storage, lease, other)
     const [verdict] = await storage.settle([{ ...lease, kind: 'continued', next, add: [more] }])
     assert.equal(verdict?.verdict, 'conflict')
     assert.equal(verdict.added[0]?.verdict, 'duplicate')
-    assert.deepEqual(await whole(storage, lease, other, more), [...before, undefined])
+    assert.deepEqual(await snapshotOf(storage, lease, other, more), [...before, undefined])
     assert.equal((await storage.extend([{ ...lease, leaseMs: 50 * unit }]))[0]?.verdict, 'extended')
-    await goOn(storage, lease, job({ id: 'really new' }))
+    await continueWith(storage, lease, job({ id: 'really new' }))
   },
 }))
 
@@ -125,27 +132,27 @@ const otherCases: readonly Case[] = [
     proves: ['S13'],
     run: async ({ storage, added, job, claimOne }) => {
       await added()
-      const lease = fence(await claimOne())
-      const next = job({ blockers: [{ type: 'mail', id: 'nobody' }] })
+      const lease = fenceOf(await claimOne())
+      const next = job({ blockers: [{ type: 'mail', id: 'unknown' }] })
       const [verdict] = await storage.settle([{ ...lease, kind: 'continued', next }])
       assert.ok(verdict?.verdict === 'conflict' && verdict.added[0]?.verdict === 'blocker_not_found')
-      assert.equal(verdict.added[0].blocker.id, 'nobody')
-      assert.deepEqual(await states(storage, lease, next), ['processing', undefined])
+      assert.equal(verdict.added[0].blocker.id, 'unknown')
+      assert.deepEqual(await statesOf(storage, lease, next), ['processing', undefined])
       await complete(storage, lease)
     },
   },
   {
-    name: 'a continuation may wait for a chain that exists',
-    proves: ['chains 2.6'],
+    name: 'a continuation may have an existing chain as blocker',
+    proves: ['chains §2.6'],
     run: async ({ storage, added, job, claim, claimOne }) => {
       const [blocker, first] = [await added(), await added()]
       const [held, lease] = await claim()
-      const next = job({ blockers: [ref(blocker)] })
-      const verdict = await goOn(storage, lease!, next)
+      const next = job({ blockers: [refOf(blocker)] })
+      const verdict = await continueWith(storage, lease!, next)
       assert.ok(verdict.added[0]?.verdict === 'added' && verdict.added[0].job.state === 'blocked')
       await complete(storage, held!, 'done')
       const claimed = await claimOne()
-      assert.deepEqual([ref(claimed), ref(claimed.chain), claimed.chainIndex], [ref(next), ref(first), 1])
+      assert.deepEqual([refOf(claimed), refOf(claimed.chain), claimed.chainIndex], [refOf(next), refOf(first), 1])
       assert.deepEqual(
         claimed.blockers.map(({ result }) => text(result)),
         ['done'],
@@ -153,12 +160,17 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a continuation may bring its blockers along, by position: they come in the same move, under it',
-    proves: ['chains 2.6', 'S13'],
+    name: 'a continuation may add its blockers by position, below it and in the same move',
+    proves: ['chains §2.6', 'S13'],
     run: async ({ storage, added, job, claimOne }) => {
       const first = await added()
       const [next, under] = [job({ token: 't', blockers: [1] }), job({ token: 't' })]
-      const verdict = await settled(storage, { ...fence(await claimOne()), kind: 'continued', next, add: [under] })
+      const verdict = await settleOutcome(storage, {
+        ...fenceOf(await claimOne()),
+        kind: 'continued',
+        next,
+        add: [under],
+      })
       assert.deepEqual(
         verdict.added.map((each) => each.verdict === 'added' && [each.job.id, each.job.state]),
         [
@@ -166,21 +178,21 @@ const otherCases: readonly Case[] = [
           [under.id, 'queued'],
         ],
       )
-      const blocker = await look(storage, under)
+      const blocker = await recordOf(storage, under)
       assert.deepEqual(
-        [ref(blocker.root), ref(blocker.origin!), ref(blocker.chain)],
-        [ref(first), ref(next), ref(under)],
+        [refOf(blocker.root), refOf(blocker.origin!), refOf(blocker.chain)],
+        [refOf(first), refOf(next), refOf(under)],
       )
       await complete(storage, await claimOne(), 'under')
       assert.equal((await claimOne()).id, next.id)
     },
   },
   {
-    name: 'a conflict in a batch touches no other outcome',
+    name: 'a conflict affects no other outcome of its batch',
     proves: ['S3', 'S13'],
     run: async ({ storage, job, claim }) => {
       await storage.add([job({ id: 'a' }), job({ id: 'b' }), job({ id: 'c' })])
-      const [a, b, c] = (await claim()).map(fence)
+      const [a, b, c] = (await claim()).map(fenceOf)
       const verdicts = await storage.settle([
         { ...a!, kind: 'completed' },
         { ...b!, kind: 'continued', next: job({ id: 'c' }) },
@@ -190,7 +202,7 @@ const otherCases: readonly Case[] = [
         verdicts.map(({ verdict }) => verdict),
         ['settled', 'conflict', 'settled'],
       )
-      assert.deepEqual(await states(storage, a!, b!, c!, { type: 'mail', id: 'd' }), [
+      assert.deepEqual(await statesOf(storage, a!, b!, c!, { type: 'mail', id: 'd' }), [
         'completed',
         'processing',
         'completed',
@@ -199,32 +211,32 @@ const otherCases: readonly Case[] = [
     },
   },
   {
-    name: 'a continuation whose key is taken is a conflict, or is there all the same: no chain ends in nothing',
+    name: 'a continuation whose key is taken is a conflict or is added: no chain ends without a tail',
     proves: ['S13', 'S1'],
     run: async ({ storage, added, job, claimOne }) => {
       const deduplication = { key: 'k', mode: 'simple' } as const
       await added({ deduplication, delayMs: 500_000 })
       await added()
-      const lease = fence(await claimOne())
+      const lease = fenceOf(await claimOne())
       const next = job({ deduplication })
       const [verdict] = await storage.settle([{ ...lease, kind: 'continued', next }])
       const expected = verdict?.verdict === 'conflict' ? ['processing', undefined] : ['completed', 'queued']
-      assert.deepEqual(await states(storage, lease, next), expected)
+      assert.deepEqual(await statesOf(storage, lease, next), expected)
     },
   },
   {
-    name: 'of two continuations of a batch under one id the second is a conflict',
+    name: 'of two continuations with one id in a batch the second is a conflict',
     proves: ['S13', 'S11'],
     run: async ({ storage, job, claim }) => {
       await storage.add([job(), job()])
-      const leases = (await claim()).map(fence)
+      const leases = (await claim()).map(fenceOf)
       const outcomes = leases.map((lease) => ({ ...lease, kind: 'continued', next: job({ id: 'same' }) }) as const)
       const verdicts = await storage.settle(outcomes)
       assert.deepEqual(
         verdicts.map(({ verdict }) => verdict),
         ['settled', 'conflict'],
       )
-      assert.deepEqual(await states(storage, ...leases), ['completed', 'processing'])
+      assert.deepEqual(await statesOf(storage, ...leases), ['completed', 'processing'])
     },
   },
   {
@@ -232,13 +244,13 @@ const otherCases: readonly Case[] = [
     proves: ['chains trap 11', 'S13', 'S6'],
     run: async ({ storage, added, job, claimOne, advance, unit }) => {
       const first = await added()
-      const stale = fence(await claimOne({ types: [{ type: 'mail', leaseMs: unit }] }))
+      const stale = fenceOf(await claimOne({ types: [{ type: 'mail', leaseMs: unit }] }))
       await advance(2 * unit)
-      await goOn(storage, await claimOne(), job({ id: 'good' }))
+      await continueWith(storage, await claimOne(), job({ id: 'good' }))
       const [verdict] = await storage.settle([{ ...stale, kind: 'continued', next: job({ id: 'bad' }) }])
       assert.equal(verdict?.verdict, 'already_completed')
-      const chain = await storage.list({ of: 'jobs', chain: ref(first), limit: 10 })
-      assert.deepEqual(ids(chain.items).toSorted(), ['good', first.id].toSorted())
+      const chain = await storage.list({ of: 'jobs', chain: refOf(first), limit: 10 })
+      assert.deepEqual(idsOf(chain.items).toSorted(), ['good', first.id].toSorted())
     },
   },
 ]

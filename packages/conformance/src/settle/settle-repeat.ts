@@ -1,39 +1,40 @@
-// Guards the repeat: a settle whose answer was lost is answered as the first, whatever has happened since, and done once.
+// Repeated settles: a settle whose reply was lost gets the first answer, whatever happened since, and takes effect once.
 
 import assert from 'node:assert/strict'
 import type { JobRef, Outcome, Storage } from 'holdfast/storage'
 import { bytes } from '../case.ts'
 import type { Case } from '../case.ts'
-import { complete, fail, fence, kinds, look, outcomeOf, ref, retry, settled, states, whole } from '../look.ts'
+import { complete, fail, outcomeKinds, retry, sampleOutcome, settleOutcome } from '../outcomes.ts'
+import { fenceOf, recordOf, refOf, snapshotOf, statesOf } from '../records.ts'
 
-/** The repeat says what the first said, has nothing to tell, and changes none of these. */
+/** Asserts that a repeated settle gets the first state, reports nothing, and changes none of these jobs. */
 async function repeated(storage: Storage, outcome: Outcome, state: string, ...untouched: JobRef[]): Promise<void> {
-  const before = await whole(storage, outcome, ...untouched)
-  const verdict = await settled(storage, outcome)
+  const before = await snapshotOf(storage, outcome, ...untouched)
+  const verdict = await settleOutcome(storage, outcome)
   assert.deepEqual([verdict.state, [...verdict.added], [...verdict.ended], [...verdict.unblocked]], [state, [], [], []])
-  assert.deepEqual(await whole(storage, outcome, ...untouched), before)
+  assert.deepEqual(await snapshotOf(storage, outcome, ...untouched), before)
 }
 
-const kindCases: readonly Case[] = kinds.map((kind) => ({
-  name: `the repeat of ${kind} is answered as the first, and done once`,
-  proves: ['S7', 'R3', 'N4', 'queue trap 49'],
+const kindCases: readonly Case[] = outcomeKinds.map((kind) => ({
+  name: `a repeated ${kind} gets the first answer and takes effect once`,
+  proves: ['S7', 'R3', 'N4', 'trap 49'],
   run: async ({ storage, added, job, claimOne }) => {
     await added()
     const next = job({ type: 'other' })
-    const outcome = outcomeOf(kind, fence(await claimOne()), next)
-    const first = await settled(storage, outcome)
+    const outcome = sampleOutcome(kind, fenceOf(await claimOne()), next)
+    const first = await settleOutcome(storage, outcome)
     await repeated(storage, outcome, first.state, next)
   },
 }))
 
 const laterCases: readonly Case[] = (['retry', 'released'] as const).flatMap((kind): Case[] => [
   {
-    name: `the repeat of ${kind} is answered as the first while another attempt runs`,
+    name: `a repeated ${kind} gets the first answer while another attempt runs`,
     proves: ['S7', 'R3'],
     run: async ({ storage, added, job, claimOne }) => {
       await added()
-      const outcome = outcomeOf(kind, fence(await claimOne()), job())
-      const { state } = await settled(storage, outcome)
+      const outcome = sampleOutcome(kind, fenceOf(await claimOne()), job())
+      const { state } = await settleOutcome(storage, outcome)
       await claimOne()
       await repeated(storage, outcome, state)
     },
@@ -44,24 +45,24 @@ const laterCases: readonly Case[] = (['retry', 'released'] as const).flatMap((ki
       ['failed', fail],
     ] as const
   ).map(([end, finish]): Case => ({
-    name: `the repeat of ${kind} is answered as the first after another attempt ${end}`,
+    name: `a repeated ${kind} gets the first answer after another attempt ${end}`,
     proves: ['S7', 'S8', 'R3'],
     run: async ({ storage, added, job, claimOne }) => {
       await added()
-      const outcome = outcomeOf(kind, fence(await claimOne()), job())
-      const { state } = await settled(storage, outcome)
+      const outcome = sampleOutcome(kind, fenceOf(await claimOne()), job())
+      const { state } = await settleOutcome(storage, outcome)
       await finish(storage, await claimOne())
       await repeated(storage, outcome, state)
     },
   })),
   {
-    name: `the repeat of ${kind} is answered as the first after the job was cancelled`,
-    proves: ['S7', 'S9', 'queue trap 12'],
+    name: `a repeated ${kind} gets the first answer after the job was cancelled`,
+    proves: ['S7', 'S9', 'trap 12'],
     run: async ({ storage, added, job, claimOne }) => {
       await added()
-      const outcome = outcomeOf(kind, fence(await claimOne()), job())
-      const { state } = await settled(storage, outcome)
-      await storage.cancel([ref(outcome)])
+      const outcome = sampleOutcome(kind, fenceOf(await claimOne()), job())
+      const { state } = await settleOutcome(storage, outcome)
+      await storage.cancel([refOf(outcome)])
       await repeated(storage, outcome, state)
     },
   },
@@ -69,118 +70,119 @@ const laterCases: readonly Case[] = (['retry', 'released'] as const).flatMap((ki
 
 const otherCases: readonly Case[] = [
   {
-    name: 'a repeat is known as long as its attempt is among the last 10 of the record',
+    name: 'a repeated settle is recognised as long as its attempt is among the last 10 of the record',
     proves: ['S7', 'R3'],
     run: async ({ storage, added, claimOne }) => {
       await added({ maxAttempts: 50 })
-      const outcome: Outcome = { ...fence(await claimOne()), kind: 'retry', error: bytes('first') }
-      await settled(storage, outcome)
+      const outcome: Outcome = { ...fenceOf(await claimOne()), kind: 'retry', error: bytes('first') }
+      await settleOutcome(storage, outcome)
       for (let round = 2; round <= 10; round++) await retry(storage, await claimOne())
       await repeated(storage, outcome, 'failing')
     },
   },
   {
-    name: 'the repeat of the last retry, which failed the job, says failed',
+    name: 'a repeat of the last retry, which failed the job, answers failed',
     proves: ['S7', 'S17'],
     run: async ({ storage, added, claimOne }) => {
       await added({ maxAttempts: 1 })
-      const outcome: Outcome = { ...fence(await claimOne()), kind: 'retry', error: bytes('last') }
-      await settled(storage, outcome)
+      const outcome: Outcome = { ...fenceOf(await claimOne()), kind: 'retry', error: bytes('last') }
+      await settleOutcome(storage, outcome)
       await repeated(storage, outcome, 'failed')
     },
   },
-  ...kinds.map((first): Case => ({
-    name: `an attempt that ended as ${first} ends once: whatever else is said of it is told what the first reached`,
-    proves: ['S7', 'S8', 'defect: settle accepted after release at stop'],
+  ...outcomeKinds.map((first): Case => ({
+    name: `an attempt that ended as ${first} ends once: every other outcome gets the state of the first`,
+    // Planted defect: settle accepted after release at stop.
+    proves: ['S7', 'S8'],
     run: async ({ storage, added, job, claimOne }) => {
       await added()
-      const lease = fence(await claimOne())
-      const { state } = await settled(storage, outcomeOf(first, lease, job()))
+      const lease = fenceOf(await claimOne())
+      const { state } = await settleOutcome(storage, sampleOutcome(first, lease, job()))
       const next = job()
-      for (const second of kinds) await repeated(storage, outcomeOf(second, lease, next), state, next)
+      for (const second of outcomeKinds) await repeated(storage, sampleOutcome(second, lease, next), state, next)
     },
   })),
   {
-    name: 'one fence twice in a batch is settled once, and both are told so',
+    name: 'one fence twice in a batch is settled once, and both items answer settled',
     proves: ['S7', 'S3'],
     run: async ({ storage, added, claimOne }) => {
       await added({ maxAttempts: 2 })
-      const outcome: Outcome = { ...fence(await claimOne()), kind: 'retry', error: bytes('once') }
+      const outcome: Outcome = { ...fenceOf(await claimOne()), kind: 'retry', error: bytes('once') }
       const verdicts = await storage.settle([outcome, outcome])
       assert.deepEqual(
         verdicts.map((verdict) => verdict.verdict === 'settled' && verdict.state),
         ['failing', 'failing'],
       )
-      const { failures, attempts } = await look(storage, outcome, 'attempts')
+      const { failures, attempts } = await recordOf(storage, outcome, 'attempts')
       assert.deepEqual([failures, attempts!.length], [1, 1])
     },
   },
   {
-    name: 'one outcome sent twice at once is settled once, and both are told so',
+    name: 'one outcome sent twice concurrently is settled once, and both calls answer settled',
     proves: ['S7', 'R3'],
     run: async ({ storage, another, added, claimOne }) => {
       await added()
-      const outcome: Outcome = { ...fence(await claimOne()), kind: 'retry', error: bytes('once') }
-      const verdicts = await Promise.all([settled(storage, outcome), settled(await another(), outcome)])
+      const outcome: Outcome = { ...fenceOf(await claimOne()), kind: 'retry', error: bytes('once') }
+      const verdicts = await Promise.all([settleOutcome(storage, outcome), settleOutcome(await another(), outcome)])
       assert.deepEqual(
         verdicts.map(({ state }) => state),
         ['failing', 'failing'],
       )
-      assert.equal((await look(storage, outcome)).failures, 1)
+      assert.equal((await recordOf(storage, outcome)).failures, 1)
     },
   },
   {
-    name: 'the repeat of a continuation adds nothing, whatever became of the continuation',
+    name: 'a repeated continuation adds nothing, whatever state the continuation is in',
     proves: ['S13', 'chains trap 11', 'R3'],
     run: async ({ storage, added, job, claimOne }) => {
       await added()
       const next = job({ id: 'next' })
-      const outcome: Outcome = { ...fence(await claimOne()), kind: 'continued', next }
-      await settled(storage, outcome)
+      const outcome: Outcome = { ...fenceOf(await claimOne()), kind: 'continued', next }
+      await settleOutcome(storage, outcome)
       await repeated(storage, outcome, 'completed', next)
       await fail(storage, await claimOne())
       await repeated(storage, outcome, 'completed', next)
     },
   },
   {
-    name: 'the repeat of an outcome with jobs to add does not add them again, though their ids are free',
+    name: 'a repeated outcome does not add its jobs again, even if their ids are free',
     proves: ['S3', 'S13'],
     run: async ({ storage, added, job, claimOne }) => {
       await added()
       const more = job({ id: 'more', retention: { completedMs: 0, failedMs: 0, cancelledMs: 0 } })
-      const outcome: Outcome = { ...fence(await claimOne()), kind: 'completed', add: [more] }
-      await settled(storage, outcome)
+      const outcome: Outcome = { ...fenceOf(await claimOne()), kind: 'completed', add: [more] }
+      await settleOutcome(storage, outcome)
       await complete(storage, await claimOne())
       await repeated(storage, outcome, 'completed', more)
-      assert.deepEqual(await states(storage, more), [undefined])
+      assert.deepEqual(await statesOf(storage, more), [undefined])
     },
   },
   {
-    name: 'the repeat of an end unblocks and fails nobody a second time',
+    name: 'a repeated end unblocks and fails no dependent a second time',
     proves: ['S13', 'S7'],
     run: async ({ storage, added, claim, claimOne, unit }) => {
       const [one, two] = [await added(), await added()]
-      const dependent = await added({ type: 'other', blockers: [ref(one), ref(two)] })
-      const leases = (await claim()).map(fence)
+      const dependent = await added({ type: 'other', blockers: [refOf(one), refOf(two)] })
+      const leases = (await claim()).map(fenceOf)
       const outcome: Outcome = { ...leases[0]!, kind: 'completed' }
-      await settled(storage, outcome)
+      await settleOutcome(storage, outcome)
       await repeated(storage, outcome, 'completed', dependent)
-      assert.equal((await look(storage, dependent)).openBlockers, 1)
+      assert.equal((await recordOf(storage, dependent)).openBlockers, 1)
       await complete(storage, leases[1]!)
       await complete(storage, await claimOne({ types: [{ type: 'other', leaseMs: 10 * unit }] }))
       await repeated(storage, outcome, 'completed', dependent)
     },
   },
   {
-    name: 'the repeat of a settle whose record was kept for 0 ms is told not_found, or settled',
+    name: 'a repeated settle whose record had a retention of 0 ms answers not_found or settled',
     proves: ['S7'],
     run: async ({ storage, added, claimOne }) => {
       await added({ retention: { completedMs: 0, failedMs: 0, cancelledMs: 0 } })
-      const outcome: Outcome = { ...fence(await claimOne()), kind: 'completed' }
-      await settled(storage, outcome)
+      const outcome: Outcome = { ...fenceOf(await claimOne()), kind: 'completed' }
+      await settleOutcome(storage, outcome)
       const [verdict] = await storage.settle([outcome])
       assert.ok(verdict?.verdict === 'not_found' || verdict?.verdict === 'settled')
-      assert.deepEqual(await states(storage, outcome), [undefined])
+      assert.deepEqual(await statesOf(storage, outcome), [undefined])
     },
   },
 ]

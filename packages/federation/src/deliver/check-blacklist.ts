@@ -1,9 +1,11 @@
-// Step 2: the operator has not blocked the server.
+// Step 2: refuses a delivery to a server that the operator has blocked.
 
 import { endAndForget } from './end.ts'
 import type { Delivery } from './delivery.ts'
 
-export async function checkBlacklist({ setting, data }: Delivery, origin: string): Promise<void> {
-  const row = await setting.store.blacklist.matching(origin)
-  if (row) throw await endAndForget(setting, data.deliveryJobId, 'PEER_BLACKLISTED', `${origin} is blocked`)
+export async function checkBlacklist({ context, data }: Delivery, origin: string): Promise<void> {
+  const row = await context.store.blacklist.matching(origin)
+  if (!row) return
+  const message = `delivery to ${origin}: the operator blocked this server. The delivery ended. To allow it: peers.unblock().`
+  throw await endAndForget(context, data.deliveryJobId, 'PEER_BLACKLISTED', message)
 }

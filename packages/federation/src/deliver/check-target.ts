@@ -1,18 +1,19 @@
-// Step 1b: the target lies on the server that the delivery is for.
+// Step 1b: the target URL must be on the server that the delivery names.
 
 import { canonicalOrigin, originOfUrl } from '../origin.ts'
 import { endAndKeep } from './end.ts'
 import type { Delivery } from './delivery.ts'
 
-/** Gives the peer's origin. */
-export async function checkTarget({ setting, data }: Delivery): Promise<string> {
+/** Returns the origin of the peer. */
+export async function checkTarget({ context, data }: Delivery): Promise<string> {
   const { serverUrl, targetUrl, deliveryJobId } = data
   try {
-    const origin = canonicalOrigin(serverUrl, setting)
-    if (originOfUrl(targetUrl, setting) === origin) return origin
+    const origin = canonicalOrigin(serverUrl, context)
+    if (originOfUrl(targetUrl, context) === origin) return origin
   } catch {
-    // Names no server: not this one either.
+    // A URL that names no server cannot be on this one.
   }
-  const message = 'targetUrl is not on the server that serverUrl names'
-  throw await endAndKeep(setting, deliveryJobId, 'TARGET_MISMATCH', message)
+  const message =
+    'delivery: targetUrl is not on the server of serverUrl. Nothing was sent. Correct the data of the job.'
+  throw await endAndKeep(context, deliveryJobId, 'TARGET_MISMATCH', message)
 }

@@ -1,11 +1,11 @@
-// One attempt at one delivery, as its steps see it.
+// The state of one attempt at a delivery, passed from step to step.
 
 import type { FederationDeliveryJob } from '../jobs.ts'
-import type { Sending } from '../setting.ts'
+import type { SendingContext } from '../context.ts'
 import type { AckHandlers } from './dispatch-ack.ts'
 
 export interface Delivery {
-  readonly setting: Sending
+  readonly context: SendingContext
   readonly acks: AckHandlers
   readonly data: FederationDeliveryJob
   readonly jobId: string

@@ -1,13 +1,12 @@
-// The end of a delivery that will not be tried again: what becomes of its row, and the error that tells the engine. A row that
-// is not there is never an error.
+// Ends a delivery that is not retried: updates its row, and returns the error for the engine. A missing row is never an error.
 
 import type { UnrecoverableError } from 'holdfast'
 import { type FederationErrorCode, unrecoverable } from '../errors.ts'
-import type { Setting } from '../setting.ts'
+import type { FederationContext } from '../context.ts'
 
-type Rows = Pick<Setting, 'store' | 'clock'>
+type Rows = Pick<FederationContext, 'store' | 'clock'>
 
-/** Nobody can do anything about it: the row goes. */
+/** Removes the row: an operator could do nothing with it. */
 export async function endAndForget(
   { store }: Rows,
   deliveryJobId: string,
@@ -18,7 +17,7 @@ export async function endAndForget(
   return unrecoverable(code, message)
 }
 
-/** The row stays as failed, with its code, until it is swept. */
+/** Keeps the row as `failed`, with its code, until upkeep sweeps it. */
 export async function endAndKeep(
   { store, clock }: Rows,
   deliveryJobId: string,

@@ -1,40 +1,41 @@
-// Step 3: the keys of the server: pinned ones, else by discovery.
+// Step 3: finds the keys of the peer: the pinned ones, or those of a discovery.
 
 import { FederationError } from '../errors.ts'
 import { discoverAndRegister } from '../peers/discover.ts'
 import { DiscoveryError } from '../peers/discovery-error.ts'
-import type { Setting } from '../setting.ts'
+import type { FederationContext } from '../context.ts'
 import type { PeerRow } from '../store/store.ts'
 import type { Delivery } from './delivery.ts'
 import { endAndKeep } from './end.ts'
 
-/** What is known of the peer; its signing key too, unless it was forgotten again meanwhile. */
+/** The peer's row. Only its encryption key is known if the row was removed during the discovery. */
 export type KnownPeer = Pick<PeerRow, 'url' | 'encryptionPublicKey'> & Partial<PeerRow>
 
-/** Who is looked for at the moment: all who look for one server at the same time share what is found, one discovery too. */
-const underWay = new WeakMap<Setting['http'], Map<string, Promise<KnownPeer>>>()
+/** Searches in progress, by federation and origin. Concurrent deliveries to one server share a search, and so its discovery. */
+const searchesByClient = new WeakMap<FederationContext['http'], Map<string, Promise<KnownPeer>>>()
 
-export async function findPeer({ setting, data, signal }: Delivery, origin: string): Promise<KnownPeer> {
-  const searches = underWay.get(setting.http) ?? new Map<string, Promise<KnownPeer>>()
-  underWay.set(setting.http, searches)
+export async function findPeer({ context, data, signal }: Delivery, origin: string): Promise<KnownPeer> {
+  const searches = searchesByClient.get(context.http) ?? new Map<string, Promise<KnownPeer>>()
+  searchesByClient.set(context.http, searches)
   try {
     const search =
-      searches.get(origin) ?? knownOrDiscovered(setting, origin, signal).finally(() => searches.delete(origin))
+      searches.get(origin) ?? knownOrDiscovered(context, origin, signal).finally(() => searches.delete(origin))
     searches.set(origin, search)
     return await search
   } catch (error) {
     if (!(error instanceof DiscoveryError)) throw error
     if (error.code === 'PIN_MISMATCH' || error.code === 'ADDRESS_REFUSED') {
-      throw await endAndKeep(setting, data.deliveryJobId, error.code, error.message, error)
+      throw await endAndKeep(context, data.deliveryJobId, error.code, error.message, error)
     }
-    throw new FederationError('DISCOVERY_FAILED', `the keys of ${origin} could not be had`, { cause: error })
+    const message = `delivery to ${origin}: its keys could not be fetched. It is retried while attempts are left.`
+    throw new FederationError('DISCOVERY_FAILED', message, { cause: error })
   }
 }
 
-async function knownOrDiscovered(setting: Setting, origin: string, signal?: AbortSignal): Promise<KnownPeer> {
-  const { peers } = setting.store
+async function knownOrDiscovered(context: FederationContext, origin: string, signal?: AbortSignal): Promise<KnownPeer> {
+  const { peers } = context.store
   const known = await peers.get(origin)
   if (known) return known
-  const encryptionPublicKey = await discoverAndRegister(setting, origin, signal)
+  const encryptionPublicKey = await discoverAndRegister(context, origin, signal)
   return (await peers.get(origin)) ?? { url: origin, encryptionPublicKey }
 }

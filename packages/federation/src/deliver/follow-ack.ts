@@ -1,41 +1,42 @@
-// The acknowledgement of a follow: opened, held against what was sent, verified, applied. Applying it again changes nothing.
+// Handles the acknowledgement of a follow: decrypts it, compares it with what was sent, verifies it and applies it. Applying it
+// again changes nothing.
 
 import { canonicalOrigin } from '../origin.ts'
-import type { Setting } from '../setting.ts'
+import type { FederationContext } from '../context.ts'
 import { type FollowEnvelope, FollowEnvelopeSchema } from '../wire/v1/acks.ts'
 import { parseJson } from '../wire/v1/json.ts'
 import type { AckPayload } from '../wire/v1/messages.ts'
 import { isObject } from '../wire/v1/schema.ts'
-import { ackInvalid, type AckOf, decryptAck, verifyAck } from './open-ack.ts'
+import { ackInvalid, type AckedDelivery, decryptAck, verifyAck } from './open-ack.ts'
 
 /** @throws UnrecoverableError ACK_INVALID, SIGNING_KEY_MISSING, ACK_SIGNATURE_INVALID */
 export async function handleFollowAck(
-  setting: Setting,
+  context: FederationContext,
   ackPayload: Pick<AckPayload, 'data' | 'signature'>,
   serverUrl: string,
   cachedServerPublicKey: string | undefined,
   deliveryJobId: string,
   jobId: string | undefined,
 ): Promise<void> {
-  const { store, log } = setting
-  const origin = canonicalOrigin(serverUrl, setting)
-  const ack: AckOf = { serverUrl: origin, publicKey: cachedServerPublicKey, deliveryJobId }
-  const { text, value } = await decryptAck(setting, ackPayload.data, ack)
+  const { store, logger } = context
+  const origin = canonicalOrigin(serverUrl, context)
+  const ack: AckedDelivery = { serverUrl: origin, publicKey: cachedServerPublicKey, deliveryJobId }
+  const { text, value } = await decryptAck(context, ackPayload.data, ack)
   const checked = FollowEnvelopeSchema.safeParse(value)
-  if (!checked.success) throw await ackInvalid(setting, ack, 'it is not that of a follow')
+  if (!checked.success) throw await ackInvalid(context, ack, 'it does not have the shape of a follow acknowledgement')
   const { following } = checked.data
-  if (!(await isAbout(setting, deliveryJobId, following)))
-    throw await ackInvalid(setting, ack, 'it is about another follow')
-  await verifyAck(setting, text, ackPayload.signature, ack)
+  if (!(await isAbout(context, deliveryJobId, following)))
+    throw await ackInvalid(context, ack, 'it names another follow')
+  await verifyAck(context, text, ackPayload.signature, ack)
 
   const row = await store.follows.find(following.followerId, following.followingId, origin)
   if (row) return store.follows.acknowledge(row.id, following.accepted === true)
-  log?.debug?.({ jobId, origin }, 'the acknowledged follow is not known here')
+  logger?.debug?.({ jobId, origin }, 'federation: the acknowledged follow has no row. The acknowledgement was ignored.')
 }
 
-/** While the delivery's row is there, the parties are those that were sent. */
+/** Compares the parties with those of the delivery's row. Without a row there is nothing to compare. */
 async function isAbout(
-  { store }: Setting,
+  { store }: FederationContext,
   deliveryJobId: string,
   { followerId, followingId }: FollowEnvelope['following'],
 ): Promise<boolean> {

@@ -1,17 +1,17 @@
-// Opens an acknowledgement and checks whose it is. Over the decrypted bytes as they came, never over JSON written anew.
+// Decrypts an acknowledgement and verifies its signature, over the decrypted bytes as received, never over re-serialised JSON.
 
 import { federationCodeOf } from '../errors.ts'
-import type { Setting } from '../setting.ts'
+import type { FederationContext } from '../context.ts'
 import { canonicalOrigin } from '../origin.ts'
 import { decryptPayload } from '../wire/v1/envelope.ts'
 import { parseJson } from '../wire/v1/json.ts'
 import { verify } from '../wire/v1/signature.ts'
 import { endAndForget, endAndKeep } from './end.ts'
 
-/** Of a delivery that a server acknowledged. */
-export interface AckOf {
+/** The delivery that an acknowledgement belongs to. */
+export interface AckedDelivery {
   readonly serverUrl: string
-  /** The server's signing key, if it is known from the delivery. Base64. */
+  /** Signing key of the peer, base64, if the delivery has read it. */
   readonly publicKey: string | undefined
   readonly deliveryJobId: string
 }
@@ -21,35 +21,50 @@ export interface OpenedAck {
   readonly value: unknown
 }
 
-/** @throws UnrecoverableError ACK_INVALID; the row goes */
-export async function decryptAck(setting: Setting, envelope: unknown, ack: AckOf): Promise<OpenedAck> {
+/** @throws UnrecoverableError ACK_INVALID; the row is removed */
+export async function decryptAck(
+  context: FederationContext,
+  envelope: unknown,
+  ack: AckedDelivery,
+): Promise<OpenedAck> {
   let text: string
   try {
-    text = await decryptPayload(envelope, setting.keyring)
+    text = await decryptPayload(envelope, context.keyring)
   } catch (error) {
-    // A keyring that is away is no fault of the acknowledgement's.
+    // A keyring that is unavailable says nothing about the acknowledgement.
     if (federationCodeOf(error) !== 'DECRYPT_FAILED') throw error
-    throw await ackInvalid(setting, ack, 'it does not open')
+    throw await ackInvalid(context, ack, 'it cannot be decrypted')
   }
   const parsed = parseJson(text)
-  if (!parsed) throw await ackInvalid(setting, ack, 'it holds no JSON')
+  if (!parsed) throw await ackInvalid(context, ack, 'its content is not JSON')
   return { text, value: parsed.value }
 }
 
-export function ackInvalid(setting: Setting, { deliveryJobId }: AckOf, why: string): Promise<Error> {
-  return endAndForget(setting, deliveryJobId, 'ACK_INVALID', `the acknowledgement is not valid: ${why}`)
+export function ackInvalid(
+  context: FederationContext,
+  { serverUrl, deliveryJobId }: AckedDelivery,
+  why: string,
+): Promise<Error> {
+  const message = `acknowledgement of ${serverUrl}: ${why}. The delivery ended. Report it to the peer's operator.`
+  return endAndForget(context, deliveryJobId, 'ACK_INVALID', message)
 }
 
 /** @throws UnrecoverableError SIGNING_KEY_MISSING, ACK_SIGNATURE_INVALID; the row stays as failed */
-export async function verifyAck(setting: Setting, text: string, signature: unknown, ack: AckOf): Promise<void> {
+export async function verifyAck(
+  context: FederationContext,
+  text: string,
+  signature: unknown,
+  ack: AckedDelivery,
+): Promise<void> {
   const { deliveryJobId } = ack
-  const origin = canonicalOrigin(ack.serverUrl, setting)
-  const publicKey = ack.publicKey ?? (await setting.store.peers.get(origin))?.publicKey
+  const origin = canonicalOrigin(ack.serverUrl, context)
+  const publicKey = ack.publicKey ?? (await context.store.peers.get(origin))?.publicKey
   if (publicKey === undefined) {
-    throw await endAndKeep(setting, deliveryJobId, 'SIGNING_KEY_MISSING', `no signing key of ${origin} is known`)
+    const missing = `acknowledgement of ${origin}: no signing key is pinned for this server. The delivery ended. Send it again.`
+    throw await endAndKeep(context, deliveryJobId, 'SIGNING_KEY_MISSING', missing)
   }
   if (verify(text, signature, publicKey)) return
-  setting.emit('ack_forged', { origin, deliveryJobId })
-  const message = `the acknowledgement was not signed by ${origin}`
-  throw await endAndKeep(setting, deliveryJobId, 'ACK_SIGNATURE_INVALID', message)
+  context.emit('ack_forged', { origin, deliveryJobId })
+  const message = `acknowledgement of ${origin}: the signature is not that of its pinned key. The delivery ended.`
+  throw await endAndKeep(context, deliveryJobId, 'ACK_SIGNATURE_INVALID', message)
 }

@@ -1,10 +1,10 @@
-// One attempt at a delivery, as the list of its steps.
+// One attempt at a delivery, as a list of steps.
 
 import { isHoldfastError } from 'holdfast'
 import { federationCodeOf } from '../errors.ts'
 import type { FederationDeliveryJob, ProcessorJob } from '../jobs.ts'
 import { markServerHealthy } from '../peers/health.ts'
-import type { Sending } from '../setting.ts'
+import type { SendingContext } from '../context.ts'
 import { checkBlacklist } from './check-blacklist.ts'
 import { checkTarget } from './check-target.ts'
 import type { Delivery } from './delivery.ts'
@@ -16,26 +16,26 @@ import { retryDelay } from './retry-delay.ts'
 import { countAttempt, seal } from './seal.ts'
 import { send } from './send.ts'
 
-/** Resolves when the delivery was acknowledged. @throws UnrecoverableError: not again; any other error: again */
+/** Resolves when the peer has acknowledged the delivery. @throws UnrecoverableError: no retry; any other error: retry */
 export async function processFederationDelivery(
-  setting: Sending,
+  context: SendingContext,
   job: ProcessorJob<FederationDeliveryJob>,
   acks: AckHandlers = {},
 ): Promise<void> {
   const { data, id: jobId, name, signal } = job
   try {
-    await deliver({ setting, acks, data, jobId, name, signal })
+    await deliver({ context, acks, data, jobId, name, signal })
   } catch (error) {
-    await recordFailure(setting, job, error).catch((problem: unknown) => {
+    await recordFailure(context, job, error).catch((problem: unknown) => {
       const code = failureCode(problem)
-      setting.log?.warn?.({ jobId, code }, 'the failure of a delivery could not be written to its row')
+      context.logger?.warn?.({ jobId, code }, 'federation: the failure of a delivery could not be written to its row')
     })
     throw error
   }
 }
 
 async function deliver(delivery: Delivery): Promise<void> {
-  const { setting } = delivery
+  const { context } = delivery
   const method = await readPayload(delivery)
   const origin = await checkTarget(delivery)
   await checkBlacklist(delivery, origin)
@@ -45,16 +45,16 @@ async function deliver(delivery: Delivery): Promise<void> {
   const response = await send(delivery, origin, method, envelope)
   const ack = await readAck(delivery, response)
   await dispatchAck(delivery, peer, ack)
-  if (response.via === undefined && peer.isHealthy === false) await markServerHealthy(setting, origin)
+  if (response.via === undefined && peer.isHealthy === false) await markServerHealthy(context, origin)
 }
 
-/** What a step that ends the delivery has not written itself: that it will be tried again, or that this was the last time. */
+/** Writes a retry, or the last failure, to the row. A step that ends the delivery has written its own end. */
 async function recordFailure(
-  { store, clock, policies }: Sending,
+  { store, clock, policies }: SendingContext,
   { data, attempt, maxAttempts, signal }: ProcessorJob<FederationDeliveryJob>,
   error: unknown,
 ): Promise<void> {
-  // Given back, or taken away: this attempt does not say how the delivery goes on.
+  // A released or lost attempt does not decide how the delivery continues.
   if (signal?.aborted) return
   const code = failureCode(error)
   const id = data.deliveryJobId
@@ -64,7 +64,7 @@ async function recordFailure(
   await store.deliveries.retried(id, clock.now() + retryDelay(policies.delivery.backoff, attempt, error as Error), code)
 }
 
-/** For rows and logs: a code, whatever was thrown. */
+/** Returns a code for rows and log lines, for any thrown value. */
 export function failureCode(error: unknown): string {
   const code: unknown = federationCodeOf(error) ?? (error as { code?: unknown } | null)?.code
   return typeof code === 'string' ? code : 'UNKNOWN'

@@ -1,21 +1,25 @@
-// Step 7: the acknowledgement in a reply, whether it came directly or by a relay.
+// Step 7: finds the acknowledgement in a reply, direct or relayed.
 
 import type { HttpResponse } from '../http/client.ts'
+import type { FederationDeliveryJob } from '../jobs.ts'
 import { isObject } from '../wire/v1/schema.ts'
 import type { Delivery } from './delivery.ts'
 import { endAndKeep } from './end.ts'
 
-/** Not checked any further than its method: that is its handler's. */
+/** Only its method is checked. The handler checks the rest. */
 export type UncheckedAck = Readonly<Record<string, unknown>>
 
-export async function readAck({ setting, data }: Delivery, { body }: HttpResponse): Promise<UncheckedAck> {
+export async function readAck({ context, data }: Delivery, { body }: HttpResponse): Promise<UncheckedAck> {
   let reply: unknown
   try {
     reply = JSON.parse(Buffer.from(body).toString())
   } catch {
-    throw await endAndKeep(setting, data.deliveryJobId, 'RESPONSE_NOT_JSON', 'the reply is no JSON')
+    throw await endAndKeep(context, data.deliveryJobId, 'RESPONSE_NOT_JSON', problem(data, 'is not JSON'))
   }
   const ack = isObject(reply) && isObject(reply['payload']) ? reply['payload'] : reply
   if (isObject(ack) && ack['method'] === 'PROXY_RESPONSE') return ack
-  throw await endAndKeep(setting, data.deliveryJobId, 'ACK_MISSING', 'the reply is no acknowledgement')
+  throw await endAndKeep(context, data.deliveryJobId, 'ACK_MISSING', problem(data, 'is not an acknowledgement'))
 }
+
+const problem = ({ serverUrl }: FederationDeliveryJob, what: string): string =>
+  `delivery to ${serverUrl}: the reply ${what}. The delivery ended. Check that targetUrl is an inbox of a federating server.`

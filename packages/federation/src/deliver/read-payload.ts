@@ -1,28 +1,29 @@
-// Step 1: the payload is a JSON object, and its method one that may be sent.
+// Step 1: the payload must be a JSON object with an allowed method.
 
 import { isObject } from '../wire/v1/schema.ts'
 import { endAndForget } from './end.ts'
 import type { Delivery } from './delivery.ts'
 
-/** Gives the method. What was found is not part of the error: it is the content of a message. */
-export async function readPayload({ setting, data }: Delivery): Promise<string> {
+/** Returns the method. An error does not quote the payload, which is the content of a message. */
+export async function readPayload({ context, data }: Delivery): Promise<string> {
   const body = parse(data.payload)
   if (body === undefined) {
-    throw await endAndForget(setting, data.deliveryJobId, 'PAYLOAD_MALFORMED', 'the payload is no JSON object')
+    const malformed = 'delivery: the payload is not a JSON object. Nothing was sent. Correct the data of the job.'
+    throw await endAndForget(context, data.deliveryJobId, 'PAYLOAD_MALFORMED', malformed)
   }
   const { method } = body
-  if (typeof method !== 'string' || !setting.policies.methods.includes(method)) {
-    const allowed = setting.policies.methods.join(', ')
-    const message = `the method of the payload is not one of ${allowed}`
-    throw await endAndForget(setting, data.deliveryJobId, 'METHOD_INVALID', message)
+  if (typeof method !== 'string' || !context.policies.methods.includes(method)) {
+    const allowed = context.policies.methods.join(', ')
+    const message = `delivery: the method of the payload is not one of ${allowed}. Nothing was sent. See policies.methods.`
+    throw await endAndForget(context, data.deliveryJobId, 'METHOD_INVALID', message)
   }
   return method
 }
 
-/** For logs too: the method of a payload, whatever that is. */
+/** Returns the method of a payload for a log line, or `unknown`. */
 export function methodOf(payload: unknown): string {
   const method = parse(payload)?.['method']
-  // Anything else than a plain name may be content.
+  // A method that is not a plain name may be content.
   return typeof method === 'string' && /^[A-Z][A-Z0-9_]{0,63}$/.test(method) ? method : 'unknown'
 }
 

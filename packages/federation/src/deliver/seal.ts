@@ -1,4 +1,4 @@
-// Steps 4 and 5: the payload is sealed for the server, and the attempt is counted.
+// Steps 4 and 5: encrypts the payload for the peer, and counts the attempt.
 
 import { FederationError } from '../errors.ts'
 import { decodeBase64 } from '../wire/v1/base64.ts'
@@ -9,10 +9,11 @@ import type { KnownPeer } from './find-peer.ts'
 
 export function seal({ data }: Delivery, peer: KnownPeer): EncryptedEnvelope {
   const key = decodeBase64(peer.encryptionPublicKey, 32)
-  if (!key) throw new FederationError('KEY_INVALID', `the encryption key that is stored for ${peer.url} is none`)
-  return encryptPayload(data.payload, key)
+  if (key) return encryptPayload(data.payload, key)
+  const message = `delivery to ${peer.url}: the pinned encryption key is not a key. Pin it anew with peers.repin().`
+  throw new FederationError('KEY_INVALID', message)
 }
 
-export async function countAttempt({ setting, data }: Delivery): Promise<void> {
-  await setting.store.deliveries.attempted(data.deliveryJobId, setting.clock.now())
+export async function countAttempt({ context, data }: Delivery): Promise<void> {
+  await context.store.deliveries.attempted(data.deliveryJobId, context.clock.now())
 }

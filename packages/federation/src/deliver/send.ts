@@ -1,25 +1,25 @@
-// Step 6: signed, and sent.
+// Step 6: signs the message and sends it.
 
-import { FederationError, federationCodeOf } from '../errors.ts'
+import { FederationError, federationCodeOf, originMissing } from '../errors.ts'
 import { federationFetch, type FederationResponse } from '../peers/federation-fetch.ts'
-import { introduceAgain } from '../peers/introduce-again.ts'
+import { registerAgain } from '../peers/register-again.ts'
 import type { EncryptedEnvelope } from '../wire/v1/messages.ts'
 import { signText } from '../wire/v1/signature.ts'
 import type { Delivery } from './delivery.ts'
 import { endAndKeep } from './end.ts'
 
 export async function send(
-  { setting, data, signal }: Delivery,
+  { context, data, signal }: Delivery,
   origin: string,
   method: string,
   payload: EncryptedEnvelope,
 ): Promise<FederationResponse> {
   const { deliveryJobId, targetUrl } = data
-  const own = setting.origin
+  const own = context.origin
   if (own === undefined) {
-    throw await endAndKeep(setting, deliveryJobId, 'ORIGIN_MISSING', 'the origin of this server is not set')
+    throw await endAndKeep(context, deliveryJobId, 'ORIGIN_MISSING', originMissing)
   }
-  const signature = await signText(data.payload, setting.keyring)
+  const signature = await signText(data.payload, context.keyring)
   const headers = {
     'Content-Type': 'application/json',
     Origin: own,
@@ -27,18 +27,20 @@ export async function send(
     'X-Federation-Target': headerOf(targetUrl),
   }
   const body = JSON.stringify({ method, payload, signature })
-  const timeoutMs = setting.policies.delivery.timeoutMs
+  const timeoutMs = context.policies.delivery.timeoutMs
   const options = { method: 'POST', headers, body, timeoutMs, proxyFallback: true, serverUrl: origin, signal } as const
-  const response = await federationFetch(setting, targetUrl, options).catch(async (error: unknown) => {
+  const response = await federationFetch(context, targetUrl, options).catch(async (error: unknown) => {
     const code = federationCodeOf(error)
     if (code !== 'ADDRESS_REFUSED' && code !== 'ORIGIN_INVALID') throw error
-    throw await endAndKeep(setting, deliveryJobId, code, `${origin} may not be contacted`, error)
+    const message = `delivery to ${origin}: this server may not be contacted. The delivery ended. See the option http.`
+    throw await endAndKeep(context, deliveryJobId, code, message, error)
   })
   const { status } = response
   if (status >= 200 && status <= 299) return response
-  if (response.via === undefined) await introduceAgain(setting, origin, response, signal)
-  throw new FederationError('HTTP_STATUS', `${origin} answered ${status}`, { status })
+  if (response.via === undefined) await registerAgain(context, origin, response, signal)
+  const message = `delivery to ${origin}: the server answered ${status}. It is retried while attempts are left.`
+  throw new FederationError('HTTP_STATUS', message, { status })
 }
 
-/** As it is, unless a header cannot hold it. */
+/** Returns the URL unchanged, unless it has characters that a header cannot hold. */
 const headerOf = (url: string): string => (/^[\x21-\x7e]*$/.test(url) ? url : new URL(url).href)

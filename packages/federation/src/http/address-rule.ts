@@ -1,4 +1,4 @@
-// Which addresses may be contacted: public ones, and what the operator admits.
+// The address rule: public addresses may be contacted, and ranges that the operator admits.
 
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 import { HoldfastError } from 'holdfast'
@@ -24,16 +24,16 @@ const refusedV4 = [
   '240.0.0.0/4',
 ]
 
-/** Mapped, compatible, NAT64, unique local, link-local and multicast addresses all lie outside of it. */
+/** Mapped, compatible, NAT64, unique local, link-local and multicast addresses are all outside this range. */
 const publicV6 = '2000::/3'
 const refusedV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20']
 
 /** Whether this address may be contacted. */
 export type AddressRule = (address: string) => boolean
 
-/** @param allowCidrs ranges that pass though they are not public */
+/** @param allowCidrs ranges that are allowed although they are not public @throws HoldfastError INVALID_ARGUMENT */
 export function addressRule(allowCidrs: readonly string[] = []): AddressRule {
-  // One list per family: in one for both, a mapped address (::ffff:127.0.0.1) is found in the ranges of the other family.
+  // One list per family: a list of both would match a mapped address (::ffff:127.0.0.1) against the ranges of the other family.
   const admitted = rangesOf(allowCidrs)
   const refused = rangesOf([...refusedV4, ...refusedV6])
   const inside = rangesOf(['0.0.0.0/0', publicV6])
@@ -63,7 +63,7 @@ function rangesOf(cidrs: readonly string[]): Ranges {
   return ranges
 }
 
-/** A zone (fe80::1%eth0) is for links only, and no list knows it. */
+/** An address with a zone (fe80::1%eth0) is link-local, and BlockList does not know zones. */
 function familyOf(address: string): Family | undefined {
   if (address.includes('%')) return undefined
   return isIPv4(address) ? 'ipv4' : isIPv6(address) ? 'ipv6' : undefined

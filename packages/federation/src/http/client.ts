@@ -1,5 +1,5 @@
-// The guarded HTTP client: the only way out. What is asked is judged by its URL (target.ts), by every address of its name and
-// by the address that was connected to (connect.ts); the reply by its size and its time (exchange.ts).
+// The guarded HTTP client: all outbound requests use it. It checks the URL (target.ts), every address of the host and the address
+// that was connected to (connect.ts), and limits the size and time of the reply (exchange.ts).
 
 import type { ClientRequestArgs } from 'node:http'
 import type { Socket } from 'node:net'
@@ -18,44 +18,49 @@ export interface HttpRequest {
   readonly method: 'GET' | 'POST'
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** One deadline over DNS, connect, TLS, send, headers and body. */
+  /** One deadline in ms for DNS, connect, TLS, send, headers and body together. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal
 }
 
 export interface HttpResponse {
   readonly status: number
-  /** Names in lower case. */
+  /** Header names are in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly body: Uint8Array
 }
 
-/** Rejects with FederationError ORIGIN_INVALID or ADDRESS_REFUSED (nothing was sent), or TRANSPORT with a `reason` where the peer is to be marked by it. */
 export interface HttpClient {
-  /** Every status is an answer, 3xx too. */
+  /**
+   * Sends a request. Every status is a response, 3xx included.
+   * @throws FederationError ORIGIN_INVALID, ADDRESS_REFUSED: nothing was sent; TRANSPORT: with a `reason` if the peer is at fault
+   */
   request(url: string, request: HttpRequest): Promise<HttpResponse>
-  /** Whether this URL may be contacted, without doing it. @throws FederationError ADDRESS_REFUSED, ORIGIN_INVALID; TRANSPORT: its name has no address */
+  /**
+   * Checks whether this URL may be contacted. Sends nothing.
+   * @throws FederationError ADDRESS_REFUSED, ORIGIN_INVALID; TRANSPORT: its name has no address
+   */
   check(url: string): Promise<void>
-  /** Ends what is under way; nothing can be asked afterwards. */
+  /** Aborts running requests. Later requests are refused. */
   close(): void
 }
 
 export interface HttpOptions {
-  /** Ranges that may be contacted though they are not public. @default [] */
+  /** Address ranges that may be contacted although they are not public. @default [] */
   readonly allowCidrs?: readonly string[]
-  /** Names that may be contacted whatever they resolve to. @default [] */
+  /** Host names that may be contacted at any address. @default [] */
   readonly allowHosts?: readonly string[]
-  /** Besides 443 for https and 80 for http. @default [] */
+  /** Ports besides 443 for https and 80 for http. @default [] */
   readonly allowPorts?: readonly number[]
-  /** @default false */
+  /** Allow `http:` URLs. @default false */
   readonly allowHttp?: boolean
-  /** @default 262144 */
+  /** Largest reply, in bytes. @default 262_144 */
   readonly maxResponseBytes?: number
-  /** Over DNS, connect and TLS. @default 5000 */
+  /** Deadline in ms for DNS, connect and TLS together. @default 5_000 */
   readonly connectTimeoutMs?: number
-  /** For tests. */
+  /** Replaces DNS, in tests. @default the system's */
   readonly resolver?: Resolver
-  /** For tests. TLS is spoken over what it opens. */
+  /** Replaces the TCP connection, in tests. The client runs TLS over the socket that it returns. @default the system's */
   readonly connector?: Connector
 }
 
@@ -73,7 +78,7 @@ export type Connector = (options: {
 
 export type TransportReason = UnhealthyReason
 
-/** @throws HoldfastError INVALID_ARGUMENT for a range that is none */
+/** @throws HoldfastError INVALID_ARGUMENT for an invalid range */
 export function createHttpClient(options: HttpOptions, clock: Clock): HttpClient & { readonly peers: number } {
   const targets: TargetRule = { allowHttp: options.allowHttp ?? false, allowPorts: new Set(options.allowPorts) }
   const route: Route = {
@@ -90,45 +95,46 @@ export function createHttpClient(options: HttpOptions, clock: Clock): HttpClient
     connect(route, target, signal).then((socket) => opened(null, socket), opened)
   }
   const agents = new PeerAgents(open)
-  const underWay = new Set<AbortController>()
+  const running = new Set<AbortController>()
   let isClosed = false
 
-  /** Runs it under one deadline, the caller's signal and close(). */
+  /** Runs a request that ends at its deadline, with the caller's signal, or at close(). */
   async function within<T>(
     ms: number,
     caller: AbortSignal | undefined,
     run: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     if (isClosed) throw closed()
-    const ending = new AbortController()
-    const giveUp = (): void => ending.abort(unmarkedTransportError('The caller gave up.', caller?.reason))
-    const timer = clock.after(ms, () => ending.abort(timeoutError(`no answer within ${ms} ms`)))
-    underWay.add(ending)
-    caller?.addEventListener('abort', giveUp, { once: true })
+    const abort = new AbortController()
+    const onCallerAbort = (): void =>
+      abort.abort(unmarkedTransportError('The caller aborted the request.', caller?.reason))
+    const timer = clock.after(ms, () => abort.abort(timeoutError(`no answer within ${ms} ms`)))
+    running.add(abort)
+    caller?.addEventListener('abort', onCallerAbort, { once: true })
     try {
-      if (caller?.aborted) giveUp()
-      ending.signal.throwIfAborted()
-      return await run(ending.signal)
+      if (caller?.aborted) onCallerAbort()
+      abort.signal.throwIfAborted()
+      return await run(abort.signal)
     } catch (error) {
       throw error instanceof FederationError ? error : transportError(error)
     } finally {
       timer.cancel()
-      underWay.delete(ending)
-      caller?.removeEventListener('abort', giveUp)
+      running.delete(abort)
+      caller?.removeEventListener('abort', onCallerAbort)
     }
   }
 
   async function ask(target: Target, request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
-    const held = agents.hold(target.origin)
+    const entry = agents.acquire(target.origin)
     try {
-      return await exchange(target, request, { via: { agent: held.agent }, maxBytes, signal })
+      return await exchange(target, request, { via: { agent: entry.agent }, maxBytes, signal })
     } catch (error) {
       if (!(error instanceof StaleConnection)) throw error
     } finally {
-      held.release()
+      entry.release()
     }
-    // Once more, on a connection of its own. Whether the server had read the request is unknown, and does not matter: all that
-    // is sent here may come twice, for a job that is tried again sends it again too.
+    // Send it again on a new connection. Whether the server has read the first one is unknown, and does not matter: a retry of
+    // the job sends the same request twice, too.
     const via = { createConnection: open as ClientRequestArgs['createConnection'] }
     return await exchange(target, request, { via, maxBytes, signal })
   }
@@ -144,7 +150,7 @@ export function createHttpClient(options: HttpOptions, clock: Clock): HttpClient
     },
     close: () => {
       isClosed = true
-      for (const ending of underWay) ending.abort(closed())
+      for (const abort of running) abort.abort(closed())
       agents.close()
     },
     get peers() {
@@ -154,5 +160,5 @@ export function createHttpClient(options: HttpOptions, clock: Clock): HttpClient
 }
 
 function closed(): FederationError {
-  return unmarkedTransportError('The client is closed.')
+  return unmarkedTransportError('The HTTP client is closed: the federation was stopped.')
 }

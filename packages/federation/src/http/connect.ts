@@ -1,5 +1,6 @@
-// Opens a connection to a checked address, and to no other.
-// Invariant: every address was judged before it is connected to, and the one that was connected to before anything is written.
+// Opens a connection to a checked address.
+// Invariant: every address is checked before a connection is opened to it, and the connected address again before a byte is
+// written.
 
 import { lookup } from 'node:dns/promises'
 import { createConnection, isIP, type Socket } from 'node:net'
@@ -13,7 +14,7 @@ import { timeoutError } from './transport-error.ts'
 
 export interface Route {
   readonly rule: AddressRule
-  /** In lower case: these may be anywhere. */
+  /** Host names, in lower case, that are allowed at any address. */
   readonly allowHosts: ReadonlySet<string>
   readonly resolver: Resolver
   readonly connector: Connector
@@ -29,37 +30,37 @@ export const systemResolver: Resolver = async (hostname) => {
 export const systemConnector: Connector = ({ address, port }) =>
   createConnection({ host: address.address, port, family: address.family, noDelay: true })
 
-/** All that the host resolves to. @throws FederationError ADDRESS_REFUSED if any of it may not be contacted */
+/** Returns all addresses of the host. @throws FederationError ADDRESS_REFUSED if any of them may not be contacted */
 export async function checkedAddresses(route: Route, { hostname }: Target): Promise<readonly Address[]> {
   const literal = isIP(hostname)
   const addresses: readonly Address[] =
     literal === 0 ? await route.resolver(hostname) : [{ address: hostname, family: literal === 6 ? 6 : 4 }]
   if (addresses.length === 0) throw Object.assign(new Error(`${hostname} has no address`), { code: 'ENOTFOUND' })
-  // One bad answer among good ones is what a name looks like that is about to be pointed elsewhere.
+  // A mix of allowed and refused addresses is the pattern of DNS rebinding.
   if (!addresses.every(({ address }) => mayContact(route, hostname, address))) throw addressRefused(hostname)
   return addresses
 }
 
-/** A connection that is ready to be written to. Ends with the signal, and after the route's connectTimeoutMs. */
+/** Returns a connection that is ready for writes. Fails when the signal aborts, and after the route's connectTimeoutMs. */
 export async function connect(route: Route, target: Target, signal: AbortSignal): Promise<Socket> {
-  const ending = new AbortController()
-  const end = (): void => ending.abort(signal.reason)
-  signal.addEventListener('abort', end, { once: true })
-  if (signal.aborted) end()
+  const abort = new AbortController()
+  const onAbort = (): void => abort.abort(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  if (signal.aborted) onAbort()
   const { connectTimeoutMs: ms, clock } = route
-  const timer = clock.after(ms, () => ending.abort(timeoutError(`no connection within ${ms} ms`)))
+  const timer = clock.after(ms, () => abort.abort(timeoutError(`no connection within ${ms} ms`)))
   try {
-    const addresses = await orAborted(checkedAddresses(route, target), ending.signal)
-    const socket = await firstToConnect(route, target, addresses, ending.signal)
-    return target.secure ? await secured(socket, target, ending.signal) : socket
+    const addresses = await orAborted(checkedAddresses(route, target), abort.signal)
+    const socket = await connectToAny(route, target, addresses, abort.signal)
+    return target.secure ? await startTls(socket, target, abort.signal) : socket
   } finally {
     timer.cancel()
-    signal.removeEventListener('abort', end)
+    signal.removeEventListener('abort', onAbort)
   }
 }
 
-/** One after the other; each has its share of the time, so that a silent one does not use up that of the rest. */
-async function firstToConnect(
+/** Tries the addresses one after the other. Each has a share of the time, so that a silent one leaves time for the rest. */
+async function connectToAny(
   route: Route,
   target: Target,
   addresses: readonly Address[],
@@ -68,56 +69,56 @@ async function firstToConnect(
   const share = route.connectTimeoutMs / (addresses.length + 1)
   let failure: unknown
   for (const [index, address] of addresses.entries()) {
-    const own = new AbortController()
-    const end = (): void => own.abort(signal.reason)
-    signal.addEventListener('abort', end, { once: true })
+    const abort = new AbortController()
+    const onAbort = (): void => abort.abort(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
     const timer =
       index < addresses.length - 1
         ? route.clock.after(share, () =>
-            own.abort(timeoutError(`no connection to ${address.address} within its share`)),
+            abort.abort(timeoutError(`no connection to ${address.address} within its share of the time`)),
           )
         : undefined
     try {
-      return await connected(route, target, address, own.signal)
+      return await connectTo(route, target, address, abort.signal)
     } catch (error) {
       if (signal.aborted || error instanceof FederationError) throw error
       failure = error
     } finally {
       timer?.cancel()
-      signal.removeEventListener('abort', end)
+      signal.removeEventListener('abort', onAbort)
     }
   }
   throw failure
 }
 
-async function connected(route: Route, target: Target, address: Address, signal: AbortSignal): Promise<Socket> {
+async function connectTo(route: Route, target: Target, address: Address, signal: AbortSignal): Promise<Socket> {
   const { hostname, port } = target
   const socket = route.connector({ hostname, address, port })
-  await opened(socket, 'connect', signal, !socket.connecting && socket.remoteAddress !== undefined)
+  await waitFor(socket, 'connect', signal, !socket.connecting && socket.remoteAddress !== undefined)
   const { remoteAddress } = socket
   if (remoteAddress !== undefined && mayContact(route, hostname, remoteAddress)) return socket
   socket.destroy()
-  if (remoteAddress === undefined) throw Object.assign(new Error('closed while it was opened'), { code: 'ECONNRESET' })
+  if (remoteAddress === undefined) throw closedEarly()
   throw addressRefused(hostname)
 }
 
-async function secured(socket: Socket, { hostname }: Target, signal: AbortSignal): Promise<TLSSocket> {
+async function startTls(socket: Socket, { hostname }: Target, signal: AbortSignal): Promise<TLSSocket> {
   const secure = connectTls({
     socket,
-    // Names only; a literal is compared as `host`.
+    // A server name must be a name. The certificate of an IP literal is compared with `host`.
     servername: isIP(hostname) === 0 ? hostname : '',
     host: hostname,
-    // Said, so that no variable of the environment unsays it.
+    // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect.
     rejectUnauthorized: true,
     minVersion: 'TLSv1.2',
     ALPNProtocols: ['http/1.1'],
   })
-  await opened(secure, 'secureConnect', signal, false)
+  await waitFor(secure, 'secureConnect', signal, false)
   return secure
 }
 
-/** Waits for the event; whatever comes instead destroys the socket. */
-function opened(
+/** Waits for the event. An error, a close or an abort before it destroys the socket. */
+function waitFor(
   socket: Socket,
   event: 'connect' | 'secureConnect',
   signal: AbortSignal,
@@ -128,12 +129,12 @@ function opened(
       socket.off(event, succeed).off('error', settle).off('close', closed)
       signal.removeEventListener('abort', abort)
       if (error === undefined) return resolve()
-      // It may have more to say while it goes.
+      // A destroyed socket may emit further errors.
       socket.on('error', () => undefined).destroy()
       reject(error as Error)
     }
     const succeed = (): void => settle()
-    const closed = (): void => settle(Object.assign(new Error('closed while it was opened'), { code: 'ECONNRESET' }))
+    const closed = (): void => settle(closedEarly())
     const abort = (): void => settle(signal.reason)
     socket.once(event, succeed).once('error', settle).once('close', closed)
     signal.addEventListener('abort', abort, { once: true })
@@ -142,7 +143,7 @@ function opened(
   })
 }
 
-/** The work's end, or the signal's, whichever comes first. */
+/** Settles with the work, or rejects when the signal aborts first. */
 export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason as Error)
@@ -156,6 +157,11 @@ function mayContact(route: Route, hostname: string, address: string): boolean {
   return route.allowHosts.has(hostname) || route.rule(address)
 }
 
+function closedEarly(): Error {
+  return Object.assign(new Error('the server closed the connection before it was ready'), { code: 'ECONNRESET' })
+}
+
 function addressRefused(hostname: string): FederationError {
-  return new FederationError('ADDRESS_REFUSED', `${hostname} is at an address that may not be contacted.`)
+  const message = `${hostname}: its address is not public. Nothing was sent. To allow it: http.allowCidrs or http.allowHosts.`
+  return new FederationError('ADDRESS_REFUSED', message)
 }

@@ -1,4 +1,5 @@
-// One request and its reply over HTTP/1.1: no redirect is followed, nothing is decompressed, and what is too long is cut.
+// One request and its reply over HTTP/1.1. Redirects are not followed, nothing is decompressed, and a reply that is too long is
+// cut off.
 
 import { type ClientRequest, type ClientRequestArgs, type IncomingMessage, request as httpRequest } from 'node:http'
 import type { HttpRequest, HttpResponse } from './client.ts'
@@ -7,20 +8,20 @@ import { unmarkedTransportError } from './transport-error.ts'
 
 const maxHeaderBytes = 16 * 1024
 
-/** Interim replies (1xx) come before the headers that are limited, so they are limited by themselves. */
+/** The header limit does not cover interim replies (1xx), so they have a limit of their own. */
 const maxInterimReplies = 8
 
-/** A kept connection that the server had given up: it was closed before a byte of the reply came. */
+/** The server closed a kept-alive connection before a byte of the reply came. */
 export class StaleConnection extends Error {}
 
 export interface ExchangeOptions {
-  /** Where the connection comes from. */
+  /** Source of the connection. */
   readonly via: Pick<ClientRequestArgs, 'agent'> | Pick<ClientRequestArgs, 'createConnection'>
   readonly maxBytes: number
   readonly signal: AbortSignal
 }
 
-/** Rejects with what the socket or the signal said, with a TRANSPORT error for a reply that is refused, or a StaleConnection. */
+/** Rejects with the error of the socket or the signal's reason, with TRANSPORT for a refused reply, or with a StaleConnection. */
 export function exchange(target: Target, request: HttpRequest, options: ExchangeOptions): Promise<HttpResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<HttpResponse>()
   const { signal } = options
@@ -36,15 +37,15 @@ export function exchange(target: Target, request: HttpRequest, options: Exchange
   promise.catch(() => undefined).finally(() => signal.removeEventListener('abort', abort))
 
   sent.on('information', () => {
-    if (++interim > maxInterimReplies) sent.destroy(unmarkedTransportError('The reply has too many interim replies.'))
+    if (++interim > maxInterimReplies) sent.destroy(unmarkedTransportError('The server sent too many interim replies.'))
   })
   sent.on('upgrade', (_, socket) => {
     socket.destroy()
-    reject(unmarkedTransportError('The reply is another protocol, which was not asked for.'))
+    reject(unmarkedTransportError('The server switched to another protocol without a request for it.'))
   })
   sent.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'HPE_HEADER_OVERFLOW' || error.code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') {
-      return reject(unmarkedTransportError(`The reply has more than ${maxHeaderBytes} bytes around its body.`, error))
+      return reject(unmarkedTransportError(`The headers of the reply are larger than ${maxHeaderBytes} bytes.`, error))
     }
     const isStale = sent.reusedSocket && !answered && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
     reject(isStale ? new StaleConnection(error.message, { cause: error }) : error)
@@ -53,7 +54,7 @@ export function exchange(target: Target, request: HttpRequest, options: Exchange
     answered = true
     const { socket } = response
     read(response, options.maxBytes).then(resolve, (error: Error) => {
-      // Itself, and not by the request: after a short reply that has given it back already.
+      // The socket itself: after a short reply the request has already returned it to the agent.
       socket.destroy()
       reject(error)
     })
@@ -71,7 +72,7 @@ function send(target: Target, { method, headers, body }: HttpRequest, { via, sig
     host: target.hostname,
     port: target.port,
     path: target.path,
-    // Ours last: what a caller gives cannot name another host.
+    // Own headers last, so that a caller cannot set another host.
     headers: { ...lowerCased(headers), ...length, 'accept-encoding': 'identity', host: target.host },
     maxHeaderSize: maxHeaderBytes,
     insecureHTTPParser: false,
@@ -80,7 +81,7 @@ function send(target: Target, { method, headers, body }: HttpRequest, { via, sig
   return httpRequest(options)
 }
 
-/** What a connection is opened for: it comes along with the request's options. */
+/** The target of a new connection. It is passed through the options of the request. */
 export interface Opening {
   readonly target: Target
   readonly signal: AbortSignal
@@ -93,7 +94,7 @@ export function openingOf(options: ClientRequestArgs): Opening {
 async function read(response: IncomingMessage, maxBytes: number): Promise<HttpResponse> {
   const { 'content-encoding': content = 'identity', 'transfer-encoding': transfer = 'chunked' } = response.headers
   if (content.toLowerCase() !== 'identity' || transfer.toLowerCase() !== 'chunked') {
-    throw unmarkedTransportError('The reply is compressed, which was not asked for.')
+    throw unmarkedTransportError('The reply is compressed although the request asked for identity encoding.')
   }
   const tooLarge = (): Error => unmarkedTransportError(`The reply is larger than ${maxBytes} bytes.`)
   if (Number(response.headers['content-length'] ?? 0) > maxBytes) throw tooLarge()

@@ -1,22 +1,22 @@
-// One agent per peer, which keeps its connections, for the peers asked last.
-// Invariant: no more than `max` are held, and none is destroyed while a request uses it.
+// One keep-alive agent per peer, for the most recently used peers.
+// Invariant: at most `max` agents exist, and none is destroyed while a request uses it.
 
 import { Agent, type ClientRequestArgs } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-/** Opens a connection for a request; the request's own options come with it. */
+/** Opens a connection for a request, whose options it receives. */
 export type Open = (options: ClientRequestArgs, opened: (error: Error | null, socket?: Duplex) => void) => void
 
 const idleMs = 30_000
 
-/** For each peer: more than a few are only needed in a burst. */
+/** Idle connections per peer. More are needed in a burst only. */
 const idleConnections = 4
 
 export class PeerAgents {
   readonly #open: Open
   readonly #max: number
-  /** The one used last comes last. */
-  readonly #held = new Map<string, Held>()
+  /** In order of use, the most recent last. */
+  readonly #entries = new Map<string, AgentEntry>()
 
   constructor(open: Open, max = 1024) {
     this.#open = open
@@ -24,38 +24,38 @@ export class PeerAgents {
   }
 
   get size(): number {
-    return this.#held.size
+    return this.#entries.size
   }
 
-  /** The agent of this peer, held until `release`. */
-  hold(origin: string): Held {
-    const held = this.#held.get(origin) ?? new Held(this.#open)
-    this.#held.delete(origin)
-    this.#held.set(origin, held)
-    held.uses++
-    for (const [oldest, other] of this.#held) {
-      if (this.#held.size <= this.#max) break
-      this.#held.delete(oldest)
+  /** Returns the agent of this peer. It is not destroyed before its `release()`. */
+  acquire(origin: string): AgentEntry {
+    const entry = this.#entries.get(origin) ?? new AgentEntry(this.#open)
+    this.#entries.delete(origin)
+    this.#entries.set(origin, entry)
+    entry.uses++
+    for (const [oldest, other] of this.#entries) {
+      if (this.#entries.size <= this.#max) break
+      this.#entries.delete(oldest)
       other.drop()
     }
-    return held
+    return entry
   }
 
-  /** Connections in use end too. */
+  /** Destroys all agents, with the connections in use. */
   close(): void {
-    for (const held of this.#held.values()) held.agent.destroy()
-    this.#held.clear()
+    for (const { agent } of this.#entries.values()) agent.destroy()
+    this.#entries.clear()
   }
 }
 
-class Held {
+class AgentEntry {
   readonly agent: Agent
   uses = 0
   #dropped = false
 
   constructor(open: Open) {
     this.agent = new Agent({ keepAlive: true, timeout: idleMs, maxFreeSockets: idleConnections })
-    // Without an answer of its own: the socket comes by the callback, once it is known whose it is.
+    // Returns nothing: the socket is passed to the callback after its address was checked.
     this.agent.createConnection = (options, opened) => {
       open(options, (error, socket) => opened?.(error, socket as Duplex))
       return undefined

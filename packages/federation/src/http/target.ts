@@ -1,17 +1,17 @@
-// A URL that may be asked, taken apart: what can be decided about it without a lookup is decided here.
+// Parses the URL of a request, and refuses what can be refused without a DNS lookup.
 
 import { FederationError } from '../errors.ts'
 
 export interface Target {
-  /** Scheme, host and port: whose connections are used. */
+  /** Scheme, host and port. Connections are pooled by it. */
   readonly origin: string
-  /** As a Host header has it. */
+  /** Value of the Host header. */
   readonly host: string
-  /** Of an IPv6 literal without its brackets. */
+  /** Host name or IP literal; an IPv6 literal has no brackets here. */
   readonly hostname: string
   readonly port: number
   readonly secure: boolean
-  /** With the query. */
+  /** Path and query. */
   readonly path: string
 }
 
@@ -22,12 +22,12 @@ export interface TargetRule {
 
 /** @throws FederationError ORIGIN_INVALID, ADDRESS_REFUSED (scheme, port) */
 export function targetOf(text: string, { allowHttp, allowPorts }: TargetRule): Target {
-  if (!URL.canParse(text)) throw invalid('it is no URL')
+  if (!URL.canParse(text)) throw invalid('it is not a URL')
   const url = new URL(text)
   const secure = url.protocol === 'https:'
-  if (!secure && url.protocol !== 'http:') throw refused(`the scheme ${url.protocol} is not spoken`)
+  if (!secure && url.protocol !== 'http:') throw refused(`the scheme ${url.protocol} is not supported`)
   if (!secure && !allowHttp) throw refused('http is not allowed (http.allowHttp)')
-  if (url.username !== '' || url.password !== '') throw invalid('it holds user info')
+  if (url.username !== '' || url.password !== '') throw invalid('it has user info')
   if (url.hash !== '') throw invalid('it has a fragment')
   if (url.hostname.endsWith('.')) throw invalid('its host ends with a dot')
   if (url.hostname.length > 253) throw invalid('its host is longer than 253 characters')
@@ -43,11 +43,11 @@ export function targetOf(text: string, { allowHttp, allowPorts }: TargetRule): T
   }
 }
 
-/** The URL itself is not said: it may hold what is nobody's business. */
+/** The messages do not quote the URL: its query may hold a secret. */
 function invalid(why: string): FederationError {
-  return new FederationError('ORIGIN_INVALID', `This URL cannot be asked: ${why}.`)
+  return new FederationError('ORIGIN_INVALID', `The URL of the request is invalid: ${why}. Nothing was sent.`)
 }
 
 function refused(why: string): FederationError {
-  return new FederationError('ADDRESS_REFUSED', `This URL may not be asked: ${why}.`)
+  return new FederationError('ADDRESS_REFUSED', `The URL of the request is refused: ${why}. Nothing was sent.`)
 }

@@ -1,29 +1,28 @@
-// A server that gave no answer, as an error: with the reason its peer is marked by, or without one where it is not to be marked.
+// Transport errors. With a `reason`, the peer is marked unhealthy for it; without one, the peer is not marked.
 
 import { FederationError } from '../errors.ts'
 import { classifyTransportError } from '../peers/classify.ts'
 import type { TransportReason } from './client.ts'
 
-/** Of an error of the transport, whose peer is marked by it. */
+/** Wraps a transport error that marks its peer unhealthy. */
 export function transportError(cause: unknown): FederationError {
   const reason = classifyTransportError(cause)
-  const said = cause instanceof Error ? cause.message : String(cause)
-  const data = { reason, cause }
-  return new FederationError('TRANSPORT', `No answer (${reason}): ${said}`, data)
+  const detail = cause instanceof Error ? cause.message : String(cause)
+  return new FederationError('TRANSPORT', `No answer (${reason}): ${detail}`, { reason, cause })
 }
 
-/** A reply that is refused, or a request that was given up: neither says that the peer is unhealthy. */
+/** Makes the error of a refused reply or an aborted request. Neither marks the peer unhealthy. */
 export function unmarkedTransportError(message: string, cause?: unknown): FederationError {
   return new FederationError('TRANSPORT', message, { cause })
 }
 
-/** Why the peer is to be marked; undefined: it is not. */
+/** Returns the reason that marks the peer; undefined if it is not to be marked. */
 export function transportReasonOf(error: unknown): TransportReason | undefined {
   if (!(error instanceof FederationError) || error.code !== 'TRANSPORT') return undefined
   return (error as { readonly reason?: TransportReason }).reason
 }
 
-/** Named as the platform names its own, so that it is classified as one. */
+/** Makes an error with the platform's name for timeouts, so that it is classified as one. */
 export function timeoutError(message: string): Error {
   const error = new Error(message)
   error.name = 'TimeoutError'

@@ -1,4 +1,4 @@
-// The acknowledgement of a delivery: sealed for its sender, and signed.
+// Makes the acknowledgement of a delivery: encrypted for its sender, and signed.
 
 import { decodeBase64 } from '../wire/v1/base64.ts'
 import { encryptPayload } from '../wire/v1/envelope.ts'
@@ -9,11 +9,11 @@ import type { Outcome } from './effect.ts'
 import { type Inbound, ownOrigin } from './inbound.ts'
 import type { Delivery } from './pipeline.ts'
 
-export async function sealedAck(inbound: Inbound, delivery: Delivery, outcome: Outcome): Promise<AckPayload> {
-  const { keyring } = inbound.setting
+export async function sealAck(inbound: Inbound, delivery: Delivery, outcome: Outcome): Promise<AckPayload> {
+  const { keyring } = inbound.context
   const text = JSON.stringify(statement(delivery, outcome, ownOrigin(inbound)))
   const key = decodeBase64(delivery.peer.encryptionPublicKey, 32)
-  if (!key) throw new Error('the encryption key that is pinned for the sender is none')
+  if (!key) throw new Error(`acknowledgement to ${delivery.from}: the pinned encryption key is not a key`)
   return {
     method: 'PROXY_RESPONSE',
     status: 'acknowledged',

@@ -1,4 +1,4 @@
-// Where a request comes from, as far as that can be believed: the connection, or what our own proxies say of it.
+// The address of a client: that of the connection or, behind trusted proxies, that of X-Forwarded-For.
 
 import { BlockList, isIP, isIPv4 } from 'node:net'
 import { HoldfastError } from 'holdfast'
@@ -6,8 +6,8 @@ import { HoldfastError } from 'holdfast'
 export type ClientAddress = (remoteAddress: string | undefined, forwardedFor: string | null) => string
 
 /**
- * Answers with the key of a budget: an IPv4 address, or the 64 bits of an IPv6 network, since who has one address there has
- * them all.
+ * Returns a function that gives the key of a client's budget: its IPv4 address, or its IPv6 /64 network. A /64 usually belongs to
+ * one client, which can use any address in it.
  * @param trustedProxies addresses and ranges @throws HoldfastError INVALID_ARGUMENT
  */
 export function clientAddress(trustedProxies: readonly string[]): ClientAddress {
@@ -17,7 +17,7 @@ export function clientAddress(trustedProxies: readonly string[]): ClientAddress 
   return (remoteAddress, forwardedFor) => {
     let address = plain(remoteAddress ?? '')
     if (address === undefined) return 'unknown'
-    // From the last on: each was added by the one after it, and the first may be anything.
+    // From the last to the first: each proxy appends the address before it, and a client may have set the first ones.
     const hops = forwardedFor === null ? [] : forwardedFor.split(',')
     while (isTrusted(address) && hops.length > 0) {
       const before = plain(hops.pop()!.trim())
@@ -33,19 +33,19 @@ function addTo(list: BlockList, range: string): void {
   const family = isIP(address)
   const bits = prefix === undefined ? (family === 4 ? 32 : 128) : Number(prefix)
   if (family === 0 || !Number.isInteger(bits) || bits < 0 || bits > (family === 4 ? 32 : 128)) {
-    throw new HoldfastError('INVALID_ARGUMENT', `trustedProxies: expected addresses and ranges, got ${range}`)
+    throw new HoldfastError('INVALID_ARGUMENT', `inbound.trustedProxies: expected addresses and ranges, got "${range}"`)
   }
   list.addSubnet(address, bits, family === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** Without a zone; an IPv4 address that came as IPv6 as what it is. Undefined: none. */
+/** Removes a zone, and turns a mapped address into IPv4. Undefined if the text is not an address. */
 function plain(text: string): string | undefined {
   const address = text.replace(/%.*$/, '').replace(/^::ffff:(?=\d+\.)/i, '')
   return isIP(address) === 0 ? undefined : address
 }
 
 function network(address: string): string {
-  // The parser of URLs writes an address in one way, with the longest run of zeros left out.
+  // The URL parser writes each address in one canonical way, with the longest run of zeros as `::`.
   const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
   const before = head === '' ? [] : head.split(':')
   const after = tail === undefined || tail === '' ? [] : tail.split(':')

@@ -1,4 +1,4 @@
-// POST /discover: a server tells us its keys (REGISTER), or asks what we know of them (DISCOVER).
+// POST /discover: a server registers its keys (REGISTER), or compares them with the pinned ones (DISCOVER).
 
 import { isObject } from '../wire/v1/schema.ts'
 import { discover } from './discover-discover.ts'
@@ -10,5 +10,5 @@ export const postDiscover: Route = (inbound, call) => {
   const method = isObject(call.body) ? call.body['method'] : undefined
   if (method === 'REGISTER') return register(inbound, call)
   if (method === 'DISCOVER') return discover(inbound, call)
-  throw refuse('INVALID_PAYLOAD', 'expected the method REGISTER or DISCOVER')
+  throw refuse('INVALID_PAYLOAD', 'method: expected REGISTER or DISCOVER')
 }

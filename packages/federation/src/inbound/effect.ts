@@ -1,4 +1,4 @@
-// What a delivery does here: the follows row, and what the app's handler does, in one transaction.
+// Applies a delivery: the row of a follow and the work of the app's handler, in one transaction.
 
 import type { FollowRow, StoreTransaction } from '../store/store.ts'
 import type { FollowBody } from '../wire/v1/bodies.ts'
@@ -8,35 +8,35 @@ import type { Delivery } from './pipeline.ts'
 import { Refusal } from './refusal.ts'
 
 export interface Outcome {
-  /** Of FEDERATE. */
+  /** Row of the follow; of other methods than FEDERATE undefined. */
   readonly follow: FollowRow | undefined
-  /** What the app calls it. */
+  /** Id that the handler returned. */
   readonly id: string | undefined
 }
 
-/** @throws Refusal with the app's code, or whatever the app's handler throws: then nothing was written */
-export function applied(inbound: Inbound, delivery: Delivery): Promise<Outcome> {
-  const { store } = inbound.setting
+/** @throws Refusal with the app's code, or the error of the app's handler. In both cases nothing was written. */
+export function applyEffect(inbound: Inbound, delivery: Delivery): Promise<Outcome> {
+  const { store } = inbound.context
   return store.transaction((tx) =>
     delivery.message.method === 'FEDERATE' ? follow(inbound, delivery, tx) : handle(delivery, tx),
   )
 }
 
-/** The row comes first: who repeats it at the same time waits for it, and then finds it there. */
+/** Inserts the row first: a concurrent repeat waits for this transaction, and then finds the row. */
 async function follow(inbound: Inbound, delivery: Delivery, tx: StoreTransaction): Promise<Outcome> {
-  const { setting } = inbound
-  const { follows } = setting.store
+  const { context } = inbound
+  const { follows } = context.store
   const { following } = delivery.body as FollowBody
   const { row, isNew } = await follows.insert(
     {
-      id: setting.clock.newId(),
+      id: context.clock.newId(),
       followerId: following.followerId,
       followingId: following.followingId,
       followerServerUrl: delivery.from,
       followingServerUrl: ownOrigin(inbound),
       accepted: false,
       acknowledged: true,
-      createdAt: setting.clock.now(),
+      createdAt: context.clock.now(),
     },
     tx,
   )
@@ -59,5 +59,5 @@ async function ask(delivery: Delivery, tx: StoreTransaction): Promise<Exclude<In
   if (!answer || !('reject' in answer)) return answer ?? {}
   const code = String(answer.reject)
   const status = Object.hasOwn(rejectStatus, code) ? rejectStatus[code]! : 422
-  throw new Refusal(code, status, 'the message was rejected', { from })
+  throw new Refusal(code, status, 'the application rejected the message', { from })
 }

@@ -1,6 +1,6 @@
-// The receiving side: a request comes in, a response goes out, and every refusal is { error, code }.
+// The request handler of the receiving side. Every refusal is answered with { error, code }.
 
-import type { Setting } from '../setting.ts'
+import type { FederationContext } from '../context.ts'
 import { getDiscover } from './discover-get.ts'
 import { postDiscover } from './discover-post.ts'
 import { answer, type Inbound, type InboundOptions, newInbound, type Route, spend } from './inbound.ts'
@@ -10,20 +10,21 @@ import { readJson } from './read-body.ts'
 import { Refusal, refuse } from './refusal.ts'
 
 export interface RequestSource {
-  /** Of the connection. Without it all requests share the budgets of one address. */
+  /** Address of the connection. Without it all requests share the budget of one address. */
   readonly remoteAddress?: string | undefined
 }
 
+/** Answers a web request. Errors are answered with a status; it rejects only if the tables cannot be opened. */
 export type FederationHandler = (request: Request, from?: RequestSource) => Promise<Response>
 
-export function createHandler(setting: Setting, options: InboundOptions = {}): FederationHandler {
-  return handlerOf(newInbound(setting, options))
+export function createHandler(context: FederationContext, options: InboundOptions = {}): FederationHandler {
+  return handlerOf(newInbound(context, options))
 }
 
 type Routes = Readonly<Record<string, Readonly<Partial<Record<'GET' | 'POST', Route>>>>>
 
 export function handlerOf(inbound: Inbound): FederationHandler {
-  const { inboxPaths } = inbound.setting.policies.inbound
+  const { inboxPaths } = inbound.context.policies.inbound
   const routes: Routes = {
     ...Object.fromEntries(inboxPaths.map((path) => [path, { POST: postInbox }])),
     '/discover': { GET: getDiscover, POST: postDiscover },
@@ -33,13 +34,13 @@ export function handlerOf(inbound: Inbound): FederationHandler {
     try {
       return await handle(inbound, routes, request, from)
     } catch (error) {
-      return refused(inbound, error)
+      return refusalResponse(inbound, error)
     }
   }
 }
 
 async function handle(inbound: Inbound, routes: Routes, request: Request, from: RequestSource): Promise<Response> {
-  const { clock, policies } = inbound.setting
+  const { clock, policies } = inbound.context
   const route = routeOf(routes, request)
   const address = inbound.addressOf(from.remoteAddress, request.headers.get('x-forwarded-for'))
   spend(inbound.limits.ip, address)
@@ -51,18 +52,18 @@ async function handle(inbound: Inbound, routes: Routes, request: Request, from: 
 function routeOf(routes: Routes, { url, method }: Request): Route {
   const { pathname } = new URL(url)
   const verbs = Object.hasOwn(routes, pathname) ? routes[pathname] : undefined
-  if (!verbs) throw refuse('NOT_FOUND', 'there is nothing here')
+  if (!verbs) throw refuse('NOT_FOUND', 'no such path')
   const route = Object.hasOwn(verbs, method) ? verbs[method as 'GET' | 'POST'] : undefined
   if (route) return route
-  throw refuse('METHOD_NOT_ALLOWED', 'not with this verb', { headers: { Allow: Object.keys(verbs).join(', ') } })
+  throw refuse('METHOD_NOT_ALLOWED', 'this path does not accept the HTTP method', {
+    headers: { Allow: Object.keys(verbs).join(', ') },
+  })
 }
 
-function refused({ setting }: Inbound, error: unknown): Response {
+function refusalResponse({ context }: Inbound, error: unknown): Response {
   const isRefusal = error instanceof Refusal
-  if (!isRefusal) setting.log?.error?.({ err: error }, 'a request could not be answered')
-  const { code, status, message, from, headers } = isRefusal
-    ? error
-    : refuse('INTERNAL_ERROR', 'something went wrong here')
-  setting.emit('refused', { code, status, from })
+  if (!isRefusal) context.logger?.error?.({ err: error }, 'federation: a request failed with an unexpected error')
+  const { code, status, message, from, headers } = isRefusal ? error : refuse('INTERNAL_ERROR', 'internal error')
+  context.emit('refused', { code, status, from })
   return answer(status, { error: message, code }, headers)
 }

@@ -1,42 +1,43 @@
-// What an app does with what comes in.
+// The app's handlers of inbound messages.
 
 import type { StoreTransaction } from '../store/store.ts'
 import type { FollowBody, InsertBody, PostBody, UnfollowBody } from '../wire/v1/bodies.ts'
 
-/** From a server that is registered, not blocked, and has signed it. */
+/** A message of a registered server that is not blocked. Its signature is verified. */
 export interface InboundMessage<Body> {
-  /** The origin of the sender. */
+  /** Origin of the sender. */
   readonly from: string
   readonly method: string
+  /** Checked. For the built-in methods it has the described fields only. */
   readonly body: Body
-  /** The same for every repeat of a message: the SHA-256 of its text, in hex. */
+  /** SHA-256 of the message text, in hex. The same for every repeat of a message. */
   readonly messageKey: string
-  /** What is done in it, and the follows row of FEDERATE, is there if the handler does not fail. */
+  /** The transaction of this message. It commits if the handler succeeds, with the follow's row of FEDERATE. */
   readonly tx: StoreTransaction
 }
 
 export type InboundAnswer =
   | {
-      /** Of FEDERATE. Absent: not yet. */
+      /** For FEDERATE: whether the follow is accepted. Absent: not decided yet. */
       readonly accepted?: boolean
-      /** Of FEDERATE_POST: the post's id here. @default the message's key */
+      /** For FEDERATE_POST: id of the post on this server. @default the message key */
       readonly id?: string
     }
-  /** USER_NOT_FOUND is answered with 404, USER_BLOCKED with 403, every other code with 422. */
+  /** Rejects the message: USER_NOT_FOUND answers 404, USER_BLOCKED 403, any other code 422. */
   | { readonly reject: string }
 
-/** A message may come again: one whose effect is not its own repeat should look at `messageKey`. */
+/** Handles a message. A message may arrive more than once: compare `messageKey` unless the effect is idempotent. */
 export type InboundHandler<Body> = (
   message: InboundMessage<Body>,
 ) => InboundAnswer | void | Promise<InboundAnswer | void>
 
-/** By method. A method without one is answered with 501. */
+/** Handlers by method. A method without a handler is answered with 501. */
 export interface InboundHandlers {
-  /** A new follow. Its row is written already, and goes if it is rejected; a repeat does not come here. */
+  /** Handles a new follow. Its row is already written, and removed if the handler rejects. Repeats do not call the handler. */
   readonly FEDERATE?: InboundHandler<FollowBody>
   readonly FEDERATE_POST?: InboundHandler<PostBody>
   readonly UNFOLLOW?: InboundHandler<UnfollowBody>
   readonly INSERT?: InboundHandler<InsertBody>
-  /** Of methods of one's own: bodies have `method`, `federationUrl`, `id` and `createdAt`. */
+  /** Handlers of your own methods. Their bodies have `method`, `federationUrl`, `id` and `createdAt`. */
   readonly [method: string]: InboundHandler<any> | undefined
 }

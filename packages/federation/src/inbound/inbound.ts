@@ -1,6 +1,6 @@
-// What the routes share.
+// What all routes share: the context, the app's handlers and the rate limits.
 
-import type { Setting } from '../setting.ts'
+import type { FederationContext } from '../context.ts'
 import { clientAddress, type ClientAddress } from './client-address.ts'
 import type { InboundHandlers } from './handlers.ts'
 import { Limiter } from './limiter.ts'
@@ -11,30 +11,31 @@ export interface InboundOptions {
 }
 
 export interface Inbound {
-  readonly setting: Setting
+  readonly context: FederationContext
   readonly handlers: InboundHandlers
   readonly addressOf: ClientAddress
   readonly limits: Readonly<Record<'ip' | 'peer' | 'discover' | 'relay', Limiter>>
 }
 
-/** A request, and what is known of it. */
+/** A request with its client address and its parsed body. */
 export interface Call {
   readonly request: Request
-  /** The key of its budgets. */
+  /** Key of the client's budgets. */
   readonly address: string
   readonly body: unknown
 }
 
+/** Answers a request. Refusals are thrown. */
 export type Route = (inbound: Inbound, call: Call) => Promise<Response>
 
 const minute = 60_000
 const relayedPerMinute = 100
 
-export function newInbound(setting: Setting, { handlers = {} }: InboundOptions): Inbound {
-  const { clock, policies } = setting
+export function newInbound(context: FederationContext, { handlers = {} }: InboundOptions): Inbound {
+  const { clock, policies } = context
   const { perIpPerMinute, perPeerPerMinute, discoverPerIpPerHour, trustedProxies } = policies.inbound
   return {
-    setting,
+    context,
     handlers,
     addressOf: clientAddress(trustedProxies),
     limits: {
@@ -46,7 +47,7 @@ export function newInbound(setting: Setting, { handlers = {} }: InboundOptions):
   }
 }
 
-/** @throws Refusal RATE_LIMITED */
+/** Takes one use of a budget. @throws Refusal RATE_LIMITED */
 export function spend(limiter: Limiter, key: string, from?: string): void {
   const waitMs = limiter.take(key)
   if (waitMs === undefined) return
@@ -55,9 +56,9 @@ export function spend(limiter: Limiter, key: string, from?: string): void {
 }
 
 /** @throws Refusal ORIGIN_MISSING */
-export function ownOrigin({ setting }: Inbound): string {
-  if (setting.origin !== undefined) return setting.origin
-  throw refuse('ORIGIN_MISSING', 'this server does not know its own origin')
+export function ownOrigin({ context }: Inbound): string {
+  if (context.origin !== undefined) return context.origin
+  throw refuse('ORIGIN_MISSING', 'the origin of this server is not set')
 }
 
 export function answer(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Response {

@@ -1,4 +1,4 @@
-// POST to an inbox: a delivery that came directly.
+// POST to an inbox: a direct delivery.
 
 import type { Route } from './inbound.ts'
 import { receive } from './pipeline.ts'

@@ -1,4 +1,4 @@
-// How often each of many may come. Bounded: of more keys than it holds, it forgets those that were quiet the longest.
+// A rate limiter by key. It holds a bounded number of keys and evicts the least recently used one.
 
 import type { Clock } from 'holdfast'
 
@@ -7,20 +7,20 @@ interface Window {
   taken: number
 }
 
-const mostKeys = 10_000
+const maxKeys = 10_000
 
 export class Limiter {
   readonly #clock: Clock
-  readonly #most: number
+  readonly #limit: number
   readonly #windowMs: number
-  /** The one that came last is last. */
+  /** In order of use, the most recent last. */
   readonly #windows = new Map<string, Window>()
-  /** All before it are gone. One that is made anew for each call walks over those, and takes 20 times as long. */
+  /** Iterator over the keys, past all deleted ones. A new iterator per call walks over deleted entries: 20 times slower. */
   readonly #fromOldest = this.#windows.keys()
 
-  constructor(clock: Clock, most: number, windowMs: number) {
+  constructor(clock: Clock, limit: number, windowMs: number) {
     this.#clock = clock
-    this.#most = most
+    this.#limit = limit
     this.#windowMs = windowMs
   }
 
@@ -28,15 +28,15 @@ export class Limiter {
     return this.#windows.size
   }
 
-  /** Undefined: go ahead. Else it is too often, for so many ms. */
+  /** Takes one use. Returns undefined if it is allowed, else the ms until the window ends. */
   take(key: string): number | undefined {
     const now = this.#clock.monotonic()
     const known = this.#windows.get(key)
     const window = known && known.endsAt > now ? known : { endsAt: now + this.#windowMs, taken: 0 }
     this.#windows.delete(key)
     this.#windows.set(key, window)
-    if (this.#windows.size > mostKeys) this.#windows.delete(this.#fromOldest.next().value!)
-    if (window.taken >= this.#most) return window.endsAt - now
+    if (this.#windows.size > maxKeys) this.#windows.delete(this.#fromOldest.next().value!)
+    if (window.taken >= this.#limit) return window.endsAt - now
     window.taken++
     return undefined
   }

@@ -1,4 +1,4 @@
-// What is read, acknowledged, and how old it is, by method.
+// The methods: the shape of each body, its signed instant, and the id that an acknowledgement names.
 
 import {
   type FollowBody,
@@ -15,19 +15,20 @@ import { instantOf } from '../wire/v1/instant.ts'
 import { isObject, object, schema } from '../wire/v1/schema.ts'
 import type { RefusalCode } from './refusal.ts'
 
-/** The body of a delivery, opened. */
+/** The decrypted body of a delivery. */
 export interface Body {
   readonly method: string
   readonly federationUrl: string
 }
 
 export interface Method {
+  /** Code of the refusal of a body with another shape. */
   readonly refusedWith: RefusalCode
-  /** Undefined: it is not of this method's shape. */
+  /** Returns the body; undefined if it does not have the shape of this method. */
   read(value: unknown): Body | undefined
-  /** When it was made, as its sender signed, in epoch ms. */
+  /** Returns the signed instant of the message, epoch ms. */
   madeAt(body: Body): number
-  /** Of what an acknowledgement names it by. */
+  /** Returns the id that the acknowledgement names. */
   idOf(body: Body): string
 }
 
@@ -83,7 +84,7 @@ interface OwnBody extends Body {
 
 const OwnBodySchema = schema(object({ method: id, federationUrl: url, id, createdAt: instant }))
 
-/** Methods of the app's own: all that they hold goes to the handler. */
+/** A method of the app. The handler receives all fields of its body. */
 function ownMethod(name: string): Method {
   const reader: Reader<OwnBody> = {
     safeParse(value) {

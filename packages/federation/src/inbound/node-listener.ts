@@ -1,46 +1,47 @@
-// A handler as a listener of node:http. Bodies stay streams: what nobody reads is not read from the socket.
+// Adapts a handler to node:http. Bodies stay streams: bytes that the handler does not read stay in the socket.
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { systemClock } from 'holdfast'
 import type { FederationHandler } from './handler.ts'
 
-/** Of a request that was refused before its end: so much more is read and thrown away, so that its sender sees the answer. */
-const [leftBytes, leftMs] = [256 * 1024, 1_000]
+/** How much of a refused request is read and discarded, so that its sender receives the response before the socket closes. */
+const [drainBytes, drainMs] = [256 * 1024, 1_000]
 
+/** Returns a request listener for createServer() of node:http. */
 export function nodeListener(handler: FederationHandler): RequestListener {
   return (incoming, outgoing) => {
-    // Of a client that went away before its answer came.
+    // A client that disconnects before the response causes an error event.
     outgoing.on('error', () => {})
     respond(handler, incoming, outgoing).catch(() => {
       if (outgoing.headersSent) outgoing.destroy()
-      else end(incoming, outgoing, 500, 'something went wrong here', 'INTERNAL_ERROR')
+      else end(incoming, outgoing, 500, 'internal error', 'INTERNAL_ERROR')
     })
   }
 }
 
 async function respond(handler: FederationHandler, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const request = requestOf(incoming)
-  if (!request) return end(incoming, outgoing, 405, 'not with this verb', 'METHOD_NOT_ALLOWED')
+  if (!request) return end(incoming, outgoing, 405, 'this HTTP method is not supported', 'METHOD_NOT_ALLOWED')
   const response = await handler(request, { remoteAddress: incoming.socket.remoteAddress })
   if (outgoing.destroyed) return
   outgoing.writeHead(response.status, Object.fromEntries(response.headers))
   if (response.body) for await (const chunk of response.body) outgoing.write(chunk)
   outgoing.end()
-  if (!incoming.complete) throwAway(incoming)
+  if (!incoming.complete) drain(incoming)
 }
 
-/** Where no handler has answered. */
+/** Responds where the handler has not. */
 function end(incoming: IncomingMessage, outgoing: ServerResponse, status: number, error: string, code: string): void {
   outgoing.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify({ error, code }))
-  if (!incoming.complete) throwAway(incoming)
+  if (!incoming.complete) drain(incoming)
 }
 
-/** Undefined: of a kind that the web's requests do not have. */
+/** Returns undefined for a request that the class Request cannot represent, such as TRACE. */
 function requestOf(incoming: IncomingMessage): Request | undefined {
   const { method = 'GET', url = '/' } = incoming
   const headers = new Headers()
   const raw = incoming.rawHeaders
-  // Where it was sent to does not matter, only the path does.
+  // Routes depend on the path only, so the host is fixed.
   const target = `http://localhost${url.startsWith('/') ? url : '/'}`
   try {
     for (let index = 0; index < raw.length; index += 2) headers.append(raw[index]!, raw[index + 1]!)
@@ -51,7 +52,7 @@ function requestOf(incoming: IncomingMessage): Request | undefined {
   }
 }
 
-/** Unlike that of Readable.toWeb(), one that is cancelled leaves the socket open for the answer. */
+/** Unlike Readable.toWeb(), this stream leaves the socket open when it is cancelled, for the response. */
 function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   incoming.pause()
   let isCancelled = false
@@ -65,7 +66,7 @@ function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
         })
         incoming.on('end', () => isCancelled || controller.close())
         incoming.on('close', () => {
-          if (!isCancelled && !incoming.complete) controller.error(new Error('the request was broken off'))
+          if (!isCancelled && !incoming.complete) controller.error(new Error('the client closed the request'))
         })
         incoming.pause()
       },
@@ -79,13 +80,13 @@ function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   )
 }
 
-function throwAway(incoming: IncomingMessage): void {
+function drain(incoming: IncomingMessage): void {
   const { socket } = incoming
   let length = 0
-  const timer = systemClock.after(leftMs, () => socket.destroy(), { keepsAlive: false })
+  const timer = systemClock.after(drainMs, () => socket.destroy(), { keepsAlive: false })
   incoming.on('data', (chunk: Uint8Array) => {
     length += chunk.byteLength
-    if (length > leftBytes) socket.destroy()
+    if (length > drainBytes) socket.destroy()
   })
   incoming.once('close', () => timer.cancel())
   incoming.on('end', () => timer.cancel())

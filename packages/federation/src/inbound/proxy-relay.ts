@@ -1,10 +1,10 @@
-// PROXY: forwards what we cannot read. v1 gives no proof of who sent it, so nobody is discovered on a stranger's behalf, and
-// only servers that are known and healthy are forwarded between.
+// PROXY: forwards an encrypted message. v1 gives no proof of the sender, so a relay starts no discovery, and forwards only between
+// servers that are registered and healthy.
 
 import { FederationError } from '../errors.ts'
 import type { HttpResponse } from '../http/client.ts'
 import { originOfUrl } from '../origin.ts'
-import type { Setting } from '../setting.ts'
+import type { FederationContext } from '../context.ts'
 import type { PeerRow } from '../store/store.ts'
 import { envelope, signature, text } from '../wire/v1/fields.ts'
 import { parseJson } from '../wire/v1/json.ts'
@@ -19,51 +19,48 @@ const ProxySchema = schema(
 )
 
 export const relayFor: Route = async (inbound, { request, body }) => {
-  const { setting } = inbound
-  if (!setting.policies.relay.serve) throw refuse('RELAY_DISABLED', 'this server does not relay')
+  const { context } = inbound
+  if (!context.policies.relay.serve) throw refuse('RELAY_DISABLED', 'this server does not relay')
   const given = ProxySchema.safeParse(body)
   if (!given.success) throw refuse('INVALID_PROXY_DATA', given.error.message)
-  const target = targetOf(given.data.targetUrl, setting)
-  const sender = await trusted(inbound, originIn(request.headers.get('x-federation-origin'), setting))
+  const target = targetOf(given.data.targetUrl, context)
+  const sender = await findRelayPeer(inbound, originIn(request.headers.get('x-federation-origin'), context))
   const { publicSigningKey, publicEncryptionKey } = given.data
   if (publicSigningKey !== sender.publicKey || publicEncryptionKey !== sender.encryptionPublicKey) {
-    throw refuse('INCORRECT_KEYS', 'these are not the keys of the sender', { from: sender.url })
+    throw refuse('INCORRECT_KEYS', 'the keys differ from those that are pinned for the sender', { from: sender.url })
   }
-  const { url } = await trusted(inbound, target)
+  const { url } = await findRelayPeer(inbound, target)
   spend(inbound.limits.relay, sender.url, sender.url)
   return answer(200, {
     method: 'PROXY_RESPONSE',
-    payload: await forwarded(inbound, url, given.data.payload, sender.url),
+    payload: await forward(inbound, url, given.data.payload, sender.url),
   })
 }
 
-/** Exactly its /proxy. */
-function targetOf(targetUrl: string, setting: Setting): string {
+/** Returns the origin of the target. Its path must be exactly /proxy. */
+function targetOf(targetUrl: string, context: FederationContext): string {
   try {
-    const origin = originOfUrl(targetUrl, setting)
+    const origin = originOfUrl(targetUrl, context)
     const { pathname, search, hash } = new URL(targetUrl)
     if (pathname === '/proxy' && search === '' && hash === '') return origin
   } catch (error) {
     if (!(error instanceof FederationError)) throw error
   }
-  throw refuse('INVALID_PROXY_DATA', 'the target is not the /proxy of a server')
+  throw refuse('INVALID_PROXY_DATA', 'targetUrl is not the /proxy path of a server')
 }
 
-/** Registered, healthy, and not blocked; not ourselves. */
-async function trusted(inbound: Inbound, origin: string | undefined): Promise<PeerRow> {
-  const { store } = inbound.setting
+/** Returns the row of a server that is registered, healthy, not blocked, and not this server. */
+async function findRelayPeer(inbound: Inbound, origin: string | undefined): Promise<PeerRow> {
+  const { store } = inbound.context
   const peer = origin === undefined || origin === ownOrigin(inbound) ? undefined : await store.peers.get(origin)
   if (peer?.isHealthy && (await store.blacklist.matching(peer.url)) === undefined) return peer
-  throw refuse('UNKNOWN_FEDERATION_SERVER_INTERACTION', 'this server is not relayed for, or not to', { from: origin })
+  throw refuse('UNKNOWN_FEDERATION_SERVER_INTERACTION', 'the sender or the target is not registered and healthy', {
+    from: origin,
+  })
 }
 
-async function forwarded(
-  inbound: Inbound,
-  target: string,
-  payload: EncryptedEnvelope,
-  sender: string,
-): Promise<unknown> {
-  const { http, policies } = inbound.setting
+async function forward(inbound: Inbound, target: string, payload: EncryptedEnvelope, sender: string): Promise<unknown> {
+  const { http, policies } = inbound.context
   const self = ownOrigin(inbound)
   const headers = {
     'Content-Type': 'application/json',

@@ -1,4 +1,4 @@
-// The body of a request as JSON: read as a stream, cut at the cap, and not waited for longer than one deadline.
+// Reads the body of a request as JSON: as a stream, with a size limit and a deadline.
 
 import type { Clock } from 'holdfast'
 import { parseJson } from '../wire/v1/json.ts'
@@ -16,13 +16,13 @@ export async function readJson(request: Request, limits: BodyLimits): Promise<un
   if (encoding !== null && encoding.toLowerCase() !== 'identity') {
     throw refuse('ENCODING_NOT_SUPPORTED', 'the body must not be compressed')
   }
-  // Whoever says so beforehand need not be read at all.
+  // A body whose declared length exceeds the limit is not read at all.
   if (Number(request.headers.get('content-length')) > limits.maxBytes) {
     await request.body?.cancel().catch(() => {})
     throw tooLarge(limits)
   }
   const json = parseJson(textOf(await readBytes(request, limits)))
-  if (!json) throw refuse('INVALID_JSON', 'the body is no JSON, or not of a kind that is read')
+  if (!json) throw refuse('INVALID_JSON', 'the body is not JSON, is nested too deeply, or has a field __proto__')
   return json.value
 }
 
@@ -39,9 +39,9 @@ async function readBytes(request: Request, limits: BodyLimits): Promise<Uint8Arr
   try {
     for (;;) {
       const { done, value } = await reader.read().catch((cause: unknown) => {
-        throw refuse('REQUEST_BROKEN_OFF', 'the body did not come to its end', { cause })
+        throw refuse('REQUEST_BROKEN_OFF', 'the body ended early', { cause })
       })
-      if (isLate) throw refuse('REQUEST_TIMEOUT', `the body did not come within ${limits.timeoutMs} ms`)
+      if (isLate) throw refuse('REQUEST_TIMEOUT', `the body did not arrive within ${limits.timeoutMs} ms`)
       if (done) return Buffer.concat(chunks)
       length += value.byteLength
       if (length > limits.maxBytes) {
@@ -62,6 +62,6 @@ function textOf(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw refuse('INVALID_JSON', 'the body is no UTF-8')
+    throw refuse('INVALID_JSON', 'the body is not UTF-8')
   }
 }

@@ -1,4 +1,4 @@
-// What a request is refused with: one table of codes and their status. A refusal is thrown, and answered by handler.ts.
+// Refusals: the table of codes and their HTTP status. Routes throw a refusal, and handler.ts answers it.
 
 export const refusalStatus = {
   INVALID_JSON: 400,
@@ -36,19 +36,20 @@ export const refusalStatus = {
 export type RefusalCode = keyof typeof refusalStatus
 
 interface RefusalData {
-  /** Who it was, or claimed to be. */
+  /** Origin of the sender, as far as it is known or claimed. */
   readonly from?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
   readonly cause?: unknown
 }
 
+/** Answers a request with a status other than 200. */
 export class Refusal extends Error {
   readonly code: string
   readonly status: number
   readonly from: string | undefined
   readonly headers: Readonly<Record<string, string>>
 
-  /** @param code of the table, or the app's with its status */
+  /** @param code a code of the table, or the code of an app's handler */
   constructor(code: string, status: number, message: string, { from, headers = {}, cause }: RefusalData = {}) {
     super(message, cause === undefined ? undefined : { cause })
     this.code = code

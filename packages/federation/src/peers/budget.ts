@@ -1,25 +1,25 @@
-// So many in any window of so long.
+// A budget: at most so many uses in any window of time.
 
 import type { Clock } from 'holdfast'
 
 export class Budget {
   readonly #clock: Clock
-  readonly #most: number
+  readonly #limit: number
   readonly #windowMs: number
-  /** When those of the window were taken, the oldest first. */
+  /** Instants of the uses in the current window, oldest first. */
   readonly #taken: number[] = []
 
-  constructor(clock: Clock, most: number, windowMs: number) {
+  constructor(clock: Clock, limit: number, windowMs: number) {
     this.#clock = clock
-    this.#most = most
+    this.#limit = limit
     this.#windowMs = windowMs
   }
 
-  /** False: it is used up for now. */
+  /** Takes one use. Returns false if none is left in this window. */
   take(): boolean {
     const now = this.#clock.monotonic()
     while (this.#taken.length > 0 && this.#taken[0]! <= now - this.#windowMs) this.#taken.shift()
-    if (this.#taken.length >= this.#most) return false
+    if (this.#taken.length >= this.#limit) return false
     this.#taken.push(now)
     return true
   }

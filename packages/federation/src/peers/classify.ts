@@ -1,4 +1,4 @@
-// From the error of a transport to the reason that a peer is marked with.
+// Classifies transport errors into the reasons that peers are marked with.
 
 import type { UnhealthyReason } from './threats.ts'
 
@@ -11,11 +11,11 @@ const byCode: Readonly<Record<string, UnhealthyReason>> = {
   EPIPE: 'CONN_RESET',
 }
 
-/** What OpenSSL and Node call a chain, a name or a handshake that is not right. EPROTO: an alert, or no TLS at all. */
+/** Codes of OpenSSL and Node for an invalid chain, name or handshake. EPROTO: a TLS alert, or no TLS at all. */
 const tlsCode =
   /^(ERR_TLS|ERR_SSL|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_SELF_SIGNED_CERT$|SELF_SIGNED_CERT_IN_CHAIN$|ERROR_IN_CERT_|ERROR_IN_CRL_|HOSTNAME_MISMATCH$|INVALID_CA$|INVALID_PURPOSE$|PATH_LENGTH_EXCEEDED$|EPROTO$)/
 
-/** The reason of an error of sockets, lookups, TLS or a deadline; an error around another is judged by its cause. */
+/** Returns the reason of an error of a socket, lookup, TLS handshake or deadline. Causes are searched, too. */
 export function classifyTransportError(error: unknown): UnhealthyReason {
   for (let at: unknown = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
     if (at.name === 'AbortError' || at.name === 'TimeoutError') return 'TIMEOUT'

@@ -1,76 +1,87 @@
-// First contact: the keys of a server are fetched, pinned, and it is told ours. A pin never changes here.
+// First contact: fetches the keys of a server, pins them, and registers with it.
+// Invariant: a pin never changes here.
 
 import { canonicalOrigin } from '../origin.ts'
-import type { Setting } from '../setting.ts'
+import type { FederationContext } from '../context.ts'
 import { encodeBase64 } from '../wire/v1/base64.ts'
 import { Budget } from './budget.ts'
 import { DiscoveryError } from './discovery-error.ts'
 import { fetchKeys } from './fetch-keys.ts'
 
-/** Discoveries of one federation: how many a minute, and which are under way. */
+/** Discoveries of one federation: its budget, and those in progress by origin. */
 class Discoveries {
-  readonly underWay = new Map<string, Promise<string>>()
+  readonly running = new Map<string, Promise<string>>()
   readonly budget: Budget
-  constructor({ clock, policies }: Setting) {
+  constructor({ clock, policies }: FederationContext) {
     this.budget = new Budget(clock, policies.discovery.perMinute, 60_000)
   }
 }
 
-const discoveries = new WeakMap<Setting['http'], Discoveries>()
+const discoveries = new WeakMap<FederationContext['http'], Discoveries>()
 
-function discoveriesOf(setting: Setting): Discoveries {
-  const known = discoveries.get(setting.http) ?? new Discoveries(setting)
-  discoveries.set(setting.http, known)
+function discoveriesOf(context: FederationContext): Discoveries {
+  const known = discoveries.get(context.http) ?? new Discoveries(context)
+  discoveries.set(context.http, known)
   return known
 }
 
 /**
- * Gives the encryption key, base64. Those who ask for one origin at the same time share one discovery.
+ * Returns the encryption key, base64. Concurrent calls for one origin share a discovery.
  * @throws DiscoveryError UNREACHABLE, INVALID, PIN_MISMATCH, ADDRESS_REFUSED
  */
-export async function discoverAndRegister(setting: Setting, serverUrl: string, signal?: AbortSignal): Promise<string> {
-  const origin = originOf(setting, serverUrl)
-  const { underWay, budget } = discoveriesOf(setting)
-  const shared = underWay.get(origin)
+export async function discoverAndRegister(
+  context: FederationContext,
+  serverUrl: string,
+  signal?: AbortSignal,
+): Promise<string> {
+  const origin = originOf(context, serverUrl)
+  const { running, budget } = discoveriesOf(context)
+  const shared = running.get(origin)
   if (shared) return shared
   if (!budget.take()) {
-    throw new DiscoveryError('UNREACHABLE', origin, `${origin} was not asked: too many discoveries this minute`)
+    const message = `discovery of ${origin}: not sent. More than policies.discovery.perMinute were started in this minute.`
+    throw new DiscoveryError('UNREACHABLE', origin, message)
   }
-  const discovery = discover(setting, origin, signal).finally(() => underWay.delete(origin))
-  underWay.set(origin, discovery)
+  const discovery = discover(context, origin, signal).finally(() => running.delete(origin))
+  running.set(origin, discovery)
   return discovery
 }
 
-function originOf(setting: Setting, serverUrl: string): string {
+function originOf(context: FederationContext, serverUrl: string): string {
   try {
-    return canonicalOrigin(serverUrl, setting)
+    return canonicalOrigin(serverUrl, context)
   } catch (error) {
-    throw new DiscoveryError('INVALID', serverUrl.slice(0, 253), 'this URL names no server', error)
+    throw new DiscoveryError('INVALID', serverUrl.slice(0, 253), 'discovery: the URL does not name a server.', error)
   }
 }
 
-async function discover(setting: Setting, origin: string, signal: AbortSignal | undefined): Promise<string> {
-  const keys = await fetchKeys(setting, origin, { signal })
-  const verdict = await setting.store.peers.pin(keys, setting.clock.now())
+async function discover(context: FederationContext, origin: string, signal: AbortSignal | undefined): Promise<string> {
+  const keys = await fetchKeys(context, origin, { signal })
+  const verdict = await context.store.peers.pin(keys, context.clock.now())
   if (verdict === 'pinned_otherwise') {
-    setting.emit('pin_mismatch', { origin, from: 'discovery' })
-    throw new DiscoveryError('PIN_MISMATCH', origin, `${origin} shows other keys than those that are pinned`)
+    context.emit('pin_mismatch', { origin, from: 'discovery' })
+    const message = `discovery of ${origin}: its keys differ from the pinned ones. The pin is unchanged. See peers.repin().`
+    throw new DiscoveryError('PIN_MISMATCH', origin, message)
   }
-  await register(setting, origin, signal)
+  await register(context, origin, signal)
   return keys.encryptionPublicKey
 }
 
-/** Tells a server our keys. Its failure is not fatal, and its answer says nothing that would be believed. */
-export async function register(setting: Setting, origin: string, signal: AbortSignal | undefined): Promise<void> {
-  const { keyring, http, policies, log } = setting
-  if (setting.origin === undefined) return
+/** Sends REGISTER with the keys of this server. A failure is not fatal, and the content of the reply is ignored. */
+export async function register(
+  context: FederationContext,
+  origin: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { keyring, http, policies, logger } = context
+  if (context.origin === undefined) return
   const body = JSON.stringify({
     method: 'REGISTER',
-    url: setting.origin,
+    url: context.origin,
     publicKey: encodeBase64(keyring.current('sig').publicKey),
     encryptionPublicKey: encodeBase64(keyring.current('enc').publicKey),
   })
-  const headers = { 'Content-Type': 'application/json', Origin: setting.origin, 'X-Federation-Origin': setting.origin }
+  const headers = { 'Content-Type': 'application/json', Origin: context.origin, 'X-Federation-Origin': context.origin }
   try {
     const { status } = await http.request(`${origin}/discover`, {
       method: 'POST',
@@ -79,8 +90,8 @@ export async function register(setting: Setting, origin: string, signal: AbortSi
       timeoutMs: policies.discovery.timeoutMs,
       ...(signal && { signal }),
     })
-    if (status > 299) log?.debug?.({ origin, status }, `${origin} did not register us`)
+    if (status > 299) logger?.debug?.({ origin, status }, `REGISTER with ${origin}: the server answered ${status}`)
   } catch (error) {
-    log?.debug?.({ origin, code: (error as { code?: string }).code }, `${origin} could not be told our keys`)
+    logger?.debug?.({ origin, code: (error as { code?: string }).code }, `REGISTER with ${origin}: no answer`)
   }
 }

@@ -1,55 +1,55 @@
-// A request to a peer: directly and, where that fails in a way that a relay can help with, once by way of a relay.
+// A request to a peer: direct, and once more by a relay if the direct one fails for a reason that allows it.
 
 import { FederationError } from '../errors.ts'
 import type { HttpRequest, HttpResponse } from '../http/client.ts'
 import { transportReasonOf } from '../http/transport-error.ts'
 import { canonicalOrigin, originOfUrl } from '../origin.ts'
-import type { Sending } from '../setting.ts'
+import type { SendingContext } from '../context.ts'
 import { markServerUnhealthy } from './health.ts'
 import { chooseRelay, relay } from './relay.ts'
 import { getThreatPolicy } from './threat-policy.ts'
 
 export interface FederationFetchOptions {
-  /** @default 'GET', with a body 'POST' */
+  /** HTTP method. @default 'GET'; with a body 'POST' */
   readonly method?: HttpRequest['method']
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** Over everything. @default policies.delivery.timeoutMs */
+  /** Deadline of each request in ms, reply included. @default policies.delivery.timeoutMs */
   readonly timeoutMs?: number
-  /** Try a relay where the reason allows it. Only a POST can go that way. @default false */
+  /** Try a relay if the reason allows it. Only a POST can be relayed. @default false */
   readonly proxyFallback?: boolean
-  /** The peer that is marked. @default the origin of the URL */
+  /** Origin of the peer that a failure marks. @default the origin of the URL */
   readonly serverUrl?: string
-  /** Leave its health as it is. @default false */
+  /** Do not mark the peer on failure. @default false */
   readonly skipHealthUpdate?: boolean
   readonly signal?: AbortSignal | undefined
 }
 
 export interface FederationResponse extends HttpResponse {
-  /** The relay, if it came by one. */
+  /** Origin of the relay; undefined for a direct reply. */
   readonly via: string | undefined
 }
 
-/** @throws FederationError ADDRESS_REFUSED, ORIGIN_INVALID, TRANSPORT: the direct failure's; its cause is the relay's, if one was tried */
+/** @throws FederationError ADDRESS_REFUSED, ORIGIN_INVALID; TRANSPORT: of the direct request. Its cause is the relay's error, if one was used */
 export async function federationFetch(
-  setting: Sending,
+  context: SendingContext,
   url: string,
   options: FederationFetchOptions = {},
 ): Promise<FederationResponse> {
   const { body, method = body === undefined ? 'GET' : 'POST', headers = {}, signal } = options
-  const { timeoutMs = setting.policies.delivery.timeoutMs, proxyFallback = false, skipHealthUpdate = false } = options
+  const { timeoutMs = context.policies.delivery.timeoutMs, proxyFallback = false, skipHealthUpdate = false } = options
   try {
     const request = { method, headers, timeoutMs, ...(body !== undefined && { body }), ...(signal && { signal }) }
-    return { ...(await setting.http.request(url, request)), via: undefined }
+    return { ...(await context.http.request(url, request)), via: undefined }
   } catch (error) {
     const reason = transportReasonOf(error)
     if (reason === undefined) throw error
     const { serverUrl } = options
-    const target = serverUrl === undefined ? originOfUrl(url, setting) : canonicalOrigin(serverUrl, setting)
-    if (!skipHealthUpdate) await markServerUnhealthy(setting, target, reason)
-    const mayRelay = proxyFallback && setting.policies.relay.use && method === 'POST' && body !== undefined
-    if (!mayRelay || !getThreatPolicy(setting.policies, reason).proxyEligible) throw error
-    return relayed(setting, target, error as FederationError, {
+    const target = serverUrl === undefined ? originOfUrl(url, context) : canonicalOrigin(serverUrl, context)
+    if (!skipHealthUpdate) await markServerUnhealthy(context, target, reason)
+    const mayRelay = proxyFallback && context.policies.relay.use && method === 'POST' && body !== undefined
+    if (!mayRelay || !getThreatPolicy(context.policies, reason).proxyEligible) throw error
+    return fetchByRelay(context, target, error as FederationError, {
       url,
       headers,
       body,
@@ -60,17 +60,17 @@ export async function federationFetch(
   }
 }
 
-async function relayed(
-  setting: Sending,
+async function fetchByRelay(
+  context: SendingContext,
   target: string,
   direct: FederationError,
   request: Parameters<typeof relay>[3],
 ): Promise<FederationResponse> {
-  const peer = await setting.store.peers.get(target)
-  const via = peer && (await chooseRelay(setting, target))
+  const peer = await context.store.peers.get(target)
+  const via = peer && (await chooseRelay(context, target))
   if (!via) throw direct
   try {
-    return { ...(await relay(setting, via, peer, request)), via: via.url }
+    return { ...(await relay(context, via, peer, request)), via: via.url }
   } catch (error) {
     const { reason } = direct as { readonly reason?: unknown }
     throw new FederationError('TRANSPORT', direct.message, { reason, cause: error })

@@ -1,9 +1,9 @@
-// Asks a server for its keys. A reply speaks only for the origin it was fetched from; nothing is written here.
+// Fetches the keys of a server. A reply is accepted only for the origin that it was fetched from. Nothing is written here.
 
 import { FederationError, federationCodeOf } from '../errors.ts'
 import type { HttpResponse } from '../http/client.ts'
 import { canonicalOrigin } from '../origin.ts'
-import type { Setting } from '../setting.ts'
+import type { FederationContext } from '../context.ts'
 import type { PeerKeys } from '../store/store.ts'
 import { parseJson } from '../wire/v1/json.ts'
 import { readPublicKey } from '../wire/v1/public-key.ts'
@@ -11,43 +11,58 @@ import { isObject } from '../wire/v1/schema.ts'
 import { DiscoveryError } from './discovery-error.ts'
 
 export interface FetchKeysOptions {
-  /** @default policies.discovery.timeoutMs */
+  /** Deadline in ms. @default policies.discovery.timeoutMs */
   readonly timeoutMs?: number
   readonly signal?: AbortSignal | undefined
 }
 
-type Asking = Pick<Setting, 'http' | 'policies' | 'allowHttp'>
+type FetchContext = Pick<FederationContext, 'http' | 'policies' | 'allowHttp'>
 
 /** @param origin canonical @throws DiscoveryError UNREACHABLE, INVALID, ADDRESS_REFUSED */
-export async function fetchKeys(setting: Asking, origin: string, options: FetchKeysOptions = {}): Promise<PeerKeys> {
-  const { timeoutMs = setting.policies.discovery.timeoutMs, signal } = options
+export async function fetchKeys(
+  context: FetchContext,
+  origin: string,
+  options: FetchKeysOptions = {},
+): Promise<PeerKeys> {
+  const { timeoutMs = context.policies.discovery.timeoutMs, signal } = options
   let response: HttpResponse
   try {
-    response = await setting.http.request(`${origin}/discover`, {
+    response = await context.http.request(`${origin}/discover`, {
       method: 'GET',
       headers: { Accept: 'application/json' },
       timeoutMs,
       ...(signal && { signal }),
     })
   } catch (error) {
-    throw unanswered(origin, error)
+    throw requestFailed(origin, error)
   }
   if (response.status < 200 || response.status > 299) {
     const cause = new FederationError('HTTP_STATUS', `GET /discover: ${response.status}`, { status: response.status })
-    throw new DiscoveryError('INVALID', origin, `${origin} answers ${response.status} to a request for its keys`, cause)
+    throw new DiscoveryError(
+      'INVALID',
+      origin,
+      `discovery of ${origin}: the server answered ${response.status}.`,
+      cause,
+    )
   }
-  const keys = keysIn(response.body, origin, setting.allowHttp)
+  const keys = keysIn(response.body, origin, context.allowHttp)
   if (keys) return keys
-  throw new DiscoveryError('INVALID', origin, `what ${origin} answers to a request for its keys is not about them`)
+  throw new DiscoveryError(
+    'INVALID',
+    origin,
+    `discovery of ${origin}: the reply has no valid url and keys of this server.`,
+  )
 }
 
-function unanswered(origin: string, cause: unknown): unknown {
+function requestFailed(origin: string, cause: unknown): unknown {
   const code = federationCodeOf(cause)
   if (code === 'ADDRESS_REFUSED') {
-    return new DiscoveryError('ADDRESS_REFUSED', origin, `${origin} may not be contacted`, cause)
+    return new DiscoveryError(code, origin, `discovery of ${origin}: this server may not be contacted.`, cause)
   }
-  if (code === 'ORIGIN_INVALID') return new DiscoveryError('INVALID', origin, 'this URL names no server', cause)
-  return new DiscoveryError('UNREACHABLE', origin, `${origin} did not answer a request for its keys`, cause)
+  if (code === 'ORIGIN_INVALID') {
+    return new DiscoveryError('INVALID', origin, 'discovery: the URL does not name a server.', cause)
+  }
+  return new DiscoveryError('UNREACHABLE', origin, `discovery of ${origin}: the server did not answer.`, cause)
 }
 
 function keysIn(body: Uint8Array, origin: string, allowHttp: boolean): PeerKeys | undefined {

@@ -1,51 +1,59 @@
-// What the operator sees of peers, and may do with them.
+// The operator's view of peers: reading, blocking, probing and pinning.
 
 import { HoldfastError } from 'holdfast'
 import { FederationError } from '../errors.ts'
 import { canonicalOrigin } from '../origin.ts'
-import type { Setting } from '../setting.ts'
+import type { FederationContext } from '../context.ts'
 import type { BlacklistRow, PeerRow } from '../store/store.ts'
 import { fetchKeys } from './fetch-keys.ts'
 import { markServerHealthy } from './health.ts'
 import { answersAsPinned } from './probe.ts'
 
-export interface PeerExplained {
+export interface PeerExplanation {
   readonly origin: string
   readonly state: 'unknown' | 'healthy' | 'unhealthy' | 'blocked'
-  /** The operator's reason for a block, or why it is unhealthy. */
+  /** The operator's reason for a block, or the reason for an unhealthy state. */
   readonly why: string | undefined
+  /** Failed health checks of the current series. */
   readonly healthChecks: number
+  /** Epoch ms. */
   readonly lastSeen: number | undefined
-  /** Deliveries that wait for it, as far as they were counted (1000). */
+  /** Deliveries that wait for this peer; at most 1,000 are counted. */
   readonly open: number
+  /** Epoch ms. */
   readonly oldestOpenAt: number | undefined
+  /** Code of the latest failed attempt among the waiting deliveries. */
   readonly lastError: string | undefined
   readonly publicKey: string | undefined
   readonly encryptionPublicKey: string | undefined
   readonly wire: 'v1'
 }
 
+/** Methods that take a URL throw FederationError ORIGIN_INVALID if it does not name a server. */
 export interface Peers {
   get(url: string): Promise<PeerRow | undefined>
+  /** Returns rows in the order of their origins. @param filter.after the last origin of the previous page @param filter.limit default 100 */
   list(filter?: { readonly after?: string; readonly limit?: number }): Promise<PeerRow[]>
-  explain(url: string): Promise<PeerExplained>
-  /** Nothing goes there or is taken from there. `domain`: the host and all below it. */
+  /** Returns the state of a peer, its cause, and what waits for it. */
+  explain(url: string): Promise<PeerExplanation>
+  /** Refuses deliveries to and messages from this server. `match: 'domain'` covers the host and its subdomains. @default match 'origin' */
   block(url: string, options?: { readonly match?: BlacklistRow['match']; readonly reason?: string }): Promise<void>
+  /** Removes a block. Returns false if there was none. */
   unblock(url: string): Promise<boolean>
-  /** Asks it now; marks it healthy if it answers with the pinned keys. */
+  /** Checks a peer now. Marks it healthy, and returns true, if it answers with the pinned keys. */
   probe(url: string): Promise<boolean>
-  /** Pins the keys that it shows now: only after you have made sure that they are its own. */
+  /** Replaces the pin with the keys that the server shows now. Compare them over another channel first. @throws DiscoveryError */
   repin(url: string): Promise<void>
-  /** Not in this profile. @throws HoldfastError FEATURE_UNSUPPORTED */
+  /** Needs the profile `hardened`. @throws HoldfastError FEATURE_UNSUPPORTED */
   pause(url: string): Promise<never>
-  /** Not in this profile. @throws HoldfastError FEATURE_UNSUPPORTED */
+  /** Needs the profile `hardened`. @throws HoldfastError FEATURE_UNSUPPORTED */
   resume(url: string): Promise<never>
 }
 
-export function peersOf(setting: Setting, open: () => Promise<void>): Peers {
-  const { store, clock, policies } = setting
+export function peersOf(context: FederationContext, open: () => Promise<void>): Peers {
+  const { store, clock, policies } = context
   const originOf = async (url: string): Promise<string> => {
-    const origin = canonicalOrigin(url, setting)
+    const origin = canonicalOrigin(url, context)
     await open()
     return origin
   }
@@ -55,22 +63,22 @@ export function peersOf(setting: Setting, open: () => Promise<void>): Peers {
       await open()
       return store.peers.list({ limit, ...(after !== undefined && { after }) })
     },
-    explain: async (url) => explain(setting, await originOf(url)),
+    explain: async (url) => explain(context, await originOf(url)),
     block: async (url, { match = 'origin', reason = '' } = {}) => {
       await store.blacklist.add({ serverUrl: await originOf(url), match, reason, createdAt: clock.now() })
     },
     unblock: async (url) => store.blacklist.remove(await originOf(url)),
     probe: async (url) => {
       const peer = await store.peers.get(await originOf(url))
-      const isBack = peer !== undefined && (await answersAsPinned(setting, peer, policies.health))
-      if (isBack) await markServerHealthy(setting, peer.url)
-      return isBack
+      const isHealthy = peer !== undefined && (await answersAsPinned(context, peer, policies.health))
+      if (isHealthy) await markServerHealthy(context, peer.url)
+      return isHealthy
     },
     repin: async (url) => {
       const origin = await originOf(url)
-      const keys = await fetchKeys(setting, origin)
+      const keys = await fetchKeys(context, origin)
       if (await store.peers.repin(keys, clock.now())) return
-      throw new FederationError('UNREACHABLE', `${origin} is not known here: there is nothing to pin anew`)
+      throw new FederationError('UNREACHABLE', `peers.repin: no keys are pinned for ${origin}. Nothing was changed.`)
     },
     pause: unsupported,
     resume: unsupported,
@@ -78,10 +86,12 @@ export function peersOf(setting: Setting, open: () => Promise<void>): Peers {
 }
 
 async function unsupported(): Promise<never> {
-  throw new HoldfastError('FEATURE_UNSUPPORTED', 'peers can be paused in the profile `hardened` only')
+  const message =
+    "peers.pause and peers.resume need the profile 'hardened', which does not exist yet. Use peers.block()."
+  throw new HoldfastError('FEATURE_UNSUPPORTED', message)
 }
 
-async function explain({ store }: Setting, origin: string): Promise<PeerExplained> {
+async function explain({ store }: FederationContext, origin: string): Promise<PeerExplanation> {
   const [peer, block] = await Promise.all([store.peers.get(origin), store.blacklist.matching(origin)])
   const waiting = await store.deliveries.list({ serverUrl: origin, status: 'open', limit: 1_000 })
   const oldest = waiting.toSorted((a, b) => a.createdAt - b.createdAt)[0]

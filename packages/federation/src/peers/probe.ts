@@ -1,6 +1,6 @@
-// Asks a known peer whether it is there, with the keys that are pinned. Changes nothing of its health.
+// Checks whether a known peer answers with its pinned keys. Does not change its health.
 
-import type { Setting } from '../setting.ts'
+import type { FederationContext } from '../context.ts'
 import type { PeerRow } from '../store/store.ts'
 import { fetchKeys, sameKeys } from './fetch-keys.ts'
 
@@ -9,13 +9,17 @@ export interface ProbeOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** True: it answered, with the pinned keys. */
-export async function answersAsPinned(setting: Setting, peer: PeerRow, options: ProbeOptions): Promise<boolean> {
+/** Returns true if the peer answered with the pinned keys. */
+export async function answersAsPinned(
+  context: FederationContext,
+  peer: PeerRow,
+  options: ProbeOptions,
+): Promise<boolean> {
   try {
-    if (sameKeys(await fetchKeys(setting, peer.url, options), peer)) return true
+    if (sameKeys(await fetchKeys(context, peer.url, options), peer)) return true
   } catch {
     return false
   }
-  setting.emit('pin_mismatch', { origin: peer.url, from: 'health' })
+  context.emit('pin_mismatch', { origin: peer.url, from: 'health' })
   return false
 }

@@ -1,4 +1,4 @@
-// Why a peer is unhealthy, and what each reason allows.
+// The reasons for an unhealthy peer, and what each one allows.
 
 export type UnhealthyReason =
   | 'DNS_BLOCKED'
@@ -10,9 +10,9 @@ export type UnhealthyReason =
   | 'UNKNOWN'
 
 export interface ThreatPolicy {
-  /** A relay may be tried. */
+  /** Whether a delivery may be sent by a relay. */
   readonly proxyEligible: boolean
-  /** The health check may contact the peer. */
+  /** Whether a health check may contact the peer. */
   readonly directHealthCheckable: boolean
 }
 

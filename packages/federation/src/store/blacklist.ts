@@ -1,4 +1,4 @@
-// blacklisted_servers: by origin, or by domain: a host and all below it, whatever the scheme and port.
+// The table blacklisted_servers: blocks by origin, or by domain (a host and its subdomains, with any scheme and port).
 
 import { isIP } from 'node:net'
 import { blacklistRowOf } from './rows.ts'
@@ -25,15 +25,15 @@ export function blacklistTable({ statements, read, write }: Tables): BlacklistSt
   }
 }
 
-/** Of an origin, or a bare name. */
+/** Returns the host of an origin, or a bare name in lower case. */
 function hostOf(serverUrl: string): string {
   return URL.canParse(serverUrl) ? new URL(serverUrl).hostname : serverUrl.toLowerCase()
 }
 
-/** A domain is stored under its name alone. */
+/** A domain is stored as https and its name, without a port. */
 const withoutPort = (serverUrl: string): string => `https://${hostOf(serverUrl)}`
 
-/** The host, and what it lies below. */
+/** Returns the host and its parent domains. An IP address has none. */
 function domainsOf(host: string): string[] {
   if (host.startsWith('[') || isIP(host) !== 0) return [host]
   const labels = host.split('.')

@@ -1,10 +1,10 @@
-// The seam below the tables: SQL as text that SQLite and Postgres both read, values and columns as text. Two thin databases
-// stand under it (sqlite/, postgres/).
+// The interface between the tables and their database: SQL text that SQLite and Postgres both accept, values and columns as text.
+// sqlite/ and postgres/ implement it.
 //
-// Rules for statements: parameters are $1, $2, … and cast to text before anything else (statements.ts has `text`, `integer`
-// and `boolean` for it); each selected column is cast to text, and named c0, c1, … in order.
+// Rules for statements: parameters are $1, $2, … and cast to text first (statements.ts has `text`, `integer` and `boolean`). Each
+// selected column is cast to text and named c0, c1, … in order.
 
-/** Null: absent. */
+/** A parameter. null and undefined are NULL. */
 export type Value = string | number | boolean | null | undefined
 
 export type Row = readonly (string | null)[]
@@ -14,39 +14,43 @@ export interface Connection {
 }
 
 export interface OpenTransaction extends Connection {
-  /** What the app runs SQL of its own with. */
+  /** The library's own transaction or connection, for the app's SQL. */
   readonly handle: unknown
-  /** What the storage that shares the database takes as `tx`; undefined: none does. */
+  /** The `tx` of the storage that shares the database; undefined if none does. */
   readonly storageTx: unknown
 }
 
-/** Where the two differ. */
+/** Differences between the two databases. */
 export interface Dialect {
-  /** The type of text that is compared by its bytes. */
+  /** Type of text that is compared by its bytes. */
   readonly text: string
-  /** Finds the table of this name, $1, in one row. */
+  /** Statement that returns a row if the table $1 exists. */
   readonly findTable: string
-  /** Keeps others from migrating, until the transaction ends. $1 names the lock. */
+  /** Statement that takes the migration lock $1 until the transaction ends; undefined if transactions exclude each other. */
   readonly lock: string | undefined
 }
 
+/** A database that is not open yet. */
 export interface Database {
   readonly dialect: Dialect
-  /** The storage that it was made from. */
+  /** The storage that shares the database. */
   readonly storage: object | undefined
-  open(): Promise<void>
-  close(): Promise<void>
-  /** One statement that changes nothing. */
-  read(text: string, values: readonly Value[]): Promise<Row[]>
-  /** One statement, committed when it is answered. */
-  write(text: string, values: readonly Value[]): Promise<Row[]>
-  /** Rolled back if `run` rejects. */
-  transaction<T>(run: (tx: OpenTransaction) => Promise<T>): Promise<T>
-  /** A transaction that is open already; who began it ends it. @throws HoldfastError INVALID_ARGUMENT */
+  open(): Promise<OpenDatabase>
+  /** Uses a transaction of the app, which commits it or rolls it back. @throws INVALID_ARGUMENT */
   join(tx: unknown): OpenTransaction
 }
 
-/** A value as text. Instants lose what they have below a millisecond. */
+export interface OpenDatabase {
+  /** Runs one statement that changes nothing. */
+  read(text: string, values: readonly Value[]): Promise<Row[]>
+  /** Runs one statement. Resolves after its commit. */
+  write(text: string, values: readonly Value[]): Promise<Row[]>
+  /** Commits when `run` resolves, rolls back when it rejects. */
+  transaction<T>(run: (tx: OpenTransaction) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+/** Returns a value as text. Numbers are rounded: an instant has whole milliseconds. */
 export function textOf(value: Value): string | null {
   if (value === null || value === undefined) return null
   if (typeof value === 'boolean') return value ? '1' : '0'

@@ -1,4 +1,4 @@
-// delivery_jobs: one row per delivery that is not done.
+// The table delivery_jobs: one row per delivery that is open or failed.
 
 import type { Value } from './database.ts'
 import { deliveryOf } from './rows.ts'

@@ -1,4 +1,4 @@
-// follows: one row per pair of users and remote server.
+// The table follows: one row per pair of users and remote server.
 
 import { StorageError } from 'holdfast'
 import { followOf } from './rows.ts'
@@ -13,12 +13,11 @@ export function followTable({ statements, read, write }: Tables): FollowStore {
       const values = [followerServerUrl, followingServerUrl, row.accepted, row.acknowledged, row.createdAt]
       const [inserted] = await write(sql.insert, [id, followerId, followingId, ...values], tx)
       if (inserted) return { row: followOf(inserted), isNew: true }
-      // In a statement of its own, which sees what was committed meanwhile.
+      // A separate statement: it sees a row that was committed while the insert waited.
       const [standing] = await read(sql.find, [followerId, followingId, followerServerUrl], tx)
       if (standing) return { row: followOf(standing), isNew: false }
-      throw new StorageError(`the follow ${id} is another one already, or was removed just now`, {
-        maybeApplied: false,
-      })
+      const message = `follows: the id ${id} belongs to another follow, or that follow was removed just now. Nothing was written.`
+      throw new StorageError(message, { maybeApplied: false })
     },
     async find(followerId, followingId, followerServerUrl, tx) {
       const [row] = await read(sql.find, [followerId, followingId, followerServerUrl], tx)

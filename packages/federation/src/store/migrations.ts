@@ -1,12 +1,12 @@
-// The tables, as the steps that lead to them. A step that was published never changes: its checksum is kept in the database,
-// and a database whose steps differ from these, or are more than these, is refused.
+// Migrations: numbered steps that create the tables. A published step never changes: its checksum is stored in the database, and
+// a database with other or more steps is refused.
 
 import { createHash } from 'node:crypto'
 import { StorageError } from 'holdfast'
 import { FederationError } from '../errors.ts'
-import type { Connection, Database, Dialect } from './database.ts'
+import type { Connection, Dialect, OpenDatabase } from './database.ts'
 
-/** `{name}` is a table or index with the prefix, `{text}` the dialect's type for text that is compared by its bytes. */
+/** `{name}` stands for a table or index with the prefix, `{text}` for the dialect's type of text that is compared by its bytes. */
 const steps: readonly (readonly string[])[] = [
   [
     `CREATE TABLE {delivery_jobs} (
@@ -53,44 +53,42 @@ const steps: readonly (readonly string[])[] = [
   acknowledged boolean NOT NULL DEFAULT false,
   created_at bigint NOT NULL
 )`,
-    // Where there is no remote party it is one follow, too: NULLs alone would all differ.
+    // COALESCE makes follows without a remote party unique, too: NULLs would all differ.
     `CREATE UNIQUE INDEX {follows_by_parties}
   ON {follows} (follower_id, following_id, (COALESCE(follower_server_url, '')))`,
   ],
 ]
 
-const ledger = 'CREATE TABLE {migrations} (number integer PRIMARY KEY, checksum text NOT NULL)'
+const migrationTable = 'CREATE TABLE {migrations} (number integer PRIMARY KEY, checksum text NOT NULL)'
 
 const checksumOf = (step: readonly string[]): string => createHash('sha256').update(step.join(';\n')).digest('hex')
 
-const worded = (text: string, prefix: string, dialect: Dialect): string =>
+const render = (text: string, prefix: string, dialect: Dialect): string =>
   text.replace(/\{(\w+)\}/g, (_, name: string) => (name === 'text' ? dialect.text : `${prefix}${name}`))
 
-/** What is left to do, as statements. @param done how many steps are */
+/** Returns the statements of the remaining steps. @param done number of steps that are done */
 export function migrationPlan(prefix: string, dialect: Dialect, done = 0): string[] {
-  const plan = done > 0 ? [] : [ledger]
+  const plan = done > 0 ? [] : [migrationTable]
   for (let index = done; index < steps.length; index++) {
     plan.push(...steps[index]!, `INSERT INTO {migrations} VALUES (${index + 1}, '${checksumOf(steps[index]!)}')`)
   }
-  return plan.map((text) => worded(text, prefix, dialect))
+  return plan.map((text) => render(text, prefix, dialect))
 }
 
-/** @throws FederationError MIGRATION_PENDING, StorageError if the tables were made by other steps than these */
-export async function checkMigrated(database: Database, prefix: string): Promise<void> {
-  const done = await countDone({ query: (text, values = []) => database.read(text, values) }, prefix, database.dialect)
+/** @throws FederationError MIGRATION_PENDING, StorageError if the tables were made by other steps */
+export async function checkMigrated(database: OpenDatabase, dialect: Dialect, prefix: string): Promise<void> {
+  const done = await countDone(readerOf(database), prefix, dialect)
   if (done === steps.length) return
   throw new FederationError(
     'MIGRATION_PENDING',
-    `the tables ${prefix}… have ${done} of ${steps.length} steps: run store.migrate(), or open the store with migrate: true`,
+    `the tables ${prefix}… have ${done} of ${steps.length} migrations. Run store.migrate(), or open the store with migrate: true.`,
   )
 }
 
-/** All in one transaction, and of several processes one after the other. */
-export async function migrate(database: Database, prefix: string): Promise<void> {
-  const { dialect } = database
-  const looker: Connection = { query: (text, values = []) => database.read(text, values) }
-  // Only who has something to change waits for the lock.
-  if ((await countDone(looker, prefix, dialect)) === steps.length) return
+/** Runs the remaining steps in one transaction. A lock lets one process at a time migrate. */
+export async function migrate(database: OpenDatabase, dialect: Dialect, prefix: string): Promise<void> {
+  // Up-to-date tables need no lock.
+  if ((await countDone(readerOf(database), prefix, dialect)) === steps.length) return
   await database.transaction(async (tx) => {
     if (dialect.lock !== undefined) await tx.query(dialect.lock, [lockNumber(prefix)])
     const done = await countDone(tx, prefix, dialect)
@@ -99,12 +97,16 @@ export async function migrate(database: Database, prefix: string): Promise<void>
   })
 }
 
+const readerOf = (database: OpenDatabase): Connection => ({
+  query: (text, values = []) => database.read(text, values),
+})
+
 const lockNumber = (prefix: string): string =>
   String(
     BigInt.asIntN(64, BigInt(`0x${createHash('sha256').update(`federation ${prefix}`).digest('hex').slice(0, 16)}`)),
   )
 
-/** The steps that are done, which must be the first of ours. */
+/** Returns the number of steps that are done. They must be the first ones of `steps`. */
 async function countDone(connection: Connection, prefix: string, dialect: Dialect): Promise<number> {
   const table = `${prefix}migrations`
   if ((await connection.query(dialect.findTable, [table])).length === 0) return 0
@@ -112,11 +114,14 @@ async function countDone(connection: Connection, prefix: string, dialect: Dialec
     `SELECT CAST(number AS text) AS c0, CAST(checksum AS text) AS c1 FROM ${table} ORDER BY number`,
   )
   if (done.length > steps.length) {
-    throw refused(prefix, `have ${done.length} steps, and this version knows ${steps.length}: use a newer version`)
+    throw refused(
+      prefix,
+      `have ${done.length} migrations, and this version knows ${steps.length}. Install a newer version.`,
+    )
   }
   done.forEach(([number, checksum], index) => {
     if (Number(number) === index + 1 && checksum === checksumOf(steps[index]!)) return
-    throw refused(prefix, `were made by other steps than these: step ${index + 1} differs. Use another prefix`)
+    throw refused(prefix, `were made by other migrations: number ${index + 1} differs. Use another prefix.`)
   })
   return done.length
 }

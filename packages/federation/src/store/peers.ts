@@ -1,4 +1,4 @@
-// server_registry: the servers that are known, and their pinned keys.
+// The table server_registry: known servers and their pinned keys.
 // Invariant: only repin() changes the keys of a row.
 
 import type { Row } from './database.ts'
@@ -6,7 +6,7 @@ import { peerOf } from './rows.ts'
 import type { PeerStore } from './store.ts'
 import type { Tables } from './tables.ts'
 
-/** Above what is ever counted. */
+/** Larger than any number of attempts. */
 const noLimit = 2 ** 31 - 1
 
 export function peerTable({ statements, read, write }: Tables): PeerStore {

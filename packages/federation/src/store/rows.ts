@@ -1,4 +1,4 @@
-// Rows of text as records. The order of the columns is that of statements.ts.
+// Converts rows of text to records. The order of the columns is that of statements.ts.
 
 import type { UnhealthyReason } from '../peers/threats.ts'
 import type { Row } from './database.ts'
@@ -7,7 +7,7 @@ import type { BlacklistRow, DeliveryRow, FollowRow, PeerRow } from './store.ts'
 const number = (cell: string | null | undefined): number => Number(cell)
 const optional = (cell: string | null | undefined): string | undefined => cell ?? undefined
 const instant = (cell: string | null | undefined): number | undefined => (cell == null ? undefined : Number(cell))
-/** Postgres says true, SQLite 1. */
+/** Postgres writes true, SQLite 1. */
 const boolean = (cell: string | null | undefined): boolean => cell === 'true' || cell === '1'
 
 export const deliveryOf = (row: Row): DeliveryRow => ({

@@ -1,9 +1,9 @@
-// The store, on either database.
+// The store on SQLite or Postgres.
 
 import { HoldfastError, type Storage } from 'holdfast'
+import { RefCounted } from 'holdfast/storage'
 import { blacklistTable } from './blacklist.ts'
-import { Counted } from './counted.ts'
-import type { Database } from './database.ts'
+import type { Database, OpenDatabase } from './database.ts'
 import { deliveryTable } from './deliveries.ts'
 import { followTable } from './follows.ts'
 import { checkMigrated, migrate, migrationPlan } from './migrations.ts'
@@ -11,11 +11,11 @@ import { peerTable } from './peers.ts'
 import { makeStatements } from './statements.ts'
 import type { Store, StoreTransaction } from './store.ts'
 import type { Tables } from './tables.ts'
-import { JoinedTransaction } from './transaction.ts'
+import { JoinedTransaction } from './joined-transaction.ts'
 
 export interface SqlStoreOptions {
   readonly prefix: string
-  /** Whether connect() does what is left to do. If not, tables that are not up to date are refused. */
+  /** Whether connect() migrates the tables. If not, it refuses outdated tables. */
   readonly migrates: boolean
 }
 
@@ -26,21 +26,20 @@ export class SqlStore implements Store {
   readonly follows
   readonly #database: Database
   readonly #prefix: string
-  /** The connection alone, and with tables that were looked at. */
-  readonly #opened: Counted
-  readonly #ready: Counted
+  /** Reference counts: of the connection alone, and of the connection with checked tables. */
+  readonly #opened: RefCounted<OpenDatabase>
+  readonly #ready: RefCounted<OpenDatabase>
 
   constructor(database: Database, { prefix, migrates }: SqlStoreOptions) {
     this.#database = database
     this.#prefix = checkPrefix(prefix)
-    this.#opened = new Counted(
-      () => database.open(),
-      () => database.close(),
-    )
-    this.#ready = new Counted(
-      () => this.#open(migrates),
-      () => this.#opened.disconnect(),
-    )
+    const name = 'federation store'
+    this.#opened = new RefCounted({ name, open: () => database.open(), close: (opened) => opened.close() })
+    this.#ready = new RefCounted({
+      name,
+      open: () => this.#open(migrates),
+      close: () => this.#opened.disconnect(),
+    })
     const tables: Tables = {
       statements: makeStatements(prefix),
       read: async (text, values, tx) =>
@@ -62,30 +61,29 @@ export class SqlStore implements Store {
     return this.#ready.disconnect()
   }
 
-  async #open(migrates: boolean): Promise<void> {
+  async #open(migrates: boolean): Promise<OpenDatabase> {
     await this.#opened.connect()
     try {
-      await (migrates ? migrate : checkMigrated)(this.#database, this.#prefix)
+      const opened = this.#opened.use()
+      await (migrates ? migrate : checkMigrated)(opened, this.#database.dialect, this.#prefix)
+      return opened
     } catch (error) {
       await this.#opened.disconnect()
       throw error
     }
   }
 
-  #connected(): Database {
-    if (this.#ready.isOpen) return this.#database
-    const what = 'the store is not connected: call connect(), or start the federation that uses it'
-    throw new HoldfastError('STORAGE_CLOSED', what)
+  #connected(): OpenDatabase {
+    const { opened } = this.#ready
+    if (opened) return opened
+    const message = 'The federation store is not connected. Call store.connect(), or start the federation that uses it.'
+    throw new HoldfastError('STORAGE_CLOSED', message)
   }
 
-  /** Also before connect(), which may refuse. */
+  /** Works before connect(), which refuses outdated tables. */
   async migrate(): Promise<void> {
-    await this.#opened.connect()
-    try {
-      await migrate(this.#database, this.#prefix)
-    } finally {
-      await this.#opened.disconnect()
-    }
+    const { dialect } = this.#database
+    await this.#opened.whileConnected(() => migrate(this.#opened.use(), dialect, this.#prefix))
   }
 
   migrationSql(): string {
@@ -116,6 +114,6 @@ function checkPrefix(prefix: string): string {
   if (/^[a-z_][a-z0-9_]{0,29}$/.test(prefix)) return prefix
   throw new HoldfastError(
     'INVALID_ARGUMENT',
-    `prefix: expected up to 30 of a-z, 0-9 and _, not beginning with a digit, got ${JSON.stringify(prefix)}`,
+    `prefix: expected 1 … 30 characters of a-z, 0-9 and _, not starting with a digit, got ${JSON.stringify(prefix)}`,
   )
 }

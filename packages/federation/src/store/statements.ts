@@ -1,4 +1,4 @@
-// Every statement on the tables, once for SQLite and Postgres (the rules are in database.ts).
+// Every statement on the tables, once for both SQLite and Postgres. database.ts has the rules.
 
 const text = (n: number): string => `CAST($${n} AS text)`
 const integer = (n: number): string => `CAST(CAST($${n} AS text) AS bigint)`
@@ -77,7 +77,7 @@ export function makeStatements(prefix: string) {
       sweep: `DELETE FROM ${deliveries} WHERE id IN (SELECT id FROM ${deliveries}
         WHERE status = 'failed' AND settled_at < ${integer(1)} ORDER BY settled_at LIMIT ${integer(2)})
         RETURNING CAST(id AS text) AS c0`,
-      /** $1 limit, then those that are given. */
+      /** $1 is the limit; the given columns follow. */
       list: (given: readonly ('server_url' | 'status')[]): string =>
         `SELECT ${deliveryColumns} FROM ${deliveries}
           ${given.map((name, index) => `${index === 0 ? 'WHERE' : 'AND'} ${name} = ${text(index + 2)}`).join(' ')}
@@ -103,7 +103,7 @@ export function makeStatements(prefix: string) {
         WHERE url = ${text(1)} RETURNING CAST(health_check_attempts AS text) AS c0`,
       listHealthy: `SELECT ${peerColumns} FROM ${peers} WHERE is_healthy = true
         ORDER BY last_seen DESC, url LIMIT ${integer(1)}`,
-      /** $1 limit, $2 attempts below, then the reasons. */
+      /** $1 is the limit, $2 the bound of the attempts; the reasons follow. */
       listUnhealthy: (reasons: number): string =>
         `SELECT ${peerColumns} FROM ${peers}
           WHERE is_healthy = false AND health_check_attempts < ${integer(2)} AND unhealthy_reason IN (${list(3, reasons)})
@@ -112,7 +112,7 @@ export function makeStatements(prefix: string) {
       remove: `DELETE FROM ${peers} WHERE url = ${text(1)} RETURNING CAST(url AS text) AS c0`,
     },
     blacklist: {
-      /** $1 the origin, then the names under which a domain may stand. */
+      /** $1 is the origin; the names that a domain row may have follow. */
       matching: (names: number): string =>
         `SELECT ${selected(columns.blacklist)} FROM ${blacklist}
           WHERE server_url = ${text(1)} OR ("match" = 'domain' AND server_url IN (${list(2, names)}))

@@ -1,14 +1,16 @@
-// The tables of a federation, as verbs. Every verb is one statement; those that take `tx` can be part of a transaction.
-// Origins are canonical when they come here (origin.ts). Instants are epoch ms, keys base64 text.
+// The store interface: the tables of a federation as methods. Each method is one statement; those with `tx` can be part of a
+// transaction. Origins must be canonical (origin.ts). Instants are epoch ms, keys base64 text.
 
 import type { Storage } from 'holdfast'
 import type { UnhealthyReason } from '../peers/threats.ts'
 
-/** What transaction() hands out: `handle` is what the app runs its own SQL with. */
+/** A transaction of the store. */
 export interface StoreTransaction {
+  /** For the app's own SQL: a DatabaseSync, a client of pg, or a sql of postgres.js. */
   readonly handle: unknown
 }
 
+/** A delivery that is open or failed. */
 export interface DeliveryRow {
   readonly id: string
   readonly name: string
@@ -20,11 +22,12 @@ export interface DeliveryRow {
   readonly nextAttemptAt: number | undefined
   readonly createdAt: number
   readonly status: 'open' | 'failed'
-  /** A code. */
+  /** Code of the last failure. */
   readonly lastError: string | undefined
   readonly settledAt: number | undefined
 }
 
+/** A known server and its pinned keys. */
 export interface PeerRow {
   readonly url: string
   readonly publicKey: string
@@ -41,7 +44,7 @@ export type PeerKeys = Pick<PeerRow, 'url' | 'publicKey' | 'encryptionPublicKey'
 
 export interface BlacklistRow {
   readonly serverUrl: string
-  /** `domain`: the host and all below it. */
+  /** `origin`: this server alone. `domain`: the host and its subdomains. */
   readonly match: 'origin' | 'domain'
   readonly reason: string
   readonly createdAt: number
@@ -51,7 +54,7 @@ export interface FollowRow {
   readonly id: string
   readonly followerId: string
   readonly followingId: string
-  /** The remote party's origin, on both sides. */
+  /** Origin of the remote party, on both sides. */
   readonly followerServerUrl: string | undefined
   readonly followingServerUrl: string | undefined
   readonly accepted: boolean
@@ -60,20 +63,22 @@ export interface FollowRow {
 }
 
 export interface DeliveryStore {
-  /** The same id again changes nothing. */
+  /** Inserts a row. A repeat with the same id changes nothing. */
   insert(
     row: Pick<DeliveryRow, 'id' | 'name' | 'targetUrl' | 'serverUrl' | 'payload' | 'createdAt'>,
     tx?: StoreTransaction,
   ): Promise<void>
   get(id: string): Promise<DeliveryRow | undefined>
-  /** attempts + 1. */
+  /** Counts an attempt. */
   attempted(id: string, now: number): Promise<void>
-  /** It will be tried again. */
+  /** Records a failure that is retried. */
   retried(id: string, nextAttemptAt: number, code: string): Promise<void>
+  /** Records the final failure. */
   failed(id: string, code: string, now: number): Promise<void>
   remove(id: string, tx?: StoreTransaction): Promise<void>
-  /** Failed ones that ended before. Answers how many went. */
+  /** Removes failed rows that ended before this instant. Returns their number. */
   sweep(before: number, limit: number): Promise<number>
+  /** Returns matching rows, oldest first. */
   list(filter: {
     readonly serverUrl?: string
     readonly status?: DeliveryRow['status']
@@ -83,28 +88,33 @@ export interface DeliveryStore {
 
 export interface PeerStore {
   get(url: string): Promise<PeerRow | undefined>
-  /** Inserts, or touches one of the same keys (last_seen). Where others are pinned, nothing is written. */
+  /** Inserts a row, or updates `lastSeen` of one with the same keys. If other keys are pinned, nothing is written. */
   pin(keys: PeerKeys, now: number): Promise<'inserted' | 'touched' | 'pinned_otherwise'>
+  /** Marks a peer healthy and resets its checks. */
   healthy(url: string, now: number): Promise<void>
-  /** Attempts become 0 if it was healthy or its checks were used up. Answers them; undefined: no such row. */
+  /**
+   * Marks a peer unhealthy. Its checks restart at 0 if it was healthy or had used them all. Returns their number; undefined if
+   * there is no row.
+   */
   unhealthy(url: string, reason: UnhealthyReason, maxAttempts: number, now: number): Promise<number | undefined>
-  /** health_check_attempts + 1, and that. */
+  /** Counts a failed check. Returns the new number; undefined if there is no row. */
   checked(url: string, now: number): Promise<number | undefined>
-  /** The latest seen first. */
+  /** Returns healthy peers, the most recently seen first. */
   listHealthy(limit: number): Promise<PeerRow[]>
   listUnhealthy(filter: {
     readonly reasons: readonly UnhealthyReason[]
     readonly attemptsBelow?: number
     readonly limit: number
   }): Promise<PeerRow[]>
+  /** Returns rows in the order of their origins. */
   list(filter: { readonly after?: string; readonly limit: number }): Promise<PeerRow[]>
-  /** By the operator only. */
+  /** Replaces the keys of a row. For the operator only. */
   repin(keys: PeerKeys, now: number): Promise<boolean>
   remove(url: string): Promise<boolean>
 }
 
 export interface BlacklistStore {
-  /** The row that matches this origin, by itself or by a domain. */
+  /** Returns the row that blocks this origin, by origin or by domain. */
   matching(origin: string): Promise<BlacklistRow | undefined>
   add(row: BlacklistRow): Promise<void>
   remove(serverUrl: string): Promise<boolean>
@@ -112,7 +122,7 @@ export interface BlacklistStore {
 }
 
 export interface FollowStore {
-  /** The row of these parties: the one that is there, or this one. */
+  /** Inserts a row unless one with the same parties exists. Returns the row that exists then. */
   insert(row: FollowRow, tx?: StoreTransaction): Promise<{ readonly row: FollowRow; readonly isNew: boolean }>
   find(
     followerId: string,
@@ -120,7 +130,7 @@ export interface FollowStore {
     followerServerUrl: string | undefined,
     tx?: StoreTransaction,
   ): Promise<FollowRow | undefined>
-  /** acknowledged; and accepted, if it was. */
+  /** Sets `acknowledged`, and `accepted` if it is true here. */
   acknowledge(id: string, accepted: boolean, tx?: StoreTransaction): Promise<void>
   remove(id: string, tx?: StoreTransaction): Promise<boolean>
 }
@@ -130,15 +140,18 @@ export interface Store {
   readonly peers: PeerStore
   readonly blacklist: BlacklistStore
   readonly follows: FollowStore
-  /** Opens, and looks at the tables. Counted, as a Storage's. @throws FederationError MIGRATION_PENDING */
+  /** Opens the database and checks the tables. Reference-counted, like Storage.connect(). @throws FederationError MIGRATION_PENDING */
   connect(): Promise<void>
+  /** Closes the database with the last reference. */
   disconnect(): Promise<void>
+  /** Runs pending migrations. */
   migrate(): Promise<void>
-  /** What migrate() would run on an empty database. */
+  /** Returns the SQL that migrate() runs on an empty database. */
   migrationSql(): string
+  /** Commits when `run` resolves, rolls back when it rejects. */
   transaction<T>(run: (tx: StoreTransaction) => Promise<T>): Promise<T>
-  /** A transaction of the app's own (what the storage or the client library has for one), for verbs of this store. */
+  /** Makes a transaction of the app usable for methods of this store: that of the storage, or of the client library. */
   join(tx: unknown): StoreTransaction
-  /** For `storage.add(jobs, tx)`, where this storage lives in the same database; else undefined. */
+  /** Returns the `tx` for `storage.add(jobs, tx)` if this storage shares the database; else undefined. */
   storageTransaction(storage: Storage, tx: StoreTransaction): unknown
 }

@@ -1,4 +1,4 @@
-// How the verbs of a table reach the database: alone, or in a transaction.
+// Access of the tables to the database: by itself, or in a transaction.
 
 import type { Row, Value } from './database.ts'
 import type { Statements } from './statements.ts'

@@ -1,4 +1,4 @@
-// A store whose follows live elsewhere.
+// A store with another FollowStore.
 
 import type { FollowStore, Store } from './store.ts'
 

@@ -1,4 +1,4 @@
-// docs/federation/errors.md is the table of errors.ts, and no code is dead.
+// docs/federation/errors.md has the codes of errors.ts and refusal.ts, and every code is used.
 
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ const page = readFileSync(new URL('docs/federation/errors.md', root), 'utf8')
 const table = page.slice(page.indexOf('| code |'), page.indexOf('"Ends the delivery"'))
 const rows = [...table.matchAll(/^\| `([A-Z_]+)` \| (.*?) \| (.*?) \|$/gm)].map(([, code, when]) => [code, when])
 
-test('the page has every code of errors.ts, in its words and order, and no other', () => {
+test('the page has every code of errors.ts, in the same words and order, and no other', () => {
   assert.deepEqual(rows, Object.entries(federationErrorCodes))
 })
 

@@ -1,4 +1,4 @@
-// Every piece of code on the pages of the federation runs as it is; its links lead somewhere; its defaults are those of policies.ts.
+// The pages of the federation: every snippet runs, every link resolves, and the tables equal those of the code.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -6,17 +6,32 @@ import { once } from 'node:events'
 import { globSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
+import { aliases } from '../../src/aliases.ts'
+import { optionNames } from '../../src/create.ts'
 import { seedPolicies } from '../../src/policies.ts'
 
 const root = new URL('../../../../', import.meta.url)
 const read = (path: string): Promise<string> => readFile(new URL(path, root), 'utf8')
 
-for (const page of ['docs/federation/guide.md', 'docs/federation/workers.md', 'packages/federation/README.md']) {
+const pages = ['index', 'guide', 'workers', 'errors', 'threat-model', 'benchmarks'].map(
+  (name) => `docs/federation/${name}.md`,
+)
+
+for (const page of pages) {
+  test(`${page} opens with its purpose and an example`, async () => {
+    const [title, , purpose] = (await read(page)).split('\n')
+    assert.match(title!, /^# Federation|^# Workers/)
+    assert.match(purpose!, /^[A-Z`]/)
+    const beforeExample = (await read(page)).split(/^```/m)[0]!
+    assert.ok(beforeExample.split('\n').length <= 12, 'the example comes first')
+  })
+}
+
+for (const page of [...pages, 'packages/federation/README.md']) {
   const snippets = [...(await read(page)).matchAll(/^```ts\n(.*?)^```/gms)].map(([, code]) => code!)
-  test(`${page} has snippets`, () => assert.ok(snippets.length > 0))
   snippets.forEach((code, index) => {
     test(`${page}: snippet ${index + 1} runs`, async (t) => {
-      // Inside the project, so that the packages are found by their names.
+      // Inside the project, where the packages resolve by their names.
       const folder = new URL(`snippets.tmp/${process.pid}-${page.replaceAll('/', '-')}-${index}/`, root)
       await mkdir(folder, { recursive: true })
       t.after(() => rm(folder, { recursive: true }))
@@ -26,7 +41,7 @@ for (const page of ['docs/federation/guide.md', 'docs/federation/workers.md', 'p
       for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
       const [status] = await once(child, 'exit')
       assert.equal(status, 0, output)
-      // What is said to be printed is printed, in this order.
+      // What a comment says is printed is printed, in this order.
       const lines = output.split('\n')
       for (const [, text, quoted, value] of code.matchAll(
         /^console\.log\((?:'([^']+)'\)$|.*\) \/\/ (?:'(\w+)'|(undefined|false|true)))/gm,
@@ -45,11 +60,10 @@ test('the first example is 30 lines long', async () => {
   assert.ok(lines.length <= 30, String(lines.length))
 })
 
-for (const page of ['index', 'guide', 'workers', 'errors', 'threat-model', 'workers', 'benchmarks']) {
-  test(`docs/federation/${page}.md: every link leads somewhere`, async () => {
-    const path = `docs/federation/${page}.md`
-    for (const [, target] of (await read(path)).matchAll(/\]\((?!https?:)([^)#]+)[^)]*\)/g)) {
-      await readFile(new URL(target!, new URL(path, root)))
+for (const page of pages) {
+  test(`${page}: every link resolves`, async () => {
+    for (const [, target] of (await read(page)).matchAll(/\]\((?!https?:)([^)#]+)[^)]*\)/g)) {
+      await readFile(new URL(target!, new URL(page, root)))
     }
   })
 }
@@ -65,7 +79,7 @@ test('every requirement that the threat model names has a test', async () => {
 })
 
 test('the defaults in the guide are those of policies.ts, every one of them', async () => {
-  const guide = await read('docs/federation/guide.md')
+  const guide = sectionOf(await read('docs/federation/guide.md'), 'Policies')
   const rows = [...guide.matchAll(/^\| `([a-zA-Z.]+)` \| `([^`]*)` \|/gm)].map(([, name, value]) => [name, value])
   const shown: [string, string][] = []
   for (const [group, policies] of Object.entries(seedPolicies)) {
@@ -75,6 +89,25 @@ test('the defaults in the guide are those of policies.ts, every one of them', as
   }
   assert.deepEqual(rows, shown)
 })
+
+test('the guide has every option of createFederation, and every alias', async () => {
+  const section = sectionOf(await read('docs/federation/guide.md'), 'Options')
+  const [options, shown] = section.split('Aliases are accepted')
+  assert.deepEqual(
+    [...options!.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name),
+    optionNames,
+  )
+  const rows = [...shown!.matchAll(/^\| ([\w.]+) \| `(\w+)` \| `(\w+)` \|$/gm)].map(([, ...cells]) => cells)
+  const expected = Object.entries(aliases).flatMap(([place, words]) =>
+    Object.entries(words).map(([alias, word]) => [place, alias, word]),
+  )
+  assert.deepEqual(rows, expected)
+})
+
+function sectionOf(page: string, title: string): string {
+  const [, section] = new RegExp(`\\n## ${title}\\n(.*?)(?:\\n## |$)`, 's').exec(page)!
+  return section!
+}
 
 function inWords(name: string, value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(', ')

@@ -8,7 +8,7 @@ import { clientOf, get, httpServer, tcpServer, until } from './listen.ts'
 
 const loopback = { address: '127.0.0.1', family: 4 } as const
 
-/** The code and the reason it fails with. */
+/** Returns the code and the reason of the failure. */
 async function failure(asked: Promise<unknown>): Promise<readonly [string | undefined, string | undefined]> {
   const error: unknown = await asked.then(
     () => undefined,
@@ -17,7 +17,7 @@ async function failure(asked: Promise<unknown>): Promise<readonly [string | unde
   return [error instanceof FederationError ? error.code : undefined, transportReasonOf(error)]
 }
 
-test('a request arrives as it was given, and so does its answer', async (t) => {
+test('request and response arrive unchanged', async (t) => {
   const server = await httpServer(t, (request, response) => {
     let body = ''
     request.setEncoding('utf8').on('data', (text: string) => (body += text))
@@ -49,7 +49,7 @@ test('a request arrives as it was given, and so does its answer', async (t) => {
   })
 })
 
-test('no cookie comes back', async (t) => {
+test('cookies are not sent back', async (t) => {
   const cookies: unknown[] = []
   const server = await httpServer(t, (request, response) => {
     cookies.push(request.headers.cookie)
@@ -61,7 +61,7 @@ test('no cookie comes back', async (t) => {
   assert.deepEqual(cookies, [undefined, undefined])
 })
 
-test('connections are kept and used again', async (t) => {
+test('connections are reused', async (t) => {
   const server = await httpServer(t, (request, response) => request.resume().on('end', () => response.end('ok')))
   const client = clientOf(t, [server])
   for (let count = 0; count < 5; count++) {
@@ -70,13 +70,13 @@ test('connections are kept and used again', async (t) => {
   assert.equal(server.connections, 1)
 })
 
-test('a kept connection that the server closes under a request: it is asked once more, on a fresh one', async (t) => {
+test('the server closes a reused connection during a request: the request is sent once more, on a new one', async (t) => {
   const seen: number[] = []
   const server = await tcpServer(t, (socket) => {
     const connection = server.connections
     socket.on('data', () => {
       seen.push(connection)
-      // The first request of the first connection is answered, its second one never.
+      // The first request of the first connection is answered, the second one never.
       if (connection === 1 && seen.length === 2) socket.destroy()
       else socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: keep-alive\r\n\r\nok')
     })
@@ -87,7 +87,7 @@ test('a kept connection that the server closes under a request: it is asked once
   assert.deepEqual(seen, [1, 1, 2])
 })
 
-test('many kept connections that went: one fresh one is enough', async (t) => {
+test('many stale connections: one new connection is enough', async (t) => {
   let requests = 0
   let isSilent = false
   const waiting: Socket[] = []
@@ -111,14 +111,14 @@ test('many kept connections that went: one fresh one is enough', async (t) => {
   assert.deepEqual([requests, server.connections], [5, 4])
 })
 
-test('a fresh connection that is closed is an error with its reason, and is not asked again', async (t) => {
+test('a new connection that is closed is an error with its reason, without another try', async (t) => {
   const server = await tcpServer(t, (socket) => void socket.on('data', () => socket.destroy()))
   const client = clientOf(t, [server])
   assert.deepEqual(await failure(client.request(`${server.url}/`, get)), ['TRANSPORT', 'CONN_RESET'])
   assert.equal(server.connections, 1)
 })
 
-test('a reply that breaks off is an error, on a kept connection too, and is not asked for again', async (t) => {
+test('a truncated reply is an error, also on a reused connection, without another try', async (t) => {
   let requests = 0
   const server = await tcpServer(t, (socket) => {
     socket.on('data', () => {
@@ -132,14 +132,14 @@ test('a reply that breaks off is an error, on a kept connection too, and is not 
   assert.equal(requests, 2)
 })
 
-test('nobody listens: CONN_REFUSED; a name without an address: DNS_BLOCKED; no HTTP: UNKNOWN', async (t) => {
+test('no listener: CONN_REFUSED; a name without an address: DNS_BLOCKED; no HTTP: UNKNOWN', async (t) => {
   const closing = await tcpServer(t, (socket) => void socket.on('data', () => socket.end('SSH-2.0-nothing\r\n\r\n')))
   const client = clientOf(t, [closing, { port: 9 }], {
     resolver: async (hostname) => {
       if (hostname === 'none.test') return []
       throw Object.assign(new Error(`getaddrinfo ENOTFOUND ${hostname}`), { code: 'ENOTFOUND' })
     },
-    // A port on which nobody listens, for sure: the kernel answers for it.
+    // A port that certainly has no listener: the kernel refuses the connection.
     connector: ({ port }) => createConnection(port === 9 ? 1 : port, '127.0.0.1'),
   })
   assert.deepEqual(await failure(client.request('http://127.0.0.1:9/', get)), ['TRANSPORT', 'CONN_REFUSED'])
@@ -149,7 +149,7 @@ test('nobody listens: CONN_REFUSED; a name without an address: DNS_BLOCKED; no H
   assert.deepEqual(await failure(client.request(`${closing.url}/`, get)), ['TRANSPORT', 'UNKNOWN'])
 })
 
-test('of several addresses the next is tried when one refuses', async (t) => {
+test('the next address is tried when one refuses', async (t) => {
   const server = await httpServer(t, (_, response) => response.end('ok'))
   const tried: string[] = []
   const client = clientOf(t, [server], {
@@ -163,7 +163,7 @@ test('of several addresses the next is tried when one refuses', async (t) => {
   assert.deepEqual(tried, ['127.0.0.9', '127.0.0.1'])
 })
 
-test('of several addresses the next is tried when one is silent for its share of the time', async (t) => {
+test('the next address is tried when one is silent for its share of the time', async (t) => {
   const clock = fakeClock()
   const server = await httpServer(t, (_, response) => response.end('ok'))
   const silent: Socket[] = []
@@ -189,7 +189,7 @@ test('of several addresses the next is tried when one is silent for its share of
   assert.equal(silent[0]!.destroyed, true)
 })
 
-test('an answer without a body, and one in chunks', async (t) => {
+test('a response without a body, and one in chunks', async (t) => {
   const server = await httpServer(t, (request, response) => {
     if (request.url === '/none') return response.writeHead(204).end()
     response.write('a')

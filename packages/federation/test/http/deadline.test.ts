@@ -1,4 +1,4 @@
-// One deadline over everything, on the injected clock, and a shorter one for the connection. Nothing here waits for real time.
+// One deadline for a whole request, and a shorter one for its connection, on the injected clock. No test waits for real time.
 
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
@@ -13,7 +13,7 @@ import { clientOf, get, httpServer, type Listening, tcpServer, until } from './l
 const timeoutMs = 15_000
 const connectTimeoutMs = 5_000
 
-/** Where a request stands still, and which deadline ends it. `reached` is called once it stands there. */
+/** A point where a request hangs, and the deadline that ends it. `reached` is called when the request hangs there. */
 interface Standstill {
   readonly name: string
   readonly ends: 'connect' | 'total'
@@ -67,7 +67,7 @@ interface Stuck {
   readonly ending: AbortController
 }
 
-/** A request that has come to its standstill. */
+/** Starts a request and waits until it hangs. */
 async function stuck(t: TestContext, { origin = 'http://127.0.0.1', options, serve }: Standstill): Promise<Stuck> {
   const clock = fakeClock()
   const { promise, resolve: reached } = Promise.withResolvers<void>()
@@ -80,7 +80,7 @@ async function stuck(t: TestContext, { origin = 'http://127.0.0.1', options, ser
   return { clock, client, server, asked, ending }
 }
 
-/** No timer, no connection. */
+/** Checks that no timer and no connection is left. */
 async function nothingIsLeft({ clock, server }: Stuck): Promise<void> {
   assert.equal(clock.pending, 0)
   await until(() => server.sockets.size === 0)
@@ -99,7 +99,7 @@ for (const standstill of standstills) {
     await nothingIsLeft(request)
   })
 
-  test(`${standstill.name}: ends with the caller’s signal, which says nothing about the peer`, async (t) => {
+  test(`${standstill.name}: ends with the caller’s signal, without a reason against the peer`, async (t) => {
     const request = await stuck(t, standstill)
     const why = new Error('the worker stops')
     request.ending.abort(why)
@@ -123,7 +123,7 @@ for (const standstill of standstills) {
   })
 }
 
-test('a server that drips does not move the deadline', async (t) => {
+test('a slow trickle of bytes does not move the deadline', async (t) => {
   const clock = fakeClock()
   let drops = 0
   let reply: ServerResponse | undefined
@@ -148,14 +148,14 @@ test('a server that drips does not move the deadline', async (t) => {
   await until(() => server.sockets.size === 0)
 })
 
-test('a signal that was aborted before: nothing is sent', async (t) => {
+test('an aborted signal: nothing is sent', async (t) => {
   const server = await httpServer(t, (_, response) => response.end())
   const client = clientOf(t, [server])
   await assert.rejects(client.request(`${server.url}/`, { ...get, signal: AbortSignal.abort() }), { code: 'TRANSPORT' })
   assert.equal(server.connections, 0)
 })
 
-test('a client that was closed asks nobody', async (t) => {
+test('a closed client sends nothing', async (t) => {
   const server = await httpServer(t, (_, response) => response.end())
   const client = clientOf(t, [server])
   client.close()

@@ -1,4 +1,4 @@
-// Servers on loopback for tests, which count who came, and the client that may ask them.
+// Servers on loopback that count their connections, and a client that may contact them.
 
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
@@ -9,9 +9,9 @@ import { createHttpClient, type HttpOptions } from '../../src/http/client.ts'
 export interface Listening {
   readonly port: number
   readonly url: string
-  /** Those accepted so far. */
+  /** Connections accepted so far. */
   connections: number
-  /** What was written to it. */
+  /** Bytes that it received. */
   bytes: number
   readonly sockets: Set<Socket>
 }
@@ -51,7 +51,7 @@ export async function listening(t: TestContext, server: Server, host = '127.0.0.
 export const httpServer = (t: TestContext, listener: RequestListener): Promise<Listening> =>
   listening(t, createServer(listener))
 
-/** One that speaks bytes. Its connections are counted before they are handed out. */
+/** A TCP server. Connections are counted before they are passed on. */
 export async function tcpServer(t: TestContext, onConnection: (socket: Socket) => void): Promise<Listening> {
   const server = createTcpServer()
   const state = await listening(t, server)
@@ -59,7 +59,7 @@ export async function tcpServer(t: TestContext, onConnection: (socket: Socket) =
   return state
 }
 
-/** Loopback admitted, http allowed, and the ports of these servers. */
+/** Allows loopback, http and the ports of these servers. */
 export function clientOf(
   t: TestContext,
   servers: readonly Pick<Listening, 'port'>[],
@@ -74,7 +74,7 @@ export function clientOf(
 
 export const get = { method: 'GET', timeoutMs: 10_000 } as const
 
-/** Until it holds; each look comes after a turn of the event loop. */
+/** Waits until the condition holds, with a check per turn of the event loop. */
 export async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setImmediate(resolve))
 }

@@ -4,17 +4,17 @@ import { PeerAgents } from '../../src/http/peer-agents.ts'
 
 const never = (): void => undefined
 
-test('a peer has one agent for as long as it is held', () => {
+test('a peer has one agent while it is in use', () => {
   const agents = new PeerAgents(never, 2)
-  const first = agents.hold('https://a.example')
+  const first = agents.acquire('https://a.example')
   first.release()
-  assert.equal(agents.hold('https://a.example').agent, first.agent)
+  assert.equal(agents.acquire('https://a.example').agent, first.agent)
 })
 
-test('the peer that was asked longest ago goes first', () => {
+test('the least recently used peer is evicted first', () => {
   const agents = new PeerAgents(never, 2)
   const agentOf = (origin: string): unknown => {
-    const held = agents.hold(origin)
+    const held = agents.acquire(origin)
     held.release()
     return held.agent
   }
@@ -27,12 +27,12 @@ test('the peer that was asked longest ago goes first', () => {
   assert.equal(agents.size, 2)
 })
 
-test('an agent that is used is not destroyed when its peer has to go, but when it is released', (t) => {
+test('an evicted agent that is in use is destroyed at its release', (t) => {
   const agents = new PeerAgents(never, 1)
-  const used = agents.hold('a')
-  const again = agents.hold('a')
+  const used = agents.acquire('a')
+  const again = agents.acquire('a')
   const destroy = t.mock.method(used.agent, 'destroy')
-  agents.hold('b')
+  agents.acquire('b')
   assert.equal(agents.size, 1)
   used.release()
   assert.equal(destroy.mock.callCount(), 0)

@@ -1,4 +1,4 @@
-// TLS always verifies. The authority that signs here is known to a sender only where it says so.
+// TLS always verifies. A sender knows the authority of these tests only if the test says so.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -12,7 +12,7 @@ import { clientOf, get, httpServer, type Listening, listening } from './listen.t
 import { send } from '../security/children.ts'
 
 interface SecureServer extends Listening {
-  /** Requests that were read. */
+  /** Requests that the server read. */
   requests: number
 }
 
@@ -30,7 +30,7 @@ const authority = issue('tests of federation', { authority: true })
 const everywhere: Resolver = async () => [{ address: '127.0.0.1', family: 4 }]
 const yesterday = new Date(Date.now() - 86_400_000)
 
-/** A file with the authority, for senders that trust it. */
+/** Writes the authority's certificate to a file, for senders that trust it. */
 async function trusting(t: TestContext): Promise<NodeJS.ProcessEnv> {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-federation-'))
   t.after(() => rm(directory, { recursive: true, force: true }))
@@ -39,7 +39,7 @@ async function trusting(t: TestContext): Promise<NodeJS.ProcessEnv> {
   return { NODE_EXTRA_CA_CERTS: file }
 }
 
-test('a server whose authority is trusted and whose name is right is asked; others are not', async (t) => {
+test('a server with a trusted certificate for its name is contacted; others are not', async (t) => {
   const env = await trusting(t)
   const right = await secureServer(t, issue('peer', { hosts: ['peer.test'], issuer: authority }))
   const expired = await secureServer(t, issue('peer', { hosts: ['peer.test'], issuer: authority, until: yesterday }))
@@ -55,7 +55,7 @@ test('a server whose authority is trusted and whose name is right is asked; othe
   assert.deepEqual([right.requests, expired.requests], [1, 0])
 })
 
-test('self-signed, or of an authority that is not trusted: TLS_ERROR, and no request arrives', async (t) => {
+test('a self-signed certificate, or an untrusted authority: TLS_ERROR, and no request arrives', async (t) => {
   const self = await secureServer(t, issue('peer', { hosts: ['peer.test'] }))
   const unknown = await secureServer(t, issue('peer', { hosts: ['peer.test'], issuer: authority }))
   const client = clientOf(t, [self, unknown], { resolver: everywhere })
@@ -66,7 +66,7 @@ test('self-signed, or of an authority that is not trusted: TLS_ERROR, and no req
   assert.deepEqual([self.requests, unknown.requests], [0, 0])
 })
 
-test('a server without TLS, asked by https: TLS_ERROR', async (t) => {
+test('an https request to a server without TLS: TLS_ERROR', async (t) => {
   const plain = await httpServer(t, (_, response) => response.end())
   const client = clientOf(t, [plain])
   await assert.rejects(client.request(`https://127.0.0.1:${plain.port}/`, get), {

@@ -1,4 +1,4 @@
-// GET and POST /discover, over real HTTP: who we are, REGISTER and DISCOVER.
+// GET and POST /discover over real HTTP: own keys, REGISTER and DISCOVER.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -12,7 +12,7 @@ function assertRefused(reply: Reply, status: number, code: string): void {
 
 const registering = ({ keys }: TestServer, given: object = {}) => ({ method: 'REGISTER', ...keys, ...given })
 
-test('who we are, and the healthy peers that we know, the latest seen first', async (t) => {
+test('own origin and keys, and the healthy peers, the most recently seen first', async (t) => {
   const beta = await startServer(t, { policies: { discover: { maxPeers: 2 } } })
   for (const [n, name] of ['a', 'b', 'c', 'd'].entries()) {
     await beta.store.peers.pin({ url: `https://${name}.example`, publicKey: 'k', encryptionPublicKey: 'e' }, n)
@@ -31,7 +31,7 @@ test('who we are, and the healthy peers that we know, the latest seen first', as
   assert.deepEqual((await shy.get('/discover')).body.peers, [])
 })
 
-test('REGISTER: the keys are fetched, pinned, and ours come back', async (t) => {
+test('REGISTER: the keys are fetched and pinned, and the own keys returned', async (t) => {
   const [alpha, beta] = await Promise.all([startServer(t), startServer(t)])
   const reply = await beta.post('/discover', registering(alpha))
   assert.equal(reply.status, 200)
@@ -44,7 +44,7 @@ test('REGISTER: the keys are fetched, pinned, and ours come back', async (t) => 
   )
 })
 
-test('REGISTER again is welcome, heals, and changes nothing else', async (t) => {
+test('a repeated REGISTER marks the peer healthy and changes nothing else', async (t) => {
   const [alpha, beta] = await Promise.all([startServer(t), startServer(t)])
   await beta.store.peers.pin(alpha.keys, 5)
   await beta.store.peers.unhealthy(alpha.origin, 'DNS_BLOCKED', 5, 6)
@@ -80,7 +80,7 @@ test('REGISTER refused: shape, keys, url, address, self, block', async (t) => {
   assert.deepEqual(alpha.requests, [])
 })
 
-test('REGISTER of a server that does not answer, or answers with nonsense: 502, and of other keys: 400', async (t) => {
+test('REGISTER of a server without a valid answer: 502, with other keys: 400', async (t) => {
   const [alpha, gamma, beta] = await Promise.all([startServer(t), startServer(t), startServer(t)])
   const silent = await startServer(t, { pretends: () => ({ nothing: true }) })
   assertRefused(await beta.post('/discover', registering(silent)), 502, 'DISCOVERY_FAILED')
@@ -111,12 +111,12 @@ function discovering(from: TestServer, to: TestServer, inner: object = {}, outer
   return { method: 'DISCOVER', publicKey, encryptionPublicKey, envelope, ...outer }
 }
 
-test('DISCOVER says whether the keys are those that are pinned, and those that the server shows', async (t) => {
+test('DISCOVER compares the keys with the pinned ones, and with those that the server serves', async (t) => {
   const [alpha, beta, gamma] = await Promise.all([startServer(t), startServer(t), startServer(t)])
   await beta.store.peers.pin(alpha.keys, 1)
   const same = await beta.post('/discover', discovering(alpha, beta))
   assert.deepEqual([same.status, same.body], [200, { sameKeyOnServer: true, sameKeyOnFetch: true }])
-  // It shows other keys by now.
+  // It serves other keys now.
   const turned = await startServer(t, { pretends: (real) => ({ ...real, ...gamma.keys, url: turned.origin }) })
   await beta.store.peers.pin(turned.keys, 1)
   const fetched = await beta.post('/discover', discovering(turned, beta))

@@ -1,4 +1,4 @@
-// Routing, bodies, budgets by address, and the listener of node:http.
+// Routing, bodies, rate limits by address, and nodeListener().
 
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
@@ -11,7 +11,7 @@ import { Limiter } from '../../src/inbound/limiter.ts'
 import { nodeListener } from '../../src/inbound/node-listener.ts'
 import { ask, startServer } from './server.ts'
 
-test('unknown paths: 404; other verbs: 405, and which are allowed', async (t) => {
+test('unknown paths: 404; other HTTP methods: 405 with Allow', async (t) => {
   const server = await startServer(t)
   for (const path of ['/', '/discover/', '/inbox/x', '/__proto__', '/toString', '//discover', '/%64iscover']) {
     const reply = await server.get(path)
@@ -29,7 +29,7 @@ test('unknown paths: 404; other verbs: 405, and which are allowed', async (t) =>
   assert.equal((await ask(server.port, 'TRACE', '/discover', undefined, {})).status, 405)
 })
 
-test('a body that is no JSON, no UTF-8, or compressed, is refused', async (t) => {
+test('a body that is not JSON, not UTF-8, or compressed, is refused', async (t) => {
   const { post } = await startServer(t)
   for (const body of ['', '{', 'nul', Buffer.from('{"a":"\xff"}', 'latin1')]) {
     const reply = await post('/inbox', body)
@@ -40,18 +40,18 @@ test('a body that is no JSON, no UTF-8, or compressed, is refused', async (t) =>
   assert.equal((await post('/inbox', '{}', { 'Content-Encoding': 'identity' })).body.code, 'INVALID_PAYLOAD')
 })
 
-test('without an origin of its own, it says so', async (t) => {
-  const { setting } = await startServer(t)
-  const handler = createHandler({ ...setting, origin: undefined })
+test('without an origin: 503', async (t) => {
+  const { context } = await startServer(t)
+  const handler = createHandler({ ...context, origin: undefined })
   const reply = await handler(new Request('http://any/discover'))
   assert.deepEqual([reply.status, ((await reply.json()) as { code: string }).code], [503, 'ORIGIN_MISSING'])
 })
 
-test('the handler stands alone, too: a Request in, a Response out', async (t) => {
-  const { setting } = await startServer(t)
-  const handler = createHandler(setting, {})
+test('the handler works without a server: a Request in, a Response out', async (t) => {
+  const { context } = await startServer(t)
+  const handler = createHandler(context, {})
   const reply = await handler(new Request('https://a.example/discover'))
-  assert.equal(((await reply.json()) as { url: string }).url, setting.origin)
+  assert.equal(((await reply.json()) as { url: string }).url, context.origin)
   const body = new ReadableStream({
     start: (controller) => (controller.enqueue(new TextEncoder().encode('[]')), controller.close()),
   })
@@ -59,7 +59,7 @@ test('the handler stands alone, too: a Request in, a Response out', async (t) =>
   assert.equal(posted.status, 400)
 })
 
-test('a window ends, and a key that is quiet for long is forgotten first', () => {
+test('a window ends, and the least recently used key is evicted first', () => {
   const clock = fakeClock()
   const limiter = new Limiter(clock, 2, 1_000)
   assert.deepEqual(
@@ -71,11 +71,11 @@ test('a window ends, and a key that is quiet for long is forgotten first', () =>
   assert.equal(limiter.take('a'), 1_000)
   limiter.take('one more')
   assert.equal(limiter.size, 10_000)
-  // b was the one: a has come since.
+  // b was evicted: a was used after it.
   assert.equal(limiter.take('a'), 1_000)
 })
 
-test('a used up window is new after its time', async () => {
+test('an exhausted window is renewed at its end', async () => {
   const clock = fakeClock()
   const limiter = new Limiter(clock, 1, 1_000)
   limiter.take('a')
@@ -86,7 +86,7 @@ test('a used up window is new after its time', async () => {
   assert.equal(limiter.take('a'), 1_000)
 })
 
-test('addresses: of the connection; of X-Forwarded-For only as far as our own proxies have written it', () => {
+test('addresses: of the connection; of X-Forwarded-For only as far as trusted proxies have written it', () => {
   const direct = clientAddress([])
   assert.equal(direct('203.0.113.7', '198.51.100.1'), '203.0.113.7')
   assert.equal(direct('::ffff:203.0.113.7', null), '203.0.113.7')
@@ -128,7 +128,7 @@ test('a connection serves one request after the other, refused ones included', a
   await send(`GET http://elsewhere/discover HTTP/1.1\r\n${host}\r\n`, /^HTTP\/1.1 404 /)
 })
 
-test('a sender that goes away in the middle harms nobody', async (t) => {
+test('a client that disconnects during its request does not affect the server', async (t) => {
   const server = await startServer(t)
   const socket = connect(server.port, '127.0.0.1')
   socket.write('POST /inbox HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"half":')
@@ -140,7 +140,7 @@ test('a sender that goes away in the middle harms nobody', async (t) => {
   assert.equal((await server.get('/discover')).status, 200)
 })
 
-test('a sender that goes away before its answer comes harms nobody', async (t) => {
+test('a client that disconnects before the response does not affect the server', async (t) => {
   const gone = Promise.withResolvers<void>()
   const asked = Promise.withResolvers<void>()
   let answered = 0
@@ -163,7 +163,7 @@ test('a sender that goes away before its answer comes harms nobody', async (t) =
   assert.equal(await (await fetch(`http://127.0.0.1:${port}/`)).text(), 'still there')
 })
 
-test('what a handler throws does not end the process: 500', async (t) => {
+test('an error of a handler is answered with 500', async (t) => {
   const server = createServer(nodeListener(() => Promise.reject(new Error('no'))))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => server.close())

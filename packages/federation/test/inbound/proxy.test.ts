@@ -1,4 +1,4 @@
-// POST /proxy, over real HTTP: what came by a relay, and what is relayed.
+// POST /proxy over real HTTP: messages that came by a relay, and messages to relay.
 
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
@@ -28,7 +28,7 @@ const accepting: ServerOptions = {
   policies: { inbound: { perIpPerMinute: 1e6 } },
 }
 
-/** Alpha sends to beta by way of the relay; all know each other. */
+/** Alpha sends to beta by the relay; all three know each other. */
 async function three(t: TestContext): Promise<{ alpha: TestServer; beta: TestServer; relay: TestServer }> {
   const [alpha, beta, relay] = await Promise.all([startServer(t), startServer(t, accepting), startServer(t, serving)])
   await introduce(alpha, beta)
@@ -55,7 +55,7 @@ async function proxied(alpha: TestServer, beta: TestServer, given: object = {}):
   }
 }
 
-test('TARGETED: what was relayed has the same effect and the same ack as if it had come directly', async (t) => {
+test('TARGETED: a relayed message has the same effect and ack as a direct one', async (t) => {
   const { alpha, beta } = await three(t)
   const reply = await beta.post('/proxy', await targetedAt(alpha, beta, followBody(alpha)))
   assert.equal(reply.status, 200)
@@ -66,7 +66,7 @@ test('TARGETED: what was relayed has the same effect and the same ack as if it h
   assert.equal((await beta.store.follows.find('alice', 'bob', alpha.origin))!.id, value.following.id)
 })
 
-test('TARGETED: names of headers are of any case, and each is there once', async (t) => {
+test('TARGETED: header names in any case, each at most once', async (t) => {
   const { alpha, beta } = await three(t)
   const { Origin, ...others } = headersOf(alpha, beta)
   const lower = Object.fromEntries(
@@ -114,7 +114,7 @@ test('TARGETED refused: shape, envelope, target, headers, body', async (t) => {
   assert.equal(await beta.store.follows.find('alice', 'bob', alpha.origin), undefined)
 })
 
-test('PING is answered to those who are registered', async (t) => {
+test('PING is answered for registered servers only', async (t) => {
   const { alpha, beta } = await three(t)
   const stranger = await startServer(t)
   const ping = (inner: object, headers: Record<string, string>): Promise<Reply> => {
@@ -131,7 +131,7 @@ test('PING is answered to those who are registered', async (t) => {
   assertRefused(await ping({ nonce: 'n' }, headersOf(alpha)), 403, 'BLACKLISTED_FEDERATION_SERVER')
 })
 
-test('PROXY: the relay forwards what it cannot read, and brings the ack back', async (t) => {
+test('PROXY: the relay forwards the encrypted message, and returns the ack', async (t) => {
   const { alpha, beta, relay } = await three(t)
   const reply = await relay.post('/proxy', await proxied(alpha, beta), headersOf(alpha))
   assert.equal(reply.status, 200)
@@ -185,7 +185,7 @@ test('PROXY refused: disabled, shape, target, sender, keys', async (t) => {
   assert.deepEqual(beta.requests.filter(({ url }) => url === '/proxy').length, 1)
 })
 
-test('PROXY: a target that refuses, or does not answer: 502', async (t) => {
+test('PROXY: the target refuses, or does not answer: 502', async (t) => {
   const { alpha, beta, relay } = await three(t)
   const nonsense = encryptPayload('{}', beta.keyring.current('enc').publicKey)
   const send = async (given: object): Promise<Reply> =>
@@ -197,7 +197,7 @@ test('PROXY: a target that refuses, or does not answer: 502', async (t) => {
   assert.equal((await relay.store.peers.get(gone))!.isHealthy, true)
 })
 
-test('PROXY: a hundred a minute for each sender', async (t) => {
+test('PROXY: a hundred messages a minute per sender', async (t) => {
   const { alpha, beta, relay } = await three(t)
   const message = await proxied(alpha, beta)
   for (let n = 0; n < 99; n++) relay.inbound.limits.relay.take(alpha.origin)

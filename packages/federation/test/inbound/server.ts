@@ -1,4 +1,4 @@
-// A server on loopback with the real handler, client and store, and what a sender has to do to reach it.
+// A server on loopback with the real handler, client and store, and functions that send to it.
 
 import { createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
@@ -11,7 +11,7 @@ import { type Inbound, newInbound } from '../../src/inbound/inbound.ts'
 import { nodeListener } from '../../src/inbound/node-listener.ts'
 import { generateKeyring, type Keyring } from '../../src/keyring.ts'
 import { type Policies, seedPolicies } from '../../src/policies.ts'
-import type { Setting } from '../../src/setting.ts'
+import type { FederationContext } from '../../src/context.ts'
 import { sqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { PeerKeys, Store } from '../../src/store/store.ts'
 import { encodeBase64 } from '../../src/wire/v1/base64.ts'
@@ -30,14 +30,14 @@ export interface TestServer {
   readonly keyring: Keyring
   readonly keys: PeerKeys
   readonly store: Store
-  readonly setting: Setting
+  readonly context: FederationContext
   readonly inbound: Inbound
-  /** Names and first arguments, in order. */
+  /** Names and first arguments of the events, in order. */
   readonly events: [string, any][]
   readonly lines: unknown[]
-  /** Requests that came in. */
+  /** Number of requests. */
   readonly requests: { readonly method: string; readonly url: string; readonly headers: Record<string, unknown> }[]
-  /** What was read from all connections. */
+  /** Bytes read from all connections. */
   bytesRead(): number
   readonly openConnections: number
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Reply>
@@ -51,7 +51,7 @@ export interface ServerOptions {
   readonly store?: Store
   readonly http?: HttpOptions
   readonly keyring?: Keyring
-  /** What it says of itself to GET /discover, if that is not the truth. */
+  /** Replaces the reply to GET /discover. */
   readonly pretends?: (real: object) => object | undefined
 }
 
@@ -72,7 +72,7 @@ export async function startServer(t: TestContext, options: ServerOptions = {}): 
     { allowCidrs: ['127.0.0.0/8'], allowHttp: true, allowPorts: allPorts, ...options.http },
     clock,
   )
-  const setting: Setting = {
+  const context: FederationContext = {
     origin,
     keyring,
     store,
@@ -80,10 +80,10 @@ export async function startServer(t: TestContext, options: ServerOptions = {}): 
     allowHttp: true,
     policies: policiesOf(options.policies),
     clock,
-    log: { debug: write, info: write, warn: write, error: write },
+    logger: { debug: write, info: write, warn: write, error: write },
     emit: (event, ...args) => void events.push([event, args[0]]),
   }
-  const inbound = newInbound(setting, { handlers: options.handlers ?? {} })
+  const inbound = newInbound(context, { handlers: options.handlers ?? {} })
   const listener = nodeListener(handlerOf(inbound))
   const keys = {
     url: origin,
@@ -108,7 +108,7 @@ export async function startServer(t: TestContext, options: ServerOptions = {}): 
     keyring,
     keys,
     store,
-    setting,
+    context,
     inbound,
     events,
     lines,
@@ -132,7 +132,7 @@ function policiesOf(given: ServerOptions['policies'] = {}): Policies {
   return Object.fromEntries(merged) as Policies
 }
 
-/** As text if it is text, else as JSON. */
+/** Sends text as it is, anything else as JSON. */
 export function ask(
   port: number,
   method: string,
@@ -169,7 +169,7 @@ export interface Message {
 
 type Sender = Pick<TestServer, 'origin' | 'keyring'>
 
-/** A delivery as v1 sends it. @param inner an object, or the text itself */
+/** Makes a v1 delivery. @param inner an object, or its text */
 export async function sealed(from: Sender, to: TestServer, inner: unknown, method?: string): Promise<Message> {
   const text = typeof inner === 'string' ? inner : JSON.stringify(inner)
   return {
@@ -190,7 +190,7 @@ export async function deliver(from: TestServer, to: TestServer, inner: unknown, 
   return to.post(path, await sealed(from, to, inner), headersOf(from, to))
 }
 
-/** The request as a relay forwards it. */
+/** Makes a request as a relay forwards it. */
 export async function targetedAt(
   from: Sender,
   to: TestServer,
@@ -212,13 +212,13 @@ export async function targetedAt(
   return { method: 'TARGETED', payload: encryptPayload(JSON.stringify(request), to.keyring.current('enc').publicKey) }
 }
 
-/** What an acknowledgement holds, for who can open it. */
+/** Decrypts an acknowledgement. */
 export async function openedAck(ack: any, keyring: Keyring): Promise<{ readonly text: string; readonly value: any }> {
   const text = await decryptPayload(ack.data, keyring)
   return { text, value: JSON.parse(text) }
 }
 
-/** As if both had registered. */
+/** Pins the keys of both, as if they had registered. */
 export async function introduce(a: TestServer, b: TestServer): Promise<void> {
   await a.store.peers.pin(b.keys, 1)
   await b.store.peers.pin(a.keys, 1)

@@ -32,7 +32,7 @@ for (const [reason, errors] of table) {
   })
 }
 
-test('an error around another is judged by its cause, if it says nothing itself', () => {
+test('a wrapped error is classified by its cause, unless it has a code itself', () => {
   assert.equal(classifyTransportError(new Error('x', { cause: coded('ECONNREFUSED') })), 'CONN_REFUSED')
   const itself = new Error('x')
   itself.cause = itself

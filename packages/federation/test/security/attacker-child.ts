@@ -1,4 +1,4 @@
-// A hostile server, in a process of its own: each path is an attack. Sends its port to who started it.
+// A hostile server in its own process: each path is an attack. Sends its port to its parent.
 
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib'
 const size = 64 * 1024 * 1024
 const block = Buffer.alloc(64 * 1024, 'x')
 
-/** As fast as the other side takes it, until `size` or until it has gone. */
+/** Writes as fast as the client reads, until `size` or until it disconnects. */
 function pour(into: Socket | ServerResponse, bytes: Buffer): void {
   let left = size
   const more = (): void => {
@@ -25,7 +25,7 @@ const attacks: Readonly<Record<string, RequestListener>> = {
   '/huge': (_, response) => pour(response, block),
   '/declared': (_, response) => pour(response.writeHead(200, { 'content-length': size }), block),
   '/gzip': (_, response) => {
-    // Each block is a thousand times as much once it is opened.
+    // Each block is a thousand times larger when it is decompressed.
     pour(response.writeHead(200, { 'content-encoding': 'gzip' }), gzipSync(Buffer.alloc(size)))
   },
   '/headers': (_, response) => {

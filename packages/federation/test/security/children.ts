@@ -1,4 +1,4 @@
-// Starts the hostile server and the sender, each as a process of its own.
+// Starts the hostile server and the sender, each in its own process.
 
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,7 +10,7 @@ const execArgv = ['--conditions=@holdfast/source']
 const attackerFile = fileURLToPath(new URL('attacker-child.ts', import.meta.url))
 const senderFile = fileURLToPath(new URL('sender-child.ts', import.meta.url))
 
-/** Answers its URL. It ends with the test. */
+/** Returns its URL. It ends with the test. */
 export async function attacker(t: TestContext): Promise<string> {
   const child = fork(attackerFile, { execArgv })
   t.after(async () => {
@@ -22,7 +22,7 @@ export async function attacker(t: TestContext): Promise<string> {
   return `http://127.0.0.1:${port}`
 }
 
-/** Asks these URLs in a new process, and answers what came of each. @param env beside that of this process */
+/** Requests these URLs in a new process, and returns the result of each. @param env added to that of this process */
 export async function send(order: Order, env: NodeJS.ProcessEnv = {}): Promise<readonly Sent[]> {
   const child = fork(senderFile, [JSON.stringify(order)], { execArgv, env: { ...process.env, ...env } })
   const said: Sent[] = []

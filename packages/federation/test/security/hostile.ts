@@ -1,6 +1,6 @@
-// Addresses and URLs that must never be contacted, and public ones that may (and are not, by these tests).
+// Addresses and URLs that must never be contacted, and public ones that may be (these tests contact none).
 
-/** The words of these lines, without what follows a #. */
+/** Splits the lines into words, without comments after #. */
 const words = (text: string): readonly string[] => text.replaceAll(/#.*/g, '').split(/\s+/).filter(Boolean)
 
 export const hostileAddresses = words(`
@@ -27,7 +27,7 @@ export const publicAddresses = words(`
   2001:200::1 2001:4860:4860::8888 2003::1 2606:4700:4700::1111 2620:4f:7fff::1 2a00::1 3ffe::1
 `)
 
-/** Names for this machine and its neighbours that a URL may hold. */
+/** Host names and addresses of this machine and its network, as a URL may contain them. */
 const hostileHosts = words(`
   # 127.0.0.1 as it is, short, hex, octal, decimal, mixed, with a dot behind, in other digits, escaped
   127.0.0.1 127.1 127.0.1 0x7f.0.0.1 0x7f000001 0177.0.0.1 0177.0.0.01 017700000001 2130706433 0x7f.1 127.0x0.0.1

@@ -1,4 +1,4 @@
-// What strangers can use up here: little, and not for long.
+// Resources that unknown clients can use: bounded.
 
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
@@ -40,13 +40,13 @@ function raw(t: TestContext, { port }: TestServer): Raw {
   }
 }
 
-test('[S15] a body without a length is cut at the cap: answered, little more is read, and the connection ends', async (t) => {
+test('[S15] a body without a length is cut at the limit: answered, little more is read, and the connection ends', async (t) => {
   const server = await startServer(t)
   const { socket, until } = raw(t, server)
   const closed = new Promise((resolve) => socket.once('close', resolve))
   socket.write('POST /inbox HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
   const chunk = `4000\r\n${'x'.repeat(0x4000)}\r\n`
-  // Without end, as fast as it is taken.
+  // Endless, as fast as the server reads.
   const pour = (): void => {
     while (!socket.destroyed && socket.write(chunk));
     if (!socket.destroyed) socket.once('drain', pour)
@@ -55,18 +55,18 @@ test('[S15] a body without a length is cut at the cap: answered, little more is 
   await until(/^HTTP\/1\.1 413 [^]*PAYLOAD_TOO_LARGE/)
   await closed
   while (server.openConnections > 0) await new Promise((resolve) => setImmediate(resolve))
-  // The cap, what is thrown away so that the answer is seen, and what was in the buffers of the socket.
+  // The limit, the bytes that are discarded so that the client receives the response, and the buffers of the socket.
   assert.ok(server.bytesRead() < 2 * cap + 512 * 1024, `${server.bytesRead()} bytes were read`)
 })
 
-test('[S15] a length above the cap is refused before anything is read', async (t) => {
+test('[S15] a length above the limit is refused before the body is read', async (t) => {
   const server = await startServer(t)
   const { socket, until } = raw(t, server)
   socket.write(`POST /inbox HTTP/1.1\r\nHost: x\r\nContent-Length: ${cap + 1}\r\n\r\n`)
   await until(/^HTTP\/1\.1 413 [^]*PAYLOAD_TOO_LARGE/)
 })
 
-test('[S15] a body of exactly the cap is read, one more byte is not; with its length said and without', async (t) => {
+test('[S15] a body of exactly the limit is read, one more byte is not; with and without a length header', async (t) => {
   const server = await startServer(t)
   for (const headers of [{}, { 'Transfer-Encoding': 'chunked' }] as Record<string, string>[]) {
     assert.deepEqual(codeOf(await server.post('/inbox', padded(cap), headers)), [400, 'INVALID_PAYLOAD'])
@@ -74,7 +74,7 @@ test('[S15] a body of exactly the cap is read, one more byte is not; with its le
   }
 })
 
-test('[S15] a body that drips is waited for until one deadline', async (t) => {
+test('[S15] a slow trickle of bytes ends at the deadline', async (t) => {
   const clock = fakeClock()
   const server = await startServer(t, { clock })
   const { socket, text, until } = raw(t, server)
@@ -90,7 +90,7 @@ test('[S15] a body that drips is waited for until one deadline', async (t) => {
   await until(/^HTTP\/1\.1 408 [^]*REQUEST_TIMEOUT/)
 })
 
-test('[S15] nothing compressed is taken', async (t) => {
+test('[S15] compressed bodies are refused', async (t) => {
   const server = await startServer(t)
   for (const encoding of ['gzip', 'br', 'deflate', 'gzip, identity']) {
     const reply = await server.post('/inbox', '{}', { 'Content-Encoding': encoding })
@@ -98,7 +98,7 @@ test('[S15] nothing compressed is taken', async (t) => {
   }
 })
 
-test('[S17] a relay is opt-in, and discovers nobody', async (t) => {
+test('[S17] a relay is opt-in, and starts no discovery', async (t) => {
   const open = { policies: { relay: { serve: true } } }
   const [alpha, trap, closed, relay] = await Promise.all([
     startServer(t),
@@ -117,13 +117,13 @@ test('[S17] a relay is opt-in, and discovers nobody', async (t) => {
     payload: encryptPayload('{}', trap.keyring.current('enc').publicKey),
     signature: await signText('{}', from.keyring),
   })
-  // With public keys only, which everybody has.
+  // With public keys only, which are not a secret.
   assert.deepEqual(codeOf(await closed.post('/proxy', await message(alpha, trap.origin), headersOf(alpha))), [
     403,
     'RELAY_DISABLED',
   ])
   const unknown = [403, 'UNKNOWN_FEDERATION_SERVER_INTERACTION']
-  // The relay serves, but does not know the target; or the sender.
+  // The relay serves, but does not know the target, or the sender.
   assert.deepEqual(codeOf(await relay.post('/proxy', await message(alpha, trap.origin), headersOf(alpha))), unknown)
   assert.deepEqual(codeOf(await relay.post('/proxy', await message(trap, alpha.origin), headersOf(trap))), unknown)
   assert.deepEqual([trap.requests, alpha.requests], [[], []])
@@ -133,13 +133,13 @@ test('[S17] a relay is opt-in, and discovers nobody', async (t) => {
   )
 })
 
-test('[S22] 100 000 addresses and origins: a limiter stays at its cap', () => {
+test('[S22] 100 000 addresses and origins: a limiter stays at its limit', () => {
   const limiter = new Limiter(systemClock, 120, 60_000)
   for (let n = 0; n < 100_000; n++) limiter.take(`https://server-${n}.example`)
   assert.equal(limiter.size, 10_000)
 })
 
-test('[S22] the handler’s own: strangers from everywhere leave no more than that, and no rows', async (t) => {
+test('[S22] in the handler: unknown clients leave bounded limiters, and no rows', async (t) => {
   const server = await startServer(t)
   const handler = handlerOf(server.inbound)
   for (let n = 0; n < 10_500; n++) {
@@ -152,7 +152,7 @@ test('[S22] the handler’s own: strangers from everywhere leave no more than th
   assert.deepEqual(await server.store.peers.list({ limit: 9 }), [])
 })
 
-test('[S22] an IPv6 network is one stranger, however many addresses it has', async (t) => {
+test('[S22] an IPv6 network counts as one client, however many addresses it uses', async (t) => {
   const server = await startServer(t, { policies: { inbound: { perIpPerMinute: 3 } } })
   const handler = handlerOf(server.inbound)
   const statuses: number[] = []

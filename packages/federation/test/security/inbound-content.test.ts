@@ -1,4 +1,4 @@
-// What strangers send is data, and what is secret stays where it belongs.
+// Input of unknown clients is treated as data, and secrets stay private.
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -80,7 +80,7 @@ test('[S21] private keys and payloads are in no row, log line, event or reply', 
   }
 })
 
-test('[S23] hostile JSON, on every route: 400, and all goes on', async (t) => {
+test('[S23] hostile JSON, on every route: 400, and the server continues', async (t) => {
   const server = await startServer(t, {
     policies: roomy,
     handlers: { FEDERATE: () => ({}), FEDERATE_POST: () => ({}) },
@@ -119,7 +119,7 @@ test('[S23] hostile JSON, on every route: 400, and all goes on', async (t) => {
   assert.equal((await server.get('/discover')).status, 200)
 })
 
-test('[S23] hostile JSON, sealed and signed by a server that is known: 400', async (t) => {
+test('[S23] hostile JSON, encrypted and signed by a known server: 400', async (t) => {
   const server = await startServer(t, { policies: roomy, handlers: { FEDERATE: () => ({}), INSERT: () => ({}) } })
   const alpha = await startServer(t)
   await introduce(alpha, server)
@@ -143,7 +143,7 @@ test('[S23] hostile JSON, sealed and signed by a server that is known: 400', asy
   assert.deepEqual(server.lines, [])
 })
 
-test('[S23] ids are data: stored as they are and told back, or refused', async (t) => {
+test('[S23] ids are data: stored and returned unchanged, or refused', async (t) => {
   const server = await startServer(t, { policies: roomy, handlers: { FEDERATE: () => ({ accepted: true }) } })
   const alpha = await startServer(t)
   await introduce(alpha, server)

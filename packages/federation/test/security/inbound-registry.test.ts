@@ -1,4 +1,4 @@
-// What strangers can do to the registry: nothing that is not shown by the origin itself, and nothing often.
+// What unknown clients can do to the registry: only what the origin itself serves, and at a limited rate.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -11,9 +11,9 @@ const registering = ({ keys }: TestServer, given: object = {}) => ({ method: 'RE
 const codeOf = ({ status, body }: Reply): unknown => [status, body.code]
 const rows = ({ store }: TestServer) => store.peers.list({ limit: 100 })
 
-test('[S1] a reply speaks only for the origin it was fetched from: a foreign url is no registration', async (t) => {
+test('[S1] a reply counts only for the origin it was fetched from: another url is not registered', async (t) => {
   const [victim, beta] = await Promise.all([startServer(t), startServer(t)])
-  // It shows itself as the victim, with its own keys, and with those of the victim.
+  // It claims to be the victim, with its own keys and with those of the victim.
   const liar = await startServer(t, { pretends: (real) => ({ ...real, url: victim.origin }) })
   const copier = await startServer(t, { pretends: () => victim.keys })
   await beta.store.peers.pin(victim.keys, 1)
@@ -35,7 +35,7 @@ test('[S1] a reply speaks only for the origin it was fetched from: a foreign url
 
 test('[S1] a third origin is never contacted, pinned or changed by a registration', async (t) => {
   const [third, beta] = await Promise.all([startServer(t), startServer(t)])
-  // Its GET lists the third as a peer, and speaks for it beside itself.
+  // Its GET lists the third server as a peer, and returns that server's keys besides its own.
   const alpha = await startServer(t, {
     pretends: (real) => ({
       ...real,
@@ -52,7 +52,7 @@ test('[S1] a third origin is never contacted, pinned or changed by a registratio
   assert.deepEqual(third.requests, [])
 })
 
-test('[S3] a pin never changes silently: other keys on REGISTER are refused, told, and the row is as it was', async (t) => {
+test('[S3] a pin never changes silently: other keys on REGISTER are refused with an event, and the row is unchanged', async (t) => {
   const beta = await startServer(t)
   const alpha = await startServer(t)
   await introduce(alpha, beta)
@@ -66,7 +66,7 @@ test('[S3] a pin never changes silently: other keys on REGISTER are refused, tol
   ])
 })
 
-test('[S3] one key of the two is enough to refuse', async (t) => {
+test('[S3] one changed key of the two is refused', async (t) => {
   const [alpha, other, beta] = await Promise.all([startServer(t), startServer(t), startServer(t)])
   await beta.store.peers.pin({ ...alpha.keys, encryptionPublicKey: other.keys.encryptionPublicKey }, 1)
   assert.deepEqual(codeOf(await beta.post('/discover', registering(alpha))), [400, 'PIN_MISMATCH'])
@@ -117,7 +117,7 @@ test('[S16] REGISTER and DISCOVER are no free fetch trigger: the 11th of an hour
   assert.equal((await beta.post('/discover', registering(alpha))).status, 200)
 })
 
-test('[S16] those that fail count as well, a refused address too', async (t) => {
+test('[S16] failed requests count as well, a refused address too', async (t) => {
   const beta = await startServer(t)
   const alpha = await startServer(t, { pretends: () => ({ nothing: true }) })
   for (let n = 0; n < 5; n++) {
@@ -127,7 +127,7 @@ test('[S16] those that fail count as well, a refused address too', async (t) => 
   assert.equal((await beta.post('/discover', registering(alpha))).status, 429)
 })
 
-test('[S16] by way of a proxy of ours, each client has a budget of its own', async (t) => {
+test('[S16] behind a trusted proxy each client has its own budget', async (t) => {
   const policies = { inbound: { trustedProxies: ['127.0.0.1'], discoverPerIpPerHour: 1 } }
   const [alpha, beta] = await Promise.all([startServer(t), startServer(t, { policies })])
   const by = (address: string): Promise<Reply> =>

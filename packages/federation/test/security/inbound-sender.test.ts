@@ -1,4 +1,4 @@
-// Who speaks, to whom: a sender is the origin that has signed, and a target is us.
+// Sender and target: the sender is the origin that signed, the target is this server.
 
 import assert from 'node:assert/strict'
 import { createCipheriv } from 'node:crypto'
@@ -19,14 +19,14 @@ import {
   type TestServer,
 } from '../inbound/server.ts'
 
-/** With one bit turned. */
+/** Flips one bit. */
 function turned(text: string): string {
   const bytes = Buffer.from(text, 'base64')
   bytes[0]! ^= 1
   return bytes.toString('base64')
 }
 
-/** Sealed as it should be, but what is sealed is no text. */
+/** A valid envelope of bytes that are not text. */
 function invalidUtf8(publicKey: Uint8Array): EncryptedEnvelope {
   const ephemeral = generateKeyPair('enc')
   const iv = Buffer.alloc(12, 7)
@@ -55,7 +55,7 @@ test('[S5] the sender is the authenticated origin: X cannot speak as Y, directly
   await introduce(x, beta)
   await introduce(y, beta)
   for (const body of [postBody(y), followBody(y)]) {
-    // Signed by X, in the name of Y.
+    // Signed by X in the name of Y.
     const message = await sealed(x, beta, body)
     assert.deepEqual(codeOf(await beta.post('/inbox', message, headersOf(x))), [403, 'ORIGIN_MISMATCH'])
     assert.deepEqual(codeOf(await beta.post('/inbox', message, headersOf(y))), [403, 'INVALID_SIGNATURE'])
@@ -63,13 +63,13 @@ test('[S5] the sender is the authenticated origin: X cannot speak as Y, directly
     assert.deepEqual(codeOf(await beta.post('/proxy', byX)), [403, 'ORIGIN_MISMATCH'])
     const asY = await targetedAt(x, beta, body, { headers: headersOf(y, beta) })
     assert.deepEqual(codeOf(await beta.post('/proxy', asY)), [403, 'INVALID_SIGNATURE'])
-    // The relay's own headers say nothing about who has sent it.
+    // The headers of the relay do not name the sender.
     assert.deepEqual(codeOf(await beta.post('/proxy', byX, headersOf(y))), [403, 'ORIGIN_MISMATCH'])
   }
   assert.equal(effects(), 0)
 })
 
-test('[S6] [S14] TARGETED for another origin or another path: 400, and nobody is asked', async (t) => {
+test('[S6] [S14] TARGETED for another origin or another path: 400, and no request', async (t) => {
   const { handlers, effects } = counting()
   const [alpha, gamma, beta] = await Promise.all([
     startServer(t),
@@ -98,7 +98,7 @@ test('[S6] [S14] TARGETED for another origin or another path: 400, and nobody is
   assert.deepEqual(gamma.requests, [])
 })
 
-test('[S14] a relay contacts nothing but the /proxy of a server that it knows', async (t) => {
+test('[S14] a relay contacts only the /proxy of a known server', async (t) => {
   const policies = { relay: { serve: true } }
   const [alpha, gamma, relay] = await Promise.all([startServer(t), startServer(t), startServer(t, { policies })])
   await introduce(alpha, relay)
@@ -118,7 +118,7 @@ test('[S14] a relay contacts nothing but the /proxy of a server that it knows', 
   assert.deepEqual(gamma.requests, [])
 })
 
-test('[S11] one decryption error: every reason has the same answer, on every route', async (t) => {
+test('[S11] one decryption error: the same response for every reason, on every route', async (t) => {
   const { handlers } = counting()
   const [alpha, beta] = await Promise.all([startServer(t), startServer(t, { handlers, policies: roomy })])
   await introduce(alpha, beta)
@@ -153,7 +153,7 @@ test('[S11] one decryption error: every reason has the same answer, on every rou
   }
 })
 
-test('[S18] the blacklist is on the canonical, authenticated origin', async (t) => {
+test('[S18] the block applies to the canonical, authenticated origin', async (t) => {
   const { handlers, effects } = counting()
   const [keys, beta] = await Promise.all([startServer(t), startServer(t, { handlers, policies: roomy })])
   const evil = 'https://evil.example'
@@ -186,7 +186,7 @@ test('[S18] the blacklist is on the canonical, authenticated origin', async (t) 
     assert.deepEqual(codeOf(await send(written)), blacklisted, written)
     assert.deepEqual(codeOf(await send(written.toLowerCase(), written)), blacklisted, written)
   }
-  // What is no canonical writing of anything, or claims to be somebody else.
+  // Text that has no canonical form, or claims another origin.
   for (const [federationUrl, header] of [
     ['https://evil.example.', 'https://evil.example.'],
     ['https://evil.example./', 'https://evil.example'],
@@ -203,7 +203,7 @@ test('[S18] the blacklist is on the canonical, authenticated origin', async (t) 
   assert.equal((await send('https://evil.example:8443')).status, 200)
 })
 
-test('[S18] who is blocked registers under no writing of its name, and is not contacted', async (t) => {
+test('[S18] a blocked server registers under no spelling of its name, and is not contacted', async (t) => {
   const [alpha, beta] = await Promise.all([startServer(t), startServer(t)])
   await beta.store.blacklist.add({ serverUrl: alpha.origin, match: 'origin', reason: 'spam', createdAt: 1 })
   for (const url of [

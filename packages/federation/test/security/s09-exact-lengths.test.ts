@@ -10,7 +10,7 @@ import { readPublicKey } from '../../src/wire/v1/public-key.ts'
 import { signText, verify } from '../../src/wire/v1/signature.ts'
 
 const real = await generateKeyring()
-// Counts how often somebody came as far as the secret.
+// Counts how often a reader used the secret key.
 let agreements = 0
 const keyring: Keyring = {
   current: (use) => real.current(use),
@@ -26,7 +26,7 @@ const good = encryptPayload('{"hello":"world"}', real.current('enc').publicKey)
 const signature = await signText('{"hello":"world"}', real)
 const raw = (text: string) => Buffer.from(text, 'base64')
 
-test('[S9] what is not touched opens', async () => {
+test('[S9] an unchanged envelope decrypts', async () => {
   assert.ok(isEnvelope(good))
   assert.equal(await decryptPayload(good, keyring), '{"hello":"world"}')
   assert.equal(agreements, 1)
@@ -84,7 +84,7 @@ for (const [name, envelope] of envelopes) {
   })
 }
 
-// The last letter before the padding has bits that mean nothing: this sets one of them.
+// The last character before the padding has unused bits: this sets one of them.
 function withTrailingBits(text: string): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
   assert.ok(text.endsWith('='), 'has padding')
@@ -116,7 +116,7 @@ for (const [name, text] of signatures) {
 }
 
 for (const use of ['sig', 'enc'] as const) {
-  test(`[S9] refused: a public key (${use}) of 31 or 33 bytes, or in another writing`, () => {
+  test(`[S9] refused: a public key (${use}) of 31 or 33 bytes, or in another encoding`, () => {
     const key = real.current(use).publicKey
     const text = encodeBase64(key)
     assert.deepEqual(readPublicKey(use, text), key)
@@ -137,7 +137,7 @@ for (const use of ['sig', 'enc'] as const) {
   })
 }
 
-test('[S9] base64 that decodes has one text', () => {
+test('[S9] decodable base64 has exactly one text', () => {
   assert.deepEqual(decodeBase64(''), Buffer.alloc(0))
   assert.deepEqual(decodeBase64('AA=='), Buffer.alloc(1))
   for (const text of ['A', 'AA', 'AA=', 'AAA', 'AB==', 'AA==AA==', ' AA==', 'AA==\0', 'AÀ==', '====', '=']) {

@@ -1,4 +1,4 @@
-// [S10] Points of low order and signatures in a second writing are refused.
+// [S10] Points of low order and second encodings of signatures are refused.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -16,7 +16,7 @@ const littleEndian = (value: bigint, length = 32) =>
   Buffer.from(Buffer.from(value.toString(16).padStart(2 * length, '0'), 'hex').toReversed())
 const toInteger = (bytes: Uint8Array) => BigInt(`0x${Buffer.from(bytes.toReversed()).toString('hex')}`)
 
-// Points whose order divides 8, of the curve and of its twist; each also plus p, plus 2 p, and with the bit that is ignored.
+// Points whose order divides 8, of the curve and of its twist; each also plus p, plus 2 p, and with the ignored bit set.
 const order8 = [
   325606250916557431795983626356110631294008115727848805560023387167927233504n,
   39382357235489614581723060781553021112529911719440698176882885853963445705823n,
@@ -29,7 +29,7 @@ for (const u of lowOrder) {
   }
 }
 
-test('[S10] there are at least the twelve known writings of low-order points', () => {
+test('[S10] there are at least the twelve known encodings of low-order points', () => {
   assert.ok(writings.size >= 12, String(writings.size))
 })
 
@@ -44,20 +44,20 @@ for (const [name, point] of writings) {
   })
 }
 
-test('[S10] refused: a good key with the bit that X25519 ignores, or plus p', async () => {
+test('[S10] refused: a valid key with the bit that X25519 ignores, or plus p', async () => {
   const envelope = encryptPayload('hello', keyring.current('enc').publicKey)
   const bytes = Buffer.from(envelope.ephemeralPublicKey, 'base64')
   bytes.writeUInt8(bytes.readUInt8(31) | 0x80, 31)
   await assert.rejects(decryptPayload({ ...envelope, ephemeralPublicKey: encodeBase64(bytes) }, keyring), {
     code: 'DECRYPT_FAILED',
   })
-  // 9, the base point, has room for p above it.
+  // 9, the base point, is small enough to add p.
   assert.notEqual(readPublicKey('enc', encodeBase64(littleEndian(9n))), undefined)
   assert.equal(readPublicKey('enc', encodeBase64(littleEndian(9n + p))), undefined)
   assert.equal(readPublicKey('enc', encodeBase64(littleEndian(p - 2n)))?.length, 32)
 })
 
-test('[S10] refused: S + L, and S plus more of it', async () => {
+test('[S10] refused: S + L, and S plus multiples of L', async () => {
   const publicKey = encodeBase64(keyring.current('sig').publicKey)
   for (let n = 0; n < 20; n += 1) {
     const text = `message ${n}`
@@ -71,7 +71,7 @@ test('[S10] refused: S + L, and S plus more of it', async () => {
   }
 })
 
-// Under a key of small order a signature can be made without any secret: R = the neutral point, S = 0 fits every eighth text or more.
+// Under a key of small order a signature can be made without a secret: R = the neutral point, S = 0 fits every eighth text or more.
 const signBit = 2n ** 255n
 const smallOrderY = [
   0n,
@@ -83,7 +83,7 @@ const smallOrderY = [
 const forgery = encodeBase64(Buffer.concat([littleEndian(1n), littleEndian(0n)]))
 for (const y of smallOrderY) {
   test(`[S10] refused, Ed25519: keys of small order, y = 0x${y.toString(16)}`, () => {
-    // With both signs of x; and plus p, where 255 bits have room for it.
+    // With both signs of x; and plus p, where the sum fits into 255 bits.
     for (const value of [y, y + p]
       .filter((writing) => writing < signBit)
       .flatMap((writing) => [writing, writing + signBit])) {
@@ -94,7 +94,7 @@ for (const y of smallOrderY) {
   })
 }
 
-test('[S10] bytes that are no point of the curve verify nothing, without an exception', () => {
-  // About every second y belongs to no point.
+test('[S10] bytes that are not a point of the curve verify nothing, without an exception', () => {
+  // About every second y belongs to no point of the curve.
   for (let y = 2n; y < 40n; y += 1n) assert.equal(verify('hello', forgery, encodeBase64(littleEndian(y))), false)
 })

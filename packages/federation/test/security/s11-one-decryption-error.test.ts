@@ -1,4 +1,4 @@
-// [S11] Whatever is wrong with an envelope, the error is the same.
+// [S11] The error is the same for every fault of an envelope.
 
 import assert from 'node:assert/strict'
 import { createCipheriv } from 'node:crypto'
@@ -13,7 +13,7 @@ const stranger = await generateKeyring()
 const { publicKey } = keyring.current('enc')
 const good = encryptPayload('hello', publicKey)
 
-// Sealed as it should be, but what is sealed are bytes that are no text.
+// A valid envelope of bytes that are not text.
 function sealBytes(bytes: Uint8Array) {
   const ephemeral = generateKeyPair('enc')
   const raw = agreeRaw(ephemeral.privateKey, publicKey)
@@ -45,7 +45,7 @@ const faults: Readonly<Record<string, unknown>> = {
   'bad UTF-8: half of a surrogate pair': sealBytes(Buffer.from([0xed, 0xa0, 0x80])),
 }
 
-test('[S11] bytes that are a text open', async () => {
+test('[S11] an envelope of text decrypts', async () => {
   assert.equal(await decryptPayload(sealBytes(Buffer.from('grüße')), keyring), 'grüße')
 })
 
@@ -60,14 +60,14 @@ for (const [name, envelope] of Object.entries(faults)) {
       {
         name: 'FederationError',
         code: 'DECRYPT_FAILED',
-        message: 'The envelope could not be opened.',
+        message: 'The envelope could not be decrypted.',
         cause: undefined,
       },
     )
   })
 }
 
-test('[S11] a keyring that is out of order is no fault of the envelope', async () => {
+test('[S11] an error of the keyring is not reported as a fault of the envelope', async () => {
   const broken = { ...bound(), agree: () => Promise.reject(new Error('the module does not answer')) }
   await assert.rejects(decryptPayload(good, broken), { message: 'the module does not answer' })
 })

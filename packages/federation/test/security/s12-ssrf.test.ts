@@ -1,5 +1,4 @@
-// G9: nothing that is not public is contacted, whatever names it. The trap counts connections; so does the connector, which
-// leads every connection that is tried into the trap.
+// G9: only public addresses are contacted, whatever names them. The trap counts connections. So does the connector, which directs\n// every connection to the trap.
 
 import assert from 'node:assert/strict'
 import { createConnection, Socket } from 'node:net'
@@ -27,7 +26,7 @@ const resolver: Resolver = async (hostname) => {
 interface Guarded {
   readonly client: HttpClient
   readonly trap: Listening
-  /** Connections that were tried, by address. */
+  /** Addresses of attempted connections. */
   readonly tried: string[]
 }
 
@@ -56,12 +55,12 @@ const refusal =
   (error: unknown): boolean =>
     error instanceof FederationError && error.code === code
 
-test('[S12] the lists are as long as is asked for', () => {
+test('[S12] the lists have the required length', () => {
   assert.ok(new Set(hostileAddresses).size >= 30)
   assert.ok(new Set(hostileUrls(1)).size >= 25)
 })
 
-test('[S12] the trap works: what is admitted gets into it', async (t) => {
+test('[S12] the trap works: an allowed address reaches it', async (t) => {
   const { client, trap, tried } = await guarded(t, { allowCidrs: ['127.0.0.0/8'] })
   const ending = new AbortController()
   const asked = client.request(`http://127.0.0.1:${trap.port}/`, { ...get, signal: ending.signal })
@@ -80,7 +79,7 @@ test('[S12] hostile URLs: each is refused with its code, none is contacted', asy
   assert.deepEqual([trap.connections, tried], [0, []])
 })
 
-test('[S12] hostile addresses: refused as literals and as what a name resolves to', async (t) => {
+test('[S12] hostile addresses: refused as literals and as resolved addresses', async (t) => {
   let answer: readonly Address[] = []
   const { client, trap, tried } = await guarded(t, { resolver: async () => answer })
   for (const text of hostileAddresses) {
@@ -108,7 +107,7 @@ test('[S12] public samples pass the rule; none is contacted', async (t) => {
   assert.deepEqual([trap.connections, tried], [0, []])
 })
 
-test('[S12] without being told otherwise: https only, port 443 only', async (t) => {
+test('[S12] by default: https only, port 443 only', async (t) => {
   const { client, trap, tried } = await guarded(t, { allowHttp: false, allowPorts: [] })
   for (const url of ['http://a.test/', 'https://a.test:8443/', `https://a.test:${trap.port}/`, 'https://a.test:80/']) {
     await assert.rejects(client.check(url), refusal('ADDRESS_REFUSED'), url)
@@ -118,7 +117,7 @@ test('[S12] without being told otherwise: https only, port 443 only', async (t) 
   assert.deepEqual([trap.connections, tried], [0, []])
 })
 
-test('[S12] answers that are mixed are refused, wherever the bad one stands', async (t) => {
+test('[S12] mixed DNS answers are refused, with the bad one at any position', async (t) => {
   const good = ['93.184.215.14', '2606:4700:4700::1111'].map(address)
   for (const bad of ['127.0.0.1', '10.0.0.1', '::1', '::ffff:127.0.0.1', '169.254.169.254'].map(address)) {
     for (const at of [0, 1, 2]) {
@@ -130,7 +129,7 @@ test('[S12] answers that are mixed are refused, wherever the bad one stands', as
   }
 })
 
-test('[S12] a name that is public when it is checked and loopback when it is asked (rebinding)', async (t) => {
+test('[S12] a name that is public at the check and loopback at the request (rebinding)', async (t) => {
   let lookups = 0
   const { client, trap, tried } = await guarded(t, {
     resolver: async () => [address(lookups++ === 0 ? '93.184.215.14' : '127.0.0.1')],
@@ -140,7 +139,7 @@ test('[S12] a name that is public when it is checked and loopback when it is ask
   assert.deepEqual([lookups, trap.connections, tried], [2, 0, []])
 })
 
-test('[S12] one lookup per connection: what was checked is what is connected to', async (t) => {
+test('[S12] one lookup per connection: the checked address is the connected one', async (t) => {
   let lookups = 0
   const connected: string[] = []
   const { client, trap } = await guarded(t, {
@@ -159,7 +158,7 @@ test('[S12] one lookup per connection: what was checked is what is connected to'
 })
 
 for (const scheme of ['http', 'https']) {
-  test(`[S12] a connection that ends up elsewhere is dropped before anything is written (${scheme})`, async (t) => {
+  test(`[S12] a connection to another address is closed before a byte is written (${scheme})`, async (t) => {
     const { client, trap, tried } = await guarded(t)
     const asked = client.request(`${scheme}://public.test:${trap.port}/`, { ...get, method: 'POST', body: 'secret' })
     await assert.rejects(asked, refusal('ADDRESS_REFUSED'))
@@ -168,7 +167,7 @@ for (const scheme of ['http', 'https']) {
   })
 }
 
-test('[S12] an allowed host may be anywhere, and it alone', async (t) => {
+test('[S12] an allowed host may have any address, and no other host', async (t) => {
   const { client, trap } = await guarded(t, { allowHosts: ['Loopback.TEST', '127.0.0.2'] })
   await client.check(`http://loopback.test:${trap.port}/`)
   await client.check(`http://127.0.0.2:${trap.port}/`)

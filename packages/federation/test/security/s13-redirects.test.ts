@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { clientOf, get, httpServer } from '../http/listen.ts'
 
 for (const status of [301, 302, 303, 307, 308]) {
-  test(`[S13] a redirect is an answer and is not followed: ${status}`, async (t) => {
+  test(`[S13] a redirect is a response and is not followed: ${status}`, async (t) => {
     const trap = await httpServer(t, (_, response) => response.end())
     const server = await httpServer(t, (_, response) => {
       response.writeHead(status, { location: `${trap.url}/taken` }).end()

@@ -1,4 +1,4 @@
-// G10: replies made to exhaust who asks. Sender and attacker are processes of their own.
+// G10: replies that try to exhaust the client. Sender and attacker are separate processes.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -12,10 +12,10 @@ const cap = 256 * 1024
 const chunk = 64 * 1024
 const mebibyte = 1024 * 1024
 
-test('[S15] replies made to exhaust: an error that does not mark the peer, little read, little grown', async (t) => {
+test('[S15] exhausting replies: an error that does not mark the peer, few bytes read, little memory', async (t) => {
   const url = await attacker(t)
   const attacks = [
-    // 64 MB. Their headers, and the marks between chunks, are within the last KiB.
+    // 64 MB. Headers and chunk separators fit into the last KiB.
     { path: '/huge', most: cap + chunk + 1024 },
     { path: '/declared', most: 2 * chunk + 1024 },
     { path: '/gzip', most: mebibyte },
@@ -34,11 +34,11 @@ test('[S15] replies made to exhaust: an error that does not mark the peer, littl
   assert.ok(grown < 10 * mebibyte, `the process grew by ${grown} bytes over all of them`)
 })
 
-/** An error of the transport that gives no reason to mark the peer. */
+/** A transport error without a reason to mark the peer. */
 const unmarked = (error: unknown): boolean =>
   error instanceof FederationError && error.code === 'TRANSPORT' && transportReasonOf(error) === undefined
 
-test('[S15] a reply of exactly the cap passes, one more byte does not; with its length said and without', async (t) => {
+test('[S15] a reply of exactly the limit passes, one more byte does not; with and without a length header', async (t) => {
   const server = await httpServer(t, (request, response) => {
     const [, length, how] = request.url!.split('/')
     if (how === 'said') response.setHeader('content-length', length!)
@@ -50,11 +50,11 @@ test('[S15] a reply of exactly the cap passes, one more byte does not; with its 
     assert.equal((await client.request(`${server.url}/${cap}/${how}`, get)).body.length, cap)
     await assert.rejects(client.request(`${server.url}/${cap + 1}/${how}`, get), unmarked)
   }
-  // A connection with a reply that was not read to its end is not used again.
+  // A connection whose reply was not read completely is not reused.
   assert.equal((await client.request(`${server.url}/1/said`, get)).body.length, 1)
 })
 
-test('[S15] nothing compressed is taken; identity is', async (t) => {
+test('[S15] compressed replies are refused, identity is accepted', async (t) => {
   const server = await httpServer(t, (request, response) => {
     response.setHeader('content-encoding', decodeURIComponent(request.url!.slice(1)))
     response.end('ok')
@@ -77,7 +77,7 @@ test('[S15] nothing compressed is taken; identity is', async (t) => {
   assert.equal((await client.request(`${server.url}/identity`, get)).status, 200)
 })
 
-test('[S15] nothing compressed on its way, and no other protocol', async (t) => {
+test('[S15] no transfer compression and no other protocol', async (t) => {
   const replies = [
     'HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n',
     'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\nok',
@@ -90,7 +90,7 @@ test('[S15] nothing compressed on its way, and no other protocol', async (t) => 
   }
 })
 
-test('[S15] what follows a reply on its connection is nobody’s reply', async (t) => {
+test('[S15] bytes after a reply are not the reply of the next request', async (t) => {
   const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
   const server = await tcpServer(t, (socket) => void socket.on('data', () => socket.write(ok + ok.replace('ok', 'no'))))
   const client = clientOf(t, [server])

@@ -1,4 +1,4 @@
-// [S23] Hostile JSON and text is data: refused, or read as what it is; nothing breaks, no prototype changes.
+// [S23] Hostile JSON and text is data: refused, or read unchanged. Nothing breaks, and no prototype changes.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -29,7 +29,7 @@ const withSize = (size: string) =>
     )?.value,
   ).success
 
-test('[S23] JSON that is none is none', () => {
+test('[S23] text that is not JSON is refused', () => {
   for (const text of ['', '{', 'undefined', '{"a":}', "{'a':1}", '[1,]', 'NaN', '\uFEFF{}', '{}{}', '{"a":1}\0']) {
     assert.equal(parseJson(text), undefined, JSON.stringify(text))
   }
@@ -52,7 +52,7 @@ test('[S23] a wide message is read', () => {
   assert.deepEqual(parseJson(JSON.stringify(wide)), { value: wide })
 })
 
-test('[S23] `__proto__` is refused, wherever it stands', () => {
+test('[S23] `__proto__` is refused at every depth', () => {
   for (const text of [
     '{"__proto__":{"polluted":true}}',
     '{"__proto__":1}',
@@ -65,14 +65,14 @@ test('[S23] `__proto__` is refused, wherever it stands', () => {
   assert.equal(({} as { polluted?: boolean }).polluted, undefined)
 })
 
-test('[S23] fields of a prototype are no fields', () => {
+test('[S23] fields of a prototype do not count', () => {
   const message: unknown = { ...follow, following: Object.create(follow.following) }
   assert.equal(FollowBodySchema.safeParse(message).success, false)
   assert.equal(FollowBodySchema.safeParse(Object.create(follow)).success, false)
   assert.equal(DeliveryMessageSchema.safeParse(JSON.parse('{"constructor":{},"hasOwnProperty":1}')).success, false)
 })
 
-test('[S23] what was read has fields of its own alone, and an ordinary prototype', () => {
+test('[S23] a parsed message has own fields only, and an ordinary prototype', () => {
   const hostile = JSON.parse(`{"__proto__":{"polluted":true},"hasOwnProperty":1,${JSON.stringify(follow).slice(1)}`)
   const read = FollowBodySchema.parse(hostile)
   assert.deepEqual(read, follow)
@@ -80,12 +80,12 @@ test('[S23] what was read has fields of its own alone, and an ordinary prototype
   assert.deepEqual(Object.keys(read).toSorted(), ['federationUrl', 'following', 'method'])
 })
 
-test('[S23] of a field that is there twice the last one counts, once for all', () => {
+test('[S23] the last one of duplicate fields counts, for all readers', () => {
   const twice = `{"method":"UNFOLLOW",${JSON.stringify(follow).slice(1)}`
   assert.equal(FollowBodySchema.parse(parseJson(twice)?.value).method, 'FEDERATE')
 })
 
-test('[S23] ids: quotes and code are text; NUL, halves of pairs and great length are refused', () => {
+test('[S23] ids: quotes and code are text; NUL, lone surrogates and great length are refused', () => {
   for (const id of [
     `'; DROP TABLE follows; --`,
     '"',
@@ -116,7 +116,7 @@ test('[S23] ids: quotes and code are text; NUL, halves of pairs and great length
   }
 })
 
-test('[S23] huge numbers are no sizes', () => {
+test('[S23] huge numbers are refused as sizes', () => {
   for (const size of ['0', '1e3', '9007199254740991']) assert.equal(withSize(size), true, size)
   for (const size of [
     '1e999',
@@ -133,7 +133,7 @@ test('[S23] huge numbers are no sizes', () => {
   }
 })
 
-test('[S23] what an app inserts is handed over as it came', () => {
+test('[S23] the data of INSERT is passed on unchanged', () => {
   const data = { toString: 1, valueOf: null, deep: [[[[{}]]]] }
   const message = {
     method: 'INSERT',

@@ -1,5 +1,4 @@
-// Asks URLs with the guarded client, one after the other, in a process of its own, and tells who started it what came of each,
-// what was read for it, and by how much the process grew at its highest. Names are all on loopback.
+// Requests URLs with the guarded client, one after the other, in its own process. Sends its parent the result of each, the bytes\n// read, and the peak growth of the process. All names resolve to loopback.
 
 import { createConnection, type Socket } from 'node:net'
 import { systemClock } from 'holdfast'
@@ -16,7 +15,7 @@ export interface Sent {
 
 export interface Order {
   readonly urls: readonly string[]
-  /** Asked often before the others: what any request costs for the first time is not what is measured. */
+  /** Requested often before the others, so that the costs of a first request are not measured. */
   readonly warmUp?: string
 }
 

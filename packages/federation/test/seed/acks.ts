@@ -1,4 +1,4 @@
-// The acknowledgement of a follow, branch by branch.
+// handleFollowAck(), branch by branch.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -14,7 +14,7 @@ interface Handling {
   readonly peer: TestPeer
   readonly ack: unknown
   readonly cached?: string
-  /** @default that of a delivery whose row is there */
+  /** @default the id of a delivery that has a row */
   readonly deliveryJobId?: string
 }
 
@@ -40,7 +40,7 @@ const followOf = ({ store }: Bench, peer: TestPeer): Promise<FollowRow | undefin
 
 export function ackTests(place: Place, world: World): void {
   describe('the acknowledgement of a follow', () => {
-    test('[ack envelope] data that is no envelope, or does not open', async (t) => {
+    test('[ack envelope] data that is not an envelope, or cannot be decrypted', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       await insertFollow(it, peer)
@@ -60,7 +60,7 @@ export function ackTests(place: Place, world: World): void {
       assert.equal((await followOf(it, peer))?.acknowledged, false)
     })
 
-    test('[ack shape] content that is not that of a follow', async (t) => {
+    test('[ack shape] content without the shape of a follow', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       await insertFollow(it, peer)
@@ -81,7 +81,7 @@ export function ackTests(place: Place, world: World): void {
       assert.equal((await followOf(it, peer))?.acknowledged, false)
     })
 
-    test('[ack other] [S8] an ack of other parties than were sent; without the row it is not held against it', async (t) => {
+    test('[ack other] [S8] an ack with other parties than were sent; without a row they are not compared', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       await insertFollow(it, peer)
@@ -93,7 +93,7 @@ export function ackTests(place: Place, world: World): void {
       assert.equal((await followOf(it, peer))?.acknowledged, false)
     })
 
-    test('[ack cached key] the cached key decides, else that of the registry', async (t) => {
+    test('[ack cached key] the cached key is used, else that of the registry', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       await insertFollow(it, peer)
@@ -105,7 +105,7 @@ export function ackTests(place: Place, world: World): void {
       assert.equal((await followOf(it, peer))?.acknowledged, true)
     })
 
-    test('[ack no key] a server whose signing key is not known', async (t) => {
+    test('[ack no key] a server without a known signing key', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer({ known: false })
       await insertFollow(it, peer)
@@ -113,7 +113,7 @@ export function ackTests(place: Place, world: World): void {
       assert.equal((await followOf(it, peer))?.acknowledged, false)
     })
 
-    test('[ack signature] [S8] of another peer, another text, or none', async (t) => {
+    test('[ack signature] [S8] a signature of another peer, over another text, or none', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       await insertFollow(it, peer)
@@ -132,7 +132,7 @@ export function ackTests(place: Place, world: World): void {
       assert.equal((told[0]!.data as { origin: string }).origin, peer.origin)
     })
 
-    test('[ack unknown] a follow that is not known here is ignored, and so is one at another server', async (t) => {
+    test('[ack unknown] a follow without a row is ignored, and so is one at another server', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       const other = await it.peer()
@@ -158,7 +158,7 @@ export function ackTests(place: Place, world: World): void {
       })
     }
 
-    test('[ack again] again, and in any order: what was accepted stays so', async (t) => {
+    test('[ack again] repeated acks in any order: an accepted follow stays accepted', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       await insertFollow(it, peer)

@@ -1,23 +1,24 @@
-// A federation on a storage that is given, the world around it, and what it said.
+// A federation on a given storage, the servers around it, and its log lines and events.
 
 import type { TestContext } from 'node:test'
 import type { Clock, Logger, Storage } from 'holdfast'
+import { storedType } from 'holdfast/storage'
 import { createFederation, type FederationOptions } from '../../src/create.ts'
 import type { Federation } from '../../src/federation.ts'
 import type { FederationDeliveryJob, HealthCheckJob, ProcessorJob } from '../../src/jobs.ts'
-import { DELIVERY_QUEUE_NAME } from '../../src/jobs.ts'
+import { DELIVERY_QUEUE_NAME, HEALTH_CHECK_QUEUE_NAME } from '../../src/jobs.ts'
 import { generateKeyText, keyringFromBase64, type KeyringText } from '../../src/keyring.ts'
-import type { FederationEvents } from '../../src/setting.ts'
+import type { FederationEvents } from '../../src/context.ts'
 import type { DeliveryRow, Store } from '../../src/store/store.ts'
 import type { TestPeer, World } from './world.ts'
 
 export interface Place {
   readonly name: string
-  /** A storage and tables that nobody else has. */
+  /** Opens a storage and tables for one test. */
   open(clock?: Clock): Promise<{ readonly storage: Storage; readonly store: Store; close(): Promise<void> }>
 }
 
-/** Its storage has its own time, though the federation's is set by hand. */
+/** The storage uses the real clock although the federation has a fake one. */
 export const withoutClock = (place: Place): Place => ({ name: place.name, open: () => place.open() })
 
 export interface LogLine {
@@ -34,9 +35,9 @@ export interface Bench {
   readonly world: World
   readonly log: LogLine[]
   readonly events: { readonly name: keyof FederationEvents; readonly data: object }[]
-  /** A peer of ours; with `known`, its keys are pinned. */
+  /** Makes a peer; with `known`, its keys are pinned. */
   peer(options?: { readonly known?: boolean }): Promise<TestPeer>
-  /** A delivery to it, with its row, for a processor. */
+  /** Makes a delivery to a peer, with its row, as a processor receives it. */
   delivery(peer: TestPeer, change?: Partial<Given>): Promise<ProcessorJob<FederationDeliveryJob>>
   row(id: string): Promise<DeliveryRow | undefined>
 }
@@ -71,13 +72,12 @@ export async function bench(
     (data: object, message: string): void =>
       void log.push({ level, data: data as LogLine['data'], message })
   const federation = createFederation({
-    profile: 'seed',
     origin: own,
     storage,
     store,
     keyring: keyringFromBase64(keys),
     http: world.http(),
-    log: { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') },
+    logger: { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') },
     ...options,
   })
   const events: Bench['events'][number][] = []
@@ -88,7 +88,7 @@ export async function bench(
   await federation.connect()
   await federation.deliveryQueue.queue.start()
   t.after(async () => {
-    await federation.stop({ timeout: 0 })
+    await federation.stop({ graceMs: 0 })
     await close()
   })
   return {
@@ -131,7 +131,7 @@ export function followPayload(change: object = {}): string {
   return JSON.stringify({ following, federationUrl: own, method: 'FEDERATE', ...change })
 }
 
-/** Our follow of bob at this peer. */
+/** Inserts the follow of bob at this peer. */
 export async function insertFollow({ store }: Bench, peer: TestPeer): Promise<string> {
   const { row } = await store.follows.insert({
     id: `follow-${++made}`,
@@ -154,7 +154,7 @@ export const checkJob = (id: string, serverUrl: string): ProcessorJob<HealthChec
   maxAttempts: 1,
 })
 
-/** Until it holds; each look comes after a turn of the event loop. Fails after 30 s. */
+/** Waits until the condition holds, with a check every 2 ms. Fails after 30 s. */
 export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
   const deadline = performance.now() + 30_000
   while (!(await holds())) {
@@ -163,7 +163,11 @@ export async function until(holds: () => boolean | Promise<boolean>, what: strin
   }
 }
 
-/** A job that waits is due at once. */
-export async function bringForward(storage: Storage, id: string, type = DELIVERY_QUEUE_NAME): Promise<void> {
+/** Types of the stored jobs: the face and the name of their queue. */
+export const deliveryType = storedType('federation', DELIVERY_QUEUE_NAME)
+export const healthCheckType = storedType('federation', HEALTH_CHECK_QUEUE_NAME)
+
+/** Makes a waiting job due now. */
+export async function bringForward(storage: Storage, id: string, type = deliveryType): Promise<void> {
   await storage.revive([{ type, id }], { runAt: 0 })
 }

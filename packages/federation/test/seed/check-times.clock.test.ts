@@ -1,4 +1,4 @@
-// When checks and attempts fall, by a clock that is set by hand.
+// The instants of checks and attempts, with a fake clock.
 
 import assert from 'node:assert/strict'
 import { after, test, type TestContext } from 'node:test'
@@ -25,14 +25,14 @@ const connector = (): never => {
   throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
 }
 
-/** On connections that end at once: no time is needed for what they do. */
+/** Connections that fail at once, so that requests take no time. */
 async function clockBench(t: TestContext): Promise<{ it: Bench; clock: FakeClock }> {
   const clock = fakeClock()
   const it = await bench(t, place, world, { clock, http: { ...world.http(), connector } })
   return { it, clock }
 }
 
-test('[check times] checks fall at +5, +20, +45, +80 and +125 minutes, and then no more', async (t) => {
+test('[check times] checks run at +5, +20, +45, +80 and +125 minutes, and then no more', async (t) => {
   const { it, clock } = await clockBench(t)
   const peer = await it.peer()
   it.federation.startWorkers()
@@ -50,13 +50,13 @@ test('[check times] checks fall at +5, +20, +45, +80 and +125 minutes, and then 
   assert.deepEqual(checkedAt.map(Math.round), [5, 20, 45, 80, 125])
   const row = await it.store.peers.get(peer.origin)
   assert.deepEqual([row?.isHealthy, row?.healthCheckAttempts], [false, 5])
-  // A delivery that fails again begins a new series.
+  // A delivery that fails later starts a new series.
   await it.federation.markServerUnhealthy(peer.origin, 'CONN_REFUSED')
   for (let n = 0; n < 6; n++) await clock.advance(minute)
   assert.equal(checkedAt.length, 6)
 })
 
-test('[option backoff] attempts fall at +0, +5, +15, +35 and +75 s, and the row says when the next does', async (t) => {
+test('[option backoff] attempts run at +0, +5, +15, +35 and +75 s, and the row has the instant of the next', async (t) => {
   const { it, clock } = await clockBench(t)
   const peer = await it.peer()
   const { deliveryWorker } = it.federation.startWorkers()

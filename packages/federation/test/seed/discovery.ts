@@ -1,4 +1,4 @@
-// First contact, and the way by a relay.
+// First contact, and delivery by a relay.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -9,7 +9,7 @@ import { verify } from '../../src/wire/v1/signature.ts'
 import { type Bench, bench, insertFollow, own, type Place, withoutClock } from './bench.ts'
 import { TestPeer, type World } from './world.ts'
 
-/** Known and healthy, but its name is not found. */
+/** A known, healthy peer whose name does not resolve. */
 async function gonePeer(it: Bench): Promise<TestPeer> {
   const peer = new TestPeer(it.world, `gone${Math.random()}.invalid`.replace('0.', ''), it.keys)
   await it.store.peers.pin({ ...peer.text, url: peer.origin }, 1_000)
@@ -18,7 +18,7 @@ async function gonePeer(it: Bench): Promise<TestPeer> {
 
 export function discoveryTests(place: Place, world: World): void {
   describe('discovery and relays', () => {
-    test('[discover order] [S1] GET, the row, then REGISTER with our keys; its failure and its echo change nothing', async (t) => {
+    test('[discover order] [S1] GET, the row, then REGISTER; its failure and its echo change nothing', async (t) => {
       const it = await bench(t, place, world)
       const third = await it.peer({ known: false })
       const answers = [
@@ -52,7 +52,7 @@ export function discoveryTests(place: Place, world: World): void {
       assert.equal((await it.store.peers.list({ limit: 10 })).length, answers.length)
     })
 
-    test('[S3] discovery of a known server: touched with the same keys, refused with others', async (t) => {
+    test('[S3] discovery of a known server: the same keys are accepted, others refused', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       const pinned = peer.text
@@ -67,13 +67,13 @@ export function discoveryTests(place: Place, world: World): void {
       const row = await it.store.peers.get(peer.origin)
       assert.deepEqual([row?.publicKey, row?.encryptionPublicKey], [pinned.publicKey, pinned.encryptionPublicKey])
       assert.equal(it.events.filter(({ name }) => name === 'pin_mismatch').length, 1)
-      assert.equal(peer.count('POST', '/discover'), 1, 'it is not told our keys')
-      // The operator may.
+      assert.equal(peer.count('POST', '/discover'), 1, 'no REGISTER')
+      // The operator may replace them.
       await it.federation.peers.repin(peer.origin)
       assert.equal((await it.store.peers.get(peer.origin))?.publicKey, peer.text.publicKey)
     })
 
-    test('a peer that has forgotten us is told our keys again, not more than once in ten seconds', async (t) => {
+    test('a peer that lost our row gets another REGISTER, at most once in ten seconds', async (t) => {
       const clock = fakeClock()
       const it = await bench(t, withoutClock(place), world, { clock })
       const peer = await it.peer()
@@ -90,7 +90,7 @@ export function discoveryTests(place: Place, world: World): void {
       assert.equal(await fail(), 2)
     })
 
-    test('[discover once] many who ask at the same time share one discovery', async (t) => {
+    test('[discover once] concurrent calls share one discovery', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer({ known: false })
       const jobs = await Promise.all(Array.from({ length: 10 }, () => it.delivery(peer)))
@@ -99,7 +99,7 @@ export function discoveryTests(place: Place, world: World): void {
       assert.equal(peer.delivered.length, 10)
     })
 
-    test('[discover budget] so many a minute; then it is tried again later', async (t) => {
+    test('[discover budget] a limit per minute; after it, the delivery is retried later', async (t) => {
       const it = await bench(t, place, world, { policies: { discovery: { perMinute: 2 } } })
       for (let n = 0; n < 2; n++) await it.federation.discoverAndRegister((await it.peer({ known: false })).origin)
       const third = await it.peer({ known: false })
@@ -110,13 +110,13 @@ export function discoveryTests(place: Place, world: World): void {
       assert.equal(third.received.length, 0)
     })
 
-    test('[fetch marks] an error of the transport marks the peer, a status does not; unless skipped', async (t) => {
+    test('[fetch marks] a transport error marks the peer unless skipped; a status does not', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       const { federationFetch } = it.federation
       peer.onInbox = () => ({ status: 500, body: 'x' })
       assert.equal((await federationFetch(`${peer.origin}/discover`)).status, 200)
-      peer.mood = 'reset'
+      peer.mode = 'reset'
       await assert.rejects(federationFetch(`${peer.origin}/inbox`, { skipHealthUpdate: true }), { code: 'TRANSPORT' })
       assert.equal((await it.store.peers.get(peer.origin))?.isHealthy, true)
       await assert.rejects(federationFetch(`${peer.origin}/inbox`), { code: 'TRANSPORT', reason: 'CONN_RESET' })
@@ -127,7 +127,7 @@ export function discoveryTests(place: Place, world: World): void {
       assert.equal((await it.store.peers.get(closed))?.unhealthyReason, 'CONN_REFUSED')
     })
 
-    test('[fetch relay] [wire relay] one try through a healthy peer, which cannot read it; the ack counts, the peer stays marked', async (t) => {
+    test('[fetch relay] [wire relay] one try by a healthy peer, which cannot read it; the ack counts, the peer stays marked', async (t) => {
       const it = await bench(t, place, world)
       const target = await gonePeer(it)
       const relay = await it.peer()
@@ -167,7 +167,7 @@ export function discoveryTests(place: Place, world: World): void {
       assert.ok(!body.includes('alice'), 'the relay cannot read it')
     })
 
-    test('[S8] an ack of the relay’s own is not taken for the target’s', async (t) => {
+    test('[S8] an ack of the relay itself is not accepted as the target’s', async (t) => {
       const it = await bench(t, place, world)
       const target = await gonePeer(it)
       const relay = await it.peer()
@@ -181,11 +181,11 @@ export function discoveryTests(place: Place, world: World): void {
       assert.deepEqual([(await it.row(job.id))?.lastError], ['ACK_SIGNATURE_INVALID'])
     })
 
-    test('[fetch no relay] not for other reasons, not if it is off; the error keeps the direct failure', async (t) => {
+    test('[fetch no relay] not for other reasons, not if it is off; the error is that of the direct request', async (t) => {
       const it = await bench(t, place, world)
       const refusing = await it.peer()
       const relay = await it.peer()
-      refusing.mood = 'reset'
+      refusing.mode = 'reset'
       await assert.rejects(it.federation.processFederationDelivery(await it.delivery(refusing)), {
         reason: 'CONN_RESET',
       })
@@ -206,13 +206,13 @@ export function discoveryTests(place: Place, world: World): void {
         reason: 'DNS_BLOCKED',
       })
       assert.equal((await it.store.peers.get(target.origin))?.unhealthyReason, 'INVALID_RESPONSE_FROM_TARGET')
-      relay.mood = 'reset'
+      relay.mode = 'reset'
       await assert.rejects(it.federation.processFederationDelivery(await it.delivery(target)), {
         reason: 'DNS_BLOCKED',
       })
       assert.equal((await it.store.peers.get(relay.origin))?.isHealthy, false, 'the relay is a peer, too')
 
-      // Neither by way of ourselves, nor of the target.
+      // Neither this server nor the target is a relay.
       const alone = await bench(t, place, world)
       const only = await gonePeer(alone)
       await alone.store.peers.pin({ ...relay.text, url: own }, 1_000)
@@ -230,7 +230,7 @@ export function discoveryTests(place: Place, world: World): void {
       assert.equal(unused.received.length, 0)
     })
 
-    test('[fetch sweep] without a relay unhealthy peers are asked once a minute; one that is back, with its keys, relays', async (t) => {
+    test('[fetch sweep] without a relay, unhealthy peers are checked once a minute; one that answers with its keys relays', async (t) => {
       const clock = fakeClock()
       const it = await bench(t, withoutClock(place), world, { clock })
       const target = await gonePeer(it)
@@ -239,21 +239,21 @@ export function discoveryTests(place: Place, world: World): void {
       for (const { origin } of [back, silent, rekeyed]) await it.store.peers.unhealthy(origin, 'CONN_RESET', 5, 1_000)
       await it.store.peers.unhealthy(unchecked.origin, 'DNS_BLOCKED', 5, 1_000)
       rekeyed.rekey()
-      silent.mood = 'reset'
-      back.mood = 'reset'
+      silent.mode = 'reset'
+      back.mode = 'reset'
       const attempt = async (): Promise<unknown> =>
         it.federation.processFederationDelivery(await it.delivery(target)).catch((error: unknown) => error)
       assert.ok((await attempt()) instanceof Error)
       const asked = (): number => rekeyed.count('GET', '/discover')
       assert.equal(asked(), 1)
       assert.equal(unchecked.received.length, 0)
-      back.mood = 'up'
+      back.mode = 'up'
       back.onProxy = async ({ body }) => {
         const { payload } = JSON.parse(body) as { payload: unknown }
         const inner = JSON.parse(await decryptPayload(payload, target.keyring)) as { body: string }
         return { body: { method: 'PROXY_RESPONSE', payload: (await target.deliver(inner.body)).body } }
       }
-      assert.ok((await attempt()) instanceof Error, 'within the minute nobody is asked')
+      assert.ok((await attempt()) instanceof Error, 'no further sweep within the minute')
       assert.equal(asked(), 1)
       await clock.advance(60_000)
       assert.equal(await attempt(), undefined)

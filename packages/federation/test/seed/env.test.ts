@@ -1,4 +1,4 @@
-// The names of the seed, made of the environment.
+// The names of the seed, with a federation made from the environment.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -86,7 +86,7 @@ test('[names] every name is exported, and a member of a federation', () => {
   for (const name of functions) {
     if (!ownOnly.includes(name)) assert.equal(typeof ours[name], 'function', `a member: ${name}`)
   }
-  // The types, for the compiler.
+  // Checked by the compiler.
   const job: federation.FederationDeliveryJob = { deliveryJobId: 'a', targetUrl: 'b', serverUrl: 'c', payload: 'd' }
   const check: federation.HealthCheckJob = { serverUrl: 'a' }
   assert.ok(job && check && ({} as Partial<federation.AckPayload & federation.EncryptedEnvelope>))
@@ -99,7 +99,7 @@ test('[redis missing] without REDIS_URL the getters throw, and never try localho
   }
 })
 
-test('[redis two] two connections, each the same again, with maxRetriesPerRequest null, that a storage takes', async (t) => {
+test('[redis two] two connections, one instance each, with maxRetriesPerRequest null, that a storage accepts', async (t) => {
   set({ REDIS_URL: redis.url })
   const producing = federation.getRedisConnection()
   const working = federation.getRedisWorkerConnection()
@@ -139,7 +139,7 @@ test('[redis apart] a blocked worker connection does not delay an enqueue', asyn
 test('jobs on Redis, tables on SQLite, and a delivery through the singletons', async () => {
   const peer = world.peer(keys)
   set({ REDIS_URL: redis.url, DEV_ALLOWED_HOSTNAMES: `localhost:${world.port}` })
-  // The name that every machine has.
+  // Every machine resolves this name.
   peer.origin = `http://localhost:${world.port}`
   world.alias(`localhost:${world.port}`, peer)
   const workers = federation.startFederationWorker()
@@ -165,7 +165,7 @@ test('jobs on Redis, tables on SQLite, and a delivery through the singletons', a
   assert.deepEqual(federation.getThreatPolicy('TIMEOUT'), { proxyEligible: false, directHealthCheckable: true })
 })
 
-test('other storages by FEDERATION_STORAGE_URL, the tables in the same file', async () => {
+test('other storages by FEDERATION_STORAGE_URL, with the tables in the same file', async () => {
   const url = `sqlite:${join(directory, 'both.db')}`
   set({ FEDERATION_STORAGE_URL: url, DATABASE_URL: url })
   const ours = federation.getFederation()
@@ -181,7 +181,7 @@ test('other storages by FEDERATION_STORAGE_URL, the tables in the same file', as
   )
 })
 
-test('keys that are missing or do not match: no worker starts; who only adds jobs needs none', async () => {
+test('missing or mismatched keys: no worker starts; adding jobs needs no keys', async () => {
   set({ FEDERATION_STORAGE_URL: 'sqlite::memory:' })
   const names = ['PUBLIC_KEY', 'PRIVATE_KEY', 'ENCRYPTION_PUBLIC_KEY', 'ENCRYPTION_PRIVATE_KEY']
   for (const name of names.map((end) => `FEDERATION_${end}`)) {
@@ -197,7 +197,7 @@ test('keys that are missing or do not match: no worker starts; who only adds job
   federation.startFederationWorker()
 })
 
-test('DEV_ALLOWED_HOSTNAMES is refused in production, and admits names otherwise', async () => {
+test('DEV_ALLOWED_HOSTNAMES is refused in production, and allows host names otherwise', async () => {
   set({ FEDERATION_STORAGE_URL: 'sqlite::memory:', NODE_ENV: 'production' })
   assert.throws(() => federation.getFederation(), { code: 'CONFIG_INVALID', message: /DEV_ALLOWED_HOSTNAMES/ })
   set({ DEV_ALLOWED_HOSTNAMES: undefined })

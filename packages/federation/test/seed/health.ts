@@ -1,4 +1,4 @@
-// Health: what marks a peer, what checks it, and when no more.
+// Health: marks, checks and their end.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -15,7 +15,7 @@ async function stateOf({ store }: Bench, { origin }: TestPeer): Promise<unknown[
 const scheduled = async ({ federation }: Bench, { origin }: TestPeer, attempt: number): Promise<boolean> =>
   (await federation.healthCheckQueue.get(healthCheckId(origin, attempt))) !== undefined
 
-/** The check that is due. */
+/** Returns the next check. */
 async function check(it: Bench, peer: TestPeer): Promise<void> {
   const row = await it.store.peers.get(peer.origin)
   const id = healthCheckId(peer.origin, row?.healthCheckAttempts ?? 0)
@@ -24,7 +24,7 @@ async function check(it: Bench, peer: TestPeer): Promise<void> {
 
 export function healthTests(place: Place, world: World): void {
   describe('health', () => {
-    test('[unhealthy mark] [unhealthy series] unhealthy with its reason; a running series goes on, a used up one begins anew', async (t) => {
+    test('[unhealthy mark] [unhealthy series] unhealthy with its reason; a running series continues, an exhausted one restarts', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       await it.federation.markServerUnhealthy(`${peer.origin.toUpperCase()}/`, 'TIMEOUT')
@@ -42,13 +42,13 @@ export function healthTests(place: Place, world: World): void {
         ['peer_unhealthy', 'TIMEOUT'],
         ['peer_unhealthy', 'CONN_REFUSED'],
       ])
-      // A stranger has no row, and gets none.
+      // An unknown server has no row, and gets none.
       await it.federation.markServerUnhealthy('http://stranger.test', 'TIMEOUT')
       assert.equal(await it.store.peers.get('http://stranger.test'), undefined)
       assert.equal(await it.federation.healthCheckQueue.get(healthCheckId('http://stranger.test', 0)), undefined)
     })
 
-    test('[healthy mark] healthy, no reason, no attempts, seen now', async (t) => {
+    test('[healthy mark] healthy, reason and attempts reset, last_seen now', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       await it.federation.markServerUnhealthy(peer.origin, 'TIMEOUT')
@@ -59,10 +59,10 @@ export function healthTests(place: Place, world: World): void {
       const { lastSeen } = (await it.store.peers.get(peer.origin))!
       assert.ok(lastSeen >= before && lastSeen <= Date.now())
       await it.federation.markServerHealthy(peer.origin)
-      assert.equal(it.events.filter(({ name }) => name === 'peer_healthy').length, 1, 'told when it changed')
+      assert.equal(it.events.filter(({ name }) => name === 'peer_healthy').length, 1, 'one event per change')
     })
 
-    test('[check missing] [check healthy] [check policy] [check stale] nothing to do: nobody is asked, nothing changes', async (t) => {
+    test('[check missing] [check healthy] [check policy] [check stale] nothing to do: no request, no change', async (t) => {
       const it = await bench(t, place, world)
       const stranger = await it.peer({ known: false })
       await check(it, stranger)
@@ -83,7 +83,7 @@ export function healthTests(place: Place, world: World): void {
       assert.equal(await it.store.peers.get(stranger.origin), undefined)
     })
 
-    test('[check success] an answer with the pinned keys makes it healthy', async (t) => {
+    test('[check success] an answer with the pinned keys marks the peer healthy', async (t) => {
       const it = await bench(t, place, world)
       for (const reason of ['TIMEOUT', 'CONN_REFUSED', 'CONN_RESET', 'TLS_ERROR', 'UNKNOWN'] as const) {
         const peer = await it.peer()
@@ -94,7 +94,7 @@ export function healthTests(place: Place, world: World): void {
       }
     })
 
-    test('[check pins] [S3] other keys: not healthy, told, and the pin stands', async (t) => {
+    test('[check pins] [S3] other keys: not healthy, an event, and the pin is unchanged', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       const { publicKey } = peer.text
@@ -106,22 +106,22 @@ export function healthTests(place: Place, world: World): void {
       assert.equal((await it.store.peers.get(peer.origin))?.publicKey, publicKey)
     })
 
-    test('[check failure] [check apart] counted, and scheduled again; at five a warning, and no more', async (t) => {
+    test('[check failure] [check apart] counted and scheduled again; after five a warning and no further check', async (t) => {
       const it = await bench(t, place, world, { policies: { health: { timeoutMs: 50 } } })
       const peer = await it.peer()
       const relay = await it.peer()
       await it.store.peers.unhealthy(peer.origin, 'UNKNOWN', 5, 1_000)
       const troubles = [
-        () => (peer.mood = 'reset'),
-        () => (peer.mood = 'silent'),
-        () => ((peer.mood = 'up'), (peer.onDiscover = () => ({ status: 500, body: peer.card() }))),
+        () => (peer.mode = 'reset'),
+        () => (peer.mode = 'silent'),
+        () => ((peer.mode = 'up'), (peer.onDiscover = () => ({ status: 500, body: peer.card() }))),
         () => (peer.onDiscover = () => ({ status: 302, body: peer.card() })),
         () => (peer.onDiscover = () => ({ body: 'no JSON' })),
       ]
       for (const [index, trouble] of troubles.entries()) {
         trouble()
         await check(it, peer)
-        // Its reason is still the first one.
+        // The reason is still the first one.
         assert.deepEqual(await stateOf(it, peer), [false, 'UNKNOWN', index + 1])
         assert.equal(await scheduled(it, peer, index + 1), index < 4)
       }
@@ -133,7 +133,7 @@ export function healthTests(place: Place, world: World): void {
       )
     })
 
-    test('[threats] the table, and policies over it', async (t) => {
+    test('[threats] the table, and policies that override it', async (t) => {
       const it = await bench(t, place, world, { policies: { threats: { TIMEOUT: { proxyEligible: true } } } })
       const table: [Parameters<typeof it.federation.getThreatPolicy>[0], boolean, boolean][] = [
         ['DNS_BLOCKED', true, false],

@@ -1,4 +1,4 @@
-// Every line of the spec has a test, and every test names a line that is there.
+// Every line of the spec has a test, and every test names an existing line.
 
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
@@ -13,23 +13,23 @@ const named = sources.flatMap((source) => {
   return titles.flatMap((title) => [...title.matchAll(/\[([^\]]+)\]/g)].map(([, line]) => line!))
 })
 
-test('lines without a test: none', () => {
+test('every line has a test', () => {
   assert.deepEqual(
     Object.keys(lines).filter((line) => !sources.some((source) => source.includes(`[${line}]`))),
     [],
   )
 })
 
-test('tests of lines that are not there: none', () => {
+test('every named line exists', () => {
   assert.deepEqual(
-    // Those of the security requirements aside.
+    // Except the security requirements.
     named.filter((line) => !Object.hasOwn(lines, line) && !/^S\d+$/.test(line)),
     [],
   )
 })
 
 for (const [line, [file, title]] of Object.entries(elsewhere)) {
-  test(`${line}: ${file} has its test`, async () => {
+  test(`${line}: ${file} has the test`, async () => {
     const source = await readFile(new URL(`../${file}`, folder), 'utf8')
     assert.ok(source.includes(title), title)
   })

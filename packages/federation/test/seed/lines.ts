@@ -1,16 +1,15 @@
-// Every line of sections 3.1 to 3.6 that is about sending, and of the seed's tables, by a name. Each has a test with that name in
-// brackets; lines.test.ts shows which have none.
+// Every line of sections 3.1 to 3.6 about sending, and of the seed's tables, under a name. Each has a test with that name in\n// brackets; lines.test.ts reports lines without one.
 
 export const lines = {
   // 3.1 Exported names
-  names: 'every exported name is there, and each function is a member of a federation too',
+  names: 'every name is exported, and each function is a member of a federation',
   'queue names': 'federation-delivery, federation-health-check',
   'redis two': 'two different singletons, for producers and for workers, with maxRetriesPerRequest null',
   'redis missing': 'without REDIS_URL the connection and queue getters throw CONFIG_MISSING',
   'redis apart': 'a blocked worker connection does not delay an enqueue',
   'queue shape': '{ add, get, close, queue }',
   'queue id': 'the job id is deliveryJobId, or options.id',
-  'queue repeat': 'an add repeated is harmless',
+  'queue repeat': 'a repeated add changes nothing',
   'queue judges nothing': 'add does not judge the payload',
   'option attempts': '5',
   'option backoff': 'exponential, 5 s: 5, 10, 20, 40 s',
@@ -20,9 +19,9 @@ export const lines = {
   'schedule delay': '(5 + attempt × 10) minutes',
   'schedule id': 'health-check_<first 16 hex of SHA-256(canonical origin)>_<attempt>',
   'schedule name': 'health-check',
-  'schedule kept': 'not kept after either end',
+  'schedule kept': 'no record is kept',
   'schedule attempt': 'an integer >= 0',
-  'worker idempotent': 'the same pair again',
+  'worker idempotent': 'a second start returns the same pair',
   'worker concurrency': '10 and 3',
   'worker resume': 'at start each unhealthy, checkable peer is scheduled at its stored attempts if < 5',
   'worker origin': 'without an origin one error is logged at start',
@@ -37,14 +36,14 @@ export const lines = {
   'wire delivery': 'POST targetUrl, four headers, { method, payload, signature }',
   'wire relay': 'POST <relay>/proxy, PROXY, an envelope for the target of the request',
   // 3.4 The steps
-  'step 1 json': 'U PAYLOAD_MALFORMED, row deleted: no JSON',
-  'step 1 object': 'U PAYLOAD_MALFORMED, row deleted: no plain object',
-  'step 1 method': 'U METHOD_INVALID, row deleted: missing, no string, not of the set',
+  'step 1 json': 'U PAYLOAD_MALFORMED, row deleted: not JSON',
+  'step 1 object': 'U PAYLOAD_MALFORMED, row deleted: not a plain object',
+  'step 1 method': 'U METHOD_INVALID, row deleted: missing, not a string, not allowed',
   'step 1b': 'U TARGET_MISMATCH, row failed',
   'step 2': 'U PEER_BLACKLISTED, row deleted',
-  'step 3 known': 'a registered server is not asked for its keys',
+  'step 3 known': 'the keys of a registered server are not fetched',
   'step 3 unreachable': 'R DISCOVERY_FAILED, row open',
-  'step 3 invalid': 'R DISCOVERY_FAILED: a reply that is not about this server',
+  'step 3 invalid': 'R DISCOVERY_FAILED: a reply that does not describe this server',
   'step 3 pin': 'U PIN_MISMATCH, row failed',
   'step 3 address': 'U ADDRESS_REFUSED, row failed',
   'step 5': 'attempts + 1, last_attempted_at',
@@ -54,7 +53,7 @@ export const lines = {
   'step 6 cap': 'a reply over the cap or with a content encoding is R TRANSPORT, health untouched',
   'step 7 json': 'U RESPONSE_NOT_JSON, row failed',
   'step 7 ack': 'U ACK_MISSING, row failed',
-  'step 7 both': 'the ack under payload, or at the top',
+  'step 7 both': 'the ack under payload, or at the top level',
   'step 8 handler': 'by job name',
   'step 8 none': 'no handler: silently ignored',
   'step 8 heals': 'a direct delivery that got its ack marks an unhealthy peer healthy',
@@ -62,9 +61,9 @@ export const lines = {
   'row next': 'a retryable failure writes next_attempt_at',
   'row exhausted': 'exhausted retries end as failed, with the code',
   'row swept': 'failed rows are swept after keepFailedMs',
-  'row upkeep': 'a row whose job has ended is brought in line by the sweep; one whose job never came gets it',
+  'row upkeep': 'a row is reconciled with its ended job; a row without a job gets one',
   // 3.5 The ack of a follow
-  'ack envelope': 'U ACK_INVALID, row deleted: no envelope, or one that does not open',
+  'ack envelope': 'U ACK_INVALID, row deleted: not an envelope, or one that cannot be decrypted',
   'ack shape': 'U ACK_INVALID, row deleted: not FollowEnvelopeSchema',
   'ack other': 'U ACK_INVALID: other parties than were sent, while the row is there',
   'ack cached key': 'the cached key, else the registry’s',
@@ -93,26 +92,26 @@ export const lines = {
   // 3.7 Discovery and relay, sending side
   'discover order': 'GET, row, REGISTER; its failure is not fatal, its echo is ignored',
   'discover once': 'single flight per origin',
-  'discover budget': 'so many a minute',
+  'discover budget': 'a limit per minute',
   'fetch marks': 'a transport error marks the peer, unless skipped',
   'fetch relay': 'one relayed try through a healthy peer where the reason allows it',
   'fetch no relay': 'not for other reasons; the error keeps the direct code, the relay’s is its cause',
   'fetch sweep': 'no relay: one emergency sweep, at most one a minute',
 } as const
 
-/** Lines of 3.2 and 3.3 that have their tests elsewhere: the file, and what is in the title. */
+/** Lines of 3.2 and 3.3 with tests in other files: the file, and a part of the title. */
 export const elsewhere = {
-  base64: ['security/s09-exact-lengths.test.ts', 'base64 that decodes has one text'],
+  base64: ['security/s09-exact-lengths.test.ts', 'decodable base64 has exactly one text'],
   lengths: ['security/s09-exact-lengths.test.ts', 'refused before decryption'],
   signature: ['wire/vectors.test.ts', 'the signature, made and verified'],
   fingerprint: ['wire/cross-check.test.ts', 'the fingerprint of a key'],
   'X25519 raw': ['wire/vectors.test.ts', 'raw X25519, from both sides'],
   'HSalsa20 and HKDF': ['wire/vectors.test.ts', 'HSalsa20, then HKDF'],
-  envelope: ['wire/vectors.test.ts', 'the envelope, sealed and opened'],
-  'fresh each time': ['wire/cross-check.test.ts', 'the same text is sealed differently each time'],
+  envelope: ['wire/vectors.test.ts', 'the envelope, encrypted and decrypted'],
+  'fresh each time': ['wire/cross-check.test.ts', 'the same text is encrypted differently each time'],
   'one error': ['security/s11-one-decryption-error.test.ts', 'the one error'],
   'the id of a check': ['wire/vectors.test.ts', 'the id of a health check'],
-  'shapes of 3.3': ['wire/messages.test.ts', 'every field is needed, and needs its type'],
+  'shapes of 3.3': ['wire/messages.test.ts', 'every field is required, with its type'],
   'accepted, in an ack': ['wire/messages.test.ts', 'an ack of a follow says accepted'],
-  'unknown keys': ['wire/messages.test.ts', 'fields that nobody knows are left out'],
+  'unknown keys': ['wire/messages.test.ts', 'unknown fields are left out'],
 } as const

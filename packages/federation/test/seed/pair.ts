@@ -1,4 +1,4 @@
-// Two servers of ours, and a third that relays: the real receiving side, over loopback.
+// Two real servers and a relay over loopback, with the real receiving side.
 
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
@@ -14,13 +14,13 @@ import { generateKeyring } from '../../src/keyring.ts'
 import type { PolicyOptions } from '../../src/resolve-policies.ts'
 import { sqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
-import { keepRows } from '../../src/upkeep.ts'
+import { reconcileRows } from '../../src/upkeep.ts'
 import { type Place, until } from './bench.ts'
 
 interface Given {
   readonly handlers?: InboundHandlers
   readonly policies?: PolicyOptions
-  /** Names that this server cannot find. */
+  /** Host names that this server cannot resolve. */
   readonly hidden?: readonly string[]
 }
 
@@ -31,7 +31,7 @@ interface TestServer {
   readonly origin: string
 }
 
-/** All on loopback, told apart by their ports; each knows the others' names. */
+/** Servers on loopback with different ports, which can resolve each other's names. */
 async function servers(t: TestContext, place: Place, given: readonly Given[]): Promise<TestServer[]> {
   const listeners = given.map(() => createServer())
   for (const server of listeners) await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -52,11 +52,11 @@ async function servers(t: TestContext, place: Place, given: readonly Given[]): P
         },
       }
       const keyring = await generateKeyring()
-      const options = { profile: 'seed', origin, storage, store: tables, keyring, http } as const
+      const options = { origin, storage, store: tables, keyring, http } as const
       const federation = createFederation({ ...options, ...(handlers && { handlers }), ...(policies && { policies }) })
       listeners[index]!.on('request', nodeListener(federation.handler))
       t.after(async () => {
-        await federation.stop({ timeout: 0 })
+        await federation.stop({ graceMs: 0 })
         listeners[index]!.closeAllConnections()
         listeners[index]!.close()
         if (index === 0) await close()
@@ -78,7 +78,7 @@ export function pairTests(place: Place): void {
       assert.deepEqual([follow.accepted, follow.acknowledged], [false, false])
       assert.equal((await store.deliveries.get(deliveryJobId))?.status, 'open')
       assert.equal((await federation.deliveryQueue.get(deliveryJobId))?.state, 'queued')
-      // Again, before it is sent: nothing more.
+      // A repeat before the delivery changes nothing.
       assert.deepEqual(await federation.follow(request), { follow, deliveryJobId })
       federation.startWorkers()
       await until(async () => (await store.deliveries.get(deliveryJobId)) === undefined, 'delivered')
@@ -87,7 +87,7 @@ export function pairTests(place: Place): void {
       const theirs = await beta!.store.follows.find('ann', 'bob', alpha!.origin)
       assert.deepEqual([theirs?.accepted, theirs?.followerId], [true, 'ann'])
       assert.equal((await beta!.store.peers.get(alpha!.origin))?.isHealthy, true, 'REGISTER made a row there')
-      // Acknowledged: a repeat sends nothing.
+      // A repeat after the acknowledgement sends nothing.
       await federation.follow(request)
       assert.equal(await store.deliveries.get(deliveryJobId), undefined)
       const explained = await federation.peers.explain(beta!.origin)
@@ -95,13 +95,13 @@ export function pairTests(place: Place): void {
       assert.equal(await federation.peers.probe(beta!.origin), true)
     })
 
-    test('in a transaction of the app’s: all of it, or nothing', async (t) => {
+    test('in a transaction of the app: all writes, or none', async (t) => {
       const [alpha, beta] = await servers(t, place, [{}, { handlers: accepting }])
       const { federation, store, storage } = alpha!
       await federation.connect()
       await federation.deliveryQueue.queue.start()
       const request = { followerId: 'ann', followingId: 'bob', serverUrl: beta!.origin }
-      /** What the app has: the storage's where it shares the database, else that of the tables. */
+      /** The app's transaction: that of the storage if it shares the database, else that of the tables. */
       const inTransaction = async (run: (tx: unknown) => Promise<void>): Promise<void> =>
         storage.transaction ? storage.transaction(run) : store.transaction(({ handle }) => run(handle))
       let id = ''
@@ -118,14 +118,14 @@ export function pairTests(place: Place): void {
       await inTransaction(async (tx) => void (id = (await federation.follow(request, tx)).deliveryJobId))
       assert.equal((await store.deliveries.get(id))?.status, 'open')
       if (storage.transaction) return assert.equal((await federation.deliveryQueue.get(id))?.state, 'queued')
-      // Nobody knows when it commits: upkeep finds the row, and adds its job.
+      // The instant of the commit is unknown, so upkeep adds the job of the row.
       assert.equal(await federation.deliveryQueue.get(id), undefined)
       const later = { store, clock: { now: () => Date.now() + 60_001 }, policies: { delivery: { keepFailedMs: 1 } } }
-      await keepRows(later as never, federation.deliveryQueue)
+      await reconcileRows(later as never, federation.deliveryQueue)
       assert.equal((await federation.deliveryQueue.get(id))?.state, 'queued')
     })
 
-    test('a follow that failed for good is sent anew by another follow', async (t) => {
+    test('a follow that failed for good is sent again by another follow()', async (t) => {
       let calls = 0
       const failingOnce: InboundHandlers = {
         FEDERATE: () => {
@@ -133,7 +133,7 @@ export function pairTests(place: Place): void {
           return { accepted: true }
         },
       }
-      const once = { policies: { delivery: { attempts: 1 } } }
+      const once = { policies: { delivery: { maxAttempts: 1 } } }
       const [alpha, beta] = await servers(t, place, [once, { handlers: failingOnce }])
       const { federation, store } = alpha!
       const request = { followerId: 'ann', followingId: 'bob', serverUrl: beta!.origin }
@@ -141,7 +141,7 @@ export function pairTests(place: Place): void {
       federation.startWorkers()
       await until(async () => (await federation.deliveryQueue.get(id))?.state === 'failed', 'failed')
       assert.deepEqual([(await store.deliveries.get(id))?.lastError, calls], ['HTTP_STATUS', 1])
-      // Its row begins anew, and is seen so by its next attempt.
+      // The next attempt finds a new open row.
       const seen: unknown[] = []
       const attempted = store.deliveries.attempted.bind(store.deliveries)
       t.mock.method(store.deliveries, 'attempted', async (...args: Parameters<typeof attempted>) => {
@@ -153,14 +153,14 @@ export function pairTests(place: Place): void {
       assert.deepEqual([seen, calls], [['open'], 2])
     })
 
-    test('by way of a relay of ours, which serves', async (t) => {
+    test('by a relay that serves', async (t) => {
       const sender = { hidden: ['server1.test'] }
       const [alpha, beta, relay] = await servers(t, place, [
         sender,
         { handlers: accepting },
         { policies: { relay: { serve: true } } },
       ])
-      // Everybody has met: alpha knew beta before its name was gone.
+      // All servers know each other: alpha knew beta before its name stopped resolving.
       await alpha!.federation.discoverAndRegister(relay!.origin)
       await beta!.federation.discoverAndRegister(relay!.origin)
       await beta!.federation.discoverAndRegister(alpha!.origin).catch(() => {})

@@ -1,4 +1,4 @@
-// Sending, on Postgres: jobs and tables in one database.
+// The sending side on Postgres: jobs and tables in one database.
 
 import { after } from 'node:test'
 import { PostgresStorage } from 'holdfast/postgres'
@@ -19,7 +19,7 @@ let isMade = false
 await seedTests({
   name: 'postgres',
   open: async () => {
-    // The same tables for all: to make them takes longer than most tests do.
+    // All tests share the tables: creating them takes longer than most tests.
     const storage = new PostgresStorage({ client: pool, schema: 'jobs', migrate: !isMade })
     const store = postgresStore({ storage, migrate: !isMade })
     isMade = true

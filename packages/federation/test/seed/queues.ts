@@ -1,11 +1,12 @@
-// The two queues: what is added, under which id, when it runs, how long it is kept.
+// The two queues: jobs, ids, delays and retention.
 
 import assert from 'node:assert/strict'
 import { type EventEmitter, once } from 'node:events'
 import { describe, test } from 'node:test'
+import { Queue } from 'holdfast'
 import { DELIVERY_QUEUE_NAME, HEALTH_CHECK_QUEUE_NAME } from '../../src/jobs.ts'
 import { healthCheckId } from '../../src/peers/health-check-id.ts'
-import { bench, bringForward, type Place, until } from './bench.ts'
+import { bench, bringForward, deliveryType, healthCheckType, type Place, until } from './bench.ts'
 import type { World } from './world.ts'
 
 const minute = 60_000
@@ -14,8 +15,8 @@ const data = (
   deliveryJobId: string,
 ): { deliveryJobId: string; targetUrl: string; serverUrl: string; payload: string } => ({
   deliveryJobId,
-  targetUrl: 'http://nobody.test/inbox',
-  serverUrl: 'http://nobody.test',
+  targetUrl: 'http://absent.test/inbox',
+  serverUrl: 'http://absent.test',
   payload: '{"method":"FEDERATE"}',
 })
 
@@ -43,11 +44,31 @@ export function queueTests(place: Place, world: World): void {
       await queue.add('deliver-follow', data('d1'))
       assert.deepEqual(await queue.add('deliver-follow', data('d1')), { id: 'd1', added: false })
       assert.deepEqual(await queue.add('deliver-follow', data('d1'), { id: 'other' }), { id: 'other', added: true })
-      const { items } = await storage.list({ of: 'jobs', types: [DELIVERY_QUEUE_NAME], limit: 10 })
+      const { items } = await storage.list({ of: 'jobs', types: [deliveryType], limit: 10 })
       assert.deepEqual(items.map(({ id }) => id).toSorted(), ['d1', 'other'])
     })
 
-    test('[queue judges nothing] whatever the payload is, it is queued', async (t) => {
+    test('a Queue of the app with the same name shares no job with them', async (t) => {
+      const { federation, storage } = await bench(t, place, world)
+      const { deliveryQueue } = federation
+      const taken: string[] = []
+      const ended = Promise.withResolvers<void>()
+      const app = new Queue<unknown>({ storage, name: DELIVERY_QUEUE_NAME })
+      t.after(() => app.stop({ graceMs: 0 }))
+      app.execute(async ({ id }) => {
+        taken.push(id)
+        if (id === 'last') ended.resolve()
+      })
+      assert.equal((await deliveryQueue.add('deliver-follow', data('same'))).added, true)
+      assert.equal((await app.enqueue('same', {})).status, 'queued')
+      await app.enqueue('last', {})
+      await app.start()
+      await ended.promise
+      assert.deepEqual(taken.toSorted(), ['last', 'same'])
+      assert.equal((await deliveryQueue.get('same'))?.state, 'queued')
+    })
+
+    test('[queue judges nothing] any payload is queued', async (t) => {
       const { federation } = await bench(t, place, world)
       const bad = { ...data('d1'), payload: 'no JSON', targetUrl: 'nowhere', serverUrl: '' }
       assert.equal((await federation.deliveryQueue.add('deliver-follow', bad)).added, true)
@@ -63,7 +84,7 @@ export function queueTests(place: Place, world: World): void {
       let attempts = 0
       deliveryWorker.on('failed', () => attempts++)
       await it.federation.deliveryQueue.add(job.name, job.data)
-      const ref = { type: DELIVERY_QUEUE_NAME, id: job.id }
+      const ref = { type: deliveryType, id: job.id }
       const delays: number[] = []
       for (let attempt = 1; attempt <= 4; attempt++) {
         await until(() => attempts === attempt, `attempt ${attempt}`)
@@ -91,7 +112,7 @@ export function queueTests(place: Place, world: World): void {
       await it.federation.deliveryQueue.add(job.name, job.data)
       it.federation.startWorkers()
       await until(async () => (await it.federation.deliveryQueue.get(job.id))?.state === 'completed', 'completed')
-      const [record] = await it.storage.get([{ type: DELIVERY_QUEUE_NAME, id: job.id }])
+      const [record] = await it.storage.get([{ type: deliveryType, id: job.id }])
       assert.equal(record!.expiresAt! - record!.finishedAt!, 24 * hour)
     })
 
@@ -99,32 +120,32 @@ export function queueTests(place: Place, world: World): void {
       const { federation } = await bench(t, place, world)
       const { healthCheckQueue: queue } = federation
       assert.equal(federation.getHealthCheckQueue(), queue)
-      const { id } = await queue.add('health-check', { serverUrl: 'http://nobody.test' })
+      const { id } = await queue.add('health-check', { serverUrl: 'http://absent.test' })
       const job = await queue.get(id)
-      assert.deepEqual([job?.data, job?.maxAttempts], [{ serverUrl: 'http://nobody.test' }, 1])
+      assert.deepEqual([job?.data, job?.maxAttempts], [{ serverUrl: 'http://absent.test' }, 1])
     })
 
-    test('[schedule delay] [schedule id] [schedule name] (5 + 10 n) minutes, an id by origin and number', async (t) => {
+    test('[schedule delay] [schedule id] [schedule name] a delay of (5 + 10 n) minutes, an id from origin and number', async (t) => {
       const { federation, storage } = await bench(t, place, world)
       for (const [attempt, minutes] of [5, 15, 25, 35, 45].entries()) {
         await federation.scheduleHealthCheck('http://remote.example.com', attempt)
         const id = healthCheckId('http://remote.example.com', attempt)
         const job = await federation.healthCheckQueue.get(id)
         assert.deepEqual([job?.name, job?.data], ['health-check', { serverUrl: 'http://remote.example.com' }])
-        const [record] = await storage.get([{ type: HEALTH_CHECK_QUEUE_NAME, id }])
+        const [record] = await storage.get([{ type: healthCheckType, id }])
         assert.equal(record!.runAt - record!.createdAt, minutes * minute)
       }
-      // The vector of the spec.
+      // The test vector of the spec.
       await federation.scheduleHealthCheck('https://REMOTE.example.com:443/', 0)
       const job = await federation.healthCheckQueue.get('health-check_d4b64e4b29f0e3be_0')
       assert.deepEqual(job?.data, { serverUrl: 'https://remote.example.com' })
-      // Again: nothing.
+      // A repeat changes nothing.
       await federation.scheduleHealthCheck('https://remote.example.com', 0)
-      const { types } = await storage.count({ types: [HEALTH_CHECK_QUEUE_NAME] })
+      const { types } = await storage.count({ types: [healthCheckType] })
       assert.equal(types[0]!.states.scheduled, 6)
     })
 
-    test('[schedule kept] not kept after either end', async (t) => {
+    test('[schedule kept] no record is kept', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       await it.federation.scheduleHealthCheck(peer.origin, 0)
@@ -140,7 +161,7 @@ export function queueTests(place: Place, world: World): void {
       const { healthCheckWorker } = it.federation.startWorkers()
       healthCheckWorker.on('failed', ({ id }) => void ended.push(id))
       healthCheckWorker.on('completed', (id) => void ended.push(id))
-      for (const id of ids) await bringForward(it.storage, id, HEALTH_CHECK_QUEUE_NAME)
+      for (const id of ids) await bringForward(it.storage, id, healthCheckType)
       await until(() => ended.length === 2, 'both ended')
       for (const id of ids) assert.equal(await it.federation.healthCheckQueue.get(id), undefined)
     })

@@ -1,4 +1,4 @@
-// Sending, with jobs on Redis and tables on SQLite.
+// The sending side with jobs on Redis and tables on SQLite.
 
 import { after } from 'node:test'
 import { RedisStorage } from 'holdfast/redis'

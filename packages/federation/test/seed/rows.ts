@@ -1,23 +1,23 @@
-// The rows of deliveries, over time.
+// Rows of deliveries: retries, ends, sweeps and upkeep.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { keepRows } from '../../src/upkeep.ts'
+import { reconcileRows } from '../../src/upkeep.ts'
 import { type Bench, bench, type Place, until } from './bench.ts'
 import type { World } from './world.ts'
 
 const day = 86_400_000
 
-/** One look, so long from now. */
+/** Runs upkeep once, at an instant in the future. */
 async function look({ federation, store }: Bench, laterMs: number): Promise<void> {
   const clock = { now: () => Date.now() + laterMs }
   const policies = { delivery: { keepFailedMs: 7 * day } }
-  await keepRows({ store, clock, policies } as never, federation.deliveryQueue)
+  await reconcileRows({ store, clock, policies } as never, federation.deliveryQueue)
 }
 
 export function rowTests(place: Place, world: World): void {
   describe('the rows of deliveries', () => {
-    test('[row next] a failure that is tried again says when, by the policy', async (t) => {
+    test('[row next] a retried failure has the instant of the next attempt, by the policy', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       peer.onInbox = () => ({ status: 500, body: 'x' })
@@ -31,10 +31,10 @@ export function rowTests(place: Place, world: World): void {
       }
     })
 
-    test('[row exhausted] the last attempt ends it as failed, with the code', async (t) => {
+    test('[row exhausted] the last attempt marks the row failed, with the code', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
-      peer.mood = 'reset'
+      peer.mode = 'reset'
       const job = await it.delivery(peer, { attempt: 5 })
       await assert.rejects(it.federation.processFederationDelivery(job), { code: 'TRANSPORT' })
       const row = await it.row(job.id)
@@ -42,9 +42,9 @@ export function rowTests(place: Place, world: World): void {
       assert.ok(row?.settledAt)
     })
 
-    test('[row exhausted] [event failed] attempts that never end are given up, told, and end it as failed', async (t) => {
+    test('[row exhausted] [event failed] attempts that time out are reported, and mark the row failed', async (t) => {
       const policies = {
-        delivery: { attempts: 2, timeoutMs: 20 },
+        delivery: { maxAttempts: 2, timeoutMs: 20 },
         discovery: { timeoutMs: 10 },
         relay: { sweepTimeoutMs: 10 },
       }
@@ -64,7 +64,7 @@ export function rowTests(place: Place, world: World): void {
       ])
     })
 
-    test('[row swept] failed rows go after their time, open ones never', async (t) => {
+    test('[row swept] failed rows are swept after their retention, open ones never', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       const [failed, open] = [await it.delivery(peer), await it.delivery(peer)]
@@ -77,7 +77,7 @@ export function rowTests(place: Place, world: World): void {
       assert.equal((await it.row(open.id))?.status, 'open')
     })
 
-    test('[row upkeep] a row is brought in line with its job; without one it gets it', async (t) => {
+    test('[row upkeep] a row is reconciled with its job; a row without a job gets one', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       const { deliveryQueue } = it.federation
@@ -91,16 +91,16 @@ export function rowTests(place: Place, world: World): void {
       const workers = it.federation.startWorkers()
       const completed = new Promise((resolve) => workers.deliveryWorker.once('completed', resolve))
       await completed
-      await workers.stop(0)
+      await workers.stop({ graceMs: 0 })
       mock.mockImplementation(remove)
-      // The looks of the workers themselves may have seen to the lost one already.
+      // The upkeep of the workers may have added the lost job already.
       await look(it, 120_000)
       assert.equal(await it.row(done.id), undefined)
       assert.deepEqual((await deliveryQueue.get(lost.id))?.data, lost.data)
       assert.equal(await deliveryQueue.get(fresh.id), undefined, 'it is not due yet')
     })
 
-    test('[row upkeep] a row whose job failed without a word is failed', async (t) => {
+    test('[row upkeep] a row whose job failed without a record is marked failed', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       const job = await it.delivery(peer)

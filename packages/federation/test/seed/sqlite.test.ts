@@ -1,4 +1,4 @@
-// Sending, on SQLite: jobs and tables in one database.
+// The sending side on SQLite: jobs and tables in one database.
 
 import { SqliteStorage } from 'holdfast/sqlite'
 import { sqliteStore } from '../../src/store/sqlite/sqlite-store.ts'

@@ -1,4 +1,4 @@
-// Sending, the same on every storage.
+// The suite of the sending side, the same on every storage.
 
 import { after, describe } from 'node:test'
 import { ackTests } from './acks.ts'
@@ -7,6 +7,7 @@ import { discoveryTests } from './discovery.ts'
 import { healthTests } from './health.ts'
 import { pairTests } from './pair.ts'
 import { queueTests } from './queues.ts'
+import { replyStepTests } from './reply-steps.ts'
 import { rowTests } from './rows.ts'
 import { stepTests } from './steps.ts'
 import { workerTests } from './workers.ts'
@@ -19,6 +20,7 @@ export async function seedTests(place: Place): Promise<void> {
     queueTests(place, world)
     workerTests(place, world)
     stepTests(place, world)
+    replyStepTests(place, world)
     rowTests(place, world)
     ackTests(place, world)
     healthTests(place, world)

@@ -1,13 +1,22 @@
-// The workers: what they are given, what they say, and what they do at their start.
+// The workers: their jobs, their events and log lines, and their start.
 
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { describe, test } from 'node:test'
 import { assemble } from '../../src/create.ts'
-import { HEALTH_CHECK_QUEUE_NAME } from '../../src/jobs.ts'
 import { keyringFromBase64 } from '../../src/keyring.ts'
 import { healthCheckId } from '../../src/peers/health-check-id.ts'
-import { type Bench, bench, bringForward, followPayload, type LogLine, type Place, until } from './bench.ts'
+import {
+  type Bench,
+  bench,
+  bringForward,
+  deliveryType,
+  followPayload,
+  healthCheckType,
+  type LogLine,
+  type Place,
+  until,
+} from './bench.ts'
 import type { World } from './world.ts'
 
 const linesOf = ({ log }: Bench, level: LogLine['level'], text: string): LogLine[] =>
@@ -15,7 +24,7 @@ const linesOf = ({ log }: Bench, level: LogLine['level'], text: string): LogLine
 
 export function workerTests(place: Place, world: World): void {
   describe('the workers', () => {
-    test('[worker idempotent] [worker concurrency] the same pair again; ten deliveries and three checks at a time', async (t) => {
+    test('[worker idempotent] [worker concurrency] a second start returns the same pair; ten deliveries and three checks run at a time', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       const workers = it.federation.startWorkers()
@@ -28,7 +37,7 @@ export function workerTests(place: Place, world: World): void {
         most = Math.max(most, ++now)
         if (now === 10) full.resolve()
         await full.promise
-        // Others would come in meanwhile.
+        // Time for an eleventh delivery to arrive, if the limit did not hold.
         await new Promise((resolve) => setTimeout(resolve, 20))
         now--
         return peer.followAck(plain)
@@ -83,11 +92,14 @@ export function workerTests(place: Place, world: World): void {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       const keyring = keyringFromBase64(it.keys)
-      const log = {
+      const logger = {
         error: (data: object, message: string) => void it.log.push({ level: 'error', data: { ...data }, message }),
       }
-      const federation = assemble({ storage: it.storage, store: it.store, keyring, http: world.http(), log }, undefined)
-      t.after(() => federation.stop({ timeout: 0 }))
+      const federation = assemble(
+        { storage: it.storage, store: it.store, keyring, http: world.http(), logger },
+        undefined,
+      )
+      t.after(() => federation.stop({ graceMs: 0 }))
       federation.startWorkers()
       federation.startWorkers()
       assert.equal(linesOf(it, 'error', 'origin').length, 1)
@@ -103,7 +115,7 @@ export function workerTests(place: Place, world: World): void {
       })
     })
 
-    test('[job] what a processor is given; its signal reaches the HTTP client', async (t) => {
+    test('[job] the fields of a job; its signal reaches the HTTP client', async (t) => {
       const seen: object[] = []
       const acks = { 'deliver-post': (context: object) => void seen.push(context) }
       const it = await bench(t, place, world, { acks })
@@ -123,13 +135,13 @@ export function workerTests(place: Place, world: World): void {
       await bringForward(it.storage, job.id)
       await until(() => seen.length === 1, 'the second attempt')
 
-      // Aborted: the request ends, the row stays as it is, and nobody is marked for it.
-      peer.mood = 'silent'
+      // Aborted: the request ends, the row is unchanged, and the peer is not marked.
+      peer.mode = 'silent'
       const abort = new AbortController()
       const another = await it.delivery(peer, { signal: abort.signal })
       const count = peer.received.length
       const running = it.federation.processFederationDelivery(another)
-      await until(() => peer.received.length > count, 'the request is there')
+      await until(() => peer.received.length > count, 'the request arrived')
       abort.abort(new Error('stopping'))
       await assert.rejects(running, { code: 'TRANSPORT' })
       const row = await it.row(another.id)
@@ -137,7 +149,7 @@ export function workerTests(place: Place, world: World): void {
       assert.equal((await it.store.peers.get(peer.origin))?.isHealthy, true)
     })
 
-    test('[event ready] both workers say once that they are connected', async (t) => {
+    test('[event ready] both workers log once that they are connected', async (t) => {
       const it = await bench(t, place, world)
       const { deliveryWorker, healthCheckWorker } = it.federation.startWorkers()
       await Promise.all([
@@ -148,7 +160,7 @@ export function workerTests(place: Place, world: World): void {
       assert.equal(linesOf(it, 'info', 'health check worker is connected').length, 1)
     })
 
-    test('[event error] a storage that is away: one line each time, and the jobs are done when it is back', async (t) => {
+    test('[event error] an unreachable storage: one line per failure, and the jobs run when it is back', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer()
       const job = await it.delivery(peer)
@@ -178,6 +190,7 @@ export function workerTests(place: Place, world: World): void {
       await it.federation.deliveryQueue.add(job.name, job.data)
       await until(() => linesOf(it, 'warn', 'a delivery failed').length === 1, 'the first')
       const first = linesOf(it, 'warn', 'a delivery failed')[0]!
+      assert.equal(linesOf(it, 'warn', '').length, 1, 'the engine adds no line of its own')
       assert.deepEqual(first.data, {
         jobId: job.id,
         method: 'FEDERATE',
@@ -185,7 +198,7 @@ export function workerTests(place: Place, world: World): void {
         attempt: 1,
         retriesLeft: 4,
         code: 'HTTP_STATUS',
-        error: `${peer.origin} answered 503`,
+        error: `delivery to ${peer.origin}: the server answered 503. It is retried while attempts are left.`,
       })
       peer.onInbox = () => ({ body: 'no JSON' })
       await bringForward(it.storage, job.id)
@@ -208,7 +221,7 @@ export function workerTests(place: Place, world: World): void {
       const job = await it.delivery(peer)
       await it.federation.deliveryQueue.add(job.name, job.data)
       await until(async () => (await it.row(job.id)) === undefined, 'the row is gone')
-      await until(() => it.events.length > 0, 'told')
+      await until(() => it.events.length > 0, 'reported')
       assert.deepEqual(it.events, [
         { name: 'delivered', data: { id: job.id, name: 'deliver-follow', origin: peer.origin } },
       ])
@@ -218,13 +231,13 @@ export function workerTests(place: Place, world: World): void {
       const it = await bench(t, place, world)
       it.federation.startWorkers()
       await it.federation.healthCheckQueue.add('health-check', { serverUrl: 'nowhere' }, { id: 'h1' })
-      await until(() => linesOf(it, 'warn', 'a health check failed').length === 1, 'told')
+      await until(() => linesOf(it, 'warn', 'a health check failed').length === 1, 'reported')
       const { data } = linesOf(it, 'warn', 'a health check failed')[0]!
       assert.deepEqual([data['jobId'], data['code']], ['h1', 'ORIGIN_INVALID'])
       assert.equal(typeof data['error'], 'string')
     })
 
-    test('[log secrets] [S21] canary keys and payloads are in no line, event, error or row where they do not belong', async (t) => {
+    test('[log secrets] [S21] canary keys and payloads are in no log line, event, error or row other than their own', async (t) => {
       const it = await bench(t, place, world)
       const payload = followPayload({ canary: 'canary-payload' })
       const peer = await it.peer({ known: false })
@@ -250,15 +263,15 @@ export function workerTests(place: Place, world: World): void {
         await it.federation.deliveryQueue.add(job.name, job.data)
       }
       await until(() => errors.length === 7 && it.events.some(({ name }) => name === 'delivered'), 'all ended')
-      peer.mood = 'reset'
+      peer.mode = 'reset'
       await it.federation
         .processFederationDelivery(await it.delivery(peer, { payload }))
         .catch((error) => errors.push(error))
       const secrets = [it.keys.privateKey, it.keys.encryptionPrivateKey, it.keys.publicKey, peer.text.publicKey]
       const said = JSON.stringify([it.log, it.events]) + errors.map((error) => deep(error)).join('\n')
-      for (const secret of ['canary-', ...secrets]) assert.ok(!said.includes(secret), `${secret} was said`)
-      // Stored: the payload in its job and row, and that alone.
-      const list = { of: 'jobs', types: ['federation-delivery', HEALTH_CHECK_QUEUE_NAME], limit: 100 } as const
+      for (const secret of ['canary-', ...secrets]) assert.ok(!said.includes(secret), `${secret} was logged`)
+      // Only the payload is stored, in its job and its row.
+      const list = { of: 'jobs', types: [deliveryType, healthCheckType], limit: 100 } as const
       const { items } = await it.storage.list(list)
       const parts = ['error', 'result', 'attempts'] as const
       const records = await it.storage.get(
@@ -276,7 +289,7 @@ export function workerTests(place: Place, world: World): void {
   })
 }
 
-/** All of it, with causes, and bytes as text. */
+/** Everything in a value as text: causes of errors, and bytes decoded. */
 function deep(value: unknown): string {
   const seen = new Set<unknown>()
   const walk = (item: unknown): string => {

@@ -1,5 +1,4 @@
-// Other servers, on loopback: one real HTTP server, and a name for each peer that it is. Made by hand of the v1 wire, not of the
-// receiving side, so that both sides of a mistake cannot agree.
+// Other servers, on loopback: one real HTTP server with a host name per peer. Written from the v1 wire by hand and not with the\n// receiving side of this package, so that a mistake on both sides cannot cancel out.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -23,19 +22,19 @@ export interface Reply {
   readonly body: string | object
 }
 
-/** `silent`: takes the request and never answers. `reset`: cuts the connection. */
-type Mood = 'up' | 'silent' | 'reset'
+/** `silent`: reads the request and never answers. `reset`: destroys the connection. */
+type Mode = 'up' | 'silent' | 'reset'
 
 export class TestPeer {
   origin: string
   readonly world: World
   text: KeyringText
   keyring: Keyring
-  mood: Mood = 'up'
-  /** Whose acks it seals for. */
+  mode: Mode = 'up'
+  /** Keys of the server that its acks are encrypted for. */
   sender: KeyringText
   readonly received: Received[] = []
-  /** The plaintexts of what came to the inbox, verified. */
+  /** Plaintexts of the verified messages that the inbox received. */
   readonly delivered: string[] = []
   onDiscover: () => Reply = () => ({ body: this.card() })
   onRegister: () => Reply = () => ({ body: { message: 'ok', echo: this.card() } })
@@ -59,7 +58,7 @@ export class TestPeer {
     return { url: this.origin, publicKey, encryptionPublicKey, peers: [] }
   }
 
-  /** Other keys from now on. */
+  /** Replaces its keys. */
   rekey(): void {
     this.text = generateKeyText()
     this.keyring = keyringFromBase64(this.text)
@@ -87,7 +86,7 @@ export class TestPeer {
     return this.onInbox(plain)
   }
 
-  /** Of a relay: hands on to the target, as it was asked to. */
+  /** Forwards a PROXY request to its target, as a relay. */
   async forward({ body }: Received): Promise<Reply> {
     const { targetUrl, payload } = JSON.parse(body) as { targetUrl: string; payload: unknown }
     const target = this.world.peerOf(new URL(targetUrl).host)!
@@ -96,7 +95,7 @@ export class TestPeer {
     return { body: { method: 'PROXY_RESPONSE', payload: ack } }
   }
 
-  /** What it says of a follow. */
+  /** Makes the ack of a follow. */
   followAck(plain: string, change: object = {}): Promise<Reply> {
     const { following, federationUrl } = JSON.parse(plain) as { following: object; federationUrl: string }
     const acked = { ...following, accepted: true, acknowledged: true, ...change }
@@ -116,7 +115,7 @@ export class World {
   readonly #peers = new Map<string, TestPeer>()
   #names = 0
   port = 0
-  /** Nobody listens there. */
+  /** A port without a listener. */
   closedPort = 0
 
   constructor() {
@@ -144,7 +143,7 @@ export class World {
     return peer
   }
 
-  /** It is there under this name too. */
+  /** Adds a host name of a peer. */
   alias(host: string, peer: TestPeer): void {
     this.#peers.set(host, peer)
   }
@@ -153,7 +152,7 @@ export class World {
     return this.#peers.get(host)
   }
 
-  /** Names that end with .test are here; others are not found. */
+  /** Host names that end with .test resolve to loopback; others are not found. */
   http(): HttpOptions {
     return {
       allowHttp: true,
@@ -169,9 +168,9 @@ export class World {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const peer = this.#peers.get(request.headers.host ?? '')
     const { method = '', url = '', headers } = request
-    if (!peer || peer.mood === 'reset') return void request.socket.destroy()
+    if (!peer || peer.mode === 'reset') return void request.socket.destroy()
     const received = { method, path: url, headers, body: await text(request) }
-    if (peer.mood === 'silent') return void peer.received.push(received)
+    if (peer.mode === 'silent') return void peer.received.push(received)
     try {
       const { status = 200, headers: own, body } = await peer.handle(received)
       response.writeHead(status, { 'Content-Type': 'application/json', ...own })

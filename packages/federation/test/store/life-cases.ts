@@ -1,7 +1,8 @@
-// Transactions, migrations, and connecting.
+// Cases of transactions, migrations and connections.
 
 import assert from 'node:assert/strict'
 import { MemoryStorage, Queue } from 'holdfast'
+import { storedType } from 'holdfast/storage'
 import type { StoreTransaction } from '../../src/store/store.ts'
 import type { Case } from './subject.ts'
 
@@ -27,7 +28,7 @@ const follow = {
 
 const transactionCases: Case[] = [
   {
-    name: 'what a transaction does is there when it has ended, with rows of the app’s',
+    name: 'a transaction commits rows of the store and of the app',
     async run({ store, inside, ask }) {
       const answer = await store.transaction(async (tx) => {
         await store.follows.insert(follow, tx)
@@ -42,7 +43,7 @@ const transactionCases: Case[] = [
     },
   },
   {
-    name: 'what a transaction did before it failed is not there',
+    name: 'a failed transaction leaves no rows',
     async run({ store, ask }) {
       const failing = store.transaction(async (tx) => {
         await store.follows.insert(follow, tx)
@@ -51,13 +52,13 @@ const transactionCases: Case[] = [
       })
       await assert.rejects(failing, /^Error: no$/)
       assert.deepEqual(await ask('SELECT id FROM {follows} UNION ALL SELECT id FROM {delivery_jobs}'), [])
-      // And the next one is none the worse for it.
+      // The next transaction succeeds.
       await store.transaction((tx) => store.deliveries.insert(delivery('d1'), tx))
       assert.equal((await store.deliveries.get('d1'))!.id, 'd1')
     },
   },
   {
-    name: 'transactions that run at the same time each see their own end',
+    name: 'concurrent transactions all commit',
     async run({ store }) {
       await Promise.all(
         Array.from({ length: 8 }, (_, n) =>
@@ -74,12 +75,12 @@ const transactionCases: Case[] = [
     },
   },
   {
-    name: 'a transaction that has ended, or is of another store, is refused',
+    name: 'a transaction that has ended, or belongs to another store, is refused',
     async run({ store, another }) {
       let ended: StoreTransaction | undefined
       await store.transaction(async (tx) => void (ended = tx))
       await assert.rejects(store.deliveries.insert(delivery('d1'), ended), { code: 'INVALID_ARGUMENT' })
-      // While another one is open, too: it would be written in that.
+      // Also while another transaction is open: the row would become part of that one.
       await store.transaction(() =>
         assert.rejects(store.deliveries.insert(delivery('d1'), ended), { code: 'INVALID_ARGUMENT' }),
       )
@@ -96,7 +97,7 @@ const transactionCases: Case[] = [
     },
   },
   {
-    name: 'verbs join a transaction of the app’s, which ends as the app says',
+    name: 'methods join a transaction of the app, which commits or rolls back',
     async run({ store, ownTransaction, ask }) {
       await ownTransaction(async (tx) => {
         await store.follows.insert(follow, store.join(tx))
@@ -119,7 +120,7 @@ const transactionCases: Case[] = [
     },
   },
   {
-    name: 'a statement that fails takes none of its neighbours with it',
+    name: 'a failed statement does not affect concurrent ones',
     async run({ store }) {
       await store.follows.insert(follow)
       const results = await Promise.allSettled([
@@ -141,7 +142,7 @@ const transactionCases: Case[] = [
     name: 'follow, delivery and job are committed together, or none of them',
     needs: 'storage',
     async run({ store, storage, ask }) {
-      const queue = new Queue<{ n: number }, void>({ name: 'federation-delivery', storage: storage! })
+      const queue = new Queue<{ n: number }, void>({ name: 'joined', storage: storage! })
       const send = (id: string, fails: boolean): Promise<void> =>
         store.transaction(async (tx) => {
           await store.follows.insert({ ...follow, id, followerId: id }, tx)
@@ -154,7 +155,7 @@ const transactionCases: Case[] = [
         await assert.rejects(send('gone', true), /no/)
         assert.deepEqual(await ask('SELECT id FROM {follows}'), [['kept']])
         assert.deepEqual(await ask('SELECT id FROM {delivery_jobs}'), [['kept']])
-        const refs = ['kept', 'gone'].map((id) => ({ type: 'federation-delivery', id }))
+        const refs = ['kept', 'gone'].map((id) => ({ type: storedType('queue', 'joined'), id }))
         assert.deepEqual(
           (await storage!.get(refs)).map((job) => job?.state),
           ['queued', undefined],
@@ -162,7 +163,7 @@ const transactionCases: Case[] = [
       } finally {
         await queue.stop()
       }
-      // Nothing is known of the databases of other storages.
+      // Another storage is not assumed to share the database.
       const other = new MemoryStorage()
       await store.transaction(async (tx) => assert.equal(store.storageTransaction(other, tx), undefined))
     },
@@ -171,7 +172,7 @@ const transactionCases: Case[] = [
 
 const migrationCases: Case[] = [
   {
-    name: 'each step is on record with its checksum, and done once',
+    name: 'each migration is recorded with its checksum, and runs once',
     async run({ store, ask }) {
       const before = await ask('SELECT number, checksum FROM {migrations}')
       assert.equal(before.length, 1)
@@ -181,7 +182,7 @@ const migrationCases: Case[] = [
     },
   },
   {
-    name: 'several who open new tables at once do it one after the other',
+    name: 'concurrent migrations run one after the other',
     async run({ fresh }) {
       const [first, ...others] = [fresh(), fresh(), fresh(), fresh()] as const
       await Promise.all([first, ...others].map((store) => store.migrate()))
@@ -191,17 +192,17 @@ const migrationCases: Case[] = [
     },
   },
   {
-    name: 'tables that were made by other steps, or by more of them, are refused',
+    name: 'tables of other migrations, or of more of them, are refused',
     async run({ another, ask }) {
       await ask(`UPDATE {migrations} SET checksum = 'another'`)
-      await assert.rejects(another().connect(), /step 1 differs/)
-      await assert.rejects(another().migrate(), /step 1 differs/)
+      await assert.rejects(another().connect(), /number 1 differs/)
+      await assert.rejects(another().migrate(), /number 1 differs/)
       await ask(`INSERT INTO {migrations} VALUES (2, 'newer')`)
-      await assert.rejects(another().connect(), /use a newer version/)
+      await assert.rejects(another().connect(), /Install a newer version/)
     },
   },
   {
-    name: 'the SQL that it prints makes the tables that it wants',
+    name: 'migrationSql() creates the tables that connect() accepts',
     async run({ fresh, ask }) {
       const store = fresh()
       for (const text of store.migrationSql().split(/;\n/)) if (text.trim() !== '') await ask(text)
@@ -215,7 +216,7 @@ const migrationCases: Case[] = [
 
 const connectCases: Case[] = [
   {
-    name: 'connecting is counted; before the first and after the last every verb is refused',
+    name: 'connections are reference-counted; without one every method is refused',
     async run({ another }) {
       const store = another()
       await assert.rejects(store.peers.get('https://b.example'), { code: 'STORAGE_CLOSED' })
@@ -236,7 +237,7 @@ const connectCases: Case[] = [
     },
   },
   {
-    name: 'what one has written another reads',
+    name: 'one store reads what another one has written',
     async run({ store, another }) {
       const other = another()
       await other.connect()

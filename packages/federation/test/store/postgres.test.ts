@@ -1,4 +1,4 @@
-// The tables on Postgres: by URL, by either client library, and in the database of the jobs.
+// The tables on Postgres: by URL, with either client library, and in the database of the jobs.
 
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
@@ -43,7 +43,7 @@ type Way = 'url' | 'pg' | 'postgres.js' | 'storage'
 
 const newPrefix = (): string => `fed${++prefixes}_`
 
-/** Of cases that are over: to make tables takes longer than most cases do. */
+/** Tables of finished cases, for reuse: creating tables takes longer than most cases. */
 const free: string[] = []
 
 async function postgresSubject(way: Way): Promise<Subject> {
@@ -105,7 +105,7 @@ testStore('Postgres by pg', () => postgresSubject('pg'))
 testStore('Postgres by postgres.js', () => postgresSubject('postgres.js'))
 testStore('Postgres by storage', () => postgresSubject('storage'), 'shared')
 
-test('tables that are not there are refused, unless they may be made', async () => {
+test('missing tables are refused without `migrate: true`', async () => {
   const { pool } = await (place ??= open())
   const prefix = newPrefix()
   await assert.rejects(postgresStore({ client: pool, prefix }).connect(), { code: 'MIGRATION_PENDING' })
@@ -115,7 +115,7 @@ test('tables that are not there are refused, unless they may be made', async () 
   await store.disconnect()
 })
 
-test('a transaction of a lost connection fails, and the next one does not', async () => {
+test('a transaction on a lost connection fails, and the next one succeeds', async () => {
   const { server, pool } = await (place ??= open())
   const store = postgresStore({ url: server.url, prefix: newPrefix(), migrate: true })
   await store.connect()
@@ -127,7 +127,7 @@ test('a transaction of a lost connection fails, and the next one does not', asyn
     await pool.query('SELECT pg_terminate_backend($1)', [rows[0]!.pid])
     await store.deliveries.insert({ ...row, id: 'd2' }, tx)
   })
-  await assert.rejects(broken)
+  await assert.rejects(broken, { code: 'STORAGE_ERROR', maybeApplied: false })
   await store.deliveries.insert(row)
   assert.deepEqual(
     (await store.deliveries.list({ limit: 9 })).map(({ id }) => id),
@@ -136,7 +136,16 @@ test('a transaction of a lost connection fails, and the next one does not', asyn
   await store.disconnect()
 })
 
-test('the receiving side on Postgres: ten follows at once are one, and a rejected one leaves room for the next', async (t) => {
+test('an unreachable database is a StorageError without the password', async () => {
+  const store = postgresStore({ url: 'postgres://user:secret@127.0.0.1:1/db' })
+  await assert.rejects(store.connect(), (error: Error & { code?: string }) => {
+    assert.equal(error.code, 'STORAGE_ERROR')
+    return !error.message.includes('secret')
+  })
+  await assert.rejects(store.peers.get('https://b.example'), { code: 'STORAGE_CLOSED' })
+})
+
+test('the receiving side on Postgres: ten concurrent follows make one row, and a rejected one leaves none', async (t) => {
   const { pool } = await (place ??= open())
   let asked = 0
   let rejects = 3
@@ -152,11 +161,13 @@ test('the receiving side on Postgres: ten follows at once are one, and a rejecte
   assert.equal((await beta.store.follows.find('alice', 'bob', alpha.origin))!.accepted, true)
 })
 
-test('a client of pg without a transaction, and options that make no sense, are refused', async () => {
+test('a client of pg without a transaction, and impossible options, are refused', async () => {
   const { pool } = await (place ??= open())
   const store = postgresStore({ client: pool, prefix: newPrefix() })
   assert.throws(() => store.join(pool), { code: 'INVALID_ARGUMENT' })
   assert.throws(() => postgresStore({}), { code: 'INVALID_ARGUMENT' })
+  assert.throws(() => postgresStore({ url: undefined }), { code: 'INVALID_ARGUMENT', message: /url is undefined/ })
+  assert.throws(() => postgresStore({ url: 'mysql://x' }), { code: 'INVALID_ARGUMENT' })
   assert.throws(() => postgresStore({ url: 'postgres://x', client: pool }), { code: 'INVALID_ARGUMENT' })
   assert.throws(() => postgresStore({ client: {} as never }), { code: 'INVALID_ARGUMENT' })
 })

@@ -71,7 +71,7 @@ testStore('SQLite by path', () => sqliteSubject('path'))
 testStore('SQLite by database', () => sqliteSubject('database'), 'life')
 testStore('SQLite by storage', () => sqliteSubject('storage'), 'shared')
 
-test('in memory it keeps what it has while nobody is connected', async () => {
+test('a database in memory keeps its rows without a connection', async () => {
   const store = sqliteStore({ path: ':memory:' })
   await store.connect()
   await store.peers.pin({ url: 'https://b.example', publicKey: 'k', encryptionPublicKey: 'e' }, 1)
@@ -80,20 +80,20 @@ test('in memory it keeps what it has while nobody is connected', async () => {
   assert.equal((await store.peers.get('https://b.example'))!.publicKey, 'k')
 })
 
-test('a verb without its tx in a transaction is told so, and does nothing later', async () => {
+test('a call without tx inside of a transaction is rejected, and not run later', async () => {
   const clock = fakeClock()
   const store = sqliteStore({ path: ':memory:', clock })
   await store.connect()
   const row = { id: 'd1', name: 'n', targetUrl: 't', serverUrl: 's', payload: '{}', createdAt: 1 }
   await store.transaction(async () => {
     const stuck = store.deliveries.insert(row)
-    await Promise.all([assert.rejects(stuck, /pass `tx` on/), clock.advance(5_000)])
+    await Promise.all([assert.rejects(stuck, /pass tx to every call/), clock.advance(5_000)])
   })
   assert.equal(await store.deliveries.get('d1'), undefined)
   await store.deliveries.insert(row)
 })
 
-test('options that make no sense are refused', () => {
+test('impossible options are refused', () => {
   assert.throws(() => sqliteStore({}), { code: 'INVALID_ARGUMENT' })
   assert.throws(() => sqliteStore({ path: 'a', database: new DatabaseSync(':memory:') }), { code: 'INVALID_ARGUMENT' })
   for (const prefix of ['x"; --', '', '1x', 'x'.repeat(31), 'A']) {

@@ -1,22 +1,22 @@
-// What the suite of the store runs on: a store with nothing in it, and ways to look at the same tables from beside it.
+// The subject of the store suite: an empty store, and access to the same tables without it.
 
 import type { Storage } from 'holdfast'
 import type { Store, StoreTransaction } from '../../src/store/store.ts'
 
 export interface Subject {
-  /** Connected. */
+  /** An empty, connected store. */
   readonly store: Store
-  /** Where it has one: its jobs are in the same database. */
+  /** The storage that shares the database, if there is one. */
   readonly storage?: Storage
-  /** Of the same tables, not connected yet. */
+  /** Another store on the same tables, not connected yet. */
   another(): Store
-  /** On the same database, with tables of its own that are not there yet. */
+  /** A store on the same database whose tables do not exist yet. */
   fresh(): Store
-  /** Rows as arrays, by a connection of its own. `{name}` is a table. */
+  /** Reads rows as arrays on another connection. `{name}` is a table. */
   ask(text: string): Promise<unknown[][]>
-  /** A statement of the app's in a transaction of the store. `{name}` is a table. */
+  /** Runs a statement of the app in a transaction of the store. `{name}` is a table. */
   inside(tx: StoreTransaction, text: string): Promise<void>
-  /** A transaction as the app begins it, without the store. */
+  /** Runs a transaction of the app, without the store. */
   ownTransaction(run: (tx: unknown) => Promise<void>): Promise<void>
   close(): Promise<void>
 }

@@ -1,13 +1,16 @@
-// The suite of the store, on whatever is given.
+// The store suite, for any subject.
 
 import { test } from 'node:test'
+import { blacklistCases } from './blacklist-cases.ts'
+import { deliveryCases } from './delivery-cases.ts'
+import { followCases } from './follow-cases.ts'
 import { lifeCases } from './life-cases.ts'
-import { rowCases } from './row-cases.ts'
+import { peerCases } from './peer-cases.ts'
 import type { Case, Subject } from './subject.ts'
 
-const all: readonly Case[] = [...rowCases, ...lifeCases]
+const all: readonly Case[] = [...deliveryCases, ...peerCases, ...blacklistCases, ...followCases, ...lifeCases]
 
-/** @param cases `life`: of ways that differ in how they connect alone; `shared`: of those that share a storage, too */
+/** @param cases `life`: for subjects that differ in their connection only; `shared`: also for those that share a storage */
 export function testStore(
   name: string,
   create: () => Promise<Subject>,

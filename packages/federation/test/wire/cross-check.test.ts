@@ -1,4 +1,4 @@
-// Ours against another implementation of v1, in both directions.
+// This implementation of v1 against another one, in both directions.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -15,7 +15,7 @@ const keys = generateKeyText()
 const keyring = keyringFromBase64(keys)
 const secret = Buffer.from(keys.encryptionPrivateKey, 'base64')
 const signingSecret = Buffer.from(keys.privateKey, 'base64')
-// Text of every plane, empty, with a byte order mark, with what JSON would escape.
+// Text of every plane, empty, with a byte order mark, with characters that JSON escapes.
 const few = { numRuns: 40 }
 const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 300 }),
@@ -23,7 +23,7 @@ const text = fc.oneof(
   fc.json(),
 )
 
-test('what we seal, they open', async () => {
+test('what we encrypt, they decrypt', async () => {
   await fc.assert(
     fc.asyncProperty(text, async (plain) => {
       const envelope = encryptPayload(plain, keyring.current('enc').publicKey)
@@ -33,7 +33,7 @@ test('what we seal, they open', async () => {
   )
 })
 
-test('what they seal, we open', async () => {
+test('what they encrypt, we decrypt', async () => {
   await fc.assert(
     fc.asyncProperty(text, async (plain) => {
       assert.equal(await decryptPayload(await theirs.seal(plain, keyring.current('enc').publicKey), keyring), plain)
@@ -73,7 +73,7 @@ test('HSalsa20 of any X25519 value', () => {
   )
 })
 
-test('the same text is sealed differently each time', () => {
+test('the same text is encrypted differently each time', () => {
   const seen = new Set<string>()
   for (let n = 0; n < 100; n += 1) {
     const { ephemeralPublicKey, iv } = encryptPayload('hello', keyring.current('enc').publicKey)

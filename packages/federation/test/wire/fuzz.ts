@@ -1,6 +1,6 @@
-// Changed messages in great number:  npm run fuzz:federation [-- <messages> [<seed>]]
+// Fuzzes v1 messages:  npm run fuzz:federation [-- <messages> [<seed>]]
 //
-// Each goes to the pieces of the wire and to the real receiving side. Exit code 0: none was accepted, nothing failed.
+// Each changed message goes to the functions of the wire and to the real receiving side. Exit code 0: none was accepted, none failed.
 
 import * as fc from 'fast-check'
 import { isUnchanged, mutatedMessage, originalText, receive, receiveByHandler, stop } from './mutations.ts'

@@ -1,4 +1,4 @@
-// The v1 wire a second time: on tweetnacl and Web Crypto, with nothing of ours, so that two readings of the protocol meet.
+// A second implementation of the v1 wire, on tweetnacl and Web Crypto and without code of this package, for cross-checks.
 
 import { webcrypto } from 'node:crypto'
 import nacl from 'tweetnacl'

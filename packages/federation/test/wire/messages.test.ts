@@ -1,4 +1,4 @@
-// Every shape of a v1 message: a whole one passes as it is, and each fault in it is found, and named.
+// Every v1 message: a valid one passes unchanged, and each fault is found and named.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -39,7 +39,7 @@ interface Shape {
   readonly optional?: readonly string[]
   /** Paths that may be null. */
   readonly nullable?: readonly string[]
-  /** Paths that are not looked into. */
+  /** Paths whose content is not checked. */
   readonly free?: readonly string[]
 }
 
@@ -85,7 +85,7 @@ const shapes: readonly Shape[] = [
   { name: 'another ack', schema: OtherAckSchema, whole: { method: 'INSERT', federationUrl, id: 'i1' } },
 ]
 
-// Every place in a message: [['following', 'id'], …], the list items as ['post', 'content', '0', 'type'].
+// Every path in a message: [['following', 'id'], …], list items as ['post', 'content', '0', 'type'].
 function places(value: unknown, free: readonly string[], path: string[] = []): string[][] {
   if (typeof value !== 'object' || value === null || free.includes(path.join('.'))) return []
   return Object.entries(value).flatMap(([name, child]) => [[...path, name], ...places(child, free, [...path, name])])
@@ -104,12 +104,12 @@ function changed(
 }
 
 for (const { name, schema, whole, optional = [], nullable = [], free = [] } of shapes) {
-  test(`${name}: a whole one passes`, () => {
+  test(`${name}: a valid message passes`, () => {
     assert.deepEqual(schema.parse(whole), whole)
     assert.deepEqual(schema.safeParse(whole), { success: true, data: whole })
   })
 
-  test(`${name}: fields that nobody knows are left out`, () => {
+  test(`${name}: unknown fields are left out`, () => {
     assert.deepEqual(schema.parse({ ...whole, unknown: 1, constructor: 2, toString: 3 }), whole)
     for (const path of places(whole, free)) {
       const more = changed(whole, path, (parent) => (parent['unknown'] = 1))
@@ -118,7 +118,7 @@ for (const { name, schema, whole, optional = [], nullable = [], free = [] } of s
     }
   })
 
-  test(`${name}: every field is needed, and needs its type`, () => {
+  test(`${name}: every field is required, with its type`, () => {
     let seen = 0
     const refused = (message: unknown, what: string) => {
       seen += 1
@@ -130,7 +130,7 @@ for (const { name, schema, whole, optional = [], nullable = [], free = [] } of s
     for (const path of places(whole, free)) {
       const place = path.join('.')
       const isItem = path.at(-1) === '0' || Number(path.at(-1)) > 0
-      // Without an item a list is a shorter list.
+      // A list without an item is a shorter list.
       if (!optional.includes(place) && !isItem) {
         refused(
           changed(whole, path, (parent, key) => delete parent[key]),
@@ -138,7 +138,7 @@ for (const { name, schema, whole, optional = [], nullable = [], free = [] } of s
         )
         refused(
           changed(whole, path, (parent, key) => {
-            // What is inherited is not there.
+            // An inherited field does not count.
             const value = parent[key]
             delete parent[key]
             Object.setPrototypeOf(parent, { [key]: value })
@@ -153,7 +153,7 @@ for (const { name, schema, whole, optional = [], nullable = [], free = [] } of s
         )
       if (free.includes(place)) continue
       for (const other of [[], {}, 42.5, '', Number.POSITIVE_INFINITY, ['x'], { length: 1 }]) {
-        // A text of a post may be empty, and so may what was sealed.
+        // The text of a post may be empty, and so may a ciphertext.
         if (other === '' && ['value', 'ciphertext'].includes(path.at(-1) ?? '')) continue
         refused(
           changed(whole, path, (parent, key) => (parent[key] = other)),
@@ -164,7 +164,7 @@ for (const { name, schema, whole, optional = [], nullable = [], free = [] } of s
     assert.ok(seen >= 9 * 3)
   })
 
-  test(`${name}: what may be null or absent`, () => {
+  test(`${name}: fields that may be null or absent`, () => {
     for (const place of nullable) {
       assert.ok(
         schema.safeParse(changed(whole, place.split('.'), (parent, key) => (parent[key] = null))).success,
@@ -176,14 +176,14 @@ for (const { name, schema, whole, optional = [], nullable = [], free = [] } of s
     }
   })
 
-  test(`${name}: nothing else is one`, () => {
+  test(`${name}: any other value is refused`, () => {
     for (const other of [undefined, null, 'text', 1, true, [], [whole], () => whole, JSON.stringify(whole)]) {
       assert.equal(schema.safeParse(other).success, false)
     }
   })
 }
 
-test('the error names the place, and not what was found there', () => {
+test('the error names the path, and not the value', () => {
   const result = PostBodySchema.safeParse({
     method: 'FEDERATE_POST',
     federationUrl,
@@ -200,13 +200,13 @@ const withBlocks = (count: number) => ({
   post: { ...post, content: Array.from({ length: count }, () => ({ type: 'text', value: '' })) },
 })
 
-test('a post has one block at least, and a thousand at most', () => {
+test('a post has 1 to 1,000 blocks', () => {
   assert.equal(PostBodySchema.safeParse(withBlocks(0)).success, false)
   assert.equal(PostBodySchema.safeParse(withBlocks(1000)).success, true)
   assert.equal(PostBodySchema.safeParse(withBlocks(1001)).success, false)
 })
 
-test('an ack of a follow says accepted: true, false, null, or nothing', () => {
+test('an ack of a follow says accepted: true, false, null or nothing', () => {
   for (const accepted of [true, false, null, undefined]) {
     const whole = {
       following: { ...following, followerServerUrl: null, acknowledged: true, accepted },

@@ -1,5 +1,4 @@
-// [S9] [S10] Messages that were changed on their way: none is accepted, none makes the reader fail. A million of them is
-// another command's: `npm run fuzz:federation`.
+// [S9] [S10] Messages that were changed in transit: none is accepted, none makes the reader fail. `npm run fuzz:federation` tries a\n// million of them.
 
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
@@ -12,7 +11,7 @@ for (const [by, read, numRuns] of [
   ['the wire', receive, 2_000],
   ['the receiving side', receiveByHandler, 1_000],
 ] as const) {
-  test(`${by}: the message that was not changed is received`, async () => {
+  test(`${by}: the unchanged message is accepted`, async () => {
     const received = await read(originalText)
     assert.ok(received && isUnchanged(received))
   })

@@ -1,5 +1,4 @@
-// Messages that were changed on their way, and two readers of them: the pieces of the wire one after the other, and the real receiving
-// side. What one of them lets through although a field was changed is a hole.
+// Messages that were changed in transit, and two readers: the functions of the wire one after the other, and the real receiving\n// side. A changed message that a reader accepts is a vulnerability.
 
 import * as fc from 'fast-check'
 import { MemoryStorage } from 'holdfast'
@@ -37,12 +36,12 @@ async function message(followerId: string): Promise<DeliveryMessage> {
   }
 }
 
-// Two real ones: parts of the second are put into the first.
+// Two valid messages: parts of the second are put into the first.
 const original = await message('alice')
 const second = await message('mallory')
 const originalText = JSON.stringify(original)
 
-/** Undefined: refused. Else what the receiver would act on. */
+/** Returns what the receiver would act on; undefined if it refuses. */
 export async function receive(text: string): Promise<DeliveryMessage | undefined> {
   const outer = DeliveryMessageSchema.safeParse(parseJson(text)?.value)
   if (!outer.success) return undefined
@@ -60,7 +59,6 @@ export async function receive(text: string): Promise<DeliveryMessage | undefined
 
 const store = sqliteStore({ path: ':memory:' })
 const federation = createFederation({
-  profile: 'seed',
   origin: 'https://b.example',
   storage: new MemoryStorage(),
   store,
@@ -72,7 +70,7 @@ await federation.connect()
 const { publicKey, encryptionPublicKey } = sender
 await store.peers.pin({ url: senderOrigin, publicKey, encryptionPublicKey }, Date.now())
 
-/** The same by the real receiving side. @throws if that failed instead of refusing */
+/** The same with the real receiving side. @throws if it failed instead of refusing */
 export async function receiveByHandler(text: string): Promise<DeliveryMessage | undefined> {
   const headers = { 'Content-Type': 'application/json', 'X-Federation-Origin': senderOrigin }
   const request = new Request('https://b.example/inbox', { method: 'POST', headers, body: text })
@@ -83,7 +81,7 @@ export async function receiveByHandler(text: string): Promise<DeliveryMessage | 
 
 export const stop = (): Promise<void> => federation.stop()
 
-/** Whether this still is one of the messages that were sent: white space, order and unknown fields are nobody's business. */
+/** Whether this still is one of the sent messages: white space, order and unknown fields do not count. */
 export function isUnchanged(received: DeliveryMessage): boolean {
   const text = JSON.stringify(received)
   return text === originalText || text === JSON.stringify(second)

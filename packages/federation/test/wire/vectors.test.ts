@@ -1,4 +1,4 @@
-// The v1 vectors, bit by bit: every value on the way, not only that there and back fits.
+// The v1 vectors, bit by bit: every intermediate value, not only a round trip.
 
 import assert from 'node:assert/strict'
 import { diffieHellman } from 'node:crypto'
@@ -21,7 +21,7 @@ const keyring = keyringFromBase64({
   encryptionPrivateKey: vectors.recipientSecretKey,
 })
 
-test('public keys come from their secrets', () => {
+test('public keys are derived from their secrets', () => {
   assert.deepEqual(importKeyPair('enc', bytes(vectors.recipientSecretKey)).publicKey, bytes(vectors.recipientPublicKey))
   assert.deepEqual(
     importKeyPair('sig', bytes(vectors.senderSigningSeed)).publicKey,
@@ -48,7 +48,7 @@ test('HSalsa20, then HKDF', () => {
   assert.deepEqual(Buffer.from(aesKey(bytes(vectors.x25519Raw))), bytes(vectors.aesKey))
 })
 
-test('the envelope, sealed and opened', async () => {
+test('the envelope, encrypted and decrypted', async () => {
   const ephemeral = importKeyPair('enc', bytes(vectors.ephemeralSecretKey))
   const sealed = seal(vectors.plaintext, bytes(vectors.recipientPublicKey), ephemeral, bytes(vectors.envelope.iv))
   assert.deepEqual(sealed, vectors.envelope)

@@ -1,5 +1,6 @@
 // holdfast/chains: typed jobs that continue one another, wait for other chains, and commit with rows of your own.
 
+import '../node-version.ts'
 export { failJob, rescheduleJob } from './attempt/directives.ts'
 export { createClient } from './client/client.ts'
 export type { Log, LogEntry } from './events/log.ts'

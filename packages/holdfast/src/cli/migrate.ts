@@ -1,4 +1,4 @@
-// migrate: the schema of Postgres, made, brought up to date, or printed.
+// migrate: creates the schema in Postgres, brings it up to date, or prints the SQL.
 
 import { systemClock } from '../clock.ts'
 import { openDatabase } from '../storage/postgres/connection/database.ts'
@@ -7,18 +7,18 @@ import { countDone, migrate, migrationPlan } from '../storage/postgres/migration
 interface Request {
   readonly url: string | undefined
   readonly schema: string
-  /** Only say what would be done. */
+  /** Print the SQL instead of running it. */
   readonly plan: boolean
 }
 
-/** What to print. @throws StorageError, TypeError INVALID_ARGUMENT of a schema's name */
+/** Returns the lines to print. Rejects with a StorageError, or with INVALID_ARGUMENT for an invalid name of a schema. */
 export async function postgresMigration({ url, schema, plan }: Request): Promise<string[]> {
-  if (url === undefined) return printed(migrationPlan(schema))
+  if (url === undefined) return asScript(migrationPlan(schema))
   const limits = { callTimeoutMs: 30_000, poolSize: 1 }
   const database = await openDatabase({ url, listen: false, prepare: false, clock: systemClock, ...limits })
   try {
     const left = migrationPlan(schema, await countDone(database, schema))
-    if (plan) return left.length === 0 ? [`-- ${schema} is up to date`] : printed(left)
+    if (plan) return left.length === 0 ? [`-- ${schema} is up to date`] : asScript(left)
     await migrate(database, schema, true)
     return [left.length === 0 ? `${schema} was up to date` : `${schema} is up to date now`]
   } finally {
@@ -26,8 +26,8 @@ export async function postgresMigration({ url, schema, plan }: Request): Promise
   }
 }
 
-/** In one transaction, as it is run. */
-const printed = (statements: readonly string[]): string[] => [
+/** In one transaction, as migrate() runs it. */
+const asScript = (statements: readonly string[]): string[] => [
   'BEGIN;',
   ...statements.map((text) => `${text};`),
   'COMMIT;',

@@ -1,4 +1,4 @@
-// A queue's share in its storage: at most one count, taken by start() or by the first call before it, given back by stop().
+// The reference that a queue holds on its storage: at most one, taken by start() or by an earlier call, given back by stop().
 
 import { HoldfastError, isHoldfastError } from '../errors.ts'
 import type { GuardedStorage } from './guard.ts'
@@ -20,9 +20,9 @@ export class Connection {
     return this.#open
   }
 
-  /** Of start(): also after a stop. A failed one leaves nothing behind. @returns whether it took the count */
+  /** Opens the storage for start(), also after a stop. A failure leaves nothing behind. @returns whether it took the reference */
   async start(): Promise<boolean> {
-    // What is still being opened for a stopped start is this one's from now on.
+    // A connect that is under way for a stopped start now belongs to this one.
     const takes = this.#stopped || !(this.#open || this.#opening)
     this.#stopped = false
     this.#starts++
@@ -31,8 +31,8 @@ export class Connection {
   }
 
   /**
-   * Of any other call: opens what was never started, and leaves a stopped queue alone: that one works while somebody else
-   * keeps the storage open, which of a MemoryStorage is always so.
+   * Opens the storage for any other call, unless the queue was stopped. A stopped queue works while another user keeps the
+   * storage open; a MemoryStorage is always open.
    */
   async use(): Promise<void> {
     if (!this.#open && !this.#stopped) await this.#connect()
@@ -43,23 +43,24 @@ export class Connection {
     await this.close()
   }
 
-  /** Gives the count back. The next call takes another, unless it was stopped. */
+  /** Gives the reference back. The next call takes a new one, unless the queue was stopped. */
   async close(): Promise<void> {
     const starts = this.#starts
     await this.#opening?.catch(() => {})
-    // A stop does not wait for ever, so a start may have come meanwhile: the count is that one's.
+    // A stop waits for a limited time. A start that came meanwhile owns the reference now.
     if (!this.#open || this.#starts !== starts) return
     this.#open = false
     await this.#storage.disconnect()
   }
 
-  /** A stopped queue says so, where its storage only knows that it is closed. */
+  /** Turns STORAGE_CLOSED into QUEUE_STOPPED, if the reason is that the queue was stopped. */
   explain(error: unknown): unknown {
     return this.#stopped && isHoldfastError(error, 'STORAGE_CLOSED') ? this.stoppedError() : error
   }
 
   stoppedError(): HoldfastError {
-    return new HoldfastError('QUEUE_STOPPED', `the queue '${this.#name}' was stopped`, { queue: this.#name })
+    const message = `queue '${this.#name}': it was stopped, and the call ended without an answer. Jobs that were enqueued stay in the storage. Call start() first.`
+    return new HoldfastError('QUEUE_STOPPED', message, { queue: this.#name })
   }
 
   #connect(): Promise<void> {

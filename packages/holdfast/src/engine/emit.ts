@@ -1,10 +1,10 @@
-// Events of Queue and Reaper. A listener that throws or rejects harms nobody but is heard of; an error that nobody listens
-// for goes to the logger, else becomes a warning of the process, and is never thrown.
+// Emits the events of Queue and Reaper. A listener that throws or rejects is reported as an `error` event, and the others go on.
+// An `error` event without a listener goes to the logger, else to process.emitWarning(). It is never thrown.
 
 import type { EventEmitter } from 'node:events'
 import { asError } from '../error-details.ts'
 
-/** Structural: pino and console fit. */
+/** Receives log entries, each with an object of data and a message. Structural: pino and console fit. */
 export interface Logger {
   debug?(data: object, message: string): void
   info?(data: object, message: string): void
@@ -12,7 +12,7 @@ export interface Logger {
   error?(data: object, message: string): void
 }
 
-// Any map of events: the emitters' own types say which.
+// The emitters' own types say which events they have.
 type AnyEmitter = EventEmitter<any>
 
 export function emitSafely(emitter: AnyEmitter, logger: Logger | undefined, event: string, ...args: unknown[]): void {
@@ -33,8 +33,10 @@ export function emitSafely(emitter: AnyEmitter, logger: Logger | undefined, even
 }
 
 function reportListener(emitter: AnyEmitter, logger: Logger | undefined, event: string, problem: unknown): void {
-  const error = new Error(`a listener of '${event}' failed`, { cause: problem })
-  // A failing error listener has nobody to tell but the log.
+  const reason = asError(problem).message
+  const message = `event '${event}': a listener failed: ${reason}. The job and other listeners are not affected.`
+  const error = new Error(message, { cause: problem })
+  // A failing `error` listener is reported to the logger: another event would call it again.
   if (event === 'error') reportError(logger, error)
   else emitSafely(emitter, logger, 'error', error)
 }
@@ -45,6 +47,6 @@ function reportError(logger: Logger | undefined, thrown: unknown): void {
     if (logger?.error) logger.error({ err: error }, error.message)
     else process.emitWarning(error)
   } catch {
-    // A logger that throws is not told about itself.
+    // A logger that throws: there is no place left to report it.
   }
 }

@@ -1,5 +1,5 @@
-// The events of the engine: one typed map, one object per event. Logs, metrics, traces and the events of the faces are
-// listeners of it. To subscribe to everything in this process:
+// The events of the engine: one typed object per event. Logs, metrics, traces and the events of the faces are listeners.
+// To subscribe to all events of this process:
 //
 //   diagnostics_channel.subscribe('holdfast', (event) => …)
 
@@ -12,20 +12,22 @@ interface OfAttempt extends JobRef {
   readonly attempt: number
 }
 
-/** Of an attempt of this worker: the job as it was claimed, and what the storage made of its outcome. */
 interface OfClaim {
+  /** The job as this worker claimed it. Absent: the job did not run here. */
   readonly job?: ClaimedJob
 }
 interface OfEnd extends OfClaim {
+  /** What the storage made of the outcome. */
   readonly verdict?: SettleVerdict & { readonly verdict: 'settled' }
-  /** Of a job that the storage ended by itself: the chain that ended with it. */
+  /** The chain that ended with the job, if the storage ended the job by itself. */
   readonly chain?: JobRef
 }
-/** How long the handler ran. */
 interface OfRun {
+  /** How long the handler ran, in ms. */
   readonly durationMs?: number
 }
 
+/** An event of the engine, as published on the channel `holdfast` of node:diagnostics_channel. */
 export type EngineEvent =
   | ({ readonly name: 'added' } & JobRef)
   | ({ readonly name: 'started' } & OfAttempt & OfClaim)
@@ -50,19 +52,23 @@ export type EngineEvent =
       readonly ms: number
     }
   | { readonly name: 'error'; readonly error: Error }
-  /** Calls to the storage began to fail for want of an answer; and the first that succeeded after that. */
+  /** The storage stopped answering calls; and the first call that it answered after that, `ms` later. */
   | { readonly name: 'connection_lost'; readonly driver: string; readonly error: Error }
   | { readonly name: 'connection_restored'; readonly driver: string; readonly ms: number }
   | ({ readonly name: 'renewed' | 'lease_expired' } & OfAttempt & OfClaim)
 
+/** Publishes an event. */
 export type Tell = (event: EngineEvent) => void
 
 const everything = channel('holdfast')
 
-/** Whether this process has a subscriber to everything. Asked before an event that every job causes. */
+/** Whether the channel of this process has a subscriber. To be asked before an event that every job causes. */
 export const isWatched = (): boolean => everything.hasSubscribers
 
-/** Publishes on the channel of this process, then calls the one listener that a face has of its own. A face may have events of its own. */
+/**
+ * Returns a function that publishes an event on the channel of this process, then calls the listener of the face.
+ * @typeParam E the events of the face, if it has its own
+ */
 export function teller<E extends object = EngineEvent>(own: (event: E) => void): (event: E) => void {
   return (event) => {
     if (everything.hasSubscribers) everything.publish(event)

@@ -1,5 +1,5 @@
-// The wrapper around the storage contract: every call of the engine goes through it, except its own undo calls. It bounds each
-// call in time, retries transient failures, turns failures into a StorageError, and publishes events. Drivers have none of that.
+// The wrapper around the storage contract. Every call of the engine goes through it, except its own undo calls. It bounds each
+// call in time, retries transient failures, turns failures into a StorageError, and publishes events. Drivers do none of that.
 
 import type { Clock } from '../clock.ts'
 import { isHoldfastError, StorageError } from '../errors.ts'
@@ -10,13 +10,13 @@ import type { Claim, LeaseRef, Outcome, Storage, Unlisten } from '../storage/sto
 
 const moves = ['add', 'claim', 'extend', 'settle', 'recover', 'cancel', 'revive', 'remove', 'pause', 'sweep'] as const
 const reads = ['get', 'list', 'count', 'nextDueAt'] as const
-/** Never repeated: what they open or close is counted. */
-const counted = ['connect', 'disconnect', 'listen'] as const
+/** Never repeated: each call changes a reference count. */
+const refCounted = ['connect', 'disconnect', 'listen'] as const
 const kvMoves = ['set', 'setIfAbsent', 'cas', 'delete'] as const
 const kvReads = ['get', 'list'] as const
 
-type Verb = (typeof moves | typeof reads | typeof counted)[number]
-/** Each verb is guardCall around the driver's. */
+type Verb = (typeof moves | typeof reads | typeof refCounted)[number]
+/** A storage whose verbs are wrapped in guardCall. */
 export type GuardedStorage = Pick<Storage, Verb | 'driver' | 'features' | 'settings' | 'transaction'> & {
   readonly kv: KeyValue
 }
@@ -32,14 +32,14 @@ export function guardStorage(storage: Storage, clock: Clock, tell: Tell): Guarde
     const method = (target as Record<string, Method>)[verb]!.bind(target)
     const undo = undoOf(storage, verb)
     const fixed = { driver, verb, writes, repeats, undo, clock, tell, settings, availability }
-    // An error inside a transaction is the whole transaction's: only all of it can be repeated.
+    // Never repeated inside a transaction: an error there fails the transaction, and only all of it can be repeated.
     return (...args) =>
       guardCall({ ...fixed, send: () => method(...args), repeats: repeats && !isInTransaction(verb, args[1]) })
   }
-  // A repeated claim would be another claim: its jobs come back by their lease instead.
+  // A claim is not repeated: it would be a second claim. The jobs of a lost one come back when their leases end.
   for (const verb of moves) guarded[verb] = wrap(storage, verb, true, verb !== 'claim')
   for (const verb of reads) guarded[verb] = wrap(storage, verb, false, true)
-  for (const verb of counted) guarded[verb] = wrap(storage, verb, false, false)
+  for (const verb of refCounted) guarded[verb] = wrap(storage, verb, false, false)
   const listen = guarded.listen as Storage['listen']
   guarded.listen = async (...args: Parameters<Storage['listen']>): Promise<Unlisten> => {
     const unlisten = await listen(...args)
@@ -56,44 +56,45 @@ function isInTransaction(verb: string, second: unknown): boolean {
   return (second as { tx?: unknown } | null | undefined)?.tx !== undefined
 }
 
-/** Takes as long as it takes. What its function throws comes through as it is. */
+/** Not bounded in time. An error of the user's function passes unchanged. */
 function guardTransaction(storage: Storage, clock: Clock, tell: Tell): NonNullable<Storage['transaction']> {
   const { driver } = storage
   return async (run) => {
     const startedAt = clock.monotonic()
-    let own: { readonly error: unknown } | undefined
-    const told = (ok: boolean): void =>
+    let thrown: { readonly error: unknown } | undefined
+    const publish = (ok: boolean): void =>
       tell({ name: 'storage_call', driver, verb: 'transaction', ok, ms: clock.monotonic() - startedAt })
     try {
       const answer = await storage.transaction!(async (tx) => {
         try {
           return await run(tx)
         } catch (error) {
-          own = { error }
+          thrown = { error }
           throw error
         }
       })
-      told(true)
+      publish(true)
       return answer
     } catch (error) {
-      told(false)
-      throw own?.error === error ? error : asStorageError(error, 'transaction', mayBeApplied(error, { writes: true }))
+      publish(false)
+      if (thrown?.error === error) throw error
+      throw asStorageError(error, { driver, verb: 'transaction' }, mayBeApplied(error, { writes: true }))
     }
   }
 }
 
-/** What opens or takes something is undone when it comes through after its time: nobody would close it. */
+/** The call that undoes a connect, listen or claim whose answer came after its time: no caller is left to use it. */
 function undoOf(storage: Storage, verb: string): ((answer: unknown) => Promise<void>) | undefined {
   if (verb === 'connect') return () => storage.disconnect()
   if (verb === 'listen') return (unlisten) => (unlisten as Unlisten)()
-  // Jobs that nobody runs would lose their lease, and an attempt with it.
+  // Released at once: without a worker the jobs would wait for the end of their leases, and each lose an attempt.
   if (verb === 'claim') return async (claim) => void (await storage.settle((claim as Claim).jobs.map(released)))
   return undefined
 }
 
 const released = ({ type, id, worker, attempt }: LeaseRef): Outcome => ({ type, id, worker, attempt, kind: 'released' })
 
-/** One call on its way to the driver. */
+/** One call to the driver. */
 interface Call {
   readonly send: () => Promise<unknown>
   readonly undo: ((answer: unknown) => Promise<void>) | undefined
@@ -128,14 +129,14 @@ async function guardCall(call: Call): Promise<unknown> {
         continue
       }
       tell({ name: 'storage_call', driver, verb, ok: false, ms: clock.monotonic() - startedAt })
-      const failure = asStorageError(error, verb, maybeApplied)
+      const failure = asStorageError(error, call, maybeApplied)
       call.availability.failed(failure)
       throw failure
     }
   }
 }
 
-/** Publishes `connection_lost` with the first call that gets no answer, and `connection_restored` with the next that does. */
+/** Publishes `connection_lost` with the first call that is not answered, and `connection_restored` with the next that is. */
 class Availability {
   readonly #driver: string
   readonly #clock: Clock
@@ -169,12 +170,13 @@ export function isUnavailable(error: unknown): boolean {
   return cause === undefined || (cause as { transient?: unknown } | null)?.transient === true
 }
 
-async function withinTime({ send, undo, clock, verb, writes, settings }: Call, leftMs: number): Promise<unknown> {
+async function withinTime(call: Call, leftMs: number): Promise<unknown> {
+  const { send, undo, clock, driver, verb, writes, settings } = call
   let answer: Promise<unknown> | undefined
   const late = Promise.withResolvers<never>()
   const timer = clock.after(leftMs, () => {
-    const message = `the storage did not answer ${verb} within ${settings.callTimeoutMs} ms`
-    late.reject(new StorageError(message, { maybeApplied: writes }))
+    const message = `${driver} storage: ${verb} was not answered within ${settings.callTimeoutMs} ms. ${effect(writes)}`
+    late.reject(new StorageError(message, { maybeApplied: writes, reason: 'timeout' }))
     if (undo) answer!.then(undo).catch(() => {})
   })
   try {
@@ -188,18 +190,25 @@ async function withinTime({ send, undo, clock, verb, writes, settings }: Call, l
 const isTransient = (error: unknown): boolean =>
   error !== null && typeof error === 'object' && 'transient' in error && error.transient === true
 
-/** Unless the driver knows better. */
+/** Whether a failed call may have been applied: as the driver says, else every write may. */
 function mayBeApplied(error: unknown, { writes }: Pick<Call, 'writes'>): boolean {
   const { maybeApplied } = (error ?? {}) as { maybeApplied?: unknown }
   return typeof maybeApplied === 'boolean' ? maybeApplied : writes
 }
 
-/** @param maybeApplied in any of its tries */
-function asStorageError(error: unknown, verb: string, maybeApplied: boolean): unknown {
-  // The last try may know that it was not applied; an earlier one may have been.
-  const isTooSure = maybeApplied && (error as { maybeApplied?: unknown } | null)?.maybeApplied === false
-  if (isHoldfastError(error)) return isTooSure ? new StorageError(error.message, { cause: error, maybeApplied }) : error
+/** @param maybeApplied whether any of its tries may have been applied */
+function asStorageError(error: unknown, call: Pick<Call, 'driver' | 'verb'>, maybeApplied: boolean): unknown {
+  // The last try was not applied, but an earlier one may have been.
+  const isOnlyLast = maybeApplied && (error as { maybeApplied?: unknown } | null)?.maybeApplied === false
+  if (isHoldfastError(error))
+    return isOnlyLast ? new StorageError(error.message, { cause: error, maybeApplied }) : error
   const { code, message = 'unknown' } = (error ?? {}) as { code?: unknown; message?: unknown }
   if (code === 'INVALID_ARGUMENT') return error
-  return new StorageError(`the storage failed at ${verb}: ${String(message)}`, { cause: error, maybeApplied })
+  const reason = String(message).replace(/[.\s]+$/, '')
+  const text = `${call.driver} storage: ${call.verb} failed: ${reason}. ${effect(maybeApplied)}`
+  return new StorageError(text, { cause: error, maybeApplied })
 }
+
+/** The sentence of a message that says what a failed call did. */
+const effect = (maybeApplied: boolean): string =>
+  maybeApplied ? 'It may have been applied: calling again with the same id is safe.' : 'Nothing was written.'

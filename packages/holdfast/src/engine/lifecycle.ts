@@ -4,7 +4,7 @@
 //                       └───────── stop ──────────────────────────▲
 //
 // start() resolves when ready and retries until then; a failure that cannot pass rejects it, and the next start() begins anew.
-// stop() ends a start under way. Both are idempotent, and may be called at any time.
+// stop() ends the retries of a start under way. Both are idempotent, and may be called at any time.
 
 import { atMost, type Clock } from '../clock.ts'
 import { engineDefaults } from './defaults.ts'
@@ -26,7 +26,10 @@ export interface LifecycleParts<Options> {
   readonly clock: Clock
   /** Time that a stop gives to the storage in all, in ms. @default 5_000 */
   readonly stopWritesMs?: number
-  /** Connects and begins to work. A call that rejects leaves nothing behind. Ends early once the signal is aborted. */
+  /**
+   * Connects and begins to work. A call that rejects leaves nothing behind.
+   * @param signal aborts when a stop no longer waits for this call: then it must not begin to work
+   */
   open(signal: AbortSignal): Promise<unknown>
   /** Ends the work and disconnects. Never rejects. @param leftMs what is left of the time that a stop gives to the storage */
   close(options: Options, leftMs: number): Promise<void>
@@ -35,7 +38,10 @@ export interface LifecycleParts<Options> {
 }
 
 interface Start {
-  readonly abort: AbortController
+  /** Ends its retries: a stop was called. */
+  readonly stop: AbortController
+  /** Ends its try under way: a stop no longer waits for it. */
+  readonly abandon: AbortController
   readonly ready: Promise<void>
   readonly ended: PromiseWithResolvers<void>
 }
@@ -51,7 +57,7 @@ export class Lifecycle<Options> {
 
   /** Aborted by stop(). Undefined while idle or stopping. */
   get signal(): AbortSignal | undefined {
-    return this.#start?.abort.signal
+    return this.#start?.stop.signal
   }
 
   get isStopping(): boolean {
@@ -88,31 +94,32 @@ export class Lifecycle<Options> {
 
   #begin(): Start {
     if (this.#start) return this.#start
-    const abort = new AbortController()
-    const ready = this.#open(abort.signal).catch((error: unknown) => {
+    const [stop, abandon] = [new AbortController(), new AbortController()]
+    const ready = this.#open(stop.signal, abandon.signal).catch((error: unknown) => {
       // After a stop it may be another's.
       if (this.#start === start) this.#start = undefined
       throw error
     })
-    const start: Start = { abort, ready, ended: Promise.withResolvers() }
+    const start: Start = { stop, abandon, ready, ended: Promise.withResolvers() }
     this.#start = start
     return start
   }
 
-  async #open(signal: AbortSignal): Promise<void> {
-    await this.#stopping
+  async #open(stopped: AbortSignal, abandoned: AbortSignal): Promise<void> {
+    if (this.#stopping) await this.#stopping
     const { clock, open, onFailure } = this.#parts
-    await retryUntilReady(() => open(signal), { clock, signal, onFailure })
+    await retryUntilReady(() => open(abandoned), { clock, signal: stopped, onFailure })
   }
 
   async #end(options: Options): Promise<void> {
     const { clock, close, stopWritesMs = engineDefaults.stopWritesMs } = this.#parts
     const start = this.#start
     this.#start = undefined
-    start?.abort.abort()
+    start?.stop.abort()
     const begunAt = clock.monotonic()
     // A storage that does not answer holds up the start, but not the stop.
     if (start) await atMost(clock, stopWritesMs, start.ready).catch(() => {})
+    start?.abandon.abort()
     await close(options, Math.max(0, begunAt + stopWritesMs - clock.monotonic()))
     start?.ended.resolve()
   }

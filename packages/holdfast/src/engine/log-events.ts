@@ -9,7 +9,7 @@ type Entry = readonly [level: Level, message: string, data?: object]
 
 /**
  * @param subject begins each message, such as "queue 'mail'"
- * @returns undefined without a logger: then no event is worded
+ * @returns undefined without a logger: then no message is built
  */
 export function eventLog(logger: Logger | undefined, subject: string): Tell | undefined {
   if (!logger) return undefined
@@ -20,12 +20,12 @@ export function eventLog(logger: Logger | undefined, subject: string): Tell | un
     try {
       logger[level]?.({ ...about(event), ...data }, `${subject}: ${message}`)
     } catch {
-      // A logger that throws cannot be told about it.
+      // A logger that throws: there is no place left to report it.
     }
   }
 }
 
-/** `error` events are not here: the faces log them where no listener takes them (emit.ts). */
+/** `error` events are not here: emit.ts logs those without a listener. */
 function entryOf(event: EngineEvent): Entry | undefined {
   switch (event.name) {
     case 'worker_online':
@@ -45,7 +45,7 @@ function entryOf(event: EngineEvent): Entry | undefined {
         { err: event.error.lastError },
       ]
     case 'stalled':
-      return ['warn', `job '${event.id}' stalled: its attempt timed out or lost its lease, and was taken back`]
+      return ['warn', `job '${event.id}' stalled: its attempt timed out or lost its lease, and the job was taken back`]
     case 'fenced':
       return ['warn', `job '${event.id}': the outcome of attempt ${event.attempt} was refused (${event.verdict})`]
     case 'lease_expired':

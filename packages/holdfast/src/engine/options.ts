@@ -1,5 +1,5 @@
-// The vocabulary of options: rows that every face uses under the same word, with the same check and, unless a face says
-// otherwise in its own table, the same default. A seed's other names are aliases in the tables of the faces.
+// The vocabulary of options. Every face uses these rows under the same word, with the same check, and with the same default unless
+// its own table sets another. Other names of an option are aliases, in the tables of the faces.
 
 import { HoldfastError, invalidArgument } from '../errors.ts'
 import {
@@ -27,17 +27,17 @@ import { isFace } from '../storage/stored-type.ts'
 
 export const sharedOptions = {
   storage: { check: isStorage },
-  /** Which face the jobs are stored under; for packages that build on a face. */
+  /** The face that the jobs are stored under; for packages that build on a face. */
   face: { check: isFace },
-  /** Runs in all, the first included. */
+  /** Most runs of a job, the first included. */
   maxAttempts: { check: integer(1) },
-  /** Pause between two runs of a job. */
+  /** Pause after a failed run of a job. */
   backoff: { default: 'exponential', check: isBackoff },
-  /** How long a worker holds a job without a heartbeat; renewed at a third of it. */
+  /** How long a worker holds a job without a heartbeat, in ms. The heartbeat renews it at a third of that time. */
   leaseMs: { default: 30_000, check: integer(50) },
-  /** Longest run. Absent: none. */
+  /** Longest run in ms. Absent: no limit. */
   timeoutMs: { check: integer(1) },
-  /** Longest idle wait without a hint. */
+  /** Longest idle wait without a hint, in ms. */
   pollMs: { default: 5_000, check: positiveOrInfinity },
   concurrency: { default: 1, check: integer(1, 10_000) },
   workerId: { check: text(256) },
@@ -45,7 +45,7 @@ export const sharedOptions = {
   runAt: { check: isInstant },
   retention: { check: isRetention },
   maxBytes: { default: 16_777_216, check: integer(1) },
-  /** How long stop() lets handlers run before it aborts their signals. */
+  /** How long stop() lets handlers run before it aborts their signals, in ms. */
   graceMs: { default: 30_000, check: integer(0) },
   signal: { check: isSignal },
   logger: { check: isLogger },
@@ -94,7 +94,10 @@ function isRetention(name: string, value: unknown): void {
   for (const [end, kept] of Object.entries(resolveOptions(name, value as object, endOptions))) {
     if (kept === null || typeof kept !== 'object') throw invalidArgument(`${name}.${end}`, 'an object', kept)
     const what = 'retention by count'
-    if ('count' in kept) throw new HoldfastError('FEATURE_UNSUPPORTED', `${name}.${end}: no ${what} yet`, { what })
+    if ('count' in kept) {
+      const message = `${name}.${end}: ${what} is not supported. Nothing was written. Use ageMs instead.`
+      throw new HoldfastError('FEATURE_UNSUPPORTED', message, { what })
+    }
     isAge(`${name}.${end}`, kept)
   }
 }

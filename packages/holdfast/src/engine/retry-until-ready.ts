@@ -8,8 +8,10 @@ import { isUnavailable } from './guard.ts'
 
 interface Retrying {
   readonly clock: Clock
-  /** Ends the retries. */
+  /** Ends the retries. A try under way is finished. */
   readonly signal: AbortSignal
+  /** Retries every failure: for callers that have no promise to reject. @default false */
+  readonly always?: boolean
   /** Called for each failure that is followed by another try. */
   onFailure(error: Error): void
 }
@@ -18,26 +20,25 @@ const firstPauseMs = 100
 
 /**
  * Calls `attempt` until it resolves, with pauses of 100 ms doubled up to 5 s, each up to a half shorter by jitter.
- * @returns false if the signal aborted first
+ * Tries at least once.
+ * @returns false if the signal aborted before a try succeeded
  * @throws what `attempt` rejects with, if another try cannot help
  */
 export async function retryUntilReady(
   attempt: () => Promise<unknown>,
-  { clock, signal, onFailure }: Retrying,
+  { clock, signal, onFailure, always = false }: Retrying,
 ): Promise<boolean> {
-  let pauseMs = firstPauseMs
-  while (!signal.aborted) {
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, engineDefaults.longestRetryMs)) {
     try {
       await attempt()
       return true
     } catch (error) {
-      if (!mayPass(error)) throw error
+      if (!always && !mayPass(error)) throw error
       onFailure(error as Error)
     }
-    await pause(clock, pauseMs * (1 - clock.random() / 2), signal)
-    pauseMs = Math.min(2 * pauseMs, engineDefaults.longestRetryMs)
+    if (!signal.aborted) await pause(clock, pauseMs * (1 - clock.random() / 2), signal)
+    if (signal.aborted) return false
   }
-  return false
 }
 
 /** Of the network, of a Postgres server that starts up or has no connection left, and of a Redis server that loads its data. */
@@ -56,7 +57,8 @@ const passingCodes = new Set([
   '53300',
 ])
 
-function mayPass(error: unknown): boolean {
+/** Whether another try may succeed. */
+export function mayPass(error: unknown): boolean {
   if (isUnavailable(error)) return true
   if (!isHoldfastError(error, 'STORAGE_ERROR')) return false
   for (let cause: unknown = error; cause !== null && typeof cause === 'object';) {

@@ -1,12 +1,12 @@
-// The part of the Standard Schema interface that we call. Zod, Valibot, ArkType and others implement it, so none of them
-// is needed here.
+// The part of the Standard Schema interface that Holdfast calls. Zod, Valibot, ArkType and others implement it, so none of them is
+// a dependency.
 
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
     readonly version: 1
     readonly vendor: string
     readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>
-    /** Never set: it carries the types. */
+    /** Carries the types; never set at run time. */
     readonly types?: { readonly input: Input; readonly output: Output } | undefined
   }
 }
@@ -25,7 +25,7 @@ type SchemaTypes<S> = S extends { readonly '~standard': { readonly types?: infer
 export type SchemaInput<S> = SchemaTypes<S> extends { readonly input: infer I } ? I : never
 export type SchemaOutput<S> = SchemaTypes<S> extends { readonly output: infer O } ? O : never
 
-/** Of what a schema found: the message and a plain path. */
+/** The issues that a schema found, each with its message and a path of plain keys. */
 export function plainIssues(issues: readonly SchemaIssue[]): { message: string; path: (string | number)[] }[] {
   return issues.map(({ message, path = [] }) => ({
     message,

@@ -1,5 +1,5 @@
-// The hook between an attempt's end and its record. It may change the ttl, and the result or the error; if it throws, or
-// leaves something that cannot be stored, none of its changes apply.
+// The hook afterExecution: called between the end of an attempt and its record. It may change the TTL, and the result or the error.
+// Invariant: if it throws, or leaves a value that cannot be stored, none of its changes apply.
 
 import { asError } from '../error-details.ts'
 import { encode } from '../engine/job/serde.ts'
@@ -7,28 +7,32 @@ import { queueOptions } from './options.ts'
 import type { Attempt } from '../engine/work/attempt.ts'
 import type { Handling } from './execute.ts'
 
+/** Argument of afterExecution. Instants are epoch ms; `ttl`, `result` and `error` may be changed, the rest is read-only. */
 export interface AfterExecutionContext<TPayload, TResult> {
   readonly id: string
   readonly payload: TPayload
+  /** Number of this run, from 1; released runs do not count. */
   readonly attempts: number
+  /** Most runs, the first included. */
   readonly maxAttempts: number
   readonly createdAt: number
+  /** `failed`: the job failed for good. */
   readonly status: 'completed' | 'failed'
   readonly workerId: string
   readonly startedAt: number
   readonly finishedAt: number
   readonly durationMs: number
-  /** How long the record is kept, in ms. May be changed. */
+  /** How long the record is kept, in ms. May be changed to an integer 1 … 100 years. */
   ttl: number
-  /** May be changed. */
+  /** Result of the handler. May be changed. */
   result?: TResult
-  /** May be changed. */
+  /** Error of the handler. May be changed. */
   error?: Error
 }
 
 export type AfterExecution<P, R> = (context: AfterExecutionContext<P, R>) => void | Promise<void>
 
-/** What an attempt ended in, before the hook. */
+/** How an attempt ended, before the hook. */
 type HookInput<P, R> =
   | { payload: P; status: 'completed'; value: R; result: Uint8Array | undefined; error?: undefined }
   | { payload: P; status: 'failed'; error: Error; value?: undefined; result?: undefined }
@@ -51,7 +55,7 @@ export async function applyHook<P, R>(
     const { ttl } = context
     await handling.afterExecution!(context)
     const keepMs = context.ttl === ttl ? undefined : context.ttl
-    // What a retention says may be more than a TTL: 0, or for ever.
+    // Checked only if changed: a retention may be 0 or Infinity, which no TTL is.
     if (keepMs !== undefined) queueOptions.resultTTL.check('ttl', keepMs)
     if (status === 'failed') return { keepMs, value, result, error: asError(context.error) }
     const changed = context.result as R
@@ -65,11 +69,14 @@ export async function applyHook<P, R>(
   } catch (problem) {
     handling.tell({
       name: 'error',
-      error: new Error('afterExecution failed; its changes do not apply', { cause: problem }),
+      error: new Error(hookFailure(attempt, problem), { cause: problem }),
     })
     return { keepMs: undefined, value, result, error }
   }
 }
+
+const hookFailure = ({ job }: Attempt, problem: unknown): string =>
+  `Job '${job.id}': afterExecution failed: ${asError(problem).message}. None of its changes apply; the outcome is recorded as it was.`
 
 function contextOf<P, R>(
   attempt: Attempt,

@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto'
 import { printable } from '../errors.ts'
 
 /**
- * An id that follows from the content: 32 hex digits of SHA-256 over a canonical form. The order of keys does not matter;
- * `1` and `'1'`, `null` and `undefined` differ.
+ * Makes an id from the content of a value: 32 hex digits of SHA-256 over a canonical form. Equal content has an equal id. The order
+ * of keys does not matter; `1` and `'1'` differ, and so do `null` and `undefined`.
  *
- * @throws TypeError on functions, symbols, cycles, and objects that hide their content (Map, Set, …)
+ * @throws TypeError on functions, symbols, cycles, and objects whose content cannot be read (Map, Set, …)
  */
 export function contentId(payload: unknown): string {
   return createHash('sha256').update(canonical(payload, [])).digest('hex').slice(0, 32)
 }
 
-/** Each value begins with the letter of its kind, and has its length or an end, so that no two have one form. */
+/** Each value starts with a letter for its type, and has a length or a terminator, so that no two values have one form. */
 function canonical(value: unknown, ancestors: readonly object[]): string {
   switch (typeof value) {
     case 'string':
@@ -39,7 +39,7 @@ function canonicalObject(value: object, ancestors: readonly object[]): string {
   if (value instanceof Date) return `d${value.getTime()};`
   if (Array.isArray(value)) return `[${Array.from(value, (item) => canonical(item, inside)).join('')}]`
   const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
-  // A Map, a Set, a RegExp and the like keep their content where it cannot be seen: all of them would be one.
+  // The content of a Map, Set, RegExp and the like is not enumerable: all of them would have one id.
   if (entries.length === 0 && !isPlain(value)) throw new TypeError(`contentId: expected data, got ${printable(value)}`)
   return `{${entries.map(([key, item]) => JSON.stringify(key) + canonical(item, inside)).join('')}}`
 }

@@ -1,4 +1,4 @@
-// A call to enqueue: its options, the job that the storage is given, and the caller's answer.
+// A call to enqueue: its options, the job for the storage, and the caller's answer.
 
 import { invalidArgument } from '../errors.ts'
 import { evenRetention } from '../storage/retention.ts'
@@ -8,45 +8,47 @@ import { type RetentionOptions, retainedBy } from '../engine/job/retention.ts'
 import { decode, type Serde } from '../engine/job/serde.ts'
 import type { MessageState } from './status.ts'
 
-/** @typeParam Tx a transaction of the storage; never: it has none */
+/** Options of enqueue(). @typeParam Tx transaction of the storage; never: it has none */
 export interface EnqueueOptions<Tx = unknown> extends JobOptions {
   /**
-   * A transaction of the storage: the job exists once that commits, and never if it rolls back. Which of the two is not known
-   * yet, so there is no `enqueued` event. Not for enqueueAndWait. @throws FEATURE_UNSUPPORTED where the storage has none
+   * Transaction of the storage that the job joins: the job exists when it commits, and never if it rolls back. There is no
+   * `enqueued` event, because it may still roll back. Not for enqueueAndWait(). @throws FEATURE_UNSUPPORTED if the storage has none
    */
   readonly tx?: Tx | undefined
 }
 
-/** What enqueue and enqueueAndWait both take. */
+/** Options of both enqueue() and enqueueAndWait(). They are stored with the job. */
 export interface JobOptions {
-  /** Runs in all, the first included. @default the queue's */
+  /** Most runs of the job, the first included. @default the queue's */
   readonly maxAttempts?: number | undefined
-  /** In ms, for every end; wins over what the queue says. @default the queue's */
+  /** How long the record is kept after any end, in ms. @default the queue's */
   readonly resultTTL?: number | undefined
-  /** How long the record is kept, by its end; wins over resultTTL. @default the queue's */
+  /** How long the record is kept, by end state. Wins over resultTTL. @default the queue's */
   readonly retention?: RetentionOptions | undefined
-  /** From the storage's now, in ms. Not together with runAt. */
+  /** Delay before the job is due, in ms of the storage's clock. Not together with runAt. */
   readonly delayMs?: number | undefined
-  /** One in the past is simply due. */
+  /** Instant at which the job is due: epoch ms, or a Date. One in the past is due at once. */
   readonly runAt?: number | Date | undefined
 }
 
+/** Options of enqueueAndWait(). */
 export interface EnqueueAndWaitOptions extends JobOptions {
-  /** From the call, in ms. 0: look once. Infinity: no end. @default 30_000 */
+  /** Longest wait, in ms from the call. 0: read once. Infinity: no limit. The job goes on after it. @default 30_000 */
   readonly timeout?: number | undefined
+  /** Ends the wait with its reason. The job goes on. */
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * `queued`: accepted. `duplicate`: a live job has the id; nothing was changed. `completed`: a job with this id completed, and
- * this is its cached result. `existingState` is an alias of `state`.
+ * Answer of enqueue(). `queued`: the job was added. `duplicate`: a waiting or running job has the id, and nothing was changed;
+ * `existingState` is an alias of `state`. `completed`: a job with this id completed, and this is its cached result.
  */
 export type EnqueueResult<TResult> =
   | { status: 'queued' }
   | { status: 'duplicate'; id: string; state: MessageState; existingState: MessageState }
   | { status: 'completed'; result: TResult }
 
-/** What the storage will be given; its token comes from the batch that takes it. */
+/** Makes the job for the storage. Its token comes from the batch that it joins. */
 export function draftOf(
   type: string,
   id: string,
@@ -57,7 +59,8 @@ export function draftOf(
   const { maxAttempts, retention } = defaults
   if (!options) return { type, id, token: undefined, payload, maxAttempts, retention }
   const { delayMs, runAt, resultTTL } = options
-  if (delayMs !== undefined && runAt !== undefined) throw invalidArgument('delayMs', 'no runAt beside it', delayMs)
+  if (delayMs !== undefined && runAt !== undefined)
+    throw invalidArgument('delayMs', 'either delayMs or runAt, not both', delayMs)
   return {
     type,
     id,
@@ -66,15 +69,15 @@ export function draftOf(
     maxAttempts: options.maxAttempts ?? maxAttempts,
     retention: retainedBy(options.retention, resultTTL === undefined ? retention : evenRetention(resultTTL)),
     delayMs,
-    // Never early: a fraction of a millisecond counts as a whole one.
+    // Rounded up, so that the job is never early.
     runAt: runAt === undefined ? undefined : Math.ceil(Number(runAt)),
   }
 }
 
-/** The answer to nearly every call: one frozen object for all of them. */
+/** The answer to nearly every call: one frozen object serves all. */
 const queued = Object.freeze({ status: 'queued' } as const)
 
-/** @throws SerializationError if the cached result cannot be decoded */
+/** Makes the caller's answer. @throws SerializationError if the cached result cannot be decoded */
 export function enqueueResult<R>(verdict: AddVerdict, serde: Serde<R>): EnqueueResult<R> {
   if (verdict.verdict !== 'duplicate') return queued
   const { id, state, result } = verdict.job

@@ -1,26 +1,28 @@
-// queue.events(): what happens to the jobs of a name, in all processes where the storage can tell, else in this one.
+// queue.events(): a stream of what happens to the jobs of a name. It has the events of all processes if the storage has
+// `features.fleetEvents`, else those of this process.
 
 import type { Clock } from '../clock.ts'
 import { engineDefaults } from '../engine/defaults.ts'
 import type { GuardedStorage } from '../engine/guard.ts'
 import type { JobEvent, Signal, Unlisten } from '../storage/storage.ts'
 
+/** One entry of queue.events(). `gap`: some events may be missing, so read the state of the jobs again. */
 export type QueueEvent =
   | {
       readonly event: JobEvent['event']
       readonly id: string
-      /** Attempts that count, this one included; 0 before the first. */
+      /** Number of the run, from 1; released ones do not count. 0 before the first. */
       readonly attempt: number
-      /** The storage's time, epoch ms. */
+      /** When it happened, by the storage's clock, in epoch ms. */
       readonly at: number
+      /** Name of the worker, if one did it. */
       readonly workerId?: string
     }
-  /** Some may be missing: look again. */
   | { readonly event: 'gap'; readonly at: number }
 
-/** Ends by `break`, by its signal, or when the queue stops. */
+/** The stream of queue.events(). Ends by `break`, by its signal, or when the queue stops. */
 export interface EventStream extends AsyncIterable<QueueEvent> {
-  /** Resolves once it listens: what happens later is delivered, in order per job, once. */
+  /** Resolves when the stream listens: later events are delivered once, in order per job. Rejects if the storage fails. */
   readonly ready: Promise<void>
 }
 
@@ -33,12 +35,12 @@ export class LiveStream implements EventStream {
   #unlisten: Unlisten | undefined
   readonly #onEnd: () => void
 
-  /** @param listen connects first, if need be */
+  /** @param listen connects first, if necessary */
   constructor(listen: GuardedStorage['listen'], type: string, clock: Clock, onEnd: () => void) {
     this.#clock = clock
     this.#onEnd = onEnd
     this.ready = this.#listen(listen, type)
-    // Whoever awaits it sees the failure; to the others the stream just ends.
+    // A caller that awaits `ready` sees the failure. For others the stream ends.
     this.ready.catch(() => this.end())
   }
 
@@ -84,7 +86,7 @@ export class LiveStream implements EventStream {
     const reader = this.#readers.shift()
     if (reader) return reader({ value: event, done: false })
     if (this.#unread.length < engineDefaults.streamBuffer) return void this.#unread.push(event)
-    // Nobody reads: what is unread goes, and the gap says so.
+    // The buffer is full: unread events are dropped, and a gap is reported.
     this.#unread = [{ event: 'gap', at: event.at }, event]
   }
 }

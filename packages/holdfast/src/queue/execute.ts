@@ -4,8 +4,8 @@
 //
 // A step that throws ends the list, and `endOf` decides what the attempt ends in:
 //
-//   the worker stops                       → released
-//   snooze()                               → released, with its time
+//   snooze()                               → released, until its time
+//   the worker is stopping                 → released
 //   the last attempt, or unrecoverable     → afterExecution → failed
 //   anything else                          → retry, after the backoff
 
@@ -28,7 +28,7 @@ export interface Handling<TPayload, TResult> {
   readonly payloadSerde: Serde<TPayload>
   readonly resultSerde: Serde<TResult>
   readonly maxResultBytes: number
-  /** For jobs that have none of their own. */
+  /** Most runs, for jobs that do not set it. */
   readonly maxAttempts: number
   readonly backoff: Backoff
   readonly afterExecution?: AfterExecution<TPayload, TResult> | undefined
@@ -37,11 +37,11 @@ export interface Handling<TPayload, TResult> {
   readonly tell: Tell
 }
 
-/** The jobs of a Queue, as a worker serves them. */
+/** Makes the WorkType of a Queue. */
 export function workOf<P, R>(config: ResolvedQueueConfig<P, R>, handler: JobHandler<P, R>, tell: Tell): WorkType {
   const { type, workerId, timeoutMs = Infinity, maxAttempts, payloadSerde } = config
   const handling = { ...config, handler, label: workerId, tell }
-  // Never past the timeout, so that a dead worker's job is free by then.
+  // Never longer than the timeout, so that the job of a dead worker is free by then.
   const leaseMs = Math.min(config.leaseMs, timeoutMs)
   return {
     type,
@@ -69,7 +69,7 @@ async function runAttempt<P, R>(attempt: Attempt, handling: Handling<P, R>): Pro
     const value = await callHandler(handling.handler, job)
     if (isDirective(value)) throw value
     const end = complete(attempt, handling, payload, value)
-    // Awaited only where there is a hook: for the others it costs a tick and nothing else.
+    // Awaited only with a hook: without one it would cost a tick for nothing.
     return end instanceof Promise ? await end : end
   } catch (thrown) {
     return endOf(attempt, handling, payload as P, thrown)
@@ -86,7 +86,7 @@ function complete<P, R>(
   try {
     result = encode('result', handling.resultSerde, value, handling.maxResultBytes)
   } catch (error) {
-    // Running it again would only repeat its side effects.
+    // Failed for good: another run would only repeat the side effects.
     return failForGood(attempt, handling, payload, error)
   }
   if (!handling.afterExecution || isOver(attempt)) return { ending: { kind: 'completed', result }, value, payload }
@@ -138,7 +138,7 @@ async function failForGood<P, R>(
   thrown: unknown,
 ): Promise<AttemptEnd> {
   const error = asError(thrown)
-  // An attempt that was asked to stop and failed ends cancelled, and the hook is not for that.
+  // Without the hook if it was cancelled with `abort`: the failed attempt ends as cancelled.
   if (!handling.afterExecution || isOver(attempt) || attempt.abortedFor === 'cancelled') {
     return { ending: { kind: 'failed', error: encodeError(thrown) }, error, payload }
   }
@@ -151,7 +151,7 @@ async function failForGood<P, R>(
   }
 }
 
-/** Given up, released or lost meanwhile: its outcome is dropped, and the hook is not for that. */
+/** Whether the attempt timed out, was released or lost: its outcome is dropped, and the hook is not called. */
 const isOver = ({ decided, lost }: Attempt): boolean => decided || lost
 
 function maxAttemptsOf<P, R>({ job }: Attempt, { maxAttempts }: Handling<P, R>): number {

@@ -1,22 +1,23 @@
-// The handler of a Queue: what it is given, and how it is called.
+// The handler of a Queue: its arguments, and how it is called.
 
 import type { Directive } from '../engine/job/directives.ts'
 import type { Attempt } from '../engine/work/attempt.ts'
 
-/** What a handler is given. */
+/** Argument of a handler: one run of a job. */
 export interface Job<TPayload> {
   readonly id: string
   readonly payload: TPayload
   /** Number of this run, from 1; released runs do not count. */
   readonly attempts: number
+  /** Most runs, the first included. */
   readonly maxAttempts: number
-  /** When the job was accepted, epoch ms. */
+  /** When the job was accepted, in epoch ms. */
   readonly createdAt: number
-  /** Aborts when this run should end. Its reason is an AttemptAbortedError. */
+  /** Aborts when this run should end: at timeoutMs, a cancel with `abort`, a stop, a lost lease. Its reason is an AttemptAbortedError. */
   readonly signal: AbortSignal
 }
 
-/** With a second parameter it is called back. Otherwise its return value counts. */
+/** Runs a job. Returns the result, a promise of it, or a directive. With a second parameter, the callback takes the result instead. */
 export type JobHandler<TPayload, TResult> = (
   job: Job<TPayload>,
   callback: (error: Error | null, result?: TResult) => void,
@@ -46,7 +47,7 @@ export class HandlerJob<P> implements Job<P> {
 
 export function callHandler<P, R>(handler: JobHandler<P, R>, job: Job<P>): R | Promise<R> {
   if (handler.length < 2) return handler(job, () => {}) as R | Promise<R>
-  // The first outcome counts. A promise that it returns as well can only fail it.
+  // The first outcome counts. Of a promise that is returned as well, only a rejection counts.
   return new Promise<R>((resolve, reject) => {
     const returned: unknown = handler(job, (error, result) => {
       if (error === null || error === undefined) resolve(result as R)

@@ -1,4 +1,4 @@
-// The options of a Queue and a Reaper: the shared rows, their own, and the seed's names as aliases.
+// The tables of options of a Queue and a Reaper: shared rows, their own rows, and aliases.
 
 import { leaderOptions, sharedOptions } from '../engine/options.ts'
 import { invalidArgument } from '../errors.ts'
@@ -26,7 +26,7 @@ export const queueOptions = {
   face: { default: 'queue', check: sharedOptions.face.check },
   payloadSerde: { check: isSerde },
   resultSerde: { check: isSerde },
-  // Absent: the default of `retention` for each end.
+  // Absent: the default of `retention` for each end state.
   resultTTL: { check: integer(1, 100 * yearMs) },
   retention: sharedOptions.retention,
   maxAttempts: { default: 3, check: sharedOptions.maxAttempts.check },
@@ -48,7 +48,7 @@ export const queueOptions = {
   clock: sharedOptions.clock,
 } as const satisfies Table
 
-/** How long an ended job of a Queue is kept, unless `resultTTL` or `retention` says otherwise. */
+/** How long a Queue keeps ended jobs in ms, without `resultTTL` and `retention`. */
 export const defaultRetention = Object.freeze({
   completedMs: 3_600_000,
   failedMs: 14 * 86_400_000,

@@ -1,4 +1,4 @@
-// The options of a Queue, and the complete record that the code inside receives.
+// The options of a Queue, and the resolved record that its parts receive.
 
 import { type Clock, systemClock } from '../clock.ts'
 import type { Logger } from '../engine/emit.ts'
@@ -14,60 +14,69 @@ import { storedType } from '../storage/stored-type.ts'
 import type { AfterExecution } from './after-execution.ts'
 import { defaultRetention, queueOptions } from './options.ts'
 
-/** @typeParam Tx a transaction of the storage, for enqueue's `tx` */
+/** Options of a Queue. @typeParam Tx transaction of the storage, for the `tx` of enqueue() */
 export interface QueueConfig<TPayload, TResult = void, Tx = unknown> {
+  /** Storage of the jobs. One storage may serve many queues. Required. */
   readonly storage: Storage<Tx>
-  /** Queues of one name on one storage share their jobs. @default 'default' */
+  /** Name of the queue. Queues of one name on one storage share their jobs. @default 'default' */
   readonly name?: string | undefined
-  /** The face that the jobs are stored under: for packages that build on a Queue. Other faces never see its jobs. @default 'queue' */
+  /** Face that the jobs are stored under, for packages that build on a Queue. Other faces never see its jobs. @default 'queue' */
   readonly face?: string | undefined
   /** Turns payloads into bytes and back. @default plain JSON, with Date, Map, Set, bigint, bytes and URL kept */
   readonly payloadSerde?: Serde<TPayload> | undefined
   /** Turns results into bytes and back. @default as payloadSerde */
   readonly resultSerde?: Serde<TResult> | undefined
-  /** How long results, errors and cancelled records are kept, in ms: all three, if it is given. */
+  /** How long records are kept after any end, in ms. Without it, `retention` applies. */
   readonly resultTTL?: number | undefined
   /**
-   * How long records are kept, by end state; wins over resultTTL. Without either: completed 1 hour, failed 14 days, cancelled
-   * 1 day.
+   * How long records are kept, by end state: `{ completed: { ageMs } }` and so on. Wins over resultTTL. Without either: completed
+   * 1 hour, failed 14 days, cancelled 1 day.
    */
   readonly retention?: RetentionOptions | undefined
-  /** Runs in all, the first included. @default 3 */
+  /** Most runs of a job, the first included. @default 3 */
   readonly maxAttempts?: number | undefined
   /** Alias of maxAttempts. */
   readonly maxRetries?: number | undefined
-  /** Largest payload in bytes, after serialisation. @default 16_777_216 */
+  /** Largest payload after serialisation, in bytes. @default 16_777_216 */
   readonly maxPayloadBytes?: number | undefined
-  /** Largest result in bytes, after serialisation. @default 16_777_216 */
+  /** Largest result after serialisation, in bytes. @default 16_777_216 */
   readonly maxResultBytes?: number | undefined
-  /** A label for people, in records and events. @default a random UUID */
+  /** Name of this worker, in records and events. It need not be unique. @default a random UUID */
   readonly workerId?: string | undefined
-  /** Jobs that run at a time. @default 1 */
+  /** Most jobs that this queue runs at a time. @default 1 */
   readonly concurrency?: number | undefined
-  /** Longest run of one attempt, in ms. Without it, a run may take any time: its lease is renewed while it lasts. */
+  /** Longest run of one attempt, in ms. Without it, a run may take any time: heartbeats renew its lease. */
   readonly timeoutMs?: number | undefined
   /** Alias of timeoutMs. */
   readonly visibilityTimeout?: number | undefined
-  /** How long the jobs of a dead worker stay its own, in ms; renewed every third of it. @default 30_000 */
+  /** Lease in ms: how soon another worker takes over the jobs of a dead one. Heartbeats renew it every third of that time. @default 30_000 */
   readonly leaseMs?: number | undefined
-  /** Pause before the next run of a job that failed. @default 'exponential' */
+  /** Delay after a failed run: 'none', 'exponential', an object, or a function. @default 'exponential' */
   readonly backoff?: Backoff | undefined
-  /** Longest idle wait without a hint, in ms. Infinity: hints alone. Without it: the storage's own, else 5 s. */
+  /** Fallback poll in ms: the longest idle wait without a hint. Infinity: hints alone. @default the storage's own, else 5_000 */
   readonly pollMs?: number | undefined
   /** Alias of pollMs, in **seconds**, below 1000. */
   readonly blockTimeout?: number | undefined
-  /** Accepted and ignored: no trace of a dead worker is kept, and so none expires. */
+  /** Accepted without effect: no data of dead workers is kept, so none expires. */
   readonly processingQueueTTL?: number | undefined
-  /** Runs after a success or the final failure, before it is recorded; may change the result, the error and the TTL. */
+  /** Called after a success or the final failure, before it is recorded. May change the result, the error and the TTL. */
   readonly afterExecution?: AfterExecution<TPayload, TResult> | undefined
-  /** Receives start, stop, failures, stalls and lost connections, each at its level. pino and console fit. */
+  /** Receives start, stop, failures, stalls and lost connections, each at its level. pino and console fit. @default none */
   readonly logger?: Logger | undefined
-  /** Source of local time: a `fakeClock()` in tests. @default the system's */
+  /** Source of local time; a `fakeClock()` in tests. @default the system's */
   readonly clock?: Clock | undefined
 }
 
-/** Complete: nothing inside asks for a default. */
+/** The options of a Queue with every default resolved. */
 export type ResolvedQueueConfig<P, R> = ReturnType<typeof resolveQueueConfig<P, R>>
+
+/** Options of stop(). */
+export interface QueueStopOptions {
+  /** How long handlers may go on before their signals abort, in ms. @default 30_000 */
+  readonly graceMs?: number | undefined
+  /** Alias of graceMs. */
+  readonly timeout?: number | undefined
+}
 
 /** @throws TypeError INVALID_ARGUMENT */
 export function resolveQueueConfig<P, R>(config: QueueConfig<P, R, unknown>) {

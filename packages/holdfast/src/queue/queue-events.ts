@@ -1,31 +1,38 @@
-// The events of a Queue: those of the engine under the Queue's names.
+// The events of a Queue: events of the engine under the Queue's names.
 
 import type { MaxRetriesError } from '../errors.ts'
 import type { EngineEvent } from '../engine/events.ts'
 import type { Refusal } from '../storage/storage.ts'
 
-/** What this instance did, emitted after the storage confirmed it. */
+/** Events of a Queue and their arguments: what this instance did, emitted after the storage confirmed it. */
 export interface QueueEvents<TResult = unknown> {
+  /** start() is ready. */
   started: []
+  /** stop() has ended. */
   stopped: []
-  /** Anything that is no job's own failure. */
+  /** A failure that is not of a job: of the storage, a listener, a hook or a backoff function. */
   error: [error: Error]
+  /** The queue accepted a new job. */
   enqueued: [id: string]
+  /** A run of this worker completed the job. */
   completed: [id: string, result: TResult]
+  /** A run of this worker failed, and the job is retried. A thrown value that is no Error is the cause of one. */
   failing: [id: string, error: Error, attempt: number]
+  /** The job failed for good. */
   failed: [id: string, error: MaxRetriesError]
-  /** This instance gave up its own attempt, or took back a lost lease. */
+  /** A run of this worker reached timeoutMs, or this worker took back a job whose lease was lost. */
   stalled: [id: string]
-  /** An attempt of this worker was no longer its own. */
+  /** The storage refused a run of this worker: the job was taken back, or it ended. */
   fenced: [id: string, attempt: number, verdict: Refusal]
-  /** Given back without spending an attempt: at a stop, or by snooze(). */
+  /** The job went back without spending an attempt: at a stop, or by snooze(). */
   released: [id: string]
   /** Alias of `released`: both are emitted. */
   requeued: [id: string]
+  /** cancel() of this instance cancelled the job, or its run ended after `abort`. */
   cancelled: [id: string]
 }
 
-/** The engine's events that a queue emits, under its own names. */
+/** Names of the engine's events that a queue emits. */
 export const emittedNames: Readonly<Partial<Record<EngineEvent['name'], keyof QueueEvents>>> = {
   added: 'enqueued',
   completed: 'completed',

@@ -1,5 +1,5 @@
-// The Reaper: takes back attempts that run too long, from dead and live workers alike. Correctness does not depend on it: a
-// lease is a visibility time, and any claim finds a lost job. The Reaper makes that prompt, and emits `stalled`.
+// The Reaper: takes back attempts that run too long, from dead and live workers alike. Correctness does not depend on it: any claim
+// finds a job whose lease has ended. The Reaper makes that prompt, and emits `stalled`.
 
 import { EventEmitter } from 'node:events'
 import { type Clock, systemClock, type Timer } from '../clock.ts'
@@ -18,43 +18,51 @@ import type { Storage } from '../storage/storage.ts'
 import { storedType } from '../storage/stored-type.ts'
 import { Leader } from '../engine/upkeep/leader.ts'
 
+/** Options of the leader election among several Reapers. */
 export interface LeaderElection {
+  /** Whether the Reapers elect a leader, which alone acts. @default false */
   readonly enabled: boolean
-  /** How long a leader that died still counts as one, in ms. @default 30_000 */
+  /** How long the lock of a dead leader lasts, in ms. @default 30_000 */
   readonly lockTTL?: number
-  /** Below lockTTL. @default lockTTL / 3 */
+  /** Time between two renewals of the lock, in ms; below lockTTL. @default lockTTL / 3 */
   readonly renewalInterval?: number
-  /** @default 5_000 */
+  /** Time between two attempts to take the lock, in ms. @default 5_000 */
   readonly acquireRetryInterval?: number
 }
 
+/** Options of a Reaper. */
 export interface ReaperConfig {
+  /** Storage of the jobs. Required. */
   readonly storage: Storage
-  /** Names of the queues that it watches. @default 'default' */
+  /** Name or names of the queues to watch. @default 'default' */
   readonly name?: string | readonly string[] | undefined
-  /** The face of those queues. @default 'queue' */
+  /** Face of those queues. @default 'queue' */
   readonly face?: string | undefined
-  /** Attempts that began longer ago are taken back, in ms: from dead and live workers alike. @default 30_000 */
+  /** Age in ms from which an attempt is taken back, from dead and **live** workers alike. Longer than any healthy run. @default 30_000 */
   readonly timeoutMs?: number | undefined
   /** Alias of timeoutMs. */
   readonly visibilityTimeout?: number | undefined
-  /** Pause between two checks, in ms. @default timeoutMs / 4, within 25 … 1000 */
+  /** Time between two checks, in ms. @default timeoutMs / 4, within 25 … 1000 */
   readonly checkInterval?: number | undefined
-  /** Lets only one of several Reapers act. It saves work; each stall is taken back once in any case. @default off */
+  /** Leader election: only one of several Reapers acts. It saves work; a stalled attempt is taken back once in any case. @default off */
   readonly leaderElection?: LeaderElection | undefined
-  /** Receives start, stop, stalls and lost connections, each at its level. */
+  /** Receives stalls, errors and lost connections, each at its level. @default none */
   readonly logger?: Logger | undefined
-  /** Source of local time: a `fakeClock()` in tests. @default the system's */
+  /** Source of local time; a `fakeClock()` in tests. @default the system's */
   readonly clock?: Clock | undefined
 }
 
+/** Events of a Reaper and their arguments. */
 export interface ReaperEvents {
+  /** A check failed; the next one comes after checkInterval. */
   error: [error: Error]
+  /** The Reaper took back an attempt of this job. */
   stalled: [id: string]
   leadershipAcquired: []
   leadershipLost: []
 }
 
+/** Takes back attempts of the named queues that run longer than `timeoutMs`, 30_000 ms by default. */
 export class Reaper extends EventEmitter<ReaperEvents> {
   readonly reaperId: string
   readonly #clock: Clock
@@ -100,27 +108,28 @@ export class Reaper extends EventEmitter<ReaperEvents> {
     })
   }
 
-  /** False while election is off. */
+  /** Whether this Reaper is the leader. False while election is off. */
   get isLeader(): boolean {
     return this.#leader?.leads ?? false
   }
 
-  /** Resolves when ready; a storage that is unavailable is retried until then. Idempotent. @throws as Queue.start */
+  /** Connects the storage and starts the checks. Resolves when ready; an unavailable storage is retried. Idempotent. @throws as Queue.start() */
   start(): Promise<void> {
     return this.#lifecycle.start()
   }
 
-  /** Starts, and resolves once it was stopped. @param options.signal stops it @throws as start */
+  /** Starts the Reaper, and resolves when it was stopped. @param options.signal stops it @throws as start() */
   async run(options?: { readonly signal?: AbortSignal | undefined }): Promise<void> {
     const { signal } = resolveOptions('run', options, streamOptions)
     await this.#lifecycle.run(signal)
   }
 
-  /** Gives the leader's lock up and disconnects. Idempotent. */
+  /** Stops the checks, gives up the leader's lock and disconnects. Idempotent. */
   stop(): Promise<void> {
     return this.#lifecycle.stop()
   }
 
+  /** Stops the Reaper, at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop()
   }

@@ -1,32 +1,39 @@
-// Records as the Queue shows them.
+// Records of the storage, as a Queue shows them to its callers.
 
-import type { ErrorDetails } from '../errors.ts'
+import { type ErrorDetails, JobCancelledError, JobFailedError, JobNotFoundError } from '../errors.ts'
 import { stalledError } from '../engine/work/outcomes.ts'
-import type { JobRecord, JobState } from '../storage/storage.ts'
+import type { JobRecord, JobState, RemoveVerdict } from '../storage/storage.ts'
 import { decodeError, errorDetails } from '../error-details.ts'
 import { decode, type Serde } from '../engine/job/serde.ts'
 import { isTerminal } from '../storage/rules/job/states.ts'
+import type { WaitEnd } from './waits.ts'
 
+/** State of a job. `blocked` occurs in other faces only. */
 export type MessageState = JobState
 
+/** What getStatus() returns: the state of a job at one instant of the storage. Instants are epoch ms. */
 export interface MessageStatus<TResult> {
   id: string
   state: MessageState
-  /** When this job was accepted, epoch ms; never changes. */
+  /** When the job was accepted; never changes. */
   createdAt: number
-  /** Begun; released ones are not counted. */
+  /** Runs begun; released ones do not count. */
   attempts: number
+  /** Most runs, the first included. */
   maxAttempts: number
-  /** Scheduled, failing: when it becomes due. */
+  /** When it becomes due. Only while scheduled or failing. */
   runAt?: number
-  /** The worker's label. Processing, terminal. */
+  /** The `workerId` of its last run. Only while processing, and after the end. */
   workerId?: string
+  /** When its last run began. Only while processing, and after the end. */
   startedAt?: number
+  /** When it ended. */
   finishedAt?: number
+  /** When its record expires. Absent before the end, and if the record is kept. */
   expiresAt?: number
-  /** Completed. */
+  /** Only of a completed job. */
   result?: TResult
-  /** Failing, failed: the latest. */
+  /** The latest error. Only of a failing or failed job. */
   error?: ErrorDetails
 }
 
@@ -52,13 +59,32 @@ export function statusOf<R>(record: JobRecord, serde: Serde<R>, maxAttempts: num
   return status
 }
 
-/** Failures, and the run that is under way or succeeded. */
-export function attemptsOf({ state, failures }: JobRecord): number {
+/** Failures, and the run that is in progress or succeeded. */
+function attemptsOf({ state, failures }: JobRecord): number {
   return failures + (state === 'processing' || state === 'completed' ? 1 : 0)
 }
 
-/** What the handler threw; or, where the storage ended the job by itself, a sentence of ours. */
-export function errorOf(record: JobRecord): ErrorDetails {
+/** What the handler threw; or STALLED, if the storage ended the job by itself. */
+function errorOf(record: JobRecord): ErrorDetails {
   if (record.reason === 'stalled') return errorDetails(stalledError(record.id))
   return decodeError(record.error)
+}
+
+/** The result that a wait returns. @throws JobFailedError, JobCancelledError, JobNotFoundError, SerializationError */
+export function waitedResult<R>(id: string, end: WaitEnd, serde: Serde<R>): R {
+  if (end === 'gone') throw new JobNotFoundError(id)
+  if ('standing' in end) return decode('result', serde, end.standing.result)
+  const { record } = end
+  if (record.state === 'completed') return decode('result', serde, record.result)
+  if (record.state === 'cancelled') throw new JobCancelledError(id)
+  throw new JobFailedError(id, attemptsOf(record), errorOf(record))
+}
+
+/** Answer of updateResultTTL(). `missing_payload` comes from custom storages only. */
+export interface UpdateResultTTLResult {
+  status: 'updated' | 'not_found' | 'not_terminal' | 'missing_payload'
+}
+
+export function updateTTLResult({ verdict }: RemoveVerdict): UpdateResultTTLResult {
+  return { status: verdict === 'kept' ? 'updated' : verdict === 'not_terminal' ? 'not_terminal' : 'not_found' }
 }

@@ -1,26 +1,12 @@
-// What every driver refuses before it looks at its data: features that are to come, and values outside the contract.
+// The checks that every driver runs before it reads or writes: each refuses values outside the contract.
 
 import { invalidArgument, unsupported } from '../errors.ts'
 import type { ListQuery, NewJob, Outcome } from './storage.ts'
 
-/** Fields of features that are to come. */
-const laterFields = [
-  'onDuplicate',
-  'deadlineAt',
-  'weight',
-  'maxWaiting',
-  'backoff',
-  'timeoutMs',
-  'search',
-  'version',
-  'record',
-] as const
-
-/** Throws, or leaves everything to the driver. */
+/** @throws TypeError INVALID_ARGUMENT, HoldfastError FEATURE_UNSUPPORTED */
 export function checkNewJobs(driver: string, jobs: readonly NewJob[]): void {
   for (let index = 0; index < jobs.length; index++) {
     const job = jobs[index]!
-    if (asksForMore(job)) throw unsupported(driver, `the job field '${laterFields.find((field) => field in job)}'`)
     if (job.priority !== undefined) checkPriority(job.priority)
     if (job.group && job.group.ordered !== true) throw unsupported(driver, 'groups that are not ordered')
     if (job.deduplication) checkDeduplication(driver, job.deduplication)
@@ -28,44 +14,31 @@ export function checkNewJobs(driver: string, jobs: readonly NewJob[]): void {
   }
 }
 
+/** Checks the jobs that outcomes add, and their kinds. @throws TypeError INVALID_ARGUMENT, HoldfastError FEATURE_UNSUPPORTED */
 export function checkOutcomes(driver: string, outcomes: readonly Outcome[]): void {
   for (const outcome of outcomes) {
     const next = outcome.kind === 'continued' ? outcome.next : undefined
     const add = 'add' in outcome ? outcome.add : undefined
     if (next ?? add) checkNewJobs(driver, outcomeJobs(outcome))
     if ('chain' in outcome && (outcome.kind === 'retry' || outcome.kind === 'released')) {
-      throw invalidArgument('outcome.kind', 'an end, for a settle without a worker', outcome.kind)
+      throw invalidArgument('outcome.kind', "'completed', 'failed' or 'continued' without a worker", outcome.kind)
     }
   }
 }
 
-/** Written out, for this is asked of every job, and so it costs next to nothing. */
-function asksForMore(job: NewJob): boolean {
-  return (
-    'onDuplicate' in job ||
-    'deadlineAt' in job ||
-    'weight' in job ||
-    'maxWaiting' in job ||
-    'backoff' in job ||
-    'timeoutMs' in job ||
-    'search' in job ||
-    'version' in job ||
-    'record' in job
-  )
-}
-
 const none: readonly NewJob[] = []
 
-/** `next` and `add` of an outcome are one batch, in this order. */
+/** The jobs that an outcome adds, as one batch: `next`, then `add`. */
 export function outcomeJobs(outcome: Outcome): readonly NewJob[] {
   const add = ('add' in outcome && outcome.add) || none
   return outcome.kind === 'continued' ? [outcome.next, ...add] : add
 }
 
-export function checkListQuery(driver: string, query: ListQuery): void {
-  if (query.of !== 'jobs' && query.of !== 'chains') throw unsupported(driver, `listing ${String(query.of)}`)
+/** @throws TypeError INVALID_ARGUMENT */
+export function checkListQuery(query: ListQuery): void {
+  if (query.of !== 'jobs' && query.of !== 'chains') throw invalidArgument('list: of', "'jobs' or 'chains'", query.of)
   if (!Number.isInteger(query.limit) || query.limit < 1 || query.limit > 1000) {
-    throw invalidArgument('limit', 'an integer 1 … 1000', query.limit)
+    throw invalidArgument('list: limit', 'an integer 1 … 1000', query.limit)
   }
 }
 

@@ -1,13 +1,13 @@
-// The key-value contract: bytes under keys of parts, each call one atomic move.
-// An expired entry is absent at once for every verb, swept or not, by the storage's clock.
+// The key-value contract: bytes under keys that have several parts. Each call is atomic.
+// An expired entry is absent at once for every verb, whether or not it was swept, by the storage's clock.
 
 import type { Bytes } from './storage.ts'
 
-/** Parts of any content: empty ones, NUL and lone surrogates too. Encode them with `encodeKvKey`. */
+/** Parts of any content, also empty, with NUL or with lone surrogates. `encodeKvKey` encodes them. */
 export type KvKey = readonly string[]
 
 export interface KvWrite {
-  /** 0: absent at once. Absent: kept; a write without it clears an earlier one. */
+  /** Time to live in ms. 0: absent at once. Absent: kept for ever; it clears the time of an earlier write. */
   readonly ttlMs?: number
 }
 
@@ -18,25 +18,28 @@ export interface KvEntry {
 
 export interface KvPage {
   readonly items: readonly KvEntry[]
-  /** Absent: this was the last page. */
+  /** Absent on the last page. */
   readonly nextCursor?: string
 }
 
 export interface KeyValue {
   get(key: KvKey): Promise<Bytes | undefined>
   set(key: KvKey, value: Bytes, options?: KvWrite): Promise<void>
-  /** True if it was absent and is written now. */
+  /** True if the key was absent, and is written now. */
   setIfAbsent(key: KvKey, value: Bytes, options?: KvWrite): Promise<boolean>
-  /** Writes `next` if the value is `expected`, byte for byte. `undefined` is absence: it creates, or deletes. */
+  /** Writes `next` if the value equals `expected`, byte for byte. `undefined` is absence: as `expected` it creates, as `next` it deletes. */
   cas(key: KvKey, expected: Bytes | undefined, next: Bytes | undefined, options?: KvWrite): Promise<boolean>
-  /** True if there was one. */
+  /** True if there was an entry. */
   delete(key: KvKey): Promise<boolean>
-  /** Keys that begin with these whole parts, ordered by their encoding. Ends, whatever others write meanwhile. */
+  /** Entries whose key begins with these parts, ordered by the encoded key. Paging ends even if others write meanwhile. */
   list(prefix: KvKey, options: { readonly limit: number; readonly cursor?: string }): Promise<KvPage>
 }
 
-// Well-formed text without NUL, so that every backend can hold it; injective, and prefix by prefix: the encoding of a
-// prefix is a prefix of the encoding of its keys. Each part ends in '/', and '/', '%', NUL and lone surrogates are escaped.
+/**
+ * The encoding is well-formed text without NUL, so that every backend can store it. It is injective, and it keeps prefixes:
+ * the encoding of a prefix is a prefix of the encoding of its keys. Each part ends in '/'; '/', '%', NUL and lone surrogates
+ * are escaped.
+ */
 export function encodeKvKey(key: KvKey): string {
   let text = ''
   for (const part of key) text += part.replace(unsafe, escape) + '/'
@@ -51,7 +54,7 @@ export function decodeKvKey(text: string): string[] {
   )
 }
 
-/** For `cas`: byte for byte, and absence only equals absence. */
+/** The comparison of `cas`: byte for byte; absence equals only absence. */
 export function isSameValue(a: Bytes | undefined, b: Bytes | undefined): boolean {
   return a === undefined || b === undefined ? a === b : Buffer.compare(a, b) === 0
 }

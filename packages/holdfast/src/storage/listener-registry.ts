@@ -1,25 +1,26 @@
-// Who listens in this process, by type, for drivers whose hints also come from other processes: the first to listen opens
-// the ear for those, the last one out closes it.
+// The listeners of one process, by type, for drivers whose hints also come from other processes. The first listener
+// subscribes to those hints, and the end of the last one ends the subscription.
 
-import { type Listeners, newListeners, tell } from './rules/signals.ts'
+import { type Listeners, newListeners, notify } from './rules/signals.ts'
 import type { Signal, Topic, Unlisten } from './storage.ts'
 
-/** Resolves once every later hint will come. It answers with what ends it. */
-type Hear<Opened> = (opened: Opened) => Promise<() => Promise<void> | void>
+/** Resolves once every later hint of another process will arrive, with a function that ends the subscription. */
+type Subscribe<Opened> = (opened: Opened) => Promise<() => Promise<void> | void>
 
-export class Hearing<Opened> {
-  readonly #hear: Hear<Opened>
+export class ListenerRegistry<Opened> {
+  readonly #subscribe: Subscribe<Opened>
   readonly #byType = new Map<string, Listeners>()
-  #listening = 0
-  #ear: ReturnType<Hear<Opened>> | undefined
+  /** Calls of listen() that have not ended. */
+  #count = 0
+  #subscription: ReturnType<Subscribe<Opened>> | undefined
 
-  /** @param hear begins to hear others, on what the driver has opened */
-  constructor(hear: Hear<Opened>) {
-    this.#hear = hear
+  /** @param subscribe starts to receive the hints of other processes, on what the driver has opened */
+  constructor(subscribe: Subscribe<Opened>) {
+    this.#subscribe = subscribe
   }
 
   get isOpen(): boolean {
-    return this.#ear !== undefined
+    return this.#subscription !== undefined
   }
 
   readonly listenersOf = (type: string): Listeners => {
@@ -28,36 +29,36 @@ export class Hearing<Opened> {
     return listeners
   }
 
-  tell(signal: Signal): void {
-    tell(this.listenersOf(signal.type), signal)
+  notify(signal: Signal): void {
+    notify(this.listenersOf(signal.type), signal)
   }
 
-  /** What was missed may have been about anything. */
-  tellAll(): void {
+  /** Sends every listener a hint without ids, after hints of any type may have been lost. */
+  notifyAll(): void {
     for (const [type, listeners] of this.#byType) {
-      for (const kind of ['wake', 'done', 'abort'] as const) tell(listeners, { kind, type })
+      for (const kind of ['wake', 'done', 'abort'] as const) notify(listeners, { kind, type })
     }
   }
 
   async listen(opened: Opened, topics: readonly Topic[], onSignal: (signal: Signal) => void): Promise<Unlisten> {
-    // A listener of its own for each call, so that the same function may listen twice.
+    // A new function for each call, so that one `onSignal` can listen twice.
     const listener = (signal: Signal): void => onSignal(signal)
     for (const { type, kind } of topics) this.listenersOf(type)[kind].add(listener)
-    this.#listening++
-    let listens = true
+    this.#count++
+    let isListening = true
     const unlisten = async (): Promise<void> => {
-      if (!listens) return
-      listens = false
+      if (!isListening) return
+      isListening = false
       for (const { type, kind } of topics) this.listenersOf(type)[kind].delete(listener)
-      this.#listening--
-      if (this.#listening > 0) return
-      const ear = this.#ear
-      this.#ear = undefined
-      const close = await ear?.catch(() => undefined)
-      await close?.()
+      this.#count--
+      if (this.#count > 0) return
+      const subscription = this.#subscription
+      this.#subscription = undefined
+      const end = await subscription?.catch(() => undefined)
+      await end?.()
     }
     try {
-      await (this.#ear ?? this.#open(opened))
+      await (this.#subscription ?? this.#open(opened))
     } catch (error) {
       await unlisten()
       throw error
@@ -65,22 +66,22 @@ export class Hearing<Opened> {
     return unlisten
   }
 
-  /** Opened again, for those who never ceased to listen. */
+  /** Subscribes again after a reconnect, for the listeners that are still registered. */
   async reopen(opened: Opened): Promise<void> {
-    if (this.#listening > 0) await this.#open(opened)
+    if (this.#count > 0) await this.#open(opened)
   }
 
-  /** What it heard with is closed. */
+  /** The driver closed what the subscription used. */
   closed(): void {
-    this.#ear = undefined
+    this.#subscription = undefined
   }
 
-  #open(opened: Opened): ReturnType<Hear<Opened>> {
-    const ear = this.#hear(opened)
-    ear.catch(() => {
-      if (this.#ear === ear) this.#ear = undefined
+  #open(opened: Opened): ReturnType<Subscribe<Opened>> {
+    const subscription = this.#subscribe(opened)
+    subscription.catch(() => {
+      if (this.#subscription === subscription) this.#subscription = undefined
     })
-    this.#ear = ear
-    return ear
+    this.#subscription = subscription
+    return subscription
   }
 }

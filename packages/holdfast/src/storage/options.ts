@@ -1,4 +1,4 @@
-// The options of the storages, with their defaults and what they may be.
+// The options of the storages: their defaults and checks.
 
 import { invalidArgument } from '../errors.ts'
 import {
@@ -13,7 +13,7 @@ import {
   seconds,
   text,
 } from '../option-checks.ts'
-import type { Table } from '../resolve-options.ts'
+import type { Check, Table } from '../resolve-options.ts'
 
 export const memoryOptions = {
   callTimeoutMs: { default: 5_000, check: integer(1) },
@@ -22,13 +22,13 @@ export const memoryOptions = {
 
 export const sqliteOptions = {
   ...memoryOptions,
-  path: { check: isPath },
+  path: { check: isPath("the path of a database file, or ':memory:'") },
   durability: { default: 'full', check: oneOf('full', 'relaxed') },
 } as const satisfies Table
 
 export const fileOptions = {
   ...memoryOptions,
-  directory: { check: isPath },
+  directory: { check: isPath('the path of a directory') },
   durability: sqliteOptions.durability,
 } as const satisfies Table
 
@@ -60,8 +60,10 @@ export const postgresOptions = {
   migrate: { default: true, check: isBoolean },
 } as const satisfies Table
 
-function isPath(name: string, value: unknown): void {
-  if (typeof value !== 'string' || value === '') throw invalidArgument(name, 'a path', value)
+function isPath(expected: string): Check {
+  return (name, value) => {
+    if (typeof value !== 'string' || value === '') throw invalidArgument(name, expected, value)
+  }
 }
 
 /** It becomes the hash tag of every key, which braces of its own would end. */

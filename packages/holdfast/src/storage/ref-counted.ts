@@ -1,39 +1,38 @@
-// What many share: the first to connect opens it, the last one out closes it. All that a driver with a connection does for
-// connect() and disconnect().
+// A reference-counted resource, for connect() and disconnect() of a driver: the first user opens it, the last one closes it.
 
 import { HoldfastError } from '../errors.ts'
 
-interface CountedOptions<T> {
-  /** For the message to those who did not connect: 'Redis', … */
+interface RefCountedOptions<T> {
+  /** Name of the driver for messages: 'Redis', … */
   readonly name: string
   open(): Promise<T>
   close(opened: T): Promise<void> | void
-  /** Before it is closed; who connects meanwhile finds it open. */
+  /** Runs before the close. A connect() meanwhile keeps the resource open. */
   idle?(opened: T): Promise<void>
-  /** What lives in memory alone would be gone with its connection. */
+  /** Never closed: a database in memory would be lost with its connection. */
   readonly staysOpen?: boolean
 }
 
-export class Counted<T> {
-  readonly #options: CountedOptions<T>
+export class RefCounted<T> {
+  readonly #options: RefCountedOptions<T>
   #users = 0
   #opening: Promise<T> | undefined
   #opened: T | undefined
 
-  constructor(options: CountedOptions<T>) {
+  constructor(options: RefCountedOptions<T>) {
     this.#options = options
   }
 
-  /** Undefined: nobody is connected. */
+  /** Undefined while no user is connected. */
   get opened(): T | undefined {
     return this.#users > 0 || this.#options.staysOpen ? this.#opened : undefined
   }
 
-  /** @throws STORAGE_CLOSED */
+  /** @throws HoldfastError STORAGE_CLOSED */
   use(): T {
     const { opened } = this
     if (opened !== undefined) return opened
-    const message = `the ${this.#options.name} storage is not connected: call connect(), or start what uses it`
+    const message = `${this.#options.name}: not connected. Call connect(), or start the queue or worker that uses the storage.`
     throw new HoldfastError('STORAGE_CLOSED', message)
   }
 
@@ -43,7 +42,7 @@ export class Counted<T> {
     try {
       this.#opened = await opening
     } catch (error) {
-      // All who waited for it fail with it.
+      // Every connect() that shared this attempt fails with it, so none of them counts.
       if (this.#opening === opening) {
         this.#opening = undefined
         this.#users = 0
@@ -61,7 +60,7 @@ export class Counted<T> {
     }
   }
 
-  /** A surplus one does nothing. */
+  /** Does nothing without a user. */
   async disconnect(): Promise<void> {
     if (this.#users === 0) return
     this.#users--

@@ -1,4 +1,4 @@
-// How long an ended job is kept, where it is the same for every end: as for nearly every job.
+// A retention that is the same for every end state, as nearly every job has it.
 
 import type { Retention } from './storage.ts'
 

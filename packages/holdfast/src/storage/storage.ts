@@ -1,23 +1,24 @@
-// The storage contract: what the engine asks of a driver, and all that the author of a driver must read.
+// The storage contract: everything that the engine asks of a driver. The author of a driver needs to read this file only.
+// Longer than other files, so that it is the only one: first the verbs, then the types they use.
 //
-// A move is a batch, and each call is atomic: all of it happened, or nothing. Where a move answers with verdicts there is
-// one per item, in order; items take effect in order too, each seeing those before it. A read shows one instant; what has expired is absent, swept or not.
+//   - Atomicity. Each call is atomic: all of it takes effect, or none of it. A write takes a batch. Its items take effect in
+//     order, and each sees the ones before it. Verdicts are one per item, in the same order.
+//   - Reads. A read shows one instant. An expired record is absent at once, whether or not it was swept.
+//   - Time. The storage reads its own clock, once per call. No other clock decides what is due or lost.
+//   - Fencing. Every write after a claim carries the fence (type, id, worker, attempt). A refused write changes nothing.
+//   - No setters, and no check-then-act over two calls.
+//   - Repeats. A call that is repeated after a lost answer gets the answer of the first. An add is recognised by its token, a
+//     settle by its fence among the attempts that the record keeps. The jobs of a lost claim come back by their lease. One
+//     exception: a record that is kept for 0 ms may be gone, and the repeat of its settle gets `not_found`.
+//   - Bytes. Payload, result and error are bytes. A driver never parses or changes them; callers must not either. Ids, types,
+//     keys and labels are text of any content.
+//   - Checks. A driver first calls checkNewJobs, checkOutcomes and checkListQuery (storage/check.ts), which refuse bad input.
+//   - Errors. A call on a closed storage rejects with code STORAGE_CLOSED; a storage in memory is never closed. An error with
+//     `transient: true` means that the same call may succeed in a moment: the engine repeats it. An error with
+//     `maybeApplied: false` means that certainly nothing was written.
+//   - A driver has no logging, metrics or retries. The wrapper around the contract has them (engine/guard.ts).
 //
-//   - Time is the storage's own, asked for once inside each call. Nobody's clock but that one decides what is due or lost.
-//   - Every write after a claim is fenced by (type, id, worker, attempt), and a refused write changes nothing.
-//   - No setters, no look-then-act over two calls. A call repeated after a lost answer is answered as the first: an add is
-//     known by its token, a settle by its fence among the attempts kept on the record; the jobs of a lost claim come back
-//     by their lease. (A record kept for 0 ms may be gone by then: the repeat of its settle is told `not_found`.)
-//   - Payload, result and error are bytes: never parsed, never changed, handed out for reading only. Ids, types, keys and
-//     labels are data of any content.
-//   - Bad input is refused by checkNewJobs, checkOutcomes and checkListQuery (storage/check.ts), to be called first.
-//   - A call on a closed storage rejects with code STORAGE_CLOSED (one in memory is never closed). An error with
-//     `transient: true` says that the same call may go through in a moment: the wrapper repeats it. One with
-//     `maybeApplied: false`, that certainly nothing was written.
-//   - No logging, metrics or retries in a driver: the wrapper around the contract has them (storage/guard.ts).
-//
-// Longer than others so that it is the only one: the verbs first, then what they carry.
-// The contract may change before 1.0. `holdfast/conformance` is the test of it.
+// The contract may change before 1.0. The package @holdfast/conformance tests it.
 
 import type { KeyValue } from './kv.ts'
 
@@ -25,102 +26,110 @@ export type Bytes = Uint8Array
 
 // ── the contract ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
+/** What a driver can do. The engine and the conformance suite read it. */
 export interface StorageFeatures {
-  /** Moves can join the user's transaction (`tx`). */
+  /** Writes can join a transaction of the user (`tx`). */
   readonly transactions: boolean
-  /** What was acknowledged survives a power cut. */
+  /** An acknowledged write survives a power cut. */
   readonly durable: boolean
-  /** Several processes of one machine may use it at once. */
+  /** Several processes of one machine can use it at the same time. */
   readonly sharedByProcesses: boolean
-  /** Several machines may. */
+  /** Several machines can use it at the same time. */
   readonly distributed: boolean
   readonly searchIndexed: boolean
-  /** `events` reach every process. */
+  /** Signals of topic `events` reach every process. */
   readonly fleetEvents: boolean
 }
 
+/** How the engine should use a driver. */
 export interface StorageSettings {
-  /** How long one call may take. */
+  /** Longest time that one call may take, in ms. */
   readonly callTimeoutMs: number
   /** Longest idle wait of a worker that sets none itself, in ms. */
   readonly pollMs?: number
-  /** So many claims of one worker under way at once keep a server busy while the worker is. @default 1 */
+  /** Claims of one worker in flight at once that keep the server busy. @default 1 */
   readonly claimsInFlight?: number
-  /** Adds in one call, where several smaller calls keep a server busy while the caller is. @default 1_000 */
+  /** Jobs per add, where several smaller calls keep the server busy while the caller works. @default 1_000 */
   readonly addsPerCall?: number
-  /** So many transactions may be open for long, and still leave room for the other calls. @default 1 */
+  /** Transactions that may stay open and still leave connections for other calls. @default 1 */
   readonly openTransactions?: number
-  /** While a transaction is open, nobody else can write. @default false */
+  /** True if no other call can write while a transaction is open. @default false */
   readonly exclusiveTransactions?: boolean
 }
 
-/** `Storage<never>`: without transactions. `Storage` alone accepts every one. */
+/** A driver. `Storage<never>` has no transactions; `Storage` accepts every driver. */
 export interface Storage<Tx = unknown> {
-  /** 'memory', 'redis', …: for logs and metrics. */
+  /** Name for logs and metrics: 'memory', 'redis', … */
   readonly driver: string
   readonly features: StorageFeatures
   readonly settings: StorageSettings
   readonly kv: KeyValue
 
-  /** Counted: one storage may serve many queues and workers, and the last one out closes it. */
+  /** Opens the storage. Calls are counted: one storage may serve many queues and workers, and the last disconnect() closes it. */
   connect(): Promise<void>
-  /** A surplus one does nothing. */
+  /** Closes the storage with the last of its users. A surplus call does nothing. */
   disconnect(): Promise<void>
-  /** Everything under this prefix, kv too; opens a closed storage for the call. */
+  /** Deletes everything under this prefix, key-value entries included. Opens a closed storage for the call. */
   clear(): Promise<void>
 
-  /** Decides ids, keys and blockers, and writes the jobs in the order given. */
+  /** Adds jobs, in the order given. It decides about ids, deduplication keys and blockers. */
   add(jobs: readonly NewJob[], tx?: Tx): Promise<AddVerdict[]>
   /**
-   * Moves due jobs to `processing` under a lease, within a type by priority, then runAt, then a sequence number: taken at
-   * the add, and anew by every move that sets runAt (not by unblocking). Groups and pauses considered; rows that another
-   * call has locked may be passed over.
-   * Lost leases of these types are taken back first, at least as many as there are slots (a failure each; behind what
-   * waits). Jobs without an attempt left end here.
+   * Moves due jobs to `processing` under a lease. Within a type the order is priority, then runAt, then a sequence number.
+   * A job gets its sequence number at the add, and a new one from every call that sets runAt (unblocking does not). Paused
+   * types and groups, and busy groups, yield nothing. Rows that another call has locked may be passed over.
+   *
+   * Before that it recovers lost leases of these types, at least as many as there are slots. Each counts a failure, and its
+   * job goes behind those that wait. A job without an attempt left ends here.
    */
   claim(request: ClaimRequest): Promise<Claim>
-  /** Sets the lease's end anew, also to an earlier one. One that ran out is still good while nobody took the job. Waits for no lock. */
+  /**
+   * Sets the end of leases, to a later or an earlier instant. A lease that ran out is extended too, as long as no other call
+   * took the job. It waits for no lock.
+   */
   extend(leases: readonly Extension[]): Promise<LeaseVerdict[]>
-  /** Outcome, continuation, jobs to add, end of the chain, dependents and keys in one move. */
+  /** Records outcomes: with each its continuation, its jobs to add, the end of its chain, its dependents and its keys. */
   settle(outcomes: readonly Outcome[], tx?: Tx): Promise<SettleVerdict[]>
-  /** Takes back lost leases, and attempts over an age: a failure each; due at once, behind what waits. */
+  /** Takes back lost leases, and attempts over an age. Each counts a failure; its job is due at once, behind those that wait. */
   recover(request: RecoverRequest): Promise<Recovered[]>
-  /** Waiting: cancelled at once. Processing: by the options. */
+  /** Cancels waiting jobs at once, and jobs in processing as the options say. */
   cancel(jobs: readonly JobRef[], options?: CancelOptions): Promise<CancelVerdict[]>
+  /** Makes failed and cancelled jobs live again, and sets the runAt of waiting ones. */
   revive(jobs: readonly JobRef[], options?: ReviveOptions<Tx>): Promise<ReviveVerdict[]>
+  /** Deletes chains that have ended, now or later; or whole trees, in any state. */
   remove(jobs: readonly JobRef[], options?: RemoveOptions<Tx>): Promise<RemoveVerdict[]>
-  /** From now on no claim of it, in any process; what runs goes on. */
+  /** Pauses or resumes a type, or a group of it, for the claims of every process. Running jobs go on. */
   pause(request: PauseRequest): Promise<void>
-  /** Deletes what has expired: records, key marks, kv entries. Never a live job. */
+  /** Deletes expired records, deduplication keys and key-value entries. Never a live job. */
   sweep(request: SweepRequest): Promise<Swept>
 
   get(jobs: readonly (JobRef | KeyRef)[], options?: GetOptions<Tx>): Promise<(JobRecord | undefined)[]>
   list(query: ListQuery): Promise<Page>
   count(query: CountQuery): Promise<Counts>
-  /** The earliest instant at which a claim of these types could yield something, ends of leases included. */
-  nextDueAt(types: readonly ClaimType[]): Promise<{ readonly at: number; readonly now: number } | undefined>
+  /** The earliest instant at which a claim of these types could return a job, ends of leases included. Undefined: never. */
+  nextDueAt(types: readonly ClaimType[]): Promise<NextDue | undefined>
 
-  /** Resolves once every later signal will come. */
+  /** Registers a listener. Resolves once every later signal will arrive. */
   listen(topics: readonly Topic[], onSignal: (signal: Signal) => void): Promise<Unlisten>
 
-  /** Drivers with `features.transactions` only. Rolls back if `run` rejects. */
+  /** Runs a function in a transaction, and rolls back if it rejects. Only drivers with `features.transactions` have it. */
   transaction?<T>(run: (tx: Tx) => Promise<T>): Promise<T>
 }
 
 // ── jobs ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** The life of a job; the table of its changes is job/states.ts. */
+/** The state of a job. The table of its changes is storage/rules/job/states.ts. */
 export type JobState =
-  | 'scheduled' // waits for its runAt; read and counted as queued once that has come
+  | 'scheduled' // waits for its runAt; reads and counts as queued once that has come
   | 'blocked' // waits for other chains
   | 'queued' // due
-  | 'processing' // somebody holds its lease
+  | 'processing' // a worker holds its lease
   | 'failing' // waits for its next attempt after an error
   | 'completed'
   | 'failed'
   | 'cancelled'
 
-/** Why the storage itself ended a job. `stalled`: its attempts are used up. There are no error bytes then. */
+/** Why the storage itself ended a job, without error bytes. `stalled`: no attempt is left. */
 export type EndReason = 'stalled' | 'blocker_failed'
 
 export interface JobRef {
@@ -128,25 +137,27 @@ export interface JobRef {
   readonly id: string
 }
 
-/** The first job of the chain that holds a deduplication key now. */
+/** Names the first job of the chain that holds a deduplication key now. */
 export interface KeyRef {
   readonly type: string
   readonly key: string
 }
 
-/** The fence. `worker` is new with each claim call and never repeats. */
+/** The fence of an attempt. `worker` is unique to each claim call, and never used again. */
 export interface LeaseRef extends JobRef {
   readonly worker: string
   readonly attempt: number
 }
 
-/** When: an instant (epoch ms; one in the past is now), or a delay from the storage's now. Neither: now. */
+/** When a job is due: at an instant, or after a delay. Neither: now. */
 export interface When {
+  /** Epoch ms. An instant in the past means now. */
   readonly runAt?: number
+  /** Ms from the storage's now. */
   readonly delayMs?: number
 }
 
-/** How long a record is kept after its end, in ms. 0: gone at its end. Infinity: kept. */
+/** How long a record is kept after its end, in ms. 0: deleted at its end. Infinity: kept for ever. */
 export interface Retention {
   readonly completedMs: number
   readonly failedMs: number
@@ -156,62 +167,59 @@ export interface Retention {
 /**
  * At most one job of a type per key.
  *
- * - `simple`: while the first is live and, with a window, was accepted less than `windowMs` ago.
- * - `throttle`: for `windowMs` since the first was accepted, even if it is gone; without a window while its record lives.
+ * - `simple`: while the first job is live and, with a window, was accepted less than `windowMs` ago.
+ * - `throttle`: for `windowMs` after the first job was accepted, even if it is gone. Without a window, while its record lives.
  *
- * The mode and window of the job that holds the key decide. A chain holds its key until the chain ends. A failed or cancelled one frees it at once, unless it is `shared`: one key
- * for all jobs of a token, taken once, for the window.
+ * The mode and window of the job that holds the key decide. A chain holds its key until the chain ends. A failed or cancelled
+ * chain frees it at once. A `shared` key is different: all jobs of a token have it together, and keep it for the window.
  */
 export type Deduplication =
   | { readonly key: string; readonly mode: 'simple' | 'throttle'; readonly windowMs?: number; readonly shared?: false }
   | { readonly key: string; readonly mode: 'throttle'; readonly windowMs: number; readonly shared: true }
 
 export interface NewJob extends JobRef, When {
-  /** Names the call that adds this job, so that its repeat is no duplicate of itself; also tells one life of an id from the next. */
+  /** Identifies the call that adds this job, so that its repeat is no duplicate. It also tells one life of an id from the next. */
   readonly token: string
-  /** Absent is a payload of its own: not zero bytes. */
+  /** An absent payload is not the same as one of zero bytes. */
   readonly payload?: Bytes
-  /** Integer -100…100, greater first. @default 0 */
+  /** Integer -100 … 100, higher first. @default 0 */
   readonly priority?: number
-  /** An ordered group: one at a time, in the order of acceptance, kept across retries. Its head holds it until it ends. */
+  /** Ordered group: its jobs run one at a time, in the order of acceptance, across retries. The head holds it until it ends. */
   readonly group?: { readonly key: string; readonly ordered: true }
   readonly deduplication?: Deduplication
-  /** Attempts that may fail. Absent: the claiming worker says (ClaimType). */
+  /** Number of attempts that may fail. Absent: the claiming worker decides (ClaimType). */
   readonly maxAttempts?: number
   readonly retention: Retention
   /** Opaque to the storage. */
   readonly trace?: string
   /**
-   * Chains that must complete first, by their first job: chains that exist before the call, or that it adds anywhere in
-   * this batch with the same token; or positions of later jobs of this batch with the same token. One chain may stand in
-   * several places; it counts once. One of this batch that is a duplicate stands for the chain in its way.
-   * A job named by position starts under the job it blocks (`origin`, `root`), and is added only if one such job is.
+   * Chains that must complete before this job runs. A ref names the first job of a chain that exists before the call, or that
+   * any job of this batch with the same token starts. A number is the position of a later job of this batch with the same
+   * token. A chain that is named twice counts once. A blocker of this batch that is a duplicate stands for the existing chain.
+   * A job named by position has the job it blocks as `origin`, and its `root`. It is added only if one such job is.
    */
   readonly blockers?: readonly (JobRef | number)[]
-  /** A failed or cancelled blocker fails this job, or it waits until a chain of that name completes. @default 'fail' */
+  /** A failed or cancelled blocker fails this job; or the job waits until a chain of that name completes. @default 'fail' */
   readonly onBlockerFailure?: 'fail' | 'wait'
 }
 
-/** One ended attempt. The record keeps the last 10. */
+/** An attempt that has ended. A record keeps the last 10 (`attemptsKept`). */
 export interface AttemptRecord {
   readonly attempt: number
   readonly worker: string
   readonly label?: string
   readonly startedAt: number
   readonly endedAt: number
-  /** `stalled`, `cancelled`: ended by others, when its lease was taken back or its job cancelled by force. */
+  /** `stalled` and `cancelled` are not ends by the worker: the lease was taken back, or the job was cancelled by force. */
   readonly outcome: Outcome['kind'] | 'stalled' | 'cancelled'
   /** The state that the job reached by it. */
   readonly state: JobState
   readonly error?: Bytes
 }
 
-export interface JobRecord extends JobRef {
+/** What a record and a claimed job have in common. */
+interface JobFields extends JobRef {
   readonly token: string
-  readonly state: JobState
-  readonly reason?: EndReason
-  /** Attempts begun; only grows. */
-  readonly attempt: number
   /** Attempts that count: ended by an error or a lost lease, not released. */
   readonly failures: number
   /** Releases with a delay. */
@@ -219,61 +227,68 @@ export interface JobRecord extends JobRef {
   readonly maxAttempts?: number
   readonly priority: number
   readonly group?: string
-  readonly deduplicationKey?: string
   readonly retention: Retention
   readonly trace?: string
   readonly createdAt: number
-  /** When it is, was or would be due. */
+  /** When the job is, was or would be due. */
   readonly runAt: number
+  /** The chain of the job: the ref of its first job. A job without a continuation is a chain of one. */
+  readonly chain: JobRef
+  readonly chainIndex: number
+  /** The chain at the top of the tree that blockers by position form. */
+  readonly root: JobRef
+  /** The job before it in the chain, or the job that it was started to block. */
+  readonly origin?: JobRef
+}
+
+export interface JobRecord extends JobFields {
+  readonly state: JobState
+  readonly reason?: EndReason
+  /** Number of attempts begun. It never decreases. */
+  readonly attempt: number
+  readonly deduplicationKey?: string
   readonly startedAt?: number
   readonly finishedAt?: number
-  /** When the record goes. Absent: not terminal, kept for ever, or needed by an unfinished dependent. */
+  /** When the record expires. Absent while it is live, kept for ever, or needed by an unfinished dependent. */
   readonly expiresAt?: number
-  /** The name people gave the worker that holds it, or ended it. */
+  /** Name of the worker that holds the job, or ended it, as its user gave it. */
   readonly label?: string
   readonly worker?: string
   readonly leaseUntil?: number
-  /** A stop was asked of its holder. */
+  /** True once its holder was asked to stop. */
   readonly cancelling?: boolean
   readonly cancelReason?: string
-  /** The chain it belongs to: the ref of its first job. A job nothing continued is a chain of one. */
-  readonly chain: JobRef
-  readonly chainIndex: number
-  /** The chain at the top of the tree that blockers by position span. */
-  readonly root: JobRef
-  /** The job before it in the chain, or the one it was started to block. */
-  readonly origin?: JobRef
   readonly openBlockers: number
-  // Only if asked for (GetOptions.parts):
+  // The parts below are present only if asked for (GetOptions.parts).
   readonly payload?: Bytes
   readonly result?: Bytes
-  /** Of the last attempt that failed, or was put off. */
+  /** Error of the last attempt that failed, or was snoozed with one. */
   readonly error?: Bytes
   readonly attempts?: readonly AttemptRecord[]
   readonly blockers?: readonly JobRef[]
-  /** Of a chain's first job: the last job, whose state is the chain's. */
+  /** On the first job of a chain: the last job, whose state is the state of the chain. */
   readonly tail?: JobRecord
 }
 
 // ── add ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * The job that stands after an add: the one added, or the one in the way, with its chain's state and result. One that is
- * gone, and known only by its key's window, reads `completed`.
+ * The job under an id or key after an add: the added one, or the existing one, with the state and result of its chain. A job
+ * that is gone, and known only by the window of its key, reads `completed`.
  */
 export interface Standing extends JobRef {
   readonly token: string
   readonly state: JobState
-  /** Absent of one that is gone; of others it spares whoever asks a read. */
+  /** Absent if the job is gone. */
   readonly createdAt?: number
   readonly result?: Bytes
 }
 
 /**
- * - `added`: also the answer to a repeat. A failed or cancelled chain under this id is replaced, all its jobs with it.
- * - `duplicate`: the id is taken (by a live or completed chain, or by an earlier job of this call) or the key is.
+ * - `added`: also the answer to a repeat. A failed or cancelled chain under this id is replaced, with all its jobs.
+ * - `duplicate`: the id belongs to a live or completed chain or to an earlier job of this call, or the key is held.
  * - `skipped`: a blocker by position whose dependents are all duplicates.
- * - `blocker_not_found`: refused, and with it every job of the same token, and no other.
+ * - `blocker_not_found`: the job is refused, with every job of the same token and no other.
  */
 export type AddVerdict =
   | { readonly verdict: 'added'; readonly job: Standing }
@@ -286,54 +301,41 @@ export type AddVerdict =
 export interface ClaimType {
   readonly type: string
   readonly leaseMs: number
-  /** At most so many of this type. @default the request's slots */
+  /** Largest number of jobs of this type. @default the request's slots */
   readonly slots?: number
-  /** For jobs that have none of their own. */
+  /** For jobs without `maxAttempts`. */
   readonly maxAttempts?: number
 }
 
 export interface ClaimRequest {
-  /** New with each call: label + random part per start + number of the call. */
+  /** Unique to the call: label, a random part per start, and the number of the call. */
   readonly worker: string
   readonly label?: string
+  /** Largest number of jobs. */
   readonly slots: number
-  /** Settled first, in the same move. */
+  /** Outcomes that are settled first, in the same call. */
   readonly outcomes?: readonly Outcome[]
-  /** In turns: one job of each type that has one due, in this order, before a second of any. */
+  /** Types in turn: one job of each type that has one due, in this order, before a second job of any type. */
   readonly types: readonly ClaimType[]
 }
 
-export interface ClaimedJob extends LeaseRef {
-  readonly token: string
+export interface ClaimedJob extends LeaseRef, JobFields {
   readonly payload?: Bytes
-  readonly failures: number
-  readonly snoozes: number
-  readonly maxAttempts?: number
-  readonly priority: number
-  readonly group?: string
-  readonly retention: Retention
-  readonly trace?: string
-  readonly createdAt: number
-  readonly runAt: number
   readonly startedAt: number
   readonly leaseUntil: number
-  /** As JobRecord has it. */
+  /** As in JobRecord. */
   readonly error?: Bytes
-  readonly chain: JobRef
-  readonly chainIndex: number
-  readonly root: JobRef
-  readonly origin?: JobRef
-  /** In the order given at the add; results of their chains. */
+  /** In the order of the add, with the results of their chains. */
   readonly blockers: readonly { readonly type: string; readonly id: string; readonly result?: Bytes }[]
 }
 
-/** A lease that was taken back: its job waits again, or ended. */
+/** A lease that was taken back. Its job waits again, or has ended. */
 export interface Recovered extends LeaseRef {
   readonly label?: string
   readonly state: JobState
 }
 
-/** A job that the storage ended instead of running it, or because of another's end. */
+/** A job that the storage ended: instead of running it, or because another job ended. */
 export interface Ended extends JobRef {
   /** The chain that ended with it. */
   readonly chain: JobRef
@@ -344,74 +346,81 @@ export interface Ended extends JobRef {
   readonly payload?: Bytes
 }
 
+export interface NextDue {
+  readonly at: number
+  /** The storage's clock, for the caller to compute a delay. */
+  readonly now: number
+}
+
 export interface Claim {
   readonly jobs: readonly ClaimedJob[]
   readonly recovered: readonly Recovered[]
   readonly ended: readonly Ended[]
-  /** The verdicts of the request's outcomes. */
+  /** Verdicts of the request's outcomes. */
   readonly settled: readonly SettleVerdict[]
-  /** What nextDueAt() would say now, null for never: from a driver that knows, where there was less than was asked for. */
-  readonly nextDue?: { readonly at: number; readonly now: number } | null
+  /** What nextDueAt() would return now; null: never. A driver may give it with fewer jobs than slots. */
+  readonly nextDue?: NextDue | null
 }
 
 // ── extend, settle ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Why a fenced write was refused. Taken back and waiting counts as taken; failed counts as completed. */
+/** Why a fenced write was refused. A job that was taken back and waits counts as taken; a failed one as completed. */
 export type Refusal = 'taken_by_another_worker' | 'already_completed' | 'not_found' | 'cancelled'
 
 export interface Extension extends LeaseRef {
   readonly leaseMs: number
 }
 
-/** `cancelling`: extended too, but the holder should stop. `busy`: the record is locked, ask again. */
+/** `cancelling`: extended, but the holder should stop. `busy`: the record is locked, ask again. */
 export type LeaseVerdict =
   | { readonly verdict: 'extended'; readonly until: number }
   | { readonly verdict: 'cancelling'; readonly until: number; readonly reason?: string }
   | { readonly verdict: 'busy' }
   | { readonly verdict: Refusal }
 
-/** Whose end it is: an attempt's; or, without a worker, that of a chain whose tail is still the one expected. */
+/** What an outcome ends: an attempt; or, without a worker, a chain whose tail is still the expected job. */
 export type Fence = LeaseRef | Workerless
+/** Type and id are those of the expected tail. */
 export interface Workerless extends JobRef {
   readonly chain: JobRef
-  /** In place of a fence: a repeat is known by it. Type and id are those of the expected tail. */
+  /** Takes the place of a fence: a repeat is recognised by it. */
   readonly token: string
 }
 
-/** Jobs to add in the same move. A refused one (blocker_not_found) refuses the outcome: `conflict`. */
+/** Jobs to add in the same call. If one is refused (blocker_not_found), the outcome is refused: `conflict`. */
 interface Adding {
   readonly add?: readonly NewJob[]
 }
 
 /**
- * What an attempt ended in. `retry` and `failed` count a failure; a `retry` of the last attempt that is allowed fails.
- * `stalled` says that the attempt was given up, not that it failed: a retry is due at once, a failure has no error.
- * While its job is `cancelling`, an outcome other than `completed` ends it `cancelled`.
+ * How an attempt ended. `retry` and `failed` count a failure; a `retry` of the last allowed attempt fails the job.
+ * `stalled` marks an attempt that was given up instead of ending in an error: a retry is due at once, a failure has no error.
+ * While its job is `cancelling`, any outcome but `completed` ends it as `cancelled`.
  */
 export type Outcome = Fence & Ending
 export type Ending =
   | (Adding & { readonly kind: 'completed'; readonly result?: Bytes; readonly keepMs?: number })
   | (When & { readonly kind: 'retry'; readonly error?: Bytes; readonly stalled?: boolean })
   | (Adding & { readonly kind: 'failed'; readonly error?: Bytes; readonly stalled?: boolean; readonly keepMs?: number })
-  // Without a time: to its old place, with the runAt and sequence it had. With one, even if it has come: a snooze. It is
-  // queued or scheduled then, never failing. A payload replaces the job's. The error of a snooze does too: without one, the
-  // job has none.
+  // Without a time, the job returns to its old place, with its runAt and sequence number. With one, even in the past, it is a
+  // snooze. The job is queued or scheduled then, never failing. A payload replaces that of the job. So does the error of a
+  // snooze: a snooze without an error removes it.
   | (When & { readonly kind: 'released'; readonly payload?: Bytes; readonly error?: Bytes })
-  // `next` joins the chain as its tail and has its root and key (a deduplication of its own is ignored). Its id must be
-  // free, and nobody wait for a chain of that name, or the verdict is `conflict`. `next` and `add` are one batch, in this
-  // order: positions of blockers count in it.
+  // `next` becomes the tail of the chain, with its root and key; a deduplication of its own is ignored. The verdict is
+  // `conflict` if its id is taken, or if a job waits for a chain of that name. `next` and `add` are one batch, in this order:
+  // positions of blockers count in it.
   | (Adding & { readonly kind: 'continued'; readonly next: NewJob })
 
-/** A repeat, known by its fence alone, is answered with the state its first reached, and empty lists. */
+/** A repeat, recognised by its fence alone, gets the state that the first call reached, and empty lists. */
 export type SettleVerdict =
   | {
       readonly verdict: 'settled'
       readonly state: JobState
       readonly runAt?: number
       readonly expiresAt?: number
-      /** Of `next`, then of `add`. */
+      /** Verdicts of `next`, then of `add`. */
       readonly added: readonly AddVerdict[]
-      /** Dependents that failed with it. */
+      /** Dependents that failed with the job. */
       readonly ended: readonly Ended[]
       /** Dependents that no longer wait for a blocker. */
       readonly unblocked: readonly JobRef[]
@@ -419,27 +428,27 @@ export type SettleVerdict =
   | { readonly verdict: 'conflict'; readonly added: readonly AddVerdict[] }
   | { readonly verdict: Refusal }
 
-// ── the other moves ──────────────────────────────────────────────────────────────────────────────────────────────────
+// ── the other writes ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 export interface RecoverRequest {
   readonly types: readonly string[]
   readonly limit: number
-  /** Also attempts that began longer ago than this, whatever their lease says. */
+  /** Also takes back attempts that began longer ago than this, whatever their lease. */
   readonly olderThanMs?: number
 }
 
 export interface CancelOptions {
-  /** The refs name chains: their tails are cancelled. */
+  /** The refs name chains, whose tails are cancelled. */
   readonly chains?: boolean
-  /** Ask the holder of a job in processing to stop. */
+  /** Asks the holder of a job in processing to stop. */
   readonly abort?: boolean
-  /** End a job in processing at once; its worker learns by the fence. */
+  /** Ends a job in processing at once. Its worker learns it by the fence. */
   readonly force?: boolean
   readonly reason?: string
 }
 export type CancelVerdict = {
   readonly verdict: 'cancelled' | 'cancelling' | 'processing' | 'completed' | 'failed' | 'not_found'
-  /** Dependents that failed with it. Absent: none. */
+  /** Dependents that failed with the job. Absent: none. */
   readonly ended?: readonly Ended[]
 }
 
@@ -448,43 +457,49 @@ export interface ReviveOptions<Tx = unknown> {
   readonly runAt?: number
   readonly tx?: Tx
 }
-/** `revived`: was failed or cancelled; failures start anew, behind what waits, in its old place in its group. `moved`: was waiting. `conflict`: its key was taken since. */
+/**
+ * - `revived`: the job was failed or cancelled. Its failures start at 0; it goes behind those that wait, but to its old place
+ *   in its group.
+ * - `moved`: the job was waiting.
+ * - `conflict`: its key was taken since.
+ */
 export type ReviveVerdict = { readonly verdict: 'revived' | 'moved' | 'not_revivable' | 'conflict' | 'not_found' }
 
 export interface RemoveOptions<Tx = unknown> {
-  /** The refs are roots: their whole trees go, in any state, all of them or none. Otherwise: chains that have ended. */
+  /** The refs name roots, whose trees are removed in any state, all of them or none. Otherwise: chains that have ended. */
   readonly trees?: boolean
-  /** Not now, but then: sets the expiry of ended chains anew. */
+  /** Removes ended chains after this time instead of now: sets their expiry. */
   readonly afterMs?: number
   readonly tx?: Tx
 }
 export type RemoveVerdict =
   | { readonly verdict: 'removed' | 'not_terminal' | 'not_found' }
   | { readonly verdict: 'kept'; readonly until: number }
-  /** Of trees: the root above it. Otherwise: the first job of its chain. */
+  /** With `trees`: the root above it. Otherwise: the first job of its chain. */
   | { readonly verdict: 'not_root'; readonly root: JobRef }
   /** Unfinished jobs outside need it. */
   | { readonly verdict: 'referenced'; readonly by: readonly JobRef[] }
-  /** Nothing wrong with it, but with another of the batch of trees. */
+  /** It could be removed, but another tree of the batch could not. */
   | { readonly verdict: 'untouched' }
 
 export interface PauseRequest {
   readonly type: string
-  /** Only this ordered group. */
+  /** Pauses or resumes this ordered group only. */
   readonly group?: string
   readonly paused: boolean
   readonly by?: string
 }
 
 export interface SweepRequest {
-  /** At most so many of each kind. */
+  /** Largest number of deletions of each kind. */
   readonly limit: number
 }
+/** Number of deletions of each kind. */
 export interface Swept {
   readonly jobs: number
   readonly marks: number
   readonly entries: number
-  /** Something is left that may go already. */
+  /** True if something is left that has expired already. */
   readonly more: boolean
 }
 
@@ -494,31 +509,32 @@ export type RecordPart = 'payload' | 'result' | 'error' | 'attempts' | 'blockers
 
 export interface GetOptions<Tx = unknown> {
   readonly parts?: readonly RecordPart[]
-  /** Keep others from changing them until the transaction ends. */
+  /** Keeps other transactions from changing the jobs until this one ends. */
   readonly lock?: boolean
   readonly tx?: Tx
 }
 
 export interface ListQuery {
-  /** Of chains: their first jobs, each with its tail; states are the chains'. */
+  /** `chains` lists first jobs, each with its tail; `states` are then the states of chains. */
   readonly of: 'jobs' | 'chains'
   readonly types?: readonly string[]
   readonly states?: readonly JobState[]
   readonly chain?: JobRef
-  /** Chains that are nobody's blocker by position. */
+  /** Only chains that were not started as a blocker by position. */
   readonly rootOnly?: boolean
   readonly createdFrom?: number
   /** Exclusive. */
   readonly createdTo?: number
-  /** By createdAt, then type and id, compared as the storage compares text, the same on every page. @default 'desc' */
+  /** By createdAt, then type and id. Text is compared as the storage does, in the same way on every page. @default 'desc' */
   readonly order?: 'asc' | 'desc'
   readonly cursor?: string
+  /** Integer 1 … 1000. */
   readonly limit: number
   readonly parts?: readonly RecordPart[]
 }
 export interface Page {
   readonly items: readonly JobRecord[]
-  /** Absent: this was the last page. */
+  /** Absent on the last page. */
   readonly nextCursor?: string
 }
 
@@ -529,11 +545,11 @@ export interface CountQuery {
 export interface TypeCounts {
   readonly type: string
   readonly states: Readonly<Record<JobState, number>>
-  /** Could be claimed by time: waiting and due, or of a lost lease. Groups and pauses do not count here. */
+  /** Jobs that could be claimed by time: waiting and due, or with a lost lease. Groups and pauses are not considered. */
   readonly due: number
-  /** Waiting and not yet due; blocked ones are not here. */
+  /** Jobs that wait and are not yet due, without blocked ones. */
   readonly delayed: number
-  /** The earliest runAt of a waiting job that is due. */
+  /** Earliest runAt of a waiting job that is due. */
   readonly oldestDueAt?: number
   readonly paused?: Paused
   readonly pausedGroups: readonly (Paused & { readonly group: string })[]
@@ -550,14 +566,14 @@ export interface Counts {
 // ── hints ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * Signals leave after the commit, to listeners in the sender's process too.
+ * Signals are sent after the commit, to listeners in the sender's process too.
  *
  * - `wake`: a job began to wait, due or not; or a type or group was resumed.
  * - `done`: ids of chains (their first jobs) that ended or are gone.
- * - `abort`: ids of running jobs whose lease is worth a look: asked to stop, cancelled, taken back, completed without a
- *   worker, removed.
- * - `events`: what happened, in the sender's move: added, unblocked or revived → queued or scheduled; claimed → processing;
- *   settled → completed, failing, failed, cancelled or requeued; taken back or given up → stalled, then what it ended in.
+ * - `abort`: ids of running jobs whose lease should be checked: asked to stop, cancelled, taken back, completed without a
+ *   worker, or removed.
+ * - `events`: what the sender's calls did. Added, unblocked or revived: queued or scheduled. Claimed: processing. Settled:
+ *   completed, failing, failed, cancelled or requeued. Taken back or given up: stalled, then what it ended in.
  */
 export type TopicKind = 'wake' | 'done' | 'abort' | 'events'
 export interface Topic {
@@ -576,17 +592,17 @@ export interface JobEvent {
     | 'stalled'
     | 'requeued'
   readonly id: string
-  /** Attempts that count, this one included; 0 before the first. */
+  /** Number of attempts that count, this one included; 0 before the first. */
   readonly attempt: number
   readonly at: number
   readonly label?: string
 }
-/** A hint may be lost or come twice: it says "look". Entries of `events` come once and in order, or `gap` says some are missing. */
+/** A hint may be lost or arrive twice: it says "look". Entries of `events` arrive once and in order, or `gap` says that some are missing. */
 export interface Signal extends Topic {
-  /** Absent: any. */
+  /** Absent: any job of the type. */
   readonly ids?: readonly string[]
   readonly events?: readonly JobEvent[]
-  /** Of `done`, from a driver that can tell at once what else would have to be read: those of the ids that completed. */
+  /** With `done`, from a driver that knows the results already: the ids that completed. */
   readonly completed?: readonly { readonly id: string; readonly token: string; readonly result: Bytes | undefined }[]
   readonly gap?: true
 }

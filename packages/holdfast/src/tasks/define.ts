@@ -1,88 +1,129 @@
 // Tasks by name, and the handles that stand for them.
 
+import type { Clock } from '../clock.ts'
+import type { Backoff } from '../engine/job/backoff.ts'
+import type { Directive } from '../engine/job/directives.ts'
 import { printable, usageError } from '../errors.ts'
 import { resolveOptions } from '../resolve-options.ts'
 import type { MessageQueue } from './queue/message-queue.ts'
 import { checkMessageKey, taskOptions } from './options.ts'
-import type { RetryPolicy } from './retry.ts'
+import { ownRetry, policyOf, refuseBoth, type Retry, type RetryPolicy } from './retry.ts'
 import { checkSchema, type InferOutput, type StandardSchemaV1 } from './schema.ts'
 import type { Tasks } from './tasks.ts'
 
-/** What a handler is told beside its data. */
+/** What a handler is given beside its data. */
 export interface TaskContext {
+  /** Id of the message: the same in every run of the task. */
   readonly id: string
-  /** The task's name. */
+  /** Name of the task. */
   readonly task: string
-  /** This run included, from 1. */
+  /** Number of this run, from 1; released runs do not count. */
   readonly attempt: number
   /** Epoch ms. */
   readonly enqueuedAt: number
-  readonly orderingKey?: string
-  /** Aborts when this run should end; on a foreign queue, never. */
+  readonly orderingKey?: string | undefined
+  /** Aborts when this run should end: over its `timeoutMs`, by a stop, or when its lease is lost. On a foreign queue by `timeoutMs` alone. */
   readonly signal: AbortSignal
   readonly tasks: Tasks
 }
 
 export interface TaskOptions<S extends StandardSchemaV1> {
-  /** Any Standard Schema v1. Checks at the enqueue, and makes at every attempt what the handler gets. */
+  /** Any Standard Schema v1. Checks the data at the enqueue, and at every run makes the data that the handler gets. */
   readonly schema: S
-  handler(context: TaskContext, data: InferOutput<S>): void | Promise<void>
-  /** @default the tasks' taskRetryPolicy */
-  readonly retryPolicy?: RetryPolicy
-  /** Runs before the retry or the failure is recorded. What it throws is reported and changes nothing. */
+  /** May return or throw snooze() or fail(). */
+  handler(context: TaskContext, data: InferOutput<S>): void | Directive | Promise<void | Directive>
+  /** Runs in all, the first included. @default the tasks' */
+  readonly maxAttempts?: number | undefined
+  /** Pause before the next run of a task that failed. @default the tasks' */
+  readonly backoff?: Backoff | undefined
+  /** Alias of maxAttempts and backoff, as one function. Not together with either. */
+  readonly retryPolicy?: RetryPolicy | undefined
+  /** Longest run of the handler, in ms; then its signal aborts, and the run counts as failed. @default the tasks' */
+  readonly timeoutMs?: number | undefined
+  /** Runs before the retry or the failure is recorded. What it throws is logged and changes nothing. */
   onError?(
     context: TaskContext & { readonly nextDelayMs: number | null },
     error: unknown,
     data: InferOutput<S>,
   ): void | Promise<void>
-  /** @default by resolution */
-  readonly queue?: MessageQueue
+  /** The queue of this task alone. @default by resolution */
+  readonly queue?: MessageQueue | undefined
 }
 
 /** The handle of a task, for enqueueTask. Compared by identity. */
 export interface TaskDefinition<Input, Output> {
   readonly name: string
-  /** Only for the types: never there. */
+  /** For the types only: never present. */
   readonly '~types'?: { readonly input: Input; readonly output: Output }
 }
 
-/** With everything that a worker needs. */
+/** Complete: everything that a worker needs. */
 export interface DefinedTask {
   readonly name: string
   readonly schema: StandardSchemaV1
-  handler(context: TaskContext, data: unknown): void | Promise<void>
+  handler(context: TaskContext, data: unknown): void | Directive | Promise<void | Directive>
+  /** Absent: the one of createTasks. */
   readonly retryPolicy: RetryPolicy | undefined
+  readonly timeoutMs: number | undefined
   readonly onError: TaskOptions<StandardSchemaV1>['onError']
   readonly queue: MessageQueue | undefined
 }
 
+/** What a task inherits from createTasks. */
+interface Inherited {
+  readonly retry: Retry
+  readonly timeoutMs: number | undefined
+  readonly clock: Clock
+  onError(error: Error): void
+}
+
 export class Definitions {
+  readonly #inherited: Inherited
   readonly #byName = new Map<string, DefinedTask>()
   readonly #byHandle = new Map<unknown, DefinedTask>()
+
+  constructor(inherited: Inherited) {
+    this.#inherited = inherited
+  }
 
   /** @throws TypeError INVALID_TASK_NAME, TASK_ALREADY_DEFINED, INVALID_SCHEMA, INVALID_ARGUMENT */
   define<S extends StandardSchemaV1>(name: string, options: TaskOptions<S>): TaskDefinition<never, never> {
     checkMessageKey('INVALID_TASK_NAME', 'name', name, 256)
-    if (this.#byName.has(name))
-      throw usageError('TASK_ALREADY_DEFINED', `the task '${name}' is defined already`, { task: name })
-    const { schema, handler, retryPolicy, onError, queue } = resolveOptions('defineTask', options, taskOptions)
-    checkSchema(schema)
-    taskOptions.handler.check('handler', handler)
-    const task = { name, schema, handler: handler.bind(options), retryPolicy, onError: onError?.bind(options), queue }
+    if (this.#byName.has(name)) {
+      const message = `task '${name}': it is defined already. Define each task once, and share its handle.`
+      throw usageError('TASK_ALREADY_DEFINED', message, { task: name })
+    }
+    const task = this.#resolve(name, options)
     const handle = Object.freeze({ name })
-    this.#byName.set(name, task as DefinedTask)
-    this.#byHandle.set(handle, task as DefinedTask)
+    this.#byName.set(name, task)
+    this.#byHandle.set(handle, task)
     return handle
+  }
+
+  #resolve<S extends StandardSchemaV1>(name: string, options: TaskOptions<S>): DefinedTask {
+    refuseBoth('defineTask', options, 'retryPolicy')
+    const resolved = resolveOptions('defineTask', options, taskOptions)
+    checkSchema(resolved.schema)
+    taskOptions.handler.check('handler', resolved.handler)
+    const { clock, onError, retry: inherited } = this.#inherited
+    const retry = ownRetry(resolved, inherited)
+    return {
+      name,
+      schema: resolved.schema,
+      handler: resolved.handler.bind(options) as DefinedTask['handler'],
+      retryPolicy: retry && policyOf(retry, clock, onError),
+      timeoutMs: resolved.timeoutMs ?? this.#inherited.timeoutMs,
+      onError: resolved.onError?.bind(options) as DefinedTask['onError'],
+      queue: resolved.queue,
+    }
   }
 
   /** @throws TypeError UNKNOWN_TASK */
   ofHandle(handle: unknown): DefinedTask {
     const task = this.#byHandle.get(handle)
     if (task) return task
-    throw usageError(
-      'UNKNOWN_TASK',
-      `task: expected what defineTask() of these tasks returned, got ${printable(handle)}`,
-    )
+    const message = `task: expected a handle that defineTask() of these tasks returned, got ${printable(handle)}`
+    throw usageError('UNKNOWN_TASK', message)
   }
 
   ofName(name: string): DefinedTask | undefined {

@@ -1,8 +1,8 @@
-// Durations of any origin, as whole milliseconds. A Temporal.Duration of any polyfill is read by its fields alone.
+// Durations of any form, as whole milliseconds. A Temporal.Duration of any polyfill is read by its fields alone.
 
 import { type ErrorCode, printable, usageError } from '../errors.ts'
 
-/** Ms, an ISO 8601 text such as 'PT1H30M', a Temporal.Duration, or an object with some of its fields. */
+/** Milliseconds, an ISO 8601 text such as 'PT1H30M', a Temporal.Duration, or an object with some of its fields. */
 export type Duration = number | string | DurationFields
 
 export type DurationFields = { readonly [field in Field]?: number }
@@ -37,8 +37,9 @@ const fieldMs: Readonly<Record<Exclude<Field, 'years' | 'months'>, number>> = {
 const longestMs = 100 * 365 * 86_400_000
 
 /**
- * In whole ms. A fraction counts as a whole one: a delay is never early, a TTL never short.
- * @param expected for the message, and with it the least ms that are allowed
+ * Returns the duration in whole ms, rounded up: a delay is never early, a TTL never short.
+ * @param name for the error message
+ * @param limits.code of the error @param limits.min smallest duration that is accepted, in ms
  * @throws TypeError with that code
  */
 export function toMs(
@@ -47,7 +48,7 @@ export function toMs(
   { code = 'INVALID_ARGUMENT' as ErrorCode, min = -longestMs } = {},
 ): number {
   const ms = exactMs(duration)
-  // To the nanosecond first: 1.1 s is 1100 ms, though 1.1 times 1000 is a little more.
+  // Rounded to the nanosecond first: 1.1 s is 1100 ms, although 1.1 × 1000 is slightly more.
   const whole = ms === undefined ? NaN : Math.ceil(Math.round(ms * 1e6) / 1e6)
   if (!(whole >= min && whole <= longestMs)) {
     const bounds = min === 1 ? 'above 0 and ' : min === 0 ? 'of at least 0 and ' : ''
@@ -91,7 +92,7 @@ function textMs(text: string): number | undefined {
   const match = text.length > 128 ? null : pattern.exec(text)
   if (!match) return undefined
   const [, sign, ...parts] = match
-  // Only the last part, and of a time, may have a fraction.
+  // Only the last part may have a fraction, and only if it is a part of the time.
   const last = parts.findLastIndex((part) => part !== undefined)
   const misplaced = parts.some(
     (part, index) => part !== undefined && /[.,]/.test(part) && (index !== last || index < 4),

@@ -1,16 +1,18 @@
-// An enqueue of tasks, in this order: handle, options, queue, deduplication plan, all of them synchronous; then validate all,
-// encode all, take the key, send. What fails before the key is taken has touched neither queue nor store.
+// An enqueue of tasks: handle → options → queue → deduplication plan → validate all → encode all → take the key → send.
+// Invariant: a failure before the key is taken has touched neither queue nor store.
 
 import type { Clock } from '../clock.ts'
 import { invalidArgument } from '../errors.ts'
 import { resolveOptions } from '../resolve-options.ts'
+import type { JobState, When } from '../storage/storage.ts'
 import { Marker, type Plan, planDeduplication } from './deduplicate.ts'
 import type { DefinedTask, Definitions } from './define.ts'
-import { toMs } from './duration.ts'
 import type { TaskEvents } from './telemetry/events.ts'
 import type { KvStore, StoreKey } from './kv/kv-store.ts'
 import type { Log } from './telemetry/log.ts'
+import { delayMsOf, dueOf, windowMsOf } from './queue/due.ts'
 import type {
+  DueOptions,
   EnqueueReceipt,
   ExtendedEnqueueOptions,
   JobOptions,
@@ -22,16 +24,27 @@ import { validate } from './schema.ts'
 import { encodeData, type TaskMessage } from './task-message.ts'
 import { inEnqueueSpan } from './telemetry/trace.ts'
 
-export interface TaskEnqueueOptions extends MessageQueueEnqueueOptions {
-  /** For queues that are `extended`. */
-  readonly job?: JobOptions
+export interface TaskEnqueueOptions extends MessageQueueEnqueueOptions, DueOptions {
+  /** Options of the job underneath, for queues that are `extended`. */
+  readonly job?: JobOptions | undefined
 }
 
-/** `forwarded`: a foreign queue decides about the key, and does not tell. */
-type EnqueueStatus = 'enqueued' | 'deduplicated' | 'forwarded'
-/** Deduplicated: the id is the survivor's, if it is known. */
-export type EnqueueTaskResult = { readonly status: EnqueueStatus; readonly id?: string }
-export type EnqueueManyResult = { readonly status: EnqueueStatus; readonly ids: readonly string[] }
+interface EnqueueOutcome {
+  /**
+   * `duplicate`: another message has the deduplication key, and nothing was sent. `forwarded`: a foreign queue decides about the
+   * key, and does not tell.
+   */
+  readonly status: 'enqueued' | 'duplicate' | 'forwarded'
+  /** Of a duplicate: the state of the message that has the key, if it is known. */
+  readonly state?: JobState | undefined
+  /** True of a duplicate. Alias of the status. */
+  readonly deduplicated?: true | undefined
+}
+
+/** The id of a duplicate is that of the message that has the key, if it is known. */
+export type EnqueueTaskResult = EnqueueOutcome & { readonly id?: string | undefined }
+/** The ids of a duplicate are those of the messages that have the key, as far as they are known. */
+export type EnqueueManyResult = EnqueueOutcome & { readonly ids: readonly string[] }
 
 export interface Enqueuing {
   readonly definitions: Definitions
@@ -50,7 +63,7 @@ export interface Prepared {
   readonly task: DefinedTask
   readonly to: NamedQueue
   readonly plan: Plan
-  readonly delayMs: number | undefined
+  readonly due: When
   readonly orderingKey: string | undefined
   readonly job: JobOptions | undefined
 }
@@ -63,16 +76,18 @@ export function prepare(
   options: TaskEnqueueOptions | undefined,
 ): Prepared {
   const task = env.definitions.ofHandle(handle)
-  const { delay, orderingKey, deduplicationKey: key, job } = resolveOptions('enqueueTask', options, taskEnqueueOptions)
+  const given = resolveOptions('enqueueTask', options, taskEnqueueOptions)
+  const { orderingKey, deduplicationKey: key, job } = given
+  const due = dueOf(given)
   resolveOptions('job', job, jobOptions)
   const to = env.queues.required(task)
   if (job !== undefined && to.queue.extended !== true) throw invalidArgument('job', 'nothing, for a foreign queue', job)
   const { kv, deduplicationFallback: fallback, log } = env
   const plan = planDeduplication({ task: task.name, key, queue: to.queue, kv, fallback, size, log })
-  return { task, to, plan, delayMs: delay === undefined ? undefined : toMs(delay), orderingKey, job }
+  return { task, to, plan, due, orderingKey, job }
 }
 
-/** @throws SCHEMA_REJECTED, SERIALIZATION_ERROR, KV_FAILED, and whatever the queue throws */
+/** @throws SCHEMA_REJECTED, SERIALIZATION_ERROR, KV_FAILED, and what the queue throws */
 export async function send(
   env: Enqueuing,
   prepared: Prepared,
@@ -82,7 +97,10 @@ export async function send(
   if (payloads.length === 0) return { status: 'enqueued', ids: [] }
   const about = { task: prepared.task.name, queue: prepared.to.name, count: payloads.length }
   return inEnqueueSpan(about, async (trace) => {
-    return sendMessages(env, prepared, await messagesOf(env, prepared, payloads, isBatch, trace))
+    const messages = await messagesOf(env, prepared, payloads, isBatch, trace)
+    const result = await sendMessages(env, prepared, messages)
+    report(env, prepared, messages, result)
+    return result
   })
 }
 
@@ -91,22 +109,20 @@ async function sendMessages(
   prepared: Prepared,
   messages: readonly TaskMessage[],
 ): Promise<EnqueueManyResult> {
-  const { plan, to } = prepared
-  if (plan.path !== 'kv') return tell(env, prepared, messages, await dispatch(env, prepared, messages))
-  const ttlMs = (prepared.delayMs ?? 0) + env.deduplicationTtlMs
-  const key: StoreKey = [...env.prefix, prepared.task.name, plan.key]
+  const { plan, task, to, due } = prepared
+  if (plan.path !== 'kv') return dispatch(env, prepared, messages)
+  const key: StoreKey = [...env.prefix, task.name, plan.key]
+  const ttlMs = windowMsOf(due, env.deduplicationTtlMs, env.clock)
   const marker = await Marker.take(plan, key, messages[0]!.id, ttlMs, env.clock)
   if (!(marker instanceof Marker)) {
-    const { survivor } = marker
-    return tell(env, prepared, messages, { status: 'deduplicated', ids: survivor === undefined ? [] : [survivor] })
+    const ids = marker.holder === undefined ? [] : [marker.holder]
+    return { status: 'duplicate', deduplicated: true, ids }
   }
   try {
-    return tell(env, prepared, messages, await dispatch(env, prepared, messages))
+    return await dispatch(env, prepared, messages)
   } catch (error) {
-    env.log.debug(
-      { task: prepared.task.name, queue: to.name },
-      'the send failed, and the deduplication key is given back',
-    )
+    const message = `task '${task.name}': the send failed. Its deduplication key is given back.`
+    env.log.debug({ task: task.name, queue: to.name }, message)
     await marker.giveBack(env.log)
     throw error
   }
@@ -121,7 +137,7 @@ async function messagesOf(
 ): Promise<TaskMessage[]> {
   const indexOf = (index: number): number | undefined => (isBatch ? index : undefined)
   for (const [index, data] of payloads.entries()) await validate(task.schema, data, indexOf(index))
-  // The input travels, so a schema that transforms need not be idempotent.
+  // The message carries the input, so a schema that transforms need not be idempotent.
   const texts = payloads.map((data, index) => encodeData(data, indexOf(index)))
   const enqueuedAt = env.clock.now()
   return texts.map((data) => ({
@@ -137,27 +153,28 @@ async function messagesOf(
   }))
 }
 
-/** The queue's answer, or what it stands for where there is none. */
+/** Returns the queue's answer; for a queue that returns none, its meaning. */
 async function dispatch(
   env: Enqueuing,
-  { task, to: { queue }, plan, delayMs, orderingKey, job }: Prepared,
+  prepared: Prepared,
   messages: readonly TaskMessage[],
-): Promise<Omit<EnqueueManyResult, 'status'> & { readonly status: EnqueueStatus }> {
+): Promise<EnqueueManyResult> {
+  const { task, to, plan, due, orderingKey, job } = prepared
+  const { queue } = to
   const isKeyed = plan.path === 'native'
-  const given: MessageQueueEnqueueOptions = {
-    ...(delayMs !== undefined && { delay: delayMs }),
+  const shared = {
     ...(orderingKey !== undefined && { orderingKey }),
     ...(isKeyed && { deduplicationKey: plan.key }),
   }
   const ids = messages.map(({ id }) => id)
   if (queue.extended !== true) {
-    if (messages.length === 1) await queue.enqueue(messages[0], given)
-    else if (queue.enqueueMany) await queue.enqueueMany(messages, given)
-    else for (const message of messages) await queue.enqueue(message, given)
+    const delay = delayMsOf(due, env.clock)
+    await dispatchForeign(queue, messages, { ...shared, ...(delay !== undefined && { delay }) })
     return { status: isKeyed ? 'forwarded' : 'enqueued', ids }
   }
   const extended: ExtendedEnqueueOptions = {
-    ...given,
+    ...shared,
+    ...due,
     ...(job !== undefined && { job }),
     ...(isKeyed && { deduplicationScope: task.name, deduplicationTtl: env.deduplicationTtlMs }),
   }
@@ -168,19 +185,26 @@ async function dispatch(
   return receipt as EnqueueReceipt
 }
 
-function tell(
+async function dispatchForeign(
+  queue: NamedQueue['queue'],
+  messages: readonly TaskMessage[],
+  options: MessageQueueEnqueueOptions,
+): Promise<void> {
+  if (messages.length === 1) await queue.enqueue(messages[0], options)
+  else if (queue.enqueueMany) await queue.enqueueMany(messages, options)
+  else for (const message of messages) await queue.enqueue(message, options)
+}
+
+function report(
   { events, log }: Enqueuing,
   { task: { name: task }, to: { name: queue }, plan }: Prepared,
   messages: readonly TaskMessage[],
-  result: EnqueueManyResult,
-): EnqueueManyResult {
-  if (result.status === 'deduplicated') {
-    const path = plan.path === 'kv' ? 'kv' : 'native'
-    const [id] = result.ids
-    events.tell({ name: 'deduplicated', task, queue, id, path })
-    log.debug({ task, queue, id, path }, 'skipped: the deduplication key is taken')
-  } else if (result.status === 'enqueued') {
-    for (const { id } of messages) events.tell({ name: 'enqueued', task, queue, id })
-  }
-  return result
+  { status, ids: [id] }: EnqueueManyResult,
+): void {
+  if (status === 'enqueued')
+    for (const message of messages) events.tell({ name: 'enqueued', task, queue, id: message.id })
+  if (status !== 'duplicate') return
+  const path = plan.path === 'kv' ? 'kv' : 'native'
+  events.tell({ name: 'deduplicated', task, queue, id, path })
+  log.debug({ task, queue, id, path }, `task '${task}': skipped, its deduplication key is taken`)
 }

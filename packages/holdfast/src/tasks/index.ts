@@ -1,12 +1,16 @@
 // holdfast/tasks: typed tasks over any message queue, and the queue and key-value store over any Holdfast storage.
 
+import '../node-version.ts'
+export { fail, snooze, type SnoozeOptions } from '../engine/job/directives.ts'
 export type { TaskContext, TaskDefinition, TaskOptions } from './define.ts'
 export { type Duration, type DurationFields, toMs } from './duration.ts'
 export type { EnqueueManyResult, EnqueueTaskResult, TaskEnqueueOptions } from './enqueue.ts'
 export { publish as publishTaskEvent, type TaskEvent, type TaskFailure, type TaskListener } from './telemetry/events.ts'
 export type { KvStore, StoreEntry, StoreKey as KvKey, StoreWrite } from './kv/kv-store.ts'
 export type {
+  Consumer,
   Delivery,
+  DueOptions,
   EnqueueReceipt,
   ExtendedEnqueueOptions,
   JobOptions,
@@ -30,5 +34,6 @@ export { StorageKvStore, type StorageKvStoreOptions } from './kv/storage-kv-stor
 export { StorageMessageQueue } from './queue/storage-message-queue.ts'
 export type { StorageMessageQueueOptions } from './queue/storage-queue-options.ts'
 export type { FailedMessage } from './queue/stored-message.ts'
-export { createTasks, type Tasks, type TasksOptions } from './tasks.ts'
+export { createTasks, type Tasks } from './tasks.ts'
+export type { TasksOptions } from './tasks-options.ts'
 export { traceTasks, type TracingApi } from './telemetry/trace.ts'

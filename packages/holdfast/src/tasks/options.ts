@@ -1,44 +1,40 @@
-// The options of tasks, the storage queue and the storage key-value store, with their defaults and what they may be.
+// The options of tasks, of the storage's message queue and of its key-value store: shared rows, their own, and the seed's names
+// as aliases.
 
 import { invalidArgument, usageError } from '../errors.ts'
 import {
   anything,
   atLeastOne,
   checkText,
+  hasMethods,
   integer,
   isBoolean,
   isFunction,
   isJitter,
   isObject,
-  isSignal,
   oneOf,
   text,
 } from '../option-checks.ts'
 import { sharedOptions } from '../engine/options.ts'
 import type { Check, Table } from '../resolve-options.ts'
-import { toMs } from './duration.ts'
+import { type Duration, toMs } from './duration.ts'
 import type { StoreKey } from './kv/kv-store.ts'
 import { kvPrefixes } from './kv/prefixes.ts'
+import type { RetryPolicy } from './retry.ts'
 
-/** @param min the least ms */
+/** @param min in ms */
 function duration(min: number): Check {
-  return (name, value) => void toMs(value as number, name, { min })
+  return (name, value) => void toMs(value as Duration, name, { min })
 }
 
-/** What a queue must have, whoever made it. */
+const inMs = (value: Duration): number => toMs(value)
+
+/** The methods that every queue must have, also one of another library. */
 export function isMessageQueue(name: string, value: unknown): void {
-  const { enqueue, listen } = (value ?? {}) as Record<string, unknown>
-  if (typeof enqueue !== 'function' || typeof listen !== 'function') {
-    throw invalidArgument(name, 'a message queue, with enqueue() and listen()', value)
-  }
+  hasMethods('a message queue, with enqueue() and listen()', ['enqueue', 'listen'])(name, value)
 }
 
-function isKvStore(name: string, value: unknown): void {
-  const store = (value ?? {}) as Record<string, unknown>
-  if (['get', 'set', 'delete'].some((verb) => typeof store[verb] !== 'function')) {
-    throw invalidArgument(name, 'a key-value store, with get(), set() and delete()', value)
-  }
-}
+const isKvStore = hasMethods('a key-value store, with get(), set() and delete()', ['get', 'set', 'delete'])
 
 /** A prefix that equals, contains or is contained in another's would mix their entries. */
 function isPrefix(name: string, value: unknown): void {
@@ -47,17 +43,18 @@ function isPrefix(name: string, value: unknown): void {
     throw invalidArgument(name, 'an array of one string or more', value)
   }
   for (const [other, prefix] of Object.entries(kvPrefixes)) {
-    if (other !== 'taskDeduplication' && meet(parts as unknown as StoreKey, prefix)) {
-      throw invalidArgument(name, `a prefix apart from that of ${other}, ${JSON.stringify(prefix)}`, value)
+    if (other !== 'taskDeduplication' && overlap(parts as unknown as StoreKey, prefix)) {
+      throw invalidArgument(name, `a prefix that does not overlap that of ${other}, ${JSON.stringify(prefix)}`, value)
     }
   }
 }
 
-export function meet(a: StoreKey, b: StoreKey): boolean {
+/** Whether one of the two begins with the other. */
+export function overlap(a: StoreKey, b: StoreKey): boolean {
   return a.slice(0, b.length).every((part, index) => part === b[index])
 }
 
-/** The rules of ids, for the keys of messages. @throws TypeError with that code */
+/** The rules of ids, for the keys of messages and the names of tasks. @throws TypeError with that code */
 export function checkMessageKey(
   code: 'INVALID_DEDUPLICATION_KEY' | 'INVALID_ORDERING_KEY' | 'INVALID_TASK_NAME',
   name: string,
@@ -71,14 +68,38 @@ export function checkMessageKey(
   }
 }
 
+// ── retries ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** How tasks and messages are retried, unless an option says otherwise. */
+export const defaultRetry = Object.freeze({
+  maxAttempts: 10,
+  backoff: Object.freeze({
+    type: 'exponential',
+    delayMs: 1_000,
+    factor: 2,
+    maxDelayMs: 43_200_000,
+    jitter: 0.5,
+  } as const),
+})
+
+const retryOptions = {
+  maxAttempts: { default: defaultRetry.maxAttempts, check: sharedOptions.maxAttempts.check },
+  backoff: { default: defaultRetry.backoff, check: sharedOptions.backoff.check },
+} as const satisfies Table
+
+/** A retry policy stands for `backoff` and `maxAttempts` at once; retry.ts reads it. */
+const policy = { alias: 'backoff', check: isFunction, convert: (given: RetryPolicy) => ({ policy: given }) } as const
+
 export const backoffOptions = {
-  initialDelay: { default: 1_000, check: duration(0) },
-  maxDelay: { default: 43_200_000, check: duration(0) },
-  maxAttempts: { default: 10, check: sharedOptions.maxAttempts.check },
-  factor: { default: 2, check: atLeastOne },
-  jitter: { default: 0.5, check: isJitter },
+  initialDelay: { default: defaultRetry.backoff.delayMs, check: duration(0) },
+  maxDelay: { default: defaultRetry.backoff.maxDelayMs, check: duration(0) },
+  maxAttempts: retryOptions.maxAttempts,
+  factor: { default: defaultRetry.backoff.factor, check: atLeastOne },
+  jitter: { default: defaultRetry.backoff.jitter, check: isJitter },
   clock: { check: isObject },
 } as const satisfies Table
+
+// ── tasks ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export const tasksOptions = {
   queue: { check: isObject },
@@ -86,7 +107,9 @@ export const tasksOptions = {
   storage: sharedOptions.storage,
   kvPrefixes: { check: isObject },
   taskQueueResolution: { default: 'fallback', check: oneOf('fallback', 'strict') },
-  taskRetryPolicy: { check: isFunction },
+  ...retryOptions,
+  taskRetryPolicy: policy,
+  timeoutMs: sharedOptions.timeoutMs,
   taskDeduplicationTtl: { default: 3_600_000, check: duration(1) },
   taskDeduplicationFallback: { default: 'open', check: oneOf('open', 'closed') },
   logger: sharedOptions.logger,
@@ -105,18 +128,36 @@ export const prefixOptions = {
 export const taskOptions = {
   schema: anything,
   handler: { check: isFunction },
-  retryPolicy: { check: isFunction },
+  // Absent: those of createTasks.
+  maxAttempts: sharedOptions.maxAttempts,
+  backoff: { check: sharedOptions.backoff.check },
+  retryPolicy: policy,
+  timeoutMs: sharedOptions.timeoutMs,
   onError: { check: isFunction },
   queue: { check: isMessageQueue },
 } as const satisfies Table
 
-const enqueueOptions = {
-  delay: { check: (name, value) => void toMs(value as number, name, { code: 'INVALID_DELAY', min: 0 }) },
+export const startOptions = { signal: sharedOptions.signal } as const satisfies Table
+
+// Absent graceMs: that of each queue.
+export const stopOptions = { graceMs: { check: sharedOptions.graceMs.check } } as const satisfies Table
+
+export const runOptions = { ...stopOptions, signal: sharedOptions.signal } as const satisfies Table
+
+// ── enqueue ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export const taskEnqueueOptions = {
+  delayMs: sharedOptions.delayMs,
+  delay: {
+    alias: 'delayMs',
+    check: (name, value) => void toMs(value as Duration, name, { code: 'INVALID_DELAY', min: 0 }),
+    convert: inMs,
+  },
+  runAt: sharedOptions.runAt,
   orderingKey: { check: (name, value) => checkMessageKey('INVALID_ORDERING_KEY', name, value) },
   deduplicationKey: { check: (name, value) => checkMessageKey('INVALID_DEDUPLICATION_KEY', name, value) },
+  job: { check: isObject },
 } as const satisfies Table
-
-export const taskEnqueueOptions = { ...enqueueOptions, job: { check: isObject } } as const satisfies Table
 
 export const jobOptions = { priority: { check: integer(-100, 100) } } as const satisfies Table
 
@@ -128,38 +169,45 @@ export const extendedOptions = {
   deduplicationTtl: { check: duration(1) },
 } as const satisfies Table
 
-export const startOptions = { signal: { check: isSignal } } as const satisfies Table
+// ── message queue and key-value store ────────────────────────────────────────────────────────────────────────────────
 
 export const storageQueueOptions = {
   name: { default: 'default', check: text(256) },
+  face: { default: 'task', check: sharedOptions.face.check },
   concurrency: { default: 10, check: sharedOptions.concurrency.check },
   leaseMs: sharedOptions.leaseMs,
-  pollInterval: { default: 1_000, check: duration(1) },
-  grace: { default: 30_000, check: duration(0) },
+  timeoutMs: sharedOptions.timeoutMs,
+  pollMs: { default: 1_000, check: sharedOptions.pollMs.check },
+  pollInterval: { alias: 'pollMs', check: duration(1), convert: inMs },
+  graceMs: sharedOptions.graceMs,
+  grace: { alias: 'graceMs', check: duration(0), convert: inMs },
   nativeRetrial: { default: true, check: isBoolean },
-  retryPolicy: { check: isFunction },
+  ...retryOptions,
+  retryPolicy: policy,
+  retention: sharedOptions.retention,
   deduplicationTtl: { default: 3_600_000, check: duration(1) },
-  maxMessageBytes: { default: 16_777_216, check: sharedOptions.maxBytes.check },
+  messageSerde: { check: hasMethods('an object with serialize() and deserialize()', ['serialize', 'deserialize']) },
+  maxMessageBytes: sharedOptions.maxBytes,
   replaces: { check: isFunction },
   logger: sharedOptions.logger,
   clock: sharedOptions.clock,
 } as const satisfies Table
 
+/** How long a message is kept after its end, unless `retention` says otherwise. A completed one is deleted at once. */
+export const messageRetention = Object.freeze({
+  completedMs: 0,
+  failedMs: 14 * 86_400_000,
+  cancelledMs: 86_400_000,
+})
+
 export const kvStoreOptions = {
   name: { default: 'default', check: text(256) },
+  face: { default: 'task', check: sharedOptions.face.check },
+  logger: sharedOptions.logger,
   clock: sharedOptions.clock,
 } as const satisfies Table
 
 export const writeOptions = { ttl: { check: duration(0) } } as const satisfies Table
-
-/** How long a message that failed for good can be listed and revived: 30 days. */
-const failedMs = 30 * 86_400_000
-
-/**
- * Of every message. The same for all ends, as drivers keep it shortest; one that is completed goes at once, by its outcome
- * (deliver.ts).
- */
-export const messageRetention = Object.freeze({ completedMs: failedMs, failedMs, cancelledMs: failedMs })
 
 function isScope(name: string, value: unknown): void {
   if (typeof value !== 'string') throw invalidArgument(name, 'a string', value)

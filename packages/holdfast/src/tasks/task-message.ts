@@ -1,7 +1,7 @@
-// A task on the wire: plain JSON, the data as text of job/value-serde.ts. The deduplication key never travels.
+// A task as a message: plain JSON, with the data as text of the value codec. The deduplication key is never in it.
 
+import { parseValue, valueText } from '../engine/job/values.ts'
 import { SerializationError } from '../errors.ts'
-import { deserializeValue, serializeValue } from '../engine/job/value-serde.ts'
 
 export interface TaskMessage {
   readonly v: 1
@@ -11,17 +11,17 @@ export interface TaskMessage {
   readonly data: string
   /** Epoch ms. */
   readonly enqueuedAt: number
-  /** From 1. On queues that count by themselves, theirs is the one that is used. */
+  /** From 1. A queue that counts runs by itself wins over it. */
   readonly attempt: number
   readonly orderingKey?: string
-  /** W3C traceparent, if the enqueuer had one. */
+  /** W3C traceparent, if the enqueue was traced. */
   readonly trace?: string
 }
 
-/** @throws SerializationError with path and index */
+/** @param index in a batch, for the error @throws SerializationError with path and index */
 export function encodeData(data: unknown, index?: number): string {
   try {
-    return serializeValue(data)
+    return valueText(data, 'data')
   } catch (error) {
     if (index === undefined || !(error instanceof SerializationError)) throw error
     throw new SerializationError('payload', error.message, error.cause, { path: error.path, index })
@@ -29,9 +29,9 @@ export function encodeData(data: unknown, index?: number): string {
 }
 
 /** @throws SerializationError */
-export const decodeData = deserializeValue
+export const decodeData = (text: string): unknown => parseValue(text)
 
-/** A message of ours, whatever queue brought it, with what is corrupt put right; or nothing. */
+/** The message of a task, from whatever queue, with corrupt fields put right; undefined if it is none. */
 export function taskMessageOf(message: unknown, now: number): TaskMessage | undefined {
   if (message === null || typeof message !== 'object') return undefined
   const { v, type, id, task, data, enqueuedAt, attempt, orderingKey, trace } = message as Partial<TaskMessage>
@@ -43,7 +43,7 @@ export function taskMessageOf(message: unknown, now: number): TaskMessage | unde
     id,
     task,
     data,
-    // A corrupt or future one counts as now.
+    // A corrupt or future instant counts as now.
     enqueuedAt: Number.isFinite(enqueuedAt) && enqueuedAt! <= now ? enqueuedAt! : now,
     attempt: Number.isInteger(attempt) && attempt! >= 1 ? attempt! : 1,
     ...(typeof orderingKey === 'string' && { orderingKey }),

@@ -1,55 +1,38 @@
-// The door to tasks: typed functions that run later and, with a key, once. Each method hands on in a few lines.
+// Tasks: typed functions that run later and, with a deduplication key, once. A façade: each method delegates in a few lines.
 
-import { type Clock, systemClock } from '../clock.ts'
-import type { Logger } from '../engine/emit.ts'
+import type { RunOptions, StopOptions } from '../engine/lifecycle.ts'
+import { Lifecycle } from '../engine/lifecycle.ts'
+import { retryUntilReady } from '../engine/retry-until-ready.ts'
 import { HoldfastError, invalidArgument, usageError } from '../errors.ts'
 import { resolveOptions } from '../resolve-options.ts'
-import type { Storage } from '../storage/storage.ts'
 import { type DefinedTask, Definitions, type TaskDefinition, type TaskOptions } from './define.ts'
-import { type Duration, toMs } from './duration.ts'
-import { type EnqueueManyResult, type EnqueueTaskResult, prepare, send, type TaskEnqueueOptions } from './enqueue.ts'
-import { type TaskEvent, TaskEvents, type TaskListener } from './telemetry/events.ts'
-import type { KvStore, StoreKey } from './kv/kv-store.ts'
-import { logTo } from './telemetry/log.ts'
-import { checkBatch, type MessageQueue } from './queue/message-queue.ts'
-import { prefixOptions, startOptions, tasksOptions } from './options.ts'
+import {
+  type EnqueueManyResult,
+  type EnqueueTaskResult,
+  prepare,
+  type Prepared,
+  send,
+  type TaskEnqueueOptions,
+} from './enqueue.ts'
+import { QueueListeners } from './listeners.ts'
+import { runOptions, startOptions, stopOptions } from './options.ts'
 import { type Processing, processTask } from './process.ts'
-import { type NamedQueue, Queues, type TaskQueues } from './queue/queues.ts'
-import { exponentialBackoff, type RetryPolicy } from './retry.ts'
-import type { InferInput, InferOutput, StandardSchemaV1 } from './schema.ts'
-import { StorageKvStore } from './kv/storage-kv-store.ts'
+import { checkBatch, type MessageQueue } from './queue/message-queue.ts'
+import { Queues } from './queue/queues.ts'
 import { StorageMessageQueue } from './queue/storage-message-queue.ts'
-
-export interface TasksOptions {
-  /** A bare queue means `{ task: queue }`. */
-  readonly queue?: MessageQueue | TaskQueues
-  /** For deduplication over queues that have none of their own. */
-  readonly kv?: KvStore
-  /** Shorthand for a StorageMessageQueue and a StorageKvStore over it. */
-  readonly storage?: Storage
-  readonly kvPrefixes?: {
-    /** @default ['_holdfast', 'taskDeduplication'] */
-    readonly taskDeduplication?: StoreKey
-  }
-  /** Strict: no task uses the fallback. @default 'fallback' */
-  readonly taskQueueResolution?: 'fallback' | 'strict'
-  /** @default exponentialBackoff() */
-  readonly taskRetryPolicy?: RetryPolicy
-  /** From the due time. @default 1 h */
-  readonly taskDeduplicationTtl?: Duration
-  /** When nobody can deduplicate: send without, or refuse. @default 'open' */
-  readonly taskDeduplicationFallback?: 'open' | 'closed'
-  /** @default NODE_DEBUG=holdfast */
-  readonly logger?: Logger
-  /** @default the system's */
-  readonly clock?: Clock
-}
+import { StorageKvStore } from './kv/storage-kv-store.ts'
+import { policyOf } from './retry.ts'
+import type { InferInput, InferOutput, StandardSchemaV1 } from './schema.ts'
+import { resolveTasksOptions, type TasksOptions } from './tasks-options.ts'
+import { type TaskEvent, TaskEvents, type TaskListener } from './telemetry/events.ts'
+import { logTo } from './telemetry/log.ts'
 
 /** @throws TypeError INVALID_ARGUMENT */
 export function createTasks(options: TasksOptions): Tasks {
   return new TaskFace(options)
 }
 
+/** A wrong call of a method that returns a promise rejects; of any other, throws. */
 export interface Tasks extends AsyncDisposable {
   /** @throws TypeError INVALID_TASK_NAME, TASK_ALREADY_DEFINED, INVALID_SCHEMA, INVALID_ARGUMENT */
   defineTask<S extends StandardSchemaV1>(
@@ -57,72 +40,107 @@ export interface Tasks extends AsyncDisposable {
     options: TaskOptions<S>,
   ): TaskDefinition<InferInput<S>, InferOutput<S>>
   /**
-   * Sends one task. What is wrong with the call is thrown, not rejected; what is wrong with the data is rejected.
-   * @throws TypeError, CLOSED @returns rejects with SCHEMA_REJECTED, SERIALIZATION_ERROR, TOO_LARGE, KV_FAILED or the queue's own
+   * Sends one task. Once it resolves, the queue has it.
+   * @throws TypeError DEDUPLICATION_UNAVAILABLE at once, with the fallback `closed`; rejects with the other TypeErrors,
+   * SCHEMA_REJECTED, SERIALIZATION_ERROR, TOO_LARGE, KV_FAILED, CLOSED, or the queue's own error
    */
-  enqueueTask<I>(task: TaskDefinition<I, any>, data: I, options?: TaskEnqueueOptions): Promise<EnqueueTaskResult>
-  /** Sends a batch, at most 10,000. With a key: all of it, or none. @throws as enqueueTask */
+  enqueueTask<I>(
+    task: TaskDefinition<I, any>,
+    data: NoInfer<I>,
+    options?: TaskEnqueueOptions,
+  ): Promise<EnqueueTaskResult>
+  /** Sends a batch of at most 10,000. With a deduplication key: all of it, or none. @throws as enqueueTask */
   enqueueTaskMany<I>(
     task: TaskDefinition<I, any>,
-    payloads: readonly I[],
+    payloads: readonly NoInfer<I>[],
     options?: TaskEnqueueOptions,
   ): Promise<EnqueueManyResult>
-  /** Listens on every distinct queue. Resolves once it was stopped, or the signal aborted, and all handlers have ended. */
-  start(options?: { readonly signal?: AbortSignal }): Promise<void>
-  /** Takes no new message, and waits for those under way. start() may follow again. */
-  stop(): Promise<void>
-  /** One attempt, for platforms that push messages. */
+  /**
+   * Listens on every distinct queue. Resolves when all are ready; a storage that is unavailable is retried until then. A foreign
+   * queue counts as ready once its listen() was called. Idempotent.
+   * @param options.signal stops it, as stop() does
+   * @throws NO_TASK_QUEUE, CLOSED, a StorageError that time cannot mend, or what a foreign listen() rejects with at once
+   */
+  start(options?: { readonly signal?: AbortSignal | undefined }): Promise<void>
+  /** Starts, and resolves once it was stopped. @param options.signal stops it @throws as start; also what a foreign listen() rejects with later */
+  run(options?: RunOptions): Promise<void>
+  /**
+   * Takes no new message, lets handlers run for `graceMs`, and releases what is unfinished. start() may follow again.
+   * @param options.graceMs default: that of each queue, 30_000
+   */
+  stop(options?: StopOptions): Promise<void>
+  /** Runs one attempt, for platforms that push messages. */
   processMessage(message: unknown): Promise<void>
-  /** @returns what ends it */
+  /** @returns a function that ends the subscription @throws TypeError INVALID_ARGUMENT */
   on(event: TaskEvent['name'], listener: TaskListener): () => void
 }
 
 class TaskFace implements Tasks {
   readonly #env: Processing
-  readonly #events: TaskEvents
   readonly #owned: { close(): Promise<void> }[] = []
-  #listening:
-    | { readonly stop: AbortController; readonly ended: Promise<void>; listen(queue: MessageQueue): void }
-    | undefined
+  readonly #lifecycle: Lifecycle<number | undefined>
+  readonly #listeners: QueueListeners
+  /** Why it stopped by itself. */
+  #failure: { readonly error: unknown } | undefined
   #closed = false
   #warned = false
 
   constructor(options: TasksOptions) {
-    const given = resolveOptions('createTasks', options, tasksOptions)
-    const { storage, clock = systemClock, logger } = given
-    const { taskDeduplication } = resolveOptions('kvPrefixes', given.kvPrefixes, prefixOptions)
+    const resolved = resolveTasksOptions(options)
+    const { storage, clock, logger, retry, timeoutMs } = resolved
     const log = logTo(logger)
-    this.#events = new TaskEvents(log)
+    const onError = (error: Error): void => log.error({ err: error }, `tasks: ${error.message}`)
+    const retryPolicy = policyOf(retry, clock, onError)
     const own = <T extends { close(): Promise<void> }>(made: T): T => (this.#owned.push(made), made)
-    const queue = given.queue ?? (storage && own(new StorageMessageQueue(storage, { clock, logger })))
-    const kv = given.kv ?? (storage && own(new StorageKvStore(storage, { clock })))
+    const queue = resolved.queue ?? (storage && own(new StorageMessageQueue(storage, { retryPolicy, clock, logger })))
     this.#env = {
-      definitions: new Definitions(),
-      queues: new Queues(queue, given.taskQueueResolution),
-      kv,
-      prefix: taskDeduplication,
-      deduplicationTtlMs: toMs(given.taskDeduplicationTtl),
-      deduplicationFallback: given.taskDeduplicationFallback,
-      retryPolicy: given.taskRetryPolicy ?? exponentialBackoff({ clock }),
+      definitions: new Definitions({ retry, timeoutMs, clock, onError }),
+      queues: new Queues(queue, resolved.taskQueueResolution),
+      kv: resolved.kv ?? (storage && own(new StorageKvStore(storage, { clock }))),
+      prefix: resolved.prefix,
+      deduplicationTtlMs: resolved.deduplicationTtlMs,
+      deduplicationFallback: resolved.taskDeduplicationFallback,
+      retryPolicy,
       clock,
       log,
-      events: this.#events,
+      events: new TaskEvents(log),
       tasks: this,
     }
+    this.#listeners = new QueueListeners({
+      clock,
+      handlerOf: (from) => {
+        const named = { queue: from, name: this.#env.queues.nameOf(from) }
+        return (message, delivery) => processTask(this.#env, named, message, delivery)
+      },
+      onFailure: (error) => this.#fail(error),
+    })
+    this.#lifecycle = new Lifecycle({
+      clock,
+      open: (signal) => this.#open(signal),
+      close: (graceMs) => this.#close(graceMs),
+      onFailure: onError,
+    })
   }
+
+  // ── tasks ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   defineTask<S extends StandardSchemaV1>(name: string, options: TaskOptions<S>) {
     this.#assertOpen()
     const handle = this.#env.definitions.define(name, options)
-    if (options.queue) this.#listening?.listen(options.queue)
+    const { signal } = this.#lifecycle
+    if (options.queue && signal) void this.#listenLater(options.queue, signal)
     return handle as TaskDefinition<InferInput<S>, InferOutput<S>>
   }
 
-  // Neither is async: what is wrong with the call is thrown.
+  // Not async: an unavailable deduplication is thrown at once.
   enqueueTask<I>(task: TaskDefinition<I, unknown>, data: I, options?: TaskEnqueueOptions): Promise<EnqueueTaskResult> {
-    this.#assertOpen()
-    const prepared = prepare(this.#env, task, 1, options)
-    return send(this.#env, prepared, [data], false).then(({ status, ids: [id] }) => ({ status, id }))
+    return this.#enqueue(
+      () => prepare(this.#env, task, 1, options),
+      async (prepared) => {
+        const { ids, ...outcome } = await send(this.#env, prepared, [data], false)
+        return { ...outcome, id: ids[0] }
+      },
+    )
   }
 
   enqueueTaskMany<I>(
@@ -130,74 +148,102 @@ class TaskFace implements Tasks {
     payloads: readonly I[],
     options?: TaskEnqueueOptions,
   ): Promise<EnqueueManyResult> {
-    this.#assertOpen()
-    this.#env.definitions.ofHandle(task)
-    checkBatch('payloads', payloads)
-    // A copy: the caller's array may change before it is sent.
-    const copy = [...payloads]
-    return send(this.#env, prepare(this.#env, task, copy.length, options), copy, true)
+    let copy: readonly I[]
+    return this.#enqueue(
+      () => {
+        this.#env.definitions.ofHandle(task)
+        checkBatch('payloads', payloads)
+        // The caller's array may change before it is sent.
+        copy = [...payloads]
+        return prepare(this.#env, task, copy.length, options)
+      },
+      (prepared) => send(this.#env, prepared, copy, true),
+    )
   }
 
-  start(options?: { readonly signal?: AbortSignal }): Promise<void> {
-    this.#assertOpen()
-    const { signal } = resolveOptions('start', options, startOptions)
-    if (this.#listening) return this.#listening.ended
-    const queues = this.#env.queues.all(this.#env.definitions)
-    if (queues.size === 0) throw usageError('NO_TASK_QUEUE', 'start: expected a queue, none is configured')
-    this.#warnOfPolicies(this.#env.definitions)
-    const stop = new AbortController()
-    const until = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal
-    const listens = new Map<MessageQueue, Promise<void>>()
-    const listen = (queue: MessageQueue): void => {
-      if (listens.has(queue) || until.aborted) return
-      const from: NamedQueue = { queue, name: this.#env.queues.nameOf(queue) }
-      const listening = queue.listen((message, delivery) => processTask(this.#env, from, message, delivery), {
-        signal: until,
-      })
-      // One that fails ends the others: start() says so.
-      listening.catch(() => stop.abort())
-      listens.set(queue, listening)
-    }
-    for (const queue of queues) listen(queue)
-    const ended = this.#drain(listens)
-    this.#listening = { stop, ended, listen }
-    return ended
-  }
-
-  /** Also of queues that were added meanwhile. */
-  async #drain(listens: ReadonlyMap<unknown, Promise<void>>): Promise<void> {
+  /** Rejects for a wrong call. One exception: with the fallback `closed`, a key that cannot be applied is thrown at once. */
+  #enqueue<T>(check: () => Prepared, run: (prepared: Prepared) => Promise<T>): Promise<T> {
+    let prepared: Prepared
     try {
-      for (let seen = 0; seen < listens.size;) {
-        seen = listens.size
-        const ends = await Promise.allSettled(listens.values())
-        for (const end of ends) if (end.status === 'rejected') throw end.reason
-      }
-    } finally {
-      this.#listening = undefined
+      this.#assertOpen()
+      prepared = check()
+    } catch (error) {
+      if ((error as { code?: unknown }).code === 'DEDUPLICATION_UNAVAILABLE') throw error
+      return Promise.reject(error as Error)
     }
+    return run(prepared)
   }
 
-  async stop(): Promise<void> {
-    const listening = this.#listening
-    listening?.stop.abort()
-    // What went wrong is start()'s to say.
-    await listening?.ended.catch(() => {})
-  }
-
-  processMessage(message: unknown): Promise<void> {
+  async processMessage(message: unknown): Promise<void> {
     this.#assertOpen()
-    return processTask(this.#env, undefined, message, undefined)
+    await processTask(this.#env, undefined, message, undefined)
   }
 
   on(event: TaskEvent['name'], listener: TaskListener): () => void {
     if (typeof listener !== 'function') throw invalidArgument('listener', 'a function', listener)
-    return this.#events.on(event, listener)
+    return this.#env.events.on(event, listener)
+  }
+
+  // ── life-cycle ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async start(options?: { readonly signal?: AbortSignal | undefined }): Promise<void> {
+    const { signal } = resolveOptions('start', options, startOptions)
+    this.#assertOpen()
+    const ready = this.#lifecycle.start()
+    if (signal?.aborted) void this.#lifecycle.stop(undefined)
+    // The listener goes with the start that it belongs to.
+    else
+      signal?.addEventListener('abort', () => void this.#lifecycle.stop(undefined), { signal: this.#lifecycle.signal })
+    await ready
+  }
+
+  async run(options?: RunOptions): Promise<void> {
+    const { signal, graceMs } = resolveOptions('run', options, runOptions)
+    this.#assertOpen()
+    await this.#lifecycle.run(signal, graceMs)
+    if (this.#failure) throw this.#failure.error
+  }
+
+  async stop(options?: StopOptions): Promise<void> {
+    const { graceMs } = resolveOptions('stop', options, stopOptions)
+    await this.#lifecycle.stop(graceMs)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true
     await this.stop()
     for (const made of this.#owned) await made.close()
+  }
+
+  async #open(signal: AbortSignal): Promise<void> {
+    const { definitions, queues, log } = this.#env
+    const all = queues.all(definitions)
+    if (all.size === 0) {
+      throw usageError('NO_TASK_QUEUE', 'start: expected a queue, got none. Pass queue or storage to createTasks().')
+    }
+    this.#failure = undefined
+    this.#warnOfPolicies(definitions)
+    await this.#listeners.open(all, signal)
+    log.info({ queues: [...all].map((queue) => queues.nameOf(queue)) }, 'tasks: started')
+  }
+
+  async #close(graceMs: number | undefined): Promise<void> {
+    await this.#listeners.close(graceMs)
+    this.#env.log.info({}, 'tasks: stopped')
+  }
+
+  /** For a queue that a task brings after start(): no caller waits for it, so every failure is retried. */
+  async #listenLater(queue: MessageQueue, signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#env
+    const onFailure = (error: Error): void => log.error({ err: error }, `tasks: ${error.message}`)
+    await retryUntilReady(() => this.#listeners.open([queue], signal), { clock, signal, onFailure, always: true })
+  }
+
+  /** One queue that fails ends the others: tasks that serve a part of their queues look healthy and are not. */
+  #fail(error: unknown): void {
+    this.#failure = { error }
+    this.#env.log.error({ err: error }, 'tasks: a queue failed to listen. All queues are stopped; start again.')
+    void this.#lifecycle.stop(undefined)
   }
 
   #warnOfPolicies(tasks: Iterable<DefinedTask>): void {
@@ -207,11 +253,14 @@ class TaskFace implements Tasks {
       const queue = queues.of(task)?.queue
       if (!task.retryPolicy || !queue?.nativeRetrial || queue.extended) continue
       this.#warned = true
-      log.warn({ task: task.name }, 'its queue retries by itself, so the retry policy of the task does not apply')
+      log.warn(
+        { task: task.name },
+        `task '${task.name}': its queue retries by itself. The task's retry options do not apply.`,
+      )
     }
   }
 
   #assertOpen(): void {
-    if (this.#closed) throw new HoldfastError('CLOSED', 'these tasks were closed')
+    if (this.#closed) throw new HoldfastError('CLOSED', 'tasks: they were closed. Create others with createTasks().')
   }
 }

@@ -1,32 +1,36 @@
-// For tests: runs all that is due and all that comes of it, then stops. It is the real engine, so delays, order and keys are
-// heeded: what waits for its time, or behind one that does, is left for when the clock has gone on.
+// For tests: runs every job that is due, and every job that follows from them, then stops. It is the real engine, so delays, order
+// and keys apply: a job that waits for its time, or behind such a job, is left until the clock has moved.
 
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { systemClock } from '../clock.ts'
 import type { EngineEvent } from '../engine/events.ts'
-import { drainOptions } from './options.ts'
 import { resolveOptions } from '../resolve-options.ts'
 import type { Storage } from '../storage/storage.ts'
+import { parseType } from '../storage/stored-type.ts'
+import { drainOptions } from './options.ts'
 
-/** Tasks, a Queue: whatever works between the two. */
+/** Tasks, a Queue, a worker of chains: anything that works between the two. */
 export interface Drainable {
   start(): Promise<unknown>
   stop(): Promise<unknown>
 }
 
 export interface DrainOptions {
-  /** What it works on. */
+  /** The storage of the jobs. */
   readonly storage: Storage
-  /** Job types; of tasks, names of storage queues. @default every type that the storage knows */
-  readonly types?: readonly string[]
-  /** Attempts after which it stops, though more is due; those under way are finished. @default Infinity */
-  readonly limit?: number
+  /**
+   * Names: of a Queue, of a message queue, of a chain type. A name stands for that name in every face; a stored type, such as
+   * `queue.mail`, for one face. @default every type that the storage knows
+   */
+  readonly types?: readonly string[] | undefined
+  /** Attempts after which it stops, although more is due. Running attempts are finished. @default Infinity */
+  readonly limit?: number | undefined
 }
 
-/** Attempts, by what became of them. */
+/** Number of attempts, by their outcome. */
 export interface Drained {
   readonly completed: number
-  /** They wait for another attempt, or had one. */
+  /** Failed, with another attempt to come. */
   readonly failing: number
   readonly failed: number
   readonly released: number
@@ -34,21 +38,23 @@ export interface Drained {
 
 const outcomes = ['completed', 'failing', 'failed', 'released'] as const
 
-/** Between two looks, if nothing is heard, in ms of the system's clock. */
+/** Longest wait between two looks at the storage, in ms of the system's clock. */
 const lookMs = 5
 
 /**
- * Starts it, waits until nothing can run unless time passes, and stops it. With a `fakeClock()`, move it and drain again.
- * @throws INVALID_ARGUMENT, and whatever start() rejects with
+ * Starts the worker, waits until nothing can run unless time passes, and stops it. With a `fakeClock()`, move it and drain again.
+ * @throws INVALID_ARGUMENT, and what start() rejects with
  */
 export async function drain(worker: Drainable, options: DrainOptions): Promise<Drained> {
   const { storage, types, limit } = resolveOptions('drain', options, drainOptions)
+  const isIncluded = (type: string): boolean =>
+    types === undefined || types.includes(type) || types.includes(parseType(type).name)
   const drained = { completed: 0, failing: 0, failed: 0, released: 0 }
   let [started, ended] = [0, 0]
   let wake: (() => void) | undefined
-  const heed = (message: unknown): void => {
+  const observe = (message: unknown): void => {
     const event = message as EngineEvent
-    if (!('type' in event) || (types && !types.includes(event.type))) return
+    if (!('type' in event) || !isIncluded(event.type)) return
     if (event.name === 'started') started++
     const outcome = outcomes.find((name) => name === event.name)
     if (!outcome) return
@@ -56,8 +62,8 @@ export async function drain(worker: Drainable, options: DrainOptions): Promise<D
     ended++
     wake?.()
   }
-  const isOver = async (): Promise<boolean> => ended >= limit || isDrained(storage, types, () => started)
-  subscribe('holdfast', heed)
+  const isOver = async (): Promise<boolean> => ended >= limit || isDrained(storage, isIncluded, () => started)
+  subscribe('holdfast', observe)
   await storage.connect()
   try {
     const failure = Promise.withResolvers<never>()
@@ -65,10 +71,10 @@ export async function drain(worker: Drainable, options: DrainOptions): Promise<D
     running.catch(failure.reject)
     try {
       while (!(await isOver())) {
-        const heard = Promise.withResolvers<void>()
-        wake = heard.resolve
+        const woken = Promise.withResolvers<void>()
+        wake = woken.resolve
         const timer = systemClock.after(lookMs, wake)
-        await Promise.race([heard.promise, failure.promise])
+        await Promise.race([woken.promise, failure.promise])
         timer.cancel()
       }
     } finally {
@@ -76,37 +82,36 @@ export async function drain(worker: Drainable, options: DrainOptions): Promise<D
     }
     await running
   } finally {
-    unsubscribe('holdfast', heed)
+    unsubscribe('holdfast', observe)
     await storage.disconnect()
   }
   return drained
 }
 
+type IsIncluded = (type: string) => boolean
+
 /**
- * Nothing runs, and nothing could be claimed. One count tells that, unless something is due that stands behind another in its
- * group: then it is asked for, and if it was claimed meanwhile, that shows in the count after it, or an attempt was heard of.
- * @param heard how many attempts were, so far
+ * Whether nothing runs and nothing can be claimed. One count tells that, unless a job is due that waits behind another in its
+ * group. Then nextDueAt decides. A claim in between shows in the count after it, or as another started attempt.
+ * @param startedSoFar number of attempts whose start was observed
  */
-async function isDrained(
-  storage: Storage,
-  types: readonly string[] | undefined,
-  heard: () => number,
-): Promise<boolean> {
-  const before = heard()
-  const counted = await look(storage, types)
+async function isDrained(storage: Storage, isIncluded: IsIncluded, startedSoFar: () => number): Promise<boolean> {
+  const before = startedSoFar()
+  const counted = await look(storage, isIncluded)
   if (counted.processing > 0) return false
   if (counted.due === 0) return true
   const next = await storage.nextDueAt(counted.types.map((type) => ({ type, leaseMs: 1 })))
   if (next !== undefined && next.at <= next.now) return false
-  return (await look(storage, types)).processing === 0 && heard() === before
+  return (await look(storage, isIncluded)).processing === 0 && startedSoFar() === before
 }
 
-async function look(storage: Storage, given: readonly string[] | undefined) {
-  const { types } = await storage.count({ types: given })
+async function look(storage: Storage, isIncluded: IsIncluded) {
+  const { types } = await storage.count({})
+  const included = types.filter(({ type }) => isIncluded(type))
   const sum = (of: (counts: (typeof types)[number]) => number): number =>
-    types.reduce((total, counts) => total + of(counts), 0)
+    included.reduce((total, counts) => total + of(counts), 0)
   return {
-    types: types.map(({ type }) => type),
+    types: included.map(({ type }) => type),
     due: sum(({ due }) => due),
     processing: sum(({ states }) => states.processing),
   }

@@ -1,13 +1,13 @@
-// A clock that stands until it is told to go on, and whose randomness follows from its seed.
+// A clock that stands still until it is advanced, and whose randomness follows from its seed.
 
 import { type Clock, systemClock, type Timer, uuidV7 } from '../clock.ts'
 
 export interface FakeClock extends Clock {
-  /** Lets time pass: every timer due on the way fires in its order, and what it set off runs before the next. */
+  /** Lets time pass. Every timer that becomes due fires in its order, and what it triggers runs before the next. */
   advance(ms: number): Promise<void>
-  /** Lets everything run that needs no time. */
+  /** Runs everything that needs no time to pass. */
   settle(): Promise<void>
-  /** Timers that have not fired: for "nothing is left behind". */
+  /** Number of timers that have not fired: to check that none is left behind. */
   readonly pending: number
 }
 
@@ -18,13 +18,13 @@ interface FakeTimer extends Timer {
 }
 
 export interface FakeClockOptions {
-  /** Epoch ms at its start. @default 2026-01-01T00:00:00Z */
-  readonly now?: number
-  /** @default 1 */
-  readonly seed?: number
+  /** Start of the clock, as epoch ms. @default 2026-01-01T00:00:00Z */
+  readonly now?: number | undefined
+  /** Seed of its randomness. @default 1 */
+  readonly seed?: number | undefined
 }
 
-/** Turns of the event loop that are given to what a timer set off. */
+/** Turns of the event loop between two timers, for what the first one triggers. */
 const turns = 12
 
 async function settle(): Promise<void> {
@@ -32,8 +32,8 @@ async function settle(): Promise<void> {
 }
 
 export function fakeClock({ now: start = 1_767_225_600_000, seed = 1 }: FakeClockOptions = {}): FakeClock {
-  // Time since the start, not the epoch's: of an instant so large, fractions of a millisecond would be rounded away, and a
-  // timer that fires too early by such a fraction is set again without end.
+  // Time since the start, not since the epoch: so large a number would lose fractions of a millisecond, and a timer that fires
+  // too early by such a fraction would be set again without end.
   let elapsed = 0
   const now = (): number => Math.floor(start + elapsed)
   const random = mulberry32(seed)
@@ -53,7 +53,7 @@ export function fakeClock({ now: start = 1_767_225_600_000, seed = 1 }: FakeCloc
     monotonic: () => elapsed,
     after(ms, callback) {
       const timer: FakeTimer = {
-        // Whole milliseconds, as the platform's timers.
+        // In whole milliseconds, as the platform's timers.
         at: elapsed + Math.ceil(Math.max(0, ms)),
         number: ++made,
         callback,
@@ -88,7 +88,7 @@ export function fakeClock({ now: start = 1_767_225_600_000, seed = 1 }: FakeCloc
   }
 }
 
-/** A small generator of numbers in [0, 1), the same for the same seed. */
+/** A generator of numbers in [0, 1): the same sequence for the same seed. */
 function mulberry32(seed: number): () => number {
   let state = seed >>> 0
   return () => {

@@ -1,4 +1,4 @@
-// `npx holdfast migrate`, run as people run it, on a private server.
+// `npx holdfast migrate`, run as a process, on a private server.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -11,7 +11,7 @@ after(stopPostgres)
 
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
-/** What it says, and how it ends. */
+/** Its output and exit code. */
 async function holdfast(...args: readonly string[]): Promise<{ code: number; out: string; errors: string }> {
   const { DATABASE_URL: _, ...env } = process.env
   const child = spawn(process.execPath, ['--conditions=@holdfast/source', main, ...args], { env })
@@ -22,7 +22,7 @@ async function holdfast(...args: readonly string[]): Promise<{ code: number; out
   return { code, out, errors }
 }
 
-test('what it prints is what PostgresStorage makes', async () => {
+test('the printed SQL creates the schema that PostgresStorage expects', async () => {
   const { server, pool } = await postgresPlace()
   const schema = newSchema()
   const { code, out } = await holdfast('migrate', '--plan', '--schema', schema)
@@ -36,7 +36,7 @@ test('what it prints is what PostgresStorage makes', async () => {
   assert.match((await holdfast('migrate', '--plan', '--schema', schema, '--url', server.url)).out, /up to date/)
 })
 
-test('it makes the schema, and does nothing the second time', async () => {
+test('it creates the schema, and does nothing the second time', async () => {
   const { server } = await postgresPlace()
   const args = ['migrate', '--schema', newSchema(), '--url', server.url]
   const [first, second] = [await holdfast(...args), await holdfast(...args)]
@@ -45,9 +45,9 @@ test('it makes the schema, and does nothing the second time', async () => {
   assert.match(second.out, /was up to date/)
 })
 
-test('a wrong call says what is right; a server that is away, that it is', async () => {
+test('wrong usage prints the usage; a server that does not answer is an error without a stack trace', async () => {
   assert.deepEqual([(await holdfast('migrate')).code, (await holdfast('migrate', '--plann')).code], [2, 2])
-  assert.match((await holdfast('make')).errors, /expected the command migrate/)
+  assert.match((await holdfast('make')).errors, /unknown command 'make'\. The only command is migrate/)
   const long = await holdfast('migrate', '--plan', '--schema', 'x'.repeat(64))
   assert.deepEqual([long.code, /63 bytes/.test(long.errors)], [1, true])
   const away = await holdfast('migrate', '--url', 'postgres://postgres@127.0.0.1:1/postgres')

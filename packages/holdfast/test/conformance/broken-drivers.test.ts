@@ -1,19 +1,20 @@
-// The test of the suite: each broken driver fails the case that was written against its fault, and the sound one passes it.
+// Tests the suite itself: each broken driver fails the case written against its fault, and the sound driver passes it.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Case, cases, runCase } from '../../../conformance/src/index.ts'
 import { drivers } from '../drivers.ts'
 import { brokenDrivers, openBroken } from './broken-drivers.ts'
+import { isFull } from '../full-size.ts'
 
-// Without those about hints: a driver may lose them, and a case that waits for one in vain takes its time.
+// Without the cases about hints: a driver may lose hints, and a case that waits for a lost one takes long.
 const all = Object.entries(cases).flatMap(([verb, list]) =>
   list.flatMap((item) => (verb === 'listen' || item.needs?.length ? [] : [{ name: `${verb}: ${item.name}`, item }])),
 )
-/** With thousands of jobs: for those alone that are broken in that way. */
+/** Cases with thousands of jobs, which only the drivers broken in that way run. */
 const isAboutCost = ({ proves = [] }: Case): boolean => proves.includes('chains trap 4')
-/** Also by how many cases each is caught, which takes a minute. */
-const countsAll = process.env.HOLDFAST_TEST_ALL === '1'
+/** Also count the cases that catch each driver, which takes a minute. */
+const countsAll = isFull
 const table: string[] = []
 
 for (const driver of brokenDrivers) {
@@ -35,7 +36,7 @@ for (const driver of brokenDrivers) {
     const isCaught = await isCaughtBy(named)
     if (!isCaught || countsAll) {
       const names = await catchers()
-      assert.ok(isCaught, `'${caughtBy}' passes on it; it is caught by ${names.slice(0, 5).join('; ') || 'nothing'}`)
+      assert.ok(isCaught, `'${caughtBy}' passes on it; these cases fail: ${names.slice(0, 5).join('; ') || 'none'}`)
       table.push(`${name.padEnd(40)} ${String(names.length).padStart(4)} of ${all.length} cases`)
     }
   })

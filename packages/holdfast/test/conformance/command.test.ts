@@ -1,4 +1,4 @@
-// `npm run conformance`, as a process of its own: it says what came of it, and ends.
+// `npm run conformance` as a child process: it prints its result and exits.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -22,14 +22,14 @@ function run(...args: string[]): Promise<Ended> {
 }
 
 for (const driver of ['memory', 'redis', 'postgres', 'postgres-js']) {
-  test(`${driver}: one history by its seed and path, and the process ends`, async () => {
+  test(`${driver}: runs one history by its seed and path, and the process exits`, async () => {
     const { code, stdout, stderr } = await run('--driver', driver, '--seed', '7', '--path', '0')
     assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
     assert.match(stdout, new RegExp(`^model: ${driver}: 1 histories, \\d+ commands, seed 7: clean$`, 'm'))
   })
 }
 
-test('wrong usage is told, with how it is meant', async () => {
+test('wrong usage is reported with the usage line', async () => {
   const { code, stdout, stderr } = await run('--driver', 'oracle')
   assert.deepEqual({ code, stdout }, { code: 2, stdout: '' })
   assert.match(stderr, /driver: .*oracle/)

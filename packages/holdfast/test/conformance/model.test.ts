@@ -6,6 +6,7 @@ import { ModelViolation, testModel } from '../../../conformance/src/model/model.
 import { StorageError } from '../../src/errors.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { drivers, withManualClock } from '../drivers.ts'
+import { sized } from '../full-size.ts'
 import { stopPostgres } from '../postgres-subject.ts'
 import { stopPlaces } from '../redis-places.ts'
 import { redisSubject } from '../redis-subject.ts'
@@ -15,49 +16,49 @@ import { brokenDrivers, openBroken } from './broken-drivers.ts'
 after(stopPlaces)
 after(stopPostgres)
 
-test('2,000 histories on memory', async (context) => {
-  const { runs, commands, seed } = await testModel({ create: drivers.memory!, runs: 2_000 })
+test(`${sized(2_000, 800)} histories on memory`, async (context) => {
+  const { runs, commands, seed } = await testModel({ create: drivers.memory!, runs: sized(2_000, 800) })
   context.diagnostic(`model: memory: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
-test('300 histories on SQLite', async (context) => {
-  const { runs, commands, seed } = await testModel({ create: drivers.sqlite!, runs: 300 })
+test(`${sized(300, 100)} histories on SQLite`, async (context) => {
+  const { runs, commands, seed } = await testModel({ create: drivers.sqlite!, runs: sized(300, 100) })
   context.diagnostic(`model: sqlite: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
-test('100 histories on files', async (context) => {
-  const { runs, commands, seed } = await testModel({ create: drivers.file!, runs: 100 })
+test(`${sized(100, 40)} histories on files`, async (context) => {
+  const { runs, commands, seed } = await testModel({ create: drivers.file!, runs: sized(100, 40) })
   context.diagnostic(`model: file: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
-test('300 histories on Redis', async (context) => {
-  const { runs, commands, seed } = await testModel({ create: () => drivers.redis!(), runs: 300 })
+test(`${sized(300, 100)} histories on Redis`, async (context) => {
+  const { runs, commands, seed } = await testModel({ create: () => drivers.redis!(), runs: sized(300, 100) })
   context.diagnostic(`model: redis: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
-test('100 histories on Postgres', async (context) => {
-  const { runs, commands, seed } = await testModel({ create: () => drivers.postgres!(), runs: 100 })
+test(`${sized(100, 30)} histories on Postgres`, async (context) => {
+  const { runs, commands, seed } = await testModel({ create: () => drivers.postgres!(), runs: sized(100, 30) })
   context.diagnostic(`model: postgres: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
-test('[trap 39] 100 histories on one node of a Redis Cluster, which refuses a script that leaves its slot', async (context) => {
-  const { runs, commands, seed } = await testModel({ create: () => redisSubject('node'), runs: 100 })
+test('[trap 39] histories on one node of a Redis Cluster, which refuses a script that leaves its slot', async (context) => {
+  const { runs, commands, seed } = await testModel({ create: () => redisSubject('node'), runs: sized(100, 40) })
   context.diagnostic(`model: redis, cluster mode: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
-test('500 histories on a storage of which every tenth answer, or call, is lost', async (context) => {
+test('histories on a storage that loses one call in twenty and one reply in twenty', async (context) => {
   const { runs, commands, seed } = await testModel({
     create: () => withManualClock((clock) => lossy(new MemoryStorage({ clock }))),
-    runs: 500,
+    runs: sized(500, 200),
   })
   context.diagnostic(`model: lossy memory: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
-test('500 histories on a storage whose time goes on by itself', async () => {
-  await testModel({ create: withRestlessClock, runs: 500 })
+test('histories on a storage whose clock advances with every read', async () => {
+  await testModel({ create: withRunningClock, runs: sized(500, 200) })
 })
 
-test('a violation has its seed, its path and the shrunk history, and comes again by them', async () => {
+test('a violation has its seed, its path and the shrunk history, and is repeated by them', async () => {
   const broken = brokenDrivers.find(({ name }) => name === 'no fence on settle')!
   const create = () => openBroken(broken)
   const first = await testModel({ create, runs: 5_000, seed: 7 }).catch((error: unknown) => error)
@@ -70,15 +71,15 @@ test('a violation has its seed, its path and the shrunk history, and comes again
 })
 
 for (const driver of brokenDrivers) {
-  // Between two pages the model writes nothing, and it does not look at what a call costs.
-  if (['pages by offset', 'claim sorts all that waits'].includes(driver.name)) continue
+  // The model writes nothing between two pages and does not measure the cost of a call.
+  if (['pages by offset', 'claim sorts the backlog'].includes(driver.name)) continue
   test(`the model finds: ${driver.name}`, async () => {
     const run = testModel({ create: () => openBroken(driver), runs: 5_000, seed: 5, shrink: false })
     await assert.rejects(run, ModelViolation)
   })
 }
 
-function withRestlessClock(): Subject {
+function withRunningClock(): Subject {
   let now = 1_767_225_600_000
   return {
     storage: new MemoryStorage({ clock: { ...systemClock, now: () => now++ } }),
@@ -88,7 +89,7 @@ function withRestlessClock(): Subject {
   }
 }
 
-/** Loses an answer or a call now and then, always the same ones. */
+/** Loses every 20th call, and the reply of every 20th, always at the same positions. */
 function lossy(storage: Storage): Storage {
   let calls = 0
   const moves = new Set<PropertyKey>([
@@ -115,7 +116,9 @@ function lossy(storage: Storage): Storage {
           const answer = await call(...args)
           if (turn !== 10) return answer
         }
-        throw new StorageError('the line is dead', { maybeApplied: true })
+        throw new StorageError('memory: the connection was lost. The call may have been applied.', {
+          maybeApplied: true,
+        })
       }
     },
   })

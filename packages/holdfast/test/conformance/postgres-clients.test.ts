@@ -1,5 +1,5 @@
-// The other ways to Postgres: postgres.js, and PgBouncer in transaction mode. What they differ in is how a call gets there
-// and how a hint comes back, so each runs what is about that, and a tenth of everything else: each another tenth. All of it:
+// The other ways to reach Postgres: postgres.js, and PgBouncer in transaction mode. They differ in how a call is sent
+// and how a hint returns, so each runs the cases about that, and a different tenth of all others. To run all cases:
 // `npm run conformance -- --driver postgres-js`, or `pgbouncer`.
 
 import { after, test } from 'node:test'

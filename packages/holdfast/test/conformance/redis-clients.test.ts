@@ -1,5 +1,5 @@
-// Every client library, given by the user, on one server and on a cluster. What they differ in is how a call gets there and
-// how a hint comes back, so each runs what is about that, and a tenth of everything else: each another tenth. All of it:
+// Every client library, passed in by the user, on one server and on a cluster. They differ in how a call is sent and
+// how a hint returns, so each runs the cases about that, and a different tenth of all others. To run all cases:
 // `npm run conformance -- --driver cluster --client ioredis5`.
 
 import { after, test } from 'node:test'

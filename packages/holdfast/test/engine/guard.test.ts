@@ -194,7 +194,7 @@ test('a connection or subscription that comes after its time is given back', asy
   assert.equal(line.count('unlisten'), 1)
 })
 
-test('jobs of a claim that is answered after its time are released: nobody would run them', async () => {
+test('jobs of a claim that is answered after its time are released: no worker would run them', async () => {
   const { clock, line, storage } = guarded(1_000)
   await storage.add([job])
   const answered = Promise.withResolvers<void>()

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { JobFailedError, type Serde, SerializationError } from 'holdfast'
 import { bench, next, type TestDriver, until } from './driver.ts'
+import { defaultType } from 'holdfast/storage'
 
 export function anyValueTests(driver: TestDriver): void {
   describe(`${driver.name}: any value`, () => {
@@ -154,7 +155,7 @@ export function anyValueTests(driver: TestDriver): void {
       assert.deepEqual([own.kind, own.retryable, own.message], ['coded', false, 'own form'])
     })
 
-    test('[trap 24] a payload that cannot be decoded delays nobody, and ends', async (t) => {
+    test('[trap 24] a payload that cannot be decoded delays no other job, and ends', async (t) => {
       const { queue, storage } = await bench(t, driver)
       const foreign = queue<Buffer>({ payloadSerde: { serialize: (bytes) => bytes, deserialize: (bytes) => bytes } })
       await foreign.enqueue('bad', Buffer.from([0xff, 0xfe, 0x00, 0x7b]), { maxAttempts: 3 })
@@ -181,7 +182,7 @@ export function anyValueTests(driver: TestDriver): void {
       assert.deepEqual(failing, [1, 2])
       const status = await worker.getStatus('bad')
       assert.deepEqual([status!.state, status!.error!.code], ['failed', 'SERIALIZATION_ERROR'])
-      const [counts] = (await storage.count({ types: ['default'] })).types
+      const [counts] = (await storage.count({ types: [defaultType] })).types
       assert.deepEqual([counts!.states.processing, counts!.states.queued, counts!.states.failing], [0, 0, 0])
     })
   })
@@ -189,7 +190,7 @@ export function anyValueTests(driver: TestDriver): void {
 
 const fulfilled = <T>(value: T): PromiseSettledResult<T> => ({ status: 'fulfilled', value })
 
-/** What nobody should throw. Made anew each time. */
+/** Values that no handler should throw. Created anew each time. */
 function unreadable(): (readonly [string, () => unknown])[] {
   return [
     ['a string', () => 'x'],

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Reaper, type Serde } from 'holdfast'
 import { bench, gate, next, type TestDriver, until } from './driver.ts'
+import { defaultType } from 'holdfast/storage'
 
 const raw: Serde<Buffer> = { serialize: (bytes) => bytes, deserialize: (bytes) => bytes }
 const allBytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))
@@ -30,7 +31,7 @@ export function byteTests(driver: TestDriver): void {
       await worker.start()
       const waited = worker.enqueueAndWait('a', Buffer.from(allBytes))
       await until(() => payloads.length === 2)
-      await until(async () => (await storage.recover({ types: ['default'], limit: 1, olderThanMs: 0 })).length === 1)
+      await until(async () => (await storage.recover({ types: [defaultType], limit: 1, olderThanMs: 0 })).length === 1)
       assert.deepEqual(await waited, backwards)
       assert.deepEqual(await worker.getResult('a'), backwards)
       assert.deepEqual(await worker.enqueue('a', Buffer.alloc(0)), {

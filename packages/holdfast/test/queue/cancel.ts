@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { AttemptAbortedError, type Job } from 'holdfast'
-import { bench, gate, next, sleep, type TestDriver, until } from './driver.ts'
+import { bench, gate, next, sleep, type TestDriver, until, duplicate } from './driver.ts'
 import { faulty } from './faulty-storage.ts'
 import { jobIn } from './states.ts'
+import { defaultType } from 'holdfast/storage'
 
 export function cancelTests(driver: TestDriver): void {
   describe(`${driver.name}: cancel`, () => {
@@ -42,7 +43,7 @@ export function cancelTests(driver: TestDriver): void {
     test('[Q4.18] the record of a cancelled job goes with its TTL', async (t) => {
       const { queue: newQueue } = await bench(t, driver)
       const queue = newQueue()
-      await queue.enqueue('a', 1, { resultTTL: 30 })
+      await queue.enqueue('a', 1, { resultTTL: 300 })
       await queue.cancel('a')
       assert.equal((await queue.getStatus('a'))?.state, 'cancelled')
       await until(async () => (await queue.getStatus('a')) === null)
@@ -76,7 +77,7 @@ export function cancelTests(driver: TestDriver): void {
     test('[Q4.19] a running job is left alone', async (t) => {
       const b = await bench(t, driver)
       const { queue, release } = await jobIn(b, 'processing')
-      const look = () => b.storage.get([{ type: 'default', id: 'x' }], { parts: ['attempts'] })
+      const look = () => b.storage.get([{ type: defaultType, id: 'x' }], { parts: ['attempts'] })
       const before = await look()
       assert.deepEqual(await queue.cancel('x'), { status: 'processing' })
       assert.deepEqual(await queue.cancel('x', { abort: false }), { status: 'processing' })
@@ -132,7 +133,7 @@ export function cancelTests(driver: TestDriver): void {
       const b = await bench(t, driver)
       const { queue, release, seen } = await jobIn(b, 'processing', { backoff: 'none' })
       await queue.cancel('x', { abort: true })
-      assert.deepEqual(await queue.enqueue('x', 2), { status: 'duplicate', existingState: 'processing' })
+      assert.deepEqual(await queue.enqueue('x', 2), duplicate('x', 'processing'))
       const said: string[] = []
       for (const name of ['failing', 'failed', 'completed'] as const) queue.on(name, () => said.push(name))
       const cancelled = next(queue, 'cancelled')
@@ -169,7 +170,7 @@ export function cancelTests(driver: TestDriver): void {
       const queue = newQueue()
       await queue.start()
       await queue.enqueue('a', 1)
-      await storage.claim({ worker: 'dead/1', label: 'dead', slots: 1, types: [{ type: 'default', leaseMs: 60 }] })
+      await storage.claim({ worker: 'dead/1', label: 'dead', slots: 1, types: [{ type: defaultType, leaseMs: 60 }] })
       assert.deepEqual(await queue.cancel('a', { abort: true }), { status: 'processing', aborting: true })
       let runs = 0
       queue.execute(() => ++runs)
@@ -207,7 +208,7 @@ export function cancelTests(driver: TestDriver): void {
     test('[Q4.22] an unknown or expired job: not_found', async (t) => {
       const { queue: newQueue } = await bench(t, driver)
       const queue = newQueue()
-      assert.deepEqual(await queue.cancel('nobody'), { status: 'not_found' })
+      assert.deepEqual(await queue.cancel('unknown'), { status: 'not_found' })
       queue.execute(() => 1)
       await queue.start()
       await queue.enqueueAndWait('a', 1)

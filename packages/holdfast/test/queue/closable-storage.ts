@@ -1,4 +1,4 @@
-// A storage that can be closed, as all but memory: it answers only while somebody is connected.
+// A storage that can be closed, as all but memory: it answers only while its reference count is above 0.
 
 import { HoldfastError, type Storage } from 'holdfast'
 import { type Faulty, faulty } from './faulty-storage.ts'

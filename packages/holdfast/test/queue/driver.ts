@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { Queue, type QueueConfig, type QueueEvents, type Storage } from 'holdfast'
+import { type MessageState, Queue, type QueueConfig, type QueueEvents, type Storage } from 'holdfast'
 
 export interface TestDriver {
   readonly name: string
@@ -83,3 +83,7 @@ export const sleep = (ms: number): Promise<void> => new Promise((resolve) => set
 export function gate<T = void>(): PromiseWithResolvers<T> {
   return Promise.withResolvers<T>()
 }
+
+/** The answer to an enqueue whose id is taken. */
+export const duplicate = (id: string, state: MessageState) =>
+  ({ status: 'duplicate', id, state, existingState: state }) as const

@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { EnqueueResult, MessageState } from 'holdfast'
-import { bench, next, sleep, type TestDriver, until } from './driver.ts'
+import { bench, next, sleep, type TestDriver, until, duplicate } from './driver.ts'
 import { faulty, stumbling } from './faulty-storage.ts'
 import { jobIn } from './states.ts'
+import { defaultType } from 'holdfast/storage'
 
 export function enqueueTests(driver: TestDriver): void {
   describe(`${driver.name}: enqueue`, () => {
@@ -35,7 +36,7 @@ export function enqueueTests(driver: TestDriver): void {
         queue.execute(() => 'done')
         await queue.start()
         await completed
-        const [record] = await storage.get([{ type: 'default', id: 'a' }])
+        const [record] = await storage.get([{ type: defaultType, id: 'a' }])
         assert.ok(record!.startedAt! >= status.runAt!, `started at ${record!.startedAt}, due at ${status.runAt}`)
       })
     }
@@ -61,12 +62,12 @@ export function enqueueTests(driver: TestDriver): void {
       test(`[Q4.02] an id that is ${state} is a duplicate, and nothing of the first changes`, async (t) => {
         const b = await bench(t, driver)
         const { queue, seen } = await jobIn(b, state)
-        const look = () => b.storage.get([{ type: 'default', id: 'x' }], { parts: ['payload', 'error'] })
+        const look = () => b.storage.get([{ type: defaultType, id: 'x' }], { parts: ['payload', 'error'] })
         const before = await look()
         const enqueued: string[] = []
         queue.on('enqueued', (id) => enqueued.push(id))
         const other = { maxAttempts: 9, resultTTL: 5, delayMs: 5_000 }
-        assert.deepEqual(await queue.enqueue('x', 'second', other), { status: 'duplicate', existingState: state })
+        assert.deepEqual(await queue.enqueue('x', 'second', other), duplicate('x', state))
         assert.deepEqual(await look(), before)
         assert.equal(Buffer.from(before[0]!.payload!).toString(), '"first"')
         assert.ok(!seen.includes('second'))
@@ -142,7 +143,7 @@ export function enqueueTests(driver: TestDriver): void {
       const { queue: newQueue } = await bench(t, driver)
       const queue = newQueue()
       const answers = await Promise.all([queue.enqueue('a', 1), queue.enqueue('a', 2)])
-      assert.deepEqual(answers, [{ status: 'queued' }, { status: 'duplicate', existingState: 'queued' }])
+      assert.deepEqual(answers, [{ status: 'queued' }, duplicate('a', 'queued')])
     })
 
     test('[Q4.06] many callers of many queues, no worker: one is queued, none rejects', async (t) => {
@@ -260,7 +261,7 @@ export function enqueueTests(driver: TestDriver): void {
       const queue = newQueue()
       await queue.enqueue('a', { n: 1 })
       await storage.connect()
-      const [record] = await storage.get([{ type: 'default', id: 'a' }], { parts: ['payload'] })
+      const [record] = await storage.get([{ type: defaultType, id: 'a' }], { parts: ['payload'] })
       assert.equal(record?.state, 'queued')
       assert.equal(Buffer.from(record.payload!).toString(), '{"n":1}')
       await queue.stop()

@@ -6,6 +6,7 @@ import { AttemptAbortedError, HoldfastError, isHoldfastError, type Job, JobFaile
 import { type Bench, bench, gate, next, type TestDriver, until } from './driver.ts'
 import { assertOurs, reasonOf } from './error-checks.ts'
 import { failing, faulty } from './faulty-storage.ts'
+import { defaultType } from 'holdfast/storage'
 
 interface Running {
   readonly queue: Queue<unknown, unknown>
@@ -46,7 +47,7 @@ export function abortErrorTests(driver: TestDriver): void {
     test('[Q7.08] LEASE_LOST: taken back by another', async (t) => {
       const b = await bench(t, driver)
       const { aborted } = await running(b, {})
-      await until(async () => (await b.storage.recover({ types: ['default'], limit: 1, olderThanMs: 1 })).length > 0)
+      await until(async () => (await b.storage.recover({ types: [defaultType], limit: 1, olderThanMs: 1 })).length > 0)
       assertAborted(await aborted, 'LEASE_LOST')
     })
 
@@ -157,7 +158,7 @@ export function abortErrorTests(driver: TestDriver): void {
       for (const call of calls) {
         assertOurs(await reasonOf(call()), 'HoldfastError', 'QUEUE_STOPPED', { queue: 'default' })
       }
-      // Open through somebody else: they work.
+      // While another user keeps the storage open, they work.
       await line.storage.connect()
       assert.deepEqual(await queue.enqueue('x', 1), { status: 'queued' })
       assert.equal((await queue.getStatus('x'))?.state, 'queued')

@@ -1,5 +1,6 @@
 // What is stored of whatever a handler throws, and what readers are told.
 
+import { storedType } from 'holdfast/storage'
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import vm from 'node:vm'
@@ -96,7 +97,7 @@ const thrown: Record<string, [make: () => unknown, message?: string]> = {
     },
     'again',
   ],
-  'a proxy that answers nobody': [() => new Proxy(new Error('x'), { get: boom, has: boom, getPrototypeOf: boom })],
+  'a proxy whose traps throw': [() => new Proxy(new Error('x'), { get: boom, has: boom, getPrototypeOf: boom })],
   'a revoked proxy': [
     () => {
       const { proxy, revoke } = Proxy.revocable({}, {})
@@ -221,7 +222,7 @@ export function storedErrorTests(driver: TestDriver): void {
         const queue = newQueue({ name, ...slowly })
         for (const details of await storedOf(queue, make)) assert.ok(details.message.length > 0, name)
         for (const id of ['last', 'first']) {
-          const [stored] = await storage.get([{ type: name, id }], { parts: ['error'] })
+          const [stored] = await storage.get([{ type: storedType('queue', name), id }], { parts: ['error'] })
           const text = Buffer.from(stored!.error!).toString()
           assert.ok(stored!.error!.byteLength <= 65_536, `${name}: ${stored!.error!.byteLength} bytes`)
           const { message, cause } = JSON.parse(text) as ErrorDetails

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { HoldfastError, type MaxRetriesError, type Queue, type Storage } from 'holdfast'
-import { type ClaimRequest, type Refusal } from 'holdfast/storage'
+import { defaultType, type ClaimRequest, type Refusal } from 'holdfast/storage'
 import { type Bench, bench, gate, next, sleep, type TestDriver, until } from './driver.ts'
 import { type Faulty, faulty } from './faulty-storage.ts'
 import { answersHeld, type Emitted, record } from './watched.ts'
@@ -83,8 +83,8 @@ export function lostEventTests(driver: TestDriver): void {
           await runElsewhere(b, () => 'of another')
         },
       ],
-      ['cancelled', ({ storage }) => storage.cancel([{ type: 'default', id: 'a' }], { force: true })],
-      ['not_found', ({ storage }) => storage.remove([{ type: 'default', id: 'a' }], { trees: true })],
+      ['cancelled', ({ storage }) => storage.cancel([{ type: defaultType, id: 'a' }], { force: true })],
+      ['not_found', ({ storage }) => storage.remove([{ type: defaultType, id: 'a' }], { trees: true })],
     ] as [Refusal, (b: Bench) => Promise<unknown>][]) {
       for (const [how, end] of [
         ['a result', (run) => run.resolve('late')],
@@ -97,7 +97,9 @@ export function lostEventTests(driver: TestDriver): void {
           await b.storage.connect()
           const { queue, line, run } = await running(b, 'deaf')
           await lose(b)
-          const before = await b.storage.get([{ type: 'default', id: 'a' }], { parts: ['result', 'error', 'attempts'] })
+          const before = await b.storage.get([{ type: defaultType, id: 'a' }], {
+            parts: ['result', 'error', 'attempts'],
+          })
           const emitted = record(queue)
           const fenced = next(queue, 'fenced')
           // It is told what came of its attempt, and takes no other.
@@ -112,7 +114,9 @@ export function lostEventTests(driver: TestDriver): void {
             namesOf(emitted).filter((name) => name !== 'stopped'),
             ['fenced'],
           )
-          const after = await b.storage.get([{ type: 'default', id: 'a' }], { parts: ['result', 'error', 'attempts'] })
+          const after = await b.storage.get([{ type: defaultType, id: 'a' }], {
+            parts: ['result', 'error', 'attempts'],
+          })
           assert.deepEqual(after, before)
           await b.storage.disconnect()
         })
@@ -249,7 +253,7 @@ async function running(
 
 /** As a Reaper does. */
 async function takeBack({ storage }: Bench): Promise<void> {
-  await until(async () => (await storage.recover({ types: ['default'], limit: 1, olderThanMs: 1 })).length > 0)
+  await until(async () => (await storage.recover({ types: [defaultType], limit: 1, olderThanMs: 1 })).length > 0)
 }
 
 async function runElsewhere({ queue: newQueue }: Bench, handler: () => unknown): Promise<void> {
@@ -263,7 +267,7 @@ async function runElsewhere({ queue: newQueue }: Bench, handler: () => unknown):
 
 /** A worker that claims, and is never heard of again. Its lease has ended. */
 async function claimAndDie(storage: Storage, id: string): Promise<void> {
-  const claim = await storage.claim({ worker: 'dead', slots: 1, types: [{ type: 'default', leaseMs: 50 }] })
+  const claim = await storage.claim({ worker: 'dead', slots: 1, types: [{ type: defaultType, leaseMs: 50 }] })
   assert.equal(claim.jobs[0]?.id, id)
   await sleep(60)
 }

@@ -6,6 +6,7 @@ import { type Job, JobFailedError, MaxRetriesError, StorageError } from 'holdfas
 import { bench, gate, next, sleep, type TestDriver, until } from './driver.ts'
 import { failing, faulty } from './faulty-storage.ts'
 import { answersHeld, record } from './watched.ts'
+import { defaultType } from 'holdfast/storage'
 
 export function eventTests(driver: TestDriver): void {
   describe(`${driver.name}: events`, () => {
@@ -150,7 +151,7 @@ export function eventTests(driver: TestDriver): void {
       const { arrived, release } = answersHeld(line, 'outcomes')
       await queue.enqueue('a', 1)
       await arrived
-      await until(async () => (await storage.get([{ type: 'default', id: 'a' }]))[0]?.state === 'completed')
+      await until(async () => (await storage.get([{ type: defaultType, id: 'a' }]))[0]?.state === 'completed')
       await sleep(10)
       assert.deepEqual(emitted, [['enqueued', 'a']])
       release()

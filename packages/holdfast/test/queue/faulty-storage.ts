@@ -1,10 +1,10 @@
-// A real storage seen through a bad line: calls can fail, be applied and then fail, be late or never answered, and signals
-// can be lost. It also counts.
+// A real storage behind a faulty connection: calls can fail, be applied and then fail, be late or never answered, and signals can
+// be lost. It also counts the calls.
 //
 //   const line = faulty(storage)
 //   line.on('settle', failing(2))             the second settle fails, and nothing is written
 //   line.on('add', losingAnswers(1))          the first add is applied, and its answer lost
-//   line.cut(); …; line.mend()                nobody answers until it is mended
+//   line.cut(); …; line.mend()                no call is answered until it is mended
 
 import type { Storage } from 'holdfast'
 import type { KeyValue, Signal } from 'holdfast/storage'

@@ -3,15 +3,15 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { HoldfastError, type QueueEvent, Reaper, type Storage } from 'holdfast'
-import { type Ending } from 'holdfast/storage'
+import { defaultType, type Ending } from 'holdfast/storage'
 import { bench, gate, next, sleep, type TestDriver, until } from './driver.ts'
 import { faulty } from './faulty-storage.ts'
 
-const ref = { type: 'default', id: 'a' }
+const ref = { type: defaultType, id: 'a' }
 
 /** Takes back what runs, however short a time. */
 async function takeBack(storage: Storage): Promise<void> {
-  const request = { types: ['default'], limit: 10, olderThanMs: 0 }
+  const request = { types: [defaultType], limit: 10, olderThanMs: 0 }
   await until(async () => (await storage.recover(request)).length > 0, 'the take-back')
 }
 
@@ -39,7 +39,7 @@ export function fencingTests(driver: TestDriver): void {
         await producer.enqueue('a', 'payload')
         await storage.connect()
         t.after(() => storage.disconnect())
-        const types = [{ type: 'default', leaseMs: 60_000 }]
+        const types = [{ type: defaultType, leaseMs: 60_000 }]
         const { jobs } = await storage.claim({ worker: 'stale', slots: 1, types })
         const { type, id, worker, attempt } = jobs[0]!
         await takeBack(storage)

@@ -12,7 +12,7 @@ queueTests({
     const directory = await mkdtemp(join(quickFolder, 'holdfast-file-'))
     return {
       storage: new FileStorage({ directory }),
-      // Again, if somebody who stops after this one still writes.
+      // Retried: a process that stops after this one may still write.
       close: () => rm(directory, { recursive: true, force: true, maxRetries: 50, retryDelay: 10 }),
     }
   },

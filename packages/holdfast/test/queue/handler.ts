@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Backoff, JobFailedError, type JobHandler } from 'holdfast'
 import { bench, gate, next, sleep, type TestDriver, until } from './driver.ts'
+import { defaultType } from 'holdfast/storage'
 
 type Handler = JobHandler<unknown, unknown>
 
@@ -85,7 +86,7 @@ export function handlerTests(driver: TestDriver): void {
       await queue.enqueue('a', 1)
       await failing
       const status = await queue.getStatus('a')
-      const [record] = await storage.get([{ type: 'default', id: 'a' }], { parts: ['attempts'] })
+      const [record] = await storage.get([{ type: defaultType, id: 'a' }], { parts: ['attempts'] })
       assert.equal(status?.state, 'failing')
       assert.equal(status.runAt! - record!.attempts![0]!.endedAt, 5_000)
     })
@@ -190,7 +191,7 @@ export function handlerTests(driver: TestDriver): void {
         await failing
         assert.equal(errors.length, 1)
         assert.match(errors[0]!.message, /backoff/)
-        const [record] = await storage.get([{ type: 'default', id: 'a' }], { parts: ['attempts'] })
+        const [record] = await storage.get([{ type: defaultType, id: 'a' }], { parts: ['attempts'] })
         const delay = record!.runAt - record!.attempts![0]!.endedAt
         assert.ok(delay >= 800 && delay <= 1_000, `after ${delay} ms`)
       })

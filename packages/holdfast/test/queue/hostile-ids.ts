@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { JobCancelledError, JobFailedError, type Queue } from 'holdfast'
-import { bench, countAdds, type TestDriver, until } from './driver.ts'
+import { bench, countAdds, type TestDriver, until, duplicate } from './driver.ts'
 
 const hostile = [
   '../../x',
@@ -69,7 +69,7 @@ export function hostileIdTests(driver: TestDriver): void {
         queue.on('cancelled', (id) => cancelled.push(id))
         for (const id of ids) assert.deepEqual(await queue.enqueue(id, id), { status: 'queued' }, id)
         for (const id of ids) {
-          assert.deepEqual(await queue.enqueue(id, 0), { status: 'duplicate', existingState: 'queued' }, id)
+          assert.deepEqual(await queue.enqueue(id, 0), duplicate(id, 'queued'), id)
           assert.equal((await queue.getStatus(id))?.id, id)
           assert.equal(await queue.getResult(id), null)
         }

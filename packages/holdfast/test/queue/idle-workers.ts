@@ -1,4 +1,4 @@
-// Workers and waiters that sleep: none takes a job to bed, none sleeps through one.
+// Idle workers and waits: none takes a job with it when it stops, and none misses one.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -1,4 +1,4 @@
-// Objects of options: keys that nobody knows, and what is no object at all.
+// Objects of options: unknown keys, and values that are no object.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -56,9 +56,9 @@ const constructors: Record<string, { give: Give; typo: string; meant: string }> 
 }
 
 const queueKeys =
-  'name payloadSerde resultSerde resultTTL retention maxRetries maxPayloadBytes maxResultBytes workerId concurrency ' +
-  'visibilityTimeout leaseMs backoff blockTimeout processingQueueTTL afterExecution logger clock'
-const reaperKeys = 'name visibilityTimeout checkInterval payloadSerde logger clock'
+  'name face payloadSerde resultSerde resultTTL retention maxAttempts maxRetries maxPayloadBytes maxResultBytes workerId concurrency ' +
+  'visibilityTimeout timeoutMs leaseMs backoff pollMs blockTimeout processingQueueTTL afterExecution logger clock'
+const reaperKeys = 'name face timeoutMs visibilityTimeout checkInterval logger clock'
 
 /** Each of these keys, undefined. */
 const nothingOf = (keys: string): Record<string, undefined> =>

@@ -6,6 +6,10 @@ import { type EnqueueAndWaitOptions, type Queue, type Serde, SerializationError 
 import type { TestDriver } from './driver.ts'
 import { rejectsInput, watched } from './watched.ts'
 
+class Point {
+  readonly x = 1
+}
+
 /** Each method that takes an id, with that id. */
 const withId: Record<string, (queue: Queue<unknown, unknown>, id: string) => unknown> = {
   enqueue: (queue, id) => queue.enqueue(id, 1),
@@ -33,8 +37,8 @@ const hundredYears = 100 * 365 * 86_400_000
 /** Each with whether its cause is an error. */
 const badPayloads: readonly [what: string, payload: unknown, payloadSerde?: Serde<unknown>][] = [
   ['a cycle', cycle()],
-  ['a BigInt', 1n],
-  ['a BigInt inside', { n: [1n] }],
+  ['a class instance', new Point()],
+  ['a function inside', { n: [() => {}] }],
   ['a function', () => {}],
   ['a symbol', Symbol('s')],
   ['an object whose toJSON throws', { toJSON: thrower(new Error('no')) }],

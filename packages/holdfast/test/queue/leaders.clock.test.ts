@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { type Clock, MemoryStorage, Reaper } from 'holdfast'
 import { fakeClock } from 'holdfast/testing'
 import { type Faulty, faulty } from './faulty-storage.ts'
+import { defaultType } from 'holdfast/storage'
 
 interface Candidate {
   readonly reaper: Reaper
@@ -21,7 +22,7 @@ test('[trap 45] [Q4.44] 200 takeovers from leaders that die, stall or stop: neve
   const acquireRetryInterval = 500
   const problems: string[] = []
   let acted = 0
-  const key = ['holdfast', 'reaper', 'default']
+  const key = ['holdfast', 'reaper', defaultType]
   const holder = async (): Promise<string> => String(Buffer.from((await storage.kv.get(key)) ?? []))
 
   const enter = async (): Promise<Candidate> => {
@@ -40,11 +41,11 @@ test('[trap 45] [Q4.44] 200 takeovers from leaders that die, stall or stop: neve
       leaderElection: { enabled: true, lockTTL, renewalInterval: 1_000, acquireRetryInterval },
     })
     reaper.on('error', () => {})
-    // Whoever acts holds the lock at that instant.
+    // A Reaper that acts holds the lock at that instant.
     line.on('recover', async (apply) => {
       acted++
       const held = await holder()
-      if (held !== reaper.reaperId) problems.push(`${reaper.reaperId} acts, and ${held || 'nobody'} leads`)
+      if (held !== reaper.reaperId) problems.push(`${reaper.reaperId} acts, and ${held || 'none'} leads`)
       if (!reaper.isLeader) problems.push(`${reaper.reaperId} acts, and says that it does not lead`)
       return apply()
     })
@@ -72,7 +73,7 @@ test('[trap 45] [Q4.44] 200 takeovers from leaders that die, stall or stop: neve
   })
   for (let round = 0; round < 200; round++) {
     const leader = candidates.find(({ reaper, line }) => reaper.isLeader && line.connections > 0)!
-    assert.ok(leader, `round ${round}: nobody leads`)
+    assert.ok(leader, `round ${round}: there is no leader`)
     const end = ['die', 'suspend', 'stop'][round % 3]!
     if (end === 'die') leader.line.cut()
     if (end === 'suspend') leader.suspend()

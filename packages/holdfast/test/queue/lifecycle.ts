@@ -5,6 +5,7 @@ import { describe, test } from 'node:test'
 import { closable } from './closable-storage.ts'
 import { bench, next, sleep, type TestDriver } from './driver.ts'
 import { faulty } from './faulty-storage.ts'
+import { defaultType } from 'holdfast/storage'
 
 export function lifecycleTests(driver: TestDriver): void {
   describe(`${driver.name}: life-cycle`, () => {
@@ -89,7 +90,7 @@ export function lifecycleTests(driver: TestDriver): void {
       assert.deepEqual([...new Set(line.calls.map(({ verb }) => verb))], ['connect', 'add', 'get'])
       await assert.rejects(queue.enqueueAndWait('a', 1, { timeout: 0 }))
       const topics = line.calls.filter(({ verb }) => verb === 'listen').flatMap(({ args }) => args[0])
-      assert.deepEqual(topics, [{ kind: 'done', type: 'default' }])
+      assert.deepEqual(topics, [{ kind: 'done', type: defaultType }])
     })
 
     test('[§3] two workers of one label, or one that started again, never share a lease', async (t) => {
@@ -101,7 +102,7 @@ export function lifecycleTests(driver: TestDriver): void {
       const labels = new Set<unknown>()
       for (const queue of [one, other]) {
         queue.execute(async (job) => {
-          const [record] = await storage.get([{ type: 'default', id: job.id }])
+          const [record] = await storage.get([{ type: defaultType, id: job.id }])
           leases.add(record!.worker!)
           labels.add((await queue.getStatus(job.id))?.workerId)
         })

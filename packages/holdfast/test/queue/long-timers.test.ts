@@ -14,7 +14,7 @@ test('[trap 50] on the system’s clock nothing of 30 days fires early, or warns
   process.on('warning', onWarning)
   t.after(() => process.off('warning', onWarning))
   const storage = new MemoryStorage()
-  const long = { visibilityTimeout: 30 * days, leaseMs: 30 * days, blockTimeout: (30 * days) / 1_000 }
+  const long = { visibilityTimeout: 30 * days, leaseMs: 30 * days, pollMs: 30 * days }
   const queue = new Queue<string, string>({ storage, ...long, maxRetries: 1 })
   t.after(() => queue.stop({ timeout: 0 }))
   const aborts: unknown[] = []

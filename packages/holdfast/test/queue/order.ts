@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { bench, gate, sleep, type TestDriver, until } from './driver.ts'
+import { defaultType } from 'holdfast/storage'
 
 export function orderTests(driver: TestDriver): void {
   describe(`${driver.name}: order`, () => {
@@ -48,7 +49,7 @@ export function orderTests(driver: TestDriver): void {
       await Promise.all([one.start(), other.start()])
       await until(() => ended === ids.length)
       await until(async () => (await one.getStatus(ids.at(-1)!))?.state === 'completed')
-      const records = await storage.get(ids.map((id) => ({ type: 'default', id })))
+      const records = await storage.get(ids.map((id) => ({ type: defaultType, id })))
       const startedAt = records.map((record) => record!.startedAt!)
       // Where two claims run side by side, the one that passed over the other's job may have begun first.
       const apart = storage.driver === 'postgres' ? 2 : 1
@@ -92,7 +93,7 @@ export function orderTests(driver: TestDriver): void {
       await queue.start()
       await queue.enqueue('a', 1, { delayMs: 100 })
       await until(async () => (await queue.getStatus('a'))?.state === 'completed')
-      const [record] = await storage.get([{ type: 'default', id: 'a' }])
+      const [record] = await storage.get([{ type: defaultType, id: 'a' }])
       assert.ok(record!.startedAt! >= record!.createdAt + 100)
     })
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { StorageError } from 'holdfast'
-import { type Outcome } from 'holdfast/storage'
+import { defaultType, type Outcome } from 'holdfast/storage'
 import { bench, gate, next, type TestDriver, until } from './driver.ts'
 import { failing, type Faulty, faulty, losingAnswers, type Rule } from './faulty-storage.ts'
 
@@ -59,8 +59,10 @@ export function outageTests(driver: TestDriver): void {
       for (const verb of outageVerbs) line.on(verb, async (apply, call) => (isDown ? failing()(apply, call) : apply()))
       const completed = next(queue, 'completed')
       release.resolve()
-      const [record] = await storage.get([{ type: 'default', id: 'a' }])
-      await until(async () => (await storage.nextDueAt([{ type: 'default', leaseMs: 50 }]))!.now > record!.leaseUntil!)
+      const [record] = await storage.get([{ type: defaultType, id: 'a' }])
+      await until(
+        async () => (await storage.nextDueAt([{ type: defaultType, leaseMs: 50 }]))!.now > record!.leaseUntil!,
+      )
       isDown = false
       assert.deepEqual(await completed, ['a', 'run 1'])
       assert.equal(ran, 1)

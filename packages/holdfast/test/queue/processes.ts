@@ -8,6 +8,7 @@ import type { ProcessDriver } from '../processes/drivers.ts'
 import type { Spec } from '../processes/spec.ts'
 import { sleep, until } from './driver.ts'
 import { of } from './stream-reading.ts'
+import { defaultType } from 'holdfast/storage'
 
 const file = new URL('fixtures/process.ts', import.meta.url)
 const numbered = (prefix: string, count: number): string[] => Array.from({ length: count }, (_, n) => `${prefix}${n}`)
@@ -161,7 +162,7 @@ export function processTests(driver: ProcessDriver): void {
       assert.equal((await producer.getStatus('poison'))!.state, 'failed')
     })
 
-    test('[trap 28] [Q4.38] the job of a killed worker runs though nobody was there: in a worker that comes late, or by a Reaper', async (t) => {
+    test('[trap 28] [Q4.38] the job of a killed worker runs although no process was connected: in a worker that starts later, or by a Reaper', async (t) => {
       const { queue, storage, child } = await bench(t, driver)
       const names = ['by a worker', 'by a Reaper']
       // The Reaper comes long before this lease is over.
@@ -172,7 +173,7 @@ export function processTests(driver: ProcessDriver): void {
       for (const worker of workers) await worker.hears(({ began }) => began === 'orphan', 'it runs')
       for (const worker of workers) worker.signal('SIGKILL')
       await Promise.all([...workers.map(({ exited }) => exited), ...producers.map((producer) => producer.stop())])
-      // Nobody is connected while all there was of it runs out.
+      // No process is connected until the lease and every registration have expired.
       await sleep(1_000)
       const [late, other] = names.map((name) => queue({ name, blockTimeout: 60 }))
       late!.execute(({ attempts }) => `attempt ${attempts}`)
@@ -272,10 +273,10 @@ export function processTests(driver: ProcessDriver): void {
       const producer = queue()
       const stallsOf = (id: string): number =>
         candidates.flatMap(({ said }) => said).filter((line) => (line as { stalled?: string }).stalled === id).length
-      /** A job whose worker is gone: whoever leads takes it back. */
+      /** A job whose worker is gone: the leader takes it back. */
       const stall = async (id: string): Promise<void> => {
         await producer.enqueue(id, '')
-        await storage.claim({ worker: 'gone', slots: 1, types: [{ type: 'default', leaseMs: 600_000 }] })
+        await storage.claim({ worker: 'gone', slots: 1, types: [{ type: defaultType, leaseMs: 600_000 }] })
         await until(() => stallsOf(id) > 0, `${id} is taken back`)
         await producer.cancel(id)
       }

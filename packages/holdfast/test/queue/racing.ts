@@ -3,7 +3,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { JobCancelledError, Reaper } from 'holdfast'
+import { sized } from '../full-size.ts'
 import { bench, sleep, type TestDriver, until } from './driver.ts'
+
+const [rounds, manyRounds] = [sized(500, 150), sized(1_000, 300)]
 
 /** So many turns of the event loop: where a race is met differs from round to round. */
 async function turns(count: number): Promise<void> {
@@ -12,13 +15,13 @@ async function turns(count: number): Promise<void> {
 
 export function racingTests(driver: TestDriver): void {
   describe(`${driver.name}: races`, () => {
-    test('[trap 10] cancel and enqueue, 500 times without a worker: only the new payloads run, in their new order', async (t) => {
+    test(`[trap 10] cancel and enqueue, ${rounds} times without a worker: only the new payloads run, in their new order`, async (t) => {
       const { queue } = await bench(t, driver)
       const worker = queue<string, string>({ concurrency: 1 })
       const seen: string[] = []
-      for (let round = 0; round < 500; round++) await worker.enqueue(`j${round}`, 'old')
+      for (let round = 0; round < rounds; round++) await worker.enqueue(`j${round}`, 'old')
       // Backwards, so that the new place in the order shows.
-      for (let round = 499; round >= 0; round--) {
+      for (let round = rounds - 1; round >= 0; round--) {
         assert.deepEqual(await worker.cancel(`j${round}`), { status: 'cancelled' })
         assert.deepEqual(await worker.enqueue(`j${round}`, 'new'), { status: 'queued' })
       }
@@ -27,15 +30,15 @@ export function racingTests(driver: TestDriver): void {
         return payload
       })
       await worker.start()
-      await until(() => seen.length >= 500)
+      await until(() => seen.length >= rounds)
       await turns(5)
       assert.deepEqual(
         seen,
-        Array.from({ length: 500 }, (_, round) => `j${499 - round} new`),
+        Array.from({ length: rounds }, (_, round) => `j${rounds - 1 - round} new`),
       )
     })
 
-    test('[trap 10] cancel and enqueue, 500 times against a worker: a cancelled payload is never seen', async (t) => {
+    test(`[trap 10] cancel and enqueue, ${rounds} times against a worker: a cancelled payload is never seen`, async (t) => {
       const { queue } = await bench(t, driver)
       const worker = queue<string, string>({ concurrency: 10 })
       const seen = new Map<string, string[]>()
@@ -46,7 +49,7 @@ export function racingTests(driver: TestDriver): void {
       await worker.start()
       const producer = queue<string, string>()
       const expected = new Map<string, string>()
-      for (let round = 0; round < 500; round++) {
+      for (let round = 0; round < rounds; round++) {
         const id = `j${round}`
         await producer.enqueue(id, 'old')
         await turns(round % 4)
@@ -55,12 +58,12 @@ export function racingTests(driver: TestDriver): void {
         expected.set(id, status === 'cancelled' ? 'new' : 'old')
         assert.equal(again.status === 'queued', status === 'cancelled', `${status}, then ${again.status}`)
       }
-      await until(() => seen.size === 500)
+      await until(() => seen.size === rounds)
       await turns(5)
       for (const [id, payload] of expected) assert.deepEqual(seen.get(id), [payload], id)
     })
 
-    test('[trap 11] a cancel against a worker, 1000 times: cancelled exactly when no handler began', async (t) => {
+    test(`[trap 11] a cancel against a worker, ${manyRounds} times: cancelled exactly when no handler began`, async (t) => {
       const { queue } = await bench(t, driver)
       const worker = queue<number>({ concurrency: 5 })
       const began = new Set<string>()
@@ -68,20 +71,20 @@ export function racingTests(driver: TestDriver): void {
       await worker.start()
       const producer = queue<number>()
       const answers = new Map<string, string>()
-      for (let round = 0; round < 1_000; round++) {
+      for (let round = 0; round < manyRounds; round++) {
         const id = `j${round}`
         await producer.enqueue(id, round)
         await turns(round % 4)
         answers.set(id, (await producer.cancel(id)).status)
       }
       await until(async () => {
-        const state = (await producer.getStatus('j999'))!.state
+        const state = (await producer.getStatus(`j${manyRounds - 1}`))!.state
         return state === 'completed' || state === 'cancelled'
       })
       await worker.stop()
       const cancelled = [...answers.values()].filter((status) => status === 'cancelled').length
       for (const [id, status] of answers) assert.equal(began.has(id), status !== 'cancelled', `${id}: ${status}`)
-      t.diagnostic(`${cancelled} of 1000 cancelled in time`)
+      t.diagnostic(`${cancelled} of ${manyRounds} cancelled in time`)
     })
 
     test('[trap 12] a cancelled failing job never starts again; those who wait learn of it at once', async (t) => {
@@ -123,7 +126,7 @@ export function racingTests(driver: TestDriver): void {
       assert.equal((await worker.getStatus('a'))!.state, 'cancelled')
     })
 
-    test('[trap 34] take-back races settle, 1000 times: no run after completed, as many runs as attempts', async (t) => {
+    test(`[trap 34] take-back races settle, ${manyRounds} times: no run after completed, as many runs as attempts`, async (t) => {
       const { queue, storage } = await bench(t, driver)
       const worker = queue<number, string>({ concurrency: 50, maxRetries: 1_000, leaseMs: 10_000 })
       const runs = new Map<string, number>()
@@ -146,10 +149,10 @@ export function racingTests(driver: TestDriver): void {
         await reaper.start()
       }
       await worker.start()
-      await Promise.all(Array.from({ length: 1_000 }, (_, n) => worker.enqueue(`j${n}`, n)))
+      await Promise.all(Array.from({ length: manyRounds }, (_, n) => worker.enqueue(`j${n}`, n)))
       // Under load every run may be longer than the limit: then the Reapers leave, so that the rest can end.
       const patience = setTimeout(() => void Promise.all(reapers.map((reaper) => reaper.stop())), 3_000)
-      await until(() => completed.size === 1_000)
+      await until(() => completed.size === manyRounds)
       clearTimeout(patience)
       await Promise.all(reapers.map((reaper) => reaper.stop()))
       await sleep(30)
@@ -161,7 +164,7 @@ export function racingTests(driver: TestDriver): void {
         assert.equal(completed.get(id), 1, id)
         total += count
       }
-      assert.equal(stalls, total - 1_000, 'each further run was a stall, told once')
+      assert.equal(stalls, total - manyRounds, 'each further run was a stall, told once')
       assert.ok(stalls > 0, 'the race was met')
     })
   })

@@ -5,11 +5,12 @@ import { describe, test } from 'node:test'
 import type { Clock, Queue, Reaper, Storage } from 'holdfast'
 import { type ClockBench, clockBench } from './clock-bench.ts'
 import { failing } from './faulty-storage.ts'
+import { defaultType } from 'holdfast/storage'
 
 /** A job that a worker took, who never ends it and holds it for long. */
 async function takeAndHold(queue: Queue<unknown, unknown>, storage: Storage, id: string): Promise<void> {
   await queue.enqueue(id, 1, { maxAttempts: 9 })
-  const request = { worker: `held/${id}`, slots: 1, types: [{ type: 'default', leaseMs: 86_400_000 }] }
+  const request = { worker: `held/${id}`, slots: 1, types: [{ type: defaultType, leaseMs: 86_400_000 }] }
   assert.equal((await storage.claim(request)).jobs.length, 1)
 }
 
@@ -93,7 +94,7 @@ describe('Reaper, to the millisecond', () => {
     await reaper.start()
     await queue.enqueue('a', 1)
     await to(60_000)
-    await storage.claim({ worker: 'w/1', slots: 1, types: [{ type: 'default', leaseMs: 86_400_000 }] })
+    await storage.claim({ worker: 'w/1', slots: 1, types: [{ type: defaultType, leaseMs: 86_400_000 }] })
     await to(70_000)
     assert.deepEqual(said, [])
     await to(71_000)
@@ -105,7 +106,7 @@ describe('Reaper, to the millisecond', () => {
     const { queue: newQueue, reaper: newReaper, storage, to } = bench
     const [queue, reaper] = [newQueue(), newReaper({ visibilityTimeout: 5_000 })]
     await Promise.all(Array.from({ length: 2_300 }, (_, index) => queue.enqueue(`job ${index}`, 1)))
-    await storage.claim({ worker: 'w/1', slots: 2_300, types: [{ type: 'default', leaseMs: 86_400_000 }] })
+    await storage.claim({ worker: 'w/1', slots: 2_300, types: [{ type: defaultType, leaseMs: 86_400_000 }] })
     const said = watch(bench, { reaper })
     await reaper.start()
     await to(6_000)
@@ -198,7 +199,7 @@ describe('Reaper, to the millisecond', () => {
     await one.start()
     await to(3_500)
     line.on('kv.cas', failing())
-    // For half of the lock's time it need not ask; from then on it must, and nobody answers.
+    // For half of the lock's time it need not ask. From then on it must, and the storage does not answer.
     await to(7_600)
     const acts = line.count('recover')
     await to(11_999)

@@ -3,6 +3,7 @@ import { test, type TestContext } from 'node:test'
 import { MemoryStorage, Queue, Reaper, type ReaperConfig } from 'holdfast'
 import { fakeClock } from 'holdfast/testing'
 import { failing, faulty } from './faulty-storage.ts'
+import { defaultType, storedType } from 'holdfast/storage'
 
 function reaping(t: TestContext) {
   const clock = fakeClock()
@@ -30,8 +31,8 @@ function reaping(t: TestContext) {
       reapers.push(reaper)
       return reaper
     },
-    /** Jobs that somebody works on, and will never end. */
-    async running(ids: readonly string[], type = 'default'): Promise<void> {
+    /** Jobs that a worker runs and never ends. */
+    async running(ids: readonly string[], type: string = defaultType): Promise<void> {
       const retention = { completedMs: 1_000, failedMs: 1_000, cancelledMs: 1_000 }
       await memory.add(ids.map((id) => ({ type, id, token: id, retention })))
       const worker = `w${++claims}`
@@ -48,7 +49,7 @@ test('it takes back what is older than its own limit, whatever the lease says', 
   assert.deepEqual(log, [])
   await clock.advance(1_000)
   assert.deepEqual(log, ['r stalled a'])
-  assert.equal((await memory.get([{ type: 'default', id: 'a' }]))[0]!.state, 'queued')
+  assert.equal((await memory.get([{ type: defaultType, id: 'a' }]))[0]!.state, 'queued')
 })
 
 test('a first start that fails takes nothing from the one after the stop', async (t) => {
@@ -81,9 +82,9 @@ test('it looks each quarter of its limit, within 25 ms and 1 s, or as told', asy
 
 test('it watches its names, and no other', async (t) => {
   const { clock, running, reaper, log } = reaping(t)
-  await running(['a'], 'one')
-  await running(['b'], 'two')
-  await running(['c'], 'three')
+  await running(['a'], storedType('queue', 'one'))
+  await running(['b'], storedType('queue', 'two'))
+  await running(['c'], storedType('queue', 'three'))
   await reaper({ name: ['one', 'three'] }).start()
   await clock.advance(10_000)
   assert.deepEqual(log.toSorted(), ['r stalled a', 'r stalled c'])
@@ -134,7 +135,7 @@ test('with election only the leader asks the storage', async (t) => {
   assert.equal(first!.isLeader, false)
 })
 
-test('without election nobody is the leader', async (t) => {
+test('without election no Reaper is the leader', async (t) => {
   const { clock, reaper } = reaping(t)
   const off = reaper({ leaderElection: { enabled: false } })
   await off.start()

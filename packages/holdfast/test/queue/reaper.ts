@@ -5,6 +5,7 @@ import { describe, test, type TestContext } from 'node:test'
 import { type AttemptAbortedError, type Job, JobFailedError, Reaper, type ReaperConfig, type Storage } from 'holdfast'
 import { bench, gate, next, sleep, type TestDriver, until } from './driver.ts'
 import { faulty } from './faulty-storage.ts'
+import { defaultType, storedType } from 'holdfast/storage'
 
 export function reaperTests(driver: TestDriver): void {
   describe(`${driver.name}: Reaper`, () => {
@@ -30,7 +31,7 @@ export function reaperTests(driver: TestDriver): void {
       assert.equal(await wait, 'of the other, attempt 2')
       assert.equal((jobs[0]!.signal.reason as AttemptAbortedError).code, 'LEASE_LOST')
       assert.deepEqual(stalled, ['a'])
-      const [record] = await storage.get([{ type: 'default', id: 'a' }], { parts: ['attempts'] })
+      const [record] = await storage.get([{ type: defaultType, id: 'a' }], { parts: ['attempts'] })
       const [first] = record!.attempts!
       assert.equal(first!.outcome, 'stalled')
       assert.ok(first!.endedAt - first!.startedAt > 300, 'before its time')
@@ -41,7 +42,7 @@ export function reaperTests(driver: TestDriver): void {
       const queue = newQueue()
       await queue.start()
       await queue.enqueue('a', 1)
-      await takeAndDie(storage, 'default', 1)
+      await takeAndDie(storage, defaultType, 1)
       const { stalled } = await reap(t, { storage, visibilityTimeout: 200 })
       await until(() => stalled.length === 1)
       const status = await queue.getStatus('a')
@@ -57,7 +58,7 @@ export function reaperTests(driver: TestDriver): void {
       for (const queue of queues) {
         await queue.start()
         await queue.enqueue(`of ${queue.name}`, 1)
-        await takeAndDie(storage, queue.name, 1)
+        await takeAndDie(storage, storedType('queue', queue.name), 1)
       }
       const both = await reap(t, { storage, name: ['one', 'two'], visibilityTimeout: 40 })
       await until(() => both.stalled.length === 2)
@@ -86,7 +87,7 @@ export function reaperTests(driver: TestDriver): void {
       const queue = newQueue()
       const wait = queue.enqueueAndWait('a', 1, { maxAttempts: 1 })
       await until(async () => (await queue.getStatus('a')) !== null)
-      await takeAndDie(storage, 'default', 1)
+      await takeAndDie(storage, defaultType, 1)
       const { stalled } = await reap(t, { storage, visibilityTimeout: 40 })
       await assert.rejects(wait, (error) => error instanceof JobFailedError && error.details.code === 'STALLED')
       assert.deepEqual(stalled, ['a'])
@@ -96,7 +97,7 @@ export function reaperTests(driver: TestDriver): void {
       const { queue: newQueue, storage } = await bench(t, driver)
       const queue = newQueue()
       await queue.enqueue('a', 1)
-      await takeAndDie(storage, 'default', 1)
+      await takeAndDie(storage, defaultType, 1)
       const { stalled, errors } = await reap(t, {
         storage,
         visibilityTimeout: 40,
@@ -120,7 +121,7 @@ export function reaperTests(driver: TestDriver): void {
       const before = line.count()
       const queue = newQueue()
       await queue.enqueue('a', 1)
-      await takeAndDie(storage, 'default', 1)
+      await takeAndDie(storage, defaultType, 1)
       await sleep(80)
       assert.equal(line.count(), before)
       const stalled = new Promise((resolve) => reaper.once('stalled', resolve))
@@ -135,7 +136,7 @@ export function reaperTests(driver: TestDriver): void {
         await queue.start()
         const ids = Array.from({ length: 30 }, (_, index) => `job ${index}`)
         await Promise.all(ids.map((id) => queue.enqueue(id, 1)))
-        await takeAndDie(storage, 'default', 30)
+        await takeAndDie(storage, defaultType, 30)
         const config = { storage, visibilityTimeout: 40, checkInterval: 5, leaderElection: { enabled: election } }
         const reapers = await Promise.all(Array.from({ length: 4 }, () => reap(t, config)))
         await until(() => reapers.flatMap(({ stalled }) => stalled).length >= 30)

@@ -5,6 +5,7 @@ import { describe, test } from 'node:test'
 import type { MessageState, MessageStatus } from 'holdfast'
 import { bench, next, type TestDriver, until } from './driver.ts'
 import { jobIn } from './states.ts'
+import { defaultType } from 'holdfast/storage'
 
 type Fields = Partial<Record<keyof MessageStatus<unknown>, unknown>>
 
@@ -44,8 +45,8 @@ export function resultTests(driver: TestDriver): void {
     test('[Q4.25] an unknown id has neither', async (t) => {
       const { queue: newQueue } = await bench(t, driver)
       const queue = newQueue()
-      assert.equal(await queue.getResult('nobody'), null)
-      assert.equal(await queue.getStatus('nobody'), null)
+      assert.equal(await queue.getResult('unknown'), null)
+      assert.equal(await queue.getStatus('unknown'), null)
     })
 
     test('[Q4.25] the status tells a null result from none, and a void one from null', async (t) => {
@@ -121,7 +122,7 @@ export function resultTests(driver: TestDriver): void {
       ])
       const last = await queue.getStatus('a')
       assert.deepEqual([last?.attempts, last?.createdAt, last?.error?.message], [3, at, 'attempt 3'])
-      const [record] = await storage.get([{ type: 'default', id: 'a' }])
+      const [record] = await storage.get([{ type: defaultType, id: 'a' }])
       assert.equal(record?.attempt, 3)
     })
 
@@ -158,7 +159,7 @@ export function resultTests(driver: TestDriver): void {
       test(`[Q4.26] updateResultTTL of a ${state} job: not_terminal, and nothing changes`, async (t) => {
         const b = await bench(t, driver)
         const { queue } = await jobIn(b, state)
-        const look = () => b.storage.get([{ type: 'default', id: 'x' }])
+        const look = () => b.storage.get([{ type: defaultType, id: 'x' }])
         const before = await look()
         assert.deepEqual(await queue.updateResultTTL('x', 5), { status: 'not_terminal' })
         assert.deepEqual(await look(), before)
@@ -168,10 +169,10 @@ export function resultTests(driver: TestDriver): void {
     test('[Q4.26] updateResultTTL of an unknown id: not_found; the TTL is checked first', async (t) => {
       const { queue: newQueue } = await bench(t, driver)
       const queue = newQueue()
-      assert.deepEqual(await queue.updateResultTTL('nobody', 1_000), { status: 'not_found' })
+      assert.deepEqual(await queue.updateResultTTL('unknown', 1_000), { status: 'not_found' })
       for (const ttl of [0, -1, 1.5, NaN, Infinity, '5']) {
         const invalid = { name: 'TypeError', code: 'INVALID_ARGUMENT', message: /^ttlMs: expected/ }
-        await assert.rejects(queue.updateResultTTL('nobody', ttl as number), invalid)
+        await assert.rejects(queue.updateResultTTL('unknown', ttl as number), invalid)
         await assert.rejects(queue.updateResultTTL('', ttl as number), invalid)
       }
     })

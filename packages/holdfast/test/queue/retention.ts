@@ -4,11 +4,12 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { EnqueueOptions, Queue, RetentionOptions, Storage } from 'holdfast'
 import { bench, next, type TestDriver, until } from './driver.ts'
+import { defaultType } from 'holdfast/storage'
 
 const hour = 3_600_000
 
 async function keptAs(storage: Storage, id: string): Promise<number | undefined> {
-  const [record] = await storage.get([{ type: 'default', id }])
+  const [record] = await storage.get([{ type: defaultType, id }])
   return record && record.expiresAt! - record.finishedAt!
 }
 

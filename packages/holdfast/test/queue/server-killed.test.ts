@@ -38,7 +38,7 @@ for (const [name, driver] of Object.entries(drivers)) {
     const acknowledged: string[] = []
     const progress = { isOver: false }
     let last = 0
-    const lane = async (): Promise<void> => {
+    const enqueueAll = async (): Promise<void> => {
       while (!progress.isOver) {
         const id = `${last++}`
         try {
@@ -49,13 +49,13 @@ for (const [name, driver] of Object.entries(drivers)) {
         }
       }
     }
-    const lanes = Promise.all(Array.from({ length: 10 }, lane))
+    const producing = Promise.all(Array.from({ length: 10 }, enqueueAll))
     await until(() => acknowledged.length >= 100, 'some are enqueued')
     server.kill('SIGKILL')
     await server.exited
     progress.isOver = true
     await server.restart()
-    await lanes
+    await producing
     await producer.stop()
     const worker = new Queue<string>({ storage: driver.storage(server.url), concurrency: 50 })
     t.after(() => worker.stop())

@@ -1,9 +1,9 @@
-// Several queues, Reapers, names and ids on one storage: nothing is mixed up, nobody is in another's way.
+// Several queues, Reapers, names and ids on one storage: nothing is mixed up, and none delays another.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Reaper } from 'holdfast'
-import { bench, gate, next, sleep, type TestDriver, until } from './driver.ts'
+import { bench, gate, next, sleep, type TestDriver, until, duplicate } from './driver.ts'
 import { faulty } from './faulty-storage.ts'
 
 export function sharingTests(driver: TestDriver): void {
@@ -146,7 +146,7 @@ export function sharingTests(driver: TestDriver): void {
       const one = queue<string, string>({ name: 'mail' })
       const two = queue<string, string>({ name: 'mail' })
       await one.enqueue('a', 'of one')
-      assert.deepEqual(await two.enqueue('a', 'of two'), { status: 'duplicate', existingState: 'queued' })
+      assert.deepEqual(await two.enqueue('a', 'of two'), duplicate('a', 'queued'))
       assert.equal((await two.getStatus('a'))!.state, 'queued')
       two.execute(({ payload, attempts, signal }) => {
         if (payload !== 'stuck' || attempts > 1) return payload

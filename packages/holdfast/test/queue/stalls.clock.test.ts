@@ -5,13 +5,14 @@ import { describe, test } from 'node:test'
 import type { AttemptAbortedError, Job, Queue, Storage } from 'holdfast'
 import { clockBench } from './clock-bench.ts'
 import { failing } from './faulty-storage.ts'
+import { defaultType } from 'holdfast/storage'
 
 const endless = (): Promise<never> => new Promise(() => {})
 const codeOf = (job: Job<unknown> | undefined): string | undefined =>
   (job?.signal.reason as AttemptAbortedError | undefined)?.code
 
 async function leaseOf(storage: Storage, id: string): Promise<number | undefined> {
-  const [record] = await storage.get([{ type: 'default', id }])
+  const [record] = await storage.get([{ type: defaultType, id }])
   return record?.leaseUntil
 }
 
@@ -114,17 +115,17 @@ describe('caps and leases', () => {
     })
   }
 
-  test('[Q4.38] an idle worker that fell asleep before the other took the job still finds it at the end of the lease', async (t) => {
+  test('[Q4.38] an idle worker whose wait began before the other took the job still finds it at the end of the lease', async (t) => {
     const { queue: newQueue, storage, line, now, to } = clockBench(t)
     line.lose(() => true)
-    const idle = newQueue({ leaseMs: 10_000, blockTimeout: 3_600 })
+    const idle = newQueue({ leaseMs: 10_000, pollMs: 3_600_000 })
     const startedAt: number[] = []
     idle.execute(() => startedAt.push(now()))
     await idle.start()
     await to(1_000)
     const retention = { completedMs: 1_000, failedMs: 1_000, cancelledMs: 1_000 }
-    await storage.add([{ type: 'default', id: 'a', token: 'a', retention, maxAttempts: 3 }])
-    await storage.claim({ worker: 'dead/1', slots: 1, types: [{ type: 'default', leaseMs: 10_000 }] })
+    await storage.add([{ type: defaultType, id: 'a', token: 'a', retention, maxAttempts: 3 }])
+    await storage.claim({ worker: 'dead/1', slots: 1, types: [{ type: defaultType, leaseMs: 10_000 }] })
     await to(10_999)
     assert.deepEqual(startedAt, [])
     // It wakes at fractions of a millisecond.

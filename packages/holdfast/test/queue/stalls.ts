@@ -1,10 +1,11 @@
-// Attempts that nobody ends in time: at the cap, by a dead worker, by a lost lease.
+// Attempts that do not end in time: at the cap, by a dead worker, by a lost lease.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { AttemptAbortedError, type Job, JobFailedError, type Queue, type Storage } from 'holdfast'
 import { bench, gate, next, sleep, type TestDriver, until } from './driver.ts'
 import { failing, faulty } from './faulty-storage.ts'
+import { defaultType } from 'holdfast/storage'
 
 export function stallTests(driver: TestDriver): void {
   describe(`${driver.name}: stalls`, () => {
@@ -81,7 +82,7 @@ export function stallTests(driver: TestDriver): void {
       await queue.start()
       assert.deepEqual(await stalled, ['a'])
       assert.deepEqual(await completed, ['a', 2])
-      const [record] = await storage.get([{ type: 'default', id: 'a' }], { parts: ['attempts'] })
+      const [record] = await storage.get([{ type: defaultType, id: 'a' }], { parts: ['attempts'] })
       const [first, second] = record!.attempts!
       assert.deepEqual([first!.outcome, second!.outcome], ['stalled', 'completed'])
       assert.ok(second!.startedAt >= first!.startedAt + 200, 'before the lease ended')
@@ -278,12 +279,12 @@ function watch(queue: Queue<unknown, unknown>): string[] {
 
 async function claimAndDie(storage: Storage, id: string, leaseMs: number, maxAttempts = 3): Promise<void> {
   const retention = { completedMs: 60_000, failedMs: 60_000, cancelledMs: 60_000 }
-  await storage.add([{ type: 'default', id, token: id, maxAttempts, retention, payload: Buffer.from('1') }])
-  const request = { worker: 'dead/1', label: 'dead', slots: 1, types: [{ type: 'default', leaseMs }] }
+  await storage.add([{ type: defaultType, id, token: id, maxAttempts, retention, payload: Buffer.from('1') }])
+  const request = { worker: 'dead/1', label: 'dead', slots: 1, types: [{ type: defaultType, leaseMs }] }
   assert.equal((await storage.claim(request)).jobs.length, 1)
 }
 
 /** As a Reaper without patience. */
 async function takeBack(storage: Storage): Promise<number> {
-  return (await storage.recover({ types: ['default'], limit: 10, olderThanMs: 0 })).length
+  return (await storage.recover({ types: [defaultType], limit: 10, olderThanMs: 0 })).length
 }

@@ -1,6 +1,7 @@
 // A job in any state that it can be in.
 
 import type { Job, MessageState, Queue, QueueConfig } from 'holdfast'
+import { storedType } from 'holdfast/storage'
 import { type Bench, gate, next, until } from './driver.ts'
 
 export interface InState {
@@ -39,7 +40,7 @@ export async function jobIn(
   }
   await queue.start()
   if (state === 'blocked') {
-    await addBlocked(storage, queue.name)
+    await addBlocked(storage, storedType('queue', queue.name))
     return { queue, release, seen }
   }
   const reached = state === 'completed' || state === 'failing' || state === 'failed' ? next(queue, state) : undefined

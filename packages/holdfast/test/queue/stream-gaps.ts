@@ -1,4 +1,4 @@
-// queue.events() that nobody reads, or that cannot listen.
+// queue.events() without a reader, or without a subscription.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -104,7 +104,7 @@ export function streamGapTests(driver: TestDriver): void {
       assert.equal(line.connections, 0)
     })
 
-    test('[Q6.11] nobody who awaits ready, and it fails: no unhandled rejection', async (t) => {
+    test('[Q6.11] ready fails and is not awaited: no unhandled rejection', async (t) => {
       const { queue: newQueue, storage } = await bench(t, driver)
       const line = faulty(storage)
       line.on('listen', failing())

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import type { EventStream, QueueEvent, Storage } from 'holdfast'
 import type { Signal } from 'holdfast/storage'
+import { defaultType } from 'holdfast/storage'
 
 /** The next so many; the stream goes on. */
 export async function read(stream: EventStream, count: number): Promise<QueueEvent[]> {
@@ -49,7 +50,7 @@ export function telling<S extends Storage>(
       },
     }),
     tell: (signal) => {
-      for (const listener of listeners) listener({ kind: 'events', type: 'default', ...signal })
+      for (const listener of listeners) listener({ kind: 'events', type: defaultType, ...signal })
     },
   }
 }

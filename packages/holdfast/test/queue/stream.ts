@@ -7,6 +7,7 @@ import type { QueueEvent } from 'holdfast'
 import { bench, gate, sleep, type TestDriver, until } from './driver.ts'
 import { faulty } from './faulty-storage.ts'
 import { of, read, rest } from './stream-reading.ts'
+import { defaultType } from 'holdfast/storage'
 
 export function streamTests(driver: TestDriver): void {
   describe(`${driver.name}: events()`, () => {
@@ -38,7 +39,7 @@ export function streamTests(driver: TestDriver): void {
       const known = ['at', 'attempt', 'event', 'id', 'workerId']
       for (const entry of events) assert.ok(Object.keys(entry).every((key) => known.includes(key)))
       assert.equal('workerId' in events[0]!, false)
-      const [record] = await storage.get([{ type: 'default', id: 'a' }])
+      const [record] = await storage.get([{ type: defaultType, id: 'a' }])
       assert.deepEqual([events[0]!.at, events[6]!.at], [record!.createdAt, record!.finishedAt])
       assert.deepEqual(
         events.map(({ at }) => at),
@@ -78,7 +79,7 @@ export function streamTests(driver: TestDriver): void {
       const stream = queue.events()
       await stream.ready
       await queue.enqueue('a', 1)
-      await storage.claim({ worker: 'dead', label: 'd', slots: 1, types: [{ type: 'default', leaseMs: 50 }] })
+      await storage.claim({ worker: 'dead', label: 'd', slots: 1, types: [{ type: defaultType, leaseMs: 50 }] })
       queue.execute(() => {})
       await queue.start()
       const events = await read(stream, 5)
@@ -155,7 +156,7 @@ export function streamTests(driver: TestDriver): void {
       assert.equal(line.count('unlisten'), 1)
     })
 
-    test('[Q6.11] ends by its signal, also while somebody waits; and leaves nothing on the signal', async (t) => {
+    test('[Q6.11] ends by its signal, also while a reader waits; and leaves nothing on the signal', async (t) => {
       const { queue: newQueue, storage } = await bench(t, driver)
       const line = faulty(storage)
       const queue = newQueue({ storage: line.storage })
@@ -187,7 +188,7 @@ export function streamTests(driver: TestDriver): void {
       await until(() => line.count('listen') === line.count('unlisten'))
     })
 
-    test('[Q6.11] ends by stop(), also while somebody waits; a stream opened later is a new one', async (t) => {
+    test('[Q6.11] ends by stop(), also while a reader waits; a stream opened later is a new one', async (t) => {
       const { queue: newQueue } = await bench(t, driver)
       const queue = newQueue()
       await queue.start()

@@ -1,7 +1,7 @@
 // The Queue's tests, the same on every driver; and the part of them for another way to a driver that has passed them all.
 
 import { anyValueTests } from './any-value.ts'
-import { badLineTests } from './bad-line.ts'
+
 import { byteTests } from './bytes.ts'
 import { cancelTests } from './cancel.ts'
 import { costTests } from './cost.ts'
@@ -34,17 +34,19 @@ import { sharingTests } from './sharing.ts'
 import { stallTests } from './stalls.ts'
 import { statusTests } from './status.ts'
 import { stopTests } from './stop.ts'
+import { storageFaultTests } from './storage-faults.ts'
 import { streamGapTests } from './stream-gaps.ts'
 import { streamTests } from './stream.ts'
 import { transactionTests } from './transactions.ts'
 import { typeTests } from './types.ts'
 import { undecodableTests } from './undecodable.ts'
 import { waitTests } from './wait.ts'
+import { isFull } from '../full-size.ts'
 
 export function queueTests(driver: TestDriver): void {
   abortErrorTests(driver)
   anyValueTests(driver)
-  badLineTests(driver)
+  storageFaultTests(driver)
   byteTests(driver)
   cancelTests(driver)
   connectionTests(driver)
@@ -85,7 +87,7 @@ export function queueTests(driver: TestDriver): void {
 
 /** What can differ by the way to a server: connections, bytes, hints. HOLDFAST_TEST_ALL=1 runs everything. */
 export function otherWayTests(driver: TestDriver): void {
-  if (process.env.HOLDFAST_TEST_ALL === '1') return queueTests(driver)
+  if (isFull) return queueTests(driver)
   byteTests(driver)
   connectionTests(driver)
   lifecycleTests(driver)

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Storage } from 'holdfast'
-import { bench, next, type TestDriver } from './driver.ts'
+import { bench, next, type TestDriver, duplicate } from './driver.ts'
 
 export function transactionTests(driver: TestDriver): void {
   describe(`${driver.name}: enqueue in a transaction`, () => {
@@ -29,7 +29,7 @@ function testsWith(driver: TestDriver): void {
     await queue.start()
     await (storage as Storage<unknown>).transaction!(async (tx) => {
       assert.deepEqual(await queue.enqueue('a', 1, { tx, maxAttempts: 7 }), { status: 'queued' })
-      assert.equal(await queue.getStatus('a'), null, 'nobody outside sees it')
+      assert.equal(await queue.getStatus('a'), null, 'it is not visible outside')
     })
     assert.deepEqual((await completed)[0], 'a')
     assert.equal((await queue.getStatus('a'))?.maxAttempts, 7)
@@ -45,7 +45,7 @@ function testsWith(driver: TestDriver): void {
     await assert.rejects(
       storage.transaction!(async (tx) => {
         await queue.enqueue('a', 1, { tx })
-        assert.deepEqual(await queue.enqueue('a', 1, { tx }), { status: 'duplicate', existingState: 'queued' })
+        assert.deepEqual(await queue.enqueue('a', 1, { tx }), duplicate('a', 'queued'))
         throw change
       }),
       change,

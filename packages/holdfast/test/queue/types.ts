@@ -1,5 +1,5 @@
 // What the compiler says of a Queue: most of this is checked by `npm run types`, and runs too. A line after
-// `@ts-expect-error` must be an error; where it would do harm, it stands in a function that nobody calls.
+// `@ts-expect-error` must be an error; where it would do harm, it stands in a function that is never called.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -222,7 +222,7 @@ function mustNotCompile(storage: Storage, job: Job<Mail>, context: AfterExecutio
     queue.execute(async () => 'text'),
     // @ts-expect-error a result of another type, called back
     queue.execute((_, callback) => callback(null, 'text')),
-    // @ts-expect-error an event that nobody emits
+    // @ts-expect-error an event that is never emitted
     queue.on('finished', () => {}),
     // @ts-expect-error an argument of another type
     queue.on('completed', (_id: string, result: string) => result),

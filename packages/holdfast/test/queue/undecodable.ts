@@ -5,6 +5,10 @@ import { describe, test } from 'node:test'
 import { JobFailedError, SerializationError, type Serde } from 'holdfast'
 import { bench, next, type TestDriver } from './driver.ts'
 
+class Point {
+  readonly x = 1
+}
+
 export function undecodableTests(driver: TestDriver): void {
   describe(`${driver.name}: undecodable`, () => {
     test('[Q4.32] a payload that cannot be decoded is a failed attempt, retried like any other', async (t) => {
@@ -50,7 +54,7 @@ export function undecodableTests(driver: TestDriver): void {
     const cycle: { self?: unknown } = {}
     cycle.self = cycle
     for (const [what, result] of [
-      ['a BigInt', 1n],
+      ['a class instance', new Point()],
       ['a cycle', cycle],
       ['a function', () => {}],
       ['a symbol', Symbol('x')],

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { JobFailedError, JobNotFoundError, StorageError, TimeoutError } from 'holdfast'
-import { type NewJob, type Signal } from 'holdfast/storage'
+import { defaultType, type NewJob, type Signal } from 'holdfast/storage'
 import { clockBench, fate } from './clock-bench.ts'
 
 describe('waits, to the millisecond', () => {
@@ -138,7 +138,7 @@ describe('waits, to the millisecond', () => {
     }
     const told = (id: string, token: string): void => {
       const completed = [{ id, token, result: Buffer.from('"told"') }]
-      tell!({ kind: 'done', type: 'default', ids: [id], completed })
+      tell!({ kind: 'done', type: defaultType, ids: [id], completed })
     }
     const [answered, late] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()]
     line.on('add', async (apply, { args }) => {
@@ -155,7 +155,7 @@ describe('waits, to the millisecond', () => {
     told('late', await late.promise)
     answered.resolve()
     told('other', 'of an earlier job of this id')
-    told('one', (await storage.get([{ type: 'default', id: 'one' }]))[0]!.token)
+    told('one', (await storage.get([{ type: defaultType, id: 'one' }]))[0]!.token)
     await clock.settle()
     assert.deepEqual([one.value, before.value], ['told', 'told'])
     assert.equal(other.state, 'pending')

@@ -6,6 +6,7 @@ import { JobCancelledError, JobFailedError, JobNotFoundError, TimeoutError } fro
 import { bench, countAdds, gate, next, sleep, type TestDriver, until } from './driver.ts'
 import { faulty } from './faulty-storage.ts'
 import { jobIn } from './states.ts'
+import { defaultType } from 'holdfast/storage'
 
 export function waitTests(driver: TestDriver): void {
   describe(`${driver.name}: enqueueAndWait`, () => {
@@ -144,7 +145,7 @@ export function waitTests(driver: TestDriver): void {
         return error instanceof JobNotFoundError && error.jobId === 'a'
       })
       await until(async () => (await queue.getStatus('a')) !== null)
-      await storage.remove([{ type: 'default', id: 'a' }], { trees: true })
+      await storage.remove([{ type: defaultType, id: 'a' }], { trees: true })
       await wait
     })
 

@@ -1,4 +1,4 @@
-// When an idle worker looks: by hints at once, by the poll when they are lost, and not for nothing.
+// When an idle worker claims: at once by a hint, by the fallback poll when hints are lost, and no more often than that.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -69,23 +69,24 @@ describe('wake', () => {
   }
 
   for (const [own, ofStorage, expected] of [
-    [1, 30, 1],
-    [undefined, 2, 2],
-    [undefined, undefined, 5],
+    [1_000, 30_000, 1_000],
+    [undefined, 2_000, 2_000],
+    [undefined, undefined, 5_000],
   ] as const) {
-    test(`[trap 51] blockTimeout ${own} of the queue, ${ofStorage} of the storage: looks every ${expected} s`, async (t) => {
+    test(`[trap 51] pollMs ${own} of the queue, ${ofStorage} of the storage: a claim every ${expected} ms`, async (t) => {
       const { queue: newQueue, storage, line, to } = clockBench(t)
-      Object.assign(storage.settings, { blockTimeout: ofStorage })
-      const queue = newQueue({ blockTimeout: own })
+      Object.assign(storage.settings, { pollMs: ofStorage })
+      const queue = newQueue({ pollMs: own })
       queue.execute(() => 1)
       await queue.start()
       await to(100_000)
-      const looks = line.count('claim') - 1
-      assert.ok(looks >= 100 / expected && looks <= 100 / expected / 0.9, `${looks} looks in 100 s`)
+      const claims = line.count('claim') - 1
+      const expectedClaims = 100_000 / expected
+      assert.ok(claims >= expectedClaims && claims <= expectedClaims / 0.9, `${claims} claims in 100 s`)
     })
   }
 
-  test('[Q4.28] an idle worker asks little: a look and a question for each blockTimeout', async (t) => {
+  test('[Q4.28] an idle worker asks little: a claim and a question for each period of the poll', async (t) => {
     const { queue: newQueue, line, to } = clockBench(t)
     const queue = newQueue()
     queue.execute(() => 1)

@@ -8,10 +8,11 @@ import { RedisStorage } from 'holdfast/redis'
 import { startPostgres } from '../../../../servers/postgres.ts'
 import { startRedis } from '../../../../servers/redis.ts'
 import { parseInfo, type RespClient } from '../../../../servers/resp.ts'
+import { sized } from '../full-size.ts'
 
 const jobs = 50
 /** Waiting. */
-const many = process.env.HOLDFAST_TEST_ALL === '1' ? 1_000_000 : 50_000
+const many = sized(1_000_000, 20_000)
 
 /** So many requests with their responses, one after the other. */
 async function request(t: TestContext, storage: Storage): Promise<() => Promise<void>> {

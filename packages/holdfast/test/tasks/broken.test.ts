@@ -1,4 +1,4 @@
-// The test of the suites: queues and stores that are wrong on purpose, each in one way, fail the case written against it.
+// Tests of the suites: queues and stores that are broken on purpose, each in one way, fail the case written against it.
 
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
@@ -18,7 +18,7 @@ const brokenQueues: readonly (readonly [what: string, breaks: Breaks, caughtBy: 
     (queue) => ({
       enqueue: (message, options) => (++sent % 10 === 0 ? Promise.resolve() : queue.enqueue(message, options)),
     }),
-    'of two listeners each message reaches one',
+    'each message reaches one of two listeners',
   ],
   [
     'acknowledges before the handler ended',
@@ -30,7 +30,7 @@ const brokenQueues: readonly (readonly [what: string, breaks: Breaks, caughtBy: 
             .catch(() => {})
         }, options),
     }),
-    'a throw in a handler: the message runs again, later ones go on, and listen goes on',
+    'a throw in a handler: the message runs again, later messages run, and listen stays pending',
   ],
   [
     'delivers twice',
@@ -41,21 +41,21 @@ const brokenQueues: readonly (readonly [what: string, breaks: Breaks, caughtBy: 
           await handler(message, delivery)
         }, options),
     }),
-    'messages arrive as they were sent, each once',
+    'each message arrives once and unchanged',
   ],
   [
     'forgets the ordering key',
     (queue) => ({
       enqueue: (message, options) => queue.enqueue(message, { ...options, orderingKey: undefined }),
     }),
-    'messages of one key run one at a time and in order, over two listeners, though every third run throws',
+    'messages of one key run one at a time and in order over two listeners, although every third run throws',
   ],
   [
     'forgets the deduplication key',
     (queue) => ({
       enqueue: (message, options) => queue.enqueue(message, { ...options, deduplicationKey: undefined }),
     }),
-    'of two messages of a key the first runs; other keys and other queues are their own',
+    'of two messages with one key the first runs; other keys and other queues are separate',
   ],
   [
     'cuts delays short',
@@ -66,7 +66,7 @@ const brokenQueues: readonly (readonly [what: string, breaks: Breaks, caughtBy: 
           ...(typeof options?.delay === 'number' && { delay: options.delay / 10 }),
         }),
     }),
-    'a delayed message is never early, and others do not wait for it',
+    'a delayed message is never early and delays no other message',
   ],
   [
     'stores a batch one by one',
@@ -75,11 +75,11 @@ const brokenQueues: readonly (readonly [what: string, breaks: Breaks, caughtBy: 
         for (const message of messages) await queue.enqueue(message, options)
       },
     }),
-    'a batch under one key is stored whole or skipped whole, also against single messages',
+    'a batch under one key is stored or skipped as a whole, also beside single messages',
   ],
 ]
 
-// Side by side: a case that waits for what does not come takes its time.
+// Concurrently: a case that waits for an event that never comes takes its full time.
 suite('broken queues', { concurrency: 8 }, () => {
   for (const [what, breaks, caughtBy] of brokenQueues) {
     test(`[Q3] a queue that ${what} is caught`, async () => {
@@ -115,7 +115,7 @@ const brokenStores: readonly (readonly [what: string, breaks: BreaksStore, caugh
         return true
       },
     }),
-    'of a hundred setIfAbsent at once on an expired key one is true, and its value stands',
+    'of a hundred concurrent setIfAbsent calls on an expired key one succeeds, and its value stays',
   ],
   [
     'looks, then swaps',
@@ -126,14 +126,14 @@ const brokenStores: readonly (readonly [what: string, breaks: BreaksStore, caugh
         return true
       },
     }),
-    'of a hundred cas from one value one is true',
+    'of a hundred concurrent cas calls from one value one succeeds',
   ],
   [
     'rounds a TTL to seconds',
     (store) => ({
       set: (key, value, options) => store.set(key, value, options?.ttl === undefined ? {} : { ttl: 2_000 }),
     }),
-    'an entry lives for its TTL and is absent at once after it, for every verb',
+    'an entry is present for its TTL and absent right after it, for every verb',
   ],
   [
     'joins the parts of a key',
@@ -141,7 +141,7 @@ const brokenStores: readonly (readonly [what: string, breaks: BreaksStore, caugh
       get: (key) => store.get([key.join(':')]),
       set: (key, value, options) => store.set([key.join(':')], value, options),
     }),
-    'awkward keys come back and do not meet',
+    'awkward keys are returned unchanged and are distinct',
   ],
 ]
 

@@ -1,4 +1,4 @@
-// The suites of holdfast/conformance for message queues and key-value stores, on a storage.
+// The suites of @holdfast/conformance for message queues and key-value stores, on a storage.
 
 import { test } from 'node:test'
 import { type MessageQueueSubject, testKvStore, testMessageQueue } from '@holdfast/conformance'

@@ -1,13 +1,13 @@
-// Deduplication over queues and stores that are not ours: who is asked, in which order, and what is left behind.
+// Deduplication over foreign queues and stores: which one decides, in which order, and what is left behind.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createTasks, kvPrefixes, type MessageQueue, type Meter, meterTasks, type TasksOptions } from 'holdfast/tasks'
 import { fakeClock } from 'holdfast/testing'
-import { meet } from '../../src/tasks/options.ts'
+import { overlap } from '../../src/tasks/options.ts'
 import {
   anything,
-  heard,
+  recordEvents,
   keepingLogger,
   only,
   type RecordingKv,
@@ -21,7 +21,7 @@ const deduplicationKey = 'K\u00e9y: /..\n'
 function bench(options: TasksOptions) {
   const tasks = createTasks(options)
   const task = tasks.defineTask('mail', { schema: anything<number>(), handler: () => {} })
-  return { tasks, task, events: heard(tasks) }
+  return { tasks, task, events: recordEvents(tasks) }
 }
 
 test('[S1] a queue with native deduplication gets the key verbatim, single and batch, and the store is not touched', async () => {
@@ -38,7 +38,7 @@ test('[S1] a queue with native deduplication gets the key verbatim, single and b
     ],
   )
   assert.ok(!JSON.stringify(queue.sent[0]!.messages).includes('Kéy'), 'the key does not travel in the message')
-  assert.deepEqual(events, [], 'nobody knows what became of them')
+  assert.deepEqual(events, [], 'their fate is unknown')
 })
 
 test('[S1] nativeDeduplication counts only if it is exactly true', async () => {
@@ -52,7 +52,7 @@ test('[S1] nativeDeduplication counts only if it is exactly true', async () => {
 })
 
 for (const verb of ['setIfAbsent', 'cas'] as const) {
-  test(`[S2] [W2] by ${verb}: the second inside the TTL is skipped and told of, after it sent; the key is not forwarded`, async () => {
+  test(`[S2] [W2] by ${verb}: a second enqueue inside the TTL is skipped and reported, after the TTL it is sent; the key is not forwarded`, async () => {
     const [queue, kv, logger] = [recordingQueue(), recordingKv(verb), keepingLogger()]
     const { tasks, task, events } = bench({ queue, kv, logger, taskDeduplicationTtl: 'PT1M' })
     const counts = new Map<string, number>()
@@ -65,8 +65,8 @@ for (const verb of ['setIfAbsent', 'cas'] as const) {
     const first = await tasks.enqueueTask(task, 1, { deduplicationKey, delay: 500 })
     const second = await tasks.enqueueTask(task, 2, { deduplicationKey })
     unmeter()
-    assert.deepEqual([first.status, second.status], ['enqueued', 'deduplicated'])
-    assert.equal(second.id, first.id, 'the survivor is named')
+    assert.deepEqual([first.status, second.status], ['enqueued', 'duplicate'])
+    assert.deepEqual(second, { status: 'duplicate', deduplicated: true, id: first.id })
     assert.deepEqual(
       queue.sent.map(({ options }) => options),
       [{ delay: 500 }],
@@ -83,7 +83,7 @@ for (const verb of ['setIfAbsent', 'cas'] as const) {
     assert.equal(queue.sent.length, 2)
   })
 
-  test(`[S2] by ${verb}: of 50 at once one is sent`, async () => {
+  test(`[S2] by ${verb}: of 50 concurrent enqueues one is sent`, async () => {
     const [queue, kv] = [recordingQueue(), recordingKv(verb)]
     const { tasks, task } = bench({ queue, kv })
     const results = await Promise.all(
@@ -109,10 +109,10 @@ for (const [name, kv] of [
   ['a store without conditional writes', recordingKv()],
   ['no store', undefined],
 ] as const) {
-  test(`[S3] closed, with ${name}: a TypeError is thrown, and nothing is validated or sent`, () => {
+  test(`[S3] closed, with ${name}: a TypeError is thrown at once, and nothing is validated or sent`, () => {
     const queue = recordingQueue()
     const tasks = createTasks({ queue, kv, taskDeduplicationFallback: 'closed' })
-    const schema = only<number>(() => assert.fail('nothing is to be validated'))
+    const schema = only<number>(() => assert.fail('nothing may be validated'))
     const task = tasks.defineTask('mail', { schema, handler: () => {} })
     const expected = { name: 'TypeError', code: 'DEDUPLICATION_UNAVAILABLE' }
     assert.throws(() => tasks.enqueueTask(task, 1, { deduplicationKey }), expected)
@@ -121,7 +121,7 @@ for (const [name, kv] of [
     assert.deepEqual([queue.sent, kv?.calls ?? []], [[], []])
   })
 
-  test(`[S3] open, with ${name}: sent without the key, with one debug record a call`, async () => {
+  test(`[S3] open, with ${name}: sent without the key, with one debug record per call`, async () => {
     const [queue, logger] = [recordingQueue({ many: false }), keepingLogger()]
     const { tasks, task } = bench({ queue, kv, logger })
     assert.equal((await tasks.enqueueTask(task, 1, { deduplicationKey })).status, 'enqueued')
@@ -133,7 +133,7 @@ for (const [name, kv] of [
         ['debug', { task: 'mail', deduplicationKey }],
       ],
     )
-    // A batch fans out where there is no other way.
+    // A batch is sent one by one where the queue has no enqueueMany.
     await tasks.enqueueTaskMany(task, [1, 2, 3], { deduplicationKey })
     assert.deepEqual(
       queue.sent.map(({ options }) => options),
@@ -143,7 +143,7 @@ for (const [name, kv] of [
   })
 }
 
-test('[S4] it writes below its prefix alone, default and custom, and look-alike keys do not meet', async () => {
+test('[S4] it writes under its prefix alone, default and custom, and similar keys are distinct', async () => {
   for (const prefix of [undefined, ['own', 'dedup']] as const) {
     const kv = recordingKv('setIfAbsent')
     const own = { queue: recordingQueue(), kv, kvPrefixes: prefix && { taskDeduplication: prefix } }
@@ -164,13 +164,13 @@ test('[S4] it writes below its prefix alone, default and custom, and look-alike 
     for (const { key } of kv.calls) assert.deepEqual(key!.slice(0, expected.length), expected)
     assert.equal(kv.entries.get(JSON.stringify(idempotence)), 'theirs')
     await kv.delete(idempotence)
-    assert.equal((await tasks.enqueueTask(task, 1, { deduplicationKey: 'k' })).status, 'deduplicated', 'both ways')
+    assert.equal((await tasks.enqueueTask(task, 1, { deduplicationKey: 'k' })).status, 'duplicate', 'both ways')
   }
 })
 
-test('[S4] prefixes do not meet, and one that meets another is refused', () => {
+test('[S4] prefixes do not overlap, and one that overlaps another is refused', () => {
   const prefixes = Object.values(kvPrefixes)
-  for (const a of prefixes) for (const b of prefixes) assert.equal(meet(a, b), a === b)
+  for (const a of prefixes) for (const b of prefixes) assert.equal(overlap(a, b), a === b)
   const refused = [
     [],
     [1],
@@ -186,7 +186,7 @@ test('[S4] prefixes do not meet, and one that meets another is refused', () => {
   }
 })
 
-test('[S5] a batch: one key, one conditional write, one enqueueMany; the second is wholly skipped', async () => {
+test('[S5] a batch: one key, one conditional write, one enqueueMany; a second batch is skipped as a whole', async () => {
   const [queue, kv] = [recordingQueue(), recordingKv('setIfAbsent')]
   const { tasks, task } = bench({ queue, kv })
   const first = await tasks.enqueueTaskMany(task, [1, 2, 3], { deduplicationKey })
@@ -200,7 +200,7 @@ test('[S5] a batch: one key, one conditional write, one enqueueMany; the second 
   )
   const second = await tasks.enqueueTaskMany(task, [4, 5], { deduplicationKey })
   const single = await tasks.enqueueTask(task, 6, { deduplicationKey })
-  assert.deepEqual([first.status, second.status, single.status], ['enqueued', 'deduplicated', 'deduplicated'])
+  assert.deepEqual([first.status, second.status, single.status], ['enqueued', 'duplicate', 'duplicate'])
   assert.deepEqual([second.ids, [single.id]], [[first.ids[0]], [first.ids[0]]])
   assert.equal(queue.sent.length, 1)
 })
@@ -223,11 +223,11 @@ test('[S5] an empty batch, a refused payload and one that cannot be encoded leav
   assert.equal((await tasks.enqueueTaskMany(task, [1, 2], { deduplicationKey })).status, 'enqueued')
 })
 
-test('[S5] a keyed batch on a queue that cannot store it whole is refused at once; a batch of one is a single task', async () => {
+test('[S5] a keyed batch on a queue without an atomic enqueueMany is refused; a batch of one is a single task', async () => {
   for (const queue of [recordingQueue({ many: false }), recordingQueue({ atomicEnqueueMany: false })]) {
     const kv = recordingKv('setIfAbsent')
     const { tasks, task } = bench({ queue, kv })
-    assert.throws(() => tasks.enqueueTaskMany(task, [1, 2], { deduplicationKey }), {
+    await assert.rejects(tasks.enqueueTaskMany(task, [1, 2], { deduplicationKey }), {
       name: 'TypeError',
       code: 'BATCH_NOT_ATOMIC',
     })
@@ -240,7 +240,7 @@ test('[S5] a keyed batch on a queue that cannot store it whole is refused at onc
   }
 })
 
-const lost = new Error('the queue is away')
+const lost = new Error('the queue is unavailable')
 
 for (const verbs of [['setIfAbsent'], ['cas'], ['setIfAbsent', 'cas']] as const) {
   test(`[W18] a send that fails gives the key back at once (${verbs.join(', ')})`, async () => {
@@ -254,7 +254,7 @@ for (const verbs of [['setIfAbsent'], ['cas'], ['setIfAbsent', 'cas']] as const)
   })
 }
 
-test('[W18] a key that another took meanwhile is left alone; without cas a late give-back is left to the TTL', async () => {
+test('[W18] a key that another message took meanwhile is left alone; without cas a late give-back is left to the TTL', async () => {
   const clock = fakeClock()
   const given = async (kv: RecordingKv, taken: () => unknown): Promise<unknown[]> => {
     const queue: MessageQueue = {
@@ -280,7 +280,7 @@ test('[W18] a give-back that fails is a warning, and the error is the send’s',
   const [queue, kv, logger] = [recordingQueue(), recordingKv('cas'), keepingLogger()]
   const { tasks, task } = bench({ queue: { ...queue, enqueue: failBoth }, kv, logger })
   async function failBoth(): Promise<never> {
-    kv.failure = new Error('the store too')
+    kv.failure = new Error('the store is unavailable too')
     throw lost
   }
   await assert.rejects(tasks.enqueueTask(task, 1, { deduplicationKey }), lost)
@@ -290,7 +290,7 @@ test('[W18] a give-back that fails is a warning, and the error is the send’s',
 test('[§9] a conditional write that fails is KV_FAILED, also when the fallback is open, and nothing is sent', async () => {
   const [queue, kv] = [recordingQueue(), recordingKv('setIfAbsent')]
   const { tasks, task } = bench({ queue, kv })
-  kv.failure = new Error('away')
+  kv.failure = new Error('unavailable')
   await assert.rejects(tasks.enqueueTask(task, 1, { deduplicationKey }), { code: 'KV_FAILED', cause: kv.failure })
   assert.deepEqual(queue.sent, [])
 })
@@ -306,7 +306,7 @@ test('[W4] the retry of a keyed task on a foreign queue has no key', async () =>
       if (runs < 3) throw new Error('not yet')
     },
   })
-  const started = tasks.start()
+  await tasks.start()
   await tasks.enqueueTask(task, 1, { deduplicationKey, orderingKey: 'o' })
   for (let run = 0; run < 3; run++) await queue.deliver()
   assert.equal(runs, 3)
@@ -316,5 +316,4 @@ test('[W4] the retry of a keyed task on a foreign queue has no key', async () =>
   )
   assert.equal(kv.calls.length, 1, 'a retry neither renews nor frees the key')
   await tasks.stop()
-  await started
 })

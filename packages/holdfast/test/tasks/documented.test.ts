@@ -1,4 +1,4 @@
-// What deduplication does not promise is said where people look.
+// The limits of deduplication are in the TSDoc, the page on tasks and the changelog.
 
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
@@ -8,7 +8,7 @@ import { tasksOptions } from '../../src/tasks/options.ts'
 const root = new URL('../../../../', import.meta.url)
 const read = async (path: string): Promise<string> => {
   const text = await readFile(new URL(path, root), 'utf8')
-  // As one line, without the marks of comments.
+  // As one line, without comment marks.
   return text.replaceAll(/^\s*\*/gm, ' ').replaceAll(/\s+/g, ' ')
 }
 
@@ -21,7 +21,7 @@ const limits: readonly (readonly [letter: string, says: RegExp])[] = [
   ['f', /a foreign queue has its own scope and window, and need not keep order across retries/i],
 ]
 
-for (const path of ['packages/holdfast/src/tasks/message-queue.ts', 'docs/tasks.md', 'CHANGELOG.md']) {
+for (const path of ['packages/holdfast/src/tasks/queue/message-queue.ts', 'docs/tasks.md', 'CHANGELOG.md']) {
   test(`[S6] ${path} has the limits of deduplication`, async () => {
     const text = await read(path)
     for (const [letter, says] of limits) assert.match(text, says, `(${letter})`)

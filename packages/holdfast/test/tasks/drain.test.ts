@@ -1,4 +1,4 @@
-// drain of holdfast/testing: the real engine, run until nothing is left that could run now.
+// drain of holdfast/testing: the real engine, run until nothing can run without time passing.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -39,7 +39,7 @@ test('drain leaves delayed tasks for their time', async () => {
   await tasks[Symbol.asyncDispose]()
 })
 
-test('drain keeps the order of a key: who stands behind a delay or a retry waits with it', async () => {
+test('drain keeps the order of a key: a task behind a delay or a retry waits too', async () => {
   const { clock, storage, tasks, runs, note, bad } = bench()
   await tasks.enqueueTask(bad, 1, { orderingKey: 'a' })
   await tasks.enqueueTask(note, 'behind bad', { orderingKey: 'a' })
@@ -56,7 +56,7 @@ test('drain keeps the order of a key: who stands behind a delay or a retry waits
   await tasks[Symbol.asyncDispose]()
 })
 
-test('drain sees one task of a deduplication key, and what handlers enqueue', async () => {
+test('drain runs one task of a deduplication key, and the tasks that handlers enqueue', async () => {
   const { storage, tasks, runs, note } = bench()
   const parent = tasks.defineTask('parent', {
     schema: anything(),
@@ -68,7 +68,7 @@ test('drain sees one task of a deduplication key, and what handlers enqueue', as
   await tasks[Symbol.asyncDispose]()
 })
 
-test('drain of a Queue; a limit ends it early, and what start() rejects with comes through', async () => {
+test('drain of a Queue: a limit ends it early, and it rejects with what start() rejects with', async () => {
   const storage = new MemoryStorage()
   const queue = new Queue<number>({ storage, concurrency: 1 })
   queue.execute(() => {})

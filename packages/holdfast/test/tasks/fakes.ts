@@ -1,4 +1,4 @@
-// Foreign queues and stores that keep what they are asked, for what tasks do with queues and stores that are not ours.
+// Foreign queues and stores that record their calls.
 
 import type {
   KvKey,
@@ -11,7 +11,7 @@ import type {
   Tasks,
 } from 'holdfast/tasks'
 
-/** Takes anything as it is. */
+/** Accepts every value. */
 export const anything = <T = unknown>(): StandardSchemaV1<T, T> => schemaOf((value) => value as T)
 
 export const schemaOf = <I, O>(make: (value: I) => O | Promise<O>): StandardSchemaV1<I, O> => ({
@@ -25,7 +25,7 @@ export const schemaOf = <I, O>(make: (value: I) => O | Promise<O>): StandardSche
   },
 })
 
-/** Refuses what does not fit. */
+/** Refuses every value that does not fit. */
 export const only = <T>(fits: (value: T) => boolean): StandardSchemaV1<T, T> => ({
   '~standard': {
     version: 1,
@@ -44,11 +44,11 @@ export interface RecordingQueue extends MessageQueue {
   readonly sent: Sent[]
   /** Thrown by the next sends. */
   failure: Error | undefined
-  /** Hands the first message that was sent and not handled yet to the listener. */
+  /** Passes the first message that was sent and not handled yet to the listener. */
   deliver(): Promise<void>
 }
 
-/** A foreign queue, by default without any capability. */
+/** A foreign queue, by default without any capability flag. */
 export function recordingQueue(
   flags: Partial<Pick<MessageQueue, 'nativeDeduplication' | 'nativeRetrial' | 'atomicEnqueueMany'>> & {
     readonly many?: boolean
@@ -74,22 +74,22 @@ export function recordingQueue(
       await new Promise<void>((resolve) => options!.signal!.addEventListener('abort', () => resolve()))
       handler = undefined
     },
-    // As a queue does: through JSON.
-    deliver: async () => handler!(JSON.parse(JSON.stringify(waiting.shift()))),
+    // Through JSON, as a real queue.
+    deliver: async () => void (await handler!(JSON.parse(JSON.stringify(waiting.shift())))),
   }
   return queue
 }
 
 export interface RecordingKv extends KvStore {
-  /** Each call as its verb and key. */
+  /** Each call: verb, key and arguments. */
   readonly calls: { readonly verb: string; readonly key: KvKey | undefined; readonly args: readonly unknown[] }[]
   readonly entries: Map<string, unknown>
   failure: Error | undefined
-  /** Lets an entry go, as its TTL does. */
+  /** Removes every entry, as its TTL does. */
   expire(): void
 }
 
-/** @param verbs the conditional writes it has */
+/** @param verbs the conditional writes that it has */
 export function recordingKv(...verbs: readonly ('setIfAbsent' | 'cas')[]): RecordingKv {
   const entries = new Map<string, unknown>()
   const calls: RecordingKv['calls'] = []
@@ -134,7 +134,7 @@ const fail = (): never => {
   throw new Error('the store was called')
 }
 
-/** A store that nobody may touch. */
+/** A store that fails the test when it is called. */
 export const untouchableKv = (): KvStore => ({
   get: fail,
   set: fail,
@@ -144,7 +144,7 @@ export const untouchableKv = (): KvStore => ({
   list: fail,
 })
 
-/** The storage queue as a foreign one: no flags, no receipts. */
+/** The storage's queue as a foreign one: no flags, no receipts. */
 export function withoutFlags(queue: MessageQueue): MessageQueue {
   return {
     enqueue: async (message, options) => void (await queue.enqueue(message, options)),
@@ -153,8 +153,8 @@ export function withoutFlags(queue: MessageQueue): MessageQueue {
   }
 }
 
-/** Every event of these tasks, as it comes. */
-export function heard(tasks: Tasks): TaskEvent[] {
+/** Every event of these tasks, in order. */
+export function recordEvents(tasks: Tasks): TaskEvent[] {
   const events: TaskEvent[] = []
   for (const name of ['enqueued', 'deduplicated', 'started', 'completed', 'retried', 'failed', 'released'] as const) {
     tasks.on(name, (event) => events.push(event))
@@ -162,7 +162,7 @@ export function heard(tasks: Tasks): TaskEvent[] {
   return events
 }
 
-/** A logger that keeps what it is told. */
+/** A logger that keeps its records. */
 export function keepingLogger() {
   const records: { level: string; data: object; message: string }[] = []
   const at = (level: string) => (data: object, message: string) => void records.push({ level, data, message })

@@ -1,4 +1,4 @@
-// Random commands against a queue and a store, and a tiny model beside each: what was accepted runs as often as it must, in
+// Random commands against a queue and a store, each compared with a small model: an accepted message runs as often as it must, in
 // the order of its key; the store answers as a Map does.
 
 import assert from 'node:assert/strict'
@@ -13,7 +13,7 @@ const sendCommand = fc.record({
   orderingKey: fc.option(fc.constantFrom('o', 'p'), { nil: undefined }),
   deduplicationKey: fc.option(fc.constantFrom('a', 'b', 'c'), { nil: undefined }),
   delay: fc.constantFrom(0, 0, 3),
-  /** Runs that fail; 3 is for good. */
+  /** Runs that fail. 3: it fails for good. */
   failures: fc.constantFrom(0, 0, 1, 2, 3),
   size: fc.constantFrom(1, 1, 1, 2, 3),
 })
@@ -27,12 +27,12 @@ const storeCommand = fc.record({
   next: fc.nat({ max: values.length - 1 }),
 })
 
-/** The same for equal structures; the only objects are those two. */
+/** Equal for equal structures. The only objects are those two. */
 const text = (value: unknown): string | undefined =>
   value !== null && typeof value === 'object' ? '{"a":1,"b":[]}' : JSON.stringify(value)
 
 export function modelTests(driver: ProcessDriver): void {
-  test(`[Q2] random enqueues on ${driver.name}: each accepted message runs as it must, and no other`, async () => {
+  test(`[Q2] random enqueues on ${driver.name}: each accepted message runs as often as it must, and no other runs`, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(sendCommand, { minLength: 1, maxLength: 25 }), async (commands) => {
         const place = await driver.open()
@@ -41,7 +41,7 @@ export function modelTests(driver: ProcessDriver): void {
         const runs = new Map<number, number>()
         const ended: { number: number; orderingKey?: string }[] = []
         const running = new Set<string>()
-        // Kept, not thrown: the queue would take it for a failure and try again.
+        // Kept, not thrown: the queue would retry the message.
         const problems: string[] = []
         const stop = new AbortController()
         const listening = queue.listen(
@@ -55,7 +55,7 @@ export function modelTests(driver: ProcessDriver): void {
             runs.set(number, run)
             if (delivery!.attempt !== run) problems.push(`run ${run} was called attempt ${delivery!.attempt}`)
             if (run > failures || run === 3) ended.push({ number, orderingKey })
-            if (run <= failures) throw new Error('as told')
+            if (run <= failures) throw new Error('as commanded')
           },
           { signal: stop.signal },
         )
@@ -70,10 +70,10 @@ export function modelTests(driver: ProcessDriver): void {
             size === 1 ? await queue.enqueue(messages[0], given) : await queue.enqueueMany(messages, given)
           const { deduplicationKey: key, orderingKey } = given
           if (key !== undefined && !unsure.has(key)) {
-            assert.equal(status, taken.has(key) ? 'deduplicated' : 'enqueued')
+            assert.equal(status, taken.has(key) ? 'duplicate' : 'enqueued')
           }
           if (status === 'enqueued') accepted.push(...messages.map((message) => ({ ...message, orderingKey })))
-          // One that fails for good frees its key, and nobody knows when.
+          // A message that fails for good frees its key, at an unknown time.
           if (key !== undefined && status === 'enqueued') (size === 1 && failures === 3 ? unsure : taken).add(key)
         }
         try {

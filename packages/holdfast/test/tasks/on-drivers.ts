@@ -1,4 +1,4 @@
-// Tasks over a real storage: the seed's criteria again, with the storage's own queue and with a queue that hides what it can.
+// Tasks over a real storage: the acceptance criteria again, with the storage's own queue and with a queue without flags.
 
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
@@ -8,7 +8,7 @@ import { listOf } from '../../../conformance/src/message-queue/queue-case.ts'
 import { until } from '../queue/driver.ts'
 import { faulty } from '../queue/faulty-storage.ts'
 import type { ProcessDriver } from '../processes/drivers.ts'
-import { anything, heard, keepingLogger, untouchableKv, withoutFlags } from './fakes.ts'
+import { anything, recordEvents, keepingLogger, untouchableKv, withoutFlags } from './fakes.ts'
 
 const deduplicationKey = 'k'
 
@@ -29,13 +29,13 @@ function mailTasks(...[options]: Parameters<typeof createTasks>) {
   const tasks = createTasks(options)
   const runs: unknown[] = []
   const task = tasks.defineTask('mail', { schema: anything(), handler: (_context, data) => void runs.push(data) })
-  return { tasks, task, runs, events: heard(tasks) }
+  return { tasks, task, runs, events: recordEvents(tasks) }
 }
 
 export function onDriverTests(driver: ProcessDriver): void {
   const on = `on ${driver.name}`
 
-  test(`[S1] [W1] [W2] the storage queue decides by itself ${on}: per task, visibly, and without the store`, async (t) => {
+  test(`[S1] [W1] [W2] the storage's queue deduplicates by itself ${on}: per task, visibly, and without the store`, async (t) => {
     const { queue } = await bench(t, driver)
     const logger = keepingLogger()
     const { tasks, task, runs, events } = mailTasks({ queue, kv: untouchableKv(), logger })
@@ -46,22 +46,21 @@ export function onDriverTests(driver: ProcessDriver): void {
     const batch = await tasks.enqueueTaskMany(task, [4, 5], { deduplicationKey })
     assert.deepEqual(
       [first.status, second.status, third.status, batch.status],
-      ['enqueued', 'deduplicated', 'enqueued', 'deduplicated'],
+      ['enqueued', 'duplicate', 'enqueued', 'duplicate'],
     )
     assert.deepEqual([second.id, batch.ids], [first.id, [first.id]])
     const skips = events.filter(({ name }) => name === 'deduplicated')
     const skip = { name: 'deduplicated', task: 'mail', queue: 'default', id: first.id, path: 'native' }
     assert.deepEqual(skips, [skip, skip])
     assert.equal(logger.records.filter(({ message }) => /skipped/.test(message)).length, 2)
-    const started = tasks.start()
+    await tasks.start()
     await until(() => runs.length === 2)
     await tasks.stop()
-    await started
     assert.deepEqual(runs.toSorted(), [1, 3])
   })
 
   for (const verb of ['setIfAbsent', 'cas'] as const) {
-    test(`[S2] by ${verb} of the storage’s store ${on}: one of 50 at once, skipped inside the TTL, stored after it`, async (t) => {
+    test(`[S2] by ${verb} of the storage’s store ${on}: one of 50 concurrent enqueues is stored, the rest is skipped inside the TTL`, async (t) => {
       const { queue, kv } = await bench(t, driver)
       const only = { get: kv.get.bind(kv), set: kv.set.bind(kv), delete: kv.delete.bind(kv), list: kv.list.bind(kv) }
       const store = { ...only, [verb]: (kv[verb] as (...args: unknown[]) => unknown).bind(kv) }
@@ -77,7 +76,7 @@ export function onDriverTests(driver: ProcessDriver): void {
     })
   }
 
-  test(`[S3] closed refuses at once ${on}, single and batch, with nothing stored; open sends, with one debug record`, async (t) => {
+  test(`[S3] closed throws at once ${on}, single and batch, with nothing stored; open sends, with one debug record`, async (t) => {
     const { queue } = await bench(t, driver)
     const closed = mailTasks({ queue: withoutFlags(queue), taskDeduplicationFallback: 'closed' })
     assert.throws(() => closed.tasks.enqueueTask(closed.task, 1, { deduplicationKey }), TypeError)
@@ -90,7 +89,7 @@ export function onDriverTests(driver: ProcessDriver): void {
     assert.equal(logger.records.filter(({ level }) => level === 'debug').length, 2)
   })
 
-  test(`[S4] the store holds the key below the prefix alone ${on}, and other prefixes are left alone`, async (t) => {
+  test(`[S4] the store has the key under the prefix alone ${on}, and other prefixes are left alone`, async (t) => {
     const { queue, kv } = await bench(t, driver)
     const { tasks, task } = mailTasks({ queue: withoutFlags(queue), kv })
     const theirs = [...kvPrefixes.activityIdempotence, 'mail', deduplicationKey] as const
@@ -111,21 +110,21 @@ export function onDriverTests(driver: ProcessDriver): void {
       await assert.rejects(tasks.enqueueTaskMany(task, [1, 2, () => {}], key), { code: 'SERIALIZATION_ERROR' })
       await tasks.enqueueTaskMany(task, [], key)
       assert.equal((await tasks.enqueueTaskMany(task, [1, 2, 3], key)).status, 'enqueued')
-      assert.equal((await tasks.enqueueTaskMany(task, [4, 5], key)).status, 'deduplicated')
+      assert.equal((await tasks.enqueueTaskMany(task, [4, 5], key)).status, 'duplicate')
       assert.equal((await queue.getDepth()).queued - before, 3)
     }
   })
 
   test(`[W18] a send that fails leaves no marker in the store ${on}`, async (t) => {
     const { queue, kv } = await bench(t, driver)
-    const failure = new Error('away')
+    const failure = new Error('unavailable')
     const broken: MessageQueue = { ...withoutFlags(queue), enqueue: () => Promise.reject(failure) }
     const { tasks, task } = mailTasks({ queue: broken, kv })
     await assert.rejects(tasks.enqueueTask(task, 1, { deduplicationKey }), failure)
     assert.deepEqual(await listOf(kv.list()), [])
   })
 
-  test(`[W2] [W3] the window counts from the due time ${on}, by the queue and by the store, and a skip is told of`, async (t) => {
+  test(`[W2] [W3] the window counts from the due time ${on}, by the queue and by the store, and a skip is reported`, async (t) => {
     const { queue, kv } = await bench(t, driver)
     const span = { delay: 400, ttl: 400 }
     for (const target of [queue, withoutFlags(queue)] as MessageQueue[]) {
@@ -133,8 +132,9 @@ export function onDriverTests(driver: ProcessDriver): void {
       const send = () => tasks.enqueueTask(task, 1, { deduplicationKey, delay: span.delay })
       const began = performance.now()
       const { id } = await send()
-      assert.deepEqual(await send(), { status: 'deduplicated', id })
       const path = target === queue ? 'native' : 'kv'
+      const known = path === 'native' ? { state: 'scheduled' } : {}
+      assert.deepEqual(await send(), { status: 'duplicate', deduplicated: true, id, ...known })
       assert.deepEqual(
         events.filter(({ name }) => name === 'deduplicated').map((event) => 'path' in event && event.path),
         [path],
@@ -145,21 +145,19 @@ export function onDriverTests(driver: ProcessDriver): void {
     }
   })
 
-  test(`[W19] an unknown task is kept ${on}, and run by a worker that has it`, async (t) => {
+  test(`[W19] an unknown task is kept ${on}, and a worker that defines it runs it`, async (t) => {
     const { queue } = await bench(t, driver)
     const { tasks: older, events } = mailTasks({ queue, taskRetryPolicy: () => 20 })
     const newer = createTasks({ queue })
     const runs: unknown[] = []
     const added = newer.defineTask('new', { schema: anything(), handler: (_context, data) => void runs.push(data) })
-    const started = older.start()
+    await older.start()
     await newer.enqueueTask(added, 'kept')
     await until(() => events.some((event) => event.name === 'retried' && event.reason === 'unknown_task'))
     await older.stop()
-    await started
-    const working = newer.start()
+    await newer.start()
     await until(() => runs.length === 1)
     await newer.stop()
-    await working
     assert.deepEqual(runs, ['kept'])
   })
 
@@ -179,8 +177,8 @@ export function onDriverTests(driver: ProcessDriver): void {
     const place = await driver.open()
     t.after(() => place.close())
     const calls = async (backlog: number): Promise<{ enqueue: number; handle: number }> => {
-      const line = faulty(place.storage())
-      const queue = new StorageMessageQueue(line.storage, {
+      const faults = faulty(place.storage())
+      const queue = new StorageMessageQueue(faults.storage, {
         name: `backlog ${backlog}`,
         concurrency: 1,
         pollInterval: 'P1D',
@@ -189,25 +187,25 @@ export function onDriverTests(driver: ProcessDriver): void {
       await queue.enqueueMany(many, { delay: 'PT1H' })
       for (const orderingKey of ['a', 'b']) await queue.enqueueMany(many, { orderingKey })
       await queue.enqueueMany(many, { deduplicationKey: 'k' })
-      const before = line.count()
+      const before = faults.count()
       for (let number = 0; number < 50; number++) await queue.enqueue(number)
-      const enqueue = line.count() - before
+      const enqueue = faults.count() - before
       let handled = 0
       const stop = new AbortController()
-      const listened = line.count()
+      const listened = faults.count()
       await queue.listen(() => void (++handled === 100 && stop.abort()), { signal: stop.signal })
-      const handle = line.count() - listened
+      const handle = faults.count() - listened
       await queue.close()
       return { enqueue, handle }
     }
     const [few, many] = [await calls(400), await calls(8_000)]
     assert.equal(few.enqueue, 50)
     assert.equal(many.enqueue, 50)
-    // A claim takes the outcome before it along; the rest is beginning and end.
+    // A claim carries the previous outcome; the rest is start and stop.
     assert.ok(few.handle <= 150 && many.handle <= 150, JSON.stringify([few, many]))
   })
 
-  test(`drain ${on} runs all that is due, and no more`, async (t) => {
+  test(`drain ${on} runs the tasks that are due, and no others`, async (t) => {
     const { storage, queue } = await bench(t, driver)
     const { tasks, task, runs } = mailTasks({ queue })
     await tasks.enqueueTaskMany(task, [1, 2, 3], { orderingKey: 'k' })
@@ -216,15 +214,14 @@ export function onDriverTests(driver: ProcessDriver): void {
     assert.deepEqual(runs, [1, 2, 3])
   })
 
-  test(`tasks over { storage } ${on}: everything from one option, and disposed of with them`, async (t) => {
+  test(`createTasks({ storage }) ${on} makes queue and store, and closes them when it is disposed`, async (t) => {
     const place = await driver.open()
     t.after(() => place.close())
     const { tasks, task, runs } = mailTasks({ storage: place.storage() })
-    const started = tasks.start()
+    await tasks.start()
     await tasks.enqueueTask(task, new Map([['when', new Date(0)]]), { job: { priority: 5 } })
     await until(() => runs.length === 1)
     assert.deepEqual(runs, [new Map([['when', new Date(0)]])])
     await tasks[Symbol.asyncDispose]()
-    await started
   })
 }

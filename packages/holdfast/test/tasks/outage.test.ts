@@ -1,4 +1,4 @@
-// A server that is killed and started again while a queue listens to it.
+// A server that is killed and started again while a queue listens on it.
 
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'

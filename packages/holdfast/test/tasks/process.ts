@@ -1,4 +1,4 @@
-// Another process of the tests: `process.ts <spec> <scene>`. It speaks in lines of JSON, and is told what to do in lines.
+// A child process of the tests: `process.ts <spec> <scene>`. It writes lines of JSON, and reads commands as lines.
 
 import { createInterface } from 'node:readline'
 import { StorageMessageQueue, type StorageMessageQueueOptions } from 'holdfast/tasks'
@@ -8,7 +8,7 @@ import { say } from '../processes/say.ts'
 const [specText, scene, ...args] = process.argv.slice(2) as [string, string, ...string[]]
 const storage = storageOf(JSON.parse(specText) as Spec)
 const commands = createInterface(process.stdin)[Symbol.asyncIterator]()
-const told = async (): Promise<string> => (await commands.next()).value as string
+const command = async (): Promise<string> => (await commands.next()).value as string
 
 interface Message {
   readonly key: string
@@ -16,7 +16,7 @@ interface Message {
 }
 
 const scenes: Record<string, () => Promise<void>> = {
-  /** Listens with these options; says what began, and hangs in a message that says so; or dies, or fails now and then. */
+  /** Listens with these options and writes what began. The message decides: hang, die, or fail every so often. */
   async listen() {
     const { fails, retryMs, ...options } = JSON.parse(args[0]!) as StorageMessageQueueOptions & {
       readonly fails?: number
@@ -33,18 +33,18 @@ const scenes: Record<string, () => Promise<void>> = {
       if (message === 'die') process.kill(process.pid, 'SIGKILL')
       if (fails !== undefined && ++runs % fails === 0) {
         say({ failed: message })
-        throw new Error('now and then')
+        throw new Error('every so often')
       }
       await new Promise((resolve) => setTimeout(resolve, 1))
       say({ done: message })
       return undefined
     })
     say('ready')
-    await told()
+    await command()
     await queue.close()
   },
 
-  /** Hangs in a handler until it is told, then completes: a late worker. */
+  /** Waits in a handler for a command, then completes: a late worker. */
   async late() {
     const queue = new StorageMessageQueue(storage, JSON.parse(args[0]!) as StorageMessageQueueOptions)
     const finish = Promise.withResolvers<void>()
@@ -58,20 +58,20 @@ const scenes: Record<string, () => Promise<void>> = {
       { signal: stop.signal },
     )
     say('ready')
-    await told()
+    await command()
     finish.resolve()
-    await told()
+    await command()
     stop.abort()
     await ended
     await queue.close()
   },
 
-  /** Enqueues one key so many times at once, when told. */
+  /** Enqueues one key so many times concurrently, on a command. */
   async race() {
     const queue = new StorageMessageQueue(storage)
     await queue.getDepth()
     say('ready')
-    await told()
+    await command()
     const receipts = await Promise.all(
       Array.from({ length: Number(args[0]) }, (_, number) => queue.enqueue(number, { deduplicationKey: 'k' })),
     )
@@ -79,7 +79,7 @@ const scenes: Record<string, () => Promise<void>> = {
     await queue.close()
   },
 
-  /** Enqueues batches without end, and says which were acknowledged. */
+  /** Enqueues batches without end, and writes which were acknowledged. */
   async flood() {
     const queue = new StorageMessageQueue(storage)
     for (let batch = 0; ; batch++) {
@@ -88,11 +88,11 @@ const scenes: Record<string, () => Promise<void>> = {
     }
   },
 
-  /** Enqueues what it is told, as JSON: [message, options]. */
+  /** Enqueues what the commands say, as JSON: [message, options]. */
   async send() {
     const queue = new StorageMessageQueue(storage)
     say('ready')
-    for (let line = await told(); line !== 'stop'; line = await told()) {
+    for (let line = await command(); line !== 'stop'; line = await command()) {
       const [message, options] = JSON.parse(line) as [unknown, object]
       await queue.enqueue(message, options)
       say('sent')

@@ -1,4 +1,4 @@
-// The storage queue over several processes, some of them killed or stopped. On drivers that processes can share.
+// The storage's queue over several processes, some of them killed or stopped; on drivers that processes can share.
 
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
@@ -43,7 +43,7 @@ async function bench(t: TestContext, driver: ProcessDriver, options?: StorageMes
 export function processTests(driver: ProcessDriver): void {
   const on = `on ${driver.name}`
 
-  test(`[W7] a handler that takes three leases keeps its message ${on}: two listeners, one run`, async (t) => {
+  test(`[W7] a handler that runs for three leases keeps its message ${on}: two listeners, one run`, async (t) => {
     const { queue, place } = await bench(t, driver)
     const other = new StorageMessageQueue(place.storage(), { leaseMs })
     const stop = new AbortController()
@@ -83,7 +83,7 @@ export function processTests(driver: ProcessDriver): void {
     for (const [index, gap] of gaps.entries()) assert.ok(at[index + 1]! - at[index]! >= gap - 1, String(at))
   })
 
-  // A memory is no other process's.
+  // Processes cannot share a memory storage.
   if (driver.name === 'memory') return
 
   test(`[W5] the message of a killed worker is run by another ${on}`, async (t) => {
@@ -98,7 +98,7 @@ export function processTests(driver: ProcessDriver): void {
     await until(async () => (await queue.getDepth()).queued === 0)
   })
 
-  test(`[W6] a worker that comes back late changes nothing ${on}`, async (t) => {
+  test(`[W6] a worker that was suspended past its lease changes nothing ${on}`, async (t) => {
     const { queue, child, place } = await bench(t, driver)
     const late = await child('late', { leaseMs, concurrency: 1 })
     await queue.enqueue('once')
@@ -154,7 +154,7 @@ export function processTests(driver: ProcessDriver): void {
     assert.equal(done.length, 100)
   })
 
-  test(`[W9] a dead worker’s ordering key is freed ${on}: its head, then those behind it, in order`, async (t) => {
+  test(`[W9] a dead worker’s ordering key is freed ${on}: its head runs, then the messages behind it, in order`, async (t) => {
     const { queue, began, child, listen } = await bench(t, driver)
     const worker = await child('listen', { leaseMs })
     await queue.enqueue('hang', { orderingKey: 'k' })
@@ -183,7 +183,7 @@ export function processTests(driver: ProcessDriver): void {
     assert.deepEqual([failed!.message, failed!.error.code], ['die', 'stalled'])
   })
 
-  test(`[S2] of 50 enqueues at once from 4 processes one is stored ${on}`, async (t) => {
+  test(`[S2] of 50 concurrent enqueues from 4 processes one is stored ${on}`, async (t) => {
     const { queue, child } = await bench(t, driver)
     const racers = await Promise.all([13, 13, 12, 12].map((count) => child('race', String(count))))
     for (const racer of racers) racer.tell()
@@ -195,7 +195,7 @@ export function processTests(driver: ProcessDriver): void {
     assert.deepEqual(await queue.getDepth(), { queued: 1, ready: 1, delayed: 0 })
   })
 
-  test(`[W11] a process killed while it enqueues batches leaves each whole or not at all ${on}`, async (t) => {
+  test(`[W11] a process killed while it enqueues batches leaves each batch complete or absent ${on}`, async (t) => {
     const { queue, child } = await bench(t, driver)
     const flood = await child('flood')
     await flood.hears((line) => line >= 5, 'some batches are in')
@@ -210,14 +210,14 @@ export function processTests(driver: ProcessDriver): void {
       },
       { signal: stop.signal },
     )
-    // Looked at while it listens: a server may commit what it was sent last after the process that sent it is gone.
+    // Checked while it listens: a server may commit the last call after the process that made it is gone.
     const isWhole = (): boolean => counts.size >= acknowledged && [...counts.values()].every((count) => count === 20)
     await until(async () => (await queue.getDepth()).queued === 0 && isWhole(), 'each batch is handled, and whole')
     stop.abort()
     await ended
   })
 
-  test(`[W12] a delayed message of another process comes on its time ${on}, without a poll`, async (t) => {
+  test(`[W12] a delayed message of another process arrives when it is due ${on}, without a poll`, async (t) => {
     const { queue, child } = await bench(t, driver, { pollInterval: 'PT10M', leaseMs: 600_000 })
     const sender = await child('send')
     const stop = new AbortController()

@@ -1,4 +1,4 @@
-// The storage queue with a clock that is moved by hand: windows, long delays, and a storage that fails.
+// The storage's queue with a fake clock: windows, long delays, long runs, and a storage that fails.
 
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
@@ -12,15 +12,15 @@ const [second, minute, day] = [1_000, 60_000, 86_400_000]
 
 function bench(t: TestContext, options?: StorageMessageQueueOptions) {
   const clock = fakeClock()
-  const line = faulty(new MemoryStorage({ clock }))
+  const faults = faulty(new MemoryStorage({ clock }))
   const logger = keepingLogger()
-  const queue = new StorageMessageQueue(line.storage, { clock, logger, ...options })
+  const queue = new StorageMessageQueue(faults.storage, { clock, logger, ...options })
   const stop = new AbortController()
   const began: unknown[] = []
   const ended: Promise<void>[] = []
   t.after(async () => {
-    line.mend()
-    line.on('*', undefined)
+    faults.mend()
+    faults.on('*', undefined)
     stop.abort()
     const closed = queue.close()
     await clock.advance(minute)
@@ -37,26 +37,26 @@ function bench(t: TestContext, options?: StorageMessageQueueOptions) {
         { signal: stop.signal },
       ),
     )
-  return { clock, line, logger, queue, began, listen }
+  return { clock, faults, logger, queue, began, listen }
 }
 
 for (const path of ['native', 'kv'] as const) {
   test(`[W3] the TTL counts from the due time, ${path}: delay 1 h, TTL 1 min`, async (t) => {
-    const { clock, queue, line } = bench(t)
+    const { clock, queue, faults } = bench(t)
     const own = { clock, taskDeduplicationTtl: minute }
     const tasks =
       path === 'native'
         ? createTasks({ queue, ...own })
-        : createTasks({ storage: line.storage, queue: withoutFlags(queue), ...own })
+        : createTasks({ storage: faults.storage, queue: withoutFlags(queue), ...own })
     t.after(() => tasks[Symbol.asyncDispose]())
     const task = tasks.defineTask('t', { schema: anything(), handler: () => {} })
     const send = async (): Promise<string> =>
       (await tasks.enqueueTask(task, 1, { deduplicationKey: 'k', delay: 'PT1H' })).status
     assert.equal(await send(), 'enqueued')
     await clock.advance(30 * minute)
-    assert.equal(await send(), 'deduplicated')
+    assert.equal(await send(), 'duplicate')
     await clock.advance(30 * minute + 59 * second)
-    assert.equal(await send(), 'deduplicated')
+    assert.equal(await send(), 'duplicate')
     await clock.advance(61 * second)
     assert.equal(await send(), 'enqueued')
   })
@@ -68,7 +68,7 @@ test('[W3] the window outlives a message that has completed', async (t) => {
   await queue.enqueue(1, { deduplicationKey: 'k' })
   await clock.advance(second)
   assert.deepEqual(began, [1])
-  assert.equal((await queue.enqueue(2, { deduplicationKey: 'k' })).status, 'deduplicated')
+  assert.equal((await queue.enqueue(2, { deduplicationKey: 'k' })).status, 'duplicate')
   await clock.advance(minute)
   assert.equal((await queue.enqueue(3, { deduplicationKey: 'k' })).status, 'enqueued')
 })
@@ -85,23 +85,23 @@ test('[W12] a delay beyond the range of one timer does not fire early, and a tho
   assert.deepEqual(began, [])
 })
 
-test('[W16] a storage that fails while it is listened to is told of, and listening goes on when it is back', async (t) => {
-  const { clock, line, logger, queue, began, listen } = bench(t)
+test('[W16] a storage that fails while a queue listens is logged, and listening goes on when it is available again', async (t) => {
+  const { clock, faults, logger, queue, began, listen } = bench(t)
   listen()
   await queue.enqueue('before')
   await clock.advance(second)
-  line.on('*', () => Promise.reject(new Error('away')))
+  faults.on('*', () => Promise.reject(new Error('unavailable')))
   await clock.advance(minute)
   assert.ok(logger.records.some(({ level }) => level === 'error'))
-  line.on('*', undefined)
+  faults.on('*', undefined)
   await queue.enqueue('after')
   await clock.advance(10 * second)
   assert.deepEqual(began, ['before', 'after'])
 })
 
-test('[W16] a storage that cannot be connected at first is tried until it can, or until the abort', async (t) => {
-  const { clock, line, queue, began, listen } = bench(t)
-  line.on('connect', () => Promise.reject(new Error('away')))
+test('[W16] a storage that cannot be connected at first is retried until it can, or until the abort', async (t) => {
+  const { clock, faults, queue, began, listen } = bench(t)
+  faults.on('connect', () => Promise.reject(new Error('unavailable')))
   listen()
   await clock.advance(minute)
   const given = new AbortController()
@@ -109,17 +109,29 @@ test('[W16] a storage that cannot be connected at first is tried until it can, o
   await clock.advance(second)
   given.abort()
   await other
-  line.on('connect', undefined)
+  faults.on('connect', undefined)
   await queue.enqueue('after')
   await clock.advance(10 * second)
   assert.deepEqual(began, ['after'])
 })
 
-test('a lost answer to an enqueue is repeated without a second message', async (t) => {
-  const { clock, line, queue } = bench(t)
+test('[W16] a listen that is aborted while it connects takes no message', async (t) => {
+  const { clock, faults, queue } = bench(t)
+  await queue.enqueue('waiting')
+  const stop = new AbortController()
+  const listened = queue.listen(() => assert.fail('it must not run'), { signal: stop.signal })
+  stop.abort()
+  await listened
+  await clock.advance(second)
+  assert.deepEqual([faults.count('claim'), faults.connections], [0, 1])
+  assert.equal((await queue.getDepth()).ready, 1)
+})
+
+test('an enqueue whose answer was lost is repeated without a second message', async (t) => {
+  const { clock, faults, queue } = bench(t)
   await queue.getDepth()
   let lost = 0
-  line.on('add', async (apply) => {
+  faults.on('add', async (apply) => {
     const answer = await apply()
     if (lost++ === 0) throw Object.assign(new Error('cut off'), { transient: true })
     return answer
@@ -136,10 +148,10 @@ test('a lost answer to an enqueue is repeated without a second message', async (
   assert.equal((await queue.getDepth()).queued, 4)
 })
 
-test('a call that the driver refuses fails alone, though others were sent with it', async (t) => {
-  const { line, queue } = bench(t)
+test('a call that the driver refuses fails alone, although others were sent with it', async (t) => {
+  const { faults, queue } = bench(t)
   await queue.getDepth()
-  line.on('add', (apply, { args: [jobs] }) => {
+  faults.on('add', (apply, { args: [jobs] }) => {
     const isBad = (jobs as { payload: Uint8Array }[]).some(({ payload }) => Buffer.from(payload).toString() === '"bad"')
     return isBad ? Promise.reject(new TypeError('this one is refused')) : apply()
   })
@@ -151,7 +163,7 @@ test('a call that the driver refuses fails alone, though others were sent with i
   assert.equal((await queue.getDepth()).queued, 2)
 })
 
-test('with nativeRetrial false a throw still redelivers: the flag only says who is in charge', async (t) => {
+test('with nativeRetrial false a throw is still retried: the flag is for the caller', async (t) => {
   const { clock, queue, began, listen } = bench(t, { nativeRetrial: false, retryPolicy: () => second })
   assert.equal(queue.nativeRetrial, false)
   listen(() => {
@@ -162,9 +174,9 @@ test('with nativeRetrial false a throw still redelivers: the flag only says who 
   assert.deepEqual(began, ['again', 'again'])
 })
 
-test('two listens of one queue side by side share its messages; close ends both and leaves a shared storage up', async (t) => {
-  const { clock, line, queue } = bench(t)
-  const other = new StorageMessageQueue(line.storage, { clock, name: 'other' })
+test('two concurrent listens of one queue share its messages; close ends both and leaves a shared storage connected', async (t) => {
+  const { clock, faults, queue } = bench(t)
+  const other = new StorageMessageQueue(faults.storage, { clock, name: 'other' })
   await other.enqueue('stays')
   const began: number[] = [0, 0]
   const ended = [0, 1].map((index) => queue.listen(() => void began[index]!++))
@@ -175,15 +187,15 @@ test('two listens of one queue side by side share its messages; close ends both 
   await queue.close()
   await Promise.all(ended)
   assert.equal((await other.getDepth()).ready, 1)
-  assert.equal(line.connections, 1)
+  assert.equal(faults.connections, 1)
   await other.close()
-  assert.equal(line.connections, 0)
+  assert.equal(faults.connections, 0)
 })
 
-test('close does not reject for a storage that does not let go', async (t) => {
-  const { clock, line, logger, queue } = bench(t)
+test('close does not reject when the storage fails to disconnect', async (t) => {
+  const { clock, faults, logger, queue } = bench(t)
   await queue.getDepth()
-  line.on('disconnect', () => Promise.reject(new Error('stuck')))
+  faults.on('disconnect', () => Promise.reject(new Error('stuck')))
   const closed = queue.close()
   await clock.advance(minute)
   await closed

@@ -1,88 +1,20 @@
-// What a worker makes of a task: schemas, the three kinds of retry, and what cannot run.
+// How a worker runs a task: the three kinds of retry, messages that cannot run, and the queues that it listens on.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemoryStorage } from 'holdfast'
 import { createTasks, RetryError, StorageMessageQueue, type TaskContext, type TasksOptions } from 'holdfast/tasks'
-import * as z from 'zod'
 import { listOf } from '../../../conformance/src/message-queue/queue-case.ts'
 import { until } from '../queue/driver.ts'
-import { anything, heard, keepingLogger, recordingQueue, schemaOf } from './fakes.ts'
-
-const orders = z.object({ at: z.coerce.date(), count: z.number().default(1) })
-
-test('[T3] a schema that transforms: its input travels, the handler gets its output, at every attempt', async (t) => {
-  const tasks = createTasks({ storage: new MemoryStorage(), taskRetryPolicy: () => 0 })
-  t.after(() => tasks[Symbol.asyncDispose]())
-  const seen: z.output<typeof orders>[] = []
-  const task = tasks.defineTask('order', {
-    schema: orders,
-    handler: (_context, data) => {
-      seen.push(data)
-      if (seen.length === 1) throw new Error('once more')
-    },
-  })
-  void tasks.start()
-  await tasks.enqueueTask(task, { at: '2026-01-01' })
-  await until(() => seen.length === 2)
-  for (const data of seen) assert.deepEqual(data, { at: new Date('2026-01-01'), count: 1 })
-})
-
-test('[T3] types: input at the enqueue, output in the handler', () => {
-  const tasks = createTasks({ queue: recordingQueue() })
-  const task = tasks.defineTask('order', {
-    schema: orders,
-    handler: (_context, data) => void (data.at satisfies Date, data.count satisfies number),
-  })
-  // @ts-expect-error -- a required member is missing
-  tasks.enqueueTask(task, {}).catch(() => {})
-  // @ts-expect-error -- not a list of inputs
-  tasks.enqueueTaskMany(task, [1]).catch(() => {})
-})
-
-test('[T3] an asynchronous schema is awaited, on both sides', async () => {
-  const queue = recordingQueue()
-  const tasks = createTasks({ queue })
-  const seen: unknown[] = []
-  const schema = schemaOf(async (value: number) => value + 1)
-  const task = tasks.defineTask('t', { schema, handler: (_context, data) => void seen.push(data) })
-  void tasks.start()
-  await tasks.enqueueTask(task, 1)
-  await queue.deliver()
-  assert.deepEqual(seen, [2])
-  await tasks.stop()
-})
-
-test('[T3] a schema that drifted: what it refuses at dequeue fails at once, kept as failed on a storage', async (t) => {
-  const storage = new MemoryStorage()
-  const sender = createTasks({ storage })
-  await sender.enqueueTask(sender.defineTask('t', { schema: z.number(), handler: () => {} }), 1)
-  const queue = new StorageMessageQueue(storage)
-  const worker = createTasks({ queue })
-  t.after(async () => {
-    await worker.stop()
-    await queue.close()
-    await sender[Symbol.asyncDispose]()
-  })
-  const events = heard(worker)
-  worker.defineTask('t', { schema: z.string(), handler: () => assert.fail('it must not run') })
-  void worker.start()
-  await until(async () => (await listOf(queue.failed())).length === 1)
-  const [failed] = await listOf(queue.failed())
-  assert.deepEqual([failed!.attempts, failed!.error.code], [1, 'SCHEMA_REJECTED'])
-  assert.deepEqual(
-    events.map((event) => [event.name, 'reason' in event && event.reason]),
-    [['failed', 'validation']],
-  )
-})
+import { anything, recordEvents, keepingLogger, recordingQueue } from './fakes.ts'
 
 test('[T4] extended: the task’s own policy decides, in place, with the same id', async (t) => {
   const queue = new StorageMessageQueue(new MemoryStorage())
-  const tasks = createTasks({ queue, taskRetryPolicy: () => assert.fail('not this one') })
+  const tasks = createTasks({ queue, taskRetryPolicy: () => assert.fail('the policy of the task applies') })
   t.after(() => tasks.stop().then(() => queue.close()))
-  const events = heard(tasks)
+  const events = recordEvents(tasks)
   const asked: unknown[] = []
-  const told: unknown[] = []
+  const errors: unknown[] = []
   const task = tasks.defineTask('t', {
     schema: anything(),
     handler: () => {
@@ -93,18 +25,18 @@ test('[T4] extended: the task’s own policy decides, in place, with the same id
       return attempt < 3 ? attempt : null
     },
     onError: ({ attempt, nextDelayMs, task: name }, error, data) => {
-      told.push([attempt, nextDelayMs, name, (error as Error).message, data])
+      errors.push([attempt, nextDelayMs, name, (error as Error).message, data])
       throw new Error('onError changes nothing')
     },
   })
-  void tasks.start()
+  await tasks.start()
   const { id } = await tasks.enqueueTask(task, 'data')
   await until(() => events.some(({ name }) => name === 'failed'))
   assert.deepEqual(
     asked,
     [1, 2, 3].map((attempt) => [attempt, 'no', true]),
   )
-  assert.deepEqual(told, [
+  assert.deepEqual(errors, [
     [1, 1, 't', 'no', 'data'],
     [2, 2, 't', 'no', 'data'],
     [3, null, 't', 'no', 'data'],
@@ -118,7 +50,7 @@ test('[T4] extended: the task’s own policy decides, in place, with the same id
   assert.deepEqual([failed!.id, failed!.attempts, failed!.error.message], [id, 3, 'no'])
 })
 
-test('[T4] foreign with nativeRetrial: the error goes to the queue, and start() warns once of a policy that cannot apply', async () => {
+test('[T4] foreign with nativeRetrial: the error goes to the queue, and start() warns once of a policy that does not apply', async () => {
   const [queue, logger] = [recordingQueue({ nativeRetrial: true }), keepingLogger()]
   const tasks = createTasks({ queue, logger })
   const error = new Error('no')
@@ -127,29 +59,32 @@ test('[T4] foreign with nativeRetrial: the error goes to the queue, and start() 
     handler: () => {
       throw error
     },
-    retryPolicy: () => assert.fail('it cannot apply'),
+    retryPolicy: () => assert.fail('it does not apply'),
   })
-  void tasks.start()
+  await tasks.start()
+  const warnings = (): number => logger.records.filter(({ level }) => level === 'warn').length
+  assert.equal(warnings(), 1)
   await tasks.enqueueTask(task, 1)
   await assert.rejects(queue.deliver(), error)
   assert.equal(queue.sent.length, 1)
+  assert.equal(warnings(), 2, 'the failed run is logged')
   await tasks.stop()
-  void tasks.start()
+  await tasks.start()
   await tasks.stop()
-  assert.equal(logger.records.filter(({ level }) => level === 'warn').length, 1)
+  assert.equal(warnings(), 2, 'the policy is warned of once')
 })
 
-test('[T4] any other foreign queue: enqueued again one attempt later; a send that fails goes to the queue', async () => {
+test('[T4] any other foreign queue: the task is enqueued again with the next attempt; a failed send goes to the queue', async () => {
   const queue = recordingQueue()
   const tasks = createTasks({ queue, taskRetryPolicy: ({ attempt }) => (attempt < 2 ? 'PT1S' : null) })
-  const events = heard(tasks)
+  const events = recordEvents(tasks)
   const task = tasks.defineTask('t', {
     schema: anything(),
     handler: () => {
       throw new Error('no')
     },
   })
-  void tasks.start()
+  await tasks.start()
   const { id } = await tasks.enqueueTask(task, 1, { orderingKey: 'o' })
   await queue.deliver()
   assert.deepEqual(queue.sent[1]!.options, { delay: 1_000, orderingKey: 'o' })
@@ -161,7 +96,7 @@ test('[T4] any other foreign queue: enqueued again one attempt later; a send tha
     ['enqueued', 'started', 'retried', 'started', 'failed'],
   )
   await tasks.enqueueTask(task, 1)
-  queue.failure = new Error('away')
+  queue.failure = new Error('unavailable')
   await assert.rejects(queue.deliver(), queue.failure)
   const last = events.at(-1)!
   assert.deepEqual([last.name, 'reason' in last && last.reason], ['failed', 'retry_enqueue'])
@@ -181,7 +116,7 @@ for (const [name, delay, expected] of [
         throw new RetryError(delay, { cause: new Error('why') })
       },
     })
-    void tasks.start()
+    await tasks.start()
     await tasks.enqueueTask(task, 1)
     await queue.deliver()
     assert.deepEqual(
@@ -200,7 +135,7 @@ for (const policy of [
   () => -1,
   () => undefined as never,
 ]) {
-  test(`[T4] a policy that misbehaves is reported, and the default one used: ${policy}`, async () => {
+  test(`[T4] a policy that throws or returns no delay is logged, and the default is used: ${policy}`, async () => {
     const [queue, logger] = [recordingQueue(), keepingLogger()]
     const tasks = createTasks({ queue, logger, taskRetryPolicy: policy })
     const task = tasks.defineTask('t', {
@@ -209,7 +144,7 @@ for (const policy of [
         throw new Error('no')
       },
     })
-    void tasks.start()
+    await tasks.start()
     await tasks.enqueueTask(task, 1)
     await queue.deliver()
     const { delay } = queue.sent[1]!.options!
@@ -219,7 +154,7 @@ for (const policy of [
   })
 }
 
-test('a corrupt or future time of enqueue is elapsed 0', async () => {
+test('a corrupt or future time of enqueue counts as 0 ms elapsed', async () => {
   const queue = recordingQueue()
   const elapsed: number[] = []
   const tasks = createTasks({ queue, taskRetryPolicy: ({ elapsedMs }) => (elapsed.push(elapsedMs), null) })
@@ -236,27 +171,27 @@ test('a corrupt or future time of enqueue is elapsed 0', async () => {
   assert.deepEqual(elapsed, [0, 0, 0, 0])
 })
 
-test('[W19] an unknown task is kept: retried by the worker without it, run by the one that has it', async (t) => {
+test('[W19] an unknown task is kept: a worker without it retries it, a worker that defines it runs it', async (t) => {
   const storage = new MemoryStorage()
   const options: TasksOptions = { storage, taskRetryPolicy: () => 20 }
   const [older, newer] = [createTasks(options), createTasks(options)]
   t.after(() => Promise.all([older, newer].map((tasks) => tasks[Symbol.asyncDispose]())))
   const runs: TaskContext[] = []
   const task = newer.defineTask('new', { schema: anything(), handler: (context) => void runs.push(context) })
-  const events = heard(older)
-  void older.start()
+  const events = recordEvents(older)
+  await older.start()
   await newer.enqueueTask(task, 1)
   await until(() => events.filter(({ name }) => name === 'retried').length >= 2)
   assert.ok(events.every((event) => !('reason' in event) || event.reason === 'unknown_task'))
   await older.stop()
-  void newer.start()
+  await newer.start()
   await until(() => runs.length === 1)
 })
 
-test('undecodable data and messages that are no tasks fail at once; on a foreign queue they are acknowledged', async () => {
+test('undecodable data and messages that are no tasks fail at once, and a foreign queue gets an acknowledgement', async () => {
   const [queue, logger] = [recordingQueue(), keepingLogger()]
-  const tasks = createTasks({ queue, logger, taskRetryPolicy: () => assert.fail('not to be asked') })
-  const events = heard(tasks)
+  const tasks = createTasks({ queue, logger, taskRetryPolicy: () => assert.fail('no retry') })
+  const events = recordEvents(tasks)
   const task = tasks.defineTask('t', { schema: anything(), handler: () => assert.fail('it must not run') })
   await tasks.enqueueTask(task, 1)
   const message = queue.sent[0]!.messages[0] as object
@@ -287,50 +222,38 @@ test('[T5] resolution: the task’s own queue, then the one for tasks, then the 
   assert.equal(await sentTo({ queue: { task, fallback }, taskQueueResolution: 'strict' }, false), task)
 })
 
-test('[T5] start listens on every distinct queue, also on one that comes later, dispatches by name, and starts again after a stop', async () => {
+test('[T5] start listens on every distinct queue, also on one added later, dispatches by name, and works again after a stop', async () => {
   const [task, fallback, own, late] = [recordingQueue(), recordingQueue(), recordingQueue(), recordingQueue()]
   const tasks = createTasks({ queue: { task, fallback } })
   const runs: string[] = []
   const define = (name: string, queue?: typeof own) =>
     tasks.defineTask(name, { schema: anything(), handler: (context) => void runs.push(context.task), queue })
   const [plain, special] = [define('plain'), define('special', own)]
-  const started = tasks.start()
-  assert.equal(tasks.start(), started)
+  await tasks.start()
+  await tasks.start()
   const later = define('later', late)
   await tasks.enqueueTask(plain, 1)
   await tasks.enqueueTask(special, 1)
   await tasks.enqueueTask(later, 1)
   for (const queue of [task, own, late]) await queue.deliver()
-  // Whatever queue delivers it.
+  // Any queue may deliver it.
   await fallback.enqueue(task.sent[0]!.messages[0])
   await fallback.deliver()
   assert.deepEqual(runs, ['plain', 'special', 'later', 'plain'])
   await tasks.stop()
-  await started
-  const again = tasks.start()
+  await tasks.start()
   await tasks.enqueueTask(plain, 1)
   await task.deliver()
   assert.equal(runs.length, 5)
   await tasks.stop()
-  await again
 })
 
-test('[T5] a signal ends start; a queue that fails to listen ends it with its error', async () => {
-  const controller = new AbortController()
-  const started = createTasks({ queue: recordingQueue() }).start({ signal: controller.signal })
-  controller.abort()
-  await started
-  const failure = new Error('cannot listen')
-  const broken = { ...recordingQueue(), listen: () => Promise.reject(failure) }
-  await assert.rejects(createTasks({ queue: { task: broken, fallback: recordingQueue() } }).start(), failure)
-})
-
-test('a handler ended by a stop is released: no attempt is spent, and onError is not called', async (t) => {
+test('a handler that a stop aborts is released: no attempt is spent, and onError is not called', async (t) => {
   const storage = new MemoryStorage()
-  const queue = new StorageMessageQueue(storage, { grace: 20 })
+  const queue = new StorageMessageQueue(storage, { graceMs: 20 })
   const tasks = createTasks({ queue })
   t.after(() => queue.close())
-  const events = heard(tasks)
+  const events = recordEvents(tasks)
   const attempts: number[] = []
   const task = tasks.defineTask('t', {
     schema: anything(),
@@ -339,14 +262,13 @@ test('a handler ended by a stop is released: no attempt is spent, and onError is
       if (attempts.length > 1) return
       await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
     },
-    onError: () => assert.fail('not for a stop'),
+    onError: () => assert.fail('a stop is no error'),
   })
-  const started = tasks.start()
+  await tasks.start()
   await tasks.enqueueTask(task, 1)
   await until(() => attempts.length === 1)
   await tasks.stop()
-  await started
-  void tasks.start()
+  await tasks.start()
   await until(() => events.some(({ name }) => name === 'completed'))
   await tasks.stop()
   assert.deepEqual(attempts, [1, 1])

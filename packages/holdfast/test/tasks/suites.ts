@@ -1,4 +1,4 @@
-// The tests of tasks that are the same on every driver.
+// The tests of tasks that run on every driver.
 
 import { conformanceTests } from './conformance.ts'
 import type { ProcessDriver } from '../processes/drivers.ts'

@@ -1,4 +1,4 @@
-// Spans of tasks, with the SDK of OpenTelemetry itself.
+// Spans of tasks, with the SDK of OpenTelemetry.
 
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
@@ -30,7 +30,7 @@ afterEach(() => untrace())
 
 const spans = (name: string) => exporter.getFinishedSpans().filter((span) => span.name === name)
 
-/** Enqueues inside of a span of the app's; the first attempt fails, and each has a span of its own inside. */
+/** Enqueues inside a span of the application. The first run fails, and each run makes a span inside its own. */
 async function story(queue: MessageQueue): Promise<void> {
   const tasks = createTasks({ queue, taskRetryPolicy: () => 0 })
   let runs = 0
@@ -46,17 +46,16 @@ async function story(queue: MessageQueue): Promise<void> {
     await tasks.enqueueTask(mail, 'secret', { orderingKey: 'hidden' })
     span.end()
   })
-  const started = tasks.start()
+  await tasks.start()
   await until(() => spans('process mail').length === 2)
   await tasks.stop()
-  await started
 }
 
 for (const [name, over] of [
   ['a storage’s queue', (queue: StorageMessageQueue): MessageQueue => queue],
   ['a foreign queue', withoutFlags],
 ] as const) {
-  test(`over ${name} each attempt is a consumer span, child of the enqueue’s, and the handler runs inside of it`, async (t) => {
+  test(`over ${name} each attempt is a consumer span, child of the enqueue’s, and the handler runs inside it`, async (t) => {
     const queue = new StorageMessageQueue(new MemoryStorage())
     t.after(() => queue.close())
     await story(over(queue))
@@ -87,7 +86,7 @@ for (const [name, over] of [
   })
 }
 
-test('a name from the wire is no name of a span, and an enqueue that fails is told of', async (t) => {
+test('a span is never named by a message, and an enqueue that fails is recorded', async (t) => {
   const queue = new StorageMessageQueue(new MemoryStorage())
   t.after(() => queue.close())
   const tasks = createTasks({ queue, taskRetryPolicy: () => null })
@@ -98,15 +97,14 @@ test('a name from the wire is no name of a span, and an enqueue that fails is to
     v: 1,
     type: 'holdfast.task',
     id: '1',
-    task: 'from the wire',
+    task: 'named by the message',
     data: '',
     enqueuedAt: 0,
     attempt: 1,
   })
-  const started = tasks.start()
+  await tasks.start()
   await until(() => spans('process unknown').length === 1)
   await tasks.stop()
-  await started
   assert.equal(spans('process unknown')[0]!.attributes['holdfast.reason'], 'unknown_task')
 })
 

@@ -1,5 +1,5 @@
-// add: ids first, then keys, then blockers; the jobs in the order given.
-// Longer than others: what is decided first decides what is asked next.
+// add in the reference: ids first, then keys, then blockers; the jobs in order.
+// Longer than most files: each decision depends on the one before.
 
 import type { AddVerdict, JobRef, JobState, NewJob } from 'holdfast/storage'
 import {
@@ -27,16 +27,16 @@ import {
 } from '../reference.ts'
 import { endChain, forget, noEffects, unblock } from './end.ts'
 
-/** What the verdict must say. An absent state: the contract does not say. */
+/** The expected verdict. Without a state: the contract leaves it open. */
 type Expected =
   | { verdict: 'added' | 'duplicate'; by?: 'id' | 'key'; job: JobRef & { token: string; state?: JobState; of?: Job } }
   | { verdict: 'skipped' }
   | { verdict: 'blocker_not_found'; missing: readonly JobRef[] }
 
 /**
- * @param verdicts absent: the answer was lost
- * @param outcome of an outcome that adds these jobs: the job that its first one continues, and the chains that were there
- *   before it, among which the blockers were looked for
+ * @param verdicts undefined: the reply was lost
+ * @param outcome if an outcome adds these jobs: the job that the first one continues, and the chains that existed
+ *   before it, among which its blockers are searched
  */
 export function add(
   world: World,
@@ -66,16 +66,16 @@ export function add(
     const again = jobs.some(
       (other, at) => expected[at]?.verdict === 'added' && other.token === made.token && isSame(other, made),
     )
-    const told = verdicts?.[index]
+    const given = verdicts?.[index]
     const continues = index === 0 && outcome?.predecessor !== undefined
-    const verdict = inTheWay(world, made, {
+    const verdict = conflictingJob(world, made, {
       before: outcome?.before ?? [],
       marksBefore,
       again,
       continues,
       repeated,
       seen,
-      told,
+      given,
     })
     if (verdict) {
       expected.push(verdict)
@@ -85,7 +85,7 @@ export function add(
     created[index] = job
     expected.push({ verdict: 'added', job: { ...plain(job), token: made.token, of: job } })
   }
-  // Blockers stand behind what they block.
+  // Blockers come after the jobs they block.
   for (const [index, job] of [...created.entries()].toReversed()) {
     if (!job?.made.blockers) continue
     job.blockers = refsOfBlockers(world, jobs, index, expected).map((ref) => ({ ref, done: false, bound: false }))
@@ -95,9 +95,9 @@ export function add(
 }
 
 /**
- * By token. Of a job that is known already nothing is asked.
- * @param forgotten ask of one that is known and gone
- * @param chains those of the jobs that begin one
+ * Missing blockers by token. A job that is known already needs none.
+ * @param forgotten also check jobs that are known and gone
+ * @param chains the chains that jobs of the batch start
  */
 export function missingBlockers(
   world: World,
@@ -120,42 +120,42 @@ export function missingBlockers(
   return missing
 }
 
-interface Circumstances {
-  /** The chains that were there when the outcome began which adds this job. */
+interface AddContext {
+  /** The chains that existed before the outcome that adds this job. */
   readonly before: readonly Job[]
   readonly marksBefore: ReadonlySet<Mark>
-  /** The call named this job before. */
+  /** The call named this job already. */
   readonly again: boolean
-  /** It has the key of its chain. */
+  /** The job has the key of its chain. */
   readonly continues: boolean
-  /** It blocks a job that was there before this call. */
+  /** The job blocks a job that existed before this call. */
   readonly repeated: boolean
   readonly seen: Seen
-  readonly told: AddVerdict | undefined
+  readonly given: AddVerdict | undefined
 }
 
-function inTheWay(
+function conflictingJob(
   world: World,
   made: NewJob,
-  { before, marksBefore, again, continues, repeated, seen, told }: Circumstances,
+  { before, marksBefore, again, continues, repeated, seen, given }: AddContext,
 ): Expected | undefined {
   const { token } = made
   const existing = world.jobs.get(nameOfRef(made))
   if (existing?.made.token === token) {
     if (!isGone(world, existing))
       return standing(world, existing, again ? 'duplicate' : 'added', again ? 'id' : undefined)
-    // The record of the first has expired: known by it or decided anew, both will do.
+    // The record of the first add has expired: recognised or decided again, both are legal.
     const known = { ...plain(made), token }
-    if (again && told?.verdict === 'duplicate' && told.by === 'id')
+    if (again && given?.verdict === 'duplicate' && given.by === 'id')
       return { verdict: 'duplicate', by: 'id', job: known }
     const record = seen(made)
-    const isNew = record?.token === token && (told?.verdict !== 'added' || told.job.state === record.state)
-    if (told?.verdict !== 'duplicate' && !isNew) return { verdict: 'added', job: known }
+    const isNew = record?.token === token && (given?.verdict !== 'added' || given.job.state === record.state)
+    if (given?.verdict !== 'duplicate' && !isNew) return { verdict: 'added', job: known }
   }
   if (!isFree(world, made)) return standing(world, existing!, 'duplicate', 'id')
-  // What goes in this very move is still in the way, or no longer: as the driver likes.
+  // A job that is removed in this move may still count or not: both are legal.
   const isTold = (by: 'id' | 'key'): boolean =>
-    told ? told.verdict === 'duplicate' && told.by === by : seen(made)?.token !== token
+    given ? given.verdict === 'duplicate' && given.by === by : seen(made)?.token !== token
   const isGoing = (chain: Job): boolean => before.includes(chain) && isKnown(world, chain) && isGone(world, chain)
   if (existing && isGoing(existing.chain) && isTold('id')) {
     return { verdict: 'duplicate', by: 'id', job: { ...plain(existing), token: existing.made.token, of: existing } }
@@ -179,7 +179,7 @@ function inTheWay(
 
 function standing(world: World, job: Job, verdict: 'added' | 'duplicate', by?: 'id' | 'key'): Expected {
   const shown = job.index === 0 ? tailOf(world, job) : job
-  // Of a job of the same batch the state is still to be decided.
+  // The state of a job of the same batch is not decided yet.
   const state = shown.order.move === world.moves && job.attempt === 0 ? undefined : stateOf(world, shown)
   return { verdict, by, job: { ...plain(job), token: job.made.token, state, of: job } }
 }
@@ -230,13 +230,13 @@ function create(world: World, made: NewJob, predecessor: Job | undefined, origin
 function takeKey(world: World, job: Job, { key, mode, windowMs, shared }: NonNullable<NewJob['deduplication']>): void {
   const name = nameOf(job.type, key)
   const held = world.marks.get(name)
-  // Shared, and taken by an earlier job of this call.
+  // Shared and already taken by an earlier job of this call.
   if (held && isInForce(world, held)) return
   job.mark = { key, mode, windowMs: windowMs ?? Infinity, shared: shared ?? false, first: job, orphaned: false }
   world.marks.set(name, job.mark)
 }
 
-/** A blocker of the batch that is a duplicate stands for the chain in its way. */
+/** A blocker of the batch that is a duplicate stands for the existing chain. */
 function refsOfBlockers(world: World, jobs: readonly NewJob[], index: number, expected: readonly Expected[]): JobRef[] {
   const refs: JobRef[] = []
   const { blockers, token } = jobs[index]!
@@ -250,7 +250,7 @@ function refsOfBlockers(world: World, jobs: readonly NewJob[], index: number, ex
   return refs
 }
 
-/** Decides what a job with blockers does first: wait for them, go on, or fail with one. */
+/** Decides the first state of a job with blockers: blocked, due, or failed with one of them. */
 export function block(
   world: World,
   job: Job,
@@ -259,11 +259,11 @@ export function block(
 ): void {
   let failed = false
   for (const blocker of job.blockers) {
-    // What ended in this very move, and would be kept for no one else, still counts.
+    // A blocker that ended in this move still counts, even if no other job keeps it.
     const chain =
       find(world, blocker.ref) ?? fresh.find((head) => head && isSame(head, blocker.ref) && isKnown(world, head))
     blocker.bound = chain !== undefined
-    // Its key outlived its record: it was completed.
+    // The key outlived its record, so the job was completed.
     if (!chain) blocker.done = true
     else if (isEnded(tailOf(world, chain))) {
       if (tailOf(world, chain).phase === 'completed') blocker.done = true
@@ -295,7 +295,7 @@ function sameVerdicts(world: World, verdicts: readonly AddVerdict[], expected: r
     sameRef(`${what}: job`, verdict.job, wanted.job)
     same(`${what}: token`, verdict.job.token, wanted.job.token)
     const { of } = wanted.job
-    // What was just added is shown as it is after the whole batch.
+    // A job that was just added is shown in its state after the whole batch.
     const added = verdict.verdict === 'added' && of && of.order.move === world.moves && of.attempt === 0
     const state = added && of.index === 0 ? stateOf(world, of) : wanted.job.state
     if (state !== undefined) same(`${what}: state`, verdict.job.state, state)

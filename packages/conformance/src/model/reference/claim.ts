@@ -1,4 +1,4 @@
-// claim and recover: which jobs the driver gave out or took back, and whether it was allowed to.
+// claim and recover in the reference: checks that the jobs which the driver claimed or took back were legal choices.
 
 import type { Claim, ClaimedJob, ClaimRequest, ClaimType, Recovered, RecoverRequest } from 'holdfast/storage'
 import {
@@ -27,7 +27,7 @@ interface Turn {
   left: number
 }
 
-/** @param answer absent: it was lost */
+/** @param answer undefined: the reply was lost */
 export function claim(world: World, request: ClaimRequest, answer: Claim | undefined, seen: Seen): void {
   settle(world, request.outcomes ?? [], answer?.settled, seen)
   const effects = noEffects()
@@ -50,17 +50,18 @@ export function claim(world: World, request: ClaimRequest, answer: Claim | undef
       return true
     })
   }
-  // All slots are filled, and these were met on the way.
+  // All slots are filled; these jobs were met on the way.
   for (const { wanted } of all) {
     for (const job of candidates(world, wanted.type)) {
       if (isSpent(job, wanted) && !isShownWaiting(job, seen)) endSpent(world, job, effects)
     }
   }
-  for (const [type, rest] of given) must(rest.length === 0, () => `claimed too many of ${show(type)}: ${show(rest)}`)
+  for (const [type, rest] of given)
+    must(rest.length === 0, () => `claimed too many jobs of ${show(type)}: ${show(rest)}`)
   if (answer) sameEnded(answer.ended, effects.ended)
 }
 
-/** As many as there are slots; those of a paused type, if the driver likes. */
+/** Takes back as many leases as there are slots; those of a paused type are the driver's choice. */
 function takeBackLost(
   world: World,
   request: ClaimRequest,
@@ -70,7 +71,7 @@ function takeBackLost(
 ): void {
   const left: Job[] = []
   let taken = 0
-  const told: Recovered[] = []
+  const reported: Recovered[] = []
   for (const { type, maxAttempts } of request.types) {
     for (const job of world.jobs.values()) {
       if (job.type !== type || job.phase !== 'processing' || job.leaseUntil > world.now) continue
@@ -79,14 +80,14 @@ function takeBackLost(
         if (entry) sameLease(job, entry)
         takeBack(world, job, effects, maxAttempts)
         if (entry) same('recovered: state', entry.state, stateOf(world, job), job)
-        if (entry) told.push(entry)
+        if (entry) reported.push(entry)
         if (!world.paused.has(type)) taken++
       } else {
         left.push(job)
       }
     }
   }
-  const illegal = answer?.recovered.find((entry) => !told.includes(entry))
+  const illegal = answer?.recovered.find((entry) => !reported.includes(entry))
   must(illegal === undefined, () => `took back the lease of ${show(illegal)}, which was not lost`)
   const due = left.filter((job) => !world.paused.has(job.type))
   must(due.length === 0 || taken >= request.slots, () => `lost leases were left: ${show(due.map(plain))}`)
@@ -97,7 +98,7 @@ function isHeldStill(job: Job, seen: Seen): boolean {
   return record?.state === 'processing' && record.worker === job.worker && record.attempt === job.attempt
 }
 
-/** The one that this turn yields; jobs of no attempt left end on the way. */
+/** The job that this turn yields; jobs without attempts left end on the way. */
 function next(
   world: World,
   { wanted }: Turn,
@@ -108,7 +109,7 @@ function next(
 ): Job | undefined {
   for (;;) {
     const open = candidates(world, wanted.type)
-    // Those that no order tells apart: the driver may meet any of them first.
+    // Jobs without an order among them: the driver may meet any of them first.
     const best = open.filter((job) => !open.some((other) => isBefore(other, job)))
     if (best.length === 0) return undefined
     const first = given?.[0]
@@ -119,7 +120,10 @@ function next(
       endSpent(world, spent, effects)
       continue
     }
-    must(job !== undefined, () => `${show(best.map(plain))} was to be claimed, not ${show(first && plain(first))}`)
+    must(
+      job !== undefined,
+      () => `${show(best.map(plain))} was expected to be claimed, got ${show(first && plain(first))}`,
+    )
     lease(world, job, wanted, request)
     if (given) sameClaimed(world, job, given.shift()!)
     return job
@@ -134,7 +138,7 @@ function endSpent(world: World, job: Job, effects: Effects): void {
   endChain(world, job, { state: 'failed', reason: 'stalled' }, effects)
 }
 
-/** It waits still. */
+/** Whether the record still shows a waiting job. */
 const isShownWaiting = (job: Job, seen: Seen): boolean => ['queued', 'failing'].includes(seen(job)?.state ?? '')
 const isHeldBy = (job: Job, { worker }: ClaimRequest, seen: Seen): boolean => seen(job)?.worker === worker
 

@@ -1,4 +1,4 @@
-// What the storage shows, held against the reference: records, counts, the next due instant, lists.
+// Compares the storage with the reference: records, counts, the next due instant, lists.
 
 import type { Counts, JobRecord, JobRef, JobState, ListQuery, TypeCounts } from 'holdfast/storage'
 import {
@@ -24,7 +24,7 @@ import {
   type World,
 } from '../reference.ts'
 
-/** Also takes over the instants that the storage chose within the slack. */
+/** Also copies the instants that the storage chose within the slack. */
 export function compareRecord(world: World, ref: JobRef, record: JobRecord | undefined): void {
   const job = find(world, ref)
   if (!job || !record) {
@@ -41,7 +41,7 @@ export function compareRecord(world: World, ref: JobRef, record: JobRecord | und
   sameBytes('result of the tail', record.tail?.result, tail?.result, job)
 }
 
-/** What never changes, or only on purpose. */
+/** Fields that never change, or only by an explicit call. */
 function compareFields(world: World, job: Job, record: JobRecord): void {
   const { made } = job
   same('token', record.token, made.token, job)
@@ -176,7 +176,7 @@ export function compareNextDueAt(
 
 const compareText = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1)
 
-/** The jobs that a list must have, in its order. */
+/** The jobs that a list must have, in order. */
 export function listed(world: World, query: ListQuery): JobRef[] {
   const found = [...world.jobs.values()].filter((job) => {
     if (!find(world, job) || (query.of === 'chains' && job.index > 0)) return false

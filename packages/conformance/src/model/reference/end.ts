@@ -1,4 +1,4 @@
-// How jobs end, what that does to those who wait for them, and how records go.
+// How jobs end in the reference, the effect on their dependents, and the removal of records.
 
 import type { Bytes, Ended, EndReason, JobRef } from 'holdfast/storage'
 import {
@@ -23,7 +23,7 @@ export interface End {
   readonly keepMs?: number
 }
 
-/** What an end brought about elsewhere. */
+/** The effects of an end on other jobs. */
 export interface Effects {
   readonly ended: Job[]
   readonly unblocked: Job[]
@@ -101,13 +101,13 @@ export function recordAttempt(
   if (job.attempts.length > 10) job.attempts.shift()
 }
 
-/** Back among those that wait, behind all of them. */
+/** Returns the job to the waiting ones, behind all of them. */
 export function goBehind(world: World, job: Job, runAt: number): void {
   job.runAt = runAt
   job.order = { move: world.moves, place: 0, loose: true }
 }
 
-/** A lost lease, or an attempt that is too old. @param maxAttempts for jobs that have none of their own */
+/** Takes back a lost lease or an attempt above the age limit. @param maxAttempts for jobs without their own */
 export function takeBack(world: World, job: Job, effects: Effects, maxAttempts = Infinity): void {
   job.failures++
   const state = job.cancelling

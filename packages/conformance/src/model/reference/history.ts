@@ -1,4 +1,4 @@
-// One history of a driver: its storage, the reference beside it, and what the callers know.
+// One history of a driver: its storage, the reference, and what the callers know.
 
 import { systemClock } from 'holdfast'
 import { isHoldfastError } from 'holdfast'
@@ -37,7 +37,7 @@ export class JobHistory {
   }
 
   async advance(units: number): Promise<void> {
-    // Where time must be waited for, it is not waited for long.
+    // In real time the units are short.
     const ms = (this.#isReal ? Math.min(units, 11) : units) * this.unit
     this.#lines?.push(`advance(${ms})`)
     await this.#advance(ms)
@@ -47,10 +47,10 @@ export class JobHistory {
   }
 
   /**
-   * Makes a call and holds it against the reference.
+   * Makes a call and compares it with the reference.
    *
-   * @param apply does the same to the reference, and checks the answer; without one it goes by what it sees
-   * @param lost nobody hears the answer
+   * @param apply makes the same move in the reference and checks the answer; without an answer it reads the records
+   * @param lost the reply is dropped
    */
   async call<Answer>(
     name: string,
@@ -78,7 +78,7 @@ export class JobHistory {
     return lost ? undefined : answer
   }
 
-  /** Nobody knows whether it happened: what is there must be one or the other. */
+  /** The reply was lost: the records must show the state before or after the call. */
   #applyOrNot(apply: () => void): void {
     const before = structuredClone(this.world)
     try {
@@ -88,7 +88,7 @@ export class JobHistory {
       this.world = before
       return
     }
-    // Records do not show who stands behind whom.
+    // Records do not show the order among waiting jobs.
     for (const [name, job] of this.world.jobs) {
       const earlier = before.jobs.get(name)
       const isTold = !earlier || earlier.runAt !== job.runAt || earlier.order.move === job.order.move
@@ -106,7 +106,7 @@ export class JobHistory {
 
   #compare(): void {
     const { world } = this
-    // What is read is of now; what the call wrote is of some instant since `before`.
+    // Reads show the time now; the call wrote at some instant since `before`.
     world.now += world.slack
     for (const ref of universe) compareRecord(world, ref, this.seen(ref))
     compareCounts(world, types, this.#counts)

@@ -1,4 +1,4 @@
-// cancel, revive, remove, pause and sweep.
+// cancel, revive, remove, pause and sweep in the reference.
 
 import type {
   CancelOptions,
@@ -52,7 +52,7 @@ export function cancel(
     sameEnded(ended, effects[index]!.ended)
     must(
       expected[index]!.includes(verdict),
-      () => `cancel of ${show(refs[index])} is told ${verdict}, expected ${expected[index]!.join(' or ')}`,
+      () => `cancel of ${show(refs[index])} answers ${verdict}, expected ${expected[index]!.join(' or ')}`,
     )
   }
 }
@@ -100,10 +100,10 @@ function reviveOne(world: World, job: Job | undefined, runAt: number, seen: Seen
     return 'moved'
   }
   if (job.phase !== 'failed' && job.phase !== 'cancelled') return 'not_revivable'
-  // It would wait for ever.
+  // The job would wait forever.
   if (job.blockers.some(({ ref, done }) => !done && !find(world, ref))) return 'not_revivable'
   if (!retakeKey(world, job.chain)) return 'conflict'
-  // What has gone meanwhile does not come back for it.
+  // A blocker that is gone does not come back for it.
   for (const blocker of job.blockers) blocker.bound = false
   job.chain.expiresAt = Infinity
   job.failures = 0
@@ -113,13 +113,13 @@ function reviveOne(world: World, job: Job | undefined, runAt: number, seen: Seen
   goBehind(world, job, runAt)
   job.phase = 'waiting'
   if (job.blockers.length === 0) return 'revived'
-  // One that was done and has a new life since: whether it counts again is the driver's.
+  // A completed blocker with a new life since: the driver decides whether it counts again.
   const again = seen(job)?.state === 'blocked'
   for (const blocker of job.blockers) {
     const chain = find(world, blocker.ref)
     if (again && chain && tailOf(world, chain).phase !== 'completed') blocker.done = false
   }
-  // Somebody asked for it, so a blocker that has failed is waited for.
+  // The revival was explicit, so the job waits for a blocker that has failed.
   block(world, job, 'wait')
   return 'revived'
 }
@@ -193,7 +193,7 @@ function removeTrees(world: World, refs: readonly JobRef[], seen: Seen): RemoveV
     return verdicts.map((verdict) => (verdict.verdict === 'removed' ? { verdict: 'untouched' } : verdict))
   }
   for (const chain of inside) forget(world, chain)
-  // A chain that was started under an earlier life of the root: whether it still belongs to it is the driver's.
+  // A chain started below an earlier life of the root: the driver decides whether it still belongs to the tree.
   for (const job of world.jobs.values()) {
     if (!find(world, job) || job.index > 0 || seen(job)) continue
     if (roots.some((root) => isSame(root, job.root))) forget(world, job)
@@ -201,7 +201,7 @@ function removeTrees(world: World, refs: readonly JobRef[], seen: Seen): RemoveV
   return verdicts
 }
 
-/** A chain, and those that were started to block one of its jobs. */
+/** A chain and the chains that were started to block one of its jobs. */
 function treeOf(world: World, root: Job): Job[] {
   const chains = [root]
   for (const chain of chains) {
@@ -228,9 +228,9 @@ export function pause(world: World, { type, group, paused, by }: PauseRequest): 
   else if (!world.pausedGroups.has(name)) world.pausedGroups.set(name, { ...since, type, group })
 }
 
-/** Changes nothing that a read shows; but what is swept is known by nobody any more. */
+/** Changes nothing that a read shows, but swept jobs are no longer recognised by repeated calls. */
 export function sweep(world: World, { limit }: SweepRequest, swept: Swept | undefined): void {
-  // More than there can be.
+  // More than the universe has.
   if (!swept || limit < 100) return
   same('more', swept.more, false)
   for (const job of world.jobs.values()) if (isGone(world, job)) forget(world, job.chain)

@@ -1,6 +1,6 @@
-// From the numbers of a command to the request that it stands for, by what is there when it is run.
+// Resolves the numbers of a command to the request that it stands for, by the state at that time.
 //
-// Left out on purpose, because the contract leaves them to the faces: jobs that wait for themselves or their own chain, and
+// Left out, because the contract leaves them to the faces: jobs that wait for themselves or their own chain, and
 // jobs added by an outcome that would take the id or the key which that outcome frees.
 
 import { bytes } from '../../case.ts'
@@ -8,12 +8,12 @@ import { groups, ids, type JobSpec, keys, type OutcomeSpec, types } from '../com
 import type { Bytes, Deduplication, JobRef, LeaseRef, NewJob, Outcome, Retention, When } from 'holdfast/storage'
 import { find, isEnded, isSame, type Job, nameOfRef, plain, tailOf, type World } from '../reference.ts'
 
-/** What the callers of the storage know. */
+/** What the callers of the storage know of it. */
 export interface Client {
   readonly unit: number
-  /** Names that never repeat. */
+  /** Counter for names that never repeat. */
   made: number
-  /** Every lease that was ever answered. */
+  /** Every lease that a claim ever returned. */
   readonly leases: LeaseRef[]
   readonly adds: (readonly NewJob[])[]
   readonly settles: (readonly Outcome[])[]
@@ -82,7 +82,7 @@ export function jobsOf(
   const taken = new Map<string, Deduplication>()
   const jobs = specs.map((spec, index): NewJob => {
     const wanted = keyOf(unit, spec.key)
-    // One call does not ask for a key both ways, shared and alone.
+    // One call does not use a key both shared and single.
     const key = wanted && (taken.get(wanted.key)?.shared || wanted.shared ? (taken.get(wanted.key) ?? wanted) : wanted)
     if (key) taken.set(key.key, key)
     const group = spec.group === 0 ? undefined : groups[spec.group - 1]!
@@ -123,10 +123,10 @@ function blockersOf(
     (job) => job.index === 0 && job !== own && find(world, job) && !jobs.some((other) => touches(world, other, job)),
   )
   const position = pick(later, number)
-  // By its name it is a chain of its own, by its place it is started for this job.
+  // By id it is an independent chain; by position it is started for this job.
   const sibling = position !== undefined && number % 2 === 1 ? plain(jobs[position]!) : position
   const existing = pick(others.map(plain), number)
-  const absent = { type: types[0], id: 'nobody' }
+  const absent = { type: types[0], id: 'unknown' }
   const choices = [
     [],
     [sibling],
@@ -138,7 +138,7 @@ function blockersOf(
   return choices[blockers]!.filter((blocker) => blocker !== undefined)
 }
 
-/** The same id, or one that would replace a job of this chain. */
+/** Whether the job has the id of this chain or would replace one of its jobs. */
 const touches = (world: World, job: NewJob, head: Job): boolean =>
   isSame(job, head) || world.jobs.get(nameOfRef(job))?.chain === head
 
@@ -175,7 +175,7 @@ export function outcomeOf(world: World, client: Client, spec: OutcomeSpec): Outc
         kind: 'released',
         ...when,
         ...(spec.bytes > 1 && { payload: some[spec.bytes] }),
-        ...(spec.stalled && { error: bytes(`put off ${spec.bytes}`) }),
+        ...(spec.stalled && { error: bytes(`snoozed ${spec.bytes}`) }),
       }
     default: {
       const rest = spec.add.filter(
@@ -187,7 +187,7 @@ export function outcomeOf(world: World, client: Client, spec: OutcomeSpec): Outc
   }
 }
 
-/** Near, but not the fence in force. */
+/** A fence that differs slightly from the one in force. */
 function forge(lease: LeaseRef, how: number): LeaseRef {
   if (how === 1) return { ...lease, attempt: lease.attempt === 1 ? 2 : lease.attempt - 1 }
   return how === 2 ? { ...lease, worker: `${lease.worker}'` } : lease
@@ -195,7 +195,7 @@ function forge(lease: LeaseRef, how: number): LeaseRef {
 
 const adding = (jobs: readonly NewJob[]): { add?: readonly NewJob[] } => (jobs.length > 0 ? { add: jobs } : {})
 
-/** Of those in force, or of all that ever were. */
+/** One of the leases in force, or of all leases ever given. */
 export function leaseOf(world: World, client: Client, number: number, old: boolean): LeaseRef | undefined {
   if (old) return pick(client.leases, client.leases.length - 1 - (number % (client.leases.length || 1)))
   return pick(

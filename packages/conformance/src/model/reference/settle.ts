@@ -1,4 +1,4 @@
-// settle and extend: what a fence allows, and what an outcome does.
+// settle and extend in the reference: what a fence allows, and what an outcome does.
 
 import type { Extension, Fence, JobRef, LeaseVerdict, NewJob, Outcome, SettleVerdict } from 'holdfast/storage'
 import {
@@ -26,7 +26,7 @@ import { type Effects, recordAttempt, endChain, endJob, goBehind, noEffects, sam
 
 type Settled = Extract<SettleVerdict, { verdict: 'settled' }>
 
-/** @param verdicts absent: the answer was lost */
+/** @param verdicts undefined: the reply was lost */
 export function settle(
   world: World,
   outcomes: readonly Outcome[],
@@ -45,7 +45,7 @@ function settleOne(world: World, outcome: Outcome, verdict: SettleVerdict | unde
       : attempt.worker === outcome.worker && attempt.attempt === outcome.attempt,
   )
   if (earlier && earlier.outcome !== 'stalled' && earlier.outcome !== 'cancelled') {
-    // The record has expired: known by it or forgotten, both will do.
+    // The record has expired: recognised or forgotten, both are legal.
     if (!verdict || (isGone(world, job!) && verdict.verdict === 'not_found')) return
     same('verdict', verdict.verdict, 'settled', outcome)
     const { state, added, ended, unblocked } = verdict as Settled
@@ -89,7 +89,7 @@ function settleOne(world: World, outcome: Outcome, verdict: SettleVerdict | unde
   }
 }
 
-/** Whether the jobs that come along refuse the outcome. Both, where the contract leaves it to the driver. */
+/** Whether the added jobs refuse the outcome. Both values, where the contract leaves it to the driver. */
 function conflictOf(world: World, jobs: readonly NewJob[], next: NewJob | undefined): boolean[] {
   const isMissing = (forgotten: boolean): boolean =>
     missingBlockers(world, jobs, () => forgotten, next ? jobs.slice(1) : jobs).size > 0
@@ -119,7 +119,7 @@ function holds(world: World, job: Job, fence: Fence): boolean {
 function refused(world: World, job: Job | undefined, verdict: string, fence: JobRef): void {
   if (!job) return same('verdict', verdict, 'not_found', fence)
   const ended = job.phase === 'cancelled' ? 'cancelled' : isEnded(job) ? 'already_completed' : 'taken_by_another_worker'
-  // What ended earlier in this very move, and is kept for 0 ms, is gone or not yet.
+  // A job that ended earlier in this move with a retention of 0 ms may be gone or not.
   if (verdict === 'not_found' || tailOf(world, job.chain).endedIn !== world.moves) {
     same('verdict', verdict, isGone(world, job) ? 'not_found' : ended, fence)
   } else same('verdict', verdict, ended, fence)

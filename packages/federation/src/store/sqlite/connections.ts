@@ -1,85 +1,90 @@
-// Where a store on SQLite writes: a file or connection of its own, or the connection of a SqliteStorage, whose jobs can then
-// be part of the same transaction.
+// The connection that a store on SQLite writes with: its own file or connection, or that of a SqliteStorage. In the second case
+// jobs can be part of the same transaction.
 
 import type { DatabaseSync } from 'node:sqlite'
 import { type Clock, HoldfastError } from 'holdfast'
-import type { SqliteStorage, SqliteTransaction } from 'holdfast/sqlite'
-import { Turns } from './turns.ts'
+import { retryWhileBusy, type SqliteStorage, type SqliteTransaction } from 'holdfast/sqlite'
+import { Mutex } from './mutex.ts'
 
-export interface Writing {
+export interface WriteTransaction {
   readonly database: DatabaseSync
-  /** Undefined: no storage can join. */
+  /** The storage's transaction; undefined if no storage shares the connection. */
   readonly storageTx: SqliteTransaction | undefined
 }
 
 export interface Writer {
-  open(): Promise<void>
+  /** BEGIN IMMEDIATE, `run`, COMMIT; ROLLBACK if `run` rejects. One transaction at a time. */
+  transaction<T>(run: (tx: WriteTransaction) => Promise<T>): Promise<T>
   close(): Promise<void>
-  /** BEGIN IMMEDIATE, what `run` does, COMMIT; ROLLBACK if it rejects. One at a time. */
-  transaction<T>(run: (writing: Writing) => Promise<T>): Promise<T>
 }
 
-/** The jobs' connection. It begins, commits, and waits for others, in its own way. */
-export function storageWriter(storage: SqliteStorage): Writer {
-  return {
-    open: () => storage.connect(),
-    close: () => storage.disconnect(),
-    transaction: (run) => storage.transaction((tx) => run({ database: tx.database, storageTx: tx })),
+export type OpenWriter = () => Promise<Writer>
+
+/** Writes with the connection of the jobs. The storage begins, commits and waits for locks. */
+export function storageWriter(storage: SqliteStorage): OpenWriter {
+  return async () => {
+    await storage.connect()
+    return {
+      transaction: (run) => storage.transaction((tx) => run({ database: tx.database, storageTx: tx })),
+      close: () => storage.disconnect(),
+    }
   }
 }
 
-/** How long a call waits for its turn, or for another process, in ms. */
-const patienceMs = 5_000
-/** How long SQLite itself waits for another process, holding up this one. */
-const busyMs = 5
+/** Longest time that a call waits for another transaction, of this process or another, in ms. */
+const waitMs = 5_000
+/** Longest time that SQLite itself waits for a lock, which blocks the event loop, in ms. */
+const busyTimeoutMs = 5
 
-/** A file, or ':memory:'; or a connection of the app's, which it closes itself. */
-export function ownWriter(source: string | DatabaseSync, clock: Clock): Writer {
-  const turns = new Turns(clock, patienceMs)
-  let database: DatabaseSync | undefined
-  return {
-    async open() {
-      database ??= typeof source === 'string' ? await openFile(source, clock) : source
-    },
-    async close() {
-      await turns.idle()
-      // What is in memory alone would be gone.
-      if (source === ':memory:' || typeof source !== 'string') return
-      database?.close()
-      database = undefined
-    },
-    transaction: (run) =>
-      turns.take(async () => {
-        const db = database!
-        // A sync of the disk is worth a turn of the event loop: what comes together is committed together.
-        if (db.location() !== null) await new Promise<void>((resolve) => clock.soon(resolve))
-        if (db.isTransaction) {
-          throw new HoldfastError(
-            'INVALID_ARGUMENT',
-            'the database is in a transaction of the app’s: pass join(database)',
-          )
-        }
-        await whenFree(clock, () => db.exec('BEGIN IMMEDIATE'))
-        try {
-          const answer = await run({ database: db, storageTx: undefined })
-          db.exec('COMMIT')
-          return answer
-        } catch (error) {
-          // A full disk may have rolled it back already.
-          if (db.isTransaction) db.exec('ROLLBACK')
-          throw error
-        }
-      }),
+/** Writes to a file, to ':memory:', or with a connection of the app, which closes it. */
+export function ownWriter(source: string | DatabaseSync, clock: Clock): OpenWriter {
+  const mutex = new Mutex(clock, waitMs)
+  // Closing a database in memory would lose its content, so it is opened once and kept.
+  let kept: DatabaseSync | undefined
+  return async () => {
+    const isFile = typeof source === 'string' && source !== ':memory:'
+    const database = kept ?? (typeof source === 'string' ? await openFile(source, clock) : source)
+    if (!isFile) kept = database
+    return {
+      transaction: (run) => mutex.run(() => inTransaction(database, clock, run)),
+      close: async () => {
+        await mutex.idle()
+        if (isFile) database.close()
+      },
+    }
+  }
+}
+
+async function inTransaction<T>(
+  database: DatabaseSync,
+  clock: Clock,
+  run: (tx: WriteTransaction) => Promise<T>,
+): Promise<T> {
+  // One turn of the event loop is short beside a sync of the disk: calls of the same turn share a commit.
+  if (database.location() !== null) await new Promise<void>((resolve) => clock.soon(resolve))
+  if (database.isTransaction) {
+    const message = 'sqliteStore: the app has a transaction open on this database. Pass store.join(database) as tx.'
+    throw new HoldfastError('INVALID_ARGUMENT', message)
+  }
+  await retryWhileBusy(clock, () => database.exec('BEGIN IMMEDIATE'), lateAfter(clock))
+  try {
+    const answer = await run({ database, storageTx: undefined })
+    database.exec('COMMIT')
+    return answer
+  } catch (error) {
+    // SQLite rolls back by itself when the disk is full.
+    if (database.isTransaction) database.exec('ROLLBACK')
+    throw error
   }
 }
 
 async function openFile(path: string, clock: Clock): Promise<DatabaseSync> {
   const { DatabaseSync } = await import('node:sqlite')
-  const database = new DatabaseSync(path, { timeout: busyMs })
+  const database = new DatabaseSync(path, { timeout: busyTimeoutMs })
+  const prepare = (): void =>
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = 1')
   try {
-    await whenFree(clock, () =>
-      database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = 1'),
-    )
+    await retryWhileBusy(clock, prepare, lateAfter(clock))
     return database
   } catch (error) {
     database.close()
@@ -87,22 +92,8 @@ async function openFile(path: string, clock: Clock): Promise<DatabaseSync> {
   }
 }
 
-/** Tries again while another process has the lock, without holding up this one. */
-async function whenFree(clock: Clock, attempt: () => void): Promise<void> {
-  const deadline = clock.monotonic() + patienceMs
-  for (let waitMs = 1; ; waitMs = Math.min(2 * waitMs, 20)) {
-    try {
-      return attempt()
-    } catch (error) {
-      if (!isBusy(error) || clock.monotonic() >= deadline) throw error
-    }
-    const jitteredMs = waitMs * (0.5 + clock.random())
-    await new Promise<void>((resolve) => void clock.after(jitteredMs, resolve))
-  }
-}
-
-/** SQLITE_BUSY or SQLITE_LOCKED. */
-function isBusy(error: unknown): boolean {
-  const { errcode } = error as { errcode?: unknown }
-  return typeof errcode === 'number' && [5, 6].includes(errcode & 0xff)
+/** Ends the retries after `waitMs`. */
+function lateAfter(clock: Clock): () => boolean {
+  const deadline = clock.monotonic() + waitMs
+  return () => clock.monotonic() >= deadline
 }

@@ -1,15 +1,23 @@
-// SQLite under the tables. Statements that come while the connection is taken are committed together: one sync of the disk
-// serves them all. Reads have a connection of their own where the database is a file, and wait for nobody.
+// The tables on SQLite. Group commit: statements that wait for the connection share the next transaction, and so one sync of the
+// disk. Reads of a file use a connection of their own and never wait for a writer.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { HoldfastError } from 'holdfast'
-import { type Database, type Dialect, type OpenTransaction, type Row, textOf, type Value } from '../database.ts'
-import type { Writer, Writing } from './connections.ts'
+import {
+  type Database,
+  type Dialect,
+  type OpenDatabase,
+  type OpenTransaction,
+  type Row,
+  textOf,
+  type Value,
+} from '../database.ts'
+import type { OpenWriter, Writer, WriteTransaction } from './connections.ts'
 
 const dialect: Dialect = {
   text: 'text',
   findTable: `SELECT name AS c0 FROM sqlite_schema WHERE type = 'table' AND name = $1`,
-  // BEGIN IMMEDIATE is one.
+  // BEGIN IMMEDIATE excludes other writers.
   lock: undefined,
 }
 
@@ -20,46 +28,58 @@ interface Call {
   reject(error: unknown): void
 }
 
-export class SqliteDatabase implements Database {
-  readonly dialect = dialect
-  readonly storage: object | undefined
+/** @param storage the storage that shares the connection of the writer */
+export function sqliteDatabase(openWriter: OpenWriter, storage: object | undefined): Database {
+  return {
+    dialect,
+    storage,
+    open: async () => {
+      const writer = await openWriter()
+      try {
+        return new OpenSqliteDatabase(writer, await readerBeside(writer))
+      } catch (error) {
+        await writer.close()
+        throw error
+      }
+    },
+    join: (tx) => joinTransaction(tx, storage !== undefined),
+  }
+}
+
+interface Reader {
+  readonly database: DatabaseSync
+  /** False for the connection of the writer. */
+  readonly isOwn: boolean
+}
+
+function readerBeside(writer: Writer): Promise<Reader> {
+  return writer.transaction(async ({ database }) => {
+    // Empty or null for a database in memory, which a second connection cannot open.
+    const path = database.location()
+    if (!path) return { database, isOwn: false }
+    const { DatabaseSync } = await import('node:sqlite')
+    return { database: new DatabaseSync(path, { readOnly: true, timeout: 1_000 }), isOwn: true }
+  })
+}
+
+class OpenSqliteDatabase implements OpenDatabase {
   readonly #writer: Writer
-  #reader: DatabaseSync | undefined
-  #isReaderOurs = false
-  /** Those that wait for the same transaction. */
+  readonly #reader: Reader
+  /** Calls that wait for the same transaction. */
   #batch: Call[] | undefined
 
-  constructor(writer: Writer, storage: object | undefined) {
+  constructor(writer: Writer, reader: Reader) {
     this.#writer = writer
-    this.storage = storage
-  }
-
-  async open(): Promise<void> {
-    await this.#writer.open()
-    try {
-      this.#reader = await this.#writer.transaction(async ({ database }) => {
-        // Empty or null: it has no file, and nobody else can open it.
-        const path = database.location()
-        this.#isReaderOurs = Boolean(path)
-        if (!path) return database
-        const { DatabaseSync } = await import('node:sqlite')
-        return new DatabaseSync(path, { readOnly: true, timeout: 1_000 })
-      })
-    } catch (error) {
-      await this.#writer.close()
-      throw error
-    }
+    this.#reader = reader
   }
 
   async close(): Promise<void> {
-    const reader = this.#reader
-    this.#reader = undefined
     await this.#writer.close()
-    if (this.#isReaderOurs) reader?.close()
+    if (this.#reader.isOwn) this.#reader.database.close()
   }
 
   async read(text: string, values: readonly Value[]): Promise<Row[]> {
-    return run(this.#reader!, text, values)
+    return run(this.#reader.database, text, values)
   }
 
   write(text: string, values: readonly Value[]): Promise<Row[]> {
@@ -74,50 +94,53 @@ export class SqliteDatabase implements Database {
   }
 
   async #commit(batch: Call[]): Promise<void> {
-    const answered: (() => void)[] = []
+    const answers: (() => void)[] = []
     try {
       await this.#writer.transaction(async ({ database }) => {
-        // Who comes from now on waits for the next.
+        // Later calls wait for the next transaction.
         this.#batch = undefined
         for (const { text, values, resolve, reject } of batch) {
           try {
             const rows = run(database, text, values)
-            answered.push(() => resolve(rows))
+            answers.push(() => resolve(rows))
           } catch (error) {
-            // A statement that fails changes nothing; on a full disk all are undone with it.
+            // A failed statement changes nothing by itself. On a full disk SQLite rolls back the whole transaction.
             if (!database.isTransaction) throw error
-            answered.push(() => reject(error))
+            answers.push(() => reject(error))
           }
         }
       })
     } finally {
       if (this.#batch === batch) this.#batch = undefined
     }
-    for (const answer of answered) answer()
+    for (const answer of answers) answer()
   }
 
   transaction<T>(work: (tx: OpenTransaction) => Promise<T>): Promise<T> {
-    return this.#writer.transaction((writing) => work(openTransaction(writing)))
-  }
-
-  join(tx: unknown): OpenTransaction {
-    const { database } = (tx ?? {}) as { database?: unknown }
-    if (this.storage !== undefined && isDatabase(database)) {
-      return openTransaction({ database, storageTx: tx as Writing['storageTx'] })
-    }
-    if (isDatabase(tx) && tx.isTransaction) return openTransaction({ database: tx, storageTx: undefined })
-    const expected = 'the tx of SqliteStorage.transaction(), or a DatabaseSync in a transaction'
-    throw new HoldfastError('INVALID_ARGUMENT', `tx: expected ${expected}`)
+    return this.#writer.transaction((tx) => work(openTransaction(tx)))
   }
 }
 
-function openTransaction({ database, storageTx }: Writing): OpenTransaction {
+/** @throws HoldfastError INVALID_ARGUMENT */
+function joinTransaction(tx: unknown, sharesStorage: boolean): OpenTransaction {
+  const { database } = (tx ?? {}) as { database?: unknown }
+  if (sharesStorage && isDatabase(database)) {
+    return openTransaction({ database, storageTx: tx as WriteTransaction['storageTx'] })
+  }
+  if (isDatabase(tx) && tx.isTransaction) return openTransaction({ database: tx, storageTx: undefined })
+  const expected = 'the tx of SqliteStorage.transaction(), or a DatabaseSync in a transaction'
+  throw new HoldfastError('INVALID_ARGUMENT', `tx: expected ${expected}`)
+}
+
+function openTransaction({ database, storageTx }: WriteTransaction): OpenTransaction {
   return {
     handle: database,
     storageTx,
     query: async (text, values = []) => {
-      // A full disk, or the app, may have ended it: nothing may be written outside of it.
-      if (!database.isTransaction) throw new HoldfastError('INVALID_ARGUMENT', 'tx: the transaction was ended')
+      // A full disk or the app may have ended the transaction. A statement after that would commit by itself.
+      if (!database.isTransaction) {
+        throw new HoldfastError('INVALID_ARGUMENT', 'tx: the transaction has ended. The statement was not run.')
+      }
       return run(database, text, values)
     },
   }
@@ -134,7 +157,7 @@ function run(database: DatabaseSync, text: string, values: readonly Value[]): Ro
   return statement.all(named).map((row) => Object.values(row) as Row)
 }
 
-/** Each text once per connection: there are a few dozen. */
+/** Prepares each text once per connection. There are a few dozen texts. */
 function prepare(database: DatabaseSync, text: string): StatementSync {
   let statements = prepared.get(database)
   if (!statements) prepared.set(database, (statements = new Map()))

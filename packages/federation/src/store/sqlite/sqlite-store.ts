@@ -1,4 +1,4 @@
-// The tables on SQLite: a file of their own, the app's connection, or the database of the jobs.
+// sqliteStore(): the tables in a file of their own, on a connection of the app, or in the database of the jobs.
 
 import type { DatabaseSync } from 'node:sqlite'
 import { type Clock, HoldfastError, systemClock } from 'holdfast'
@@ -6,28 +6,33 @@ import type { SqliteStorage } from 'holdfast/sqlite'
 import { SqlStore } from '../sql-store.ts'
 import type { Store } from '../store.ts'
 import { ownWriter, storageWriter } from './connections.ts'
-import { SqliteDatabase } from './sqlite-database.ts'
+import { sqliteDatabase } from './sqlite-database.ts'
 
+/** Exactly one of `path`, `database` and `storage` is required. */
 export interface SqliteStoreOptions {
-  /** A file, made if it is not there; or ':memory:', for tests. Or: */
-  readonly path?: string
-  /** A connection of the app's, for nobody else's transactions; it stays open. Or: */
+  /** Path of a file, which is created if it does not exist; or ':memory:', for tests. */
+  readonly path?: string | undefined
+  /** A connection of the app. Only this store may begin transactions on it. The store does not close it. */
   readonly database?: DatabaseSync
-  /** Where the jobs are: rows and jobs can then be committed together. */
+  /** The storage of the jobs. Rows and jobs can be committed together. */
   readonly storage?: SqliteStorage
-  /** Of the names of the tables. @default 'fed_' */
+  /** Prefix of the table names. @default 'fed_' */
   readonly prefix?: string
-  /** For waiting in turn: a `fakeClock()` in tests. @default the system's */
+  /** Source of local time for waits: a `fakeClock()` in tests. @default the system's */
   readonly clock?: Clock
 }
 
-/** Brings its tables up to date when it is opened. @throws HoldfastError INVALID_ARGUMENT */
+/** Makes a store on SQLite. It migrates its tables when it is opened. @throws HoldfastError INVALID_ARGUMENT */
 export function sqliteStore(options: SqliteStoreOptions): Store {
   const { path, database, storage, prefix = 'fed_', clock = systemClock } = options
   const source = path ?? database
   if ([path, database, storage].filter((given) => given !== undefined).length !== 1) {
-    throw new HoldfastError('INVALID_ARGUMENT', 'sqliteStore: expected one of path, database and storage')
+    const hint = 'path' in options && path === undefined ? '. path is undefined: is its environment variable set?' : ''
+    throw new HoldfastError(
+      'INVALID_ARGUMENT',
+      `sqliteStore: expected exactly one of path, database and storage${hint}`,
+    )
   }
   const writer = storage ? storageWriter(storage) : ownWriter(source!, clock)
-  return new SqlStore(new SqliteDatabase(writer, storage), { prefix, migrates: true })
+  return new SqlStore(sqliteDatabase(writer, storage), { prefix, migrates: true })
 }

@@ -1,21 +1,21 @@
-// What an acknowledgement holds when it is opened, by method.
+// The decrypted content of acknowledgements, by method.
 
 import { flag, id, instant, url } from './fields.ts'
 import { literal, nullable, object, type ObjectOf, optional, schema } from './schema.ts'
 
 const followAck = {
   following: object({
-    /** The receiver's row. */
+    /** Id of the receiver's row. */
     id,
     createdAt: instant,
     followerId: id,
     followingId: id,
-    /** Absent or null: received, and nothing said about it yet. */
+    /** Absent or null: received, and not decided yet. */
     accepted: optional(nullable(flag)),
     followerServerUrl: nullable(url),
     acknowledged: literal(true),
   }),
-  /** The delivery's: who sent it. */
+  /** Origin of the server that sent the delivery. */
   federationUrl: url,
   method: literal('FEDERATE'),
 }
@@ -24,12 +24,12 @@ export const FollowEnvelopeSchema = schema(object(followAck))
 
 const postAck = {
   post: object({
-    /** The receiver's. */
+    /** Id of the post on the receiver. */
     id,
-    /** The sender's. */
+    /** Id of the post on the sender. */
     federationPostId: id,
   }),
-  /** The server that acknowledges. */
+  /** Origin of the server that acknowledges. */
   federationUrl: url,
   method: literal('FEDERATE_POST'),
 }
@@ -37,5 +37,5 @@ export const PostAckSchema = schema(object(postAck))
 
 const otherAck = { method: id, federationUrl: url, id }
 
-/** Of every other method. `id`: that of the delivery's body. */
+/** Acknowledgement of every other method. `id` is that of the delivery's body. */
 export const OtherAckSchema = schema(object(otherAck))

@@ -1,9 +1,9 @@
-// Strict base64: what decodes here has exactly one text, so nothing can be sent in a second disguise.
+// Strict base64: each byte string has exactly one accepted text, so a message cannot be re-encoded and still be accepted.
 
-/** Undefined: wrong alphabet, missing padding, trailing bits, or not the length that was asked for. */
+/** Returns the bytes; undefined for a wrong alphabet, missing padding, trailing bits, or another length than the given one. */
 export function decodeBase64(text: unknown, length?: number): Uint8Array | undefined {
   if (typeof text !== 'string') return undefined
-  // Buffer skips what it does not know and adds what is missing: encoding again shows it.
+  // Buffer ignores unknown characters and missing padding. Encoding the result again detects both.
   const bytes = Buffer.from(text, 'base64')
   if (length !== undefined && bytes.length !== length) return undefined
   return bytes.toString('base64') === text ? bytes : undefined

@@ -1,4 +1,4 @@
-// What a delivery holds when it is opened, by method.
+// The decrypted bodies of deliveries, by method.
 
 import { count, flag, id, instant, text, url } from './fields.ts'
 import { is, list, literal, nullable, object, type ObjectOf, oneOf, schema } from './schema.ts'
@@ -14,7 +14,7 @@ const followBody = {
     accepted: flag,
     followerServerUrl: nullable(url),
   }),
-  /** The sender. */
+  /** Origin of the sender. */
   federationUrl: url,
   method: literal('FEDERATE'),
 }
@@ -69,7 +69,7 @@ const insertBody = {
   federationUrl: url,
   id,
   createdAt: instant,
-  /** The app's own. */
+  /** Any JSON value of the app. */
   data: is('a value', (value): value is NonNullable<unknown> | null => value !== undefined),
 }
 export type InsertBody = ObjectOf<typeof insertBody>

@@ -1,4 +1,4 @@
-// The v1 envelope: a text sealed for one X25519 key, by a fresh one.
+// The v1 envelope: text that is encrypted for one X25519 key with an ephemeral key.
 
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto'
 import { FederationError } from '../../errors.ts'
@@ -16,18 +16,19 @@ const salt = Buffer.from('sipher-federation-v1-salt')
 const info = Buffer.from('sipher-federation-v1-aes')
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/**
- * `publicKey`: the recipient's, 32 bytes.
- * @throws FederationError KEY_INVALID: nothing can be sealed for such a key
- */
+/** Encrypts text. @param publicKey the recipient's X25519 key, 32 bytes @throws FederationError KEY_INVALID for an unsafe key */
 export function encryptPayload(text: string, publicKey: Uint8Array): EncryptedEnvelope {
   return seal(text, publicKey, generateKeyPair('enc'), secretBytes(ivBytes))
 }
 
-/** encryptPayload() with the ephemeral key and the iv given: for the vectors. Neither may ever be used twice. */
+/** encryptPayload() with a given ephemeral key and IV, for the test vectors. Neither may be used twice. */
 export function seal(text: string, publicKey: Uint8Array, ephemeral: KeyPair, iv: Uint8Array): EncryptedEnvelope {
   const raw = agreeRaw(ephemeral.privateKey, publicKey)
-  if (!raw) throw new FederationError('KEY_INVALID', 'The encryption key of the recipient is no safe X25519 key.')
+  if (!raw)
+    throw new FederationError(
+      'KEY_INVALID',
+      'encryptPayload: the key of the recipient is not a safe X25519 key of 32 bytes.',
+    )
   const aes = createCipheriv(cipher, aesKey(raw), iv, { authTagLength: tagBytes })
   const ciphertext = Buffer.concat([aes.update(text, 'utf8'), aes.final()])
   return {
@@ -39,12 +40,12 @@ export function seal(text: string, publicKey: Uint8Array, ephemeral: KeyPair, iv
 }
 
 /**
- * The text, whose UTF-8 bytes are exactly those that were sealed.
- * @throws FederationError DECRYPT_FAILED: the same for every reason, as the reason would help whoever tries
+ * Decrypts an envelope. The UTF-8 bytes of the returned text are exactly those that were encrypted.
+ * @throws FederationError DECRYPT_FAILED: the same for every reason, since the reason would help an attacker
  */
 export async function decryptPayload(envelope: unknown, keyring: Keyring): Promise<string> {
   const parts = readEnvelope(envelope)
-  // Not left to the keyring alone, which may be somebody else's.
+  // Checked here as well, because the keyring may be another implementation.
   if (!parts || !isSafePublicKey('enc', parts.ephemeralPublicKey)) throw failed()
   const raw = await keyring.agree(keyring.current('enc').kid, parts.ephemeralPublicKey)
   const aes = createDecipheriv(cipher, aesKey(raw), parts.iv, { authTagLength: tagBytes })
@@ -57,7 +58,7 @@ export async function decryptPayload(envelope: unknown, keyring: Keyring): Promi
   }
 }
 
-/** Whether it is an envelope: four strict base64 texts of exact lengths. Whether it opens is another question. */
+/** Whether the value has the shape of an envelope: four strict base64 texts of exact lengths. It may still fail to decrypt. */
 export function isEnvelope(value: unknown): value is EncryptedEnvelope {
   return readEnvelope(value) !== undefined
 }
@@ -74,11 +75,11 @@ function readEnvelope(value: unknown): Record<keyof EncryptedEnvelope, Uint8Arra
   return { ephemeralPublicKey, iv, ciphertext, authTag }
 }
 
-/** Of the raw X25519 value. */
+/** Derives the AES key from the raw X25519 value. */
 export function aesKey(raw: Uint8Array): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', hsalsa20(raw), salt, info, 32))
 }
 
 function failed(): FederationError {
-  return new FederationError('DECRYPT_FAILED', 'The envelope could not be opened.')
+  return new FederationError('DECRYPT_FAILED', 'The envelope could not be decrypted.')
 }

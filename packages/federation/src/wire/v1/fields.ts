@@ -1,4 +1,4 @@
-// What the fields of v1 messages hold.
+// Checks of the fields of v1 messages.
 
 import { isEnvelope } from './envelope.ts'
 import { instantOf } from './instant.ts'
@@ -8,11 +8,11 @@ import { type Check, is, object } from './schema.ts'
 import { signatureBytes } from './signature.ts'
 
 const maxIdLength = 512
-/** Two of them must fit into one entry of an index of Postgres. */
+/** Two ids must fit into one entry of a Postgres index. */
 const maxIdBytes = 1024
 const maxUrlLength = 2048
 
-/** Text that every store can hold and give back: no NUL, no half of a surrogate pair (two ids would become one). */
+/** Text that every store returns unchanged: no NUL, no lone surrogate (stores would turn two ids into one). */
 function isStorable(value: unknown, maxLength: number): value is string {
   return typeof value === 'string' && value.length <= maxLength && value.isWellFormed() && !value.includes('\0')
 }
@@ -29,9 +29,9 @@ export const count = is(
   (value): value is number => Number.isSafeInteger(value) && (value as number) >= 0,
 )
 export const instant = is('an ISO instant', (value): value is string => instantOf(value) !== undefined)
-const anEnvelope = is('an envelope', isEnvelope)
-const itsFields = object({ ephemeralPublicKey: text, iv: text, ciphertext: text, authTag: text })
-export const envelope: Check<EncryptedEnvelope> = (value, path) => itsFields(anEnvelope(value, path), path)
+const envelopeShape = is('an envelope', isEnvelope)
+const envelopeFields = object({ ephemeralPublicKey: text, iv: text, ciphertext: text, authTag: text })
+export const envelope: Check<EncryptedEnvelope> = (value, path) => envelopeFields(envelopeShape(value, path), path)
 export const signature = is(
   'a signature',
   (value): value is string => decodeBase64(value, signatureBytes) !== undefined,

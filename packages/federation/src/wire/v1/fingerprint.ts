@@ -1,8 +1,8 @@
-// What names a key in a DISCOVER message.
+// The fingerprint of a key in a DISCOVER message.
 
 import { createHash } from 'node:crypto'
 
-/** Lower-case hex SHA-256 of the decoded key. */
+/** Returns the lower-case hex SHA-256 of the raw key. */
 export function fingerprint(key: Uint8Array): string {
   return createHash('sha256').update(key).digest('hex')
 }

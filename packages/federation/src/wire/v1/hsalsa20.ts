@@ -1,8 +1,8 @@
-// HSalsa20 of a key and sixteen zero bytes: what v1 makes of the raw X25519 value before it derives a key from it.
+// HSalsa20 of a key and sixteen zero bytes. v1 applies it to the raw X25519 value before the key derivation.
 
 const constants = [0x61707865, 0x3320646e, 0x79622d32, 0x6b206574] as const
 
-/** `key`: 32 bytes. Answers 32. */
+/** @param key 32 bytes @returns 32 bytes */
 export function hsalsa20(key: Uint8Array): Uint8Array {
   const input = new DataView(key.buffer, key.byteOffset, 32)
   const word = (index: number) => input.getInt32(index * 4, true)
@@ -49,7 +49,7 @@ export function hsalsa20(key: Uint8Array): Uint8Array {
     x15 ^= rotate(x14 + x13, 18)
   }
 
-  // No final addition, and only the words that an attacker who knows the input cannot compute back from.
+  // No final addition. The output words are those from which the key cannot be computed, even with a known input.
   const output = new Uint8Array(32)
   const view = new DataView(output.buffer)
   for (const [index, value] of [x0, x5, x10, x15, x6, x7, x8, x9].entries()) view.setInt32(index * 4, value, true)

@@ -1,12 +1,12 @@
-// JSON from a stranger.
+// Parses JSON of an untrusted sender.
 
 import { isObject } from './schema.ts'
 
 const maxDepth = 32
 
 /**
- * Undefined: no JSON, nested deeper than messages ever are (whoever walks or writes it would run out of stack), or with a field
- * named `__proto__` (whoever copies it would get another prototype).
+ * Returns undefined for text that is not JSON, for nesting deeper than 32 levels (recursive code would exhaust the stack), and for
+ * a field named `__proto__` (a copy of the object would get another prototype).
  */
 export function parseJson(text: string): { readonly value: unknown } | undefined {
   let value: unknown
@@ -18,7 +18,7 @@ export function parseJson(text: string): { readonly value: unknown } | undefined
   return isHarmless(value) ? { value } : undefined
 }
 
-// By level, not by recursion: the depth is what is doubted.
+// Level by level and not by recursion, since the depth itself may be hostile.
 function isHarmless(value: unknown): boolean {
   let level: unknown[] = [value]
   for (let depth = 0; level.length > 0; depth += 1) {

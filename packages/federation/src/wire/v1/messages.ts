@@ -1,8 +1,9 @@
-// What travels in the open: a delivery, and its acknowledgement.
+// The messages on the wire: a delivery and its acknowledgement.
 
 import { envelope, id, signature } from './fields.ts'
 import { literal, object, type ObjectOf, schema } from './schema.ts'
 
+/** An encrypted text. All fields are base64. */
 export interface EncryptedEnvelope {
   readonly ephemeralPublicKey: string
   readonly iv: string
@@ -12,7 +13,7 @@ export interface EncryptedEnvelope {
 
 const deliveryMessage = { method: id, payload: envelope, signature }
 
-/** `signature` over the plaintext of `payload`. */
+/** A delivery. `signature` is over the plaintext of `payload`. */
 export type DeliveryMessage = ObjectOf<typeof deliveryMessage>
 export const DeliveryMessageSchema = schema(object(deliveryMessage))
 
@@ -23,11 +24,11 @@ const ackPayload = {
   signature,
 }
 
-/** `data` for the sender, signed over its plaintext. */
+/** An acknowledgement. `data` is encrypted for the sender, `signature` is over its plaintext. */
 export type AckPayload = ObjectOf<typeof ackPayload>
 export const AckPayloadSchema = schema(object(ackPayload))
 
 const relayedAck = { method: literal('PROXY_RESPONSE'), payload: object(ackPayload) }
 
-/** The same by way of a relay. */
+/** An acknowledgement that came by a relay. */
 export const RelayedAckSchema = schema(object(relayedAck))

@@ -1,5 +1,5 @@
-// Small checks that messages are described with. What passes is a copy that holds the described fields and nothing else, so
-// nothing that a stranger added (`__proto__`, say) travels further.
+// Combinators that describe messages. A value that passes is copied with its described fields only, so that no field that a
+// sender added (such as `__proto__`) is passed on.
 
 import { FederationError } from '../../errors.ts'
 
@@ -11,12 +11,12 @@ export interface Schema<T> {
   ): { readonly success: true; readonly data: T } | { readonly success: false; readonly error: FederationError }
 }
 
-/** Answers what passed. Throws a Misfit at the first thing that does not. */
+/** Returns the checked value. Throws a Mismatch at the first field that does not fit. */
 export type Check<T> = (value: unknown, path: string) => T
 
 type Checked<C> = C extends Check<infer T> ? T : never
 
-class Misfit {
+class Mismatch {
   readonly path: string
   readonly expected: string
   constructor(path: string, expected: string) {
@@ -30,8 +30,8 @@ export function schema<T>(check: Check<T>): Schema<T> {
     try {
       return { success: true, data: check(value, '') }
     } catch (error) {
-      if (!(error instanceof Misfit)) throw error
-      // What was found instead is not said: it is the content of a message.
+      if (!(error instanceof Mismatch)) throw error
+      // The error does not quote the value, which is the content of a message.
       const message = `${error.path || 'The message'}: expected ${error.expected}.`
       return { success: false, error: new FederationError('MESSAGE_INVALID', message) }
     }
@@ -46,10 +46,10 @@ export function schema<T>(check: Check<T>): Schema<T> {
   }
 }
 
-/** A check by a predicate. */
+/** Makes a check from a predicate. */
 export function is<T>(expected: string, test: (value: unknown) => value is T): Check<T> {
   return (value, path) => {
-    if (!test(value)) throw new Misfit(path, expected)
+    if (!test(value)) throw new Mismatch(path, expected)
     return value
   }
 }
@@ -64,14 +64,14 @@ export function oneOf<T>(expected: string, ...checks: readonly Check<T>[]): Chec
       try {
         return check(value, path)
       } catch (error) {
-        if (!(error instanceof Misfit)) throw error
+        if (!(error instanceof Mismatch)) throw error
       }
     }
-    throw new Misfit(path, expected)
+    throw new Mismatch(path, expected)
   }
 }
 
-/** May be absent, or undefined. */
+/** Allows an absent field, or undefined. */
 export function optional<T>(check: Check<T>): Check<T | undefined> {
   return (value, path) => (value === undefined ? undefined : check(value, path))
 }
@@ -86,7 +86,7 @@ export function list<T>(
 ): Check<readonly T[]> {
   return (value, path) => {
     if (!Array.isArray(value) || value.length < min || value.length > max) {
-      throw new Misfit(path, `an array of ${min} to ${max}`)
+      throw new Mismatch(path, `an array of ${min} to ${max}`)
     }
     return value.map((item, index) => check(item, `${path}[${index}]`))
   }
@@ -98,10 +98,10 @@ export type ObjectOf<F extends Fields> = {
   readonly [K in Exclude<keyof F, Optional<F>>]: Checked<F[K]>
 } & { readonly [K in Optional<F>]?: Checked<F[K]> }
 
-/** Only own fields count; others than the described ones are left out. */
+/** Reads own fields only. Fields without a check are left out. */
 export function object<F extends Fields>(fields: F): Check<ObjectOf<F>> {
   return (value, path) => {
-    if (!isObject(value)) throw new Misfit(path, 'an object')
+    if (!isObject(value)) throw new Mismatch(path, 'an object')
     const copy: Record<string, unknown> = {}
     for (const [name, check] of Object.entries(fields)) {
       const field = check(Object.hasOwn(value, name) ? value[name] : undefined, path === '' ? name : `${path}.${name}`)

@@ -1,4 +1,4 @@
-// Detached Ed25519 signatures over the UTF-8 bytes of a text, as it was received: never over JSON that was written again.
+// Detached Ed25519 signatures over the UTF-8 bytes of a text as received, never over re-serialised JSON.
 
 import { verify as verifyBytes } from 'node:crypto'
 import type { Keyring } from '../../keyring.ts'
@@ -8,21 +8,21 @@ import { readPublicKey } from './public-key.ts'
 
 export const signatureBytes = 64
 
-/** Base64, by the current signing key. */
+/** Signs with the current signing key. Returns base64. */
 export async function signText(text: string, keyring: Keyring): Promise<string> {
   return encodeBase64(await keyring.sign(keyring.current('sig').kid, Buffer.from(text)))
 }
 
-/** `signature` and `publicKey` as base64. False for whatever is not a signature of this key over this text; never throws. */
+/** Verifies a signature; both it and the key are base64. Returns false for any invalid input, and never throws. */
 export function verify(text: string, signature: unknown, publicKey: unknown): boolean {
   const signed = decodeBase64(signature, signatureBytes)
   const key = readPublicKey('sig', publicKey)
   if (!signed || !key) return false
-  // That S is below the order of the group is checked by node:crypto; a test holds it to that.
+  // node:crypto checks that S is below the order of the group. A test proves it (S10).
   try {
     return verifyBytes(null, Buffer.from(text), importPublicKey('sig', key), signed)
   } catch {
-    // Bytes that are no point of the curve.
+    // The bytes are not a point of the curve.
     return false
   }
 }

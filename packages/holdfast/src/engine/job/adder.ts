@@ -1,31 +1,32 @@
-// Adds coalesce: the calls of one tick go to the storage as one, and each has its own answer, after the commit. They have
-// one token too: it names the call to the storage, and by it a repeat of that call is known.
+// Adds of single jobs, coalesced (add-scheduler.ts): each call has its own answer, after the commit. The jobs of a batch have one
+// token: it names the call to the storage, and by it the storage recognises a repeat of that call.
+//
+// Memory per job matters here: a batch has one promise, and one function that takes an answer from it, for all its calls.
 
-import { isHoldfastError } from '../../errors.ts'
-import { isUnavailable } from '../guard.ts'
 import { engineDefaults } from '../defaults.ts'
 import type { AddVerdict, NewJob } from '../../storage/storage.ts'
+import { addOneByOne, type AddFront, AddScheduler, type FailedAdd } from './add-scheduler.ts'
 
-/** What became of one job of a batch. */
-export type Answer = AddVerdict | { readonly error: unknown }
+/** The answer to one job of a batch. */
+export type Answer = AddVerdict | FailedAdd
 
 /** One promise serves all calls of a batch: each takes its own answer from it. */
 interface Batch {
   readonly token: string
   readonly jobs: NewJob[]
   readonly answers: Promise<readonly Answer[]>
-  /** Callers who have their answer. They are told in the order in which they came, so the next answer is the next one's. */
+  /** Calls that have their answer. Promise reactions run in the order of the calls, so the next answer is the next call's. */
   taken: number
-  /** What the last caller asked for, and the function that takes it. The next asks for the same: none is made for each. */
+  /** The conversion that the last call asked for, and the function that applies it. A call that asks for the same shares it. */
   answerOf: ((verdict: AddVerdict) => unknown) | undefined
   take: ((answers: readonly Answer[]) => unknown) | undefined
   resolve(answers: readonly Answer[]): void
 }
 
-/** For a caller who is told the verdict as it is. */
+/** For a call whose answer is the verdict itself. */
 export const asIs = (verdict: AddVerdict): AddVerdict => verdict
 
-/** A job that gets its token from the batch that takes it. */
+/** A job that gets its token from its batch. */
 export type Draft = Omit<NewJob, 'token'> & { token: string | undefined }
 
 export class Adder {
@@ -33,17 +34,15 @@ export class Adder {
   readonly #tokenStart: string
   readonly #most: number
   readonly #addToStorage: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>
-  readonly #onAnswers: ((answers: readonly Answer[]) => void) | undefined
-  /** The last one takes what comes. */
+  /** Calls join the last one. */
   readonly #waiting: Batch[] = []
+  readonly #scheduler: AddScheduler<Batch, readonly Answer[]>
   #batches = 0
-  #scheduled = false
-  #inFlight = 0
 
   /**
-   * @param origin nobody else's: with a number, it makes tokens
+   * @param origin a unique text: tokens are made of it and a number
    * @param most jobs in one call
-   * @param onAnswers told those of a batch, before its callers are
+   * @param onAnswers called with the answers of a batch, before its callers have them
    */
   constructor(
     origin: string,
@@ -51,22 +50,22 @@ export class Adder {
     most: number = engineDefaults.batch,
     onAnswers?: (answers: readonly Answer[]) => void,
   ) {
-    this.#onAnswers = onAnswers
     this.#most = most
     this.#tokenStart = `${origin}/`
     this.#addToStorage = addToStorage
+    this.#scheduler = new AddScheduler(this.#front(onAnswers))
   }
 
   /**
-   * @param answerOf makes the caller's answer of the verdict; if it throws, the caller's promise rejects. Where calls pass the
-   * same function, none is made for each of them
+   * @param answerOf makes the call's answer of the verdict; if it throws, the call's promise rejects. Calls that pass the same
+   * function share what applies it
    */
   add<T>(job: Draft, answerOf: (verdict: AddVerdict) => T): Promise<T> {
     let batch = this.#waiting.at(-1)
     if (!batch || batch.jobs.length === this.#most) this.#waiting.push((batch = this.#newBatch()))
     job.token = batch.token
     batch.jobs.push(job as NewJob)
-    this.#schedule()
+    this.#scheduler.schedule()
     if (batch.answerOf !== answerOf) {
       batch.answerOf = answerOf
       batch.take = takerFrom(batch, answerOf)
@@ -74,47 +73,28 @@ export class Adder {
     return batch.answers.then(batch.take) as Promise<T>
   }
 
-  #schedule(): void {
-    // While enough calls are under way, more gather for the next: the slower the storage, the larger the batches.
-    if (this.#scheduled || this.#inFlight >= engineDefaults.addsInFlight) return
-    this.#scheduled = true
-    queueMicrotask(() => {
-      this.#scheduled = false
-      const batch = this.#waiting.shift()
-      if (batch) void this.#send(batch)
-      if (this.#waiting.length > 0) this.#schedule()
-    })
-  }
-
-  async #send({ jobs, resolve }: Batch): Promise<void> {
-    this.#inFlight++
-    let answers: readonly Answer[]
-    try {
-      answers = await this.#addToStorage(jobs)
-    } catch (error) {
-      answers = await this.#oneByOne(jobs, error)
+  #front(onAnswers: ((answers: readonly Answer[]) => void) | undefined): AddFront<Batch, readonly Answer[]> {
+    const waiting = this.#waiting
+    return {
+      get hasWaiting() {
+        return waiting.length > 0
+      },
+      next: () => waiting.shift(),
+      add: ({ jobs }) => this.#addToStorage(jobs),
+      addOneByOne: ({ jobs }, error) => this.#addOneByOne(jobs, error),
+      answer: ({ resolve }, answers) => {
+        onAnswers?.(answers)
+        resolve(answers)
+      },
     }
-    this.#inFlight--
-    if (this.#waiting.length > 0) this.#schedule()
-    this.#onAnswers?.(answers)
-    resolve(answers)
   }
 
-  /** A storage that is away fails them all. A job that cannot be stored fails alone. */
-  async #oneByOne(jobs: readonly NewJob[], error: unknown): Promise<Answer[]> {
-    let away = jobs.length === 1 || isAway(error) ? error : undefined
-    const answers: Answer[] = []
-    for (const [index, { id }] of jobs.entries()) {
-      // With the earlier ones of its id: alone it would pass for a repeat of them.
+  #addOneByOne(jobs: readonly NewJob[], error: unknown): Promise<readonly Answer[]> {
+    return addOneByOne(jobs, error, async ({ id }, index) => {
+      // With the earlier jobs of its id: alone, the storage would take it for a repeat of them.
       const mentions = jobs.slice(0, index + 1).filter((job) => job.id === id)
-      try {
-        answers.push(away === undefined ? (await this.#addToStorage(mentions)).at(-1)! : { error: away })
-      } catch (own) {
-        answers.push({ error: own })
-        if (isAway(own)) away = own
-      }
-    }
-    return answers
+      return (await this.#addToStorage(mentions)).at(-1)!
+    })
   }
 
   #newBatch(): Batch {
@@ -131,9 +111,4 @@ function takerFrom<T>(batch: Batch, answerOf: (verdict: AddVerdict) => T): (answ
     if ('error' in answer) throw answer.error
     return answerOf(answer)
   }
-}
-
-/** No answer, none for now, or none any more: another try at once would fare no better. */
-export function isAway(error: unknown): boolean {
-  return isHoldfastError(error, 'STORAGE_CLOSED') || isHoldfastError(error, 'QUEUE_STOPPED') || isUnavailable(error)
 }

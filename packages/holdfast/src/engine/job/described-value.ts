@@ -1,11 +1,11 @@
-// Values that JSON would lose or change, as JSON and a table of types by JSON pointer (values.ts shows the envelope).
+// Encodes values that JSON would lose or change: as JSON, and a table of types by JSON pointer (values.ts shows the envelope).
 //
 // Invariant: restore(JSON of describe(value)) is deeply equal to the value, or describe throws ValueRefused with the path.
 // Recursive, as JSON.stringify is: a value nested too deep for the stack is refused, not stored.
 
 import { types as is } from 'node:util'
 
-/** Why a value cannot be stored, and where it is: `.items[2].price`. */
+/** Says why a value cannot be stored, and where it is, such as `.items[2].price`. */
 export class ValueRefused extends Error {
   readonly path: string
   readonly reason: string
@@ -40,11 +40,11 @@ interface Described {
   readonly json: string
 }
 
-/** @throws ValueRefused */
+/** Encodes a value. @throws ValueRefused */
 export function describe(value: unknown): Described {
   const types: Record<string, TypeName> = {}
   try {
-    const form = plainForm(value, { types, above: new Set(), pointer: '', path: '' })
+    const form = plainForm(value, { types, ancestors: new Set(), pointer: '', path: '' })
     return { types, json: JSON.stringify(form) }
   } catch (error) {
     if (error instanceof RangeError) throw new ValueRefused('', 'the value is nested too deep', error)
@@ -54,13 +54,13 @@ export function describe(value: unknown): Described {
 
 interface Place {
   readonly types: Record<string, TypeName>
-  /** Objects that the value is inside of: meeting one of them again is a cycle. */
-  readonly above: Set<object>
+  /** Objects that contain the value. Meeting one of them again is a cycle. */
+  readonly ancestors: Set<object>
   readonly pointer: string
   readonly path: string
 }
 
-/** What JSON holds in place of the value. Types are noted in the place's table. */
+/** The JSON value that stands for the value. Adds its type to the table of the place. */
 function plainForm(value: unknown, place: Place): unknown {
   switch (typeof value) {
     case 'string':
@@ -86,11 +86,11 @@ function typed<F>({ types, pointer }: Place, type: TypeName, form: F): F {
 }
 
 function objectForm(value: object, place: Place): unknown {
-  if (place.above.has(value))
+  if (place.ancestors.has(value))
     throw new ValueRefused(place.path, 'a reference to an object that contains it cannot be stored')
-  place.above.add(value)
+  place.ancestors.add(value)
   const form = readForm(value, place)
-  place.above.delete(value)
+  place.ancestors.delete(value)
   return form
 }
 
@@ -99,16 +99,36 @@ function readForm(value: object, place: Place): unknown {
     return formOf(value, place)
   } catch (error) {
     if (error instanceof ValueRefused || error instanceof RangeError) throw error
-    throw new ValueRefused(place.path, 'reading it threw', error)
+    throw new ValueRefused(place.path, 'reading the value threw an error', error)
   }
 }
 
 function formOf(value: object, place: Place): unknown {
   if (is.isProxy(value)) throw new ValueRefused(place.path, 'a Proxy cannot be stored')
+  if (isBuiltIn(value)) return builtInForm(value, place)
+  const { toJSON } = value as { toJSON?: unknown }
+  if (typeof toJSON === 'function') return plainForm((toJSON as () => unknown).call(value), place)
+  if (!isPlainObject(value)) throw new ValueRefused(place.path, `${instanceName(value)} cannot be stored`)
+  return recordForm(value as Record<string, unknown>, place)
+}
+
+const isBuiltIn = (value: object): boolean =>
+  Array.isArray(value) ||
+  is.isDate(value) ||
+  is.isMap(value) ||
+  is.isSet(value) ||
+  ArrayBuffer.isView(value) ||
+  value instanceof URL
+
+function builtInForm(value: object, place: Place): unknown {
+  // A subclass would come back as its base class, without what it adds.
+  if (!isOfBaseClass(value)) throw new ValueRefused(place.path, `${instanceName(value)} cannot be stored`)
   if (Array.isArray(value)) return arrayForm(value, place)
-  if (is.isDate(value)) {
-    return typed(place, 'Date', Number.isNaN(value.getTime()) ? null : value.toISOString())
+  if (ArrayBuffer.isView(value)) return bytesForm(value, place)
+  if (Object.keys(value).length > 0) {
+    throw new ValueRefused(place.path, `${instanceName(value)} with properties of its own cannot be stored`)
   }
+  if (is.isDate(value)) return typed(place, 'Date', Number.isNaN(value.getTime()) ? null : value.toISOString())
   if (is.isMap(value)) {
     const entries = [...value].map(([key, item], index) => [
       plainForm(key, inside(place, `/${index}/0`, `.<key ${index}>`)),
@@ -117,18 +137,23 @@ function formOf(value: object, place: Place): unknown {
     return typed(place, 'Map', entries)
   }
   if (is.isSet(value)) {
-    return typed(
-      place,
-      'Set',
-      [...value].map((item, index) => plainForm(item, inside(place, `/${index}`, `.<item ${index}>`))),
-    )
+    const items = [...value].map((item, index) => plainForm(item, inside(place, `/${index}`, `.<item ${index}>`)))
+    return typed(place, 'Set', items)
   }
-  if (ArrayBuffer.isView(value)) return bytesForm(value, place)
-  if (value instanceof URL) return typed(place, 'URL', value.href)
-  const { toJSON } = value as { toJSON?: unknown }
-  if (typeof toJSON === 'function') return plainForm((toJSON as () => unknown).call(value), place)
-  if (!isPlainObject(value)) throw new ValueRefused(place.path, `${instanceName(value)} cannot be stored`)
-  return recordForm(value as Record<string, unknown>, place)
+  return typed(place, 'URL', (value as URL).href)
+}
+
+/** Of any realm: a base class is as many prototypes from the end of its chain as ours is. */
+function isOfBaseClass(value: object): boolean {
+  if (!ArrayBuffer.isView(value)) return chainLength(value) === 2
+  return Object.getPrototypeOf(value) === Buffer.prototype || chainLength(value) === (is.isDataView(value) ? 2 : 3)
+}
+
+function chainLength(value: object): number {
+  let length = 0
+  for (let at = Object.getPrototypeOf(value) as object | null; at; at = Object.getPrototypeOf(at) as object | null)
+    length++
+  return length
 }
 
 function arrayForm(value: readonly unknown[], place: Place): unknown[] {
@@ -151,24 +176,33 @@ function recordForm(value: Record<string, unknown>, place: Place): unknown {
     Object.prototype.propertyIsEnumerable.call(value, key),
   )
   if (symbol) throw new ValueRefused(place.path, 'a property under a symbol cannot be stored')
-  // Without a prototype: '__proto__' is a name like any other.
+  // Without a prototype, so that '__proto__' is a key like any other.
   const form = Object.create(null) as Record<string, unknown>
   for (const key of Object.keys(value)) {
     const pointer = `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
     const step = /^[\w$]+$/.test(key) ? `.${key}` : `[${JSON.stringify(key.slice(0, 64))}]`
-    form[key] = plainForm(value[key], inside(place, pointer, step))
+    const member = inside(place, pointer, step)
+    form[key] = plainForm(memberValue(value, key, member), member)
   }
   return form
 }
 
-const inside = ({ types, above, pointer, path }: Place, pointerStep: string, pathStep: string): Place => ({
+function memberValue(value: Record<string, unknown>, key: string, { path }: Place): unknown {
+  try {
+    return value[key]
+  } catch (error) {
+    throw new ValueRefused(path, 'reading the value threw an error', error)
+  }
+}
+
+const inside = ({ types, ancestors, pointer, path }: Place, pointerStep: string, pathStep: string): Place => ({
   types,
-  above,
+  ancestors,
   pointer: pointer + pointerStep,
   path: path + pathStep,
 })
 
-/** Of another realm too: its Object.prototype has no prototype either. */
+/** Also for objects of another realm: their Object.prototype has no prototype either. */
 function isPlainObject(value: object): boolean {
   if (is.isArgumentsObject(value)) return false
   const prototype: unknown = Object.getPrototypeOf(value)
@@ -180,14 +214,14 @@ function instanceName(value: object): string {
   return typeof name === 'string' && name !== '' ? `an instance of ${name.slice(0, 64)}` : 'a class instance'
 }
 
-// ── back ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── decoding ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** @param envelope as JSON.parse gave it @throws TypeError if it is none that describe made */
+/** Decodes an envelope. @param envelope as JSON.parse returned it @throws TypeError if describe() did not make it */
 export function restore(envelope: unknown): unknown {
   const { types, value } = envelope as { types?: unknown; value?: unknown }
   if (types === null || typeof types !== 'object') throw new TypeError('expected an envelope with types')
   const root = { value }
-  // The deepest first: what a Map or Set holds is whole before it is built.
+  // The deepest first, so that the items of a Map or Set are complete before it is built.
   const pointers = Object.keys(types).toSorted((a, b) => depthOf(b) - depthOf(a))
   for (const pointer of pointers) {
     const steps = pointer === '' ? [] : pointer.slice(1).split('/').map(unescape)
@@ -204,13 +238,13 @@ function restoreAt(root: object, steps: readonly string[], type: unknown): void 
   for (const step of steps.slice(0, -1)) holder = memberOf(holder, step) as object
   const last = steps.at(-1)!
   const restored = restoredValue(memberOf(holder, last), type)
-  // Defined, not assigned: '__proto__' is a name like any other.
+  // Defined, not assigned, so that '__proto__' is a key like any other.
   Object.defineProperty(holder, last, { value: restored, writable: true, enumerable: true, configurable: true })
 }
 
 function memberOf(holder: unknown, step: string): unknown {
   if (holder === null || typeof holder !== 'object' || !Object.hasOwn(holder, step)) {
-    throw new TypeError(`expected a member '${step}' that the types name`)
+    throw new TypeError(`expected a member '${step}', which the table of types names`)
   }
   return (holder as Record<string, unknown>)[step]
 }
@@ -220,24 +254,43 @@ function restoredValue(form: unknown, type: unknown): unknown {
     case 'undefined':
       return undefined
     case 'number':
+      if (!['-0', 'NaN', 'Infinity', '-Infinity'].includes(form as string)) throw unexpected('a number as text')
       return Number(form)
     case 'bigint':
-      return BigInt(form as string)
+      return BigInt(textOf(form))
     case 'Date':
-      // oxlint-disable-next-line no-restricted-globals -- the user's own value: no time is read
-      return new Date(form === null ? NaN : (form as string))
+      return dateOf(form)
     case 'URL':
-      return new URL(form as string)
+      return new URL(textOf(form))
     case 'Map':
-      return new Map(form as [unknown, unknown][])
+      return new Map(listOf(form) as [unknown, unknown][])
     case 'Set':
-      return new Set(form as unknown[])
+      return new Set(listOf(form))
     case 'Buffer':
-      return Buffer.from(form as string, 'base64')
+      return Buffer.from(textOf(form), 'base64')
     default: {
-      if (typeof type !== 'string' || !Object.hasOwn(arrays, type)) throw new TypeError('expected a known type')
-      const bytes = Uint8Array.from(Buffer.from(form as string, 'base64'))
+      if (typeof type !== 'string' || !Object.hasOwn(arrays, type)) throw unexpected('a known type')
+      const bytes = Uint8Array.from(Buffer.from(textOf(form), 'base64'))
       return new arrays[type as ArrayName](bytes.buffer)
     }
   }
+}
+
+const unexpected = (expected: string): TypeError => new TypeError(`expected ${expected}`)
+
+function textOf(form: unknown): string {
+  if (typeof form !== 'string') throw unexpected('text')
+  return form
+}
+
+function listOf(form: unknown): unknown[] {
+  if (!Array.isArray(form)) throw unexpected('an array')
+  return form as unknown[]
+}
+
+function dateOf(form: unknown): unknown {
+  // oxlint-disable-next-line no-restricted-globals -- the user's own value: no time is read
+  const date = new Date(form === null ? NaN : textOf(form))
+  if (form !== null && Number.isNaN(date.getTime())) throw unexpected('an ISO 8601 date')
+  return date
 }

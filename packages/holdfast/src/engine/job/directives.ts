@@ -1,5 +1,5 @@
-// What a handler answers or throws to end its attempt otherwise than by a result or an error. The same values work in every face,
-// returned or thrown: snooze() puts the job off and costs no attempt, fail() ends it for good.
+// Values that a handler returns or throws to end its attempt without a result. They work in every face: snooze() runs the job again
+// later and costs no attempt, fail() fails it for good.
 
 import { asError } from '../../error-details.ts'
 import { invalidArgument, isHoldfastError, RescheduleJobError, UnrecoverableError } from '../../errors.ts'
@@ -11,18 +11,18 @@ import { sharedOptions } from '../options.ts'
 export type Directive = RescheduleJobError | UnrecoverableError
 
 export interface SnoozeOptions {
-  /** From now, in ms. */
+  /** Delay from now, in ms of the storage's clock. */
   readonly delayMs?: number | undefined
-  /** An instant: epoch ms, or a Date. One in the past is due at once. */
+  /** Instant of the next run: epoch ms, or a Date. One in the past is due at once. */
   readonly runAt?: number | Date | undefined
-  /** Why, for the job's record. */
+  /** Reason, kept as the job's error until its next run ends. */
   readonly cause?: unknown
 }
 
 const snoozeOptions = { delayMs: sharedOptions.delayMs, runAt: sharedOptions.runAt, cause: sharedOptions.tx } as const
 
 /**
- * Puts the job off: it runs again then, and no attempt is spent. Return or throw what it gives.
+ * Makes a directive that runs the job again later, without spending an attempt. Return it from the handler, or throw it.
  * @throws TypeError INVALID_ARGUMENT unless exactly one of `delayMs` and `runAt` is given
  */
 export function snooze(options: SnoozeOptions): RescheduleJobError {
@@ -33,13 +33,13 @@ export function snooze(options: SnoozeOptions): RescheduleJobError {
   return new RescheduleJobError(delayMs === undefined ? { at: Number(runAt) } : { afterMs: delayMs }, cause)
 }
 
-/** Fails the job for good, whatever attempts it has left. Return or throw what it gives. */
+/** Makes a directive that fails the job for good, whatever attempts it has left. Return it from the handler, or throw it. */
 export function fail(cause?: unknown): UnrecoverableError {
   if (typeof cause === 'string') return new UnrecoverableError(cause)
-  return new UnrecoverableError(cause === undefined ? 'the handler failed the job' : asError(cause).message, { cause })
+  return new UnrecoverableError(cause === undefined ? 'the handler called fail()' : asError(cause).message, { cause })
 }
 
-/** The time a snooze asks for, if the value is one: also of another installed copy of the package. */
+/** The time that a snooze asks for; undefined if the value is none. Recognises one of another installed copy of the package. */
 export function snoozeOf(
   value: unknown,
 ): (Required<Pick<When, 'runAt'>> | Required<Pick<When, 'delayMs'>>) | undefined {
@@ -49,7 +49,7 @@ export function snoozeOf(
   return at === undefined ? { delayMs: Math.ceil(afterMs ?? 0) } : { runAt: Math.ceil(Number(at)) }
 }
 
-/** What a handler returned is a directive, and so as good as thrown. Tested before anything else: nearly no result is an Error. */
+/** Whether a returned value is a directive. Tests for Error first: nearly no result is one. */
 export function isDirective(value: unknown): value is Directive {
   return value instanceof Error && (isHoldfastError(value, 'RESCHEDULED') || isHoldfastError(value, 'UNRECOVERABLE'))
 }

@@ -1,21 +1,23 @@
-// How long a job is kept after its end.
+// How long the record of a job is kept after its end.
 
 import type { Retention } from '../../storage/storage.ts'
 
-/** By end state; one that is not named keeps its default. Records are deleted by age alone: a `count` is refused. */
+/** How long records are kept, by end state. A state that is not named keeps its default. Only an age is supported: `count` is refused. */
 export interface RetentionOptions {
-  /** In ms. 0: deleted at its end, and its id is free. Infinity: kept. */
+  /** Age in ms. 0: deleted at its end, and its id is free. Infinity: kept. */
   readonly completed?: { readonly ageMs: number } | undefined
+  /** As `completed`. */
   readonly failed?: { readonly ageMs: number } | undefined
+  /** As `completed`. */
   readonly cancelled?: { readonly ageMs: number } | undefined
 }
 
-/** The given ages, over those that hold otherwise. */
-export function retainedBy(given: RetentionOptions | undefined, otherwise: Retention): Retention {
-  if (given === undefined) return otherwise
+/** Resolves the given ages over the defaults. */
+export function retainedBy(given: RetentionOptions | undefined, defaults: Retention): Retention {
+  if (given === undefined) return defaults
   return {
-    completedMs: given.completed?.ageMs ?? otherwise.completedMs,
-    failedMs: given.failed?.ageMs ?? otherwise.failedMs,
-    cancelledMs: given.cancelled?.ageMs ?? otherwise.cancelledMs,
+    completedMs: given.completed?.ageMs ?? defaults.completedMs,
+    failedMs: given.failed?.ageMs ?? defaults.failedMs,
+    cancelledMs: given.cancelled?.ageMs ?? defaults.cancelledMs,
   }
 }

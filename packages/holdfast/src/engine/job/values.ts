@@ -1,12 +1,12 @@
-// The value codec of every face: what goes in comes out equal, or is refused with its path.
+// The value codec of every face. Invariant: a value comes back deeply equal, or is refused with its path.
 //
 // A plain JSON value is stored as plain JSON text, readable in SQL and with `cat`. A value that JSON would lose or change (Date, Map,
 // Set, bigint, NaN, undefined, -0, bytes, URL) is stored in an envelope: the value as JSON, and the types by JSON pointer:
 //
 //   {"$holdfast":1,"types":{"/at":"Date"},"value":{"at":"2026-01-01T00:00:00.000Z"}}
 //
-// An object with a `toJSON` method is stored as what that returns. Functions, symbols, cycles and class instances are refused.
-// Nearly every payload is plain: the check of that is one walk. described-value.ts has the slow path.
+// An object with a `toJSON` method is stored as what that method returns. Functions, symbols, cycles and class instances are refused.
+// Nearly every payload is plain, and one pass over it finds that out. described-value.ts is the slow path.
 
 import { SerializationError } from '../../errors.ts'
 import { describe, restore, ValueRefused } from './described-value.ts'
@@ -16,10 +16,17 @@ const envelopeStart = '{"$holdfast":1,'
 /** A plain value that looks like an envelope is put into one, so that it comes back as itself. */
 const markerStart = '{"$holdfast":'
 
-/** Deeper values take the slow path, which knows a cycle when it meets one. */
+export const isEnvelope = (text: string): boolean => text.startsWith(envelopeStart)
+
+/** @param types as JSON @param value as JSON */
+export const envelopeText = (types: string, value: string): string =>
+  `${envelopeStart}"types":${types},"value":${value}}`
+
+/** Deeper values take the slow path, which detects cycles. */
 const plainDepth = 64
 
 /**
+ * Encodes a value as bytes.
  * @param name the first part of the path in an error
  * @throws SerializationError with the path of what cannot be stored
  */
@@ -27,40 +34,51 @@ export function encodeValue(value: unknown, name = 'payload', what: 'payload' | 
   return Buffer.from(valueText(value, name, what))
 }
 
-/** The same as text. @throws SerializationError */
+/** Encodes a value as text. @throws SerializationError */
 export function valueText(value: unknown, name = 'payload', what: 'payload' | 'result' = 'payload'): string {
   try {
-    if (isPlain(value, plainDepth)) {
-      const json = JSON.stringify(value)
-      if (!json.startsWith(markerStart)) return json
-    }
+    const plain = plainText(value)
+    if (plain !== undefined) return plain
     const { types, json } = describe(value)
-    // Without types, only a method toJSON kept it from being plain.
+    // No types: the value was not plain only because of a toJSON method.
     if (Object.keys(types).length === 0 && !json.startsWith(markerStart)) return json
-    return `${envelopeStart}"types":${JSON.stringify(types)},"value":${json}}`
+    return envelopeText(JSON.stringify(types), json)
   } catch (error) {
-    const { path, reason, cause } = error instanceof ValueRefused ? error : unreadable(error)
-    throw new SerializationError(what, `${name}${path}: ${reason}`, cause, { path: `${name}${path}` })
+    const refused =
+      error instanceof ValueRefused ? error : new ValueRefused('', 'reading the value threw an error', error)
+    const path = name + refused.path
+    throw new SerializationError(what, `${path}: ${refused.reason}`, refused.cause ?? refused, { path })
   }
 }
 
-/** @throws SerializationError */
+/** Undefined unless the value is plain. One that throws when it is read is left to describe(), which finds the path. */
+function plainText(value: unknown): string | undefined {
+  try {
+    if (!isPlain(value, plainDepth)) return undefined
+    const json = JSON.stringify(value)
+    return json.startsWith(markerStart) ? undefined : json
+  } catch {
+    return undefined
+  }
+}
+
+/** Decodes bytes of the codec. @throws SerializationError */
 export function decodeValue(bytes: Uint8Array, what: 'payload' | 'result' = 'payload'): unknown {
   const buffer = bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   return parseValue(buffer.toString(), what)
 }
 
-/** @throws SerializationError */
+/** Decodes text of the codec. @throws SerializationError */
 export function parseValue(text: string, what: 'payload' | 'result' = 'payload'): unknown {
   try {
     const json: unknown = JSON.parse(text)
-    return text.startsWith(envelopeStart) ? restore(json) : json
+    return isEnvelope(text) ? restore(json) : json
   } catch (cause) {
     throw new SerializationError(what, `the stored ${what} cannot be decoded: ${(cause as Error).message}`, cause)
   }
 }
 
-/** The default serde. The engine calls the codec itself where it sees one, to name the path in errors. */
+/** The default serde. The engine recognises it and calls the codec itself, so that errors name the path. */
 export class ValueSerde<T> implements Serde<T> {
   serialize(value: T): Uint8Array {
     return encodeValue(value)
@@ -87,17 +105,14 @@ function isPlain(value: unknown, depth: number): boolean {
 
 function isPlainObject(value: object, depth: number): boolean {
   if (Array.isArray(value)) {
+    if (Object.getPrototypeOf(value) !== Array.prototype) return false
     for (let index = 0; index < value.length; index++) if (!isPlain(value[index], depth - 1)) return false
-    // A name beside the elements would be lost.
+    // A named property beside the elements would be lost.
     return Object.keys(value).length === value.length
   }
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) return false
   for (const key in value) if (!isPlain((value as Record<string, unknown>)[key], depth - 1)) return false
-  // toJSON, inherited or not, would be asked by JSON.stringify; a function of that name was refused above.
+  // An enumerable toJSON, own or inherited, was found above: a function is not plain.
   return Object.getOwnPropertySymbols(value).length === 0
-}
-
-function unreadable(error: unknown): ValueRefused {
-  return new ValueRefused('', 'reading the value threw', error)
 }

@@ -1,5 +1,5 @@
-// One leader among many, by a lock in the key-value contract: taken while absent, renewed while still ours.
-// Whoever leads proves it anew before acting, so one that slept past its lock learns of it first.
+// Leader election by a lock in the key-value store. A candidate takes the lock while it is absent, and renews it while it holds it.
+// Invariant: a leader confirms the lock before each act, so one that was paused past its lock learns of it first.
 
 import type { Clock, Timer } from '../../clock.ts'
 import type { KeyValue, KvKey } from '../../storage/kv.ts'
@@ -7,7 +7,7 @@ import type { KeyValue, KvKey } from '../../storage/kv.ts'
 export interface LeaderOptions {
   readonly kv: KeyValue
   readonly key: KvKey
-  /** The candidate's own name. */
+  /** Name of this candidate, unique among all. */
   readonly id: string
   readonly clock: Clock
   readonly lockTTL: number
@@ -22,7 +22,7 @@ export class Leader {
   readonly #options: LeaderOptions
   readonly #value: Uint8Array
   #leads = false
-  /** Until when the lock is ours for certain, by our own clock. */
+  /** The instant until which this candidate certainly holds the lock: local, monotonic ms. */
   #until = 0
   #timer: Timer | undefined
   #campaigning: Promise<void> | undefined
@@ -42,7 +42,7 @@ export class Leader {
     await (this.#campaigning = this.#campaign())
   }
 
-  /** True if the lock is ours now. To be asked before each act. */
+  /** Whether this candidate holds the lock now. To be called before each act. @throws what the storage rejects with */
   async confirm(): Promise<boolean> {
     if (!this.#leads) return false
     if (this.#options.clock.monotonic() < this.#until - this.#options.lockTTL / 2) return true
@@ -64,12 +64,12 @@ export class Leader {
       if (this.#leads) {
         await this.#renew()
       } else {
-        const asked = clock.monotonic()
+        const sentAt = clock.monotonic()
         const acquired = await kv.setIfAbsent(key, this.#value, { ttlMs: lockTTL })
         if (acquired && this.#stopped) {
           await kv.cas(key, this.#value, undefined)
         } else if (acquired) {
-          this.#until = asked + lockTTL
+          this.#until = sentAt + lockTTL
           this.#leads = true
           onAcquired()
         }
@@ -87,9 +87,9 @@ export class Leader {
 
   async #renew(): Promise<boolean> {
     const { kv, key, clock, lockTTL } = this.#options
-    const asked = clock.monotonic()
+    const sentAt = clock.monotonic()
     const renewed = await kv.cas(key, this.#value, this.#value, { ttlMs: lockTTL })
-    if (renewed) this.#until = asked + lockTTL
+    if (renewed) this.#until = sentAt + lockTTL
     else this.#lose()
     return renewed
   }

@@ -1,4 +1,4 @@
-// Deletes what retention says may go: often while there is something, rarely while there is not, never while stopped.
+// Deletes expired records. After a sweep that deleted something the next one comes soon, after an empty one later.
 
 import type { Clock, Timer } from '../../clock.ts'
 import type { Tell } from '../events.ts'
@@ -29,7 +29,7 @@ export class Sweeper {
 
   #after(ms: number): void {
     if (this.#stopped) return
-    // Not all workers at once.
+    // Jitter, so that the workers of a fleet do not sweep at once.
     const spread = ms * (1 - this.#clock.random() / 10)
     this.#timer = this.#clock.after(spread, () => void this.#sweep(), { keepsAlive: false })
   }

@@ -1,16 +1,16 @@
-// One run of a job in this worker: its lease, its signal, and whether it is still ours to end.
+// One run of a job in this worker: its lease, its signal, and whether this worker may still end it.
 
 import { AttemptAbortedError } from '../../errors.ts'
 import type { ClaimedJob, LeaseRef } from '../../storage/storage.ts'
 import type { WorkType } from './work-type.ts'
 
-/** Why a handler is asked to stop. */
+/** Why the signal of an attempt aborts. */
 export type JobAbortReason =
   | 'taken_by_another_worker'
   | 'already_completed'
   | 'not_found'
   | 'cancelled'
-  | 'error' // no renewal until the lease's end; an outcome is still sent, the fence decides
+  | 'error' // the lease could not be renewed before its end; an outcome is still sent, and the fence decides
   | 'timeout'
   | 'stopping'
 
@@ -27,32 +27,32 @@ const abortCodes = {
 export class Attempt {
   readonly job: ClaimedJob
   readonly work: WorkType
-  /** Attempts that count, this one included. */
+  /** Attempts that count, this one included: failures + 1. */
   readonly counted: number
-  /** Local, monotonic. */
+  /** When it began: local, monotonic ms. */
   readonly startedAt: number
   endedAt = 0
-  /** When it is given up, local and monotonic. */
+  /** When it times out: local, monotonic ms. Infinity: never. */
   readonly capAt: number
-  /** When its lease ends, as far as we know; local and monotonic. */
+  /** The earliest instant at which its lease may end: local, monotonic ms. */
   leaseEndsAt: number
   abortedFor: JobAbortReason | undefined = undefined
-  /** Its outcome is decided, by its handler or for it: what comes later is dropped. */
+  /** Whether its outcome is decided, by its handler or by the worker. A later one is dropped. */
   decided = false
-  /** Another has it, or it is gone: nothing is left to record. */
+  /** Whether the storage refused its fence: another worker has the job, or it ended. Nothing is recorded then. */
   lost = false
 
-  // Of chains alone:
-  /** A transaction holds its record: that lock is its lease, and it is neither renewed nor believed lost. */
+  // Chains only:
+  /** Whether a transaction has its record locked. That lock is its lease: it is not renewed, and it cannot be lost. */
   locked = false
-  /** Told at once of what `signal` tells the handler. */
+  /** Called when `signal` aborts, with the reason. */
   onAbort: ((reason: JobAbortReason) => void) | undefined = undefined
-  /** Told when its outcome was decided for it. */
+  /** Called when the worker decided the outcome, not the handler. */
   onDecided: (() => void) | undefined = undefined
 
   #controller: AbortController | undefined
 
-  /** @param leasedAt when its claim was sent: by then, at the earliest, its lease began */
+  /** @param leasedAt when the claim was sent: the lease began at that instant or later */
   constructor(job: ClaimedJob, work: WorkType, startedAt: number, leasedAt = startedAt) {
     this.job = job
     this.work = work
@@ -62,7 +62,7 @@ export class Attempt {
     this.leaseEndsAt = leasedAt + work.leaseMs
   }
 
-  /** Made when somebody looks: most handlers never do. */
+  /** Created when it is read: most handlers never read it. */
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController()
@@ -76,7 +76,7 @@ export class Attempt {
     return { type, id, worker, attempt }
   }
 
-  /** The first reason stays. */
+  /** Aborts the signal. The first reason stays. */
   abort(reason: JobAbortReason): void {
     if (this.abortedFor) return
     this.abortedFor = reason

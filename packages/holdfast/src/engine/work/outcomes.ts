@@ -1,36 +1,38 @@
-// Outcomes gather here and leave together. What could not be sent is sent again, until a verdict comes; the handler is
-// never blamed for the storage.
+// Outcomes gather here and are sent together. An outcome that could not be sent is sent again until the storage gives a verdict.
+// A failing storage never counts as a failure of the handler.
 
 import type { Clock } from '../../clock.ts'
-import { HoldfastError, MaxRetriesError, StorageError } from '../../errors.ts'
-import type { Tell } from '../events.ts'
+import type { AddVerdict, Ending, Outcome, SettleVerdict } from '../../storage/storage.ts'
 import { engineDefaults } from '../defaults.ts'
+import type { Tell } from '../events.ts'
 import type { GuardedStorage } from '../guard.ts'
-import type { AddVerdict, Ended, Ending, Outcome, SettleVerdict } from '../../storage/storage.ts'
 import type { Attempt } from './attempt.ts'
-import type { WorkType } from './work-type.ts'
+import { publishOutcome } from './outcome-events.ts'
 
-/** What an attempt ended in, and what only this process knows of it. */
+// Re-exported: the faces import them from here.
+export { blockerError, stalledError } from './outcome-events.ts'
+
+/** How an attempt ended, with what only this process knows of it. */
 export interface AttemptEnd {
   readonly ending: Ending
-  /** As the handler returned it, or afterExecution changed it. */
+  /** The value that the handler returned, or that afterExecution put in its place. */
   readonly value?: unknown
   readonly error?: Error
   readonly payload?: unknown
 
-  // Of chains alone:
-  /** It was settled already, in a transaction. */
+  // Chains only:
+  /** The verdict, if the outcome was settled already, in a transaction. */
   readonly verdict?: SettleVerdict
-  /** What to say instead, where the storage refused the jobs that come along. */
+  /** The end to record instead, if the storage refused the jobs that the outcome adds. */
   instead?(added: readonly AddVerdict[]): AttemptEnd
   /**
-   * Told the verdict, or that nothing was recorded. The attempt keeps its slot until what it returns has ended. Never
-   * rejects.
+   * Called with the verdict, or with undefined if nothing was recorded. The attempt keeps its slot until the promise resolves.
+   * Never rejects.
    */
   after?(verdict: SettleVerdict | undefined): Promise<void>
 }
 
-interface Settling {
+interface PendingOutcome {
   readonly attempt: Attempt
   readonly end: AttemptEnd
   readonly outcome: Outcome
@@ -40,23 +42,23 @@ interface OutcomesOptions {
   readonly storage: Pick<GuardedStorage, 'settle' | 'nextDueAt'>
   readonly clock: Clock
   readonly tell: Tell
-  /** One that the storage refuses was tried again, beside the loop. */
+  /** Called after a refused outcome was sent again, beside the loop. */
   onRetried(): void
 }
 
 export class Outcomes {
   readonly #options: OutcomesOptions
   readonly #tell: Tell
-  #waiting: Settling[] = []
-  /** Came back unsent. One of them may be why, so they go apart from the others, and from claims. */
-  #held: Settling[] = []
-  /** How many at a time: fewer after each failure, more after each success. */
-  #most: number = engineDefaults.batch
+  #waiting: PendingOutcome[] = []
+  /** Outcomes of failed calls. One of them may be the cause, so they go apart from the others, and from claims. */
+  #unsent: PendingOutcome[] = []
+  /** Unsent outcomes per call: halved by each failure, doubled by each success. */
+  #resendLimit: number = engineDefaults.batch
   #resendAt = 0
-  #pauseMs: number = engineDefaults.retryMs
-  /** The storage answers, but does not take these. They have a time of their own: no other waits for it. */
-  #unsendable: Settling[] = []
-  #retrying = false
+  #resendPauseMs: number = engineDefaults.retryMs
+  /** Outcomes that the storage refuses although it answers. They have a timer of their own, so that no other waits for it. */
+  #refused: PendingOutcome[] = []
+  #isRetrying = false
   #retryAt = 0
   #retryPauseMs: number = engineDefaults.retryMs
 
@@ -65,89 +67,91 @@ export class Outcomes {
     this.#tell = options.tell
   }
 
+  /** Outcomes that are not recorded yet. */
   get size(): number {
-    return this.#waiting.length + this.#held.length + this.#unsendable.length + (this.#retrying ? 1 : 0)
+    return this.#waiting.length + this.#unsent.length + this.#refused.length + (this.#isRetrying ? 1 : 0)
   }
 
-  /** Those that can go with the next call. */
+  /** Outcomes that the next call can send. */
   get waiting(): number {
     return this.#waiting.length
   }
 
-  /** How long until some that came back are due again. */
+  /** Time until an outcome is to be sent again, in ms. Infinity: there is none. */
   get resendMs(): number {
-    // The unsendable ones after the held: while the storage may be away, they would only fail again.
-    const isHolding = this.#held.length > 0
-    if (!isHolding && (this.#unsendable.length === 0 || this.#retrying)) return Infinity
-    return Math.max(0, (isHolding ? this.#resendAt : this.#retryAt) - this.#options.clock.monotonic())
+    // Refused outcomes come after unsent ones: while the storage may be unavailable, they would only fail again.
+    const hasUnsent = this.#unsent.length > 0
+    if (!hasUnsent && (this.#refused.length === 0 || this.#isRetrying)) return Infinity
+    return Math.max(0, (hasUnsent ? this.#resendAt : this.#retryAt) - this.#options.clock.monotonic())
   }
 
   push(attempt: Attempt, end: AttemptEnd): void {
     this.#waiting.push({ attempt, end, outcome: outcomeOf(attempt, end) })
   }
 
-  take(): readonly Settling[] {
+  take(): readonly PendingOutcome[] {
     if (this.#waiting.length > engineDefaults.batch) return this.#waiting.splice(0, engineDefaults.batch)
     const all = this.#waiting
     this.#waiting = []
     return all
   }
 
-  /** They were not sent, or nobody knows. */
-  putBack(batch: readonly Settling[]): void {
-    this.#held.push(...batch)
+  /** Takes outcomes back whose call failed: they were not sent, or it is not known. */
+  putBack(batch: readonly PendingOutcome[]): void {
+    this.#unsent.push(...batch)
     if (batch.length > 0) this.#resendAt = 0
   }
 
   /**
-   * Tries some that came back, if it is time. False: nothing should be claimed before the rest is gone, for the storage may
-   * just have come back, and a claim would take back jobs whose outcomes are here.
+   * Sends some unsent outcomes, if it is time.
+   * @returns false while unsent ones are left. Then nothing may be claimed: the storage may just have recovered, and a claim
+   * would take back jobs whose outcomes are here.
    */
   async resend(): Promise<boolean> {
-    if (this.resendMs > 0) return this.#held.length === 0
-    if (this.#held.length > 0) await this.#resend(this.#held.splice(0, this.#most))
-    else void this.#retryUnsendable()
-    return this.#held.length === 0
+    if (this.resendMs > 0) return this.#unsent.length === 0
+    if (this.#unsent.length > 0) await this.#resend(this.#unsent.splice(0, this.#resendLimit))
+    else void this.#retryRefused()
+    return this.#unsent.length === 0
   }
 
-  async #resend(batch: readonly Settling[]): Promise<void> {
+  async #resend(batch: readonly PendingOutcome[]): Promise<void> {
     let sent = await this.#send(batch)
-    if (!sent && batch.length === 1 && (await this.#answers())) {
-      this.#pauseMs = engineDefaults.retryMs
-      // The storage is there: once more, and if it fails again it is to blame itself.
+    if (!sent && batch.length === 1 && (await this.#isStorageAvailable())) {
+      this.#resendPauseMs = engineDefaults.retryMs
+      // The storage answers: a second failure in a row is caused by the outcome itself.
       sent = await this.#send(batch)
-      if (!sent) return this.#setAside(batch)
+      if (!sent) return this.#refuse(batch)
     }
     if (sent) {
-      this.#most = Math.min(2 * this.#most, engineDefaults.batch)
-      this.#pauseMs = engineDefaults.retryMs
+      this.#resendLimit = Math.min(2 * this.#resendLimit, engineDefaults.batch)
+      this.#resendPauseMs = engineDefaults.retryMs
       return
     }
-    // To the end, so that none stands in the way of the others.
-    this.#held.push(...batch)
-    this.#most = Math.max(1, batch.length >> 1)
-    this.#resendAt = this.#options.clock.monotonic() + this.#pauseMs
-    this.#pauseMs = Math.min(2 * this.#pauseMs, engineDefaults.longestRetryMs)
+    // To the end, so that these do not hold up the others.
+    this.#unsent.push(...batch)
+    this.#resendLimit = Math.max(1, batch.length >> 1)
+    this.#resendAt = this.#options.clock.monotonic() + this.#resendPauseMs
+    this.#resendPauseMs = Math.min(2 * this.#resendPauseMs, engineDefaults.longestRetryMs)
   }
 
-  /** Beside the loop: it may take its time to fail again, and nobody should wait for that. */
-  async #retryUnsendable(): Promise<void> {
-    this.#retrying = true
-    const batch = this.#unsendable.splice(0, 1)
+  /** Not awaited by the loop: the call may take long to fail again. */
+  async #retryRefused(): Promise<void> {
+    this.#isRetrying = true
+    const batch = this.#refused.splice(0, 1)
     if (await this.#send(batch)) this.#retryPauseMs = engineDefaults.retryMs
-    else if (await this.#answers()) this.#setAside(batch)
+    else if (await this.#isStorageAvailable()) this.#refuse(batch)
     else this.putBack(batch)
-    this.#retrying = false
+    this.#isRetrying = false
     this.#options.onRetried()
   }
 
-  #setAside(batch: readonly Settling[]): void {
-    this.#unsendable.push(...batch)
+  #refuse(batch: readonly PendingOutcome[]): void {
+    this.#refused.push(...batch)
     this.#retryAt = this.#options.clock.monotonic() + this.#retryPauseMs
     this.#retryPauseMs = Math.min(2 * this.#retryPauseMs, engineDefaults.longestRetryMs)
   }
 
-  async #send(batch: readonly Settling[]): Promise<boolean> {
+  async #send(batch: readonly PendingOutcome[]): Promise<boolean> {
     try {
       this.report(batch, await this.#options.storage.settle(batch.map(({ outcome }) => outcome)))
       return true
@@ -157,112 +161,36 @@ export class Outcomes {
     }
   }
 
-  async #answers(): Promise<boolean> {
+  async #isStorageAvailable(): Promise<boolean> {
     return this.#options.storage.nextDueAt([]).then(
       () => true,
       () => false,
     )
   }
 
-  report(batch: readonly Settling[], verdicts: readonly SettleVerdict[]): void {
+  report(batch: readonly PendingOutcome[], verdicts: readonly SettleVerdict[]): void {
     for (let index = 0; index < batch.length; index++) this.#report(batch[index]!, verdicts[index]!)
   }
 
-  /** Of one that was settled already. */
+  /** Reports an outcome that was settled already. */
   reportSettled(attempt: Attempt, end: AttemptEnd, verdict: SettleVerdict): void {
     this.#report({ attempt, end, outcome: outcomeOf(attempt, end) }, verdict)
   }
 
-  #report({ attempt, end }: Settling, verdict: SettleVerdict): void {
+  #report({ attempt, end }: PendingOutcome, verdict: SettleVerdict): void {
     if (verdict.verdict === 'conflict' && end.instead) {
       return this.push(attempt, { ...end.instead(verdict.added), after: end.after })
     }
-    this.#tellReport(attempt, end, verdict)
+    publishOutcome(attempt, end, verdict, this.#tell)
     void end.after?.(verdict)
-  }
-
-  #tellReport(attempt: Attempt, end: AttemptEnd, verdict: SettleVerdict): void {
-    const { type, id } = attempt.job
-    const about = { type, id, attempt: attempt.counted }
-    const durationMs = attempt.endedAt - attempt.startedAt
-    if (verdict.verdict === 'conflict') {
-      const message = `job '${id}': its outcome was refused, for a job that it adds was`
-      return this.#tell({ name: 'error', error: new StorageError(message, { maybeApplied: false }) })
-    }
-    if (verdict.verdict !== 'settled') return this.#tell({ name: 'fenced', ...about, verdict: verdict.verdict })
-    const { ending } = end
-    const stalled = (ending.kind === 'retry' || ending.kind === 'failed') && ending.stalled === true
-    if (stalled) this.#tell({ name: 'stalled', type, id })
-    switch (verdict.state) {
-      case 'completed': {
-        // Field by field: this one comes with every job.
-        return this.#tell({
-          name: 'completed',
-          type,
-          id,
-          attempt: attempt.counted,
-          result: end.value,
-          durationMs,
-          job: attempt.job,
-          verdict,
-        })
-      }
-      case 'failing':
-        return this.#tell({
-          name: 'failing',
-          ...about,
-          error: end.error!,
-          runAt: verdict.runAt,
-          job: attempt.job,
-          durationMs,
-        })
-      case 'failed': {
-        const cause = stalled || !end.error ? stalledError(id) : end.error
-        return this.#tell({
-          name: 'failed',
-          ...about,
-          error: new MaxRetriesError(id, about.attempt, cause, end.payload),
-          job: attempt.job,
-          verdict,
-          durationMs,
-        })
-      }
-      case 'cancelled':
-        return this.#tell({ name: 'cancelled', type, id, job: attempt.job, verdict })
-      // Queued or scheduled: it waits again, without having failed.
-      default:
-        if (!stalled) this.#tell({ name: 'released', ...about, job: attempt.job })
-    }
   }
 }
 
 function outcomeOf({ job }: Attempt, { ending }: AttemptEnd): Outcome {
   const { type, id, worker, attempt } = job
   if (ending.kind !== 'completed') return { type, id, worker, attempt, ...ending }
-  // Field by field: nearly every outcome is this one. How long it is kept is said though the record knows it: so a storage
-  // need not look there.
+  // Field by field: nearly every outcome is this one. The retention is sent although the record has it: so a storage need not
+  // read the record.
   const { kind, result, keepMs = job.retention.completedMs, add } = ending
   return { type, id, worker, attempt, kind, result, keepMs, add }
 }
-
-/** Jobs that the storage ended by itself. */
-export function tellEnded(ended: readonly Ended[], works: ReadonlyMap<string, WorkType>, tell: Tell): void {
-  for (const { type, id, chain, state, reason, failures, payload } of ended) {
-    if (state === 'cancelled') {
-      tell({ name: 'cancelled', type, id, chain })
-      continue
-    }
-    const cause = reason === 'blocker_failed' ? blockerError(id) : stalledError(id)
-    const error = new MaxRetriesError(id, failures, cause, works.get(type)?.payloadOf(payload))
-    tell({ name: 'failed', type, id, attempt: failures, error, reason, chain })
-  }
-}
-
-export function stalledError(id: string): HoldfastError {
-  return new HoldfastError('STALLED', `Job '${id}' stalled: its last attempt ran too long, or its worker died`, {
-    jobId: id,
-  })
-}
-
-export const blockerError = (id: string): HoldfastError =>
-  new HoldfastError('BLOCKER_FAILED', `Job '${id}' waited for another that failed or was cancelled`, { jobId: id })

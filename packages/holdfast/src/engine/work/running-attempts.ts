@@ -1,5 +1,7 @@
-// The attempts that run here, each in a slot. Their leases are kept alive together: one extend per period, whatever the number of running attempts. The same timer watches
-// how long each may run. Invariant: an attempt whose lease may be over is told so before its lease ends, by our own clock.
+// The attempts that run in this worker, each in a slot. The heartbeat renews their leases together: one extend per period,
+// whatever their number. The same timer ends attempts that run longer than they may.
+// Invariant: an attempt whose lease cannot be renewed is aborted before the lease ends in the storage. Its local end is counted
+// from before each call.
 
 import { atMost, type Clock, type Timer } from '../../clock.ts'
 import type { Tell } from '../events.ts'
@@ -12,12 +14,12 @@ export interface RunningAttemptsOptions {
   readonly storage: Pick<GuardedStorage, 'extend'>
   readonly clock: Clock
   readonly tell: Tell
-  /** The attempt ran for as long as it may. */
+  /** Called when an attempt reached its longest run. */
   onCap(attempt: Attempt): void
 }
 
-/** How soon a renewal that failed, or met a lock, is tried again. */
-const renewAgainMs = 1_000
+/** Pause before a renewal is tried again that failed, or met a locked record, in ms. */
+const renewRetryMs = 1_000
 
 export class RunningAttempts {
   readonly #options: RunningAttemptsOptions
@@ -26,15 +28,15 @@ export class RunningAttempts {
   #firesAt = Infinity
   #renewAt = Infinity
   #renewing = false
-  /** The last renewal did not come through for all. */
-  #unanswered = false
+  /** Whether the last renewal failed for some attempts. */
+  #isUnconfirmed = false
   #stopped = false
 
   constructor(options: RunningAttemptsOptions) {
     this.#options = options
   }
 
-  /** Slots in use: a lost attempt has one too, until its handler ends. */
+  /** Slots in use. A lost attempt keeps its slot until its handler ends. */
   get size(): number {
     return this.#running.size
   }
@@ -45,30 +47,31 @@ export class RunningAttempts {
 
   add(attempt: Attempt, now: number): void {
     this.#running.add(attempt)
-    // From when its lease began, which is when the claim was sent.
+    // Counted from the start of the lease: when the claim was sent.
     const renewAt = attempt.leaseEndsAt - attempt.work.leaseMs + attempt.work.renewMs
     if (renewAt < this.#renewAt) this.#renewAt = renewAt
     const at = Math.min(this.#renewAt, attempt.capAt)
     if (at < this.#firesAt) this.#arm(at, now)
   }
 
-  /** The timer is left alone: it finds nothing to do, and the next attempt may come before that. */
+  /** Keeps the timer: the next attempt may come before it fires, and an early tick does no harm. */
   delete(attempt: Attempt): void {
     this.#running.delete(attempt)
   }
 
-  /** A hint that something happened to these jobs: asks the storage at once. */
-  look(ids: readonly string[] | undefined): void {
+  /** Renews the leases of these jobs at once, to learn what happened to them. Undefined: of all. */
+  recheck(ids: readonly string[] | undefined): void {
     const concerned = [...this.#running].filter(({ job, locked }) => !locked && (!ids || ids.includes(job.id)))
     if (concerned.length > 0) void this.#extend(concerned)
   }
 
   /**
-   * To be asked before a claim, which would take back a job of our own if its lease is over: after an outage, or when the
-   * event loop was blocked. False: the storage did not say that they are ours.
+   * Renews leases that are about to end. To be called before a claim: it would take back a job of this worker whose lease is
+   * over, after an outage or when the event loop was blocked.
+   * @returns false if the storage did not confirm them
    */
   async confirm(): Promise<boolean> {
-    // A claim takes its time, and clocks differ a little. A lease that ends with the cap cannot be renewed.
+    // Half a period early: a claim takes time, and clocks differ a little. A lease that ends with the cap cannot be renewed.
     const now = this.#options.clock.monotonic()
     const late = [...this.#running].filter(
       ({ leaseEndsAt, capAt, lost, locked, work }) =>
@@ -83,7 +86,7 @@ export class RunningAttempts {
     this.#running.clear()
   }
 
-  /** Between two renewals: the shortest of those that run. */
+  /** Time between two renewals: the shortest of the attempts that run. */
   get #periodMs(): number {
     let shortest = Infinity
     for (const { work } of this.#running) shortest = Math.min(shortest, work.renewMs)
@@ -111,8 +114,8 @@ export class RunningAttempts {
       this.#renewAt = Infinity
       return
     }
-    // If only the loop was late, the storage is asked before a lease is believed lost.
-    if (this.#renewing || this.#unanswered) this.#abortExpired(now)
+    // If only the event loop was late, the storage is asked first: the lease may still be valid.
+    if (this.#renewing || this.#isUnconfirmed) this.#abortExpired(now)
     if (!this.#renewing && this.#renewAt <= now) void this.#renew(now)
     this.#arm(this.#nextAt(now), now)
   }
@@ -130,22 +133,22 @@ export class RunningAttempts {
     this.#renewing = true
     const periodMs = this.#periodMs
     this.#renewAt = now + periodMs
-    const soon = now + Math.min(renewAgainMs, periodMs)
-    // A call that hangs must not keep the next from going out; its verdicts are heeded when they come.
+    const soon = now + Math.min(renewRetryMs, periodMs)
+    // A call that hangs must not delay the next one. Its verdicts are applied when they come.
     const extending = this.#extend([...this.#running].filter(({ locked }) => !locked))
-    const answered = (await atMost(this.#options.clock, periodMs, extending)) && (await extending)
+    const isConfirmed = (await atMost(this.#options.clock, periodMs, extending)) && (await extending)
     this.#renewing = false
-    this.#unanswered = !answered
-    if (!answered) this.#renewAt = Math.min(this.#renewAt, soon)
+    this.#isUnconfirmed = !isConfirmed
+    if (!isConfirmed) this.#renewAt = Math.min(this.#renewAt, soon)
     if (!this.#stopped && this.#running.size > 0 && this.#renewAt < this.#firesAt) {
       this.#arm(this.#renewAt, this.#options.clock.monotonic())
     }
   }
 
-  /** False if some of them are to be asked about again soon. */
+  /** @returns false if some leases are to be renewed again soon */
   async #extend(attempts: readonly Attempt[]): Promise<boolean> {
     const { storage, clock, tell } = this.#options
-    let answered = true
+    let isConfirmed = true
     for (let start = 0; start < attempts.length; start += engineDefaults.batch) {
       const batch = attempts.slice(start, start + engineDefaults.batch)
       const now = clock.monotonic()
@@ -153,19 +156,19 @@ export class RunningAttempts {
       try {
         const verdicts = await storage.extend(batch.map((attempt) => ({ ...attempt.fence, leaseMs: leaseOf(attempt) })))
         batch.forEach((attempt, index) => {
-          answered = this.#heed(attempt, verdicts[index]!, now + leaseOf(attempt)) && answered
+          isConfirmed = this.#apply(attempt, verdicts[index]!, now + leaseOf(attempt)) && isConfirmed
         })
       } catch (error) {
-        answered = false
+        isConfirmed = false
         tell({ name: 'error', error: error as Error })
         this.#abortExpired(clock.monotonic())
       }
     }
-    return answered
+    return isConfirmed
   }
 
-  #heed(attempt: Attempt, verdict: LeaseVerdict, leaseEndsAt: number): boolean {
-    // The answer to an older extend may come after that to a newer one, and takes nothing away from it.
+  #apply(attempt: Attempt, verdict: LeaseVerdict, leaseEndsAt: number): boolean {
+    // Answers may come out of order: an older one must not shorten the lease.
     const latest = Math.max(attempt.leaseEndsAt, leaseEndsAt)
     switch (verdict.verdict) {
       case 'busy':
@@ -176,7 +179,7 @@ export class RunningAttempts {
         return true
       case 'extended':
         attempt.leaseEndsAt = latest
-        if (attempt.work.tellsStarts) this.#tellOf('renewed', attempt)
+        if (attempt.work.tellsStarts) this.#publish('renewed', attempt)
         return true
       default:
         this.#lose(attempt, verdict.verdict)
@@ -184,9 +187,9 @@ export class RunningAttempts {
     }
   }
 
-  /** Somebody else ended it or has it: its handler is told, and its outcome will be dropped. */
+  /** The storage refused the fence: the signal aborts, and the outcome will be dropped. */
   #lose(attempt: Attempt, verdict: Refusal): void {
-    // A transaction of its own that ends it may be what the storage saw.
+    // A locked attempt may be refused because its own transaction has just ended it.
     if (attempt.decided || attempt.lost || attempt.locked) return
     attempt.lost = true
     attempt.abort(verdict)
@@ -198,11 +201,11 @@ export class RunningAttempts {
     for (const attempt of this.#running) {
       if (attempt.leaseEndsAt > now || attempt.locked || attempt.abortedFor) continue
       attempt.abort('error')
-      if (attempt.work.tellsStarts) this.#tellOf('lease_expired', attempt)
+      if (attempt.work.tellsStarts) this.#publish('lease_expired', attempt)
     }
   }
 
-  #tellOf(name: 'renewed' | 'lease_expired', { job, counted }: Attempt): void {
+  #publish(name: 'renewed' | 'lease_expired', { job, counted }: Attempt): void {
     this.#options.tell({ name, type: job.type, id: job.id, attempt: counted, job })
   }
 }

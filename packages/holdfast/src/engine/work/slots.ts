@@ -1,73 +1,72 @@
-// The slots of a worker: each holds one attempt, and how many are free is how much the next claim may ask for.
+// The slots of a worker: each holds one attempt. The free ones are how many jobs the next claim may ask for.
 
 import type { Clock, Timer } from '../../clock.ts'
 
-/** With fewer slots for each, claims at once would be too small. */
-const fewestSlots = 5
+/** With fewer slots each, concurrent claims would be too small. */
+const minSlotsPerClaim = 5
 
 export interface SlotsOptions {
   readonly clock: Clock
   readonly concurrency: number
-  /** Claims that the storage would like to have under way at once. */
+  /** Number of claims in flight that the storage asks for. */
   readonly claimsInFlight: number
-  /** A slot that has run a job stays empty for so long, in ms. */
+  /** How long a slot stays empty after an attempt, in ms. 0: not at all. */
   readonly pauseMs: number
   /** Attempts that run now. */
   readonly running: { readonly size: number }
-  /** A pause is over. */
+  /** Called when a pause is over. */
   readonly onFree: () => void
 }
 
 export class Slots {
-  /** Claims that may be under way at once, each for its share of the slots. */
-  readonly lanes: number
+  /** Claims that may be in flight at once, each for its share of the slots. */
+  readonly maxClaims: number
   readonly #options: SlotsOptions
   readonly #pauses = new Set<Timer>()
-  #asked = 0
-  #trailing = 0
+  #reserved = 0
+  #held = 0
 
   constructor(options: SlotsOptions) {
     const { claimsInFlight, concurrency } = options
     this.#options = options
-    this.lanes = Math.max(1, Math.min(claimsInFlight, Math.floor(concurrency / fewestSlots)))
+    this.maxClaims = Math.max(1, Math.min(claimsInFlight, Math.floor(concurrency / minSlotsPerClaim)))
   }
 
-  /** For the next claim. */
+  /** Slots that the next claim may fill. */
   get free(): number {
     const { concurrency, running } = this.#options
-    const taken = running.size + this.#asked + this.#trailing + this.#pauses.size
-    return Math.min(concurrency - taken, Math.ceil(concurrency / this.lanes))
+    const taken = running.size + this.#reserved + this.#held + this.#pauses.size
+    return Math.min(concurrency - taken, Math.ceil(concurrency / this.maxClaims))
   }
 
-  /** Claims are under way. */
-  get areAsked(): boolean {
-    return this.#asked > 0
+  get hasClaimsInFlight(): boolean {
+    return this.#reserved > 0
   }
 
-  /** Nothing runs, and nothing is to follow what has run. */
-  get areQuiet(): boolean {
-    return this.#options.running.size === 0 && this.#trailing === 0
+  /** No attempt runs, and no slot is held after one. */
+  get areIdle(): boolean {
+    return this.#options.running.size === 0 && this.#held === 0
   }
 
-  /** They are taken until the claim that asks for them is answered. */
-  ask(count: number): void {
-    this.#asked += count
+  /** Takes slots for a claim until it is answered. */
+  reserve(count: number): void {
+    this.#reserved += count
   }
 
-  answered(count: number): void {
-    this.#asked -= count
+  unreserve(count: number): void {
+    this.#reserved -= count
   }
 
-  /** Of chains alone: the slot of an ended attempt is kept until what follows its record has ended. */
-  trail(): void {
-    this.#trailing++
+  /** Chains only: keeps the slot of an ended attempt until what follows its record has ended. */
+  hold(): void {
+    this.#held++
   }
 
-  trailed(): void {
-    this.#trailing--
+  unhold(): void {
+    this.#held--
   }
 
-  /** An attempt has ended: its slot stays empty for a while, where that is asked for. */
+  /** Keeps the slot of an ended attempt empty for `pauseMs`. */
   pause(): void {
     const { clock, pauseMs, onFree } = this.#options
     if (pauseMs === 0) return

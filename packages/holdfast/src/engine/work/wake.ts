@@ -1,4 +1,4 @@
-// When to look again: a hint, the next due instant, or the poll underneath, whichever comes first. Hints may be lost.
+// When the next claim is sent: at a hint, at the next due instant, or at the fallback poll, whichever is first. Hints may be lost.
 
 import type { Clock, Timer } from '../../clock.ts'
 import { engineDefaults } from '../defaults.ts'
@@ -9,17 +9,17 @@ export interface WakeOptions {
   readonly storage: Pick<GuardedStorage, 'listen' | 'nextDueAt'>
   readonly clock: Clock
   readonly types: readonly ClaimType[]
-  /** Infinity: hints alone wake. */
+  /** Fallback poll in ms. Infinity: hints alone. */
   readonly pollMs: number
-  /** There may be something to claim. */
+  /** Called when a claim may find jobs. */
   onWake(): void
-  /** Something may have happened to these running jobs. */
+  /** Called when something may have happened to these running jobs. Undefined: to any. */
   onAbort(ids: readonly string[] | undefined): void
 }
 
 export class Wake {
   readonly #options: WakeOptions
-  readonly #longestMs: number
+  readonly #pollMs: number
   #timer: Timer | undefined
   #unlisten: Unlisten | undefined
   #stopped = false
@@ -27,36 +27,36 @@ export class Wake {
   constructor(options: WakeOptions) {
     this.#options = options
     const leases = options.types.map(({ leaseMs }) => leaseMs)
-    // Never longer than a lease: so every lease is seen before it ends, whoever took it and whenever.
-    this.#longestMs = options.pollMs === Infinity ? Infinity : Math.min(options.pollMs, ...leases)
+    // Never longer than a lease: so every lease, of any worker, is seen before it ends.
+    this.#pollMs = options.pollMs === Infinity ? Infinity : Math.min(options.pollMs, ...leases)
   }
 
-  /** Before the first look, so that nothing falls between the two. */
+  /** To be called before the first claim, so that no hint is lost between the two. */
   async listen(): Promise<void> {
     const { storage, types } = this.#options
     const topics = types.flatMap(({ type }) => [
       { kind: 'wake' as const, type },
       { kind: 'abort' as const, type },
     ])
-    const unlisten = await storage.listen(topics, (signal) => this.#heed(signal))
+    const unlisten = await storage.listen(topics, (signal) => this.#receive(signal))
     if (this.#stopped) await unlisten()
     else this.#unlisten = unlisten
   }
 
   /**
-   * How long until something is due, or somebody should look anyway; no longer than this.
-   * @param told by the last claim; else the storage is asked
+   * Time until the next due instant or the fallback poll, in ms; at most `maxMs`.
+   * @param nextDue as the last claim returned it; undefined: the storage is asked
    */
-  async sleepMs(atMostMs: number, told: Claim['nextDue']): Promise<number> {
+  async idleMs(maxMs: number, nextDue: Claim['nextDue']): Promise<number> {
     const { storage, clock, types } = this.#options
-    const due = told === undefined ? await storage.nextDueAt(types) : (told ?? undefined)
-    // Due, and yet the look before this found nothing: somebody else has it in hand.
+    const due = nextDue === undefined ? await storage.nextDueAt(types) : (nextDue ?? undefined)
+    // A job is due, and yet the claim before this found none: another call has it locked.
     const dueMs = due === undefined ? Infinity : due.at > due.now ? due.at - due.now : engineDefaults.lockedMs
-    const lookMs = this.#longestMs * (1 - clock.random() / 10)
-    return Math.min(dueMs, lookMs, atMostMs)
+    const pollMs = this.#pollMs * (1 - clock.random() / 10)
+    return Math.min(dueMs, pollMs, maxMs)
   }
 
-  /** Wakes after this time, or by a hint before. */
+  /** Wakes after this time, or by an earlier hint. */
   wakeAfter(ms: number): void {
     this.#timer?.cancel()
     if (this.#stopped) return
@@ -75,7 +75,7 @@ export class Wake {
     this.#unlisten = undefined
   }
 
-  #heed(signal: Signal): void {
+  #receive(signal: Signal): void {
     if (signal.kind === 'abort' || signal.gap) this.#options.onAbort(signal.ids)
     if (signal.kind === 'wake' || signal.gap) this.#options.onWake()
   }

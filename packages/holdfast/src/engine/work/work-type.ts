@@ -1,4 +1,4 @@
-// What a worker is told of a kind of jobs: how long it holds one, and what runs it. A Queue has one, chains and tasks many.
+// A kind of job, as a worker serves it: how long the worker holds one, and what runs it. A Queue has one, chains and tasks many.
 
 import type { Attempt } from './attempt.ts'
 import type { AttemptEnd } from './outcomes.ts'
@@ -6,21 +6,21 @@ import type { AttemptEnd } from './outcomes.ts'
 /** One kind of job that a worker serves. */
 export interface WorkType {
   readonly type: string
-  /** Not above capMs. */
+  /** Length of the lease in ms. Not above capMs. */
   readonly leaseMs: number
-  /** Between two renewals of the lease; below leaseMs. */
+  /** Time between two renewals of the lease in ms; below leaseMs. */
   readonly renewMs: number
-  /** The longest that one attempt may take; then it is given up as stalled. Infinity: any time. */
+  /** Longest run of one attempt in ms; after it the attempt ends as stalled. Infinity: no limit. */
   readonly capMs: number
-  /** For jobs that have none of their own. */
+  /** Runs in all, for jobs that do not set it. */
   readonly maxAttempts?: number
-  /** Runs one attempt; for a Queue: execute.ts. Never rejects: what goes wrong is an outcome. */
+  /** Runs one attempt. Never rejects: an error becomes an outcome. */
   run(attempt: Attempt): Promise<AttemptEnd>
-  /** The payload of a job that is not run, for those who are told of its end. Never throws. */
+  /** Decodes the payload of a job that ended without a run, for the event about it. Never throws. */
   payloadOf(bytes: Uint8Array | undefined): unknown
-  // Of chains alone:
-  /** The signal's reason is a JobAbortReason. @default an AttemptAbortedError */
+  // Chains only:
+  /** Whether the signal's reason is a JobAbortReason instead of an AttemptAbortedError. @default false */
   readonly plainReasons?: boolean
-  /** `started` is told even if nobody watches everything, and what becomes of the lease. */
+  /** Whether `started`, `renewed` and `lease_expired` are published although the channel has no subscriber. @default false */
   readonly tellsStarts?: boolean
 }

@@ -1,15 +1,17 @@
-// The file driver: one machine, any number of processes and threads, nothing to install. The log has the truth (log.ts), each
-// process a replica of it in memory (journal.ts), on which the moves of the contract are run.
+// The file driver: one machine, any number of processes and threads, nothing to install. The log is the truth (log/log.ts).
+// Each process has a replica of it in memory, on which the journal runs the verbs of the contract (journal.ts).
 
 import { type Clock, systemClock } from '../../clock.ts'
-import { HoldfastError, unsupported } from '../../errors.ts'
+import { unsupported } from '../../errors.ts'
 import { resolveOptions } from '../../resolve-options.ts'
-import { fileOptions } from '../options.ts'
 import { checkListQuery, checkNewJobs, checkOutcomes } from '../check.ts'
+import { ListenerRegistry } from '../listener-registry.ts'
 import { count } from '../memory/count.ts'
 import { list } from '../memory/list.ts'
 import { nextDueAt } from '../memory/next-due-at.ts'
 import { sweep } from '../memory/sweep.ts'
+import { fileOptions } from '../options.ts'
+import { RefCounted } from '../ref-counted.ts'
 import { add } from '../rules/add.ts'
 import { cancel } from '../rules/cancel.ts'
 import { claim } from '../rules/claim.ts'
@@ -20,29 +22,28 @@ import { remove } from '../rules/remove.ts'
 import { revive } from '../rules/revive.ts'
 import { settle } from '../rules/settle.ts'
 import type * as Contract from '../storage.ts'
-import { type Disk, nodeDisk } from './log/disk.ts'
-import { Listeners } from './hints.ts'
 import type { CallOptions, Turn } from './journal.ts'
 import { FileKv } from './kv.ts'
-import { recoverLost } from './replica/recover.ts'
+import { type Disk, nodeDisk } from './log/disk.ts'
+import { recoverLost } from './recover.ts'
 import { Session } from './session.ts'
 
 export interface FileStorageOptions {
-  /** Where everything is kept. It is made if it is not there. */
+  /** Directory of the storage, on a local disk. A missing one is created. */
   readonly directory: string
   /**
-   * `full`: what was acknowledged survives a power cut. `relaxed`: it survives the process, but a power cut may take what the system had
-   * not yet written back; never half a job.
+   * What an acknowledged write survives. `full`: a power cut. `relaxed`: the end of every process; a power cut may take
+   * commits that the system had not yet written back, but never leaves half a job.
    * @default 'full'
    */
-  readonly durability?: 'full' | 'relaxed'
-  /** How long one call may take, in ms. @default 5_000 */
-  readonly callTimeoutMs?: number
-  /** Where its time comes from: a `fakeClock()` in tests. @default the system's */
-  readonly clock?: Clock
+  readonly durability?: 'full' | 'relaxed' | undefined
+  /** Longest time that one call may take, in ms. @default 5_000 */
+  readonly callTimeoutMs?: number | undefined
+  /** Clock that the storage reads: a `fakeClock()` in tests. @default the system's */
+  readonly clock?: Clock | undefined
 }
 
-/** For tests. */
+/** Hooks for tests. */
 export interface FileStorageHooks {
   readonly disk?: Disk
   readonly opened?: (session: Session) => void
@@ -51,18 +52,14 @@ export interface FileStorageHooks {
 const reads: CallOptions = { reads: true }
 const takesRoom: CallOptions = { takesRoom: true }
 
-/** Jobs in a directory of a local disk, for the processes and threads of one machine. */
+/** Stores jobs in a directory of a local disk, for the processes and threads of one machine. */
 export class FileStorage implements Contract.Storage<never> {
   readonly driver = 'file'
   readonly features: Contract.StorageFeatures
   readonly settings: Contract.StorageSettings
   readonly kv: FileKv
-  readonly #open: () => Promise<Session>
-  readonly #listeners = new Listeners()
-  #connections = 0
-  #session: Session | undefined
-  /** Opening and closing, one after the other. */
-  #turn: Promise<void> = Promise.resolve()
+  readonly #listeners = new ListenerRegistry<Session>((session) => this.#watch(session))
+  readonly #session: RefCounted<Session>
 
   /**
    * @param hooks for tests
@@ -71,13 +68,26 @@ export class FileStorage implements Contract.Storage<never> {
   constructor(options: FileStorageOptions, { disk = nodeDisk, opened }: FileStorageHooks = {}) {
     const resolved = resolveOptions('FileStorage', options, fileOptions)
     const { directory, durability, callTimeoutMs, clock = systemClock } = resolved
-    fileOptions.directory.check('directory', directory)
+    fileOptions.directory.check('FileStorage: directory', directory)
     const full = durability === 'full'
-    this.#open = async () => {
-      const session = await Session.open({ directory, full, clock, disk, listeners: this.#listeners })
-      opened?.(session)
-      return session
-    }
+    /** A new session begins after the old one has shown its jobs. */
+    let closing: Promise<void> = Promise.resolve()
+    this.#session = new RefCounted({
+      name: 'File storage',
+      open: async () => {
+        await closing
+        const session = await Session.open({ directory, full, clock, disk, listeners: this.#listeners })
+        opened?.(session)
+        this.#listeners.reopen(session).catch(() => {})
+        return session
+      },
+      close: (session) => {
+        this.#listeners.closed()
+        const closed = session.close()
+        closing = closed.catch(() => {})
+        return closed
+      },
+    })
     this.settings = { callTimeoutMs }
     this.features = {
       transactions: false,
@@ -91,28 +101,15 @@ export class FileStorage implements Contract.Storage<never> {
   }
 
   connect(): Promise<void> {
-    return this.#inTurn(async () => {
-      this.#session ??= await this.#open()
-      this.#connections++
-    })
+    return this.#session.connect()
   }
 
   disconnect(): Promise<void> {
-    return this.#inTurn(async () => {
-      if (this.#connections === 0 || --this.#connections > 0) return
-      const session = this.#session
-      this.#session = undefined
-      await session?.close()
-    })
+    return this.#session.disconnect()
   }
 
-  async clear(): Promise<void> {
-    await this.connect()
-    try {
-      await this.#call(({ recording }) => recording.clear(), { alone: true })
-    } finally {
-      await this.disconnect()
-    }
+  clear(): Promise<void> {
+    return this.#session.whileConnected(() => this.#call(({ recording }) => recording.clear(), { alone: true }))
   }
 
   async add(jobs: readonly Contract.NewJob[], tx?: never): Promise<Contract.AddVerdict[]> {
@@ -171,8 +168,9 @@ export class FileStorage implements Contract.Storage<never> {
   }
 
   async sweep(request: Contract.SweepRequest): Promise<Contract.Swept> {
-    const swept = await this.#call(({ move, kv }) => sweep(move, kv, request))
-    await this.#session?.sweep()
+    const session = this.#session.use()
+    const swept = await session.journal.call(({ move, kv }) => sweep(move, kv, request))
+    if (this.#session.opened === session) await session.sweep()
     return swept
   }
 
@@ -185,7 +183,7 @@ export class FileStorage implements Contract.Storage<never> {
   }
 
   async list(query: Contract.ListQuery): Promise<Contract.Page> {
-    checkListQuery(this.driver, query)
+    checkListQuery(query)
     return this.#call(({ move }) => list(move, query), reads)
   }
 
@@ -193,7 +191,7 @@ export class FileStorage implements Contract.Storage<never> {
     return this.#call(({ move }) => count(move, query), reads)
   }
 
-  async nextDueAt(types: readonly Contract.ClaimType[]): Promise<{ at: number; now: number } | undefined> {
+  async nextDueAt(types: readonly Contract.ClaimType[]): Promise<Contract.NextDue | undefined> {
     return this.#call(({ move }) => nextDueAt(move, types), reads)
   }
 
@@ -201,37 +199,19 @@ export class FileStorage implements Contract.Storage<never> {
     topics: readonly Contract.Topic[],
     onSignal: (signal: Contract.Signal) => void,
   ): Promise<Contract.Unlisten> {
-    // A listener of its own for each call, so that the same function may listen twice.
-    const listener = (signal: Contract.Signal): void => onSignal(signal)
-    this.#listeners.add(topics, listener)
-    try {
-      await this.#opened().listen()
-    } catch (error) {
-      this.#listeners.delete(topics, listener)
-      throw error
-    }
-    let listens = true
-    return async () => {
-      if (!listens) return
-      listens = false
-      this.#listeners.delete(topics, listener)
-      this.#session?.unlisten()
+    return this.#listeners.listen(this.#session.use(), topics, onSignal)
+  }
+
+  async #watch(session: Session): Promise<() => void> {
+    await session.listen()
+    return () => {
+      // A session has one watch: it goes on if another listener came meanwhile.
+      if (!this.#listeners.isOpen) session.unlisten()
     }
   }
 
   async #call<T>(run: (turn: Turn) => T, options?: CallOptions): Promise<T> {
-    return this.#opened().journal.call(run, options)
-  }
-
-  #opened(): Session {
-    if (this.#session) return this.#session
-    throw new HoldfastError('STORAGE_CLOSED', 'the storage is closed: call connect(), or start what uses it')
-  }
-
-  #inTurn(run: () => Promise<void>): Promise<void> {
-    const turn = this.#turn.then(run)
-    this.#turn = turn.catch(() => {})
-    return turn
+    return this.#session.use().journal.call(run, options)
   }
 
   #noTx(tx: unknown): void {

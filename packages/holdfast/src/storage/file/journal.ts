@@ -1,27 +1,23 @@
-// The journal: every call of this process goes through it, one group after the other. A group catches up with the log, runs
-// its calls on the replica, and goes into the log as one commit; while that is being synced, the next group gathers.
+// The journal: runs every call of this process, in groups, one group after the other. A group catches up with the log, runs
+// its calls on the replica and is appended to the log as one commit. While that commit is synced, the next group gathers.
 //
-// Invariant: between two groups the replica is exactly what the commits before the log's position say. A group that does not
-// get its number, or whose commit fails, is taken back, so nobody sees what is not in the log.
-//
-// Longer than others: each step of a group, and its way back, keeps that invariant.
+// Invariant: between two groups the replica is exactly what the commits before the log's position say. A group whose number
+// was taken by another process, or whose commit fails, is undone, so no caller sees what is not in the log.
 
 import type { Clock } from '../../clock.ts'
 import type { KvData } from '../memory/kv-data.ts'
 import { MemoryMove } from '../memory/move.ts'
+import { Signals } from '../rules/signals.ts'
 import type { JobRef } from '../storage.ts'
-import { applyChanges } from './replica/apply.ts'
-import type { Changes } from './replica/changes.ts'
 import { encodeFrame, format } from './log/frame.ts'
-import { CallSignals, type Listeners } from './hints.ts'
-import { linesOf, readLines } from './log/lines.ts'
+import { linesOf } from './log/lines.ts'
 import { type Log, UnsyncedError } from './log/log.ts'
-import { Recording } from './replica/recording.ts'
-import { Replica } from './replica/replica.ts'
 import { isFull } from './log/reserve.ts'
-import { latestSnapshot } from './log/snapshot.ts'
+import type { Follower } from './replica/follower.ts'
+import { Recording } from './replica/recording.ts'
+import type { Replica } from './replica/replica.ts'
 
-/** What a call is given to work with, at one instant. */
+/** What a call works with, at one instant. */
 export interface Turn {
   readonly now: number
   readonly move: MemoryMove
@@ -30,11 +26,11 @@ export interface Turn {
 }
 
 export interface CallOptions {
-  /** It only looks: what it saw need not be durable. */
+  /** The call writes nothing: what it read need not be durable. */
   readonly reads?: boolean
-  /** In a group of its own. */
+  /** The call has a group of its own. */
   readonly alone?: boolean
-  /** What it writes stays: refused while the disk is full. */
+  /** The call takes room on the disk for long: it is refused while the disk is full. */
   readonly takesRoom?: boolean
 }
 
@@ -43,46 +39,44 @@ interface Call extends CallOptions {
   readonly resolve: (answer: never) => void
   readonly reject: (error: unknown) => void
   /** Of its last run. */
-  outcome: { answer: unknown; signals: CallSignals; recording: Recording } | { error: unknown } | undefined
+  outcome: { answer: unknown; signals: Signals; recording: Recording } | { error: unknown } | undefined
 }
 
 export interface JournalHooks {
-  /** By this process. */
+  /** A commit of this process is in the log. */
   committed(recording: Recording): void
-  /** By another one. */
-  followed(changes: Changes): void
-  /** What has to be done between two groups. */
+  /** Upkeep between two groups. */
   between(): Promise<void> | undefined
-  /** Throws while there is none for calls that take it. */
+  /** Throws while the disk has no room for calls that take it. */
   needRoom(): void
-  /** The disk is full. False: nothing can be done about it. */
+  /** Frees room on a full disk. False if there is nothing to free. */
   makeRoom(): Promise<boolean>
 }
 
-/** Races that a group loses before it lets others go first for a moment. */
-const patience = 2
+/** Lost races after which a group waits a moment before it tries again. */
+const racesBeforeWait = 2
 
 export class Journal {
-  replica = new Replica()
-  /** Bytes on disk of commits since the snapshot from which a start would read. */
-  logBytes = 0
-  snapshotBytes = 0
-  readonly log: Log
+  readonly #follower: Follower
   readonly #clock: Clock
-  readonly #listeners: Listeners
   readonly #hooks: JournalHooks
   #waiting: Call[] = []
   #working: Promise<void> | undefined
-  /** The replica is not to be trusted any more. */
-  #stale = true
-  /** Of the group that is on its way into the log: the replica is ahead of it. */
+  /** Recording of the group that is being appended: the replica is ahead of the log by it. */
   #underWay: Recording | undefined
 
-  constructor(log: Log, clock: Clock, listeners: Listeners, hooks: JournalHooks) {
-    this.log = log
+  constructor(follower: Follower, clock: Clock, hooks: JournalHooks) {
+    this.#follower = follower
     this.#clock = clock
-    this.#listeners = listeners
     this.#hooks = hooks
+  }
+
+  get replica(): Replica {
+    return this.#follower.replica
+  }
+
+  get #log(): Log {
+    return this.#follower.log
   }
 
   call<T>(run: (turn: Turn) => T, options: CallOptions = {}): Promise<T> {
@@ -92,25 +86,25 @@ export class Journal {
     })
   }
 
-  /** Looks for commits of others, for the sake of those who listen. */
+  /** Catches up with the commits of other processes, so that listeners are notified. */
   async look(): Promise<void> {
     await this.call(() => {}, { reads: true })
   }
 
-  /** What is known of this job is not in the log yet, and perhaps never will be. */
+  /** True while a change of this job is not yet in the log, and may still be undone. */
   isUnderWay({ type, id }: JobRef): boolean {
     if (!this.#underWay) return false
     const before = this.#underWay.jobs.get(type)?.get(id)
     return this.#underWay.cleared || before === null || before?.changed === true
   }
 
-  /** Once nothing waits. */
+  /** Resolves once no call waits. */
   async idle(): Promise<void> {
     while (this.#working) await this.#working
   }
 
   async #work(): Promise<void> {
-    // The calls of one tick go together.
+    // The calls of one tick share a group.
     await Promise.resolve()
     try {
       while (this.#waiting.length > 0) {
@@ -132,7 +126,7 @@ export class Journal {
     try {
       if (calls.some(({ takesRoom }) => takesRoom)) this.#hooks.needRoom()
       for (let lost = 0; !(await this.#attempt(calls)); lost++) {
-        if (lost >= patience) await this.#pause(Math.min(lost, 10) * this.#clock.random())
+        if (lost >= racesBeforeWait) await this.#wait(Math.min(lost, 10) * this.#clock.random())
       }
     } catch (error) {
       if (calls.length === 1) {
@@ -140,24 +134,24 @@ export class Journal {
         if (isFull(error) && !call!.takesRoom && (await this.#hooks.makeRoom())) return this.#group(calls)
         return call!.reject(error)
       }
-      // One of them may be what went wrong: each by itself.
+      // One of them may be the cause, so each runs by itself.
       for (const call of calls) await this.#group([call])
     }
   }
 
-  /** False: another commit came first. Rejects if certainly nothing was written. */
+  /** False if another commit took the number. Rejects if certainly nothing was written. */
   async #attempt(calls: readonly Call[]): Promise<boolean> {
-    await this.#catchUp()
+    await this.#follower.catchUp()
     const recording = new Recording(this.replica)
     for (const call of calls) this.#run(call, recording)
     const lines = linesOf(recording, this.replica)
     if (lines.length === 0) {
-      if (this.log.unsynced && !calls.every(({ reads }) => reads)) await this.log.syncFolder()
+      if (this.#log.unsynced && !calls.every(({ reads }) => reads)) await this.#log.syncFolder()
       answer(calls)
       return true
     }
     for (const { outcome } of calls) {
-      if (outcome && 'signals' in outcome) for (const hint of outcome.signals.hints()) lines.push({ hint })
+      if (outcome && 'signals' in outcome) for (const hint of outcome.signals.hintsForOthers()) lines.push({ hint })
     }
     const failed = await this.#commit(recording, lines)
     if (failed === 'lost') return false
@@ -166,30 +160,31 @@ export class Journal {
   }
 
   #run(call: Call, group: Recording): void {
-    const recording = new Recording(this.replica)
-    const signals = new CallSignals(this.#listeners)
+    const { replica } = this
+    const recording = new Recording(replica)
+    const signals = new Signals(true)
     const now = this.#clock.now()
-    this.replica.onEntry = (key) => recording.entry(key)
+    replica.onEntry = (key) => recording.entry(key)
     try {
-      const move = new MemoryMove(this.replica.data, now, signals, recording)
-      const result = call.run({ now, move, kv: this.replica.kv, recording })
+      const move = new MemoryMove(replica.data, now, signals, recording)
+      const result = call.run({ now, move, kv: replica.kv, recording })
       call.outcome = { answer: result, signals, recording }
       group.include(recording)
     } catch (error) {
       call.outcome = { error }
-      this.#undo(recording)
+      this.#follower.undo(recording)
     } finally {
-      this.replica.onEntry = undefined
+      replica.onEntry = undefined
     }
   }
 
-  /** Undefined: it is in the log. An error: it is, but perhaps not for ever. */
+  /** Undefined: the commit is in the log. An error: it is, but may not survive a power cut. */
   async #commit(recording: Recording, lines: readonly object[]): Promise<UnsyncedError | 'lost' | undefined> {
-    const { log } = this
-    const { folder, next } = log.position
+    const log = this.#log
     const durability = log.full ? 'full' : 'relaxed'
     const last = this.replica.data.lastNumber
-    const head = { holdfast: 'commit', format, number: next, last, durability } as const
+    const head = { holdfast: 'commit', format, number: log.position.next, last, durability } as const
+    let size = 0
     let failed: UnsyncedError | undefined
     this.#underWay = recording
     try {
@@ -197,29 +192,29 @@ export class Journal {
         head,
         lines.map((line) => JSON.stringify(line)),
       )
+      size = bytes.length
       const appended = await log.append(bytes)
       if (appended !== 'won') {
-        this.#undo(recording)
-        if (appended === 'gone') this.#stale = true
+        this.#follower.undo(recording)
+        if (appended === 'gone') this.#follower.invalidate()
         return 'lost'
       }
-      this.logBytes += sizeOnDisk(bytes.length)
     } catch (error) {
       if (!(error instanceof UnsyncedError)) {
-        this.#undo(recording)
+        this.#follower.undo(recording)
         throw error
       }
       failed = error
     } finally {
       this.#underWay = undefined
     }
-    log.goTo({ folder, next: next + 1 })
+    this.#follower.passOwn(size)
     this.#prune(recording)
     this.#hooks.committed(recording)
     return failed
   }
 
-  /** Types that nothing is known of any more. */
+  /** Forgets types of which nothing is left. */
   #prune(recording: Recording): void {
     const { data } = this.replica
     const names = new Set([...recording.jobs.keys(), ...[...recording.keys.keys()].map(({ name }) => name)])
@@ -230,74 +225,12 @@ export class Journal {
     }
   }
 
-  #undo(recording: Recording): void {
-    try {
-      applyChanges(this.replica, recording.undo(), this.#clock.now())
-    } catch {
-      this.#stale = true // It is read anew.
-    }
-  }
-
-  async #catchUp(): Promise<void> {
-    for (let tries = 0; ; tries++) {
-      if (this.#stale) this.#load()
-      if (this.#follow()) return
-      if (tries === 10) throw new Error(`the log's folder ${this.log.position.folder} is missing`)
-      this.#stale = true
-      await this.#pause(1)
-    }
-  }
-
-  /** Starts anew from the latest snapshot. */
-  #load(): void {
-    this.replica = new Replica()
-    const { log } = this
-    const snapshot = latestSnapshot(log.disk, log.paths)
-    this.snapshotBytes = snapshot?.size ?? 0
-    this.logBytes = 0
-    if (snapshot) {
-      const { changes } = readLines(snapshot.lines, this.replica, snapshot.head.last)
-      applyChanges(this.replica, changes, this.#clock.now())
-      log.goTo({ folder: snapshot.head.log!, next: snapshot.head.number + 1 })
-    } else {
-      const { log: folder } = JSON.parse(log.disk.read(log.paths.format)!.toString()) as { log: string }
-      log.goTo({ folder, next: 1 })
-    }
-    this.#stale = false
-  }
-
-  /** Applies what others have committed. False: what comes next is gone, a snapshot has it. */
-  #follow(): boolean {
-    const { log } = this
-    for (;;) {
-      const frame = log.next()
-      if (frame === undefined) return true
-      if (frame === 'gone') return false
-      try {
-        const read = readLines(frame.lines, this.replica, frame.head.last)
-        applyChanges(this.replica, read.changes, this.#clock.now())
-        const { folder, next } = log.position
-        log.goTo({ folder: read.continue ?? folder, next: next + 1 })
-        log.unsynced = true
-        this.logBytes += sizeOnDisk(frame.size)
-        this.#hooks.followed(read.changes)
-        for (const hint of read.hints) this.#listeners.tell(hint)
-      } catch (error) {
-        this.#stale = true
-        throw error
-      }
-    }
-  }
-
-  #pause(ms: number): Promise<void> {
+  #wait(ms: number): Promise<void> {
     return new Promise((resolve) => void this.#clock.after(ms, resolve))
   }
 }
 
-/** A small file takes a whole block. */
-const sizeOnDisk = (bytes: number): number => Math.ceil(bytes / 4_096) * 4_096
-
-/** @param failed what they wrote may not last */
+/** @param failed set if what the calls wrote may not survive a power cut */
 function answer(calls: readonly Call[], failed?: UnsyncedError): void {
   for (const { outcome, resolve, reject } of calls) {
     if (!outcome || 'error' in outcome) reject(outcome?.error)

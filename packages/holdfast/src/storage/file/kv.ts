@@ -1,3 +1,5 @@
+// The key-value store of the file driver: the entries of the replica, through the journal.
+
 import { encodeKvKey, type KeyValue, type KvKey, type KvPage, type KvWrite } from '../kv.ts'
 import * as verbs from '../memory/kv-verbs.ts'
 import type { Bytes } from '../storage.ts'

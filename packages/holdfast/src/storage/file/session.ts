@@ -1,34 +1,37 @@
-// An open directory: the journal on its log, what keeps the log short, and the watch that tells of other processes.
+// An open directory, from connect() to disconnect(): the journal on its log, the compaction that keeps the log short, the
+// view for people, and the watch that sees commits of other processes.
 
 import { atMost, type Clock } from '../../clock.ts'
+import type { ListenerRegistry } from '../listener-registry.ts'
+import { Journal } from './journal.ts'
 import { Compaction } from './log/compact.ts'
 import type { Disk } from './log/disk.ts'
-import type { Listeners } from './hints.ts'
-import { Journal } from './journal.ts'
 import { Log } from './log/log.ts'
-import { openDirectory, openError } from './log/open.ts'
+import { openDirectory, openError } from './log/open-directory.ts'
 import { pathsOf } from './log/paths.ts'
 import { Reserve } from './log/reserve.ts'
-import { sweepTemporary } from './temporary.ts'
+import { sweepTemporary } from './log/sweep-temporary.ts'
+import { Watch } from './log/watch.ts'
+import { Follower } from './replica/follower.ts'
 import { View } from './view/view.ts'
-import { Watch } from './watch.ts'
 
 export interface SessionOptions {
   readonly directory: string
   readonly full: boolean
   readonly clock: Clock
   readonly disk: Disk
-  readonly listeners: Listeners
+  readonly listeners: Pick<ListenerRegistry<never>, 'listenersOf' | 'notify'>
 }
 
-/** Ms for the view, when the storage is closed: within what a call may take. */
+/** Longest time for the view at a close, in ms: less than a call may take. */
 const closingMs = 4_000
+/** Longest time for the view at a sweep, in ms. */
+const sweepingMs = 1_000
 
 export class Session {
   readonly journal: Journal
   readonly #clock: Clock
   readonly #log: Log
-  readonly #listeners: Listeners
   readonly #view: View
   readonly #watch: Watch
   readonly #reserve: Reserve
@@ -41,7 +44,6 @@ export class Session {
       })
       await session.journal.look()
       session.#view.repair(options.clock.now())
-      if (session.#listeners.size > 0) session.#watch.start()
     } catch (error) {
       session.#log.close()
       throw error
@@ -51,47 +53,51 @@ export class Session {
 
   private constructor({ directory, full, clock, disk, listeners }: SessionOptions) {
     this.#clock = clock
-    this.#listeners = listeners
-    this.#log = new Log(disk, pathsOf(directory), full)
+    const log = new Log(disk, pathsOf(directory), full)
+    this.#log = log
+    const reserve = new Reserve(log)
+    this.#reserve = reserve
+    const follower = new Follower({
+      log,
+      clock,
+      listeners,
+      followed: (changes) => this.#view.followed(changes),
+    })
+    const compaction = new Compaction(follower, clock)
     let hasCommitted = false
-    this.journal = new Journal(this.#log, clock, listeners, {
+    this.journal = new Journal(follower, clock, {
       committed: (recording) => {
         if (!hasCommitted) reserve.make()
         hasCommitted = true
-        this.#view.mark(recording)
+        this.#view.committed(recording)
       },
-      followed: (changes) => this.#view.othersTouched(changes),
       between: () => {
         this.#watch.follow()
-        return compaction.isDue ? compaction.run() : this.#view.room()
+        return compaction.isDue ? compaction.run() : this.#view.backpressure()
       },
       needRoom: () => reserve.need(),
       makeRoom: async () => this.#view.giveUpSpare() || reserve.giveUp() || compaction.make(),
     })
-    const reserve = new Reserve(this.#log)
-    this.#reserve = reserve
-    const compaction = new Compaction(this.journal, clock)
-    const { journal } = this
-    this.#view = new View(this.#log, clock, journal, () => reserve.isThere)
-    this.#watch = new Watch(this.#log, clock, () => this.journal.look())
+    this.#view = new View(log, clock, this.journal, () => reserve.isThere)
+    this.#watch = new Watch(log, clock, () => this.journal.look())
   }
 
-  /** Resolves once every later hint will come. */
+  /** Resolves once every later hint of another process will arrive. */
   async listen(): Promise<void> {
     this.#watch.start()
     await this.journal.look()
   }
 
   unlisten(): void {
-    if (this.#listeners.size === 0) this.#watch.stop()
+    this.#watch.stop()
   }
 
-  /** What was left behind by those who died; and for a moment it waits until files are gone, too. */
+  /** Removes what killed processes left behind, and waits a moment until the files of swept jobs are gone. */
   async sweep(): Promise<void> {
     sweepTemporary(this.#log)
     this.#reserve.make()
     this.#view.repair(this.#clock.now())
-    await atMost(this.#clock, 1_000, this.#view.catchUp())
+    await atMost(this.#clock, sweepingMs, this.#view.catchUp())
   }
 
   async close(): Promise<void> {

@@ -1,8 +1,9 @@
-// count: kept up to date by every move, so reading it costs the same at any backlog.
+// count: every call keeps the counts up to date, so reading them costs the same at any backlog.
 
 import type { CountQuery, Counts, TypeCounts } from '../storage.ts'
-import { TypeData } from './data.ts'
+import { isKnown } from '../rules/count.ts'
 import { expiryAt } from '../rules/move.ts'
+import { TypeData } from './data.ts'
 import { type MemoryMove, promote } from './move.ts'
 
 export function count(move: MemoryMove, query: CountQuery): Counts {
@@ -13,10 +14,6 @@ export function count(move: MemoryMove, query: CountQuery): Counts {
   const types = [...move.data.types.values()].map((type) => countType(move, type)).filter(isKnown)
   return { now: move.now, types }
 }
-
-/** More than somebody listening for it, or records that have expired. */
-const isKnown = ({ states, paused, pausedGroups }: TypeCounts): boolean =>
-  paused !== undefined || pausedGroups.length > 0 || Object.values(states).some((number) => number > 0)
 
 function countType(move: MemoryMove, type: TypeData): TypeCounts {
   promote(move, type)

@@ -1,50 +1,51 @@
-// What the memory driver holds. A job stands in one line or heap at a time, which says how far it is:
+// The data of the memory driver. A job is in one list or heap at a time, which shows its progress:
 //
-//   ready (by priority)   waits, due, next in line            leases   in processing
-//   later                 waits, not yet due                  ended    a chain that ended and has an expiry
+//   ready (by priority)   waits and is due                    leases   in processing
+//   later                 waits and is not yet due            ended    a chain that has ended and has an expiry
 //   asideDue, asideLater  waits behind the head of its group, or its group is paused
 //
-// A blocked job, one that was continued, and an ended one that somebody needs stand in none.
+// A blocked job, a continued one, and an ended one that a dependent needs are in none of them.
 
 import type { AttemptRecord, Bytes, EndReason, JobRef, JobState, NewJob, Paused, Retention } from '../storage.ts'
+import { emptyCounts } from '../rules/count.ts'
 import type * as Moves from '../rules/move.ts'
 import { type Blocker, expiryAt, type Lease, refOf, rootOf } from '../rules/move.ts'
-import { newListeners } from '../rules/signals.ts'
+import { type Listeners, newListeners } from '../rules/signals.ts'
 import { Heap, type HeapSlot } from './heap.ts'
-import { SortedRow } from './sorted-row.ts'
+import { SortedList } from './sorted-list.ts'
 
 export class MemoryJob implements Moves.Job, HeapSlot {
-  // What the constructor sets is only declared: as a field it would be set to undefined first, for each of a million jobs.
+  // Fields that the constructor sets are only declared: a real field would be set to undefined first, for each of a million jobs.
   declare readonly type: TypeData
   declare readonly id: string
   declare readonly token: string
   declare readonly maxAttempts: number | undefined
   declare readonly retention: Retention
-  /** Its place among all jobs ever accepted: the order inside a group. */
+  /** Its number among all jobs ever accepted: the order inside a group. */
   declare readonly accepted: number
   declare payload: Bytes | undefined
-  /** Until createWaiting(), wait() or blockJob() says otherwise. */
+  /** Until createWaiting(), wait() or blockJob() sets another one. */
   state: JobState = 'blocked'
   attempt = 0
-  // Not these two: so they are references, and the jobs of one call share one number.
+  // These two are real fields: their values are then references, and the jobs of one call share one heap number.
   readonly createdAt: number
   runAt: number
-  /** Breaks ties of runAt: new whenever the job goes behind what waits. */
+  /** Breaks ties of runAt. The job gets a new one whenever it goes behind those that wait. */
   declare order: number
   lease: Lease | undefined = undefined
   finishedAt: number | undefined = undefined
   result: Bytes | undefined = undefined
-  /** Its last attempt completed it. That one is told by the fields of the job, and is not among `attempts` (attempt.ts). */
+  /** Its last attempt completed it. The fields of the job describe that attempt, which is not in `attempts` (attempt.ts). */
   completedByHolder = false
 
-  /** Where it stands, and its place there. */
-  standsIn: Heap<MemoryJob> | SortedRow | undefined = undefined
+  /** The list or heap that it is in, and its index there. */
+  container: Heap<MemoryJob> | SortedList | undefined = undefined
   heapIndex = -1
   // On the first job of a chain only:
   expiresAt: number | undefined = undefined
 
-  // What few jobs have is not a field of all: until it is set it is read from `unset`. A plain job, of which there may
-  // be a million, is so a third smaller.
+  // Fields that few jobs have are not created on all: until one is set, it is read from the prototype (`unset`). That makes a
+  // plain job, of which there may be a million, a third smaller.
   declare readonly priority: number
   declare readonly trace: string | undefined
   declare reason: EndReason | undefined
@@ -61,7 +62,7 @@ export class MemoryJob implements Moves.Job, HeapSlot {
   declare blockers: Blocker[] | undefined
   declare openBlockers: number
   declare readonly onBlockerFailure: 'fail' | 'wait'
-  /** Of the chain that it continues. */
+  /** The first job of the chain that it continues. */
   declare readonly first: MemoryJob | undefined
   declare readonly chainIndex: number
   // On the first job of a chain only:
@@ -98,7 +99,7 @@ export class MemoryJob implements Moves.Job, HeapSlot {
     Object.assign(MemoryJob.prototype, unset)
   }
 
-  /** @param after the job that it continues; origin: the job that it was started to block */
+  /** @param after the job that it continues @param origin the job that it was started to block */
   constructor(
     type: TypeData,
     job: NewJob,
@@ -133,7 +134,7 @@ export class MemoryJob implements Moves.Job, HeapSlot {
     if (job.group) this.member = { job: this, heapIndex: -1 }
   }
 
-  /** The first job of its chain, which holds what belongs to the chain. */
+  /** The first job of its chain, which has the fields of the chain. */
   get chain(): MemoryJob {
     return this.first ?? this
   }
@@ -143,14 +144,14 @@ export class MemoryJob implements Moves.Job, HeapSlot {
   }
 }
 
-/** A job in its group's own order. */
+/** A job in the heap of its group. */
 export interface Member extends HeapSlot {
   readonly job: MemoryJob
 }
 
 export interface Group extends Moves.Group {
   readonly type: TypeData
-  /** All its live jobs, the one in processing too. */
+  /** All its live jobs, including the one in processing. */
   readonly members: Heap<Member>
   running: MemoryJob | undefined
   placed: MemoryJob | undefined
@@ -167,62 +168,60 @@ export class TypeData implements Moves.JobType {
   readonly keys = new Map<string, Mark>()
   readonly groups = new Map<string, Group>()
   /** Highest priority first. */
-  readonly ready: { readonly priority: number; readonly jobs: SortedRow }[] = []
+  readonly ready: { readonly priority: number; readonly jobs: SortedList }[] = []
   readonly later = new Heap<MemoryJob>(dueBefore)
   readonly asideDue = new Heap<MemoryJob>(dueBefore)
   readonly asideLater = new Heap<MemoryJob>(dueBefore)
-  readonly leases = new SortedRow((a, b) => a.lease!.until < b.lease!.until)
-  readonly counts: Record<JobState, number> = {
-    scheduled: 0,
-    blocked: 0,
-    queued: 0,
-    processing: 0,
-    failing: 0,
-    completed: 0,
-    failed: 0,
-    cancelled: 0,
-  }
+  readonly leases = new SortedList((a, b) => a.lease!.until < b.lease!.until)
+  readonly counts = emptyCounts()
   paused: Paused | undefined = undefined
-  readonly listeners = newListeners()
+  readonly listeners: Listeners
 
-  constructor(name: string) {
+  constructor(name: string, listeners: Listeners = newListeners()) {
     this.name = name
+    this.listeners = listeners
   }
 
-  /** How many wait and were seen to be due. */
+  /** Number of waiting jobs that promote() has found due. */
   get due(): number {
     return this.ready.reduce((sum, { jobs }) => sum + jobs.size, this.asideDue.size)
   }
 
-  lineOf(priority: number): SortedRow {
+  /** The ready jobs of a priority. */
+  readyList(priority: number): SortedList {
     let index = 0
     for (; index < this.ready.length; index++) {
       const bucket = this.ready[index]!
       if (bucket.priority === priority) return bucket.jobs
       if (bucket.priority < priority) break
     }
-    const jobs = new SortedRow(dueBefore)
+    const jobs = new SortedList(dueBefore)
     this.ready.splice(index, 0, { priority, jobs })
     return jobs
   }
 }
 
 export class Data {
+  readonly #listenersOf: (type: string) => Listeners
   readonly types = new Map<string, TypeData>()
-  /** Chains that ended and have an expiry, by their first job. */
-  readonly ended = new SortedRow((a, b) => expiryAt(a) < expiryAt(b))
+  /** Chains that have ended and have an expiry, by their first job. */
+  readonly ended = new SortedList((a, b) => expiryAt(a) < expiryAt(b))
   /** Keys with a window. */
   readonly marks = new Heap<Mark>((a, b) => a.until < b.until)
-  /** Of jobs accepted, or put behind the others. */
+  /** The last number that a job got when it was accepted, or put behind the others. */
   lastNumber = 0
+
+  constructor(listenersOf: (type: string) => Listeners = newListeners) {
+    this.#listenersOf = listenersOf
+  }
 
   ensureType(name: string): TypeData {
     let type = this.types.get(name)
-    if (!type) this.types.set(name, (type = new TypeData(name)))
+    if (!type) this.types.set(name, (type = new TypeData(name, this.#listenersOf(name))))
     return type
   }
 
-  /** Forgets a type that nothing is known of any more. */
+  /** Deletes a type without jobs, keys, groups, pause and listeners. */
   prune(type: TypeData): void {
     if (type.jobs.size > 0 || type.keys.size > 0 || type.groups.size > 0 || type.paused) return
     for (const listeners of Object.values(type.listeners)) if (listeners.size > 0) return

@@ -1,7 +1,7 @@
-// A binary heap whose members know their place in it, so that any of them can leave in O(log n).
+// A binary heap whose members know their index in it, so that any of them can be removed in O(log n).
 
 export interface HeapSlot {
-  /** From 0: in a heap. -1: in none. Below: in the row of a SortedRow. */
+  /** 0 and above: the index in a heap. -1: in no heap or list. Below -1: in the array of a SortedList. */
   heapIndex: number
 }
 
@@ -41,7 +41,7 @@ export class Heap<T extends HeapSlot> {
     else this.#down(last, index)
   }
 
-  /** Members for which `matches` holds, where a member that does not match has none below it that does. */
+  /** The members that match. `matches` must be monotonic: below a member that does not match, none does. */
   *prefix(matches: (item: T) => boolean): Generator<T> {
     const open = [0]
     while (open.length > 0) {

@@ -1,4 +1,4 @@
-// The entries of a key-value store, under their encoded keys. An expired one is absent at once, swept or not.
+// The entries of a key-value store, by their encoded keys. An expired entry is absent at once, swept or not.
 
 import { decodeKvKey, type KvPage } from '../kv.ts'
 import { decodeKvCursor, encodeKvCursor } from '../rules/kv-cursor.ts'
@@ -9,14 +9,14 @@ export interface KvEntry extends HeapSlot {
   readonly key: string
   readonly value: Bytes
   readonly until: number
-  /** Its place among all that were ever created: a list passes over what came after it began. */
+  /** Its number among all entries ever created: a list passes over entries that are newer than its start. */
   readonly created: number
 }
 
 export class KvData {
   readonly entries = new Map<string, KvEntry>()
   readonly #expiring = new Heap<KvEntry>((a, b) => a.until < b.until)
-  /** Told of a key before its entry changes. */
+  /** Called with a key before its entry changes. */
   readonly #onChange: ((key: string) => void) | undefined
   created = 0
 
@@ -33,7 +33,7 @@ export class KvData {
     this.put({ key, value, until: ttlMs === undefined ? Infinity : now + ttlMs, created, heapIndex: -1 })
   }
 
-  /** As it is given; its age too. */
+  /** Stores an entry as it is, with its `created`. */
   put(entry: KvEntry): void {
     this.drop(entry.key)
     this.#onChange?.(entry.key)
@@ -64,7 +64,7 @@ export class KvData {
     return (this.#expiring.peek()?.until ?? Infinity) <= now
   }
 
-  /** Answers with how many went. */
+  /** Returns the number of deleted entries. */
   sweep(limit: number, now: number): number {
     let count = 0
     for (let entry = this.#expiring.peek(); entry && entry.until <= now && count < limit; count++) {

@@ -1,4 +1,4 @@
-// The verbs of the key-value contract, on entries in memory: each at one instant.
+// The verbs of the key-value contract on entries in memory, each at one instant.
 
 import { encodeKvKey, isSameValue, type KvKey, type KvPage, type KvWrite } from '../kv.ts'
 import type { Bytes } from '../storage.ts'

@@ -1,3 +1,5 @@
+// The key-value store of the memory driver.
+
 import { encodeKvKey, type KeyValue, type KvKey, type KvPage, type KvWrite } from '../kv.ts'
 import type { Bytes } from '../storage.ts'
 import { KvData } from './kv-data.ts'

@@ -1,4 +1,4 @@
-// list: pages by key, so that rows that come and go neither repeat nor hide others. A scan: for people, not for work.
+// list: pages by cursor, so that jobs that come and go neither repeat nor hide others. It scans all jobs: it is for people.
 
 import type { ListQuery, Page } from '../storage.ts'
 import { decodeCursor, type ListKey, listKeyOf, matches, pageOf } from '../rules/list.ts'

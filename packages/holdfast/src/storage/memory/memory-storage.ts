@@ -1,4 +1,4 @@
-// The memory driver: one process, nothing survives it. All calls are synchronous inside, so each is atomic by itself.
+// The memory driver: for one process, without durability. Each call runs synchronously, so it is atomic by itself.
 
 import { type Clock, systemClock } from '../../clock.ts'
 import { unsupported } from '../../errors.ts'
@@ -25,13 +25,13 @@ import { settle } from '../rules/settle.ts'
 import { sweep } from './sweep.ts'
 
 export interface MemoryStorageOptions {
-  /** How long one call may take, in ms. @default 5_000 */
-  readonly callTimeoutMs?: number
-  /** Where its time comes from: a `fakeClock()` in tests. @default the system's */
-  readonly clock?: Clock
+  /** Longest time that one call may take, in ms. @default 5_000 */
+  readonly callTimeoutMs?: number | undefined
+  /** Clock that the storage reads: a `fakeClock()` in tests. @default the system's */
+  readonly clock?: Clock | undefined
 }
 
-/** Jobs in the memory of this process. What is in it survives a disconnect, not the process. */
+/** Stores jobs in the memory of this process. They survive a disconnect, but not the process. */
 export class MemoryStorage implements Contract.Storage<never> {
   readonly driver = 'memory'
   readonly features: Contract.StorageFeatures = {
@@ -139,7 +139,7 @@ export class MemoryStorage implements Contract.Storage<never> {
   }
 
   async list(query: Contract.ListQuery): Promise<Contract.Page> {
-    checkListQuery(this.driver, query)
+    checkListQuery(query)
     return this.#move((move) => list(move, query))
   }
 
@@ -147,7 +147,7 @@ export class MemoryStorage implements Contract.Storage<never> {
     return this.#move((move) => count(move, query))
   }
 
-  async nextDueAt(types: readonly Contract.ClaimType[]): Promise<{ at: number; now: number } | undefined> {
+  async nextDueAt(types: readonly Contract.ClaimType[]): Promise<Contract.NextDue | undefined> {
     return this.#move((move) => nextDueAt(move, types))
   }
 
@@ -155,7 +155,7 @@ export class MemoryStorage implements Contract.Storage<never> {
     topics: readonly Contract.Topic[],
     onSignal: (signal: Contract.Signal) => void,
   ): Promise<Contract.Unlisten> {
-    // A listener of its own for each call, so that the same function may listen twice.
+    // A new function for each call, so that one `onSignal` can listen twice.
     const listener = (signal: Contract.Signal): void => onSignal(signal)
     for (const { type, kind } of topics) this.#data.ensureType(type).listeners[kind].add(listener)
     return async () => {

@@ -1,24 +1,24 @@
-// A call on the memory driver's data: jobs change in place, and stand in the line or heap that says how far they are.
+// One call on the data of the memory driver: jobs change in place, and move between its lists and heaps.
 
 import type { JobEvent, JobRef, JobState, NewJob } from '../storage.ts'
 import type * as Moves from '../rules/move.ts'
 import { type Data, type Group, MemoryJob, type Mark, type Member, type TypeData } from './data.ts'
 import { Heap } from './heap.ts'
-import type { SortedRow } from './sorted-row.ts'
+import type { SortedList } from './sorted-list.ts'
 import { Signals } from '../rules/signals.ts'
 
-/** What a call says of whom it concerns. */
+/** Collects the signals of a call. */
 export type SignalSink = Pick<Signals, 'wake' | 'done' | 'abort' | 'event'> & { send(): unknown }
 
-/** For the file driver, which writes down what a call did, or takes it back: told of each thing before it changes. */
+/** For the file driver, which writes what a call did, or undoes it: called before each change. */
 export interface Recorder {
-  /** Handed out: it may be about to change. */
+  /** The rules read the job, and may change it. */
   seen(job: MemoryJob): void
-  /** About to change, or changed since it was handed out. */
+  /** The job is about to change, or has changed since it was read. */
   changed(job: MemoryJob): void
-  /** About to be there; under its name there is nothing now. */
+  /** A job of this name is about to be created. */
   creates(type: string, id: string): void
-  /** Who holds it is about to change. */
+  /** The holder of the key is about to change. */
   key(type: TypeData, key: string): void
 }
 
@@ -64,7 +64,7 @@ export class MemoryMove implements Moves.Move {
     this.#recorder?.creates(fields.type, fields.id)
     const type = this.data.ensureType(fields.type)
     const job = new MemoryJob(type, fields, this.now, runAt, this.takeNumber(), after, origin)
-    // In no line yet: wait() or blockJob() follows in the same call.
+    // In no list yet: wait() or blockJob() follows in the same call.
     type.counts.blocked++
     type.jobs.set(job.id, job)
     if (fields.group) {
@@ -82,7 +82,7 @@ export class MemoryMove implements Moves.Move {
     job.state = state
     type.counts[state]++
     type.jobs.set(job.id, job)
-    enter(job, state === 'queued' ? type.lineOf(job.priority) : type.later)
+    enter(job, state === 'queued' ? type.readyList(job.priority) : type.later)
     return job
   }
 
@@ -108,11 +108,11 @@ export class MemoryMove implements Moves.Move {
 
   place(job: MemoryJob, place: Moves.Place): void {
     this.#recorder?.changed(job)
-    this.stand(job, place)
+    this.putIn(job, place)
   }
 
-  /** As place, but not recorded: that a job is due follows from the clock, and no driver writes it down. */
-  stand(job: MemoryJob, place: Moves.Place): void {
+  /** As place(), but not recorded: that a job is due follows from the clock, and no driver stores it. */
+  putIn(job: MemoryJob, place: Moves.Place): void {
     const { type } = job
     leave(job)
     if (place === 'nowhere') return
@@ -120,11 +120,11 @@ export class MemoryMove implements Moves.Move {
     if (place === 'ended') return enter(job, this.data.ended)
     const isDue = job.runAt <= this.now
     if (isDue && job.state === 'scheduled') becomeQueued(job)
-    if (place === 'line') enter(job, isDue ? type.lineOf(job.priority) : type.later)
+    if (place === 'ready') enter(job, isDue ? type.readyList(job.priority) : type.later)
     else enter(job, isDue ? type.asideDue : type.asideLater)
   }
 
-  nextInLine(type: TypeData): MemoryJob | undefined {
+  nextReady(type: TypeData): MemoryJob | undefined {
     promote(this, type)
     for (const { jobs } of type.ready) {
       const job = jobs.peek()
@@ -234,22 +234,22 @@ export class MemoryMove implements Moves.Move {
     this.#signals.event(job, event, attempt, this.now)
   }
 
-  /** After the call, and outside of it. */
+  /** After the call. */
   send(): void {
     this.#signals.send()
   }
 
-  /** Forgets a type that nothing is known of any more; not while the call may be taken back. */
+  /** Deletes an unused type, but not while the call may be undone. */
   prune(type: TypeData): void {
     if (!this.#recorder) this.data.prune(type)
   }
 }
 
-/** Moves what has become due since the last look. */
+/** Moves jobs that have become due since the last call. */
 export function promote(move: MemoryMove, type: TypeData): void {
-  for (let job = type.later.peek(); job && job.runAt <= move.now; job = type.later.peek()) move.stand(job, 'line')
+  for (let job = type.later.peek(); job && job.runAt <= move.now; job = type.later.peek()) move.putIn(job, 'ready')
   const { asideLater } = type
-  for (let job = asideLater.peek(); job && job.runAt <= move.now; job = asideLater.peek()) move.stand(job, 'aside')
+  for (let job = asideLater.peek(); job && job.runAt <= move.now; job = asideLater.peek()) move.putIn(job, 'aside')
 }
 
 function becomeQueued(job: MemoryJob): void {
@@ -259,12 +259,12 @@ function becomeQueued(job: MemoryJob): void {
   job.state = 'queued'
 }
 
-function enter(job: MemoryJob, place: Heap<MemoryJob> | SortedRow): void {
-  job.standsIn = place
-  place.push(job)
+function enter(job: MemoryJob, container: Heap<MemoryJob> | SortedList): void {
+  job.container = container
+  container.push(job)
 }
 
 function leave(job: MemoryJob): void {
-  job.standsIn?.remove(job)
-  job.standsIn = undefined
+  job.container?.remove(job)
+  job.container = undefined
 }

@@ -1,10 +1,10 @@
-// nextDueAt: when a claim could yield something. Leases count: their end is when a lost job can be had.
+// nextDueAt: the earliest instant at which a claim could return a job. It includes the ends of leases, when lost jobs are due.
 
-import type { ClaimType } from '../storage.ts'
+import type { ClaimType, NextDue } from '../storage.ts'
 import type { TypeData } from './data.ts'
 import { type MemoryMove, promote } from './move.ts'
 
-export function nextDueAt(move: MemoryMove, types: readonly ClaimType[]): { at: number; now: number } | undefined {
+export function nextDueAt(move: MemoryMove, types: readonly ClaimType[]): NextDue | undefined {
   let at = Infinity
   for (const { type: name } of types) {
     const type = move.data.types.get(name)
@@ -16,7 +16,7 @@ export function nextDueAt(move: MemoryMove, types: readonly ClaimType[]): { at: 
   return at === Infinity ? undefined : { at, now: move.now }
 }
 
-/** Of those that could be claimed then: not in a paused group. */
+/** The first end of a lease whose job could be claimed then: jobs of paused groups could not. */
 function firstLeaseEnd({ leases }: TypeData): number {
   const first = leases.peek()
   if (!first?.group?.paused) return first?.lease!.until ?? Infinity

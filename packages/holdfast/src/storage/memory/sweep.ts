@@ -1,4 +1,4 @@
-// sweep: delete what has expired. The heaps are ordered by expiry, so its work is bounded by what it deletes.
+// sweep: deletes what has expired. The heaps are ordered by expiry, so its work is bounded by what it deletes.
 
 import type { Swept, SweepRequest } from '../storage.ts'
 import { forget } from '../rules/job/finish.ts'
@@ -7,20 +7,20 @@ import type { KvData } from './kv-data.ts'
 import type { MemoryMove } from './move.ts'
 
 export function sweep(move: MemoryMove, kv: KvData, { limit }: SweepRequest): Swept {
-  const { ended, marks: held } = move.data
+  const { ended, marks: windows } = move.data
   let jobs = 0
-  const isOver = (chain: Job | undefined): chain is Job => chain !== undefined && expiryAt(chain) <= move.now
-  for (let chain = ended.peek(); isOver(chain) && jobs < limit; chain = ended.peek()) {
+  const isExpired = (chain: Job | undefined): chain is Job => chain !== undefined && expiryAt(chain) <= move.now
+  for (let chain = ended.peek(); isExpired(chain) && jobs < limit; chain = ended.peek()) {
     jobs += move.jobsOf(chain).length
     forget(move, chain)
   }
   let marks = 0
-  for (let mark = held.peek(); mark && mark.until <= move.now && marks < limit; mark = held.peek()) {
+  for (let mark = windows.peek(); mark && mark.until <= move.now && marks < limit; mark = windows.peek()) {
     move.dropKey(mark.type, mark)
     move.prune(mark.type)
     marks++
   }
   const entries = kv.sweep(limit, move.now)
-  const more = isOver(ended.peek()) || (held.peek()?.until ?? Infinity) <= move.now
+  const more = isExpired(ended.peek()) || (windows.peek()?.until ?? Infinity) <= move.now
   return { jobs, marks, entries, more: more || kv.hasExpired(move.now) }
 }

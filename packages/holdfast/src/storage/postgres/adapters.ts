@@ -1,12 +1,12 @@
-// Transactions of ORMs and query builders, to be passed as `tx`. None of these packages is needed here: each adapter uses the
-// one public method that runs a statement as text.
+// Adapters for transactions of ORMs and query builders, to be passed as `tx`. They need none of these packages: each uses the one public
+// method that runs a statement given as text.
 
 import { invalidArgument } from '../../errors.ts'
 import { hasMethods } from './connection/client.ts'
-import type { TxAdapter } from './connection/joined.ts'
+import type { TxAdapter } from './connection/joined-connection.ts'
 
 /**
- * Of Drizzle, with any of its Postgres drivers.
+ * Adapts a transaction of Drizzle, with any of its Postgres drivers: the `tx` of `db.transaction()`.
  *
  *     await db.transaction((tx) => client.startJobChain({ typeName, input, tx: drizzleTx(tx) }))
  *
@@ -19,7 +19,7 @@ export function drizzleTx(tx: object): TxAdapter {
   const { execute } = tx as { execute(query: unknown): Promise<{ rows?: unknown[] } | unknown[]> }
   return {
     async query(text, values) {
-      // What its sql`…` is to it: something that says what to send.
+      // The interface of its sql`…`: an object whose query knows its text and values.
       const query = { toQuery: () => ({ sql: text, params: values }) }
       const answer = await execute.call(tx, { getSQL: () => query })
       return Array.isArray(answer) ? answer : (answer.rows ?? [])
@@ -28,7 +28,7 @@ export function drizzleTx(tx: object): TxAdapter {
 }
 
 /**
- * Of Kysely: the `trx` of `db.transaction().execute()`, or a controlled transaction.
+ * Adapts a transaction of Kysely: the `trx` of `db.transaction().execute()`, or a controlled transaction.
  *
  * @throws TypeError INVALID_ARGUMENT
  */
@@ -39,7 +39,7 @@ export function kyselyTx(trx: object): TxAdapter {
   const { executeQuery } = trx as { executeQuery(query: unknown): Promise<{ rows: unknown[] }> }
   return {
     async query(text, values) {
-      // A compiled query: plugins know it by the object that is its id, and read the node.
+      // A compiled query. Plugins identify it by the object `queryId`, and read the node.
       const query = { kind: 'RawNode', sqlFragments: [text], parameters: [] }
       const compiled = { sql: text, parameters: values, query, queryId: { queryId: 'holdfast' } }
       return (await executeQuery.call(trx, compiled)).rows
@@ -48,12 +48,12 @@ export function kyselyTx(trx: object): TxAdapter {
 }
 
 /**
- * Of Prisma: the `tx` of an interactive `prisma.$transaction(async (tx) => …)`.
+ * Adapts an interactive transaction of Prisma: the `tx` of `prisma.$transaction(async (tx) => …)`.
  *
  * @throws TypeError INVALID_ARGUMENT
  */
 export function prismaTx(tx: object): TxAdapter {
-  // The client itself could begin a transaction; what runs inside one cannot.
+  // Only the client itself has $transaction(); it is not a transaction.
   if (!hasMethods(tx, '$queryRawUnsafe') || hasMethods(tx, '$transaction')) {
     throw invalidArgument('prismaTx', 'the tx of an interactive $transaction() of Prisma', tx)
   }

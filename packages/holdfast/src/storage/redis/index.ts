@@ -1,2 +1,3 @@
+import '../../node-version.ts'
 export { type RedisDurability, type RedisStorageOptions } from './redis-options.ts'
 export { RedisStorage } from './redis-storage.ts'

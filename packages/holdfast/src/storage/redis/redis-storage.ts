@@ -1,71 +1,59 @@
-// The Redis driver: fleets of workers on one server or cluster, with the lowest latency. Every verb is one script (lua/),
-// which runs alone on the server and asks it for the time; here requests are packed and answers told.
-// Longer than others: it has every verb of the contract, a few lines each.
+// The Redis driver: fleets of workers on one server or cluster, with the lowest latency. Every verb is one script (lua/) that
+// runs atomically on the server and takes the time from it. verbs/ packs the requests and reads the answers.
 
-import { unsupported } from '../../errors.ts'
-import { checkListQuery, checkNewJobs, checkOutcomes } from '../check.ts'
-import { Counted } from '../ref-counted.ts'
+import { RefCounted } from '../ref-counted.ts'
 import type * as Contract from '../storage.ts'
-import {
-  addVerdict,
-  claimedJob,
-  endedOf,
-  isKnown,
-  jobRecord,
-  leaseVerdict,
-  recoveredOf,
-  removeVerdict,
-  settleVerdict,
-  text,
-  typeCounts,
-} from './codec/answers.ts'
 import { Connection } from './connection/connection.ts'
+import { type Scripts, serverScripts } from './lua/scripts.ts'
+import { type RedisStorageOptions, type ResolvedRedisOptions, resolveRedisOptions } from './redis-options.ts'
+import { add } from './verbs/add.ts'
+import { cancel } from './verbs/cancel.ts'
+import { claim } from './verbs/claim.ts'
+import { count } from './verbs/count.ts'
+import { extend } from './verbs/extend.ts'
+import { get } from './verbs/get.ts'
 import { RedisKv } from './verbs/kv.ts'
 import { list } from './verbs/list.ts'
-import { Listening } from './connection/listening.ts'
-import { type RedisStorageOptions, type ResolvedRedisOptions, resolveRedisOptions } from './redis-options.ts'
-import type { Packed } from './codec/pack.ts'
-import { encodeType, packAdd, packed, packOutcomes, packWhen } from './codec/requests.ts'
-import { type Script, type Scripts, serverScripts } from './scripts.ts'
-import { type Unpacked, unpack } from './codec/unpack.ts'
+import { Listeners } from './verbs/listen.ts'
+import { nextDueAt } from './verbs/next-due-at.ts'
+import { pause } from './verbs/pause.ts'
+import { recover } from './verbs/recover.ts'
+import { remove } from './verbs/remove.ts'
+import { revive } from './verbs/revive.ts'
+import { ScriptRunner } from './verbs/script-runner.ts'
+import { settle } from './verbs/settle.ts'
+import { sweep } from './verbs/sweep.ts'
 
-const cancelNames = { 3: 'processing', 5: 'completed', 6: 'failed', 7: 'cancelled' } as const
-const reviveNames = ['revived', 'moved', 'not_revivable', 'conflict', 'not_found'] as const
-
-type List = Unpacked[]
-
+/** Jobs in Redis 7 or Valkey 8, on one server or a Cluster. */
 export class RedisStorage implements Contract.Storage<never> {
   readonly driver = 'redis'
   readonly settings: Contract.StorageSettings
   readonly kv: RedisKv
   readonly #options: ResolvedRedisOptions
-  readonly #scripts: Scripts
-  /** What every key begins with; the braces keep them all in one slot of a cluster. */
-  readonly #base: string
-  readonly #listening: Listening
-  readonly #counted = new Counted<Connection>({
+  readonly #scripts: ScriptRunner
+  readonly #listeners: Listeners
+  readonly #counted = new RefCounted<Connection>({
     name: 'Redis',
     open: () => this.#open(),
     close: (connection) => {
-      this.#listening.closed()
+      this.#listeners.closed()
       return connection.close()
     },
   })
 
   /**
-   * @param scripts for tests: with a time that is set by hand
+   * @param scripts for tests: with a clock that is set by hand
    * @throws TypeError INVALID_ARGUMENT
    */
   constructor(options?: RedisStorageOptions, scripts: Scripts = serverScripts) {
     this.#options = resolveRedisOptions(options)
-    this.#scripts = scripts
-    const { prefix, callTimeoutMs, pollMs } = this.#options
-    this.#base = `{${prefix}}:`
-    this.#listening = new Listening(scripts.watch, this.#base, this.#options.clock)
+    const { prefix, callTimeoutMs, pollMs, clock } = this.#options
+    // The braces keep all keys in one slot of a cluster.
+    const base = `{${prefix}}:`
+    this.#scripts = new ScriptRunner(scripts, base, () => this.#counted.use())
+    this.#listeners = new Listeners(scripts.watch, base, clock)
     this.settings = { callTimeoutMs, pollMs, claimsInFlight: 2, addsPerCall: 50 }
-    this.kv = new RedisKv(scripts, (script, arg) =>
-      this.#run(script, [arg], script.name !== 'kvGet' && script.name !== 'kvList'),
-    )
+    this.kv = new RedisKv(this.#scripts)
   }
 
   get features(): Contract.StorageFeatures {
@@ -79,7 +67,7 @@ export class RedisStorage implements Contract.Storage<never> {
     }
   }
 
-  // ── life ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── life cycle ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   connect(): Promise<void> {
     return this.#counted.connect()
@@ -90,193 +78,89 @@ export class RedisStorage implements Contract.Storage<never> {
   }
 
   clear(): Promise<void> {
-    return this.#counted.whileConnected(async () => {
-      await this.#counted.use().deleteAll(this.#base)
-    })
+    return this.#counted.whileConnected(() => this.#scripts.deleteAll())
   }
 
   async #open(): Promise<Connection> {
     const connection = new Connection(this.#options)
     await connection.open()
     try {
-      await this.#listening.reopen(connection)
+      await this.#listeners.reopen(connection)
     } catch (error) {
-      this.#listening.closed()
+      this.#listeners.closed()
       await connection.close()
       throw error
     }
     return connection
   }
 
-  async #run(script: Script, args: readonly (Buffer | string)[], durable = false): Promise<Buffer | null> {
-    return this.#counted.use().run(script, this.#base, args, { durable })
-  }
-
-  /** Of a script that answers with a list, now first. */
-  async #ask(script: Script, request: Buffer | string, durable = false): Promise<List> {
-    return unpack((await this.#run(script, [request], durable))!) as List
-  }
-
   // ── moves ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  async add(jobs: readonly Contract.NewJob[], tx?: never): Promise<Contract.AddVerdict[]> {
-    this.#noTx(tx)
-    checkNewJobs(this.driver, jobs)
-    const answer = (await this.#run(this.#scripts.add, packAdd(jobs), true))!
-    const [now, verdicts] = unpack(answer) as List
-    if (verdicts) return (verdicts as List).map(addVerdict)
-    // All of them are new.
-    return jobs.map(({ type, id, token, runAt = 0, delayMs = 0 }) => {
-      const isDue = delayMs <= 0 && runAt <= (now as number)
-      const state = isDue ? 'queued' : 'scheduled'
-      return { verdict: 'added', job: { type, id, token, state, createdAt: now as number } }
-    })
+  add(jobs: readonly Contract.NewJob[], tx?: never): Promise<Contract.AddVerdict[]> {
+    return add(this.#scripts, jobs, tx)
   }
 
-  async claim(request: Contract.ClaimRequest): Promise<Contract.Claim> {
-    const { worker, label, slots, types, outcomes = [] } = request
-    checkOutcomes(this.driver, outcomes)
-    const wanted = types.map(({ type, leaseMs, slots: own, maxAttempts }) => {
-      return [type, leaseMs, own, maxAttempts, encodeType(type)]
-    })
-    const args = [packed([worker, label, Math.min(slots, 100_000), wanted])]
-    if (outcomes.length > 0) args.push(...packOutcomes(outcomes))
-    const { claim } = this.#scripts
-    const [first, ...records] = await this.#counted.use().runForList(claim, this.#base, args, {
-      durable: outcomes.length > 0,
-    })
-    const [now, settled, recovered, ended, ids, kinds, due] = unpack(first!) as List
-    return {
-      jobs: (ids as Buffer[]).map((id, index) => {
-        const { type } = types[kinds ? (kinds as number[])[index]! - 1 : 0]!
-        return claimedJob(type, text(id), records[index]!)
-      }),
-      recovered: (recovered as List).map(recoveredOf),
-      ended: (ended as List).map(endedOf),
-      settled: (settled as List).map(settleVerdict),
-      nextDue: due === undefined ? undefined : dueAt(due, now),
-    }
+  claim(request: Contract.ClaimRequest): Promise<Contract.Claim> {
+    return claim(this.#scripts, request)
   }
 
-  async extend(leases: readonly Contract.Extension[]): Promise<Contract.LeaseVerdict[]> {
-    const asked = leases.map(({ type, id, worker, attempt, leaseMs }) => [type, id, worker, attempt, leaseMs])
-    const [, answers] = await this.#ask(this.#scripts.extend, packed(asked))
-    return (answers as List).map(leaseVerdict)
+  extend(leases: readonly Contract.Extension[]): Promise<Contract.LeaseVerdict[]> {
+    return extend(this.#scripts, leases)
   }
 
-  async settle(outcomes: readonly Contract.Outcome[], tx?: never): Promise<Contract.SettleVerdict[]> {
-    this.#noTx(tx)
-    checkOutcomes(this.driver, outcomes)
-    const answer = await this.#run(this.#scripts.settle, packOutcomes(outcomes), true)
-    const [, verdicts] = unpack(answer!) as List
-    return (verdicts as List).map(settleVerdict)
+  settle(outcomes: readonly Contract.Outcome[], tx?: never): Promise<Contract.SettleVerdict[]> {
+    return settle(this.#scripts, outcomes, tx)
   }
 
-  async recover({ types, limit, olderThanMs }: Contract.RecoverRequest): Promise<Contract.Recovered[]> {
-    const asked = packed([types, Math.min(limit, 100_000), olderThanMs])
-    const [, recovered] = await this.#ask(this.#scripts.recover, asked)
-    return (recovered as List).map(recoveredOf)
+  recover(request: Contract.RecoverRequest): Promise<Contract.Recovered[]> {
+    return recover(this.#scripts, request)
   }
 
-  async cancel(
+  cancel(jobs: readonly Contract.JobRef[], options: Contract.CancelOptions = {}): Promise<Contract.CancelVerdict[]> {
+    return cancel(this.#scripts, jobs, options)
+  }
+
+  revive(
     jobs: readonly Contract.JobRef[],
-    { chains, abort, force, reason }: Contract.CancelOptions = {},
-  ): Promise<Contract.CancelVerdict[]> {
-    const asked = packed([packRefs(jobs), chains, abort, force, reason])
-    const [, answers] = await this.#ask(this.#scripts.cancel, asked, true)
-    return (answers as (List | false)[]).map((answer) => {
-      if (answer === false) return { verdict: 'not_found' }
-      const [state, ended] = answer
-      const verdict = state === -1 ? 'cancelling' : cancelNames[state as keyof typeof cancelNames]
-      return ended ? { verdict, ended: (ended as List).map(endedOf) } : { verdict }
-    })
-  }
-
-  async revive(
-    jobs: readonly Contract.JobRef[],
-    { runAt, tx }: Contract.ReviveOptions<never> = {},
+    options: Contract.ReviveOptions<never> = {},
   ): Promise<Contract.ReviveVerdict[]> {
-    this.#noTx(tx)
-    const [, answers] = await this.#ask(this.#scripts.revive, packed([packRefs(jobs), packWhen({ runAt })]), true)
-    return (answers as number[]).map((answer) => ({ verdict: reviveNames[answer]! }))
+    return revive(this.#scripts, jobs, options)
   }
 
-  async remove(
+  remove(
     jobs: readonly Contract.JobRef[],
-    { trees, afterMs, tx }: Contract.RemoveOptions<never> = {},
+    options: Contract.RemoveOptions<never> = {},
   ): Promise<Contract.RemoveVerdict[]> {
-    this.#noTx(tx)
-    const [, answers] = await this.#ask(this.#scripts.remove, packed([packRefs(jobs), trees, afterMs]), true)
-    return (answers as List[]).map(removeVerdict)
+    return remove(this.#scripts, jobs, options)
   }
 
-  async pause({ type, group, paused, by }: Contract.PauseRequest): Promise<void> {
-    await this.#run(this.#scripts.pause, [packed([type, group, paused, by])], true)
+  pause(request: Contract.PauseRequest): Promise<void> {
+    return pause(this.#scripts, request)
   }
 
-  async sweep({ limit }: Contract.SweepRequest): Promise<Contract.Swept> {
-    const [, jobs, entries, more] = await this.#ask(this.#scripts.sweep, String(Math.min(limit, 100_000)))
-    // Marks expire by themselves.
-    return { jobs: jobs as number, marks: 0, entries: entries as number, more: more as boolean }
+  sweep(request: Contract.SweepRequest): Promise<Contract.Swept> {
+    return sweep(this.#scripts, request)
   }
 
   // ── reads ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  async get(
+  get(
     jobs: readonly (Contract.JobRef | Contract.KeyRef)[],
-    { parts = [], tx }: Contract.GetOptions<never> = {},
+    options: Contract.GetOptions<never> = {},
   ): Promise<(Contract.JobRecord | undefined)[]> {
-    this.#noTx(tx)
-    const asked = Object.fromEntries(parts.map((part) => [part, true]))
-    const [, answers] = await this.#ask(this.#scripts.get, packed([jobs.map(packRef), asked]))
-    return (answers as List).map((answer) => (answer === false ? undefined : jobRecord(answer)))
+    return get(this.#scripts, jobs, options)
   }
 
-  async list(query: Contract.ListQuery): Promise<Contract.Page> {
-    checkListQuery(this.driver, query)
-    return list(
-      {
-        types: () => this.#typeNames(),
-        idsOf: (type) => this.#idsOf(type),
-        get: (refs, parts) => this.get(refs, { parts }),
-      },
-      query,
-    )
+  list(query: Contract.ListQuery): Promise<Contract.Page> {
+    return list(this.#scripts, query)
   }
 
-  async #typeNames(): Promise<string[]> {
-    const [, , names] = await this.#ask(this.#scripts.scan, packed([false]))
-    return (names as List).map(text)
+  count(query: Contract.CountQuery): Promise<Contract.Counts> {
+    return count(this.#scripts, query)
   }
 
-  /** Those in processing twice: who leaves it while the others are read may have been missed there. */
-  async #idsOf(type: string): Promise<Set<string>> {
-    const [, , priorities] = await this.#ask(this.#scripts.scan, packed([type, 'prios']))
-    const lines = (priorities as number[]).map((priority) => `line:${priority}`)
-    const ids = new Set<string>()
-    for (const set of ['leases', 'blocked', 'aside', ...lines, 'leases', 'done:5', 'done:6', 'done:7']) {
-      let cursor = '0'
-      do {
-        const [, next, members] = await this.#ask(this.#scripts.scan, packed([type, set, cursor]))
-        for (const member of members as Buffer[]) ids.add(text(set.startsWith('line:') ? member.subarray(6) : member))
-        cursor = text(next)
-      } while (cursor !== '0')
-    }
-    return ids
-  }
-
-  async count({ types }: Contract.CountQuery): Promise<Contract.Counts> {
-    const [now, answers] = await this.#ask(this.#scripts.count, packed(types ?? false))
-    const counts = (answers as List[]).map(typeCounts)
-    return { now: now as number, types: types ? counts : counts.filter(isKnown) }
-  }
-
-  async nextDueAt(types: readonly Contract.ClaimType[]): Promise<{ at: number; now: number } | undefined> {
-    const [now, at] = await this.#ask(
-      this.#scripts.nextDueAt,
-      packed(types.flatMap(({ type }) => [type, encodeType(type)])),
-    )
-    return dueAt(at, now) ?? undefined
+  nextDueAt(types: readonly Contract.ClaimType[]): Promise<{ at: number; now: number } | undefined> {
+    return nextDueAt(this.#scripts, types)
   }
 
   // ── hints ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -285,19 +169,6 @@ export class RedisStorage implements Contract.Storage<never> {
     topics: readonly Contract.Topic[],
     onSignal: (signal: Contract.Signal) => void,
   ): Promise<Contract.Unlisten> {
-    return this.#listening.listen(this.#counted.use(), topics, onSignal)
-  }
-
-  #noTx(tx: unknown): void {
-    if (tx !== undefined) throw unsupported(this.driver, 'transactions')
+    return this.#listeners.listen(this.#counted.use(), topics, onSignal)
   }
 }
-
-/** A key is told from an id by what follows it. */
-const packRef = (ref: Contract.JobRef | Contract.KeyRef): Packed =>
-  'key' in ref ? [ref.type, ref.key, true] : [ref.type, ref.id]
-
-const packRefs = (refs: readonly Contract.JobRef[]): string[][] => refs.map(({ type, id }) => [type, id])
-
-const dueAt = (at: Unpacked, now: Unpacked): { at: number; now: number } | null =>
-  at === false ? null : { at: at as number, now: now as number }

@@ -1,5 +1,5 @@
-// A job as a row, for SQLite and Postgres: its columns as fields. What belongs to other rows (its chain, group, key,
-// dependents) is asked of those at hand when somebody asks for it.
+// A job as a row, for SQLite and Postgres: its columns as fields. Its chain, group, key and dependents are other rows, which
+// are looked up when the rules read them.
 
 import type { AttemptRecord, Bytes, EndReason, JobRef, JobState, NewJob, Retention } from '../storage.ts'
 import type { Blocker, Dependents, Group, Job, JobType, Lease, Mark } from '../rules/move.ts'
@@ -7,17 +7,17 @@ import { refOf, rootOf } from '../rules/move.ts'
 import { evenRetention } from '../retention.ts'
 import type { KeyPart, More } from './more.ts'
 
-/** The rows at hand. */
+/** The rows in memory. */
 export interface Rows<Type extends JobType> {
   jobOf(seq: number): RowJob<Type> | undefined
   groupOf(type: Type, key: string): Group
   markOf(type: Type, key: string): Mark | undefined
   dependentsOf(chain: RowJob<Type>): Dependents
-  /** Of one that has its payload elsewhere, if there are such. */
+  /** Reads the payload of a job that has it in another table. Absent: no job has. */
   readPayload?(seq: number): Bytes
 }
 
-/** What has a column of its own. */
+/** The fields that have a column of their own. */
 export interface Columns {
   readonly accepted: number
   readonly id: string
@@ -25,23 +25,25 @@ export interface Columns {
   readonly priority: number
   readonly maxAttempts: number | undefined
   readonly groupKey: string | undefined
-  /** After each end, unless `more` says otherwise. */
+  /** Retention of every end state, unless `more` has one per state. */
   readonly keepMs: number
   readonly createdAt: number
-  /** The first job of its chain, if that is another; and the last, on the first. */
+  /** The first job of its chain, if that is another. */
   readonly chainSeq: number | undefined
+  /** On the first job of a chain: the last one. */
   readonly tailSeq: number | undefined
-  /** Bytes, or their number if they are elsewhere. */
+  /** Bytes; or their number, if they are in another table. */
   readonly payload: Bytes | number | undefined
   readonly state: JobState
   readonly attempt: number
   readonly failures: number
   readonly runAt: number
   readonly order: number
-  /** 1: in line. 0: aside. */
-  readonly line: 0 | 1 | undefined
-  /** Of its last attempt; `leased`: that is under way. */
+  /** 1: ready. 0: aside. Undefined: it does not wait. */
+  readonly ready: 0 | 1 | undefined
+  /** The lease of its last attempt. */
   readonly lease: Lease | undefined
+  /** True while that attempt is under way. */
   readonly leased: boolean
   readonly finishedAt: number | undefined
   readonly completedByHolder: boolean
@@ -92,7 +94,7 @@ export class RowJob<Type extends JobType = JobType> implements Job {
   readonly chainSeq: number | undefined
   readonly chainRef: JobRef | undefined
   tailSeq: number | undefined
-  line: 0 | 1 | undefined
+  ready: 0 | 1 | undefined
   leased: boolean
   sweepable: boolean
   keyPart: KeyPart | undefined
@@ -102,11 +104,11 @@ export class RowJob<Type extends JobType = JobType> implements Job {
   #mark: Mark | undefined
   #dependents: Dependents | undefined
 
-  /** What must be written. */
+  // What must be written.
   isNew = false
   isDirty = false
   isErased = false
-  /** Its row may be changed. */
+  /** The transaction has locked its row, and may change it. */
   isLocked = true
 
   constructor(rows: Rows<Type>, type: Type, columns: Columns, more: More) {
@@ -146,7 +148,7 @@ export class RowJob<Type extends JobType = JobType> implements Job {
     this.chainSeq = columns.chainSeq
     this.chainRef = more.chain
     this.tailSeq = columns.tailSeq
-    this.line = columns.line
+    this.ready = columns.ready
     this.leased = columns.leased
     this.sweepable = columns.sweepable
     this.keyPart = more.key
@@ -164,7 +166,7 @@ export class RowJob<Type extends JobType = JobType> implements Job {
     this.payloadChanged = true
   }
 
-  /** Without reading it. */
+  /** The number of bytes, without reading them. */
   get payloadBytes(): number {
     return typeof this.#payload === 'number' ? this.#payload : (this.#payload?.byteLength ?? 0)
   }
@@ -181,7 +183,7 @@ export class RowJob<Type extends JobType = JobType> implements Job {
     return this.groupKey === undefined ? undefined : this.#rows.groupOf(this.type, this.groupKey)
   }
 
-  /** The key as it is held, if this chain still holds it; else as it was. */
+  /** The key that this chain holds, or held before. */
   get mark(): Mark | undefined {
     const { chain } = this
     if (chain !== this) return chain.mark
@@ -207,7 +209,7 @@ export class RowJob<Type extends JobType = JobType> implements Job {
   }
 }
 
-/** A new job: standing nowhere until it is placed. @param after the job that it continues; origin: that it was started to block */
+/** A new job, in place `nowhere`. @param after the job that it continues @param origin the job that it was started to block */
 export function newRowJob<Type extends JobType>(
   rows: Rows<Type>,
   type: Type,
@@ -234,7 +236,7 @@ export function newRowJob<Type extends JobType>(
     failures: 0,
     runAt: at.runAt,
     order: at.accepted,
-    line: undefined,
+    ready: undefined,
     lease: undefined,
     leased: false,
     finishedAt: undefined,

@@ -1,4 +1,4 @@
-// A key as a row: who holds it is looked up when somebody asks.
+// A deduplication key as a row. Its holder is looked up when the rules read it.
 
 import type { JobRef } from '../storage.ts'
 import type { Job, JobType, Mark } from '../rules/move.ts'

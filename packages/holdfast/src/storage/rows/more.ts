@@ -1,4 +1,4 @@
-// What few jobs have, as JSON in one column: a plain job's row stays small, and quick to read and write.
+// The fields that few jobs have, as JSON in one column. So the row of a plain job is small, and fast to read and write.
 
 import type { AttemptRecord, EndReason, JobRef, Retention } from '../storage.ts'
 import type { Blocker, Mark } from '../rules/move.ts'
@@ -23,12 +23,12 @@ interface Always {
   readonly key?: KeyPart
 }
 
-/** For which one of the drivers has a column, or no need. */
+/** Fields for which one of the drivers has a column, or no use. */
 interface Sometimes {
   readonly attempts?: AttemptRecord[]
   /** The first job of its chain, if that is another. */
   readonly chain?: JobRef
-  /** The seq of the chain's last job, on its first. */
+  /** On the first job of a chain: the seq of the last one. */
   readonly tail?: number
   readonly dependents?: number
 }
@@ -41,7 +41,7 @@ export function decodeMore(text: string | null): More {
   return text === null ? nothing : (JSON.parse(text, revive) as More)
 }
 
-/** JSON writes what Postgres cannot hold as escapes. */
+/** JSON escapes the characters that Postgres cannot store in text. */
 export function encodeMore(job: RowJob, more: Sometimes): string | null {
   if (isPlain(job)) return null
   const all: More = {
@@ -82,7 +82,7 @@ function isPlain(job: RowJob): boolean {
   )
 }
 
-// JSON knows neither bytes nor Infinity. Only errors of attempts are bytes here, and only times can be endless.
+// JSON has neither bytes nor Infinity. Only the errors of attempts are bytes here, and only times can be infinite.
 function revive(key: string, value: unknown): unknown {
   if (key === 'error') return Buffer.from(value as string, 'base64')
   return value === null && (key === 'until' || key.endsWith('Ms')) ? Infinity : value

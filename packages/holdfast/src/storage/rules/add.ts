@@ -1,4 +1,4 @@
-// add: each job in turn is decided (id, key, blockers) and written. `addPlain` does nearly all of them, `Decider` the rest.
+// add: decides about each job in turn (id, key, blockers), and writes it. `addPlain` does nearly all jobs, `Decider` the rest.
 
 import type { AddVerdict, JobRef, NewJob, Standing } from '../storage.ts'
 import { blockedBy, blockJob, missingBlockers, siblingName, siblingsOf } from './job/block.ts'
@@ -6,12 +6,12 @@ import { forget } from './job/finish.ts'
 import { isInForce } from './job/key.ts'
 import { type Blocker, find, isGone, type Job, type Mark, type Move, refOf } from './move.ts'
 import { standingOf, standingOfMark } from './job/standing.ts'
-import { dueAt, tellWaiting, wait, waitingState } from './job/wait.ts'
+import { dueAt, emitWaiting, wait, waitingState } from './job/wait.ts'
 
 export function add(move: Move, jobs: readonly NewJob[]): AddVerdict[] {
-  // Tells ids that are named twice in this call from repeats of an earlier one.
+  // Distinguishes an id that this call names twice from the repeat of an earlier call.
   const before = move.lastNumber
-  // oxlint-disable-next-line unicorn/no-new-array -- its length is known: one that grows is copied each time
+  // oxlint-disable-next-line unicorn/no-new-array -- its length is known: a growing array is copied each time
   const verdicts = new Array<AddVerdict>(jobs.length)
   let added = 0
   if (jobs.every(isPlain)) {
@@ -27,11 +27,11 @@ export function add(move: Move, jobs: readonly NewJob[]): AddVerdict[] {
   return [...verdicts.slice(0, added), ...decideAll(decider, left, undefined)]
 }
 
-/** Nothing but its id decides about it: nearly every job. */
+/** True of a job that only its id decides about: nearly every job. */
 const isPlain = ({ blockers, deduplication, group }: NewJob): boolean =>
   blockers === undefined && deduplication === undefined && group === undefined
 
-/** Undefined if there is something under its id: then it is for the Decider. */
+/** Undefined if a job has its id: then the Decider decides. */
 function addPlain(move: Move, fields: NewJob): AddVerdict | undefined {
   const { type, id, token } = fields
   const runAt = dueAt(move, fields)
@@ -39,11 +39,11 @@ function addPlain(move: Move, fields: NewJob): AddVerdict | undefined {
   const job = move.createWaiting(fields, runAt, state)
   if (!job) return undefined
   move.wake(job.type)
-  tellWaiting(move, job)
+  emitWaiting(move, job)
   return { verdict: 'added', job: { type, id, token, state, createdAt: move.now } }
 }
 
-/** For jobs whose blockers were looked for before. @param predecessor the first job continues the chain of this one */
+/** Adds jobs whose blockers were checked before. @param predecessor the job whose chain the first one continues */
 export function addAfter(move: Move, predecessor: Job | undefined, jobs: readonly NewJob[]): AddVerdict[] {
   return decideAll(new Decider(move, jobs, undefined, move.lastNumber), jobs, predecessor)
 }
@@ -54,23 +54,23 @@ function decideAll(decider: Decider, jobs: readonly NewJob[], predecessor: Job |
   return decider.verdicts
 }
 
-/** True if a job of this id may be added: nothing is in the way, or only what failed or was cancelled. */
+/** True if a job of this id may be added: the id is unused, or its chain failed or was cancelled. */
 export function isFree(move: Move, job: Job | undefined): boolean {
   if (!job || isGone(move, job)) return true
   const { chain } = job
   const { state } = chain.tail
   if (state !== 'failed' && state !== 'cancelled') return false
-  // Those who wait for a chain go on waiting for one of its name, so its tail alone cannot be replaced under them.
+  // Dependents of a chain keep waiting for a chain of its name, so its tail alone cannot be replaced.
   return job === chain || (job === chain.tail && !chain.dependents?.size)
 }
 
-/** Of jobs that come in one call: where an id is taken, or a job has a key, a group or blockers. */
+/** Decides about the jobs of one call, where an id is taken, or a job has a key, a group or blockers. */
 class Decider {
   readonly verdicts: AddVerdict[] = []
   readonly #move: Move
   readonly #jobs: readonly NewJob[]
   readonly #refused: Map<string, JobRef> | undefined
-  /** By position: the jobs that it blocks. */
+  /** By the position of a blocker: the positions of the jobs that it blocks. */
   readonly #blocks: Map<number, number[]> | undefined
   #siblings: ReadonlyMap<string, number> | undefined
   readonly #created: (Job | undefined)[] = []
@@ -78,7 +78,7 @@ class Decider {
   #repeated: Set<Job> | undefined
   readonly #before: number
 
-  /** @param before the last number given out before this call: a job that was accepted with a higher one came with it */
+  /** @param before the last number taken before this call: a job with a higher one was added by this call */
   constructor(move: Move, jobs: readonly NewJob[], refused: Map<string, JobRef> | undefined, before: number) {
     this.#before = before
     this.#move = move
@@ -96,12 +96,15 @@ class Decider {
     }
     const origin = this.#originOf(index)
     const verdict =
-      origin === 'none' ? { verdict: 'skipped' as const } : this.#inTheWay(job, origin === 'repeated', predecessor)
+      origin === 'none' ? { verdict: 'skipped' as const } : this.#existing(job, origin === 'repeated', predecessor)
     if (verdict) this.verdicts.push(verdict)
     else this.#create(index, predecessor, typeof origin === 'object' ? origin : undefined)
   }
 
-  /** The job that a blocker by position was started for. None: all are duplicates. Repeated: it was there before this call. */
+  /**
+   * The job that a blocker by position is started for. `none`: all such jobs are duplicates. `repeated`: an earlier call
+   * added it.
+   */
   #originOf(index: number): Job | 'none' | 'repeated' | undefined {
     const blocked = this.#blocks?.get(index)
     if (!blocked) return undefined
@@ -109,12 +112,13 @@ class Decider {
     return blocked.some((position) => this.verdicts[position]!.verdict === 'added') ? 'repeated' : 'none'
   }
 
-  #inTheWay(job: NewJob, repeated: boolean, predecessor: Job | undefined): AddVerdict | undefined {
+  /** The verdict if a job or key exists already. Undefined if the job is to be created. */
+  #existing(job: NewJob, repeated: boolean, predecessor: Job | undefined): AddVerdict | undefined {
     const existing = this.#move.stored(job)
-    // By its token a repeat is known even if the job has ended since, or its time is over.
+    // The token identifies a repeat even if the job has ended or expired since.
     if (existing?.token === job.token) return this.#repeatOf(existing)
     if (!isFree(this.#move, existing)) return { verdict: 'duplicate', by: 'id', job: standingOf(this.#move, existing!) }
-    // A continuation has the key of its chain.
+    // A continuation shares the key of its chain.
     const mark = predecessor || !job.deduplication ? undefined : this.#markInForce(job.type, job.deduplication.key)
     const isOwn = mark?.token === job.token && (mark.shared || mark.id === job.id)
     if (mark && !isOwn) return { verdict: 'duplicate', by: 'key', job: this.#holderOf(job.type, mark) }
@@ -124,7 +128,7 @@ class Decider {
     return undefined
   }
 
-  /** Told as the first time; but an id that one call names twice is taken by its first mention. */
+  /** Answers a repeat as the first call. An id that one call names twice is a duplicate of its first mention. */
   #repeatOf(job: Job): AddVerdict {
     if (this.#repeated?.has(job) || job.accepted > this.#before) {
       return { verdict: 'duplicate', by: 'id', job: standingOf(this.#move, job) }
@@ -159,12 +163,12 @@ class Decider {
       move.kept.add(job)
     } else {
       wait(move, job)
-      tellWaiting(move, job)
+      emitWaiting(move, job)
     }
     this.verdicts.push({ verdict: 'added', job: standingOf(this.#move, job) })
   }
 
-  /** Undefined: it is not of this batch. */
+  /** Undefined if the blocker is not in this batch. */
   #positionOf(blocker: JobRef | number, token: string): number | undefined {
     if (typeof blocker === 'number') return blocker
     this.#siblings ??= siblingsOf(this.#jobs)
@@ -189,7 +193,7 @@ class Decider {
     ;(this.#marksTaken ??= new Set()).add(mark)
   }
 
-  /** Blockers stand behind what they block, so from the end each finds its own decided. */
+  /** Blockers come after the jobs they block. So from the end, each job finds its blockers decided. */
   block(): void {
     for (let index = this.#jobs.length - 1; index >= 0; index--) {
       const job = this.#created[index]
@@ -197,13 +201,13 @@ class Decider {
       this.#resolveDuplicates(job, index)
       blockJob(this.#move, job)
     }
-    // One that failed with its blocker may have taken others along.
+    // A job that failed with its blocker may have failed others.
     this.#created.forEach((job, index) => {
       if (job?.blockers) this.verdicts[index] = { verdict: 'added', job: standingOf(this.#move, job) }
     })
   }
 
-  /** A blocker of this batch that is a duplicate stands for the chain that is in its way. */
+  /** Replaces blockers of this batch that are duplicates by the existing chains. */
   #resolveDuplicates(job: Job, index: number): void {
     if (this.#jobs.length === 1) return
     const { blockers, token } = this.#jobs[index]!
@@ -212,8 +216,8 @@ class Decider {
       const position = this.#positionOf(blocker, token)
       const verdict = position === undefined ? undefined : this.verdicts[position]
       if (verdict?.verdict !== 'duplicate') return this.#refOfBlocker(blocker)
-      const inTheWay = find(this.#move, verdict.job)?.chain
-      const { type, id } = inTheWay ? refOf(inTheWay) : verdict.job
+      const chain = find(this.#move, verdict.job)?.chain
+      const { type, id } = chain ? refOf(chain) : verdict.job
       return { ref: { type, id }, done: false }
     })
     job.blockers!.push(...refs)

@@ -1,18 +1,18 @@
-// cancel: at once what waits; what runs, as the options say.
+// cancel: ends waiting jobs at once, and running ones as the options say.
 
 import { isTerminal } from './job/states.ts'
 import type { CancelOptions, CancelVerdict, JobRef } from '../storage.ts'
 import { recordAttempt } from './job/attempt.ts'
-import { type Aftermath, finish } from './job/finish.ts'
+import { type Effects, finish } from './job/finish.ts'
 import { find, type Job, type Move } from './move.ts'
 
 export function cancel(move: Move, refs: readonly JobRef[], options: CancelOptions): CancelVerdict[] {
   return refs.map((ref) => {
     const job = find(move, ref)
     if (!job || (options.chains && job !== job.chain)) return { verdict: 'not_found' }
-    const after: Aftermath = { ended: [], unblocked: [] }
-    const verdict = cancelOne(move, options.chains ? job.tail : job, options, after)
-    return after.ended.length > 0 ? { verdict, ended: after.ended } : { verdict }
+    const effects: Effects = { ended: [], unblocked: [] }
+    const verdict = cancelOne(move, options.chains ? job.tail : job, options, effects)
+    return effects.ended.length > 0 ? { verdict, ended: effects.ended } : { verdict }
   })
 }
 
@@ -20,11 +20,11 @@ function cancelOne(
   move: Move,
   job: Job,
   { abort, force, reason }: CancelOptions,
-  after: Aftermath,
+  effects: Effects,
 ): CancelVerdict['verdict'] {
   if (isTerminal(job.state)) return job.state
-  const runs = job.state === 'processing'
-  if (runs && !force) {
+  const isRunning = job.state === 'processing'
+  if (isRunning && !force) {
     if (!abort) return 'processing'
     job.cancelling = true
     job.cancelReason ??= reason
@@ -32,11 +32,11 @@ function cancelOne(
     move.abort(job)
     return 'cancelling'
   }
-  if (runs) {
+  if (isRunning) {
     recordAttempt(move, job, 'cancelled', 'cancelled')
     move.abort(job)
   }
   job.cancelReason = reason
-  finish(move, job, { state: 'cancelled' }, after)
+  finish(move, job, { state: 'cancelled' }, effects)
   return 'cancelled'
 }

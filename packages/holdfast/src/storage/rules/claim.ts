@@ -1,4 +1,4 @@
-// claim: settle what came along, take back lost leases, then give out due jobs, one of each type after the other.
+// claim: settles the outcomes of the request, takes back lost leases, then leases due jobs, one of each type in turn.
 
 import {
   type Claim,
@@ -13,7 +13,7 @@ import { find, type Group, type Job, type JobType, type Lease, type Move, refOf 
 import { takeBack } from './recover.ts'
 import { settle } from './settle.ts'
 
-/** Lost leases taken back in one call, at most, per type. */
+/** Largest number of lost leases that one call takes back, per type. */
 const recoverLimit = 1_000
 
 export function claim(move: Move, request: ClaimRequest): Claim {
@@ -22,7 +22,7 @@ export function claim(move: Move, request: ClaimRequest): Claim {
   const recovered: Recovered[] = []
   const ended: Ended[] = []
   const jobs: ClaimedJob[] = []
-  const open: Open[] = []
+  const open: OpenType[] = []
   for (const wanted of request.types) {
     const type = move.typeOf(wanted.type)
     if (!type || type.paused) continue
@@ -35,7 +35,7 @@ export function claim(move: Move, request: ClaimRequest): Claim {
     const next = open[index]!
     const job = next.left > 0 ? nextOf(move, next, ended) : undefined
     if (job) {
-      jobs.push(give(move, job, next.lease))
+      jobs.push(leaseTo(move, job, next.lease))
       next.left--
       index++
     } else {
@@ -45,8 +45,8 @@ export function claim(move: Move, request: ClaimRequest): Claim {
   return { jobs, recovered, ended, settled }
 }
 
-/** A type that may still have something to give. */
-interface Open {
+/** A type that may have more due jobs. */
+interface OpenType {
   readonly type: JobType
   readonly wanted: ClaimType
   readonly lease: Lease
@@ -61,11 +61,11 @@ function takeBackLost(move: Move, type: JobType, wanted: ClaimType, recovered: R
   }
 }
 
-/** The next in line that has an attempt left; those that have none end here. */
-function nextOf(move: Move, { type, wanted }: Open, ended: Ended[]): Job | undefined {
+/** The next ready job that has an attempt left. Jobs without one end here. */
+function nextOf(move: Move, { type, wanted }: OpenType, ended: Ended[]): Job | undefined {
   for (;;) {
-    // It stays first until what follows takes it out: its end here, or the lease.
-    const job = move.nextInLine(type)
+    // The job stays first until its end here, or its lease, removes it.
+    const job = move.nextReady(type)
     if (!job || job.failures < (job.maxAttempts ?? wanted.maxAttempts ?? Infinity)) return job
     const after = { ended, unblocked: [] }
     finish(move, job, { state: 'failed', reason: 'stalled' }, after)
@@ -73,12 +73,12 @@ function nextOf(move: Move, { type, wanted }: Open, ended: Ended[]): Job | undef
   }
 }
 
-function give(move: Move, job: Job, lease: Lease): ClaimedJob {
+function leaseTo(move: Move, job: Job, lease: Lease): ClaimedJob {
   job.attempt++
   job.lease = lease
   move.setState(job, 'processing')
   move.place(job, 'leases')
-  if (job.group) hold(move, job, job.group)
+  if (job.group) occupy(move, job, job.group)
   move.event(job, 'processing', job.failures + 1)
   const chain = refOf(job.chain)
   return {
@@ -108,8 +108,8 @@ function give(move: Move, job: Job, lease: Lease): ClaimedJob {
   }
 }
 
-/** The group is busy until it ends or waits again. */
-function hold(move: Move, job: Job, group: Group): void {
+/** The group is busy until the job ends or waits again. */
+function occupy(move: Move, job: Job, group: Group): void {
   group.placed = undefined
   group.running = job
   move.keepGroup(group, false)

@@ -1,4 +1,4 @@
-// extend: keep the leases whose fence still matches, whether or not their time was over.
+// extend: sets the end of the leases whose fence still matches, even of those that ran out.
 
 import type { Extension, LeaseVerdict } from '../storage.ts'
 import { find, type Move } from './move.ts'

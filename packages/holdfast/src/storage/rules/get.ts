@@ -1,4 +1,4 @@
-// get: records as they are at one instant, with the parts asked for.
+// get: records at one instant, with the parts that were asked for.
 
 import type { JobRecord, JobRef, JobState, KeyRef, RecordPart } from '../storage.ts'
 import { attemptsOf } from './job/attempt.ts'
@@ -17,7 +17,7 @@ export function get(
   })
 }
 
-/** Undefined, too, where a window outlives the record. */
+/** Undefined also if only the window of the key is left, and the record is gone. */
 function holderOf(move: Move, { type: name, key }: KeyRef): Job | undefined {
   const type = move.typeOf(name)
   const mark = type && move.markOf(type, key)
@@ -74,7 +74,7 @@ export function recordOf(move: Move, job: Job, parts: readonly RecordPart[]): Jo
   }
 }
 
-/** One that waited for its time is queued once that has come, whether or not somebody looked. */
+/** A scheduled job reads as queued from its runAt on. No process moves it. */
 export function stateOf(move: Move, { state, runAt }: Job): JobState {
   return state === 'scheduled' && runAt <= move.now ? 'queued' : state
 }

@@ -1,10 +1,10 @@
-// Where a list of keys goes on: behind the last key of its page, among those that were there when it began.
+// The cursor of a key-value list: the last key of the page, and the newest entry that existed when the list began.
 
 import { invalidArgument } from '../../errors.ts'
 
 export const encodeKvCursor = (newest: number, after: string): string => JSON.stringify([newest, after])
 
-/** @throws INVALID_ARGUMENT */
+/** @throws TypeError INVALID_ARGUMENT */
 export function decodeKvCursor(cursor: string): [newest: number, after: string] {
   try {
     const value: unknown = JSON.parse(cursor)
@@ -12,7 +12,7 @@ export function decodeKvCursor(cursor: string): [newest: number, after: string] 
       return [value[0], value[1]]
     }
   } catch {
-    // Not one of ours: refused below.
+    // No cursor: refused below.
   }
   throw invalidArgument('cursor', 'the nextCursor of an earlier page', cursor)
 }

@@ -1,4 +1,4 @@
-// list, as far as it is the same everywhere: which jobs a query means, in which order, and where a page goes on.
+// list, as far as it is the same everywhere: which jobs match a query, their order, and the cursor of a page.
 
 import { invalidArgument } from '../../errors.ts'
 import type { ListQuery, Page, RecordPart } from '../storage.ts'
@@ -24,7 +24,7 @@ function isOwnRoot(job: Job): boolean {
   return id === job.chain.id && type === job.chain.type.name
 }
 
-/** @param found one more than the limit, if there are more */
+/** @param found one job more than the limit, if there are more */
 export function pageOf(move: Move, query: ListQuery, found: readonly Job[]): Page {
   const parts: readonly RecordPart[] = query.of === 'chains' ? [...(query.parts ?? []), 'tail'] : (query.parts ?? [])
   const items = found.slice(0, query.limit).map((job) => recordOf(move, job, parts))
@@ -34,7 +34,7 @@ export function pageOf(move: Move, query: ListQuery, found: readonly Job[]): Pag
 
 const encodeCursor = (key: ListKey): string => Buffer.from(JSON.stringify(key)).toString('base64url')
 
-/** Where the page begins. @throws INVALID_ARGUMENT */
+/** The key after which the page begins. @throws TypeError INVALID_ARGUMENT */
 export function decodeCursor(cursor: string): ListKey {
   try {
     const key: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
@@ -42,7 +42,7 @@ export function decodeCursor(cursor: string): ListKey {
       return [key[0], key[1], key[2]]
     }
   } catch {
-    // Not one of ours: refused below.
+    // No cursor: refused below.
   }
   throw invalidArgument('cursor', 'the nextCursor of an earlier page', cursor)
 }

@@ -1,6 +1,6 @@
-// What the embedded drivers share. The files of this folder are the rules of the contract, written once, over what is
-// declared here: jobs, groups and keys as objects that change in place, and the few things that each driver does in its
-// own way. A driver makes a Move for each call, hands it to a verb, and then writes down what was touched.
+// The objects that the rules work on. The files of this folder are the rules of the contract, written once, for the memory,
+// file, SQLite and Postgres drivers. They change jobs, groups and keys in place. A Move has the few operations that each
+// driver does in its own way. A driver creates a Move for each call, passes it to a verb, and then writes what was changed.
 
 import type {
   AttemptRecord,
@@ -15,7 +15,7 @@ import type {
 } from '../storage.ts'
 import type { Listeners } from './signals.ts'
 
-/** Under which a job runs, or ran to its end. All jobs of one claim share one. */
+/** The lease under which a job runs, or ran to its end. The jobs of one claim and type share one object. */
 export interface Lease {
   readonly worker: string
   readonly label: string | undefined
@@ -38,7 +38,7 @@ export interface Job {
   readonly retention: Retention
   readonly trace: string | undefined
   readonly createdAt: number
-  /** Its place among all jobs ever accepted: the order inside a group. */
+  /** Its number among all jobs ever accepted: the order inside a group. */
   readonly accepted: number
   payload: Bytes | undefined
   state: JobState
@@ -47,7 +47,7 @@ export interface Job {
   failures: number
   snoozes: number
   runAt: number
-  /** Breaks ties of runAt: new whenever the job goes behind what waits. */
+  /** Breaks ties of runAt. The job gets a new one whenever it goes behind those that wait. */
   order: number
   lease: Lease | undefined
   finishedAt: number | undefined
@@ -55,17 +55,17 @@ export interface Job {
   cancelReason: string | undefined
   result: Bytes | undefined
   error: Bytes | undefined
-  /** Its last attempt completed it. That one is told by the fields of the job, and is not among `attempts` (attempt.ts). */
+  /** Its last attempt completed it. The fields of the job describe that attempt, which is not in `attempts` (attempt.ts). */
   completedByHolder: boolean
   attempts: AttemptRecord[] | undefined
   readonly group: Group | undefined
 
-  /** The first job of its chain, which holds what belongs to the chain. */
+  /** The first job of its chain, which has the fields of the chain. */
   readonly chain: Job
   readonly chainIndex: number
-  /** The job that it continues, or was started to block. It may be gone. */
+  /** The job that it continues, or that it was started to block. That job may be gone. */
   readonly origin: JobRef | undefined
-  /** The chain at the top. Absent: its own. */
+  /** The chain at the top of its tree. Absent: its own chain. */
   readonly root: JobRef | undefined
   blockers: Blocker[] | undefined
   openBlockers: number
@@ -89,92 +89,92 @@ export interface Blocker {
   done: boolean
 }
 
-/** Jobs that run one at a time, in the order of their acceptance. */
+/** An ordered group: jobs that run one at a time, in the order of acceptance. */
 export interface Group {
   readonly key: string
   readonly type: JobType
   running: Job | undefined
-  /** The head, while it stands in line. */
+  /** The head, while it is ready. */
   placed: Job | undefined
   paused: Paused | undefined
 }
 
-/** A deduplication key, and who holds it. */
+/** A deduplication key that is held, and the job that holds it. */
 export interface Mark {
   readonly key: string
   readonly id: string
   readonly token: string
   readonly mode: 'simple' | 'throttle'
   readonly shared: boolean
-  /** When its window is over. */
+  /** End of its window. Infinity: without one. */
   readonly until: number
-  /** The record that holds it, as long as there is one. */
+  /** The record that holds it, while there is one. */
   readonly job: Job | undefined
 }
 
 /**
- * Where a job stands:
+ * The list or index that a job is in:
  *
- * - `line`: waits, and may be claimed once it is due.
- * - `aside`: waits, but behind the head of its group, or its group is paused.
- * - `leases`: in processing.
- * - `ended`: the first job of a chain that ended and has an expiry.
- * - `nowhere`: blocked, continued, or ended and needed or kept.
+ * - `ready`: it waits, and may be claimed once it is due.
+ * - `aside`: it waits behind the head of its group, or its group is paused.
+ * - `leases`: it is in processing.
+ * - `ended`: the first job of a chain that has ended and has an expiry.
+ * - `nowhere`: it is blocked, continued, or ended without an expiry or with dependents.
  */
-export type Place = 'line' | 'aside' | 'leases' | 'ended' | 'nowhere'
+export type Place = 'ready' | 'aside' | 'leases' | 'ended' | 'nowhere'
 
-/** One call in progress, a move or a read. */
+/** One call in progress, a write or a read. */
 export interface Move {
-  /** Asked for once. */
+  /** The storage's clock, read once. */
   readonly now: number
-  /** Chains that were there when the call named them: they stay to its end, even if they are kept for 0 ms. */
+  /** Chains that existed when the call named them: they stay until its end, even with a retention of 0 ms. */
   readonly kept: Set<Job>
-  /** The number that was given out last. */
+  /** The number that was taken last. */
   readonly lastNumber: number
   takeNumber(): number
 
-  /** What stands under this name, even if its time is over. */
+  /** The job of this name, even if it has expired. */
   stored(ref: JobRef): Job | undefined
-  /** A new record, in state `blocked` and standing nowhere; a member of its group. */
+  /** Creates a record in state `blocked` and place `nowhere`, as a member of its group. */
   create(fields: NewJob, runAt: number, after: Job | undefined, origin: Job | undefined): Job
   /**
-   * A new record that waits in line, alone in its chain and in no group: what nearly every add comes to, in one step.
-   * Undefined: something stands under its name, and nothing was done.
+   * Creates a record that is ready, alone in its chain and in no group: nearly every add, in one step.
+   * Undefined if a job has this name: then nothing was done.
    */
   createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): Job | undefined
-  /** Deletes a record that stands nowhere. */
+  /** Deletes a record whose place is `nowhere`. */
   erase(job: Job): void
-  /** To be told of every change of a job that neither setState nor place tells of. */
+  /** Must be called for every change of a job that setState and place do not make. */
   touch(job: Job): void
   setState(job: Job, state: JobState): void
   place(job: Job, place: Place): void
 
-  /** The next that may be claimed now, by priority, then runAt, then order. */
-  nextInLine(type: JobType): Job | undefined
-  /** The one in processing whose lease was over first. */
+  /** The next job that may be claimed now, by priority, then runAt, then order. */
+  nextReady(type: JobType): Job | undefined
+  /** The job in processing whose lease ran out first. */
   nextLost(type: JobType): Job | undefined
   typeOf(name: string): JobType | undefined
 
   jobsOf(chain: Job): readonly Job[]
   continueChain(chain: Job, job: Job): void
   dependentsOf(chain: Job): Dependents
-  /** Those who waited for a chain wait for the one that replaces it. */
+  /** Gives the dependents of a chain to the chain that replaces it. */
   inheritDependents(chain: Job, replaced: Job): void
 
   groupOf(type: JobType, key: string): Group
   headOf(group: Group): Job | undefined
   addMember(job: Job): void
-  /** False if it was no member. */
+  /** False if the job was no member. */
   removeMember(job: Job): boolean
-  /** To be told of every change of a group, and whether it has members. */
+  /** Must be called for every change of a group. @param isEmpty it has no members */
   keepGroup(group: Group, isEmpty: boolean): void
 
-  /** Who holds the key, in force or not. */
+  /** The holder of the key, in force or not. */
   markOf(type: JobType, key: string): Mark | undefined
   holdKey(job: Job, mark: Omit<Mark, 'job'>): Mark
   dropKey(type: JobType, mark: Mark): void
 
-  // Hints, sent once the call is done.
+  // Signals, sent after the call.
   wake(type: JobType): void
   /** The chain ended, or is gone. */
   done(chain: Job): void
@@ -186,16 +186,16 @@ export const refOf = ({ type, id }: Job): JobRef => ({ type: type.name, id })
 
 export const rootOf = (job: Job): JobRef => job.root ?? refOf(job.chain)
 
-/** When the record of its chain may go. */
+/** When the record of its chain expires. Infinity: not yet known, or never. */
 export const expiryAt = ({ chain }: Job): number => chain.expiresAt ?? Infinity
 
-/** The job of a ref, unless its time is over. */
+/** The job of a ref, unless it has expired. */
 export function find(move: Move, ref: JobRef): Job | undefined {
   const job = move.stored(ref)
   return job && isGone(move, job) ? undefined : job
 }
 
-/** The chain has ended, its time is over, and nobody needs it: absent for everyone, swept or not. */
+/** The chain has ended and expired, and no dependent needs it: it is absent for every call, swept or not. */
 export function isGone(move: Move, job: Job): boolean {
   if (expiryAt(job) > move.now) return false
   return !job.chain.dependents?.size && !move.kept.has(job.chain)

@@ -1,12 +1,12 @@
-// recover: take back lost leases, and attempts over an age.
+// recover: takes back lost leases, and attempts over an age.
 
 import type { Ended, Recovered, RecoverRequest } from '../storage.ts'
 import { recordAttempt, leaveProcessing } from './job/attempt.ts'
 import { endedOf, finish } from './job/finish.ts'
 import type { Job, JobType, Move } from './move.ts'
-import { goBehind, wait } from './job/wait.ts'
+import { moveToBack, wait } from './job/wait.ts'
 
-/** @param held those in processing, by type: as many as workers hold, whatever the backlog */
+/** @param held the jobs in processing of a type: as many as workers hold, whatever the backlog */
 export function recover(
   move: Move,
   { types, limit, olderThanMs = Infinity }: RecoverRequest,
@@ -24,7 +24,7 @@ export function recover(
   return recovered
 }
 
-/** Ends the attempt of a job in processing as stalled. @param maxAttempts for jobs without their own */
+/** Ends the attempt of a job in processing as stalled. @param maxAttempts for jobs without one of their own */
 export function takeBack(move: Move, job: Job, ended: Ended[], maxAttempts = Infinity): Recovered {
   const { attempt } = job
   const { worker, label } = job.lease!
@@ -42,7 +42,7 @@ export function takeBack(move: Move, job: Job, ended: Ended[], maxAttempts = Inf
   } else {
     recordAttempt(move, job, 'stalled', 'queued')
     leaveProcessing(move, job)
-    goBehind(move, job, move.now)
+    moveToBack(move, job, move.now)
     wait(move, job)
   }
   return { type: job.type.name, id: job.id, worker, attempt, label, state: job.state }

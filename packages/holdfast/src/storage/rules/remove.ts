@@ -1,4 +1,4 @@
-// remove: ended chains, now or later; or whole trees, all of them or none.
+// remove: deletes ended chains, now or later; or whole trees, all of them or none.
 
 import { isTerminal } from './job/states.ts'
 import type { JobRef, RemoveOptions, RemoveVerdict } from '../storage.ts'
@@ -49,7 +49,7 @@ function isUnder(job: Job, { id, type }: Job): boolean {
 
 const isRoot = (job: Job): boolean => job === job.chain && isUnder(job, job)
 
-/** A chain, and all chains that were started to block one of its jobs. */
+/** Adds a chain, and every chain that was started to block one of its jobs. */
 function addTree(move: Move, chain: Job, chains: Set<Job>): void {
   const open = [chain]
   for (let next = open.pop(); next; next = open.pop()) {
@@ -64,7 +64,7 @@ function addTree(move: Move, chain: Job, chains: Set<Job>): void {
   }
 }
 
-/** Unfinished jobs outside that need a chain of this root's tree. */
+/** Unfinished jobs outside the trees that need a chain under this root. */
 function outsiders(root: Job, chains: ReadonlySet<Job>): Job[] {
   const found = new Set<Job>()
   for (const chain of chains) {

@@ -1,4 +1,4 @@
-// revive: give a failed or cancelled job another life, or a waiting one another time.
+// revive: makes a failed or cancelled job live again, or sets the runAt of a waiting one.
 
 import { isTerminal, isWaiting } from './job/states.ts'
 import type { JobRef, ReviveOptions, ReviveVerdict } from '../storage.ts'
@@ -6,7 +6,7 @@ import { blockJob } from './job/block.ts'
 import { unblock } from './job/finish.ts'
 import { retakeKey } from './job/key.ts'
 import { find, type Job, type Move } from './move.ts'
-import { dueAt, goBehind, leave, refreshGroup, wait } from './job/wait.ts'
+import { dueAt, moveToBack, leave, refreshGroup, wait } from './job/wait.ts'
 
 export function revive(move: Move, refs: readonly JobRef[], options: ReviveOptions<unknown>): ReviveVerdict[] {
   return refs.map((ref) => {
@@ -19,7 +19,7 @@ function reviveOne(move: Move, job: Job, runAt: number): ReviveVerdict['verdict'
   if (isWaiting(job.state)) {
     const failing = job.state === 'failing'
     leave(move, job)
-    goBehind(move, job, runAt)
+    moveToBack(move, job, runAt)
     wait(move, job, failing)
     return 'moved'
   }
@@ -28,8 +28,8 @@ function reviveOne(move: Move, job: Job, runAt: number): ReviveVerdict['verdict'
   if (!retakeKey(move, job.chain)) return 'conflict'
   move.place(job.chain, 'nowhere')
   job.chain.expiresAt = undefined
-  // The blockers count anew; one that has failed is waited for, since somebody asked for this.
-  goBehind(move, job, runAt)
+  // The blockers are counted again. A failed one is waited for, because the caller asked for this job.
+  moveToBack(move, job, runAt)
   job.failures = 0
   job.reason = undefined
   job.error = undefined
@@ -37,7 +37,7 @@ function reviveOne(move: Move, job: Job, runAt: number): ReviveVerdict['verdict'
   job.lease = undefined
   job.cancelReason = undefined
   move.setState(job, 'blocked')
-  // To its old place: groups keep the order of acceptance.
+  // To its old place in the group, which keeps the order of acceptance.
   if (job.group) move.addMember(job)
   if (job.blockers) blockJob(move, job, 'wait')
   else unblock(move, job)

@@ -1,5 +1,5 @@
-// settle: record outcomes where the fence still matches. What ends is written by finish.ts.
-// Invariant: nothing is written unless (type, id, worker, attempt) is the lease in force, or the expected tail.
+// settle: records outcomes whose fence still matches. finish.ts writes the ends of jobs and chains.
+// Invariant: nothing is written unless (type, id, worker, attempt) is the current lease, or the job is the expected tail.
 
 import { isTerminal } from './job/states.ts'
 import { outcomeJobs } from '../check.ts'
@@ -7,10 +7,10 @@ import type { AttemptRecord, JobRef, JobState, Outcome, Refusal, SettleVerdict }
 import { addAfter, isFree } from './add.ts'
 import { recordAttempt, findAttempt, leaveProcessing } from './job/attempt.ts'
 import { missingBlockers } from './job/block.ts'
-import { type Aftermath, endContinued, expiryOf, finish } from './job/finish.ts'
+import { type Effects, endContinued, expiryOf, finish } from './job/finish.ts'
 import { find, isGone, type Job, type Move } from './move.ts'
 import { standingOf } from './job/standing.ts'
-import { dueAt, goBehind, wait } from './job/wait.ts'
+import { dueAt, moveToBack, wait } from './job/wait.ts'
 
 export function settle(move: Move, outcomes: readonly Outcome[]): SettleVerdict[] {
   return outcomes.map((outcome) => settleOne(move, outcome))
@@ -20,9 +20,9 @@ function settleOne(move: Move, outcome: Outcome): SettleVerdict {
   const job = move.stored(outcome)
   const fence = fenceOf(outcome)
   const recorded = job && findAttempt(job, fence)
-  // Sent before: a repeat is answered as the first.
+  // A repeat gets the answer of the first call.
   if (recorded) return isOwnEnd(recorded) ? repeatOf(job!, recorded) : { verdict: refusalOf(move, job) }
-  if (!job || !holds(move, job, outcome)) return { verdict: refusalOf(move, job) }
+  if (!job || !isFenceValid(move, job, outcome)) return { verdict: refusalOf(move, job) }
   if (outcome.kind === 'continued' || ('add' in outcome && outcome.add !== undefined)) {
     const conflict = conflictOf(move, job, outcome)
     if (conflict) return conflict
@@ -30,19 +30,19 @@ function settleOne(move: Move, outcome: Outcome): SettleVerdict {
   return record(move, job, outcome, fence)
 }
 
-/** Without a worker the token takes the place of one. */
+/** Without a worker, the token takes its place. */
 function fenceOf(outcome: Outcome): { worker: string; attempt: number } {
   return 'chain' in outcome ? { worker: outcome.token, attempt: 0 } : outcome
 }
 
-/** An attempt that was taken back, or cancelled by force, was not ended by its worker. */
+/** False of an attempt that was taken back, or cancelled by force: its worker did not end it. */
 const isOwnEnd = ({ outcome }: AttemptRecord): boolean => outcome !== 'stalled' && outcome !== 'cancelled'
 
 function repeatOf(job: Job, { state }: AttemptRecord): SettleVerdict {
   return { verdict: 'settled', state, expiresAt: expiryOf(job), added: [], ended: [], unblocked: [] }
 }
 
-function holds(move: Move, job: Job, outcome: Outcome): boolean {
+function isFenceValid(move: Move, job: Job, outcome: Outcome): boolean {
   if ('chain' in outcome) {
     const chain = find(move, outcome.chain)
     return chain !== undefined && chain === job.chain && chain.tail === job && !isTerminal(job.state)
@@ -56,9 +56,9 @@ export function refusalOf(move: Move, job: Job | undefined): Refusal {
   return isTerminal(job.state) ? 'already_completed' : 'taken_by_another_worker'
 }
 
-/** What would refuse the jobs that come along: then nothing at all is written. */
+/** The verdict if the jobs of the outcome cannot be added: then nothing is written. */
 function conflictOf(move: Move, job: Job, outcome: Outcome): SettleVerdict | undefined {
-  // A job that ends as cancelled adds nothing.
+  // A job that ends as cancelled adds no jobs.
   if (job.cancelling && outcome.kind !== 'completed') return undefined
   const jobs = outcomeJobs(outcome)
   const missing = missingBlockers(move, jobs, outcome.kind === 'continued' ? outcome.add : jobs)
@@ -75,39 +75,39 @@ function conflictOf(move: Move, job: Job, outcome: Outcome): SettleVerdict | und
   }
 }
 
-/** Also by a chain that failed, while somebody waits for one of its name. */
+/** True if the id is used, or belongs to a failed chain that still has dependents. */
 function isTaken(move: Move, next: JobRef): boolean {
   const existing = move.stored(next)
   return !isFree(move, existing) || Boolean(existing?.chain.dependents?.size)
 }
 
-/** Of an end that nobody waits for, which is nearly every one. */
+/** For an end without dependents: nearly every one. */
 const nothing: never[] = []
-const noAftermath: Aftermath = { ended: nothing, unblocked: nothing }
+const noEffects: Effects = { ended: nothing, unblocked: nothing }
 
 function record(move: Move, job: Job, outcome: Outcome, fence: { worker: string; attempt: number }): SettleVerdict {
-  const after: Aftermath = job.chain.dependents ? { ended: [], unblocked: [] } : noAftermath
+  const effects: Effects = job.chain.dependents ? { ended: [], unblocked: [] } : noEffects
   const error = 'error' in outcome && (outcome.kind !== 'released' || isSnooze(outcome)) ? outcome.error : undefined
   const state = stateAfter(move, job, outcome)
   if ('chain' in outcome) {
     if (job.state === 'processing') move.abort(job)
     if (job.lease) job.lease = { ...job.lease, label: undefined }
   }
-  // The fields of the job tell of the attempt that completed it (attempt.ts).
+  // The fields of the job describe the attempt that completed it (attempt.ts).
   if (outcome.kind === 'completed' && !('chain' in outcome)) job.completedByHolder = true
   else recordAttempt(move, job, outcome.kind, state, error, fence)
   if (outcome.kind === 'retry' || outcome.kind === 'failed') {
     job.failures++
     if (outcome.stalled) move.event(job, 'stalled', job.failures)
   }
-  if (isTerminal(state)) end(move, job, outcome, state, after)
-  else goOn(move, job, outcome, state)
+  if (isTerminal(state)) end(move, job, outcome, state, effects)
+  else waitAgain(move, job, outcome, state)
   const adds = state === 'completed' || state === 'failed' ? outcomeJobs(outcome) : nothing
   const added = adds.length > 0 ? addAfter(move, outcome.kind === 'continued' ? job : undefined, adds) : nothing
   const expiresAt = expiryOf(job)
   return isTerminal(state)
-    ? { verdict: 'settled', state, expiresAt, added, ended: after.ended, unblocked: after.unblocked }
-    : { verdict: 'settled', state, runAt: job.runAt, added, ended: after.ended, unblocked: after.unblocked }
+    ? { verdict: 'settled', state, expiresAt, added, ended: effects.ended, unblocked: effects.unblocked }
+    : { verdict: 'settled', state, runAt: job.runAt, added, ended: effects.ended, unblocked: effects.unblocked }
 }
 
 function stateAfter(move: Move, job: Job, outcome: Outcome): JobState {
@@ -126,32 +126,32 @@ function stateAfter(move: Move, job: Job, outcome: Outcome): JobState {
   }
 }
 
-function end(move: Move, job: Job, outcome: Outcome, state: JobState, after: Aftermath): void {
+function end(move: Move, job: Job, outcome: Outcome, state: JobState, effects: Effects): void {
   if (outcome.kind === 'continued' && state === 'completed') return endContinued(move, job)
   if (state === 'completed' && outcome.kind === 'completed') {
-    return finish(move, job, { state, result: outcome.result, keepMs: outcome.keepMs }, after)
+    return finish(move, job, { state, result: outcome.result, keepMs: outcome.keepMs }, effects)
   }
-  if (state === 'cancelled') return finish(move, job, { state }, after)
-  // Never: for the compiler.
+  if (state === 'cancelled') return finish(move, job, { state }, effects)
+  // Unreachable: for the compiler.
   if (outcome.kind !== 'retry' && outcome.kind !== 'failed') return
   const keepMs = outcome.kind === 'failed' ? outcome.keepMs : undefined
-  if (outcome.stalled) finish(move, job, { state: 'failed', reason: 'stalled', keepMs }, after)
-  else finish(move, job, { state: 'failed', error: outcome.error, keepMs }, after)
+  if (outcome.stalled) finish(move, job, { state: 'failed', reason: 'stalled', keepMs }, effects)
+  else finish(move, job, { state: 'failed', error: outcome.error, keepMs }, effects)
 }
 
-/** The events first: they carry the label of the lease that is given up. */
-function goOn(move: Move, job: Job, outcome: Outcome, state: JobState): void {
+/** Puts the job back among the waiting ones. Events come first: they need the label of the lease. */
+function waitAgain(move: Move, job: Job, outcome: Outcome, state: JobState): void {
   if (outcome.kind === 'released') {
     move.event(job, 'requeued', job.failures)
     if (outcome.payload) job.payload = outcome.payload
     if (isSnooze(outcome)) {
       job.snoozes++
       job.error = outcome.error
-      goBehind(move, job, dueAt(move, outcome))
+      moveToBack(move, job, dueAt(move, outcome))
     }
   } else if (outcome.kind === 'retry') {
     if (outcome.error) job.error = outcome.error
-    goBehind(move, job, outcome.stalled ? move.now : dueAt(move, outcome))
+    moveToBack(move, job, outcome.stalled ? move.now : dueAt(move, outcome))
     if (state === 'failing') move.event(job, 'failing', job.failures)
   }
   leaveProcessing(move, job)

@@ -1,4 +1,4 @@
-// The hints of one call: gathered while it runs, sent once it is done.
+// The signals of one call: collected while it runs, and sent after it.
 
 import type { JobEvent, Signal, TopicKind } from '../storage.ts'
 import type { Job, JobType } from './move.ts'
@@ -10,9 +10,9 @@ export const newListeners = (): Listeners => ({ wake: new Set(), done: new Set()
 
 export class Signals {
   readonly #crossesProcesses: boolean
-  #gathered: Map<JobType, Partial<Record<TopicKind, { ids: string[]; events: JobEvent[] }>>> | undefined
+  #collected: Map<JobType, Partial<Record<TopicKind, { ids: string[]; events: JobEvent[] }>>> | undefined
 
-  /** @param crossesProcesses hints are for other processes too, so it does not matter whether anybody listens in this one */
+  /** @param crossesProcesses hints are sent to other processes too: they are collected even without a listener in this one */
   constructor(crossesProcesses = false) {
     this.#crossesProcesses = crossesProcesses
   }
@@ -35,23 +35,23 @@ export class Signals {
     this.#of(type, 'events').events.push(lease?.label === undefined ? entry : { ...entry, label: lease.label })
   }
 
-  /** Tells the listeners in this process. Answers with what others should hear. */
+  /** Notifies the listeners of this process. Returns the hints for other processes. */
   send(): Signal[] {
     const hints: Signal[] = []
     for (const [{ listeners }, signal] of this.#signals()) {
-      tell(listeners, signal)
+      notify(listeners, signal)
       if (this.#crossesProcesses && signal.kind !== 'events') hints.push(signal)
     }
     return hints
   }
 
-  /** What others should hear, where that must be said before the commit. */
+  /** The hints for other processes, for drivers that send them with the commit. */
   hintsForOthers(): Signal[] {
     return [...this.#signals()].flatMap(([, signal]) => (signal.kind === 'events' ? [] : [signal]))
   }
 
   *#signals(): Iterable<[JobType, Signal]> {
-    for (const [type, kinds] of this.#gathered ?? []) {
+    for (const [type, kinds] of this.#collected ?? []) {
       for (const [kind, { ids, events }] of Object.entries(kinds)) {
         const topic = { kind: kind as TopicKind, type: type.name }
         yield [type, kind === 'wake' ? topic : kind === 'events' ? { ...topic, events } : { ...topic, ids }]
@@ -60,14 +60,14 @@ export class Signals {
   }
 
   #of(type: JobType, kind: TopicKind): { ids: string[]; events: JobEvent[] } {
-    this.#gathered ??= new Map()
-    let kinds = this.#gathered.get(type)
-    if (!kinds) this.#gathered.set(type, (kinds = {}))
+    this.#collected ??= new Map()
+    let kinds = this.#collected.get(type)
+    if (!kinds) this.#collected.set(type, (kinds = {}))
     return (kinds[kind] ??= { ids: [], events: [] })
   }
 }
 
-/** Each on its own, and outside of the call. */
-export function tell(listeners: Listeners, signal: Signal): void {
+/** Runs each listener in a microtask of its own, outside the call. */
+export function notify(listeners: Listeners, signal: Signal): void {
   for (const listener of listeners[signal.kind]) queueMicrotask(() => listener(signal))
 }

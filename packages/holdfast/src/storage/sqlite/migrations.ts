@@ -1,17 +1,21 @@
-// The schema, as the steps that lead to it. A step that was published never changes: its checksum is kept in the database,
-// and a database whose steps differ from these, or are more than these, is refused.
+// The schema, as the steps that create it. A published step never changes: its checksum is stored in the database. A database
+// with other steps, or with more of them, is refused.
 
 import { createHash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import { StorageError } from '../../errors.ts'
+import { stateCodes } from '../rules/job/codes.ts'
 
-// Tables that hold instants are not STRICT: a delay may have a fraction of a millisecond, and so may what is due by it.
+// Numbers may be inserted: a number that was stored never changes its meaning. Lists of states may not: they grow.
+const { scheduled, failing, completed } = stateCodes
+
+// Tables with instants are not STRICT: a delay may have a fraction of a millisecond, and so may the instant it leads to.
 const steps: readonly string[] = [
   `
   CREATE TABLE holdfast_types (
     tid INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
-    -- How many jobs are in each state, kept up to date by every move.
+    -- The number of jobs in each state, updated by every call that changes one.
     scheduled INTEGER NOT NULL DEFAULT 0, blocked INTEGER NOT NULL DEFAULT 0, queued INTEGER NOT NULL DEFAULT 0,
     processing INTEGER NOT NULL DEFAULT 0, failing INTEGER NOT NULL DEFAULT 0, completed INTEGER NOT NULL DEFAULT 0,
     failed INTEGER NOT NULL DEFAULT 0, cancelled INTEGER NOT NULL DEFAULT 0,
@@ -19,21 +23,21 @@ const steps: readonly string[] = [
   ) STRICT;
 
   CREATE TABLE holdfast_jobs (
-    seq INTEGER PRIMARY KEY, -- its place among all jobs ever accepted
+    seq INTEGER PRIMARY KEY, -- its number among all jobs ever accepted
     tid INTEGER NOT NULL,
     id TEXT NOT NULL,
     token TEXT NOT NULL,
-    state INTEGER NOT NULL, -- scheduled, blocked, queued, processing, failing, completed, failed, cancelled: 0 … 7
+    state INTEGER NOT NULL, -- as a number: storage/rules/job/codes.ts
     attempt INTEGER NOT NULL,
     failures INTEGER NOT NULL,
     max_attempts INTEGER,
     priority INTEGER NOT NULL,
     grp TEXT,
-    keep_ms INTEGER, -- of all three ends; -1: for ever; NULL: they differ, see more.retention
+    keep_ms INTEGER, -- retention of all three ends; -1: for ever; NULL: they differ, see more.retention
     created_at INTEGER NOT NULL,
     run_at INTEGER NOT NULL,
     ord INTEGER NOT NULL, -- breaks ties of run_at
-    line INTEGER, -- 1: may be claimed once due; 0: waits behind the head of its group; NULL: does not wait
+    ready INTEGER, -- 1: may be claimed once due; 0: behind the head of its group, or paused; NULL: does not wait
     worker TEXT, label TEXT, started_at INTEGER,
     lease_until INTEGER, -- in processing only
     finished_at INTEGER,
@@ -43,19 +47,19 @@ const steps: readonly string[] = [
     error BLOB,
     chain INTEGER, -- the first job of its chain, if that is another
     expires_at INTEGER, -- of the chain, on its first job
-    sweep_at INTEGER, -- the same, unless somebody needs the record
-    more TEXT, -- JSON of what few jobs have
+    sweep_at INTEGER, -- the same; NULL while a dependent needs the record
+    more TEXT, -- JSON of the fields that few jobs have
     UNIQUE (tid, id)
   );
-  CREATE INDEX holdfast_line ON holdfast_jobs (tid, line, priority DESC, run_at, ord) WHERE line IS NOT NULL;
-  CREATE INDEX holdfast_later ON holdfast_jobs (tid, run_at, state) WHERE state IN (0, 4);
+  CREATE INDEX holdfast_ready ON holdfast_jobs (tid, ready, priority DESC, run_at, ord) WHERE ready IS NOT NULL;
+  CREATE INDEX holdfast_later ON holdfast_jobs (tid, run_at, state) WHERE state IN (${scheduled}, ${failing});
   CREATE INDEX holdfast_leases ON holdfast_jobs (tid, lease_until) WHERE lease_until IS NOT NULL;
   CREATE INDEX holdfast_ended ON holdfast_jobs (sweep_at) WHERE sweep_at IS NOT NULL;
-  CREATE INDEX holdfast_members ON holdfast_jobs (tid, grp, seq) WHERE grp IS NOT NULL AND state < 5;
+  CREATE INDEX holdfast_members ON holdfast_jobs (tid, grp, seq) WHERE grp IS NOT NULL AND state < ${completed};
   CREATE INDEX holdfast_chains ON holdfast_jobs (chain) WHERE chain IS NOT NULL;
   CREATE INDEX holdfast_created ON holdfast_jobs (created_at);
 
-  -- Apart, so that a row that changes often stays small.
+  -- Large payloads, so that the rows that change often stay small.
   CREATE TABLE holdfast_payloads (seq INTEGER PRIMARY KEY, payload BLOB NOT NULL) STRICT;
 
   CREATE TABLE holdfast_groups (
@@ -95,13 +99,13 @@ export const tables = [
   'holdfast_types',
 ] as const
 
-/** Nothing is left to do. @throws STORAGE_ERROR if it was made by other steps than these */
+/** True if every step is done. @throws StorageError if the database has other steps */
 export function isMigrated(db: DatabaseSync): boolean {
   const known = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'holdfast_migrations'").get()
   return known !== undefined && countDone(db) === steps.length
 }
 
-/** In a transaction of the caller's, so that two processes that open a new database at once do it one after the other. */
+/** Runs in a transaction of the caller, so that two processes cannot migrate one database at the same time. */
 export function migrate(db: DatabaseSync): void {
   db.exec('CREATE TABLE IF NOT EXISTS holdfast_migrations (number INTEGER PRIMARY KEY, checksum TEXT NOT NULL) STRICT')
   for (let index = countDone(db); index < steps.length; index++) {
@@ -110,18 +114,20 @@ export function migrate(db: DatabaseSync): void {
   }
 }
 
-/** The steps that are done, which must be the first of ours. */
+/** The number of steps that are done: they must be the first ones of `steps`. */
 function countDone(db: DatabaseSync): number {
   const done = db.prepare('SELECT number, checksum FROM holdfast_migrations ORDER BY number').all() as unknown as {
     number: number
     checksum: string
   }[]
   if (done.length > steps.length) {
-    throw schemaError(`has ${done.length} schema steps, and this version knows ${steps.length}: use a newer version`)
+    throw schemaError(
+      `it has ${done.length} schema steps, and this version knows ${steps.length}. Use a newer version.`,
+    )
   }
   done.forEach(({ number, checksum }, index) => {
     if (number === index + 1 && checksum === checksumOf(steps[index]!)) return
-    throw schemaError(`was made by other steps than these: step ${index + 1} differs. Use another file`)
+    throw schemaError(`schema step ${index + 1} differs from this version's. Use another file.`)
   })
   return done.length
 }
@@ -129,4 +135,4 @@ function countDone(db: DatabaseSync): number {
 const checksumOf = (step: string): string => createHash('sha256').update(step).digest('hex')
 
 const schemaError = (problem: string): StorageError =>
-  new StorageError(`the SQLite database ${problem}`, { maybeApplied: false })
+  new StorageError(`SQLite: cannot use the database: ${problem}`, { maybeApplied: false })

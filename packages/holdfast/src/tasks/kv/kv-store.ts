@@ -1,12 +1,12 @@
-// What tasks ask of a key-value store: the contract, which foreign stores fit too.
+// The key-value contract of tasks. Stores of other libraries fit it too.
 
 import type { Duration } from '../duration.ts'
 
 export type StoreKey = readonly [string, ...string[]]
 
 export interface StoreWrite {
-  /** Then the entry is absent. @default kept */
-  readonly ttl?: Duration
+  /** Time after which the entry is absent. @default kept */
+  readonly ttl?: Duration | undefined
 }
 
 export interface StoreEntry {
@@ -18,9 +18,10 @@ export interface KvStore {
   get<T>(key: StoreKey): Promise<T | undefined>
   set(key: StoreKey, value: unknown, options?: StoreWrite): Promise<void>
   delete(key: StoreKey): Promise<void>
-  /** True if it was absent and is written now: one atomic move. */
+  /** Writes the value if the key is absent, in one atomic move. @returns whether it did */
   setIfAbsent?(key: StoreKey, value: unknown, options?: StoreWrite): Promise<boolean>
-  /** Writes `next` if the value equals `expected`, in one atomic move. `undefined` is absence. */
+  /** Writes `next` if the value equals `expected`, in one atomic move. `undefined` is absence. @returns whether it did */
   cas?(key: StoreKey, expected: unknown, next: unknown, options?: StoreWrite): Promise<boolean>
+  /** Lists the entries whose key begins with these whole parts; without a prefix, all. */
   list(prefix?: StoreKey): AsyncIterable<StoreEntry>
 }

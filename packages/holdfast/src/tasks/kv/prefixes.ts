@@ -1,4 +1,4 @@
-// Who writes where in a key-value store: one table, so that no two prefixes meet.
+// The prefixes that this project writes under in a key-value store: one table, and no two of them overlap.
 
 import type { StoreKey } from './kv-store.ts'
 

@@ -1,27 +1,36 @@
-// A key-value store over any Holdfast storage: values as canonical JSON, so that `cas` compares structure.
+// A key-value store over any Holdfast storage. Values are canonical text of the value codec, so that `cas` compares structure.
+// Invariant: two faces never share an entry, whatever the names of their stores.
 
-import { systemClock } from '../../clock.ts'
-import type { Clock } from '../../clock.ts'
+import { type Clock, systemClock } from '../../clock.ts'
 import { Connection } from '../../engine/connection.ts'
-import { HoldfastError, printable, usageError } from '../../errors.ts'
+import type { Logger } from '../../engine/emit.ts'
 import { type Tell, teller } from '../../engine/events.ts'
-import { sharedOptions } from '../../engine/options.ts'
-import { resolveOptions } from '../../resolve-options.ts'
 import { type GuardedStorage, guardStorage } from '../../engine/guard.ts'
+import { decodeValue } from '../../engine/job/values.ts'
+import { eventLog } from '../../engine/log-events.ts'
+import { sharedOptions } from '../../engine/options.ts'
+import { HoldfastError, printable, usageError } from '../../errors.ts'
+import { resolveOptions } from '../../resolve-options.ts'
 import type { KvWrite } from '../../storage/kv.ts'
 import type { Bytes, Storage } from '../../storage/storage.ts'
-import { canonicalJson } from './canonical-json.ts'
 import { toMs } from '../duration.ts'
-import type { KvStore, StoreEntry, StoreKey, StoreWrite } from './kv-store.ts'
 import { kvStoreOptions, writeOptions } from '../options.ts'
+import { eventSink, logTo } from '../telemetry/log.ts'
+import { canonicalText } from './canonical-value.ts'
+import type { KvStore, StoreEntry, StoreKey, StoreWrite } from './kv-store.ts'
 
 export interface StorageKvStoreOptions {
-  /** Stores of different names share nothing. @default 'default' */
-  readonly name?: string
-  /** @default the system's */
-  readonly clock?: Clock
+  /** Stores of one name on one storage share their entries. @default 'default' */
+  readonly name?: string | undefined
+  /** The face that the entries are stored under: for packages that build on this store. Other faces never see them. @default 'task' */
+  readonly face?: string | undefined
+  /** Receives lost connections and errors, each at its level. @default NODE_DEBUG=holdfast */
+  readonly logger?: Logger | undefined
+  /** Source of local time: a `fakeClock()` in tests. @default the system's */
+  readonly clock?: Clock | undefined
 }
 
+/** Largest key, in bytes of UTF-8. */
 const largestKey = 8 * 1024
 const pageSize = 100
 
@@ -30,15 +39,22 @@ export class StorageKvStore implements KvStore, AsyncDisposable {
   readonly #storage: GuardedStorage
   readonly #connection: Connection
   readonly #base: readonly string[]
-  readonly #tell: Tell = teller(() => {})
+  readonly #tell: Tell
   #closed = false
 
   /** @throws TypeError INVALID_ARGUMENT */
   constructor(storage: Storage, options?: StorageKvStoreOptions) {
     sharedOptions.storage.check('storage', storage)
-    const { name, clock = systemClock } = resolveOptions('StorageKvStore', options, kvStoreOptions)
+    const { name, face, logger, clock = systemClock } = resolveOptions('StorageKvStore', options, kvStoreOptions)
     this.name = name
-    this.#base = ['store', name]
+    this.#base = ['store', face, name]
+    const log = logTo(logger)
+    const logEvent = eventLog(eventSink(logger), `store '${name}'`)
+    this.#tell = teller((event) => {
+      logEvent?.(event)
+      if (event.name === 'error')
+        log.error({ err: event.error, store: name }, `store '${name}': ${event.error.message}`)
+    })
     this.#storage = guardStorage(storage, clock, this.#tell)
     this.#connection = new Connection(this.#storage, name)
   }
@@ -49,7 +65,7 @@ export class StorageKvStore implements KvStore, AsyncDisposable {
     return valueOf(await this.#storage.kv.get(at)) as T | undefined
   }
 
-  /** `undefined` deletes. Without a TTL an earlier one is cleared. */
+  /** Writes the value; `undefined` deletes. A write without a TTL clears an earlier TTL. */
   async set(key: StoreKey, value: unknown, options?: StoreWrite): Promise<void> {
     const [at, bytes, write] = [this.#at(key), bytesOf(value), writeOf(options)]
     await this.#open()
@@ -70,14 +86,14 @@ export class StorageKvStore implements KvStore, AsyncDisposable {
     return this.#storage.kv.setIfAbsent(at, bytes, write)
   }
 
-  /** `null` is a value, `undefined` absence: it creates, deletes, or says whether the key is absent. */
+  /** `null` is a value, `undefined` is absence: with it, cas creates, deletes, or checks that the key is absent. */
   async cas(key: StoreKey, expected: unknown, next: unknown, options?: StoreWrite): Promise<boolean> {
     const [at, from, to, write] = [this.#at(key), bytesOf(expected), bytesOf(next), writeOf(options)]
     await this.#open()
     return this.#storage.kv.cas(at, from, to, write)
   }
 
-  /** Keys that begin with these whole parts; all without. Ends, whatever others write meanwhile. */
+  /** Lists the entries whose key begins with these whole parts; without a prefix, all. Ends, also while others write. */
   async *list(prefix?: StoreKey): AsyncGenerator<StoreEntry> {
     const at = prefix === undefined ? this.#base : this.#at(prefix)
     await this.#open()
@@ -91,7 +107,7 @@ export class StorageKvStore implements KvStore, AsyncDisposable {
     }
   }
 
-  /** Gives its count of the storage back. Never rejects: what goes wrong is told on the channel. */
+  /** Disconnects. A storage that others use stays connected. Never rejects: a failure is logged. */
   async close(): Promise<void> {
     this.#closed = true
     await this.#connection.stop().catch((error: Error) => this.#tell({ name: 'error', error }))
@@ -102,7 +118,9 @@ export class StorageKvStore implements KvStore, AsyncDisposable {
   }
 
   async #open(): Promise<void> {
-    if (this.#closed) throw new HoldfastError('CLOSED', `the store '${this.name}' was closed`, { store: this.name })
+    if (this.#closed) {
+      throw new HoldfastError('CLOSED', `store '${this.name}': it was closed. Make another one.`, { store: this.name })
+    }
     if (!this.#connection.isOpen) await this.#connection.use()
   }
 
@@ -111,23 +129,19 @@ export class StorageKvStore implements KvStore, AsyncDisposable {
     const size = isKey ? key.reduce((sum, part) => sum + Buffer.byteLength(part), 0) : 0
     if (!isKey || size > largestKey) {
       const got = isKey ? `${size} bytes` : printable(key)
-      throw usageError(
-        'INVALID_KEY',
-        `key: expected an array of strings, at most ${largestKey} bytes in all, got ${got}`,
-      )
+      const expected = `an array of strings, at most ${largestKey} bytes in all`
+      throw usageError('INVALID_KEY', `key: expected ${expected}, got ${got}`)
     }
     return [...this.#base, ...key]
   }
 }
 
 function bytesOf(value: unknown): Bytes | undefined {
-  const json = canonicalJson(value)
-  return json === undefined ? undefined : Buffer.from(json)
+  const text = canonicalText(value)
+  return text === undefined ? undefined : Buffer.from(text)
 }
 
-function valueOf(bytes: Bytes | undefined): unknown {
-  return bytes === undefined ? undefined : JSON.parse(Buffer.from(bytes).toString())
-}
+const valueOf = (bytes: Bytes | undefined): unknown => (bytes === undefined ? undefined : decodeValue(bytes))
 
 function writeOf(options: StoreWrite | undefined): KvWrite | undefined {
   const { ttl } = resolveOptions('write', options, writeOptions)

@@ -1,48 +1,60 @@
 // One delivery of a message, from its bytes to its outcome:
 //
-//   lost with its worker before? the policy may give it up → decode → handler → completed
-//                                    replaced by its handler, or stopped → released; thrown → retry or failed
+//   did the previous run lose its lease? the policy may give the message up → decode → handler → completed
+//
+// What the handler throws or returns instead decides the outcome:
+//
+//   replaced by an enqueue of its handler  → released, with the new message
+//   snooze()                               → released, with its time
+//   the worker stops                       → released
+//   fail(), or the policy gives up         → failed
+//   anything else                          → retry, after the policy's delay
 
 import type { Clock } from '../../clock.ts'
-import { asError, encodeError } from '../../error-details.ts'
 import type { GuardedStorage } from '../../engine/guard.ts'
-import type { Storage } from '../../storage/storage.ts'
+import { type Directive, isDirective, snoozeOf } from '../../engine/job/directives.ts'
+import type { Serde } from '../../engine/job/serde.ts'
 import type { Attempt } from '../../engine/work/attempt.ts'
 import { type AttemptEnd, stalledError } from '../../engine/work/outcomes.ts'
 import type { WorkType } from '../../engine/work/work-type.ts'
-import { type InHand, runWith } from './in-hand.ts'
+import { asError, encodeError } from '../../error-details.ts'
+import type { Storage } from '../../storage/storage.ts'
+import { reasonOf, retryDelay, type RetryPolicy } from '../retry.ts'
+import { withinTime } from '../time-limit.ts'
+import { type CurrentMessage, runWith } from './current-message.ts'
 import type { Delivery, MessageHandler } from './message-queue.ts'
-import { delayAfter, isRetryError, type RetryPolicy } from '../retry.ts'
 import { decodeMessage } from './stored-message.ts'
 
 export interface Delivering {
   readonly handler: MessageHandler
-  readonly name: string
+  /** Stored type of the queue. */
+  readonly type: string
   readonly leaseMs: number
+  readonly timeoutMs: number | undefined
+  readonly serde: Serde<unknown>
   readonly retryPolicy: RetryPolicy
   readonly replaces: ((message: unknown) => string | undefined) | undefined
   readonly clock: Clock
-  /** As the user gave it: by it the queue knows its own messages. */
+  /** As the user gave it: by it the queue recognises its own messages. */
   readonly owner: Storage
   readonly storage: Pick<GuardedStorage, 'get'>
   onError(error: Error): void
 }
 
-/** Its record goes at once. */
-const completed = { kind: 'completed', keepMs: 0 } as const
-
-/** The messages of a queue, as a worker serves them. */
+/** How a worker serves the messages of a queue. */
 export function deliveryWork(delivering: Delivering): WorkType {
+  const { type, leaseMs, serde } = delivering
   return {
-    type: delivering.name,
-    leaseMs: delivering.leaseMs,
-    renewMs: delivering.leaseMs / 3,
-    // A handler may take its time: its lease is kept while it runs.
+    type,
+    leaseMs,
+    renewMs: leaseMs / 3,
+    // The lease is renewed for as long as the handler runs. `timeoutMs` is applied to the handler, so that the retry policy
+    // decides about a run that timed out as about any other failure.
     capMs: Infinity,
     run: (attempt) => deliver(attempt, delivering),
     payloadOf: (bytes) => {
       try {
-        return decodeMessage(bytes)
+        return decodeMessage(serde, bytes)
       } catch {
         return undefined
       }
@@ -50,7 +62,7 @@ export function deliveryWork(delivering: Delivering): WorkType {
   }
 }
 
-/** The identity that `replaces` finds; one that throws finds none. */
+/** The identity that `replaces` returns. If it throws, the message has none. */
 export function identityOf(replaces: Delivering['replaces'], message: unknown): string | undefined {
   try {
     const identity: unknown = replaces?.(message)
@@ -63,43 +75,59 @@ export function identityOf(replaces: Delivering['replaces'], message: unknown): 
 /** Never rejects. */
 async function deliver(attempt: Attempt, delivering: Delivering): Promise<AttemptEnd> {
   const lost = attempt.counted > 1 && (await wasLost(attempt, delivering))
-  if (lost && gaveUp(attempt, delivering)) return { ending: { kind: 'failed', stalled: true } }
+  if (lost && isGivenUp(attempt, delivering)) return { ending: { kind: 'failed', stalled: true } }
   let message: unknown
   try {
-    message = decodeMessage(attempt.job.payload)
+    message = decodeMessage(delivering.serde, attempt.job.payload)
   } catch (thrown) {
     return { ending: { kind: 'failed', error: encodeError(thrown) }, error: asError(thrown) }
   }
-  const held = hold(attempt, delivering, message)
+  const current = currentOf(attempt, delivering, message)
   try {
-    await runWith(held, () => delivering.handler(message, new StorageDelivery(attempt, lost)))
-    held.over = true
-    return released(held) ?? { ending: completed, payload: message }
+    const returned = await runWith(current, () => callHandler(attempt, delivering, message, lost))
+    if (isDirective(returned)) throw returned
+    current.over = true
+    return replaced(current) ?? { ending: { kind: 'completed' }, payload: message }
   } catch (thrown) {
-    held.over = true
-    if (attempt.abortedFor === 'stopping') return released(held) ?? { ending: { kind: 'released' } }
-    return released(held) ?? failed(attempt, delivering, message, thrown)
+    current.over = true
+    return replaced(current) ?? endOf(attempt, delivering, message, thrown)
   }
 }
 
-function hold(attempt: Attempt, { owner, name, replaces }: Delivering, message: unknown): InHand {
-  const { id, group } = attempt.job
-  const identity = identityOf(replaces, message)
-  return { storage: owner, name, id, identity, orderingKey: group, over: false, replacement: undefined }
+function callHandler(attempt: Attempt, { handler, clock, timeoutMs }: Delivering, message: unknown, lost: boolean) {
+  const onTimeout = (): unknown => {
+    attempt.abort('timeout')
+    return attempt.signal.reason
+  }
+  const run = (): void | Directive | Promise<void | Directive> => handler(message, new StorageDelivery(attempt, lost))
+  return withinTime(clock, timeoutMs, onTimeout, run)
 }
 
-/** Also if its handler threw after it: the replacement stands. */
-function released({ replacement }: InHand): AttemptEnd | undefined {
+function currentOf(attempt: Attempt, { owner, type, replaces }: Delivering, message: unknown): CurrentMessage {
+  const { id, group } = attempt.job
+  const identity = identityOf(replaces, message)
+  return { storage: owner, type, id, identity, orderingKey: group, over: false, replacement: undefined }
+}
+
+/** Also if the handler threw after the enqueue: the replacement stands. */
+function replaced({ replacement }: CurrentMessage): AttemptEnd | undefined {
   return replacement && { ending: { kind: 'released', ...replacement } }
 }
 
-function failed(attempt: Attempt, delivering: Delivering, message: unknown, thrown: unknown): AttemptEnd {
-  const delayMs = delayAfter(delivering.retryPolicy, failedAttempt(attempt, delivering, thrown), delivering.onError)
-  // A RetryError only says when; what went wrong is its cause.
-  const what = isRetryError(thrown) && 'cause' in thrown ? thrown.cause : thrown
-  const shared = { error: asError(what), payload: message }
-  if (delayMs === null) return { ending: { kind: 'failed', error: encodeError(what) }, ...shared }
-  return { ending: { kind: 'retry', error: encodeError(what), delayMs }, ...shared }
+function endOf(attempt: Attempt, delivering: Delivering, message: unknown, thrown: unknown): AttemptEnd {
+  const when = snoozeOf(thrown)
+  if (when) return { ending: { kind: 'released', ...when, ...snoozeError(thrown) } }
+  if (attempt.abortedFor === 'stopping') return { ending: { kind: 'released' } }
+  const delayMs = retryDelay(delivering.retryPolicy, failedAttempt(attempt, delivering, thrown), delivering.onError)
+  const reason = reasonOf(thrown)
+  const shared = { error: asError(reason), payload: message }
+  if (delayMs === null) return { ending: { kind: 'failed', error: encodeError(reason) }, ...shared }
+  return { ending: { kind: 'retry', error: encodeError(reason), delayMs }, ...shared }
+}
+
+function snoozeError(thrown: unknown): { error?: Uint8Array } {
+  const { cause } = thrown as { cause?: unknown }
+  return cause === undefined ? {} : { error: encodeError(cause) }
 }
 
 function failedAttempt(attempt: Attempt, { clock }: Delivering, error: unknown) {
@@ -108,7 +136,7 @@ function failedAttempt(attempt: Attempt, { clock }: Delivering, error: unknown) 
   return { attempt: attempt.counted, elapsedMs, error }
 }
 
-/** The storage counts a lost lease as a failure, but leaves to us how many there may be. */
+/** The storage counts a lost lease as a failure. How many there may be is for the retry policy to decide. */
 async function wasLost({ job }: Attempt, { storage, onError }: Delivering): Promise<boolean> {
   try {
     const [record] = await storage.get([{ type: job.type, id: job.id }], { parts: ['attempts'] })
@@ -119,9 +147,10 @@ async function wasLost({ job }: Attempt, { storage, onError }: Delivering): Prom
   }
 }
 
-function gaveUp(attempt: Attempt, delivering: Delivering): boolean {
-  const before = { ...failedAttempt(attempt, delivering, stalledError(attempt.job.id)), attempt: attempt.counted - 1 }
-  return delayAfter(delivering.retryPolicy, before, delivering.onError) === null
+function isGivenUp(attempt: Attempt, delivering: Delivering): boolean {
+  const error = stalledError(attempt.job.id)
+  const before = { ...failedAttempt(attempt, delivering, error), attempt: attempt.counted - 1 }
+  return retryDelay(delivering.retryPolicy, before, delivering.onError) === null
 }
 
 class StorageDelivery implements Delivery {

@@ -1,13 +1,16 @@
-// What tasks ask of a queue: the contract, which foreign queues fit too, by their capability flags.
+// The queue contract of tasks. Queues of other libraries fit it too, by their capability flags.
 
+import type { Directive } from '../../engine/job/directives.ts'
 import { printable, usageError } from '../../errors.ts'
+import type { JobState } from '../../storage/storage.ts'
 import type { Duration } from '../duration.ts'
 
+/** Options that every queue understands. */
 export interface MessageQueueEnqueueOptions {
-  /** Not before this time has passed. */
-  readonly delay?: Duration
+  /** Not before this time has passed. Alias of delayMs, which foreign queues do not know. */
+  readonly delay?: Duration | undefined
   /** Messages of one key run one at a time, in the order of their enqueues. */
-  readonly orderingKey?: string
+  readonly orderingKey?: string | undefined
   /**
    * At most one message per key and window. A queue with `nativeDeduplication` decides this in one move with the message.
    *
@@ -21,71 +24,97 @@ export interface MessageQueueEnqueueOptions {
    * - (e) It limits enqueues, not runs: delivery is at least once.
    * - (f) A foreign queue has its own scope and window, and need not keep order across retries.
    *
-   * Who needs it strict uses a queue with `nativeDeduplication`, such as StorageMessageQueue.
+   * Strict deduplication needs a queue with `nativeDeduplication`, such as StorageMessageQueue.
    */
-  readonly deduplicationKey?: string
+  readonly deduplicationKey?: string | undefined
+}
+
+/** When a message becomes due: at most one of the two. */
+export interface DueOptions {
+  /** Delay from the storage's now, in ms. */
+  readonly delayMs?: number | undefined
+  /** Instant, as epoch ms or a Date. One in the past is due at once. */
+  readonly runAt?: number | Date | undefined
 }
 
 /** Options of the job underneath, for queues that are `extended`. */
 export interface JobOptions {
-  /** Integer -100…100, greater first. @default 0 */
-  readonly priority?: number
+  /** Integer -100 … 100, greater first. @default 0 */
+  readonly priority?: number | undefined
 }
 
-/** What an `extended` queue understands beside. */
-export interface ExtendedEnqueueOptions extends MessageQueueEnqueueOptions {
-  /** Of the message. @default a UUIDv7 */
-  readonly id?: string
-  /** Of the messages of enqueueMany, one each. */
-  readonly ids?: readonly string[]
-  /** Keys of different scopes do not meet. */
-  readonly deduplicationScope?: string
-  /** From the due time. @default the queue's */
-  readonly deduplicationTtl?: Duration
-  readonly job?: JobOptions
+/** Options that only an `extended` queue understands. */
+export interface ExtendedEnqueueOptions extends MessageQueueEnqueueOptions, DueOptions {
+  /** Id of the message. @default a UUIDv7 */
+  readonly id?: string | undefined
+  /** Ids of the messages of enqueueMany, one each. */
+  readonly ids?: readonly string[] | undefined
+  /** Keys of different scopes are independent. @default '' */
+  readonly deduplicationScope?: string | undefined
+  /** How long a deduplication key is taken, from the due time. @default the queue's */
+  readonly deduplicationTtl?: Duration | undefined
+  readonly job?: JobOptions | undefined
 }
 
-/** What an `extended` queue answers. Deduplicated: the ids are the survivor's. */
+/** The answer of an `extended` queue. */
 export interface EnqueueReceipt {
-  readonly status: 'enqueued' | 'deduplicated'
+  /** `duplicate`: another message has the deduplication key, and nothing was stored. */
+  readonly status: 'enqueued' | 'duplicate'
+  /** Ids of the stored messages; of a duplicate, the id of the message that has the key. */
   readonly ids: readonly string[]
+  /** Of a duplicate: the state of the message that has the key. */
+  readonly state?: JobState | undefined
+  /** True of a duplicate. Alias of the status. */
+  readonly deduplicated?: true | undefined
 }
 
-/** What an `extended` queue tells a handler beside the message. */
+/** What an `extended` queue passes to a handler beside the message. */
 export interface Delivery {
   readonly id: string
-  /** This run included, from 1; released runs do not count. */
+  /** Number of this run, from 1; released runs do not count. */
   readonly attempt: number
   /** Epoch ms. */
   readonly enqueuedAt: number
-  readonly orderingKey?: string
+  readonly orderingKey?: string | undefined
   /** Aborts when this run should end. */
   readonly signal: AbortSignal
-  /** The run before this one was lost with its worker. */
-  readonly lost?: boolean
+  /** The previous run lost its lease: its worker died or was cut off. */
+  readonly lost?: boolean | undefined
 }
 
-// Any message: the queue does not look inside.
-export type MessageHandler = (message: any, delivery?: Delivery) => void | Promise<void>
+/** May return snooze() or fail(), on queues that are `extended`. The message is any: the queue does not look inside. */
+export type MessageHandler = (message: any, delivery?: Delivery) => void | Directive | Promise<void | Directive>
 
 export interface QueueDepth {
   readonly queued: number
-  readonly ready?: number
-  readonly delayed?: number
+  readonly ready?: number | undefined
+  readonly delayed?: number | undefined
+}
+
+/** A worker of an `extended` queue, ready to take messages. */
+export interface Consumer {
+  /**
+   * Takes no new message, lets handlers run for `graceMs`, aborts them, and releases what is unfinished. Never rejects.
+   * @param options.graceMs default: the queue's
+   */
+  stop(options?: { readonly graceMs?: number | undefined }): Promise<void>
 }
 
 export interface MessageQueue {
-  /** The queue runs a failed message again by itself. @default false */
-  readonly nativeRetrial?: boolean
-  /** The queue heeds `deduplicationKey` by itself. Counts only if it is exactly true. @default false */
-  readonly nativeDeduplication?: boolean
-  /** enqueueMany stores all or none. @default true where enqueueMany exists */
-  readonly atomicEnqueueMany?: boolean
-  /** Ours: understands ExtendedEnqueueOptions and RetryError, answers with receipts, tells the handler of the delivery. */
-  readonly extended?: true
+  /** The queue retries a failed message by itself. @default false */
+  readonly nativeRetrial?: boolean | undefined
+  /** The queue applies `deduplicationKey` by itself. Counts only if it is exactly true. @default false */
+  readonly nativeDeduplication?: boolean | undefined
+  /** enqueueMany stores all messages or none. @default true where enqueueMany exists */
+  readonly atomicEnqueueMany?: boolean | undefined
+  /** A queue of this package: it understands ExtendedEnqueueOptions, RetryError, snooze() and fail(), and returns receipts. */
+  readonly extended?: true | undefined
   enqueue(message: unknown, options?: MessageQueueEnqueueOptions): Promise<void | EnqueueReceipt>
   enqueueMany?(messages: readonly unknown[], options?: MessageQueueEnqueueOptions): Promise<void | EnqueueReceipt>
-  listen(handler: MessageHandler, options?: { readonly signal?: AbortSignal }): Promise<void>
+  /** Resolves after the signal aborted and the running handlers have ended. */
+  listen(handler: MessageHandler, options?: { readonly signal?: AbortSignal | undefined }): Promise<void>
+  /** Of `extended` queues: as listen(), but resolves when ready. Tasks use it where it exists, else listen(). */
+  consume?(handler: MessageHandler): Promise<Consumer>
   getDepth?(): Promise<QueueDepth>
 }
 
@@ -99,7 +128,7 @@ export function checkBatch(name: string, messages: unknown): asserts messages is
   }
   const { length: size } = messages
   if (size <= largestBatch) return
-  throw usageError('BATCH_TOO_LARGE', `${name}: expected at most ${largestBatch}, got ${size}`, {
+  throw usageError('BATCH_TOO_LARGE', `${name}: expected at most ${largestBatch}, got ${size}. Send several batches.`, {
     size,
     limit: largestBatch,
   })

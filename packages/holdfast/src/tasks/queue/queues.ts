@@ -7,8 +7,10 @@ import type { MessageQueue } from './message-queue.ts'
 import { isMessageQueue, queuesOptions } from '../options.ts'
 
 export interface TaskQueues {
-  readonly task?: MessageQueue
-  readonly fallback?: MessageQueue
+  /** For tasks without a queue of their own. */
+  readonly task?: MessageQueue | undefined
+  /** Where there is no `task`. */
+  readonly fallback?: MessageQueue | undefined
 }
 
 export interface NamedQueue {
@@ -41,12 +43,11 @@ export class Queues {
   required(task: DefinedTask): NamedQueue {
     const named = this.of(task)
     if (named) return named
-    throw usageError('NO_TASK_QUEUE', `task '${task.name}': expected a queue, none is configured for it`, {
-      task: task.name,
-    })
+    const message = `task '${task.name}': expected a queue, got none. Pass queue or storage to createTasks(), or queue to defineTask().`
+    throw usageError('NO_TASK_QUEUE', message, { task: task.name })
   }
 
-  /** Every distinct one. */
+  /** Every distinct queue. */
   all(tasks: Iterable<DefinedTask>): Set<MessageQueue> {
     const queues = new Set<MessageQueue>()
     for (const queue of [this.#task, this.#fallback]) if (queue) queues.add(queue)

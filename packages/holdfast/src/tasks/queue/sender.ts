@@ -1,8 +1,8 @@
-// Enqueues coalesce: calls of one tick go to the storage as one `add`, and each has its own verdicts, after the commit.
-// Unlike a Queue's (job/adder.ts), a call may be a batch, all of it or nothing, and has a token of its own; and the messages
-// of one ordering key are never under way twice, so that they are accepted in the order of the calls.
+// Adds of messages, coalesced (engine/job/add-scheduler.ts). Unlike a Queue's, a call may be a batch that is stored whole or not
+// at all, and has a token of its own.
+// Invariant: the messages of one ordering key are in one add in flight at most, so that they are accepted in the order of the calls.
 
-import { isAway } from '../../engine/job/adder.ts'
+import { addOneByOne, type AddFront, AddScheduler, type FailedAdd } from '../../engine/job/add-scheduler.ts'
 import { engineDefaults } from '../../engine/defaults.ts'
 import type { AddVerdict, NewJob } from '../../storage/storage.ts'
 
@@ -13,42 +13,46 @@ interface Call {
   reject(error: unknown): void
 }
 
+type Answer = readonly AddVerdict[] | FailedAdd
+
 export class Sender {
   readonly #addToStorage: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>
   readonly #most: number
   readonly #waiting: Call[] = []
+  /** Ordering keys of the adds in flight. */
   readonly #keys = new Set<string>()
-  #inFlight = 0
-  #scheduled = false
+  readonly #scheduler: AddScheduler<readonly Call[], readonly Answer[]>
 
-  /** @param most jobs in one call to the storage; a larger batch goes alone */
+  /** @param most jobs in one call to the storage; a larger batch is sent alone */
   constructor(addToStorage: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>, most: number = engineDefaults.batch) {
     this.#addToStorage = addToStorage
     this.#most = most
+    this.#scheduler = new AddScheduler(this.#front())
   }
 
   /** @param jobs of one token, all with this ordering key */
   send(jobs: readonly NewJob[], orderingKey: string | undefined): Promise<readonly AddVerdict[]> {
     const { promise, resolve, reject } = Promise.withResolvers<readonly AddVerdict[]>()
     this.#waiting.push({ jobs, orderingKey, resolve, reject })
-    this.#schedule()
+    this.#scheduler.schedule()
     return promise
   }
 
-  #schedule(): void {
-    if (this.#scheduled || this.#waiting.length === 0 || this.#inFlight >= engineDefaults.addsInFlight) return
-    this.#scheduled = true
-    queueMicrotask(() => {
-      this.#scheduled = false
-      const calls = this.#next()
-      if (calls.length === 0) return
-      void this.#send(calls)
-      this.#schedule()
-    })
+  #front(): AddFront<readonly Call[], readonly Answer[]> {
+    const waiting = this.#waiting
+    return {
+      get hasWaiting() {
+        return waiting.length > 0
+      },
+      next: () => this.#next(),
+      add: (calls) => this.#add(calls),
+      addOneByOne: (calls, error) => addOneByOne(calls, error, ({ jobs }) => this.#addToStorage(jobs)),
+      answer: (calls, answers) => this.#answer(calls, answers),
+    }
   }
 
-  /** As many as fit. One whose key is under way waits, and those behind it wait with it. */
-  #next(): Call[] {
+  /** As many as fit. A call whose ordering key is in flight waits, and the calls behind it wait too. */
+  #next(): readonly Call[] | undefined {
     let size = 0
     let count = 0
     for (const { jobs, orderingKey } of this.#waiting) {
@@ -57,41 +61,24 @@ export class Sender {
       size += jobs.length
       count++
     }
-    return this.#waiting.splice(0, count)
+    if (count === 0) return undefined
+    const calls = this.#waiting.splice(0, count)
+    for (const { orderingKey } of calls) if (orderingKey !== undefined) this.#keys.add(orderingKey)
+    return calls
   }
 
-  async #send(calls: readonly Call[]): Promise<void> {
-    const keys: string[] = []
-    for (const { orderingKey } of calls) if (orderingKey !== undefined) keys.push(orderingKey)
-    for (const key of keys) this.#keys.add(key)
-    this.#inFlight++
-    try {
-      const verdicts = await this.#addToStorage(calls.length === 1 ? calls[0]!.jobs : calls.flatMap(({ jobs }) => jobs))
-      let start = 0
-      for (const { jobs, resolve } of calls) resolve(verdicts.slice(start, (start += jobs.length)))
-    } catch (error) {
-      await this.#oneByOne(calls, error)
-    } finally {
-      this.#inFlight--
-      for (const key of keys) this.#keys.delete(key)
-      this.#schedule()
-    }
+  async #add(calls: readonly Call[]): Promise<readonly Answer[]> {
+    const verdicts = await this.#addToStorage(calls.length === 1 ? calls[0]!.jobs : calls.flatMap(({ jobs }) => jobs))
+    let start = 0
+    return calls.map(({ jobs }) => verdicts.slice(start, (start += jobs.length)))
   }
 
-  /** A storage that is away fails them all. A call that cannot be stored fails alone. */
-  async #oneByOne(calls: readonly Call[], error: unknown): Promise<void> {
-    let away = calls.length === 1 || isAway(error) ? error : undefined
-    for (const { jobs, resolve, reject } of calls) {
-      if (away !== undefined) {
-        reject(away)
-        continue
-      }
-      try {
-        resolve(await this.#addToStorage(jobs))
-      } catch (own) {
-        reject(own)
-        if (isAway(own)) away = own
-      }
-    }
+  #answer(calls: readonly Call[], answers: readonly Answer[]): void {
+    calls.forEach(({ orderingKey, resolve, reject }, index) => {
+      if (orderingKey !== undefined) this.#keys.delete(orderingKey)
+      const answer = answers[index]!
+      if ('error' in answer) reject(answer.error)
+      else resolve(answer)
+    })
   }
 }

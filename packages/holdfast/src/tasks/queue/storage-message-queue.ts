@@ -1,38 +1,46 @@
-// A message queue over any Holdfast storage: `enqueue` is `add`, `listen` is a Worker for one type. Deduplication, order,
-// retries and batches are the storage's own, each decided in one move with the message.
+// A message queue over any Holdfast storage: `enqueue` is `add`, `listen` is a Worker for one type. Deduplication, order, retries
+// and batches are the storage's own, each decided in one move with the message.
 
-import { atMost, type Clock } from '../../clock.ts'
+import type { Clock } from '../../clock.ts'
 import { Connection } from '../../engine/connection.ts'
-import { HoldfastError, invalidArgument } from '../../errors.ts'
 import { isWatched, type Tell, teller } from '../../engine/events.ts'
-import { engineDefaults } from '../../engine/defaults.ts'
-import { sharedOptions } from '../../engine/options.ts'
-import { resolveOptions } from '../../resolve-options.ts'
 import { type GuardedStorage, guardStorage } from '../../engine/guard.ts'
+import { eventLog } from '../../engine/log-events.ts'
+import { sharedOptions } from '../../engine/options.ts'
+import { retryUntilReady } from '../../engine/retry-until-ready.ts'
+import { HoldfastError, invalidArgument } from '../../errors.ts'
+import { resolveOptions } from '../../resolve-options.ts'
 import { encodeKvKey } from '../../storage/kv.ts'
-import type { AddVerdict, Bytes, Deduplication, NewJob, ReviveVerdict, Storage } from '../../storage/storage.ts'
-import { Worker } from '../../engine/work/worker.ts'
-import { deliveryWork, identityOf } from './deliver.ts'
+import type { Bytes, Deduplication, NewJob, ReviveVerdict, Storage, When } from '../../storage/storage.ts'
 import { toMs } from '../duration.ts'
-import { replaceable } from './in-hand.ts'
-import { type Log, logTo } from '../telemetry/log.ts'
+import { extendedOptions, jobOptions, startOptions } from '../options.ts'
+import { policyOf } from '../retry.ts'
+import { eventSink, logTo } from '../telemetry/log.ts'
+import { openConsumer } from './consumer.ts'
+import { replaceable } from './current-message.ts'
+import { deliveryWork, identityOf } from './deliver.ts'
+import { dueOf, windowMsOf } from './due.ts'
 import {
   checkBatch,
+  type Consumer,
   type EnqueueReceipt,
   type ExtendedEnqueueOptions,
   type MessageHandler,
   type MessageQueue,
   type QueueDepth,
 } from './message-queue.ts'
-import { type FailedMessage, encodeMessage, failedMessage } from './stored-message.ts'
-import { extendedOptions, jobOptions, messageRetention, startOptions } from '../options.ts'
+import { receiptOf } from './receipt.ts'
 import { Sender } from './sender.ts'
 import { resolveStorageQueueOptions, type StorageMessageQueueOptions } from './storage-queue-options.ts'
+import { encodeMessage, type FailedMessage, failedMessage, type MessageEncoding } from './stored-message.ts'
 
 const pageSize = 100
 
-/** The options of nearly every message. */
-const nothing: ExtendedEnqueueOptions = {}
+/** The resolved options of an enqueue. */
+type Given = Omit<ExtendedEnqueueOptions, 'delay'>
+
+/** Most messages have none. */
+const noOptions: Given = {}
 
 export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
   readonly name: string
@@ -45,11 +53,12 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
   readonly #connection: Connection
   readonly #sender: Sender
   readonly #clock: Clock
-  readonly #log: Log
   readonly #tell: Tell
   readonly #origin: string
   readonly #options: ReturnType<typeof resolveStorageQueueOptions>
-  readonly #listening = new Set<Promise<void>>()
+  readonly #encoding: MessageEncoding
+  readonly #listens = new Set<Promise<void>>()
+  readonly #consumers = new Set<Consumer>()
   readonly #closing = new AbortController()
   #calls = 0
 
@@ -57,217 +66,209 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
   constructor(storage: Storage, options?: StorageMessageQueueOptions) {
     sharedOptions.storage.check('storage', storage)
     const resolved = resolveStorageQueueOptions(options)
-    this.name = resolved.name
+    const { name, clock, logger } = resolved
+    this.name = name
     this.nativeRetrial = resolved.nativeRetrial
     this.#options = resolved
-    this.#clock = resolved.clock
-    this.#log = logTo(resolved.logger)
+    this.#encoding = { serde: resolved.messageSerde, limit: resolved.maxMessageBytes }
+    this.#clock = clock
+    const log = logTo(logger)
+    const logEvent = eventLog(eventSink(logger), `message queue '${name}'`)
     this.#tell = teller((event) => {
-      if (event.name === 'error') this.#log.error({ err: event.error, queue: this.name }, event.error.message)
+      logEvent?.(event)
+      if (event.name === 'error')
+        log.error({ err: event.error, queue: name }, `message queue '${name}': ${event.error.message}`)
     })
     this.#owner = storage
-    this.#storage = guardStorage(storage, this.#clock, this.#tell)
-    this.#connection = new Connection(this.#storage, this.name)
+    this.#storage = guardStorage(storage, clock, this.#tell)
+    this.#connection = new Connection(this.#storage, name)
     this.#sender = new Sender((jobs) => this.#storage.add(jobs), storage.settings.addsPerCall)
-    this.#origin = this.#clock.newId()
+    this.#origin = clock.newId()
   }
 
   // ── enqueue ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Once it resolves, the message is in the storage.
-   * @throws INVALID_MESSAGE and the like, SERIALIZATION_ERROR, TOO_LARGE, StorageError, CLOSED; all as rejections
+   * Stores a message. Once it resolves, the message is in the storage.
+   * @throws INVALID_MESSAGE, INVALID_ARGUMENT and the like, SERIALIZATION_ERROR, TOO_LARGE, StorageError, CLOSED; all as rejections
    */
   async enqueue(message: unknown, options?: ExtendedEnqueueOptions): Promise<EnqueueReceipt> {
-    const given = options === undefined ? nothing : resolveOptions('enqueue', options, extendedOptions)
-    const payload = encodeMessage(message, this.#options.maxMessageBytes)
-    const delayMs = given.delay === undefined ? undefined : toMs(given.delay)
+    const given = options === undefined ? noOptions : resolveOptions('enqueue', options, extendedOptions)
+    const payload = encodeMessage(message, this.#encoding)
+    const due = dueOf(given)
+    const { orderingKey } = given
     if (given.deduplicationKey === undefined) {
       const identity = identityOf(this.#options.replaces, message)
-      const held = replaceable(this.#owner, this.name, identity, given.orderingKey)
-      if (held) {
-        held.replacement = { payload, delayMs }
-        return { status: 'enqueued', ids: [held.id] }
+      const current = replaceable({ storage: this.#owner, type: this.#options.type, identity, orderingKey })
+      if (current) {
+        current.replacement = { payload, ...due }
+        return { status: 'enqueued', ids: [current.id] }
       }
     }
-    return this.#add([payload], given, delayMs)
+    return this.#add([payload], given, due)
   }
 
-  /** All of them or none, at most 10,000. One deduplication key stands for the whole batch. @throws as enqueue */
+  /** Stores all messages or none, at most 10,000. A deduplication key stands for the whole batch. @throws as enqueue */
   async enqueueMany(messages: readonly unknown[], options?: ExtendedEnqueueOptions): Promise<EnqueueReceipt> {
     checkBatch('messages', messages)
-    const given = options === undefined ? nothing : resolveOptions('enqueueMany', options, extendedOptions)
-    const { maxMessageBytes } = this.#options
-    const payloads = messages.map((message, index) => encodeMessage(message, maxMessageBytes, index))
+    const given = options === undefined ? noOptions : resolveOptions('enqueueMany', options, extendedOptions)
+    const payloads = messages.map((message, index) => encodeMessage(message, this.#encoding, index))
+    const due = dueOf(given)
     if (payloads.length === 0) return { status: 'enqueued', ids: [] }
-    return this.#add(payloads, given, given.delay === undefined ? undefined : toMs(given.delay))
+    return this.#add(payloads, given, due)
   }
 
-  async #add(
-    payloads: readonly Bytes[],
-    given: ExtendedEnqueueOptions,
-    delayMs: number | undefined,
-  ): Promise<EnqueueReceipt> {
+  async #add(payloads: readonly Bytes[], given: Given, due: When): Promise<EnqueueReceipt> {
     const { orderingKey, job } = given
     const priority = job === undefined ? undefined : resolveOptions('job', job, jobOptions).priority
     const ids = given.ids ?? (given.id === undefined ? [] : [given.id])
     if (ids.length > 0 && ids.length !== payloads.length) throw invalidArgument('ids', 'one for each message', ids)
     const token = `${this.#origin}/${++this.#calls}`
     const shared = {
-      type: this.name,
+      type: this.#options.type,
       token,
-      delayMs,
+      ...due,
       priority,
-      retention: messageRetention,
+      retention: this.#options.retention,
       group: orderingKey === undefined ? undefined : { key: orderingKey, ordered: true as const },
-      deduplication: this.#deduplication(given, delayMs ?? 0, payloads.length > 1),
+      deduplication: this.#deduplication(given, due, payloads.length > 1),
     }
     const jobs = payloads.map((payload, index): NewJob => ({
       ...shared,
       id: ids[index] ?? this.#clock.newId(),
       payload,
     }))
-    this.#assertOpen()
-    if (!this.#connection.isOpen) await this.#connection.use()
-    return this.#receipt(await this.#sender.send(jobs, orderingKey))
+    await this.#open()
+    const receipt = receiptOf(await this.#sender.send(jobs, orderingKey))
+    if (receipt.status === 'enqueued' && isWatched()) {
+      for (const id of receipt.ids) this.#tell({ name: 'added', type: this.#options.type, id })
+    }
+    return receipt
   }
 
-  #deduplication(given: ExtendedEnqueueOptions, delayMs: number, shared: boolean): Deduplication | undefined {
+  #deduplication(given: Given, due: When, shared: boolean): Deduplication | undefined {
     const { deduplicationKey, deduplicationScope = '', deduplicationTtl } = given
     if (deduplicationKey === undefined) return undefined
     const ttlMs = deduplicationTtl === undefined ? this.#options.deduplicationTtlMs : toMs(deduplicationTtl)
-    // From the due time, so that a long delay lets no duplicate in before the first has run.
-    const windowMs = delayMs + ttlMs
+    const windowMs = windowMsOf(due, ttlMs, this.#clock)
     const key = encodeKvKey([deduplicationScope, deduplicationKey])
     return shared ? { key, mode: 'throttle', windowMs, shared } : { key, mode: 'throttle', windowMs }
-  }
-
-  #receipt(verdicts: readonly AddVerdict[]): EnqueueReceipt {
-    const added: string[] = []
-    const survivors = new Set<string>()
-    for (const verdict of verdicts) {
-      if (verdict.verdict === 'added') added.push(verdict.job.id)
-      else if (verdict.verdict === 'duplicate') survivors.add(verdict.job.id)
-    }
-    if (isWatched()) for (const id of added) this.#tell({ name: 'added', type: this.name, id })
-    return added.length > 0 ? { status: 'enqueued', ids: added } : { status: 'deduplicated', ids: [...survivors] }
   }
 
   // ── listen ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Hands messages to the handler, until the signal aborts and the handlers under way have ended, or `grace` has passed.
-   * A storage that fails is tried again. Several may listen side by side. @throws INVALID_ARGUMENT, CLOSED
+   * Passes messages to the handler, until the signal aborts and the running handlers have ended, or `graceMs` has passed.
+   * Resolves then; never, without a signal. A storage that fails is retried. May be called several times side by side.
+   * @throws INVALID_ARGUMENT, CLOSED, as rejections
    */
-  async listen(handler: MessageHandler, options?: { readonly signal?: AbortSignal }): Promise<void> {
-    if (typeof handler !== 'function') throw invalidArgument('handler', 'a function', handler)
+  async listen(handler: MessageHandler, options?: { readonly signal?: AbortSignal | undefined }): Promise<void> {
     const { signal } = resolveOptions('listen', options, startOptions)
-    this.#assertOpen()
+    this.#checkHandler(handler)
     if (signal?.aborted) return
     const until = signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal
     const listening = this.#listen(handler, until)
-    this.#listening.add(listening)
-    await listening.finally(() => this.#listening.delete(listening))
+    this.#listens.add(listening)
+    await listening.finally(() => this.#listens.delete(listening))
   }
 
   async #listen(handler: MessageHandler, until: AbortSignal): Promise<void> {
     const aborted = new Promise<void>((resolve) => until.addEventListener('abort', () => resolve(), { once: true }))
-    if (!(await this.#tryUntil(aborted, until, () => this.#storage.connect()))) return
-    let leftMs: number = engineDefaults.stopWritesMs
-    let worker: Worker | undefined
-    const begun = await this.#tryUntil(aborted, until, () => {
-      worker = this.#worker(handler)
-      return worker.start()
-    })
-    if (begun) {
-      await aborted
-      const { graceMs } = this.#options
-      leftMs = await worker!.stop({ graceMs, afterAbortMs: Math.min(engineDefaults.afterAbortMs, graceMs) })
-    }
-    await atMost(this.#clock, leftMs, this.#storage.disconnect()).catch((error: Error) =>
-      this.#tell({ name: 'error', error }),
-    )
+    let consumer: Consumer | undefined
+    const open = async (): Promise<void> => void (consumer = await this.#consume(handler, until))
+    const onFailure = (error: Error): void => this.#tell({ name: 'error', error })
+    // Never rejects, by the contract of message queues: every failure is retried.
+    await retryUntilReady(open, { clock: this.#clock, signal: until, onFailure, always: true })
+    if (!consumer) return
+    await aborted
+    await consumer.stop()
   }
 
-  /** False if it was aborted before it went well. */
-  async #tryUntil(aborted: Promise<void>, until: AbortSignal, attempt: () => Promise<void>): Promise<boolean> {
-    let pauseMs = 100
-    while (!until.aborted) {
-      try {
-        await attempt()
-        return true
-      } catch (error) {
-        this.#tell({ name: 'error', error: error as Error })
-      }
-      const pause = Promise.withResolvers<void>()
-      const timer = this.#clock.after(pauseMs * (1 - this.#clock.random() / 2), () => pause.resolve())
-      await Promise.race([pause.promise, aborted])
-      timer.cancel()
-      pauseMs = Math.min(2 * pauseMs, engineDefaults.longestRetryMs)
+  /**
+   * As listen(), but resolves when ready, with what stops it.
+   * @throws INVALID_ARGUMENT, CLOSED, StorageError, as rejections; then nothing is left behind
+   */
+  async consume(handler: MessageHandler): Promise<Consumer> {
+    this.#checkHandler(handler)
+    const consumer = await this.#consume(handler, this.#closing.signal)
+    if (!consumer || this.#closing.signal.aborted) {
+      await consumer?.stop()
+      throw this.#closedError()
     }
-    return false
+    this.#consumers.add(consumer)
+    return {
+      stop: async (options) => {
+        await consumer.stop(options)
+        this.#consumers.delete(consumer)
+      },
+    }
   }
 
-  #worker(handler: MessageHandler): Worker {
-    const { concurrency, leaseMs, pollMs, retryPolicy, replaces } = this.#options
+  #consume(handler: MessageHandler, signal: AbortSignal): Promise<Consumer | undefined> {
+    const { type, leaseMs, timeoutMs, replaces, retry, concurrency, pollMs, graceMs } = this.#options
     const [clock, storage, tell] = [this.#clock, this.#storage, this.#tell]
+    const onError = (error: Error): void => tell({ name: 'error', error })
     const work = deliveryWork({
       handler,
-      name: this.name,
+      type,
       leaseMs,
-      retryPolicy,
+      timeoutMs,
       replaces,
+      serde: this.#encoding.serde,
+      retryPolicy: policyOf(retry, clock, onError),
       clock,
       storage,
       owner: this.#owner,
-      onError: (error) => tell({ name: 'error', error }),
+      onError,
     })
-    const { loopBackoff } = engineDefaults
-    const label = clock.newId()
-    return new Worker({ storage, clock, label, concurrency, slotPauseMs: 0, loopBackoff, pollMs, tell, types: [work] })
+    return openConsumer({ storage, clock, work, concurrency, pollMs, graceMs, tell }, signal)
   }
 
   // ── look ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Ready: due and not running, lost ones too. Delayed: not yet due, waiting retries too. Queued: both. */
+  /**
+   * Counts the messages that wait. `ready`: due and not running, lost leases included. `delayed`: not yet due, waiting retries
+   * included. `queued`: both.
+   */
   async getDepth(): Promise<Required<QueueDepth>> {
     await this.#open()
-    const { types } = await this.#storage.count({ types: [this.name] })
-    const { due = 0, delayed = 0 } = types.find(({ type }) => type === this.name) ?? {}
+    const { type } = this.#options
+    const { types } = await this.#storage.count({ types: [type] })
+    const { due = 0, delayed = 0 } = types.find((counts) => counts.type === type) ?? {}
     return { queued: due + delayed, ready: due, delayed }
   }
 
-  /** The messages that failed for good, oldest first. */
+  /** Lists the messages that failed for good, oldest first. */
   async *failed(): AsyncGenerator<FailedMessage> {
     await this.#open()
     for (let cursor: string | undefined; ;) {
       const { items, nextCursor } = await this.#storage.list({
         of: 'jobs',
-        types: [this.name],
+        types: [this.#options.type],
         states: ['failed'],
         order: 'asc',
         limit: pageSize,
         parts: ['payload', 'error'],
         cursor,
       })
-      for (const record of items) yield failedMessage(record)
+      for (const record of items) yield failedMessage(this.#encoding.serde, record)
       if (nextCursor === undefined) return
       cursor = nextCursor
     }
   }
 
-  /** Failed messages run again, their attempts counted anew, in their old place in their ordering key. */
+  /** Runs failed messages again. Their attempts are counted anew, and they keep their place in their ordering key. */
   async revive(ids: readonly string[]): Promise<ReviveVerdict[]> {
     await this.#open()
-    return this.#storage.revive(ids.map((id) => ({ type: this.name, id })))
+    return this.#storage.revive(ids.map((id) => ({ type: this.#options.type, id })))
   }
 
   // ── close ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Ends its listeners as an abort does, and gives its count of the storage back. Never rejects. */
+  /** Stops its listeners and disconnects. A storage that others use stays connected. Never rejects. */
   async close(): Promise<void> {
     this.#closing.abort()
-    await Promise.all(this.#listening)
+    await Promise.all([...this.#listens, ...[...this.#consumers].map((consumer) => consumer.stop())])
     await this.#connection.stop().catch((error: Error) => this.#tell({ name: 'error', error }))
   }
 
@@ -275,10 +276,18 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
     return this.close()
   }
 
+  #checkHandler(handler: unknown): void {
+    if (typeof handler !== 'function') throw invalidArgument('handler', 'a function', handler)
+    this.#assertOpen()
+  }
+
   #assertOpen(): void {
-    if (this.#closing.signal.aborted) {
-      throw new HoldfastError('CLOSED', `the message queue '${this.name}' was closed`, { queue: this.name })
-    }
+    if (this.#closing.signal.aborted) throw this.#closedError()
+  }
+
+  #closedError(): HoldfastError {
+    const message = `message queue '${this.name}': it was closed. Make another one.`
+    return new HoldfastError('CLOSED', message, { queue: this.name })
   }
 
   async #open(): Promise<void> {

@@ -1,52 +1,61 @@
-// A message as a storage holds it: JSON, as bytes.
+// A message as a storage holds it: bytes of the queue's serde.
 
-import { type ErrorDetails, HoldfastError, SerializationError, usageError } from '../../errors.ts'
+import { decode, encode, type Serde } from '../../engine/job/serde.ts'
 import { decodeError } from '../../error-details.ts'
+import { type ErrorDetails, isHoldfastError, usageError } from '../../errors.ts'
 import type { Bytes, JobRecord } from '../../storage/storage.ts'
 
-/** @param index of a batch, for the error @throws INVALID_MESSAGE, SERIALIZATION_ERROR, TOO_LARGE */
-export function encodeMessage(message: unknown, limit: number, index?: number): Bytes {
+export interface MessageEncoding {
+  readonly serde: Serde<unknown>
+  /** Largest message, in bytes. */
+  readonly limit: number
+}
+
+/** @param index in a batch, for the error @throws INVALID_MESSAGE, SERIALIZATION_ERROR, TOO_LARGE */
+export function encodeMessage(message: unknown, { serde, limit }: MessageEncoding, index?: number): Bytes {
   const where = index === undefined ? undefined : { index }
-  if (message === undefined) throw usageError('INVALID_MESSAGE', 'message: expected anything but undefined', where)
-  let json: string | undefined
+  if (message === undefined) {
+    throw usageError(
+      'INVALID_MESSAGE',
+      'message: expected a value, got undefined. Use null for an empty message.',
+      where,
+    )
+  }
   try {
-    json = JSON.stringify(message)
-  } catch (cause) {
-    throw new SerializationError('payload', 'the message cannot be serialised', cause, where)
+    return encode('payload', serde, message, limit)!
+  } catch (error) {
+    throw isHoldfastError(error) && where ? Object.assign(error, where) : error
   }
-  if (json === undefined) {
-    throw new SerializationError('payload', `JSON cannot hold a ${typeof message}`, undefined, where)
-  }
-  const bytes = Buffer.from(json)
-  const size = bytes.byteLength
-  if (size <= limit) return bytes
-  const data = { what: 'payload', size, limit, ...where }
-  throw new HoldfastError('TOO_LARGE', `the message has ${size} bytes, the limit is ${limit}`, data)
 }
 
-export function decodeMessage(bytes: Bytes | undefined): unknown {
-  return JSON.parse(Buffer.from(bytes ?? []).toString())
+/** @throws SerializationError */
+export function decodeMessage(serde: Serde<unknown>, bytes: Bytes | undefined): unknown {
+  // Every message has bytes. A record without them was not written by this queue.
+  return decode('payload', serde, bytes ?? new Uint8Array())
 }
 
-/** A message that failed for good. Kept for 30 days. */
+/** A message that failed for good. */
 export interface FailedMessage {
   readonly id: string
+  /** Undefined if the stored bytes cannot be decoded. */
   readonly message: unknown
   readonly error: ErrorDetails
   /** Runs that failed. */
   readonly attempts: number
+  /** Epoch ms. */
   readonly enqueuedAt: number
+  /** Epoch ms. */
   readonly failedAt: number
-  readonly orderingKey?: string
+  readonly orderingKey?: string | undefined
 }
 
-export function failedMessage(record: JobRecord): FailedMessage {
+export function failedMessage(serde: Serde<unknown>, record: JobRecord): FailedMessage {
   const { id, payload, error, reason, failures, createdAt, finishedAt, group } = record
   let message: unknown
   try {
-    message = decodeMessage(payload)
+    message = decodeMessage(serde, payload)
   } catch {
-    // Bytes that somebody else wrote: it failed for that.
+    // Such a message failed for that reason, and its error says so.
   }
   return {
     id,

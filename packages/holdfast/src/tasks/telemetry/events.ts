@@ -1,8 +1,8 @@
-// What tasks tell: to listeners of `tasks.on`, and to everybody in this process with
+// The events of tasks: for listeners of `tasks.on`, and for this whole process by
 //
 //   diagnostics_channel.subscribe('holdfast.tasks', (event) => …)
 //
-// Neither keys nor payloads are in it.
+// Neither keys nor payloads are in them.
 
 import { channel } from 'node:diagnostics_channel'
 import type { Log } from './log.ts'
@@ -11,37 +11,39 @@ import type { Log } from './log.ts'
 export type TaskFailure = 'handler' | 'validation' | 'deserialization' | 'unknown_task' | 'retry_enqueue'
 
 interface OfTask {
-  /** Its name. As a message names it, where this worker does not have it. */
+  /** Name of the task. Of a task that this worker does not define: as the message has it. */
   readonly task: string
-  /** The name of a storage queue, else 'task', 'fallback' or 'own'. */
+  /** Name of a storage's queue, else 'task', 'fallback' or 'own'. */
   readonly queue: string
   readonly id: string
 }
 
 export type TaskEvent =
   | ({ readonly name: 'enqueued' } & OfTask)
-  /** The id is the survivor's, if it is known. */
-  | ({ readonly name: 'deduplicated'; readonly path: 'native' | 'kv' } & Omit<OfTask, 'id'> & { readonly id?: string })
+  /** A skip: the id is that of the message that has the key, if it is known. */
+  | ({ readonly name: 'deduplicated'; readonly path: 'native' | 'kv' } & Omit<OfTask, 'id'> & {
+        readonly id?: string | undefined
+      })
   | ({ readonly name: 'started'; readonly attempt: number } & OfTask)
   | ({ readonly name: 'completed'; readonly attempt: number; readonly durationMs: number } & OfTask)
-  | ({ readonly name: 'retried'; readonly delayMs?: number } & FailedEvent)
+  | ({ readonly name: 'retried'; readonly delayMs?: number | undefined } & FailedEvent)
   | ({ readonly name: 'failed' } & FailedEvent)
-  /** Ended by a stop: no attempt was spent. */
+  /** Ended by a stop or a snooze: no attempt was spent. */
   | ({ readonly name: 'released'; readonly attempt: number; readonly durationMs: number } & OfTask)
 
 interface FailedEvent extends OfTask {
   readonly attempt: number
   readonly reason: TaskFailure
   readonly error: unknown
-  /** If its handler had started. */
-  readonly durationMs?: number
+  /** If the handler had started. */
+  readonly durationMs?: number | undefined
 }
 
 export type TaskListener = (event: TaskEvent) => void
 
 const everything = channel('holdfast.tasks')
 
-/** Tells everybody in this process. */
+/** Publishes on the channel of this process. */
 export function publish(event: TaskEvent): void {
   if (everything.hasSubscribers) everything.publish(event)
 }
@@ -60,14 +62,14 @@ export class TaskEvents {
     return () => void listeners.delete(listener)
   }
 
-  /** A listener that throws harms nobody but is heard of. */
+  /** What a listener throws is logged. */
   tell(event: TaskEvent): void {
     publish(event)
     for (const listener of this.#listeners.get(event.name) ?? []) {
       try {
         listener(event)
       } catch (error) {
-        this.#log.error({ err: error }, `a listener of '${event.name}' failed`)
+        this.#log.error({ err: error }, `tasks: a listener of '${event.name}' failed`)
       }
     }
   }

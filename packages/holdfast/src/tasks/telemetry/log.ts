@@ -1,4 +1,4 @@
-// Where tasks and the storage queue write what they have to say: a logger that was given, else NODE_DEBUG=holdfast.
+// Where tasks and the storage's queue log: the given logger, else NODE_DEBUG=holdfast.
 
 import { debuglog } from 'node:util'
 import type { Logger } from '../../engine/emit.ts'
@@ -8,7 +8,7 @@ export type Log = Record<Level, (data: object, message: string) => void>
 
 const debug = debuglog('holdfast')
 
-/** A logger that throws harms nobody. */
+/** Never throws: what a logger throws is dropped. */
 export function logTo(logger: Logger | undefined): Log {
   const at =
     (level: Level) =>
@@ -17,8 +17,13 @@ export function logTo(logger: Logger | undefined): Log {
         if (!logger) debug('%s: %s %o', level, message, data)
         else logger[level]?.(data, message)
       } catch {
-        // It is not told about itself.
+        // Dropped: there is no other place to report it.
       }
     }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+/** For the events of the engine, which every job causes: undefined where no record would be written. */
+export function eventSink(logger: Logger | undefined): Logger | undefined {
+  return logger ?? (debug.enabled ? logTo(undefined) : undefined)
 }

@@ -1,4 +1,4 @@
-// The metrics of tasks, on any OpenTelemetry meter: it is given, and only the part that is used is declared.
+// The metrics of tasks, on an OpenTelemetry meter that the caller passes. Only the part that is used is declared.
 
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { TaskEvent } from './events.ts'
@@ -15,16 +15,17 @@ const counted = ['enqueued', 'deduplicated', 'started', 'completed', 'retried', 
 
 /**
  * Counts `holdfast.tasks.<event>`, with the histogram `holdfast.tasks.duration` (ms) and `holdfast.tasks.in_flight`, for all
- * tasks of this process. @returns what ends it
+ * tasks of this process.
+ * @returns a function that ends it
  */
 export function meterTasks(meter: Meter): () => void {
   const counters = new Map(counted.map((name) => [name, meter.createCounter(`holdfast.tasks.${name}`)]))
   const inFlight = meter.createUpDownCounter('holdfast.tasks.in_flight')
   const duration = meter.createHistogram('holdfast.tasks.duration', { unit: 'ms' })
-  const heed = (message: unknown): void => {
+  const record = (message: unknown): void => {
     const event = message as TaskEvent
     const { name, queue } = event
-    // Names from the wire are anybody's: they must not become series of their own.
+    // A name from a message could be anything: it must not become a time series of its own.
     const isUnknown = 'reason' in event && event.reason !== 'handler' && event.reason !== 'validation'
     const task = isUnknown ? 'unknown' : event.task
     const attributes: Attributes = { task, queue }
@@ -37,6 +38,6 @@ export function meterTasks(meter: Meter): () => void {
       duration.record(event.durationMs, { task, queue })
     }
   }
-  subscribe('holdfast.tasks', heed)
-  return () => void unsubscribe('holdfast.tasks', heed)
+  subscribe('holdfast.tasks', record)
+  return () => void unsubscribe('holdfast.tasks', record)
 }

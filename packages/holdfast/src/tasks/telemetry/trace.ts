@@ -1,5 +1,5 @@
-// Spans of tasks, by any OpenTelemetry API: it is given, and only the part that is used is declared. An enqueue is a span, each
-// attempt another, its child, also in another process: the message carries the trace.
+// Spans of tasks, by an OpenTelemetry API that the caller passes. Only the part that is used is declared. An enqueue is a span, and
+// each attempt is a child span of it, also in another process: the message carries the trace.
 
 import type { TaskFailure } from './events.ts'
 
@@ -12,7 +12,7 @@ interface Span {
   end(): void
 }
 
-/** What `@opentelemetry/api` exports. Contexts are the API's own, and nobody looks into them. */
+/** The exports of `@opentelemetry/api`. Contexts are the API's own, and opaque here. */
 export interface TracingApi {
   readonly trace: {
     getTracer(name: string): {
@@ -24,14 +24,15 @@ export interface TracingApi {
   readonly propagation: { inject(context: any, carrier: object): void; extract(context: any, carrier: object): any }
 }
 
-/** As OpenTelemetry numbers them. */
+/** Numbers of OpenTelemetry: span kinds, and the status code of an error. */
 const [producer, consumer, failed] = [3, 4, 2]
 
 let api: TracingApi | undefined
 
 /**
- * From now on, a span for each enqueue and each attempt, of all tasks in this process: `traceTasks(opentelemetry)` with all that
- * `@opentelemetry/api` exports. Neither keys nor payloads are in it. @returns what ends it
+ * Makes a span of each enqueue and each attempt, for all tasks of this process: `traceTasks(opentelemetry)`, with all exports of
+ * `@opentelemetry/api`. Neither keys nor payloads are in the spans.
+ * @returns a function that ends it
  */
 export function traceTasks(opentelemetry: TracingApi): () => void {
   api = opentelemetry
@@ -40,12 +41,12 @@ export function traceTasks(opentelemetry: TracingApi): () => void {
   }
 }
 
-/** What an attempt tells its span. */
+/** The span of an attempt, for the steps of the attempt. */
 export interface AttemptSpan {
   failed(reason: TaskFailure, error: unknown): void
 }
 
-/** @param send gets what the messages carry */
+/** @param send receives the trace that the messages carry */
 export async function inEnqueueSpan<T>(
   about: { readonly task: string; readonly queue: string; readonly count: number },
   send: (trace: string | undefined) => Promise<T>,
@@ -71,7 +72,7 @@ export async function inEnqueueSpan<T>(
   }
 }
 
-/** @param run whatever it throws is between the attempt and its queue: the span is told of failures by itself */
+/** @param run what it throws goes to the queue alone: the attempt reports its failures to the span by itself */
 export async function inAttemptSpan<T>(
   about: {
     readonly task: string
@@ -89,14 +90,14 @@ export async function inAttemptSpan<T>(
   const parent = trace === undefined ? active : tracing.propagation.extract(active, { traceparent: trace })
   const attributes = { ...shared(task, queue), 'messaging.message.id': id, 'holdfast.attempt': attempt }
   const span = start(tracing, `process ${task}`, consumer, attributes, parent)
-  const told: AttemptSpan = {
+  const reported: AttemptSpan = {
     failed(reason, error) {
       span.setAttributes({ 'holdfast.reason': reason })
       fail(span, error)
     },
   }
   try {
-    return await (tracing.context.with(tracing.trace.setSpan(parent, span), () => run(told)) as Promise<T>)
+    return await (tracing.context.with(tracing.trace.setSpan(parent, span), () => run(reported)) as Promise<T>)
   } finally {
     span.end()
   }

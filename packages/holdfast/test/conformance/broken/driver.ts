@@ -1,4 +1,4 @@
-// How a sound driver is broken: its calls are rewritten on the way in or out, or its data are changed behind its back.
+// How a sound driver is broken: its arguments or answers are rewritten, or its data is changed from outside.
 
 import type { Subject } from '../../../../conformance/src/index.ts'
 import { Data, type MemoryJob } from '../../../src/storage/memory/data.ts'
@@ -8,18 +8,18 @@ import { withManualClock } from '../../drivers.ts'
 
 export interface BrokenDriver {
   readonly name: string
-  /** What a user would see. */
+  /** What a user would notice. */
   readonly breaks: string
   /** The case that must fail on it, as 'verb: name'. */
   readonly caughtBy: string
   readonly open: (sound: Sound) => Partial<Storage>
 }
 
-/** The driver as it should be, and a way inside. */
+/** The sound driver, with access to its data. */
 export interface Sound {
   readonly storage: MemoryStorage
   readonly now: () => number
-  /** Runs a call by a clock that is wrong by so many ms. All calls of this driver are over when they return. */
+  /** Runs a call with a clock that is wrong by `ms`. The calls of this driver are synchronous. */
   readonly skewed: <T>(ms: number, call: () => T) => T
   readonly data: () => Data
   readonly find: (ref: JobRef) => MemoryJob | undefined
@@ -46,12 +46,12 @@ export function openBroken({ open }: Pick<BrokenDriver, 'open'>): Subject {
       find: ({ type, id }) => dataOf(storage).types.get(type)?.jobs.get(id),
       jobs: () => [...dataOf(storage).types.values()].flatMap((type) => [...type.jobs.values()]),
     }
-    return instead(storage, open(sound))
+    return withVerbs(storage, open(sound))
   })
 }
 
-/** The same storage, with other verbs in place of some of its own. */
-function instead(storage: MemoryStorage, changes: Partial<Storage>): Storage {
+/** The same storage with some verbs replaced. */
+function withVerbs(storage: MemoryStorage, changes: Partial<Storage>): Storage {
   return new Proxy(storage, {
     get(target, name) {
       if (name in changes) return Reflect.get(changes, name)
@@ -61,7 +61,7 @@ function instead(storage: MemoryStorage, changes: Partial<Storage>): Storage {
   }) as Storage
 }
 
-/** The driver keeps its data to itself; a call that changes nothing tells where they are. */
+/** The driver's data is private: a call that changes nothing is intercepted to find it. */
 function dataOf(storage: MemoryStorage): Data {
   const found: Data[] = []
   const { ensureType } = Data.prototype
@@ -74,11 +74,11 @@ function dataOf(storage: MemoryStorage): Data {
   return found[0]!
 }
 
-/** For what the types call readonly. */
+/** Assigns fields that the types declare readonly. */
 export const set = <T extends object>(target: T, values: { [Key in keyof T]?: unknown }): T =>
   Object.assign(target, values)
 
-/** Outcomes come by two ways. */
+/** Rewrites outcomes in both verbs that carry them, settle and claim. */
 export function settling(
   { storage }: Sound,
   rewrite: (outcome: Outcome) => Outcome,
@@ -112,7 +112,7 @@ export function adding(
   }
 }
 
-/** Takes fields away. */
+/** A copy without these fields. */
 export function without<T extends object>(value: T, ...fields: (keyof T)[]): T {
   const copy = { ...value }
   for (const field of fields) delete copy[field]

@@ -3,7 +3,7 @@
 import type { LeaseVerdict, Outcome } from '../../../src/storage/storage.ts'
 import { type BrokenDriver, settling, type Sound } from './driver.ts'
 
-/** Puts the fence in force into an outcome whose own is near enough. */
+/** Replaces the fence of an outcome by the one in force if it is close enough. */
 const trusting =
   ({ find }: Sound, isNear: (given: { worker: string; attempt: number }, job: Fenced) => boolean) =>
   (outcome: Outcome): Outcome => {
@@ -20,9 +20,9 @@ interface Fenced {
 export const brokenFences: readonly BrokenDriver[] = [
   {
     name: 'no fence on settle',
-    breaks: 'settle compares the id only: a late worker ends the run of another',
+    breaks: 'settle compares only the id: a late worker ends the attempt of another',
     caughtBy:
-      'settle: completed of a holder whose job is held by another is told taken_by_another_worker, and changes nothing',
+      'settle: completed by a holder whose job is held by another answers taken_by_another_worker and changes nothing',
     open: (sound) =>
       settling(
         sound,
@@ -31,9 +31,9 @@ export const brokenFences: readonly BrokenDriver[] = [
   },
   {
     name: 'worker-only fence',
-    breaks: 'settle compares the worker and forgets the attempt',
+    breaks: 'settle compares the worker and ignores the attempt',
     caughtBy:
-      'settle: completed of a holder whose worker is right but whose attempt is an older one is told taken_by_another_worker, and changes nothing',
+      'settle: completed by a holder whose worker matches but whose attempt is older answers taken_by_another_worker and changes nothing',
     open: (sound) =>
       settling(
         sound,
@@ -43,9 +43,9 @@ export const brokenFences: readonly BrokenDriver[] = [
   {
     name: 'attempt-only fence',
     breaks:
-      'settle compares the attempt and forgets the worker: the first attempt of an earlier life ends that of the next',
+      'settle compares the attempt and ignores the worker: the first attempt of an earlier life ends that of the next',
     caughtBy:
-      'settle: completed of a holder whose attempt is right but whose worker is not is told taken_by_another_worker, and changes nothing',
+      'settle: completed by a holder whose attempt matches but whose worker does not answers taken_by_another_worker and changes nothing',
     open: (sound) =>
       settling(
         sound,
@@ -54,8 +54,8 @@ export const brokenFences: readonly BrokenDriver[] = [
   },
   {
     name: 'no fence on extend',
-    breaks: 'a late worker keeps the lease of another alive',
-    caughtBy: 'extend: a holder whose job is held by another is told taken_by_another_worker, and nothing is extended',
+    breaks: 'a late worker extends the lease of another',
+    caughtBy: 'extend: a holder whose job is held by another gets taken_by_another_worker, and nothing is extended',
     open: ({ storage, find }) => ({
       extend: (leases) =>
         storage.extend(
@@ -68,8 +68,8 @@ export const brokenFences: readonly BrokenDriver[] = [
   },
   {
     name: 'extend after the end',
-    breaks: 'a heartbeat is told that all is well though its job has ended',
-    caughtBy: 'extend: a holder whose job was completed by another is told already_completed, and nothing is extended',
+    breaks: 'a heartbeat answers extended although its job has ended',
+    caughtBy: 'extend: a holder whose job was completed by another gets already_completed, and nothing is extended',
     open: ({ storage, now }) => ({
       extend: async (leases) =>
         (await storage.extend(leases)).map((verdict, index): LeaseVerdict =>
@@ -80,9 +80,9 @@ export const brokenFences: readonly BrokenDriver[] = [
     }),
   },
   {
-    name: 'extend forgets',
-    breaks: 'a lease is told extended, and ends when it would have',
-    caughtBy: 'extend: an extended job is not taken back, by claim or by recover',
+    name: 'extend without effect',
+    breaks: 'extend answers extended, but the lease ends when it would have',
+    caughtBy: 'extend: an extended job is not taken back by claim or recover',
     open: ({ storage, find }) => ({
       extend: async (leases) => {
         const before = leases.map((lease) => [find(lease), find(lease)?.lease] as const)
@@ -94,19 +94,19 @@ export const brokenFences: readonly BrokenDriver[] = [
   },
   {
     name: 'settle refused after its lease',
-    breaks: 'a sole holder that is late is refused: finished work runs again, in a loop',
-    caughtBy: 'settle: completed of a holder whose lease ran out, and whose job nobody took, is accepted',
+    breaks: 'a late holder is refused although no other worker took the job: finished work runs again, in a loop',
+    caughtBy: 'settle: completed by a holder whose lease ended is accepted if the job was not taken back',
     open: (sound) =>
       settling(sound, (outcome) => {
         const job = sound.find(outcome)
         const late = job?.state === 'processing' && job.lease!.until <= sound.now()
-        return late && !('chain' in outcome) ? { ...outcome, worker: 'nobody' } : outcome
+        return late && !('chain' in outcome) ? { ...outcome, worker: 'unknown' } : outcome
       }),
   },
   {
     name: 'repeated settle refused',
-    breaks: 'a settle whose answer was lost is told taken_by_another_worker when it is repeated',
-    caughtBy: 'settle: the repeat of completed is answered as the first, and done once',
+    breaks: 'a settle whose reply was lost answers taken_by_another_worker when it is repeated',
+    caughtBy: 'settle: a repeated completed gets the first answer and takes effect once',
     open: (sound) => {
       const settled = new Set<string>()
       return settling(
@@ -122,13 +122,13 @@ export const brokenFences: readonly BrokenDriver[] = [
   },
   {
     name: 'shifted verdicts of settle',
-    breaks: 'in a batch everybody is told the verdict of the neighbour',
-    caughtBy: 'settle: verdicts come in the order of the outcomes, each its own',
+    breaks: 'each item of a batch gets the verdict of its neighbour',
+    caughtBy: 'settle: each outcome has its own verdict, in order',
     open: ({ storage }) => ({ settle: async (outcomes) => shifted(await storage.settle(outcomes)) }),
   },
   {
     name: 'shifted verdicts of add',
-    breaks: 'in a batch everybody is told the verdict of the neighbour',
+    breaks: 'each item of a batch gets the verdict of its neighbour',
     caughtBy: 'add: the verdict names the job that was added, and its state',
     open: ({ storage }) => ({ add: async (jobs) => shifted(await storage.add(jobs)) }),
   },
@@ -136,7 +136,7 @@ export const brokenFences: readonly BrokenDriver[] = [
     name: 'repeated add makes a second job',
     breaks:
       'the token of an add is not kept: its repeat is a duplicate of itself, or a new job once the first has failed',
-    caughtBy: 'add: the repeat of an add whose job has failed is told added, and changes nothing',
+    caughtBy: 'add: a repeated add whose job has failed answers added and changes nothing',
     open: ({ storage, find }) => ({
       add: (jobs) =>
         storage.add(

@@ -1,11 +1,11 @@
-// Who comes when: time, order, groups, pauses.
+// Broken time, order, groups and pauses.
 
 import { MemoryMove } from '../../../src/storage/memory/move.ts'
 import { refreshGroup } from '../../../src/storage/rules/job/wait.ts'
 import type { Claim, ClaimedJob, Outcome } from '../../../src/storage/storage.ts'
 import { adding, type BrokenDriver, set, settling, type Sound, without } from './driver.ts'
 
-/** Does something to each job that was sent back to wait by a retry. */
+/** Changes each job that a retry returned to waiting. */
 const afterRetry = (sound: Sound, change: (job: NonNullable<ReturnType<Sound['find']>>) => void) =>
   settling(
     sound,
@@ -32,8 +32,8 @@ export const brokenOrder: readonly BrokenDriver[] = [
   },
   {
     name: 'retry due at once',
-    breaks: 'the delay of a retry is forgotten: no backoff',
-    caughtBy: 'claim: a retry is not claimed before its time, and then it is',
+    breaks: 'the delay of a retry is ignored: no backoff',
+    caughtBy: 'claim: a retry is claimed when its delay has passed, not before',
     open: (sound) =>
       settling(sound, (outcome) =>
         outcome.kind === 'retry' ? without(outcome, 'delayMs' as keyof Outcome, 'runAt' as keyof Outcome) : outcome,
@@ -41,25 +41,25 @@ export const brokenOrder: readonly BrokenDriver[] = [
   },
   {
     name: 'priority ignored',
-    breaks: 'jobs come by age alone',
-    caughtBy: 'claim: priority comes before age',
+    breaks: 'jobs are claimed by age only',
+    caughtBy: 'claim: a greater priority is claimed before an older job',
     open: (sound) => adding(sound, (job) => without(job, 'priority')),
   },
   {
     name: 'retry in front',
-    breaks: 'a retry goes in front of all that wait, and a bad job starves the good ones',
-    caughtBy: 'claim: a retry goes behind all that wait, even in the same instant',
+    breaks: 'a retry goes ahead of all waiting jobs, and a failing job starves the others',
+    caughtBy: 'claim: a retry goes behind all waiting jobs, even in the same instant',
     open: (sound) =>
       afterRetry(sound, (job) => {
-        if (job.standsIn !== job.type.lineOf(job.priority)) return
-        job.standsIn.remove(job)
-        job.standsIn = job.type.lineOf(1_000)
-        job.standsIn.push(job)
+        if (job.container !== job.type.readyList(job.priority)) return
+        job.container.remove(job)
+        job.container = job.type.readyList(1_000)
+        job.container.push(job)
       }),
   },
   {
     name: 'retry at the end of its group',
-    breaks: 'a retry goes behind the others of its ordered group',
+    breaks: 'a retry goes behind the other jobs of its ordered group',
     caughtBy: 'claim: the head of an ordered group that waits for its retry keeps its place',
     open: (sound) =>
       afterRetry(sound, (job) => {
@@ -73,8 +73,8 @@ export const brokenOrder: readonly BrokenDriver[] = [
   },
   {
     name: 'group not exclusive',
-    breaks: 'the next of an ordered group starts while its head runs',
-    caughtBy: 'claim: claimers at once never hold two jobs of an ordered group',
+    breaks: 'the next job of an ordered group starts while its head runs',
+    caughtBy: 'claim: concurrent claims never hold two jobs of an ordered group',
     open: ({ storage, jobs, data, now }) => ({
       claim: (request) => {
         const answer = storage.claim(request)
@@ -90,8 +90,8 @@ export const brokenOrder: readonly BrokenDriver[] = [
   },
   {
     name: 'pause ignored',
-    breaks: 'a paused type is claimed all the same',
-    caughtBy: 'pause: nothing of a paused type is claimed until it is resumed; then all of it, in its order',
+    breaks: 'a paused type is claimed',
+    caughtBy: 'pause: a paused type is not claimed until it is resumed; then all its jobs are, in order',
     open: ({ storage, data }) => ({
       claim: (request) => {
         const paused = [...data().types.values()].map((type) => [type, type.paused] as const)
@@ -104,8 +104,8 @@ export const brokenOrder: readonly BrokenDriver[] = [
   },
   {
     name: 'group pause ignored',
-    breaks: 'a paused group is claimed all the same',
-    caughtBy: 'pause: nothing of a paused group is claimed; other groups, and jobs without one, are',
+    breaks: 'a paused group is claimed',
+    caughtBy: 'pause: a paused group is not claimed; other groups and jobs without a group are',
     open: ({ storage, data, now }) => ({
       claim: (request) => {
         const groups = [...data().types.values()].flatMap((type) => [...type.groups.values()])
@@ -126,7 +126,7 @@ export const brokenOrder: readonly BrokenDriver[] = [
   {
     name: 'one type first',
     breaks: 'the first type takes all slots before the second has its turn',
-    caughtBy: 'claim: types in turns: of two slots no type gets both while another has a job due',
+    caughtBy: 'claim: types in turns: two slots go to two types when both have a due job',
     open: ({ storage }) => ({
       claim: async (request) => {
         const whole = {
@@ -151,13 +151,13 @@ export const brokenOrder: readonly BrokenDriver[] = [
   {
     name: 'one more than asked',
     breaks: 'a claim yields more jobs than there are slots',
-    caughtBy: 'claim: a claim yields no more than its slots',
+    caughtBy: 'claim: a claim yields no more jobs than its slots',
     open: ({ storage }) => ({ claim: (request) => storage.claim({ ...request, slots: request.slots + 1 }) }),
   },
   {
     name: 'nextDueAt forgets leases',
     breaks: 'a worker sleeps through the end of a lost lease',
-    caughtBy: 'nextDueAt: a lease that is over can be had now',
+    caughtBy: 'nextDueAt: a job with an ended lease is due now',
     open: ({ storage, jobs }) => ({
       nextDueAt: (types) => {
         const held = jobs()
@@ -171,13 +171,13 @@ export const brokenOrder: readonly BrokenDriver[] = [
     }),
   },
   {
-    name: 'claim sorts all that waits',
-    breaks: 'the more is waiting, the slower it is to get at any of it',
+    name: 'claim sorts the backlog',
+    breaks: 'the larger the backlog, the slower every claim',
     caughtBy:
-      'claim: what waits, in many types and priorities and for later, does not make a claim or nextDueAt dearer',
+      'claim: the cost of a claim and of nextDueAt does not grow with the backlog, over many types, priorities and run times',
     open: ({ storage, jobs }) => ({
       claim: async (request) => {
-        // As a storage without an index does: it reads every row, and sorts them.
+        // As a storage without an index: it reads and sorts every row.
         jobs()
           .map((job) => ({ ...job }))
           .toSorted((a, b) => b.priority - a.priority || a.runAt - b.runAt)

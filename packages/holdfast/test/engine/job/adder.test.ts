@@ -33,28 +33,28 @@ function byHand() {
 }
 
 test('the enqueues of one tick are one add', async (t) => {
-  const line = faulty(new MemoryStorage())
-  const queue = new Queue<number>({ storage: line.storage })
+  const faults = faulty(new MemoryStorage())
+  const queue = new Queue<number>({ storage: faults.storage })
   t.after(() => queue.stop())
   await queue.start()
   const results = await Promise.all(Array.from({ length: 100 }, (_, n) => queue.enqueue(`j${n}`, n)))
-  assert.equal(line.count('add'), 1)
+  assert.equal(faults.count('add'), 1)
   for (const result of results) assert.deepEqual(result, { status: 'queued' })
 })
 
-test('so are those of an enqueueAndWait', async (t) => {
-  const line = faulty(new MemoryStorage())
-  const queue = new Queue<number, number>({ storage: line.storage, concurrency: 50 })
+test('the enqueueAndWait calls of one tick are one add too', async (t) => {
+  const faults = faulty(new MemoryStorage())
+  const queue = new Queue<number, number>({ storage: faults.storage, concurrency: 50 })
   t.after(() => queue.stop())
   queue.execute(({ payload }) => payload)
   await queue.start()
   await queue.enqueueAndWait('first', 0)
-  const before = line.count('add')
+  const before = faults.count('add')
   await Promise.all(Array.from({ length: 50 }, (_, n) => queue.enqueueAndWait(`j${n}`, n)))
-  assert.equal(line.count('add') - before, 1)
+  assert.equal(faults.count('add') - before, 1)
 })
 
-test('each has its own verdict, in the order of the calls', async () => {
+test('each call has its own verdict, in the order of the calls', async () => {
   const seen: string[][] = []
   const adder = new Adder('test', async (batch) => {
     seen.push(batch.map(({ id }) => id))
@@ -70,7 +70,7 @@ test('each has its own verdict, in the order of the calls', async () => {
   )
 })
 
-test('each is answered as it asked, whatever the others of its batch ask for, and though some of them throw', async () => {
+test('each call has the answer it asked for, whatever others of its batch ask for, also where some of them throw', async () => {
   const { adder, calls } = byHand()
   const waits = jobs(60).map((draft, n) => adder.add<unknown>(draft, [idOf, idOf, refuse, asIs, refuse, idOf][n % 6]!))
   await turn()
@@ -87,7 +87,7 @@ test('each is answered as it asked, whatever the others of its batch ask for, an
   assert.equal(calls.length, 1)
 })
 
-test('a batch is bounded; the rest goes at once, in order', async () => {
+test('a batch is bounded; the rest follows at once, in order', async () => {
   const { adder, calls } = byHand()
   const all = Promise.all(jobs(2 * engineDefaults.batch + 1).map((item) => adder.add(item, asIs)))
   await turn()
@@ -100,7 +100,7 @@ test('a batch is bounded; the rest goes at once, in order', async () => {
   await all
 })
 
-test('while enough are under way, more gather for the next', async () => {
+test('while enough adds are in flight, further calls gather for the next', async () => {
   const { adder, calls } = byHand()
   const all: Promise<AddVerdict>[] = []
   for (let round = 0; round < 10; round++) {
@@ -116,7 +116,7 @@ test('while enough are under way, more gather for the next', async () => {
   await Promise.all(all)
 })
 
-test('a job that the storage cannot hold fails alone', async () => {
+test('a job that the storage cannot store fails alone', async () => {
   const unsupported = new HoldfastError('FEATURE_UNSUPPORTED', 'not this one')
   const adder = new Adder('test', async (batch) => {
     if (batch.some(({ id }) => id === 'j3')) throw unsupported
@@ -130,30 +130,30 @@ test('a job that the storage cannot hold fails alone', async () => {
 })
 
 for (const [how, error, calls] of [
-  ['does not answer', new StorageError('away', { maybeApplied: true }), 1],
+  ['does not answer', new StorageError('unavailable', { maybeApplied: true }), 1],
   ['is busy', new StorageError('busy', { maybeApplied: false, cause: { transient: true } }), 1],
   ['is closed', new HoldfastError('STORAGE_CLOSED', 'closed'), 1],
   ['belongs to a stopped queue', new HoldfastError('QUEUE_STOPPED', 'stopped'), 1],
   ['fails', new StorageError('no', { maybeApplied: false, cause: new Error('no') }), 21],
-  ['fails, and not for now', new StorageError('no', { maybeApplied: false, cause: { transient: false } }), 21],
+  ['fails, and not transiently', new StorageError('no', { maybeApplied: false, cause: { transient: false } }), 21],
 ] as const) {
-  test(`a storage that ${how} fails them all, and is asked ${calls === 1 ? 'once' : 'for each'}`, async () => {
-    let asked = 0
+  test(`a storage that ${how} fails every call, and is called ${calls === 1 ? 'once' : 'for each'}`, async () => {
+    let added = 0
     const adder = new Adder('test', async () => {
-      asked++
+      added++
       throw error
     })
     const results = await Promise.allSettled(jobs(20).map((item) => adder.add(item, asIs)))
-    assert.equal(asked, calls)
+    assert.equal(added, calls)
     for (const result of results) assert.equal(result.status === 'rejected' && result.reason, error)
   })
 }
 
-test('after a failure it goes on', async () => {
+test('it goes on after a failure', async () => {
   const { adder, calls } = byHand()
   const first = Promise.allSettled(jobs(8).map((item) => adder.add(item, asIs)))
   await turn()
-  calls[0]!.fail(new StorageError('away', { maybeApplied: true }))
+  calls[0]!.fail(new StorageError('unavailable', { maybeApplied: true }))
   await first
   const second = adder.add(job('next'), asIs)
   await turn()

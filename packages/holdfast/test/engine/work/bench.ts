@@ -1,4 +1,4 @@
-// A worker on memory, with a clock that the test moves and a line that it can cut.
+// A worker on memory, with a clock that the test moves and a storage that it can make faulty.
 
 import type { TestContext } from 'node:test'
 import { MemoryStorage } from 'holdfast'

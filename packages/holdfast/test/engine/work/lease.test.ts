@@ -68,7 +68,7 @@ test('after the event loop was blocked it says so, and asks the storage before i
   assert.equal(stall.ms, 90_000)
   assert.deepEqual(stall.types, ['default'])
   assert.equal(line.count('extend'), 1)
-  // Nobody took the job meanwhile: the storage lets it go on.
+  // No other worker took the job meanwhile: the storage renews the lease.
   assert.equal(started[0]!.signal.aborted, false)
   assert.deepEqual(told('fenced'), [])
 })

@@ -201,7 +201,7 @@ test('an attempt that reaches its cap is given up, and its slot is free at once'
   assert.equal(await stateOf('stuck'), 'queued')
 })
 
-test('stop() returns in time though nobody answers, and then nothing goes on', async (t) => {
+test('stop() returns in time although the storage does not answer, and nothing goes on after it', async (t) => {
   // Its last call is still under way when it returns.
   const { worker, line, clock, add, started } = workBench(t, { callTimeoutMs: 8_000 })
   await add(ids(3))

@@ -1,4 +1,4 @@
-// The log is kept short, and whoever lagged behind finds its way.
+// Compaction: the log stays short, and a process that lags behind catches up.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
@@ -8,13 +8,14 @@ import { test } from 'node:test'
 import { type Disk, nodeDisk } from '../../../src/storage/file/log/disk.ts'
 import { FileStorage } from '../../../src/storage/file/file-storage.ts'
 import type { Session } from '../../../src/storage/file/session.ts'
+import { defaultType } from '../../../src/storage/stored-type.ts'
 import { dump } from './dump.ts'
 import { MemoryDisk } from './memory-disk.ts'
 
 const retention = { completedMs: 60_000, failedMs: 60_000, cancelledMs: 60_000 }
-const job = (id: string) => ({ type: 'default', id, token: `t ${id}`, payload: Buffer.alloc(50_000, id), retention })
+const job = (id: string) => ({ type: defaultType, id, token: `t ${id}`, payload: Buffer.alloc(50_000, id), retention })
 
-test('a replica whose next commit is gone starts anew from the snapshot; nobody gives a number twice', async (t) => {
+test('a replica whose next commit is gone starts again from the snapshot, and no number is given twice', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-file-'))
   t.after(() => rm(directory, { recursive: true, force: true }))
   const sessions: Session[] = []
@@ -31,7 +32,7 @@ test('a replica whose next commit is gone starts anew from the snapshot; nobody 
   for (let n = 0; n < 100; n++) await busy.add([job(`j${n}`)])
   assert.equal((await readdir(join(directory, 'log'))).length, 1)
   assert.equal((await readdir(join(directory, 'snapshot'))).length, 1)
-  // It reads, and it writes: both on what is true now.
+  // The process that lags behind reads and writes, both on the current state.
   assert.equal((await lagging.count({})).types[0]!.states.queued, 101)
   await lagging.add([job('last')])
   assert.equal((await busy.count({})).types[0]!.states.queued, 102)
@@ -43,7 +44,7 @@ test('a replica whose next commit is gone starts anew from the snapshot; nobody 
   for (const storage of [lagging, busy, fresh]) await storage.disconnect()
 })
 
-test('a snapshot for which there is no room leaves nothing behind', async (t) => {
+test('a snapshot without room on the disk leaves no file behind', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-file-'))
   t.after(() => rm(directory, { recursive: true, force: true }))
   let refused = 0
@@ -73,9 +74,9 @@ test('[trap 39] what is written for a job, and how often, is the same with 50,00
   assert.ok(many.calls <= 1.1 * few.calls, `${many.calls} and ${few.calls} calls`)
 })
 
-const small = (id: string) => ({ type: 'default', id, token: id, payload: Buffer.from('{}'), retention })
+const small = (id: string) => ({ type: defaultType, id, token: id, payload: Buffer.from('{}'), retention })
 
-/** Until what is shown of the jobs, which comes behind them, is all there: it was paid for by those that were added. */
+/** Waits until the view shows all jobs: its cost belongs to the adds before. */
 async function settled(storage: FileStorage, disk: MemoryDisk): Promise<void> {
   let written = -1
   disk.before = (_, __, bytes = 0) => void (written += bytes)
@@ -85,7 +86,7 @@ async function settled(storage: FileStorage, disk: MemoryDisk): Promise<void> {
   }
 }
 
-/** Of adding, claiming and settling a job, with so many waiting. */
+/** The cost of adding, claiming and settling a job, at this backlog. */
 async function costOf(waiting: number): Promise<{ bytes: number; calls: number }> {
   const disk = new MemoryDisk()
   const fill = new FileStorage({ directory: '/d' }, { disk })
@@ -104,7 +105,7 @@ async function costOf(waiting: number): Promise<{ bytes: number; calls: number }
   await storage.connect()
   for (let n = 0; n < 50; n++) {
     await storage.add([small(`j${n}`)])
-    const { jobs } = await storage.claim({ worker: `k${n}`, slots: 1, types: [{ type: 'default', leaseMs: 60_000 }] })
+    const { jobs } = await storage.claim({ worker: `k${n}`, slots: 1, types: [{ type: defaultType, leaseMs: 60_000 }] })
     const outcomes = jobs.map(({ type, id, worker, attempt }) => ({
       type,
       id,

@@ -1,4 +1,4 @@
-// Everything that a replica knows, as comparable data: the records, and what is derived of them.
+// Everything in a replica as comparable data: the records, and what is derived from them.
 
 import type { MemoryJob } from '../../../src/storage/memory/data.ts'
 import { stateOf } from '../../../src/storage/rules/get.ts'
@@ -30,7 +30,7 @@ export function dump(replica: Replica, now: number): unknown {
     keys: [...keys.values()]
       .map(({ key, job, heapIndex }) => ({ key, job: job?.accepted, timed: heapIndex >= 0 }))
       .toSorted(byText),
-    // One that was promoted by a look is queued, one that was not is scheduled: the same.
+    // A due job is queued once a call has promoted it, and scheduled before that: both mean the same.
     counts: { ...counts, queued: counts.queued + counts.scheduled, scheduled: 0 },
     leases: [...leases].length,
     waiting: ready.reduce((sum, { jobs }) => sum + [...jobs].length, later.size),
@@ -46,17 +46,17 @@ export function dump(replica: Replica, now: number): unknown {
 }
 
 function derived(job: MemoryJob): object {
-  const { type, standsIn } = job
+  const { type, container } = job
   return {
     place:
-      standsIn === undefined
+      container === undefined
         ? 'nowhere'
-        : standsIn === type.leases
+        : container === type.leases
           ? 'leases'
-          : standsIn === type.asideDue || standsIn === type.asideLater
+          : container === type.asideDue || container === type.asideLater
             ? 'aside'
-            : standsIn === type.later || type.ready.some(({ jobs }) => jobs === standsIn)
-              ? 'line'
+            : container === type.later || type.ready.some(({ jobs }) => jobs === container)
+              ? 'ready'
               : 'ended',
     tail: job.tail.id,
     jobs: (job.jobs ?? [job]).map(({ id }) => id),

@@ -1,4 +1,4 @@
-// Power cuts, full and broken disks, torn files: what was acknowledged holds, what failed left nothing, and it works again.
+// Power cuts, full and broken disks, torn files: acknowledged writes hold, failed ones leave nothing, and the storage works again.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -7,19 +7,20 @@ import { systemClock } from '../../../src/clock.ts'
 import { guardStorage } from '../../../src/engine/guard.ts'
 import { FileStorage, type FileStorageOptions } from '../../../src/storage/file/file-storage.ts'
 import type { NewJob } from '../../../src/storage/storage.ts'
+import { defaultType } from '../../../src/storage/stored-type.ts'
 import { failure, MemoryDisk } from './memory-disk.ts'
 
 const retention = { completedMs: 60_000, failedMs: 60_000, cancelledMs: 60_000 }
-/** Every third is large, so that the log is cut short on the way. */
+/** Every third payload is large, so that the log is compacted during the test. */
 const textOf = (n: number): string => `payload ${n}`.padEnd(n % 3 === 0 ? 400_000 : 0, '.')
 const job = (n: number): NewJob => ({
-  type: 'default',
+  type: defaultType,
   id: `j${n}`,
   token: `t${n}`,
   payload: Buffer.from(textOf(n)),
   retention,
 })
-const types = [{ type: 'default', leaseMs: 60_000 }]
+const types = [{ type: defaultType, leaseMs: 60_000 }]
 
 async function open(disk: MemoryDisk, options: Partial<FileStorageOptions> = {}): Promise<FileStorage> {
   const storage = new FileStorage({ directory: '/d', ...options }, { disk })
@@ -29,7 +30,7 @@ async function open(disk: MemoryDisk, options: Partial<FileStorageOptions> = {})
 
 class PowerCut extends Error {}
 
-/** Adds, claims and settles until the power is cut at that call. Answers with the ids acknowledged, and those settled. */
+/** Adds, claims and settles until the power is cut at that call. Returns the acknowledged and the settled ids. */
 async function workUntilCut(disk: MemoryDisk, at: number, options?: Partial<FileStorageOptions>) {
   const [added, settled] = [new Set<string>(), new Set<string>()]
   let calls = 0
@@ -60,7 +61,7 @@ async function workUntilCut(disk: MemoryDisk, at: number, options?: Partial<File
 const isCut = (error: unknown): boolean =>
   error instanceof PowerCut || (error as { cause?: unknown } | null)?.cause instanceof PowerCut
 
-test('[Q4.09] durability full: after a power cut at any call of the disk, what was acknowledged is there', async () => {
+test('[Q4.09] durability full: after a power cut at any call of the disk, every acknowledged write is there', async () => {
   const clock = fakeClock({ seed: 11 })
   let cuts = 0
   let snapshots = 0
@@ -71,7 +72,7 @@ test('[Q4.09] durability full: after a power cut at any call of the disk, what w
     for (let image = 0; image < 3; image++) {
       const storage = await open(disk.powerCut(clock.random))
       const records = await storage.get(
-        [...added].map((id) => ({ type: 'default', id })),
+        [...added].map((id) => ({ type: defaultType, id })),
         { parts: ['payload'] },
       )
       for (const record of records) {
@@ -79,7 +80,7 @@ test('[Q4.09] durability full: after a power cut at any call of the disk, what w
         assert.equal(Buffer.from(record.payload!).toString(), textOf(Number(record.id.slice(1))))
         if (settled.has(record.id)) assert.equal(record.state, 'completed')
       }
-      // And it works.
+      // The storage works again.
       assert.equal((await storage.add([job(100)]))[0]!.verdict, 'added')
       await storage.disconnect()
     }
@@ -89,7 +90,7 @@ test('[Q4.09] durability full: after a power cut at any call of the disk, what w
   assert.ok(cuts > 60 && snapshots > 20, `${cuts} cuts, ${snapshots} with a snapshot`)
 })
 
-test('durability relaxed: a power cut may take the last jobs, but the rest is whole, and it works', async () => {
+test('durability relaxed: a power cut may take the last jobs, the others are complete, and the storage works', async () => {
   const clock = fakeClock({ seed: 12 })
   let lost = 0
   for (let at = 5; at < 90; at += 3) {
@@ -99,7 +100,7 @@ test('durability relaxed: a power cut may take the last jobs, but the rest is wh
       const after = disk.powerCut(clock.random)
       const storage = await open(after, { durability: 'relaxed' })
       const records = await storage.get(
-        [...added].map((id) => ({ type: 'default', id })),
+        [...added].map((id) => ({ type: defaultType, id })),
         { parts: ['payload'] },
       )
       for (const record of records) {
@@ -107,18 +108,18 @@ test('durability relaxed: a power cut may take the last jobs, but the rest is wh
         else lost++
       }
       await storage.add([job(100)])
-      // Another process finds the same.
+      // Another process reads the same.
       const other = await open(after, { durability: 'relaxed' })
       assert.deepEqual(await other.list({ of: 'jobs', limit: 100 }), await storage.list({ of: 'jobs', limit: 100 }))
       await storage.disconnect()
       await other.disconnect()
     }
   }
-  assert.ok(lost > 0, 'the disk of this test forgets nothing')
+  assert.ok(lost > 0, 'the disk of this test loses nothing')
 })
 
 for (const code of ['ENOSPC', 'EIO']) {
-  test(`[trap 46] ${code} at any call of the disk: a typed error, nothing half done, and it works again`, async () => {
+  test(`[trap 46] ${code} at any call of the disk: a typed error, no partial write, and the storage works again`, async () => {
     let failed = 0
     for (let at = 1; ; at++) {
       const disk = new MemoryDisk()
@@ -128,13 +129,13 @@ for (const code of ['ENOSPC', 'EIO']) {
       let calls = 0
       let hit = false
       disk.before = (call, path) => {
-        // Of the view nobody is told.
+        // An error of the view rejects no call.
         if (!path.includes('/tmp/') && !path.includes('/log/') && call !== 'sync') return
         if (++calls !== at) return
         hit = true
         throw failure(code)
       }
-      // Two in one commit: both are told, or none.
+      // Two calls in one commit: both are rejected, or neither.
       const answers = await Promise.allSettled([guarded.add([job(1)]), guarded.add([job(2)])])
       disk.before = () => {}
       for (const [index, answer] of answers.entries()) {
@@ -165,7 +166,7 @@ for (const code of ['ENOSPC', 'EIO']) {
   })
 }
 
-test('a torn commit is known as one; what came before it holds; and in mode full, a later one refuses to be forgotten', async () => {
+test('a torn commit is recognised, the commits before it hold, and a durable one after it refuses the directory', async () => {
   const disk = new MemoryDisk()
   const storage = await open(disk)
   for (let n = 0; n < 3; n++) await storage.add([job(n)])
@@ -175,7 +176,7 @@ test('a torn commit is known as one; what came before it holds; and in mode full
   const whole = disk.read(path)!
   for (const torn of [whole.subarray(0, 0), whole.subarray(0, 20), whole.subarray(0, -1), flipped(whole)]) {
     disk.rewrite(path, torn)
-    await assert.rejects(open(disk), /0000000002\.commit is not whole/)
+    await assert.rejects(open(disk), /0000000002\.commit' is incomplete/)
   }
   disk.unlink(`${folder}/0000000003.commit`)
   const repaired = await open(disk)

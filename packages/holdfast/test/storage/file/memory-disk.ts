@@ -1,5 +1,5 @@
-// A disk in memory that forgets, when the power is cut, what was not synced: the bytes of files, and which names a folder has.
-// Whatever was not synced may also have been written: by chance, name by name and file by file.
+// A disk in memory. A power cut loses what was not synced: the bytes of files, and the names in folders.
+// Unsynced data may also have been written: that is random, for each name and each file.
 
 import { dirname } from 'node:path'
 import type { Disk } from '../../../src/storage/file/log/disk.ts'
@@ -22,14 +22,14 @@ export class MemoryDisk implements Disk {
   readonly #root: Folder
   readonly #open = new Map<number, File | Folder>()
   #opened = 0
-  /** Called before each call that writes or syncs, with its name. It may throw, or never come back. */
+  /** Called before each call that writes or syncs, with its name. It may throw. */
   before: (call: string, path: string, bytes?: number) => void = () => {}
 
   constructor(root = newFolder()) {
     this.#root = root
   }
 
-  /** What is left after a power cut. @param random in [0, 1) */
+  /** The disk after a power cut. @param random in [0, 1) */
   powerCut(random: () => number): MemoryDisk {
     const copies = new Map<File | Folder, File | Folder>()
     const survive = (node: File | Folder): File | Folder => {

@@ -1,4 +1,4 @@
-// A directory that cannot be one.
+// Directories that cannot be opened.
 
 import assert from 'node:assert/strict'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -7,8 +7,16 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { FileStorage } from 'holdfast/file'
 
-test('[Q5.14] an empty directory name is refused at once', () => {
-  assert.throws(() => new FileStorage({ directory: '' }), { name: 'TypeError', code: 'INVALID_ARGUMENT' })
+test('[Q5.14] a missing or empty directory name is refused by the constructor', () => {
+  const expected = { name: 'TypeError', code: 'INVALID_ARGUMENT' }
+  assert.throws(() => new FileStorage({ directory: undefined as unknown as string }), {
+    ...expected,
+    message: 'FileStorage: directory: expected the path of a directory, got undefined',
+  })
+  assert.throws(() => new FileStorage({ directory: '' }), {
+    ...expected,
+    message: 'directory: expected the path of a directory, got ""',
+  })
 })
 
 test('[Q5.14] a directory that is a file is refused at connect, and the file is left as it is', async (t) => {

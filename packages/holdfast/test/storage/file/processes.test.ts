@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { Queue } from 'holdfast'
 import { FileStorage } from 'holdfast/file'
+import { viewFolderOf } from './view-folder.ts'
 
 const script = new URL('fixtures/enqueue.ts', import.meta.url).pathname
 
@@ -20,7 +21,7 @@ async function directoryOf(t: TestContext): Promise<string> {
 
 interface Child {
   readonly process: ChildProcess
-  /** Id and answer of each that was acknowledged. */
+  /** Id and status of each acknowledged job. */
   readonly lines: string[]
   readonly ended: Promise<unknown>
 }
@@ -40,7 +41,7 @@ function enqueueIn(t: TestContext, order: object): Child {
   return { process: child, lines, ended: once(child, 'close') }
 }
 
-/** Runs everything there is; answers with the payloads by id, each of which must come once. */
+/** Runs all jobs. Returns their payloads by id, and fails if a job runs twice. */
 async function runAll(storage: FileStorage, expected: number): Promise<Map<string, string>> {
   const ran = new Map<string, string>()
   const worker = new Queue<string>({ storage, concurrency: 50 })
@@ -56,7 +57,7 @@ async function runAll(storage: FileStorage, expected: number): Promise<Map<strin
   return ran
 }
 
-test('[Q4.06] [trap 40] 4 processes of 4 threads enqueue the same 50 ids: one of them each, none rejects, one run each', async (t) => {
+test('[Q4.06] [trap 40] 4 processes of 4 threads enqueue the same 50 ids: each id is added once, no call rejects, each job runs once', async (t) => {
   const directory = await directoryOf(t)
   const order = { directory, threads: 4, prefix: 'Id:', count: 50, inFlight: 50 }
   const children = Array.from({ length: 4 }, () => enqueueIn(t, order))
@@ -65,17 +66,21 @@ test('[Q4.06] [trap 40] 4 processes of 4 threads enqueue the same 50 ids: one of
   assert.equal(lines.length, 16 * 50)
   assert.equal(lines.filter((line) => line.endsWith(' queued')).length, 50)
   assert.equal(new Set(lines.filter((line) => line.endsWith(' queued'))).size, 50)
-  // Every file holds its own job.
-  for (const name of await readdir(join(directory, 'queue'))) {
-    const [head, payload] = (await readFile(join(directory, 'queue', name), 'utf8')).split('\n')
+  // Every file has its own job.
+  const storage = new FileStorage({ directory })
+  await storage.connect()
+  const folder = join(await viewFolderOf(directory, storage), 'queue')
+  for (const name of await readdir(folder)) {
+    const [head, payload] = (await readFile(join(folder, name), 'utf8')).split('\n')
     assert.equal(payload, JSON.stringify(`payload of ${(JSON.parse(head!) as { id: string }).id}`))
   }
-  assert.equal((await readdir(join(directory, 'queue'))).length, 50)
-  const ran = await runAll(new FileStorage({ directory }), 50)
+  assert.equal((await readdir(folder)).length, 50)
+  const ran = await runAll(storage, 50)
+  await storage.disconnect()
   for (const [id, payload] of ran) assert.equal(payload, `payload of ${id}`)
 })
 
-test('[trap 46] what two processes enqueue in turns starts in that order', async (t) => {
+test('[trap 46] jobs that two storages enqueue in turns start in that order', async (t) => {
   const directory = await directoryOf(t)
   const handles = [new FileStorage({ directory }), new FileStorage({ directory })]
   const queues = handles.map((storage) => new Queue<string>({ storage }))
@@ -95,7 +100,7 @@ test('[trap 46] what two processes enqueue in turns starts in that order', async
   for (const queue of queues) await queue.stop()
 })
 
-test('[trap 41] producers killed in the middle: what was acknowledged runs, what was not can be enqueued', async (t) => {
+test('[trap 41] after producers were killed, acknowledged jobs run, and the other ids can be enqueued', async (t) => {
   const directory = await directoryOf(t)
   const acknowledged = new Set<string>()
   for (let round = 0; round < 10; round++) {
@@ -108,16 +113,16 @@ test('[trap 41] producers killed in the middle: what was acknowledged runs, what
   }
   const storage = new FileStorage({ directory })
   await storage.connect()
-  const { types } = await storage.count({ types: ['default'] })
+  const { types } = await storage.count({})
   const stored = types[0]!.states.queued
   assert.ok(stored >= acknowledged.size, `${stored} of ${acknowledged.size}`)
-  // Any id that was under way when its process died is free, or is a job that runs.
+  // An id that was in flight when its process was killed is free, or its job runs.
   const producer = new Queue<string>({ storage })
   for (let round = 0; round < 10; round++) {
     for (let n = 0; n < 100; n++) await producer.enqueue(`r${round}-${n}`, `payload of r${round}-${n}`)
   }
   await producer.stop()
-  const again = await storage.count({ types: ['default'] })
+  const again = await storage.count({})
   const ran = await runAll(storage, again.types[0]!.states.queued)
   for (const id of acknowledged) assert.equal(ran.get(id), `payload of ${id}`)
   await storage.disconnect()

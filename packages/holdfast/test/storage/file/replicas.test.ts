@@ -1,5 +1,5 @@
-// All who use a directory give the same answers: histories of the model, each call by another of three replicas, some of
-// which never get their commit through at the first try. In the end each knows what one knows who only read the log.
+// All replicas of a directory give the same answers: histories of the model, each call on another of three replicas, some of
+// which never commit at the first attempt. At the end each replica equals one that only read the log.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -15,7 +15,7 @@ import type { Storage } from '../../../src/storage/storage.ts'
 import { quickFolder } from '../../drivers.ts'
 import { dump } from './dump.ts'
 
-/** Says that the disk is full, every second time that something is to be written. */
+/** A disk that is full at every second write. */
 function halfFull(): Disk {
   let times = 0
   return {
@@ -27,7 +27,7 @@ function halfFull(): Disk {
   }
 }
 
-/** Each call by the next of them; what failed is tried again. */
+/** Sends each call to the next storage, and repeats a failed one. */
 function inTurns(storages: readonly Storage[]): Storage {
   let calls = 0
   const take = (pick: (storage: Storage) => object): object =>
@@ -62,7 +62,7 @@ async function retried(run: () => unknown): Promise<unknown> {
   }
 }
 
-test('100 histories, each call by another replica, some of which fail at first', async (context) => {
+test('100 histories, each call on another replica, some of which fail at first', async (context) => {
   let checked = 0
   const { runs, commands, seed } = await testModel({ create, runs: 100 })
   context.diagnostic(`model: file: three replicas: ${runs} histories, ${commands} commands, seed ${seed}`)

@@ -1,4 +1,4 @@
-// The directory as a person reads it.
+// The view: the directory as people read it.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -9,12 +9,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { Queue } from 'holdfast'
-import { type LeaseRef } from 'holdfast/storage'
+import { defaultType, type LeaseRef } from 'holdfast/storage'
 import { FileStorage } from 'holdfast/file'
 import { hostileNames, longNames, lookalikes } from '../../../../conformance/src/hostile/hostile-names.ts'
 import { type Disk, nodeDisk } from '../../../src/storage/file/log/disk.ts'
-import { fileName } from '../../../src/storage/file/view/name.ts'
+import { fileName } from '../../../src/storage/file/view/file-name.ts'
 import { until } from '../../queue/driver.ts'
+import { viewFolderOf } from './view-folder.ts'
 
 async function directoryOf(t: TestContext): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-file-'))
@@ -22,8 +23,9 @@ async function directoryOf(t: TestContext): Promise<string> {
   return directory
 }
 
-/** All files of the view, by their path. */
+/** The paths of all files of the view. */
 async function filesOf(directory: string): Promise<string[]> {
+  if (!existsSync(directory)) return []
   const found = await readdir(directory, { recursive: true, withFileTypes: true })
   return found
     .filter((entry) => entry.isFile())
@@ -32,7 +34,7 @@ async function filesOf(directory: string): Promise<string[]> {
     .toSorted()
 }
 
-test('[trap 44] names stay in their folder, keep apart, and are no devices', () => {
+test('[trap 44] file names stay in their folder, differ from each other, and are no devices', () => {
   const names = [...hostileNames, ...longNames, ...lookalikes.flat(), 'con', 'nul.txt', 'com1', '\ud800', '\udc00', '']
   const seen = new Map<string, string>()
   for (const name of new Set(names)) {
@@ -67,6 +69,7 @@ test('[acceptance 11] ls and cat answer what waits, what runs, who runs it and w
   for (const payload of ['good', 'bad', 'slow', 'next']) await worker.enqueue(`mail/${payload}`, payload)
   await worker.enqueue('later', 'later', { runAt: 4_000_000_000_000 })
   await worker.start()
+  const folder = await viewFolderOf(directory, storage)
   const expected = [
     'errors/mail%2fbad.error',
     'jobs/later.json',
@@ -79,9 +82,9 @@ test('[acceptance 11] ls and cat answer what waits, what runs, who runs it and w
     'results/mail%2fgood.result',
     'scheduled/4000000000000-0000000005.job',
   ]
-  // Not by their number: on the way there are as many.
-  await until(async () => (await filesOf(directory)).join() === expected.join())
-  const read = (path: string): Promise<string> => readFile(join(directory, path), 'utf8')
+  // Compares names, not numbers: an earlier state has as many files.
+  await until(async () => (await filesOf(folder)).join() === expected.join())
+  const read = (path: string): Promise<string> => readFile(join(folder, path), 'utf8')
   assert.match(await read('queue/0000000004.job'), /^\{"id":"mail\/next".*\}\n"next"$/)
   assert.match(await read('processing/host-1/0000000003.job'), /^\{"id":"mail\/slow".*\}\n"slow"$/)
   assert.match(await read('errors/mail%2fbad.error'), /it is broken/)
@@ -89,9 +92,29 @@ test('[acceptance 11] ls and cat answer what waits, what runs, who runs it and w
   const record = JSON.parse(await read('jobs/mail%2fslow.json')) as Record<string, unknown>
   assert.deepEqual([record.id, record.state, record.worker, record.attempts], ['mail/slow', 'processing', 'host-1', 1])
   running.resolve()
-  await until(async () => !(await filesOf(directory)).some((path) => /^(queue|processing)\//.test(path)))
+  await until(async () => !(await filesOf(folder)).some((path) => /^(queue|processing)\//.test(path)))
   await worker.stop()
   assert.equal(JSON.parse(await read('jobs/mail%2fslow.json')).state, 'completed')
+})
+
+test('the default type has the root, any other type a folder of its own', async (t) => {
+  const directory = await directoryOf(t)
+  const storage = await opened(directory, t)
+  const retention = { completedMs: 0, failedMs: 0, cancelledMs: 0 }
+  await storage.add([defaultType, 'default', 'queue.mail'].map((type) => ({ type, id: 'a', token: type, retention })))
+  await storage.pause({ type: defaultType, paused: true })
+  await storage.pause({ type: 'default', paused: true })
+  const expected = [
+    'jobs/a.json',
+    'paused.json',
+    'queue/0000000001.job',
+    'types/default/jobs/a.json',
+    'types/default/paused.json',
+    'types/default/queue/0000000002.job',
+    'types/queue.mail/jobs/a.json',
+    'types/queue.mail/queue/0000000003.job',
+  ]
+  await until(async () => (await filesOf(directory)).join() === expected.join())
 })
 
 test('[trap 44] jobs of hostile names leave no file behind, in the directory or beside it', async (t) => {
@@ -117,7 +140,7 @@ test('[trap 44] jobs of hostile names leave no file behind, in the directory or 
   assert.deepEqual(await readdir(join(directory, 'tmp')), [])
 })
 
-test('[trap 38] a job that is to be shown while its next step is on its way into the log leaves no file behind', async (t) => {
+test('[trap 38] a job that is pending in the view while its next commit is under way leaves no file behind', async (t) => {
   const directory = await directoryOf(t)
   let held: PromiseWithResolvers<void> | undefined
   const disk: Disk = {
@@ -130,23 +153,23 @@ test('[trap 38] a job that is to be shown while its next step is on its way into
   const storage = new FileStorage({ directory }, { disk })
   await storage.connect()
   const retention = { completedMs: 0, failedMs: 0, cancelledMs: 0 }
-  await storage.add(['a', 'b'].map((id) => ({ type: 'default', id, token: id, retention })))
+  await storage.add(['a', 'b'].map((id) => ({ type: defaultType, id, token: id, retention })))
   held = Promise.withResolvers()
-  const claiming = storage.claim({ worker: 'w', slots: 1, types: [{ type: 'default', leaseMs: 60_000 }] })
-  // The view has written what it can: the other one.
+  const claiming = storage.claim({ worker: 'w', slots: 1, types: [{ type: defaultType, leaseMs: 60_000 }] })
+  // The view has written the job that is not under way.
   await until(() => existsSync(join(directory, 'jobs', 'b.json')), 'b is shown')
   held.resolve()
   held = undefined
   const { jobs } = await claiming
   assert.equal(jobs[0]!.id, 'a')
   await storage.settle(jobs.map(({ type, id, worker, attempt }) => ({ type, id, worker, attempt, kind: 'completed' })))
-  await storage.cancel([{ type: 'default', id: 'b' }])
+  await storage.cancel([{ type: defaultType, id: 'b' }])
   while ((await storage.sweep({ limit: 10 })).more);
   await storage.disconnect()
   assert.deepEqual(await filesOf(directory), [])
 })
 
-test('what a killed process had not shown is shown by the next that opens', async (t) => {
+test('changes that a killed process had not shown are shown by the next process that opens the directory', async (t) => {
   const directory = await directoryOf(t)
   const script = new URL('fixtures/enqueue.ts', import.meta.url).pathname
   const order = JSON.stringify({ directory, threads: 1, prefix: 'j', count: 1e9, inFlight: 20 })
@@ -157,26 +180,27 @@ test('what a killed process had not shown is shown by the next that opens', asyn
   await once(child, 'close')
   const storage = new FileStorage({ directory })
   await storage.connect()
-  // And what it had not taken away.
-  await writeFile(join(directory, 'queue', '0000999999.job'), '')
+  const folder = await viewFolderOf(directory, storage)
+  // A file that the killed process had not removed.
+  await writeFile(join(folder, 'queue', '0000999999.job'), '')
   await storage.disconnect()
   const [first] = await readdir(join(directory, 'unshown'))
   assert.equal(first, undefined)
   const { types } = await (await opened(directory, t)).count({})
   const waiting = types[0]!.states.queued
-  const files = await filesOf(directory)
+  const files = await filesOf(folder)
   assert.equal(files.filter((path) => path.startsWith('jobs/')).length, waiting)
   assert.equal(files.filter((path) => path.startsWith('queue/') && !path.includes('999999')).length, waiting)
 })
 
-test('while the reserve is given up no job is shown, which would take its room; and all are once it is back', async (t) => {
+test('without the reserve no job is shown, and all are once the reserve is back', async (t) => {
   const directory = await directoryOf(t)
   let isFull = false
   const reservedBytes = 1_024 * 1_024
   const disk: Disk = {
     ...nodeDisk,
     create(path, bytes) {
-      // Without room for a reserve; for a commit there is, once that is gone.
+      // No room for a reserve; once it is deleted, there is room for a commit.
       if (isFull && (bytes.length === reservedBytes || existsSync(join(directory, 'reserve')))) {
         throw Object.assign(new Error('no space left'), { code: 'ENOSPC' })
       }
@@ -187,10 +211,10 @@ test('while the reserve is given up no job is shown, which would take its room; 
   await storage.connect()
   t.after(() => storage.disconnect())
   const retention = { completedMs: Infinity, failedMs: Infinity, cancelledMs: Infinity }
-  await storage.add([{ type: 'default', id: 'a', token: 'a', payload: Buffer.from('{}'), retention }])
+  await storage.add([{ type: defaultType, id: 'a', token: 'a', payload: Buffer.from('{}'), retention }])
   await until(async () => (await filesOf(directory)).length === 2)
   isFull = true
-  const types = [{ type: 'default', leaseMs: 60_000 }]
+  const types = [{ type: defaultType, leaseMs: 60_000 }]
   const { jobs } = await storage.claim({ worker: 'w', slots: 1, types })
   await storage.settle(jobs.map((job) => ({ ...refOf(job), kind: 'completed', result: Buffer.from('1') })))
   await storage.sweep({ limit: 10 })

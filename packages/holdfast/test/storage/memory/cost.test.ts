@@ -1,18 +1,18 @@
-// The memory driver's work does not grow with the backlog. Steps are counted: operations of heaps and lines, the comparisons that one
-// takes, and the lengths of the arrays that are walked or shifted.
+// The work of the memory driver does not grow with the backlog. Steps are counted: operations of heaps and sorted lists, the
+// comparisons of each, and the lengths of the arrays that are scanned or shifted.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemoryStorage } from 'holdfast'
 import { type NewJob } from 'holdfast/storage'
 import { Heap, type HeapSlot } from '../../../src/storage/memory/heap.ts'
-import { SortedRow } from '../../../src/storage/memory/sorted-row.ts'
+import { SortedList } from '../../../src/storage/memory/sorted-list.ts'
 
 interface Item extends HeapSlot {
   readonly rank: number
 }
 
-/** The most comparisons that one step takes. */
+/** The largest number of comparisons in one step. */
 function mostComparisons(size: number): { first: number; any: number } {
   let comparisons = 0
   const heap = new Heap<Item>((a, b) => {
@@ -42,7 +42,7 @@ function mostComparisons(size: number): { first: number; any: number } {
   return worst
 }
 
-test('[trap 39] taking the first, or any, of a million takes twice the comparisons of a thousand', () => {
+test('[trap 39] removing the first or any job of a million takes at most twice the comparisons of a thousand', () => {
   const [few, many] = [mostComparisons(1_000), mostComparisons(1_000_000)]
   for (const which of ['first', 'any'] as const) {
     assert.ok(many[which] <= 2.5 * few[which], `${which}: ${many[which]} and ${few[which]}`)
@@ -66,7 +66,7 @@ async function filled(size: number): Promise<MemoryStorage> {
   return storage
 }
 
-/** Operations of heaps and lines, and elements of arrays that are walked or moved, during the calls. */
+/** Operations of heaps and sorted lists, and elements of arrays that are scanned or moved, during the calls. */
 async function steps(run: () => Promise<void>): Promise<number> {
   let count = 0
   const restores: (() => void)[] = []
@@ -81,7 +81,7 @@ async function steps(run: () => Promise<void>): Promise<number> {
     restores.push(() => Object.defineProperty(target, name, descriptor))
   }
   for (const name of ['push', 'pop', 'remove']) watch(Heap.prototype, name, () => 1)
-  for (const name of ['push', 'peek', 'remove']) watch(SortedRow.prototype, name, () => 1)
+  for (const name of ['push', 'peek', 'remove']) watch(SortedList.prototype, name, () => 1)
   const walks = ['shift', 'unshift', 'splice', 'indexOf', 'includes', 'find', 'findIndex', 'filter', 'map', 'sort']
   for (const name of walks) watch(Array.prototype, name, (self) => (self as unknown[]).length)
   try {

@@ -1,4 +1,4 @@
-// What each refusal of a Postgres server means: the server itself raises every one of them.
+// What each error of a Postgres server means. The server itself raises every one of them.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -7,13 +7,13 @@ import { type PostgresServer, startPostgres } from '../../../../../servers/postg
 import type { StorageError } from '../../../src/errors.ts'
 import { openDatabase } from '../../../src/storage/postgres/connection/database.ts'
 import { postgresError, sqlStateOf } from '../../../src/storage/postgres/connection/errors.ts'
-import { database, defaults, libraries, libraryNames, statement } from './trial.ts'
+import { database, defaults, libraries, libraryNames, statement } from './fixtures.ts'
 
 let server: PostgresServer
 before(async () => void (server = await startPostgres()))
 after(() => server.stop())
 
-/** State, whether it is worth another try, whether an autocommitted call may have happened, and what is said. */
+/** SQLSTATE, whether it is transient, whether an autocommitted call may have been applied, and the explanation. */
 const meanings: [state: string, transient: true | undefined, maybeApplied: boolean, says?: RegExp][] = [
   ['40001', true, false],
   ['40P01', true, false],
@@ -35,7 +35,7 @@ const meanings: [state: string, transient: true | undefined, maybeApplied: boole
 ]
 
 for (const library of libraryNames) {
-  test(`${library}: each SQLSTATE says whether it is worth another try, and whether it may have happened`, async (t) => {
+  test(`${library}: each SQLSTATE says whether it is transient, and whether the call may have been applied`, async (t) => {
     const db = await database(t, library, { url: server.url })
     for (const [state, transient, maybeApplied, says = /Postgres: on purpose/] of meanings) {
       const raise = statement(`DO $$ BEGIN RAISE EXCEPTION 'on purpose' USING ERRCODE = '${state}'; END $$`)
@@ -54,13 +54,13 @@ for (const library of libraryNames) {
       await assert.rejects(
         db.transaction((tx) => tx.query(raise, [])),
         expected(false),
-        'nothing has happened before COMMIT',
+        'nothing was applied before COMMIT',
       )
       assert.deepEqual(await db.query(statement('SELECT 1::text AS c0'), []), [['1']], `after ${state}`)
     }
   })
 
-  test(`${library}: a COMMIT that the server refuses has undone all`, async (t) => {
+  test(`${library}: a COMMIT that the server refuses has rolled back everything`, async (t) => {
     const db = await database(t, library, { url: server.url })
     await db.query(statement('DROP TABLE IF EXISTS late'), [])
     await db.query(statement('CREATE TABLE late (n int, UNIQUE (n) DEFERRABLE INITIALLY DEFERRED)'), [])
@@ -70,7 +70,7 @@ for (const library of libraryNames) {
     await assert.rejects(again, (error: StorageError) => !error.maybeApplied && sqlStateOf(error) === '23505')
   })
 
-  test(`${library}: two transactions that wait for each other: one of them is worth another try`, async (t) => {
+  test(`${library}: of two deadlocked transactions one gets a transient error`, async (t) => {
     const db = await database(t, library, { url: server.url, callTimeoutMs: 10_000 })
     await db.query(statement('CREATE TABLE IF NOT EXISTS pair (n int PRIMARY KEY, by int)'), [])
     await db.query(statement('INSERT INTO pair VALUES (1), (2) ON CONFLICT DO NOTHING'), [])
@@ -92,17 +92,17 @@ for (const library of libraryNames) {
     assert.deepEqual([sqlStateOf(error), error.transient, error.maybeApplied], ['40P01', true, false])
   })
 
-  test(`${library}: a client that is no pool is refused`, async () => {
+  test(`${library}: a client that is not a pool is refused`, async () => {
     const single = new Client(server.url) as never
     const refused = { code: 'INVALID_ARGUMENT', message: /a Pool of pg, or a Sql of postgres\.js/ }
     await assert.rejects(openDatabase({ ...defaults, client: single }, libraries[library]), refused)
   })
 
-  test(`${library}: one that cannot listen says why`, async (t) => {
+  test(`${library}: a failed listen says why`, async (t) => {
     const db = await database(t, library, { url: server.url, listenUrl: server.url.replace(`${server.port}`, '1') })
     await assert.rejects(
       db.listen(
-        'told',
+        'messages',
         () => {},
         () => {},
       ),
@@ -111,7 +111,7 @@ for (const library of libraryNames) {
   })
 }
 
-test('errors that an ORM has wrapped are known by what is inside, and what is none stays what it is', () => {
+test('errors that an ORM has wrapped are recognised by their cause; other values are left alone', () => {
   const inner = Object.assign(new Error('deadlock detected'), { code: '40P01', severity: 'ERROR' })
   const wrapped = new Error('Failed query: INSERT … params: secret', { cause: inner })
   const made = postgresError(wrapped, false) as StorageError

@@ -1,19 +1,19 @@
-// By way of PgBouncer in transaction mode, where each statement may meet another connection of the server: what works, what
-// needs a setting, and what is said without it.
+// Through PgBouncer in transaction mode, where each statement may run on another connection of the server: what works, what needs an
+// option, and the error without it.
 
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { findPgbouncer } from '../../../../../servers/find.ts'
 import { type Pgbouncer, type PgbouncerOptions, startPgbouncer } from '../../../../../servers/pgbouncer.ts'
 import type { PostgresServer } from '../../../../../servers/postgres.ts'
-import { admin, database, eventually, libraryNames, server, statement, until } from './trial.ts'
+import { admin, database, eventually, libraryNames, server, statement, until } from './fixtures.ts'
 
 const skip = findPgbouncer() ? false : 'pgbouncer is not on the PATH, and PGBOUNCER is not set'
 
 const one = statement('SELECT $1::text AS c0')
 const insert = statement('INSERT INTO numbers VALUES (($1::text)::int)')
 const count = statement('SELECT count(*)::text AS c0 FROM numbers')
-const notify = statement("SELECT pg_notify('told', $1::text)::text AS c0")
+const notify = statement("SELECT pg_notify('messages', $1::text)::text AS c0")
 
 async function pooled(
   t: TestContext,
@@ -36,9 +36,9 @@ for (const library of libraryNames) {
       const done = db.transaction(async (tx) => {
         await tx.query(insert, [index])
         await tx.query(insert, [index])
-        if (index % 3 === 0) throw new Error('undone')
+        if (index % 3 === 0) throw new Error('rolled back')
       })
-      await (index % 3 === 0 ? assert.rejects(done, /undone/) : done)
+      await (index % 3 === 0 ? assert.rejects(done, /rolled back/) : done)
     })
     const [answers] = await Promise.all([Promise.all(calls), ...transactions])
     assert.deepEqual(
@@ -51,42 +51,42 @@ for (const library of libraryNames) {
       "SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
     )
     assert.ok((open as number) <= 2, `${open as number} connections`)
-    // What a transaction set for itself is not left to others.
+    // The lock timeout of a transaction does not leak into other calls.
     for (let left = 4; left > 0; left--) {
       assert.deepEqual(await db.query(statement("SELECT current_setting('lock_timeout') AS c0"), []), [['0']])
     }
   })
 
-  test(`${library}: those who listen do so by another way`, { skip }, async (t) => {
+  test(`${library}: listeners use listenUrl`, { skip }, async (t) => {
     const { postgres, pooler } = await pooled(t)
     const db = await database(t, library, { url: pooler.url, listenUrl: postgres.url, prepare: false })
-    const heard: string[] = []
+    const received: string[] = []
     await db.listen(
-      'told',
-      (payload) => heard.push(payload),
+      'messages',
+      (payload) => received.push(payload),
       () => {},
     )
     await db.query(notify, ['calls'])
     await db.transaction((tx) => tx.query(notify, ['transactions']))
-    await until(() => heard.length === 2)
-    assert.deepEqual(heard.toSorted(), ['calls', 'transactions'])
+    await until(() => received.length === 2)
+    assert.deepEqual(received.toSorted(), ['calls', 'transactions'])
   })
 
   test(`${library}: listening can be switched off`, { skip }, async (t) => {
     const { postgres, pooler } = await pooled(t)
     const db = await database(t, library, { url: pooler.url, listenUrl: postgres.url, prepare: false, listen: false })
     const unlisten = await db.listen(
-      'told',
-      () => assert.fail('heard'),
+      'messages',
+      () => assert.fail('received a message'),
       () => {},
     )
-    await db.query(notify, ['nobody'])
+    await db.query(notify, ['ignored'])
     const run = await admin(t, postgres.url)
     assert.deepEqual(await run("SELECT query FROM pg_stat_activity WHERE query ~ '^LISTEN'"), [])
     await unlisten()
   })
 
-  test(`${library}: after a restart of the pooler calls go through`, { skip }, async (t) => {
+  test(`${library}: after a restart of the pooler calls succeed`, { skip }, async (t) => {
     const { pooler } = await pooled(t)
     const db = await database(t, library, { url: pooler.url, prepare: false })
     await db.query(one, ['before'])
@@ -97,7 +97,7 @@ for (const library of libraryNames) {
   })
 }
 
-test('prepared statements that the pooler does not know are an error that names the option', { skip }, async (t) => {
+test('prepared statements that the pooler lost are an error that names the option', { skip }, async (t) => {
   const { pooler } = await pooled(t, { poolSize: 2 })
   const db = await database(t, 'pg', { url: pooler.url, prepare: true, poolSize: 4 })
   const answers = await Promise.allSettled(

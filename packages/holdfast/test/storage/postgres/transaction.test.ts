@@ -1,5 +1,5 @@
-// Transactions of the storage's own making: how many statements they take, and that no lock is waited for for longer than a
-// call may take, whoever asks for it.
+// Transactions of storage.transaction(): how many statements they take, and that no statement in them waits for a lock longer than a call
+// may take.
 
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
@@ -19,17 +19,17 @@ const job = (id: string, fields: Partial<NewJob> = {}): NewJob => {
 }
 const done = ({ type, id, worker, attempt }: ClaimedJob): Outcome => ({ type, id, worker, attempt, kind: 'completed' })
 
-/** With the first words of all that its connections were asked. */
+/** With the first words of all statements that its connections were sent. */
 async function open(callTimeoutMs = 30_000) {
   const { server } = await postgresPlace()
   const pool = new Pool({ connectionString: server.url })
-  pool.on('error', () => {}) // it may see the server go
-  const asked: string[] = []
+  pool.on('error', () => {}) // the server may stop first
+  const sent: string[] = []
   pool.on('connect', (client) => {
     const query = client.query.bind(client) as (...args: unknown[]) => unknown
     client.query = ((...args: unknown[]) => {
       const text = typeof args[0] === 'string' ? args[0] : (args[0] as { text: string }).text
-      asked.push(...text.split(';').map((statement) => statement.trim().split(/\s+/, 2).join(' ')))
+      sent.push(...text.split(';').map((statement) => statement.trim().split(/\s+/, 2).join(' ')))
       return query(...args)
     }) as typeof client.query
   })
@@ -43,27 +43,27 @@ async function open(callTimeoutMs = 30_000) {
     await storage.disconnect()
     await pool.end()
   }
-  return { storage, asked, claim, pool, close }
+  return { storage, sent, claim, pool, close }
 }
 
 test('a job that is locked and then settled is read once', async () => {
-  const { storage, asked, claim, close } = await open()
+  const { storage, sent, claim, close } = await open()
   await storage.add([job('a')])
   const claimed = await claim()
-  asked.length = 0
+  sent.length = 0
   await storage.transaction(async (tx) => {
     assert.equal((await storage.get([ref('a')], { lock: true, tx }))[0]!.state, 'processing')
     const [verdict] = await storage.settle([done(claimed)], tx)
     assert.equal(verdict!.verdict, 'settled')
   })
-  assert.deepEqual(asked.map((statement) => statement.split(' ')[0]).toSorted(), ['BEGIN', 'COMMIT', 'WITH', 'WITH'])
+  assert.deepEqual(sent.map((statement) => statement.split(' ')[0]).toSorted(), ['BEGIN', 'COMMIT', 'WITH', 'WITH'])
   const [record] = await storage.get([ref('a')])
   assert.equal(record!.state, 'completed')
   assert.ok(record!.finishedAt! >= record!.startedAt!)
   await close()
 })
 
-test('what was locked is not believed after another call in the transaction', async () => {
+test('locked rows are read again after another call in the transaction', async () => {
   const { storage, claim, close } = await open()
   await storage.add([job('a')])
   const claimed = await claim()
@@ -83,7 +83,7 @@ for (const [what, fields] of [
   ['a key', { deduplication: { key: 'k', mode: 'simple' } }],
   ['a group', { group: { key: 'g', ordered: true } }],
 ] as const) {
-  test(`a job with ${what}, locked and then settled, gives it up`, async () => {
+  test(`a job with ${what}, locked and then settled, frees it`, async () => {
     const { storage, claim, close } = await open()
     await storage.add([job('a', fields), job('other')])
     const claimed = await claim()
@@ -99,7 +99,7 @@ for (const [what, fields] of [
   })
 }
 
-test('those who wait for a job that is locked and then settled are let go', async () => {
+test('dependents of a job that is locked and then settled are unblocked', async () => {
   const { storage, claim, close } = await open()
   await storage.add([job('a')])
   const claimed = await claim()
@@ -116,7 +116,7 @@ test('those who wait for a job that is locked and then settled are let go', asyn
 const isLocked = (error: unknown): boolean =>
   isHoldfastError(error, 'STORAGE_ERROR') && /locked by another transaction/.test(error.message)
 
-test('a lock that somebody else has is waited for within the time of a call, and what was begun can be repeated', async () => {
+test('a call waits for a lock at most its timeout, and can be repeated', async () => {
   const { storage, claim, pool, close } = await open(1_000)
   await pool.query('CREATE TABLE IF NOT EXISTS held (n integer)')
   await pool.query('INSERT INTO held VALUES (1)')
@@ -144,7 +144,7 @@ test('a lock that somebody else has is waited for within the time of a call, and
   await close()
 })
 
-test('how long the transactions of others wait is left to them', async () => {
+test('the lock timeout of a user’s transaction is left alone', async () => {
   const { storage, pool, close } = await open()
   const client = await pool.connect()
   await client.query("BEGIN; SET LOCAL lock_timeout = '77s'")

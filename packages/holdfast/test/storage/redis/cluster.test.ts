@@ -1,5 +1,5 @@
-// A Redis Cluster in which things change while jobs are added and worked: the primary that has them is killed, or hands over,
-// or their slot moves to another. Nothing that was acknowledged is lost, every job completes, and listeners learn of it.
+// A Redis Cluster that changes while jobs are added and run: a failover of the primary, forced or planned, or a move of the
+// slot to another node. No acknowledged job is lost, every job completes, and listeners are told of the gap.
 
 import assert from 'node:assert/strict'
 import { after, before, test, type TestContext } from 'node:test'
@@ -10,71 +10,72 @@ import type { RedisServer } from '../../../../../servers/redis.ts'
 import type { Reply } from '../../../../../servers/resp.ts'
 import { clusterClient, type ClientName } from '../../redis-places.ts'
 import { sleep, until } from '../../queue/driver.ts'
+import { defaultType } from 'holdfast/storage'
 
-/** How long it may take, from the moment the cluster has settled, until new work is done, in ms. */
-const settledMs = 4_000
+/** How long a new job may take once the cluster agrees again, in ms. */
+const recoveredMs = 4_000
 
 let cluster: Cluster
 before(async () => {
-  // The first primary has two replicas: with one of them promoted, the other still makes what is written `replicated`.
+  // The first primary has two replicas: after one is promoted, `durability: 'replicated'` needs the other.
   cluster = await startCluster({ masters: 3, replicas: 4 })
 })
 after(() => cluster.stop())
 
 test('[trap 32] the primary is killed: nothing acknowledged is lost', async (t) => {
   const prefix = await prefixOn(cluster.nodes[0]!)
-  const trial = await work(t, prefix, ['iovalkey', 'ioredis'], { durability: 'replicated' })
-  await until(() => trial.completed.size > 50, 'a beginning')
-  const heir = await cluster.failover(cluster.nodes[0]!, 'kill')
-  assert.notEqual(heir, cluster.nodes[0])
-  await trial.goesOn()
-  await trial.end()
-  assert.ok(trial.gaps() > 0, 'the listener was told that it may have missed something')
+  const workload = await work(t, prefix, ['iovalkey', 'ioredis'], { durability: 'replicated' })
+  await until(() => workload.completed.size > 50, 'the first completed jobs')
+  const promoted = await cluster.failover(cluster.nodes[0]!, 'kill')
+  assert.notEqual(promoted, cluster.nodes[0])
+  await workload.continues()
+  await workload.end()
+  assert.ok(workload.gaps() > 0, 'the listener was told of a gap')
   await cluster.nodes[0]!.restart()
   await cluster.agreed()
 })
 
-test('[trap 32] the primary hands over to its replica', async (t) => {
-  const primary = await cluster.masterOf('{handed-over}')
-  const trial = await work(t, 'handed-over', ['ioredis', 'ioredis5'], {})
-  await until(() => trial.completed.size > 50, 'a beginning')
+test('[trap 32] a planned failover to a replica', async (t) => {
+  const primary = await cluster.masterOf('{failover}')
+  const workload = await work(t, 'failover', ['ioredis', 'ioredis5'], {})
+  await until(() => workload.completed.size > 50, 'the first completed jobs')
   assert.notEqual(await cluster.failover(primary, 'planned'), primary)
-  await trial.goesOn()
-  await trial.end()
+  await workload.continues()
+  await workload.end()
 })
 
-test('[trap 32] the slot moves to another node, key by key: nothing runs on a part of the data', async (t) => {
-  const trial = await work(t, 'moving', ['iovalkey', 'ioredis'], {})
-  await until(() => trial.completed.size > 50, 'a beginning')
+test('[trap 32] the slot moves to another node, key by key: no script runs on a part of the data', async (t) => {
+  const workload = await work(t, 'moving', ['iovalkey', 'ioredis'], {})
+  await until(() => workload.completed.size > 50, 'the first completed jobs')
   await moveSlot('{moving}', () => sleep(300))
-  await trial.goesOn()
-  await trial.end()
+  await workload.continues()
+  await workload.end()
 })
 
-test('with durable writes, too', async (t) => {
-  const trial = await work(t, 'moving-durable', ['ioredis', 'ioredis5'], { durability: 'replicated' })
-  await until(() => trial.completed.size > 50, 'a beginning')
+test('the slot moves during durable writes', async (t) => {
+  const workload = await work(t, 'moving-durable', ['ioredis', 'ioredis5'], { durability: 'replicated' })
+  await until(() => workload.completed.size > 50, 'the first completed jobs')
   await moveSlot('{moving-durable}', () => sleep(300))
-  await trial.goesOn()
-  await trial.end()
+  await workload.continues()
+  await workload.end()
 })
 
-interface Trial {
+interface Workload {
   readonly completed: ReadonlySet<string>
   gaps(): number
-  /** A job that is added now is done soon. */
-  goesOn(): Promise<void>
-  /** Adds no more, and waits until all that were acknowledged are completed. */
+  /** A new job completes within recoveredMs. */
+  continues(): Promise<void>
+  /** Adds no more jobs, and resolves when all acknowledged jobs are completed. */
   end(): Promise<void>
 }
 
-/** Two processes' worth of workers on storages of their own, one of which also adds jobs, as fast as they are worked. */
+/** Two queues on storages of their own. One of them also adds jobs, as fast as they run. */
 async function work(
   t: TestContext,
   prefix: string,
   clients: readonly [ClientName, ClientName],
   options: Pick<RedisStorageOptions, 'durability'>,
-): Promise<Trial> {
+): Promise<Workload> {
   const completed = new Set<string>()
   const acknowledged: string[] = []
   const errors: Error[] = []
@@ -82,7 +83,7 @@ async function work(
     const client = await clusterClient(name, cluster)
     t.after(() => client.disconnect())
     const storage = new RedisStorage({ client, prefix, ...options })
-    // A lost answer to a claim costs an attempt.
+    // A claim whose answer is lost costs an attempt.
     const queue = new Queue<number, number>({
       storage,
       concurrency: 10,
@@ -94,7 +95,7 @@ async function work(
     queue.on('completed', (id) => void completed.add(id))
     queue.execute(async (job) => {
       await sleep(5)
-      if (job.payload % 5 === 0 && job.attempts === 1) throw new Error('not at once')
+      if (job.payload % 5 === 0 && job.attempts === 1) throw new Error('first attempt')
       return 2 * job.payload
     })
     t.after(() => queue.stop({ timeout: 0 }))
@@ -104,7 +105,10 @@ async function work(
   const { storage, queue } = await open(clients[0])
   await open(clients[1])
   let gaps = 0
-  const unlisten = await storage.listen([{ kind: 'events', type: 'default' }], ({ gap }) => void (gaps += gap ? 1 : 0))
+  const unlisten = await storage.listen(
+    [{ kind: 'events', type: defaultType }],
+    ({ gap }) => void (gaps += gap ? 1 : 0),
+  )
   t.after(unlisten)
 
   const ending = new AbortController()
@@ -112,7 +116,7 @@ async function work(
   const add = async (): Promise<void> => {
     while (!ending.signal.aborted) {
       const number = next++
-      // Not acknowledged: again, until it is. The storage knows it if it was applied.
+      // Repeated until it is acknowledged. If it was applied before, the storage answers with the job.
       for (;;) {
         try {
           await queue.enqueue(`job-${number}`, number)
@@ -132,18 +136,18 @@ async function work(
   return {
     completed,
     gaps: () => gaps,
-    goesOn: async () => {
+    continues: async () => {
       const from = performance.now()
-      assert.equal(await queue.enqueueAndWait('goes-on', 21, { timeout: 30_000 }), 42)
+      assert.equal(await queue.enqueueAndWait('continues', 21, { timeout: 30_000 }), 42)
       const took = Math.round(performance.now() - from)
-      t.diagnostic(`${took} ms until new work was done, ${errors.length} errors told, ${gaps} gaps`)
-      assert.ok(took < settledMs, `${took} ms`)
+      t.diagnostic(`${took} ms until the new job completed, ${errors.length} errors, ${gaps} gaps`)
+      assert.ok(took < recoveredMs, `${took} ms`)
     },
     end: async () => {
       ending.abort()
       await adding
       const states = async (): Promise<Map<string | undefined, string[]>> => {
-        const records = await storage.get(acknowledged.map((id) => ({ type: 'default', id })))
+        const records = await storage.get(acknowledged.map((id) => ({ type: defaultType, id })))
         return Map.groupBy(acknowledged, (_, index) => records[index]?.state)
       }
       const deadline = performance.now() + 30_000
@@ -154,19 +158,19 @@ async function work(
         await sleep(20)
       }
       for (const id of acknowledged) assert.equal(await queue.getResult(id), 2 * Number(id.slice(4)), id)
-      t.diagnostic(`${acknowledged.length} jobs acknowledged, and completed`)
+      t.diagnostic(`${acknowledged.length} jobs acknowledged and completed`)
     },
   }
 }
 
-/** One whose slot this node owns. */
+/** A prefix whose slot this node owns. */
 async function prefixOn(node: RedisServer): Promise<string> {
   for (let number = 1; ; number++) {
     if ((await cluster.masterOf(`{killed-${number}}`)) === node) return `killed-${number}`
   }
 }
 
-/** As redis-cli does it: a key that has come into being over there meanwhile would be refused, and end it. */
+/** As redis-cli does it. A key that exists on the target already would make MIGRATE fail. */
 async function moveSlot(key: string, pause: () => Promise<void>): Promise<void> {
   const from = await cluster.masterOf(key)
   const [to] = (await cluster.masters()).filter((node) => node !== from)

@@ -1,19 +1,14 @@
-// What the driver keeps in Redis, and what it leaves there: nothing that has expired, nothing after clear(), and nothing
-// outside of its prefix. Timed by the server, which lets keys expire by itself.
+// The keys that the driver leaves in Redis: none that have expired, none after clear(), and none outside of its prefix.
+// Timed by the server, which expires keys by itself.
 
 import assert from 'node:assert/strict'
 import { after, before, test, type TestContext } from 'node:test'
-import type { Storage } from 'holdfast'
-import type { ClaimedJob, NewJob, Outcome } from 'holdfast/storage'
 import { RedisStorage } from 'holdfast/redis'
 import type { RespClient } from '../../../../../servers/resp.ts'
 import { type RedisServer, startRedis } from '../../../../../servers/redis.ts'
 import { until } from '../../queue/driver.ts'
 import { clockKey, manualTimeScripts } from '../../redis-subject.ts'
-
-const keptMs = 150
-const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
-const large = new Uint8Array(10_000).fill(7)
+import { bytes, claim, ended, job, keptMs, runEveryVerb } from './every-verb.ts'
 
 let server: RedisServer
 let direct: RespClient
@@ -37,19 +32,19 @@ async function open(t: TestContext, prefix = `keys-${++prefixes}`): Promise<Redi
 const keysNow = async (start = ''): Promise<string[]> =>
   ((await direct.send('KEYS', '*')) as string[]).filter((key) => key.startsWith(start)).toSorted()
 
-test('[trap 36] [trap 38] when all has expired and is swept, two counters are left, whatever was done', async (t) => {
+test('[trap 36] [trap 38] after every verb, expiry and sweep leave two counters', async (t) => {
   const storage = await open(t, 'left')
-  await everything(storage)
+  await runEveryVerb(storage)
   assert.ok((await keysNow('{left}:')).length > 10)
   const sweepAll = async (): Promise<string[]> => {
     while ((await storage.sweep({ limit: 5 })).more);
     return keysNow('{left}:')
   }
-  await until(async () => (await sweepAll()).length <= 2, 'the end of all')
+  await until(async () => (await sweepAll()).length <= 2, 'two keys')
   assert.deepEqual(await keysNow('{left}:'), ['{left}::kn', '{left}::n'])
 })
 
-test('records, keys and kv entries are gone for every reader at their time, swept or not', async (t) => {
+test('records, keys and kv entries are absent for every reader once they expire, swept or not', async (t) => {
   const storage = await open(t)
   const windowMs = 2 * keptMs
   await storage.add([job('short', { deduplication: { key: 'window', mode: 'throttle', windowMs } })])
@@ -63,7 +58,7 @@ test('records, keys and kv entries are gone for every reader at their time, swep
   while (now < expiresAt) {
     const [found] = await storage.get([claimed!])
     now = (await storage.count({})).now
-    // Read before the time was asked for: if it was not over then, the record was there.
+    // The record was read before the time: if it had not expired by then, it must be there.
     if (now < expiresAt) assert.ok(found, `${expiresAt - now} ms early`)
   }
   assert.deepEqual(await storage.get([claimed!]), [undefined])
@@ -71,7 +66,7 @@ test('records, keys and kv entries are gone for every reader at their time, swep
   assert.equal((await storage.count({ types: ['mail'] })).types[0]!.states.completed, 0)
   await until(async () => (await storage.kv.get(['entry'])) === undefined)
   assert.deepEqual((await storage.kv.list([], { limit: 10 })).items, [])
-  // The window outlives the record, and then it is free.
+  // The window outlives the record. Then the key is free.
   const next = job('next', { deduplication: { key: 'window', mode: 'throttle', windowMs } })
   const start = record!.createdAt
   for (let verdict = 'duplicate'; verdict === 'duplicate';) {
@@ -83,7 +78,7 @@ test('records, keys and kv entries are gone for every reader at their time, swep
   assert.ok(now >= start + windowMs)
 })
 
-test('a type that somebody watches is forgotten when nobody does, and has no jobs', async (t) => {
+test('a type without jobs is forgotten once it is not watched', async (t) => {
   const storage = new RedisStorage({ url: server.url, prefix: 'watched' }, manualTimeScripts)
   await storage.connect()
   t.after(() => storage.disconnect())
@@ -98,7 +93,7 @@ test('a type that somebody watches is forgotten when nobody does, and has no job
   const { now } = await storage.count({})
   await direct.send('SET', clockKey('watched'), now + 30_000)
   await storage.sweep({ limit: 10 })
-  assert.ok((await keysNow('{watched}:')).includes('{watched}:mail:type'), 'somebody else may watch it')
+  assert.ok((await keysNow('{watched}:')).includes('{watched}:mail:type'), 'another process may watch it')
   await direct.send('SET', clockKey('watched'), now + 61_000)
   await storage.sweep({ limit: 10 })
   assert.deepEqual(await keysNow('{watched}:'), ['{watched}::n'])
@@ -107,8 +102,8 @@ test('a type that somebody watches is forgotten when nobody does, and has no job
 test('[trap 44] clear leaves no key, and touches no other prefix', async (t) => {
   const names = ['clear', 'clear2', 'c*', 'c?ear', '[c]lear', 'c\\lear', 'clear:x', 'cl%65ar', 'CLEAR', 'ключ']
   const storages = await Promise.all(names.map((name) => open(t, name)))
-  for (const storage of storages) await everything(storage, 3_600_000)
-  // What other tests have left may expire meanwhile.
+  for (const storage of storages) await runEveryVerb(storage, 3_600_000)
+  // Keys of other tests may expire meanwhile.
   const keysOfAll = async (): Promise<string[]> =>
     (await keysNow()).filter((key) => names.some((name) => key.startsWith(`{${name}}:`)))
   for (const [index, storage] of storages.entries()) {
@@ -121,22 +116,22 @@ test('[trap 44] clear leaves no key, and touches no other prefix', async (t) => 
   }
 })
 
-test('[trap 39] [trap 44] every key begins with the prefix in braces, and no command looks through all keys', async (t) => {
+test('[trap 39] [trap 44] every key begins with the prefix in braces, and no command scans all keys', async (t) => {
   const storage = await open(t, 'seen')
   const monitor = await server.connect()
   t.after(() => monitor.close())
   const lines: string[] = []
   monitor.onPush = (line) => void lines.push(String(line))
   await monitor.send('MONITOR')
-  await everything(storage)
+  await runEveryVerb(storage)
   await storage.sweep({ limit: 1_000 })
   await direct.send('ECHO', 'the end')
-  await until(() => lines.some((line) => line.includes('"the end"')), 'the last line')
+  await until(() => lines.some((line) => line.includes('"the end"')), 'the last command')
   const commands = lines.filter((line) => / lua\] /.test(line)).map((line) => wordsOf(line))
   assert.ok(commands.length > 100, `${commands.length} commands`)
   for (const [name, ...args] of commands) {
     const command = name!.toUpperCase()
-    assert.ok(command in keyArguments, `${command} is not known here: which of its arguments are keys?`)
+    assert.ok(command in keyArguments, `${command} is not in keyArguments: which of its arguments are keys?`)
     const keys = keyArguments[command]!(args)
     for (const key of keys) assert.match(key, /^\{seen\}:./, `${command} ${args.join(' ')}`)
   }
@@ -155,11 +150,11 @@ const keyArguments: Readonly<Record<string, (args: readonly string[]) => readonl
   ),
 }
 
-/** `1700000000.1 [0 lua] "GET" "key"`, with what cannot be printed escaped. */
+/** A line of MONITOR: `1700000000.1 [0 lua] "GET" "key"`, with escapes. */
 const wordsOf = (line: string): string[] =>
   [...line.slice(line.indexOf('] ') + 2).matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, word]) => word!)
 
-test('[Q4.07] [trap 44] names with the signs that keys are made of do not meet', async (t) => {
+test('[Q4.07] [trap 44] names with the characters that separate keys do not collide', async (t) => {
   const signs = [
     '',
     ':',
@@ -207,121 +202,3 @@ test('[Q4.07] [trap 44] names with the signs that keys are made of do not meet',
     }
   }
 })
-
-// ── steps ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-let tokens = 0
-const job = (id: string, fields: Partial<NewJob> = {}, ms = keptMs): NewJob => ({
-  type: 'mail',
-  id,
-  token: `token-${++tokens}`,
-  retention: { completedMs: ms, failedMs: ms, cancelledMs: ms },
-  maxAttempts: 2,
-  ...fields,
-})
-
-const claim = async (storage: Storage, slots = 100): Promise<readonly ClaimedJob[]> => {
-  const types = ['mail', 'a:b', '%'].map((type) => ({ type, leaseMs: 30_000 }))
-  return (await storage.claim({ worker: `worker-${++tokens}`, label: 'somebody', slots, types })).jobs
-}
-
-const ended = ({ type, id, worker, attempt }: ClaimedJob, kind: 'completed' | 'failed'): Outcome => {
-  const lease = { type, id, worker, attempt }
-  if (kind === 'completed') return { ...lease, kind, result: bytes('result') }
-  return { ...lease, kind, error: bytes('error') }
-}
-
-/** Every verb, and every kind of thing that a job can have or be; at the end all jobs have ended. */
-async function everything(storage: Storage, ms = 1_500): Promise<void> {
-  const make = (id: string, fields?: Partial<NewJob>): NewJob => job(id, fields, ms)
-  const group = { key: 'g:1', ordered: true } as const
-  const windowMs = ms
-  await storage.kv.set(['a', 'b'], bytes('1'), { ttlMs: ms })
-  await storage.kv.set(['a', 'c'], large, ms < 10_000 ? { ttlMs: ms } : undefined)
-  await storage.kv.cas(['a', 'b'], bytes('1'), bytes('2'), { ttlMs: ms })
-  await storage.kv.setIfAbsent(['gone'], bytes('1'))
-  await storage.kv.delete(['gone'])
-  await storage.kv.list(['a'], { limit: 10 })
-  await storage.pause({ type: 'mail', paused: true, by: 'me' })
-  await storage.pause({ type: 'mail', group: 'g:1', paused: true, by: 'me' })
-  await storage.add([
-    make('plain'),
-    make('large', { payload: large, trace: 'trace' }),
-    make('high', { priority: 7 }),
-    make('low', { priority: -7, type: 'a:b' }),
-    make('odd', { type: '%', payload: new Uint8Array() }),
-    make('first', { group }),
-    make('second', { group }),
-    make('later', { delayMs: 3_600_000 }),
-    make('later in group', { delayMs: 3_600_000, group: { key: 'later', ordered: true } }),
-  ])
-  await storage.add([
-    make('simple', { deduplication: { key: 'k1', mode: 'simple' } }),
-    make('simple window', { deduplication: { key: 'k2', mode: 'simple', windowMs } }),
-    make('throttle', { deduplication: { key: 'k3', mode: 'throttle' } }),
-    make('throttle window', { deduplication: { key: 'k4', mode: 'throttle', windowMs } }),
-  ])
-  const shared = { key: 'k5', mode: 'throttle', windowMs, shared: true } as const
-  await storage.add(['one', 'two'].map((id) => make(id, { token: 'both', deduplication: shared })))
-  await storage.add([
-    make('top', { token: 'tree', blockers: [1, 2] }),
-    make('under', { token: 'tree', type: 'a:b' }),
-    make('also under', { token: 'tree', payload: large }),
-    make('waiting', { token: 'tree', blockers: [4], onBlockerFailure: 'wait' }),
-    make('to fail', { token: 'tree' }),
-    make('fails with it', { token: 'tree', blockers: [{ type: 'mail', id: 'plain' }] }),
-  ])
-  const paused = await storage.claim({ worker: 'too early', slots: 1, types: [{ type: 'mail', leaseMs: 1_000 }] })
-  assert.deepEqual(paused.jobs, [])
-  await storage.pause({ type: 'mail', paused: false })
-  await storage.pause({ type: 'mail', group: 'g:1', paused: false })
-  await storage.nextDueAt([{ type: 'mail', leaseMs: 1_000 }])
-  await storage.list({ of: 'chains', limit: 5 })
-  // Some fail once, some for good, some go on as a chain, one is snoozed with another payload, one is taken back.
-  let turn = 0
-  for (let jobs = await claim(storage, 3); jobs.length > 0; jobs = await claim(storage, 3)) {
-    await storage.extend(jobs.map(({ type, id, worker, attempt }) => ({ type, id, worker, attempt, leaseMs: 30_000 })))
-    const outcomes = jobs.map((each): Outcome => {
-      const lease = { type: each.type, id: each.id, worker: each.worker, attempt: each.attempt }
-      if (each.id === 'to fail' || each.id === 'plain') return ended(each, 'failed')
-      if (each.attempt > 1 || each.chainIndex > 0) return ended(each, 'completed')
-      switch (turn++ % 5) {
-        case 0:
-          return { ...lease, kind: 'retry', error: bytes('once more') }
-        case 1:
-          return { ...lease, kind: 'released', payload: large }
-        case 2:
-          return { ...lease, kind: 'continued', next: make(`after ${each.id}`, { payload: large }) }
-        case 3:
-          return { ...lease, kind: 'completed', add: [make(`added by ${each.id}`)] }
-        default:
-          return ended(each, 'completed')
-      }
-    })
-    await storage.settle(outcomes)
-  }
-  await storage.revive([{ type: 'mail', id: 'to fail' }])
-  const [revived] = await claim(storage)
-  await storage.settle([ended(revived!, 'completed')])
-  const [unblocked] = await claim(storage)
-  assert.equal(unblocked!.id, 'waiting')
-  await storage.extend([{ ...unblocked!, leaseMs: 0 }])
-  await storage.recover({ types: ['mail'], limit: 10 })
-  const [again] = await claim(storage)
-  await storage.cancel([again!], { force: true, reason: 'enough' })
-  await storage.cancel([{ type: 'mail', id: 'later' }])
-  await storage.remove([{ type: 'mail', id: 'later in group' }], { trees: true })
-  const { types } = await storage.count({})
-  const live = types.flatMap(({ states }) => [
-    states.queued,
-    states.scheduled,
-    states.blocked,
-    states.processing,
-    states.failing,
-  ])
-  assert.deepEqual(
-    live.filter((number) => number > 0),
-    [],
-    'all have ended',
-  )
-}

@@ -1,11 +1,11 @@
-// Without a client library: the error has the command that installs one. In a file, and so a process, of its own.
+// Without a client library, the error has the command that installs one. In a file of its own: the hooks are for the process.
 
 import assert from 'node:assert/strict'
 import { registerHooks } from 'node:module'
 import { test } from 'node:test'
-import { loadClient } from '../../../src/storage/redis/connection/client.ts'
+import { loadClient } from '../../../src/storage/redis/connection/load-client.ts'
 
-test('[Q5.16] no client library: the error names the command; with ioredis alone, that one is used', async () => {
+test('[Q5.16] without a client library the error has the command; ioredis alone is enough', async () => {
   const absent = new Set(['iovalkey', 'ioredis'])
   registerHooks({
     resolve(specifier, context, next) {

@@ -1,4 +1,4 @@
-// The table of states against random histories: no call makes a change that it does not have, and each that it has is made.
+// The table of states and random histories: no call makes a change that is not in the table, and every change in it is made.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -20,11 +20,11 @@ const moves = new Set<PropertyKey>([
   'sweep',
 ])
 
-/** Tells of each change of a job's state by a call, of jobs that were there before and after. */
+/** Reports each change of a job's state by a call, for jobs that exist before and after it. */
 function watched(storage: MemoryStorage, onChange: (from: JobState, to: JobState) => void): MemoryStorage {
   const states = async (): Promise<Map<string, JobState>> => {
     const { items } = await storage.list({ of: 'jobs', limit: 1_000 })
-    // With the token, for an id may have another life.
+    // With the token: an id may be used again.
     return new Map(items.map(({ type, id, token, state }) => [JSON.stringify([type, id, token]), state]))
   }
   const watch = async <T>(call: () => Promise<T>): Promise<T> => {
@@ -36,7 +36,7 @@ function watched(storage: MemoryStorage, onChange: (from: JobState, to: JobState
     }
     return answer
   }
-  // One by one, so that no job changes twice in a call. Time stands meanwhile.
+  // One by one, so that no job changes twice in a call. The clock stands still meanwhile.
   const settle = async (outcomes: readonly Outcome[]) => {
     const verdicts = []
     for (const outcome of outcomes) verdicts.push(...(await watch(() => storage.settle([outcome]))))

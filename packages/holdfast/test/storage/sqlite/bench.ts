@@ -1,4 +1,4 @@
-// What the tests of the SQLite driver share: a directory of their own, storages in it, and processes beside this one.
+// The setup of the SQLite tests: a temporary directory, storages in it, and other processes on it.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -14,11 +14,11 @@ import { SqliteStorage, type SqliteStorageOptions } from 'holdfast/sqlite'
 export interface Bench {
   readonly directory: string
   readonly path: string
-  /** A storage on the file of this test, connected until its end. */
+  /** Opens a storage on the file of this test, connected until the test ends. */
   open(options?: Partial<SqliteStorageOptions>): Promise<SqliteStorage>
-  /** A plain connection of our own. */
+  /** Opens a plain connection. */
   look(): DatabaseSync
-  /** A process that does what the scene of process.ts says. */
+  /** Starts a process that runs a scene of process.ts. */
   spawn(scene: string, ...args: string[]): Child
 }
 
@@ -54,7 +54,7 @@ export function bench(t: TestContext): Bench {
 
 const script = fileURLToPath(new URL('./process.ts', import.meta.url))
 
-/** Another process. It says what it does in lines of JSON, and does one thing after the other as it is told by lines. */
+/** Another process. It prints what it does as lines of JSON, and reads its commands as lines. */
 export class Child {
   readonly #process: ChildProcess
   readonly #lines: unknown[] = []
@@ -84,7 +84,7 @@ export class Child {
     return this.#process.pid!
   }
 
-  /** The next thing it says. */
+  /** The next line that it prints. */
   async next<T = unknown>(): Promise<T> {
     if (this.#lines.length > 0) return this.#lines.shift() as T
     const waiting = Promise.withResolvers<unknown>()
@@ -92,7 +92,7 @@ export class Child {
     return waiting.promise as Promise<T>
   }
 
-  /** All that it has said and nobody asked for. */
+  /** All lines that were printed and not read. */
   get said(): readonly unknown[] {
     return this.#lines
   }

@@ -1,11 +1,13 @@
-// What must be true of the tables between any two transactions, whatever the history: counts that are kept are those of the
-// rows, and no row of another table outlives the jobs it is about.
+// Invariants of the tables between any two transactions: stored counts equal the number of rows, and no row of another table
+// outlives the jobs that it belongs to.
 
 import assert from 'node:assert/strict'
 import type { DatabaseSync } from 'node:sqlite'
 import type { SqliteStorage } from 'holdfast/sqlite'
-import { stateNames } from '../../../src/storage/rules/job/codes.ts'
+import { stateCodes, stateNames } from '../../../src/storage/rules/job/codes.ts'
 import { tables } from '../../../src/storage/sqlite/migrations.ts'
+
+const { scheduled, queued, processing, failing, completed } = stateCodes
 
 const wrongs: Readonly<Record<string, string>> = {
   'a payload without its job': `
@@ -17,26 +19,26 @@ const wrongs: Readonly<Record<string, string>> = {
       AND NOT EXISTS (SELECT 1 FROM holdfast_payloads AS part WHERE part.seq = job.seq)`,
   'a group without a live job that is not paused': `
     SELECT * FROM holdfast_groups AS grp WHERE paused_since IS NULL AND NOT EXISTS (
-      SELECT 1 FROM holdfast_jobs AS job WHERE job.tid = grp.tid AND job.grp = grp.key AND state < 5)`,
+      SELECT 1 FROM holdfast_jobs AS job WHERE job.tid = grp.tid AND job.grp = grp.key AND state < ${completed})`,
   'a group whose running job does not run': `
     SELECT * FROM holdfast_groups AS grp WHERE running IS NOT NULL AND NOT EXISTS (
-      SELECT 1 FROM holdfast_jobs AS job WHERE seq = running AND state = 3)`,
-  'two jobs of a group in line or running': `
-    SELECT tid, grp FROM holdfast_jobs WHERE grp IS NOT NULL AND (line = 1 OR state = 3)
+      SELECT 1 FROM holdfast_jobs AS job WHERE seq = running AND state = ${processing})`,
+  'two jobs of a group ready or running': `
+    SELECT tid, grp FROM holdfast_jobs WHERE grp IS NOT NULL AND (ready = 1 OR state = ${processing})
     GROUP BY tid, grp HAVING count(*) > 1`,
   'a dependent that has ended or is gone': `
     SELECT * FROM holdfast_dependents AS dep WHERE NOT EXISTS (
-      SELECT 1 FROM holdfast_jobs AS job WHERE job.seq = dep.seq AND state < 5)`,
+      SELECT 1 FROM holdfast_jobs AS job WHERE job.seq = dep.seq AND state < ${completed})`,
   'a number of dependents that is not that of the rows': `
     SELECT id, more FROM holdfast_jobs AS job WHERE coalesce(more ->> '$.dependents', 0) <> (
       SELECT count(*) FROM holdfast_dependents AS dep WHERE dep.tid = job.tid AND dep.id = job.id)`,
-  'a key that nobody holds, without a window': `
+  'a key without a holder and without a window': `
     SELECT * FROM holdfast_keys AS held WHERE until IS NULL AND NOT EXISTS (
       SELECT 1 FROM holdfast_jobs AS job WHERE job.tid = held.tid AND job.id = held.id AND job.token = held.token)`,
   'a lease of a job that does not run, or none of one that does': `
-    SELECT id, state FROM holdfast_jobs WHERE (state = 3) <> (lease_until IS NOT NULL)`,
-  'a place in line of a job that does not wait, or none of one that does': `
-    SELECT id, state, line FROM holdfast_jobs WHERE (state IN (0, 2, 4)) <> (line IS NOT NULL)`,
+    SELECT id, state FROM holdfast_jobs WHERE (state = ${processing}) <> (lease_until IS NOT NULL)`,
+  'a ready mark of a job that does not wait, or none of one that does': `
+    SELECT id, state, ready FROM holdfast_jobs WHERE (state IN (${scheduled}, ${queued}, ${failing})) <> (ready IS NOT NULL)`,
   'a job of a chain that is gone': `
     SELECT id FROM holdfast_jobs AS job WHERE chain IS NOT NULL
       AND NOT EXISTS (SELECT 1 FROM holdfast_jobs AS first WHERE first.seq = job.chain)`,
@@ -55,14 +57,14 @@ export function checkTables(db: DatabaseSync): void {
 
 type Counts = Record<string, number>
 
-/** How many rows each table has. */
+/** The number of rows of each table. */
 export function rowCounts(db: DatabaseSync): Record<string, number> {
   return Object.fromEntries(
     tables.map((table) => [table, (db.prepare(`SELECT count(*) AS number FROM ${table}`).get() as Counts).number!]),
   )
 }
 
-/** On the connection of the storage itself: also where there is no other. */
+/** Runs on the connection of the storage: a database in memory has no other. */
 export async function inspect<T>(storage: SqliteStorage, run: (db: DatabaseSync) => T): Promise<T> {
   return storage.transaction(async ({ database }) => run(database))
 }

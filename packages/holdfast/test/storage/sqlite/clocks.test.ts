@@ -1,5 +1,5 @@
-// Two processes whose clocks differ by an hour. Time is the storage's, so that of the machine, and they share one; but a
-// clock that is wrong, or is set right, must do no more than let things come early or late: nothing is stuck or done twice.
+// Two storages whose clocks differ by an hour. The processes of one machine share its clock. A clock that is wrong, or is
+// corrected, may only make jobs run early or late: no job is stuck, and none runs twice.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -17,7 +17,7 @@ for (const [name, producerMs, workerMs] of [
   ['a worker an hour ahead', 0, hour],
   ['a worker an hour behind', 0, -hour],
 ] as const) {
-  test(`[T1] ${name}: every job runs in the end, once, and the fence holds`, async (t) => {
+  test(`[T1] ${name}: every job runs once, and the fence holds`, async (t) => {
     const { open } = bench(t)
     const producer = await open({ clock: shifted(producerMs) })
     let later = workerMs
@@ -31,7 +31,7 @@ for (const [name, producerMs, workerMs] of [
       const verdicts = await worker.settle(jobs.map(completed))
       assert.ok(verdicts.every(({ verdict }) => verdict === 'settled'))
       done.push(...jobs.map(({ id }) => id))
-      // What the producer thinks is due may not be so for the worker yet.
+      // A job that is due for the producer may not be due for the worker yet.
       if (jobs.length === 0) later += hour / 2
     }
     assert.deepEqual(done.toSorted(), ids)
@@ -39,7 +39,7 @@ for (const [name, producerMs, workerMs] of [
   })
 }
 
-test('[T2] the clock jumps an hour ahead: leases lapse, the late worker is fenced off; and back: nothing is stuck', async (t) => {
+test('[T2] the clock jumps an hour ahead: leases run out and the late worker is refused; it jumps back: no job is stuck', async (t) => {
   const { open } = bench(t)
   let shift = 0
   const clock = { ...systemClock, now: () => Date.now() + shift }

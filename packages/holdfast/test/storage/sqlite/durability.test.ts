@@ -1,4 +1,4 @@
-// What was acknowledged is there: after a close, after kill -9, on the settings that the durability promises.
+// Acknowledged writes survive a close and kill -9, with the settings of their durability.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -6,7 +6,7 @@ import { SqliteStorage } from 'holdfast/sqlite'
 import { bench, completed, newJob, types } from './bench.ts'
 import { checkTables, inspect } from './check-tables.ts'
 
-test('[Q4.09] full syncs every commit, relaxed those of the checkpoints; each says what it is', async (t) => {
+test('[Q4.09] full syncs every commit, relaxed only checkpoints, and `features` shows which', async (t) => {
   for (const [durability, synchronous] of [
     [undefined, 2],
     ['full', 2],
@@ -22,7 +22,7 @@ test('[Q4.09] full syncs every commit, relaxed those of the checkpoints; each sa
   }
 })
 
-test('opened again, everything is there: states, bytes, keys, groups, pauses, leases and their fences', async (t) => {
+test('a reopened database has everything: states, bytes, keys, groups, pauses, leases and their fences', async (t) => {
   const { open } = bench(t)
   const first = await open()
   const group = { key: 'g', ordered: true } as const
@@ -56,7 +56,7 @@ test('opened again, everything is there: states, bytes, keys, groups, pauses, le
   )
 })
 
-test('[Q4.09] [trap 41] a producer that is killed 20 times: every acknowledged id is there, and the tables are sound', async (t) => {
+test('[Q4.09] [trap 41] a producer that is killed 20 times: every acknowledged id is there, and the tables are consistent', async (t) => {
   const { open, spawn } = bench(t)
   const storage = await open()
   const acknowledged: string[] = []
@@ -84,11 +84,11 @@ test('[Q4.09] [trap 41] a producer that is killed 20 times: every acknowledged i
   assert.ok(jobs.length >= Math.min(900, acknowledged.length))
 })
 
-test("':memory:' works like a file, keeps what it has across a disconnect, and is nobody else's", async (t) => {
+test("':memory:' works like a file, keeps its jobs across a disconnect, and is private to its storage", async (t) => {
   const storage = new SqliteStorage({ path: ':memory:' })
   await storage.connect()
-  const heard: string[] = []
-  await storage.listen([{ kind: 'wake', type: 'default' }], ({ kind }) => heard.push(kind))
+  const signals: string[] = []
+  await storage.listen([{ kind: 'wake', type: 'default' }], ({ kind }) => signals.push(kind))
   await storage.add([newJob('a')])
   await storage.disconnect()
   await storage.connect()
@@ -102,7 +102,7 @@ test("':memory:' works like a file, keeps what it has across a disconnect, and i
     jobs.map(({ id }) => id),
     ['a', 'b'],
   )
-  assert.deepEqual(heard, ['wake', 'wake'])
+  assert.deepEqual(signals, ['wake', 'wake'])
   assert.equal(storage.features.durable, false)
   assert.equal(storage.features.sharedByProcesses, false)
   const other = new SqliteStorage({ path: ':memory:' })

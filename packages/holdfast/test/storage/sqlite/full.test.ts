@@ -1,4 +1,4 @@
-// The disk is full: SQLite is told that the file may not grow, on the connection that writes.
+// A full disk: max_page_count on the writing connection keeps the file from growing.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -7,7 +7,7 @@ import type { SqliteStorage } from 'holdfast/sqlite'
 import { bench, completed, newJob, types } from './bench.ts'
 import { checkTables, inspect } from './check-tables.ts'
 
-/** No more pages than there are, or as many as there may be. */
+/** Limits the file to its present pages, or removes the limit. */
 const limit = (storage: SqliteStorage, full: boolean): Promise<void> =>
   inspect(storage, (db) => {
     const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number }
@@ -21,7 +21,7 @@ const isFull = (error: unknown): true => {
   return true
 }
 
-test('[trap 46] [O1] an add is refused whole, what frees or settles goes on beside it, and all works once there is room', async (t) => {
+test('[trap 46] [O1] on a full disk adds are refused, other calls succeed, and adds work again once there is room', async (t) => {
   const { open } = bench(t)
   const storage = await open()
   const queue = new Queue<string>({ storage })
@@ -36,7 +36,7 @@ test('[trap 46] [O1] an add is refused whole, what frees or settles goes on besi
   await assert.rejects(storage.add(many))
   assert.deepEqual((await storage.count({})).types, before)
   await inspect(storage, checkTables)
-  // In one transaction with one that is refused.
+  // In one transaction with an add that is refused.
   const [refused, settled, cancelled] = await Promise.allSettled([
     storage.add(many),
     storage.settle(jobs.map(completed)),
@@ -47,16 +47,16 @@ test('[trap 46] [O1] an add is refused whole, what frees or settles goes on besi
   assert.ok(cancelled.status === 'fulfilled' && cancelled.value[0]!.verdict === 'cancelled')
   const removed = await storage.remove(jobs)
   assert.ok(removed.every(({ verdict }) => verdict === 'removed'))
-  // What went has left room for a few.
+  // The removed jobs left room for a few.
   assert.equal((await storage.add([newJob('small')]))[0]!.verdict, 'added')
   await limit(storage, false)
   assert.equal((await queue.enqueue('big', 'x'.repeat(500_000))).status, 'queued')
   assert.ok((await storage.add(many)).every(({ verdict }) => verdict === 'added'))
   await inspect(storage, checkTables)
-  assert.equal((await storage.claim({ worker: 'x', slots: 500, types })).jobs.length, 29 + 1 + 1 + 200)
+  assert.equal((await storage.claim({ worker: 'x', slots: 500, types })).jobs.length, 29 + 1 + 200)
 })
 
-test('[O1] in a transaction: a full disk takes all of it back, also if its function goes on', async (t) => {
+test('[O1] a full disk rolls a transaction back, even if its function goes on', async (t) => {
   const { open } = bench(t)
   const storage = await open()
   await storage.add([newJob('a')])

@@ -1,4 +1,4 @@
-// Payloads of any size, and nothing that is left behind: in the tables, and in the heap.
+// Payloads of any size, and no growth without end: of the tables, and of the heap.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -14,7 +14,7 @@ const sizes: readonly (number | undefined)[] = [1_000_000, 1_025, 1_024, 0, unde
 const hour = 3_600_000
 const payloadOf = (size: number | undefined): Bytes | undefined => (size === undefined ? undefined : bytes(size, 7))
 
-test('a payload of any size: added, claimed, replaced by one of any other size, claimed again, read, and gone', async (t) => {
+test('a payload of any size: added, claimed, replaced by one of any other size, claimed again, read, and deleted', async (t) => {
   const { open } = bench(t)
   let now = 1_767_225_600_000
   const storage = await open({ clock: { ...systemClock, now: () => now } })
@@ -55,7 +55,7 @@ test('a payload of any size: added, claimed, replaced by one of any other size, 
   assert.deepEqual({ ...left, holdfast_types: 0 }, Object.fromEntries(Object.keys(left).map((table) => [table, 0])))
 })
 
-test('[trap 36] [trap 38] 2,000 jobs with retries, keys, groups, blockers and cancels: after a sweep every table is empty but that of types', async (t) => {
+test('[trap 36] [trap 38] 2,000 jobs with retries, keys, groups, blockers and cancels: after a sweep every table but that of types is empty', async (t) => {
   const { open } = bench(t)
   let now = 1_767_225_600_000
   const storage = await open({ durability: 'relaxed', clock: { ...systemClock, now: () => now } })
@@ -109,7 +109,7 @@ test('[trap 36] [trap 38] 2,000 jobs with retries, keys, groups, blockers and ca
   assert.deepEqual((await storage.count({})).types, [])
 })
 
-test('jobs that have ended take no memory, while their records are kept', async (t) => {
+test('ended jobs take no memory of the process while their records are kept', async (t) => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const { open } = bench(t)

@@ -1,5 +1,5 @@
-// Random histories of the model. The tables are checked after every step; then the same calls are made again, several at
-// once, so that they share a transaction, and each must be answered as before.
+// Random histories of the model. The tables are checked after every step. Then the same calls run again, several at once, so
+// that they share a transaction; each must get the same answer as before.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -27,7 +27,7 @@ function open(): { storage: SqliteStorage; advance(ms: number): void } {
   return { storage, advance: (ms) => void (now += ms) }
 }
 
-/** A storage that writes down what it is asked and what it answers. */
+/** A storage that records its calls and answers. */
 function recorded(check: (entries: readonly Entry[]) => Promise<void>): Subject {
   const { storage, advance } = open()
   const entries: Entry[] = []
@@ -55,7 +55,7 @@ function recorded(check: (entries: readonly Entry[]) => Promise<void>): Subject 
   }
 }
 
-/** Makes the calls between two changes of the time at once, at most so many. */
+/** Repeats the calls between two changes of the clock, up to `atOnce` at the same time. */
 async function replay(entries: readonly Entry[], atOnce: number): Promise<number> {
   const { storage, advance } = open()
   await storage.connect()
@@ -83,16 +83,16 @@ async function replay(entries: readonly Entry[], atOnce: number): Promise<number
   return shared
 }
 
-test('150 histories: the tables are sound after every call, and calls that share a transaction are answered as if alone', async (t) => {
+test('150 histories: the tables are consistent after every call, and a shared transaction changes no answer', async (t) => {
   let shared = 0
   const { seed } = await testModel({
     runs: 150,
     create: () =>
       recorded(async (entries) => {
-        // What lives in keys and values is not written down.
+        // Key-value calls are not recorded.
         if (entries.some(({ verb, answer }) => verb === 'sweep' && (answer as { entries: number }).entries > 0)) return
         shared += await replay(entries, 7)
-        // A read lets the session write down all it has: without them, moves meet what others have left in it.
+        // A read flushes the working set. Without reads, calls find in it what others have left.
         const writes = entries.filter(({ verb }) => verb === 'advance' || moves.has(verb))
         for (const atOnce of [2, 50]) shared += await replay(writes, atOnce)
       }),
@@ -101,7 +101,7 @@ test('150 histories: the tables are sound after every call, and calls that share
   t.diagnostic(`seed ${seed}, ${shared} calls that shared a transaction`)
 })
 
-test('two trees, one of which waits for the other, are removed; in the same transaction there is a new wait of that name', async () => {
+test('two trees, one of which blocks the other, are removed; a new blocker of that name in the same transaction is separate', async () => {
   const { storage } = open()
   await storage.connect()
   const a = { type: 'default', id: 'a' }

@@ -1,4 +1,4 @@
-// Another process has the write lock: calls wait for it, and this process goes on meanwhile.
+// Another process has the write lock: calls wait for it without blocking the event loop.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -22,7 +22,7 @@ function watchLoop(): { longest(): number } {
   }
 }
 
-test('[Q5] a lock of 4 s: calls and a connect wait and go through, the event loop goes on, leases are kept', async (t) => {
+test('[Q5] a lock of 4 s: calls and a connect wait and succeed, the event loop is not blocked, leases are kept', async (t) => {
   const { open, spawn, path } = bench(t)
   const storage = await open()
   await storage.add([newJob('held')])
@@ -42,7 +42,7 @@ test('[Q5] a lock of 4 s: calls and a connect wait and go through, the event loo
   assert.equal(added[0]!.verdict, 'added')
   assert.equal(extended[0]!.verdict, 'extended')
   assert.equal(await locker.next(), 'free')
-  // It is some 30 ms; a call that held the process up would take seconds.
+  // It is some 30 ms. A call that blocked the process would take seconds.
   assert.ok(longest < 1_000, `${longest} ms`)
   const { jobs: next, recovered } = await late.claim({ worker: 'x', slots: 5, types })
   assert.deepEqual(recovered, [])
@@ -52,7 +52,7 @@ test('[Q5] a lock of 4 s: calls and a connect wait and go through, the event loo
   )
 })
 
-test('a lock for longer than callTimeoutMs: a StorageError whose cause says so, nothing written, and it works again', async (t) => {
+test('a lock for longer than callTimeoutMs: a StorageError with its cause, nothing written, and the storage works again', async (t) => {
   const { open, spawn } = bench(t)
   const storage = await open({ callTimeoutMs: 600 })
   const queue = new Queue<string>({ storage })

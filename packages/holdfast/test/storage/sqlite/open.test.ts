@@ -1,4 +1,4 @@
-// connect: what cannot be opened is refused with a typed error that says why, and nothing is left open behind it.
+// connect: a database that cannot be opened is refused with a typed error that has the cause, and no file stays open.
 
 import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { Queue, StorageError } from 'holdfast'
 import { SqliteStorage } from 'holdfast/sqlite'
 import { bench, newJob } from './bench.ts'
 
-/** Of this process, where the system tells. */
+/** Open files of this process, where the system lists them. */
 function openFiles(directory: string): string[] {
   try {
     return readdirSync('/proc/self/fd').flatMap((fd) => {
@@ -37,31 +37,34 @@ async function refused(directory: string, path: string, message: RegExp): Promis
   await assert.rejects(Promise.all([storage.connect(), storage.connect()]), check)
   await assert.rejects(new Queue<string>({ storage }).start(), check)
   await assert.rejects(storage.add([newJob('a')]), { code: 'STORAGE_CLOSED' })
-  // Nothing to disconnect from.
+  // A disconnect without a connect does nothing.
   await storage.disconnect()
   assert.deepEqual(openFiles(directory), [])
 }
 
-test('a path that is none is refused by the constructor', () => {
+test('a path that is missing or no text is refused by the constructor', () => {
   for (const path of ['', undefined, null, 7, {}]) {
     assert.throws(() => new SqliteStorage({ path: path as string }), { name: 'TypeError', code: 'INVALID_ARGUMENT' })
   }
+  assert.throws(() => new SqliteStorage({ path: undefined as unknown as string }), {
+    message: "SqliteStorage: path: expected the path of a database file, or ':memory:', got undefined",
+  })
 })
 
-test('a file that is no database, a directory, and a directory that is not there', async (t) => {
+test('a file that is no database, a directory, and a missing directory are refused', async (t) => {
   const { directory } = bench(t)
   const text = join(directory, 'text')
   writeFileSync(text, 'not a database, but long enough to be looked at: '.repeat(100))
-  await refused(directory, text, /cannot open the SQLite database .*text: file is not a database/)
+  await refused(directory, text, /SQLite: cannot open the database '.*text': file is not a database/)
   mkdirSync(join(directory, 'folder'))
-  await refused(directory, join(directory, 'folder'), /folder: it is a directory/)
+  await refused(directory, join(directory, 'folder'), /folder': it is a directory/)
   await refused(directory, join(directory, 'nowhere', 'jobs.db'), /ENOENT.*nowhere/)
 })
 
 const isRoot = process.getuid?.() === 0
 
 test(
-  '[trap 46] a directory and a file that may not be written',
+  '[trap 46] a read-only directory and a read-only file are refused',
   { skip: isRoot && 'root may write everywhere' },
   async (t) => {
     const { directory, open, path } = bench(t)
@@ -74,7 +77,7 @@ test(
   },
 )
 
-test('[V1] a schema that was made by other steps, or by more than this version knows, is refused and left as it is', async (t) => {
+test('[V1] a schema with other steps, or with more steps than this version knows, is refused and left as it is', async (t) => {
   for (const [change, message] of [
     ["UPDATE holdfast_migrations SET checksum = 'other'", /step 1 differs/],
     [
@@ -99,7 +102,7 @@ test('[V1] a schema that was made by other steps, or by more than this version k
   }
 })
 
-test('a step that fails leaves a database without a schema, and connect works once the obstacle is gone', async (t) => {
+test('a failed step leaves a database without a schema, and connect works once its cause is gone', async (t) => {
   const { directory, path } = bench(t)
   const db = new DatabaseSync(path)
   db.exec('CREATE TABLE holdfast_keys (mine)')
@@ -124,7 +127,7 @@ test('[V1] six processes that open a new file at once all work on it', async (t)
   assert.equal((await storage.count({})).types[0]!.states.queued, 6)
 })
 
-test('connects and disconnects that cross one another', async (t) => {
+test('concurrent connects and disconnects', async (t) => {
   const { directory, path } = bench(t)
   const storage = new SqliteStorage({ path })
   for (let round = 0; round < 20; round++) {
@@ -140,7 +143,7 @@ test('connects and disconnects that cross one another', async (t) => {
   assert.deepEqual(openFiles(directory), [])
 })
 
-test('a relative path stays where it was when it was given', async (t) => {
+test('a relative path is resolved by the constructor', async (t) => {
   const { directory, open, path } = bench(t)
   const before = process.cwd()
   t.after(() => process.chdir(before))

@@ -1,5 +1,5 @@
-// No move looks at more rows than it must: every statement goes by an index, and what a claim costs is counted in steps of
-// SQLite's machine, at a short backlog and at a long one.
+// No call reads more rows than it must: every statement uses an index, and the cost of a claim, in steps of SQLite's virtual
+// machine, is the same at a short backlog and at a long one.
 
 import assert from 'node:assert/strict'
 import type { StatementSync } from 'node:sqlite'
@@ -11,24 +11,24 @@ import { settle } from '../../../src/storage/rules/settle.ts'
 import { newListeners } from '../../../src/storage/rules/signals.ts'
 import { SqliteMove } from '../../../src/storage/sqlite/rules/move.ts'
 import { nextDueAt } from '../../../src/storage/sqlite/verbs/next-due-at.ts'
-import { Session } from '../../../src/storage/sqlite/rules/session.ts'
+import { WorkingSet } from '../../../src/storage/sqlite/rules/working-set.ts'
 import { bench, completed, newJob, types } from './bench.ts'
 
-/** Lists and counts are for people; these look at all types, or at what has expired, or page along an index and filter. */
+/** Lists and counts are for people: these read all types, or expired records, or page along an index and filter. */
 const forPeople = new Set(['listUp', 'listDown', 'typeNames', 'countExpired'])
 
-test('every statement of a move goes by an index, and none sorts', async (t) => {
+test('every statement of a move uses an index, and none sorts', async (t) => {
   const { open, look } = bench(t)
   await open()
   const db = look()
-  const { statements } = new Session(db, newListeners)
+  const { statements } = new WorkingSet(db, newListeners)
   let explained = 0
   for (const [name, statement] of Object.entries(statements)) {
     const sql = statement.sourceSQL
     if (forPeople.has(name) || sql.startsWith('PRAGMA')) continue
     const rows = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all() as unknown as { detail: string }[]
     const plan = rows.map(({ detail }) => detail)
-    // The ids of the call itself are read from end to end.
+    // The ids of the call itself are scanned.
     for (const detail of plan)
       assert.doesNotMatch(detail, /\bSCAN (?!json_each)|TEMP B-TREE/, `${name}: ${plan.join('; ')}`)
     if (!sql.startsWith('INSERT')) assert.match(plan.join(), /SEARCH/, name)
@@ -37,11 +37,11 @@ test('every statement of a move goes by an index, and none sorts', async (t) => 
   assert.ok(explained > 30, `${explained}`)
 })
 
-test('the lists for people go along the index over their order, and do not scan the jobs from end to end', async (t) => {
+test('the lists for people page along the index over createdAt, and do not scan all jobs', async (t) => {
   const { open, look } = bench(t)
   await open()
   const db = look()
-  const { listUp, listDown } = new Session(db, newListeners).statements
+  const { listUp, listDown } = new WorkingSet(db, newListeners).statements
   for (const { sourceSQL } of [listUp, listDown]) {
     const rows = db.prepare(`EXPLAIN QUERY PLAN ${sourceSQL}`).all() as unknown as { detail: string }[]
     assert.match(rows[0]!.detail, /SEARCH job USING INDEX holdfast_created/)
@@ -56,28 +56,28 @@ const backlogs: Record<string, (index: number) => Partial<NewJob>> = {
   'in two busy groups': (index) => ({ group: { key: `${index % 2}`, ordered: true } }),
 }
 
-/** The steps of a claim of ten, of settling them and of asking for the next, behind so long a backlog. */
+/** The steps of a claim of ten jobs, of their settle, of nextDueAt and of an add, at this backlog. */
 async function cost(t: Parameters<typeof bench>[0], size: number, fields: (index: number) => Partial<NewJob>) {
   const { open, look } = bench(t)
   const storage = await open({ durability: 'relaxed' })
   for (let start = 0; start < size; start += 1_000) {
     await storage.add(Array.from({ length: 1_000 }, (_, index) => newJob(`j${start + index}`, fields(start + index))))
   }
-  // The groups are busy from here on.
+  // From here on the groups are busy.
   await storage.claim({ worker: 'first', slots: 2, types })
   await storage.add(Array.from({ length: 20 }, (_, index) => newJob(`due${index}`)))
   const db = look()
-  const session = new Session(db, newListeners)
-  const all = Object.values(session.statements) as Counted[]
+  const set = new WorkingSet(db, newListeners)
+  const all = Object.values(set.statements) as Counted[]
   const steps = (run: () => void): number => {
     for (const statement of all) statement.resetStats()
     run()
-    session.end()
+    set.end()
     return all.reduce((sum, statement) => sum + statement.stat('vmStep'), 0)
   }
   db.exec('BEGIN IMMEDIATE')
-  session.begin()
-  const move = (): SqliteMove => Object.assign(new SqliteMove(session, Date.now()), { slots: 10 })
+  set.begin()
+  const move = (): SqliteMove => Object.assign(new SqliteMove(set, Date.now()), { slots: 10 })
   let jobs: ReturnType<typeof claim>['jobs'] = []
   const costs = {
     claim: steps(() => ({ jobs } = claim(move(), { worker: 'w', slots: 10, types }))),

@@ -1,4 +1,4 @@
-// Another process of the SQLite tests: `process.ts <scene> <path> …`. It speaks in lines of JSON.
+// Another process of the SQLite tests: `process.ts <scene> <path> …`. It prints lines of JSON.
 
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
@@ -9,15 +9,15 @@ import { say } from '../../processes/say.ts'
 
 const [scene, path, ...args] = process.argv.slice(2) as [string, string, ...string[]]
 const commands = createInterface(process.stdin)[Symbol.asyncIterator]()
-const told = async (): Promise<string> => (await commands.next()).value as string
+const nextCommand = async (): Promise<string> => (await commands.next()).value as string
 
 const scenes: Record<string, () => Promise<void>> = {
-  /** Adds the ids 0 … n-1 at once, each by a call of its own. */
+  /** Adds the ids 0 … n-1 at once, each with a call of its own. */
   async race() {
     const storage = new SqliteStorage({ path, callTimeoutMs: 20_000 })
     await storage.connect()
     say('ready')
-    await told()
+    await nextCommand()
     const ids = Array.from({ length: Number(args[0]) }, (_, number) => `${number}`)
     const settled = await Promise.allSettled(
       ids.map((id) => storage.add([newJob(id, { token: `${process.pid} ${id}` })])),
@@ -26,10 +26,10 @@ const scenes: Record<string, () => Promise<void>> = {
     await storage.disconnect()
   },
 
-  /** Only opens it. */
+  /** Only opens the storage. */
   async open() {
     say('ready')
-    await told()
+    await nextCommand()
     const storage = new SqliteStorage({ path })
     await storage.connect()
     const verdicts = await storage.add([newJob(`${process.pid}`)])
@@ -37,11 +37,11 @@ const scenes: Record<string, () => Promise<void>> = {
     say(verdicts[0]!.verdict)
   },
 
-  /** Enqueues each id that it is told. */
+  /** Enqueues each id that it reads. */
   async produce() {
     const queue = new Queue<string>({ storage: new SqliteStorage({ path }) })
     say('ready')
-    for (let line = await told(); line !== 'stop'; line = await told()) {
+    for (let line = await nextCommand(); line !== 'stop'; line = await nextCommand()) {
       const [verb, id] = line.split(' ') as [string, string]
       if (verb === 'cancel') await queue.cancel(id, { abort: true })
       else await queue.enqueue(id, 'payload')
@@ -50,7 +50,7 @@ const scenes: Record<string, () => Promise<void>> = {
     await queue.stop()
   },
 
-  /** Works, and looks by itself every 30 s only. */
+  /** Runs a worker with a fallback poll of 30 s. */
   async work() {
     const queue = new Queue<string, string>({ storage: new SqliteStorage({ path }), blockTimeout: 30 })
     queue.execute(async ({ id, signal }) => {
@@ -64,17 +64,17 @@ const scenes: Record<string, () => Promise<void>> = {
     })
     await queue.start()
     say('ready')
-    await told()
+    await nextCommand()
     await queue.stop({ timeout: 0 })
   },
 
-  /** Listens, and says nothing more. */
+  /** Listens, and prints nothing more. */
   async listen() {
     const storage = new SqliteStorage({ path })
     await storage.connect()
     await storage.listen([{ kind: 'wake', type: 'default' }], () => {})
     say('ready')
-    await told()
+    await nextCommand()
   },
 
   /** Holds the write lock for a time. */
@@ -88,7 +88,7 @@ const scenes: Record<string, () => Promise<void>> = {
     say('free')
   },
 
-  /** Adds without end, and says what was acknowledged. */
+  /** Adds jobs without end, and prints each acknowledged id. */
   async flood() {
     const storage = new SqliteStorage({ path })
     await storage.connect()

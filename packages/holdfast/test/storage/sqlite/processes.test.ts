@@ -1,4 +1,4 @@
-// Several processes on one file: who adds what, in which order it starts, and hints from one to the other.
+// Several processes on one file: deduplication, the order of jobs, and hints between processes.
 
 import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { Queue } from 'holdfast'
 import { type Bench, bench, type Child, newJob, types } from './bench.ts'
 
-/** Far below the poll of 30 s, far above what a hint takes. */
+/** Far below the fallback poll of 30 s, far above the time of a hint. */
 const promptMs = 8_000
 
 async function promptly<T>(what: Promise<T>): Promise<T> {
@@ -18,14 +18,14 @@ async function promptly<T>(what: Promise<T>): Promise<T> {
   return answer
 }
 
-const mailboxes = ({ path }: Bench): string[] => readdirSync(`${path}-hints`)
+const inboxes = ({ path }: Bench): string[] => readdirSync(`${path}-hints`)
 
 async function started(child: Child): Promise<Child> {
   assert.equal(await child.next(), 'ready')
   return child
 }
 
-test('[Q4.06] [trap 40] four processes add the same 50 ids at once: one added each, none rejects', async (t) => {
+test('[Q4.06] [trap 40] four processes add the same 50 ids at once: each id is added once, no call rejects', async (t) => {
   const { spawn, open } = bench(t)
   const storage = await open()
   const racers = await Promise.all(Array.from({ length: 4 }, () => started(spawn('race', '50'))))
@@ -56,7 +56,7 @@ test('[trap 46] two processes add in turns: the jobs start in that order', async
   )
 })
 
-test('[Q4.20] an idle worker of another process hears of a job, a cancel reaches its handler, and its end reaches who waits', async (t) => {
+test('[Q4.20] a job wakes an idle worker of another process, a cancel aborts its handler, and its end resolves a wait', async (t) => {
   const { spawn, open } = bench(t)
   const storage = await open()
   const queue = new Queue<string, string>({ storage })
@@ -73,21 +73,21 @@ test('[Q4.20] an idle worker of another process hears of a job, a cancel reaches
   await promptly(gone)
 })
 
-test('the mailbox of a process that was killed goes, and one that stops takes its own along', async (t) => {
+test('the inbox of a killed process is removed by the next sender, and a process that stops removes its own', async (t) => {
   const all = bench(t)
   const storage = await all.open()
   const [killed, stopped] = await Promise.all([started(all.spawn('listen')), started(all.spawn('work'))])
-  assert.equal(mailboxes(all).length, 2)
+  assert.equal(inboxes(all).length, 2)
   await killed.kill()
   stopped.tell()
   assert.equal(await stopped.ended, 0)
-  assert.equal(mailboxes(all).length, 1)
-  // Whoever sends a hint next sees that nobody is there.
+  assert.equal(inboxes(all).length, 1)
+  // The next sender of a hint finds that the owner has ended.
   await storage.add([newJob('a')])
-  assert.deepEqual(mailboxes(all), [])
+  assert.deepEqual(inboxes(all), [])
 })
 
-test('what is not a mailbox is left alone, and does no harm', async (t) => {
+test('other files in the directory of inboxes are left alone, and do no harm', async (t) => {
   const all = bench(t)
   const storage = await all.open()
   const worker = await started(all.spawn('work'))
@@ -96,27 +96,27 @@ test('what is not a mailbox is left alone, and does no harm', async (t) => {
   mkdirSync(join(directory, 'folder'))
   await storage.add([newJob('a')])
   assert.deepEqual(await promptly(worker.next()), { started: 'a' })
-  assert.ok(mailboxes(all).includes('README'))
+  assert.ok(inboxes(all).includes('README'))
 })
 
-test('a worker whose mailbox was deleted, and then the whole directory, hears of the next jobs all the same', async (t) => {
+test('a worker whose inbox was deleted, and then the whole directory, still gets hints of the next jobs', async (t) => {
   const all = bench(t)
   const storage = await all.open()
   const worker = await started(all.spawn('work'))
   const directory = `${all.path}-hints`
   let number = 0
-  for (const path of [join(directory, mailboxes(all)[0]!), directory]) {
+  for (const path of [join(directory, inboxes(all)[0]!), directory]) {
     rmSync(path, { recursive: true })
     const deadline = performance.now() + promptMs
     const exists = (): boolean => {
       try {
-        return mailboxes(all).length === 1
+        return inboxes(all).length === 1
       } catch {
         return false
       }
     }
     while (!exists()) {
-      assert.ok(performance.now() < deadline, 'there is no new mailbox')
+      assert.ok(performance.now() < deadline, 'there is no new inbox')
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
     for (let round = 0; round < 3; round++) {
@@ -127,23 +127,23 @@ test('a worker whose mailbox was deleted, and then the whole directory, hears of
   }
 })
 
-test('a listener that was held up for long does not let its mailbox grow without end, and hears again', async (t) => {
+test('the inbox of a listener that was blocked for long does not grow without end, and the listener gets hints again', async (t) => {
   const all = bench(t)
   const storage = await all.open({ durability: 'relaxed' })
   const worker = await started(all.spawn('work'))
   process.kill(worker.pid, 'SIGSTOP')
-  const before = mailboxes(all)
+  const before = inboxes(all)
   const name = 'x'.repeat(500)
   for (let round = 0; round < 8; round++) {
     const ids = Array.from({ length: 190 }, (_, index) => `${name}-${round}-${index}`)
     await storage.add(ids.map((id) => newJob(id, { type: 'other' })))
     await storage.cancel(ids.map((id) => ({ type: 'other', id })))
   }
-  assert.deepEqual(mailboxes(all), [])
+  assert.deepEqual(inboxes(all), [])
   process.kill(worker.pid, 'SIGCONT')
   await storage.add([newJob('a')])
   assert.deepEqual(await promptly(worker.next()), { started: 'a' })
-  assert.deepEqual(mailboxes(all), before)
+  assert.deepEqual(inboxes(all), before)
   await storage.add([newJob('b')])
   assert.deepEqual(await promptly(worker.next()), { started: 'b' })
 })

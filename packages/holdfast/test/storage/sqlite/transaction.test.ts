@@ -1,4 +1,4 @@
-// transaction(): the user's rows and ours together, and nothing that hangs or writes into the wrong place.
+// transaction(): rows of the user and jobs are committed together; no call hangs, or writes outside its transaction.
 
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
@@ -24,7 +24,7 @@ const order = (tx: SqliteTransaction, id: string): unknown =>
 const stateOf = async (storage: SqliteStorage, id: string): Promise<string | undefined> =>
   (await storage.get([{ type: 'default', id }]))[0]?.state
 
-test('a row and a job are there together, and before that nobody sees either', async (t) => {
+test('a row and a job become visible together', async (t) => {
   const { storage, orders } = await withOrders(t)
   const answer = await storage.transaction(async (tx) => {
     order(tx, 'a')
@@ -41,7 +41,7 @@ test('a row and a job are there together, and before that nobody sees either', a
   assert.equal(await stateOf(storage, 'a'), 'queued')
 })
 
-test('a function that throws, at once or later: neither is there, and the next transaction works', async (t) => {
+test('a function that throws, at once or later: neither is written, and the next transaction works', async (t) => {
   const { storage, orders } = await withOrders(t)
   const oops = new Error('oops')
   await assert.rejects(
@@ -88,7 +88,7 @@ test('a settle in it, rolled back: the lease is as it was, and settles again', a
   assert.deepEqual([verdict!.verdict, 'state' in verdict! && verdict.state], ['settled', 'completed'])
 })
 
-test('moves without it wait until it has ended; hints come after the commit', async (t) => {
+test('writes without `tx` wait until the transaction has ended; hints are sent after the commit', async (t) => {
   const { storage } = await withOrders(t)
   const said: string[] = []
   await storage.listen([{ kind: 'wake', type: 'default' }], () => said.push('wake'))
@@ -107,7 +107,7 @@ test('moves without it wait until it has ended; hints come after the commit', as
   assert.ok(said.includes('wake'))
 })
 
-test('an ended one, a foreign object and one of another storage are refused, and nothing is written', async (t) => {
+test('an ended transaction, another object and a transaction of another storage are refused, and nothing is written', async (t) => {
   const { storage } = await withOrders(t)
   const { open } = bench(t)
   const another = await open()
@@ -127,7 +127,7 @@ test('an ended one, a foreign object and one of another storage are refused, and
   assert.equal(await stateOf(another, 'a'), undefined)
 })
 
-test('a call without it that its function waits for is told so in time, and never runs', async (t) => {
+test('a call without `tx` inside the function is rejected in time, and never runs', async (t) => {
   const { storage, orders } = await withOrders(t, 500)
   const began = performance.now()
   for (const stuck of [
@@ -140,7 +140,7 @@ test('a call without it that its function waits for is told so in time, and neve
     })
     await assert.rejects(failed, (error: unknown) => {
       assert.ok(error instanceof StorageError)
-      assert.match(error.message, /pass `tx` on/)
+      assert.match(error.message, /pass `tx` to every call/)
       assert.equal(error.maybeApplied, false)
       return true
     })
@@ -151,23 +151,23 @@ test('a call without it that its function waits for is told so in time, and neve
   assert.equal(await stateOf(storage, 'a'), undefined)
 })
 
-test('a Queue that is used in it without tx: the same error comes through', async (t) => {
+test('a Queue that is used inside without `tx` rejects with the same error', async (t) => {
   const { storage } = await withOrders(t, 500)
   const queue = new Queue<string>({ storage })
   t.after(() => queue.stop())
   await queue.start()
   const failed = storage.transaction(async () => void (await queue.enqueue('a', 'x')))
-  await assert.rejects(failed, { code: 'STORAGE_ERROR', maybeApplied: false, message: /pass `tx` on/ })
+  await assert.rejects(failed, { code: 'STORAGE_ERROR', maybeApplied: false, message: /pass `tx` to every call/ })
   assert.equal(await queue.getStatus('a'), null)
 })
 
-test('a move in it that fails leaves nothing of itself behind, even if the function goes on', async (t) => {
+test('a failed call inside writes nothing, even if the function goes on', async (t) => {
   const { storage, orders } = await withOrders(t)
   const circular = { toString: () => 'x' } as unknown as string
   await storage.transaction(async (tx) => {
     order(tx, 'a')
     await storage.add([newJob('a')], tx)
-    // The second one cannot be bound to a statement.
+    // The second job cannot be bound to a statement.
     await assert.rejects(storage.add([newJob('b'), newJob('c', { trace: 'x', token: circular })], tx))
     await storage.add([newJob('d')], tx)
   })
@@ -181,7 +181,7 @@ test('a move in it that fails leaves nothing of itself behind, even if the funct
   assert.equal((await storage.count({})).types[0]!.states.queued, 2)
 })
 
-test('one that was rolled back under its function takes no more moves', async (t) => {
+test('a transaction that was rolled back under its function refuses further calls', async (t) => {
   const { storage } = await withOrders(t)
   const failed = storage.transaction(async (tx) => {
     tx.database.exec('ROLLBACK')
@@ -192,7 +192,7 @@ test('one that was rolled back under its function takes no more moves', async (t
   await storage.add([newJob('b')])
 })
 
-test('one whose function closes the connection: every call is answered by an error, none hangs', async (t) => {
+test('a function that closes the connection: every call rejects, none hangs', async (t) => {
   const { path } = bench(t)
   const storage = new SqliteStorage({ path })
   await storage.connect()

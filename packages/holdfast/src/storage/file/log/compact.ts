@@ -1,69 +1,69 @@
-// Keeps the log short: once it is longer than a snapshot would be, a commit ends its folder, a snapshot is written, and
-// what is in it goes. So the bytes written for it stay in proportion to those of the commits.
+// Compaction: once the log is longer than a snapshot would be, a commit ends its folder, a snapshot is written, and the
+// folder is deleted. So the bytes written for snapshots stay in proportion to those of the commits.
 
 import { join } from 'node:path'
 import type { Clock } from '../../../clock.ts'
+import type { Follower } from '../replica/follower.ts'
 import { encodeFrame, format } from './frame.ts'
-import type { Journal } from '../journal.ts'
 import { dropBefore, writeSnapshot } from './snapshot.ts'
 
-/** Bytes; shorter logs are left alone. */
+/** Length in bytes up to which a log is left alone. */
 const shortest = 1_000_000
-/** Ms without letting others work. */
-const breath = 5
+/** Longest time in ms without a turn for other work. */
+const stretchMs = 5
 
 export class Compaction {
-  readonly #journal: Journal
+  readonly #follower: Follower
   readonly #clock: Clock
-  /** After one that failed: not before the log has grown by this. */
+  /** Length of the log before which a failed compaction is not tried again. */
   #notBefore = 0
 
-  constructor(journal: Journal, clock: Clock) {
-    this.#journal = journal
+  constructor(follower: Follower, clock: Clock) {
+    this.#follower = follower
     this.#clock = clock
   }
 
   get isDue(): boolean {
-    const { logBytes, snapshotBytes } = this.#journal
+    const { logBytes, snapshotBytes } = this.#follower
     return logBytes > Math.max(shortest, snapshotBytes, this.#notBefore)
   }
 
-  /** For the room. False if it did not work, or the log is short already. */
+  /** Frees room on a full disk. False if it failed, or the log is empty already. */
   async make(): Promise<boolean> {
-    if (this.#journal.logBytes === 0) return false
+    if (this.#follower.logBytes === 0) return false
     await this.run()
-    return this.#journal.logBytes === 0
+    return this.#follower.logBytes === 0
   }
 
-  /** Between two groups. */
+  /** Runs between two groups of calls, when the replica is what the log says. */
   async run(): Promise<void> {
-    const { log, logBytes, replica } = this.#journal
+    const { log, logBytes, replica } = this.#follower
     try {
       if (!(await this.#endFolder())) return
       const { next } = log.position
       let since = this.#clock.monotonic()
       const size = await writeSnapshot(log, replica, () => {
-        if (this.#clock.monotonic() - since < breath) return undefined
+        if (this.#clock.monotonic() - since < stretchMs) return undefined
         since = this.#clock.monotonic()
         return new Promise((resolve) => this.#clock.soon(resolve))
       })
-      this.#journal.logBytes = 0
-      this.#journal.snapshotBytes = size
+      this.#follower.logBytes = 0
+      this.#follower.snapshotBytes = size
       this.#notBefore = 0
       await dropBefore(log, next - 1)
     } catch {
-      // A full disk, most likely: the log serves as it is, and whoever writes on hears of it.
+      // Most likely a full disk. The log serves as it is, and the next call that writes reports the error.
       this.#notBefore = logBytes + shortest
     }
   }
 
-  /** False: another commit came first, so it is not the time. */
+  /** False if another process committed first: then the folder is not at its end. */
   async #endFolder(): Promise<boolean> {
-    const { log, replica } = this.#journal
+    const { log, replica } = this.#follower
     const { disk, paths, position, full } = log
     const folder = log.folderName(position.next + 1)
     disk.makeFolder(join(paths.log, folder))
-    // Whatever the mode: a snapshot that names it must never stand without it.
+    // In every mode: a snapshot that names the folder must never exist without it.
     await log.syncPath(paths.log)
     const durability = full ? 'full' : 'relaxed'
     const head = {

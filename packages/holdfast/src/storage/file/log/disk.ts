@@ -1,7 +1,7 @@
-// The only file that touches the disk. Everything above it asks for a Disk, so that tests can count its calls, make them fail,
-// and cut the power between any two.
+// The only file of the driver that accesses the disk. All others take a Disk, so that tests can count its calls, make them
+// fail, and cut the power between any two of them.
 //
-// What may be missing is told by `undefined` or `false`, where ENOENT is the whole reason; every other error is thrown as it came.
+// `undefined` and `false` mean that a file is missing (ENOENT). Every other error is thrown unchanged.
 
 import fs from 'node:fs'
 import { systemClock } from '../../../clock.ts'
@@ -10,28 +10,29 @@ export interface Disk {
   makeFolder(path: string): void
   exists(path: string): boolean
   read(path: string): Buffer | undefined
-  /** In no order; none if there is no such folder. */
+  /** Names in a folder, in no order. Empty if there is no such folder. */
   names(folder: string): string[]
-  /** A new file with these bytes, open: sync and close it. */
+  /** Creates a file with these bytes. Returns it open, to be synced and closed. */
   create(path: string, bytes: Uint8Array): number
-  /** Other bytes for a file that nobody sees. */
+  /** Replaces the bytes of a temporary file. */
   rewrite(path: string, bytes: Uint8Array): void
   openFolder(path: string): number
   sync(file: number): Promise<void>
   close(file: number): void
-  /** False if there is a file of that name. */
+  /** False if the target exists. */
   link(from: string, to: string): boolean
-  /** False if there is nothing to rename. */
+  /** False if the source does not exist. */
   rename(from: string, to: string): boolean
-  /** False if there is none. */
+  /** False if the file does not exist. */
   unlink(path: string): boolean
-  /** False if it is not empty, or there is none. */
+  /** False if the folder is not empty, or does not exist. */
   removeFolder(path: string): boolean
   removeTree(path: string): Promise<void>
-  /** Ms since it was written. */
+  /** Ms since the last write. */
   age(path: string): number | undefined
+  /** Number of hard links. */
   links(path: string): number | undefined
-  /** Undefined: not to be had here. */
+  /** Undefined if the platform cannot watch the folder. */
   watch(folder: string, onChange: () => void): (() => void) | undefined
 }
 
@@ -78,7 +79,7 @@ export const nodeDisk: Disk = {
       watcher.on('error', () => watcher.close())
       return () => watcher.close()
     } catch {
-      return undefined // Limits of the platform: it is polled instead.
+      return undefined // A limit of the platform: the folder is polled instead.
     }
   },
 }

@@ -1,6 +1,8 @@
-// A file of lines: the first says what it is, how long the rest is and its CRC-32, so that half a file is known as one.
+// The format of commits and snapshots: lines of JSON. The first line has the kind of the file, and the length and CRC-32 of the
+// rest, so that an incomplete file is recognised.
 
-import { crc32 } from 'node:zlib'
+// The default export: older versions of Node.js have no crc32, and node-version.ts must be evaluated there.
+import zlib from 'node:zlib'
 import type { Line } from './lines.ts'
 
 export const format = 1
@@ -9,10 +11,10 @@ export interface Head {
   readonly holdfast: 'commit' | 'snapshot'
   readonly format: number
   readonly number: number
-  /** The number that was given out last, to a job. */
+  /** The last number that a job has. */
   readonly last: number
   readonly durability: 'full' | 'relaxed'
-  /** Of a snapshot: where the commits after it are. */
+  /** Of a snapshot: the folder of the commits after it. */
   readonly log?: string
 }
 
@@ -24,19 +26,21 @@ export interface Frame {
 
 export function encodeFrame(head: Head, lines: readonly string[]): Buffer {
   const body = Buffer.from(lines.length === 0 ? '' : lines.join('\n') + '\n')
-  const first = JSON.stringify({ ...head, bytes: body.length, crc32: crc32(body) })
+  const first = JSON.stringify({ ...head, bytes: body.length, crc32: zlib.crc32(body) })
   return Buffer.concat([Buffer.from(first + '\n'), body])
 }
 
-/** Undefined: torn. Throws for what a newer version wrote. */
+/** Undefined if the file is torn. @throws Error if a newer version wrote it */
 export function decodeFrame(bytes: Buffer): Frame | undefined {
   const end = bytes.indexOf(10)
   const head = end === -1 ? undefined : parseHead(bytes.toString('utf8', 0, end))
   if (!head) return undefined
   const body = bytes.subarray(end + 1)
-  if (body.length !== head.bytes || crc32(body) !== head.crc32) return undefined
+  if (body.length !== head.bytes || zlib.crc32(body) !== head.crc32) return undefined
   if (head.format > format) {
-    throw new Error(`written in format ${head.format} by a newer version; this one knows formats up to ${format}`)
+    throw new Error(
+      `File storage: the directory has format ${head.format}, and this version knows formats up to ${format}. Use a newer version.`,
+    )
   }
   return { head, size: bytes.length, lines: parse(body) }
 }
@@ -54,6 +58,6 @@ function parseHead(text: string): (Head & { bytes: number; crc32: number }) | un
     const head: unknown = JSON.parse(text)
     return head !== null && typeof head === 'object' && 'holdfast' in head ? (head as never) : undefined
   } catch {
-    return undefined // Torn, and so is the rest.
+    return undefined // Torn.
   }
 }

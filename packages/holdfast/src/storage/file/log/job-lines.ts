@@ -1,9 +1,9 @@
-// A job as a line of JSON: whole when it is new, afterwards only what may change. Fields at their default are left out, and
-// bytes that did not change are not written again. JSON has no Infinity: it is null there.
+// A job as a line of JSON: all fields when it is new, afterwards only those that can change. Fields with their default value
+// are left out, and unchanged bytes are not written again. JSON has no Infinity: it is written as null.
 
 import type { MemoryJob } from '../../memory/data.ts'
 import type { AttemptRecord, Bytes, EndReason, JobRef, JobState } from '../../storage.ts'
-import { type BytesJson, bytesFromJson, bytesToJson } from './bytes.ts'
+import { type BytesJson, bytesFromJson, bytesToJson } from './bytes-json.ts'
 import type { JobPut } from '../replica/changes.ts'
 import type { BlockerPart, ChangingPart, FixedPart, MarkPart } from '../replica/record.ts'
 
@@ -19,7 +19,7 @@ interface LeaseJson {
 
 type AttemptJson = Omit<AttemptRecord, 'error'> & { readonly error?: BytesJson }
 
-/** The last `keep` of the attempts before, and these. */
+/** The last `keep` attempts of the record before, then `add`. */
 interface AttemptsJson {
   readonly keep: number
   readonly add: readonly AttemptJson[]
@@ -44,10 +44,10 @@ export interface ChangingJson {
   readonly openBlockers?: number
   readonly blockers?: readonly { readonly ref: RefJson; readonly done?: true; readonly held?: true }[]
   readonly mark?: Omit<MarkPart, 'until' | 'held' | 'own'> & { until: NumberJson; held?: true; own?: true }
-  // Absent: as it was. Null: none.
+  // Absent: unchanged. Null: removed.
   readonly payload?: BytesJson | null
   readonly result?: BytesJson | null
-  /** True: that of the last attempt. */
+  /** True: the error of the last attempt. */
   readonly error?: BytesJson | true | null
   readonly attempts?: AttemptsJson
 }
@@ -56,7 +56,7 @@ export interface JobJson extends ChangingJson {
   readonly number: number
   readonly token: string
   readonly createdAt: number
-  /** Ms for completed, failed and cancelled. */
+  /** In ms: completed, failed, cancelled. */
   readonly retention: readonly [NumberJson, NumberJson, NumberJson]
   readonly priority?: number
   readonly maxAttempts?: NumberJson
@@ -91,7 +91,7 @@ export function jobToJson(fixed: FixedPart, changing: ChangingPart): JobJson {
   }
 }
 
-/** @param before what it was; absent: nothing, all is written */
+/** @param before the record before; absent: everything is written */
 export function changingToJson(
   { type, id }: JobRef,
   changing: ChangingPart,
@@ -177,7 +177,7 @@ export function jobFromJson(json: JobJson): JobPut {
   return { ...changingFromJson(json, undefined), fixed }
 }
 
-/** @param before the job as it stands, for what did not change */
+/** @param before the existing job, for the bytes that did not change */
 export function changingFromJson(json: ChangingJson, before: MemoryJob | undefined): JobPut {
   const { type, id, lease, mark } = json
   const attempts = attemptsFrom(json.attempts, before?.attempts)

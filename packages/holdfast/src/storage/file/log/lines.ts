@@ -1,10 +1,10 @@
-// The lines of a commit or a snapshot: one change each, named by its only key. Signals go along, for whoever listens in
-// other processes.
+// The lines of a commit or a snapshot: one change each, named by its only key. A commit also has hints, for listeners in other
+// processes.
 
 import type { MemoryJob } from '../../memory/data.ts'
 import type { KvEntry } from '../../memory/kv-data.ts'
-import type { JobRef, TopicKind } from '../../storage.ts'
-import { type BytesJson, bytesFromJson, bytesToJson } from './bytes.ts'
+import type { JobRef, Signal } from '../../storage.ts'
+import { type BytesJson, bytesFromJson, bytesToJson } from './bytes-json.ts'
 import { type Changes, type MarkFields, noChanges } from '../replica/changes.ts'
 import {
   type ChangingJson,
@@ -17,12 +17,6 @@ import {
 import { changingPartOf, fixedPartOf } from '../replica/record.ts'
 import type { Recording } from '../replica/recording.ts'
 import type { Replica } from '../replica/replica.ts'
-
-export interface Hint {
-  readonly kind: Exclude<TopicKind, 'events'>
-  readonly type: string
-  readonly ids?: readonly string[]
-}
 
 interface KeyJson extends Omit<MarkFields, 'until'> {
   readonly type: string
@@ -47,8 +41,8 @@ export type Line =
   | { readonly entry: EntryJson }
   | { readonly dropEntry: string }
   | { readonly clear: true }
-  | { readonly hint: Hint }
-  /** The commits after this one are in another folder. */
+  | { readonly hint: Signal }
+  /** The folder of the commits after this one. */
   | { readonly continue: string }
 
 // ── to lines ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -90,7 +84,7 @@ export function linesOf(recording: Recording, replica: Replica): Line[] {
   return lines
 }
 
-/** Everything that is there. */
+/** The lines of a snapshot: everything in the replica. */
 export function* linesOfAll({ data, kv }: Replica): Generator<Line> {
   const stored = ({ type, id }: JobRef): MemoryJob | undefined => data.types.get(type)?.jobs.get(id)
   for (const { name: type, jobs, keys, paused, groups } of data.types.values()) {
@@ -118,14 +112,14 @@ const entryLine = ({ key, value, until, created }: KvEntry): Line => ({
 
 export interface Read {
   readonly changes: Changes
-  readonly hints: readonly Hint[]
+  readonly hints: readonly Signal[]
   readonly continue: string | undefined
 }
 
-/** @param replica as it is before them */
+/** @param replica the replica before these lines */
 export function readLines(lines: Iterable<Line>, replica: Replica, lastNumber: number): Read {
   const changes = noChanges(lastNumber)
-  const hints: Hint[] = []
+  const hints: Signal[] = []
   let next: string | undefined
   for (const line of lines) {
     if ('set' in line) {
@@ -155,5 +149,8 @@ function readOther(line: Line, changes: Changes): void {
     changes.entries.push({ key, entry })
   } else if ('dropEntry' in line) changes.entries.push({ key: line.dropEntry, entry: undefined })
   else if ('clear' in line) changes.cleared = true
-  else throw new Error(`a line of a kind that this version does not know: ${Object.keys(line).join(', ')}`)
+  else {
+    const kind = Object.keys(line).join(', ')
+    throw new Error(`File storage: this version does not know lines of kind '${kind}'. Use a newer version.`)
+  }
 }

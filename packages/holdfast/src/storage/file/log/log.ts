@@ -1,9 +1,9 @@
-// The log: numbered commits, each a file that is whole when it gets its name, and never changes after.
+// The log: numbered commits. Each is a file that is complete when it gets its name, and never changes afterwards.
 //
-// Invariant: a number is given once. `append` gives it by an exclusive link, so of all who try one wins, and who was stopped
-// for any time loses. Commits stand in a folder of the log, which ends with one that names the next folder; only whole
-// folders are deleted, by renaming them away. So who lags behind finds its next number taken, or its folder gone, and never
-// free.
+// Invariant: a number is given once. `append` takes it by an exclusive link: of several processes one succeeds, and a process
+// that was stopped for any time fails. Commits are in a folder of the log, whose last commit names the next folder. Only whole
+// folders are deleted, by renaming them first. So a process that lags behind finds its next number taken, or its folder gone,
+// and never free.
 
 import { join } from 'node:path'
 import { threadId } from 'node:worker_threads'
@@ -21,7 +21,7 @@ export interface Position {
 
 export type Appended = 'won' | 'lost' | 'gone'
 
-/** The commit is in the log, but nobody knows whether it survives a power cut. */
+/** The commit is in the log, but its sync failed: it may not survive a power cut. */
 export class UnsyncedError extends Error {}
 
 export class Log {
@@ -29,11 +29,11 @@ export class Log {
   readonly paths: Paths
   readonly full: boolean
   position: Position = { folder: '', next: 0 }
-  /** Somebody else's commits were read that may not be synced yet. */
+  /** Commits of other processes were read that may not be synced yet. */
   unsynced = false
   /** Folders to be synced before the next commit. */
   #syncFirst: string[] = []
-  /** Nobody else has this name. */
+  /** Unique name of this process, thread and session. */
   readonly owner = `${process.pid}-${threadId}-${systemClock.newId().slice(-12)}`
   #made = 0
   #folder: { readonly name: string; readonly file: number } | undefined
@@ -44,23 +44,23 @@ export class Log {
     this.full = full
   }
 
-  /** A name in tmp/ that nobody else has. */
+  /** A unique path in tmp/. */
   temporary(): string {
     return join(this.paths.tmp, `${this.owner}-${++this.#made}`)
   }
 
-  /** A name for a folder of the log that nobody else has, or ever had. */
+  /** A unique name for a folder of the log, never used again. */
   folderName(first: number): string {
     return `${padded(first)}-${this.owner.split('-').at(-1)}${++this.#made}`
   }
 
-  /** Something has happened since. */
+  /** True if there is a commit after the position. */
   hasNext(): boolean {
     const folder = join(this.paths.log, this.position.folder)
     return this.disk.exists(join(folder, `${padded(this.position.next)}.commit`)) || !this.disk.exists(folder)
   }
 
-  /** The next commit, if there is one. `gone`: it was deleted, a snapshot has it. */
+  /** The commit after the position, if there is one. `gone`: it was deleted, and a snapshot has it. */
   next(): Frame | 'gone' | undefined {
     for (;;) {
       const { folder, next } = this.position
@@ -73,7 +73,7 @@ export class Log {
     }
   }
 
-  /** Gives the next number to this commit. Rejects with `maybeApplied` on the error. */
+  /** Gives this commit the next number. Rejects with an UnsyncedError, or with `maybeApplied: false` on the error. */
   async append(bytes: Buffer): Promise<Appended> {
     const path = this.temporary()
     try {
@@ -99,7 +99,7 @@ export class Log {
     return 'won'
   }
 
-  /** In mode `full`, makes durable which numbers are given. */
+  /** In mode `full`, makes the names of the commits durable. */
   async syncFolder(): Promise<void> {
     if (!this.full) return
     this.unsynced = false
@@ -133,7 +133,7 @@ export class Log {
     this.#folder = undefined
   }
 
-  /** An answer of a link that failed is not trusted: what counts is whether the file has its name. */
+  /** If the link fails, the number of links shows whether the file got its name all the same. */
   #link(path: string, target: string): boolean {
     try {
       return this.disk.link(path, target)
@@ -148,7 +148,7 @@ export class Log {
     try {
       this.disk.unlink(path)
     } catch {
-      // Swept later.
+      // A sweep removes it later.
     }
   }
 

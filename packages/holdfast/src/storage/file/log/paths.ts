@@ -1,10 +1,10 @@
-// Where things are in the directory.
+// The paths in the directory.
 
 import { join } from 'node:path'
 
 export interface Paths {
   readonly root: string
-  /** Says where the log began. */
+  /** The file with the format and the first folder of the log. */
   readonly format: string
   readonly log: string
   readonly snapshot: string
@@ -21,7 +21,7 @@ export function pathsOf(directory: string): Paths {
   }
 }
 
-/** Ten digits sort as text; longer ones are compared as numbers. */
+/** Ten digits, which sort as text. The code compares numbers, so longer ones work too. */
 export const padded = (number: number): string => String(number).padStart(10, '0')
 
 /** The number that a name begins with. */

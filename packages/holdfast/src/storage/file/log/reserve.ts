@@ -1,6 +1,6 @@
-// A file of zeros. When the disk is full it is given up, so that jobs can still be claimed, settled and swept, which makes
-// room again; what takes room is refused until there is enough to have it back, and the view shows no job meanwhile: it would
-// take what was given up for the commits.
+// The reserve: a file of zeros. When the disk is full it is deleted, so that jobs can still be claimed, settled and swept,
+// which frees more room. Calls that take room are refused until the reserve can be created again. Meanwhile the view shows no
+// job: its files would take the room that was freed for commits.
 
 import { join } from 'node:path'
 import type { Log } from './log.ts'
@@ -20,16 +20,16 @@ export class Reserve {
     return this.#log.disk.exists(this.#path)
   }
 
-  /** As far as there is room for it. */
+  /** Creates the reserve if there is room for it. */
   make(): void {
     try {
       this.need()
     } catch {
-      // Whoever needs it hears of it.
+      // The next call that needs it reports the error.
     }
   }
 
-  /** @throws ENOSPC, if it is not there and there is no room for it */
+  /** Creates the reserve. @throws ENOSPC if there is no room for it */
   need(): void {
     const { disk } = this.#log
     if (this.isThere) return
@@ -43,7 +43,7 @@ export class Reserve {
     }
   }
 
-  /** False if it was given up before. */
+  /** Deletes the reserve. False if it does not exist. */
   giveUp(): boolean {
     return this.#log.disk.unlink(this.#path)
   }

@@ -1,4 +1,4 @@
-// Snapshots: everything up to a number in one file, from which a process starts that has not seen the commits before.
+// Snapshots: all data up to a commit in one file, from which a process starts that has not read the commits before.
 // Invariant: a folder of the log is deleted only once a snapshot that has all its commits is synced.
 
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import type { Replica } from '../replica/replica.ts'
 
 const suffix = '.snapshot'
 
-/** The latest that is whole. */
+/** The latest complete snapshot. */
 export function latestSnapshot(disk: Disk, paths: Paths): Frame | undefined {
   const names = disk.names(paths.snapshot).filter((name) => name.endsWith(suffix))
   for (const name of names.toSorted((a, b) => numberOf(b) - numberOf(a))) {
@@ -22,18 +22,18 @@ export function latestSnapshot(disk: Disk, paths: Paths): Frame | undefined {
   return undefined
 }
 
-/** Of the replica as it is: with all commits before the log's position, which begins a folder. Answers with its size. */
+/** Writes a snapshot of the replica at the log's position, which must be the start of a folder. Returns its size in bytes. */
 export async function writeSnapshot(
   log: Log,
   replica: Replica,
-  takeBreath: () => Promise<void> | undefined,
+  yieldNow: () => Promise<void> | undefined,
 ): Promise<number> {
   const { disk, paths, position } = log
   const number = position.next - 1
   const lines: string[] = []
   for (const line of linesOfAll(replica)) {
     lines.push(JSON.stringify(line))
-    if (lines.length % 500 === 0) await takeBreath()
+    if (lines.length % 500 === 0) await yieldNow()
   }
   const durability = log.full ? 'full' : 'relaxed'
   const last = replica.data.lastNumber
@@ -49,7 +49,7 @@ export async function writeSnapshot(
     }
     disk.rename(temporary, join(paths.snapshot, padded(number) + suffix))
   } catch (error) {
-    // On a full disk half of it would take what room there is, and nobody could settle a job any more.
+    // On a full disk an incomplete snapshot would take the last room, and no job could be settled any more.
     disk.unlink(temporary)
     throw error
   }
@@ -57,7 +57,7 @@ export async function writeSnapshot(
   return bytes.length
 }
 
-/** What a snapshot has made needless: older ones, and folders of the log whose numbers are all in it. */
+/** Deletes what a snapshot replaces: older snapshots, and folders of the log whose commits are all in it. */
 export async function dropBefore(log: Log, number: number): Promise<void> {
   const { disk, paths } = log
   for (const name of disk.names(paths.snapshot)) {

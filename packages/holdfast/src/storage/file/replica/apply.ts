@@ -1,5 +1,5 @@
-// Makes changes to the data of a replica: those of another process's commit, or the way back from a call.
-// Invariant: where a job stands, its group's turn and who waits for whom follow from the records alone, so that every
+// Applies changes to the data of a replica: those of another process's commit, or those that undo a call.
+// Invariant: the place of a job, the head of its group and the dependents of a chain follow from the records alone. So every
 // replica that applied the same commits gives the same answers.
 
 import { isTerminal, isWaiting } from '../../rules/job/states.ts'
@@ -14,7 +14,7 @@ import { type ChangingPart, type FixedPart, plainFields } from './record.ts'
 import type { Replica } from './replica.ts'
 
 const silent: SignalSink = { wake() {}, done() {}, abort() {}, event() {}, send() {} }
-/** Nothing is recorded, and no type is forgotten before the end. */
+/** Records nothing. With a recorder, no type is deleted before the end. */
 const unrecorded: Recorder = { seen() {}, changed() {}, creates() {}, key() {} }
 
 export function applyChanges(replica: Replica, changes: Changes, now: number): void {
@@ -29,7 +29,7 @@ class Application {
   readonly #types = new Set<TypeData>()
   readonly #groups = new Set<Group>()
   readonly #chains = new Set<MemoryJob>()
-  /** Of chains that are gone, by the set itself: whoever takes the name takes those who wait for it. */
+  /** The dependents of erased chains. A new chain of the same name gets them. */
   readonly #orphans = new Map<TypeData, Map<string, Set<Moves.Job>>>()
 
   constructor(replica: Replica, changes: Changes, now: number) {
@@ -46,7 +46,7 @@ class Application {
     for (const job of gone) this.#erase(job)
     const jobs = puts.map((put) => this.#begin(put))
     for (const key of keys) this.#putKey(key)
-    // All of them leave their places before any of them changes: places are ordered by what changes.
+    // All jobs leave their places before any of them changes: the order in a place depends on fields that change.
     jobs.forEach((job, index) => this.#assign(job, puts[index]!.changing))
     jobs.forEach((job, index) => this.#link(job, puts[index]!))
     for (const pause of pauses) this.#pause(pause)
@@ -61,10 +61,10 @@ class Application {
     for (const type of this.#types) data.prune(type)
   }
 
-  /** While all that it is linked with is still there. */
+  /** Removes a job from its place, group and blockers, while all of these exist. */
   #detach(job: MemoryJob): void {
     leave(this.#move, job)
-    // The group of one that has ended may be gone, and another have its name.
+    // The group of an ended job may be gone, and another group may have its name.
     if (job.group && this.#move.removeMember(job)) this.#groups.add(job.group)
     for (const { ref } of job.blockers ?? []) this.#release(job, this.#move.stored(ref))
   }
@@ -85,7 +85,7 @@ class Application {
     orphans.set(id, dependents)
   }
 
-  /** The job, new or as it is, standing nowhere. */
+  /** The job, created or existing, in place `nowhere`. */
   #begin({ type: name, id, fixed, changing }: JobPut): MemoryJob {
     const type = this.#replica.data.ensureType(name)
     this.#types.add(type)
@@ -94,7 +94,10 @@ class Application {
       leave(this.#move, existing)
       return existing
     }
-    if (!fixed) throw new Error(`a change of job '${id}' of type '${name}', which is not there`)
+    if (!fixed)
+      throw new Error(
+        `File storage: a commit changes job '${id}' of type '${name}', which does not exist. The log is damaged.`,
+      )
     const job = newJob(type, fixed, changing)
     type.counts[job.state]++
     type.jobs.set(id, job)
@@ -152,7 +155,7 @@ class Application {
     const old = type.keys.get(key)
     if (old) this.#move.dropKey(type, old)
     if (!fields) return
-    // One that is put back is itself again: others may know it.
+    // An undo puts the same object back: jobs may refer to it.
     const mark: Mark = 'type' in fields ? fields : { ...fields, type, job: undefined, heapIndex: -1 }
     type.keys.set(key, mark)
     if (mark.mode === 'throttle' && mark.until !== Infinity) data.marks.push(mark)
@@ -172,10 +175,10 @@ class Application {
 
   #place(job: MemoryJob): void {
     if (job.state === 'processing') {
-      this.#move.stand(job, 'leases')
+      this.#move.putIn(job, 'leases')
       if (job.group) job.group.running = job
     } else if (isWaiting(job.state)) {
-      this.#move.stand(job, job.group ? 'aside' : 'line')
+      this.#move.putIn(job, job.group ? 'aside' : 'ready')
     }
   }
 }

@@ -1,4 +1,4 @@
-// What a commit does to the data, as plain data: read from a file, or made of what was there before a call.
+// The changes of a commit as plain data: read from a file, or made from the state before a call, to undo it.
 
 import type { Mark } from '../../memory/data.ts'
 import type { KvEntry } from '../../memory/kv-data.ts'
@@ -6,7 +6,7 @@ import type { JobRef, Paused } from '../../storage.ts'
 import type { ChangingPart, FixedPart } from './record.ts'
 
 export interface JobPut {
-  /** Absent: the job is there, and this is what changes of it. */
+  /** Absent: the job exists, and only `changing` changes. */
   readonly fixed: FixedPart | undefined
   readonly type: string
   readonly id: string
@@ -18,7 +18,7 @@ export type MarkFields = Pick<Mark, 'key' | 'id' | 'token' | 'mode' | 'shared' |
 export interface KeyPut {
   readonly type: string
   readonly key: string
-  /** Absent: it is free. */
+  /** Absent: the key is free. */
   readonly mark: Mark | MarkFields | undefined
 }
 
@@ -34,9 +34,9 @@ export interface Changes {
   readonly keys: KeyPut[]
   readonly pauses: PausePut[]
   readonly entries: { readonly key: string; readonly entry: KvEntry | undefined }[]
-  /** Everything before this is gone. */
+  /** Everything is deleted first. */
   cleared: boolean
-  /** The number given out last. */
+  /** The number that was taken last. */
   lastNumber: number
 }
 

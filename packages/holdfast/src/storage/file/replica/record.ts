@@ -1,11 +1,11 @@
-// A job's record as plain data, apart from the objects that it is linked with: what a commit carries, and what a call that
-// is taken back leaves behind.
+// The record of a job as plain data, without the objects that it refers to: as a commit contains it, and as the undo of a
+// call restores it.
 
 import type { MemoryJob, Mark } from '../../memory/data.ts'
 import type { Lease } from '../../rules/move.ts'
 import type { AttemptRecord, Bytes, EndReason, JobRef, JobState, Retention } from '../../storage.ts'
 
-/** What never changes in the life of a job. */
+/** The fields that never change. */
 export interface FixedPart extends JobRef {
   readonly token: string
   readonly number: number
@@ -15,7 +15,7 @@ export interface FixedPart extends JobRef {
   readonly retention: Retention
   readonly trace: string | undefined
   readonly group: string | undefined
-  /** Of a job that continues another. */
+  /** Of a continuation: the first job of its chain. */
   readonly chain: JobRef | undefined
   readonly chainIndex: number
   readonly origin: JobRef | undefined
@@ -31,13 +31,13 @@ export interface BlockerPart {
 }
 
 export interface MarkPart extends Pick<Mark, 'key' | 'id' | 'token' | 'mode' | 'shared' | 'until'> {
-  /** It is the one in force, not one that was given up. */
+  /** True if the job holds the key, false if it held it before. */
   readonly held: boolean
-  /** This very job is the one that it stands for. */
+  /** True if the key refers to this job. */
   readonly own: boolean
 }
 
-/** What does. */
+/** The fields that change. */
 export interface ChangingPart {
   readonly state: JobState
   readonly runAt: number
@@ -61,7 +61,7 @@ export interface ChangingPart {
   readonly mark: MarkPart | undefined
 }
 
-/** Fields that are the same in a job and in its record. */
+/** The fields that a job and its record have in common. */
 export const plainFields = [
   'runAt',
   'order',
@@ -102,7 +102,7 @@ export function fixedPartOf(job: MemoryJob): FixedPart {
   }
 }
 
-/** @param stored what stands under a name now */
+/** @param stored returns the job of a name */
 export function changingPartOf(job: MemoryJob, stored: (ref: JobRef) => MemoryJob | undefined): ChangingPart {
   return {
     state: job.state,

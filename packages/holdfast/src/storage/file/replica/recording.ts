@@ -1,6 +1,5 @@
-// What a call, or several that go into one commit, found before it changed anything: enough to write down what it did, and to take
-// it back.
-// Invariant: each thing is noted as it was when the recording began, however often it changes afterwards.
+// The state before a call, or before the calls of one commit: enough to write what they changed, and to undo it.
+// Invariant: each object is noted as it was when the recording began, however often it changes afterwards.
 
 import type { Data, MemoryJob, Mark, TypeData } from '../../memory/data.ts'
 import type { KvData, KvEntry } from '../../memory/kv-data.ts'
@@ -18,12 +17,12 @@ export interface Before {
 
 export class Recording implements Recorder {
   readonly #replica: Replica
-  /** By type and id. Null: there was none. */
+  /** By type and id. Null: there was no such job. */
   readonly jobs = new Map<string, Map<string, Before | null>>()
   readonly keys = new Map<TypeData, Map<string, Mark | undefined>>()
   readonly pauses = new Map<string, PausePut>()
   readonly entries = new Map<string, KvEntry | undefined>()
-  /** What was there before all of it went. */
+  /** All data before a clear(). */
   #cleared: { data: Data; kv: KvData } | undefined
   readonly #lastNumber: number
 
@@ -74,13 +73,13 @@ export class Recording implements Recorder {
     if (!this.entries.has(key)) this.entries.set(key, this.#replica.kv.entries.get(key))
   }
 
-  /** Nothing else may be recorded beside it. */
+  /** Deletes everything. The call must have a group of its own: nothing else may be recorded beside it. */
   clear(): void {
     this.#cleared = { data: this.#replica.data, kv: this.#replica.kv }
     this.#replica.clear()
   }
 
-  /** Takes a later one in: what both saw was as this one saw it. */
+  /** Adds a later recording. For what both have noted, this one is right. */
   include(later: Recording): void {
     this.#cleared ??= later.#cleared
     for (const [type, laterIds] of later.jobs) {
@@ -96,7 +95,7 @@ export class Recording implements Recorder {
     for (const [key, entry] of later.entries) if (!this.entries.has(key)) this.entries.set(key, entry)
   }
 
-  /** The way back. */
+  /** The changes that restore the state before. */
   undo(): Changes {
     const changes = noChanges(this.#lastNumber)
     if (this.#cleared) {

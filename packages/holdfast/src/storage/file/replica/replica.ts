@@ -1,18 +1,25 @@
-// What this process knows: the data of all commits up to a number, in memory.
+// The replica of one process: the data of all commits up to a number, in memory.
 
 import { Data } from '../../memory/data.ts'
 import { KvData } from '../../memory/kv-data.ts'
+import type { Listeners } from '../../rules/signals.ts'
 
 export class Replica {
-  data = new Data()
+  readonly #listenersOf: (type: string) => Listeners
+  data: Data
   kv = new KvData((key) => this.onEntry?.(key))
-  /** Told of a key-value entry before it changes. */
+  /** Called with the key of a key-value entry before the entry changes. */
   onEntry: ((key: string) => void) | undefined = undefined
 
-  /** Numbers go on: they are never given out again. */
+  constructor(listenersOf: (type: string) => Listeners) {
+    this.#listenersOf = listenersOf
+    this.data = new Data(listenersOf)
+  }
+
+  /** Numbers continue: none is given out twice. */
   clear(): void {
     const { lastNumber } = this.data
-    this.data = new Data()
+    this.data = new Data(this.#listenersOf)
     this.data.lastNumber = lastNumber
     this.kv = new KvData((key) => this.onEntry?.(key))
   }

@@ -1,26 +1,26 @@
-// When the view is written: at once when nothing else happens; while there are commits only what has waited for long, and
-// only for a part of the time; and as fast as it goes when it has fallen far behind, or somebody waits for it.
+// The pace of the view. Without commits it is written at once. While there are commits it writes only what has been pending
+// for long, and only part of the time. It writes as fast as it can when it is far behind, or when a call waits for it.
 
 import type { Clock } from '../../../clock.ts'
 
-/** Ms without a commit: nothing else happens. */
+/** Time without a commit, in ms, after which everything pending is written. */
 const quietMs = 30
-/** Ms that a job waits to be shown, at least, while there are commits. */
-const patienceMs = 500
-/** Ms of writing at a stretch, and then of leaving others alone. */
+/** Shortest time, in ms, that a job is pending while there are commits. */
+const pendingMs = 500
+/** Longest time of writing in ms, and the pause for other work after it. */
 const writeMs = 2
 const restMs = 6
-/** Ms for which a group of calls waits for the view, at most. */
-const pressMs = 200
+/** Longest time, in ms, that a group of calls waits for the view. */
+const blockMs = 200
 
 export class Pace {
-  /** Jobs that may wait, before those who commit have to. */
-  readonly most = 50_000
+  /** Jobs that may be pending before commits have to wait. */
+  readonly mostPending = 50_000
   readonly #clock: Clock
-  #markedAt = 0
-  #hurry = false
-  #closing = false
-  #pressedAt = 0
+  #changedAt = 0
+  #isHurrying = false
+  #isClosing = false
+  #hurriedAt = 0
   #writingSince = 0
   #wake: (() => void) | undefined
 
@@ -32,41 +32,44 @@ export class Pace {
     return this.#clock.monotonic()
   }
 
-  /** What has waited since then, or longer, is to be written. */
+  /** What has been pending since this instant, or longer, is to be written. */
   get takesUntil(): number {
-    return this.#isUrgent ? Infinity : this.now - patienceMs
+    return this.#isUrgent ? Infinity : this.now - pendingMs
   }
 
-  /** Those who commit have not waited for long. */
-  get mayPress(): boolean {
-    return this.now - this.#pressedAt < pressMs
+  /** Commits may wait for the view a little longer. */
+  get mayBlock(): boolean {
+    return this.now - this.#hurriedAt < blockMs
   }
 
-  marked(): void {
-    this.#markedAt = this.now
+  changed(): void {
+    this.#changedAt = this.now
   }
 
   relax(): void {
-    this.#hurry = false
+    this.#isHurrying = false
   }
 
-  /** @param closing and stay so */
-  hurry(closing = false): void {
-    if (!this.#hurry) this.#pressedAt = this.now
-    this.#hurry = true
-    this.#closing ||= closing
+  /** @param isClosing hurries until the end: relax() has no effect */
+  hurry(isClosing = false): void {
+    if (!this.#isHurrying) this.#hurriedAt = this.now
+    this.#isHurrying = true
+    this.#isClosing ||= isClosing
     this.#wake?.()
   }
 
-  /** Lets others work, now and then: what is written here is small, and quicker written at once than in turns of the pool. */
-  breath(): Promise<void> | undefined {
+  /**
+   * Yields to other work after every stretch of writing. The files are small: writing them at once is faster than a
+   * round trip to the thread pool for each.
+   */
+  yield(): Promise<void> | undefined {
     return this.now - this.#writingSince < writeMs ? undefined : this.#rest()
   }
 
-  /** @param oldest when what waits longest was marked */
+  /** Resolves when it is time to write. @param oldest instant since which the oldest pending job is pending */
   async due(oldest: number): Promise<void> {
-    while (!this.#isUrgent && this.now - oldest < patienceMs) {
-      await this.#wait(Math.min(this.#markedAt + quietMs, oldest + patienceMs) - this.now)
+    while (!this.#isUrgent && this.now - oldest < pendingMs) {
+      await this.#wait(Math.min(this.#changedAt + quietMs, oldest + pendingMs) - this.now)
     }
   }
 
@@ -88,6 +91,6 @@ export class Pace {
   }
 
   get #isUrgent(): boolean {
-    return this.#hurry || this.#closing || this.now - this.#markedAt >= quietMs
+    return this.#isHurrying || this.#isClosing || this.now - this.#changedAt >= quietMs
   }
 }

@@ -1,5 +1,5 @@
-// What somebody who died had not shown, or not taken away. A session that shows something leaves a mark in unshown/ until it
-// has shown everything; if its process is gone and the mark is there, the whole view is compared with the records.
+// Repair of the view after a crash. A session keeps a marker file in unshown/ until it has shown all its changes. If the
+// marker is there and its process is not, the whole view is compared with the records.
 
 import { join } from 'node:path'
 import { isTerminal } from '../../rules/job/states.ts'
@@ -9,22 +9,23 @@ import type { Move } from '../../rules/move.ts'
 import type { Log } from '../log/log.ts'
 import { numberOf } from '../log/paths.ts'
 import type { Replica } from '../replica/replica.ts'
-import { entriesOf, errorPath, recordPath, resultPath, viewFolders } from './files.ts'
+import { entriesOf, errorPath, jobFolders, recordPath, resultPath } from './job-files.ts'
 
 const folder = 'unshown'
 
-/** Leaves a mark. Answers with the way to take it away, or to leave it for whoever opens next. */
-export function leaveMark({ disk, paths, owner }: Log): (isShown: boolean) => void {
+/** Creates a marker. Returns a function that removes it, or leaves it for the next process that opens the directory. */
+export function createMarker({ disk, paths, owner }: Log): (isComplete: boolean) => void {
   const path = join(paths.root, folder, owner)
   disk.makeFolder(join(paths.root, folder))
   disk.close(disk.create(path, Buffer.alloc(0)))
-  return (isShown) => void (isShown ? disk.unlink(path) : disk.rename(path, join(paths.root, folder, `left-${owner}`)))
+  return (isComplete) =>
+    void (isComplete ? disk.unlink(path) : disk.rename(path, join(paths.root, folder, `left-${owner}`)))
 }
 
-/** Marks of processes that are no more. */
-export function marksOfTheDead({ disk, paths }: Log): string[] {
-  const marks = disk.names(join(paths.root, folder)).filter((name) => !isAlive(numberOf(name)))
-  return marks.map((name) => join(paths.root, folder, name))
+/** Paths of the markers whose process has ended. */
+export function markersOfDeadProcesses({ disk, paths }: Log): string[] {
+  const markers = disk.names(join(paths.root, folder)).filter((name) => !isAlive(numberOf(name)))
+  return markers.map((name) => join(paths.root, folder, name))
 }
 
 function isAlive(pid: number): boolean {
@@ -36,21 +37,21 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** What is to be shown again, and what is to go. */
+/** The jobs to show again, and the files to remove. */
 export function compare(log: Log, replica: Replica, now: number): { jobs: MemoryJob[]; strays: string[] } {
-  const there = new Set(filesOf(log))
+  const found = new Set(filesOf(log))
   const jobs: MemoryJob[] = []
   for (const type of replica.data.types.values()) {
     for (const job of type.jobs.values()) {
-      const entry = entriesOf(job, job).find((path) => there.has(path))
+      const entry = entriesOf(job, job).find((path) => found.has(path))
       const isShown = (entry !== undefined) !== isTerminal(job.state) && isRecorded(log, job, now)
       const files = [entry, recordPath(job), job.result && resultPath(job), job.error && errorPath(job)]
-      if (!isShown || files.some((path) => path !== undefined && !there.has(path))) jobs.push(job)
-      for (const path of files) if (path !== undefined) there.delete(path)
+      if (!isShown || files.some((path) => path !== undefined && !found.has(path))) jobs.push(job)
+      for (const path of files) if (path !== undefined) found.delete(path)
     }
   }
-  // Of a job that is shown again, an entry elsewhere is a stray too.
-  return { jobs, strays: [...there] }
+  // An entry of a listed job in another place is a stray file too.
+  return { jobs, strays: [...found] }
 }
 
 function isRecorded({ disk, paths }: Log, job: MemoryJob, now: number): boolean {
@@ -65,11 +66,11 @@ function isRecorded({ disk, paths }: Log, job: MemoryJob, now: number): boolean 
   }
 }
 
-/** Those that belong to jobs. */
+/** Paths of the files that belong to jobs. */
 function* filesOf({ disk, paths }: Log): Generator<string> {
   const types = disk.names(join(paths.root, 'types')).map((name) => join('types', name))
   for (const type of ['', ...types]) {
-    for (const kind of viewFolders.slice(0, 8)) {
+    for (const kind of jobFolders) {
       for (const name of disk.names(join(paths.root, type, kind))) {
         const path = join(type, kind, name)
         if (kind !== 'priority' && kind !== 'processing') yield path

@@ -1,109 +1,109 @@
-// The database by way of any client library: calls and transactions on the pool's connections, bounded in time, with errors
-// that say whether they may have happened.
+// The Database interface over any client library: calls and transactions on the pool's connections, each with a timeout, with
+// errors that say whether the call may have been applied.
 
 import { atMost } from '../../../clock.ts'
-import { ask, type Bounds, within } from './bounded.ts'
-import type { Connection, Database, DatabaseOptions, Row, Statement, Value, OpenTransaction } from './database.ts'
-import { endsConnection, notConnected, openError, postgresError, storageError } from './errors.ts'
-import { joinedConnection } from './joined.ts'
-import { KeptConnection } from './kept-connection.ts'
+import { type CallTimeout, queryWithTimeout, withTimeout } from './call-timeout.ts'
+import type { Connector, RawConnection, StatementResult } from './connector.ts'
+import type { Connection, Database, DatabaseOptions, OpenTransaction, Row, Statement, Value } from './database.ts'
+import { connectionLost, endsConnection, notConnected, openError, postgresError, storageError } from './errors.ts'
+import { joinedConnection } from './joined-connection.ts'
 import { Listener } from './listener.ts'
-import type { Answer, Wire, Wires } from './wire.ts'
+import { ReservedConnection } from './reserved-connection.ts'
 
 const begin: Statement = { name: '', text: 'BEGIN ISOLATION LEVEL READ COMMITTED' }
 const commit: Statement = { name: '', text: 'COMMIT' }
 const rollback: Statement = { name: '', text: 'ROLLBACK' }
-const nothing: Statement = { name: '', text: 'SELECT 1' }
+const ping: Statement = { name: '', text: 'SELECT 1' }
 
 export class ClientDatabase implements Database {
-  readonly #wires: Wires
+  readonly #connector: Connector
   readonly #options: DatabaseOptions
-  readonly #bounds: Bounds
+  readonly #timeout: CallTimeout
   readonly lockTimeoutMs: number
   readonly #limitLocks: Statement
   readonly #beginLimited: Statement
-  readonly #reserved: KeptConnection
+  readonly #reserved: ReservedConnection
   readonly #listener: Listener
   #closing: Promise<void> | undefined
 
-  constructor(wires: Wires, options: DatabaseOptions) {
-    this.#wires = wires
+  constructor(connector: Connector, options: DatabaseOptions) {
+    this.#connector = connector
     this.#options = options
-    this.#bounds = options
-    // Else a call that was given up would go on waiting for its lock, and take it. The server gives up before we do, which
-    // saves the connection.
+    this.#timeout = options
+    // Without a lock timeout, a call that timed out here would go on waiting for its lock on the server, and take it. The
+    // server's limit is the shorter one, so that the connection survives.
     this.lockTimeoutMs = Math.ceil(options.callTimeoutMs * 0.9)
     this.#limitLocks = { name: '', text: `SET LOCAL lock_timeout = ${this.lockTimeoutMs}` }
-    // Two statements in one trip.
+    // Two statements in one round trip.
     this.#beginLimited = { name: '', text: `${begin.text}; ${this.#limitLocks.text}` }
-    this.#reserved = new KeptConnection(wires, options)
-    this.#listener = new Listener(wires, options)
+    this.#reserved = new ReservedConnection(connector, options)
+    this.#listener = new Listener(connector, options)
   }
 
   get reserved(): Connection {
     return this.#reserved
   }
 
-  /** Whether there is a database at all. */
+  /** Checks that the database answers. */
   async open(): Promise<void> {
     try {
-      await this.query(nothing, [])
+      await this.query(ping, [])
     } catch (error) {
       await this.close()
-      throw openError(this.#wires.where, error)
+      throw openError(this.#connector.where, error)
     }
   }
 
   async query(statement: Statement, values: readonly Value[]): Promise<Row[]> {
-    const wire = await this.#acquire()
+    const connection = await this.#acquire()
     try {
-      const { rows } = await this.#ask(wire, statement, values, true)
-      wire.release()
+      const { rows } = await this.#query(connection, statement, values, true)
+      connection.release()
       return rows
     } catch (error) {
-      if (endsConnection(error)) wire.discard()
-      else wire.release()
+      if (endsConnection(error)) connection.discard()
+      else connection.release()
       throw postgresError(error, true)
     }
   }
 
   async transaction<T>(
-    run: (connection: OpenTransaction) => Promise<T>,
+    run: (transaction: OpenTransaction) => Promise<T>,
     { limitsLocks = false }: { readonly limitsLocks?: boolean } = {},
   ): Promise<T> {
-    const wire = await this.#acquire()
+    const connection = await this.#acquire()
     let isOver = false
-    // Its answer is waited for with that of the first statement, where both can be sent in one trip.
-    const begun = this.#inside(wire, limitsLocks ? begin : this.#beginLimited, [])
+    // On a connection that pipelines, BEGIN and the first statement leave in one round trip: BEGIN is awaited with it.
+    const begun = this.#queryInside(connection, limitsLocks ? begin : this.#beginLimited, [])
     let last: Promise<unknown> = begun.catch(() => {})
-    const connection: OpenTransaction = {
-      client: wire.client,
+    const transaction: OpenTransaction = {
+      client: connection.client,
       query: async (statement, values) => {
-        if (isOver) throw storageError('the transaction is over', { transient: false, maybeApplied: false })
-        const send = (): Promise<Row[]> => this.#inside(wire, statement, values)
-        const answer = wire.pipelines ? send() : last.then(send)
+        if (isOver) throw transactionOver()
+        const send = (): Promise<Row[]> => this.#queryInside(connection, statement, values)
+        const answer = connection.pipelines ? send() : last.then(send)
         last = answer.catch(() => {})
         await begun
         return await answer
       },
       limitLocks: () => {
-        // If it fails, so does all that follows.
-        last = this.#inside(wire, this.#limitLocks, []).catch(() => {})
+        // If it fails, the transaction has failed, and every later statement rejects.
+        last = this.#queryInside(connection, this.#limitLocks, []).catch(() => {})
       },
     }
     let result: T
     try {
-      if (!wire.pipelines) await begun
-      result = await run(connection)
+      if (!connection.pipelines) await begun
+      result = await run(transaction)
       await begun
       await last
     } catch (error) {
       isOver = true
-      await this.#rollback(wire)
+      await this.#rollback(connection)
       throw error
     }
     isOver = true
-    await this.#commit(wire)
+    await this.#commit(connection)
     return result
   }
 
@@ -123,69 +123,81 @@ export class ClientDatabase implements Database {
   async #close(): Promise<void> {
     this.#listener.close()
     this.#reserved.close()
-    // Calls under way are waited for; those that hang end by their own time.
-    await atMost(this.#options.clock, this.#options.callTimeoutMs, this.#wires.close())
+    // Waits for calls in progress; a call that hangs ends by its own timeout.
+    await atMost(this.#options.clock, this.#options.callTimeoutMs, this.#connector.close())
   }
 
-  async #acquire(): Promise<Wire> {
-    const wire = this.#wires.acquire()
+  async #acquire(): Promise<RawConnection> {
+    const acquiring = this.#connector.acquire()
     const { callTimeoutMs } = this.#options
     try {
-      return await within(this.#bounds, wire, () => {
-        wire.then((late) => late.release()).catch(() => {})
-        return new Error(`none became free within ${callTimeoutMs} ms`)
+      return await withTimeout(this.#timeout, acquiring, () => {
+        acquiring.then((late) => late.release()).catch(() => {})
+        return new Error(`no connection of the pool became free within ${callTimeoutMs} ms (callTimeoutMs)`)
       })
     } catch (error) {
-      throw notConnected(this.#wires.where, error)
+      throw notConnected(this.#connector.where, error)
     }
   }
 
-  #ask(wire: Wire, statement: Statement, values: readonly Value[], mayCommit: boolean): Promise<Answer> {
-    return ask(wire, statement, values, this.#bounds, mayCommit)
+  #query(
+    connection: RawConnection,
+    statement: Statement,
+    values: readonly Value[],
+    mayCommit: boolean,
+  ): Promise<StatementResult> {
+    return queryWithTimeout(connection, statement, values, this.#timeout, mayCommit)
   }
 
-  /** Of a statement in a transaction: until COMMIT is sent, nothing has happened. */
-  async #inside(wire: Wire, statement: Statement, values: readonly Value[]): Promise<Row[]> {
+  /** A statement inside a transaction. Until COMMIT is sent, an error means that nothing was applied. */
+  async #queryInside(connection: RawConnection, statement: Statement, values: readonly Value[]): Promise<Row[]> {
     try {
-      if (wire.isLost) throw new Error('the connection was lost')
-      return (await this.#ask(wire, statement, values, false)).rows
+      if (connection.isLost) throw connectionLost()
+      return (await this.#query(connection, statement, values, false)).rows
     } catch (error) {
-      if (endsConnection(error)) wire.discard()
+      if (endsConnection(error)) connection.discard()
       throw postgresError(error, false)
     }
   }
 
-  async #commit(wire: Wire): Promise<void> {
-    if (wire.isLost) {
-      wire.discard()
-      throw postgresError(new Error('the connection was lost'), false)
+  async #commit(connection: RawConnection): Promise<void> {
+    if (connection.isLost) {
+      connection.discard()
+      throw postgresError(connectionLost(), false)
     }
-    let answer: Answer
+    let answer: StatementResult
     try {
-      answer = await this.#ask(wire, commit, [], true)
+      answer = await this.#query(connection, commit, [], true)
     } catch (error) {
-      if (endsConnection(error)) wire.discard()
-      else wire.release()
+      if (endsConnection(error)) connection.discard()
+      else connection.release()
       throw postgresError(error, true)
     }
-    wire.release()
-    // So the server answers a COMMIT after an error that nobody told: it has undone all.
-    if (answer.command === 'ROLLBACK') {
-      throw storageError('Postgres: the transaction had failed, and was rolled back', {
-        transient: false,
-        maybeApplied: false,
-      })
-    }
+    connection.release()
+    // The server answers COMMIT with ROLLBACK when a statement had failed and the caller swallowed its error.
+    if (answer.command === 'ROLLBACK') throw rolledBack()
   }
 
-  async #rollback(wire: Wire): Promise<void> {
-    if (wire.isLost) return wire.discard()
+  async #rollback(connection: RawConnection): Promise<void> {
+    if (connection.isLost) return connection.discard()
     try {
-      await this.#ask(wire, rollback, [], false)
-      wire.release()
+      await this.#query(connection, rollback, [], false)
+      connection.release()
     } catch {
-      // Its end undoes the transaction as well. What went wrong before is what the caller must hear.
-      wire.discard()
+      // Closing the connection rolls back as well. The caller gets the error that came first.
+      connection.discard()
     }
   }
 }
+
+const transactionOver = (): Error =>
+  storageError('Postgres: the transaction is over. The statement was not sent.', {
+    transient: false,
+    maybeApplied: false,
+  })
+
+const rolledBack = (): Error =>
+  storageError('Postgres: the transaction was rolled back at COMMIT, because one of its statements had failed.', {
+    transient: false,
+    maybeApplied: false,
+  })

@@ -1,18 +1,16 @@
-// The parts of pg and postgres.js that are used here, and how to tell them apart. Both are optional peers: their types are
-// not needed to read ours.
-
-import { HoldfastError } from '../../../errors.ts'
+// The parts of pg and postgres.js that this driver calls, and how it tells them apart. Both are optional peers: this driver's
+// types do not need theirs.
 
 // ── pg ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** A client of pg. */
+/** A Client of pg. */
 export interface PgClient {
   query(query: any): Promise<any>
   on(event: string, listener: (...args: any[]) => void): unknown
   removeListener(event: string, listener: (...args: any[]) => void): unknown
 }
 
-/** One that we made ourselves. */
+/** A Client that this driver made. */
 interface OwnPgClient extends PgClient {
   connect(): Promise<unknown>
   end(): Promise<void>
@@ -31,15 +29,15 @@ export interface PgPool {
   removeListener(event: string, listener: (...args: any[]) => void): unknown
 }
 
-/** What a Pool has besides, and its types do not tell. */
-export interface PgPoolInside {
+/** Members of a Pool that its published types leave out. */
+export interface PgPoolInternals {
   readonly options: PgSettings
   readonly Client: new (settings: PgSettings) => OwnPgClient
 }
 
 type PgSettings = Readonly<Record<string, unknown>>
 
-interface PgLibrary {
+export interface PgLibrary {
   readonly Pool: new (settings: PgSettings) => PgPool
 }
 
@@ -49,7 +47,7 @@ interface PendingQuery {
   raw(): PromiseLike<unknown>
 }
 
-/** The `sql` that postgres.js gives to the function of begin() or savepoint(). */
+/** The `sql` that postgres.js passes to the function of begin() or savepoint(). */
 export interface TransactionSql {
   unsafe(text: string, values?: any[], options?: any): PendingQuery
   savepoint(...args: any[]): unknown
@@ -64,6 +62,7 @@ export interface PostgresSql {
   end(options?: { timeout?: number }): Promise<void>
 }
 
+/** The default export of postgres.js. */
 export type NewSql = (...settings: (string | Readonly<Record<string, unknown>>)[]) => PostgresSql
 
 // ── both ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -77,7 +76,7 @@ export const isPgPool = (client: unknown): client is PgPool =>
 export const isPostgresSql = (client: unknown): client is PostgresSql =>
   typeof client === 'function' && hasMethods(client, 'unsafe', 'begin', 'reserve', 'end') && 'options' in client
 
-/** Not a Pool: each of its queries may go another way. */
+/** A Client, not a Pool: a Pool may run each query on another connection. */
 export const isPgClient = (tx: unknown): tx is PgClient =>
   typeof tx === 'object' && hasMethods(tx, 'query', 'on', 'removeListener') && !isPgPool(tx)
 
@@ -87,37 +86,3 @@ export const isTransactionSql = (tx: unknown): tx is TransactionSql =>
 export function hasMethods(value: object | null, ...names: readonly string[]): value is object {
   return value !== null && names.every((name) => typeof (value as Record<string, unknown>)[name] === 'function')
 }
-
-/** The libraries, for tests in another way. */
-export interface Libraries {
-  pg(): Promise<unknown>
-  postgres(): Promise<unknown>
-}
-
-const installed: Libraries = { pg: () => import('pg'), postgres: () => import('postgres') }
-
-export async function loadPg(libraries = installed): Promise<PgLibrary | undefined> {
-  const loaded = await unlessMissing(libraries.pg)
-  return (loaded as { default: PgLibrary } | undefined)?.default
-}
-
-export async function loadPostgresJs(libraries = installed): Promise<NewSql | undefined> {
-  const loaded = await unlessMissing(libraries.postgres)
-  return (loaded as { default: NewSql } | undefined)?.default
-}
-
-async function unlessMissing(load: () => Promise<unknown>): Promise<unknown> {
-  try {
-    return await load()
-  } catch (error) {
-    if ((error as { code?: unknown }).code === 'ERR_MODULE_NOT_FOUND') return undefined
-    throw error
-  }
-}
-
-export const missingClient = (): HoldfastError =>
-  new HoldfastError(
-    'MISSING_DEPENDENCY',
-    'PostgresStorage needs a Postgres client: npm install pg (or postgres), or pass one as `client`',
-    { package: 'pg' },
-  )

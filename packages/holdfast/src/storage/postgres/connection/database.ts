@@ -1,15 +1,16 @@
-// The seam between this driver and the client libraries: statements go in as text, rows come back as text, whichever
-// library, pooler or user's transaction is in between. What is asked here is bounded in time, and what goes wrong comes
-// back as a StorageError.
+// The interface between this driver and the client libraries. Statements go in as text and rows come back as text, whichever
+// library, pooler or user's transaction is in between. Every call has a timeout, and every failure is a StorageError.
 //
-// Rules for statements, so that every library reads and writes the same: each parameter is cast to text before anything
-// else, `($1::text)::bigint`, `($2::text)::bytea[]` (a library may format a value by the type that it is cast to first);
-// each selected column is cast to text and named c0, c1, … in order.
+// Rules for statements, so that every library reads and writes the same:
+// - Each parameter is cast to text before anything else: `($1::text)::bigint`, `($2::text)::bytea[]`. A library may format a
+//   value by the type that it is cast to first.
+// - Each selected column is cast to text, and named c0, c1, … in order.
 
 import type { Clock } from '../../../clock.ts'
-import type { Libraries, PostgresClient } from './client.ts'
+import type { PostgresClient } from './client.ts'
 import { ClientDatabase } from './client-database.ts'
-import { openWires } from './open-wires.ts'
+import type { Libraries } from './libraries.ts'
+import { openConnector } from './open-connector.ts'
 
 /** Sent as text. An array is one text, `{…}`. */
 export type Value = string | number | null
@@ -17,70 +18,70 @@ export type Value = string | number | null
 export type Row = readonly (string | null)[]
 
 export interface Statement {
-  /** Of the prepared statement: unique per text and schema, and at most 63 bytes. */
+  /** Name of the prepared statement: unique per text and schema, at most 63 bytes. Empty: not prepared. */
   readonly name: string
   readonly text: string
 }
 
-/** One statement at a time. */
+/** Runs one statement at a time. */
 export interface Connection {
   query(statement: Statement, values: readonly Value[]): Promise<Row[]>
 }
 
-/** One whose transaction is ours. */
+/** A transaction that this driver commits or rolls back. */
 export interface OpenTransaction extends Connection {
-  /** What the library has for the connection: a client of pg, or a sql of postgres.js. */
+  /** The library's own object for the connection: a client of pg, or a sql of postgres.js. */
   readonly client: object
   /**
-   * Limits how long a lock is waited for, where its statements do not see to that. Before the first of them, or when it was
-   * answered; it is sent at once, so that what the user asks by the client comes after it.
+   * Sets the lock timeout, where the statements do not set it themselves. Call it before the first statement, or after its
+   * answer. The SET is sent at once, so that it precedes what the user sends through the client.
    */
   limitLocks(): void
 }
 
 export interface Database {
-  /** On any connection of the pool, committed by itself. */
+  /** Runs a statement on any connection of the pool, in a transaction of its own. */
   query(statement: Statement, values: readonly Value[]): Promise<Row[]>
   /**
-   * BEGIN, what `run` does, COMMIT; ROLLBACK if it rejects. READ COMMITTED, and no lock is waited for longer than a call
-   * may take. An error of a statement or of `run` says that nothing was applied; one of COMMIT may not know.
+   * Runs BEGIN, `run` and COMMIT; ROLLBACK if `run` rejects. The isolation level is READ COMMITTED, and a lock is waited for at
+   * most `lockTimeoutMs`. After an error of a statement or of `run` nothing was applied; after one of COMMIT that is unknown.
    */
   transaction<T>(
-    run: (connection: OpenTransaction) => Promise<T>,
+    run: (transaction: OpenTransaction) => Promise<T>,
     options?: {
-      /** Its first statement, and whoever else waits for locks in it, sees to that limit: a statement is saved. */
+      /** The statements of `run` set the lock timeout themselves, which saves a statement. @default false */
       readonly limitsLocks?: boolean
     },
   ): Promise<T>
-  /** That limit. */
+  /** How long a transaction of this driver waits for a lock, in ms. */
   readonly lockTimeoutMs: number
-  /** Beside the pool, so that it is there when the pool is used up. Opened on first use, and again when it was lost. */
+  /** A connection outside the pool, for calls that must not wait for it. Opened on first use, reopened after a loss. */
   readonly reserved: Connection
   /**
    * The transaction that the caller has open: a client of pg, the `sql` of postgres.js's begin, or an adapter with
-   * `query(text, values)`. Nothing here begins or ends it. Throws INVALID_ARGUMENT.
+   * `query(text, values)`. It is never begun or ended here. @throws TypeError INVALID_ARGUMENT
    */
   joined(tx: unknown): Connection
   /**
-   * All who listen share one connection; it comes back by itself, and `onGap` says each time that something may have been
-   * missed. Resolves when the channel is heard.
+   * Listens on a channel. All listeners share one connection, which is reopened after a loss; `onGap` then says that messages may
+   * have been missed. Resolves when the channel is listened to, with a function that ends it.
    */
   listen(channel: string, onMessage: (payload: string) => void, onGap: () => void): Promise<() => Promise<void>>
-  /** A pool that was passed in stays open. */
+  /** Closes all connections. A pool that was passed in stays open. */
   close(): Promise<void>
 }
 
 export interface DatabaseOptions {
-  /** Of a database; the library is imported when it is opened. Or: */
-  readonly url?: string
-  readonly client?: PostgresClient
-  /** Another way to the same database, for LISTEN alone: a pooler in transaction mode cannot do it. */
-  readonly listenUrl?: string
-  /** Whether listen() listens at all. */
+  /** Address of the database; the library is imported when it is opened. Give this or `client`. */
+  readonly url?: string | undefined
+  readonly client?: PostgresClient | undefined
+  /** Another address of the same database, for LISTEN alone: a pooler in transaction mode does not support LISTEN. */
+  readonly listenUrl?: string | undefined
+  /** False: listen() does nothing. */
   readonly listen: boolean
-  /** Whether statements are prepared, which a pooler in transaction mode may not be able to do. */
+  /** Whether statements are prepared. Some poolers in transaction mode do not support it. */
   readonly prepare: boolean
-  /** For each statement, and for a connection to become free, in ms. */
+  /** Timeout of each statement, and of waiting for a free connection, in ms. */
   readonly callTimeoutMs: number
   /** Connections of a pool made from `url`. */
   readonly poolSize: number
@@ -89,7 +90,7 @@ export interface DatabaseOptions {
 
 /** Rejects with a StorageError that says what to do, or MISSING_DEPENDENCY. @param libraries for tests */
 export async function openDatabase(options: DatabaseOptions, libraries?: Libraries): Promise<Database> {
-  const database = new ClientDatabase(await openWires(options, libraries), options)
+  const database = new ClientDatabase(await openConnector(options, libraries), options)
   await database.open()
   return database
 }

@@ -1,74 +1,74 @@
-// The one connection on which all who listen are told, made when the first listens and closed with the last. It comes back
-// by itself, listens again, and then says that something may have been missed.
+// The one connection that all listeners of a storage share: opened for the first listener, closed after the last. After a loss it
+// reconnects with backoff, listens again, and reports a gap, because messages may have been missed.
 
 import type { Timer } from '../../../clock.ts'
-import { ask, type Bounds } from './bounded.ts'
+import { type CallTimeout, queryWithTimeout } from './call-timeout.ts'
+import type { Connector, RawConnection } from './connector.ts'
 import type { Statement } from './database.ts'
-import { notConnected } from './errors.ts'
-import type { Wire, Wires } from './wire.ts'
+import { connectionLost, notConnected } from './errors.ts'
 
-interface Heard {
+interface Subscription {
   readonly channel: string
   readonly onMessage: (payload: string) => void
   readonly onGap: () => void
 }
 
-interface ListenerOptions extends Bounds {
+interface ListenerOptions extends CallTimeout {
   readonly listen: boolean
-  readonly listenUrl?: string
+  readonly listenUrl?: string | undefined
 }
 
-/** Between two tries to connect, in ms: doubled each time, and jittered. */
-const [shortestPauseMs, longestPauseMs] = [50, 5_000]
-/** Between two questions whether the server is still there, in ms: a half-open connection looks like a quiet one. */
-const checkMs = 5_000
-const stillThere: Statement = { name: '', text: 'SELECT 1' }
+/** Backoff between two attempts to reconnect, in ms: doubled each time, with jitter. */
+const [minBackoffMs, maxBackoffMs] = [50, 5_000]
+/** Interval of the check that the server still answers, in ms: a half-open connection looks like a quiet one. */
+const pingMs = 5_000
+const ping: Statement = { name: '', text: 'SELECT 1' }
 
 export class Listener {
-  readonly #wires: Wires
+  readonly #connector: Connector
   readonly #options: ListenerOptions
-  readonly #heard = new Map<string, Set<Heard>>()
-  /** On the wire at hand. */
+  readonly #subscriptions = new Map<string, Set<Subscription>>()
+  /** Channels that the current connection listens to. */
   #channels = new Set<string>()
-  #wire: Wire | undefined
-  /** Statements go one after the other. */
+  #connection: RawConnection | undefined
+  /** The end of the queue of statements, which run one at a time. */
   #last: Promise<unknown> = Promise.resolve()
-  #tries = 0
+  #failures = 0
   #timer: Timer | undefined
   #isClosed = false
 
-  constructor(wires: Wires, options: ListenerOptions) {
-    this.#wires = wires
+  constructor(connector: Connector, options: ListenerOptions) {
+    this.#connector = connector
     this.#options = options
   }
 
-  async listen(heard: Heard): Promise<() => Promise<void>> {
+  async listen(subscription: Subscription): Promise<() => Promise<void>> {
     if (!this.#options.listen) return async () => {}
-    const all = this.#heard.get(heard.channel) ?? new Set()
-    this.#heard.set(heard.channel, all.add(heard))
+    const all = this.#subscriptions.get(subscription.channel) ?? new Set()
+    this.#subscriptions.set(subscription.channel, all.add(subscription))
     try {
-      await this.#inTurn(() => this.#ready())
+      await this.#inTurn(() => this.#synchronize())
     } catch (error) {
-      this.#forget(heard)
-      throw notConnected(this.#wires.where, error)
+      this.#remove(subscription)
+      throw notConnected(this.#connector.where, error)
     }
     return async () => {
-      this.#forget(heard)
-      // Whatever goes wrong now, a connection that is lost has lost its channels, too.
-      await this.#inTurn(() => this.#ready()).catch(() => {})
+      this.#remove(subscription)
+      // A failure needs no handling: a connection that is lost has lost its channels, too.
+      await this.#inTurn(() => this.#synchronize()).catch(() => {})
     }
   }
 
   close(): void {
     this.#isClosed = true
-    this.#heard.clear()
-    this.#drop()
+    this.#subscriptions.clear()
+    this.#disconnect()
   }
 
-  #forget(heard: Heard): void {
-    const all = this.#heard.get(heard.channel)
-    all?.delete(heard)
-    if (all?.size === 0) this.#heard.delete(heard.channel)
+  #remove(subscription: Subscription): void {
+    const all = this.#subscriptions.get(subscription.channel)
+    all?.delete(subscription)
+    if (all?.size === 0) this.#subscriptions.delete(subscription.channel)
   }
 
   #inTurn(work: () => Promise<void>): Promise<void> {
@@ -77,92 +77,92 @@ export class Listener {
     return done
   }
 
-  /** Connected, and listening to what is to be heard; or neither. */
-  async #ready(): Promise<void> {
-    if (this.#heard.size === 0) return this.#drop()
+  /** Makes the connection listen to exactly the subscribed channels; without any, closes it. */
+  async #synchronize(): Promise<void> {
+    if (this.#subscriptions.size === 0) return this.#disconnect()
     if (this.#isClosed) throw new Error('the storage is closed')
-    const wire = this.#wire ?? (await this.#connect())
-    const gone = [...this.#channels].filter((channel) => !this.#heard.has(channel))
-    const missing = [...this.#heard.keys()].filter((channel) => !this.#channels.has(channel))
-    const words = [...gone.map((channel) => `UNLISTEN ${quoted(channel)}`), ...missing.map(listenTo)]
-    if (words.length === 0) return
+    const connection = this.#connection ?? (await this.#connect())
+    const surplus = [...this.#channels].filter((channel) => !this.#subscriptions.has(channel))
+    const missing = [...this.#subscriptions.keys()].filter((channel) => !this.#channels.has(channel))
+    const statements = [...surplus.map((channel) => `UNLISTEN ${quoted(channel)}`), ...missing.map(listenTo)]
+    if (statements.length === 0) return
     try {
-      await ask(wire, { name: '', text: words.join('; ') }, [], this.#options, false)
+      await queryWithTimeout(connection, { name: '', text: statements.join('; ') }, [], this.#options, false)
     } catch (error) {
-      wire.discard()
+      connection.discard()
       throw error
     }
-    this.#channels = new Set([...this.#channels, ...missing].filter((channel) => !gone.includes(channel)))
+    this.#channels = new Set([...this.#channels, ...missing].filter((channel) => !surplus.includes(channel)))
   }
 
-  async #connect(): Promise<Wire> {
-    let wire: Wire | undefined
-    wire = await this.#wires.open(this.#options.listenUrl, {
+  async #connect(): Promise<RawConnection> {
+    let connection: RawConnection | undefined
+    connection = await this.#connector.open(this.#options.listenUrl, {
       onMessage: (channel, payload) => {
-        for (const { onMessage } of this.#heard.get(channel) ?? []) onMessage(payload)
+        for (const { onMessage } of this.#subscriptions.get(channel) ?? []) onMessage(payload)
       },
-      // One that never came about is lost, too.
-      onLost: () => wire && this.#onLost(wire),
+      // Also reported for a connection that was never established.
+      onLost: () => connection && this.#onLost(connection),
     })
-    // Lost or closed before anybody could hear of it.
-    if (wire.isLost || this.#isClosed) {
-      wire.discard()
-      throw new Error('the connection was lost')
+    // It may be lost, or the listener closed, before open() resolved.
+    if (connection.isLost || this.#isClosed) {
+      connection.discard()
+      throw connectionLost()
     }
-    this.#wire = wire
+    this.#connection = connection
     this.#channels = new Set()
-    this.#checkLater()
-    return wire
+    this.#schedulePing()
+    return connection
   }
 
-  #onLost(wire: Wire): void {
-    if (this.#wire !== wire) return
-    this.#wire = undefined
+  #onLost(connection: RawConnection): void {
+    if (this.#connection !== connection) return
+    this.#connection = undefined
     this.#channels = new Set()
-    this.#again()
+    this.#scheduleReconnect()
   }
 
-  #again(): void {
+  #scheduleReconnect(): void {
     this.#timer?.cancel()
-    if (this.#isClosed || this.#heard.size === 0) return
+    if (this.#isClosed || this.#subscriptions.size === 0) return
     const { clock } = this.#options
-    const pauseMs = Math.min(shortestPauseMs * 2 ** Math.min(this.#tries++, 10), longestPauseMs)
-    this.#timer = clock.after(pauseMs * (0.5 + clock.random() / 2), () => {
-      this.#inTurn(() => this.#ready()).then(
-        () => this.#tellGap(),
-        () => this.#wire ?? this.#again(),
+    const backoffMs = Math.min(minBackoffMs * 2 ** Math.min(this.#failures++, 10), maxBackoffMs)
+    this.#timer = clock.after(backoffMs * (0.5 + clock.random() / 2), () => {
+      this.#inTurn(() => this.#synchronize()).then(
+        () => this.#reportGap(),
+        () => this.#connection ?? this.#scheduleReconnect(),
       )
     })
   }
 
-  #tellGap(): void {
-    this.#tries = 0
-    const all = [...this.#heard.values()].flatMap((heard) => [...heard])
+  #reportGap(): void {
+    this.#failures = 0
+    const all = [...this.#subscriptions.values()].flatMap((subscriptions) => [...subscriptions])
     for (const { onGap } of all) onGap()
   }
 
-  #checkLater(): void {
+  #schedulePing(): void {
     this.#timer?.cancel()
-    this.#timer = this.#options.clock.after(checkMs, () => this.#check(), { keepsAlive: false })
+    this.#timer = this.#options.clock.after(pingMs, () => this.#ping(), { keepsAlive: false })
   }
 
-  #check(): void {
-    const wire = this.#wire
-    if (!wire) return
+  #ping(): void {
+    const connection = this.#connection
+    if (!connection) return
     this.#inTurn(async () => {
-      if (!wire.isLost) await ask(wire, stillThere, [], this.#options, false)
+      if (!connection.isLost) await queryWithTimeout(connection, ping, [], this.#options, false)
     }).then(
-      () => this.#wire === wire && this.#checkLater(),
-      () => wire.discard(),
+      () => this.#connection === connection && this.#schedulePing(),
+      () => connection.discard(),
     )
   }
 
-  #drop(): void {
+  #disconnect(): void {
     this.#timer?.cancel()
-    const wire = this.#wire
-    this.#wire = undefined
+    const connection = this.#connection
+    this.#connection = undefined
     this.#channels = new Set()
-    wire?.discard()
+    connection?.discard()
   }
 }
 

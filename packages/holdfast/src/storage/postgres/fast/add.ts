@@ -1,23 +1,23 @@
-// add, the short way: jobs that nothing but their id decides about, all of them new. One statement, committed by itself.
-// It writes nothing if one of the ids is there, or comes to be there meanwhile: then the rules decide. Where all are there,
-// as they are for a repeat, the statement has read them, and there is nothing more to ask.
+// The fast path of add: new jobs without blockers, deduplication keys and groups, so that only their ids decide. One statement,
+// committed by itself. It writes nothing if one of the ids exists, or is inserted meanwhile: then the rules decide. If all ids exist,
+// as in a repeated call, the statement has read their records, and no other is needed.
 
+import { isEven } from '../../retention.ts'
 import { add } from '../../rules/add.ts'
+import { stateCodes } from '../../rules/job/codes.ts'
 import type { AddVerdict, NewJob } from '../../storage.ts'
 import type { Connection, Row, Statement, Value } from '../connection/database.ts'
 import { sqlStateOf } from '../connection/errors.ts'
-import { encodeHints } from '../verbs/hints.ts'
-import { isEven } from '../../retention.ts'
-import { kindIndex } from '../rules/job.ts'
-import { Loaded, missing } from '../rules/loaded.ts'
+import { LoadedRows, rowsMissing } from '../rules/loaded-rows.ts'
 import { PostgresMove } from '../rules/move.ts'
-import { columns, jobCells, param, type Sql } from '../rules/statements.ts'
-import { arrayOf, bytesText, encodeText } from '../rules/text.ts'
-import type { Types } from '../rules/types.ts'
+import type { TypeRegistry } from '../rules/type-registry.ts'
 import { WorkingSet } from '../rules/working-set.ts'
-import type { Told } from './after-commit.ts'
+import { cell, jobCells, kindCodes, readyCodes } from '../sql/job-columns.ts'
+import { columns, param, type Sql } from '../sql/statement.ts'
+import { arrayOf, encodeBytes, encodeText } from '../sql/text.ts'
+import type { AfterCommit } from './after-commit.ts'
 
-export function fastAddStatement({ at, now, statement }: Sql): Statement {
+export function fastAddStatement({ at, now, statement, nextValue }: Sql): Statement {
   return statement(
     'fast_add',
     `WITH clock AS MATERIALIZED (SELECT ${now} AS now),
@@ -31,11 +31,11 @@ export function fastAddStatement({ at, now, statement }: Sql): Statement {
          SELECT * FROM ${at}jobs AS j WHERE j.tid = g.tid AND j.id = g.id LIMIT 1) AS j),
      added AS (
        INSERT INTO ${at}jobs (seq, ord, tid, id, token, priority, max_attempts, keep_ms, created_at, run_at, state, kind,
-         attempt, failures, line, more, payload)
+         attempt, failures, ready, more, payload)
        SELECT number, number, tid, id, token, priority, max_attempts, keep_ms, now, run_at,
-         CASE WHEN run_at <= now THEN 2 ELSE 0 END, 0, 0, 0, 1, more, payload
+         CASE WHEN run_at <= now THEN ${stateCodes.queued} ELSE ${stateCodes.scheduled} END, ${kindCodes.alone}, 0, 0, ${readyCodes.ready}, more, payload
        FROM (
-         SELECT g.*, clock.now, nextval('${at.replaceAll("'", "''")}numbers') AS number,
+         SELECT g.*, clock.now, ${nextValue('numbers')} AS number,
            CASE WHEN delay_ms IS NOT NULL THEN now + delay_ms ELSE greatest(at, now) END AS run_at
          FROM clock, given AS g OFFSET 0) AS n
        WHERE NOT EXISTS (SELECT 1 FROM existing)
@@ -49,13 +49,45 @@ export function fastAddStatement({ at, now, statement }: Sql): Statement {
   )
 }
 
-/** Nothing but their ids decides about them. */
+/** Columns before those of the existing job. */
+const leadingCells = 3
+
+/** Whether only the ids decide about these jobs. */
 export const isFastAdd = (jobs: readonly NewJob[]): boolean =>
   jobs.length > 0 &&
   jobs.every((job) => job.blockers === undefined && job.deduplication === undefined && job.group === undefined)
 
-/** An id is taken by the first that names it. */
-function firstOfEach(jobs: readonly NewJob[]): readonly NewJob[] {
+interface FastAddOptions {
+  readonly database: Pick<Connection, 'query'>
+  readonly statements: { readonly fastAdd: Statement }
+  readonly types: TypeRegistry
+}
+
+/** Undefined: nothing was written, and the rules must decide. */
+export async function fastAdd(
+  { database, statements, types }: FastAddOptions,
+  jobs: readonly NewJob[],
+  afterCommit: AfterCommit,
+): Promise<AddVerdict[] | undefined> {
+  const wakes = [...new Set(jobs.map(({ type }) => type))].map((type) => ({ kind: 'wake' as const, type }))
+  const firsts = firstOfEachId(jobs)
+  const values = [...cellsOf(types, firsts), afterCommit.channel, afterCommit.hint(wakes)]
+  const rows = await retryAfterDuplicate(() => database.query(statements.fastAdd, values))
+  if (!rows) return undefined
+  const now = Number(rows[0]![0])
+  if (rows[0]![1] === '0') return rows.length < firsts.length ? undefined : existingVerdicts(types, jobs, rows, now)
+  const verdicts = firsts.map((job): AddVerdict => {
+    const { type, id, token } = job
+    const state = isDue(job, now) ? 'queued' : 'scheduled'
+    afterCommit.event(type, { event: state, id, attempt: 0, at: now })
+    return { verdict: 'added', job: { type, id, token, state, createdAt: now } }
+  })
+  for (const signal of wakes) afterCommit.signal(signal)
+  return firsts === jobs ? verdicts : withDuplicates(jobs, firsts, verdicts)
+}
+
+/** The first job of the batch that names an id takes it. */
+function firstOfEachId(jobs: readonly NewJob[]): readonly NewJob[] {
   if (jobs.length === 1) return jobs
   const firsts = new Map<string, NewJob>()
   for (const job of jobs) {
@@ -66,31 +98,6 @@ function firstOfEach(jobs: readonly NewJob[]): readonly NewJob[] {
 }
 
 const nameOf = ({ type, id }: NewJob): string => `${type.length}/${type}/${id}`
-
-/** Undefined: nothing was done, and the rules must decide. */
-export async function fastAdd(
-  connection: Pick<Connection, 'query'>,
-  statement: Statement,
-  types: Types,
-  jobs: readonly NewJob[],
-  told: Told,
-): Promise<AddVerdict[] | undefined> {
-  const wakes = [...new Set(jobs.map(({ type }) => type))].map((type) => ({ kind: 'wake' as const, type }))
-  const firsts = firstOfEach(jobs)
-  const values = [...cellsOf(types, firsts), told.channel, encodeHints(wakes, told.from)!]
-  const rows = await onceMore(() => connection.query(statement, values))
-  if (!rows) return undefined
-  const now = Number(rows[0]![0])
-  if (rows[0]![1] === '0') return rows.length < firsts.length ? undefined : standing(types, jobs, rows, now)
-  const verdicts = firsts.map((job): AddVerdict => {
-    const { type, id, token } = job
-    const state = isDue(job, now) ? 'queued' : 'scheduled'
-    told.event(type, { event: state, id, attempt: 0, at: now })
-    return { verdict: 'added', job: { type, id, token, state, createdAt: now } }
-  })
-  for (const signal of wakes) told.signal(signal)
-  return firsts === jobs ? verdicts : withDuplicates(jobs, firsts, verdicts)
-}
 
 const isDue = ({ runAt = 0, delayMs }: NewJob, now: number): boolean =>
   delayMs === undefined ? runAt <= now : delayMs <= 0
@@ -108,41 +115,48 @@ function withDuplicates(
   })
 }
 
-/** Somebody who was quicker is there the second time: a repeat of this very call, maybe. */
-async function onceMore(run: () => Promise<Row[]>): Promise<Row[] | undefined> {
-  for (let tries = 0; tries < 2; tries++) {
+const uniqueViolation = '23505'
+
+/** An id that another transaction inserts meanwhile exists in the second attempt; a repeat of this very call, for example. */
+async function retryAfterDuplicate(run: () => Promise<Row[]>): Promise<Row[] | undefined> {
+  for (let attempts = 0; attempts < 2; attempts++) {
     try {
       return await run()
     } catch (error) {
-      if (sqlStateOf(error) !== '23505') throw error
+      if (sqlStateOf(error) !== uniqueViolation) throw error
     }
   }
   return undefined
 }
 
-/** What the rules say of jobs that are all there already, and alone. Undefined if there is something to write, too. */
-function standing(types: Types, jobs: readonly NewJob[], rows: readonly Row[], now: number): AddVerdict[] | undefined {
-  const loaded = new Loaded()
-  for (const row of rows) loaded.keepJob(row.slice(3), false)
-  if (rows.some((row) => row[3 + kindIndex] === '2')) return undefined
+/** The verdicts of the rules if all jobs exist, and none is linked. Undefined if the rules would write something. */
+function existingVerdicts(
+  types: TypeRegistry,
+  jobs: readonly NewJob[],
+  rows: readonly Row[],
+  now: number,
+): AddVerdict[] | undefined {
+  const loaded = new LoadedRows()
+  for (const row of rows) loaded.keepJob(row.slice(leadingCells), false)
+  if (rows.some((row) => Number(row[leadingCells + cell.kind]) === kindCodes.linked)) return undefined
   const set = new WorkingSet(loaded, types, true)
   try {
     const verdicts = add(new PostgresMove(set, now), jobs)
     return set.numbersTaken > 0 ? undefined : verdicts
   } catch (error) {
-    if (error !== missing) throw error
+    if (error !== rowsMissing) throw error
     return undefined
   }
 }
 
-function cellsOf(types: Types, jobs: readonly NewJob[]): string[] {
+function cellsOf(types: TypeRegistry, jobs: readonly NewJob[]): string[] {
   const lists: Value[][] = [[], [], [], [], [], [], [], [], [], []]
   for (const job of jobs) {
     const { type, id, token, priority = 0, maxAttempts = null, retention, trace, payload } = job
     const same = isEven(retention)
     const more = same && trace === undefined ? null : JSON.stringify({ trace, retention: same ? undefined : retention })
     const cells = [types.tidOf(type)!, encodeText(id), encodeText(token), priority, maxAttempts, retention.completedMs]
-    cells.push(job.runAt ?? null, job.delayMs ?? null, more, bytesText(payload))
+    cells.push(job.runAt ?? null, job.delayMs ?? null, more, encodeBytes(payload))
     for (let index = 0; index < cells.length; index++) lists[index]!.push(cells[index]!)
   }
   return lists.map(arrayOf)

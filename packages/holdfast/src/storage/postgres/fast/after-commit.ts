@@ -1,39 +1,49 @@
-// What a short way tells the listeners of this process, once its statement is committed.
+// What a fast path reports once its statement is committed: hints for other processes, and signals and events for the listeners of
+// this one.
 
+import { type Listeners, notify } from '../../rules/signals.ts'
 import type { JobEvent, Signal } from '../../storage.ts'
-import { type Listeners, tell } from '../../rules/signals.ts'
+import { encodeHints } from '../connection/hints.ts'
 
-export class Told {
+export class AfterCommit {
+  /** Channel of the hints. */
   readonly channel: string
-  /** Who tells: it does not hear itself. */
-  readonly from: string
+  /** Id of this storage, which ignores its own hints. */
+  readonly #instance: string
   readonly #listenersOf: (type: string) => Listeners
   #events: Map<string, JobEvent[]> | undefined
 
-  constructor(channel: string, from: string, listenersOf: (type: string) => Listeners) {
+  constructor(channel: string, instance: string, listenersOf: (type: string) => Listeners) {
     this.channel = channel
-    this.from = from
+    this.#instance = instance
     this.#listenersOf = listenersOf
   }
 
-  signal(signal: Signal): void {
-    tell(this.#listenersOf(signal.type), signal)
+  /** The message for other processes, which the statement sends by NOTIFY. Null: no signals. */
+  hint(signals: readonly Signal[]): string | null {
+    return encodeHints(signals, this.#instance) ?? null
   }
 
-  hasEvents(type: string): boolean {
+  /** Notifies the listeners of this process. Call it after the commit. */
+  signal(signal: Signal): void {
+    notify(this.#listenersOf(signal.type), signal)
+  }
+
+  hasEventListeners(type: string): boolean {
     return this.#listenersOf(type).events.size > 0
   }
 
+  /** Collects an event for send(). */
   event(type: string, event: JobEvent): void {
-    if (!this.hasEvents(type)) return
+    if (!this.hasEventListeners(type)) return
     this.#events ??= new Map()
     const events = this.#events.get(type)
     if (events) events.push(event)
     else this.#events.set(type, [event])
   }
 
-  /** In the order in which things happened. */
-  end(): void {
+  /** Sends the collected events, in the order in which they happened. */
+  send(): void {
     for (const [type, events] of this.#events ?? []) this.signal({ kind: 'events', type, events })
   }
 }

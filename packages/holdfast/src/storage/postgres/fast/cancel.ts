@@ -1,44 +1,49 @@
-// cancel, the short way: jobs that wait, and are alone. One statement, committed by itself; it says which ones it has
-// cancelled, and the rules decide about the others.
+// The fast path of cancel: one waiting job that is tied to nothing else. One statement, committed by itself. If it cancels nothing,
+// the rules decide.
 
+import { stateCodes } from '../../rules/job/codes.ts'
 import type { JobRef } from '../../storage.ts'
 import type { Connection, Statement } from '../connection/database.ts'
-import { encodeHints } from '../verbs/hints.ts'
-import { columns, param, type Sql } from '../rules/statements.ts'
-import { encodeText } from '../rules/text.ts'
-import type { Types } from '../rules/types.ts'
-import type { Told } from './after-commit.ts'
+import type { TypeRegistry } from '../rules/type-registry.ts'
+import { hasEvenRetention, kindCodes, readyCodes } from '../sql/job-columns.ts'
+import { columns, param, type Sql } from '../sql/statement.ts'
+import { encodeText } from '../sql/text.ts'
+import type { AfterCommit } from './after-commit.ts'
 
 export function fastCancelStatement({ at, now, statement }: Sql): Statement {
   return statement(
     'fast_cancel',
     `WITH clock AS MATERIALIZED (SELECT ${now} AS now),
      gone AS (
-       UPDATE ${at}jobs AS j SET state = 7, line = NULL, finished_at = now, expires_at = nullif(now + keep_ms, 'Infinity'),
+       UPDATE ${at}jobs AS j SET state = ${stateCodes.cancelled}, ready = NULL, finished_at = now, expires_at = nullif(now + keep_ms, 'Infinity'),
          sweep_at = nullif(now + keep_ms, 'Infinity')
        FROM clock
-       WHERE j.tid = ${param(1, 'integer')} AND j.id = ${param(2, 'text')} AND j.kind = 0 AND j.line + 0 = 1
-         AND (j.more IS NULL OR j.more NOT LIKE '%"retention"%')
+       WHERE j.tid = ${param(1, 'integer')} AND j.id = ${param(2, 'text')} AND j.kind = ${kindCodes.alone} AND j.ready + 0 = ${readyCodes.ready}
+         AND ${hasEvenRetention}
        RETURNING 1)
      SELECT ${columns('count(*)', `CASE WHEN count(*) > 0 THEN pg_notify(${param(3, 'text')}, ${param(4, 'text')}) END`)}
      FROM gone`,
   )
 }
 
-/** False: nothing was done, and the rules must decide. */
+interface FastCancelOptions {
+  readonly database: Pick<Connection, 'query'>
+  readonly statements: { readonly fastCancel: Statement }
+  readonly types: TypeRegistry
+}
+
+/** False: nothing was written, and the rules must decide. */
 export async function fastCancel(
-  connection: Pick<Connection, 'query'>,
-  statement: Statement,
-  types: Types,
+  { database, statements, types }: FastCancelOptions,
   { type, id }: JobRef,
-  told: Told,
+  afterCommit: AfterCommit,
 ): Promise<boolean> {
   const tid = types.tidOf(type)
-  if (tid === undefined || told.hasEvents(type)) return false
+  if (tid === undefined || afterCommit.hasEventListeners(type)) return false
   const done = { kind: 'done', type, ids: [id] } as const
-  const values = [tid, encodeText(id), told.channel, encodeHints([done], told.from)!]
-  const [row] = await connection.query(statement, values)
+  const values = [tid, encodeText(id), afterCommit.channel, afterCommit.hint([done])]
+  const [row] = await database.query(statements.fastCancel, values)
   if (row![0] === '0') return false
-  told.signal(done)
+  afterCommit.signal(done)
   return true
 }

@@ -1,27 +1,26 @@
-// Jobs in processing that are not alone, as far as this process claimed them: their outcomes are for the rules, and a try by
-// the short way would be a statement for nothing.
+// Leases of linked jobs that this process claimed. Their outcomes need the rules: to try the fast path would waste a statement.
 
 import type { LeaseRef } from '../../storage.ts'
 
-/** Those whose lease was lost are never settled: what is forgotten is tried, and found out by the statement. */
-const mostKept = 10_000
+/** A lost lease is never settled and stays in the cache, so the cache is emptied at this size. A forgotten lease costs one statement. */
+const maxSize = 10_000
 
-export class Linked {
+export class LeaseCache {
   readonly #leases = new Set<string>()
 
   add(lease: LeaseRef): void {
-    if (this.#leases.size >= mostKept) this.#leases.clear()
+    if (this.#leases.size >= maxSize) this.#leases.clear()
     this.#leases.add(nameOf(lease))
   }
 
-  /** One that is settled is not asked for again. */
-  take(leases: readonly LeaseRef[]): boolean {
+  /** Removes leases that are being settled. Returns whether one of them was in the cache. */
+  remove(leases: readonly LeaseRef[]): boolean {
     if (this.#leases.size === 0) return false
-    let found = false
-    for (const lease of leases) if (this.#leases.delete(nameOf(lease))) found = true
-    return found
+    let isFound = false
+    for (const lease of leases) if (this.#leases.delete(nameOf(lease))) isFound = true
+    return isFound
   }
 }
 
-/** A worker's name is new with each claim, and its attempts are no others'. */
+/** Unique without the type: the worker id is new with each claim. */
 const nameOf = ({ worker, attempt, id }: LeaseRef): string => `${attempt}/${worker}/${id}`

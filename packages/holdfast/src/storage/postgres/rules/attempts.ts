@@ -1,10 +1,11 @@
-// The attempts that a record keeps, as lines of JSON: so a statement can add one without reading the others.
+// The attempts that a record keeps, one line of JSON each: so a statement can append one without parsing the others
+// (fast/failed-attempts.ts).
 
-import type { AttemptRecord } from '../../storage.ts'
 import { stateCodes, stateNames } from '../../rules/job/codes.ts'
-import { decodeText, encodeText } from './text.ts'
+import type { AttemptRecord } from '../../storage.ts'
+import { decodeOptionalText, decodeText, encodeOptionalText, encodeText } from '../sql/text.ts'
 
-/** In this order. The error is in base64; worker and label are as in their columns. */
+/** The values of a line, in order. The error is in base64; worker and label are encoded as in their columns. */
 type Line = [
   attempt: number,
   worker: string,
@@ -22,7 +23,7 @@ export function decodeAttempts(text: string | null): AttemptRecord[] | undefined
     return {
       attempt,
       worker: decodeText(worker),
-      label: label === null ? undefined : decodeText(label),
+      label: decodeOptionalText(label),
       startedAt,
       endedAt,
       outcome,
@@ -39,7 +40,7 @@ export function encodeAttempts(attempts: readonly AttemptRecord[] | undefined): 
     return [
       attempt,
       encodeText(worker),
-      label === undefined ? null : encodeText(label),
+      encodeOptionalText(label),
       startedAt,
       endedAt,
       outcome,

@@ -1,10 +1,10 @@
-// An ordered group as a row: which of its jobs runs, which stands in line for it, and whether it is paused.
+// An ordered group as a row: which of its jobs runs, which one may be claimed next, and whether the group is paused.
 
 import type { Paused } from '../../storage.ts'
 import type * as Moves from '../../rules/move.ts'
+import { decodeOptionalText, numberOf } from '../sql/text.ts'
 import type { PostgresJob } from './job.ts'
-import { decodeText, numberOf } from './text.ts'
-import type { PostgresType } from './types.ts'
+import type { PostgresType } from './type-registry.ts'
 import type { WorkingSet } from './working-set.ts'
 
 export type GroupRow = readonly (string | null)[]
@@ -17,7 +17,7 @@ export class PostgresGroup implements Moves.Group {
   placedSeq: number | undefined
   paused: Paused | undefined
   readonly isNew: boolean
-  /** What is to become of its row. */
+  /** What to do with its row at the end of the call. */
   fate: 'none' | 'kept' | 'erased' = 'none'
 
   /** @param row running, placed, paused_since, paused_by */
@@ -50,4 +50,4 @@ export class PostgresGroup implements Moves.Group {
 }
 
 export const pausedOf = (since: string | null, by: string | null): Paused | undefined =>
-  since === null ? undefined : { since: Number(since), by: by === null ? undefined : decodeText(by) }
+  since === null ? undefined : { since: Number(since), by: decodeOptionalText(by) }

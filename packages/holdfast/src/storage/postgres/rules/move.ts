@@ -1,12 +1,14 @@
-// A call on the rows of a working set. Where a job stands is a few columns of it, and the indexes over them are the lines.
+// One call on the rows of a working set. Where a job stands is a few of its columns; the partial indexes over them are the lists
+// of claimable jobs, leases and expired records.
 
 import type { JobEvent, JobRef, JobState, NewJob, Signal } from '../../storage.ts'
 import type * as Moves from '../../rules/move.ts'
 import { newRowJob } from '../../rows/job.ts'
 import { Signals } from '../../rules/signals.ts'
+import { readyCodes } from '../sql/job-columns.ts'
 import type { PostgresGroup } from './group.ts'
 import { firstProvisional, type PostgresJob } from './job.ts'
-import type { PostgresType } from './types.ts'
+import type { PostgresType } from './type-registry.ts'
 import type { WorkingSet } from './working-set.ts'
 
 export class PostgresMove implements Moves.Move {
@@ -14,9 +16,9 @@ export class PostgresMove implements Moves.Move {
   readonly now: number
   readonly kept = new Set<Moves.Job>()
   readonly #signals = new Signals(true)
-  /** Those that came into the line in this call. */
+  /** Jobs that became claimable in this call. */
   readonly #arrived = new Map<PostgresType, Set<PostgresJob>>()
-  readonly #lines = new Map<PostgresType, { jobs: PostgresJob[]; isAll: boolean; at: number }>()
+  readonly #due = new Map<PostgresType, { jobs: PostgresJob[]; isComplete: boolean; at: number }>()
   readonly #lost = new Map<PostgresType, { jobs: PostgresJob[]; at: number }>()
 
   constructor(set: WorkingSet, now: number) {
@@ -24,7 +26,7 @@ export class PostgresMove implements Moves.Move {
     this.now = now
   }
 
-  /** Before the first that this call gives out. */
+  /** The number before the next one that this call takes. */
   get lastNumber(): number {
     return firstProvisional + this.set.numbersTaken - 1
   }
@@ -55,7 +57,7 @@ export class PostgresMove implements Moves.Move {
     if (this.stored(fields)) return undefined
     const job = this.create(fields, runAt, undefined, undefined)
     this.setState(job, state)
-    this.place(job, 'line')
+    this.place(job, 'ready')
     return job
   }
 
@@ -74,25 +76,25 @@ export class PostgresMove implements Moves.Move {
 
   place(job: PostgresJob, place: Moves.Place): void {
     this.touch(job)
-    job.line = place === 'line' ? 1 : place === 'aside' ? 0 : undefined
+    job.ready = place === 'ready' ? readyCodes.ready : place === 'aside' ? readyCodes.aside : undefined
     job.leased = place === 'leases'
     job.sweepable = place === 'ended'
-    if (place !== 'line') return
+    if (place !== 'ready') return
     const arrived = this.#arrived.get(job.type)
     if (arrived) arrived.add(job)
     else this.#arrived.set(job.type, new Set([job]))
   }
 
-  nextInLine(type: PostgresType): PostgresJob | undefined {
-    let line = this.#lines.get(type)
-    if (!line) this.#lines.set(type, (line = { ...this.set.lineOf(type), at: 0 }))
+  nextReady(type: PostgresType): PostgresJob | undefined {
+    let due = this.#due.get(type)
+    if (!due) this.#due.set(type, (due = { ...this.set.dueOf(type), at: 0 }))
     const arrived = this.#arrived.get(type)
-    while (line.at < line.jobs.length && (arrived?.has(line.jobs[line.at]!) || !isThere(line.jobs[line.at]!))) line.at++
-    let first = line.jobs[line.at]
-    // All that was read is gone: who arrived may stand behind what was not read.
-    if (!first && !line.isAll) return this.set.readOn(type)
+    while (due.at < due.jobs.length && (arrived?.has(due.jobs[due.at]!) || !isClaimable(due.jobs[due.at]!))) due.at++
+    let first = due.jobs[due.at]
+    // All jobs that were read are taken: jobs that were not read may come before those that arrived.
+    if (!first && !due.isComplete) return this.set.readMoreDue(type)
     for (const job of arrived ?? []) {
-      if (!isThere(job)) arrived!.delete(job)
+      if (!isClaimable(job)) arrived!.delete(job)
       else if (job.runAt <= this.now && (!first || isBefore(job, first))) first = job
     }
     return first
@@ -121,7 +123,7 @@ export class PostgresMove implements Moves.Move {
   }
 
   inheritDependents(chain: PostgresJob, replaced: PostgresJob): void {
-    this.set.inheritDependents(chain, replaced)
+    this.set.dependents.inherit(chain, replaced)
   }
 
   // ── groups, keys ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -131,10 +133,10 @@ export class PostgresMove implements Moves.Move {
   }
 
   headOf(group: PostgresGroup): PostgresJob | undefined {
-    return this.set.headOf(group)
+    return this.set.groups.headOf(group)
   }
 
-  /** A live job of a group is its member, by the index. */
+  /** A live job of a group is a member by the index over `grp`. */
   addMember(): void {}
 
   removeMember(): boolean {
@@ -150,11 +152,11 @@ export class PostgresMove implements Moves.Move {
   }
 
   holdKey(job: PostgresJob, mark: Omit<Moves.Mark, 'job'>): Moves.Mark {
-    return this.set.holdKey(job.type, mark)
+    return this.set.keys.hold(job.type, mark)
   }
 
   dropKey(type: PostgresType, { key }: Moves.Mark): void {
-    this.set.dropKey(type, key)
+    this.set.keys.drop(type, key)
   }
 
   // ── hints ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -175,23 +177,23 @@ export class PostgresMove implements Moves.Move {
     this.#signals.event(job, event, attempt, this.now)
   }
 
-  /** Those that came into the line, wherever. */
+  /** Jobs that became claimable in this call, due or not. */
   *arrivals(): Iterable<PostgresJob> {
-    for (const jobs of this.#arrived.values()) for (const job of jobs) if (isThere(job)) yield job
+    for (const jobs of this.#arrived.values()) for (const job of jobs) if (isClaimable(job)) yield job
   }
 
-  /** What others should hear of, when it is committed. */
+  /** Hints for other processes, to be sent with the commit. */
   hintsForOthers(): Signal[] {
     return this.#signals.hintsForOthers()
   }
 
-  /** After the commit. */
+  /** Notifies the listeners of this process. Call it after the commit. */
   send(): void {
     this.#signals.send()
   }
 }
 
-const isThere = (job: PostgresJob): boolean => job.line === 1 && !job.isErased
+const isClaimable = (job: PostgresJob): boolean => job.ready === readyCodes.ready && !job.isErased
 
 function isBefore(a: PostgresJob, b: PostgresJob): boolean {
   if (a.priority !== b.priority) return a.priority > b.priority

@@ -1,14 +1,16 @@
-// Writes what a run of the rules has changed, by a statement for each kind of it. Rows that were absent are inserted
-// first: if somebody else was quicker, nothing else is written yet, and the call begins anew.
+// Writes what a run of the rules has changed, by one statement for each kind of change. Rows that were absent are inserted first:
+// if another transaction has inserted one meanwhile, nothing else is written yet, and the call starts over.
 
 import type { Connection, Statement, Value } from '../connection/database.ts'
-import { conflict } from './loaded.ts'
+import type { Statements } from '../sql/statements.ts'
+import { arrayOf, encodeBytes, encodeOptionalText, encodeText } from '../sql/text.ts'
+import type { PostgresGroup } from './group.ts'
 import { changingCells, firstProvisional, fixedCells, type PostgresJob } from './job.ts'
+import { conflict } from './loaded-rows.ts'
 import type { PostgresMove } from './move.ts'
-import type { Statements } from './statements.ts'
-import { arrayOf, bytesText, encodeText, optionalText } from './text.ts'
+import type { ChangedKey } from './working-keys.ts'
 
-/** @param hint channel and message, to be sent along. @returns whether it was */
+/** @param hint channel and message, to be sent along @returns whether it was sent */
 export async function write(
   connection: Connection,
   statements: Statements,
@@ -16,8 +18,8 @@ export async function write(
   hint: readonly [channel: string, message: string] | undefined,
 ): Promise<boolean> {
   const { set, now } = move
-  set.end()
-  const real = await takeNumbers(connection, statements, set.numbersTaken)
+  set.dependents.end()
+  const final = await takeNumbers(connection, statements, set.numbersTaken)
   const run = async (statement: Statement, rows: readonly Value[][]): Promise<void> => {
     if (rows.length > 0) await connection.query(statement, transposed(rows))
   }
@@ -26,22 +28,17 @@ export async function write(
   }
 
   const jobs = [...set.dirty]
-  const isKept = (job: PostgresJob): boolean => !job.isErased && !isOver(job, now)
-  // What goes makes room for what comes under the same name.
+  const isKept = (job: PostgresJob): boolean => !job.isErased && !isExpired(job, now)
+  // Deletes come first: a new job may have the name of an erased one.
   await run(statements.eraseJobs, jobs.filter((job) => !job.isNew && !isKept(job)).map(nameCells))
+  const added = jobs.filter((job) => job.isNew && isKept(job))
   await insert(
     statements.addJobs,
-    jobs
-      .filter((job) => job.isNew && isKept(job))
-      .map((job) => [...fixedCells(job, real), ...changingCells(job, real)]),
+    added.map((job) => [...fixedCells(job, final), ...changingCells(job, final)]),
   )
 
-  const keys = [...set.keysSet.values()]
+  const keys = [...set.keys.changed()]
   const held = keys.filter(({ mark }) => mark)
-  const keyCells = ({ type, key, mark }: (typeof keys)[number]): Value[] => {
-    const { id, token, mode, shared, until } = mark!
-    return [type.tid, encodeText(key), encodeText(id), encodeText(token), mode, String(shared), until]
-  }
   await insert(statements.addKeys, held.filter(({ isNew }) => isNew).map(keyCells))
   await run(statements.changeKeys, held.filter(({ isNew }) => !isNew).map(keyCells))
   const dropped = keys.filter(({ mark, isNew }) => !mark && !isNew)
@@ -52,16 +49,9 @@ export async function write(
 
   const groups = [...set.groups.values()]
   const kept = groups.filter(({ fate }) => fate === 'kept')
-  const groupCells = ({ type, key, runningSeq, placedSeq, paused }: (typeof groups)[number]): Value[] => [
-    type.tid,
-    encodeText(key),
-    runningSeq === undefined ? null : real(runningSeq),
-    placedSeq === undefined ? null : real(placedSeq),
-    paused?.since ?? null,
-    optionalText(paused?.by),
-  ]
-  await insert(statements.addGroups, kept.filter(({ isNew }) => isNew).map(groupCells))
-  await run(statements.changeGroups, kept.filter(({ isNew }) => !isNew).map(groupCells))
+  const cellsOf = (group: PostgresGroup): Value[] => groupCells(group, final)
+  await insert(statements.addGroups, kept.filter(({ isNew }) => isNew).map(cellsOf))
+  await run(statements.changeGroups, kept.filter(({ isNew }) => !isNew).map(cellsOf))
   const gone = groups.filter(({ fate, isNew }) => fate === 'erased' && !isNew)
   await run(
     statements.eraseGroups,
@@ -70,25 +60,28 @@ export async function write(
 
   const changed = jobs.filter((job) => !job.isNew && isKept(job))
   if (changed.length > 0) {
-    const rows = changed.map((job) => changeCells(job, real))
+    const rows = changed.map((job) => changeCells(job, final))
     await connection.query(statements.changeJobs, [...transposed(rows), ...(hint ?? [null, null])])
   }
 
   const dependents = [...set.dependents.values()]
   const pairs = (list: 'added' | 'deleted'): Value[][] =>
-    dependents.flatMap((of) => of[list].map((seq) => [of.tid, of.key, real(seq)]))
+    dependents.flatMap((of) => of[list].map((seq) => [of.tid, of.key, final(seq)]))
   await run(statements.eraseDependents, pairs('deleted'))
   await run(statements.addDependents, pairs('added'))
   return changed.length > 0
 }
 
-/** A record that is kept for no time, and that nothing else hangs on, is gone at its end. */
-function isOver(job: PostgresJob, now: number): boolean {
+/** A record with a retention of 0 ms is deleted at its end, unless other rows refer to it. */
+function isExpired(job: PostgresJob, now: number): boolean {
   if (!job.sweepable || (job.expiresAt ?? Infinity) > now) return false
   return job.chainSeq === undefined && job.tailSeq === undefined && !job.keyPart && job.dependentCount === 0
 }
 
-/** Of those that were given out in this call, the real ones: taken now, when all is locked, so that they are in order. */
+/**
+ * Takes numbers from the sequence for the provisional ones of this call. Only now, when all rows are locked, so that the numbers
+ * are in order.
+ */
 async function takeNumbers(
   connection: Connection,
   { numbers }: Statements,
@@ -101,12 +94,29 @@ async function takeNumbers(
 
 const nameCells = ({ type, id }: PostgresJob): Value[] => [type.tid, encodeText(id)]
 
-function changeCells(job: PostgresJob, real: (number: number) => number): Value[] {
-  const payload = job.payloadChanged ? bytesText(job.payload) : null
-  return [...nameCells(job), String(job.payloadChanged), payload, ...changingCells(job, real)]
+function changeCells(job: PostgresJob, final: (number: number) => number): Value[] {
+  const payload = job.payloadChanged ? encodeBytes(job.payload) : null
+  return [...nameCells(job), String(job.payloadChanged), payload, ...changingCells(job, final)]
 }
 
-/** Rows to columns, each an array's literal. */
+function keyCells({ type, key, mark }: ChangedKey): Value[] {
+  const { id, token, mode, shared, until } = mark!
+  return [type.tid, encodeText(key), encodeText(id), encodeText(token), mode, String(shared), until]
+}
+
+const groupCells = (
+  { type, key, runningSeq, placedSeq, paused }: PostgresGroup,
+  final: (number: number) => number,
+): Value[] => [
+  type.tid,
+  encodeText(key),
+  runningSeq === undefined ? null : final(runningSeq),
+  placedSeq === undefined ? null : final(placedSeq),
+  paused?.since ?? null,
+  encodeOptionalText(paused?.by),
+]
+
+/** Rows to columns, each an array literal. */
 function transposed(rows: readonly Value[][]): string[] {
   return rows[0]!.map((_, index) => arrayOf(rows.map((row) => row[index]!)))
 }

@@ -1,21 +1,20 @@
-// Keys and values in a table of their own, each verb one statement. An entry's `created` tells a list which ones came
-// after it began.
+// kv: keys and values in a table of their own, each verb one statement. `created` numbers the entries, so that a list can skip those
+// that were added after it began.
 
-import type { Bytes } from '../../storage.ts'
 import { decodeKvKey, encodeKvKey, type KeyValue, type KvKey, type KvPage, type KvWrite } from '../../kv.ts'
 import { decodeKvCursor, encodeKvCursor } from '../../rules/kv-cursor.ts'
+import type { Bytes } from '../../storage.ts'
 import type { Row, Statement, Value } from '../connection/database.ts'
-import { columns, param, type Sql } from '../rules/statements.ts'
-import { bytesOf, bytesText } from '../rules/text.ts'
+import { columns, param, type Sql } from '../sql/statement.ts'
+import { decodeBytes, encodeBytes } from '../sql/text.ts'
 
 type KvStatements = ReturnType<typeof makeKvStatements>
 
-export function makeKvStatements({ at, now, statement }: Sql) {
+export function makeKvStatements({ at, now, statement, nextValue }: Sql) {
   const isLive = `(until IS NULL OR until > ${now})`
-  const next = `nextval('${at.replaceAll("'", "''")}kv_numbers')`
   const until = `${now} + ${param(3, 'double precision')}`
   const insert = `INSERT INTO ${at}kv AS old (key, value, until, created)
-    VALUES (${param(1, 'text')}, ${param(2, 'bytea')}, ${until}, ${next})`
+    VALUES (${param(1, 'text')}, ${param(2, 'bytea')}, ${until}, ${nextValue('kv_numbers')})`
   const replace = `SET value = EXCLUDED.value, until = EXCLUDED.until,
     created = CASE WHEN old.until IS NULL OR old.until > ${now} THEN old.created ELSE EXCLUDED.created END`
   const isExpected = `key = ${param(1, 'text')} AND ${isLive} AND value = ${param(4, 'bytea')}`
@@ -25,7 +24,7 @@ export function makeKvStatements({ at, now, statement }: Sql) {
       `SELECT ${columns("encode(value, 'hex')")} FROM ${at}kv WHERE key = ${param(1, 'text')} AND ${isLive}`,
     ),
     set: statement('kv_set', `${insert} ON CONFLICT (key) DO UPDATE ${replace}`),
-    /** An entry whose time is over is absent. */
+    /** An expired entry counts as absent. */
     add: statement(
       'kv_add',
       `${insert} ON CONFLICT (key) DO UPDATE ${replace} WHERE old.until <= ${now} RETURNING '' AS c0`,
@@ -39,7 +38,7 @@ export function makeKvStatements({ at, now, statement }: Sql) {
       `DELETE FROM ${at}kv WHERE key = ${param(1, 'text')} AND ${isLive} AND value = ${param(2, 'bytea')} RETURNING '' AS c0`,
     ),
     erase: statement('kv_erase', `DELETE FROM ${at}kv WHERE key = ${param(1, 'text')} RETURNING ${columns(isLive)}`),
-    /** $1: the prefix; $2: where those of it end, or ''; $3: behind this key; $4: created by then, or NULL; $5: how many. */
+    /** $1: the prefix; $2: the end of its range, or ''; $3: behind this key; $4: the last number to list, or NULL; $5: limit. */
     list: statement(
       'kv_list',
       `WITH newest AS MATERIALIZED (
@@ -51,7 +50,7 @@ export function makeKvStatements({ at, now, statement }: Sql) {
            AND key > ${param(3, 'text')} AND created <= newest.number AND ${isLive}
          ORDER BY key LIMIT ${param(5, 'bigint')}) AS e ON true`,
     ),
-    /** $1: how many. Answers with how many went, and whether there are more. */
+    /** $1: limit. Returns how many entries were deleted, and whether more are left. */
     sweep: statement(
       'kv_sweep',
       `WITH over AS MATERIALIZED (
@@ -76,11 +75,11 @@ export class PostgresKv implements KeyValue {
 
   async get(key: KvKey): Promise<Bytes | undefined> {
     const [row] = await this.#query(this.#statements.get, [encodeKvKey(key)])
-    return row && bytesOf(row[0]!)
+    return row && decodeBytes(row[0]!)
   }
 
   async set(key: KvKey, value: Bytes, { ttlMs }: KvWrite = {}): Promise<void> {
-    await this.#query(this.#statements.set, [encodeKvKey(key), bytesText(value), ttlMs ?? null])
+    await this.#query(this.#statements.set, [encodeKvKey(key), encodeBytes(value), ttlMs ?? null])
   }
 
   async setIfAbsent(key: KvKey, value: Bytes, options?: KvWrite): Promise<boolean> {
@@ -96,12 +95,12 @@ export class PostgresKv implements KeyValue {
     const { get, add, change, eraseExpected } = this.#statements
     const name = encodeKvKey(key)
     if (!expected && !next) return (await this.#query(get, [name])).length === 0
-    const written: Value[] = [name, bytesText(next), ttlMs ?? null]
+    const written: Value[] = [name, encodeBytes(next), ttlMs ?? null]
     const rows = !expected
       ? await this.#query(add, written)
       : next
-        ? await this.#query(change, [...written, bytesText(expected)])
-        : await this.#query(eraseExpected, [name, bytesText(expected)])
+        ? await this.#query(change, [...written, encodeBytes(expected)])
+        : await this.#query(eraseExpected, [name, encodeBytes(expected)])
     return rows.length > 0
   }
 
@@ -113,17 +112,19 @@ export class PostgresKv implements KeyValue {
   async list(prefix: KvKey, { limit, cursor }: { limit: number; cursor?: string }): Promise<KvPage> {
     const [newest, after] = cursor === undefined ? [null, ''] : decodeKvCursor(cursor)
     const start = encodeKvKey(prefix)
-    // A prefix ends in '/', and '0' is what follows '/'.
+    // A prefix ends in '/', and '0' is the character after '/'.
     const end = start.slice(0, -1) + (start && '0')
     const most = Math.min(limit, 2 ** 31) + 1
     const rows = await this.#query(this.#statements.list, [start, end, after, newest, most])
     const found = rows.filter(([, key]) => key !== null)
-    const items = found.slice(0, limit).map(([, key, value]) => ({ key: decodeKvKey(key!), value: bytesOf(value!)! }))
+    const items = found
+      .slice(0, limit)
+      .map(([, key, value]) => ({ key: decodeKvKey(key!), value: decodeBytes(value!)! }))
     if (found.length <= limit) return { items }
     return { items, nextCursor: encodeKvCursor(Number(rows[0]![0]), found[limit - 1]![1]!) }
   }
 
-  /** Entries whose time is over. */
+  /** Deletes expired entries. */
   async sweep(limit: number): Promise<{ swept: number; more: boolean }> {
     const [row] = await this.#query(this.#statements.sweep, [limit])
     return { swept: Number(row![0]), more: row![1] === 'true' }

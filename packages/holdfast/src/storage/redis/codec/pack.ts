@@ -1,5 +1,5 @@
-// MessagePack, as far as the scripts speak it: null is written as false, absent fields are false too, and text and bytes are
-// one kind of string. A writer grows its buffer and is used again.
+// Writes MessagePack, as far as the scripts read it: absent fields are false, and text and bytes are one kind of string.
+// A Packer is used again: it keeps its buffer between calls.
 
 export type Packed =
   | undefined
@@ -14,12 +14,12 @@ export class Packer {
   #buffer = Buffer.allocUnsafe(16_384)
   #at = 0
 
-  /** The bytes of these values, one behind the other. */
+  /** The bytes of a value, as a copy. */
   pack(value: Packed): Buffer {
     this.#at = 0
     this.#value(value)
     const bytes = Buffer.from(this.#buffer.subarray(0, this.#at))
-    // One large batch should not be kept for ever.
+    // Do not keep the buffer of one large batch.
     if (this.#buffer.length > 1_048_576) this.#buffer = Buffer.allocUnsafe(16_384)
     return bytes
   }
@@ -56,7 +56,7 @@ export class Packer {
     this.#room(1)[this.#at++] = byte
   }
 
-  /** Of arrays and maps: a length up to `most` is in the first byte, a greater one in two or four behind it. */
+  /** The head of an array or a map: a length up to `most` is in the first byte, a greater one in the next two or four. */
   #head(length: number, short: number, most: number, long: number): void {
     const buffer = this.#room(5)
     if (length <= most) buffer[this.#at++] = short | length
@@ -85,7 +85,7 @@ export class Packer {
   }
 
   #text(text: string): void {
-    // Short text in ASCII, which nearly all is, has as many bytes as characters.
+    // Nearly all texts are short: they are written without counting their bytes first.
     const { length } = text
     if (length < 32) {
       const buffer = this.#room(1 + 3 * length)

@@ -1,20 +1,23 @@
-// What the scripts are told: jobs to add and outcomes to settle, packed.
+// What the scripts are sent: jobs to add and outcomes to settle, packed.
 
 import { outcomeJobs } from '../../check.ts'
-import type { NewJob, Outcome, Retention, When } from '../../storage.ts'
+import { outcomeCodes } from '../../rules/job/codes.ts'
+import type { JobRef, NewJob, Outcome, Retention, When } from '../../storage.ts'
+import { modeCodes } from './codes.ts'
 import { Packer, type Packed } from './pack.ts'
+import { inlinePayloadBytes } from './record.ts'
 
 const packer = new Packer()
+/** Bodies are packed while a request is: they need a buffer of their own. */
 const bodies = new Packer()
 
 export const packed = (value: Packed): Buffer => packer.pack(value)
 
-/** Payloads above it stand under a key of their own, so that the record stays quick to write. */
-const inlineBytes = 4_096
-
-/** As types stand in keys: one cannot end where an id begins. The scripts do the same. */
+/** A type as it stands in keys: it cannot end where an id begins. lua/move/types.ts does the same. */
 export const encodeType = (type: string): string =>
   type === '' ? '%' : type.replace(/[:%]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)
+
+export const packRefs = (refs: readonly JobRef[]): string[][] => refs.map(({ type, id }) => [type, id])
 
 export function packAdd(jobs: readonly NewJob[]): [types: Buffer, jobs: Buffer] {
   const plain = packPlainJobs(jobs)
@@ -23,25 +26,25 @@ export function packAdd(jobs: readonly NewJob[]): [types: Buffer, jobs: Buffer] 
   return [packed([types]), packed(list)]
 }
 
-/** One type, and for each job its id, when and body: if they are nothing but jobs. */
+/** For plain jobs of one type: the type, and for each job its id, when and body. Undefined for other batches. */
 function packPlainJobs(jobs: readonly NewJob[]): [type: Packed, list: Packed[]] | undefined {
   const type = jobs[0]?.type ?? ''
   const list: Packed[] = []
   for (const job of jobs) {
-    if (job.type !== type || fewOf(job) !== false) return undefined
+    if (job.type !== type || extrasOf(job) !== false) return undefined
     list.push(job.id, packWhen(job), bodyOf(job))
   }
   return [[type, encodeType(type)], list]
 }
 
-/** The names of types, and for each job: the place of its type, id, when, body, and what few have. */
+/** The names of types, and for each job: the position of its type, from 1, its id, when, body and extras. */
 function packJobs(jobs: readonly NewJob[]): [types: string[], list: Packed[]] {
   const types: string[] = []
   const list: Packed[] = []
   for (const job of jobs) {
     let type = types.indexOf(job.type) + 1
     if (type === 0) type = types.push(job.type)
-    list.push(type, job.id, packWhen(job), bodyOf(job), fewOf(job))
+    list.push(type, job.id, packWhen(job), bodyOf(job), extrasOf(job))
   }
   return [types, list]
 }
@@ -60,32 +63,35 @@ function bodyOf(job: NewJob): Buffer {
   return bodies.pack(body)
 }
 
-const isLarge = ({ payload }: NewJob): boolean => payload !== undefined && payload.length > inlineBytes
+const isLarge = ({ payload }: NewJob): boolean => payload !== undefined && payload.length > inlinePayloadBytes
 
-/** One number if they are all the same. */
+/** One number if all three are the same. */
 function packRetention({ completedMs, failedMs, cancelledMs }: Retention): Packed {
   if (completedMs === failedMs && failedMs === cancelledMs) return completedMs
   return [completedMs, failedMs, cancelledMs]
 }
 
-/** False for a job that is nothing but a job: those are added together. */
-function fewOf(job: NewJob): Packed {
+/** What few jobs have. False for a plain job: the fast path adds those. */
+function extrasOf(job: NewJob): Packed {
   const { blockers, deduplication, priority, group } = job
   const large = isLarge(job)
   if (!blockers && !deduplication && !priority && !group && !large) return false
-  const few: { [key: string]: Packed } = {}
-  if (blockers) few.b = blockers.map((blocker) => (typeof blocker === 'number' ? blocker : [blocker.type, blocker.id]))
+  const extras: { [key: string]: Packed } = {}
+  if (blockers) {
+    extras.b = blockers.map((blocker) => (typeof blocker === 'number' ? blocker : [blocker.type, blocker.id]))
+  }
   if (deduplication) {
     const { key, mode, windowMs, shared = false } = deduplication
-    few.k = [key, mode === 'throttle' ? 1 : 0, windowMs, shared]
+    extras.k = [key, modeCodes[mode], windowMs, shared]
   }
-  if (large) few.p = job.payload!
-  return few
+  if (large) extras.p = job.payload!
+  return extras
 }
 
-const kinds = ['completed', 'retry', 'failed', 'released', 'continued'] as const
-
-/** A list of them; or the name of a type and, for each, id, worker, attempt, keepMs and result, if they complete jobs of it. */
+/**
+ * A list of outcomes. If all of them complete jobs of one type and add none: the type, and a flat list of id, worker,
+ * attempt, keepMs and result.
+ */
 export function packOutcomes(outcomes: readonly Outcome[]): Buffer[] {
   const type = outcomes[0]?.type
   const plain: Packed[] = []
@@ -97,11 +103,12 @@ export function packOutcomes(outcomes: readonly Outcome[]): Buffer[] {
   return type === undefined ? [packed([])] : [packed([type, encodeType(type)]), packed(plain)]
 }
 
+/** In the order that lua/settle.ts describes. */
 function packOutcome(outcome: Outcome): Packed {
   const { type, id, kind } = outcome
-  // Without a worker the token takes the place of one.
+  // A workerless outcome has its token in place of a worker.
   const fence = 'chain' in outcome ? [outcome.token, 0] : [outcome.worker, outcome.attempt]
-  const start: Packed[] = [type, id, ...fence, kinds.indexOf(kind)]
+  const start: Packed[] = [type, id, ...fence, outcomeCodes[kind]]
   const keepMs = kind === 'completed' || kind === 'failed' ? outcome.keepMs : undefined
   const jobs = outcomeJobs(outcome)
   if (kind === 'completed' && jobs.length === 0 && !('chain' in outcome)) return [...start, outcome.result, keepMs]

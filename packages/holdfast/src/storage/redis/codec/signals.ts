@@ -1,44 +1,35 @@
 // Hints and events, as the scripts publish them.
 
 import type { Bytes, JobEvent, Signal, TopicKind } from '../../storage.ts'
-import { text } from './answers.ts'
+import { eventCodes, wordsOf } from './codes.ts'
+import { text } from './fields.ts'
 import { type Unpacked, unpack } from './unpack.ts'
 
-/** In the order of their numbers in the scripts. */
-const eventNames: readonly JobEvent['event'][] = [
-  'queued',
-  'scheduled',
-  'processing',
-  'failing',
-  'completed',
-  'failed',
-  'cancelled',
-  'stalled',
-  'requeued',
-]
+const eventNames: ReadonlyMap<number, JobEvent['event']> = wordsOf(eventCodes)
 
-/** Of one that completed: id, token and result. */
-type Told = [Unpacked, Unpacked, Buffer | false]
+/** A completed job: id, token and result. */
+type Completed = [Unpacked, Unpacked, Buffer | false]
 
 export function signalOf(kind: TopicKind, type: string, message: Buffer): Signal {
   if (kind === 'wake') return { kind, type }
-  if (kind !== 'events') return jobsSignal(kind, type, unpack(message) as (Unpacked | Told)[])
+  if (kind !== 'events') return jobsSignal(kind, type, unpack(message) as (Unpacked | Completed)[])
   const [at, events] = unpack(message) as [number, [number, Buffer, number, Buffer | false][]]
   return {
     kind,
     type,
     events: events.map(([event, id, attempt, label]) => {
-      const entry = { event: eventNames[event]!, id: text(id), attempt, at }
+      const entry = { event: eventNames.get(event)!, id: text(id), attempt, at }
       return label === false ? entry : { ...entry, label: text(label) }
     }),
   }
 }
 
-function jobsSignal(kind: TopicKind, type: string, list: readonly (Unpacked | Told)[]): Signal {
+/** Each entry is an id, or a completed job. */
+function jobsSignal(kind: TopicKind, type: string, list: readonly (Unpacked | Completed)[]): Signal {
   const completed: { id: string; token: string; result: Bytes | undefined }[] = []
   const ids = list.map((entry) => {
     if (!Array.isArray(entry)) return text(entry)
-    const [id, token, result] = entry as Told
+    const [id, token, result] = entry as Completed
     completed.push({ id: text(id), token: text(token), result: result === false ? undefined : result })
     return text(id)
   })

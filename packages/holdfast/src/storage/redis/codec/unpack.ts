@@ -1,23 +1,23 @@
-// The other way round: what the scripts answer. Strings come as bytes, since only their place tells which are text.
+// Reads MessagePack, as the scripts answer it. Strings come as bytes: the caller knows which of them are text.
 
 export type Unpacked = undefined | boolean | number | Buffer | Unpacked[] | { [key: string]: Unpacked }
 
 export class Unpacker {
-  readonly #buffer: Buffer
+  readonly buffer: Buffer
   #at = 0
 
   constructor(buffer: Buffer) {
-    this.#buffer = buffer
+    this.buffer = buffer
   }
 
   /** The next value. */
   next(): Unpacked {
-    const buffer = this.#buffer
+    const buffer = this.buffer
     const byte = buffer[this.#at++]!
     if (byte < 0x80) return byte
     if (byte < 0x90) return this.#map(byte & 15)
     if (byte < 0xa0) return this.#array(byte & 15)
-    if (byte < 0xc0) return this.#bytes(byte & 31)
+    if (byte < 0xc0) return this.bytes(byte & 31)
     if (byte >= 0xe0) return byte - 0x100
     switch (byte) {
       case 0xc0:
@@ -26,83 +26,62 @@ export class Unpacker {
       case 0xc3:
         return true
       case 0xca:
-        return buffer.readFloatBE(this.#skip(4))
+        return buffer.readFloatBE(this.skip(4))
       case 0xcb:
-        return buffer.readDoubleBE(this.#skip(8))
+        return buffer.readDoubleBE(this.skip(8))
       case 0xcc:
-        return buffer[this.#skip(1)]!
+        return buffer[this.skip(1)]!
       case 0xcd:
-        return buffer.readUInt16BE(this.#skip(2))
+        return buffer.readUInt16BE(this.skip(2))
       case 0xce:
-        return buffer.readUInt32BE(this.#skip(4))
+        return buffer.readUInt32BE(this.skip(4))
       case 0xcf: {
-        const at = this.#skip(8)
+        const at = this.skip(8)
         return buffer.readUInt32BE(at) * 0x100000000 + buffer.readUInt32BE(at + 4)
       }
       case 0xd0:
-        return buffer.readInt8(this.#skip(1))
+        return buffer.readInt8(this.skip(1))
       case 0xd1:
-        return buffer.readInt16BE(this.#skip(2))
+        return buffer.readInt16BE(this.skip(2))
       case 0xd2:
-        return buffer.readInt32BE(this.#skip(4))
+        return buffer.readInt32BE(this.skip(4))
       case 0xd3: {
-        const at = this.#skip(8)
+        const at = this.skip(8)
         return buffer.readInt32BE(at) * 0x100000000 + buffer.readUInt32BE(at + 4)
       }
       case 0xc4:
       case 0xd9:
-        return this.#bytes(buffer[this.#skip(1)]!)
+        return this.bytes(buffer[this.skip(1)]!)
       case 0xc5:
       case 0xda:
-        return this.#bytes(buffer.readUInt16BE(this.#skip(2)))
+        return this.bytes(buffer.readUInt16BE(this.skip(2)))
       case 0xc6:
       case 0xdb:
-        return this.#bytes(buffer.readUInt32BE(this.#skip(4)))
+        return this.bytes(buffer.readUInt32BE(this.skip(4)))
       case 0xdc:
-        return this.#array(buffer.readUInt16BE(this.#skip(2)))
+        return this.#array(buffer.readUInt16BE(this.skip(2)))
       case 0xdd:
-        return this.#array(buffer.readUInt32BE(this.#skip(4)))
+        return this.#array(buffer.readUInt32BE(this.skip(4)))
       case 0xde:
-        return this.#map(buffer.readUInt16BE(this.#skip(2)))
+        return this.#map(buffer.readUInt16BE(this.skip(2)))
       case 0xdf:
-        return this.#map(buffer.readUInt32BE(this.#skip(4)))
+        return this.#map(buffer.readUInt32BE(this.skip(4)))
       default:
         throw new Error(`not MessagePack: byte ${byte} at ${this.#at - 1}`)
     }
   }
 
-  /** What a record begins with (lua/store.ts). */
-  head() {
-    const buffer = this.#buffer
-    const flags = buffer[this.#skip(1)]!
-    const failures = buffer.readUIntBE(this.#skip(3), 3)
-    const createdAt = buffer.readUIntBE(this.#skip(6), 6)
-    const runAt = (flags & 1) === 0 ? createdAt : buffer.readDoubleBE(this.#skip(8))
-    return { failures, createdAt, runAt, hasMore: (flags & 2) !== 0 }
-  }
-
-  /** Behind its body: order, attempts before and state, and then the lease. */
-  lease() {
-    const buffer = this.#buffer
-    const worker = buffer.readUInt16BE(this.#skip(13) + 11) - 1
-    const label = buffer.readUInt16BE(this.#skip(2))
-    if (label > 0) this.#skip(label - 1)
-    const startedAt = buffer.readUIntBE(this.#skip(6), 6)
-    const leaseUntil = buffer.readDoubleBE(this.#skip(8))
-    const name = this.#bytes(worker).toString()
-    const attempt = buffer.readUInt32BE(this.#skip(7))
-    return { worker: name, startedAt, leaseUntil, attempt }
-  }
-
-  #skip(bytes: number): number {
+  /** Moves past so many bytes. Returns where they begin. */
+  skip(bytes: number): number {
     const at = this.#at
     this.#at += bytes
     return at
   }
 
-  #bytes(length: number): Buffer {
-    const at = this.#skip(length)
-    return this.#buffer.subarray(at, at + length)
+  /** The next bytes, without a copy. */
+  bytes(length: number): Buffer {
+    const at = this.skip(length)
+    return this.buffer.subarray(at, at + length)
   }
 
   #array(length: number): Unpacked[] {

@@ -1,44 +1,44 @@
-// A client that somebody else keeps alive: the user's own, or a Cluster, which looks after its nodes by itself. We only
-// learn when it is connected, set up what we need, and nudge it when it hangs.
+// A client that reconnects by itself: the user's own, or a Cluster, which manages the connections to its nodes. The link
+// learns when it is connected, sets it up, and makes it reconnect when it hangs.
 
 import { atMost, type Timer } from '../../../clock.ts'
 import { discard, isCluster, type RedisClient, socketOf } from './client.ts'
 import { notConnected } from './errors.ts'
-import { Gate, type Link, type LinkOptions, pauseOf } from './link.ts'
-import { Watch } from './watch.ts'
+import { ConnectionWaiters, type Link, type LinkOptions, reconnectPauseMs } from './link.ts'
+import { ReplyMonitor } from './reply-monitor.ts'
 
-/** A node of a cluster that has not answered a PING for so long, in ms, is dropped. */
+/** How long a node of a cluster may take to answer a PING before it is dropped, in ms. */
 const pingMs = 1_000
-/** Silence before a client is ready, in ms. */
+/** How long a client may be silent between connect and ready, in ms. */
 const stuckMs = 2_000
 
 export class BorrowedLink<Client extends RedisClient> implements Link<Client> {
-  readonly watch: Watch
+  readonly replies: ReplyMonitor
   readonly #borrowed: Client
   readonly #options: LinkOptions<Client>
-  /** Closed by stop(). */
+  /** stop() closes the client. */
   readonly #isOurs: boolean
-  readonly #gate: Gate<Client>
+  readonly #waiters: ConnectionWaiters<Client>
   readonly #first = Promise.withResolvers<void>()
   readonly #listeners: Readonly<Record<string, (error?: unknown) => void>>
   #isUp = false
   #wasUp = false
   #reason: unknown
-  /** Which connection of the client this is. */
+  /** Counts the connections of the client, so that a set-up that ends late changes nothing. */
   #epoch = 0
   #tries = 0
   #pause: Timer | undefined
   #isStopped = false
-  /** How far an unready connection has come, and since when. */
+  /** Bytes that a connection had read before it was ready, and since when. */
   #stuck: { readonly bytes: number | undefined; readonly at: number } | undefined
 
   constructor(client: Client, options: LinkOptions<Client>, isOurs: boolean) {
     this.#borrowed = client
     this.#options = options
     this.#isOurs = isOurs
-    this.#gate = new Gate(options.clock)
+    this.#waiters = new ConnectionWaiters(options.clock)
     this.#first.promise.catch(() => {})
-    this.watch = new Watch(
+    this.replies = new ReplyMonitor(
       options.clock,
       () => socketOf(client)?.bytesRead,
       () => this.drop(),
@@ -70,7 +70,7 @@ export class BorrowedLink<Client extends RedisClient> implements Link<Client> {
       return notConnected(this.#options.where, this.#reason)
     }
     if (this.#isStopped) throw late()
-    return this.#isUp ? this.#borrowed : await this.#gate.opened(late)
+    return this.#isUp ? this.#borrowed : await this.#waiters.wait(late)
   }
 
   drop(): void {
@@ -88,11 +88,11 @@ export class BorrowedLink<Client extends RedisClient> implements Link<Client> {
     this.#isUp = false
     this.#reason = new Error('the storage is closed')
     this.#pause?.cancel()
-    this.watch.stop()
+    this.replies.stop()
     this.#first.reject(this.#reason)
-    this.#gate.fail(notConnected(this.#options.where, this.#reason))
+    this.#waiters.reject(notConnected(this.#options.where, this.#reason))
     for (const [event, listener] of Object.entries(this.#listeners)) {
-      // A client of ours may still have an error to tell, and somebody must hear it.
+      // A client of ours may still emit an error, which would end the process if it had no listener.
       if (!this.#isOurs || event !== 'error') this.#borrowed.removeListener(event, listener)
     }
     if (this.#isOurs) discard(this.#borrowed)
@@ -101,7 +101,7 @@ export class BorrowedLink<Client extends RedisClient> implements Link<Client> {
   async #ready(): Promise<void> {
     const epoch = ++this.#epoch
     try {
-      await this.#options.setUp(this.#borrowed, this.watch, !this.#wasUp)
+      await this.#options.setUp(this.#borrowed, this.replies, !this.#wasUp)
     } catch (error) {
       if (epoch === this.#epoch) this.#failed(error)
       return
@@ -109,18 +109,18 @@ export class BorrowedLink<Client extends RedisClient> implements Link<Client> {
     if (epoch !== this.#epoch) return
     this.#isUp = true
     this.#tries = 0
-    this.#gate.open(this.#borrowed)
+    this.#waiters.resolve(this.#borrowed)
     if (this.#wasUp) this.#options.onUp()
     this.#wasUp = true
     this.#first.resolve()
   }
 
-  /** Connected to a server that is no good. */
+  /** The server does not meet the requirements, or could not be checked. */
   #failed(error: unknown): void {
     this.#reason = error
     this.#first.reject(error)
     if (!this.#wasUp) return
-    this.#pause = this.#options.clock.after(pauseOf(this.#tries++, this.#options.clock), () => {
+    this.#pause = this.#options.clock.after(reconnectPauseMs(this.#tries++, this.#options.clock), () => {
       if (isCluster(this.#borrowed)) void this.#ready()
       else this.drop()
     })
@@ -129,7 +129,7 @@ export class BorrowedLink<Client extends RedisClient> implements Link<Client> {
   #lost(reason: unknown): void {
     if (this.#isStopped) return
     const { status } = this.#borrowed
-    // A Cluster also tells of what it could not do and goes on.
+    // A Cluster also emits errors after which it goes on.
     if (status === 'ready') return
     const wasUp = this.#isUp
     this.#epoch++
@@ -139,7 +139,7 @@ export class BorrowedLink<Client extends RedisClient> implements Link<Client> {
     if (wasUp) this.#options.onDown?.()
   }
 
-  /** Connected, and then silent before the client found it ready: it has no time limit for that. */
+  /** Drops a connection that fell silent before the client was ready: the library has no timeout for that. */
   #dropIfStuck(): void {
     const now = this.#options.clock.monotonic()
     const bytes = socketOf(this.#borrowed)?.bytesRead

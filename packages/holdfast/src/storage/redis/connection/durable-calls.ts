@@ -1,18 +1,19 @@
-// Scripts whose writes must be on disk or on replicas before they are answered. WAIT proves something only about what was
-// written before it on the same connection, and holds that connection up: so these have one of their own, where all that
-// gathers during one wait goes out together, followed by the next.
+// Scripts whose writes must be on disk or on replicas before they are answered. WAIT confirms only what was written before it
+// on the same connection, and blocks that connection. So these calls have a connection of their own: the calls that arrive
+// during one WAIT are sent together, followed by the next WAIT.
 
 import type { Clock } from '../../../clock.ts'
-import { type Argument, isCluster, keysOf } from './client.ts'
+import { type Argument, isCluster } from './client.ts'
 import { redisError, replyCode, storageError } from './errors.ts'
+import { hashTag, keyArguments } from './keys.ts'
 import type { Link } from './link.ts'
-import type { Wait } from './server.ts'
-import { sendingMs } from './watch.ts'
+import { sendingMs } from './reply-monitor.ts'
+import type { Wait } from './server-requirements.ts'
 
 /** A script of this driver. */
 export interface Runnable {
   readonly source: string
-  /** Of the source, SHA-1 in hex. */
+  /** SHA-1 of the source, in hex. */
   readonly sha: string
 }
 
@@ -24,9 +25,10 @@ interface Call {
   reject(error: unknown): void
 }
 
-interface Line {
+/** Calls of one slot that are not sent yet. */
+interface SlotQueue {
   calls: Call[]
-  isBusy: boolean
+  isSending: boolean
 }
 
 export class DurableCalls {
@@ -34,8 +36,8 @@ export class DurableCalls {
   readonly #link: Link
   readonly #wait: () => Wait | undefined
   readonly #onError: (error: unknown) => void
-  /** One for each slot: what waits for one node holds up no other. */
-  readonly #lines = new Map<string, Line>()
+  /** One for each slot of a cluster, so that a WAIT on one node delays no call to another. */
+  readonly #queues = new Map<string, SlotQueue>()
 
   constructor(clock: Clock, link: Link, wait: () => Wait | undefined, onError: (error: unknown) => void) {
     this.#clock = clock
@@ -48,21 +50,21 @@ export class DurableCalls {
     const client = this.#link.client ?? (await this.#link.connected())
     const tag = isCluster(client) ? hashTag(key) : ''
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-    const line = this.#lines.get(tag) ?? { calls: [], isBusy: false }
-    this.#lines.set(tag, line)
-    line.calls.push({ script, key, args, resolve, reject })
-    // All that is asked for in this tick goes together.
-    if (!line.isBusy) {
-      line.isBusy = true
-      this.#clock.soon(() => void this.#send(tag, line))
+    const queue = this.#queues.get(tag) ?? { calls: [], isSending: false }
+    this.#queues.set(tag, queue)
+    queue.calls.push({ script, key, args, resolve, reject })
+    // All calls of this tick are sent together.
+    if (!queue.isSending) {
+      queue.isSending = true
+      this.#clock.soon(() => void this.#send(tag, queue))
     }
     return promise
   }
 
-  async #send(tag: string, line: Line): Promise<void> {
-    while (line.calls.length > 0) {
-      const calls = line.calls
-      line.calls = []
+  async #send(tag: string, queue: SlotQueue): Promise<void> {
+    while (queue.calls.length > 0) {
+      const calls = queue.calls
+      queue.calls = []
       try {
         const notRun = await this.#batch(calls, 'evalsha')
         if (notRun.length > 0) await this.#batch(notRun, 'eval')
@@ -71,21 +73,22 @@ export class DurableCalls {
         for (const call of calls) call.reject(redisError(error))
       }
     }
-    line.isBusy = false
-    this.#lines.delete(tag)
+    queue.isSending = false
+    this.#queues.delete(tag)
   }
 
-  /** Answers the calls, but for those whose script the server does not know, or whose slot has moved. */
+  /** Answers the calls. Returns those that did not run: the server does not know the script, or the slot has moved. */
   async #batch(calls: readonly Call[], command: 'evalsha' | 'eval'): Promise<Call[]> {
     const client = this.#link.client ?? (await this.#link.connected())
     const wait = this.#wait()
     const pipeline = client.pipeline()
     for (const { script, key, args } of calls) {
-      pipeline.callBuffer(command, [command === 'eval' ? script.source : script.sha, ...keysOf(client, key), ...args])
+      const name = command === 'eval' ? script.source : script.sha
+      pipeline.callBuffer(command, [name, ...keyArguments(client, key), ...args])
     }
     if (wait) pipeline.callBuffer(wait.command, waitArguments(wait))
     const allowMs = (wait?.timeoutMs ?? 0) + sendingMs(calls.flatMap(({ args }) => args))
-    const answers = (await this.#link.watch.during(pipeline.exec(), allowMs)) ?? []
+    const answers = (await this.#link.replies.expect(pipeline.exec(), allowMs)) ?? []
     const failure = wait && waitFailure(wait, answers[calls.length])
     const notRun: Call[] = []
     let hasMoved = false
@@ -102,8 +105,8 @@ export class DurableCalls {
       } else if (failure) call.reject(failure)
       else call.resolve(answer)
     }
-    // The client follows one command to where its slot is now, but not several of which one, the wait, has no slot.
-    if (hasMoved) await this.#link.watch.during(client.callBuffer('exists', [calls[0]!.key]))
+    // The client follows a single command to the new node of its slot, but not a pipeline with a WAIT, which has no slot.
+    if (hasMoved) await this.#link.replies.expect(client.callBuffer('exists', [calls[0]!.key]))
     return notRun
   }
 }
@@ -112,23 +115,17 @@ function waitArguments({ command, replicas, timeoutMs }: Wait): string[] {
   return command === 'wait' ? [String(replicas), String(timeoutMs)] : ['1', String(replicas), String(timeoutMs)]
 }
 
-/** What was written stands, but not where it was to be. */
+/** The error if the writes are not as durable as asked for. They were applied all the same. */
 function waitFailure(wait: Wait, [error, answer]: [Error | null, unknown?] = [new Error('not answered')]): unknown {
   const data = { transient: true, maybeApplied: true }
-  if (error) return storageError(`Redis: ${wait.command.toUpperCase()} failed: ${error.message}`, data)
+  const applied = 'The call was applied, and may not survive a failure of the server.'
+  if (error) return storageError(`Redis: ${wait.command.toUpperCase()} failed (${error.message}). ${applied}`, data)
   const [synced, replicas] = wait.command === 'wait' ? [1, Number(answer)] : (answer as unknown[]).map(Number)
   if (synced! < 1) {
-    const message = `Redis: written, but not synced to disk within ${wait.timeoutMs} ms`
+    const message = `Redis: the write was not synced to disk within ${wait.timeoutMs} ms. ${applied}`
     return storageError(message, { ...data, reason: 'not_synced' })
   }
   if (replicas! >= wait.replicas) return undefined
-  const message = `Redis: written, but ${replicas} of ${wait.replicas} replicas had it within ${wait.timeoutMs} ms`
+  const message = `Redis: ${replicas} of ${wait.replicas} replicas acknowledged the write within ${wait.timeoutMs} ms. ${applied}`
   return storageError(message, { ...data, reason: 'not_replicated' })
-}
-
-/** The part of a key that decides its slot. */
-export function hashTag(key: string): string {
-  const from = key.indexOf('{')
-  const to = from < 0 ? -1 : key.indexOf('}', from + 1)
-  return to > from + 1 ? key.slice(from + 1, to) : key
 }

@@ -1,11 +1,11 @@
-// The one connection on which everything that listens is told, made when the first listens and closed with the last. After
-// each reconnect it subscribes again, and then says that something may have been missed.
+// The one connection that receives messages for all listeners. It is opened with the first listener and closed with the last.
+// After each reconnect it subscribes again, and then reports a gap: messages may have been missed.
 
 import type { Clock } from '../../../clock.ts'
-import { addressOf, type NodeClient } from './client.ts'
+import type { NodeClient } from './client.ts'
 import { redisError } from './errors.ts'
-import type { OwnLink } from './link.ts'
-import type { Watch } from './watch.ts'
+import type { OwnLink } from './own-link.ts'
+import type { ReplyMonitor } from './reply-monitor.ts'
 
 interface Listener {
   readonly channels: readonly string[]
@@ -13,29 +13,29 @@ interface Listener {
   readonly onGap: () => void
 }
 
-/** The part of a link that the subscriber decides. */
+/** The part of a link's options that the subscriber sets. */
 export interface SubscriberLink {
-  setUp(client: NodeClient, watch: Watch): Promise<void>
+  setUp(client: NodeClient, replies: ReplyMonitor): Promise<void>
   onUp(): void
 }
 
 /**
- * How long a connection that only listens is trusted, in ms. Whoever calls the server has it asked then whether it is still
- * there. Nobody else does: an idle worker should cost the server nothing, and its poll is a call.
+ * How long the connection is trusted without a check, in ms. A check is made only when the storage calls the server anyway:
+ * an idle worker should cost the server nothing, and its fallback poll is a call.
  */
 const trustedMs = 5_000
-/** Tries to subscribe on connections that get lost meanwhile. */
+/** Attempts to subscribe, each on another connection. */
 const mostTries = 5
 
 export class Subscriber {
   readonly #clock: Clock
   readonly #newLink: (link: SubscriberLink) => OwnLink
   readonly #listeners = new Map<string, Set<Listener>>()
-  /** On the connection at hand. */
+  /** The channels of the current connection. */
   #subscribed = new Set<string>()
   #link: OwnLink | undefined
   #started: Promise<void> | undefined
-  #askedAt = 0
+  #checkedAt = 0
 
   constructor(clock: Clock, newLink: (link: SubscriberLink) => OwnLink) {
     this.#clock = clock
@@ -44,44 +44,37 @@ export class Subscriber {
 
   async listen(listener: Listener): Promise<() => Promise<void>> {
     if (listener.channels.length === 0) return async () => {}
-    for (const channel of listener.channels) this.#heardBy(channel).add(listener)
+    for (const channel of listener.channels) this.#listenersOf(channel).add(listener)
     try {
       await this.#subscribe(listener.channels)
     } catch (error) {
-      this.#forget(listener)
+      this.#remove(listener)
       throw redisError(error)
     }
     return async () => {
-      const unheard = this.#forget(listener)
+      const unused = this.#remove(listener)
       const client = this.#link?.client
-      if (!client || unheard.length === 0) return
-      for (const channel of unheard) this.#subscribed.delete(channel)
-      // A lost connection has lost its subscriptions, too.
-      await this.#link!.watch.during(client.unsubscribe(...unheard)).catch(() => {})
+      if (!client || unused.length === 0) return
+      for (const channel of unused) this.#subscribed.delete(channel)
+      // An error means that the connection was lost, and its subscriptions with it.
+      await this.#link!.replies.expect(client.unsubscribe(...unused)).catch(() => {})
     }
   }
 
-  /** Of the server that is listened to. */
-  get address(): string | undefined {
-    const client = this.#link?.client
-    return client && addressOf(client)
-  }
-
-  /** The command connection was lost: is this one still there? */
+  /** Sends a PING. Without a reply, the monitor drops the connection. */
   check(): void {
     const link = this.#link
     if (!link) return
-    this.#askedAt = this.#clock.monotonic()
-    // No answer: the watch drops the connection.
-    if (link.client) link.watch.during(link.client.callBuffer('ping', [])).catch(() => {})
+    this.#checkedAt = this.#clock.monotonic()
+    if (link.client) link.replies.expect(link.client.callBuffer('ping', [])).catch(() => {})
   }
 
-  /** Somebody calls the server: now and then that is a time to ask. */
-  checkSometimes(): void {
-    if (this.#link?.client && this.#clock.monotonic() - this.#askedAt > trustedMs) this.check()
+  /** Checks a connection that has not been checked for trustedMs. */
+  checkIfDue(): void {
+    if (this.#link?.client && this.#clock.monotonic() - this.#checkedAt > trustedMs) this.check()
   }
 
-  /** The server is no longer the one to listen to. One that is being connected to is new enough. */
+  /** Reconnects, perhaps to another server. A connection that is being made is new enough. */
   renew(): void {
     if (this.#link?.client) this.#link.drop()
   }
@@ -97,29 +90,29 @@ export class Subscriber {
     this.#started = undefined
   }
 
-  #heardBy(channel: string): Set<Listener> {
+  #listenersOf(channel: string): Set<Listener> {
     const listeners = this.#listeners.get(channel) ?? new Set()
     this.#listeners.set(channel, listeners)
     return listeners
   }
 
-  /** The channels that nobody hears now. */
-  #forget(listener: Listener): string[] {
-    const unheard: string[] = []
+  /** Returns the channels that have no listener now. */
+  #remove(listener: Listener): string[] {
+    const unused: string[] = []
     for (const channel of listener.channels) {
       const listeners = this.#listeners.get(channel)
       if (!listeners?.delete(listener) || listeners.size > 0) continue
       this.#listeners.delete(channel)
-      unheard.push(channel)
+      unused.push(channel)
     }
     if (this.#listeners.size === 0) this.#closeLink()
-    return unheard
+    return unused
   }
 
   async #subscribe(channels: readonly string[]): Promise<void> {
     this.#link ??= this.#newLink({
-      setUp: (client, watch) => this.#setUp(client, watch),
-      onUp: () => this.#tellGap(),
+      setUp: (client, replies) => this.#setUp(client, replies),
+      onUp: () => this.#reportGap(),
     })
     const link = this.#link
     this.#started ??= this.#start(link)
@@ -130,10 +123,10 @@ export class Subscriber {
       if (missing.length === 0) return
       try {
         const subscribed = this.#subscribed
-        await link.watch.during(client.subscribe(...missing))
+        await link.replies.expect(client.subscribe(...missing))
         for (const channel of missing) subscribed.add(channel)
       } catch (error) {
-        // The next connection begins with these channels.
+        // The set-up of the next connection subscribes to these channels.
         if (left <= 1 || link.client === client) throw error
       }
     }
@@ -142,26 +135,26 @@ export class Subscriber {
   async #start(link: OwnLink): Promise<void> {
     try {
       await link.start()
-      this.#askedAt = this.#clock.monotonic()
+      this.#checkedAt = this.#clock.monotonic()
     } catch (error) {
-      // All who wait for it fail; the next who listens tries again.
+      // All waiting calls of listen() fail with it. The next call tries again.
       if (this.#link === link) this.#closeLink()
       throw error
     }
   }
 
-  async #setUp(client: NodeClient, watch: Watch): Promise<void> {
+  async #setUp(client: NodeClient, replies: ReplyMonitor): Promise<void> {
     const subscribed = new Set(this.#listeners.keys())
-    client.on('messageBuffer', (channel: Buffer, message: Buffer) => this.#tell(channel.toString(), message))
-    if (subscribed.size > 0) await watch.during(client.subscribe(...subscribed))
+    client.on('messageBuffer', (channel: Buffer, message: Buffer) => this.#deliver(channel.toString(), message))
+    if (subscribed.size > 0) await replies.expect(client.subscribe(...subscribed))
     this.#subscribed = subscribed
   }
 
-  #tell(channel: string, message: Buffer): void {
+  #deliver(channel: string, message: Buffer): void {
     for (const { onMessage } of this.#listeners.get(channel) ?? []) onMessage(channel, message)
   }
 
-  #tellGap(): void {
+  #reportGap(): void {
     const all = new Set([...this.#listeners.values()].flatMap((listeners) => [...listeners]))
     for (const { onGap } of all) onGap()
   }

@@ -1,21 +1,18 @@
 // As rules/add.ts: decide ids, keys and blockers, then write the jobs in the order given.
 
-/** The jobs of a call: for each, type (its place in the list of types), id, when, body, and what few have. */
-export const add = `
-local function standing_of(j)
-  local last = j.chain and j or tail_of(j)
-  local state = last.state
-  if state == SCHEDULED and last.run_at <= now then state = QUEUED end
-  return j.t.name, j.id, j.token, state, state == COMPLETED and last.result or false, j.created_at
-end
+import { stateCodes as state } from '../../rules/job/codes.ts'
+import { addCodes, duplicateCodes } from '../codec/codes.ts'
+import { places } from './move/jobs.ts'
 
--- True if a job of this id may be added: nothing is in the way, or only what failed or was cancelled.
+/** Also for the jobs that a settle adds. */
+export const addRules = `
+-- True if a job of this id may be added: there is none, or its chain failed or was cancelled.
 local function is_free(j)
   if not j or is_gone(j) then return true end
   local chain = chain_of(j)
   local tail = tail_of(chain)
-  if tail.state ~= FAILED and tail.state ~= CANCELLED then return false end
-  -- Those who wait for a chain go on waiting for one of its name, so its tail alone cannot be replaced under them.
+  if tail.state ~= ${state.failed} and tail.state ~= ${state.cancelled} then return false end
+  -- Dependents of a chain go on waiting for a chain of its name, so its tail alone cannot be replaced under them.
   return j == chain or (j == tail and chain.deps == 0)
 end
 
@@ -24,8 +21,8 @@ local function create(new, run_at, after, origin)
   local j = {
     t = new.t, id = new.id, key = new.t.p .. 'job:' .. new.id, fresh = true,
     body = new.body, large = new.large,
-    state = BLOCKED, attempt = 0, failures = 0, run_at = run_at, order = number, accepted = number, created_at = now,
-    place = NOWHERE, snoozes = 0, index = after and after.index + 1 or 0, open = 0, deps = 0, by_holder = false,
+    state = ${state.blocked}, attempt = 0, failures = 0, run_at = run_at, order = number, accepted = number, created_at = now,
+    place = ${places.nowhere}, snoozes = 0, index = after and after.index + 1 or 0, open = 0, deps = 0, by_holder = false,
     chain = after and ref_of(chain_of(after)) or nil,
   }
   decode_body(j, new.fields)
@@ -37,20 +34,20 @@ local function create(new, run_at, after, origin)
   end
   jobs[j.key] = j
   touch(j)
-  know(j.t, j.priority)
+  register(j.t, j.priority)
   if j.group_key then join_group(j) end
   return j
 end
 
--- Tells the jobs of a call as a table each. list: types, then for each job the five values.
+-- The jobs of a call, a table each. names: the types; list: for each job the position of its type, id, when, body, extras.
 local function new_jobs(names, list)
   local news = {}
   for at = 1, #list, 5 do
     local fields = cmsgpack.unpack(list[at + 3])
-    local few = list[at + 4] or {}
+    local extras = list[at + 4] or {}
     news[#news + 1] = {
       t = type_of(names[list[at]]), id = list[at + 1], when = list[at + 2], body = list[at + 3], fields = fields,
-      token = fields[1], blockers = few.b, key = few.k, large = few.p,
+      token = fields[1], blockers = extras.b, key = extras.k, large = extras.p,
     }
   end
   return news
@@ -58,6 +55,7 @@ end
 
 local add_batch
 do
+  -- key: 1 key  2 mode  3 windowMs  4 shared. taken: the marks that this call has set.
   local function take_key(j, key, taken)
     local held = mark_of(j.t, key[1])
     if held and taken[held] then
@@ -76,27 +74,31 @@ do
     return { new.t.name, new.id, false }
   end
 
-  -- The verdict if something is in the way of it.
-  local function in_the_way(new, repeated, predecessor, state)
+  -- The verdict of a job that is not created: a duplicate, or a repeat of an earlier call. Nil if it is to be created.
+  local function standing_verdict(new, repeated, predecessor, state)
     local existing = stored(new.t, new.id)
-    -- By its token a repeat is known even if the job has ended since, or its time is over. But an id that one call names
-    -- twice is taken by its first mention.
+    -- The token tells a repeat even if the job has ended or expired since. But an id that one call names twice is taken by
+    -- its first mention.
     if existing and existing.token == new.token then
-      if existing.fresh or state.repeated[existing] then return { 1, 0, standing_of(existing) } end
+      if existing.fresh or state.repeated[existing] then
+        return { ${addCodes.duplicate}, ${duplicateCodes.id}, standing_of(existing) }
+      end
       state.repeated[existing] = true
-      return { 0, standing_of(existing) }
+      return { ${addCodes.added}, standing_of(existing) }
     end
-    if not is_free(existing) then return { 1, 0, standing_of(existing) } end
+    if not is_free(existing) then return { ${addCodes.duplicate}, ${duplicateCodes.id}, standing_of(existing) } end
     -- A continuation has the key of its chain.
     local mark = not predecessor and new.key and mark_of(new.t, new.key[1]) or nil
     if mark and not is_in_force(new.t, mark) then mark = nil end
     local own = mark and mark[3] == new.token and (mark[5] or mark[2] == new.id)
     if mark and not own then
       local holder = job_of_mark(new.t, mark)
-      if holder and not is_gone(holder) then return { 1, 1, standing_of(holder) } end
-      return { 1, 1, new.t.name, mark[2], mark[3], COMPLETED, false }
+      if holder and not is_gone(holder) then return { ${addCodes.duplicate}, ${duplicateCodes.key}, standing_of(holder) } end
+      return { ${addCodes.duplicate}, ${duplicateCodes.key}, new.t.name, mark[2], mark[3], ${state.completed}, false }
     end
-    if repeated or (mark and not state.taken[mark]) then return { 0, new.t.name, new.id, new.token, COMPLETED, false } end
+    if repeated or (mark and not state.taken[mark]) then
+      return { ${addCodes.added}, new.t.name, new.id, new.token, ${state.completed}, false }
+    end
     return nil
   end
 
@@ -112,7 +114,7 @@ do
       j.blockers = {}
       for index, blocker in ipairs(new.blockers) do j.blockers[index] = ref_of_blocker(news, blocker) end
     end
-    -- Those who waited for the chain wait for the one that replaces it.
+    -- The dependents of the replaced chain wait for the new one.
     j.deps = deps
     if predecessor then
       local chain = chain_of(predecessor)
@@ -131,12 +133,12 @@ do
     return j
   end
 
-  -- A blocker of this batch that is a duplicate stands for the chain that is in its way.
+  -- A blocker of this batch that is a duplicate stands for the chain it duplicates.
   local function resolve_duplicates(j, new, siblings, verdicts)
     for index, blocker in ipairs(new.blockers) do
       local at = type(blocker) == 'number' and blocker + 1 or siblings[pack({ blocker[1], blocker[2], new.token })]
       local verdict = at and verdicts[at]
-      if verdict and verdict[1] == 1 then
+      if verdict and verdict[1] == ${addCodes.duplicate} then
         local found = find_ref({ verdict[3], verdict[4] })
         local chain = found and chain_of(found)
         j.blockers[index] = chain and { chain.t.name, chain.id, false } or { verdict[3], verdict[4], false }
@@ -144,40 +146,42 @@ do
     end
   end
 
-  -- For jobs whose blockers were looked for before. predecessor: the first job continues the chain of this one.
+  -- missing: from missing_blockers. predecessor: the job that the first one continues.
   function add_batch(news, missing, predecessor)
     local verdicts, created, blocks = {}, {}, {}
     local state = { taken = {}, repeated = {} }
     for index, new in ipairs(news) do
       for _, blocker in ipairs(new.blockers or {}) do
-        if type(blocker) == 'number' then note(blocks, blocker + 1, index) end
+        if type(blocker) == 'number' then put(blocks, blocker + 1, index) end
       end
     end
     for index, new in ipairs(news) do
       local refused = missing and missing[new.token]
+      -- Of a blocker by position. origin: the job it is started for. none: all its dependents are duplicates.
+      -- repeated: its dependent was added by an earlier call.
       local origin, repeated, none
       if blocks[index] then
         none = true
         for _, position in ipairs(blocks[index]) do
           origin = origin or created[position]
-          if verdicts[position][1] == 0 then none = false end
+          if verdicts[position][1] == ${addCodes.added} then none = false end
         end
         repeated = not origin and not none
       end
       if refused then
-        verdicts[index] = { 3, refused[1], refused[2] }
+        verdicts[index] = { ${addCodes.blocker_not_found}, refused[1], refused[2] }
       elseif none then
-        verdicts[index] = { 2 }
+        verdicts[index] = { ${addCodes.skipped} }
       else
         local before = index == 1 and predecessor or nil
-        verdicts[index] = in_the_way(new, repeated, before, state)
+        verdicts[index] = standing_verdict(new, repeated, before, state)
         if not verdicts[index] then
           created[index] = create_one(news, new, before, origin, state)
-          verdicts[index] = { 0, standing_of(created[index]) }
+          verdicts[index] = { ${addCodes.added}, standing_of(created[index]) }
         end
       end
     end
-    -- Blockers stand behind what they block, so from the end each finds its own decided.
+    -- Blockers by position come after the job they block: from the end, each finds its own decided.
     local siblings
     for index = #news, 1, -1 do
       local j = created[index]
@@ -187,18 +191,18 @@ do
         block_job(j, j.waits)
       end
     end
-    -- One that failed with its blocker may have taken others along.
+    -- A job that failed with its blocker may have failed its dependents too.
     for index = 1, #news do
       local j = created[index]
-      if j and j.blockers then verdicts[index] = { 0, standing_of(j) } end
+      if j and j.blockers then verdicts[index] = { ${addCodes.added}, standing_of(j) } end
     end
     return verdicts
   end
 end
 `
 
-/** Behind the short way (fast.ts), which has read the arguments. */
-export const addVerb = `
+/** After fastAdd, which has read the arguments. */
+export const add = `
 if type(names[1]) == 'string' then
   local all = {}
   for at = 1, #list, 3 do

@@ -1,7 +1,7 @@
-// Keys and values. An entry is its number, the end of its time or false, and its value; the index beside them has its keys in
-// their order, and its number tells a list which ones came after it began.
+// The key-value contract. An entry: 1 number  2 end of its ttl, or false  3 value. Keys are indexed in their order, so that
+// list reads them a page at a time. The number of an entry tells a list whether it was set after the first page.
 
-export const kv = `
+export const kvRules = `
 local function entry_of(key)
   local entry = decode(call('GET', base .. ':kv:' .. key))
   if not entry or (entry[2] and entry[2] <= now) then return nil end
@@ -9,13 +9,17 @@ local function entry_of(key)
 end
 `
 
-export const kvGetVerb = `
+/** ARGV: the key. */
+export const kvGet = `
 local entry = entry_of(ARGV[1])
 return entry and entry[3] or false
 `
 
-/** compare: only if the value is as expected (false: absent). A value of false deletes. */
-export const kvWriteVerb = `
+/**
+ * ARGV: key, compare, expected, value, ttlMs. compare: only if the value is the expected one (false: absent). A value of
+ * false deletes.
+ */
+export const kvWrite = `
 local key, compare, expected, value, ttl = unpack(cmsgpack.unpack(ARGV[1]))
 local entry = entry_of(key)
 if compare and (entry and entry[3] or false) ~= expected then return pack({ now, false, false }) end
@@ -35,11 +39,12 @@ if till and till ~= INF then call('ZADD', base .. ':kvx', till, key) else call('
 return pack({ now, true, entry ~= nil })
 `
 
-export const kvListVerb = `
+/** ARGV: prefix, key to begin after, number of the newest entry or false, limit. */
+export const kvList = `
 local prefix, after, newest, limit = unpack(cmsgpack.unpack(ARGV[1]))
 newest = newest or tonumber(call('GET', base .. ':kn') or 0)
 local from = after ~= '' and '(' .. after or (prefix ~= '' and '[' .. prefix or '-')
--- A prefix ends in '/', and '0' is what follows '/'.
+-- A prefix ends in '/', and '0' is the character after '/'.
 local to = prefix ~= '' and '(' .. sub(prefix, 1, -2) .. '0' or '+'
 local items, position = {}, 0
 while #items <= limit do

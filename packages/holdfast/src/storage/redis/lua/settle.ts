@@ -1,39 +1,51 @@
 // As rules/settle.ts: record outcomes where the fence still matches.
 // Invariant: nothing is written unless (type, id, worker, attempt) is the lease in force, or the expected tail.
 //
-// An outcome: 1 type  2 id  3 worker (without one: the token)  4 attempt  5 kind  6 result, error or payload  7 keepMs
-//   8 when  9 stalled, or the error of a snooze  10 types and  11 list of the jobs that come along, `next` first  12 chain's type  13 its id
+// An outcome: 1 type  2 id  3 worker (workerless: the token)  4 attempt  5 kind  6 result, error or payload  7 keepMs
+//   8 when  9 stalled, or the error of a snooze  10 types and  11 list of the jobs to add, `next` first
+//   12 type and  13 id of the chain (workerless)
 
-export const settle = `
+import {
+  outcomeCodes as outcome,
+  reasonCodes as reason,
+  refusalCodes as refusal,
+  stateCodes as state,
+} from '../../rules/job/codes.ts'
+import { addCodes, duplicateCodes, eventCodes as event, settleCodes } from '../codec/codes.ts'
+import { inlinePayloadBytes } from '../codec/record.ts'
+
+/** Why a fenced write is refused. */
+export const refusals = `
+local function refusal_of(j)
+  if not j or is_gone(j) then return ${refusal.not_found} end
+  if j.state == ${state.cancelled} then return ${refusal.cancelled} end
+  return is_terminal(j.state) and ${refusal.already_completed} or ${refusal.taken_by_another_worker}
+end
+`
+
+/** Also for the outcomes that a claim brings. */
+export const settleRules = `
+${refusals}
 local settle_all
 do
-  local KINDS = { [0] = 'completed', 'retry', 'failed', 'released', 'continued' }
-  local REFUSED = { taken = 2, completed = 3, not_found = 4, cancelled = 5 }
-
-  local function refusal_of(j)
-    if not j or is_gone(j) then return { REFUSED.not_found } end
-    if j.state == CANCELLED then return { REFUSED.cancelled } end
-    return { is_terminal(j.state) and REFUSED.completed or REFUSED.taken }
-  end
-
   local function holds(j, o)
     if o[12] then
       local chain = find_ref({ o[12], o[13] })
       return chain ~= nil and chain == chain_of(j) and tail_of(chain) == j and not is_terminal(j.state)
     end
-    return j.state == PROCESSING and j.worker == o[3] and j.attempt == o[4]
+    return j.state == ${state.processing} and j.worker == o[3] and j.attempt == o[4]
   end
 
-  -- What would refuse the jobs that come along: then nothing at all is written.
+  -- The verdict if one of the jobs to add is refused: then nothing at all is written.
   local function conflict_of(j, kind, news)
     -- A job that ends as cancelled adds nothing.
-    if j.cancelling and kind ~= 'completed' then return nil end
-    local missing = missing_blockers(news, kind == 'continued' and 2 or 1)
+    if j.cancelling and kind ~= ${outcome.completed} then return nil end
+    local missing = missing_blockers(news, kind == ${outcome.continued} and 2 or 1)
     local taken = false
-    if kind == 'continued' then
+    if kind == ${outcome.continued} then
       local existing = stored(news[1].t, news[1].id)
       local chain = existing and chain_of(existing)
-      -- Also by a chain that failed, while somebody waits for one of its name.
+      -- A failed chain also takes the id, while it has dependents.
       taken = not is_free(existing) or (chain ~= nil and chain.deps > 0)
     end
     if not missing and not taken then return nil end
@@ -41,41 +53,41 @@ do
     for index, new in ipairs(news) do
       local blocker = missing and missing[new.token]
       local existing = find_job(new.t, new.id)
-      if blocker then verdicts[index] = { 3, blocker[1], blocker[2] }
-      elseif existing then verdicts[index] = { 1, 0, standing_of(existing) }
-      else verdicts[index] = { 2 } end
+      if blocker then verdicts[index] = { ${addCodes.blocker_not_found}, blocker[1], blocker[2] }
+      elseif existing then verdicts[index] = { ${addCodes.duplicate}, ${duplicateCodes.id}, standing_of(existing) }
+      else verdicts[index] = { ${addCodes.skipped} } end
     end
-    return { 1, verdicts }
+    return { ${settleCodes.conflict}, verdicts }
   end
 
   local function state_after(j, o, kind)
-    if kind == 'completed' then return COMPLETED end
-    if j.cancelling then return CANCELLED end
-    if kind == 'continued' then return COMPLETED end
-    if kind == 'failed' then return FAILED end
-    if kind == 'retry' then
-      if j.failures + 1 >= (j.max or INF) then return FAILED end
-      return o[9] and QUEUED or FAILING
+    if kind == ${outcome.completed} then return ${state.completed} end
+    if j.cancelling then return ${state.cancelled} end
+    if kind == ${outcome.continued} then return ${state.completed} end
+    if kind == ${outcome.failed} then return ${state.failed} end
+    if kind == ${outcome.retry} then
+      if j.failures + 1 >= (j.max or INF) then return ${state.failed} end
+      return o[9] and ${state.queued} or ${state.failing}
     end
-    return (o[8] and due_at(o[8]) or j.run_at) > now and SCHEDULED or QUEUED
+    return (o[8] and due_at(o[8]) or j.run_at) > now and ${state.scheduled} or ${state.queued}
   end
 
   local function finish_outcome(j, o, kind, state, after)
-    if kind == 'continued' and state == COMPLETED then return end_job(j, COMPLETED) end
+    if kind == ${outcome.continued} and state == ${state.completed} then return end_job(j, ${state.completed}) end
     local keep = o[7] or nil
-    if state == COMPLETED then return finish(j, state, { result = o[6] or nil, keep = keep }, after) end
-    if state == CANCELLED then return finish(j, state, {}, after) end
-    if kind == 'retry' then keep = nil end
-    if o[9] then finish(j, FAILED, { reason = 'stalled', keep = keep }, after)
-    else finish(j, FAILED, { error = o[6] or nil, keep = keep }, after) end
+    if state == ${state.completed} then return finish(j, state, { result = o[6] or nil, keep = keep }, after) end
+    if state == ${state.cancelled} then return finish(j, state, {}, after) end
+    if kind == ${outcome.retry} then keep = nil end
+    if o[9] then finish(j, ${state.failed}, { reason = ${reason.stalled}, keep = keep }, after)
+    else finish(j, ${state.failed}, { error = o[6] or nil, keep = keep }, after) end
   end
 
-  -- The events first: they carry the label of the lease that is given up.
-  local function go_on(j, o, kind, state)
-    if kind == 'released' then
-      event(j, E.requeued, j.failures)
+  -- Events come first: they carry the label of the lease that ends here.
+  local function wait_again(j, o, kind, state)
+    if kind == ${outcome.released} then
+      event(j, ${event.requeued}, j.failures)
       if o[6] then
-        local large = #o[6] > 4096
+        local large = #o[6] > ${inlinePayloadBytes}
         forget_payload(j)
         j.payload, j.large = large or o[6], large and o[6] or nil
         encode_body(j)
@@ -88,60 +100,63 @@ do
     else
       if o[6] then j.error = o[6] end
       go_behind(j, o[9] and now or due_at(o[8]))
-      if state == FAILING then event(j, E.failing, j.failures) end
+      if state == ${state.failing} then event(j, ${event.failing}, j.failures) end
     end
     leave_processing(j)
-    wait(j, state == FAILING)
+    wait(j, state == ${state.failing})
   end
 
   local function record(j, o, kind, news)
     local after = { ended = {}, unblocked = {} }
     local state = state_after(j, o, kind)
-    local err = (kind == 'retry' or kind == 'failed') and o[6] or kind == 'released' and o[9] or nil
+    local is_failure = kind == ${outcome.retry} or kind == ${outcome.failed}
+    local err = is_failure and o[6] or kind == ${outcome.released} and o[9] or nil
     if o[12] then
-      if j.state == PROCESSING then abort(j) end
+      if j.state == ${state.processing} then abort(j) end
       j.label = nil
     end
-    if kind == 'completed' and not o[12] then j.by_holder = true
-    else end_attempt(j, o[5], state, err, o[3], o[4]) end
-    if kind == 'retry' or kind == 'failed' then
+    if kind == ${outcome.completed} and not o[12] then j.by_holder = true
+    else record_attempt(j, kind, state, err, o[3], o[4]) end
+    if is_failure then
       j.failures = j.failures + 1
-      if o[9] then event(j, E.stalled, j.failures) end
+      if o[9] then event(j, ${event.stalled}, j.failures) end
     end
-    if is_terminal(state) then finish_outcome(j, o, kind, state, after) else go_on(j, o, kind, state) end
+    if is_terminal(state) then finish_outcome(j, o, kind, state, after) else wait_again(j, o, kind, state) end
     local added = {}
-    if news and (state == COMPLETED or state == FAILED) then
-      added = add_batch(news, nil, kind == 'continued' and j or nil)
+    if news and (state == ${state.completed} or state == ${state.failed}) then
+      added = add_batch(news, nil, kind == ${outcome.continued} and j or nil)
     end
     local chain = chain_of(j)
     local at = chain and is_terminal(tail_of(chain).state) and expiry(chain) or false
-    if is_terminal(state) then return { 0, state, false, at, added, after.ended, after.unblocked } end
-    return { 0, state, j.run_at, false, added, after.ended, after.unblocked }
+    if is_terminal(state) then return { ${settleCodes.settled}, state, false, at, added, after.ended, after.unblocked } end
+    return { ${settleCodes.settled}, state, j.run_at, false, added, after.ended, after.unblocked }
   end
 
   local function settle_one(o)
     local j = stored(type_of(o[1]), o[2])
-    local recorded = j and ended_attempt(j, o[3], o[4])
+    local recorded = j and find_attempt(j, o[3], o[4])
     if recorded then
-      -- Taken back, or cancelled by force: not ended by its worker.
-      if recorded[6] >= OUTCOMES.stalled then return refusal_of(j) end
-      -- Sent before: a repeat is answered as the first.
+      -- Not ended by its worker: taken back, or cancelled by force.
+      if recorded[6] == ${outcome.stalled} or recorded[6] == ${outcome.cancelled} then
+        return { ${settleCodes.refused}, refusal_of(j) }
+      end
+      -- A repeat is answered as the first.
       local chain = chain_of(j)
-      return { 0, recorded[7], false, chain and is_terminal(tail_of(chain).state) and expiry(chain) or false, {}, {}, {} }
+      local at = chain and is_terminal(tail_of(chain).state) and expiry(chain) or false
+      return { ${settleCodes.settled}, recorded[7], false, at, {}, {}, {} }
     end
-    if not j or not holds(j, o) then return refusal_of(j) end
-    local kind = KINDS[o[5]]
+    if not j or not holds(j, o) then return { ${settleCodes.refused}, refusal_of(j) } end
     local news = o[10] and new_jobs(o[10], o[11]) or nil
-    local conflict = news and conflict_of(j, kind, news)
-    return conflict or record(j, o, kind, news)
+    local conflict = news and conflict_of(j, o[5], news)
+    return conflict or record(j, o, o[5], news)
   end
 
-  -- A list of outcomes; or a type, and a flat list of id, worker, attempt, keepMs and result of those that complete.
+  -- A list of outcomes; or a type, and a flat list of id, worker, attempt, keepMs and result of completions.
   function settle_all(outcomes, list)
     local verdicts = {}
     if list then
       for at = 5, #list, 5 do
-        verdicts[at / 5] = settle_one({ outcomes[1], list[at - 4], list[at - 3], list[at - 2], 0, list[at], list[at - 1] })
+        verdicts[at / 5] = settle_one({ outcomes[1], list[at - 4], list[at - 3], list[at - 2], ${outcome.completed}, list[at], list[at - 1] })
       end
     else
       for index, o in ipairs(outcomes) do verdicts[index] = settle_one(o) end
@@ -152,8 +167,8 @@ do
 end
 `
 
-/** Behind the short way (fast.ts), which has read the arguments. */
-export const settleVerb = `
+/** After fastSettle, which has read the arguments. */
+export const settle = `
 local verdicts = settle_all(outcomes, list)
 send()
 return pack({ now, verdicts })

@@ -1,26 +1,20 @@
-// Keys and values, each under a key of its own, with an index beside them for lists.
+// The key-value contract: an entry under a key of its own, and indexes for list and sweep (lua/kv.ts).
 
-import type { Bytes } from '../../storage.ts'
 import { decodeKvKey, encodeKvKey, type KeyValue, type KvKey, type KvPage, type KvWrite } from '../../kv.ts'
 import { decodeKvCursor, encodeKvCursor } from '../../rules/kv-cursor.ts'
+import type { Bytes } from '../../storage.ts'
 import { packed } from '../codec/requests.ts'
-import type { Script, Scripts } from '../scripts.ts'
-import { type Unpacked, unpack } from '../codec/unpack.ts'
-
-/** Runs a script, and has it repeated by nobody. */
-export type Run = (script: Script, arg: Buffer | string) => Promise<Buffer | null>
+import { durable, type ScriptRunner } from './script-runner.ts'
 
 export class RedisKv implements KeyValue {
-  readonly #scripts: Scripts
-  readonly #run: Run
+  readonly #scripts: ScriptRunner
 
-  constructor(scripts: Scripts, run: Run) {
+  constructor(scripts: ScriptRunner) {
     this.#scripts = scripts
-    this.#run = run
   }
 
   async get(key: KvKey): Promise<Bytes | undefined> {
-    return (await this.#run(this.#scripts.kvGet, encodeKvKey(key))) ?? undefined
+    return (await this.#scripts.run('kvGet', [encodeKvKey(key)])) ?? undefined
   }
 
   async set(key: KvKey, value: Bytes, options?: KvWrite): Promise<void> {
@@ -42,7 +36,7 @@ export class RedisKv implements KeyValue {
   async list(prefix: KvKey, { limit, cursor }: { limit: number; cursor?: string }): Promise<KvPage> {
     const [newest, after] = cursor === undefined ? [undefined, ''] : decodeKvCursor(cursor)
     const asked = packed([encodeKvKey(prefix), after, newest, Math.min(limit, 2 ** 31)])
-    const answer = unpack((await this.#run(this.#scripts.kvList, asked))!) as Unpacked[]
+    const answer = await this.#scripts.ask('kvList', [asked])
     const found = (answer[2] as [Buffer, Buffer][]).map(([key, value]) => ({ key: key.toString(), value }))
     const items = found.slice(0, limit).map(({ key, value }) => ({ key: decodeKvKey(key), value }))
     if (found.length <= limit) return { items }
@@ -56,9 +50,9 @@ export class RedisKv implements KeyValue {
     value: Bytes | undefined,
     { ttlMs }: KvWrite = {},
   ): Promise<{ applied: boolean; existed: boolean }> {
-    const { kvWrite, kvDelete } = this.#scripts
-    const arg = packed([encodeKvKey(key), compare, expected, value, ttlMs])
-    const answer = unpack((await this.#run(value ? kvWrite : kvDelete, arg))!) as [number, boolean, boolean]
-    return { applied: answer[1], existed: answer[2] }
+    const asked = packed([encodeKvKey(key), compare, expected, value, ttlMs])
+    // A delete may run when memory is full.
+    const [, applied, existed] = await this.#scripts.ask(value ? 'kvWrite' : 'kvDelete', [asked], durable)
+    return { applied: applied as boolean, existed: existed as boolean }
   }
 }

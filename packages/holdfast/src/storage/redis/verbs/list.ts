@@ -1,26 +1,23 @@
-// list: there is no index by date, since it would cost every job a third of its memory. The sets of a type are read a page at
-// a time, so that the server is never held up, and what is found is put in order here. A scan: for people, not for work.
+// list: a scan, for people and tools. There is no index by date, which would cost every job a third of its memory. The sets of
+// a type are read a page at a time, and the records that match are sorted here.
 
+import { checkListQuery } from '../../check.ts'
 import { decodeCursor } from '../../rules/list.ts'
 import type { JobRecord, JobRef, ListQuery, Page, RecordPart } from '../../storage.ts'
+import { get } from './get.ts'
+import { idsOf, typeNames } from './scan.ts'
+import type { ScriptRunner } from './script-runner.ts'
 
-export interface ListAccess {
-  /** Every type that has, or had, a job. */
-  types(): Promise<string[]>
-  /** The ids that stand in any set of a type, each once. */
-  idsOf(type: string): Promise<Iterable<string>>
-  get(refs: readonly JobRef[], parts: readonly RecordPart[]): Promise<(JobRecord | undefined)[]>
-}
-
-/** Records read at once. */
+/** Records read by one call. */
 const pageSize = 500
 
-export async function list(access: ListAccess, query: ListQuery): Promise<Page> {
+export async function list(scripts: ScriptRunner, query: ListQuery): Promise<Page> {
+  checkListQuery(query)
   const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor)
   const sign = query.order === 'asc' ? 1 : -1
   const compare = (a: Key, b: Key): number => sign * compareKeys(a, b)
   let found: JobRecord[] = []
-  for await (const records of candidates(access, query)) {
+  for await (const records of candidates(scripts, query)) {
     for (const record of records) {
       if (matches(record, query) && (!after || compare(keyOf(record), after) > 0)) found.push(record)
     }
@@ -29,32 +26,32 @@ export async function list(access: ListAccess, query: ListQuery): Promise<Page> 
     found = found.slice(0, query.limit + 1)
   }
   const kept = found.slice(0, query.limit)
-  const items = query.parts?.length ? await withParts(access, kept, query.parts, query.of) : kept
+  const items = query.parts?.length ? await withParts(scripts, kept, query.parts, query.of) : kept
   const last = kept.at(-1)
   if (found.length <= query.limit || !last) return { items }
   return { items, nextCursor: Buffer.from(JSON.stringify(keyOf(last))).toString('base64url') }
 }
 
-/** One that has gone meanwhile is shown as it was found: a page is never shorter than what there was. */
+/** A record that was deleted meanwhile is shown as it was found, so that a page is never too short. */
 async function withParts(
-  access: ListAccess,
+  scripts: ScriptRunner,
   found: readonly JobRecord[],
   parts: readonly RecordPart[],
   of: ListQuery['of'],
 ): Promise<JobRecord[]> {
-  const records = await access.get(found, of === 'chains' ? [...parts, 'tail'] : parts)
+  const records = await get(scripts, found, { parts: of === 'chains' ? [...parts, 'tail'] : parts })
   return records.map((record, index) => record ?? found[index]!)
 }
 
-async function* candidates(access: ListAccess, { chain, types, of }: ListQuery): AsyncGenerator<JobRecord[]> {
+async function* candidates(scripts: ScriptRunner, { chain, types, of }: ListQuery): AsyncGenerator<JobRecord[]> {
   const parts: readonly RecordPart[] = of === 'chains' ? ['tail'] : []
-  const names = types ? [...new Set(types)] : await access.types()
+  const names = types ? [...new Set(types)] : await typeNames(scripts)
   for (const type of names) {
     // The jobs of one chain are few, but may be of any type.
-    const ids = [...(await access.idsOf(type))]
+    const ids = [...(await idsOf(scripts, type))]
     for (let from = 0; from < ids.length; from += pageSize) {
       const refs = ids.slice(from, from + pageSize).map((id) => ({ type, id }))
-      const records = (await access.get(refs, parts)).filter((record) => record !== undefined)
+      const records = (await get(scripts, refs, { parts })).filter((record) => record !== undefined)
       yield chain ? records.filter((record) => isSame(record.chain, chain)) : records
     }
   }

@@ -1,12 +1,12 @@
-// How an attempt ends: the record keeps what became of it, so that a repeat is answered as the first. Nearly every attempt
-// is the one that completed its job; that one is told by the job's own fields, its lease among them, and needs no entry.
+// The ended attempts of a job, by which the repeat of a settle gets the answer of the first. Nearly every attempt completes
+// its job. The fields of the job describe that one, its lease among them, so it needs no entry.
 
 import type { AttemptRecord } from '../../storage.ts'
 import type { Job, Move } from '../move.ts'
 import { attemptsKept } from './codes.ts'
 import { leave } from './wait.ts'
 
-/** Gives the lease up. What the job does next is the caller's. */
+/** Ends the lease. The caller sets the next state and place. */
 export function leaveProcessing(move: Move, job: Job): void {
   leave(move, job)
   job.lease = undefined
@@ -30,14 +30,14 @@ export function recordAttempt(
   job.attempts = [...(job.attempts ?? []), entry].slice(-attemptsKept)
 }
 
-/** The attempt with this fence, if it has ended. */
+/** The ended attempt with this fence. */
 export function findAttempt(job: Job, fence: AttemptRef): AttemptRecord | undefined {
   const { completedByHolder, attempt, lease } = job
   if (completedByHolder && attempt === fence.attempt && lease!.worker === fence.worker) return completion(job)
   return job.attempts?.find((ended) => ended.worker === fence.worker && ended.attempt === fence.attempt)
 }
 
-/** Those that a record keeps, the last at the end. */
+/** The attempts that a record keeps, the oldest first. */
 export function attemptsOf(job: Job): AttemptRecord[] {
   const attempts = job.attempts ?? []
   return (job.completedByHolder ? [...attempts, completion(job)] : [...attempts]).slice(-attemptsKept)

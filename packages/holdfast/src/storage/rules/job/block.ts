@@ -1,11 +1,11 @@
-// Blockers: which chains a job waits for, and what their state makes of it.
+// Blockers: the chains that a job waits for, and what their state means for it.
 
 import { isTerminal } from './states.ts'
 import type { JobRef, NewJob } from '../../storage.ts'
-import { type Aftermath, expireLater, finish, unblock } from './finish.ts'
+import { type Effects, expireLater, finish, unblock } from './finish.ts'
 import { find, type Job, type Move } from '../move.ts'
 
-/** The blockers that do not exist, by the token that they refuse. @param chains those of the jobs that begin one */
+/** The missing blockers, by the token of the jobs that they refuse. @param chains the jobs of the call that begin a chain */
 export function missingBlockers(
   move: Move,
   jobs: readonly NewJob[],
@@ -13,17 +13,17 @@ export function missingBlockers(
 ): Map<string, JobRef> | undefined {
   let missing: Map<string, JobRef> | undefined
   let siblings: Map<string, number> | undefined
-  /** It comes with the job, in the same call. */
-  const comes = (job: NewJob, ref: JobRef): boolean => {
+  /** True if the same call adds the blocker. */
+  const isSibling = (job: NewJob, ref: JobRef): boolean => {
     siblings ??= siblingsOf(chains)
     const position = siblings.get(siblingName(ref, job.token))
     return position !== undefined && chains[position] !== job
   }
   for (const job of jobs) {
-    // What stands already is a repeat: it was decided when its blockers were there.
+    // An existing job is a repeat: its blockers were checked by the first call.
     if (!job.blockers || move.stored(job)?.token === job.token) continue
     for (const blocker of job.blockers) {
-      if (typeof blocker === 'number' || comes(job, blocker)) continue
+      if (typeof blocker === 'number' || isSibling(job, blocker)) continue
       const chain = find(move, blocker)
       if (chain?.chainIndex === 0) {
         move.kept.add(chain)
@@ -36,7 +36,7 @@ export function missingBlockers(
   return missing
 }
 
-/** The jobs of a call, by what they name each other; the first mention of each. */
+/** The positions of the jobs of a call by their names; the first position of each. */
 export function siblingsOf(jobs: readonly NewJob[]): Map<string, number> {
   const siblings = new Map<string, number>()
   jobs.forEach((job, index) => {
@@ -48,7 +48,7 @@ export function siblingsOf(jobs: readonly NewJob[]): Map<string, number> {
 
 export const siblingName = ({ type, id }: JobRef, token: string): string => JSON.stringify([type, id, token])
 
-/** By position: the jobs that it blocks. */
+/** By the position of a blocker: the positions of the jobs that it blocks. */
 export function blockedBy(jobs: readonly NewJob[]): Map<number, number[]> | undefined {
   let blocks: Map<number, number[]> | undefined
   for (let index = 0; index < jobs.length; index++) {
@@ -63,14 +63,14 @@ export function blockedBy(jobs: readonly NewJob[]): Map<number, number[]> | unde
   return blocks
 }
 
-/** Counts what the job waits for, and lets it wait for that, or go on, or fail with it. */
+/** Counts the open blockers of a job. The job waits for them, becomes ready, or fails with one of them. */
 export function blockJob(move: Move, job: Job, onFailure = job.onBlockerFailure): void {
   let failed = false
   const open = new Set<Job>()
   for (const blocker of job.blockers!) {
     const chain = find(move, blocker.ref)
     const state = chain?.tail.state
-    // Gone: it had completed before, or stood for a key whose window outlived the record.
+    // A chain that is gone had completed, or was known by a key whose window outlived its record.
     blocker.done = !chain || state === 'completed'
     if (!chain) continue
     move.dependentsOf(chain).add(job)
@@ -80,7 +80,7 @@ export function blockJob(move: Move, job: Job, onFailure = job.onBlockerFailure)
   }
   job.openBlockers = open.size
   move.touch(job)
-  const after: Aftermath = { ended: [], unblocked: [] }
-  if (failed && onFailure === 'fail') finish(move, job, { state: 'failed', reason: 'blocker_failed' }, after)
+  const effects: Effects = { ended: [], unblocked: [] }
+  if (failed && onFailure === 'fail') finish(move, job, { state: 'failed', reason: 'blocker_failed' }, effects)
   else if (job.openBlockers === 0) unblock(move, job)
 }

@@ -1,5 +1,5 @@
-// Numbers for what the contract names by words. SQLite and Postgres columns, the Redis scripts and its codec all take them from
-// here: SQL and Lua texts are built from these constants, so a number is never written twice.
+// Numbers for the words of the contract. The columns of SQLite and Postgres, and the scripts and codec of Redis, take them from
+// here. SQL and Lua texts are built from these constants, so a number is never written twice.
 // Invariant: a number that was stored never changes its meaning. New words are appended.
 
 import type { AttemptRecord, EndReason, JobState, Refusal } from '../../storage.ts'

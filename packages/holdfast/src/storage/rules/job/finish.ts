@@ -1,13 +1,13 @@
-// How jobs, and with them chains, end; what that does to those who wait for them; and how they are forgotten.
-// Invariant: a chain's end, its dependents and its key change in the one move in which its tail ends.
+// The end of jobs and chains, its effects on dependents, and the deletion of records.
+// Invariant: the end of a chain, its dependents and its key change in the same call in which its tail ends.
 
 import { isTerminal, type TerminalState } from './states.ts'
 import type { Bytes, EndReason, Ended, JobRef, Retention } from '../../storage.ts'
 import { forgetKey, freeKey } from './key.ts'
 import { expiryAt, type Job, type Move, refOf } from '../move.ts'
-import { leave, leaveGroup, tellWaiting, wait } from './wait.ts'
+import { leave, leaveGroup, emitWaiting, wait } from './wait.ts'
 
-/** What an end sets. */
+/** The fields that an end sets. */
 export interface EndFields {
   readonly state: TerminalState
   readonly reason?: EndReason
@@ -16,38 +16,38 @@ export interface EndFields {
   readonly keepMs?: number
 }
 
-/** What an end brought about elsewhere. */
-export interface Aftermath {
+/** The effects of an end on other jobs. */
+export interface Effects {
   readonly ended: Ended[]
   readonly unblocked: JobRef[]
 }
 
-/** Ends a job and with it its chain, whose tail it is. A plain job is a chain of one. */
-export function finish(move: Move, job: Job, end: EndFields, after: Aftermath): void {
+/** Ends a job and the chain whose tail it is. A plain job is a chain of one. */
+export function finish(move: Move, job: Job, end: EndFields, effects: Effects): void {
   endJob(move, job, end)
-  const failing = endChain(move, job, end, after)
-  if (failing) failAll(move, failing, after)
+  const failing = endChain(move, job, end, effects)
+  if (failing) failAll(move, failing, effects)
 }
 
-/** Those whose blocker failed, and all who wait for them in turn. */
-function failAll(move: Move, failing: Job[], after: Aftermath): void {
+/** Fails the dependents of a failed chain, and their dependents in turn. */
+function failAll(move: Move, failing: Job[], effects: Effects): void {
   const end = { state: 'failed', reason: 'blocker_failed' } as const
   for (let job = failing.pop(); job; job = failing.pop()) {
     if (isTerminal(job.state)) continue
     endJob(move, job, end)
-    after.ended.push(endedOf(job))
-    failing.push(...(endChain(move, job, end, after) ?? []))
+    effects.ended.push(endedOf(job))
+    failing.push(...(endChain(move, job, end, effects) ?? []))
   }
 }
 
-/** Ends a job whose chain goes on with another. */
+/** Ends a job whose chain continues with another. */
 export function endContinued(move: Move, job: Job): void {
   endJob(move, job, { state: 'completed' })
 }
 
-// Fields that rarely differ are looked at before they are set: what few jobs have should not be set on all.
+// Fields that rarely change are compared before they are set: fields that few jobs have should not be created on all jobs.
 function endJob(move: Move, job: Job, end: EndFields): void {
-  // It leaves its place and keeps its lease: by that a repeat of the completion is known (attempt.ts).
+  // It leaves its place and keeps its lease, by which the repeat of its completion is recognised (attempt.ts).
   leave(move, job)
   if (job.reason !== end.reason) job.reason = end.reason
   job.result = end.result
@@ -61,8 +61,8 @@ function endJob(move: Move, job: Job, end: EndFields): void {
   move.event(job, end.state, job.failures + (end.state === 'completed' ? 1 : 0))
 }
 
-/** Gives the dependents that fail with it; unblocks those that may go on. */
-function endChain(move: Move, { chain, retention }: Job, end: EndFields, after: Aftermath): Job[] | undefined {
+/** Unblocks the dependents of a completed chain. Returns the dependents that fail with a failed one. */
+function endChain(move: Move, { chain, retention }: Job, end: EndFields, effects: Effects): Job[] | undefined {
   chain.expiresAt = move.now + (end.keepMs ?? keepMsOf(retention, end.state))
   expireLater(move, chain)
   freeKey(move, chain, end.state)
@@ -75,7 +75,7 @@ function endChain(move: Move, { chain, retention }: Job, end: EndFields, after: 
     if (end.state === 'completed') {
       if (countDone(move, dependent, chain)) {
         unblock(move, dependent)
-        after.unblocked.push(refOf(dependent))
+        effects.unblocked.push(refOf(dependent))
       }
     } else if (dependent.onBlockerFailure === 'fail') {
       failing.push(dependent)
@@ -84,12 +84,12 @@ function endChain(move: Move, { chain, retention }: Job, end: EndFields, after: 
   return failing
 }
 
-/** Spelled out: a name put together for each end costs more than all the rest of it. */
+/** Written out: a property name concatenated for each end costs more than the rest of the end. */
 function keepMsOf({ completedMs, failedMs, cancelledMs }: Retention, state: TerminalState): number {
   return state === 'completed' ? completedMs : state === 'failed' ? failedMs : cancelledMs
 }
 
-/** True if that was the last one it waited for. A chain that stands in two places counts once. */
+/** Counts a completed blocker. True if it was the last one. A chain that is named twice counts once. */
 function countDone(move: Move, dependent: Job, chain: Job): boolean {
   move.touch(dependent)
   dependent.openBlockers--
@@ -103,21 +103,21 @@ function countDone(move: Move, dependent: Job, chain: Job): boolean {
 export function unblock(move: Move, job: Job): void {
   job.runAt = Math.max(job.runAt, move.now)
   wait(move, job)
-  tellWaiting(move, job)
+  emitWaiting(move, job)
 }
 
-/** Lets an ended chain expire, once nobody needs it. */
+/** Lets an ended chain expire, unless a dependent needs it. */
 export function expireLater(move: Move, chain: Job): void {
   move.place(chain, expiryAt(chain) !== Infinity && !chain.dependents?.size ? 'ended' : 'nowhere')
 }
 
-/** When the record of an ended chain goes, as far as that is certain. */
+/** When the record of an ended chain expires, if that is certain. */
 export function expiryOf({ chain }: Job): number | undefined {
   if (expiryAt(chain) === Infinity || chain.dependents?.size || !isTerminal(chain.tail.state)) return undefined
   return chain.expiresAt
 }
 
-/** The job has ended: the chains that it waited for are no longer kept for it. */
+/** The job has ended: its blockers are no longer kept for it. */
 function releaseBlockers(move: Move, job: Job): void {
   for (const { ref } of job.blockers ?? []) {
     const chain = move.stored(ref)
@@ -125,7 +125,7 @@ function releaseBlockers(move: Move, job: Job): void {
   }
 }
 
-/** Deletes a chain with all its jobs. What waits for one of this name goes on waiting. */
+/** Deletes a chain with all its jobs. Its dependents keep waiting for a chain of this name. */
 export function forget(move: Move, chain: Job): void {
   const jobs = move.jobsOf(chain)
   for (const job of jobs) {

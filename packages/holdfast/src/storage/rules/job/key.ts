@@ -1,4 +1,4 @@
-// Deduplication keys: who holds one, for how long, and when it is free again.
+// Deduplication keys: how long one is held, and when it is free again.
 
 import type { TerminalState } from './states.ts'
 import { isGone, type Job, type Mark, type Move } from '../move.ts'
@@ -8,20 +8,20 @@ export function isInForce(move: Move, mark: Mark): boolean {
   return mark.job !== undefined && !isGone(move, mark.job)
 }
 
-/** A chain ended: its key is free, unless its window says otherwise. */
+/** Frees the key of an ended chain, unless its window goes on. */
 export function freeKey(move: Move, chain: Job, state: TerminalState): void {
   const { mark } = chain
   if (!mark || mark.shared) return
   if (mark.mode === 'simple' || state !== 'completed') dropKey(move, chain, mark)
 }
 
-/** A record goes. A window outlives it; any other key goes with it. */
+/** Frees the key of a deleted record. A window outlives the record. */
 export function forgetKey(move: Move, chain: Job): void {
   const { mark } = chain
   if (mark && (mark.mode === 'simple' || mark.until === Infinity)) dropKey(move, chain, mark)
 }
 
-/** A revived chain has its key again. False if somebody else has it by now. */
+/** Takes the key of a revived chain again. False if another job holds it now. */
 export function retakeKey(move: Move, chain: Job): boolean {
   const { mark } = chain
   if (!mark || mark.shared) return true

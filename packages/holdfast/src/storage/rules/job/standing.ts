@@ -1,4 +1,4 @@
-// What stands after an add: the job, with the state and result of the chain it begins.
+// The answer of an add about an existing or added job: with the state and result of the chain that it begins.
 
 import type { Standing } from '../../storage.ts'
 import { stateOf } from '../get.ts'
@@ -11,7 +11,7 @@ export function standingOf(move: Move, job: Job): Standing {
   return { type: type.name, id, token, state, createdAt, result: state === 'completed' ? last.result : undefined }
 }
 
-/** Its record may be gone: then it has completed. */
+/** The holder of a key. If its record is gone, it has completed. */
 export function standingOfMark(move: Move, type: JobType, mark: Mark): Standing {
   const { job, id, token } = mark
   return job && !isGone(move, job) ? standingOf(move, job) : { type: type.name, id, token, state: 'completed' }

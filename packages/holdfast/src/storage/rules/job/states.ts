@@ -1,18 +1,18 @@
-// The life of a job as a table. A test holds random histories against it: they make these changes, and no other.
+// The states of a job as a table. A test compares random histories with it: they make these changes, and no other.
 
 import type { JobState } from '../../storage.ts'
 
 /**
- * The states that a job can be seen to change to, from each. It begins scheduled, queued or blocked, or failed by a
- * blocker that failed before.
+ * The states that a job can change to, from each state. It begins scheduled, queued or blocked; or failed, if a blocker had
+ * failed before.
  *
- * Scheduled, queued and failing differ in why they wait; all three are claimable once due, and no process moves them: one
- * that is scheduled reads as queued from then on. Without a worker, a job may be completed or failed in any state.
+ * Scheduled, queued and failing jobs differ in why they wait. All three can be claimed once due, and no process moves them: a
+ * scheduled job reads as queued from its runAt on. Without a worker, a job may be completed or failed in any live state.
  */
 export const stateTable: Readonly<
   Record<JobState, { readonly waits: boolean; readonly ends: boolean; readonly to: readonly JobState[] }>
 > = {
-  // queued: its time has come, or was changed.
+  // queued: its runAt has come, or was changed.
   scheduled: { waits: true, ends: false, to: ['queued', 'completed', 'failed', 'cancelled'] },
   queued: { waits: true, ends: false, to: ['scheduled', 'processing', 'completed', 'failed', 'cancelled'] },
   failing: { waits: true, ends: false, to: ['processing', 'completed', 'failed', 'cancelled'] },
@@ -25,7 +25,7 @@ export const stateTable: Readonly<
     to: ['queued', 'scheduled', 'failing', 'completed', 'failed', 'cancelled'],
   },
   completed: { waits: false, ends: true, to: [] },
-  // Revived.
+  // From here by revive().
   failed: { waits: false, ends: true, to: ['queued', 'scheduled', 'blocked'] },
   cancelled: { waits: false, ends: true, to: ['queued', 'scheduled', 'blocked'] },
 }
@@ -36,7 +36,7 @@ export function isTerminal(state: JobState): state is TerminalState {
   return stateTable[state].ends
 }
 
-/** Waits for its time, and for nothing else. */
+/** True of a job that waits for its runAt, and for nothing else. */
 export function isWaiting(state: JobState): boolean {
   return stateTable[state].waits
 }

@@ -1,5 +1,5 @@
-// How jobs wait: in line, or behind the head of their group. A group takes part in the line with its head alone, so that
-// a busy or paused one costs the claims of others nothing.
+// Waiting jobs: ready, or aside behind the head of their group. Only the head of a group is ever ready, so a busy or paused
+// group costs the claims of other jobs nothing.
 
 import { isWaiting } from './states.ts'
 import type { When } from '../../storage.ts'
@@ -10,14 +10,14 @@ export function dueAt(move: Move, { runAt, delayMs }: When): number {
   return runAt === undefined ? move.now : Math.max(runAt, move.now)
 }
 
-/** Lets a job wait for its runAt. `failing` keeps that name; otherwise it is queued or scheduled. */
-export function wait(move: Move, job: Job, failing = false): void {
-  move.setState(job, failing ? 'failing' : waitingState(move, job.runAt))
+/** Lets a job wait for its runAt: as failing, or else as queued or scheduled. */
+export function wait(move: Move, job: Job, isFailing = false): void {
+  move.setState(job, isFailing ? 'failing' : waitingState(move, job.runAt))
   if (job.group) {
     move.place(job, 'aside')
     refreshGroup(move, job.group)
   } else {
-    move.place(job, 'line')
+    move.place(job, 'ready')
     move.wake(job.type)
   }
 }
@@ -25,12 +25,12 @@ export function wait(move: Move, job: Job, failing = false): void {
 export const waitingState = (move: Move, runAt: number): 'queued' | 'scheduled' =>
   runAt <= move.now ? 'queued' : 'scheduled'
 
-/** Tells that a job began to wait. */
-export function tellWaiting(move: Move, job: Job): void {
+/** Emits the event of a job that began to wait. */
+export function emitWaiting(move: Move, job: Job): void {
   move.event(job, job.state === 'scheduled' ? 'scheduled' : 'queued', job.failures)
 }
 
-/** Takes a job out of wherever it stands. The caller gives it its next state. */
+/** Removes a job from its place. The caller sets its next state. */
 export function leave(move: Move, job: Job): void {
   move.place(job, 'nowhere')
   const { group } = job
@@ -38,18 +38,18 @@ export function leave(move: Move, job: Job): void {
   if (group?.running === job) group.running = undefined
 }
 
-/** Puts a job behind all that waits now. */
-export function goBehind(move: Move, job: Job, runAt: number): void {
+/** Puts a job behind all jobs that wait now. */
+export function moveToBack(move: Move, job: Job, runAt: number): void {
   job.runAt = runAt
   job.order = move.takeNumber()
 }
 
-/** At the end of its life; the next one may come. */
+/** Removes an ended job from its group, so that the next one may run. */
 export function leaveGroup(move: Move, job: Job): void {
   if (job.group && move.removeMember(job)) refreshGroup(move, job.group)
 }
 
-/** Lets the head stand in line if it may run, and nobody else. */
+/** Makes the head of a group ready if it may run, and no other member. */
 export function refreshGroup(move: Move, group: Group): void {
   const head = move.headOf(group)
   const next = head && isWaiting(head.state) && !group.running && !group.paused ? head : undefined
@@ -58,7 +58,7 @@ export function refreshGroup(move: Move, group: Group): void {
     if (placed) move.place(placed, 'aside')
     group.placed = next
     if (next) {
-      move.place(next, 'line')
+      move.place(next, 'ready')
       move.wake(next.type)
     }
   }

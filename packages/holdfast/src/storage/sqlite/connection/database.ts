@@ -1,24 +1,28 @@
-// Opens a database file: how it is synced, who waits for whom, and its schema.
+// Opens a database: its settings for syncing and locking, and its schema.
 
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, DatabaseSyncOptions } from 'node:sqlite'
 import type { Clock } from '../../../clock.ts'
 import { StorageError } from '../../../errors.ts'
-import { whenFree } from './errors.ts'
 import { isMigrated, migrate } from '../migrations.ts'
+import { whenFree } from './errors.ts'
+
+// Not a static import: an older Node.js would fail to resolve it before node-version.ts can say so, and some bundlers and test
+// runners do not know the module.
+const sqlite = process.getBuiltinModule('node:sqlite') as typeof import('node:sqlite') | undefined
 
 export type Durability = 'full' | 'relaxed'
 
-/** How long SQLite itself waits for another process's lock, holding up this one; the rest of the time is waited for outside. */
+/** Longest time in ms that SQLite itself waits for a lock: it blocks the event loop. Longer waits are in whenFree(). */
 const busyMs = 5
 
-/** @param patienceMs how long to wait for another process that holds the lock */
+/** @param patienceMs longest time that it waits for the lock of another process, in ms */
 export async function openDatabase(
   path: string,
   durability: Durability,
   clock: Clock,
   patienceMs: number,
 ): Promise<DatabaseSync> {
-  const db = new DatabaseSync(path, { timeout: busyMs })
+  const db = open(path, { timeout: busyMs })
   const deadline = clock.monotonic() + patienceMs
   try {
     await whenFree(
@@ -33,21 +37,22 @@ export async function openDatabase(
   }
 }
 
-/** May be done again from its beginning, if a lock stood in the way. */
+/** May run again from its beginning after a lock made it fail. */
 function prepare(db: DatabaseSync, durability: Durability): void {
   const [mode] = Object.values(db.prepare('PRAGMA journal_mode = WAL').get()!)
   if (mode !== 'wal' && mode !== 'memory') {
-    throw new StorageError(`the SQLite database cannot have a write-ahead log here: its journal mode is ${mode}`, {
-      maybeApplied: false,
-    })
+    throw new StorageError(
+      `SQLite: the database has no write-ahead log: its journal mode is '${mode}'. Use a file on a local disk.`,
+      { maybeApplied: false },
+    )
   }
   db.exec(`PRAGMA synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`)
-  // Elsewhere it has no effect. On macOS a plain fsync leaves the bytes in the drive.
+  // For macOS, where a plain fsync leaves the bytes in the cache of the drive. Elsewhere it has no effect.
   db.exec(`PRAGMA fullfsync = ${durability === 'full' ? 1 : 0}`)
-  // In pages and KiB: fewer checkpoints, and room for the ends of the indexes of a long backlog.
+  // In pages and KiB: fewer checkpoints, and a cache that holds the ends of the indexes of a long backlog.
   db.exec('PRAGMA wal_autocheckpoint = 4000')
   db.exec('PRAGMA cache_size = -16000')
-  // Only who has something to change waits for the lock.
+  // Without a step to do, it need not wait for the lock.
   if (isMigrated(db)) return
   db.exec('BEGIN IMMEDIATE')
   try {
@@ -59,7 +64,15 @@ function prepare(db: DatabaseSync, durability: Durability): void {
   }
 }
 
-/** For reads: they wait for nobody, and nobody for them. */
+/** A connection for reads: they neither wait for writes nor block them. */
 export function openReader(path: string): DatabaseSync {
-  return new DatabaseSync(path, { readOnly: true, timeout: 1_000 })
+  return open(path, { readOnly: true, timeout: 1_000 })
+}
+
+function open(path: string, options: DatabaseSyncOptions): DatabaseSync {
+  if (sqlite) return new sqlite.DatabaseSync(path, options)
+  throw new StorageError(
+    'SQLite: this runtime has no node:sqlite. The database was not opened. Run the program with Node.js or Deno, or use another storage.',
+    { maybeApplied: false },
+  )
 }

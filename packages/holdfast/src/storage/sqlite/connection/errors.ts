@@ -1,11 +1,11 @@
-// What SQLite's errors mean to those above, and how to wait where another process writes.
+// What SQLite's errors mean for a call, and how to wait for the lock of another process.
 
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Clock } from '../../../clock.ts'
 import { isHoldfastError, StorageError } from '../../../errors.ts'
 
-/** The primary codes of SQLite's errors. */
+/** SQLite's primary result codes. */
 const codes = { busy: 5, locked: 6, full: 13, cannotOpen: 14 } as const
 
 const primaryCode = (error: unknown): number | undefined => {
@@ -13,30 +13,30 @@ const primaryCode = (error: unknown): number | undefined => {
   return typeof errcode === 'number' ? errcode & 0xff : undefined
 }
 
-/** Somebody else writes: the same call may go through in a moment. */
+/** Another connection has the lock: the same call may succeed in a moment. */
 function isBusy(error: unknown): boolean {
   const code = primaryCode(error)
   return code === codes.busy || code === codes.locked
 }
 
-/** Of a read: who repeats it waits for nobody's commit. */
-export function worthRepeating(error: unknown): unknown {
+/** Marks a lock error of a read as transient, so that the engine repeats the read. */
+export function asTransient(error: unknown): unknown {
   return isBusy(error) ? Object.assign(error as object, { transient: true }) : error
 }
 
-/** The disk is full: what was begun can only be rolled back. */
+/** The disk is full: the transaction can only be rolled back. */
 export const isFull = (error: unknown): boolean => primaryCode(error) === codes.full
 
-/** It was rolled back: certainly nothing was written. */
+/** Marks an error after a rollback: certainly nothing was written. */
 export function notApplied(error: unknown): unknown {
   if (error === null || typeof error !== 'object' || isHoldfastError(error)) return error
   return Object.assign(error, { maybeApplied: false })
 }
 
-/** Between two tries to get the lock that another process has, in ms. */
+/** Pauses between two attempts to get a lock, in ms. */
 const [shortestWaitMs, longestWaitMs] = [1, 20]
 
-/** Tries again while another process has the lock, without holding up this one. @param isLate there is no time left */
+/** Repeats an attempt while another process has the lock, without blocking the event loop. @param isLate ends the wait */
 export async function whenFree<T>(clock: Clock, attempt: () => T, isLate: (busy: unknown) => boolean): Promise<T> {
   for (let waitMs = shortestWaitMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
     try {
@@ -49,12 +49,12 @@ export async function whenFree<T>(clock: Clock, attempt: () => T, isLate: (busy:
   }
 }
 
-/** Of a database that could not be opened. SQLite does not say why: the file system does. */
+/** The error of a failed open. SQLite does not name the cause: the file system does. */
 export function openError(path: string, error: unknown): unknown {
   if (isHoldfastError(error)) return error
   const why = primaryCode(error) === codes.cannotOpen ? obstacle(path) : undefined
   const message = (why ?? (error as Error)).message
-  return new StorageError(`cannot open the SQLite database ${path}: ${message}`, {
+  return new StorageError(`SQLite: cannot open the database '${path}': ${message}`, {
     cause: why ?? error,
     maybeApplied: false,
   })

@@ -1,5 +1,5 @@
-// A file of zeros beside the database. When the disk is full it is given up, so that jobs can still be claimed, settled and
-// swept, which makes room again; adds are refused until then.
+// The reserve: a file of zeros beside the database. When the disk is full it is deleted, so that jobs can still be claimed,
+// settled and swept, which frees more room. Adds are refused until then.
 
 import { closeSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
 
@@ -13,13 +13,13 @@ export class Reserve {
     this.make()
   }
 
-  /** At first, and again as part of the upkeep. Does nothing if it is there, or there is no room for it. */
+  /** Creates the file. Does nothing if it exists, or if there is no room for it. Each sweep calls it again. */
   make(): void {
     try {
       if (statSync(this.#path, { throwIfNoEntry: false })?.size === reservedBytes) return
       const file = openSync(this.#path, 'w')
       try {
-        // Written, not only asked for: a hole would hold no room.
+        // Written, not truncated to size: a sparse file would reserve nothing.
         const zeros = Buffer.alloc(64 * 1_024)
         for (let at = 0; at < reservedBytes; at += zeros.length) writeSync(file, zeros)
       } finally {

@@ -1,9 +1,9 @@
-// Every statement on jobs, types, groups and keys, prepared once per connection. Limits are written `? + 0`: SQLite plans
-// anew whenever a bare parameter of a limit changes, which costs more than to run the statement.
+// Every statement on jobs, types, groups and keys, prepared once per connection. Limits are written `? + 0`: SQLite plans a
+// statement again whenever a bare parameter of its limit changes, which costs more than running the statement.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { jobColumns } from '../rules/job.ts'
-import { stateCodes } from '../../rules/job/codes.ts'
+import { stateCodes, stateNames } from '../../rules/job/codes.ts'
 
 const list = (beyond: '<' | '>', order: 'ASC' | 'DESC'): string =>
   `SELECT seq FROM holdfast_jobs AS job JOIN holdfast_types AS type USING (tid)
@@ -23,7 +23,7 @@ export function prepare(db: DatabaseSync) {
     return statement
   }
   const changing =
-    'state, attempt, failures, run_at, ord, line, worker, label, started_at, lease_until, finished_at, by_holder, result, ' +
+    'state, attempt, failures, run_at, ord, ready, worker, label, started_at, lease_until, finished_at, by_holder, result, ' +
     'error, expires_at, sweep_at, more'
   return {
     typeByName: rows('SELECT tid, name, paused_since, paused_by FROM holdfast_types WHERE name = ?'),
@@ -31,9 +31,7 @@ export function prepare(db: DatabaseSync) {
     addType: db.prepare('INSERT INTO holdfast_types (name) VALUES (?)'),
     pauseType: db.prepare('UPDATE holdfast_types SET paused_since = ?, paused_by = ? WHERE tid = ?'),
     countType: db.prepare(
-      `UPDATE holdfast_types SET ${Object.keys(stateCodes)
-        .map((state) => `${state} = ${state} + ?`)
-        .join(', ')} WHERE tid = ?`,
+      `UPDATE holdfast_types SET ${stateNames.map((state) => `${state} = ${state} + ?`).join(', ')} WHERE tid = ?`,
     ),
     jobById: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND id = ?`),
     jobsById: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND id IN (SELECT value FROM json_each(?))`),
@@ -44,10 +42,10 @@ export function prepare(db: DatabaseSync) {
       'INSERT INTO holdfast_jobs (seq, tid, id, token, max_attempts, priority, keep_ms, created_at, payload, grp, chain, ' +
         `${changing}) VALUES (${Array.from({ length: 28 }, () => '?').join(', ')})`,
     ),
-    // Of a job that waits and has nothing rare: as nearly every one begins.
+    // For a new job that is ready and has nothing rare: nearly every job.
     addPlainJob: db.prepare(
       `INSERT INTO holdfast_jobs (seq, tid, id, token, max_attempts, priority, keep_ms, created_at, payload, state,
-         attempt, failures, run_at, ord, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, 1)`,
+         attempt, failures, run_at, ord, ready) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, 1)`,
     ),
     changeJob: db.prepare(
       `UPDATE holdfast_jobs SET ${changing
@@ -60,12 +58,12 @@ export function prepare(db: DatabaseSync) {
     payload: rows('SELECT payload FROM holdfast_payloads WHERE seq = ?'),
     setPayload: db.prepare('INSERT OR REPLACE INTO holdfast_payloads VALUES (?, ?)'),
     erasePayload: db.prepare('DELETE FROM holdfast_payloads WHERE seq = ?'),
-    inLine: rows(
+    readyJobs: rows(
       `SELECT ${jobColumns} FROM holdfast_jobs
-       WHERE tid = ? AND line = 1 AND priority = ? AND run_at <= ? ORDER BY run_at, ord LIMIT ? + 0`,
+       WHERE tid = ? AND ready = 1 AND priority = ? AND run_at <= ? ORDER BY run_at, ord LIMIT ? + 0`,
     ),
     highestBelow: rows(
-      'SELECT priority FROM holdfast_jobs WHERE tid = ? AND line = 1 AND priority < ? ORDER BY priority DESC LIMIT 1',
+      'SELECT priority FROM holdfast_jobs WHERE tid = ? AND ready = 1 AND priority < ? ORDER BY priority DESC LIMIT 1',
     ),
     lost: rows(
       `SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND lease_until <= ? ORDER BY lease_until LIMIT ? + 0`,
@@ -79,7 +77,7 @@ export function prepare(db: DatabaseSync) {
     eraseGroup: db.prepare('DELETE FROM holdfast_groups WHERE tid = ? AND key = ?'),
     headOfGroup: rows(
       `SELECT ${jobColumns} FROM holdfast_jobs
-       WHERE tid = ? AND grp = ? AND grp IS NOT NULL AND state < 5 ORDER BY seq LIMIT 1`,
+       WHERE tid = ? AND grp = ? AND grp IS NOT NULL AND state < ${stateCodes.completed} ORDER BY seq LIMIT 1`,
     ),
     key: rows('SELECT id, token, mode, shared, until FROM holdfast_keys WHERE tid = ? AND key = ?'),
     setKey: db.prepare('INSERT OR REPLACE INTO holdfast_keys VALUES (?, ?, ?, ?, ?, ?, ?)'),
@@ -91,7 +89,7 @@ export function prepare(db: DatabaseSync) {
     lastNumber: rows("SELECT value FROM holdfast_numbers WHERE name = 'last'"),
     setLastNumber: db.prepare("UPDATE holdfast_numbers SET value = ? WHERE name = 'last'"),
     version: rows('PRAGMA data_version'),
-    beSeen: db.prepare("UPDATE holdfast_numbers SET value = value + 1 WHERE name = 'listeners'"),
+    announce: db.prepare("UPDATE holdfast_numbers SET value = value + 1 WHERE name = 'listeners'"),
     sweepKeys: db.prepare(
       `DELETE FROM holdfast_keys WHERE (tid, key) IN (
          SELECT tid, key FROM holdfast_keys
@@ -102,7 +100,7 @@ export function prepare(db: DatabaseSync) {
     ),
     firstOfPriority: rows(
       `SELECT priority, run_at FROM holdfast_jobs
-       WHERE tid = ? AND line = ? AND priority < ? ORDER BY priority DESC, run_at, ord LIMIT 1`,
+       WHERE tid = ? AND ready = ? AND priority < ? ORDER BY priority DESC, run_at, ord LIMIT 1`,
     ),
     firstLease: rows(
       `SELECT lease_until FROM holdfast_jobs AS job WHERE tid = ? AND lease_until IS NOT NULL AND NOT EXISTS (
@@ -111,10 +109,10 @@ export function prepare(db: DatabaseSync) {
        ORDER BY lease_until LIMIT 1`,
     ),
     typeNames: rows('SELECT name FROM holdfast_types ORDER BY name'),
-    countsOfType: rows(`SELECT ${Object.keys(stateCodes).join(', ')} FROM holdfast_types WHERE tid = ?`),
+    countsOfType: rows(`SELECT ${stateNames.join(', ')} FROM holdfast_types WHERE tid = ?`),
     dueLater: rows(
-      `SELECT count(*) FILTER (WHERE state = 0), count(*) FILTER (WHERE state = 4) FROM holdfast_jobs
-       WHERE tid = ? AND run_at <= ? AND state IN (0, 4)`,
+      `SELECT count(*) FILTER (WHERE state = ${stateCodes.scheduled}), count(*) FILTER (WHERE state = ${stateCodes.failing}) FROM holdfast_jobs
+       WHERE tid = ? AND run_at <= ? AND state IN (${stateCodes.scheduled}, ${stateCodes.failing})`,
     ),
     countLost: rows('SELECT count(*) FROM holdfast_jobs WHERE tid = ? AND lease_until <= ?'),
     countExpired: rows(

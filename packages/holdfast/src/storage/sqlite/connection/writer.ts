@@ -1,37 +1,38 @@
-// All that is written goes through here, one transaction at a time. Calls that come while one is under way are committed
-// together: one sync of the disk serves them all. If one of them fails, the others are run again without it.
-// Invariant: a call that was told that its time is over never runs afterwards.
+// The writer of a database: one transaction at a time. Calls that arrive while one is under way share the next (group
+// commit): one sync of the disk serves them all. If one of them fails, the others run again without it.
+// Invariant: a call that was rejected because its time is over never runs afterwards.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Clock, Timer } from '../../../clock.ts'
-import { invalidArgument, StorageError } from '../../../errors.ts'
+import { StorageError } from '../../../errors.ts'
 import type { Signal } from '../../storage.ts'
-import { isFull, notApplied, whenFree } from './errors.ts'
 import { SqliteMove } from '../rules/move.ts'
-import type { Session } from '../rules/session.ts'
+import type { WorkingSet } from '../rules/working-set.ts'
+import { isFull, notApplied, whenFree } from './errors.ts'
+import { SqliteTransaction } from './transaction.ts'
 
 export interface WriterOptions {
   readonly db: DatabaseSync
-  readonly session: Session
+  readonly set: WorkingSet
   readonly clock: Clock
-  /** How long a call may wait for its turn. */
+  /** Longest time that a call waits for its transaction, in ms. */
   readonly patienceMs: number
-  /** What others should hear of, after the commit. */
-  onCommitted(signals: readonly Signal[]): void
-  /** Each commit waits for the disk. */
+  /** Receives the hints for other processes, after the commit. */
+  onCommitted(hints: readonly Signal[]): void
+  /** True if each commit syncs the disk. */
   readonly syncs: boolean
-  /** Makes room on a full disk, for what frees some in turn. */
+  /** Frees room on a full disk for calls that free more of it. */
   makeRoom(): void
 }
 
 interface Waiter {
-  /** On the clock that never jumps. */
+  /** Monotonic instant. */
   readonly deadline: number
   readonly reject: (error: unknown) => void
 }
 
 interface Call extends Waiter {
-  /** Only takes room: the first to be refused when the disk is full. */
+  /** An add takes room and frees none: it is refused when the disk is full. */
   readonly isAdd: boolean
   readonly run: (move: SqliteMove) => unknown
   readonly resolve: (answer: unknown) => void
@@ -41,42 +42,15 @@ interface LongCall extends Waiter {
   readonly start: () => Promise<void>
 }
 
-type RunMove = <T>(run: (move: SqliteMove) => T) => T
-
-/** A transaction of the user's, with rows of the user's own. */
-export class SqliteTransaction {
-  /** The connection: statements on it belong to the transaction, until its function has ended. */
-  readonly database: DatabaseSync
-  readonly #owner: Writer
-  #run: RunMove | undefined
-
-  constructor(database: DatabaseSync, owner: Writer, run: RunMove) {
-    this.database = database
-    this.#owner = owner
-    this.#run = run
-  }
-
-  /** @internal @throws INVALID_ARGUMENT if it has ended, or is of another storage */
-  static run<T>(tx: SqliteTransaction, owner: Writer, run: (move: SqliteMove) => T): T {
-    if (!tx.#run) throw invalidArgument('tx', 'a transaction whose function has not ended yet', tx)
-    if (tx.#owner !== owner) throw invalidArgument('tx', 'a transaction of this storage', tx)
-    return tx.#run(run)
-  }
-
-  /** @internal */
-  static end(tx: SqliteTransaction): void {
-    tx.#run = undefined
-  }
-}
-
 export class Writer {
   readonly #options: WriterOptions
-  /** Work that needs a transaction of its own, or calls that can share one. */
+  /** Calls that share a transaction, or one that needs its own. */
   #waiting: (Call[] | LongCall)[] = []
   #pumping: Promise<void> | undefined
-  /** A function of the user's is under way: nobody knows for how long. */
+  /** A user's function is running in a transaction, for an unknown time. */
   #isHeld = false
-  #watch: Timer | undefined
+  /** Fires when the first waiting call runs out of time. */
+  #timer: Timer | undefined
   readonly #beginning: StatementSync
   readonly #committing: StatementSync
 
@@ -104,7 +78,7 @@ export class Writer {
     })
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves once no call waits. */
   async idle(): Promise<void> {
     while (this.#pumping) await this.#pumping
   }
@@ -114,12 +88,12 @@ export class Writer {
   }
 
   #start(): void {
-    this.#watchWaiters()
+    this.#armTimer()
     this.#pumping ??= this.#pump()
   }
 
   async #pump(): Promise<void> {
-    // A sync of the disk is worth a turn of the event loop: calls that come together are committed together.
+    // A sync costs more than a turn of the event loop, so the calls of this turn share one commit.
     if (this.#options.syncs) await new Promise<void>((resolve) => this.#options.clock.soon(resolve))
     else await undefined
     for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
@@ -127,17 +101,17 @@ export class Writer {
       try {
         await (Array.isArray(next) ? this.#commit(next) : next.start())
       } catch (error) {
-        // Not even a rollback is possible: nobody may be left without an answer.
+        // Not even the rollback succeeded. Every call still gets an answer.
         for (const { reject } of waiters) reject(error)
       }
     }
-    // In the same step in which nobody was found waiting: who comes next starts it again.
+    // In the same step in which no waiting call was found, so that the next call starts the pump again.
     this.#pumping = undefined
   }
 
-  /** @param hasRoom room was made on a full disk: another time there is none left */
+  /** @param hasRoom room was freed on a full disk already */
   async #commit(waiting: readonly Call[], hasRoom = false): Promise<void> {
-    const { session, clock } = this.#options
+    const { set, clock } = this.#options
     const moves: SqliteMove[] = []
     const answers: unknown[] = []
     const calls = await this.#begin(waiting)
@@ -145,11 +119,11 @@ export class Writer {
     let committing = false
     try {
       for (const call of calls) {
-        const move = new SqliteMove(session, clock.now())
+        const move = new SqliteMove(set, clock.now())
         answers.push(call.run(move))
         moves.push(move)
       }
-      session.end()
+      set.end()
       committing = true
       this.#committing.run()
     } catch (error) {
@@ -170,26 +144,26 @@ export class Writer {
     } else if (calls.length > 1 && !wasCommitting) {
       for (const call of calls) await this.#commit([call], hasRoom)
     } else {
-      // A sync that failed may have come through: then nobody can say.
+      // A commit whose sync failed may be on the disk all the same.
       const known = wasCommitting && !isFull(error) ? error : notApplied(error)
       for (const call of calls) call.reject(known)
     }
   }
 
   async #transaction<T>(waiter: Waiter, run: (tx: SqliteTransaction) => Promise<T>): Promise<T> {
-    const { db, session } = this.#options
+    const { db, set } = this.#options
     const moves: SqliteMove[] = []
     const [begun] = await this.#begin([waiter])
-    // It was told so already.
+    // Its time was over, and it is rejected already.
     if (!begun) return undefined as T
     const tx = new SqliteTransaction(db, this, (work) => this.#moveInside(work, moves))
     let answer: T
     try {
       this.#isHeld = true
-      this.#watchWaiters()
+      this.#armTimer()
       answer = await run(tx)
       SqliteTransaction.end(tx)
-      session.end()
+      set.end()
       this.#committing.run()
     } catch (error) {
       SqliteTransaction.end(tx)
@@ -197,36 +171,40 @@ export class Writer {
       throw error
     } finally {
       this.#isHeld = false
-      this.#watch?.cancel()
-      this.#watch = undefined
+      this.#timer?.cancel()
+      this.#timer = undefined
     }
     this.#options.onCommitted(moves.flatMap((move) => move.send()))
     return answer
   }
 
-  /** A move of a transaction: all of it or nothing, even if the user goes on after its error; its rows can be looked at. */
+  /** Runs a move in a savepoint: it is atomic even if the user's function catches its error. Its rows are written at once. */
   #moveInside<T>(work: (move: SqliteMove) => T, moves: SqliteMove[]): T {
-    const { db, session, clock } = this.#options
-    // A full disk, or the user, may have ended it: nothing may be written outside of it.
-    if (!db.isTransaction) throw new StorageError('the transaction was rolled back', { maybeApplied: false })
+    const { db, set, clock } = this.#options
+    // A full disk or the user's function may have ended the transaction: nothing may be written outside of it.
+    if (!db.isTransaction) {
+      throw new StorageError('SQLite: the transaction was rolled back before this call. Nothing was written.', {
+        maybeApplied: false,
+      })
+    }
     db.exec('SAVEPOINT holdfast')
     try {
-      const move = new SqliteMove(session, clock.now())
+      const move = new SqliteMove(set, clock.now())
       const answer = work(move)
-      session.end()
+      set.end()
       db.exec('RELEASE holdfast')
       moves.push(move)
       return answer
     } catch (error) {
-      session.forget()
+      set.forget()
       if (db.isTransaction) db.exec('ROLLBACK TO holdfast; RELEASE holdfast')
       throw notApplied(error)
     }
   }
 
-  /** Waits for whoever else writes. Answers with those who had the time for it; the others are told. */
+  /** Begins a transaction once no other process writes. Returns the calls that are in time; the others are rejected. */
   async #begin<T extends Waiter>(waiters: readonly T[]): Promise<readonly T[]> {
-    const { session, clock } = this.#options
+    const { set, clock } = this.#options
     let inTime = waiters
     const isLate = (error: unknown): boolean => {
       const now = clock.monotonic()
@@ -235,7 +213,7 @@ export class Writer {
     }
     try {
       await whenFree(clock, () => this.#beginning.run(), isLate)
-      session.begin()
+      set.begin()
     } catch (error) {
       this.#rollBack()
       for (const { reject } of inTime) reject(notApplied(error))
@@ -244,31 +222,31 @@ export class Writer {
     return inTime
   }
 
-  /** While a transaction of the user's is under way, those who wait for its end too long are told, and never run. */
-  #watchWaiters(): void {
-    if (!this.#isHeld || this.#watch || this.#waiting.length === 0) return
+  /** While a user's transaction is open, rejects the calls whose time is over. */
+  #armTimer(): void {
+    if (!this.#isHeld || this.#timer || this.#waiting.length === 0) return
     const { clock } = this.#options
     const first = Math.min(...this.#waiting.flat().map(({ deadline }) => deadline))
-    this.#watch = clock.after(Math.max(0, first - clock.monotonic()), () => {
-      this.#watch = undefined
+    this.#timer = clock.after(Math.max(0, first - clock.monotonic()), () => {
+      this.#timer = undefined
       const now = clock.monotonic()
       const isLeft = (waiter: Waiter): boolean => isInTime(waiter, now, heldUp)
       this.#waiting = this.#waiting
         .map((entry) => (Array.isArray(entry) ? entry.filter(isLeft) : entry))
         .filter((entry) => (Array.isArray(entry) ? entry.length > 0 : isLeft(entry)))
-      this.#watchWaiters()
+      this.#armTimer()
     })
   }
 
   #rollBack(): void {
-    const { db, session } = this.#options
-    session.forget()
-    // A full disk may have rolled it back already.
+    const { db, set } = this.#options
+    set.forget()
+    // SQLite rolls back by itself when the disk is full.
     if (db.isTransaction) db.exec('ROLLBACK')
   }
 }
 
-/** Tells one whose time is over. */
+/** Rejects a call whose time is over. */
 function isInTime({ deadline, reject }: Waiter, now: number, why: () => unknown): boolean {
   if (deadline > now) return true
   reject(why())
@@ -277,6 +255,6 @@ function isInTime({ deadline, reject }: Waiter, now: number, why: () => unknown)
 
 const heldUp = (): StorageError =>
   new StorageError(
-    'the call waited too long for a transaction of this storage to end. Inside of transaction(), pass `tx` on to every call',
+    'SQLite: the call waited too long for a transaction of this storage to end. Nothing was written. Inside transaction(), pass `tx` to every call.',
     { maybeApplied: false },
   )

@@ -1,21 +1,21 @@
-// Hints between the processes that share a database. Each one that listens has a mailbox, a file in a directory beside the
-// database, and watches it; whoever commits appends a line to the mailboxes of the others. A hint may be lost: the polls
-// underneath find what it was about. Who begins to listen writes to the database: only when others are seen to have
-// written does a sender look for new mailboxes, so where nobody else is, hints cost nothing.
+// Hints between the processes that share a database. A process that listens has an inbox: a file in a directory beside the
+// database, which it watches. A process that commits appends a line to the inboxes of the others. A hint may be lost: the
+// fallback poll finds what it was about. A process that starts to listen writes to the database. A sender looks for new
+// inboxes only after it noticed a foreign commit, so hints cost nothing where a process is alone.
 
 import { closeSync, constants, fstatSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock, Timer } from '../../../clock.ts'
 import type { Signal } from '../../storage.ts'
-import { fullBytes, isAbandoned, isMailbox, Mailbox, mailboxName } from './mailbox.ts'
+import { fullBytes, Inbox, inboxName, isAbandoned, isInbox } from './inbox.ts'
 
-/** Longer than this, nobody empties it. An owner that was only held up makes itself a new one. */
+/** Length in bytes above which an inbox counts as abandoned. An owner that was only blocked creates a new one. */
 const abandonedBytes = 10 * fullBytes
-/** More ids than this say as much as none: look. */
+/** Ids that a hint carries, at most. Without ids it says: look. */
 const mostIds = 200
-/** Changes of a directory within the grain of its clock look like one. */
-const grainMs = 1_000
-/** Before each try to have another mailbox. */
+/** Resolution of a directory's mtime, in ms: two changes within it look like one. */
+const mtimeResolutionMs = 1_000
+/** Delay in ms before an inbox is created again. */
 const retryMs = 1_000
 
 export interface HintsOptions {
@@ -23,42 +23,45 @@ export interface HintsOptions {
   readonly instance: string
   readonly clock: Clock
   onSignal(signal: Signal): void
-  /** Something may have been missed. */
+  /** Hints may have been lost. */
   onGap(): void
-  /** Our mailbox was deleted, and there is a new one: others must look for it. */
+  /** The inbox was deleted and there is a new one, which other processes must find. */
   onMoved(): void
 }
 
 export class Hints {
   readonly #options: HintsOptions
   readonly #name: string
+  /** Open files of the other inboxes, by name. */
   readonly #others = new Map<string, number>()
-  #seenAt = -1
-  #changedAt = -1
-  #mailbox: Mailbox | undefined
+  /** Foreign commits at the last look for inboxes. */
+  #lookedAt = -1
+  /** Mtime of the directory at the last look. */
+  #directoryMtimeMs = -1
+  #inbox: Inbox | undefined
   #retry: Timer | undefined
 
   constructor(options: HintsOptions) {
     this.#options = options
-    this.#name = mailboxName(options.instance)
+    this.#name = inboxName(options.instance)
   }
 
-  /** @param others how often others were seen to have written */
-  send(signals: readonly Signal[], others: number): void {
+  /** @param foreignCommits number of times that commits of other connections were noticed */
+  send(signals: readonly Signal[], foreignCommits: number): void {
     if (signals.length === 0) return
     try {
-      if (others !== this.#seenAt) this.#findOthers()
-      this.#seenAt = others
+      if (foreignCommits !== this.#lookedAt) this.#findOthers()
+      this.#lookedAt = foreignCommits
       if (this.#others.size === 0) return
       const line = Buffer.from(`${JSON.stringify(signals.map(shortened))}\n`)
-      for (const [name, file] of this.#others) this.#post(name, file, line)
+      for (const [name, file] of this.#others) this.#append(name, file, line)
     } catch {
-      // The disk may be full, or the directory gone. What was committed stands, and the polls will find it.
+      // The disk may be full, or the directory deleted. The commit stands, and the fallback poll finds it.
       this.#lookAgain()
     }
   }
 
-  #post(name: string, file: number, line: Buffer): void {
+  #append(name: string, file: number, line: Buffer): void {
     writeSync(file, line)
     const { size, nlink } = fstatSync(file)
     if (nlink > 0 && size <= abandonedBytes) return
@@ -69,13 +72,13 @@ export class Hints {
   }
 
   #lookAgain(): void {
-    this.#seenAt = -1
-    this.#changedAt = -1
+    this.#lookedAt = -1
+    this.#directoryMtimeMs = -1
   }
 
-  /** Once others have seen this process write, every later line is heard. */
+  /** Opens the inbox. Once other processes have noticed a commit of this one, every later hint arrives. */
   listen(): void {
-    this.#mailbox ??= new Mailbox({
+    this.#inbox ??= new Inbox({
       ...this.#options,
       path: join(this.#options.directory, this.#name),
       onDeleted: () => this.#replace(),
@@ -85,8 +88,8 @@ export class Hints {
   unlisten(): void {
     this.#retry?.cancel()
     this.#retry = undefined
-    this.#mailbox?.close()
-    this.#mailbox = undefined
+    this.#inbox?.close()
+    this.#inbox = undefined
   }
 
   close(): void {
@@ -94,7 +97,7 @@ export class Hints {
     this.#forgetOthers()
   }
 
-  /** Another mailbox in place of the one that was deleted. Not at once: somebody may be deleting all there is. */
+  /** Creates the inbox again after it was deleted. Later, because the whole directory may be about to be deleted. */
   #replace(): void {
     this.unlisten()
     this.#retry = this.#options.clock.after(
@@ -111,22 +114,22 @@ export class Hints {
     )
   }
 
-  /** Who comes or goes changes the directory. */
+  /** An inbox that is created or deleted changes the mtime of the directory. */
   #findOthers(): void {
     const { directory, clock } = this.#options
     const mtimeMs = statSync(directory, { throwIfNoEntry: false })?.mtimeMs
-    if (mtimeMs !== undefined && mtimeMs === this.#changedAt) return
+    if (mtimeMs !== undefined && mtimeMs === this.#directoryMtimeMs) return
     this.#forgetOthers()
     if (mtimeMs === undefined) return
-    for (const name of readdirSync(directory)) if (name !== this.#name && isMailbox(name)) this.#open(name)
-    this.#changedAt = clock.now() - mtimeMs > grainMs ? mtimeMs : -1
+    for (const name of readdirSync(directory)) if (name !== this.#name && isInbox(name)) this.#open(name)
+    this.#directoryMtimeMs = clock.now() - mtimeMs > mtimeResolutionMs ? mtimeMs : -1
   }
 
   #open(name: string): void {
     const path = join(this.#options.directory, name)
     if (isAbandoned(name)) return rmSync(path, { force: true })
     try {
-      // Not made if it is not there: its owner has just gone.
+      // Without O_CREAT: if it is gone, its owner has just ended.
       this.#others.set(name, openSync(path, constants.O_WRONLY | constants.O_APPEND))
     } catch (error) {
       if ((error as { code?: string }).code !== 'ENOENT') throw error

@@ -1,13 +1,13 @@
-// An ordered group as a row: which of its jobs runs, which stands in line for it, and whether it is paused.
+// An ordered group as a row: the job that runs, the head while it is ready, and the pause.
 
 import type { Paused } from '../../storage.ts'
 import type * as Moves from '../../rules/move.ts'
 import type { SqliteJob } from './job.ts'
-import type { Session } from './session.ts'
+import type { JobRows } from './job-rows.ts'
 import type { SqliteType } from './type.ts'
 
 export class SqliteGroup implements Moves.Group {
-  readonly #session: Session
+  readonly #jobs: JobRows
   readonly type: SqliteType
   readonly key: string
   runningSeq: number | undefined
@@ -15,14 +15,14 @@ export class SqliteGroup implements Moves.Group {
   paused: Paused | undefined
 
   constructor(
-    session: Session,
+    jobs: JobRows,
     type: SqliteType,
     key: string,
     running: number | undefined,
     placed: number | undefined,
     paused: Paused | undefined,
   ) {
-    this.#session = session
+    this.#jobs = jobs
     this.type = type
     this.key = key
     this.runningSeq = running
@@ -31,7 +31,7 @@ export class SqliteGroup implements Moves.Group {
   }
 
   get running(): SqliteJob | undefined {
-    return this.runningSeq === undefined ? undefined : this.#session.jobOf(this.runningSeq)
+    return this.runningSeq === undefined ? undefined : this.#jobs.bySeq(this.runningSeq)
   }
 
   set running(job: SqliteJob | undefined) {
@@ -39,7 +39,7 @@ export class SqliteGroup implements Moves.Group {
   }
 
   get placed(): SqliteJob | undefined {
-    return this.placedSeq === undefined ? undefined : this.#session.jobOf(this.placedSeq)
+    return this.placedSeq === undefined ? undefined : this.#jobs.bySeq(this.placedSeq)
   }
 
   set placed(job: SqliteJob | undefined) {

@@ -1,4 +1,4 @@
-// A job's row in SQLite: its columns, how they are read and what is written.
+// A job as a row in SQLite: its columns, how they are read and how they are written.
 
 import { RowJob, type Rows } from '../../rows/job.ts'
 import { decodeMore, encodeMore } from '../../rows/more.ts'
@@ -6,11 +6,11 @@ import { isEven } from '../../retention.ts'
 import { stateCodes, stateNames } from '../../rules/job/codes.ts'
 import type { SqliteType } from './type.ts'
 
-/** Payloads above it stand in a table of their own. */
+/** Payloads with more bytes are stored in holdfast_payloads. */
 const inlineBytes = 1_024
 
 export const jobColumns =
-  'seq, tid, id, token, state, attempt, failures, max_attempts, priority, grp, keep_ms, created_at, run_at, ord, line, ' +
+  'seq, tid, id, token, state, attempt, failures, max_attempts, priority, grp, keep_ms, created_at, run_at, ord, ready, ' +
   'worker, label, started_at, lease_until, finished_at, by_holder, payload, result, error, chain, expires_at, sweep_at, more'
 
 type Cell = number | string | Uint8Array | null
@@ -33,7 +33,7 @@ export function readJob(rows: Rows<SqliteType>, type: SqliteType, row: Row): Sql
     createdAt: row[11] as number,
     runAt: row[12] as number,
     order: row[13] as number,
-    line: optional(row[14] as 0 | 1 | null),
+    ready: optional(row[14] as 0 | 1 | null),
     lease:
       row[15] === null
         ? undefined
@@ -59,7 +59,7 @@ export function readJob(rows: Rows<SqliteType>, type: SqliteType, row: Row): Sql
   return new RowJob(rows, type, columns, more)
 }
 
-/** The columns that never change, without those that a plain job has not: its group and chain. */
+/** The columns that never change, without those that a plain job does not have: group and chain. */
 export function fixedCells(job: SqliteJob): Cell[] {
   const { completedMs } = job.retention
   const keepMs = !isEven(job.retention) ? null : completedMs === Infinity ? -1 : instant(completedMs)
@@ -74,7 +74,7 @@ export function changingCells(job: SqliteJob): Cell[] {
     job.failures,
     instant(job.runAt),
     job.order,
-    job.line ?? null,
+    job.ready ?? null,
     lease?.worker ?? null,
     lease?.label ?? null,
     lease?.startedAt ?? null,
@@ -92,14 +92,14 @@ export function changingCells(job: SqliteJob): Cell[] {
 const moreCell = (job: SqliteJob): string | null =>
   encodeMore(job, { attempts: job.attempts, tail: job.tailSeq, dependents: job.dependentCount || undefined })
 
-/** It waits in line, and has not more than every job has. */
-export function isPlainBegin(job: SqliteJob): boolean {
-  if (job.line !== 1 || job.attempt > 0 || job.failures > 0 || job.groupKey !== undefined) return false
+/** True of a new job that is ready and has only what every job has. */
+export function isPlainStart(job: SqliteJob): boolean {
+  if (job.ready !== 1 || job.attempt > 0 || job.failures > 0 || job.groupKey !== undefined) return false
   const isTouched = job.lease ?? job.result ?? job.error ?? job.chainSeq ?? job.expiresAt ?? job.finishedAt
   return isTouched === undefined && !job.completedByHolder && moreCell(job) === null
 }
 
-/** Its payload has a row of its own; its column has the number of bytes. */
+/** True if the payload is in holdfast_payloads: the column has its number of bytes. */
 export const isApart = ({ payloadBytes }: SqliteJob): boolean => payloadBytes > inlineBytes
 
 export const payloadCell = (job: SqliteJob): Cell => (isApart(job) ? job.payloadBytes : (job.payload ?? null))
@@ -109,5 +109,5 @@ const optional = <T>(cell: T | null): T | undefined => (cell === null ? undefine
 const finite = (value: number | undefined): number | null =>
   value === undefined || value === Infinity ? null : instant(value)
 
-/** As far as a number can be read back that was written as an integer. */
+/** SQLite stores it as an integer, which can be read back up to this limit. */
 export const instant = (value: number): number => Math.min(value, Number.MAX_SAFE_INTEGER)

@@ -1,4 +1,4 @@
-// A call on the rows of a session. Where a job stands is a few columns of it, and the indexes over them are the lines.
+// One call on the rows of a working set. The place of a job is a few of its columns, and the indexes over them are the lists.
 
 import type { JobEvent, JobRef, JobState, NewJob, Signal } from '../../storage.ts'
 import type * as Moves from '../../rules/move.ts'
@@ -6,50 +6,50 @@ import { Signals } from '../../rules/signals.ts'
 import { newRowJob } from '../../rows/job.ts'
 import type { SqliteJob } from './job.ts'
 import type { SqliteGroup } from './group.ts'
-import type { Session } from './session.ts'
 import type { SqliteType } from './type.ts'
+import type { WorkingSet } from './working-set.ts'
 
-/** Lost leases read at once. */
-const lostAtOnce = 100
+/** Lost leases that one statement reads. */
+const lostPerRead = 100
 
 export class SqliteMove implements Moves.Move {
-  readonly session: Session
+  readonly set: WorkingSet
   readonly now: number
   readonly kept = new Set<Moves.Job>()
-  /** Jobs read at once for a claim: as many as it has slots. */
+  /** Ready jobs that one statement reads: a claim sets it to its slots. */
   slots = 1
   readonly #signals = new Signals(true)
-  readonly #line = new Map<SqliteType, Stretch>()
-  readonly #lost = new Map<SqliteType, Stretch>()
+  readonly #ready = new Map<SqliteType, ReadAhead>()
+  readonly #lost = new Map<SqliteType, ReadAhead>()
 
-  constructor(session: Session, now: number) {
-    this.session = session
+  constructor(set: WorkingSet, now: number) {
+    this.set = set
     this.now = now
   }
 
   get lastNumber(): number {
-    return this.session.lastNumber
+    return this.set.lastNumber
   }
 
   takeNumber(): number {
-    return this.session.takeNumber()
+    return this.set.takeNumber()
   }
 
   typeOf(name: string): SqliteType | undefined {
-    return this.session.typeOf(name)
+    return this.set.types.find(name)
   }
 
   // ── jobs ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   stored(ref: JobRef): SqliteJob | undefined {
-    return this.session.stored(ref)
+    return this.set.jobs.stored(ref)
   }
 
   create(fields: NewJob, runAt: number, after: SqliteJob | undefined, origin: SqliteJob | undefined): SqliteJob {
-    const type = this.session.typeFor(fields.type)
+    const type = this.set.types.ensure(fields.type)
     const at = { accepted: this.takeNumber(), now: this.now, runAt }
-    const job = newRowJob(this.session, type, fields, at, after, origin)
-    this.session.enter(job)
+    const job = newRowJob(this.set, type, fields, at, after, origin)
+    this.set.add(job)
     return job
   }
 
@@ -57,40 +57,40 @@ export class SqliteMove implements Moves.Move {
     if (this.stored(fields)) return undefined
     const job = this.create(fields, runAt, undefined, undefined)
     this.setState(job, state)
-    this.place(job, 'line')
+    this.place(job, 'ready')
     return job
   }
 
   erase(job: SqliteJob): void {
-    this.session.erase(job)
+    this.set.erase(job)
   }
 
   touch(job: SqliteJob): void {
-    this.session.touch(job)
+    this.set.jobs.touch(job)
   }
 
   setState(job: SqliteJob, state: JobState): void {
-    this.session.count(job.type, job.state, -1)
-    this.session.count(job.type, state, 1)
+    this.set.types.count(job.type, job.state, -1)
+    this.set.types.count(job.type, state, 1)
     job.state = state
     this.touch(job)
   }
 
   place(job: SqliteJob, place: Moves.Place): void {
-    job.line = place === 'line' ? 1 : place === 'aside' ? 0 : undefined
+    job.ready = place === 'ready' ? 1 : place === 'aside' ? 0 : undefined
     job.leased = place === 'leases'
     job.sweepable = place === 'ended'
-    // Who comes into the line may come before those who were read from it.
-    if (place === 'line') this.#line.delete(job.type)
+    // A job that becomes ready may precede those that were read.
+    if (place === 'ready') this.#ready.delete(job.type)
     this.touch(job)
   }
 
-  nextInLine(type: SqliteType): SqliteJob | undefined {
+  nextReady(type: SqliteType): SqliteJob | undefined {
     return next(
-      this.#line,
+      this.#ready,
       type,
-      ({ line }) => line === 1,
-      () => this.#readLine(type),
+      ({ ready }) => ready === 1,
+      () => this.#readReady(type),
     )
   }
 
@@ -103,37 +103,37 @@ export class SqliteMove implements Moves.Move {
     )
   }
 
-  #readLine(type: SqliteType): Stretch {
-    this.session.flush()
-    const { highestBelow, inLine } = this.session.statements
+  #readReady(type: SqliteType): ReadAhead {
+    this.set.jobs.flush()
+    const { highestBelow, readyJobs } = this.set.statements
     const found: SqliteJob[] = []
     let below = 1_000
     while (found.length < this.slots) {
       const highest = highestBelow.get(type.tid, below) as unknown as [number] | undefined
       if (!highest) break
       below = highest[0]
-      found.push(...this.session.jobsOfRows(inLine.all(type.tid, below, this.now, this.slots - found.length)))
+      found.push(...this.set.jobs.ofRows(readyJobs.all(type.tid, below, this.now, this.slots - found.length)))
     }
     return { jobs: found.toReversed(), isLast: found.length < this.slots }
   }
 
-  #readLost(type: SqliteType): Stretch {
-    this.session.flush()
-    const found = this.session.jobsOfRows(this.session.statements.lost.all(type.tid, this.now, lostAtOnce))
-    return { jobs: found.toReversed(), isLast: found.length < lostAtOnce }
+  #readLost(type: SqliteType): ReadAhead {
+    this.set.jobs.flush()
+    const found = this.set.jobs.ofRows(this.set.statements.lost.all(type.tid, this.now, lostPerRead))
+    return { jobs: found.toReversed(), isLast: found.length < lostPerRead }
   }
 
   held(type: SqliteType): SqliteJob[] {
-    this.session.flush()
-    return this.session.jobsOfRows(this.session.statements.held.all(type.tid))
+    this.set.jobs.flush()
+    return this.set.jobs.ofRows(this.set.statements.held.all(type.tid))
   }
 
   // ── chains ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   jobsOf(chain: SqliteJob): readonly SqliteJob[] {
     if (chain.tailSeq === undefined) return [chain]
-    this.session.flush()
-    return [chain, ...this.session.jobsOfRows(this.session.statements.jobsOfChain.all(chain.accepted))]
+    this.set.jobs.flush()
+    return [chain, ...this.set.jobs.ofRows(this.set.statements.jobsOfChain.all(chain.accepted))]
   }
 
   continueChain(chain: SqliteJob, job: SqliteJob): void {
@@ -146,21 +146,20 @@ export class SqliteMove implements Moves.Move {
   }
 
   inheritDependents(chain: SqliteJob, replaced: SqliteJob): void {
-    this.session.inheritDependents(chain, replaced)
+    this.set.dependents.inherit(chain, replaced)
   }
 
   // ── groups, keys ───────────────────────────────────────────────────────────────────────────────────────────────────
 
   groupOf(type: SqliteType, key: string): SqliteGroup {
-    return this.session.groupOf(type, key)
+    return this.set.groups.of(type, key)
   }
 
-  headOf({ type, key }: SqliteGroup): SqliteJob | undefined {
-    this.session.flush()
-    return this.session.jobsOfRows(this.session.statements.headOfGroup.all(type.tid, key))[0]
+  headOf(group: SqliteGroup): SqliteJob | undefined {
+    return this.set.groups.headOf(group)
   }
 
-  /** A live job of a group is its member, by the index. */
+  /** Every live job of a group is a member, by the index holdfast_members. */
   addMember(): void {}
 
   removeMember(): boolean {
@@ -168,22 +167,19 @@ export class SqliteMove implements Moves.Move {
   }
 
   keepGroup(group: SqliteGroup, isEmpty: boolean): void {
-    const { type, key, runningSeq, placedSeq, paused } = group
-    const { setGroup, eraseGroup } = this.session.statements
-    if (isEmpty && !paused) eraseGroup.run(type.tid, key)
-    else setGroup.run(type.tid, key, runningSeq ?? null, placedSeq ?? null, paused?.since ?? null, paused?.by ?? null)
+    this.set.groups.write(group, isEmpty)
   }
 
   markOf(type: SqliteType, key: string): Moves.Mark | undefined {
-    return this.session.markOf(type, key)
+    return this.set.keys.find(type, key)
   }
 
   holdKey(job: SqliteJob, mark: Omit<Moves.Mark, 'job'>): Moves.Mark {
-    return this.session.holdKey(job.type, mark)
+    return this.set.keys.hold(job.type, mark)
   }
 
   dropKey(type: SqliteType, { key }: Moves.Mark): void {
-    this.session.dropKey(type, key)
+    this.set.keys.drop(type, key)
   }
 
   // ── hints ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -204,33 +200,33 @@ export class SqliteMove implements Moves.Move {
     this.#signals.event(job, event, attempt, this.now)
   }
 
-  /** After the commit. */
+  /** Notifies the listeners of this process, after the commit. Returns the hints for other processes. */
   send(): Signal[] {
     return this.#signals.send()
   }
 }
 
-/** Jobs read from a line at once, the first at the end. */
-interface Stretch {
+/** Jobs that were read from an index together, the first one last. */
+interface ReadAhead {
   readonly jobs: SqliteJob[]
-  /** There was no more to read. */
+  /** The index has no more of them. */
   readonly isLast: boolean
 }
 
-/** The first that still stands there; reads on when all that was read is gone. */
+/** The first job that still has its place. Reads on when none of those that were read has. */
 function next(
-  read: Map<SqliteType, Stretch>,
+  read: Map<SqliteType, ReadAhead>,
   type: SqliteType,
-  standsThere: (job: SqliteJob) => boolean,
-  readOn: () => Stretch,
+  isInPlace: (job: SqliteJob) => boolean,
+  readOn: () => ReadAhead,
 ): SqliteJob | undefined {
   for (;;) {
-    const stretch = read.get(type)
-    for (let job = stretch?.jobs.at(-1); job; job = stretch!.jobs.at(-1)) {
-      if (standsThere(job)) return job
-      stretch!.jobs.pop()
+    const ahead = read.get(type)
+    for (let job = ahead?.jobs.at(-1); job; job = ahead!.jobs.at(-1)) {
+      if (isInPlace(job)) return job
+      ahead!.jobs.pop()
     }
-    if (stretch?.isLast) return undefined
+    if (ahead?.isLast) return undefined
     read.set(type, readOn())
   }
 }

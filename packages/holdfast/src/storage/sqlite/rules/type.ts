@@ -1,6 +1,7 @@
-// A type as a row: its pause, and what the transaction under way adds to its counts.
+// A type as a row: its pause, its counts, and its jobs that are in memory.
 
 import type { Paused } from '../../storage.ts'
+import { stateNames } from '../../rules/job/codes.ts'
 import type * as Moves from '../../rules/move.ts'
 import type { Listeners } from '../../rules/signals.ts'
 import type { SqliteJob } from './job.ts'
@@ -11,9 +12,9 @@ export class SqliteType implements Moves.JobType {
   readonly listeners: Listeners
   #paused: Paused | undefined
   pauseChanged = false
-  /** What this transaction adds to the count of each state. */
-  readonly moved = new Int32Array(8)
-  /** By id, as far as they are at hand. `null`: there is none. */
+  /** What this transaction adds to the count of each state, by its code. */
+  readonly countChanges = new Int32Array(stateNames.length)
+  /** By id, as far as they are in memory. `null`: no job has the id. */
   readonly jobs = new Map<string, SqliteJob | null>()
 
   constructor(tid: number, name: string, listeners: Listeners, paused: Paused | undefined) {
@@ -32,3 +33,10 @@ export class SqliteType implements Moves.JobType {
     this.pauseChanged = true
   }
 }
+
+/** The name of a key, group or job across all types. */
+export const nameOf = ({ tid }: SqliteType, key: string): string => `${tid}/${key}`
+
+/** The pause in the columns paused_since and paused_by. */
+export const pausedOf = (since: number | null, by: string | null): Paused | undefined =>
+  since === null ? undefined : { since, by: by ?? undefined }

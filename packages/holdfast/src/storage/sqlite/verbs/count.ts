@@ -1,15 +1,14 @@
-// count: the states are counted by every move; what is due follows from few rows of the indexes.
+// count: every call keeps the counts of states up to date; what is due follows from few rows of the indexes.
 
-import { type CountQuery, type Counts, type JobState, type TypeCounts } from '../../storage.ts'
+import type { CountQuery, Counts, JobState, TypeCounts } from '../../storage.ts'
+import { emptyCounts, isKnown, type StateCounts } from '../../rules/count.ts'
 import { stateNames } from '../../rules/job/codes.ts'
 import type { SqliteMove } from '../rules/move.ts'
-import { firstInLine } from './next-due-at.ts'
 import type { SqliteType } from '../rules/type.ts'
-
-type States = Record<JobState, number>
+import { firstRunAt } from './next-due-at.ts'
 
 export function count(move: SqliteMove, query: CountQuery): Counts {
-  const { statements } = move.session
+  const { statements } = move.set
   const names = query.types ?? (statements.typeNames.all() as unknown as [string][]).map(([name]) => name)
   const gone = expiredByType(move)
   const types = names.map((name) => {
@@ -19,11 +18,8 @@ export function count(move: SqliteMove, query: CountQuery): Counts {
   return { now: move.now, types: query.types ? types : types.filter(isKnown) }
 }
 
-const isKnown = ({ states, paused, pausedGroups }: TypeCounts): boolean =>
-  paused !== undefined || pausedGroups.length > 0 || Object.values(states).some((number) => number > 0)
-
-function countType(move: SqliteMove, type: SqliteType, gone: Partial<States> = {}): TypeCounts {
-  const { statements } = move.session
+function countType(move: SqliteMove, type: SqliteType, gone: Partial<StateCounts> = {}): TypeCounts {
+  const { statements } = move.set
   const states = statesOf(statements.countsOfType.get(type.tid) as unknown as number[])
   for (const [state, number] of Object.entries(gone) as [JobState, number][]) states[state] -= number
   const [scheduled, failing] = statements.dueLater.get(type.tid, move.now) as unknown as [number, number]
@@ -31,7 +27,7 @@ function countType(move: SqliteMove, type: SqliteType, gone: Partial<States> = {
   states.queued += scheduled
   const [lost] = statements.countLost.get(type.tid, move.now) as unknown as [number]
   const waitingAndDue = states.queued + failing
-  const oldest = Math.min(firstInLine(move, type, 1), firstInLine(move, type, 0))
+  const oldest = Math.min(firstRunAt(move, type, 1), firstRunAt(move, type, 0))
   return {
     type: type.name,
     states,
@@ -45,10 +41,10 @@ function countType(move: SqliteMove, type: SqliteType, gone: Partial<States> = {
   }
 }
 
-/** Records whose time is over, and that are not swept yet. */
-function expiredByType(move: SqliteMove): Map<number, Partial<States>> {
-  const gone = new Map<number, Partial<States>>()
-  const rows = move.session.statements.countExpired.all(move.now, move.now) as unknown as number[][]
+/** Expired records that are not swept yet. */
+function expiredByType(move: SqliteMove): Map<number, Partial<StateCounts>> {
+  const gone = new Map<number, Partial<StateCounts>>()
+  const rows = move.set.statements.countExpired.all(move.now, move.now) as unknown as number[][]
   for (const [tid, code, number] of rows as [number, number, number][]) {
     const states = gone.get(tid) ?? {}
     const state = stateNames[code]!
@@ -58,14 +54,15 @@ function expiredByType(move: SqliteMove): Map<number, Partial<States>> {
   return gone
 }
 
-function statesOf(row: readonly number[]): States {
-  const [scheduled, blocked, queued, processing, failing, completed, failed, cancelled] = row
-  return { scheduled, blocked, queued, processing, failing, completed, failed, cancelled } as States
+function statesOf(row: readonly number[]): StateCounts {
+  const states = emptyCounts()
+  for (const [code, state] of stateNames.entries()) states[state] = row[code]!
+  return states
 }
 
 const nothingOf = (type: string): TypeCounts => ({
   type,
-  states: statesOf([0, 0, 0, 0, 0, 0, 0, 0]),
+  states: emptyCounts(),
   due: 0,
   delayed: 0,
   oldestDueAt: undefined,

@@ -1,4 +1,4 @@
-// Keys and values in a table of their own. An entry's `created` tells a list which ones came after it began.
+// Key-value entries in a table of their own. A list passes over entries that were created after it began: by `created`.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Bytes } from '../../storage.ts'
@@ -13,8 +13,9 @@ import {
 } from '../../kv.ts'
 import { decodeKvCursor, encodeKvCursor } from '../../rules/kv-cursor.ts'
 
-/** Runs on the connection that writes, in a transaction. */
+/** How SqliteKv reaches the database. */
 export interface KvAccess {
+  /** Runs in a transaction, on the connection that writes. */
   write<T>(run: (table: KvTable, now: number) => T): Promise<T>
   read<T>(run: (table: KvTable, now: number) => T): Promise<T>
 }
@@ -66,7 +67,7 @@ export class KvTable {
   }
 
   list(prefix: string, after: string, newest: number, now: number, limit: number): { key: string; value: Bytes }[] {
-    // A prefix ends in '/', and '0' is what follows '/'.
+    // A prefix ends in '/', and the character after '/' is '0'.
     const end = prefix.slice(0, -1) + (prefix && '0')
     return this.#list.all(prefix, end, end, after, newest, now, limit) as unknown as { key: string; value: Bytes }[]
   }

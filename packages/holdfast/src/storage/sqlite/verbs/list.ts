@@ -1,9 +1,9 @@
-// list: pages by key, along the index over createdAt. What no index serves is filtered from what it yields.
+// list: pages by cursor, along the index over createdAt. Other conditions filter the rows of that index.
 
 import type { JobState, ListQuery, Page } from '../../storage.ts'
 import { decodeCursor, matches, pageOf } from '../../rules/list.ts'
-import type { SqliteJob } from '../rules/job.ts'
 import { stateCodes } from '../../rules/job/codes.ts'
+import type { SqliteJob } from '../rules/job.ts'
 import type { SqliteMove } from '../rules/move.ts'
 
 export function list(move: SqliteMove, query: ListQuery): Page {
@@ -11,7 +11,7 @@ export function list(move: SqliteMove, query: ListQuery): Page {
   const [at, type, id] = query.cursor === undefined ? [null, null, null] : decodeCursor(query.cursor)
   const from = query.createdFrom ?? 0
   const to = query.createdTo ?? Number.MAX_SAFE_INTEGER
-  const { listUp, listDown } = move.session.statements
+  const { listUp, listDown } = move.set.statements
   const rows = (ascending ? listUp : listDown).iterate({
     low: ascending ? Math.max(at ?? from, from) : from,
     high: ascending ? to : Math.min(at ?? to, to),
@@ -24,12 +24,12 @@ export function list(move: SqliteMove, query: ListQuery): Page {
   }) as Iterable<unknown> as Iterable<[seq: number]>
   const found: SqliteJob[] = []
   for (const [seq] of rows) {
-    const job = move.session.jobOf(seq)!
+    const job = move.set.jobOf(seq)!
     if (matches(move, job, query) && found.push(job) > query.limit) break
   }
   return pageOf(move, query, found)
 }
 
-/** One that is scheduled in its row may be queued by now. */
+/** A job whose row says scheduled reads as queued once it is due. */
 const codesOf = (state: JobState): number[] =>
   state === 'queued' ? [stateCodes.queued, stateCodes.scheduled] : [stateCodes[state]]

@@ -1,34 +1,34 @@
-// nextDueAt: when a claim could yield something. Leases count: their end is when a lost job can be had.
+// nextDueAt: the earliest instant at which a claim could return a job. It includes the ends of leases, when lost jobs are due.
 
-import type { ClaimType } from '../../storage.ts'
+import type { ClaimType, NextDue } from '../../storage.ts'
 import type { SqliteMove } from '../rules/move.ts'
 import type { SqliteType } from '../rules/type.ts'
 
-export function nextDueAt(move: SqliteMove, types: readonly ClaimType[]): { at: number; now: number } | undefined {
+export function nextDueAt(move: SqliteMove, types: readonly ClaimType[]): NextDue | undefined {
   let at = Infinity
   for (const { type: name } of types) {
     const type = move.typeOf(name)
     if (!type || type.paused) continue
-    at = Math.min(at, firstInLine(move, type, 1), firstLeaseEnd(move, type))
+    at = Math.min(at, firstRunAt(move, type, 1), firstLeaseEnd(move, type))
   }
   return at === Infinity ? undefined : { at: Math.max(at, move.now), now: move.now }
 }
 
-/** The earliest runAt of those who stand in line, or aside: the first of each priority is looked at. */
-export function firstInLine({ session }: SqliteMove, { tid }: SqliteType, line: 0 | 1): number {
-  const { firstOfPriority } = session.statements
+/** The earliest runAt of the jobs that are ready (1) or aside (0): the index has the first one of each priority. */
+export function firstRunAt({ set }: SqliteMove, { tid }: SqliteType, ready: 0 | 1): number {
+  const { firstOfPriority } = set.statements
   let at = Infinity
   let below = 1_000
   for (;;) {
-    const first = firstOfPriority.get(tid, line, below) as unknown as [priority: number, runAt: number] | undefined
+    const first = firstOfPriority.get(tid, ready, below) as unknown as [priority: number, runAt: number] | undefined
     if (!first) return at
     below = first[0]
     at = Math.min(at, first[1])
   }
 }
 
-/** Of those that could be claimed then: not in a paused group. */
-function firstLeaseEnd({ session }: SqliteMove, { tid }: SqliteType): number {
-  const first = session.statements.firstLease.get(tid) as unknown as [number] | undefined
+/** The first end of a lease whose job could be claimed then: jobs of paused groups could not. */
+function firstLeaseEnd({ set }: SqliteMove, { tid }: SqliteType): number {
+  const first = set.statements.firstLease.get(tid) as unknown as [number] | undefined
   return first?.[0] ?? Infinity
 }

@@ -1,17 +1,17 @@
-// sweep: delete what has expired. The indexes are ordered by expiry, so its work is bounded by what it deletes.
+// sweep: deletes what has expired. The indexes are ordered by expiry, so its work is bounded by what it deletes.
 
 import type { Swept, SweepRequest } from '../../storage.ts'
 import { forget } from '../../rules/job/finish.ts'
-import type { KvTable } from './kv.ts'
 import type { SqliteMove } from '../rules/move.ts'
+import type { KvTable } from './kv.ts'
 
 export function sweep(move: SqliteMove, kv: KvTable, request: SweepRequest): Swept {
-  const { session, now } = move
-  // Everything, if that is asked for: but a limit must be an integer.
+  const { set, now } = move
+  // SQLite takes no Infinity as a limit.
   const limit = Math.min(request.limit, 2 ** 31)
-  session.flush()
+  set.jobs.flush()
   let jobs = 0
-  const expired = session.jobsOfRows(session.statements.expired.all(now, limit + 1))
+  const expired = set.jobs.ofRows(set.statements.expired.all(now, limit + 1))
   let swept = 0
   for (const chain of expired) {
     if (jobs >= limit) break
@@ -19,8 +19,8 @@ export function sweep(move: SqliteMove, kv: KvTable, request: SweepRequest): Swe
     forget(move, chain)
     swept++
   }
-  const marks = session.sweepKeys(now, limit)
+  const marks = set.keys.sweep(now, limit)
   const entries = kv.sweep(now, limit)
-  const more = swept < expired.length || session.hasOverdueKey(now) || kv.hasExpired(now)
+  const more = swept < expired.length || set.keys.hasOverdue(now) || kv.hasExpired(now)
   return { jobs, marks, entries, more }
 }

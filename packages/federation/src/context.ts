@@ -1,0 +1,45 @@
+// The context of a federation: what all its parts share. create.ts makes it once; functions take it as their first argument.
+
+import type { Clock, Logger } from 'holdfast'
+import type { HttpClient } from './http/client.ts'
+import type { Keyring } from './keyring.ts'
+import type { Policies } from './policies.ts'
+import type { Store } from './store/store.ts'
+
+export interface FederationEvents {
+  /** A server shows keys that differ from the pinned ones. Nothing was changed. */
+  pin_mismatch: [{ readonly origin: string; readonly from: 'discovery' | 'register' | 'health' }]
+  /** The signature of an acknowledgement is not that of the peer's pinned key. */
+  ack_forged: [{ readonly origin: string; readonly deliveryJobId: string }]
+  peer_unhealthy: [{ readonly origin: string; readonly reason: string }]
+  peer_healthy: [{ readonly origin: string }]
+  /** A delivery was acknowledged and its job completed. */
+  delivered: [{ readonly id: string; readonly name: string; readonly origin: string }]
+  /** An attempt failed; another one follows. */
+  delivery_failing: [{ readonly id: string; readonly origin: string; readonly attempt: number; readonly code: string }]
+  /** A delivery failed for good. */
+  delivery_failed: [{ readonly id: string; readonly origin: string; readonly code: string }]
+  /** Inbound: a message was applied. */
+  received: [{ readonly from: string; readonly method: string }]
+  /** Inbound: a request was refused. */
+  refused: [{ readonly code: string; readonly status: number; readonly from: string | undefined }]
+}
+
+export interface FederationContext {
+  /** Canonical origin of this server. Undefined only if the environment does not set it. */
+  readonly origin: string | undefined
+  readonly keyring: Keyring
+  readonly store: Store
+  readonly http: HttpClient
+  /** Whether canonicalOrigin() accepts `http:`. */
+  readonly allowHttp: boolean
+  readonly policies: Policies
+  readonly clock: Clock
+  readonly logger: Logger | undefined
+  readonly emit: <E extends keyof FederationEvents>(event: E, ...args: FederationEvents[E]) => void
+}
+
+/** The context of the sending side. */
+export interface SendingContext extends FederationContext {
+  readonly scheduleHealthCheck: (serverUrl: string, attempt: number) => Promise<void>
+}

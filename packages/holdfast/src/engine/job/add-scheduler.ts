@@ -1,0 +1,98 @@
+// Coalesces adds: the calls of one tick go to the storage as one `add`, and a bounded number of adds is in flight.
+// It has two fronts: the Queue's (adder.ts), where a call is one job, and the message queue's (tasks/queue/sender.ts), where a
+// call is a batch that is stored whole or not at all.
+
+import { isHoldfastError } from '../../errors.ts'
+import { engineDefaults } from '../defaults.ts'
+import { isUnavailable } from '../guard.ts'
+
+/** What a front supplies: how calls become a batch, and how a batch answers its calls. */
+export interface AddFront<Batch, Answers> {
+  /** Whether a call waits. */
+  readonly hasWaiting: boolean
+  /** Takes the next batch of the calls that wait. Undefined: none of them may be sent now. */
+  next(): Batch | undefined
+  /** Adds all of it in one call. */
+  add(batch: Batch): Promise<Answers>
+  /** After a failed add: see addOneByOne. Never rejects: a failure is an answer. */
+  addOneByOne(batch: Batch, error: unknown): Promise<Answers>
+  /** Settles the promises of the calls. */
+  answer(batch: Batch, answers: Answers): void
+}
+
+export class AddScheduler<Batch, Answers> {
+  readonly #front: AddFront<Batch, Answers>
+  #scheduled = false
+  #inFlight = 0
+
+  constructor(front: AddFront<Batch, Answers>) {
+    this.#front = front
+  }
+
+  /** Sends what waits, at the end of this tick. Called for each call, so it makes nothing. */
+  schedule(): void {
+    // While enough adds are in flight, further calls gather for the next: the slower the storage, the larger the batches.
+    if (this.#scheduled || this.#inFlight >= engineDefaults.addsInFlight || !this.#front.hasWaiting) return
+    this.#scheduled = true
+    queueMicrotask(this.#sendNext)
+  }
+
+  readonly #sendNext = (): void => {
+    this.#scheduled = false
+    const batch = this.#front.next()
+    if (batch === undefined) return
+    void this.#send(batch)
+    this.schedule()
+  }
+
+  async #send(batch: Batch): Promise<void> {
+    this.#inFlight++
+    let answers: Answers
+    try {
+      answers = await this.#front.add(batch)
+    } catch (error) {
+      answers = await this.#front.addOneByOne(batch, error)
+    }
+    this.#inFlight--
+    this.schedule()
+    this.#front.answer(batch, answers)
+  }
+}
+
+/** The answer to a call that was not stored. */
+export interface FailedAdd {
+  readonly error: unknown
+}
+
+/**
+ * After a failed add of several parts: adds each part alone, so that one that cannot be stored fails alone. A storage that cannot
+ * answer fails all of them, without another try.
+ * @param error of the add of all parts
+ * @returns an answer for each part, in order
+ */
+export async function addOneByOne<Part, Answer>(
+  parts: readonly Part[],
+  error: unknown,
+  add: (part: Part, index: number) => Promise<Answer>,
+): Promise<(Answer | FailedAdd)[]> {
+  let failsAll: FailedAdd | undefined = parts.length === 1 || isOfStorage(error) ? { error } : undefined
+  const answers: (Answer | FailedAdd)[] = []
+  for (const [index, part] of parts.entries()) {
+    if (failsAll) {
+      answers.push(failsAll)
+      continue
+    }
+    try {
+      answers.push(await add(part, index))
+    } catch (own) {
+      answers.push({ error: own })
+      if (isOfStorage(own)) failsAll = { error: own }
+    }
+  }
+  return answers
+}
+
+/** The storage is unavailable or closed, or the queue was stopped: another add now would fail the same way. */
+function isOfStorage(error: unknown): boolean {
+  return isHoldfastError(error, 'STORAGE_CLOSED') || isHoldfastError(error, 'QUEUE_STOPPED') || isUnavailable(error)
+}

@@ -1,0 +1,114 @@
+// Begins the attempts of a worker and ends them. Invariant: an attempt ends once. What its handler does later is dropped.
+
+import type { Clock } from '../../clock.ts'
+import type { Claim, ClaimedJob } from '../../storage/storage.ts'
+import { isWatched, type Tell } from '../events.ts'
+import { Attempt } from './attempt.ts'
+import type { ConditionVariable } from './condition-variable.ts'
+import { publishEnded } from './outcome-events.ts'
+import type { AttemptEnd, Outcomes } from './outcomes.ts'
+import type { RunningAttempts } from './running-attempts.ts'
+import type { Slots } from './slots.ts'
+import type { WorkType } from './work-type.ts'
+
+export interface AttemptRunnerOptions {
+  readonly clock: Clock
+  readonly types: readonly WorkType[]
+  readonly running: RunningAttempts
+  readonly slots: Slots
+  readonly outcomes: Outcomes
+  /** Notified when an attempt ends, and when a slot becomes free. */
+  readonly changed: ConditionVariable
+  readonly tell: Tell
+  /** Called when there is an outcome to send, or a slot is free. */
+  onEnd(): void
+}
+
+export class AttemptRunner {
+  readonly #options: AttemptRunnerOptions
+  readonly #types: ReadonlyMap<string, WorkType>
+  #stopping = false
+
+  constructor(options: AttemptRunnerOptions) {
+    this.#options = options
+    this.#types = new Map(options.types.map((work) => [work.type, work]))
+  }
+
+  /** From now on, claimed jobs are released without being run. */
+  stop(): void {
+    this.#stopping = true
+  }
+
+  /** Begins the jobs of a claim, and publishes what it took back or ended. */
+  receive({ jobs, recovered, ended }: Claim, sentAt: number): void {
+    const { tell, clock } = this.#options
+    for (const { type, id } of recovered) tell({ name: 'stalled', type, id })
+    publishEnded(ended, this.#types, tell)
+    const now = clock.monotonic()
+    for (const job of jobs) this.#begin(job, sentAt, now)
+  }
+
+  /** Ends an attempt that reached its longest run. Its slot is free at once; its handler may go on, without effect. */
+  timeOut(attempt: Attempt): void {
+    attempt.abort('timeout')
+    const { maxAttempts = Infinity } = attempt.work
+    const isLast = attempt.counted >= (attempt.job.maxAttempts ?? maxAttempts)
+    const payload = attempt.work.payloadOf(attempt.job.payload)
+    this.#end(attempt, { ending: { kind: isLast ? 'failed' : 'retry', stalled: true }, payload })
+  }
+
+  abortAll(): void {
+    for (const attempt of this.#options.running) attempt.abort('stopping')
+  }
+
+  /** Releases every attempt that still runs: its job goes back without a failure. */
+  releaseAll(): void {
+    for (const attempt of this.#options.running) {
+      this.#end(attempt, { ending: { kind: 'released' } })
+      attempt.onDecided?.()
+    }
+  }
+
+  #begin(job: ClaimedJob, sentAt: number, now: number): void {
+    const { running, tell } = this.#options
+    const work = this.#types.get(job.type)!
+    const attempt = new Attempt(job, work, now, sentAt)
+    running.add(attempt, now)
+    // Claimed while stop() was called.
+    if (this.#stopping) return this.#end(attempt, { ending: { kind: 'released' } })
+    if (work.tellsStarts || isWatched()) {
+      tell({ name: 'started', type: job.type, id: job.id, attempt: attempt.counted, job })
+    }
+    void work.run(attempt).then((end) => this.#end(attempt, end))
+  }
+
+  #end(attempt: Attempt, end: AttemptEnd): void {
+    if (attempt.decided) return void end.after?.(undefined)
+    const { clock, running, slots, outcomes, changed, onEnd } = this.#options
+    attempt.decided = true
+    attempt.endedAt = clock.monotonic()
+    running.delete(attempt)
+    if (!this.#stopping) slots.pause()
+    const held = end.after ? this.#holdSlot(end) : end
+    if (end.verdict) outcomes.reportSettled(attempt, held, end.verdict)
+    else if (attempt.lost) void held.after?.(undefined)
+    else outcomes.push(attempt, held)
+    onEnd()
+    changed.notify()
+  }
+
+  /** Keeps the slot until `after` has ended. */
+  #holdSlot(end: AttemptEnd): AttemptEnd {
+    const { slots, changed, onEnd } = this.#options
+    slots.hold()
+    return {
+      ...end,
+      after: async (verdict) => {
+        await end.after!(verdict)
+        slots.unhold()
+        onEnd()
+        changed.notify()
+      },
+    }
+  }
+}

@@ -1,0 +1,88 @@
+// Events and errors for how attempts and jobs ended.
+
+import { HoldfastError, MaxRetriesError, StorageError } from '../../errors.ts'
+import type { Ended, SettleVerdict } from '../../storage/storage.ts'
+import type { Tell } from '../events.ts'
+import type { Attempt } from './attempt.ts'
+import type { AttemptEnd } from './outcomes.ts'
+import type { WorkType } from './work-type.ts'
+
+/** Publishes what the storage made of an attempt's outcome. */
+export function publishOutcome(attempt: Attempt, end: AttemptEnd, verdict: SettleVerdict, tell: Tell): void {
+  const { type, id } = attempt.job
+  const about = { type, id, attempt: attempt.counted }
+  const durationMs = attempt.endedAt - attempt.startedAt
+  if (verdict.verdict === 'conflict') return tell({ name: 'error', error: conflictError(id) })
+  if (verdict.verdict !== 'settled') return tell({ name: 'fenced', ...about, verdict: verdict.verdict })
+  const { ending } = end
+  const stalled = (ending.kind === 'retry' || ending.kind === 'failed') && ending.stalled === true
+  if (stalled) tell({ name: 'stalled', type, id })
+  switch (verdict.state) {
+    case 'completed': {
+      // Field by field: nearly every job publishes this one.
+      return tell({
+        name: 'completed',
+        type,
+        id,
+        attempt: attempt.counted,
+        result: end.value,
+        durationMs,
+        job: attempt.job,
+        verdict,
+      })
+    }
+    case 'failing':
+      return tell({
+        name: 'failing',
+        ...about,
+        error: end.error!,
+        runAt: verdict.runAt,
+        job: attempt.job,
+        durationMs,
+      })
+    case 'failed': {
+      const cause = stalled || !end.error ? stalledError(id) : end.error
+      return tell({
+        name: 'failed',
+        ...about,
+        error: new MaxRetriesError(id, about.attempt, cause, end.payload),
+        job: attempt.job,
+        verdict,
+        durationMs,
+      })
+    }
+    case 'cancelled':
+      return tell({ name: 'cancelled', type, id, job: attempt.job, verdict })
+    // Queued or scheduled: the job waits again, without a failure.
+    default:
+      if (!stalled) tell({ name: 'released', ...about, job: attempt.job })
+  }
+}
+
+/** Publishes the jobs that the storage ended by itself. */
+export function publishEnded(ended: readonly Ended[], types: ReadonlyMap<string, WorkType>, tell: Tell): void {
+  for (const { type, id, chain, state, reason, failures, payload } of ended) {
+    if (state === 'cancelled') {
+      tell({ name: 'cancelled', type, id, chain })
+      continue
+    }
+    const cause = reason === 'blocker_failed' ? blockerError(id) : stalledError(id)
+    const error = new MaxRetriesError(id, failures, cause, types.get(type)?.payloadOf(payload))
+    tell({ name: 'failed', type, id, attempt: failures, error, reason, chain })
+  }
+}
+
+function conflictError(id: string): StorageError {
+  const message = `Job '${id}': its outcome was not recorded, because the storage refused a job that it adds. The job is taken back when its lease ends.`
+  return new StorageError(message, { maybeApplied: false })
+}
+
+export function stalledError(id: string): HoldfastError {
+  const message = `Job '${id}': it stalled in its last attempt. That attempt ran longer than it may, or its worker died. Raise the timeout or maxAttempts, or find what ends the worker.`
+  return new HoldfastError('STALLED', message, { jobId: id })
+}
+
+export function blockerError(id: string): HoldfastError {
+  const message = `Job '${id}': a chain that it waits for failed or was cancelled. The job did not run.`
+  return new HoldfastError('BLOCKER_FAILED', message, { jobId: id })
+}

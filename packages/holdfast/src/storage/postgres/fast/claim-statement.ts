@@ -1,0 +1,159 @@
+// The statement of claim's and settle's fast path. There are eight variants: each part costs something even where it does nothing,
+// so a statement contains only the parts that a call needs.
+
+import { stateCodes } from '../../rules/job/codes.ts'
+import type { Statement } from '../connection/database.ts'
+import { kindCodes, readyCodes } from '../sql/job-columns.ts'
+import { priorities, prioritiesFrom } from '../sql/scan.ts'
+import { columns, fewRows, opaqueParam, param, type Sql } from '../sql/statement.ts'
+import { failedAttempts } from './failed-attempts.ts'
+
+const { processing, completed } = stateCodes
+
+/** What a call needs of the statement. */
+interface Variant {
+  /** Some outcomes are failures. */
+  readonly hasFailures: boolean
+  /** Scans begin at the cursor (scan-cursor.ts), not at the head. */
+  readonly fromCursor: boolean
+  readonly hasManyTypes: boolean
+}
+
+/** By number of the variant. */
+export type ClaimStatements = readonly Statement[]
+
+const numberOf = ({ hasFailures, fromCursor, hasManyTypes }: Variant): number =>
+  (hasFailures ? 4 : 0) + (fromCursor ? 2 : 0) + (hasManyTypes ? 1 : 0)
+
+export const claimStatementOf = (statements: ClaimStatements, variant: Variant): Statement =>
+  statements[numberOf(variant)]!
+
+export function claimStatements(sql: Sql): ClaimStatements {
+  return [false, true].flatMap((hasFailures) =>
+    [false, true].flatMap((fromCursor) =>
+      [false, true].map((hasManyTypes) => claimStatement(sql, { hasFailures, fromCursor, hasManyTypes })),
+    ),
+  )
+}
+
+/** Selected from the claimed jobs, behind three leading columns. */
+const claimedColumns = [
+  'place',
+  'turn',
+  'id',
+  'attempt',
+  'token',
+  'failures',
+  'max_attempts',
+  'priority',
+  'keep_ms',
+  'more',
+  'created_at',
+  'run_at',
+  'lease_until',
+  'payload',
+  'ord',
+  'kind',
+  'error',
+] as const
+
+const leadingCells = 3
+const width = leadingCells + claimedColumns.length
+
+/** Position of each column in the row of a claimed job. */
+export const claimedCell = Object.fromEntries(
+  claimedColumns.map((name, index) => [name, leadingCells + index]),
+) as Readonly<Record<(typeof claimedColumns)[number], number>>
+
+/** Fills a row up to the common width. */
+const padded = (...expressions: readonly string[]): string =>
+  columns(...expressions, ...Array<string>(width - expressions.length).fill('NULL'))
+
+const claimedCells = claimedColumns.map((name) =>
+  name === 'payload' || name === 'error' ? `encode(t.${name}, 'hex')` : `t.${name}`,
+)
+
+/**
+ * The job of an outcome `g` is tied to nothing else, and the outcome's lease is in force. `+ 0` keeps the planner from the
+ * index over all leases: the job is looked up by its id.
+ */
+const isHeld = `j.tid = g.tid AND j.id = g.id AND j.state + 0 = ${processing} AND j.kind = ${kindCodes.alone} AND j.worker = g.worker AND j.attempt = g.attempt`
+
+/**
+ * `due` are locked jobs that could be claimed, `chosen` those that will be. `plain` decides whether anything is written: no due job
+ * needs a rule, and no lease is lost. `erased`, `ended` and `retried` settle outcomes; `unheld` counts those that did not
+ * match. The first row has the time, `plain` and the duration; then come the rows of failures and of claimed jobs.
+ */
+function claimStatement(sql: Sql, variant: Variant): Statement {
+  const { at, now, statement } = sql
+  const { hasFailures, fromCursor, hasManyTypes } = variant
+  const firstOfFailures = fromCursor ? 21 : 16
+  return statement(
+    `fast_claim_${numberOf(variant)}`,
+    `WITH clock AS MATERIALIZED (SELECT ${now} AS now),
+     given AS MATERIALIZED (
+       SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}, ${param(3, 'text[]')},
+         ${param(4, 'integer[]')}, ${param(5, 'double precision[]')}, ${param(6, 'bytea[]')})
+         AS g (tid, id, worker, attempt, keep_ms, result) ${fewRows}),
+     wanted AS MATERIALIZED (
+       SELECT w.*, t.priorities
+       FROM unnest(${param(7, 'integer[]')}, ${param(8, 'double precision[]')}, ${param(9, 'integer[]')},
+         ${param(10, 'double precision[]')}${fromCursor ? `, ${param(20, 'double precision[]')}` : ''})
+         WITH ORDINALITY AS w (tid, lease_ms, most, max_attempts, ${fromCursor ? 'lost_from, ' : ''}turn)
+       CROSS JOIN LATERAL (SELECT priorities FROM ${at}types AS t WHERE t.tid = w.tid AND t.paused_since IS NULL LIMIT 1) AS t),
+     due AS MATERIALIZED (
+       SELECT w.turn, w.lease_ms, w.max_attempts AS most_attempts, row_number() OVER (${hasManyTypes ? 'PARTITION BY w.turn' : ''}) AS place, j.*
+       FROM wanted AS w CROSS JOIN LATERAL (
+         SELECT j.* FROM ${fromCursor ? prioritiesFrom(16, 'w.tid', 'w.priorities') : priorities('w.priorities')} AS p CROSS JOIN LATERAL (
+           SELECT j.ctid AS row, j.failures, j.max_attempts,
+             j.kind = ${kindCodes.linked} AND (j.grp IS NOT NULL OR j.more LIKE '%"blockers":%') AS is_held_back FROM ${at}jobs AS j
+           WHERE j.tid = w.tid AND j.ready = ${readyCodes.ready} AND j.priority = p.priority AND j.run_at <= (SELECT now FROM clock)
+             ${fromCursor ? 'AND (j.run_at, j.ord) > (p.run_at, p.ord)' : ''}
+           ORDER BY j.run_at, j.ord LIMIT w.most FOR UPDATE SKIP LOCKED) AS j
+         LIMIT w.most) AS j),
+     chosen AS MATERIALIZED (SELECT * FROM due ${hasManyTypes ? 'ORDER BY place, turn' : ''} LIMIT ${opaqueParam(11, 'integer')}),
+     plain AS MATERIALIZED (
+       SELECT NOT EXISTS (
+           SELECT 1 FROM due WHERE is_held_back OR failures >= coalesce(max_attempts, most_attempts, 'Infinity'))
+         AND NOT EXISTS (
+           SELECT 1 FROM wanted AS w CROSS JOIN LATERAL (
+             SELECT 1 FROM ${at}jobs AS j
+             WHERE j.tid = w.tid AND j.state = ${processing} ${fromCursor ? 'AND j.lease_until > w.lost_from' : ''}
+               AND j.lease_until <= (SELECT now FROM clock) LIMIT 1) AS l) AS is),
+     erased AS (
+       DELETE FROM ${at}jobs AS j USING given AS g
+       WHERE g.keep_ms <= 0 AND ${isHeld} AND (SELECT plain.is FROM plain) RETURNING 1),
+     ended AS (
+       UPDATE ${at}jobs AS j SET state = ${completed}, by_holder = true, result = g.result, error = NULL, lease_until = NULL,
+         finished_at = (SELECT now FROM clock),
+         expires_at = nullif((SELECT now FROM clock) + g.keep_ms, 'Infinity'),
+         sweep_at = nullif((SELECT now FROM clock) + g.keep_ms, 'Infinity')
+       FROM given AS g WHERE g.keep_ms > 0 AND ${isHeld} AND (SELECT plain.is FROM plain) RETURNING 1),
+     ${hasFailures ? failedAttempts(sql, firstOfFailures, isHeld) : ''}
+     unheld AS MATERIALIZED (
+       SELECT (SELECT count(*) FROM given) - (SELECT count(*) FROM erased) - (SELECT count(*) FROM ended)
+         ${hasFailures ? '+ (SELECT count(*) FROM failed) - (SELECT count(*) FROM retried)' : ''} AS count),
+     taken AS (
+       UPDATE ${at}jobs AS j SET state = ${processing}, ready = NULL, attempt = j.attempt + 1, worker = ${param(12, 'text')},
+         label = ${param(13, 'text')}, started_at = (SELECT now FROM clock),
+         lease_until = (SELECT now FROM clock) + c.lease_ms
+       FROM chosen AS c WHERE j.ctid = c.row AND (SELECT plain.is FROM plain)
+       RETURNING c.place, c.turn, j.id, j.attempt, j.token, j.failures, j.max_attempts, j.priority, j.keep_ms, j.more,
+         j.created_at, j.run_at, j.lease_until, j.payload, j.ord, j.kind, j.error)
+     SELECT ${padded(
+       'clock.now',
+       'plain.is',
+       // An outcome that did not match undoes the whole statement, by an error: its text cannot be read as a number.
+       `CASE WHEN NOT plain.is THEN NULL
+          WHEN unheld.count > 0 THEN ('unheld: ' || unheld.count)::integer::text
+          WHEN ${param(15, 'text')} IS NOT NULL THEN pg_notify(${param(14, 'text')}, ${param(15, 'text')})::text END`,
+       'extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000',
+     )} FROM clock CROSS JOIN plain CROSS JOIN unheld
+     ${hasFailures ? `UNION ALL SELECT ${padded("'retried'", 'n', 'ends', 'at')} FROM retried` : ''}
+     UNION ALL
+     SELECT ${columns("'taken'", 'NULL', 'NULL', ...claimedCells)} FROM taken AS t`,
+  )
+}
+
+/** SQLSTATE of that error: invalid text representation. */
+export const outcomeUnheld = '22P02'

@@ -1,0 +1,64 @@
+// Reads the lists that a claim or a recovery works on: due jobs, expired leases, pauses. Jobs that another transaction has locked are
+// left out.
+
+import type { Row } from '../connection/database.ts'
+import { cell } from '../sql/job-columns.ts'
+import { arrayOf } from '../sql/text.ts'
+import { pausedOf } from './group.ts'
+import type { Loader } from './loader.ts'
+import { nameOf, namesOf } from './row-name.ts'
+
+interface TypeLimit {
+  readonly tid: number
+  readonly limit: number
+}
+
+const limitsOf = (wanted: readonly TypeLimit[]): string[] => [
+  arrayOf(wanted.map(({ tid }) => tid)),
+  arrayOf(wanted.map(({ limit }) => limit)),
+]
+
+const ofType = (rows: readonly Row[], tid: number): Row[] => rows.filter((row) => Number(row[cell.tid]) === tid)
+
+const groupOf = (row: Row): string | null => row[cell.grp]!
+
+/** The first due jobs of each type, with their groups and blockers. */
+export async function loadDue(loader: Loader, wanted: readonly TypeLimit[]): Promise<void> {
+  const { connection, loaded, statements } = loader
+  const rows = await connection.query(statements.due, [...limitsOf(wanted), loader.now])
+  await loader.keepLocked(rows)
+  // A claimed job comes with the results of its blockers.
+  for (const row of rows) loader.wantBlockers(row, loaded.wanted.jobs)
+  const isGroupLoaded = (row: Row): boolean => loaded.groups.has(nameOf(Number(row[cell.tid]), groupOf(row)!))
+  const unloaded = rows.filter((row) => groupOf(row) !== null && !isGroupLoaded(row))
+  if (unloaded.length > 0) {
+    const names = unloaded.map((row) => ({ tid: Number(row[cell.tid]), key: groupOf(row)! }))
+    loader.keepGroups(await connection.query(statements.lockFreeGroups, namesOf(names)))
+  }
+  for (const { tid, limit } of wanted) {
+    const own = ofType(rows, tid)
+    // A job whose group another transaction has locked is skipped, as if it were locked itself.
+    const free = own.filter((row) => groupOf(row) === null || isGroupLoaded(row))
+    loaded.due.set(tid, { seqs: free.map((row) => Number(row[cell.seq])), isComplete: own.length < limit })
+  }
+}
+
+/** Expired leases. @param startedBefore also attempts that started before it, in epoch ms, whatever their lease */
+export async function loadLost(
+  loader: Loader,
+  wanted: readonly TypeLimit[],
+  startedBefore: number | null,
+): Promise<void> {
+  const { connection, loaded, statements } = loader
+  const rows = await connection.query(statements.lost, [...limitsOf(wanted), loader.now, startedBefore])
+  await loader.keepLocked(rows)
+  for (const { tid } of wanted) {
+    const seqs = ofType(rows, tid).map((row) => Number(row[cell.seq]))
+    loaded.lost.set(tid, seqs)
+  }
+}
+
+export async function loadPauses({ connection, loaded, statements }: Loader, tids: readonly number[]): Promise<void> {
+  const rows = await connection.query(statements.types, [null, arrayOf(tids)])
+  for (const [tid, , , since, by] of rows) loaded.pauses.set(Number(tid), pausedOf(since!, by!))
+}

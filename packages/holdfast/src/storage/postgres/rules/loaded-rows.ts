@@ -1,0 +1,73 @@
+// The rows that a call has read so far, as they are in the tables, and the rows it still needs. The rules run on objects made
+// from them. A run that needs a row that is not here is abandoned, the row is read, and the rules run again.
+
+import type { Paused } from '../../storage.ts'
+import { cell } from '../sql/job-columns.ts'
+import type { GroupRow } from './group.ts'
+import type { JobRow } from './job.ts'
+import { LoadRequest } from './load-request.ts'
+import { nameOf } from './row-name.ts'
+
+/** Thrown by a run that needs rows that are not loaded. Nothing has been written then. */
+export const rowsMissing = Symbol('rows missing')
+
+/** Thrown when another transaction has changed what was read. The call starts over. */
+export const conflict = Symbol('conflict')
+
+export interface LoadedJob {
+  readonly row: JobRow
+  /** No other transaction can change it until this one ends. */
+  readonly isLocked: boolean
+}
+
+/** The beginning of a list, in its order. */
+export interface ListPrefix {
+  readonly seqs: readonly number[]
+  /** The list has no more. */
+  readonly isComplete: boolean
+}
+
+/** `null` as a value: there is no such row. */
+export class LoadedRows {
+  readonly jobsByName = new Map<string, LoadedJob | null>()
+  readonly jobs = new Map<number, LoadedJob | null>()
+  /** Names of types that were looked up, found or not. */
+  readonly types = new Set<string>()
+  readonly pauses = new Map<number, Paused | undefined>()
+  readonly groups = new Map<string, GroupRow | null>()
+  readonly keys = new Map<string, readonly (string | null)[] | null>()
+  /** Live members, by group. */
+  readonly members = new Map<string, ListPrefix>()
+  /** Seqs of the jobs of a chain but its first, by the first one's seq. */
+  readonly chains = new Map<number, readonly number[]>()
+  /** By the name of the chain. */
+  readonly dependents = new Map<string, readonly number[]>()
+  /** Due jobs that may be claimed, by type. */
+  readonly due = new Map<number, ListPrefix>()
+  /** Expired leases, by type. */
+  readonly lost = new Map<number, readonly number[]>()
+  /** What to read next. */
+  readonly wanted = new LoadRequest()
+
+  keepJob(row: JobRow, isLocked: boolean): void {
+    const seq = Number(row[cell.seq])
+    const job = { row, isLocked }
+    this.jobs.set(seq, job)
+    this.jobsByName.set(nameOf(Number(row[cell.tid]), row[cell.id]!), job)
+  }
+
+  /** Call it before more is locked: rows that were read without a lock may have changed by the time the lock is granted. */
+  dropUnlocked(): void {
+    for (const [seq, job] of this.jobs) if (!job?.isLocked) this.jobs.delete(seq)
+    for (const [name, job] of this.jobsByName) if (!job?.isLocked) this.jobsByName.delete(name)
+  }
+}
+
+/** What one call has locked in a transaction, for the next call in it. */
+export interface LockedRows {
+  readonly loaded: LoadedRows
+  /** The server's time of that call. */
+  readonly now: number
+  /** The monotonic clock at that time. */
+  readonly at: number
+}

@@ -1,0 +1,210 @@
+// Runs the rules of the contract (storage/rules) in transactions: reads and locks what a call names, runs the rules, reads what they
+// missed and runs them again, then writes what they changed. Two calls that touch the same rows wait for each other. The server
+// breaks a deadlock, and the call that it aborts starts over.
+
+import type { Clock } from '../../../clock.ts'
+import { StorageError } from '../../../errors.ts'
+import type { Connection, Database } from '../connection/database.ts'
+import { sqlStateOf } from '../connection/errors.ts'
+import { encodeHints } from '../connection/hints.ts'
+import type { Statements } from '../sql/statements.ts'
+import { conflict, LoadedRows, type LockedRows, rowsMissing } from './loaded-rows.ts'
+import { Loader } from './loader.ts'
+import { PostgresMove } from './move.ts'
+import type { RowName } from './row-name.ts'
+import type { TypeRegistry } from './type-registry.ts'
+import { WorkingSet } from './working-set.ts'
+import { write } from './write.ts'
+
+export interface RuleCall<T> {
+  /** Requests the rows that the call names. */
+  readonly want?: (loaded: LoadedRows) => void
+  /** Reads lists, once the time is known. */
+  readonly prepare?: (loader: Loader) => Promise<void>
+  readonly rules: (move: PostgresMove) => T
+  /** Runs after all else is written. */
+  readonly after?: (connection: Connection, move: PostgresMove) => Promise<void>
+  /** Jobs that the rules ask for are read without a lock, until the rules change one. @default false */
+  readonly locksOnWrite?: boolean
+  /** The next call in the transaction is likely to need the same rows, and no others. @default false */
+  readonly keepsLocked?: boolean
+  /** It inserts no row that another transaction could insert as well, so it cannot conflict. @default false */
+  readonly insertsNothing?: boolean
+}
+
+/** A transaction that the user has open. */
+export interface JoinedTransaction {
+  readonly connection: Connection
+  /** Given if this driver commits it. */
+  readonly own?: OwnTransaction
+}
+
+/** What the calls in a transaction of this driver share. */
+export interface OwnTransaction {
+  /** Its listeners are notified after the commit. */
+  moved(move: PostgresMove): void
+  keepLocked(locked: LockedRows): void
+  /** What the previous call has locked. Any other call in between makes it stale. */
+  takeLocked(): LockedRows | undefined
+}
+
+export interface RuleRunnerOptions {
+  readonly database: Database
+  readonly statements: Statements
+  readonly types: TypeRegistry
+  readonly clock: Clock
+  readonly channel: string
+  /** Id of this storage, which ignores its own hints. */
+  readonly instance: string
+  /** Called after the commit. */
+  onMoved(move: PostgresMove): void
+}
+
+/** How often a call is attempted, and the longest wait before a retry, in ms. */
+const [maxAttempts, maxBackoffMs] = [20, 50]
+
+const savepoint = { name: '', text: 'SAVEPOINT holdfast' }
+const rollback = { name: '', text: 'ROLLBACK TO SAVEPOINT holdfast' }
+const release = { name: '', text: 'RELEASE SAVEPOINT holdfast' }
+
+/** By name: jobs that turned out to hold a key, to be locked before it in the next attempt. */
+type Holders = Map<string, RowName>
+
+interface Attempt<T> {
+  readonly answer: T
+  readonly move: PostgresMove
+  readonly loaded: LoadedRows
+}
+
+export class RuleRunner {
+  readonly #options: RuleRunnerOptions
+
+  constructor(options: RuleRunnerOptions) {
+    this.#options = options
+  }
+
+  /** @param joined the user's transaction to run in */
+  async run<T>(call: RuleCall<T>, joined?: JoinedTransaction): Promise<T> {
+    const holders: Holders = new Map()
+    if (joined) return this.#retry(() => this.#runJoined(joined, call, holders), isConflict)
+    const begin = (connection: Connection) => this.#attempt(connection, call, holders, true)
+    const { answer, move } = await this.#retry(
+      () => this.#options.database.transaction(begin, { limitsLocks: true }),
+      (error) => isConflict(error) || isSerializationFailure(error),
+    )
+    this.#options.onMoved(move)
+    move.send()
+    return answer
+  }
+
+  /** All or nothing. A savepoint keeps the user's transaction usable after an error. */
+  async #runJoined<T>({ connection, own }: JoinedTransaction, call: RuleCall<T>, holders: Holders): Promise<T> {
+    const locked = own?.takeLocked()
+    // An error ends a transaction of our own anyway: without a savepoint, two round trips are saved.
+    if (own && call.insertsNothing) {
+      const { answer, move, loaded } = await this.#attempt(connection, call, holders, true, locked)
+      own.moved(move)
+      if (call.keepsLocked) own.keepLocked({ loaded, now: move.now, at: this.#options.clock.monotonic() })
+      return answer
+    }
+    await connection.query(savepoint, [])
+    let done: Attempt<T>
+    try {
+      done = await this.#attempt(connection, call, holders, own !== undefined, locked)
+    } catch (error) {
+      await connection.query(rollback, []).catch(() => {})
+      await connection.query(release, []).catch(() => {})
+      throw error
+    }
+    await connection.query(release, [])
+    own?.moved(done.move)
+    return done.answer
+  }
+
+  /** @param isOurs this driver commits the transaction @param locked by the previous call in it */
+  async #attempt<T>(
+    connection: Connection,
+    call: RuleCall<T>,
+    holders: Holders,
+    isOurs: boolean,
+    locked?: LockedRows,
+  ): Promise<Attempt<T>> {
+    const { statements, types, channel } = this.#options
+    // This process does not see the commit of a user's transaction: then it acts on the hint as all others do.
+    const from = isOurs ? this.#options.instance : undefined
+    const loader = await this.#load(connection, call, holders, isOurs, locked)
+    const { loaded } = loader
+    await call.prepare?.(loader)
+    for (;;) {
+      const move = new PostgresMove(new WorkingSet(loaded, types), loader.now)
+      try {
+        const answer = call.rules(move)
+        // `after` may cause hints of its own: they are sent together, at the end.
+        const early = call.after ? undefined : encodeHints(move.hintsForOthers(), from)
+        const isSent = await write(connection, statements, move, early === undefined ? undefined : [channel, early])
+        await call.after?.(connection, move)
+        const hints = call.after ? encodeHints(move.hintsForOthers(), from) : early
+        if (hints !== undefined && (call.after || !isSent)) await connection.query(statements.notify, [channel, hints])
+        return { answer, move, loaded }
+      } catch (error) {
+        if (error !== rowsMissing) throw error
+      }
+      await loader.load()
+    }
+  }
+
+  /** A loader that has read and locked what the call names. */
+  async #load<T>(
+    connection: Connection,
+    call: RuleCall<T>,
+    holders: Holders,
+    isOurs: boolean,
+    locked: LockedRows | undefined,
+  ): Promise<Loader> {
+    const { statements, types, clock, database } = this.#options
+    const loaderOf = (loaded: LoadedRows): Loader => {
+      call.want?.(loaded)
+      for (const [name, holder] of holders) loaded.wanted.jobs.set(name, holder)
+      const lockTimeoutMs = isOurs ? database.lockTimeoutMs : null
+      const locksOnWrite = call.locksOnWrite === true
+      return new Loader({ connection, statements, types, loaded, holders, locksOnWrite, lockTimeoutMs })
+    }
+    if (locked) {
+      const loader = loaderOf(locked.loaded)
+      if (loader.reuse(locked, clock.monotonic())) return loader
+    }
+    const loader = loaderOf(new LoadedRows())
+    await loader.begin()
+    return loader
+  }
+
+  async #retry<T>(attempt: () => Promise<T>, isWorthIt: (error: unknown) => boolean): Promise<T> {
+    const { clock } = this.#options
+    for (let attempts = 1; ; attempts++) {
+      try {
+        return await attempt()
+      } catch (error) {
+        if (!isWorthIt(error)) throw error
+        if (attempts === maxAttempts) throw isConflict(error) ? tooManyConflicts() : error
+      }
+      // With jitter, so that the calls of a deadlock do not meet again.
+      await new Promise<void>(
+        (resolve) => void clock.after(maxBackoffMs * clock.random() * (attempts / maxAttempts), resolve),
+      )
+    }
+  }
+}
+
+const isConflict = (error: unknown): boolean => error === conflict
+
+/** Or a deadlock. */
+const isSerializationFailure = (error: unknown): boolean => {
+  const state = sqlStateOf(error)
+  return state === '40P01' || state === '40001'
+}
+
+const tooManyConflicts = (): StorageError =>
+  new StorageError(
+    `Postgres: serialization failure after ${maxAttempts} attempts. Other transactions kept changing the same jobs; the call was not applied.`,
+    { maybeApplied: false, transient: true },
+  )

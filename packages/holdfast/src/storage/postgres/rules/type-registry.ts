@@ -1,0 +1,105 @@
+// Types by name and number. New types are registered by statements of their own, committed at once, on a connection outside the
+// user's transaction: two transactions that insert the same new type would wait for each other.
+
+import type * as Moves from '../../rules/move.ts'
+import type { Listeners } from '../../rules/signals.ts'
+import type { NewJob, Paused } from '../../storage.ts'
+import type { Connection, Row } from '../connection/database.ts'
+import type { Statements } from '../sql/statements.ts'
+import { arrayOf, decodeText, encodeText } from '../sql/text.ts'
+
+/** A type as one call sees it. */
+export class PostgresType implements Moves.JobType {
+  readonly tid: number
+  readonly name: string
+  readonly listeners: Listeners
+  paused: Paused | undefined
+
+  constructor(tid: number, name: string, listeners: Listeners, paused: Paused | undefined) {
+    this.tid = tid
+    this.name = name
+    this.listeners = listeners
+    this.paused = paused
+  }
+}
+
+interface KnownType {
+  readonly tid: number
+  readonly name: string
+  readonly priorities: Set<number>
+}
+
+/** The types that this process has seen. The number of a type never changes. */
+export class TypeRegistry {
+  readonly #statements: Statements
+  readonly #listenersOf: (name: string) => Listeners
+  readonly #byName = new Map<string, KnownType>()
+  readonly #byTid = new Map<number, KnownType>()
+
+  constructor(statements: Statements, listenersOf: (name: string) => Listeners) {
+    this.#statements = statements
+    this.#listenersOf = listenersOf
+  }
+
+  tidOf(name: string): number | undefined {
+    return this.#byName.get(name)?.tid
+  }
+
+  nameOf(tid: number): string | undefined {
+    return this.#byTid.get(tid)?.name
+  }
+
+  listenersOf(name: string): Listeners {
+    return this.#listenersOf(name)
+  }
+
+  /** Looks up the names that are not known yet. */
+  async find(connection: Pick<Connection, 'query'>, names: Iterable<string>): Promise<void> {
+    const unknown = [...new Set(names)].filter((name) => !this.#byName.has(name))
+    if (unknown.length === 0) return
+    this.#learn(await connection.query(this.#statements.types, [arrayOf(unknown.map(encodeText)), null]))
+  }
+
+  async findByTid(connection: Pick<Connection, 'query'>, tids: Iterable<number>): Promise<void> {
+    const unknown = [...new Set(tids)].filter((tid) => !this.#byTid.has(tid))
+    if (unknown.length === 0) return
+    this.#learn(await connection.query(this.#statements.types, [null, arrayOf(unknown)]))
+  }
+
+  /** Inserts the types that do not exist yet, and adds the priorities of their jobs. */
+  async register(
+    connection: Pick<Connection, 'query'>,
+    jobs: Iterable<Pick<NewJob, 'type' | 'priority'>>,
+  ): Promise<void> {
+    const missing = new Map<string, { name: string; priority: number }>()
+    for (const { type: name, priority = 0 } of jobs) {
+      if (this.#byName.get(name)?.priorities.has(priority)) continue
+      missing.set(JSON.stringify([name, priority]), { name, priority })
+    }
+    if (missing.size === 0) return
+    const pairs = [...missing.values()].toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+    const names = [...new Set(pairs.map(({ name }) => name))]
+    await connection.query(this.#statements.addTypes, [arrayOf(names.map(encodeText))])
+    // A new type has the priority 0.
+    const others = pairs.filter(({ priority }) => priority !== 0)
+    if (others.length > 0) {
+      await connection.query(this.#statements.addPriorities, [
+        arrayOf(others.map(({ name }) => encodeText(name))),
+        arrayOf(others.map(({ priority }) => priority)),
+      ])
+    }
+    this.#learn(await connection.query(this.#statements.types, [arrayOf(names.map(encodeText)), null]))
+  }
+
+  #learn(rows: readonly Row[]): void {
+    for (const [tid, name, priorities] of rows) {
+      const known = {
+        tid: Number(tid),
+        name: decodeText(name!),
+        priorities: new Set(priorities!.slice(1, -1).split(',').map(Number)),
+      }
+      this.#byName.set(known.name, known)
+      this.#byTid.set(known.tid, known)
+    }
+  }
+}

@@ -1,0 +1,93 @@
+// The columns of the jobs table, and the codes that some of them hold. States are in storage/rules/job/codes.ts.
+
+import { stateCodes } from '../../rules/job/codes.ts'
+import type { RecordPart } from '../../storage.ts'
+import { param } from './statement.ts'
+
+/** The columns of a job with their types, in the order of a row. Those from `state` on change after the insert. */
+export const jobColumns = {
+  seq: 'bigint',
+  tid: 'integer',
+  id: 'text',
+  token: 'text',
+  priority: 'smallint',
+  max_attempts: 'double precision',
+  grp: 'text',
+  keep_ms: 'double precision',
+  created_at: 'double precision',
+  chain: 'bigint',
+  under: 'boolean',
+  payload: 'bytea',
+  state: 'smallint',
+  kind: 'smallint',
+  attempt: 'integer',
+  failures: 'integer',
+  run_at: 'double precision',
+  ord: 'bigint',
+  ready: 'smallint',
+  worker: 'text',
+  label: 'text',
+  started_at: 'double precision',
+  lease_until: 'double precision',
+  finished_at: 'double precision',
+  by_holder: 'boolean',
+  result: 'bytea',
+  error: 'bytea',
+  tail: 'bigint',
+  dependents: 'integer',
+  expires_at: 'double precision',
+  sweep_at: 'double precision',
+  more: 'text',
+  attempts: 'text',
+} as const
+
+export type JobColumn = keyof typeof jobColumns
+
+export const jobColumnNames = Object.keys(jobColumns) as readonly JobColumn[]
+
+/** Position of each column in a row. */
+export const cell = Object.fromEntries(jobColumnNames.map((name, index) => [name, index])) as Readonly<
+  Record<JobColumn, number>
+>
+
+/** The columns that change after the insert. */
+export const changingColumns = jobColumnNames.slice(cell.state)
+
+/**
+ * What a job is tied to, which decides whether a fast path may handle it: nothing; a deduplication key or a cancellation
+ * request; a group, a chain, blockers or dependents.
+ */
+export const kindCodes = { alone: 0, marked: 1, linked: 2 } as const
+
+/** Where a waiting job stands: ready to be claimed once due, or aside, behind the head of its group. */
+export const readyCodes = { ready: 1, aside: 0 } as const
+
+const { scheduled, queued, failing } = stateCodes
+
+/** States of a job that waits for its time. A list, for IN. */
+export const waitingStates = [scheduled, queued, failing].join(', ')
+
+/** The state that readers see: a scheduled job whose time has come is queued. Needs `now` in scope. */
+export const effectiveState = (state: string, runAt: string): string =>
+  `(CASE WHEN ${state} = ${scheduled} AND ${runAt} <= now THEN ${queued} ELSE ${state} END)`
+
+/** A job's columns, in the order of its row; bytes as hex. */
+export const jobCells = (alias: string): string[] =>
+  jobColumnNames.map((name) => (jobColumns[name] === 'bytea' ? `encode(${alias}.${name}, 'hex')` : `${alias}.${name}`))
+
+/** The same, but with bytes only where requested: they may be megabytes. @param payload, end numbers of boolean parameters */
+export const requestedCells = (alias: string, payload: number, end: number): string[] =>
+  jobCells(alias).map((expression, index) => {
+    const flags: Partial<Record<JobColumn, number>> = { payload, result: end, error: end }
+    const flag = flags[jobColumnNames[index]!]
+    return flag === undefined ? expression : `CASE WHEN ${param(flag, 'boolean')} THEN ${expression} END`
+  })
+
+/** The values of these two parameters. */
+export const requestedParts = (parts: readonly RecordPart[] = []): [payload: string, end: string] => [
+  String(parts.includes('payload')),
+  String(parts.includes('result') || parts.includes('error')),
+]
+
+/** The text finds a job that lives longer or shorter after some ends than after others: `more` says so. */
+export const hasEvenRetention = `(j.more IS NULL OR j.more NOT LIKE '%"retention"%')`

@@ -1,0 +1,97 @@
+// What is open between connect() and disconnect(). Every verb receives it.
+
+import type { Listeners } from '../../rules/signals.ts'
+import { type Database, openDatabase, type Statement } from '../connection/database.ts'
+import { fastAddStatement } from '../fast/add.ts'
+import { AfterCommit } from '../fast/after-commit.ts'
+import { fastCancelStatement } from '../fast/cancel.ts'
+import { claimStatements } from '../fast/claim-statement.ts'
+import type { LeaseCache } from '../fast/lease-cache.ts'
+import type { ScanCursor } from '../fast/scan-cursor.ts'
+import { migrate } from '../migrations.ts'
+import type { ResolvedPostgresOptions } from '../postgres-options.ts'
+import type { PostgresMove } from '../rules/move.ts'
+import { RuleRunner } from '../rules/rule-runner.ts'
+import { TypeRegistry } from '../rules/type-registry.ts'
+import type { Sql } from '../sql/statement.ts'
+import { makeStatements } from '../sql/statements.ts'
+import { clearStatements } from './clear.ts'
+import { countStatement } from './count.ts'
+import { extendStatement } from './extend.ts'
+import { listStatement } from './list.ts'
+import { nextDueAtStatement } from './next-due-at.ts'
+
+type VerbStatements = ReturnType<typeof makeVerbStatements>
+
+export const makeVerbStatements = (sql: Sql) => ({
+  ...makeStatements(sql),
+  fastAdd: fastAddStatement(sql),
+  fastCancel: fastCancelStatement(sql),
+  fastClaim: claimStatements(sql),
+  extend: extendStatement(sql),
+  list: { asc: listStatement(sql, 'asc'), desc: listStatement(sql, 'desc') },
+  count: countStatement(sql),
+  nextDueAt: nextDueAtStatement(sql),
+  clear: clearStatements(sql),
+})
+
+/** What outlives a connection. */
+export interface StorageParts {
+  readonly statements: VerbStatements
+  readonly cursor: ScanCursor
+  readonly leases: LeaseCache
+  /** Channel of the schema's hints. */
+  readonly channel: string
+  /** Id of this storage, which ignores its own hints. */
+  readonly instance: string
+  readonly listenersOf: (type: string) => Listeners
+}
+
+export interface OpenStorage extends StorageParts {
+  readonly database: Database
+  readonly types: TypeRegistry
+  readonly runner: RuleRunner
+  /** Heartbeats will need the reserved connection. */
+  hasClaimed: boolean
+}
+
+/** Connects, and brings the schema up to date. */
+export async function openStorage(options: ResolvedPostgresOptions, parts: StorageParts): Promise<OpenStorage> {
+  const database = await openDatabase(options)
+  try {
+    await migrate(database, options.schema, options.migrate)
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+  const { statements, channel, instance, listenersOf } = parts
+  const types = new TypeRegistry(statements, listenersOf)
+  const onMoved = (move: PostgresMove): void => noteArrivals(parts, move)
+  const runner = new RuleRunner({ database, statements, types, clock: options.clock, channel, instance, onMoved })
+  return { ...parts, database, types, runner, hasClaimed: false }
+}
+
+/** Call it after the commit: scans must not begin behind a job that became claimable. */
+export function noteArrivals({ cursor }: Pick<StorageParts, 'cursor'>, move: PostgresMove): void {
+  for (const { type, priority, runAt, order } of move.arrivals()) {
+    cursor.onArrival({ tid: type.tid, priority, runAt, order })
+  }
+}
+
+/** Runs a fast path; once it has answered, its events are sent. Undefined: nothing was written. */
+export async function runFast<T>(
+  { channel, instance, listenersOf }: StorageParts,
+  run: (afterCommit: AfterCommit) => Promise<T | undefined>,
+): Promise<T | undefined> {
+  const afterCommit = new AfterCommit(channel, instance, listenersOf)
+  const answer = await run(afterCommit)
+  if (answer !== undefined) afterCommit.send()
+  return answer
+}
+
+/** Opens the reserved connection in the background. */
+export function openReserved({ database }: OpenStorage): void {
+  database.reserved.query(ping, []).catch(() => {})
+}
+
+const ping: Statement = { name: '', text: 'SELECT NULL AS c0' }

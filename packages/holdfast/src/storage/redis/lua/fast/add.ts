@@ -1,0 +1,49 @@
+// Fast path of add: new plain jobs of one type that no listener watches.
+//
+// The fast paths of this folder stand before the rules. A script runs from its top, and to define all rules takes longer than
+// to claim a job. So a fast path answers before the rules are defined. It reads and checks everything first: unless all of it
+// is plain (codec/record.ts), it writes nothing, and the rules decide.
+
+import { stateCodes as state } from '../../../rules/job/codes.ts'
+import { flags } from '../../codec/record.ts'
+
+/** ARGV: the type and its form in keys; for each job its id, when and body. */
+export const fastAdd = `
+local names, list = cmsgpack.unpack(ARGV[1]), cmsgpack.unpack(ARGV[2])
+if type(names[1]) == 'string' and #list > 0 and #list <= 6000 then
+  local p = base .. names[2] .. ':'
+  local watched = call('HGET', p .. 'type', 'watched')
+  local count, seen, is_plain = #list / 3, {}, not watched or tonumber(watched) <= now
+  for at = 1, #list, 3 do
+    if seen[list[at]] then is_plain = false end
+    seen[list[at]] = true
+  end
+  if is_plain then
+    local number = call('INCRBY', base .. ':n', count) - count
+    local records, members, size = {}, {}, 0
+    local job_key, now_text = p .. 'job:', format('%.0f', now)
+    local head, head_later = bytes_of('>BI3I6', 0, 0, now), bytes_of('>BI3I6', ${flags.later}, 0, now)
+    local queued, scheduled = bytes_of('>I4B', 0, ${state.queued}), bytes_of('>I4B', 0, ${state.scheduled})
+    for at = 1, #list, 3 do
+      number = number + 1
+      local id, when, order, run_at = list[at], list[at + 1], bytes_of('>I6', number), now
+      if when then run_at = when < 0 and now - when - 1 or math.max(when, now) end
+      records[size + 1] = job_key .. id
+      members[size + 2] = order .. id
+      if run_at == now then
+        records[size + 2], members[size + 1] = head .. list[at + 2] .. order .. queued, now_text
+      else
+        records[size + 2] = head_later .. bytes_of('>d', run_at) .. list[at + 2] .. order .. scheduled
+        members[size + 1] = run_at
+      end
+      size = size + 2
+    end
+    if call('MSETNX', unpack(records)) == 1 then
+      call('ZADD', p .. 'ready:0', unpack(members))
+      call('SADD', base .. ':types', names[1])
+      call('PUBLISH', p .. 'wake', '')
+      return pack({ now })
+    end
+  end
+end
+`

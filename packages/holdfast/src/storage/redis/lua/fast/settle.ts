@@ -1,0 +1,104 @@
+// Fast path of settle, also for the outcomes that a claim brings: completions of plain jobs of one type that no listener
+// watches.
+
+import { stateCodes as state } from '../../../rules/job/codes.ts'
+import { completedByHolder, flags } from '../../codec/record.ts'
+
+/**
+ * Outcomes that complete jobs: type, its form in keys, and a flat list of id, worker, attempt, keepMs and result.
+ * Leaves `records` with what is to be written, or is_plain false.
+ */
+export const readOutcomes = `
+  local count, seen, keys = #list / 5, {}, {}
+  for index = 1, count do
+    local id = list[5 * index - 4]
+    keys[index] = p .. 'job:' .. id
+    -- A job that is named twice is ended by its first mention.
+    if seen[id] then is_plain = false end
+    seen[id] = true
+  end
+  local records = is_plain and count > 0 and call('MGET', unpack(keys)) or {}
+  local ids, ends, tills, verdicts, size = {}, {}, {}, {}, 0
+  local worker, attempt, fence, keep, at, at_text, at_bytes, till
+  local finished, completed = bytes_of('>I6', now), char(${completedByHolder})
+  for index = 1, is_plain and count or 0 do
+    local from, record = 5 * index, records[index]
+    if list[from - 3] ~= worker or list[from - 2] ~= attempt then
+      worker, attempt = list[from - 3], list[from - 2]
+      fence = worker .. bytes_of('>I4I2B', attempt, #worker + 1, ${state.processing})
+    end
+    -- Only a record with the lease in force ends in these bytes.
+    if not record or sub(record, -#fence) ~= fence then
+      is_plain = false
+      break
+    end
+    local flags = byte(record, 1)
+    if flags > ${flags.later} then
+      is_plain = false
+      break
+    end
+    local own = list[from - 1]
+    if not own then
+      local _, body = unpack_one(record, flags == ${flags.later} and 18 or 10)
+      own = body[4]
+      if type(own) == 'table' then own = own[1] end
+    end
+    if own ~= keep then
+      keep, at = own, now + own
+      at_text = at == INF and '+inf' or format('%.17g', at)
+      till = expires and at <= 8e15 and format('%.0f', math.ceil(at)) or false
+      at_bytes = bytes_of('>d', at)
+    end
+    local result = list[from]
+    if result then records[index] = record .. finished .. at_bytes .. '\\1' .. result .. completed
+    else records[index] = record .. finished .. at_bytes .. '\\0' .. completed end
+    ids[index], tills[index], verdicts[index] = list[from - 4], at > now and till or at <= now and expires, at == INF or at
+    -- A record that is kept for 0 ms is counted nowhere.
+    if tills[index] ~= true then
+      ends[size + 1], ends[size + 2] = at_text, ids[index]
+      size = size + 2
+    end
+  end
+`
+
+/** In bytes: every listener is sent every result up to this size. */
+const publishedResultBytes = 4_096
+
+/** A till of true: the record is deleted at once. */
+export const writeOutcomes = `
+  for index = 1, count do
+    local to = tills[index]
+    if not to then call('SET', keys[index], records[index])
+    elseif to == true then call('UNLINK', keys[index])
+    else call('SET', keys[index], records[index], 'PXAT', to) end
+  end
+  if count > 0 then
+    call('ZREM', p .. 'leases', unpack(ids))
+    if #ends > 0 then call('ZADD', p .. 'done:${state.completed}', unpack(ends)) end
+    local entries, listeners = ids, redis.pcall('PUBSUB', 'NUMSUB', p .. 'done')
+    -- Listeners are sent tokens and results with the ids, so that none of them reads the record.
+    if (listeners[2] or 0) > 0 then
+      entries = {}
+      for index, id in ipairs(ids) do
+        local record, result = records[index], list[5 * index]
+        local _, body = unpack_one(record, byte(record, 1) == ${flags.later} and 18 or 10)
+        entries[index] = (not result or #result <= ${publishedResultBytes}) and { id, body[1], result } or id
+      end
+    end
+    call('PUBLISH', p .. 'done', pack(entries))
+  end
+`
+
+export const fastSettle = `
+local outcomes, list = cmsgpack.unpack(ARGV[1]), ARGV[2] and cmsgpack.unpack(ARGV[2])
+if list and #list <= 17500 then
+  local p = base .. outcomes[2] .. ':'
+  local watched = call('HGET', p .. 'type', 'watched')
+  local is_plain = not watched or tonumber(watched) <= now
+  ${readOutcomes}
+  if is_plain then
+    ${writeOutcomes}
+    return pack({ now, verdicts })
+  end
+end
+`

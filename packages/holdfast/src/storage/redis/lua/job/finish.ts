@@ -1,0 +1,112 @@
+// As rules/job/finish.ts: how jobs, and with them chains, end; what that does to their dependents; and how they are deleted.
+// Invariant: a chain's end, its dependents and its key change in the one move in which its tail ends.
+
+import { reasonCodes as reason, stateCodes as state } from '../../../rules/job/codes.ts'
+
+export const finish = `
+-- A blocker: 1 type  2 id  3 whether it is done
+local function ended_of(j)
+  return { j.t.name, j.id, j.state, j.reason or false, j.attempt, j.failures, payload_of(j) or false, ref_of(chain_of(j)) }
+end
+
+local function end_job(j, state, reason, result, err)
+  leave(j)
+  j.reason = reason
+  j.result = result
+  if state == ${state.completed} or reason then j.error = nil end
+  if err then j.error = err end
+  j.finished_at = now
+  j.cancelling = nil
+  set_state(j, state)
+  leave_group(j)
+  release_blockers(j)
+  -- The event of a state has the number of the state.
+  event(j, state, j.failures + (state == ${state.completed} and 1 or 0))
+end
+
+local function unblock(j)
+  j.run_at = math.max(j.run_at, now)
+  wait(j)
+  tell_waiting(j)
+end
+
+-- True if it was the last open blocker. A chain that is named twice counts once.
+local function count_done(j, chain)
+  touch(j)
+  j.open = j.open - 1
+  for _, blocker in ipairs(j.blockers) do
+    if blocker[2] == chain.id and blocker[1] == chain.t.name then blocker[3] = true end
+  end
+  return j.open == 0
+end
+
+-- j.keep: ms for every end state; or for completed, failed and cancelled, in this order.
+local function kept_for(j, state)
+  if type(j.keep) == 'number' then return j.keep end
+  return j.keep[state - ${state.completed} + 1]
+end
+
+-- Unblocks dependents that may go on. Returns the dependents that fail with the chain.
+local function end_chain(j, state, keep_ms, after)
+  local chain = chain_of(j)
+  chain.expires_at = now + (keep_ms or kept_for(j, state))
+  touch(chain)
+  free_key(chain, state)
+  done(chain)
+  local failing = {}
+  for _, dependent in ipairs(dependents_of(chain)) do
+    if dependent.state == ${state.blocked} then
+      if state == ${state.completed} then
+        if count_done(dependent, chain) then
+          unblock(dependent)
+          after.unblocked[#after.unblocked + 1] = ref_of(dependent)
+        end
+      elseif not dependent.waits then
+        failing[#failing + 1] = dependent
+      end
+    end
+  end
+  return failing
+end
+
+-- Ends a job and with it its chain, whose tail it is; then the jobs whose blocker failed, and their dependents in turn.
+local function finish(j, state, more, after)
+  end_job(j, state, more.reason, more.result, more.error)
+  local failing = end_chain(j, state, more.keep, after)
+  while #failing > 0 do
+    local dependent = table.remove(failing)
+    if not is_terminal(dependent.state) then
+      end_job(dependent, ${state.failed}, ${reason.blocker_failed})
+      after.ended[#after.ended + 1] = ended_of(dependent)
+      for _, each in ipairs(end_chain(dependent, ${state.failed}, nil, after)) do failing[#failing + 1] = each end
+    end
+  end
+end
+
+local function jobs_of(chain)
+  if not chain.jobs then return { chain } end
+  local list = {}
+  for _, ref in ipairs(chain.jobs) do
+    local j = stored_ref(ref)
+    if j then list[#list + 1] = j end
+  end
+  return list
+end
+
+-- Deletes a chain with all its jobs. Its dependents go on waiting for a chain of this name.
+local function forget(chain)
+  local list = jobs_of(chain)
+  for _, j in ipairs(list) do
+    if not is_terminal(j.state) then
+      if j.state == ${state.processing} then abort(j) end
+      leave(j)
+      set_state(j, ${state.cancelled})
+      leave_group(j)
+      release_blockers(j)
+    end
+  end
+  forget_key(chain)
+  done(chain)
+  for _, j in ipairs(list) do erase(j) end
+end
+`

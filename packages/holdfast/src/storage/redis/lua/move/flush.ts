@@ -1,0 +1,85 @@
+// Writes what the call has changed: records, the sorted sets that list them, and groups.
+
+import { modeCodes } from '../../codec/codes.ts'
+
+export const flush = `
+-- The jobs of a chain expire with it.
+local function spread_expiry()
+  for index = 1, #dirty do
+    local j = dirty[index]
+    if j.jobs and not j.erased and expiry(j) ~= j.expiry_was then
+      for _, ref in ipairs(j.jobs) do
+        local each = stored_ref(ref)
+        if each then touch(each) end
+      end
+    end
+  end
+end
+
+-- A key without a window lives as long as the record.
+local function keep_mark(j, at)
+  local mark = j.mark
+  if not mark or mark[4] ~= ${modeCodes.throttle} or mark[6] or mark[2] ~= j.id then return end
+  local key = j.t.p .. 'key:' .. mark[1]
+  local holder = decode(call('GET', key))
+  if not holder or holder[2] ~= mark[2] or holder[3] ~= mark[3] then return end
+  if at then call('PEXPIREAT', key, time_text(at)) else call('PERSIST', key) end
+end
+
+local function write_record(j, records, moved)
+  local chain = chain_of(j)
+  local at = chain and expiry(chain)
+  if not time_text(at) then at = nil end
+  if at and at <= now then
+    call('UNLINK', j.key)
+    forget_payload(j)
+  else
+    if at then
+      call('SET', j.key, encode(j), 'PXAT', time_text(at))
+    else
+      records[#records + 1] = j.key
+      records[#records + 1] = encode(j)
+    end
+    if j.payload == true then
+      local key = j.t.p .. 'pay:' .. j.id
+      if j.large then call('SET', key, j.large) end
+      j.large = nil
+      if at then call('PEXPIREAT', key, time_text(at)) elseif moved then call('PERSIST', key) end
+    end
+  end
+  if moved then keep_mark(j, at) end
+end
+
+local function flush()
+  if #dirty == 0 and next(groups) == nil then return end
+  spread_expiry()
+  local adds, rems, records = {}, {}, {}
+  -- Deletions come first: a job that was erased may have been added again.
+  for _, j in ipairs(dirty) do
+    if j.erased then
+      call('UNLINK', j.key)
+      forget_payload(j)
+    end
+  end
+  for _, j in ipairs(dirty) do
+    local set, member, score, state_set, value
+    if not j.erased then set, member, score, state_set, value = memberships(j) end
+    if j.set and (j.set ~= set or j.member ~= member) then put(rems, j.set, j.member) end
+    if set and (j.set ~= set or j.member ~= member or j.score ~= score) then put(adds, set, score, member) end
+    if j.state_set and j.state_set ~= state_set then put(rems, j.state_set, j.id) end
+    if state_set and (j.state_set ~= state_set or j.value ~= value) then put(adds, state_set, value, j.id) end
+    j.set, j.member, j.score, j.state_set, j.value = set, member, score, state_set, value
+    j.dirty = false
+    if not j.erased then
+      local at = expiry(j)
+      write_record(j, records, at ~= j.expiry_was)
+      j.expiry_was = at
+    end
+  end
+  dirty = {}
+  for set, members in pairs(rems) do call_many('ZREM', set, members) end
+  if #records > 0 then call_many('MSET', nil, records) end
+  for set, members in pairs(adds) do call_many('ZADD', set, members) end
+  write_groups()
+end
+`

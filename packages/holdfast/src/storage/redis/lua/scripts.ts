@@ -1,0 +1,87 @@
+// One script for each verb, assembled from the parts in this folder. Each begins with `#!lua`, so that the server restricts
+// it to the slot of its key. Only scripts that let the data grow are refused when memory is full: a full server can drain.
+
+import { createHash } from 'node:crypto'
+import { add, addRules } from './add.ts'
+import { cancel } from './cancel.ts'
+import { claim } from './claim.ts'
+import { count } from './count.ts'
+import { extend } from './extend.ts'
+import { fastAdd } from './fast/add.ts'
+import { fastClaim } from './fast/claim.ts'
+import { fastNextDueAt } from './fast/next-due-at.ts'
+import { fastSettle } from './fast/settle.ts'
+import { get } from './get.ts'
+import { attempt } from './job/attempt.ts'
+import { block } from './job/block.ts'
+import { dependents } from './job/dependents.ts'
+import { finish } from './job/finish.ts'
+import { key } from './job/key.ts'
+import { standing } from './job/standing.ts'
+import { states } from './job/states.ts'
+import { wait } from './job/wait.ts'
+import { kvGet, kvList, kvRules, kvWrite } from './kv.ts'
+import { commands } from './move/commands.ts'
+import { flush } from './move/flush.ts'
+import { groups } from './move/groups.ts'
+import { jobs } from './move/jobs.ts'
+import { record } from './move/record.ts'
+import { signals } from './move/signals.ts'
+import { types } from './move/types.ts'
+import { nextDueAt } from './next-due-at.ts'
+import { pause } from './pause.ts'
+import { recover, recoverRules } from './recover.ts'
+import { remove } from './remove.ts'
+import { revive } from './revive.ts'
+import { scan } from './scan.ts'
+import { refusals, settle, settleRules } from './settle.ts'
+import { serverTime, start } from './start.ts'
+import { sweep } from './sweep.ts'
+import { watch } from './watch.ts'
+
+export interface Script {
+  readonly name: string
+  readonly source: string
+  /** SHA-1 of the source, in hex. */
+  readonly sha: string
+}
+
+export type Scripts = ReturnType<typeof makeScripts>
+
+// The order of parts is that of definitions: Lua sees what stands above.
+const move = [commands, states, types, signals, record, jobs, groups, flush].join('')
+const ends = [wait, attempt, key, dependents, finish].join('')
+const adding = [ends, block, standing, addRules].join('')
+
+/** @param time for tests: a clock that is set by hand, with keys that only the scripts' own rules expire */
+export function makeScripts(time = serverTime) {
+  const makeFast = (name: string, scriptFlags: string, fast: string, ...parts: readonly string[]): Script => {
+    const source = `#!lua${scriptFlags && ` flags=${scriptFlags}`}\n${time}${start}${fast}${move}${parts.join('')}`
+    return { name, source, sha: createHash('sha1').update(source).digest('hex') }
+  }
+  const make = (name: string, scriptFlags: string, ...parts: readonly string[]): Script =>
+    makeFast(name, scriptFlags, '', ...parts)
+  return {
+    add: makeFast('add', '', fastAdd, adding, add),
+    claim: makeFast('claim', 'allow-oom', fastClaim, adding, settleRules, recoverRules, claim),
+    extend: make('extend', 'allow-oom', refusals, extend),
+    settle: makeFast('settle', 'allow-oom', fastSettle, adding, settleRules, settle),
+    recover: make('recover', 'allow-oom', ends, recoverRules, recover),
+    cancel: make('cancel', 'allow-oom', ends, cancel),
+    revive: make('revive', 'allow-oom', ends, block, revive),
+    remove: make('remove', 'allow-oom', ends, remove),
+    pause: make('pause', 'allow-oom', wait, pause),
+    sweep: make('sweep', 'allow-oom', ends, sweep),
+    get: make('get', 'no-writes', ends, standing, get),
+    count: make('count', 'no-writes', count),
+    nextDueAt: makeFast('nextDueAt', 'no-writes', fastNextDueAt, nextDueAt),
+    scan: make('scan', 'no-writes', scan),
+    kvGet: make('kvGet', 'no-writes', kvRules, kvGet),
+    kvWrite: make('kvWrite', '', kvRules, kvWrite),
+    kvDelete: make('kvDelete', 'allow-oom', kvRules, kvWrite),
+    kvList: make('kvList', 'no-writes', kvRules, kvList),
+    watch: make('watch', 'allow-oom', watch),
+  }
+}
+
+export const serverScripts = makeScripts()

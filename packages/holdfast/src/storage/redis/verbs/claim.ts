@@ -1,0 +1,39 @@
+// claim: one call of lua/claim.ts, with the outcomes at hand.
+
+import { checkOutcomes } from '../../check.ts'
+import type { Claim, ClaimRequest } from '../../storage.ts'
+import { claimedJob } from '../codec/claimed-job.ts'
+import { type List, text } from '../codec/fields.ts'
+import { encodeType, packed, packOutcomes } from '../codec/requests.ts'
+import { unpack } from '../codec/unpack.ts'
+import { endedOf, recoveredOf, settleVerdict } from '../codec/verdicts.ts'
+import { dueAt } from './next-due-at.ts'
+import { durable, type ScriptRunner } from './script-runner.ts'
+
+/** Jobs that one call leases, at most. */
+const mostSlots = 100_000
+
+export async function claim(
+  scripts: ScriptRunner,
+  { worker, label, slots, types, outcomes = [] }: ClaimRequest,
+): Promise<Claim> {
+  checkOutcomes('redis', outcomes)
+  const wanted = types.map(({ type, leaseMs, slots: own, maxAttempts }) => {
+    return [type, leaseMs, own, maxAttempts, encodeType(type)]
+  })
+  const args = [packed([worker, label, Math.min(slots, mostSlots), wanted])]
+  if (outcomes.length > 0) args.push(...packOutcomes(outcomes))
+  // A claim alone need not be durable: a lost lease costs an attempt, never a job.
+  const [first, ...records] = await scripts.runForList('claim', args, outcomes.length > 0 ? durable : undefined)
+  const [now, settled, recovered, ended, ids, kinds, due] = unpack(first!) as List
+  return {
+    jobs: (ids as Buffer[]).map((id, index) => {
+      const { type } = types[kinds ? (kinds as number[])[index]! - 1 : 0]!
+      return claimedJob(type, text(id), records[index]!)
+    }),
+    recovered: (recovered as List).map(recoveredOf),
+    ended: (ended as List).map(endedOf),
+    settled: (settled as List).map(settleVerdict),
+    nextDue: due === undefined ? undefined : dueAt(due, now),
+  }
+}

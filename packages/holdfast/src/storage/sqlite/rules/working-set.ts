@@ -1,0 +1,123 @@
+// The working set of a connection: rows as objects that the rules change, with the life of a transaction around them.
+// Invariant: between two transactions nothing stays in memory that another connection may have changed meanwhile.
+
+import type { DatabaseSync } from 'node:sqlite'
+import type { Bytes } from '../../storage.ts'
+import type { Rows } from '../../rows/job.ts'
+import type * as Moves from '../../rules/move.ts'
+import type { Listeners } from '../../rules/signals.ts'
+import { prepare, type Statements } from '../connection/statements.ts'
+import { DependentRows } from './dependent-rows.ts'
+import { GroupRows } from './group-rows.ts'
+import type { SqliteGroup } from './group.ts'
+import { JobRows } from './job-rows.ts'
+import type { SqliteJob } from './job.ts'
+import { KeyRows } from './key-rows.ts'
+import { TypeRows } from './type-rows.ts'
+import type { SqliteType } from './type.ts'
+
+export class WorkingSet implements Rows<SqliteType> {
+  readonly statements: Statements
+  readonly types: TypeRows
+  readonly jobs: JobRows
+  readonly groups: GroupRows
+  readonly keys: KeyRows
+  readonly dependents: DependentRows
+  /** SQLite's data_version: it changes when another connection commits. */
+  #version = -1
+  /** Number of times that commits of other connections were noticed. */
+  foreignCommits = 0
+  #lastNumber = -1
+  #isNumberTaken = false
+
+  constructor(db: DatabaseSync, listenersOf: (name: string) => Listeners) {
+    this.statements = prepare(db)
+    this.types = new TypeRows(this.statements, listenersOf)
+    this.jobs = new JobRows(this, this.statements, this.types)
+    this.groups = new GroupRows(this.statements, this.jobs)
+    this.keys = new KeyRows(this.statements, this.jobs)
+    this.dependents = new DependentRows(this.statements, this.jobs)
+  }
+
+  // ── transaction ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** At the start of each transaction: forgets what other connections may have changed. */
+  begin(): void {
+    const [version] = this.statements.version.get() as unknown as [number]
+    if (version === this.#version) return
+    this.forget()
+    this.#version = version
+    this.foreignCommits++
+  }
+
+  /** Also after a rollback. */
+  forget(): void {
+    this.types.forget()
+    this.jobs.forget()
+    this.groups.forget()
+    this.keys.forget()
+    this.dependents.forget()
+    this.#lastNumber = -1
+    this.#isNumberTaken = false
+    this.#version = -1
+  }
+
+  /** Before a commit: writes everything. */
+  end(): void {
+    this.jobs.flush()
+    this.types.write()
+    this.dependents.eraseAllOrphans()
+    if (this.#isNumberTaken) this.statements.setLastNumber.run(this.#lastNumber)
+    this.#isNumberTaken = false
+    this.jobs.release()
+    this.groups.forget()
+    this.keys.forget()
+    this.dependents.forget()
+  }
+
+  get lastNumber(): number {
+    if (this.#lastNumber < 0) this.#lastNumber = (this.statements.lastNumber.get() as unknown as [number])[0]
+    return this.#lastNumber
+  }
+
+  takeNumber(): number {
+    this.#lastNumber = this.lastNumber + 1
+    this.#isNumberTaken = true
+    return this.#lastNumber
+  }
+
+  // ── jobs ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  add(job: SqliteJob): void {
+    this.types.count(job.type, job.state, 1)
+    this.jobs.add(job)
+  }
+
+  erase(job: SqliteJob): void {
+    this.types.count(job.type, job.state, -1)
+    this.dependents.orphan(job)
+    this.jobs.erase(job)
+  }
+
+  // ── what a job asks for (rows/job.ts) ──────────────────────────────────────────────────────────────────────────────
+
+  jobOf(seq: number): SqliteJob | undefined {
+    return this.jobs.bySeq(seq)
+  }
+
+  groupOf(type: SqliteType, key: string): SqliteGroup {
+    return this.groups.of(type, key)
+  }
+
+  markOf(type: SqliteType, key: string): Moves.Mark | undefined {
+    return this.keys.find(type, key)
+  }
+
+  dependentsOf(chain: SqliteJob): Moves.Dependents {
+    return this.dependents.of(chain)
+  }
+
+  readPayload(seq: number): Bytes {
+    return this.jobs.readPayload(seq)
+  }
+}

@@ -1,0 +1,66 @@
+// One worker of a message queue, with a connection count of its own: several consume one queue side by side.
+
+import { atMost, type Clock } from '../../clock.ts'
+import { engineDefaults } from '../../engine/defaults.ts'
+import type { Tell } from '../../engine/events.ts'
+import type { GuardedStorage } from '../../engine/guard.ts'
+import type { WorkType } from '../../engine/work/work-type.ts'
+import { Worker } from '../../engine/work/worker.ts'
+import type { Consumer } from './message-queue.ts'
+
+interface Consuming {
+  readonly storage: GuardedStorage
+  readonly clock: Clock
+  readonly work: WorkType
+  readonly concurrency: number
+  readonly pollMs: number
+  /** For a stop without one. */
+  readonly graceMs: number
+  readonly tell: Tell
+}
+
+/**
+ * Connects and begins to work. Resolves when ready; a call that rejects leaves nothing behind.
+ * @param signal aborted meanwhile: it does not begin to work, and returns undefined
+ * @throws StorageError
+ */
+export async function openConsumer(consuming: Consuming, signal: AbortSignal): Promise<Consumer | undefined> {
+  const { storage, clock, work, concurrency, pollMs, tell } = consuming
+  await storage.connect()
+  if (signal.aborted) return void (await disconnect(consuming, engineDefaults.stopWritesMs))
+  const { loopBackoff } = engineDefaults
+  const label = clock.newId()
+  const worker = new Worker({
+    storage,
+    clock,
+    label,
+    concurrency,
+    pollMs,
+    slotPauseMs: 0,
+    loopBackoff,
+    tell,
+    types: [work],
+  })
+  try {
+    await worker.start()
+  } catch (error) {
+    await disconnect(consuming, engineDefaults.stopWritesMs)
+    throw error
+  }
+  let stopping: Promise<void> | undefined
+  return { stop: ({ graceMs = consuming.graceMs } = {}) => (stopping ??= stop(worker, consuming, graceMs)) }
+}
+
+async function stop(worker: Worker, consuming: Consuming, graceMs: number): Promise<void> {
+  const leftMs = await worker.stop({ graceMs, afterAbortMs: Math.min(engineDefaults.afterAbortMs, graceMs) })
+  await disconnect(consuming, leftMs)
+}
+
+/** Never rejects. */
+async function disconnect({ storage, clock, tell }: Consuming, withinMs: number): Promise<void> {
+  try {
+    await atMost(clock, withinMs, storage.disconnect())
+  } catch (error) {
+    tell({ name: 'error', error: error as Error })
+  }
+}

@@ -1,0 +1,56 @@
+// The options of createTasks, and the complete record that the code inside receives.
+
+import { type Clock, systemClock } from '../clock.ts'
+import type { Logger } from '../engine/emit.ts'
+import type { Backoff } from '../engine/job/backoff.ts'
+import { resolveOptions } from '../resolve-options.ts'
+import type { Storage } from '../storage/storage.ts'
+import { type Duration, toMs } from './duration.ts'
+import type { KvStore, StoreKey } from './kv/kv-store.ts'
+import { prefixOptions, tasksOptions } from './options.ts'
+import type { MessageQueue } from './queue/message-queue.ts'
+import type { TaskQueues } from './queue/queues.ts'
+import { refuseBoth, type Retry, type RetryPolicy } from './retry.ts'
+
+export interface TasksOptions {
+  /** Where tasks are sent. A bare queue means `{ task: queue }`. @default a StorageMessageQueue over `storage` */
+  readonly queue?: MessageQueue | TaskQueues | undefined
+  /** For deduplication over queues without `nativeDeduplication`. @default a StorageKvStore over `storage` */
+  readonly kv?: KvStore | undefined
+  /** Shorthand for a StorageMessageQueue and a StorageKvStore over it. */
+  readonly storage?: Storage | undefined
+  /** Where the deduplication keys are kept in `kv`. @default ['_holdfast', 'taskDeduplication'] */
+  readonly kvPrefixes?: { readonly taskDeduplication?: StoreKey | undefined } | undefined
+  /** `strict`: no task uses the fallback queue. @default 'fallback' */
+  readonly taskQueueResolution?: 'fallback' | 'strict' | undefined
+  /** Runs of a task in all, the first included. @default 10 */
+  readonly maxAttempts?: number | undefined
+  /** Pause before the next run of a task that failed. @default exponential: 1 s, doubled up to 12 h, half of it left to chance */
+  readonly backoff?: Backoff | undefined
+  /** Alias of maxAttempts and backoff, as one function. Not together with either. */
+  readonly taskRetryPolicy?: RetryPolicy | undefined
+  /** Longest run of a handler, in ms. Without it, a run may take any time: its lease is renewed while it lasts. */
+  readonly timeoutMs?: number | undefined
+  /** How long a deduplication key is taken, from the due time. @default 1 h */
+  readonly taskDeduplicationTtl?: Duration | undefined
+  /** What to do with a key that neither queue nor kv can apply: `open` sends without it, `closed` refuses. @default 'open' */
+  readonly taskDeduplicationFallback?: 'open' | 'closed' | undefined
+  /** Receives start, stop, failures, stalls and lost connections, each at its level. @default NODE_DEBUG=holdfast */
+  readonly logger?: Logger | undefined
+  /** Source of local time: a `fakeClock()` in tests. @default the system's */
+  readonly clock?: Clock | undefined
+}
+
+/** Complete: nothing inside asks for a default. @throws TypeError INVALID_ARGUMENT */
+export function resolveTasksOptions(options: TasksOptions) {
+  refuseBoth('createTasks', options, 'taskRetryPolicy')
+  const { maxAttempts, backoff, ...rest } = resolveOptions('createTasks', options, tasksOptions)
+  const retry: Retry = { maxAttempts, backoff }
+  return {
+    ...rest,
+    retry,
+    clock: rest.clock ?? systemClock,
+    prefix: resolveOptions('kvPrefixes', rest.kvPrefixes, prefixOptions).taskDeduplication,
+    deduplicationTtlMs: toMs(rest.taskDeduplicationTtl),
+  }
+}

@@ -1,0 +1,8 @@
+// Two sizes of the same test. `npm test` runs each at a size that finds a regression within seconds; `npm run test:all` at the size
+// that the specification names, where a test only repeats itself.
+
+/** Set by `npm run test:all`. */
+export const isFull = process.env.HOLDFAST_TEST_ALL === '1'
+
+/** @param full rounds, jobs or histories of test:all @param ordinary those of `npm test` */
+export const sized = (full: number, ordinary: number): number => (isFull ? full : ordinary)

@@ -1,0 +1,19 @@
+// A process that has closed its Postgres database exits by itself and prints nothing, even after lost connections.
+
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { libraryNames, server } from './fixtures.ts'
+
+const child = fileURLToPath(new URL('process-exit-child.ts', import.meta.url))
+
+for (const library of libraryNames) {
+  test(`${library}: nothing is printed, and the process exits`, async (t) => {
+    const { url } = await server(t)
+    const args = ['--conditions=@holdfast/source', child, library, url]
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 })
+    assert.deepEqual([stdout, stderr], ['closed\n', ''])
+  })
+}

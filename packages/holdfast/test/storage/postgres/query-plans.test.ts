@@ -1,0 +1,134 @@
+// What the statements cost: no sequential scan over the jobs, whatever is stored and whenever the plans were made; and a claim fetches
+// about as many rows as it returns, whatever the backlog.
+
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Pool } from 'pg'
+import { PostgresStorage } from '../../../src/storage/postgres/index.ts'
+import type { ClaimedJob, NewJob, Outcome } from '../../../src/storage/storage.ts'
+import { newSchema, postgresPlace, stopPostgres } from '../../postgres-subject.ts'
+
+after(stopPostgres)
+
+/** The major version of the server. */
+async function versionOf(pool: Pool): Promise<number> {
+  const { rows } = await pool.query<{ version: number }>(
+    "SELECT current_setting('server_version_num')::integer AS version",
+  )
+  return Math.floor(rows[0]!.version / 10_000)
+}
+
+/** Makes the statistics of the pool's one connection visible. */
+async function flushStatistics(pool: Pool): Promise<void> {
+  if ((await versionOf(pool)) >= 15) return void (await pool.query('SELECT pg_stat_force_next_flush()'))
+  // A connection reports at most every 500 ms, after a statement, to a process that then writes a file.
+  await sleep(600)
+  await pool.query('SELECT 1')
+  await sleep(1_500)
+  await pool.query('SELECT pg_stat_clear_snapshot()')
+}
+
+const kept = { completedMs: 60_000, failedMs: 60_000, cancelledMs: 60_000 }
+let made = 0
+const job = (fields: Partial<NewJob> = {}): NewJob => {
+  const id = `job ${++made}`
+  return { type: 'mail', id, token: id, retention: kept, maxAttempts: 3, ...fields }
+}
+
+const completed = ({ type, id, worker, attempt }: ClaimedJob): Outcome => {
+  return { type, id, worker, attempt, kind: 'completed', keepMs: 60_000 }
+}
+const retried = ({ type, id, worker, attempt }: ClaimedJob): Outcome => {
+  return { type, id, worker, attempt, kind: 'retry', delayMs: 60_000 }
+}
+
+test('[trap 39] statements planned on empty tables do not scan the jobs sequentially once there are many', async () => {
+  const { server } = await postgresPlace()
+  const schema = newSchema()
+  // One connection, so that plans are made once, and its statistics cover all statements.
+  const pool = new Pool({ connectionString: server.url, max: 1 })
+  pool.on('error', () => {}) // the server may stop first
+  const storage = new PostgresStorage({ client: pool, schema })
+  await storage.connect()
+
+  const claim = async (slots: number, outcomes: Outcome[] = []): Promise<readonly ClaimedJob[]> => {
+    const types = [{ type: 'mail', leaseMs: 60_000 }]
+    return (await storage.claim({ worker: `worker ${++made}`, slots, types, outcomes })).jobs
+  }
+  /** Every verb, by its fast path and by the rules. */
+  const life = async (): Promise<void> => {
+    // With a higher priority than the many that wait in the second half.
+    const first = job({ priority: 9 })
+    const second = job({ priority: 9, group: { key: `g${made}`, ordered: true } })
+    const third = job({ priority: 9 })
+    await storage.add([first])
+    await storage.add([second])
+    await storage.add([third, job({ deduplication: { key: `k${made}`, mode: 'simple' } })])
+    const blocked = job({ blockers: [{ type: 'mail', id: third.id }] })
+    await storage.add([blocked])
+    const mine = [first, second, third]
+    const claimed = (await claim(100)).filter(({ id }) => mine.some((one) => one.id === id))
+    const { type, id, worker, attempt } = claimed[0]!
+    await storage.extend([{ type, id, worker, attempt, leaseMs: 60_000 }])
+    await claim(1, claimed.slice(0, 1).map(retried))
+    await storage.settle(claimed.slice(1).map(completed))
+    await storage.cancel([blocked], { force: true })
+    await storage.revive([blocked])
+    await storage.get([first, second, blocked], { parts: ['tail', 'attempts'] })
+    await storage.recover({ types: ['mail'], limit: 10 })
+    await storage.nextDueAt([{ type: 'mail', leaseMs: 1 }])
+    await storage.remove([third], { afterMs: 0 })
+    await storage.sweep({ limit: 10 })
+    await storage.list({ of: 'jobs', limit: 10 })
+    await storage.list({ of: 'chains', limit: 10, order: 'asc' })
+  }
+  const scans = async (): Promise<Record<string, number>> => {
+    await flushStatistics(pool)
+    const { rows } = await pool.query(
+      `SELECT relname AS name, seq_scan::integer AS scans, idx_tup_fetch::integer AS fetched FROM pg_stat_user_tables
+       WHERE schemaname = $1 AND relname = 'jobs'`,
+      [schema],
+    )
+    return rows[0]
+  }
+
+  for (let round = 0; round < 8; round++) await life()
+  for (let batch = 0; batch < 20; batch++) await storage.add(Array.from({ length: 1_000 }, () => job({ priority: 5 })))
+  const before = await scans()
+  for (let round = 0; round < 3; round++) await life()
+  const filled = await scans()
+  assert.ok(filled.fetched! > before.fetched!, 'the statistics are not visible')
+  assert.equal(filled.scans! - before.scans!, 0, 'a statement scanned all jobs')
+  await claim(100)
+  const claimed = (await scans()).fetched! - filled.fetched!
+  assert.ok(claimed < 1_000, `a claim of 100 fetched ${claimed} rows`)
+  await storage.disconnect()
+  await pool.end()
+})
+
+test('the server keeps a generic plan of a claim, whatever the number of jobs', async (t) => {
+  const { server, pool: admin } = await postgresPlace()
+  if ((await versionOf(admin)) < 14) return t.skip('Postgres counts generic plans since version 14')
+  const pool = new Pool({ connectionString: server.url, max: 1 })
+  pool.on('error', () => {}) // the server may stop first
+  const storage = new PostgresStorage({ client: pool, schema: newSchema() })
+  await storage.connect()
+  let outcomes: Outcome[] = []
+  for (let round = 1; round <= 20; round++) {
+    const slots = round % 2 === 0 ? 1 : 3 * round
+    await storage.add(Array.from({ length: slots }, () => job()))
+    const types = [{ type: 'mail', leaseMs: 60_000 }]
+    const { jobs } = await storage.claim({ worker: `worker ${++made}`, slots, types, outcomes })
+    assert.equal(jobs.length, slots)
+    outcomes = jobs.map(completed)
+  }
+  const { rows } = await pool.query<{ custom: number; generic: number }>(
+    `SELECT custom_plans::integer AS custom, generic_plans::integer AS generic FROM pg_prepared_statements
+     WHERE name LIKE '%fast\\_claim\\_0'`,
+  )
+  assert.equal(rows.length, 1)
+  assert.ok(rows[0]!.custom <= 6 && rows[0]!.generic >= 14, JSON.stringify(rows[0]))
+  await storage.disconnect()
+  await pool.end()
+})

@@ -1,0 +1,29 @@
+// The numbers that the scripts and the codec exchange.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { outcomeCodes, reasonCodes, refusalCodes, stateCodes } from '../../../src/storage/rules/job/codes.ts'
+import * as codes from '../../../src/storage/redis/codec/codes.ts'
+import { completedByHolder } from '../../../src/storage/redis/codec/record.ts'
+import { serverScripts } from '../../../src/storage/redis/lua/scripts.ts'
+
+const { wordsOf, ...tables } = codes
+
+for (const [name, table] of Object.entries({ ...tables, stateCodes, outcomeCodes, refusalCodes, reasonCodes })) {
+  test(`${name}: each word has a number of its own, and is found by it`, () => {
+    const words = wordsOf(table as Readonly<Record<string, number>>)
+    assert.deepEqual(
+      [...words].map(([code, word]) => [word, code]),
+      Object.entries(table),
+    )
+  })
+}
+
+test('the byte of a job that its holder completed is no state, and fits in a byte', () => {
+  assert.ok(!Object.values<number>(stateCodes).includes(completedByHolder))
+  assert.equal(completedByHolder & 255, completedByHolder)
+})
+
+test('no script contains a code that is missing from its table', () => {
+  for (const { name, source } of Object.values(serverScripts)) assert.doesNotMatch(source, /undefined|NaN/, name)
+})
