@@ -2,9 +2,8 @@
 // other, such as a missing dependency or a wrong password, ends the start.
 
 import type { Clock } from '../clock.ts'
-import { isHoldfastError } from '../errors.ts'
+import { isHoldfastError, type StorageError } from '../errors.ts'
 import { engineDefaults } from './defaults.ts'
-import { isUnavailable } from './guard.ts'
 
 interface Retrying {
   readonly clock: Clock
@@ -59,10 +58,12 @@ const passingCodes = new Set([
 
 /** Whether another try may succeed. */
 export function mayPass(error: unknown): boolean {
-  if (isUnavailable(error)) return true
   if (!isHoldfastError(error, 'STORAGE_ERROR')) return false
+  const { transient, reason } = error as StorageError
+  if (transient === true || reason === 'timeout') return true
   for (let cause: unknown = error; cause !== null && typeof cause === 'object';) {
-    const { code, message, cause: next } = cause as { code?: unknown; message?: unknown; cause?: unknown }
+    const { code, message, transient: passes, cause: next } = cause as Partial<Record<string, unknown>>
+    if (passes === true) return true
     if (typeof code === 'string' && passingCodes.has(code)) return true
     if (typeof message === 'string' && /^(LOADING|MASTERDOWN|CLUSTERDOWN) /.test(message)) return true
     cause = next
