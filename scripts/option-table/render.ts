@@ -5,6 +5,7 @@ import type { Row } from '../../packages/holdfast/src/resolve-options.ts'
 import { federationSections } from './federation.ts'
 import { type FieldDoc, fieldDocs } from './interface-docs.ts'
 import { type Section, sections } from './sections.ts'
+import { taskSections } from './tasks.ts'
 
 const packages = new URL('../../packages/', import.meta.url)
 
@@ -29,7 +30,7 @@ console.log(one.name === same.name) // true
 export function renderPage(): string {
   const parts = [intro]
   let face: string | undefined
-  for (const section of [...sections, ...federationSections]) {
+  for (const section of [...sections, ...taskSections, ...federationSections]) {
     if (section.face !== face) parts.push(`## ${section.face}\n`)
     face = section.face
     parts.push(renderSection(section))

@@ -30,8 +30,8 @@ export interface TaskContext {
 export interface TaskOptions<S extends StandardSchemaV1> {
   /** Any Standard Schema v1. Checks the data at the enqueue, and at every run makes the data that the handler gets. */
   readonly schema: S
-  /** May return or throw snooze() or fail(). */
-  handler(context: TaskContext, data: InferOutput<S>): void | Directive | Promise<void | Directive>
+  /** Runs the task. May return or throw snooze() or fail(). */
+  readonly handler: (context: TaskContext, data: InferOutput<S>) => void | Directive | Promise<void | Directive>
   /** Runs in all, the first included. @default the tasks' */
   readonly maxAttempts?: number | undefined
   /** Pause before the next run of a task that failed. @default the tasks' */
@@ -41,11 +41,13 @@ export interface TaskOptions<S extends StandardSchemaV1> {
   /** Longest run of the handler, in ms; then its signal aborts, and the run counts as failed. @default the tasks' */
   readonly timeoutMs?: number | undefined
   /** Runs before the retry or the failure is recorded. What it throws is logged and changes nothing. */
-  onError?(
-    context: TaskContext & { readonly nextDelayMs: number | null },
-    error: unknown,
-    data: InferOutput<S>,
-  ): void | Promise<void>
+  readonly onError?:
+    | ((
+        context: TaskContext & { readonly nextDelayMs: number | null },
+        error: unknown,
+        data: InferOutput<S>,
+      ) => void | Promise<void>)
+    | undefined
   /** The queue of this task alone. @default by resolution */
   readonly queue?: MessageQueue | undefined
 }

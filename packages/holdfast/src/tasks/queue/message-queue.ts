@@ -53,6 +53,7 @@ export interface ExtendedEnqueueOptions extends MessageQueueEnqueueOptions, DueO
   readonly deduplicationScope?: string | undefined
   /** How long a deduplication key is taken, from the due time. @default the queue's */
   readonly deduplicationTtl?: Duration | undefined
+  /** Options of the job underneath. */
   readonly job?: JobOptions | undefined
 }
 

@@ -138,13 +138,13 @@ for (const [how, error, calls] of [
   ['fails, and not transiently', new StorageError('no', { maybeApplied: false, cause: { transient: false } }), 21],
 ] as const) {
   test(`a storage that ${how} fails every call, and is called ${calls === 1 ? 'once' : 'for each'}`, async () => {
-    let sent = 0
+    let adds = 0
     const adder = new Adder('test', async () => {
-      sent++
+      adds++
       throw error
     })
     const results = await Promise.allSettled(jobs(20).map((item) => adder.add(item, asIs)))
-    assert.equal(sent, calls)
+    assert.equal(adds, calls)
     for (const result of results) assert.equal(result.status === 'rejected' && result.reason, error)
   })
 }
