@@ -17,7 +17,6 @@ export type {
   ChainFilter,
   Client,
   ClientOptions,
-  EndedJob,
   JobFilter,
   ListOptions,
   WaitOptions,
@@ -29,21 +28,11 @@ export type {
   Completion,
   JobAttemptMiddleware,
   Prepare,
-  PrepareOptions,
   Process,
   ProcessContext,
   TypedAbortSignal,
 } from './types/handler.ts'
-export type {
-  ChainOutput,
-  Definitions,
-  EntryName,
-  InputOf,
-  JobTypeDefinition,
-  JobTypeName,
-  OutputOf,
-  Reference,
-} from './types/job-types.ts'
+export type { ChainOutput, EntryName, InputOf, JobTypeDefinition, JobTypeName, OutputOf } from './types/job-types.ts'
 export type {
   AnyRunningJob,
   BlockerChains,
@@ -58,13 +47,12 @@ export type {
   RunningJob,
   TraceContext,
 } from './types/records.ts'
-export type { SchemaDefinition, SchemaDefinitions, SchemaReference } from './types/schema-definitions.ts'
+export type { SchemaDefinition, SchemaDefinitions } from './types/schema-definitions.ts'
 export type {
   ChainDeduplication,
   Continuation,
   ContinueOptions,
   ContinueWith,
-  JobToBlock,
   Schedule,
   StartBlockers,
   StartedJobChain,
@@ -85,6 +73,6 @@ export type {
   StopOptions,
 } from './types/worker.ts'
 export { createInProcessWorker } from './worker/worker.ts'
-export { fail, snooze, type SnoozeOptions } from '../engine/job/directives.ts'
+export { fail, snooze } from '../engine/job/directives.ts'
 export type { StandardSchema } from '../engine/standard-schema.ts'
 export type { JobAbortReason } from '../engine/work/attempt.ts'

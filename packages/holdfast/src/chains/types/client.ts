@@ -157,7 +157,7 @@ export interface WaitOptions {
 declare const ended: unique symbol
 
 /** A job that was completed with an output: its chain has ended. */
-export interface EndedJob {
+interface EndedJob {
   readonly [ended]: true
 }
 

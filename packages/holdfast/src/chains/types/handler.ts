@@ -33,7 +33,7 @@ export type Process<T, N extends JobTypeName<T>, Tx> = (
   context: ProcessContext<T, N, Tx>,
 ) => Promise<Completion<N> | Directive>
 
-export interface PrepareOptions {
+interface PrepareOptions {
   /** `atomic`: one transaction from here to the end of the attempt. `staged`: a short transaction of its own. */
   readonly mode: 'atomic' | 'staged'
 }

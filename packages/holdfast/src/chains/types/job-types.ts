@@ -4,7 +4,7 @@
 // Reachable, one step per continuation, begun at entry types alone. So the cost of a registry is linear in its size.
 
 /** Refers to other job types: by name (a union is allowed), or to all whose input fits a shape. */
-export type Reference = { readonly typeName: string } | { readonly input: unknown }
+type Reference = { readonly typeName: string } | { readonly input: unknown }
 
 export interface JobTypeDefinition {
   /** May start a chain. */
@@ -20,8 +20,6 @@ export interface JobTypeDefinition {
   /** The values that callers give, where a schema turns them into others. Set by `defineJobTypes` with schemas. */
   readonly given?: { readonly input: unknown; readonly output?: unknown }
 }
-
-export type Definitions = Readonly<Record<string, JobTypeDefinition>>
 
 export type JobTypeName<T> = keyof T & string
 

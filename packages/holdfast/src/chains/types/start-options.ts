@@ -113,7 +113,7 @@ export type StartBlockers<T, N extends JobTypeName<T>, Tx> = (
   } & TxContext<Tx>,
 ) => Promise<BlockerChains<T, N>>
 
-export interface JobToBlock<N extends string, Input> {
+interface JobToBlock<N extends string, Input> {
   readonly id: string
   readonly typeName: N
   readonly chainId: string
