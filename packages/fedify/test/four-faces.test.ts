@@ -125,6 +125,12 @@ async function until(condition: () => boolean | Promise<boolean>, ms = 90_000): 
   }
 }
 
+/** Names the path of the function, in the error and in its message. */
+const refused = (error: unknown): boolean =>
+  error instanceof SerializationError &&
+  error.path!.endsWith('.list[0].callback') &&
+  error.message.includes(error.path!)
+
 const value = {
   at: new Date('2026-01-02T03:04:05.678Z'),
   sizes: new Map<unknown, unknown>([
@@ -144,11 +150,6 @@ for (const driver of Object.values(processDrivers)) {
     const storage = place.storage()
     const seen: Record<string, unknown> = {}
     const bad = { list: [{ callback: () => {} }] }
-    const refused = (error: unknown): boolean =>
-      error instanceof SerializationError &&
-      error.path!.endsWith('.list[0].callback') &&
-      error.message.includes(error.path!)
-
     await using queue = new Queue<unknown, unknown>({ storage, name })
     queue.execute((job) => (seen.queue = job.payload))
     await queue.start()
