@@ -14,7 +14,7 @@ interface Option<T> {
 }
 
 /** Another name of one or several options. Its value is checked, converted, and resolved under the words it stands for. */
-export interface Alias {
+interface Alias {
   /** The word; or a list of words, and then the value is a record of some of them. */
   readonly alias: string | readonly string[]
   readonly check: Check

@@ -25,6 +25,7 @@ export type Schedule =
 
 /** At most one chain of an entry type per key. */
 export interface ChainDeduplication {
+  /** At most 512 bytes. */
   readonly key: string
   /** `completed`: while it is not completed. `all`: completed ones too, while their record lives. @default 'completed' */
   readonly strategy?: 'completed' | 'all' | undefined
@@ -33,6 +34,7 @@ export interface ChainDeduplication {
 }
 
 interface JobOptions<Input> {
+  /** Input of the job, stored by the value codec. */
   readonly input: Input
   /** Not before so many ms from the storage's now. Not together with runAt. */
   readonly delayMs?: number | undefined
@@ -45,11 +47,13 @@ interface JobOptions<Input> {
 }
 
 interface ChainOptions<T, N extends JobTypeName<T>> extends JobOptions<OneInput<T, N>> {
+  /** Job type of the first job: one that is declared with `entry: true`. */
   readonly typeName: StartableName<T, N>
   /** A chosen id deduplicates. @default a UUIDv7 */
   readonly id?: string | undefined
+  /** Key under which at most one chain of the type exists. */
   readonly deduplication?: ChainDeduplication | undefined
-  /** @default that of the active span, if telemetry is installed */
+  /** W3C trace context of the start. @default that of the active span, if telemetry is installed */
   readonly traceContext?: TraceContext | undefined
 }
 

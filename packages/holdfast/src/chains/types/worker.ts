@@ -68,6 +68,7 @@ export interface StopOptions {
 }
 
 export interface JobTypeProcessor<T, N extends JobTypeName<T>, Tx> extends AttemptOptions {
+  /** Handler of the job type. */
   readonly process: Process<T, N, Tx>
   /** Alias of `maxAttempts` and `backoff`. */
   readonly retryConfig?: RetryConfig | undefined
@@ -92,6 +93,7 @@ export interface JobTypeProcessing<T> extends ProcessingOptions<T> {
 
 // NoInfer: a middleware for every registry must not make this one unknown.
 export interface InProcessWorkerOptions<T, Tx> extends ProcessingOptions<NoInfer<T>>, StopOptions {
+  /** Where the jobs live; the same as the client's. */
   readonly storage: Storage<Tx>
   /** The same as the client's. */
   readonly jobTypeRegistry: JobTypeRegistry<T>
