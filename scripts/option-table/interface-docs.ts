@@ -11,7 +11,7 @@ export interface FieldDoc {
 /** @param type `Interface`, or `Interface.group` for the fields of a nested object @throws Error if the text has none */
 export function fieldDocs(text: string, type: string): FieldDoc[] {
   const [whole, group] = type.split('.')
-  const outer = new RegExp(`^export interface ${whole}\\b[^{]*\\{\\n(.*?)^\\}`, 'ms').exec(text)?.[1]
+  const outer = new RegExp(`^(?:export )?interface ${whole}\\b[^{]*\\{\\n(.*?)^\\}`, 'ms').exec(text)?.[1]
   const nested = group && new RegExp(`^ {2}readonly ${group}\\??: \\{\\n(.*?)^ {2}\\}`, 'ms').exec(outer ?? '')?.[1]
   const body = group === undefined ? outer : nested?.replaceAll(/^ {2}/gm, '')
   if (body === undefined) throw new Error(`no interface ${type}`)

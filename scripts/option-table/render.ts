@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import type { Row } from '../../packages/holdfast/src/resolve-options.ts'
+import { chainSections } from './chains.ts'
 import { federationSections } from './federation.ts'
 import { type FieldDoc, fieldDocs } from './interface-docs.ts'
 import { type Section, sections } from './sections.ts'
@@ -30,7 +31,7 @@ console.log(one.name === same.name) // true
 export function renderPage(): string {
   const parts = [intro]
   let face: string | undefined
-  for (const section of [...sections, ...taskSections, ...federationSections]) {
+  for (const section of [...sections, ...chainSections, ...taskSections, ...federationSections]) {
     if (section.face !== face) parts.push(`## ${section.face}\n`)
     face = section.face
     parts.push(renderSection(section))
@@ -38,8 +39,9 @@ export function renderPage(): string {
   return parts.join('\n')
 }
 
-function renderSection({ title, table, types }: Section): string {
+function renderSection({ title, table, types, sentences = {} }: Section): string {
   const docs = new Map(types.flatMap(docsOf).map((doc) => [doc.name, doc]))
+  for (const [name, about] of Object.entries(sentences)) docs.set(name, { name, about, said: undefined })
   const aliases = aliasesOf(table)
   const lines = Object.entries(table)
     .filter(([, row]) => !('alias' in row))

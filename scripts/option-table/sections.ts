@@ -27,6 +27,8 @@ export interface Section {
   readonly table: Table
   /** Interfaces that document the options, as `path#Type` below the packages folder. */
   readonly types: readonly string[]
+  /** Sentences for options that no interface documents. */
+  readonly sentences?: Readonly<Record<string, string>>
 }
 
 const queue = 'holdfast/src/queue'

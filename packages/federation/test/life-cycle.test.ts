@@ -40,7 +40,7 @@ function failing<T extends Storage | Store>(target: T, times: number, error: Err
   return target
 }
 
-const unreachable = new StorageError('the database is unreachable', { maybeApplied: false })
+const unreachable = new StorageError('the database is unreachable', { maybeApplied: false, transient: true })
 
 /** Whether the promise settles without the help of a timer. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {

@@ -7,10 +7,8 @@ import { renderPage } from '../../../scripts/option-table/render.ts'
 import {
   clientOptions,
   deduplicationOptions,
-  inProcessWorkerOptions,
   leaseOptions,
   listOptions,
-  processingOptions,
   retryOptions,
   waitForChainOptions,
   workerStopOptions,
@@ -38,15 +36,13 @@ const tables: readonly [table: Table, file: string, type: string, inherited?: Ta
   [waitOptions, 'queue/enqueue.ts', 'EnqueueAndWaitOptions', jobOptions],
   [reaperOptions, 'queue/reaper.ts', 'ReaperConfig'],
   [leaderOptions, 'queue/reaper.ts', 'LeaderElection'],
-  [clientOptions, 'chains/types.ts', 'ClientOptions'],
-  [waitForChainOptions, 'chains/types.ts', 'WaitOptions'],
-  [listOptions, 'chains/types.ts', 'ListOptions'],
+  [clientOptions, 'chains/types/client.ts', 'ClientOptions'],
+  [waitForChainOptions, 'chains/types/client.ts', 'WaitOptions'],
+  [listOptions, 'chains/types/client.ts', 'ListOptions'],
   [deduplicationOptions, 'chains/types/start-options.ts', 'ChainDeduplication'],
-  [retryOptions, 'chains/types/processing.ts', 'RetryConfig'],
-  [leaseOptions, 'chains/types/processing.ts', 'LeaseConfig'],
-  [workerStopOptions, 'chains/types/processing.ts', 'StopOptions'],
-  [processingOptions, 'chains/types/processing.ts', 'JobTypeProcessing'],
-  [inProcessWorkerOptions, 'chains/types/processing.ts', 'InProcessWorkerOptions'],
+  [retryOptions, 'chains/types/worker.ts', 'RetryConfig'],
+  [leaseOptions, 'chains/types/worker.ts', 'LeaseConfig'],
+  [workerStopOptions, 'chains/types/worker.ts', 'StopOptions'],
 ]
 
 for (const [whole, file, type, inherited = {}] of tables) {

@@ -14,6 +14,7 @@ import type { ChainRef, CompletedJobChain, JobChainOf, JobOf, PageOf } from './r
 import type { Continuation, StartedJobChain, StartItem, StartOptions, TxContext, TxOption } from './start-options.ts'
 
 export interface ClientOptions<T, Tx> {
+  /** Where the jobs live; the same as the worker's. */
   readonly storage: Storage<Tx>
   /** The same as the worker's. */
   readonly jobTypeRegistry: JobTypeRegistry<T>
