@@ -3,7 +3,6 @@
 
 import { createHash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import { StorageError } from '../../errors.ts'
 import { stateCodes } from '../rules/job/codes.ts'
 
 // Numbers may be inserted: a number that was stored never changes its meaning. Lists of states may not: they grow.
@@ -99,7 +98,7 @@ export const tables = [
   'holdfast_types',
 ] as const
 
-/** True if every step is done. @throws StorageError if the database has other steps */
+/** True if every step is done. @throws Error if the database has other steps */
 export function isMigrated(db: DatabaseSync): boolean {
   const known = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'holdfast_migrations'").get()
   return known !== undefined && countDone(db) === steps.length
@@ -121,18 +120,13 @@ function countDone(db: DatabaseSync): number {
     checksum: string
   }[]
   if (done.length > steps.length) {
-    throw schemaError(
-      `it has ${done.length} schema steps, and this version knows ${steps.length}. Use a newer version.`,
-    )
+    throw new Error(`it has ${done.length} schema steps, and this version knows ${steps.length}. Use a newer version.`)
   }
   done.forEach(({ number, checksum }, index) => {
     if (number === index + 1 && checksum === checksumOf(steps[index]!)) return
-    throw schemaError(`schema step ${index + 1} differs from this version's. Use another file.`)
+    throw new Error(`schema step ${index + 1} differs from this version's. Use another file.`)
   })
   return done.length
 }
 
 const checksumOf = (step: string): string => createHash('sha256').update(step).digest('hex')
-
-const schemaError = (problem: string): StorageError =>
-  new StorageError(`SQLite: cannot use the database: ${problem}`, { maybeApplied: false })

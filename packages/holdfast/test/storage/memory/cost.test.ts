@@ -7,6 +7,7 @@ import { MemoryStorage } from 'holdfast'
 import { type NewJob } from 'holdfast/storage'
 import { Heap, type HeapSlot } from '../../../src/storage/memory/heap.ts'
 import { SortedList } from '../../../src/storage/memory/sorted-list.ts'
+import { defaultType } from '../../../src/storage/stored-type.ts'
 
 interface Item extends HeapSlot {
   readonly rank: number
@@ -51,7 +52,7 @@ test('[trap 39] removing the first or any job of a million takes at most twice t
 })
 
 const retention = { completedMs: 60_000, failedMs: 60_000, cancelledMs: 60_000 }
-const types = [{ type: 'default', leaseMs: 60_000 }]
+const types = [{ type: defaultType, leaseMs: 60_000 }]
 
 async function filled(size: number): Promise<MemoryStorage> {
   const storage = new MemoryStorage()
@@ -59,7 +60,7 @@ async function filled(size: number): Promise<MemoryStorage> {
     await storage.add(
       Array.from({ length: 1_000 }, (_, index): NewJob => {
         const id = `j${start + index}`
-        return { type: 'default', id, token: id, retention }
+        return { type: defaultType, id, token: id, retention }
       }),
     )
   }
@@ -107,7 +108,7 @@ test('[trap 39] a claim, a settle and a cancel take as many steps with a hundred
       kind: 'completed' as const,
     }))
     costs.settle!.push(await steps(async () => void (await storage.settle(outcomes))))
-    const refs = Array.from({ length: 10 }, (_, n) => ({ type: 'default', id: `j${(size >> 1) + n}` }))
+    const refs = Array.from({ length: 10 }, (_, n) => ({ type: defaultType, id: `j${(size >> 1) + n}` }))
     costs.cancel!.push(await steps(async () => void (await storage.cancel(refs))))
   }
   for (const [verb, [few, many]] of Object.entries(costs)) {

@@ -10,6 +10,7 @@ import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { ClaimedJob, NewJob, Outcome, Retention } from 'holdfast/storage'
 import { SqliteStorage, type SqliteStorageOptions } from 'holdfast/sqlite'
+import { defaultType } from '../../../src/storage/stored-type.ts'
 
 export interface Bench {
   readonly directory: string
@@ -110,14 +111,14 @@ export class Child {
 const kept: Retention = { completedMs: 60_000, failedMs: 60_000, cancelledMs: 60_000 }
 
 export const newJob = (id: string, fields: Partial<NewJob> = {}): NewJob => ({
-  type: 'default',
+  type: defaultType,
   id,
   token: `token of ${id}`,
   retention: kept,
   ...fields,
 })
 
-export const types = [{ type: 'default', leaseMs: 60_000 }]
+export const types = [{ type: defaultType, leaseMs: 60_000 }]
 
 export const completed = ({ type, id, worker, attempt }: ClaimedJob): Outcome => ({
   type,

@@ -4,12 +4,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/clock.ts'
+import { defaultType } from '../../../src/storage/stored-type.ts'
 import { bench, completed, newJob } from './bench.ts'
 import { checkTables, inspect } from './check-tables.ts'
 
 const hour = 3_600_000
 const shifted = (ms: number) => ({ ...systemClock, now: () => Date.now() + ms })
-const types = [{ type: 'default', leaseMs: 30_000 }]
+const types = [{ type: defaultType, leaseMs: 30_000 }]
 
 for (const [name, producerMs, workerMs] of [
   ['a producer an hour ahead', hour, 0],

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SqliteStorage } from 'holdfast/sqlite'
+import { defaultType } from '../../../src/storage/stored-type.ts'
 import { bench, completed, newJob, types } from './bench.ts'
 import { checkTables, inspect } from './check-tables.ts'
 
@@ -33,12 +34,12 @@ test('a reopened database has everything: states, bytes, keys, groups, pauses, l
     newJob('d', { delayMs: 60_000 }),
     newJob('e'),
   ])
-  await first.add([newJob('f', { blockers: [{ type: 'default', id: 'a' }] })])
+  await first.add([newJob('f', { blockers: [{ type: defaultType, id: 'a' }] })])
   await first.pause({ type: 'other', paused: true, by: 'ada' })
   await first.kv.set(['x'], Buffer.from('y'))
   const { jobs } = await first.claim({ worker: 'w', slots: 1, types })
   assert.equal(jobs[0]!.id, 'a')
-  const refs = ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => ({ type: 'default', id }))
+  const refs = ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => ({ type: defaultType, id }))
   const before = [await first.get(refs, { parts: ['payload', 'blockers'] }), (await first.count({})).types]
   await first.disconnect()
   const second = await open()
@@ -69,7 +70,7 @@ test('[Q4.09] [trap 41] a producer that is killed 20 times: every acknowledged i
   for (let round = 0; round < 20; round += 4) await Promise.all([0, 1, 2, 3].map((other) => kill(round + other)))
   assert.ok(acknowledged.length > 100)
   const records = await storage.get(
-    acknowledged.map((id) => ({ type: 'default', id })),
+    acknowledged.map((id) => ({ type: defaultType, id })),
     { parts: ['payload'] },
   )
   assert.deepEqual(
@@ -88,7 +89,7 @@ test("':memory:' works like a file, keeps its jobs across a disconnect, and is p
   const storage = new SqliteStorage({ path: ':memory:' })
   await storage.connect()
   const signals: string[] = []
-  await storage.listen([{ kind: 'wake', type: 'default' }], ({ kind }) => signals.push(kind))
+  await storage.listen([{ kind: 'wake', type: defaultType }], ({ kind }) => signals.push(kind))
   await storage.add([newJob('a')])
   await storage.disconnect()
   await storage.connect()

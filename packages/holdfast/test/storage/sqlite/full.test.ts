@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Queue, StorageError } from 'holdfast'
 import type { SqliteStorage } from 'holdfast/sqlite'
+import { defaultType } from '../../../src/storage/stored-type.ts'
 import { bench, completed, newJob, types } from './bench.ts'
 import { checkTables, inspect } from './check-tables.ts'
 
@@ -40,7 +41,7 @@ test('[trap 46] [O1] on a full disk adds are refused, other calls succeed, and a
   const [refused, settled, cancelled] = await Promise.allSettled([
     storage.add(many),
     storage.settle(jobs.map(completed)),
-    storage.cancel([{ type: 'default', id: '49' }]),
+    storage.cancel([{ type: defaultType, id: '49' }]),
   ])
   assert.equal(refused.status, 'rejected')
   assert.ok(settled.status === 'fulfilled' && settled.value.every(({ verdict }) => verdict === 'settled'))
@@ -53,7 +54,7 @@ test('[trap 46] [O1] on a full disk adds are refused, other calls succeed, and a
   assert.equal((await queue.enqueue('big', 'x'.repeat(500_000))).status, 'queued')
   assert.ok((await storage.add(many)).every(({ verdict }) => verdict === 'added'))
   await inspect(storage, checkTables)
-  assert.equal((await storage.claim({ worker: 'x', slots: 500, types })).jobs.length, 29 + 1 + 200)
+  assert.equal((await storage.claim({ worker: 'x', slots: 500, types })).jobs.length, 29 + 1 + 1 + 200)
 })
 
 test('[O1] a full disk rolls a transaction back, even if its function goes on', async (t) => {
@@ -70,7 +71,7 @@ test('[O1] a full disk rolls a transaction back, even if its function goes on', 
     () => 'committed',
     () => 'rolled back',
   )
-  const refs = ['b', 'c', 'd'].map((id) => ({ type: 'default', id }))
+  const refs = ['b', 'c', 'd'].map((id) => ({ type: defaultType, id }))
   const states = (await storage.get(refs)).map((record) => record?.state)
   const none = [undefined, undefined, undefined]
   assert.deepEqual(states, outcome === 'committed' ? ['queued', undefined, 'queued'] : none)

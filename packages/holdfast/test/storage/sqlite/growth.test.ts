@@ -6,6 +6,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Bytes, Outcome } from 'holdfast/storage'
 import { systemClock } from '../../../src/clock.ts'
+import { defaultType } from '../../../src/storage/stored-type.ts'
 import { bench, completed, newJob, types } from './bench.ts'
 import { checkTables, inspect, rowCounts } from './check-tables.ts'
 
@@ -42,7 +43,7 @@ test('a payload of any size: added, claimed, replaced by one of any other size, 
     expected,
   )
   const found = await storage.get(
-    pairs.map(({ id }) => ({ type: 'default', id })),
+    pairs.map(({ id }) => ({ type: defaultType, id })),
     { parts: ['payload'] },
   )
   for (const [index, record] of found.entries()) {
@@ -78,7 +79,7 @@ test('[trap 36] [trap 38] 2,000 jobs with retries, keys, groups, blockers and ca
         }),
       ),
     )
-    await storage.cancel(Array.from({ length: 10 }, (_, index) => ({ type: 'default', id: id(index * 9) })))
+    await storage.cancel(Array.from({ length: 10 }, (_, index) => ({ type: defaultType, id: id(index * 9) })))
     for (let turn = 0; turn < 100; turn++) {
       now += 500
       const { jobs } = await storage.claim({ worker: `w${round}-${turn}`, slots: 30, types })

@@ -7,6 +7,7 @@ import { SqliteStorage } from 'holdfast/sqlite'
 import { testModel } from '../../../../conformance/src/index.ts'
 import type { Subject } from '../../../../conformance/src/case.ts'
 import { systemClock } from '../../../src/clock.ts'
+import { defaultType } from '../../../src/storage/stored-type.ts'
 import { completed, newJob, types } from './bench.ts'
 import { checkTables, inspect } from './check-tables.ts'
 
@@ -104,11 +105,11 @@ test('150 histories: the tables are consistent after every call, and a shared tr
 test('two trees, one of which blocks the other, are removed; a new blocker of that name in the same transaction is separate', async () => {
   const { storage } = open()
   await storage.connect()
-  const a = { type: 'default', id: 'a' }
+  const a = { type: defaultType, id: 'a' }
   await storage.add([newJob('a')])
   await storage.add([newJob('b', { blockers: [a] })])
   await Promise.all([
-    storage.remove([a, { type: 'default', id: 'b' }], { trees: true }),
+    storage.remove([a, { type: defaultType, id: 'b' }], { trees: true }),
     storage.add([newJob('a', { token: 'new' })]),
     storage.add([newJob('c', { blockers: [a] })]),
   ])

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Queue, StorageError } from 'holdfast'
 import { SqliteStorage } from 'holdfast/sqlite'
+import { defaultType } from '../../../src/storage/stored-type.ts'
 import { bench, newJob, types } from './bench.ts'
 
 /** The longest time between two ticks of a timer of 20 ms. */
@@ -26,7 +27,7 @@ test('[Q5] a lock of 4 s: calls and a connect wait and succeed, the event loop i
   const { open, spawn, path } = bench(t)
   const storage = await open()
   await storage.add([newJob('held')])
-  const { jobs } = await storage.claim({ worker: 'w', slots: 1, types: [{ type: 'default', leaseMs: 4_500 }] })
+  const { jobs } = await storage.claim({ worker: 'w', slots: 1, types: [{ type: defaultType, leaseMs: 4_500 }] })
   const locker = spawn('lock', '4000')
   await locker.next()
   const loop = watchLoop()
@@ -36,7 +37,7 @@ test('[Q5] a lock of 4 s: calls and a connect wait and succeed, the event loop i
     storage.add([newJob('a')]),
     storage.extend(jobs.map((job) => ({ ...job, leaseMs: 60_000 }))),
     late.connect(),
-    storage.get([{ type: 'default', id: 'held' }]).then(([read]) => assert.equal(read!.state, 'processing')),
+    storage.get([{ type: defaultType, id: 'held' }]).then(([read]) => assert.equal(read!.state, 'processing')),
   ])
   const longest = loop.longest()
   assert.equal(added[0]!.verdict, 'added')

@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { Queue, StorageError } from 'holdfast'
 import { SqliteStorage } from 'holdfast/sqlite'
+import { defaultType } from '../../../src/storage/stored-type.ts'
 import { bench, newJob } from './bench.ts'
 
 /** Open files of this process, where the system lists them. */
@@ -79,12 +80,12 @@ test(
 
 test('[V1] a schema with other steps, or with more steps than this version knows, is refused and left as it is', async (t) => {
   for (const [change, message] of [
-    ["UPDATE holdfast_migrations SET checksum = 'other'", /step 1 differs/],
+    ["UPDATE holdfast_migrations SET checksum = 'other'", /cannot open the database '.*': schema step 1 differs/],
     [
       "INSERT INTO holdfast_migrations VALUES (2, 'later'), (3, 'later')",
       /has 3 schema steps, and this version knows 1/,
     ],
-    ['UPDATE holdfast_migrations SET number = 2', /step 1 differs/],
+    ['UPDATE holdfast_migrations SET number = 2', /cannot open the database '.*': schema step 1 differs/],
   ] as const) {
     const { directory, open, path, look } = bench(t)
     const first = await open()
@@ -151,9 +152,9 @@ test('a relative path is resolved by the constructor', async (t) => {
   const storage = new SqliteStorage({ path: 'jobs.db' })
   process.chdir(before)
   await storage.connect()
-  await storage.listen([{ kind: 'wake', type: 'default' }], () => {})
+  await storage.listen([{ kind: 'wake', type: defaultType }], () => {})
   await storage.add([newJob('a')])
   await storage.disconnect()
   const other = await open({ path })
-  assert.equal((await other.get([{ type: 'default', id: 'a' }]))[0]!.state, 'queued')
+  assert.equal((await other.get([{ type: defaultType, id: 'a' }]))[0]!.state, 'queued')
 })

@@ -6,6 +6,7 @@ import { Queue } from 'holdfast'
 import { SqliteStorage } from 'holdfast/sqlite'
 import { newJob } from './bench.ts'
 import { say } from '../../processes/say.ts'
+import { defaultType } from '../../../src/storage/stored-type.ts'
 
 const [scene, path, ...args] = process.argv.slice(2) as [string, string, ...string[]]
 const commands = createInterface(process.stdin)[Symbol.asyncIterator]()
@@ -72,7 +73,7 @@ const scenes: Record<string, () => Promise<void>> = {
   async listen() {
     const storage = new SqliteStorage({ path })
     await storage.connect()
-    await storage.listen([{ kind: 'wake', type: 'default' }], () => {})
+    await storage.listen([{ kind: 'wake', type: defaultType }], () => {})
     say('ready')
     await nextCommand()
   },

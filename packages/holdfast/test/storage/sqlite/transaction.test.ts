@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { Queue, StorageError } from 'holdfast'
 import { SqliteStorage, type SqliteTransaction } from 'holdfast/sqlite'
+import { defaultType } from '../../../src/storage/stored-type.ts'
 import { bench, completed, newJob, types } from './bench.ts'
 
 async function withOrders(
@@ -22,7 +23,7 @@ const order = (tx: SqliteTransaction, id: string): unknown =>
   tx.database.prepare('INSERT INTO orders VALUES (?)').run(id)
 
 const stateOf = async (storage: SqliteStorage, id: string): Promise<string | undefined> =>
-  (await storage.get([{ type: 'default', id }]))[0]?.state
+  (await storage.get([{ type: defaultType, id }]))[0]?.state
 
 test('a row and a job become visible together', async (t) => {
   const { storage, orders } = await withOrders(t)
@@ -32,7 +33,7 @@ test('a row and a job become visible together', async (t) => {
     assert.equal(orders(), 0)
     assert.equal(await stateOf(storage, 'a'), undefined)
     assert.equal((await storage.count({})).types.length, 0)
-    const [inside] = await storage.get([{ type: 'default', id: 'a' }], { tx })
+    const [inside] = await storage.get([{ type: defaultType, id: 'a' }], { tx })
     assert.equal(inside!.state, 'queued')
     return verdict!.verdict
   })
@@ -91,7 +92,7 @@ test('a settle in it, rolled back: the lease is as it was, and settles again', a
 test('writes without `tx` wait until the transaction has ended; hints are sent after the commit', async (t) => {
   const { storage } = await withOrders(t)
   const said: string[] = []
-  await storage.listen([{ kind: 'wake', type: 'default' }], () => said.push('wake'))
+  await storage.listen([{ kind: 'wake', type: defaultType }], () => said.push('wake'))
   const gate = Promise.withResolvers<void>()
   const long = storage.transaction(async (tx) => {
     await storage.add([newJob('a')], tx)
@@ -117,8 +118,8 @@ test('an ended transaction, another object and a transaction of another storage 
   await assert.rejects(storage.add([newJob('a')], ended), { ...refused, message: /has not ended/ })
   for (const foreign of [{}, null, 'tx', another]) {
     await assert.rejects(storage.add([newJob('a')], foreign as never), refused)
-    await assert.rejects(storage.get([{ type: 'default', id: 'a' }], { tx: foreign as never }), refused)
-    await assert.rejects(storage.remove([{ type: 'default', id: 'a' }], { tx: foreign as never }), refused)
+    await assert.rejects(storage.get([{ type: defaultType, id: 'a' }], { tx: foreign as never }), refused)
+    await assert.rejects(storage.remove([{ type: defaultType, id: 'a' }], { tx: foreign as never }), refused)
   }
   await another.transaction(async (tx) => {
     await assert.rejects(storage.add([newJob('a')], tx), { ...refused, message: /of this storage/ })

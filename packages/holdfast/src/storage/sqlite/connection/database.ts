@@ -2,7 +2,6 @@
 
 import type { DatabaseSync, DatabaseSyncOptions } from 'node:sqlite'
 import type { Clock } from '../../../clock.ts'
-import { StorageError } from '../../../errors.ts'
 import { isMigrated, migrate } from '../migrations.ts'
 import { whenFree } from './errors.ts'
 
@@ -15,7 +14,10 @@ export type Durability = 'full' | 'relaxed'
 /** Longest time in ms that SQLite itself waits for a lock: it blocks the event loop. Longer waits are in whenFree(). */
 const busyMs = 5
 
-/** @param patienceMs longest time that it waits for the lock of another process, in ms */
+/**
+ * openError() turns what it throws into a StorageError, with the path and a cause.
+ * @param patienceMs longest time that it waits for the lock of another process, in ms
+ */
 export async function openDatabase(
   path: string,
   durability: Durability,
@@ -41,10 +43,7 @@ export async function openDatabase(
 function prepare(db: DatabaseSync, durability: Durability): void {
   const [mode] = Object.values(db.prepare('PRAGMA journal_mode = WAL').get()!)
   if (mode !== 'wal' && mode !== 'memory') {
-    throw new StorageError(
-      `SQLite: the database has no write-ahead log: its journal mode is '${mode}'. Use a file on a local disk.`,
-      { maybeApplied: false },
-    )
+    throw new Error(`its journal mode is '${mode}', not WAL. Use a file on a local disk.`)
   }
   db.exec(`PRAGMA synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`)
   // For macOS, where a plain fsync leaves the bytes in the cache of the drive. Elsewhere it has no effect.
@@ -71,8 +70,5 @@ export function openReader(path: string): DatabaseSync {
 
 function open(path: string, options: DatabaseSyncOptions): DatabaseSync {
   if (sqlite) return new sqlite.DatabaseSync(path, options)
-  throw new StorageError(
-    'SQLite: this runtime has no node:sqlite. The database was not opened. Run the program with Node.js or Deno, or use another storage.',
-    { maybeApplied: false },
-  )
+  throw new Error('this runtime has no node:sqlite. Run the program with Node.js or Deno, or use another storage.')
 }

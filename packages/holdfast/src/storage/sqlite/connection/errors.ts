@@ -49,7 +49,10 @@ export async function whenFree<T>(clock: Clock, attempt: () => T, isLate: (busy:
   }
 }
 
-/** The error of a failed open. SQLite does not name the cause: the file system does. */
+/**
+ * The error of a failed open, always with a cause: the engine repeats a start only if the cause may pass. Of a file that
+ * SQLite cannot open, the file system names the cause.
+ */
 export function openError(path: string, error: unknown): unknown {
   if (isHoldfastError(error)) return error
   const why = primaryCode(error) === codes.cannotOpen ? obstacle(path) : undefined
