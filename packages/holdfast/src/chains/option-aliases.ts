@@ -21,8 +21,8 @@ export function scheduleWords({ afterMs, at }: Schedule): {
 }
 
 /**
- * A lease that is given by its word is renewed at a third of it, unless the same level says otherwise. One that comes with
- * `leaseConfig`, or by default, keeps the seed's interval.
+ * A lease that is given by its word is renewed at a third of it, unless the same level sets the interval. A lease
+ * of `leaseConfig`, or of the default, keeps the seed's interval.
  */
 export function leaseWords<R extends object>(given: { readonly leaseMs?: number | undefined }, resolved: R): R {
   const { renewIntervalMs } = resolved as { renewIntervalMs?: number }

@@ -23,7 +23,7 @@ import {
 import { type Check, resolveOptions, type Table } from '../resolve-options.ts'
 import { leaseWords, retryWords, scheduleWords } from './option-aliases.ts'
 
-/** How long an ended chain is kept, unless `retention` says otherwise. */
+/** How long an ended chain is kept, unless `retention` sets it. */
 export const defaultRetention = Object.freeze({
   completedMs: 7 * dayMs,
   failedMs: 14 * dayMs,

@@ -389,7 +389,9 @@ test('a lost connection reaches observer and logger, and so does its return', as
   line.on('get', undefined)
   await client.getJob({ typeName: 'step', id: 'x' })
   assert.deepEqual(events, ['lost', 'restored'])
-  assert.deepEqual(lines, ['warn connection lost: the storage failed at get: no server', 'info connection restored'])
+  assert.equal(lines.length, 2)
+  assert.match(lines[0]!, /^warn connection lost: .*no server/)
+  assert.equal(lines[1], 'info connection restored')
 })
 
 test('the words: maxAttempts, backoff, leaseMs, timeoutMs and pollMs, of a worker and of a type', async (t) => {
@@ -442,7 +444,8 @@ test('a backoff function that gives no delay: an event, and the default of chain
   await clock.settle()
   const delayMs = (await runAtOf(storage, id)) - clock.now()
   assert.ok(delayMs >= 8_000 && delayMs <= 10_000, `${delayMs}`)
-  assert.deepEqual(errors, ['backoff: expected a finite number >= 0, got NaN'])
+  assert.equal(errors.length, 1)
+  assert.match(String(errors[0]), /^backoff: expected a finite number >= 0, got NaN/)
 })
 
 test('a job of an hour runs once with the defaults', async (t) => {

@@ -18,7 +18,7 @@ export function leaseTests(driver: ChainDriver): void {
   const jobTypeProcessing = { defaultLeaseConfig: leaseConfig }
 
   describe('leases', () => {
-    for (const hints of ['heard', 'lost'] as const) {
+    for (const hints of ['received', 'lost'] as const) {
       test(`[chains trap 7] taken back and claimed again by the same worker: only the second attempt counts (hints ${hints})`, async (t) => {
         const { client, work, storage, told, line } = await chainBench(t, driver, types)
         if (hints === 'lost') line.lose(({ kind }) => kind === 'abort')
@@ -37,7 +37,7 @@ export function leaseTests(driver: ChainDriver): void {
                 }
                 await storage.recover({ types: ['chain.step'], limit: 5, olderThanMs: -1_000 })
                 await taken.promise
-                if (hints === 'heard') await until(() => signal.aborted)
+                if (hints === 'received') await until(() => signal.aborted)
                 const completion = complete(async () => {
                   calls++
                   return 'of the first'
@@ -52,7 +52,7 @@ export function leaseTests(driver: ChainDriver): void {
         const chain = await client.startJobChain({ typeName: 'step', input: null })
         const error = await rejected.promise
         // Without a transaction the storage is not asked before the settle.
-        if (hints === 'heard' || storage.features.transactions) {
+        if (hints === 'received' || storage.features.transactions) {
           assert.ok(error !== 'not rejected')
           assert.deepEqual([error.code, error.reason, calls], ['LEASE_LOST', 'taken_by_another_worker', 0])
         }

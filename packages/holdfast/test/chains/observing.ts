@@ -223,8 +223,8 @@ export function observerTests(driver: ChainDriver): void {
     test('the log has one entry per event; errors of listeners change nothing; the channel has the events too', async (t) => {
       const { another, work } = await chainBench(t, driver, types)
       const entries: LogEntry[] = []
-      const heard: { name: string }[] = []
-      const listener = (event: unknown): void => void heard.push(event as { name: string })
+      const published: { name: string }[] = []
+      const listener = (event: unknown): void => void published.push(event as { name: string })
       subscribe('holdfast', listener)
       t.after(() => unsubscribe('holdfast', listener))
       const client = await another({ observer: { jobCreated: boom }, log: (entry) => void entries.push(entry) })
@@ -241,10 +241,10 @@ export function observerTests(driver: ChainDriver): void {
           ['jobCreated', 'debug', `job created: part ${part.id}`],
         ],
       )
-      await until(() => heard.some(({ name }) => name === 'jobChainCompleted'))
+      await until(() => published.some(({ name }) => name === 'jobChainCompleted'))
       for (const name of ['jobChainCreated', 'jobAttemptStarted', 'jobCompleted', 'completed', 'storage_call']) {
         assert.ok(
-          heard.some((event) => event.name === name),
+          published.some((event) => event.name === name),
           name,
         )
       }

@@ -1,4 +1,4 @@
-// Whether the job of an attempt is still held by it: as far as is known here, and as the storage says.
+// Whether an attempt still holds its job: by the state known here, and by the storage.
 
 import type { LeaseLostError } from '../../errors.ts'
 import { isTerminal } from '../../storage/rules/job/states.ts'

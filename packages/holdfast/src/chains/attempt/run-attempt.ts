@@ -46,7 +46,7 @@ async function fail(run: ChainAttempt, thrown: unknown): Promise<AttemptEnd> {
   endContinuation(run, thrown)
   await run.transaction?.rollBack(thrown)
   run.attempt.locked = false
-  // What a handler throws because its transaction is gone says less than why it is gone.
+  // The reason of the rollback explains more than the errors that the handler got on its closed transaction.
   run.thrown = run.broken?.isTooLong ? run.broken.error : thrown
   return failureOf(run.attempt, run.thrown, run.processor, run.dependencies)
 }

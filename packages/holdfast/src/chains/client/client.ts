@@ -36,7 +36,7 @@ export async function createClient<T, Tx = never>(options: ClientOptions<T, Tx>)
   for (const name of ['storage', 'jobTypeRegistry'] as const) clientOptions[name].check(name, given[name])
   const dependencies = dependenciesOf(given as Parameters<typeof dependenciesOf>[0])
   await dependencies.storage.connect()
-  // The run time knows nothing of the types of jobs: this is the one place that says both mean the same.
+  // Types of jobs exist at compile time only: this cast is the one place that relates both sides.
   const client: unknown = new ChainClient(dependencies, retainedBy(given.retention, defaultRetention))
   return client as Client<T, Tx>
 }

@@ -1,5 +1,5 @@
 // completeJobChain: ends the last job of a chain, and those that follow it, without a worker. One transaction where the storage
-// has them; elsewhere one move per job. The chain's expected tail stands in for the fence.
+// has them; elsewhere one move per job. The fence is the expected tail of the chain.
 
 import { HoldfastError } from '../../errors.ts'
 import { isFunction } from '../../option-checks.ts'

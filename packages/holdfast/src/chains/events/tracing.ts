@@ -50,7 +50,7 @@ export function producerSpan(ref: JobRef, chain: JobRef, parent: TraceContext | 
 /**
  * Runs an attempt in a span that continues its job's trace, with links to the job before it and to the chains that it
  * waited for.
- * @param errorOf what the attempt's end says
+ * @param errorOf the error of an attempt's end; undefined: it did not fail
  */
 export async function inAttemptSpan<R>(
   storage: Pick<GuardedStorage, 'get'>,

@@ -86,7 +86,7 @@ export function chainOf(record: FirstJob): PlainChain {
   }
 }
 
-/** What the handler threw; for a job that the storage ended by itself, an error of ours. */
+/** The error that the handler threw; for a job that the storage ended by itself, STALLED or BLOCKER_FAILED. */
 export function errorOf({ reason, id, error }: Pick<JobRecord, 'reason' | 'id' | 'error'>): ErrorDetails {
   if (reason === 'stalled') return errorDetails(stalledError(id))
   if (reason === 'blocker_failed') return errorDetails(blockerError(id))
