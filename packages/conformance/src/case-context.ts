@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { systemClock } from 'holdfast'
+import { systemClock } from 'holdfast/storage'
 import type { ClaimRequest, NewJob } from 'holdfast/storage'
 import type { CaseContext, Subject } from './case.ts'
 

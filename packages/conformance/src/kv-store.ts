@@ -2,7 +2,7 @@
 // has its own cases (kv/).
 
 import assert from 'node:assert/strict'
-import { systemClock } from 'holdfast'
+import { systemClock } from 'holdfast/storage'
 import type { KvKey as StoreKey, KvStore } from 'holdfast/tasks'
 import { nameWithIds, registerCase, type SuiteRunner } from './register-case.ts'
 import { listOf } from './message-queue/queue-case.ts'

@@ -1,6 +1,7 @@
 // The factory. It resolves all options, once. It reads no environment variable: env.ts does.
 
-import { type Clock, HoldfastError, type Logger, type Storage, systemClock } from 'holdfast'
+import { type Clock, HoldfastError, type Logger, type Storage } from 'holdfast'
+import { systemClock } from 'holdfast/storage'
 import { resolveAliases } from './aliases.ts'
 import type { AckHandlers } from './deliver/dispatch-ack.ts'
 import { Federation } from './federation.ts'

@@ -1,7 +1,7 @@
 // Upkeep of delivery rows while workers run: sweeps failed rows after their retention, and reconciles an open row with its job if
 // the job has ended or was never added.
 
-import type { Timer } from 'holdfast'
+import type { Timer } from 'holdfast/storage'
 import { failureCode } from './deliver/process.ts'
 import type { FederationDeliveryJob } from './jobs.ts'
 import type { FederationQueue } from './queues.ts'

@@ -1,7 +1,8 @@
 // holdfast: the Queue and the Reaper, their errors and events, and the memory driver.
 
 import './node-version.ts'
-export { type Clock, generateId, systemClock, type Timer } from './clock.ts'
+
+export { type Clock, generateId } from './clock.ts'
 export type { Logger } from './engine/emit.ts'
 export {
   AttemptAbortedError,
@@ -11,21 +12,15 @@ export {
   HoldfastError,
   isHoldfastError,
   JobCancelledError,
-  JobChainFailedError,
   JobFailedError,
   JobNotFoundError,
-  JobTypeValidationError,
-  LeaseLostError,
   MaxRetriesError,
-  RescheduleJobError,
   SerializationError,
   StorageError,
   TimeoutError,
   UnrecoverableError,
-  WaitForJobChainCompletionTimeoutError,
 } from './errors.ts'
 export type { EventStream, QueueEvent } from './queue/event-stream.ts'
-export type { EngineEvent } from './engine/events.ts'
 export { type Backoff, delayAfter } from './engine/job/backoff.ts'
 export { contentId } from './queue/content-id.ts'
 export type { EnqueueAndWaitOptions, EnqueueOptions, EnqueueResult, JobOptions } from './queue/enqueue.ts'

@@ -2,7 +2,7 @@
 // tries, so that a busy machine does not fail the case; a benchmark measures the exact cost.
 
 import assert from 'node:assert/strict'
-import { systemClock } from 'holdfast'
+import { systemClock } from 'holdfast/storage'
 import type { Case, CaseContext } from '../case.ts'
 import { fenceOf } from '../records.ts'
 

@@ -2,7 +2,7 @@
 // (20 s), and only a short time for what must not happen (150 ms).
 
 import assert from 'node:assert/strict'
-import { systemClock } from 'holdfast'
+import { systemClock } from 'holdfast/storage'
 import type { Delivery, MessageQueue } from 'holdfast/tasks'
 import type { RetryPolicy } from 'holdfast/tasks'
 import type { StorageMessageQueue } from 'holdfast/tasks'

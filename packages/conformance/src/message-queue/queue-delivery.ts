@@ -1,7 +1,7 @@
 // Delivery: each message arrives unchanged once it is due, and a failing handler affects no other message.
 
 import assert from 'node:assert/strict'
-import { systemClock } from 'holdfast'
+import { systemClock } from 'holdfast/storage'
 import { listOf, type QueueCase } from './queue-case.ts'
 
 const values: readonly unknown[] = [

@@ -2,7 +2,7 @@
 // A history that fails is shrunk to a short one and printed as its calls.
 
 import type FastCheck from 'fast-check'
-import { systemClock } from 'holdfast'
+import { systemClock } from 'holdfast/storage'
 import { HoldfastError } from 'holdfast'
 import type { Subject } from '../case.ts'
 import { type Command, commandsOf } from './commands.ts'

@@ -1,7 +1,7 @@
 // Adapts a handler to node:http. Bodies stay streams: bytes that the handler does not read stay in the socket.
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { systemClock } from 'holdfast'
+import { systemClock } from 'holdfast/storage'
 import type { FederationHandler } from './handler.ts'
 
 /** How much of a refused request is read and discarded, so that its sender receives the response before the socket closes. */

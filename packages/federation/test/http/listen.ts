@@ -3,7 +3,7 @@
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
-import { systemClock } from 'holdfast'
+import { systemClock } from 'holdfast/storage'
 import { createHttpClient, type HttpOptions } from '../../src/http/client.ts'
 
 export interface Listening {

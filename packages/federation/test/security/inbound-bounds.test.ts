@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
-import { systemClock } from 'holdfast'
+import { systemClock } from 'holdfast/storage'
 import { fakeClock } from 'holdfast/testing'
 import { handlerOf } from '../../src/inbound/handler.ts'
 import { Limiter } from '../../src/inbound/limiter.ts'

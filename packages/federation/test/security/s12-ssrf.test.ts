@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { createConnection, Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
-import { systemClock } from 'holdfast'
+import { systemClock } from 'holdfast/storage'
 import { FederationError } from '../../src/errors.ts'
 import {
   type Address,

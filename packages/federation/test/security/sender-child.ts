@@ -1,7 +1,7 @@
 // Requests URLs with the guarded client, one after the other, in its own process. Sends its parent the result of each, the bytes\n// read, and the peak growth of the process. All names resolve to loopback.
 
 import { createConnection, type Socket } from 'node:net'
-import { systemClock } from 'holdfast'
+import { systemClock } from 'holdfast/storage'
 import { createHttpClient } from '../../src/http/client.ts'
 import { transportReasonOf } from '../../src/http/transport-error.ts'
 

@@ -76,3 +76,10 @@ export { createInProcessWorker } from './worker/worker.ts'
 export { fail, snooze } from '../engine/job/directives.ts'
 export type { StandardSchema } from '../engine/standard-schema.ts'
 export type { JobAbortReason } from '../engine/work/attempt.ts'
+export {
+  JobChainFailedError,
+  JobTypeValidationError,
+  LeaseLostError,
+  RescheduleJobError,
+  WaitForJobChainCompletionTimeoutError,
+} from '../errors.ts'

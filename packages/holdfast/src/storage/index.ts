@@ -1,6 +1,8 @@
 // holdfast/storage: the contract that a driver implements, the checks every driver calls first, and the key-value contract.
 
 import '../node-version.ts'
+
+export { type Clock, systemClock, type Timer } from '../clock.ts'
 export { checkListQuery, checkNewJobs, checkOutcomes } from './check.ts'
 export { decodeKvKey, encodeKvKey, type KeyValue, type KvEntry, type KvKey, type KvPage, type KvWrite } from './kv.ts'
 export { RefCounted } from './ref-counted.ts'

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { isHoldfastError, JobTypeValidationError } from 'holdfast'
+import { isHoldfastError } from 'holdfast'
+import { JobTypeValidationError } from 'holdfast/chains'
 import { createJobTypeRegistry, defineJobTypes, type JobTypeChecks, type StandardSchema } from 'holdfast/chains'
 import * as v from 'valibot'
 

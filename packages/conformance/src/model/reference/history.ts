@@ -1,6 +1,6 @@
 // One history of a driver: its storage, the reference, and what the callers know.
 
-import { systemClock } from 'holdfast'
+import { systemClock } from 'holdfast/storage'
 import { isHoldfastError } from 'holdfast'
 import type { Counts, JobRecord, RecordPart, Storage } from 'holdfast/storage'
 import type { Subject } from '../../case.ts'

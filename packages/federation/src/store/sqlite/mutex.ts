@@ -1,7 +1,8 @@
 // A mutex: one transaction at a time on a connection, in the order of the calls.
 // Invariant: a call that was rejected for its waiting time never runs.
 
-import { type Clock, StorageError, type Timer } from 'holdfast'
+import { type Clock, StorageError } from 'holdfast'
+import { type Timer } from 'holdfast/storage'
 
 interface Waiter {
   start(): void

@@ -1,7 +1,8 @@
 // sqliteStore(): the tables in a file of their own, on a connection of the app, or in the database of the jobs.
 
 import type { DatabaseSync } from 'node:sqlite'
-import { type Clock, HoldfastError, systemClock } from 'holdfast'
+import { type Clock, HoldfastError } from 'holdfast'
+import { systemClock } from 'holdfast/storage'
 import type { SqliteStorage } from 'holdfast/sqlite'
 import { SqlStore } from '../sql-store.ts'
 import type { Store } from '../store.ts'
