@@ -166,8 +166,8 @@ class Availability {
 /** The storage gave no answer, or a transient failure: another call at once would fail too. */
 export function isUnavailable(error: unknown): boolean {
   if (!isHoldfastError(error, 'STORAGE_ERROR')) return false
-  const { cause, reason, transient } = error as StorageError
-  return reason === 'timeout' || transient === true || (cause as { transient?: unknown } | null)?.transient === true
+  const { cause } = error
+  return cause === undefined || (cause as { transient?: unknown } | null)?.transient === true
 }
 
 async function withinTime(call: Call, leftMs: number): Promise<unknown> {
