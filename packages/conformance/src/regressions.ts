@@ -177,4 +177,19 @@ export const regressionCases: readonly Case[] = [
       }
     },
   },
+  {
+    name: 'a chain that another waits for continues with the id of a part of it that has expired',
+    proves: ['S13'],
+    run: async ({ storage, added, job, claimOne }) => {
+      const first = await added()
+      const part = job({ retention: gone })
+      await continueWith(storage, await claimOne(), part)
+      await added({ type: 'waits', blockers: [refOf(first)] })
+      await continueWith(storage, await claimOne(), job())
+      const again = job({ id: part.id })
+      const { verdict } = await continueWith(storage, await claimOne(), again)
+      assert.equal(verdict, 'settled')
+      assert.equal((await recordOf(storage, again)).token, again.token)
+    },
+  },
 ]

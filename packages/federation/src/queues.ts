@@ -125,7 +125,7 @@ export function federationQueue<Data>(config: Config<Data>, idOf: (data: Data) =
     queue,
     add: async (name, data, { id = idOf(data), ...options } = {}) => {
       const { status } = await queue.enqueue(id, { name, data }, options)
-      return { id, added: status === 'queued' }
+      return { id, added: status === 'queued' || status === 'replaced' }
     },
     get: async (id) => {
       await connection.open()

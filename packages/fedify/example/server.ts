@@ -32,8 +32,21 @@ export interface Server extends Site {
   close(): Promise<void>
 }
 
-/** The federation without an HTTP server, as a worker needs it. @param name of its queue and its store, in the storage */
-export function openSite(storage: Storage, name: string, options: HoldfastMessageQueueOptions = {}): Site {
+/** To make a pair takes about a second: only a server that signs or shows its key needs one. */
+const newKeys = (): Promise<CryptoKeyPair> => generateCryptoKeyPair('RSASSA-PKCS1-v1_5')
+
+/**
+ * The federation without an HTTP server, as a worker needs it.
+ *
+ * @param name of its queue and its store, in the storage
+ * @param keysOf called when keys are needed, once
+ */
+export function openSite(
+  storage: Storage,
+  name: string,
+  options: HoldfastMessageQueueOptions = {},
+  keysOf: (name: string) => Promise<CryptoKeyPair> = newKeys,
+): Site {
   const received: string[] = []
   const kv = new HoldfastKvStore(storage, { name })
   const queue = new HoldfastMessageQueue(storage, {
@@ -48,7 +61,7 @@ export function openSite(storage: Storage, name: string, options: HoldfastMessag
     manuallyStartQueue: true,
     outboxRetryPolicy: createExponentialBackoffPolicy({ initialDelay: { milliseconds: 200 } as never }),
   })
-  const keys = generateCryptoKeyPair('RSASSA-PKCS1-v1_5')
+  let keys: Promise<CryptoKeyPair> | undefined
   federation
     .setActorDispatcher('/users/{identifier}', async (context, identifier) => {
       const [pair] = await context.getActorKeyPairs(identifier)
@@ -60,7 +73,7 @@ export function openSite(storage: Storage, name: string, options: HoldfastMessag
         publicKey: pair?.cryptographicKey,
       })
     })
-    .setKeyPairsDispatcher(async () => [await keys])
+    .setKeyPairsDispatcher(async () => [await (keys ??= keysOf(name))])
   federation
     .setInboxListeners('/users/{identifier}/inbox', '/inbox')
     .on(Create, (_context, activity) => void received.push(`Create ${activity.id?.pathname}`))
@@ -72,8 +85,9 @@ export async function startServer(
   storage: Storage,
   name: string,
   options?: HoldfastMessageQueueOptions,
+  keysOf?: (name: string) => Promise<CryptoKeyPair>,
 ): Promise<Server> {
-  const site = openSite(storage, name, options)
+  const site = openSite(storage, name, options, keysOf)
   const http = createServer((request, response) => {
     serve(server, request, response).catch((error: unknown) => response.writeHead(500).end(String(error)))
   })

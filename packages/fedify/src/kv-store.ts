@@ -7,7 +7,11 @@ import { StorageKvStore, type StorageKvStoreOptions } from 'holdfast/tasks'
 /** The options of StorageKvStore, with face 'fedify' as the default. */
 export type HoldfastKvStoreOptions = StorageKvStoreOptions
 
-/** Values are JSON, and `cas` compares their structure. An expired entry is absent at once, by the storage's clock. */
+/**
+ * Values come back as they went in: JSON, and also Date, Map, Set, bigint, bytes and URL. What would be lost is refused with its
+ * path (SERIALIZATION_ERROR): functions, class instances, objects with toJSON, members that are undefined. `cas` compares structure.
+ * An expired entry is absent at once, by the storage's clock.
+ */
 export class HoldfastKvStore implements KvStore, AsyncDisposable {
   readonly #store: StorageKvStore
 

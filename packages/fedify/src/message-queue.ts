@@ -1,21 +1,40 @@
 // Fedify's MessageQueue over a StorageMessageQueue. Messages are plain JSON, as Fedify makes them, private keys included.
 
-import type { MessageQueue, MessageQueueEnqueueOptions, MessageQueueListenOptions } from '@fedify/fedify'
+import type {
+  MessageQueue,
+  MessageQueueEnqueueOptions,
+  MessageQueueListenOptions,
+  RetryPolicy as FedifyRetryPolicy,
+} from '@fedify/fedify'
 import { createJsonSerde, type Storage } from 'holdfast'
 import type { ReviveVerdict } from 'holdfast/storage'
 import {
+  type CancelMessageOptions,
+  type CancelMessageResult,
   type EnqueueReceipt,
   type ExtendedEnqueueOptions,
   type FailedMessage,
+  type MessageCounts,
   publishTaskEvent,
   type QueueDepth,
+  type RetryPolicy,
   StorageMessageQueue,
   type StorageMessageQueueOptions,
+  type StoredMessage,
 } from 'holdfast/tasks'
+import { retryPolicyOf } from './retry-policy.ts'
 import { storableKey } from './storable-key.ts'
+import type { TemporalNamespace } from './temporal.ts'
 
 /** The options of StorageMessageQueue, with three other defaults: face 'fedify', maxAttempts 21 (about two days), replaces by id. */
-export interface HoldfastMessageQueueOptions extends StorageMessageQueueOptions {
+export interface HoldfastMessageQueueOptions extends Omit<StorageMessageQueueOptions, 'retryPolicy'> {
+  /**
+   * When a failed message runs again: a retry policy of Fedify, such as createExponentialBackoffPolicy(), or one of holdfast/tasks.
+   * Decides about the number of runs by itself: not together with maxAttempts or backoff.
+   */
+  readonly retryPolicy?: FedifyRetryPolicy | RetryPolicy | undefined
+  /** Where a retry policy of Fedify gets its `elapsedTime` from: `{ Duration }` of a polyfill. @default the global Temporal */
+  readonly temporal?: TemporalNamespace | undefined
   /** Which messages a deduplication key applies to: `task`, those of one task name and origin; `global`, all. @default 'task' */
   readonly deduplicationScope?: 'task' | 'global' | undefined
 }
@@ -24,6 +43,8 @@ export interface HoldfastMessageQueueOptions extends StorageMessageQueueOptions 
 export interface HoldfastMessageQueueEnqueueOptions extends MessageQueueEnqueueOptions {
   /** At most one message per key and window. The storage decides in one move with the message. */
   readonly deduplicationKey?: string | undefined
+  /** Of enqueueMany: the `resume` of a BATCH_INTERRUPTED error. Sends the messages of that call which are missing. */
+  readonly resume?: string | undefined
 }
 
 /** With the default backoff, about two days of retries. */
@@ -45,7 +66,7 @@ export class HoldfastMessageQueue implements MessageQueue, AsyncDisposable {
 
   /** @throws TypeError INVALID_ARGUMENT */
   constructor(storage: Storage, options: HoldfastMessageQueueOptions = {}) {
-    const { deduplicationScope = 'task', face = 'fedify', replaces = idOf, ...rest } = options
+    const { deduplicationScope = 'task', face = 'fedify', replaces = idOf, retryPolicy, temporal, ...rest } = options
     if (deduplicationScope !== 'task' && deduplicationScope !== 'global') throw invalidScope(deduplicationScope)
     this.#isGlobal = deduplicationScope === 'global'
     this.#queue = new StorageMessageQueue(storage, {
@@ -53,7 +74,8 @@ export class HoldfastMessageQueue implements MessageQueue, AsyncDisposable {
       face,
       replaces,
       // A retry policy decides about the number of runs by itself.
-      maxAttempts: rest.maxAttempts ?? (rest.retryPolicy === undefined ? maxAttempts : undefined),
+      maxAttempts: rest.maxAttempts ?? (retryPolicy === undefined ? maxAttempts : undefined),
+      retryPolicy: retryPolicy && retryPolicyOf(retryPolicy, temporal),
       // Fedify leaves members undefined that JSON drops: so its messages stay plain JSON in the storage.
       messageSerde: rest.messageSerde ?? createJsonSerde(),
     })
@@ -65,6 +87,12 @@ export class HoldfastMessageQueue implements MessageQueue, AsyncDisposable {
     this.#reportSkip(message, await this.#queue.enqueue(message, this.#optionsOf(message, options)))
   }
 
+  /**
+   * Stores any number of messages. Up to 1,000, and under a deduplication key up to 10,000, all are stored or none. More go in moves
+   * of 1,000, each stored whole or not at all.
+   * @throws BATCH_INTERRUPTED, if a part is stored and then the storage failed for longer than its `callTimeoutMs`. A call with the
+   * same messages and its `resume` sends the rest. A second sendActivity() makes other messages: every inbox gets the activity again
+   */
   async enqueueMany(messages: readonly any[], options?: HoldfastMessageQueueEnqueueOptions): Promise<void> {
     this.#reportSkip(messages[0], await this.#queue.enqueueMany(messages, this.#optionsOf(messages[0], options)))
   }
@@ -83,7 +111,22 @@ export class HoldfastMessageQueue implements MessageQueue, AsyncDisposable {
     return this.#queue.failed()
   }
 
-  /** Runs failed messages again. */
+  /** Counts the messages by state. */
+  counts(): Promise<MessageCounts> {
+    return this.#queue.counts()
+  }
+
+  /** Returns a message with its state, runs and error, or null: a completed message is deleted at once. */
+  get(id: string): Promise<StoredMessage | null> {
+    return this.#queue.get(id)
+  }
+
+  /** Cancels a message that waits, and by `abort` or `force` one that runs. */
+  cancel(id: string, options?: CancelMessageOptions): Promise<CancelMessageResult> {
+    return this.#queue.cancel(id, options)
+  }
+
+  /** Runs failed and cancelled messages again. */
   revive(ids: readonly string[]): Promise<ReviveVerdict[]> {
     return this.#queue.revive(ids)
   }
@@ -99,9 +142,10 @@ export class HoldfastMessageQueue implements MessageQueue, AsyncDisposable {
 
   /** Only the known options: a later Fedify may send others. */
   #optionsOf(message: unknown, options: HoldfastMessageQueueEnqueueOptions = {}): ExtendedEnqueueOptions {
-    const { delay, orderingKey, deduplicationKey } = options
+    const { delay, orderingKey, deduplicationKey, resume } = options
     return {
       ...(delay !== undefined && { delay }),
+      ...(resume !== undefined && { resume }),
       ...(orderingKey !== undefined && { orderingKey: storableKey(orderingKey) }),
       ...(deduplicationKey !== undefined && {
         deduplicationKey: storableKey(deduplicationKey),

@@ -11,12 +11,17 @@ export const errorCodes = {
   FEATURE_UNSUPPORTED: 'The storage does not support the call. Its `features` say what it supports.',
   STORAGE_ERROR: 'A call to the storage failed. `maybeApplied` says whether it may have been applied.',
   STORAGE_CLOSED: 'The storage is not connected. Call connect(), or start what uses it.',
-  SERIALIZATION_ERROR: 'A payload or result cannot be encoded or decoded. The message names its path and the reason.',
-  TOO_LARGE: 'A payload or result is larger than its limit. `size` and `limit` are in bytes.',
+  SERIALIZATION_ERROR:
+    'A payload, result or progress cannot be encoded or decoded. The message names its path and the reason.',
+  TOO_LARGE: 'A payload, result or progress is larger than its limit. `size` and `limit` are in bytes.',
   TIMEOUT: 'The job did not end in time. Only the wait ended; the job goes on.',
   JOB_FAILED: 'The job that the call waited for failed for good. `details` is what its handler threw.',
   JOB_CANCELLED: 'The job that the call waited for was cancelled, or a running attempt was cancelled with `abort`.',
   JOB_NOT_FOUND: 'The job was removed, replaced or expired before its outcome was read.',
+  DUPLICATE_JOB:
+    'Another job has the id or the deduplication key, or its last version is not below this one, and `onDuplicate` is `reject`. Nothing was written.',
+  BATCH_INTERRUPTED:
+    'A batch is stored up to the item `accepted`; adding the next ones failed. Call again, with `resume` if there is one.',
   MAX_RETRIES: 'The job failed for good. `lastError` is the error of its last attempt.',
   STALLED: 'The last attempt of the job ran longer than it may, or its worker died.',
   BLOCKER_FAILED: 'A chain that the job waits for failed or was cancelled.',
@@ -24,6 +29,8 @@ export const errorCodes = {
   LEASE_LOST: 'The worker lost the lease of the attempt: the job was taken back, or the lease could not be renewed.',
   STOPPING: 'The worker is stopping, and its grace period is over.',
   UNRECOVERABLE: 'The handler failed the job for good: another attempt would not help.',
+  RETRY_REQUESTED: 'The handler asked for another run: retry() makes it. The run counts as an attempt.',
+  MAX_SNOOZES: 'The job asked to be snoozed more often than maxSnoozes allows, and failed.',
   QUEUE_STOPPED: 'The queue was stopped. Call start() again, or keep its storage connected.',
   HANDLER_ALREADY_SET: 'execute() was called a second time. A queue has one handler.',
   NOT_ENTRY_POINT: 'A chain cannot start with this job type: it is not declared with `entry: true`.',
@@ -53,7 +60,9 @@ export const errorCodes = {
     'The transaction of the attempt blocked all other writes for a quarter of its lease, and was rolled back.',
   DEDUPLICATION_CONFLICT: 'Another chain has taken the deduplication key since.',
   RESCHEDULED: 'The handler put the job off to a later time. Not a failure.',
-  MISSING_DEPENDENCY: 'A package that the driver needs is not installed. The message has the install command.',
+  MISSING_DEPENDENCY:
+    'A package that the driver or a cron expression needs is not installed. The message has the install command.',
+  SCHEDULE_NOT_FOUND: 'There is no schedule of this name. The message lists those that there are.',
   INVALID_TASK_NAME: 'The name of a task is empty, too long, or contains characters that a storage cannot hold.',
   TASK_ALREADY_DEFINED: 'A task of this name is defined already.',
   INVALID_SCHEMA: 'The schema of a task is not a Standard Schema v1.',
@@ -64,7 +73,7 @@ export const errorCodes = {
   INVALID_ORDERING_KEY: 'An ordering key is empty, too long, or contains characters that a storage cannot hold.',
   INVALID_DELAY: 'A delay is not a duration, negative, or above 100 years.',
   INVALID_PAYLOADS: 'The payloads of a batch are not an array.',
-  BATCH_TOO_LARGE: 'A batch has more messages than one call allows.',
+  BATCH_TOO_LARGE: 'A batch has more messages than one deduplication key allows.',
   BATCH_NOT_ATOMIC: 'A batch under one deduplication key needs a queue that stores all of it or nothing.',
   NO_TASK_QUEUE: 'No queue is configured for the task.',
   DEDUPLICATION_UNAVAILABLE: 'Neither the queue nor the key-value store can deduplicate, and the fallback is closed.',
@@ -130,15 +139,18 @@ export class StorageError extends HoldfastError {
   }
 }
 
-/** A payload or result cannot be encoded or decoded. */
+/** What cannot be stored. */
+export type ValueKind = 'payload' | 'result' | 'progress'
+
+/** A payload, result or progress cannot be encoded or decoded. */
 export class SerializationError extends HoldfastError {
-  declare readonly what: 'payload' | 'result'
+  declare readonly what: ValueKind
   /** Path of the part that cannot be encoded, such as `payload.items[2].price`. Absent with a custom serde, and for stored bytes. */
   declare readonly path?: string
   /** Tasks: index of the payload in its batch. */
   declare readonly index?: number
   constructor(
-    what: 'payload' | 'result',
+    what: ValueKind,
     message: string,
     cause?: unknown,
     where?: { readonly path?: string; readonly index?: number },
@@ -188,9 +200,82 @@ export class JobFailedError extends HoldfastError {
 /** enqueueAndWait: the job was cancelled. */
 export class JobCancelledError extends HoldfastError {
   declare readonly jobId: string
-  constructor(jobId: string) {
-    super('JOB_CANCELLED', `Job '${jobId}': it was cancelled. Its id is free, and enqueue() accepts it again.`, {
-      jobId,
+  /** The reason that cancel() was given; `expired` if the job was not started within `expiresInMs`. Absent: none. */
+  declare readonly reason?: string
+  /** @param isExpired the storage ended the job, because it was not started in time */
+  constructor(jobId: string, reason?: string, isExpired = false) {
+    const because = reason === undefined ? '' : `, with the reason ${JSON.stringify(reason)}`
+    const what = isExpired
+      ? 'it was not started within expiresInMs, and ended as cancelled'
+      : `it was cancelled${because}`
+    const message = `Job '${jobId}': ${what}. Its id is free, and enqueue() accepts it again.`
+    super(
+      'JOB_CANCELLED',
+      message,
+      isExpired ? { jobId, reason: 'expired' } : reason === undefined ? { jobId } : { jobId, reason },
+    )
+  }
+}
+
+/** Another job that has the id or the deduplication key; or the last accepted version of the key. */
+export type Duplicate =
+  | { readonly by: 'id' | 'key'; readonly jobId: string; readonly state: string }
+  | { readonly by: 'version'; readonly version: number }
+
+/**
+ * enqueue with `onDuplicate: 'reject'`: another job has the id or the deduplication key, or the version is not above the last one of
+ * the key. Nothing was written. enqueueAndWait() rejects with it for such a version in any case: there is no job to wait for.
+ */
+export class DuplicateJobError extends HoldfastError {
+  /** Id of the other job: not the given one if the deduplication key is taken. Absent with `by: 'version'`. */
+  declare readonly jobId?: string
+  /** State of the other job. */
+  declare readonly state?: string
+  /** What is taken. */
+  declare readonly by: 'id' | 'key' | 'version'
+  /** With `by: 'version'`: the last accepted version. */
+  declare readonly version?: number
+  constructor(duplicate: Duplicate) {
+    super('DUPLICATE_JOB', duplicateMessage(duplicate), duplicate)
+  }
+}
+
+function duplicateMessage(duplicate: Duplicate): string {
+  if (duplicate.by === 'version') {
+    return `Version ${duplicate.version} of the deduplication key was accepted before. Nothing was written. Use a greater version.`
+  }
+  const { by, jobId, state } = duplicate
+  const what = by === 'id' ? 'has this id' : 'holds the deduplication key'
+  return `Job '${jobId}' ${what} (${state}). Nothing was written. Use another ${by}, or onDuplicate 'return' or 'replace'.`
+}
+
+/**
+ * A batch of which the first items are stored, and then the storage or queue failed. A Queue's batch can be enqueued again as it is:
+ * ids deduplicate. One of messages or tasks is called again with `resume`, which sends what is missing; without it, all of it.
+ */
+export class BatchInterruptedError extends HoldfastError {
+  /** Number of items that are certainly stored, or were duplicates: those before this index. */
+  declare readonly accepted: number
+  /** Number of items of the call. */
+  declare readonly total: number
+  /** Option of the call that sends the rest. Absent on a Queue. */
+  declare readonly resume?: string
+  /** Whether items behind `accepted` may be stored too, because an answer was lost. The next call recognises them. */
+  declare readonly maybeApplied: boolean
+  constructor(accepted: number, total: number, cause: unknown, resume?: string) {
+    const reason = plainDetails(cause).message.replace(/[.\s]+$/, '')
+    const again =
+      resume === undefined
+        ? 'Call again with the same items: their ids deduplicate, so none is added twice.'
+        : 'Call again with the same items and `resume` of this error, which sends the rest.'
+    const message = `enqueueMany: the first ${accepted} of ${total} items are stored, and adding the next ones failed: ${reason}. ${again}`
+    const maybeApplied = !(cause instanceof StorageError) || cause.maybeApplied
+    super('BATCH_INTERRUPTED', message, {
+      accepted,
+      total,
+      ...(resume !== undefined && { resume }),
+      maybeApplied,
+      cause,
     })
   }
 }
@@ -228,17 +313,49 @@ export class MaxRetriesError extends HoldfastError {
   }
 }
 
-type AbortCode = 'ATTEMPT_TIMEOUT' | 'LEASE_LOST' | 'STOPPING' | 'JOB_CANCELLED'
+/** Why the signal of an attempt aborts. */
+export type JobAbortReason =
+  | 'taken_by_another_worker'
+  | 'already_completed'
+  | 'not_found'
+  | 'cancelled'
+  | 'error' // the lease could not be renewed before its end; an outcome is still sent, and the fence decides
+  | 'timeout'
+  | 'stopping'
 
-/** The reason of `job.signal`. Its name is 'AbortError', as the platform's own. */
+const abortCodes = {
+  taken_by_another_worker: 'LEASE_LOST',
+  already_completed: 'LEASE_LOST',
+  not_found: 'LEASE_LOST',
+  error: 'LEASE_LOST',
+  cancelled: 'JOB_CANCELLED',
+  timeout: 'ATTEMPT_TIMEOUT',
+  stopping: 'STOPPING',
+} as const satisfies Record<JobAbortReason, ErrorCode>
+
+type AbortCode = (typeof abortCodes)[JobAbortReason]
+
+/** What the `signal` of a handler aborts with, on every face. Its name is 'AbortError', as the platform's own. */
 export class AttemptAbortedError extends HoldfastError {
   declare readonly code: AbortCode
+  /** Why, in more detail than `code`. */
+  declare readonly reason: JobAbortReason
   declare readonly jobId: string
   declare readonly attempt: number
-  constructor(code: AbortCode, jobId: string, attempt: number) {
-    super(code, `Job '${jobId}', attempt ${attempt}: ${abortSentences[code]}`, { jobId, attempt })
+  /** The reason that cancel() was given. Absent: none. */
+  declare readonly cancelReason?: string
+  constructor(reason: JobAbortReason, jobId: string, attempt: number, cancelReason?: string) {
+    const code = abortCodes[reason]
+    const data = cancelReason === undefined ? { reason, jobId, attempt } : { reason, jobId, attempt, cancelReason }
+    super(code, `Job '${jobId}', attempt ${attempt}: ${abortSentences[code]}`, data)
     this.name = 'AbortError'
   }
+}
+
+/** The `signal` of a handler. */
+export interface AttemptSignal extends AbortSignal {
+  /** Undefined until it aborts. */
+  readonly reason: AttemptAbortedError | undefined
 }
 
 const abortSentences: Record<AbortCode, string> = {
@@ -252,6 +369,19 @@ const abortSentences: Record<AbortCode, string> = {
 export class UnrecoverableError extends HoldfastError {
   constructor(message: string, options?: { cause?: unknown }) {
     super('UNRECOVERABLE', message, options)
+  }
+}
+
+/** Directive to fail this run and try the job again: retry() returns it. */
+export class RetryJobError extends HoldfastError {
+  /** Delay before the next run, in ms. Undefined: the backoff. */
+  declare readonly delayMs?: number
+  constructor(delayMs?: number, cause?: unknown) {
+    const message = 'the handler asked for another run'
+    super('RETRY_REQUESTED', message, {
+      ...(delayMs !== undefined && { delayMs }),
+      ...(cause !== undefined && { cause }),
+    })
   }
 }
 

@@ -63,11 +63,22 @@ export function resolveOptions<Given extends object, const T extends Table>(
     if ('alias' in row) resolveAlias(where, key, row, values, resolved)
     else if (!('ignored' in row)) resolved[key] = value
   }
-  for (const key of Object.keys(table)) {
-    const row: Row = table[key]!
-    if (resolved[key] === undefined && 'default' in row && row.default !== undefined) resolved[key] = row.default
-  }
+  for (const [key, value] of defaultsOf(table)) if (resolved[key] === undefined) resolved[key] = value
   return resolved as Resolved<Given, T>
+}
+
+/** Found once per table: options are resolved for every job. */
+const defaults = new WeakMap<Table, readonly (readonly [key: string, value: unknown])[]>()
+
+function defaultsOf(table: Table): readonly (readonly [key: string, value: unknown])[] {
+  let found = defaults.get(table)
+  if (!found) {
+    found = Object.entries(table).flatMap(([key, row]) =>
+      'default' in row && row.default !== undefined ? [[key, row.default] as const] : [],
+    )
+    defaults.set(table, found)
+  }
+  return found
 }
 
 function resolveAlias(

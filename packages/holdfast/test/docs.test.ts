@@ -1,16 +1,19 @@
 // Every example in the docs runs as it is, every default in the guides is the one of options.ts, and every link of a page leads
-// to a page and heading that exist.
+// to a page and heading that exist. A block after a comment with the path of a file is that file, which has a test of its own.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { after, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { startPostgres } from '../../../servers/postgres.ts'
 import { startRedis } from '../../../servers/redis.ts'
 import { leaseOptions, processingOptions, retryOptions, workerStopOptions } from '../src/chains/options.ts'
 import { defaultRetention, queueOptions } from '../src/queue/options.ts'
 
 const root = new URL('../../../', import.meta.url)
+const runner = fileURLToPath(new URL('run-snippets.ts', import.meta.url))
 const read = (path: string): Promise<string> => readFile(new URL(path, root), 'utf8')
 
 const redis = await startRedis()
@@ -42,19 +45,26 @@ const pages = [
   'docs/chains/stopping.md',
   'docs/chains/observing.md',
   'docs/tasks.md',
+  'docs/operating.md',
 ]
+/** A comment with the path of a file, and a block with its content. */
+const fileBlock = /^<!-- (\S+) -->\n```\w+\n(.*?)^```\n/gms
+
 for (const page of pages) {
-  const text = await read(page)
+  const whole = await read(page)
+  const files = [...whole.matchAll(fileBlock)]
+  for (const [, path, code] of files) {
+    test(`${page}: the block is ${path}`, async () => assert.equal(code, await read(path!)))
+  }
+  const text = whole.replaceAll(fileBlock, '')
   const snippets = [...text.matchAll(/^```ts\n(.*?)^```/gms)].map(([, code]) => code!)
-  snippets.forEach((code, index) => {
-    test(`${page}: snippet ${index + 1} runs`, async (t) => {
-      // Inside the project, so that the package is found by its name.
-      const folder = new URL(`snippets.tmp/${process.pid}-${page.replaceAll('/', '-')}-${index}/`, root)
-      await mkdir(folder, { recursive: true })
-      t.after(() => rm(folder, { recursive: true }))
-      await writeFile(new URL('snippet.ts', folder), code)
-      const { status, output } = await run('snippet.ts', folder)
-      assert.equal(status, 0, output)
+  let running: Promise<PageRun> | undefined
+  snippets.forEach((_, index) => {
+    test(`${page}: snippet ${index + 1} runs`, async () => {
+      const { isDone, status, output } = await (running ??= runPage(page, snippets))
+      assert.ok(isDone[index], output)
+      // Nothing that the snippets opened keeps the process.
+      if (index === snippets.length - 1) assert.equal(status, 0, output)
     })
   })
   test(`${page} has snippets`, () => assert.ok(snippets.length > 0))
@@ -123,11 +133,32 @@ function checkDefaults(
   }
 }
 
-/** In its own folder: some make files. */
-function run(file: string, cwd: URL): Promise<{ status: number | null; output: string }> {
+interface PageRun {
+  /** By snippet: whether it came to its end. */
+  readonly isDone: readonly boolean[]
+  readonly status: number | null
+  readonly output: string
+}
+
+/** All snippets of a page in one process: to load the sources for each would take longer than to run them. */
+async function runPage(page: string, snippets: readonly string[]): Promise<PageRun> {
+  // Inside the project, so that the package is found by its name.
+  const folder = new URL(`snippets.tmp/${process.pid}-${page.replaceAll('/', '-')}/`, root)
+  const folders = snippets.map((_, index) => new URL(`${index}/`, folder))
+  for (const [index, code] of snippets.entries()) {
+    await mkdir(folders[index]!, { recursive: true })
+    await writeFile(new URL('snippet.ts', folders[index]), code)
+  }
+  const { status, output } = await run(folders.map((one) => fileURLToPath(one)))
+  const isDone = folders.map((one) => existsSync(new URL('done', one)))
+  await rm(folder, { recursive: true })
+  return { isDone, status, output }
+}
+
+function run(folders: readonly string[]): Promise<{ status: number | null; output: string }> {
   return new Promise((resolve) => {
     const env = { ...process.env, REDIS_URL: redis.url, DATABASE_URL: postgres.url }
-    const child = spawn(process.execPath, ['--conditions=@holdfast/source', file], { cwd, env })
+    const child = spawn(process.execPath, ['--conditions=@holdfast/source', runner, ...folders], { env })
     let output = ''
     child.stdout.on('data', (chunk) => (output += chunk))
     child.stderr.on('data', (chunk) => (output += chunk))

@@ -17,7 +17,7 @@ import { liveRedisSubject, redisSubject } from './redis-subject.ts'
 export const drivers: Readonly<Record<string, (client?: ClientName) => Subject | Promise<Subject>>> = {
   memory: () => withManualClock((clock) => new MemoryStorage({ clock })),
   sqlite: () => inDirectory((directory, clock) => new SqliteStorage({ path: join(directory, 'jobs.db'), clock })),
-  file: () => inDirectory((directory, clock) => new FileStorage({ directory, clock }), quickFolder),
+  file: () => inDirectory((directory, clock) => new FileStorage({ directory, clock })),
   redis: (client) => redisSubject('redis', client),
   'redis-live': (client) => liveRedisSubject('redis', client),
   cluster: (client) => redisSubject('cluster', client),
@@ -27,15 +27,12 @@ export const drivers: Readonly<Record<string, (client?: ClientName) => Subject |
   pgbouncer: () => postgresSubject('pgbouncer'),
 }
 
-/** In memory, where there is such a file system: what makes and deletes many thousand files is slow on a disk. */
+/** In memory, where there is such a file system: many thousand files, or commits that wait for the disk, are slow on a disk. */
 export const quickFolder = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 /** A directory of its own, and more handles on it as other processes have them. */
-async function inDirectory(
-  open: (directory: string, clock: Clock) => Subject['storage'],
-  folder = tmpdir(),
-): Promise<Subject> {
-  const directory = await mkdtemp(join(folder, 'holdfast-'))
+async function inDirectory(open: (directory: string, clock: Clock) => Subject['storage']): Promise<Subject> {
+  const directory = await mkdtemp(join(quickFolder, 'holdfast-'))
   const others: Subject['storage'][] = []
   let time: Clock
   const subject = withManualClock((clock) => open(directory, (time = clock)))

@@ -4,8 +4,11 @@ import { test } from 'node:test'
 import { inspect } from 'node:util'
 import * as holdfast from 'holdfast'
 import * as chains from 'holdfast/chains'
+import * as tasks from 'holdfast/tasks'
 import {
   AttemptAbortedError,
+  BatchInterruptedError,
+  DuplicateJobError,
   type ErrorCode,
   errorCodes,
   HoldfastError,
@@ -29,10 +32,34 @@ const boom = (): never => assert.fail('boom')
 const examples: readonly [error: HoldfastError, name: string, code: ErrorCode, fields: Record<string, unknown>][] = [
   [new TimeoutError('x', 5), 'TimeoutError', 'TIMEOUT', { jobId: 'x', timeout: 5 }],
   [new JobCancelledError('x'), 'JobCancelledError', 'JOB_CANCELLED', { jobId: 'x' }],
+  [
+    new JobCancelledError('x', 'not needed'),
+    'JobCancelledError',
+    'JOB_CANCELLED',
+    { jobId: 'x', reason: 'not needed' },
+  ],
+  [
+    new JobCancelledError('x', undefined, true),
+    'JobCancelledError',
+    'JOB_CANCELLED',
+    { jobId: 'x', reason: 'expired' },
+  ],
+  [
+    new DuplicateJobError({ by: 'key', jobId: 'x', state: 'queued' }),
+    'DuplicateJobError',
+    'DUPLICATE_JOB',
+    { jobId: 'x', state: 'queued', by: 'key' },
+  ],
+  [
+    new AttemptAbortedError('cancelled', 'x', 2, 'not needed'),
+    'AbortError',
+    'JOB_CANCELLED',
+    { reason: 'cancelled', jobId: 'x', attempt: 2, cancelReason: 'not needed' },
+  ],
   [new JobNotFoundError('x'), 'JobNotFoundError', 'JOB_NOT_FOUND', { jobId: 'x' }],
   [new StorageError('m', { maybeApplied: true }), 'StorageError', 'STORAGE_ERROR', { maybeApplied: true }],
   [new SerializationError('payload', 'm'), 'SerializationError', 'SERIALIZATION_ERROR', { what: 'payload' }],
-  [new AttemptAbortedError('LEASE_LOST', 'x', 2), 'AbortError', 'LEASE_LOST', { jobId: 'x', attempt: 2 }],
+  [new AttemptAbortedError('error', 'x', 2), 'AbortError', 'LEASE_LOST', { reason: 'error', jobId: 'x', attempt: 2 }],
   [
     new JobTypeValidationError('INVALID_INPUT', 'x', 'm', { issues: [{ message: 'm', path: ['a', 0] }] }),
     'JobTypeValidationError',
@@ -104,6 +131,7 @@ test('[Q7.06] [Q7.07] a cause is kept as it is, and is details in JSON', () => {
     new StorageError('m', { cause, maybeApplied: false }),
     new SerializationError('result', 'm', cause),
     new UnrecoverableError('m', { cause }),
+    new BatchInterruptedError(1_000, 2_000, cause),
     new HoldfastError('STALLED', 'm', { cause }),
   ]) {
     assert.equal(error.cause, cause)
@@ -177,7 +205,7 @@ test('docs/errors.md lists every code and no other, each with a class that exist
   for (const [, code, classes, when, advice] of rows) {
     for (const [, name] of classes!.matchAll(/`(\w+)`/g)) {
       assert.ok(
-        name === 'TypeError' || Object.hasOwn(holdfast, name!) || Object.hasOwn(chains, name!),
+        name === 'TypeError' || [holdfast, chains, tasks].some((entry) => Object.hasOwn(entry, name!)),
         `${code}: ${name} is not exported`,
       )
     }

@@ -6,3 +6,10 @@ export const isFull = process.env.HOLDFAST_TEST_ALL === '1'
 
 /** @param full rounds, jobs or histories of test:all @param ordinary those of `npm test` */
 export const sized = (full: number, ordinary: number): number => (isFull ? full : ordinary)
+
+/** @param full size of test:all @param ordinary those of `npm test`, by driver, with a default */
+export const sizeOf = (
+  full: number,
+  driver: string,
+  ordinary: Readonly<Record<string, number>> & { else: number },
+): number => sized(full, ordinary[driver] ?? ordinary.else)

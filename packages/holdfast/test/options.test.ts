@@ -15,8 +15,25 @@ import {
 } from '../src/chains/options.ts'
 import { checkText } from '../src/option-checks.ts'
 import { engineDefaults } from '../src/engine/defaults.ts'
+import { deduplicationByMode as byMode } from '../src/engine/job/deduplication.ts'
+import { sharedJobOptions } from '../src/engine/job/job-options.ts'
 import { exponentialBackoff, leaderOptions } from '../src/engine/options.ts'
-import { enqueueOptions, jobOptions, queueOptions, reaperOptions, waitOptions } from '../src/queue/options.ts'
+import { bulkOptions, redriveOptions } from '../src/engine/operate/bulk.ts'
+import { cancelOptions, operatorCancelOptions } from '../src/engine/operate/cancel.ts'
+import { rescheduleOptions, runNowOptions } from '../src/engine/operate/reschedule.ts'
+import { filterOptions, queryOptions } from '../src/engine/operate/job-filter.ts'
+import { adminOptions } from '../src/admin/options.ts'
+import {
+  drainOptions,
+  enqueueManyOptions,
+  enqueueOptions,
+  jobOptions,
+  logOptions,
+  pauseOptions,
+  queueOptions,
+  reaperOptions,
+  waitOptions,
+} from '../src/queue/options.ts'
 import { resolveOptions, type Row, type Table } from '../src/resolve-options.ts'
 import { memoryOptions, redisOptions } from '../src/storage/options.ts'
 import { resolveQueueConfig } from '../src/queue/queue-config.ts'
@@ -27,19 +44,40 @@ const read = (path: string): Promise<string> => readFile(new URL(path, src), 'ut
 /** Each table of an options.ts with the type that documents it: its file and name, and the options that it inherits. */
 const defaultOf = (row: Row): unknown => ('default' in row ? row.default : undefined)
 
+const { strategy } = deduplicationOptions
+const startOptionsFile = 'chains/types/start-options.ts'
+
 const tables: readonly [table: Table, file: string, type: string, inherited?: Table][] = [
   [queueOptions, 'queue/queue-config.ts', 'QueueConfig'],
   [memoryOptions, 'storage/memory/memory-storage.ts', 'MemoryStorageOptions'],
   [redisOptions, 'storage/redis/redis-options.ts', 'RedisStorageOptions'],
-  [jobOptions, 'queue/enqueue.ts', 'JobOptions'],
+  [sharedJobOptions, 'engine/job/job-options.ts', 'SharedJobOptions'],
+  [jobOptions, 'queue/enqueue.ts', 'JobOptions', sharedJobOptions],
   [enqueueOptions, 'queue/enqueue.ts', 'EnqueueOptions', jobOptions],
   [waitOptions, 'queue/enqueue.ts', 'EnqueueAndWaitOptions', jobOptions],
+  [enqueueManyOptions, 'queue/enqueue-many.ts', 'EnqueueManyOptions'],
+  [cancelOptions, 'engine/operate/cancel.ts', 'CancelOptions', operatorCancelOptions],
+  [rescheduleOptions, 'engine/operate/reschedule.ts', 'RescheduleOptions', runNowOptions],
+  [runNowOptions, 'engine/operate/reschedule.ts', 'RunNowOptions'],
+  [logOptions, 'engine/job/log-lines.ts', 'LogOptions'],
   [reaperOptions, 'queue/reaper.ts', 'ReaperConfig'],
   [leaderOptions, 'queue/reaper.ts', 'LeaderElection'],
+  [adminOptions, 'admin/admin.ts', 'AdminOptions'],
+  [filterOptions, 'engine/operate/job-filter.ts', 'JobFilter'],
+  [queryOptions, 'engine/operate/job-filter.ts', 'JobQuery', filterOptions],
+  [bulkOptions, 'engine/operate/bulk-action.ts', 'BulkOptions'],
+  [redriveOptions, 'engine/operate/bulk.ts', 'RedriveOptions', bulkOptions],
+  [pauseOptions, 'queue/operating.ts', 'QueuePauseOptions'],
+  [drainOptions, 'queue/operating.ts', 'DrainWaitingOptions', bulkOptions],
+  [operatorCancelOptions, 'engine/operate/cancel.ts', 'OperatorCancelOptions'],
   [clientOptions, 'chains/types/client.ts', 'ClientOptions'],
   [waitForChainOptions, 'chains/types/client.ts', 'WaitOptions'],
   [listOptions, 'chains/types/client.ts', 'ListOptions'],
-  [deduplicationOptions, 'chains/types/start-options.ts', 'ChainDeduplication'],
+  [byMode.simple, 'engine/job/deduplication.ts', 'OnceDeduplication'],
+  [byMode.debounce, 'engine/job/deduplication.ts', 'DebounceDeduplication'],
+  [byMode.followUp, 'engine/job/deduplication.ts', 'FollowUpDeduplication'],
+  [byMode.ascending, 'engine/job/deduplication.ts', 'AscendingDeduplication'],
+  [{ ...byMode.simple, ...byMode.followUp, strategy }, startOptionsFile, 'ChainDeduplicationStrategy'],
   [retryOptions, 'chains/types/worker.ts', 'RetryConfig'],
   [leaseOptions, 'chains/types/worker.ts', 'LeaseConfig'],
   [workerStopOptions, 'chains/types/worker.ts', 'StopOptions'],

@@ -28,7 +28,7 @@ export const clientNames = Object.keys(libraries) as readonly ClientName[]
 interface Way {
   /** The options of a RedisStorage in this place. */
   readonly options: Pick<RedisStorageOptions, 'url' | 'client'>
-  /** Closes the client that was made for these options, if there is one. */
+  /** Closes the client that was made for these options, if there is one; or keeps it for the next. */
   close(): void
 }
 
@@ -81,9 +81,16 @@ function serverPlace(server: RedisServer): Place {
 }
 
 function clusterPlace(cluster: Cluster): Place {
+  // A client connects to every node and asks for the slots. Made for each case, that would be most of its cost; and a client of
+  // the user serves one storage after the other.
+  const unused = new Map<ClientName, RedisClient[]>()
   return {
     way: async (name = 'iovalkey') => {
-      return given(await clusterClient(name, cluster))
+      const clients = unused.get(name) ?? []
+      unused.set(name, clients)
+      const client = clients.pop() ?? (await clusterClient(name, cluster))
+      open.add(client)
+      return { options: { client }, close: () => void clients.push(client) }
     },
     serverOf: (prefix) => cluster.masterOf(`{${prefix}}`),
     stop: () => cluster.stop(),
@@ -109,7 +116,7 @@ export async function clusterClient(name: ClientName, { nodes }: Pick<Cluster, '
   return client
 }
 
-/** Clients that are not closed yet. A failed test may leave some, and they would keep the process alive. */
+/** Clients that are not closed yet: they would keep the process alive. */
 const open = new Set<RedisClient>()
 
 function given(client: RedisClient): Way {

@@ -2,16 +2,22 @@
 
 import assert from 'node:assert/strict'
 import type { NewJob } from 'holdfast/storage'
+import { addAscendingCases } from './add-ascending.ts'
 import { addBlockerCases } from './add-blockers.ts'
+import { addDebounceCases } from './add-debounce.ts'
+import { addFollowUpCases } from './add-follow-up.ts'
 import { addIdCases } from './add-ids.ts'
 import { addKeyCases } from './add-keys.ts'
 import { addKeyWindowCases } from './add-key-windows.ts'
+import { addMixedKeyCases } from './add-mixed-keys.ts'
 import { addRepeatCases } from './add-repeat.ts'
+import { addRunBlockerCases } from './add-run-blockers.ts'
 import { addTreeCases } from './add-trees.ts'
 import { bytes, text } from '../case.ts'
 import type { Case } from '../case.ts'
 import { idsOf, recordOf, refOf, statesOf } from '../records.ts'
 import { addOne } from '../scenarios.ts'
+import { addReplaceCases } from './add-replace.ts'
 
 const verdictCases: readonly Case[] = [
   {
@@ -254,9 +260,7 @@ const timeCases: readonly Case[] = [
 ]
 
 const unsupported: readonly (readonly [string, object])[] = [
-  ['deduplication of mode debounce', { deduplication: { key: 'k', mode: 'debounce', windowMs: 1_000 } }],
-  ['deduplication of mode followUp', { deduplication: { key: 'k', mode: 'followUp' } }],
-  ['deduplication of mode ascending', { deduplication: { key: 'k', mode: 'ascending', version: 1 } }],
+  ['an unknown deduplication mode', { deduplication: { key: 'k', mode: 'latest' } }],
   ['a group without order', { group: { key: 'g', ordered: false } }],
 ]
 
@@ -281,7 +285,13 @@ export const addCases: readonly Case[] = [
   ...addRepeatCases,
   ...addKeyCases,
   ...addKeyWindowCases,
+  ...addDebounceCases,
+  ...addFollowUpCases,
+  ...addAscendingCases,
+  ...addMixedKeyCases,
   ...addBlockerCases,
+  ...addRunBlockerCases,
   ...addTreeCases,
   ...unsupportedCases,
+  ...addReplaceCases,
 ]

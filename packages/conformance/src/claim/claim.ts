@@ -11,6 +11,7 @@ import { claimSlotCases } from './claim-slots.ts'
 import { claimSettleCases } from './claim-settle.ts'
 import { complete, continueWith, fail, retry, settleOutcome } from '../outcomes.ts'
 import { fenceOf, idsOf, recordOf, refOf, statesOf } from '../records.ts'
+import { claimDeadlineCases } from './claim-deadlines.ts'
 
 const leaseCases: readonly Case[] = [
   {
@@ -254,4 +255,5 @@ export const claimCases: readonly Case[] = [
   ...claimGroupCases,
   ...claimLostCases,
   ...claimSettleCases,
+  ...claimDeadlineCases,
 ]

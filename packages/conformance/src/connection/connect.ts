@@ -134,7 +134,7 @@ export const connectCases: readonly Case[] = [
       await advance(51 * unit)
       assert.deepEqual(await storage.recover({ types: ['mail'], limit: 10 }), [])
       assert.deepEqual(await claim(), [])
-      assert.deepEqual(await storage.sweep({ limit: 10 }), { jobs: 0, marks: 0, entries: 0, more: false })
+      assert.deepEqual(await storage.sweep({ limit: 10 }), { jobs: 0, ended: [], marks: 0, entries: 0, more: false })
     },
   },
   {

@@ -5,6 +5,7 @@ import type { Case } from '../case.ts'
 import { complete, fail, retry, settleOutcome } from '../outcomes.ts'
 import { fenceOf, recordOf, refOf, snapshotOf } from '../records.ts'
 import { staleFences } from './stale-fences.ts'
+import { reportCases } from './reports.ts'
 
 const staleCases: readonly Case[] = staleFences.map(({ when, answer, arrange }) => ({
   name: `a holder whose ${when} gets ${answer}, and nothing is extended`,
@@ -225,4 +226,4 @@ const ownCases: readonly Case[] = [
   },
 ]
 
-export const extendCases: readonly Case[] = [...heldCases, ...staleCases, ...batchCases, ...ownCases]
+export const extendCases: readonly Case[] = [...heldCases, ...staleCases, ...batchCases, ...ownCases, ...reportCases]

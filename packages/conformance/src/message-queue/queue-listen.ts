@@ -119,7 +119,10 @@ export const queueListenCases: readonly QueueCase[] = [
       await refused('INVALID_ORDERING_KEY', () => queue.enqueue(1, { orderingKey: '' }))
       await refused('INVALID_DEDUPLICATION_KEY', () => queue.enqueue(1, { deduplicationKey: 'x'.repeat(513) }))
       await refused('INVALID_ARGUMENT', () => queue.enqueue(1, { deduplicationTtl: 0 }))
-      await refused('BATCH_TOO_LARGE', () => queue.enqueueMany(Array.from({ length: 10_001 }, () => 1)))
+      const many = Array.from({ length: 10_001 }, () => 1)
+      await refused('BATCH_TOO_LARGE', () => queue.enqueueMany(many, { deduplicationKey: 'k' }))
+      await refused('INVALID_ARGUMENT', () => queue.enqueueMany(many, { resume: 'unknown' }))
+      await refused('INVALID_ARGUMENT', () => queue.enqueueMany([1], { resume: 'batch:2' }))
       assert.deepEqual(await queue.getDepth(), { queued: 0, ready: 0, delayed: 0 })
     },
   },

@@ -10,6 +10,8 @@ export const types = ['a', 'a:b'] as const
 /** Continuations mostly use the last two. */
 export const ids = ['c', 'b:c', '__proto__', 'x', 'toString', 'n'] as const
 export const keys = ['k', '__proto__'] as const
+/** The deduplications that a job is added with (requests.ts), besides none. */
+const keyChoices = 20
 export const groups = ['g', 'constructor'] as const
 
 /** Zero is the simplest choice in every field. */
@@ -25,7 +27,10 @@ export interface JobSpec {
   readonly payload: number
   readonly blockers: number
   readonly pick: number
-  readonly wait: boolean
+  /** 1: wait. 2: run. */
+  readonly onFailure: number
+  readonly deadline: number
+  readonly replace: boolean
 }
 
 export interface OutcomeSpec {
@@ -40,6 +45,8 @@ export interface OutcomeSpec {
   readonly bytes: number
   readonly stalled: number
   readonly keep: number
+  /** 1: progress. 2: a log line. 3: both. */
+  readonly report: number
   readonly next: JobSpec
   readonly add: readonly JobSpec[]
 }
@@ -58,16 +65,16 @@ export type Command =
       lost: boolean
     }
   | { kind: 'settle'; outcomes: readonly OutcomeSpec[]; lost: boolean }
-  | { kind: 'extend'; leases: readonly number[]; old: boolean; lease: number }
+  | { kind: 'extend'; leases: readonly number[]; old: boolean; lease: number; report: number }
   | { kind: 'recover'; types: number; limit: number; older: number }
   | { kind: 'cancel'; jobs: readonly number[]; how: number; chains: boolean; reason: boolean }
-  | { kind: 'revive'; jobs: readonly number[]; when: number }
+  | { kind: 'revive'; jobs: readonly number[]; when: number; only: number; payload: boolean }
   | { kind: 'remove'; jobs: readonly number[]; how: number }
   | { kind: 'pause'; type: number; group: number; paused: boolean }
-  | { kind: 'sweep'; limit: number }
+  | { kind: 'sweep'; limit: number; keep: number; type: number }
   | { kind: 'advance'; units: number }
   | { kind: 'repeat'; settle: boolean; which: number }
-  | { kind: 'list'; of: number; filter: number; pick: number; ascending: boolean; limit: number }
+  | { kind: 'list'; of: number; filter: number; pick: number; ascending: boolean; limit: number; place: boolean }
 
 export function commandsOf(fc: typeof FastCheck): FastCheck.Arbitrary<readonly Command[]> {
   const upTo = (max: number): FastCheck.Arbitrary<number> => fc.nat({ max })
@@ -91,13 +98,15 @@ export function commandsOf(fc: typeof FastCheck): FastCheck.Arbitrary<readonly C
       when: rarely(5, 3),
       priority: rarely(2, 3),
       group: rarely(2, 2),
-      key: rarely(8, 3),
+      key: rarely(keyChoices, 2),
       maxAttempts: upTo(3),
       keep: upTo(4),
       payload: upTo(3),
       blockers: rarely(5, 3),
       pick: upTo(7),
-      wait: often,
+      onFailure: upTo(2),
+      deadline: rarely(2, 4),
+      replace: seldom,
     })
   const job = jobWith(upTo(3))
   const outcome = fc.record({
@@ -110,6 +119,7 @@ export function commandsOf(fc: typeof FastCheck): FastCheck.Arbitrary<readonly C
     bytes: upTo(3),
     stalled: rarely(1, 4),
     keep: rarely(3, 3),
+    report: rarely(3, 3),
     next: jobWith(upTo(5).map((id) => 5 - id)),
     add: fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: few(job, 2) }),
   })
@@ -131,18 +141,25 @@ export function commandsOf(fc: typeof FastCheck): FastCheck.Arbitrary<readonly C
       }),
     },
     { weight: 8, arbitrary: one('settle', { outcomes: few(outcome, 2), lost: seldom }) },
-    { weight: 1, arbitrary: one('extend', { leases: few(upTo(7), 3), old: often, lease: upTo(2) }) },
+    { weight: 1, arbitrary: one('extend', { leases: few(upTo(7), 3), old: often, lease: upTo(2), report: upTo(3) }) },
     { weight: 1, arbitrary: one('recover', { types: upTo(3), limit: upTo(2), older: upTo(2) }) },
     { weight: 3, arbitrary: one('cancel', { jobs: refs, how: upTo(2), chains: often, reason: often }) },
-    { weight: 2, arbitrary: one('revive', { jobs: refs, when: upTo(2) }) },
+    { weight: 2, arbitrary: one('revive', { jobs: refs, when: upTo(3), only: upTo(2), payload: often }) },
     { weight: 2, arbitrary: one('remove', { jobs: refs, how: upTo(3) }) },
     { weight: 2, arbitrary: one('pause', { type: upTo(1), group: upTo(2), paused: often }) },
-    { weight: 1, arbitrary: one('sweep', { limit: upTo(1) }) },
+    { weight: 1, arbitrary: one('sweep', { limit: upTo(1), keep: upTo(6), type: upTo(1) }) },
     { weight: 5, arbitrary: one('advance', { units: upTo(5) }) },
     { weight: 2, arbitrary: one('repeat', { settle: often, which: upTo(7) }) },
     {
       weight: 1,
-      arbitrary: one('list', { of: upTo(1), filter: upTo(6), pick: upTo(11), ascending: often, limit: upTo(3) }),
+      arbitrary: one('list', {
+        of: upTo(1),
+        filter: upTo(9),
+        pick: upTo(11),
+        ascending: often,
+        limit: upTo(3),
+        place: often,
+      }),
     },
   )
   return few(command, 40)

@@ -1,10 +1,21 @@
 // The reference: the state of a storage as plain data, and functions that read it. Every function scans
 // a handful of jobs, so that the rules can be checked by reading them. No code is shared with any driver.
 //
+// Longer than most files: the data and all reads of it, side by side.
+//
 // It is a relation, not a function. Where the contract leaves the driver a choice, the reference reads what the driver
 // did (`Seen`), checks that the choice was legal, and continues from there.
 
-import type { Bytes, EndReason, JobRecord, JobRef, JobState, NewJob, Outcome } from 'holdfast/storage'
+import type {
+  Bytes,
+  DeduplicationMode,
+  EndReason,
+  JobRecord,
+  JobRef,
+  JobState,
+  NewJob,
+  Outcome,
+} from 'holdfast/storage'
 
 /** 'waiting' is scheduled or queued, depending on the time. */
 type Phase = 'waiting' | 'failing' | 'blocked' | 'processing' | 'completed' | 'failed' | 'cancelled'
@@ -34,6 +45,10 @@ export interface Job extends JobRef {
   result: Bytes | undefined
   /** 'any': the contract leaves it open. */
   error: Bytes | undefined | 'any'
+  /** By when its first attempt must begin. Infinity: no deadline, or it began. */
+  deadlineAt: number
+  progress: Bytes | undefined
+  log: readonly { readonly attempt: number; readonly at: number; readonly line: Bytes }[]
   finishedAt: number
   /** Number of the move in which it ended last. */
   endedIn: number
@@ -42,6 +57,10 @@ export interface Job extends JobRef {
   readonly root: JobRef
   readonly origin: JobRef | undefined
   blockers: Blocker[]
+  /** The job that it runs after, because that held its key. */
+  follows: Job | undefined
+  /** Of a job that its chain was continued after, but the first: when its own record expires. Infinity: with its chain. */
+  partExpiresAt: number
   // Of a chain's first job:
   /** Infinity while the chain lives. */
   expiresAt: number
@@ -81,13 +100,18 @@ interface Blocker {
 
 export interface Mark {
   readonly key: string
-  readonly mode: 'simple' | 'throttle'
+  readonly mode: DeduplicationMode
+  /** Of an `ascending` key: how long its version is known. */
   readonly windowMs: number
+  /** Of an `ascending` key. */
+  readonly version: number
   readonly shared: boolean
   /** The job that took it. */
   readonly first: Job
   /** The record of `first` was removed or replaced. */
   orphaned: boolean
+  /** Token of the last add that replaced the payload of `first`. */
+  replacedBy: string | undefined
 }
 
 interface Pause {
@@ -212,17 +236,22 @@ export function openBlockers({ blockers }: Job): number {
 
 export const isKept = (world: World, head: Job): boolean => dependentsOf(world, head).length > 0
 
-export const isGone = (world: World, { chain }: Job): boolean => chain.expiresAt <= world.now && !isKept(world, chain)
+/** An expired part of a chain, which may live. */
+export const isGonePart = (world: World, { partExpiresAt }: Job): boolean => partExpiresAt <= world.now
+
+export const isGone = (world: World, job: Job): boolean =>
+  isGonePart(world, job) || (job.chain.expiresAt <= world.now && !isKept(world, job.chain))
 
 export function find(world: World, ref: JobRef): Job | undefined {
   const job = world.jobs.get(nameOfRef(ref))
   return job && !isGone(world, job) ? job : undefined
 }
 
-/** undefined while the chain is live or kept, or if its retention is infinite. */
-export function expiryOf(world: World, { chain }: Job): number | undefined {
-  if (!isEnded(tailOf(world, chain)) || chain.expiresAt === Infinity || isKept(world, chain)) return undefined
-  return chain.expiresAt
+/** undefined while the chain is live or kept, or if its retention is infinite; unless the job is a part with its own. */
+export function expiryOf(world: World, { chain, partExpiresAt }: Job): number | undefined {
+  const isOpen = !isEnded(tailOf(world, chain)) || isKept(world, chain)
+  const expiry = Math.min(partExpiresAt, isOpen ? Infinity : chain.expiresAt)
+  return expiry === Infinity ? undefined : expiry
 }
 
 /**
@@ -237,10 +266,18 @@ export function isFree(world: World, ref: JobRef): boolean {
   return job.index === 0 || (job === tail && !isKept(world, job.chain))
 }
 
+/** A waiting job of this id, alone in its chain, gives way to the new one. */
+export function isReplaceable(world: World, { onDuplicate }: NewJob, job: Job): boolean {
+  return onDuplicate === 'replace' && isWaiting(job) && job.index === 0 && tailOf(world, job) === job
+}
+
+export const isOverdue = (world: World, { deadlineAt }: Job): boolean => deadlineAt <= world.now
+
 export const untilOf = ({ first, windowMs }: Mark): number => first.createdAt + windowMs
 
 export function isInForce(world: World, mark: Mark): boolean {
   if (world.now >= untilOf(mark)) return false
+  if (mark.mode === 'ascending' && isEnded(tailOf(world, mark.first))) return false
   return (mark.mode === 'throttle' && mark.windowMs !== Infinity) || (!mark.orphaned && !isGone(world, mark.first))
 }
 

@@ -7,6 +7,8 @@ import type { Case } from '../case.ts'
 import { listPageCases } from './list-pages.ts'
 import { findRecord, idsOf, jobStates, refOf } from '../records.ts'
 import { chainOfTwo, inState, runOne, treeOfTwo } from '../scenarios.ts'
+import { listSearchCases } from './list-search.ts'
+import { listPlaceCases } from './list-place.ts'
 
 const list = async (storage: Storage, query: Partial<ListQuery> = {}): Promise<readonly JobRecord[]> =>
   (await storage.list({ of: 'jobs', order: 'asc', limit: 100, ...query })).items
@@ -206,4 +208,10 @@ const chainCases: readonly Case[] = [
   },
 ]
 
-export const listCases: readonly Case[] = [...filterCases, ...chainCases, ...listPageCases]
+export const listCases: readonly Case[] = [
+  ...filterCases,
+  ...chainCases,
+  ...listPageCases,
+  ...listSearchCases,
+  ...listPlaceCases,
+]

@@ -9,6 +9,7 @@ import { findRecord, idsOf, jobStates, recordOf, refOf, stateOf } from '../recor
 import { claimType, inState } from '../scenarios.ts'
 import { reviveKeyCases } from './revive-keys.ts'
 import { reviveTogetherCases } from './revive-related.ts'
+import { reviveOptionCases } from './revive-options.ts'
 
 const verdicts: Readonly<Record<JobState, ReviveVerdict['verdict']>> = {
   scheduled: 'moved',
@@ -282,4 +283,10 @@ const ownCases: readonly Case[] = [
   },
 ]
 
-export const reviveCases: readonly Case[] = [...tableCases, ...ownCases, ...reviveKeyCases, ...reviveTogetherCases]
+export const reviveCases: readonly Case[] = [
+  ...tableCases,
+  ...ownCases,
+  ...reviveKeyCases,
+  ...reviveTogetherCases,
+  ...reviveOptionCases,
+]

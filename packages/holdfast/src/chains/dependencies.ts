@@ -2,23 +2,23 @@
 
 import { type Clock, systemClock } from '../clock.ts'
 import type { Logger } from '../engine/emit.ts'
-import type { Tell } from '../engine/events.ts'
+import type { PublishEvent } from '../engine/events.ts'
 import { type GuardedStorage, guardStorage } from '../engine/guard.ts'
 import type { Storage } from '../storage/storage.ts'
-import type { TellChains } from './events/chain-events.ts'
+import type { PublishChainEvent } from './events/chain-events.ts'
 import type { Log } from './events/log.ts'
 import { notifiedStorage } from './events/notified-storage.ts'
 import type { Notifier } from './events/notifier.ts'
 import type { Observer } from './events/observer.ts'
-import { chainTeller } from './events/teller.ts'
+import { chainPublisher } from './events/publisher.ts'
 import type { JobTypeRegistry } from './registry.ts'
 
 export interface Dependencies {
   readonly storage: GuardedStorage
   readonly clock: Clock
   readonly registry: JobTypeRegistry<unknown>
-  readonly tell: Tell
-  readonly tellChains: TellChains
+  readonly publishEvent: PublishEvent
+  readonly publishChainEvent: PublishChainEvent
   /** The client or worker has a listener of its own: an observer, a logger or a log. */
   readonly isObserved: boolean
 }
@@ -36,14 +36,14 @@ interface Given {
 /** @param workerId of a worker */
 export function dependenciesOf(given: Given, workerId?: string): Dependencies {
   const { observer, logger, log, clock = systemClock, notifier } = given
-  const { tell, tellChains, isObserved } = chainTeller({ observer, logger, log, workerId })
-  const guarded = guardStorage(given.storage, clock, tell)
+  const { publishEvent, publishChainEvent, isObserved } = chainPublisher({ observer, logger, log, workerId })
+  const guarded = guardStorage(given.storage, clock, publishEvent)
   return {
-    storage: notifier ? notifiedStorage(guarded, notifier, tellChains) : guarded,
+    storage: notifier ? notifiedStorage(guarded, notifier, publishChainEvent) : guarded,
     clock,
     registry: given.jobTypeRegistry,
-    tell,
-    tellChains,
+    publishEvent,
+    publishChainEvent,
     isObserved,
   }
 }

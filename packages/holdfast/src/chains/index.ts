@@ -16,6 +16,7 @@ export {
 export type {
   ChainFilter,
   Client,
+  CancelChainOptions,
   ClientOptions,
   JobFilter,
   ListOptions,
@@ -30,8 +31,8 @@ export type {
   Prepare,
   Process,
   ProcessContext,
-  TypedAbortSignal,
 } from './types/handler.ts'
+export type { AttemptView } from '../engine/job/job-view.ts'
 export type { ChainOutput, EntryName, InputOf, JobTypeDefinition, JobTypeName, OutputOf } from './types/job-types.ts'
 export type {
   AnyRunningJob,
@@ -44,12 +45,20 @@ export type {
   JobOf,
   PageOf,
   ProcessingState,
+  ReportFields,
   RunningJob,
   TraceContext,
 } from './types/records.ts'
+export type { ChainSchedule, ChainScheduleInfo, ChainSchedules, ScheduledChainOptions } from './types/schedules.ts'
+export type { ScheduleRule } from '../engine/schedule/schedule.ts'
+export type { ScheduleCalls } from '../engine/schedule/schedule-calls.ts'
+export type { ScheduleInfo } from '../engine/schedule/schedules.ts'
+export type { PreviewedSlot } from '../engine/schedule/preview.ts'
+export type { JobSchedule } from '../engine/schedule/slot-job.ts'
 export type { SchemaDefinition, SchemaDefinitions } from './types/schema-definitions.ts'
 export type {
   ChainDeduplication,
+  ChainDeduplicationStrategy,
   Continuation,
   ContinueOptions,
   ContinueWith,
@@ -73,9 +82,11 @@ export type {
   StopOptions,
 } from './types/worker.ts'
 export { createInProcessWorker } from './worker/worker.ts'
-export { fail, snooze } from '../engine/job/directives.ts'
+export type { RetentionCounts } from '../engine/job/retention.ts'
+export { fail, retry, snooze } from '../engine/job/directives.ts'
+export type { ErrorAnswer } from '../engine/work/decision.ts'
 export type { StandardSchema } from '../engine/standard-schema.ts'
-export type { JobAbortReason } from '../engine/work/attempt.ts'
+export type { AttemptAbortedError, AttemptSignal, JobAbortReason } from '../errors.ts'
 export {
   JobChainFailedError,
   JobTypeValidationError,

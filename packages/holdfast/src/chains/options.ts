@@ -1,6 +1,10 @@
 // The options of chains: the shared words with the defaults of this face, its own options, and the seed's names as aliases.
 
+import { deduplicationOptions as engineDeduplicationOptions } from '../engine/job/deduplication.ts'
+import { cancelOptions, operatorCancelOptions } from '../engine/operate/cancel.ts'
+import { sharedJobOptions } from '../engine/job/job-options.ts'
 import { sharedOptions } from '../engine/options.ts'
+import { scheduleOptions as scheduleRuleOptions } from '../engine/schedule/schedule.ts'
 import { invalidArgument } from '../errors.ts'
 import {
   anything,
@@ -18,17 +22,13 @@ import {
   nonNegative,
   oneOf,
   text,
-  yearMs,
 } from '../option-checks.ts'
 import { type Check, resolveOptions, type Table } from '../resolve-options.ts'
+import { standardRetention } from '../storage/retention.ts'
 import { leaseWords, retryWords, scheduleWords } from './option-aliases.ts'
 
 /** How long an ended chain is kept, unless `retention` sets it. */
-export const defaultRetention = Object.freeze({
-  completedMs: 7 * dayMs,
-  failedMs: 14 * dayMs,
-  cancelledMs: dayMs,
-})
+export const defaultRetention = Object.freeze(standardRetention(7 * dayMs))
 
 // ── client and worker ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -83,10 +83,13 @@ const attemptOptions = {
   leaseMs: { check: leaseOptions.leaseMs.check },
   renewIntervalMs: { check: leaseOptions.renewIntervalMs.check },
   timeoutMs: sharedOptions.timeoutMs,
+  maxSnoozes: { check: sharedOptions.maxSnoozes.check },
 } as const satisfies Table
 
 export const processorOptions = {
   process: { check: isFunction },
+  onError: sharedOptions.onError,
+  retention: sharedOptions.retentionCounts,
   ...attemptOptions,
   retryConfig: retryAlias,
   leaseConfig: leaseAlias,
@@ -129,13 +132,17 @@ export const inProcessWorkerOptions = {
   /** @default a third of leaseMs, if that is given; else 30_000 */
   renewIntervalMs: attemptOptions.renewIntervalMs,
   timeoutMs: sharedOptions.timeoutMs,
+  maxSnoozes: sharedOptions.maxSnoozes,
   pollMs: { default: 60_000, check: sharedOptions.pollMs.check },
+  presenceMs: sharedOptions.presenceMs,
   nextJobDelayMs: { default: 0, check: processingOptions.nextJobDelayMs.check },
   workerLoopRetryConfig: processingOptions.workerLoopRetryConfig,
   jobAttemptMiddlewares: { default: [], check: isListOfFunctions },
   graceMs: workerStopOptions.graceMs,
   deadlineMs: { check: workerStopOptions.deadlineMs.check },
   jobTypeProcessors: { check: isObject },
+  schedules: { check: isObject },
+  release: sharedOptions.release,
   clock: sharedOptions.clock,
   stop: { alias: ['graceMs', 'deadlineMs'], check: fieldsOf(workerStopOptions) },
   jobTypeProcessing: {
@@ -152,13 +159,14 @@ const scheduleOptions = {
   afterMs: { check: sharedOptions.delayMs.check },
 } as const satisfies Table
 
+/** A chain has keys of its own. */
+const { deduplication: _, ...jobOptions } = sharedJobOptions
+
 export const continueOptions = {
   typeName: { check: text(256) },
   input: anything,
-  delayMs: sharedOptions.delayMs,
-  runAt: sharedOptions.runAt,
+  ...jobOptions,
   schedule: { alias: ['delayMs', 'runAt'], check: isSchedule, convert: scheduleWords },
-  priority: { check: integer(-100, 100) },
   startBlockers: { check: isFunction },
   blockers: { check: isListOfChains },
   onBlockerFailure: { default: 'fail', check: oneOf('fail', 'wait') },
@@ -172,10 +180,25 @@ export const startOptions = {
   tx: anything,
 } as const satisfies Table
 
+/** A schedule: its rule, and the chains of its slots. */
+export const scheduledChainOptions = {
+  ...scheduleRuleOptions,
+  typeName: continueOptions.typeName,
+  input: anything,
+  priority: sharedOptions.priority,
+  timeoutMs: sharedOptions.timeoutMs,
+  expiresInMs: sharedOptions.expiresInMs,
+  search: sharedOptions.search,
+  retention: sharedOptions.retention,
+} as const satisfies Table
+
 export const deduplicationOptions = {
-  key: { check: text(512) },
-  strategy: { default: 'completed', check: oneOf('completed', 'all') },
-  windowMs: { check: integer(1, 100 * yearMs) },
+  ...engineDeduplicationOptions,
+  strategy: {
+    alias: 'mode',
+    check: oneOf('completed', 'all'),
+    convert: (strategy: 'completed' | 'all') => (strategy === 'all' ? 'throttle' : 'simple'),
+  },
 } as const satisfies Table
 
 export const startManyOptions = { items: { check: isList }, tx: anything } as const satisfies Table
@@ -184,7 +207,9 @@ export const prepareOptions = { mode: { check: oneOf('atomic', 'staged') } } as 
 
 // ── other methods of a client ────────────────────────────────────────────────────────────────────────────────────────
 
-export const cancelChainOptions = { reason: { check: text(4_096) } } as const satisfies Table
+const { force: _force, ...cancelWords } = operatorCancelOptions
+/** A running job ends at once, unless `abort` is given. */
+export const cancelChainOptions = { ...cancelWords, waitMs: cancelOptions.waitMs } as const satisfies Table
 
 export const deleteChainsOptions = { rootChainIds: { check: isListOfChains }, tx: anything } as const satisfies Table
 

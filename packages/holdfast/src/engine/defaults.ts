@@ -15,6 +15,8 @@ export const engineDefaults = Object.freeze({
   loopBackoff: { type: 'exponential', delayMs: 50, factor: 2, maxDelayMs: 5_000, jitter: 0.5 } as const,
   /** Pause before the next claim when a claim found nothing although a job is due: another call has it locked. */
   lockedMs: 250,
+  /** Longest time that progress and log lines wait for a call that takes them along; at most one call of their own in it. */
+  reportMs: 250,
   /** Time that stop() leaves to writes that are still to be made. */
   stopWritesMs: 5_000,
   /** Time that handlers have to end after stop() aborted their signal. */

@@ -31,6 +31,8 @@ interface OfRun {
 export type EngineEvent =
   | ({ readonly name: 'added' } & JobRef)
   | ({ readonly name: 'started' } & OfAttempt & OfClaim)
+  /** A running attempt reported progress, and the storage has it. Only with a subscriber of the channel. */
+  | ({ readonly name: 'progress'; readonly value: unknown } & OfAttempt)
   | ({ readonly name: 'completed'; readonly result: unknown; readonly durationMs: number } & OfAttempt & OfEnd)
   | ({ readonly name: 'failing'; readonly error: Error; readonly runAt: number | undefined } & OfAttempt &
       OfClaim &
@@ -40,10 +42,29 @@ export type EngineEvent =
       OfRun)
   | ({ readonly name: 'stalled' } & JobRef)
   | ({ readonly name: 'released' } & OfAttempt & OfClaim)
-  | ({ readonly name: 'cancelled' } & JobRef & OfEnd)
+  /** @param reason `expired`: the job was not started in time; absent: it was cancelled by a call */
+  | ({ readonly name: 'cancelled'; readonly reason?: EndReason } & JobRef & OfEnd)
   | ({ readonly name: 'fenced'; readonly verdict: Refusal } & OfAttempt)
+  /** The handler goes on 500 ms after its attempt timed out. Its result is dropped. */
+  | ({ readonly name: 'handler_abandoned' } & OfAttempt)
+  /** The event loop was blocked for more than a third of a lease, in ms; and the types that ran. */
   | { readonly name: 'loop_stalled'; readonly ms: number; readonly types: readonly string[] }
   | { readonly name: 'worker_online' | 'worker_offline'; readonly label: string; readonly types: readonly string[] }
+  /** The entry of the worker (workers()) could not be written or deleted. Its work is not affected. */
+  | { readonly name: 'presence_failed'; readonly error: Error }
+  /** An operator paused or resumed a type, or an ordered group of it. */
+  | {
+      readonly name: 'paused' | 'resumed'
+      readonly type: string
+      readonly group?: string | undefined
+      readonly by?: string | undefined
+    }
+  /** A slot of a schedule added its job; without `slotAt`, fire() did. */
+  | ({ readonly name: 'schedule_fired'; readonly schedule: string; readonly slotAt?: number } & JobRef)
+  /** So many slots of a schedule were passed over: missed, or their predecessor had not ended. At most 100 are counted. */
+  | { readonly name: 'schedule_skipped'; readonly schedule: string; readonly type: string; readonly count: number }
+  /** An operator deleted the record of an ended job. */
+  | ({ readonly name: 'removed' } & JobRef)
   | {
       readonly name: 'storage_call'
       readonly driver: string
@@ -58,18 +79,21 @@ export type EngineEvent =
   | ({ readonly name: 'renewed' | 'lease_expired' } & OfAttempt & OfClaim)
 
 /** Publishes an event. */
-export type Tell = (event: EngineEvent) => void
+export type PublishEvent = (event: EngineEvent) => void
 
 const everything = channel('holdfast')
 
 /** Whether the channel of this process has a subscriber. To be asked before an event that every job causes. */
 export const isWatched = (): boolean => everything.hasSubscribers
 
+/** Publishes an event on the channel of this process alone. */
+export const publishToProcess: PublishEvent = (event) => everything.publish(event)
+
 /**
  * Returns a function that publishes an event on the channel of this process, then calls the listener of the face.
  * @typeParam E the events of the face, if it has its own
  */
-export function teller<E extends object = EngineEvent>(own: (event: E) => void): (event: E) => void {
+export function eventPublisher<E extends object = EngineEvent>(own: (event: E) => void): (event: E) => void {
   return (event) => {
     if (everything.hasSubscribers) everything.publish(event)
     own(event)

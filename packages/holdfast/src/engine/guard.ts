@@ -3,7 +3,7 @@
 
 import type { Clock } from '../clock.ts'
 import { isHoldfastError, StorageError } from '../errors.ts'
-import type { Tell } from './events.ts'
+import type { PublishEvent } from './events.ts'
 import { engineDefaults } from './defaults.ts'
 import type { KeyValue } from '../storage/kv.ts'
 import type { Claim, LeaseRef, Outcome, Storage, Unlisten } from '../storage/storage.ts'
@@ -12,6 +12,8 @@ const moves = ['add', 'claim', 'extend', 'settle', 'recover', 'cancel', 'revive'
 const reads = ['get', 'list', 'count', 'nextDueAt'] as const
 /** Never repeated: each call changes a reference count. */
 const refCounted = ['connect', 'disconnect', 'listen'] as const
+/** Calls of a worker, which waits for a turn of the event loop between them anyway. */
+const workerVerbs: readonly string[] = ['claim', 'extend', 'settle', 'nextDueAt']
 const kvMoves = ['set', 'setIfAbsent', 'cas', 'delete'] as const
 const kvReads = ['get', 'list'] as const
 
@@ -19,19 +21,35 @@ type Verb = (typeof moves | typeof reads | typeof refCounted)[number]
 /** A storage whose verbs are wrapped in guardCall. */
 export type GuardedStorage = Pick<Storage, Verb | 'driver' | 'features' | 'settings' | 'transaction'> & {
   readonly kv: KeyValue
+  /** How long the storage has not answered, in ms: since the first call without an answer was sent. 0 while it answers. */
+  unansweredMs(): number
 }
 
 type Method = (...args: unknown[]) => Promise<unknown>
 
-export function guardStorage(storage: Storage, clock: Clock, tell: Tell): GuardedStorage {
+export function guardStorage(storage: Storage, clock: Clock, publishEvent: PublishEvent): GuardedStorage {
   const { driver, features, settings } = storage
   const guarded: Record<string, unknown> = { driver, features, settings }
-  const availability = new Availability(driver, clock, tell)
+  const availability = new Availability(driver, clock, publishEvent)
+  const turns = new Turns(clock)
   const kv: Record<string, unknown> = {}
   const wrap = (target: object, verb: string, writes: boolean, repeats: boolean): Method => {
     const method = (target as Record<string, Method>)[verb]!.bind(target)
     const undo = undoOf(storage, verb)
-    const fixed = { driver, verb, writes, repeats, undo, clock, tell, settings, availability }
+    const takesTurns = !workerVerbs.includes(verb)
+    const fixed = {
+      driver,
+      verb,
+      writes,
+      repeats,
+      undo,
+      clock,
+      publishEvent,
+      settings,
+      availability,
+      turns,
+      takesTurns,
+    }
     // Never repeated inside a transaction: an error there fails the transaction, and only all of it can be repeated.
     return (...args) =>
       guardCall({ ...fixed, send: () => method(...args), repeats: repeats && !isInTransaction(verb, args[1]) })
@@ -45,10 +63,10 @@ export function guardStorage(storage: Storage, clock: Clock, tell: Tell): Guarde
     const unlisten = await listen(...args)
     return wrap({ unlisten }, 'unlisten', false, false) as Unlisten
   }
-  if (storage.transaction) guarded.transaction = guardTransaction(storage, clock, tell)
+  if (storage.transaction) guarded.transaction = guardTransaction(storage, clock, publishEvent)
   for (const verb of kvMoves) kv[verb] = wrap(storage.kv, verb, true, false)
   for (const verb of kvReads) kv[verb] = wrap(storage.kv, verb, false, true)
-  return { ...guarded, kv } as unknown as GuardedStorage
+  return { ...guarded, kv, unansweredMs: () => availability.unansweredMs } as unknown as GuardedStorage
 }
 
 function isInTransaction(verb: string, second: unknown): boolean {
@@ -57,13 +75,17 @@ function isInTransaction(verb: string, second: unknown): boolean {
 }
 
 /** Not bounded in time. An error of the user's function passes unchanged. */
-function guardTransaction(storage: Storage, clock: Clock, tell: Tell): NonNullable<Storage['transaction']> {
+function guardTransaction(
+  storage: Storage,
+  clock: Clock,
+  publishEvent: PublishEvent,
+): NonNullable<Storage['transaction']> {
   const { driver } = storage
   return async (run) => {
     const startedAt = clock.monotonic()
     let thrown: { readonly error: unknown } | undefined
     const publish = (ok: boolean): void =>
-      tell({ name: 'storage_call', driver, verb: 'transaction', ok, ms: clock.monotonic() - startedAt })
+      publishEvent({ name: 'storage_call', driver, verb: 'transaction', ok, ms: clock.monotonic() - startedAt })
     try {
       const answer = await storage.transaction!(async (tx) => {
         try {
@@ -103,13 +125,16 @@ interface Call {
   readonly writes: boolean
   readonly repeats: boolean
   readonly clock: Clock
-  readonly tell: Tell
+  readonly publishEvent: PublishEvent
   readonly settings: Storage['settings']
   readonly availability: Availability
+  readonly turns: Turns
+  /** Whether it may wait for a turn of the event loop after its answer. */
+  readonly takesTurns: boolean
 }
 
 async function guardCall(call: Call): Promise<unknown> {
-  const { clock, verb, driver, tell } = call
+  const { clock, verb, driver, publishEvent } = call
   const startedAt = clock.monotonic()
   const deadline = startedAt + call.settings.callTimeoutMs
   let pauseMs: number = engineDefaults.retryMs
@@ -117,8 +142,9 @@ async function guardCall(call: Call): Promise<unknown> {
   for (;;) {
     try {
       const answer = await withinTime(call, deadline - clock.monotonic())
-      tell({ name: 'storage_call', driver, verb, ok: true, ms: clock.monotonic() - startedAt })
+      publishEvent({ name: 'storage_call', driver, verb, ok: true, ms: clock.monotonic() - startedAt })
       call.availability.answered()
+      if (call.takesTurns && call.turns.isDue()) await call.turns.next()
       return answer
     } catch (error) {
       maybeApplied ||= mayBeApplied(error, call)
@@ -128,11 +154,37 @@ async function guardCall(call: Call): Promise<unknown> {
         pauseMs = Math.min(2 * pauseMs, 1_000)
         continue
       }
-      tell({ name: 'storage_call', driver, verb, ok: false, ms: clock.monotonic() - startedAt })
+      publishEvent({ name: 'storage_call', driver, verb, ok: false, ms: clock.monotonic() - startedAt })
       const failure = asStorageError(error, call, maybeApplied)
-      call.availability.failed(failure)
+      call.availability.failed(failure, startedAt)
       throw failure
     }
+  }
+}
+
+/** Calls to an embedded storage that may follow each other without a turn of the event loop. */
+const callsPerTurn = 32
+
+/**
+ * Gives the event loop a turn now and then. Calls to an embedded storage resolve in microtasks: a caller that reads in a loop, until a
+ * job has completed, or that adds in a loop, would keep every timer from firing, and the jobs from starting.
+ */
+class Turns {
+  readonly #clock: Clock
+  #calls = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Counts a call. True if it should wait for the next turn. */
+  isDue(): boolean {
+    this.#calls = (this.#calls + 1) % callsPerTurn
+    return this.#calls === 0
+  }
+
+  next(): Promise<void> {
+    return new Promise((resolve) => this.#clock.soon(resolve))
   }
 }
 
@@ -140,26 +192,33 @@ async function guardCall(call: Call): Promise<unknown> {
 class Availability {
   readonly #driver: string
   readonly #clock: Clock
-  readonly #tell: Tell
+  readonly #publishEvent: PublishEvent
   #lostAt: number | undefined
+  /** When the first of the calls without an answer was sent. */
+  #unansweredSince = 0
 
-  constructor(driver: string, clock: Clock, tell: Tell) {
+  constructor(driver: string, clock: Clock, publishEvent: PublishEvent) {
     this.#driver = driver
     this.#clock = clock
-    this.#tell = tell
+    this.#publishEvent = publishEvent
+  }
+
+  get unansweredMs(): number {
+    return this.#lostAt === undefined ? 0 : this.#clock.monotonic() - this.#unansweredSince
   }
 
   answered(): void {
     if (this.#lostAt === undefined) return
     const ms = this.#clock.monotonic() - this.#lostAt
     this.#lostAt = undefined
-    this.#tell({ name: 'connection_restored', driver: this.#driver, ms })
+    this.#publishEvent({ name: 'connection_restored', driver: this.#driver, ms })
   }
 
-  failed(failure: unknown): void {
+  failed(failure: unknown, sentAt: number): void {
     if (this.#lostAt !== undefined || !isUnavailable(failure)) return
+    this.#unansweredSince = sentAt
     this.#lostAt = this.#clock.monotonic()
-    this.#tell({ name: 'connection_lost', driver: this.#driver, error: failure as Error })
+    this.#publishEvent({ name: 'connection_lost', driver: this.#driver, error: failure as Error })
   }
 }
 

@@ -43,6 +43,7 @@ interface Start {
   /** Ends its try under way: a stop no longer waits for it. */
   readonly abandon: AbortController
   readonly ready: Promise<void>
+  isReady: boolean
   readonly ended: PromiseWithResolvers<void>
 }
 
@@ -58,6 +59,11 @@ export class Lifecycle<Options> {
   /** Aborted by stop(). Undefined while idle or stopping. */
   get signal(): AbortSignal | undefined {
     return this.#start?.stop.signal
+  }
+
+  /** Started, and not stopped since. */
+  get isReady(): boolean {
+    return this.#start?.isReady === true
   }
 
   get isStopping(): boolean {
@@ -95,12 +101,15 @@ export class Lifecycle<Options> {
   #begin(): Start {
     if (this.#start) return this.#start
     const [stop, abandon] = [new AbortController(), new AbortController()]
-    const ready = this.#open(stop.signal, abandon.signal).catch((error: unknown) => {
-      // After a stop it may be another's.
-      if (this.#start === start) this.#start = undefined
-      throw error
-    })
-    const start: Start = { stop, abandon, ready, ended: Promise.withResolvers() }
+    const ready = this.#open(stop.signal, abandon.signal).then(
+      () => void (start.isReady = true),
+      (error: unknown) => {
+        // After a stop it may be another's.
+        if (this.#start === start) this.#start = undefined
+        throw error
+      },
+    )
+    const start: Start = { stop, abandon, ready, isReady: false, ended: Promise.withResolvers() }
     this.#start = start
     return start
   }

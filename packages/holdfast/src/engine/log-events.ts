@@ -2,7 +2,7 @@
 
 import { parseType } from '../storage/stored-type.ts'
 import type { Logger } from './emit.ts'
-import type { EngineEvent, Tell } from './events.ts'
+import type { EngineEvent, PublishEvent } from './events.ts'
 
 type Level = 'debug' | 'info' | 'warn' | 'error'
 type Entry = readonly [level: Level, message: string, data?: object]
@@ -11,7 +11,7 @@ type Entry = readonly [level: Level, message: string, data?: object]
  * @param subject begins each message, such as "queue 'mail'"
  * @returns undefined without a logger: then no message is built
  */
-export function eventLog(logger: Logger | undefined, subject: string): Tell | undefined {
+export function eventLog(logger: Logger | undefined, subject: string): PublishEvent | undefined {
   if (!logger) return undefined
   return (event) => {
     const entry = entryOf(event)
@@ -53,13 +53,27 @@ function entryOf(event: EngineEvent): Entry | undefined {
     case 'released':
       return ['info', `job '${event.id}' was released without spending attempt ${event.attempt}`]
     case 'cancelled':
-      return ['info', `job '${event.id}' was cancelled`]
+      return [
+        'info',
+        `job '${event.id}' was cancelled${event.reason === 'expired' ? ': it was not started in time' : ''}`,
+      ]
     case 'loop_stalled':
-      return ['warn', `the event loop was blocked for ${Math.round(event.ms)} ms`]
+      return ['warn', `the event loop was blocked for ${Math.round(event.ms)} ms`, { types: event.types }]
+    case 'handler_abandoned':
+      return [
+        'warn',
+        `job '${event.id}': the handler of attempt ${event.attempt} goes on after its timeout. Its result is dropped. Pass its signal on, so that it ends`,
+      ]
     case 'connection_lost':
       return ['warn', `the ${event.driver} storage does not answer; calls are retried`, { err: event.error }]
     case 'connection_restored':
       return ['info', `the ${event.driver} storage answers again after ${Math.round(event.ms)} ms`]
+    case 'presence_failed':
+      return ['debug', 'the entry of the worker could not be written; its work is not affected', { err: event.error }]
+    case 'schedule_fired':
+      return ['debug', `schedule '${event.schedule}' added job '${event.id}'`, { slotAt: event.slotAt }]
+    case 'schedule_skipped':
+      return ['warn', `schedule '${event.schedule}' passed over ${event.count} slots`]
     case 'completed':
       return ['debug', `job '${event.id}' completed`, { durationMs: event.durationMs }]
     default:

@@ -1,12 +1,13 @@
 // The vocabulary of options. Every face uses these rows under the same word, with the same check, and with the same default unless
 // its own table sets another. Other names of an option are aliases, in the tables of the faces.
 
-import { HoldfastError, invalidArgument } from '../errors.ts'
+import { invalidArgument } from '../errors.ts'
 import {
   anything,
   atLeastOne,
   hasMethods,
   integer,
+  integerOrInfinity,
   isAge,
   isBoolean,
   isClock,
@@ -24,6 +25,7 @@ import {
 } from '../option-checks.ts'
 import { resolveOptions, type Table } from '../resolve-options.ts'
 import { isFace } from '../storage/stored-type.ts'
+import { isDeduplication } from './job/deduplication.ts'
 
 export const sharedOptions = {
   storage: { check: isStorage },
@@ -37,13 +39,33 @@ export const sharedOptions = {
   leaseMs: { default: 30_000, check: integer(50) },
   /** Longest run in ms. Absent: no limit. */
   timeoutMs: { check: integer(1) },
+  /** Decides what comes after an error of the handler. */
+  onError: { check: isFunction },
+  /** Most snoozes of a job; then it fails. */
+  maxSnoozes: { default: Infinity, check: integerOrInfinity(0) },
   /** Longest idle wait without a hint, in ms. */
   pollMs: { default: 5_000, check: positiveOrInfinity },
+  /** Time between two writes of a worker's entry in workers(), in ms. False: none. */
+  presenceMs: { default: 60_000, check: isPresence },
+  /** Grows with each deployment of the code that declares schedules. */
+  release: { default: 0, check: integer(0) },
   concurrency: { default: 1, check: integer(1, 10_000) },
   workerId: { check: text(256) },
   delayMs: { check: integer(0, 100 * yearMs) },
+  /** A higher one runs first. */
+  priority: { check: integer(-100, 100) },
+  /** Time until the first start, in ms. */
+  expiresInMs: { check: integer(1, 100 * yearMs) },
+  group: { check: isGroup },
+  deduplication: { check: isDeduplication },
+  search: { check: isObject },
   runAt: { check: isInstant },
+  /** Of one job. */
   retention: { check: isRetention },
+  /** Of a type: with counts. */
+  typeRetention: { check: isTypeRetention },
+  /** Of a type whose ages are set elsewhere. */
+  retentionCounts: { check: isRetentionCounts },
   maxBytes: { default: 16_777_216, check: integer(1) },
   /** How long stop() lets handlers run before it aborts their signals, in ms. */
   graceMs: { default: 30_000, check: integer(0) },
@@ -90,17 +112,72 @@ function isLogger(name: string, value: unknown): void {
   }
 }
 
+function isPresence(name: string, value: unknown): void {
+  const isPeriod = Number.isInteger(value) && (value as number) >= 100
+  if (value !== false && !isPeriod) throw invalidArgument(name, 'an integer >= 100, or false', value)
+}
+
+function isGroup(name: string, value: unknown): void {
+  const { key, ordered } = resolveOptions(name, value as { key?: string; ordered?: true }, groupOptions)
+  if (key === undefined) throw invalidArgument(`${name}.key`, 'the key of the group', key)
+  if (ordered !== true) throw invalidArgument(`${name}.ordered`, 'true', ordered)
+}
+
+const groupOptions = { key: { check: text(512) }, ordered: { check: isBoolean } } as const satisfies Table
+
 function isRetention(name: string, value: unknown): void {
-  for (const [end, kept] of Object.entries(resolveOptions(name, value as object, endOptions))) {
-    if (kept === null || typeof kept !== 'object') throw invalidArgument(`${name}.${end}`, 'an object', kept)
-    const what = 'retention by count'
-    if ('count' in kept) {
-      const message = `${name}.${end}: ${what} is not supported. Nothing was written. Use ageMs instead.`
-      throw new HoldfastError('FEATURE_UNSUPPORTED', message, { what })
+  for (const [end, kept] of keptByEnd(name, value)) {
+    const { count } = kept
+    if (count !== undefined) {
+      throw invalidArgument(
+        `${name}.${end}.count`,
+        'no count here: records are counted by type, where its jobs run',
+        count,
+      )
     }
     isAge(`${name}.${end}`, kept)
   }
 }
+
+function isTypeRetention(name: string, value: unknown): void {
+  for (const [end, kept] of keptByEnd(name, value)) {
+    const { ageMs, count } = resolveOptions(`${name}.${end}`, kept, keptOptions)
+    if (ageMs === undefined && count === undefined)
+      throw invalidArgument(`${name}.${end}`, 'ageMs, count or both', kept)
+  }
+}
+
+function isRetentionCounts(name: string, value: unknown): void {
+  for (const [end, kept] of keptByEnd(name, value)) {
+    const { ageMs } = kept
+    if (ageMs !== undefined) {
+      throw invalidArgument(
+        `${name}.${end}.ageMs`,
+        'no age here: the client that starts a chain sets its retention',
+        ageMs,
+      )
+    }
+    const { count } = resolveOptions(`${name}.${end}`, kept, keptOptions)
+    if (count === undefined) throw invalidArgument(`${name}.${end}.count`, 'an integer >= 0', count)
+  }
+}
+
+interface Kept {
+  readonly ageMs?: number
+  readonly count?: number
+}
+
+function keptByEnd(name: string, value: unknown): [end: string, kept: Kept][] {
+  return Object.entries(resolveOptions(name, value as object, endOptions)).map(([end, kept]) => {
+    isObject(`${name}.${end}`, kept)
+    return [end, kept as Kept]
+  })
+}
+
+const keptOptions = {
+  ageMs: { check: integerOrInfinity(0) },
+  count: { check: integer(0) },
+} as const satisfies Table
 
 const endOptions = {
   completed: { check: isObject },

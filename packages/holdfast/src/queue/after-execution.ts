@@ -67,7 +67,7 @@ export async function applyHook<P, R>(
       error,
     }
   } catch (problem) {
-    handling.tell({
+    handling.publishEvent({
       name: 'error',
       error: new Error(hookFailure(attempt, problem), { cause: problem }),
     })

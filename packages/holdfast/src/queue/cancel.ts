@@ -1,20 +1,30 @@
-// A call to cancel: its options and the caller's answer.
+// A call to cancel that waits for the end of the running job.
 
-import type { CancelVerdict } from '../storage/storage.ts'
+import { type CancelOptions, cancelOptions, type CancelResult } from '../engine/operate/cancel.ts'
+import { invalidArgument } from '../errors.ts'
+import { resolveOptions } from '../resolve-options.ts'
+import { isTerminal } from '../storage/rules/job/states.ts'
+import type { JobRecord } from '../storage/storage.ts'
+import type { WaitEnd, WaitStart } from './waits.ts'
 
-export interface CancelOptions {
-  /** Aborts the signal of a running job, wherever it runs. Without it, a running job is left alone. @default false */
-  readonly abort?: boolean | undefined
+/** @throws TypeError INVALID_ARGUMENT, also for a wait without an abort */
+export function resolveCancelOptions(options: CancelOptions | undefined) {
+  const resolved = resolveOptions('cancel', options, cancelOptions)
+  const { abort, force, waitMs } = resolved
+  if (waitMs > 0 && !abort && !force) throw invalidArgument('waitMs', 'abort: true beside it', waitMs)
+  return resolved
 }
 
-/**
- * Answer of cancel(). `cancelled`: the job never starts. `processing`: it runs; with `aborting` its signal aborts. `completed`,
- * `failed`: it has ended. `not_found`: no record of this id exists.
- */
-export type CancelResult =
-  | { status: 'cancelled' | 'not_found' | 'completed' | 'failed' }
-  | { status: 'processing'; aborting?: true }
+/** What a cancel waits for: the running job, or its end. @param record read after the cancel */
+export function abortedJob(record: JobRecord | undefined): WaitStart {
+  // A job that is not asked to stop is a later one with the same id: the cancelled one is gone.
+  if (!record || (!isTerminal(record.state) && !record.cancelling)) return 'gone'
+  return isTerminal(record.state) ? { record } : { job: record }
+}
 
-export function cancelResult({ verdict }: CancelVerdict): CancelResult {
-  return verdict === 'cancelling' ? { status: 'processing', aborting: true } : { status: verdict }
+/** The answer after the wait. */
+export function abortedResult(end: WaitEnd): CancelResult {
+  if (end === 'gone') return { status: 'not_found' }
+  const { state } = 'record' in end ? end.record : end.standing
+  return { status: state as 'cancelled' | 'completed' | 'failed' }
 }

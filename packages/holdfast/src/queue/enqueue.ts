@@ -1,12 +1,12 @@
-// A call to enqueue: its options, the job for the storage, and the caller's answer.
+// A call to enqueue: its options, and the caller's answer. draft.ts makes the job for the storage.
 
-import { invalidArgument } from '../errors.ts'
-import { evenRetention } from '../storage/retention.ts'
-import type { AddVerdict, Bytes, Retention } from '../storage/storage.ts'
-import type { Draft } from '../engine/job/adder.ts'
-import { type RetentionOptions, retainedBy } from '../engine/job/retention.ts'
+import { DuplicateJobError } from '../errors.ts'
+import type { AddVerdict } from '../storage/storage.ts'
+import type { SharedJobOptions } from '../engine/job/job-options.ts'
+import type { RetentionOptions } from '../engine/job/retention.ts'
 import { decode, type Serde } from '../engine/job/serde.ts'
 import type { MessageState } from './status.ts'
+import type { WaitStart } from './waits.ts'
 
 /** Options of enqueue(). @typeParam Tx transaction of the storage; never: it has none */
 export interface EnqueueOptions<Tx = unknown> extends JobOptions {
@@ -18,18 +18,22 @@ export interface EnqueueOptions<Tx = unknown> extends JobOptions {
 }
 
 /** Options of both enqueue() and enqueueAndWait(). They are stored with the job. */
-export interface JobOptions {
+export interface JobOptions extends SharedJobOptions {
   /** Most runs of the job, the first included. @default the queue's */
   readonly maxAttempts?: number | undefined
   /** How long the record is kept after any end, in ms. @default the queue's */
   readonly resultTTL?: number | undefined
   /** How long the record is kept, by end state. Wins over resultTTL. @default the queue's */
   readonly retention?: RetentionOptions | undefined
-  /** Delay before the job is due, in ms of the storage's clock. Not together with runAt. */
-  readonly delayMs?: number | undefined
-  /** Instant at which the job is due: epoch ms, or a Date. One in the past is due at once. */
-  readonly runAt?: number | Date | undefined
+  /**
+   * What to do if a job has the id or the deduplication key. `return`: answer with that job, and change nothing. `replace`: if it has
+   * the id and waits, this job takes its place; else as `return`. `reject`: reject with DuplicateJobError, for a stale version too.
+   * @default 'return'
+   */
+  readonly onDuplicate?: OnDuplicate | undefined
 }
+
+export type OnDuplicate = 'return' | 'replace' | 'reject'
 
 /** Options of enqueueAndWait(). */
 export interface EnqueueAndWaitOptions extends JobOptions {
@@ -40,47 +44,53 @@ export interface EnqueueAndWaitOptions extends JobOptions {
 }
 
 /**
- * Answer of enqueue(). `queued`: the job was added. `duplicate`: a waiting or running job has the id, and nothing was changed;
- * `existingState` is an alias of `state`. `completed`: a job with this id completed, and this is its cached result.
+ * Answer of enqueue().
+ *
+ * - `queued`: the job was added.
+ * - `replaced`: it took the place of the waiting job with its id (`onDuplicate`), or its payload that of the job with its key
+ *   (deduplication modes `debounce` and `followUp`). `id` and `state` are those of the job that stands.
+ * - `duplicate`: another job has the id or the deduplication key, and nothing was changed; `id` and `state` are those of the other
+ *   job, and `existingState` is an alias of `state`.
+ * - `stale`: the version is not above the last accepted one of the key, which is `version` (mode `ascending`). Nothing was changed.
+ * - `completed`: a job with this id completed, and this is its cached result.
  */
 export type EnqueueResult<TResult> =
   | { status: 'queued' }
+  | { status: 'replaced'; id: string; state: MessageState }
   | { status: 'duplicate'; id: string; state: MessageState; existingState: MessageState }
+  | { status: 'stale'; version: number }
   | { status: 'completed'; result: TResult }
-
-/** Makes the job for the storage. Its token comes from the batch that it joins. */
-export function draftOf(
-  type: string,
-  id: string,
-  payload: Bytes | undefined,
-  options: JobOptions | undefined,
-  defaults: { readonly maxAttempts: number; readonly retention: Retention },
-): Draft {
-  const { maxAttempts, retention } = defaults
-  if (!options) return { type, id, token: undefined, payload, maxAttempts, retention }
-  const { delayMs, runAt, resultTTL } = options
-  if (delayMs !== undefined && runAt !== undefined)
-    throw invalidArgument('delayMs', 'either delayMs or runAt, not both', delayMs)
-  return {
-    type,
-    id,
-    token: undefined,
-    payload,
-    maxAttempts: options.maxAttempts ?? maxAttempts,
-    retention: retainedBy(options.retention, resultTTL === undefined ? retention : evenRetention(resultTTL)),
-    delayMs,
-    // Rounded up, so that the job is never early.
-    runAt: runAt === undefined ? undefined : Math.ceil(Number(runAt)),
-  }
-}
 
 /** The answer to nearly every call: one frozen object serves all. */
 const queued = Object.freeze({ status: 'queued' } as const)
 
 /** Makes the caller's answer. @throws SerializationError if the cached result cannot be decoded */
 export function enqueueResult<R>(verdict: AddVerdict, serde: Serde<R>): EnqueueResult<R> {
+  if (verdict.verdict === 'stale') return { status: 'stale', version: verdict.version }
+  if (verdict.verdict === 'replaced') return { status: 'replaced', id: verdict.job.id, state: verdict.job.state }
   if (verdict.verdict !== 'duplicate') return queued
   const { id, state, result } = verdict.job
-  if (state === 'completed') return { status: 'completed', result: decode('result', serde, result) }
+  // A cached result belongs to its id: a job with another id and the same key does not ask for it.
+  if (state === 'completed' && verdict.by === 'id')
+    return { status: 'completed', result: decode('result', serde, result) }
   return { status: 'duplicate', id, state, existingState: state }
+}
+
+/** For `onDuplicate: 'reject'`. @throws DuplicateJobError */
+export function rejectDuplicate(verdict: AddVerdict): AddVerdict {
+  if (verdict.verdict === 'stale') throw new DuplicateJobError({ by: 'version', version: verdict.version })
+  if (verdict.verdict !== 'duplicate') return verdict
+  const { id, state } = verdict.job
+  throw new DuplicateJobError({ by: verdict.by, jobId: id, state })
+}
+
+/** What enqueueAndWait() waits for: the added job, or the one that has its id or key. @throws DuplicateJobError for a stale version */
+export function waitStartOf(verdict: AddVerdict): WaitStart {
+  if (verdict.verdict === 'added' || verdict.verdict === 'replaced') return { job: verdict.job }
+  if (verdict.verdict === 'stale') rejectDuplicate(verdict)
+  if (verdict.verdict !== 'duplicate') return 'gone'
+  const { job } = verdict
+  if (job.state !== 'completed') return { job }
+  // Only the window of its key is left of a job without createdAt.
+  return verdict.by === 'key' && job.createdAt === undefined ? 'gone' : { standing: job }
 }

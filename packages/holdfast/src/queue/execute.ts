@@ -2,25 +2,26 @@
 //
 //   decode the payload → call the handler → encode the result → afterExecution → completed
 //
-// A step that throws ends the list, and `endOf` decides what the attempt ends in:
+// A step that throws ends the list, and engine/work/decision.ts decides what comes next, with `onError` if there is one:
 //
-//   snooze()                               → released, until its time
-//   the worker is stopping                 → released
-//   the last attempt, or unrecoverable     → afterExecution → failed
-//   anything else                          → retry, after the backoff
+//   released                               → as it is
+//   failed, or a retry of the last attempt → afterExecution → failed
+//   retry                                  → after its own delay, or the backoff
 
 import type { Clock } from '../clock.ts'
-import type { Tell } from '../engine/events.ts'
+import type { PublishEvent } from '../engine/events.ts'
 import { type Backoff, delayAfter } from '../engine/job/backoff.ts'
-import { isDirective, snoozeOf } from '../engine/job/directives.ts'
+import { isDirective } from '../engine/job/directives.ts'
 import { decode, encode, type Serde } from '../engine/job/serde.ts'
 import type { Attempt } from '../engine/work/attempt.ts'
+import { askedDecision, type Decision, decisionOf, type ErrorAnswer } from '../engine/work/decision.ts'
 import type { AttemptEnd } from '../engine/work/outcomes.ts'
 import type { WorkType } from '../engine/work/work-type.ts'
 import { asError, encodeError } from '../error-details.ts'
-import { isHoldfastError } from '../errors.ts'
+import type { NewJob } from '../storage/storage.ts'
 import { type AfterExecution, applyHook } from './after-execution.ts'
-import { callHandler, HandlerJob, type JobHandler } from './handler.ts'
+import { deadLetterOf } from './dead-letter.ts'
+import { callHandler, HandlerJob, type Job, type JobHandler } from './handler.ts'
 import type { ResolvedQueueConfig } from './queue-config.ts'
 
 export interface Handling<TPayload, TResult> {
@@ -30,17 +31,27 @@ export interface Handling<TPayload, TResult> {
   readonly maxResultBytes: number
   /** Most runs, for jobs that do not set it. */
   readonly maxAttempts: number
+  readonly maxSnoozes: number
   readonly backoff: Backoff
+  readonly onError?: ((error: unknown, job: Job<TPayload>) => ErrorAnswer | Promise<ErrorAnswer>) | undefined
   readonly afterExecution?: AfterExecution<TPayload, TResult> | undefined
+  /** Makes the dead letter of a job. Undefined: the queue has none. */
+  readonly letterOf?: WorkType['deadLetterOf']
   readonly label: string
   readonly clock: Clock
-  readonly tell: Tell
+  readonly publishEvent: PublishEvent
 }
 
 /** Makes the WorkType of a Queue. */
-export function workOf<P, R>(config: ResolvedQueueConfig<P, R>, handler: JobHandler<P, R>, tell: Tell): WorkType {
-  const { type, workerId, timeoutMs = Infinity, maxAttempts, payloadSerde } = config
-  const handling = { ...config, handler, label: workerId, tell }
+export function workOf<P, R>(
+  config: ResolvedQueueConfig<P, R>,
+  handler: JobHandler<P, R>,
+  publishEvent: PublishEvent,
+  onCompleted: NonNullable<WorkType['onCompleted']>,
+): WorkType {
+  const { type, workerId, timeoutMs = Infinity, maxAttempts, payloadSerde, keep } = config
+  const letterOf = letters(config)
+  const handling = { ...config, handler, label: workerId, publishEvent, letterOf }
   // Never longer than the timeout, so that the job of a dead worker is free by then.
   const leaseMs = Math.min(config.leaseMs, timeoutMs)
   return {
@@ -49,7 +60,10 @@ export function workOf<P, R>(config: ResolvedQueueConfig<P, R>, handler: JobHand
     renewMs: leaseMs / 3,
     capMs: timeoutMs,
     maxAttempts,
+    keep,
     run: (attempt) => runAttempt(attempt, handling),
+    onCompleted,
+    ...(letterOf && { deadLetterOf: letterOf }),
     payloadOf: (bytes) => {
       try {
         return decode('payload', payloadSerde, bytes)
@@ -60,19 +74,27 @@ export function workOf<P, R>(config: ResolvedQueueConfig<P, R>, handler: JobHand
   }
 }
 
+function letters<P, R>(config: ResolvedQueueConfig<P, R>): WorkType['deadLetterOf'] {
+  const { name, deadLetterType, retention, clock } = config
+  if (deadLetterType === undefined) return undefined
+  const lettering = { name, deadLetterType, retention, clock, payloadSerde: config.payloadSerde as Serde<unknown> }
+  return (failed) => deadLetterOf(failed, lettering)
+}
+
 /** Never rejects. */
 async function runAttempt<P, R>(attempt: Attempt, handling: Handling<P, R>): Promise<AttemptEnd> {
   let payload: P | undefined
+  let job: Job<P> | undefined
   try {
     payload = decode('payload', handling.payloadSerde, attempt.job.payload)
-    const job = new HandlerJob(attempt, payload, maxAttemptsOf(attempt, handling))
+    job = new HandlerJob(attempt, payload, maxAttemptsOf(attempt, handling))
     const value = await callHandler(handling.handler, job)
     if (isDirective(value)) throw value
     const end = complete(attempt, handling, payload, value)
     // Awaited only with a hook: without one it would cost a tick for nothing.
     return end instanceof Promise ? await end : end
   } catch (thrown) {
-    return endOf(attempt, handling, payload as P, thrown)
+    return endOf(attempt, handling, payload as P, await decisionAbout(attempt, handling, job, thrown))
   }
 }
 
@@ -89,7 +111,7 @@ function complete<P, R>(
     // Failed for good: another run would only repeat the side effects.
     return failForGood(attempt, handling, payload, error)
   }
-  if (!handling.afterExecution || isOver(attempt)) return { ending: { kind: 'completed', result }, value, payload }
+  if (!handling.afterExecution || attempt.isOver) return { ending: { kind: 'completed', result }, value, payload }
   return completeWithHook(attempt, handling, payload, value, result)
 }
 
@@ -108,28 +130,39 @@ async function completeWithHook<P, R>(
   }
 }
 
+/** @param job undefined: its payload could not be decoded, and onError has nothing to judge */
+function decisionAbout<P, R>(
+  attempt: Attempt,
+  handling: Handling<P, R>,
+  job: Job<P> | undefined,
+  thrown: unknown,
+): Decision | Promise<Decision> {
+  const { onError, maxSnoozes } = handling
+  if (!onError || !job) return decisionOf(attempt, thrown, maxSnoozes)
+  return askedDecision(attempt, thrown, () => onError(thrown, job), handling)
+}
+
 function endOf<P, R>(
   attempt: Attempt,
   handling: Handling<P, R>,
   payload: P,
-  thrown: unknown,
+  decision: Decision,
 ): AttemptEnd | Promise<AttemptEnd> {
-  const when = snoozeOf(thrown)
-  if (when) return { ending: { kind: 'released', ...when, ...snoozeCause(thrown) } }
-  if (attempt.abortedFor === 'stopping') return { ending: { kind: 'released' } }
-  const error = asError(thrown)
+  if (decision.kind === 'released')
+    return { ending: { kind: 'released', ...decision.when, ...errorOf(decision.cause) } }
+  const { thrown } = decision
   const isLast = attempt.counted >= maxAttemptsOf(attempt, handling)
-  if (isLast || isHoldfastError(error, 'UNRECOVERABLE')) return failForGood(attempt, handling, payload, thrown)
-  const delayMs = delayAfter(handling.backoff, attempt.counted, error, handling.clock, (problem) =>
-    handling.tell({ name: 'error', error: problem }),
-  )
+  if (isLast || decision.kind === 'failed') return failForGood(attempt, handling, payload, thrown)
+  const error = asError(thrown)
+  const delayMs =
+    decision.delayMs ??
+    delayAfter(handling.backoff, attempt.counted, error, handling.clock, (problem) =>
+      handling.publishEvent({ name: 'error', error: problem }),
+    )
   return { ending: { kind: 'retry', error: encodeError(thrown), delayMs }, error, payload }
 }
 
-function snoozeCause(thrown: unknown): { error?: Uint8Array } {
-  const { cause } = thrown as { cause?: unknown }
-  return cause === undefined ? {} : { error: encodeError(cause) }
-}
+const errorOf = (cause: unknown): { error?: Uint8Array } => (cause === undefined ? {} : { error: encodeError(cause) })
 
 async function failForGood<P, R>(
   attempt: Attempt,
@@ -139,20 +172,37 @@ async function failForGood<P, R>(
 ): Promise<AttemptEnd> {
   const error = asError(thrown)
   // Without the hook if it was cancelled with `abort`: the failed attempt ends as cancelled.
-  if (!handling.afterExecution || isOver(attempt) || attempt.abortedFor === 'cancelled') {
-    return { ending: { kind: 'failed', error: encodeError(thrown) }, error, payload }
+  if (!handling.afterExecution || attempt.isOver || attempt.abortedFor === 'cancelled') {
+    return {
+      ending: { kind: 'failed', error: encodeError(thrown), ...adding(attempt, handling, thrown) },
+      error,
+      payload,
+    }
   }
   const changed = await applyHook(attempt, handling, { payload, status: 'failed', error })
-  const recorded = encodeError(changed.error === error ? thrown : changed.error)
+  const recorded = changed.error === error ? thrown : changed.error
   return {
-    ending: { kind: 'failed', error: recorded, keepMs: changed.keepMs },
+    ending: {
+      kind: 'failed',
+      error: encodeError(recorded),
+      keepMs: changed.keepMs,
+      ...adding(attempt, handling, recorded),
+    },
     error: changed.error,
     payload,
   }
 }
 
-/** Whether the attempt timed out, was released or lost: its outcome is dropped, and the hook is not called. */
-const isOver = ({ decided, lost }: Attempt): boolean => decided || lost
+/** The dead letter of the job, if the queue has them. */
+function adding<P, R>(
+  { job, counted, storageNow }: Attempt,
+  handling: Handling<P, R>,
+  error: unknown,
+): { add?: readonly NewJob[] } {
+  if (!handling.letterOf) return {}
+  const { id, payload } = job
+  return { add: [handling.letterOf({ id, payload, error, attempts: counted, failedAt: storageNow })] }
+}
 
 function maxAttemptsOf<P, R>({ job }: Attempt, { maxAttempts }: Handling<P, R>): number {
   return job.maxAttempts ?? maxAttempts

@@ -1,9 +1,11 @@
 // The handler of a Queue, and the worker that runs it. Invariant: at most one worker at a time.
 
 import { engineDefaults } from '../engine/defaults.ts'
-import type { Tell } from '../engine/events.ts'
+import type { PublishEvent } from '../engine/events.ts'
 import type { GuardedStorage } from '../engine/guard.ts'
+import type { WorkerState } from '../engine/health.ts'
 import { retryUntilReady } from '../engine/retry-until-ready.ts'
+import type { WorkType } from '../engine/work/work-type.ts'
 import { Worker } from '../engine/work/worker.ts'
 import { HoldfastError, invalidArgument } from '../errors.ts'
 import { workOf } from './execute.ts'
@@ -13,14 +15,22 @@ import type { ResolvedQueueConfig } from './queue-config.ts'
 export class HandlerWorker<TPayload, TResult> {
   readonly #config: ResolvedQueueConfig<TPayload, TResult>
   readonly #storage: GuardedStorage
-  readonly #tell: Tell
+  readonly #publishEvent: PublishEvent
+  readonly #onCompleted: NonNullable<WorkType['onCompleted']>
   #handler: JobHandler<TPayload, TResult> | undefined
   #worker: Worker | undefined
 
-  constructor(config: ResolvedQueueConfig<TPayload, TResult>, storage: GuardedStorage, tell: Tell) {
+  /** @param onCompleted called when a job was completed here, with its stored result */
+  constructor(
+    config: ResolvedQueueConfig<TPayload, TResult>,
+    storage: GuardedStorage,
+    publishEvent: PublishEvent,
+    onCompleted: NonNullable<WorkType['onCompleted']>,
+  ) {
     this.#config = config
+    this.#onCompleted = onCompleted
     this.#storage = storage
-    this.#tell = tell
+    this.#publishEvent = publishEvent
   }
 
   /** @throws HANDLER_ALREADY_SET, INVALID_ARGUMENT */
@@ -33,21 +43,31 @@ export class HandlerWorker<TPayload, TResult> {
     this.#handler = handler
   }
 
+  get hasHandler(): boolean {
+    return this.#handler !== undefined
+  }
+
+  /** Undefined while there is no worker. */
+  get state(): WorkerState | undefined {
+    return this.#worker?.state
+  }
+
   /** Starts the worker, if there is a handler and no worker. @throws what the storage rejects with */
   async start(signal: AbortSignal): Promise<void> {
     const handler = this.#handler
     if (!handler || this.#worker || signal.aborted) return
-    const { clock, workerId, concurrency, pollMs } = this.#config
+    const { clock, workerId, concurrency, pollMs, presenceMs } = this.#config
     const worker = new Worker({
       storage: this.#storage,
       clock,
       label: workerId,
       concurrency,
       pollMs,
+      presenceMs,
       slotPauseMs: 0,
       loopBackoff: engineDefaults.loopBackoff,
-      tell: this.#tell,
-      types: [workOf(this.#config, handler, this.#tell)],
+      publishEvent: this.#publishEvent,
+      types: [workOf(this.#config, handler, this.#publishEvent, this.#onCompleted)],
     })
     this.#worker = worker
     try {
@@ -60,7 +80,7 @@ export class HandlerWorker<TPayload, TResult> {
 
   /** Starts the worker and retries every failure: for an execute() after start(), which has no promise to reject. */
   async startUntilReady(signal: AbortSignal): Promise<void> {
-    const onFailure = (error: Error): void => this.#tell({ name: 'error', error })
+    const onFailure = (error: Error): void => this.#publishEvent({ name: 'error', error })
     await retryUntilReady(() => this.start(signal), { clock: this.#config.clock, signal, onFailure, always: true })
   }
 

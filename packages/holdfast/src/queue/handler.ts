@@ -2,6 +2,8 @@
 
 import type { Directive } from '../engine/job/directives.ts'
 import type { Attempt } from '../engine/work/attempt.ts'
+import { type JobSchedule, scheduleOf } from '../engine/schedule/slot-job.ts'
+import type { AttemptSignal } from '../errors.ts'
 
 /** Argument of a handler: one run of a job. */
 export interface Job<TPayload> {
@@ -14,7 +16,21 @@ export interface Job<TPayload> {
   /** When the job was accepted, in epoch ms. */
   readonly createdAt: number
   /** Aborts when this run should end: at timeoutMs, a cancel with `abort`, a stop, a lost lease. Its reason is an AttemptAbortedError. */
-  readonly signal: AbortSignal
+  readonly signal: AttemptSignal
+  /** The schedule that added the job, and the slot. Undefined: none did. */
+  readonly schedule: JobSchedule | undefined
+  /**
+   * Reports how far this run has come: any JSON value of at most 4 KiB. The last one is stored with the job, within 250 ms or with
+   * the end of the run, whichever is first. Dropped once the run is over.
+   * @throws SerializationError, TOO_LARGE, INVALID_ARGUMENT
+   */
+  progress(value: unknown): void
+  /**
+   * Adds a line to the log of the job, stored as soon as a progress is. A line has at most 8 KiB, a longer one is cut. A job keeps
+   * its last 1,000 lines and 64 KiB. Dropped once the run is over.
+   * @throws INVALID_ARGUMENT
+   */
+  log(text: string, fields?: Readonly<Record<string, unknown>>): void
 }
 
 /** Runs a job. Returns the result, a promise of it, or a directive. With a second parameter, the callback takes the result instead. */
@@ -42,6 +58,18 @@ export class HandlerJob<P> implements Job<P> {
 
   get signal(): AbortSignal {
     return this.#attempt.signal
+  }
+
+  get schedule(): JobSchedule | undefined {
+    return scheduleOf(this.#attempt.job.token)
+  }
+
+  progress(value: unknown): void {
+    this.#attempt.progress(value)
+  }
+
+  log(text: string, fields?: Readonly<Record<string, unknown>>): void {
+    this.#attempt.log(text, fields)
   }
 }
 

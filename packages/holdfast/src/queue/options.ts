@@ -1,8 +1,14 @@
 // The tables of options of a Queue and a Reaper: shared rows, their own rows, and aliases.
 
+import { bulkOptions, redriveOptions } from '../engine/operate/bulk.ts'
+import { filterOptions, queryOptions } from '../engine/operate/job-filter.ts'
+import { sharedJobOptions } from '../engine/job/job-options.ts'
+import { isSearchFieldTypes } from '../engine/job/search-fields.ts'
+import { scheduleOptions } from '../engine/schedule/schedule.ts'
 import { leaderOptions, sharedOptions } from '../engine/options.ts'
 import { invalidArgument } from '../errors.ts'
 import {
+  anything,
   checkText,
   hasMethods,
   integer,
@@ -10,13 +16,15 @@ import {
   isBoolean,
   isFunction,
   isObject,
+  oneOf,
   seconds,
   text,
   yearMs,
 } from '../option-checks.ts'
 import type { Table } from '../resolve-options.ts'
+import { standardRetention } from '../storage/retention.ts'
 
-export { leaderOptions }
+export { leaderOptions, redriveOptions }
 
 const toMs = (value: number): number => value * 1_000
 
@@ -28,7 +36,7 @@ export const queueOptions = {
   resultSerde: { check: isSerde },
   // Absent: the default of `retention` for each end state.
   resultTTL: { check: integer(1, 100 * yearMs) },
-  retention: sharedOptions.retention,
+  retention: sharedOptions.typeRetention,
   maxAttempts: { default: 3, check: sharedOptions.maxAttempts.check },
   maxRetries: { alias: 'maxAttempts', check: sharedOptions.maxAttempts.check },
   maxPayloadBytes: sharedOptions.maxBytes,
@@ -42,27 +50,44 @@ export const queueOptions = {
   // Absent: the storage's own, else the default of sharedOptions.
   pollMs: { check: sharedOptions.pollMs.check },
   blockTimeout: { alias: 'pollMs', check: seconds('pollMs'), convert: toMs },
+  presenceMs: sharedOptions.presenceMs,
+  schedules: { check: isObject },
+  release: sharedOptions.release,
   processingQueueTTL: { ignored: true, check: integer(1_000) },
+  deadLetter: { check: text(256) },
+  onError: sharedOptions.onError,
+  maxSnoozes: sharedOptions.maxSnoozes,
   afterExecution: { check: isFunction },
+  searchFields: { check: isSearchFieldTypes },
+  search: { check: isFunction },
   logger: sharedOptions.logger,
   clock: sharedOptions.clock,
 } as const satisfies Table
 
 /** How long a Queue keeps ended jobs in ms, without `resultTTL` and `retention`. */
-export const defaultRetention = Object.freeze({
-  completedMs: 3_600_000,
-  failedMs: 14 * 86_400_000,
-  cancelledMs: 86_400_000,
-})
+export const defaultRetention = Object.freeze(standardRetention(3_600_000))
 
 export const jobOptions = {
   maxAttempts: sharedOptions.maxAttempts,
   // Absent: the queue's own.
   resultTTL: queueOptions.resultTTL,
   retention: sharedOptions.retention,
-  delayMs: sharedOptions.delayMs,
-  runAt: sharedOptions.runAt,
+  onDuplicate: { default: 'return', check: oneOf('return', 'replace', 'reject') },
+  ...sharedJobOptions,
 } as const satisfies Table
+
+const {
+  delayMs: _d,
+  runAt: _r,
+  group: _g,
+  deduplication: _k,
+  onDuplicate: _o,
+  resultTTL: _t,
+  ...slotJobOptions
+} = jobOptions
+
+/** A schedule of a Queue: its rule, and the jobs of its slots. */
+export const scheduledJobOptions = { ...scheduleOptions, ...slotJobOptions, payload: anything } as const satisfies Table
 
 export const enqueueOptions = { ...jobOptions, tx: sharedOptions.tx } as const satisfies Table
 
@@ -72,7 +97,16 @@ export const waitOptions = {
   signal: sharedOptions.signal,
 } as const satisfies Table
 
-export const cancelOptions = { abort: { default: false, check: isBoolean } } as const satisfies Table
+export const bulkItemOptions = {
+  ...jobOptions,
+  id: anything,
+  payload: anything,
+  onDuplicate: { default: 'return', check: oneOf('return', 'replace') },
+} as const satisfies Table
+
+export const enqueueManyOptions = { tx: sharedOptions.tx } as const satisfies Table
+
+export const logOptions = { attempt: { check: integer(1) }, after: { check: integer(0) } } as const satisfies Table
 
 export const stopOptions = {
   graceMs: sharedOptions.graceMs,
@@ -83,12 +117,23 @@ export const runOptions = { ...stopOptions, signal: sharedOptions.signal } as co
 
 export const streamOptions = { signal: sharedOptions.signal } as const satisfies Table
 
+export const listOptions = queryOptions
+export const pauseOptions = { group: filterOptions.group, by: { check: text(256) } } as const satisfies Table
+
+const { states: _, ...redriveConditions } = filterOptions
+/** redrive() is for failed jobs. */
+export const redriveFilterOptions = redriveConditions satisfies Table
+
+export const drainOptions = { ...bulkOptions, remove: { default: false, check: isBoolean } } as const satisfies Table
+
 export const reaperOptions = {
   storage: sharedOptions.storage,
   name: { default: 'default', check: isNameOrNames },
   face: queueOptions.face,
   timeoutMs: { default: 30_000, check: sharedOptions.timeoutMs.check },
   visibilityTimeout: { alias: 'timeoutMs', check: sharedOptions.timeoutMs.check },
+  deadLetter: queueOptions.deadLetter,
+  payloadSerde: queueOptions.payloadSerde,
   /** @default timeoutMs / 4, within 25 … 1000 */
   checkInterval: { check: integer(1) },
   leaderElection: { check: isObject },

@@ -3,16 +3,21 @@
 import { type Clock, systemClock } from '../clock.ts'
 import type { Logger } from '../engine/emit.ts'
 import type { Backoff } from '../engine/job/backoff.ts'
-import { type RetentionOptions, retainedBy } from '../engine/job/retention.ts'
+import { keptCounts, retainedBy, type TypeRetentionOptions } from '../engine/job/retention.ts'
+import type { GivenFields, SearchFieldTypes } from '../engine/job/search-fields.ts'
 import type { Serde } from '../engine/job/serde.ts'
 import { ValueSerde } from '../engine/job/values.ts'
 import { sharedOptions } from '../engine/options.ts'
+import type { ErrorAnswer } from '../engine/work/decision.ts'
+import { invalidArgument } from '../errors.ts'
 import { resolveOptions } from '../resolve-options.ts'
 import { evenRetention } from '../storage/retention.ts'
 import type { Storage } from '../storage/storage.ts'
 import { storedType } from '../storage/stored-type.ts'
 import type { AfterExecution } from './after-execution.ts'
+import type { Job } from './handler.ts'
 import { defaultRetention, queueOptions } from './options.ts'
+import type { QueueSchedule } from './schedules.ts'
 
 /** Options of a Queue. @typeParam Tx transaction of the storage, for the `tx` of enqueue() */
 export interface QueueConfig<TPayload, TResult = void, Tx = unknown> {
@@ -29,10 +34,10 @@ export interface QueueConfig<TPayload, TResult = void, Tx = unknown> {
   /** How long records are kept after any end, in ms. Without it, `retention` applies. */
   readonly resultTTL?: number | undefined
   /**
-   * How long records are kept, by end state: `{ completed: { ageMs } }` and so on. Wins over resultTTL. Without either: completed
-   * 1 hour, failed 14 days, cancelled 1 day.
+   * How long records are kept, and how many, by end state: `{ completed: { ageMs, count } }` and so on. Wins over resultTTL. Without
+   * either: completed 1 hour, failed 14 days, cancelled 1 day, any number.
    */
-  readonly retention?: RetentionOptions | undefined
+  readonly retention?: TypeRetentionOptions | undefined
   /** Most runs of a job, the first included. @default 3 */
   readonly maxAttempts?: number | undefined
   /** Alias of maxAttempts. */
@@ -53,14 +58,45 @@ export interface QueueConfig<TPayload, TResult = void, Tx = unknown> {
   readonly leaseMs?: number | undefined
   /** Delay after a failed run: 'none', 'exponential', an object, or a function. @default 'exponential' */
   readonly backoff?: Backoff | undefined
+  /**
+   * Decides what comes after an error of the handler: answers retry(), retry({ delayMs }), fail(), snooze(…), or undefined for the normal
+   * course. Not called for directives. If it throws: an `error` event, and the normal course.
+   */
+  readonly onError?: ((error: unknown, job: Job<TPayload>) => ErrorAnswer | Promise<ErrorAnswer>) | undefined
+  /** Most snoozes of a job. One more fails it with code MAX_SNOOZES. @default Infinity */
+  readonly maxSnoozes?: number | undefined
+  /**
+   * Name of another queue of the same face, to which each job that fails for good adds a job: a DeadLetter with the id of the failed
+   * one. In the same write as the failure, unless the storage itself ended the job. @default none
+   */
+  readonly deadLetter?: string | undefined
   /** Fallback poll in ms: the longest idle wait without a hint. Infinity: hints alone. @default the storage's own, else 5_000 */
   readonly pollMs?: number | undefined
   /** Alias of pollMs, in **seconds**, below 1000. */
   readonly blockTimeout?: number | undefined
+  /** Time between two writes of this worker's entry in workers(), in ms. False: no entry, and no call while idle. @default 60_000 */
+  readonly presenceMs?: number | false | undefined
+  /**
+   * Schedules by name, stored at start(): new ones are added, changed ones replaced. Every started queue of this name
+   * that has a handler or declares schedules fires them, and the storage adds one job per slot.
+   */
+  readonly schedules?: Readonly<Record<string, QueueSchedule<TPayload>>> | undefined
+  /**
+   * Number of the deployed version, which grows with each. Only a greater one removes schedules that are no longer declared, and a lower
+   * one changes none. @default 0
+   */
+  readonly release?: number | undefined
   /** Accepted without effect: no data of dead workers is kept, so none expires. */
   readonly processingQueueTTL?: number | undefined
   /** Called after a success or the final failure, before it is recorded. May change the result, the error and the TTL. */
   readonly afterExecution?: AfterExecution<TPayload, TResult> | undefined
+  /**
+   * Fields by which list() finds jobs, each with the type of its values: `{ customerId: 'string', total: 'number' }`. A job with
+   * another field, or a value of another type, is refused. Without it, jobs may have any fields.
+   */
+  readonly searchFields?: SearchFieldTypes | undefined
+  /** Returns the search fields of a job from its payload. Fields that a call gives itself win over them. */
+  readonly search?: ((payload: TPayload) => GivenFields) | undefined
   /** Receives start, stop, failures, stalls and lost connections, each at its level. pino and console fit. @default none */
   readonly logger?: Logger | undefined
   /** Source of local time; a `fakeClock()` in tests. @default the system's */
@@ -83,9 +119,14 @@ export function resolveQueueConfig<P, R>(config: QueueConfig<P, R, unknown>) {
   const { resultTTL, ...resolved } = resolveOptions('Queue', config, queueOptions)
   queueOptions.storage.check('storage', resolved.storage)
   const clock = resolved.clock ?? systemClock
+  const { face, name, deadLetter } = resolved
+  if (deadLetter === name) throw invalidArgument('deadLetter', 'the name of another queue', deadLetter)
+  const type = storedType(face, name)
   return {
     ...resolved,
-    type: storedType(resolved.face, resolved.name),
+    type,
+    deadLetterType: deadLetter === undefined ? undefined : storedType(face, deadLetter),
+    keep: keptCounts(type, resolved.retention),
     clock,
     workerId: resolved.workerId ?? clock.newId(),
     payloadSerde: resolved.payloadSerde ?? new ValueSerde<P>(),

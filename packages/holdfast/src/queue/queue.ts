@@ -5,31 +5,64 @@ import { EventEmitter } from 'node:events'
 import { atMost } from '../clock.ts'
 import { Connection } from '../engine/connection.ts'
 import { emitSafely } from '../engine/emit.ts'
-import { type EngineEvent, isWatched, type Tell, teller } from '../engine/events.ts'
+import { type EngineEvent, isWatched, type PublishEvent, eventPublisher } from '../engine/events.ts'
 import { type GuardedStorage, guardStorage } from '../engine/guard.ts'
-import { Adder, type Answer, asIs, type Draft } from '../engine/job/adder.ts'
-import { decode, encode } from '../engine/job/serde.ts'
+import { type Health, healthOf } from '../engine/health.ts'
+import type { BulkAction } from '../engine/operate/bulk-action.ts'
+import { type BulkTarget, drainAll, redriveAll, type RedriveOptions } from '../engine/operate/bulk.ts'
+import { type CancelOptions, type CancelResult, cancelResult } from '../engine/operate/cancel.ts'
+import type { JobFilter, JobQuery } from '../engine/operate/job-filter.ts'
+import type { JobPage } from '../engine/operate/list-jobs.ts'
+import { Operations, writeLog } from '../engine/operate/operations.ts'
+import { payloadCodec } from '../engine/operate/payload-codec.ts'
+import {
+  newTimeOf,
+  type RescheduleOptions,
+  type RescheduleResult,
+  type RunNowOptions,
+  runNowOptions,
+} from '../engine/operate/reschedule.ts'
+import { type RemoveResult, removeResult, type RetryResult, retryResult } from '../engine/operate/results.ts'
+import type { TypeSummary } from '../engine/operate/type-summary.ts'
+import type { WorkerInfo } from '../engine/work/presence.ts'
+import { Adder, type Answer, type Draft } from '../engine/job/adder.ts'
+import { type JobView, jobViewOf, viewParts } from '../engine/job/job-view.ts'
+import { type JobLog, jobLogOf, type LogOptions } from '../engine/job/log-lines.ts'
+import { decode } from '../engine/job/serde.ts'
+import type { NewSchedule } from '../engine/schedule/schedule-store.ts'
+import { Scheduler } from '../engine/schedule/scheduler.ts'
 import { Lifecycle, type RunOptions } from '../engine/lifecycle.ts'
+import { OpenStreams } from '../engine/open-streams.ts'
+import { retryUntilReady } from '../engine/retry-until-ready.ts'
 import { eventLog } from '../engine/log-events.ts'
+import { isHoldfastError } from '../errors.ts'
 import { checkId } from '../option-checks.ts'
 import { resolveOptions } from '../resolve-options.ts'
-import type { AddVerdict, JobRecord, NewJob, RecordPart } from '../storage/storage.ts'
-import { type CancelOptions, type CancelResult, cancelResult } from './cancel.ts'
+import type { AddVerdict, JobRecord, JobRef, NewJob, RecordPart } from '../storage/storage.ts'
+import { abortedJob, abortedResult, resolveCancelOptions } from './cancel.ts'
+import { draftOf } from './draft.ts'
+import { addInMoves, draftsOf, type EnqueueItem, type EnqueueManyOptions } from './enqueue-many.ts'
 import {
-  draftOf,
   type EnqueueAndWaitOptions,
   type EnqueueOptions,
   type EnqueueResult,
   enqueueResult,
-  type JobOptions,
+  rejectDuplicate,
+  waitStartOf,
 } from './enqueue.ts'
-import { type EventStream, LiveStream } from './event-stream.ts'
+import { type EventStream, type QueueEvent, queueStream } from './event-stream.ts'
 import { HandlerWorker } from './handler-worker.ts'
 import type { JobHandler } from './handler.ts'
 import {
-  cancelOptions,
+  enqueueManyOptions,
+  drainOptions,
   enqueueOptions,
+  listOptions,
+  logOptions,
+  pauseOptions,
   queueOptions,
+  redriveFilterOptions,
+  redriveOptions,
   runOptions,
   stopOptions,
   streamOptions,
@@ -42,8 +75,10 @@ import {
   resolveQueueConfig,
 } from './queue-config.ts'
 import { emittedArguments, emittedNames, type QueueEvents } from './queue-events.ts'
+import type { DrainWaitingOptions, QueuePauseOptions } from './operating.ts'
+import { declaredSchedules, queueSchedules, type QueueSchedules } from './schedules.ts'
 import { type MessageStatus, statusOf, type UpdateResultTTLResult, updateTTLResult, waitedResult } from './status.ts'
-import { Waits } from './waits.ts'
+import { Waits, type WaitStart } from './waits.ts'
 
 /**
  * A queue of jobs of one kind: it accepts them, runs them with its handler, and keeps their results.
@@ -56,16 +91,24 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
   readonly #config: ResolvedQueueConfig<TPayload, TResult>
   readonly #storage: GuardedStorage
   readonly #connection: Connection
-  readonly #tell: Tell
+  readonly #publishEvent: PublishEvent
   readonly #adder: Adder
   readonly #waits: Waits
   readonly #handlerWorker: HandlerWorker<TPayload, TResult>
-  readonly #streams = new Set<LiveStream>()
+  readonly #streams = new OpenStreams<QueueEvent>()
   readonly #lifecycle: Lifecycle<number>
+  readonly #operations: Operations
   readonly #type: string
+  #scheduler: Scheduler | undefined
+  readonly #declared: readonly NewSchedule[] | undefined
+  /** Its schedules: put, list, pause, fire and preview them. */
+  readonly schedules: QueueSchedules<TPayload>
 
   readonly #resultOfAdd = (verdict: AddVerdict): EnqueueResult<TResult> =>
     enqueueResult(verdict, this.#config.resultSerde)
+
+  readonly #resultOrReject = (verdict: AddVerdict): EnqueueResult<TResult> =>
+    enqueueResult(rejectDuplicate(verdict), this.#config.resultSerde)
 
   /** @throws TypeError INVALID_ARGUMENT */
   constructor(config: QueueConfig<TPayload, TResult, Tx>) {
@@ -76,25 +119,39 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
     this.#type = type
     this.workerId = workerId
     const log = eventLog(logger, `queue '${name}'`)
-    this.#tell = teller((event) => {
+    this.#publishEvent = eventPublisher((event) => {
       log?.(event)
       this.#emit(event)
     })
-    this.#storage = guardStorage(storage, clock, this.#tell)
+    this.#storage = guardStorage(storage, clock, this.#publishEvent)
     this.#connection = new Connection(this.#storage, name)
     const add = (jobs: readonly NewJob[]): Promise<AddVerdict[]> =>
       this.#storage.add(jobs).catch((error: unknown) => {
         throw this.#connection.explain(error)
       })
     this.#adder = new Adder(clock.newId(), add, storage.settings.addsPerCall, (answers) => this.#publishAdded(answers))
-    this.#handlerWorker = new HandlerWorker(this.#config, this.#storage, this.#tell)
+    this.#handlerWorker = new HandlerWorker(this.#config, this.#storage, this.#publishEvent, ({ id, token }, result) =>
+      this.#waits.onCompleted(id, token, result),
+    )
     this.#waits = new Waits({
       storage: this.#storage,
       connect: () => this.#connection.use(),
       clock,
       type,
-      tell: this.#tell,
+      publishEvent: this.#publishEvent,
     })
+    this.#operations = new Operations({
+      storage: this.#storage,
+      clock,
+      codec: payloadCodec(this.#config.payloadSerde, this.#config.maxPayloadBytes),
+      publishEvent: this.#publishEvent,
+      whenConnected: (call) => this.#whenConnected(call),
+      log: writeLog(logger, `queue '${name}'`),
+    })
+    this.#declared = declaredSchedules(this.#config)
+    this.schedules = queueSchedules(this.#config, this.#storage, this.#publishEvent, (call) =>
+      this.#whenConnected(call),
+    )
     this.#lifecycle = new Lifecycle({
       clock,
       open: (signal) => this.#open(signal),
@@ -134,6 +191,15 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
     }
   }
 
+  /**
+   * Returns whether the queue runs jobs, and why not: the storage is unavailable, claims fail, handlers are abandoned, or it was
+   * not started. Makes no call to the storage. `healthHandler(queue)` shows it over HTTP.
+   */
+  health(): Health {
+    const { isReady } = this.#lifecycle
+    return healthOf(`queue '${this.name}'`, isReady, this.#storage.unansweredMs(), this.#handlerWorker.state)
+  }
+
   /** Stops the queue with the defaults of stop(), at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop()
@@ -148,9 +214,17 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
     const { signal } = this.#lifecycle
     if (!signal) return
     void this.#lifecycle.start().then(
-      () => this.#handlerWorker.startUntilReady(signal),
+      () => this.#startLater(signal),
       () => {},
     )
+  }
+
+  /** For an execute() after start(), which has no promise to reject: every failure is retried. */
+  async #startLater(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#config
+    const onFailure = (error: Error): void => this.#publishError(error)
+    await this.#handlerWorker.startUntilReady(signal)
+    await retryUntilReady(() => this.#startScheduler(signal), { clock, signal, onFailure, always: true })
   }
 
   async #open(signal: AbortSignal): Promise<void> {
@@ -158,21 +232,61 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
     // A stop that did not wait for this start gives the reference back, or leaves it to a later start.
     if (signal.aborted) return
     try {
+      await this.#startScheduler(signal)
       await this.#handlerWorker.start(signal)
     } catch (error) {
-      if (connected && !signal.aborted) await this.#connection.close().catch((problem) => this.#publishError(problem))
+      if (!signal.aborted) {
+        await this.#stopScheduler()
+        if (connected) await this.#connection.close().catch((problem) => this.#publishError(problem))
+      }
       throw error
     }
     if (!signal.aborted) emitSafely(this, this.#config.logger, 'started')
   }
 
+  /** A producer, which has no handler and declares no schedule, fires none: it makes no call but its own. */
+  async #startScheduler(signal: AbortSignal): Promise<void> {
+    if (this.#scheduler || signal.aborted || !(this.#declared || this.#handlerWorker.hasHandler)) return
+    const scheduler = this.#newScheduler()
+    this.#scheduler = scheduler
+    try {
+      await scheduler.start()
+    } catch (error) {
+      // A stop that did not wait for this start has stopped it, and a later start may have another.
+      if (this.#scheduler === scheduler) await this.#stopScheduler()
+      throw error
+    }
+  }
+
+  #newScheduler(): Scheduler {
+    const { clock, release, pollMs } = this.#config
+    return new Scheduler({
+      storage: this.#storage,
+      clock,
+      owner: this.#type,
+      isServed: (type) => type === this.#type,
+      declared: this.#declared,
+      release,
+      polls: pollMs !== Infinity,
+      publishEvent: this.#publishEvent,
+    })
+  }
+
+  async #stopScheduler(): Promise<void> {
+    const scheduler = this.#scheduler
+    this.#scheduler = undefined
+    await scheduler?.stop().catch((error: unknown) => this.#publishError(error))
+  }
+
   async #close(graceMs: number, storageMs: number): Promise<void> {
     const { clock } = this.#config
+    const unscheduled = this.#stopScheduler()
     const leftMs = (await this.#handlerWorker.stop(graceMs)) ?? storageMs
-    for (const stream of this.#streams) stream.end()
+    this.#streams.end()
     const deadline = clock.monotonic() + leftMs
     try {
-      await atMost(clock, leftMs, this.#waits.close(this.#connection.stoppedError()))
+      await atMost(clock, leftMs, unscheduled)
+      await atMost(clock, deadline - clock.monotonic(), this.#waits.close(this.#connection.stoppedError()))
       await atMost(clock, deadline - clock.monotonic(), this.#connection.stop())
     } catch (error) {
       this.#publishError(error)
@@ -183,31 +297,57 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
   // ── jobs ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Adds a job, unless its id is taken. When the promise resolves, the job is in the storage; with `tx`, when the transaction
-   * commits.
-   * @throws INVALID_ARGUMENT, SerializationError, TOO_LARGE, StorageError, QUEUE_STOPPED, FEATURE_UNSUPPORTED
+   * Adds a job, unless its id or deduplication key is taken. When the promise resolves, the job is in the storage; with `tx`, when
+   * the transaction commits.
+   * @throws INVALID_ARGUMENT, SerializationError, TOO_LARGE, StorageError, QUEUE_STOPPED, FEATURE_UNSUPPORTED, and with
+   * `onDuplicate: 'reject'` DuplicateJobError
    */
   enqueue(id: string, payload: TPayload, options?: EnqueueOptions<Tx>): Promise<EnqueueResult<TResult>> {
     // Not async: that would cost each call one more promise and tick.
     try {
-      const given = options === undefined ? undefined : resolveOptions('enqueue', options, enqueueOptions)
-      const job = this.#draft(id, payload, given)
-      return given?.tx === undefined ? this.#add(job, this.#resultOfAdd) : this.#addIn(given.tx, job)
+      if (options === undefined) return this.#add(draftOf(id, payload, undefined, this.#config), this.#resultOfAdd)
+      const given = resolveOptions('enqueue', options, enqueueOptions)
+      const job = draftOf(id, payload, given, this.#config)
+      const answerOf = given.onDuplicate === 'reject' ? this.#resultOrReject : this.#resultOfAdd
+      return given.tx === undefined ? this.#add(job, answerOf) : this.#addIn(given.tx, job, answerOf)
     } catch (error) {
       return Promise.reject(error as Error)
     }
   }
 
   /**
-   * Adds a job, or joins the one that has its id, and waits for its result: 30_000 ms by default.
-   * @throws as enqueue(), and TimeoutError, JobFailedError, JobCancelledError, JobNotFoundError, or the signal's reason
+   * Adds any number of jobs, in order, and returns one answer per item. They are added in moves of at most 1,000, each atomic; with
+   * `tx`, all of them when the transaction commits. A wrong item rejects the call before anything is written.
+   * @throws as enqueue(), with the index of the item; BatchInterruptedError if some items were added, and the next move failed
+   */
+  async enqueueMany(
+    items: readonly EnqueueItem<TPayload>[],
+    options?: EnqueueManyOptions<Tx>,
+  ): Promise<EnqueueResult<TResult>[]> {
+    const { tx } = resolveOptions('enqueueMany', options, enqueueManyOptions)
+    const drafts = draftsOf(items, this.#config)
+    const { clock } = this.#config
+    const verdicts = await addInMoves(
+      drafts,
+      tx !== undefined,
+      () => clock.newId(),
+      (jobs) => this.#addMove(jobs, tx),
+    )
+    return verdicts.map(this.#resultOfAdd)
+  }
+
+  /**
+   * Adds a job, or joins the one that has its id or deduplication key, and waits for its result: 30_000 ms by default.
+   * @throws as enqueue(), and TimeoutError, JobFailedError, JobCancelledError, JobNotFoundError, or the signal's reason; for a stale
+   * version DuplicateJobError
    */
   async enqueueAndWait(id: string, payload: TPayload, options?: EnqueueAndWaitOptions): Promise<TResult> {
     const { timeout, signal, ...given } = resolveOptions('enqueueAndWait', options, waitOptions)
     signal?.throwIfAborted()
-    const job = this.#draft(id, payload, given)
+    const job = draftOf(id, payload, given, this.#config)
+    const startOf = given.onDuplicate === 'reject' ? waitStartOrReject : waitStartOf
     try {
-      const end = await this.#waits.wait(id, () => this.#add(job, asIs), timeout, signal)
+      const end = await this.#waits.wait(id, () => this.#add(job, startOf), timeout, signal)
       return waitedResult(id, end, this.#config.resultSerde)
     } catch (error) {
       throw this.#connection.explain(error)
@@ -215,16 +355,61 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
   }
 
   /**
-   * Cancels a waiting job. A running job is left alone; with `abort`, its signal aborts.
+   * Cancels a waiting job. A running job is left alone; with `abort`, its signal aborts; with `force`, it ends at once.
    * @throws INVALID_ARGUMENT, StorageError, QUEUE_STOPPED
    */
   async cancel(id: string, options?: CancelOptions): Promise<CancelResult> {
     checkId(id)
-    const { abort } = resolveOptions('cancel', options, cancelOptions)
-    const [answer] = await this.#whenConnected(() => this.#storage.cancel([{ type: this.#type, id }], { abort }))
+    const { waitMs, ...given } = resolveCancelOptions(options)
+    const [answer] = await this.#whenConnected(() => this.#storage.cancel([{ type: this.#type, id }], given))
     const result = cancelResult(answer!)
-    if (result.status === 'cancelled') this.#tell({ name: 'cancelled', type: this.#type, id })
-    return result
+    if (result.status === 'cancelled') this.#publishEvent({ name: 'cancelled', type: this.#type, id })
+    return answer!.verdict === 'cancelling' && waitMs > 0 ? this.#waitForAbort(id, waitMs, result) : result
+  }
+
+  /** Returns the state that the aborted job reached, or the answer so far if it did not end in time. */
+  async #waitForAbort(id: string, waitMs: number, soFar: CancelResult): Promise<CancelResult> {
+    try {
+      return abortedResult(await this.#waits.wait(id, async () => abortedJob(await this.#get(id, [])), waitMs))
+    } catch (error) {
+      if (isHoldfastError(error, 'TIMEOUT')) return soFar
+      throw this.#connection.explain(error)
+    }
+  }
+
+  /**
+   * Gives a waiting job another time: `runAt` or `delayMs`. It goes behind the jobs that are due then. With `tx`, it is moved when the
+   * transaction commits.
+   * @throws INVALID_ARGUMENT, StorageError, QUEUE_STOPPED, FEATURE_UNSUPPORTED
+   */
+  async reschedule(id: string, options: RescheduleOptions<Tx>): Promise<RescheduleResult> {
+    return this.#operations.moveOne(this.#ref(id), newTimeOf('reschedule', options))
+  }
+
+  /** Makes a waiting job due now, whether it waits for its time or for a retry. @throws as reschedule() */
+  async runNow(id: string, options?: RunNowOptions<Tx>): Promise<RescheduleResult> {
+    return this.#operations.moveOne(this.#ref(id), resolveOptions('runNow', options, runNowOptions))
+  }
+
+  /**
+   * Returns the whole job: payload, result, error, progress, the last runs, and its times. Returns null if its id is unknown or its
+   * record has expired. A part that cannot be decoded is in `undecodable`, as bytes.
+   * @throws INVALID_ARGUMENT, StorageError, QUEUE_STOPPED
+   */
+  async get(id: string): Promise<JobView<TPayload, TResult> | null> {
+    const record = await this.#get(id, viewParts)
+    return record ? jobViewOf(record, this.#config) : null
+  }
+
+  /**
+   * Returns the lines that the runs of a job logged, oldest first, or null if its id is unknown. To follow a running job, pass the
+   * number of the last line as `after`.
+   * @throws INVALID_ARGUMENT, StorageError, QUEUE_STOPPED
+   */
+  async logs(id: string, options?: LogOptions): Promise<JobLog | null> {
+    const filter = resolveOptions('logs', options, logOptions)
+    const log = (await this.#get(id, ['log']))?.log
+    return log ? jobLogOf(log, filter) : null
   }
 
   /**
@@ -264,23 +449,73 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
     const { signal } = resolveOptions('events', options, streamOptions)
     const listen: GuardedStorage['listen'] = (topics, onSignal) =>
       this.#whenConnected(() => this.#storage.listen(topics, onSignal))
-    const end = (): void => stream.end()
-    const stream = new LiveStream(listen, this.#type, this.#config.clock, () => {
-      this.#streams.delete(stream)
-      signal?.removeEventListener('abort', end)
-    })
-    this.#streams.add(stream)
-    if (signal?.aborted) end()
-    else signal?.addEventListener('abort', end)
-    return stream
+    return this.#streams.open((onEnd) => queueStream(listen, this.#type, this.#config.clock, onEnd), signal)
   }
 
-  /** Checks id and payload before anything is connected. */
-  #draft(id: string, payload: TPayload, options: JobOptions | undefined): Draft {
+  // ── operating ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Lists jobs of this queue, a page at a time. @throws INVALID_ARGUMENT, StorageError, QUEUE_STOPPED */
+  async list(query?: JobQuery): Promise<JobPage<TPayload>> {
+    const page = await this.#operations.list(resolveOptions('list', query, listOptions), [this.#type])
+    return page as JobPage<TPayload>
+  }
+
+  /** Counts the jobs of this queue by state, and shows how long the oldest has waited and what is paused. @throws as list() */
+  async counts(): Promise<TypeSummary> {
+    const [summary] = await this.#operations.summaries([this.#type])
+    return summary!
+  }
+
+  /** Makes a failed or cancelled job due now, with its attempts counted anew. @throws as list() */
+  async retry(id: string): Promise<RetryResult> {
+    const [answer] = await this.#operations.retry([this.#ref(id)])
+    return retryResult(answer!)
+  }
+
+  /** Deletes the record of an ended job. @throws as list() */
+  async remove(id: string): Promise<RemoveResult> {
+    const [answer] = await this.#operations.remove([this.#ref(id)])
+    return removeResult(answer!)
+  }
+
+  /**
+   * Pauses this queue, or an ordered group of it, until resume(): no process claims its jobs. What runs goes on, and jobs are
+   * accepted. @param options.by name of the operator, which counts() shows @throws as list()
+   */
+  async pause(options?: QueuePauseOptions): Promise<void> {
+    const { group, by } = resolveOptions('pause', options, pauseOptions)
+    await this.#operations.pause(this.#type, true, group, by)
+  }
+
+  /** Ends a pause. @throws as list() */
+  async resume(options?: QueuePauseOptions): Promise<void> {
+    const { group, by } = resolveOptions('resume', options, pauseOptions)
+    await this.#operations.pause(this.#type, false, group, by)
+  }
+
+  /** Runs failed jobs again: those that match when it begins, at most `perSecond`, with what `edit` makes of their payloads. @throws INVALID_ARGUMENT */
+  redrive(filter?: Omit<JobFilter, 'states'>, options?: RedriveOptions<TPayload>): BulkAction {
+    const resolved = resolveOptions('redrive', filter, redriveFilterOptions)
+    return redriveAll(this.#operations, this.#matching(resolved), resolveOptions('redrive', options, redriveOptions))
+  }
+
+  /** Cancels every job that waits; with `remove`, deletes their records, too. Running jobs go on. @throws INVALID_ARGUMENT */
+  drainWaiting(options?: DrainWaitingOptions): BulkAction {
+    return drainAll(this.#operations, this.#matching({}), resolveOptions('drainWaiting', options, drainOptions))
+  }
+
+  /** Returns the workers of this queue that are alive, in all processes. @throws as list() */
+  workers(): Promise<WorkerInfo[]> {
+    return this.#operations.workers(this.#type)
+  }
+
+  #ref(id: string): JobRef {
     checkId(id)
-    const { payloadSerde, maxPayloadBytes } = this.#config
-    const bytes = encode('payload', payloadSerde, payload, maxPayloadBytes)
-    return draftOf(this.#type, id, bytes, options, this.#config)
+    return { type: this.#type, id }
+  }
+
+  #matching(filter: JobFilter): BulkTarget {
+    return { filter, types: async () => [this.#type] }
   }
 
   #add<T>(job: Draft, answerOf: (verdict: AddVerdict) => T): Promise<T> {
@@ -289,19 +524,28 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
   }
 
   /** Adds one job under its own token: a batch may not mix transactions. Publishes nothing: the transaction may roll back. */
-  #addIn(tx: Tx, draft: Draft): Promise<EnqueueResult<TResult>> {
-    const job: NewJob = { ...draft, token: this.#config.clock.newId() }
+  #addIn<T>(tx: Tx, job: Draft, answerOf: (verdict: AddVerdict) => T): Promise<T> {
+    job.token ??= this.#config.clock.newId()
     return this.#whenConnected(async () => {
-      const [verdict] = await this.#storage.add([job], tx)
-      return enqueueResult(verdict!, this.#config.resultSerde)
+      const [verdict] = await this.#storage.add([job as NewJob], tx)
+      return answerOf(verdict!)
+    })
+  }
+
+  /** One move of enqueueMany(). */
+  #addMove(jobs: readonly NewJob[], tx: Tx | undefined): Promise<AddVerdict[]> {
+    return this.#whenConnected(async () => {
+      const verdicts = await this.#storage.add(jobs, tx)
+      if (tx === undefined) this.#publishAdded(verdicts)
+      return verdicts
     })
   }
 
   #publishAdded(answers: readonly Answer[]): void {
     if (!isWatched() && this.listenerCount('enqueued') === 0) return
     for (const answer of answers) {
-      if ('verdict' in answer && answer.verdict === 'added') {
-        this.#tell({ name: 'added', type: this.#type, id: answer.job.id })
+      if ('verdict' in answer && (answer.verdict === 'added' || answer.verdict === 'replaced')) {
+        this.#publishEvent({ name: 'added', type: this.#type, id: answer.job.id })
       }
     }
   }
@@ -330,6 +574,8 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
   }
 
   #publishError(error: unknown): void {
-    this.#tell({ name: 'error', error: error as Error })
+    this.#publishEvent({ name: 'error', error: error as Error })
   }
 }
+
+const waitStartOrReject = (verdict: AddVerdict): WaitStart => waitStartOf(rejectDuplicate(verdict))

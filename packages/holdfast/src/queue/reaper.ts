@@ -6,7 +6,7 @@ import { type Clock, systemClock, type Timer } from '../clock.ts'
 import { Connection } from '../engine/connection.ts'
 import { emitSafely, type Logger } from '../engine/emit.ts'
 import { invalidArgument } from '../errors.ts'
-import { type EngineEvent, type Tell, teller } from '../engine/events.ts'
+import { type EngineEvent, type PublishEvent, eventPublisher } from '../engine/events.ts'
 import { engineDefaults } from '../engine/defaults.ts'
 import { Lifecycle } from '../engine/lifecycle.ts'
 import { eventLog } from '../engine/log-events.ts'
@@ -14,9 +14,11 @@ import { leaderOptions } from '../engine/options.ts'
 import { queueOptions, reaperOptions, streamOptions } from './options.ts'
 import { resolveOptions } from '../resolve-options.ts'
 import { type GuardedStorage, guardStorage } from '../engine/guard.ts'
+import type { Serde } from '../engine/job/serde.ts'
 import type { Storage } from '../storage/storage.ts'
 import { storedType } from '../storage/stored-type.ts'
 import { Leader } from '../engine/upkeep/leader.ts'
+import { ReaperLetters } from './reaper-letters.ts'
 
 /** Options of the leader election among several Reapers. */
 export interface LeaderElection {
@@ -42,6 +44,13 @@ export interface ReaperConfig {
   readonly timeoutMs?: number | undefined
   /** Alias of timeoutMs. */
   readonly visibilityTimeout?: number | undefined
+  /**
+   * Name of the queue to which a job adds a DeadLetter if it fails because the Reaper took back its last attempt: the same as
+   * `deadLetter` of its queue. Added after the failure, by a call of its own. @default none
+   */
+  readonly deadLetter?: string | undefined
+  /** With `deadLetter`: decodes the payloads for the letters. The same as that of the queues. @default as of a Queue */
+  readonly payloadSerde?: Serde<unknown> | undefined
   /** Time between two checks, in ms. @default timeoutMs / 4, within 25 … 1000 */
   readonly checkInterval?: number | undefined
   /** Leader election: only one of several Reapers acts. It saves work; a stalled attempt is taken back once in any case. @default off */
@@ -73,8 +82,9 @@ export class Reaper extends EventEmitter<ReaperEvents> {
   readonly #logger: Logger | undefined
   readonly #storage: GuardedStorage
   readonly #connection: Connection
-  readonly #tell: Tell
+  readonly #publishEvent: PublishEvent
   readonly #leader: Leader | undefined
+  readonly #letters: ReaperLetters | undefined
   readonly #lifecycle: Lifecycle<void>
   #timer: Timer | undefined
   #checking: Promise<void> | undefined
@@ -93,18 +103,27 @@ export class Reaper extends EventEmitter<ReaperEvents> {
     this.#logger = logger
     this.reaperId = this.#clock.newId()
     const log = eventLog(logger, `reaper of ${this.#names.map((each) => `'${each}'`).join(', ')}`)
-    this.#tell = teller((event) => {
+    this.#publishEvent = eventPublisher((event) => {
       log?.(event)
       this.#emit(event)
     })
-    this.#storage = guardStorage(storage, this.#clock, this.#tell)
+    this.#storage = guardStorage(storage, this.#clock, this.#publishEvent)
     this.#connection = new Connection(this.#storage, this.#names.join(', '))
     this.#leader = this.#newLeader(resolved.leaderElection)
+    const { deadLetter, payloadSerde } = resolved
+    if (payloadSerde && deadLetter === undefined) {
+      throw invalidArgument('payloadSerde', 'deadLetter beside it', payloadSerde)
+    }
+    const engine = { storage: this.#storage, clock: this.#clock, publishEvent: this.#publishEvent }
+    this.#letters =
+      deadLetter === undefined
+        ? undefined
+        : new ReaperLetters({ ...engine, face, names: this.#names, deadLetter, payloadSerde })
     this.#lifecycle = new Lifecycle({
       clock: this.#clock,
       open: (signal) => this.#open(signal),
       close: () => this.#close(),
-      onFailure: (error) => this.#tell({ name: 'error', error }),
+      onFailure: (error) => this.#publishEvent({ name: 'error', error }),
     })
   }
 
@@ -149,10 +168,11 @@ export class Reaper extends EventEmitter<ReaperEvents> {
     this.#timer?.cancel()
     await this.#checking
     try {
+      await this.#letters?.flush(engineDefaults.stopWritesMs)
       await this.#leader?.stop()
       await this.#connection.stop()
     } catch (error) {
-      this.#tell({ name: 'error', error: error as Error })
+      this.#publishEvent({ name: 'error', error: error as Error })
     }
   }
 
@@ -172,11 +192,12 @@ export class Reaper extends EventEmitter<ReaperEvents> {
         if (this.#leader && !(await this.#leader.confirm())) return
         const request = { types: this.#types, limit, olderThanMs: this.#timeoutMs }
         const recovered = await this.#storage.recover(request)
-        for (const { type, id } of recovered) this.#tell({ name: 'stalled', type, id })
+        for (const { type, id } of recovered) this.#publishEvent({ name: 'stalled', type, id })
+        await this.#letters?.addFor(recovered)
         if (recovered.length < limit || signal.aborted) return
       }
     } catch (error) {
-      this.#tell({ name: 'error', error: error as Error })
+      this.#publishEvent({ name: 'error', error: error as Error })
     }
   }
 
@@ -197,7 +218,7 @@ export class Reaper extends EventEmitter<ReaperEvents> {
       acquireRetryInterval,
       onAcquired: () => emitSafely(this, this.#logger, 'leadershipAcquired'),
       onLost: () => emitSafely(this, this.#logger, 'leadershipLost'),
-      onError: (error) => this.#tell({ name: 'error', error: error as Error }),
+      onError: (error) => this.#publishEvent({ name: 'error', error: error as Error }),
     })
   }
 

@@ -1,9 +1,9 @@
 // Records of the storage, as a Queue shows them to its callers.
 
 import { type ErrorDetails, JobCancelledError, JobFailedError, JobNotFoundError } from '../errors.ts'
-import { stalledError } from '../engine/work/outcomes.ts'
-import type { JobRecord, JobState, RemoveVerdict } from '../storage/storage.ts'
-import { decodeError, errorDetails } from '../error-details.ts'
+import { errorOf } from '../engine/job/job-error.ts'
+import { attemptsOf } from '../engine/job/job-view.ts'
+import type { EndReason, JobRecord, JobState, RemoveVerdict } from '../storage/storage.ts'
 import { decode, type Serde } from '../engine/job/serde.ts'
 import { isTerminal } from '../storage/rules/job/states.ts'
 import type { WaitEnd } from './waits.ts'
@@ -15,6 +15,10 @@ export type MessageState = JobState
 export interface MessageStatus<TResult> {
   id: string
   state: MessageState
+  /** Why the storage itself ended the job: `stalled`, or `expired` (not started within `expiresInMs`). */
+  reason?: EndReason
+  /** The reason that cancel() was given. */
+  cancelReason?: string
   /** When the job was accepted; never changes. */
   createdAt: number
   /** Runs begun; released ones do not count. */
@@ -47,6 +51,8 @@ export function statusOf<R>(record: JobRecord, serde: Serde<R>, maxAttempts: num
     attempts: attemptsOf(record),
     maxAttempts: record.maxAttempts ?? maxAttempts,
   }
+  if (record.reason !== undefined) status.reason = record.reason
+  if (record.cancelReason !== undefined) status.cancelReason = record.cancelReason
   if (state === 'scheduled' || state === 'failing') status.runAt = record.runAt
   if (state === 'processing' || isTerminal(state)) {
     if (record.label !== undefined) status.workerId = record.label
@@ -59,24 +65,14 @@ export function statusOf<R>(record: JobRecord, serde: Serde<R>, maxAttempts: num
   return status
 }
 
-/** Failures, and the run that is in progress or succeeded. */
-function attemptsOf({ state, failures }: JobRecord): number {
-  return failures + (state === 'processing' || state === 'completed' ? 1 : 0)
-}
-
-/** What the handler threw; or STALLED, if the storage ended the job by itself. */
-function errorOf(record: JobRecord): ErrorDetails {
-  if (record.reason === 'stalled') return errorDetails(stalledError(record.id))
-  return decodeError(record.error)
-}
-
 /** The result that a wait returns. @throws JobFailedError, JobCancelledError, JobNotFoundError, SerializationError */
-export function waitedResult<R>(id: string, end: WaitEnd, serde: Serde<R>): R {
-  if (end === 'gone') throw new JobNotFoundError(id)
+export function waitedResult<R>(waitedId: string, end: WaitEnd, serde: Serde<R>): R {
+  if (end === 'gone') throw new JobNotFoundError(waitedId)
   if ('standing' in end) return decode('result', serde, end.standing.result)
   const { record } = end
+  const { id } = record
   if (record.state === 'completed') return decode('result', serde, record.result)
-  if (record.state === 'cancelled') throw new JobCancelledError(id)
+  if (record.state === 'cancelled') throw new JobCancelledError(id, record.cancelReason, record.reason === 'expired')
   throw new JobFailedError(id, attemptsOf(record), errorOf(record))
 }
 

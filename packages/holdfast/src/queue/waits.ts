@@ -3,11 +3,11 @@
 
 import type { Clock, Timer } from '../clock.ts'
 import { engineDefaults } from '../engine/defaults.ts'
-import type { Tell } from '../engine/events.ts'
+import type { PublishEvent } from '../engine/events.ts'
 import type { GuardedStorage } from '../engine/guard.ts'
 import { TimeoutError } from '../errors.ts'
 import { isTerminal } from '../storage/rules/job/states.ts'
-import type { AddVerdict, JobRecord, Signal, Standing, Unlisten } from '../storage/storage.ts'
+import type { Bytes, JobRecord, Signal, Standing, Unlisten } from '../storage/storage.ts'
 
 /**
  * How a wait ended. `record`: read from the storage. `standing`: a completed job, as the add or a hint described it. `gone`: the job
@@ -15,11 +15,15 @@ import type { AddVerdict, JobRecord, Signal, Standing, Unlisten } from '../stora
  */
 export type WaitEnd = { readonly record: JobRecord } | { readonly standing: Standing } | 'gone'
 
+/** What a wait is for: a job, or its end if the caller knows it already. */
+export type WaitStart = WaitEnd | { readonly job: Pick<Standing, 'id' | 'token' | 'state'> }
+
 type Completed = NonNullable<Signal['completed']>[number]
 
 interface Wait {
-  readonly id: string
-  /** Token of the job. Undefined until the add is answered. */
+  /** Id of the job: of another one than was asked for, if that has its deduplication key. */
+  id: string
+  /** Token of the job. Undefined until the start is answered. */
   token: string | undefined
   /** Whether a hint for this id came; and the completed job that it described, if any. */
   hinted: boolean
@@ -33,7 +37,7 @@ interface WaitsOptions {
   connect(): Promise<void>
   readonly clock: Clock
   readonly type: string
-  readonly tell: Tell
+  readonly publishEvent: PublishEvent
 }
 
 /** Longest time of the last read before a timeout, in ms. */
@@ -53,10 +57,10 @@ export class Waits {
   }
 
   /**
-   * Adds the job, then waits for its end. The timeout counts from the call.
-   * @throws TimeoutError, the signal's reason, or what the add rejects with
+   * Listens, then calls `start`, which adds or finds the job, and waits for its end. The timeout counts from the call.
+   * @throws TimeoutError, the signal's reason, or what `start` rejects with
    */
-  async wait(id: string, add: () => Promise<AddVerdict>, timeoutMs: number, signal?: AbortSignal): Promise<WaitEnd> {
+  async wait(id: string, start: () => Promise<WaitStart>, timeoutMs: number, signal?: AbortSignal): Promise<WaitEnd> {
     signal?.throwIfAborted()
     const { promise, resolve, reject } = Promise.withResolvers<WaitEnd>()
     const wait: Wait = { id, token: undefined, hinted: false, hint: undefined, resolve, reject }
@@ -65,12 +69,24 @@ export class Waits {
     const onAbort = (): void => reject(signal!.reason)
     signal?.addEventListener('abort', onAbort)
     try {
-      this.#begin(wait, add, timeoutMs).catch(reject)
+      this.#begin(wait, start, timeoutMs).catch(reject)
       return await promise
     } finally {
       timer?.cancel()
       signal?.removeEventListener('abort', onAbort)
       this.#unregister(wait)
+    }
+  }
+
+  /**
+   * Resolves the waits for a job that this process has completed. Without a read, which a short TTL may come before.
+   * @param token of the job @param result as it was stored
+   */
+  onCompleted(id: string, token: string, result: Bytes | undefined): void {
+    for (const wait of this.#waits.get(id) ?? []) {
+      if (wait.token === token) this.#applyHint(wait, { id, token, result })
+      // The add is not answered yet: #begin() applies it.
+      else if (wait.token === undefined) Object.assign(wait, { hinted: true, hint: { id, token, result } })
     }
   }
 
@@ -94,18 +110,18 @@ export class Waits {
       const unlisten = await listening
       await unlisten?.()
     } catch (problem) {
-      this.#options.tell({ name: 'error', error: problem as Error })
+      this.#options.publishEvent({ name: 'error', error: problem as Error })
     }
   }
 
-  async #begin(wait: Wait, add: () => Promise<AddVerdict>, timeoutMs: number): Promise<void> {
+  async #begin(wait: Wait, start: () => Promise<WaitStart>, timeoutMs: number): Promise<void> {
     await this.#options.connect()
     await this.#listen()
-    // Sent also if the wait timed out or was aborted meanwhile: both say that the job goes on.
-    const verdict = await add()
-    if (verdict.verdict !== 'added' && verdict.verdict !== 'duplicate') return wait.resolve('gone')
-    const { job } = verdict
-    if (verdict.verdict === 'duplicate' && job.state === 'completed') return wait.resolve({ standing: job })
+    // Called also if the wait timed out or was aborted meanwhile: both say that the job goes on.
+    const started = await start()
+    if (started === 'gone' || !('job' in started)) return wait.resolve(started)
+    const { job } = started
+    if (job.id !== wait.id) this.#follow(wait, job.id)
     wait.token = job.token
     if (timeoutMs === 0) {
       await this.#read([wait])
@@ -136,6 +152,18 @@ export class Waits {
     this.#poll ??= this.#options.clock.after(engineDefaults.waitPollMs, () => this.#pollAll())
   }
 
+  /** Waits for the job with another id. Hints that came for it before are unknown, so its record is read. */
+  #follow(wait: Wait, id: string): void {
+    const waits = this.#waits.get(wait.id)
+    // Not registered: the wait ended meanwhile.
+    if (!waits?.delete(wait)) return
+    if (waits.size === 0) this.#waits.delete(wait.id)
+    wait.id = id
+    wait.hinted = true
+    wait.hint = undefined
+    this.#register(wait)
+  }
+
   #unregister(wait: Wait): void {
     const waits = this.#waits.get(wait.id)
     waits?.delete(wait)
@@ -154,7 +182,7 @@ export class Waits {
       const hint = completedById.get(id)
       for (const wait of this.#waits.get(id) ?? []) {
         wait.hinted = true
-        wait.hint = hint
+        wait.hint = hint ?? wait.hint
         if (wait.token !== undefined) this.#applyHint(wait, hint)
       }
     }
@@ -188,7 +216,7 @@ export class Waits {
       for (let start = 0; start < all.length; start += engineDefaults.batch) {
         // A failed read is repeated by the poll.
         this.#read(all.slice(start, start + engineDefaults.batch)).catch((error: unknown) =>
-          this.#options.tell({ name: 'error', error: error as Error }),
+          this.#options.publishEvent({ name: 'error', error: error as Error }),
         )
       }
     })
@@ -200,7 +228,8 @@ export class Waits {
     const records = await storage.get(refs, { parts: ['result', 'error'] })
     waits.forEach((wait, index) => {
       const record = records[index]
-      if (!record || record.token !== wait.token) wait.resolve('gone')
+      // A turn later: a job that this process completes now may be gone before its worker tells of the result.
+      if (!record || record.token !== wait.token) this.#options.clock.soon(() => wait.resolve('gone'))
       else if (isTerminal(record.state)) wait.resolve({ record })
     })
   }

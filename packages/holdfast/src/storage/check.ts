@@ -1,7 +1,16 @@
 // The checks that every driver runs before it reads or writes: each refuses values outside the contract.
 
 import { invalidArgument, unsupported } from '../errors.ts'
-import type { ListQuery, NewJob, Outcome } from './storage.ts'
+import type {
+  Deduplication,
+  ListQuery,
+  NewJob,
+  Outcome,
+  SearchFields,
+  SearchRange,
+  SweepRequest,
+  Where,
+} from './storage.ts'
 
 /** @throws TypeError INVALID_ARGUMENT, HoldfastError FEATURE_UNSUPPORTED */
 export function checkNewJobs(driver: string, jobs: readonly NewJob[]): void {
@@ -9,8 +18,11 @@ export function checkNewJobs(driver: string, jobs: readonly NewJob[]): void {
     const job = jobs[index]!
     if (job.priority !== undefined) checkPriority(job.priority)
     if (job.group && job.group.ordered !== true) throw unsupported(driver, 'groups that are not ordered')
-    if (job.deduplication) checkDeduplication(driver, job.deduplication)
+    if (job.deduplication) checkDeduplication(driver, job.deduplication, job)
     if (job.blockers) checkPositions(jobs, index)
+    if (job.search) checkSearchFields(job.search)
+    if (job.expiresInMs !== undefined) checkMs('expiresInMs', job.expiresInMs)
+    if (job.timeoutMs !== undefined) checkMs('timeoutMs', job.timeoutMs)
   }
 }
 
@@ -40,6 +52,69 @@ export function checkListQuery(query: ListQuery): void {
   if (!Number.isInteger(query.limit) || query.limit < 1 || query.limit > 1000) {
     throw invalidArgument('list: limit', 'an integer 1 … 1000', query.limit)
   }
+  if (query.by !== undefined && query.by !== 'created' && query.by !== 'place') {
+    throw invalidArgument('list: by', "'created' or 'place'", query.by)
+  }
+  if (query.where) checkWhere(query.where)
+}
+
+/** @throws TypeError INVALID_ARGUMENT */
+export function checkSweepRequest({ limit, keep = [] }: SweepRequest): void {
+  if (!Number.isInteger(limit) || limit < 1) throw invalidArgument('sweep: limit', 'an integer of at least 1', limit)
+  for (const { state, count } of keep) {
+    if (state !== 'completed' && state !== 'failed' && state !== 'cancelled') {
+      throw invalidArgument('sweep: keep.state', "'completed', 'failed' or 'cancelled'", state)
+    }
+    if (!Number.isInteger(count) || count < 0) throw invalidArgument('sweep: keep.count', 'an integer >= 0', count)
+  }
+}
+
+/** Fields of a job, characters of a field's name, and characters of a text in a field. */
+const [maxFields, maxNameLength, maxTextLength] = [16, 64, 256]
+
+/** @throws TypeError INVALID_ARGUMENT */
+export function checkSearchFields(fields: SearchFields): void {
+  const names = Object.keys(fields)
+  if (names.length > maxFields) throw invalidArgument('search', `at most ${maxFields} fields`, names.length)
+  for (const name of names) {
+    checkFieldName(name)
+    checkSearchValue(`search.${name}`, fields[name])
+  }
+}
+
+function checkWhere(where: Where): void {
+  for (const [name, wanted] of Object.entries(where)) {
+    checkFieldName(name)
+    const path = `list: where.${name}`
+    if (typeof wanted !== 'object') checkSearchValue(path, wanted)
+    else if (Array.isArray(wanted)) for (const value of wanted) checkSearchValue(path, value)
+    else checkRange(path, wanted as SearchRange)
+  }
+}
+
+const bounds: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte'])
+
+function checkRange(path: string, range: SearchRange): void {
+  const given = range === null ? [] : Object.entries(range)
+  const isRange = given.length > 0 && given.every(([name, bound]) => bounds.has(name) && typeof bound !== 'boolean')
+  if (!isRange) throw invalidArgument(path, 'a value, a list of values, or bounds gt, gte, lt, lte', range)
+  for (const [name, bound] of given) checkSearchValue(`${path}.${name}`, bound)
+}
+
+function checkFieldName(name: string): void {
+  if (name.length < 1 || name.length > maxNameLength) {
+    throw invalidArgument('search', `field names of 1 … ${maxNameLength} characters`, name)
+  }
+}
+
+function checkSearchValue(path: string, value: unknown): void {
+  const isText = typeof value === 'string' && value.length <= maxTextLength
+  if (isText || typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))) return
+  throw invalidArgument(path, `a text of at most ${maxTextLength} characters, a finite number or a boolean`, value)
+}
+
+function checkMs(name: string, ms: number): void {
+  if (!(ms > 0)) throw invalidArgument(name, 'a number of ms above 0', ms)
 }
 
 function checkPriority(priority: number): void {
@@ -48,10 +123,34 @@ function checkPriority(priority: number): void {
   }
 }
 
-function checkDeduplication(driver: string, { mode, windowMs, shared }: NonNullable<NewJob['deduplication']>): void {
-  if (mode !== 'simple' && mode !== 'throttle') throw unsupported(driver, `the deduplication mode '${String(mode)}'`)
-  if (shared && (mode !== 'throttle' || windowMs === undefined)) {
+function checkDeduplication(driver: string, deduplication: Deduplication, job: NewJob): void {
+  const { mode } = deduplication
+  const isShared = 'shared' in deduplication && deduplication.shared === true
+  if (isShared && (mode !== 'throttle' || deduplication.windowMs === undefined)) {
     throw invalidArgument('deduplication.shared', 'mode throttle with a window', mode)
+  }
+  switch (mode) {
+    case 'simple':
+    case 'throttle':
+      return
+    case 'debounce':
+      checkMs('deduplication.windowMs', deduplication.windowMs)
+      if (deduplication.maxWaitMs !== undefined) checkMs('deduplication.maxWaitMs', deduplication.maxWaitMs)
+      if (job.runAt !== undefined || job.delayMs !== undefined) {
+        throw invalidArgument('deduplication', 'no runAt and no delayMs with mode debounce', mode)
+      }
+      return
+    case 'followUp':
+      if (job.blockers) throw invalidArgument('deduplication', 'no blockers with mode followUp', mode)
+      return
+    case 'ascending':
+      if (!Number.isSafeInteger(deduplication.version)) {
+        throw invalidArgument('deduplication.version', 'a safe integer', deduplication.version)
+      }
+      if (deduplication.ttlMs !== undefined) checkMs('deduplication.ttlMs', deduplication.ttlMs)
+      return
+    default:
+      throw unsupported(driver, `the deduplication mode '${String(mode)}'`)
   }
 }
 

@@ -9,7 +9,8 @@
 //   - No setters, and no check-then-act over two calls.
 //   - Repeats. A call that is repeated after a lost answer gets the answer of the first. An add is recognised by its token, a
 //     settle by its fence among the attempts that the record keeps. The jobs of a lost claim come back by their lease. One
-//     exception: a record that is kept for 0 ms may be gone, and the repeat of its settle gets `not_found`.
+//     exception: a record that is kept for 0 ms may be gone, and the repeat of its settle gets `not_found`. Another: an add
+//     that replaced a payload (`debounce`, `followUp`) is recognised as long as that job is live and no other call replaced it.
 //   - Bytes. Payload, result and error are bytes. A driver never parses or changes them; callers must not either. Ids, types,
 //     keys and labels are text of any content.
 //   - Checks. A driver first calls checkNewJobs, checkOutcomes and checkListQuery (storage/check.ts), which refuse bad input.
@@ -36,6 +37,7 @@ export interface StorageFeatures {
   readonly sharedByProcesses: boolean
   /** Several machines can use it at the same time. */
   readonly distributed: boolean
+  /** `where` of a list reads an index. Without it, a list scans and may be `truncated`. */
   readonly searchIndexed: boolean
   /** Signals of topic `events` reach every process. */
   readonly fleetEvents: boolean
@@ -80,7 +82,8 @@ export interface Storage<Tx = unknown> {
    * types and groups, and busy groups, yield nothing. Rows that another call has locked may be passed over.
    *
    * Before that it recovers lost leases of these types, at least as many as there are slots. Each counts a failure, and its
-   * job goes behind those that wait. A job without an attempt left ends here.
+   * job goes behind those that wait. A job without an attempt left ends here. A job that this end unblocks is claimed by the
+   * same call, or by a later one.
    */
   claim(request: ClaimRequest): Promise<Claim>
   /**
@@ -95,12 +98,15 @@ export interface Storage<Tx = unknown> {
   /** Cancels waiting jobs at once, and jobs in processing as the options say. */
   cancel(jobs: readonly JobRef[], options?: CancelOptions): Promise<CancelVerdict[]>
   /** Makes failed and cancelled jobs live again, and sets the runAt of waiting ones. */
-  revive(jobs: readonly JobRef[], options?: ReviveOptions<Tx>): Promise<ReviveVerdict[]>
+  revive(jobs: readonly Revival[], options?: ReviveOptions<Tx>): Promise<ReviveVerdict[]>
   /** Deletes chains that have ended, now or later; or whole trees, in any state. */
   remove(jobs: readonly JobRef[], options?: RemoveOptions<Tx>): Promise<RemoveVerdict[]>
   /** Pauses or resumes a type, or a group of it, for the claims of every process. Running jobs go on. */
   pause(request: PauseRequest): Promise<void>
-  /** Deletes expired records, deduplication keys and key-value entries. Never a live job. */
+  /**
+   * Deletes expired records, deduplication keys and key-value entries. It also ends waiting jobs whose deadline is over, and
+   * deletes ended records beyond the counts to keep. Never a running job, nor one that may still start.
+   */
   sweep(request: SweepRequest): Promise<Swept>
 
   get(jobs: readonly (JobRef | KeyRef)[], options?: GetOptions<Tx>): Promise<(JobRecord | undefined)[]>
@@ -129,8 +135,8 @@ export type JobState =
   | 'failed'
   | 'cancelled'
 
-/** Why the storage itself ended a job, without error bytes. `stalled`: no attempt is left. */
-export type EndReason = 'stalled' | 'blocker_failed'
+/** Why the storage itself ended a job, without error bytes. `stalled`: no attempt is left. `expired`: not started in time. */
+export type EndReason = 'stalled' | 'blocker_failed' | 'expired'
 
 export interface JobRef {
   readonly type: string
@@ -169,13 +175,28 @@ export interface Retention {
  *
  * - `simple`: while the first job is live and, with a window, was accepted less than `windowMs` ago.
  * - `throttle`: for `windowMs` after the first job was accepted, even if it is gone. Without a window, while its record lives.
+ * - `debounce`: the job is due `windowMs` after it is accepted. While it waits, a second add replaces its payload, and the job is
+ *   due the `windowMs` of that add later, but at the latest its `maxWaitMs` after the job was accepted. While the job runs, or its
+ *   chain has continued, a second add is a new job, which takes the key.
+ * - `followUp`: while the first waits, as simple. While it runs, or its chain has continued, a second add is a follower: a job
+ *   that takes the key, and is blocked until the first ends, whatever that ends in. Later adds replace the payload of the
+ *   follower while it is blocked. If the follower ends before the first, the first has the key again.
+ * - `ascending`: only a `version` above the last accepted one of the key, whatever became of its job. The last version is known
+ *   for `ttlMs` after it was accepted, or for ever.
  *
  * The mode and window of the job that holds the key decide. A chain holds its key until the chain ends. A failed or cancelled
  * chain frees it at once. A `shared` key is different: all jobs of a token have it together, and keep it for the window.
+ *
+ * All adds of a key should have one mode. For an add of another mode, the holder of a `debounce` or `followUp` key is one of
+ * `simple`, and so is that of an `ascending` key while its version is known. An add that takes the key ends what was known.
  */
 export type Deduplication =
   | { readonly key: string; readonly mode: 'simple' | 'throttle'; readonly windowMs?: number; readonly shared?: false }
   | { readonly key: string; readonly mode: 'throttle'; readonly windowMs: number; readonly shared: true }
+  | { readonly key: string; readonly mode: 'debounce'; readonly windowMs: number; readonly maxWaitMs?: number }
+  | { readonly key: string; readonly mode: 'followUp' }
+  | { readonly key: string; readonly mode: 'ascending'; readonly version: number; readonly ttlMs?: number }
+export type DeduplicationMode = Deduplication['mode']
 
 export interface NewJob extends JobRef, When {
   /** Identifies the call that adds this job, so that its repeat is no duplicate. It also tells one life of an id from the next. */
@@ -189,19 +210,43 @@ export interface NewJob extends JobRef, When {
   readonly deduplication?: Deduplication
   /** Number of attempts that may fail. Absent: the claiming worker decides (ClaimType). */
   readonly maxAttempts?: number
+  /** Longest run of an attempt, in ms. The storage only keeps it: the worker applies it. */
+  readonly timeoutMs?: number
+  /**
+   * Deadline of the first start, in ms from the storage's now. A waiting job without an attempt that reaches it ends as
+   * cancelled, with reason `expired`: in the claim that would have leased it, or in a sweep.
+   */
+  readonly expiresInMs?: number
   readonly retention: Retention
   /** Opaque to the storage. */
   readonly trace?: string
+  /** Fields by which a list finds the job (`where`). At most 16, with names of at most 64 characters and texts of at most 256. */
+  readonly search?: SearchFields
+  /**
+   * If a waiting job has this id, and is alone in its chain: `replace` deletes that job, and adds this one in its stead.
+   * Jobs that wait for the old one wait for the new one. Any other job keeps its id, and the verdict is `duplicate`.
+   * @default 'return'
+   */
+  readonly onDuplicate?: 'return' | 'replace'
   /**
    * Chains that must complete before this job runs. A ref names the first job of a chain that exists before the call, or that
    * any job of this batch with the same token starts. A number is the position of a later job of this batch with the same
-   * token. A chain that is named twice counts once. A blocker of this batch that is a duplicate stands for the existing chain.
+   * token. A chain that is named twice counts once. A blocker of this batch that is a duplicate, or replaced the payload of a
+   * job, stands for the existing chain; a stale one is left out.
    * A job named by position has the job it blocks as `origin`, and its `root`. It is added only if one such job is.
    */
   readonly blockers?: readonly (JobRef | number)[]
-  /** A failed or cancelled blocker fails this job; or the job waits until a chain of that name completes. @default 'fail' */
-  readonly onBlockerFailure?: 'fail' | 'wait'
+  /**
+   * A failed or cancelled blocker fails this job; or the job waits until a chain of that name completes; or it runs as if the
+   * blocker had completed. @default 'fail'
+   */
+  readonly onBlockerFailure?: OnBlockerFailure
 }
+
+export type OnBlockerFailure = 'fail' | 'wait' | 'run'
+
+export type SearchValue = string | number | boolean
+export type SearchFields = Readonly<Record<string, SearchValue>>
 
 /** An attempt that has ended. A record keeps the last 10 (`attemptsKept`). */
 export interface AttemptRecord {
@@ -225,6 +270,7 @@ interface JobFields extends JobRef {
   /** Releases with a delay. */
   readonly snoozes: number
   readonly maxAttempts?: number
+  readonly timeoutMs?: number
   readonly priority: number
   readonly group?: string
   readonly retention: Retention
@@ -249,7 +295,10 @@ export interface JobRecord extends JobFields {
   readonly deduplicationKey?: string
   readonly startedAt?: number
   readonly finishedAt?: number
-  /** When the record expires. Absent while it is live, kept for ever, or needed by an unfinished dependent. */
+  /**
+   * When the record expires. Absent while it is live, kept for ever, or needed by an unfinished dependent. A job that its chain
+   * was continued after expires by its own retention, or with its chain; the first job expires with its chain only.
+   */
   readonly expiresAt?: number
   /** Name of the worker that holds the job, or ended it, as its user gave it. */
   readonly label?: string
@@ -258,6 +307,9 @@ export interface JobRecord extends JobFields {
   /** True once its holder was asked to stop. */
   readonly cancelling?: boolean
   readonly cancelReason?: string
+  /** When a first attempt must have begun. Absent after it began. */
+  readonly deadlineAt?: number
+  readonly search?: SearchFields
   readonly openBlockers: number
   // The parts below are present only if asked for (GetOptions.parts).
   readonly payload?: Bytes
@@ -265,9 +317,30 @@ export interface JobRecord extends JobFields {
   /** Error of the last attempt that failed, or was snoozed with one. */
   readonly error?: Bytes
   readonly attempts?: readonly AttemptRecord[]
+  /** The last progress that an attempt reported. */
+  readonly progress?: Bytes
+  readonly log?: Log
   readonly blockers?: readonly JobRef[]
   /** On the first job of a chain: the last job, whose state is the state of the chain. */
   readonly tail?: JobRecord
+}
+
+/** The lines that the attempts of a job logged: the last 1,000 (`logLinesKept`), and at most 64 KiB (`logBytesKept`). */
+export interface Log {
+  readonly lines: readonly LogLine[]
+  /** Number of older lines that were deleted. */
+  readonly dropped: number
+}
+export interface LogLine {
+  readonly attempt: number
+  readonly at: number
+  readonly line: Bytes
+}
+
+/** What a running attempt reports. It is fenced with the call that carries it, and may be reported twice if that is repeated. */
+export interface Report {
+  readonly progress?: Bytes
+  readonly log?: readonly { readonly at: number; readonly line: Bytes }[]
 }
 
 // ── add ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -286,13 +359,17 @@ export interface Standing extends JobRef {
 
 /**
  * - `added`: also the answer to a repeat. A failed or cancelled chain under this id is replaced, with all its jobs.
+ * - `replaced`: a waiting job of this id was deleted, and this one added (`onDuplicate`); its repeat gets `added`. Or the payload
+ *   of the job that holds the key was replaced (`debounce`, `followUp`): nothing was added, and `job` is that job.
  * - `duplicate`: the id belongs to a live or completed chain or to an earlier job of this call, or the key is held.
- * - `skipped`: a blocker by position whose dependents are all duplicates.
+ * - `stale`: the version is not above the last accepted one (`ascending`), which `version` says.
+ * - `skipped`: a blocker by position none of whose dependents was added.
  * - `blocker_not_found`: the job is refused, with every job of the same token and no other.
  */
 export type AddVerdict =
-  | { readonly verdict: 'added'; readonly job: Standing }
+  | { readonly verdict: 'added' | 'replaced'; readonly job: Standing }
   | { readonly verdict: 'duplicate'; readonly by: 'id' | 'key'; readonly job: Standing }
+  | { readonly verdict: 'stale'; readonly version: number }
   | { readonly verdict: 'skipped' }
   | { readonly verdict: 'blocker_not_found'; readonly blocker: JobRef }
 
@@ -367,7 +444,7 @@ export interface Claim {
 /** Why a fenced write was refused. A job that was taken back and waits counts as taken; a failed one as completed. */
 export type Refusal = 'taken_by_another_worker' | 'already_completed' | 'not_found' | 'cancelled'
 
-export interface Extension extends LeaseRef {
+export interface Extension extends LeaseRef, Report {
   readonly leaseMs: number
 }
 
@@ -397,7 +474,7 @@ interface Adding {
  * `stalled` marks an attempt that was given up instead of ending in an error: a retry is due at once, a failure has no error.
  * While its job is `cancelling`, any outcome but `completed` ends it as `cancelled`.
  */
-export type Outcome = Fence & Ending
+export type Outcome = (LeaseRef & Ending & Report) | (Workerless & Ending)
 export type Ending =
   | (Adding & { readonly kind: 'completed'; readonly result?: Bytes; readonly keepMs?: number })
   | (When & { readonly kind: 'retry'; readonly error?: Bytes; readonly stalled?: boolean })
@@ -452,14 +529,19 @@ export type CancelVerdict = {
   readonly ended?: readonly Ended[]
 }
 
-export interface ReviveOptions<Tx = unknown> {
-  /** @default now */
-  readonly runAt?: number
+/** A job to revive, with the payload that replaces its own, if any. */
+export interface Revival extends JobRef {
+  readonly payload?: Bytes
+}
+/** Without a time: due now. */
+export interface ReviveOptions<Tx = unknown> extends When {
+  /** Only jobs that wait, or only ended ones; others are `not_revivable`. @default both */
+  readonly only?: 'waiting' | 'ended'
   readonly tx?: Tx
 }
 /**
  * - `revived`: the job was failed or cancelled. Its failures start at 0; it goes behind those that wait, but to its old place
- *   in its group.
+ *   in its group. It has no deadline any more.
  * - `moved`: the job was waiting.
  * - `conflict`: its key was taken since.
  */
@@ -493,19 +575,32 @@ export interface PauseRequest {
 export interface SweepRequest {
   /** Largest number of deletions of each kind. */
   readonly limit: number
+  /**
+   * Ended chains of a type and state beyond this number are deleted, unless a dependent needs them: those that expire first,
+   * then those that are kept for ever, oldest end first. The first bound reached wins, so a count applies whatever the age.
+   * Jobs that this call ends itself are counted by it, or by the next one.
+   */
+  readonly keep?: readonly KeepCount[]
+}
+export interface KeepCount {
+  readonly type: string
+  readonly state: 'completed' | 'failed' | 'cancelled'
+  readonly count: number
 }
 /** Number of deletions of each kind. */
 export interface Swept {
   readonly jobs: number
+  /** Jobs that reached their deadline without having started, and jobs that failed with them. */
+  readonly ended: readonly Ended[]
   readonly marks: number
   readonly entries: number
-  /** True if something is left that has expired already. */
+  /** True if something is left that has expired already, or is beyond the counts. */
   readonly more: boolean
 }
 
 // ── reads ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export type RecordPart = 'payload' | 'result' | 'error' | 'attempts' | 'blockers' | 'tail'
+export type RecordPart = 'payload' | 'result' | 'error' | 'attempts' | 'progress' | 'log' | 'blockers' | 'tail'
 
 export interface GetOptions<Tx = unknown> {
   readonly parts?: readonly RecordPart[]
@@ -519,13 +614,25 @@ export interface ListQuery {
   readonly of: 'jobs' | 'chains'
   readonly types?: readonly string[]
   readonly states?: readonly JobState[]
+  readonly group?: string
+  /** Every field has one of the values, or is in the range. Only jobs that were added with these fields. */
+  readonly where?: Where
   readonly chain?: JobRef
   /** Only chains that were not started as a blocker by position. */
   readonly rootOnly?: boolean
   readonly createdFrom?: number
   /** Exclusive. */
   readonly createdTo?: number
-  /** By createdAt, then type and id. Text is compared as the storage does, in the same way on every page. @default 'desc' */
+  /**
+   * - `created`: by createdAt, then type and id. Text is compared as the storage does, in the same way on every page.
+   * - `place`: in the order in which the storage keeps them: by type; waiting jobs as they come due, running ones by their
+   *   lease, ended ones by their end or expiry. The work per page is bounded whatever the number of jobs: a page may have
+   *   fewer items than the limit, or none, and still a nextCursor. A job that moves while pages are read may be missed, or
+   *   be listed twice.
+   * @default 'created'
+   */
+  readonly by?: 'created' | 'place'
+  /** @default 'desc' */
   readonly order?: 'asc' | 'desc'
   readonly cursor?: string
   /** Integer 1 … 1000. */
@@ -536,6 +643,20 @@ export interface Page {
   readonly items: readonly JobRecord[]
   /** Absent on the last page. */
   readonly nextCursor?: string
+  /**
+   * The storage has no index for the query, and stopped after 100,000 records: there may be more. For a `where`, if `searchIndexed`
+   * is false; by creation, if it keeps no order by date.
+   */
+  readonly truncated?: true
+}
+
+/** Per field: a value, a list of values of which one must match, or bounds of numbers or texts. */
+export type Where = Readonly<Record<string, SearchValue | readonly SearchValue[] | SearchRange>>
+export interface SearchRange {
+  readonly gt?: number | string
+  readonly gte?: number | string
+  readonly lt?: number | string
+  readonly lte?: number | string
 }
 
 export interface CountQuery {

@@ -7,6 +7,7 @@
 // A snooze on a foreign queue, of either kind, is enqueued again under the same attempt number, behind the waiting messages.
 
 import type { Enqueuing } from './enqueue.ts'
+import { durationFor } from './foreign-durations.ts'
 import { delayMsOf } from './queue/due.ts'
 import { isExtended, leavesRetriesToQueue, queueOf, type Received } from './received.ts'
 import { reasonOf, RetryError } from './retry.ts'
@@ -22,20 +23,36 @@ interface Failure {
 }
 
 export async function conclude(env: Enqueuing, received: Received, failure: Failure): Promise<void> {
-  const { message, attempt } = received
-  const { reason, error, delayMs, durationMs } = failure
+  const { attempt } = received
+  const { reason, error, delayMs } = failure
   received.span?.failed(reason, reasonOf(error))
-  const about = { task: message.task, queue: queueOf(received), id: message.id, attempt, reason, error }
-  if (delayMs === null) env.events.tell({ name: 'failed', ...about, durationMs })
-  else env.events.tell({ name: 'retried', ...about, durationMs, delayMs })
-  // The queue logs it.
-  if (isExtended(received)) throw new RetryError(delayMs!, { cause: reasonOf(error) })
+  if (isExtended(received)) {
+    publish(env, received, failure)
+    // The queue logs it.
+    throw new RetryError(delayMs!, { cause: reasonOf(error) })
+  }
   logFailure(env, received, failure)
-  // A foreign queue has no failed state: the event was emitted, and the message is acknowledged.
-  if (delayMs === null) return
-  if (leavesRetriesToQueue(received)) throw error
-  await sendAgain(env, received, delayMs!, attempt + 1)
+  // A foreign queue has no failed state: the event is emitted, and the message is acknowledged.
+  const isSentAgain = delayMs !== null && !leavesRetriesToQueue(received)
+  if (isSentAgain) await sendAgain(env, received, delayMs!, attempt + 1, failure.durationMs)
+  // After the send: a run is retried or failed, not both.
+  publish(env, received, failure)
+  if (delayMs !== null && !isSentAgain) throw error
 }
+
+function publish({ events }: Enqueuing, received: Received, { reason, error, delayMs, durationMs }: Failure): void {
+  const about = { ...aboutOf(received), reason, error, durationMs }
+  if (delayMs === null) events.publishEvent({ name: 'failed', ...about })
+  else events.publishEvent({ name: 'retried', ...about, delayMs })
+}
+
+const aboutOf = (received: Received) => ({
+  task: received.message.task,
+  defined: received.defined,
+  queue: queueOf(received),
+  id: received.message.id,
+  attempt: received.attempt,
+})
 
 /** Runs the task again at that time, without spending an attempt. @param directive the snooze */
 export async function postpone(env: Enqueuing, received: Received, when: When, directive: unknown): Promise<void> {
@@ -44,16 +61,23 @@ export async function postpone(env: Enqueuing, received: Received, when: When, d
   await sendAgain(env, received, delayMsOf(when, env.clock) ?? 0, received.attempt)
 }
 
-async function sendAgain(env: Enqueuing, received: Received, delay: number, attempt: number): Promise<void> {
+/** @param durationMs of the run, unless its end was published */
+async function sendAgain(
+  env: Enqueuing,
+  received: Received,
+  delayMs: number,
+  attempt: number,
+  durationMs?: number,
+): Promise<void> {
   const { message, from } = received
   const { orderingKey } = message
   try {
     // Never with the deduplication key: a retry is not a duplicate.
+    const delay = durationFor(from!.queue, delayMs)
     const options = { delay, ...(orderingKey !== undefined && { orderingKey }) }
     await from!.queue.enqueue({ ...message, attempt }, options)
   } catch (error) {
-    const about = { task: message.task, queue: queueOf(received), id: message.id, attempt: received.attempt }
-    env.events.tell({ name: 'failed', ...about, reason: 'retry_enqueue', error })
+    env.events.publishEvent({ name: 'failed', ...aboutOf(received), reason: 'retry_enqueue', error, durationMs })
     received.span?.failed('retry_enqueue', error)
     throw error
   }

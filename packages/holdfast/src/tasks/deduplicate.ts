@@ -3,6 +3,7 @@
 
 import type { Clock } from '../clock.ts'
 import { HoldfastError, usageError } from '../errors.ts'
+import { durationFor } from './foreign-durations.ts'
 import type { KvStore, StoreKey } from './kv/kv-store.ts'
 import type { Log } from './telemetry/log.ts'
 import type { MessageQueue } from './queue/message-queue.ts'
@@ -78,7 +79,7 @@ export class Marker {
   ): Promise<Marker | { readonly holder: string | undefined }> {
     const marker = new Marker(kv, key, id, ttlMs, clock)
     try {
-      const options = { ttl: ttlMs }
+      const options = { ttl: durationFor(kv, ttlMs) }
       const taken = await (write === 'setIfAbsent'
         ? kv.setIfAbsent!(key, id, options)
         : kv.cas!(key, undefined, id, options))

@@ -3,12 +3,16 @@
 import type { Clock } from '../clock.ts'
 import type { Backoff } from '../engine/job/backoff.ts'
 import type { Directive } from '../engine/job/directives.ts'
-import { printable, usageError } from '../errors.ts'
+import type { ErrorAnswer } from '../engine/work/decision.ts'
+import type { JobSchedule } from '../engine/schedule/slot-job.ts'
+import { invalidArgument, printable, usageError } from '../errors.ts'
 import { resolveOptions } from '../resolve-options.ts'
+import { checkDurations } from './foreign-durations.ts'
 import type { MessageQueue } from './queue/message-queue.ts'
 import { checkMessageKey, taskOptions } from './options.ts'
 import { ownRetry, policyOf, refuseBoth, type Retry, type RetryPolicy } from './retry.ts'
-import { checkSchema, type InferOutput, type StandardSchemaV1 } from './schema.ts'
+import type { TaskSchedule } from './schedules.ts'
+import { checkSchema, type InferInput, type InferOutput, type StandardSchemaV1 } from './schema.ts'
 import type { Tasks } from './tasks.ts'
 
 /** What a handler is given beside its data. */
@@ -22,15 +26,27 @@ export interface TaskContext {
   /** Epoch ms. */
   readonly enqueuedAt: number
   readonly orderingKey?: string | undefined
-  /** Aborts when this run should end: over its `timeoutMs`, by a stop, or when its lease is lost. On a foreign queue by `timeoutMs` alone. */
+  /** The schedule that added the message, and the slot. Undefined: none did. */
+  readonly schedule?: JobSchedule | undefined
+  /**
+   * Aborts when this run should end: over its `timeoutMs`, by a stop, by a cancel, or when its lease is lost. On a foreign queue by
+   * `timeoutMs` alone.
+   */
   readonly signal: AbortSignal
+  /**
+   * Reports how far this run has come: any JSON value of at most 4 KiB, of which the last is stored with the message. Dropped on a
+   * foreign queue, and once the run is over. @throws SerializationError, TOO_LARGE, INVALID_ARGUMENT
+   */
+  progress(value: unknown): void
+  /** Adds a line of at most 8 KiB to the log of the message. Dropped as `progress` is. @throws INVALID_ARGUMENT */
+  log(text: string, fields?: Readonly<Record<string, unknown>>): void
   readonly tasks: Tasks
 }
 
 export interface TaskOptions<S extends StandardSchemaV1> {
   /** Any Standard Schema v1. Checks the data at the enqueue, and at every run makes the data that the handler gets. */
   readonly schema: S
-  /** Runs the task. May return or throw snooze() or fail(). */
+  /** Runs the task. May return or throw snooze(), retry() or fail(). */
   readonly handler: (context: TaskContext, data: InferOutput<S>) => void | Directive | Promise<void | Directive>
   /** Runs in all, the first included. @default the tasks' */
   readonly maxAttempts?: number | undefined
@@ -40,16 +56,25 @@ export interface TaskOptions<S extends StandardSchemaV1> {
   readonly retryPolicy?: RetryPolicy | undefined
   /** Longest run of the handler, in ms; then its signal aborts, and the run counts as failed. @default the tasks' */
   readonly timeoutMs?: number | undefined
-  /** Runs before the retry or the failure is recorded. What it throws is logged and changes nothing. */
+  /**
+   * Runs before the retry or the failure is recorded. It may answer retry(), retry({ delayMs }), fail() or snooze(…) to decide what comes
+   * next; undefined is the normal course. A task without runs left fails whatever retry() says. What it throws is logged and changes
+   * nothing.
+   */
   readonly onError?:
     | ((
         context: TaskContext & { readonly nextDelayMs: number | null },
         error: unknown,
         data: InferOutput<S>,
-      ) => void | Promise<void>)
+      ) => ErrorAnswer | Promise<ErrorAnswer>)
     | undefined
   /** The queue of this task alone. @default by resolution */
   readonly queue?: MessageQueue | undefined
+  /**
+   * Schedules by name, unique over all tasks, stored at start(): new ones are added, changed ones replaced. Every started process of the
+   * queue fires them, and the storage adds one message per slot. They need the queue of createTasks(), over a Holdfast storage.
+   */
+  readonly schedules?: Readonly<Record<string, TaskSchedule<InferInput<S>>>> | undefined
 }
 
 /** The handle of a task, for enqueueTask. Compared by identity. */
@@ -69,6 +94,7 @@ export interface DefinedTask {
   readonly timeoutMs: number | undefined
   readonly onError: TaskOptions<StandardSchemaV1>['onError']
   readonly queue: MessageQueue | undefined
+  readonly schedules: Readonly<Record<string, TaskSchedule<unknown>>> | undefined
 }
 
 /** What a task inherits from createTasks. */
@@ -107,6 +133,7 @@ export class Definitions {
     const resolved = resolveOptions('defineTask', options, taskOptions)
     checkSchema(resolved.schema)
     taskOptions.handler.check('handler', resolved.handler)
+    if (resolved.queue) checkDurations('queue', resolved.queue, 'fedifyQueue')
     const { clock, onError, retry: inherited } = this.#inherited
     const retry = ownRetry(resolved, inherited)
     return {
@@ -117,7 +144,18 @@ export class Definitions {
       timeoutMs: resolved.timeoutMs ?? this.#inherited.timeoutMs,
       onError: resolved.onError?.bind(options) as DefinedTask['onError'],
       queue: resolved.queue,
+      schedules: this.#checkedSchedules(resolved.schedules),
     }
+  }
+
+  /** @throws TypeError INVALID_ARGUMENT */
+  #checkedSchedules(given: object | undefined): DefinedTask['schedules'] {
+    const schedules = given as DefinedTask['schedules']
+    for (const name of Object.keys(schedules ?? {})) {
+      const other = [...this].find((task) => task.schedules && Object.hasOwn(task.schedules, name))
+      if (other) throw invalidArgument('schedules', `a name that task '${other.name}' does not have`, name)
+    }
+    return schedules
   }
 
   /** @throws TypeError UNKNOWN_TASK */

@@ -3,6 +3,7 @@
 
 import { atMost, type Clock } from '../clock.ts'
 import { engineDefaults } from '../engine/defaults.ts'
+import type { Health } from '../engine/health.ts'
 import { sharedOptions } from '../engine/options.ts'
 import { mayPass } from '../engine/retry-until-ready.ts'
 import type { Consumer, MessageHandler, MessageQueue } from './queue/message-queue.ts'
@@ -38,6 +39,11 @@ export class QueueListeners {
     }
   }
 
+  /** Of each queue that has one: a foreign queue has none. */
+  health(): Health[] {
+    return [...this.#open.values()].flatMap((consumer) => consumer.health?.() ?? [])
+  }
+
   /** @param graceMs undefined: each queue's own. Never rejects */
   async close(graceMs: number | undefined): Promise<void> {
     const consumers = [...this.#open.values()]
@@ -55,7 +61,7 @@ export class QueueListeners {
   async #openOne(queue: MessageQueue, signal: AbortSignal): Promise<void> {
     const handler = this.#listening.handlerOf(queue)
     const isOurs = queue.extended === true && typeof queue.consume === 'function'
-    const consumer = await (isOurs ? queue.consume!(handler) : this.#listen(queue, handler))
+    const consumer = await (isOurs ? queue.consume!(handler, { handlesTimeouts: true }) : this.#listen(queue, handler))
     if (signal.aborted) await consumer.stop({ graceMs: 0 })
     else this.#open.set(queue, consumer)
   }

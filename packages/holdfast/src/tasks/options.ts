@@ -7,7 +7,6 @@ import {
   atLeastOne,
   checkText,
   hasMethods,
-  integer,
   isBoolean,
   isFunction,
   isJitter,
@@ -15,8 +14,11 @@ import {
   oneOf,
   text,
 } from '../option-checks.ts'
+import { sharedJobOptions } from '../engine/job/job-options.ts'
 import { sharedOptions } from '../engine/options.ts'
-import type { Check, Table } from '../resolve-options.ts'
+import { scheduleOptions } from '../engine/schedule/schedule.ts'
+import { type Check, resolveOptions, type Table } from '../resolve-options.ts'
+import { standardRetention } from '../storage/retention.ts'
 import { type Duration, toMs } from './duration.ts'
 import type { StoreKey } from './kv/kv-store.ts'
 import { kvPrefixes } from './kv/prefixes.ts'
@@ -110,6 +112,8 @@ export const tasksOptions = {
   ...retryOptions,
   taskRetryPolicy: policy,
   timeoutMs: sharedOptions.timeoutMs,
+  presenceMs: sharedOptions.presenceMs,
+  release: sharedOptions.release,
   taskDeduplicationTtl: { default: 3_600_000, check: duration(1) },
   taskDeduplicationFallback: { default: 'open', check: oneOf('open', 'closed') },
   logger: sharedOptions.logger,
@@ -135,7 +139,10 @@ export const taskOptions = {
   timeoutMs: sharedOptions.timeoutMs,
   onError: { check: isFunction },
   queue: { check: isMessageQueue },
+  schedules: { check: isObject },
 } as const satisfies Table
+
+export const consumeOptions = { handlesTimeouts: { default: false, check: isBoolean } } as const satisfies Table
 
 export const startOptions = { signal: sharedOptions.signal } as const satisfies Table
 
@@ -146,7 +153,19 @@ export const runOptions = { ...stopOptions, signal: sharedOptions.signal } as co
 
 // ── enqueue ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+/** Options of a job that only a storage's queue carries. */
+const jobOptions = {
+  priority: sharedJobOptions.priority,
+  timeoutMs: sharedJobOptions.timeoutMs,
+  expiresInMs: sharedJobOptions.expiresInMs,
+  search: sharedJobOptions.search,
+} as const satisfies Table
+
+/** A schedule of a task: its rule, and the messages of its slots. */
+export const scheduledTaskOptions = { ...scheduleOptions, ...jobOptions, data: anything } as const satisfies Table
+
 export const taskEnqueueOptions = {
+  ...jobOptions,
   delayMs: sharedOptions.delayMs,
   delay: {
     alias: 'delayMs',
@@ -156,13 +175,17 @@ export const taskEnqueueOptions = {
   runAt: sharedOptions.runAt,
   orderingKey: { check: (name, value) => checkMessageKey('INVALID_ORDERING_KEY', name, value) },
   deduplicationKey: { check: (name, value) => checkMessageKey('INVALID_DEDUPLICATION_KEY', name, value) },
-  job: { check: isObject },
+  deduplication: sharedJobOptions.deduplication,
+  job: {
+    alias: ['priority', 'timeoutMs', 'expiresInMs', 'search'],
+    check: (name, value) => void resolveOptions(name, value as object, jobOptions),
+  },
 } as const satisfies Table
 
-export const jobOptions = { priority: { check: integer(-100, 100) } } as const satisfies Table
+export const taskEnqueueManyOptions = { ...taskEnqueueOptions, resume: { check: text(128) } } as const satisfies Table
 
 export const extendedOptions = {
-  ...taskEnqueueOptions,
+  ...taskEnqueueManyOptions,
   id: { check: text(512) },
   ids: { check: isIds },
   deduplicationScope: { check: isScope },
@@ -179,12 +202,14 @@ export const storageQueueOptions = {
   timeoutMs: sharedOptions.timeoutMs,
   pollMs: { default: 1_000, check: sharedOptions.pollMs.check },
   pollInterval: { alias: 'pollMs', check: duration(1), convert: inMs },
+  presenceMs: sharedOptions.presenceMs,
   graceMs: sharedOptions.graceMs,
   grace: { alias: 'graceMs', check: duration(0), convert: inMs },
   nativeRetrial: { default: true, check: isBoolean },
   ...retryOptions,
   retryPolicy: policy,
-  retention: sharedOptions.retention,
+  maxSnoozes: sharedOptions.maxSnoozes,
+  retention: sharedOptions.typeRetention,
   deduplicationTtl: { default: 3_600_000, check: duration(1) },
   messageSerde: { check: hasMethods('an object with serialize() and deserialize()', ['serialize', 'deserialize']) },
   maxMessageBytes: sharedOptions.maxBytes,
@@ -194,11 +219,7 @@ export const storageQueueOptions = {
 } as const satisfies Table
 
 /** How long a message is kept after its end, unless `retention` says otherwise. A completed one is deleted at once. */
-export const messageRetention = Object.freeze({
-  completedMs: 0,
-  failedMs: 14 * 86_400_000,
-  cancelledMs: 86_400_000,
-})
+export const messageRetention = Object.freeze(standardRetention(0))
 
 export const kvStoreOptions = {
   name: { default: 'default', check: text(256) },

@@ -34,12 +34,13 @@ export async function processTask(
   delivery: Delivery | undefined,
 ): Promise<void> {
   const now = env.clock.now()
-  const parsed = taskMessageOf(raw, now)
+  const parsed = identified(taskMessageOf(raw, now), delivery)
   const message = parsed ?? unknownMessage(delivery, now)
   const enqueuedAt = delivery?.enqueuedAt ?? message.enqueuedAt
   const task = parsed && env.definitions.ofName(message.task)
   const received: Omit<Received, 'span'> = {
     message,
+    defined: task !== undefined,
     from: from ?? (task && env.queues.of(task)),
     delivery,
     attempt: delivery?.attempt ?? message.attempt,
@@ -50,6 +51,11 @@ export async function processTask(
   // A span is never named by the message: its names are not under our control.
   const about = { task: task?.name ?? 'unknown', queue: queueOf(received), id, attempt: received.attempt, trace }
   return inAttemptSpan(about, (span) => attemptMessage(env, task, parsed !== undefined, { ...received, span }))
+}
+
+/** The messages of a schedule are the same bytes: each has the id of its record. */
+function identified(message: TaskMessage | undefined, delivery: Delivery | undefined): TaskMessage | undefined {
+  return message && delivery?.schedule ? { ...message, id: delivery.id } : message
 }
 
 async function attemptMessage(

@@ -7,6 +7,8 @@ import type { AttemptSpan } from './telemetry/trace.ts'
 
 export interface Received {
   readonly message: TaskMessage
+  /** Whether this worker defines the task. */
+  readonly defined: boolean
   /** The queue that delivered it; of a pushed message, the task's own. */
   readonly from: NamedQueue | undefined
   /** Of an `extended` queue. */

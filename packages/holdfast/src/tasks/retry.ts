@@ -2,6 +2,7 @@
 
 import { type Clock, systemClock } from '../clock.ts'
 import { type Backoff, delayAfter, exponentialDelay } from '../engine/job/backoff.ts'
+import { retryOf } from '../engine/job/directives.ts'
 import { asError } from '../error-details.ts'
 import { invalidArgument, isHoldfastError, printable } from '../errors.ts'
 import { resolveOptions } from '../resolve-options.ts'
@@ -120,9 +121,9 @@ export function isRetryError(value: unknown): value is RetryError {
   return value instanceof Error && brand in value
 }
 
-/** A RetryError only says when; its cause says why. */
+/** A RetryError and a retry() only say when; their cause says why. */
 export function reasonOf(error: unknown): unknown {
-  return isRetryError(error) && 'cause' in error ? error.cause : error
+  return (isRetryError(error) || retryOf(error)) && 'cause' in (error as Error) ? (error as Error).cause : error
 }
 
 const fallback = exponentialBackoff()
@@ -141,7 +142,9 @@ export function retryDelay(
   if (isRetryError(error)) return error.delayMs
   if (isHoldfastError(error, 'UNRECOVERABLE')) return null
   try {
-    return delayOf(policy, failed)
+    // The policy decides whether there is another run, and a retry() when.
+    const delayMs = delayOf(policy, failed)
+    return delayMs === null ? null : (retryOf(error)?.delayMs ?? delayMs)
   } catch (cause) {
     const message = `retry policy: it failed (${printable(cause)}). The default policy is used for this run.`
     onMisfit(new Error(message, { cause }))

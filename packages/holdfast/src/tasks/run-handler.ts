@@ -3,13 +3,16 @@
 //   returns                → completed
 //   snooze()               → released, with its time
 //   the worker stops       → released
-//   any other throw        → onError, then retried or failed
+//   its message cancelled  → cancelled, by the queue
+//   any other throw        → onError, which may decide; else retried or failed
 
-import { isDirective, snoozeOf } from '../engine/job/directives.ts'
+import { isDirective, retryOf, snooze, snoozeOf } from '../engine/job/directives.ts'
+import type { ErrorAnswer } from '../engine/work/decision.ts'
 import { AttemptAbortedError, isHoldfastError } from '../errors.ts'
 import { conclude, postpone } from './conclude.ts'
 import type { DefinedTask, TaskContext } from './define.ts'
 import type { Processing } from './process.ts'
+import { abandonRun } from './queue/deliver.ts'
 import { leavesRetriesToQueue, queueOf, type Received } from './received.ts'
 import { isRetryError } from './retry.ts'
 import { withinTime } from './time-limit.ts'
@@ -26,36 +29,59 @@ export async function runHandler(
   const about = { task: task.name, queue: queueOf(received), id: received.message.id, attempt: received.attempt }
   const run = new TaskRun(env, task, received)
   const startedAt = clock.monotonic()
-  events.tell({ name: 'started', ...about })
+  events.publishEvent({ name: 'started', ...about })
   try {
     const returned = await withinTime(
       clock,
-      task.timeoutMs,
-      () => run.abort(),
+      run.timeoutMs,
+      (running) => run.abort(running),
       () => task.handler(run.context, data),
     )
     if (isDirective(returned)) throw returned
   } catch (error) {
     const durationMs = clock.monotonic() - startedAt
     const when = snoozeOf(error)
-    if (when || isStopping(received)) {
-      events.tell({ name: 'released', ...about, durationMs })
+    if (when || isAbortedFor(received, 'STOPPING')) {
+      events.publishEvent({ name: 'released', ...about, durationMs })
       if (!when) throw error
       return postpone(env, received, when, error)
     }
+    if (isAbortedFor(received, 'JOB_CANCELLED')) {
+      events.publishEvent({ name: 'cancelled', ...about, durationMs })
+      throw error
+    }
     const delayMs = isLeftToQueue(received, error) ? undefined : delayBefore(error)
-    await callOnError(env, task, run.context, error, data, delayMs ?? null)
-    return conclude(env, received, { reason: 'handler', error, delayMs, durationMs })
+    const answer = await callOnError(env, task, run.context, error, data, delayMs ?? null)
+    const later = snoozeOf(answer)
+    if (later) {
+      events.publishEvent({ name: 'released', ...about, durationMs })
+      return postpone(env, received, later, snooze({ ...later, cause: error }))
+    }
+    return conclude(env, received, { reason: 'handler', error, delayMs: decidedDelay(answer, delayMs), durationMs })
   }
-  events.tell({ name: 'completed', ...about, durationMs: clock.monotonic() - startedAt })
+  events.publishEvent({ name: 'completed', ...about, durationMs: clock.monotonic() - startedAt })
 }
 
-const isStopping = ({ delivery }: Received): boolean =>
-  delivery !== undefined && delivery.signal.aborted && isHoldfastError(delivery.signal.reason, 'STOPPING')
+const isAbortedFor = ({ delivery }: Received, code: 'STOPPING' | 'JOB_CANCELLED'): boolean =>
+  delivery !== undefined && delivery.signal.aborted && isHoldfastError(delivery.signal.reason, code)
+
+/** The limit of the message; else the shorter one of its task and its queue. */
+function timeoutOf(task: DefinedTask, { delivery, from }: Received): number | undefined {
+  if (delivery?.timeoutMs !== undefined) return delivery.timeoutMs
+  const ofQueue = from?.queue.timeoutMs
+  if (task.timeoutMs === undefined || ofQueue === undefined) return task.timeoutMs ?? ofQueue
+  return Math.min(task.timeoutMs, ofQueue)
+}
+
+/** What onError makes of the delay. Where no run is left, or the queue decides about retries, retry() changes nothing. */
+function decidedDelay(answer: unknown, delayMs: number | null | undefined): number | null | undefined {
+  if (isHoldfastError(answer, 'UNRECOVERABLE')) return null
+  return typeof delayMs === 'number' ? (retryOf(answer)?.delayMs ?? delayMs) : delayMs
+}
 
 /** A queue that retries by itself decides about every error that does not say by itself what comes next. */
 function isLeftToQueue(received: Received, error: unknown): boolean {
-  return leavesRetriesToQueue(received) && !isRetryError(error) && !isHoldfastError(error, 'UNRECOVERABLE')
+  return leavesRetriesToQueue(received) && !isRetryError(error) && !isDirective(error)
 }
 
 const neverAborts = new AbortController().signal
@@ -63,13 +89,16 @@ const neverAborts = new AbortController().signal
 /** One run: the context of its handler, and the signal that a time limit aborts. */
 class TaskRun {
   readonly context: TaskContext
+  /** Longest run, in ms. Undefined: any time. */
+  readonly timeoutMs: number | undefined
   readonly #received: Received
   readonly #timeout: AbortController | undefined
   #signal: AbortSignal | undefined
 
   constructor(env: Processing, task: DefinedTask, received: Received) {
     this.#received = received
-    this.#timeout = task.timeoutMs === undefined ? undefined : new AbortController()
+    this.timeoutMs = timeoutOf(task, received)
+    this.#timeout = this.timeoutMs === undefined ? undefined : new AbortController()
     const { message, delivery, attempt, enqueuedAt } = received
     const orderingKey = delivery?.orderingKey ?? message.orderingKey
     const signal = (): AbortSignal => this.#newSignal()
@@ -79,7 +108,10 @@ class TaskRun {
       attempt,
       enqueuedAt,
       ...(orderingKey !== undefined && { orderingKey }),
+      schedule: delivery?.schedule,
       tasks: env.tasks,
+      progress: (value) => delivery?.progress?.(value),
+      log: (text, fields) => delivery?.log?.(text, fields),
       // Made when it is read: most handlers never read it.
       get signal() {
         return signal()
@@ -87,9 +119,10 @@ class TaskRun {
     }
   }
 
-  /** Aborts the signal. @returns the error that the run ends with */
-  abort(): AttemptAbortedError {
-    const error = new AttemptAbortedError('ATTEMPT_TIMEOUT', this.#received.message.id, this.#received.attempt)
+  /** Aborts the signal. @param running what the handler returned @returns the error that the run ends with */
+  abort(running: unknown): AttemptAbortedError {
+    abandonRun(this.#received.delivery, running)
+    const error = new AttemptAbortedError('timeout', this.#received.message.id, this.#received.attempt)
     this.#timeout?.abort(error)
     return error
   }
@@ -109,12 +142,13 @@ async function callOnError(
   error: unknown,
   data: unknown,
   nextDelayMs: number | null,
-): Promise<void> {
+): Promise<ErrorAnswer> {
   try {
     const withDelay = Object.defineProperties({ nextDelayMs }, Object.getOwnPropertyDescriptors(context))
-    await task.onError?.(withDelay as TaskContext & { nextDelayMs: number | null }, error, data)
+    return await task.onError?.(withDelay as TaskContext & { nextDelayMs: number | null }, error, data)
   } catch (problem) {
     const message = `task '${task.name}': its onError failed. The retry or failure is recorded nevertheless.`
     log.error({ err: problem, task: task.name }, message)
+    return undefined
   }
 }

@@ -6,6 +6,7 @@ import type { Backoff } from '../engine/job/backoff.ts'
 import { resolveOptions } from '../resolve-options.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type Duration, toMs } from './duration.ts'
+import { checkDurations } from './foreign-durations.ts'
 import type { KvStore, StoreKey } from './kv/kv-store.ts'
 import { prefixOptions, tasksOptions } from './options.ts'
 import type { MessageQueue } from './queue/message-queue.ts'
@@ -31,6 +32,13 @@ export interface TasksOptions {
   readonly taskRetryPolicy?: RetryPolicy | undefined
   /** Longest run of a handler, in ms. Without it, a run may take any time: its lease is renewed while it lasts. */
   readonly timeoutMs?: number | undefined
+  /** With `storage`: time between two writes of this worker's entry in workers(), in ms. False: no entry. @default 60_000 */
+  readonly presenceMs?: number | false | undefined
+  /**
+   * Number of the deployed version, which grows with each. Only a greater one removes schedules that no task declares any longer, and a
+   * lower one changes none. @default 0
+   */
+  readonly release?: number | undefined
   /** How long a deduplication key is taken, from the due time. @default 1 h */
   readonly taskDeduplicationTtl?: Duration | undefined
   /** What to do with a key that neither queue nor kv can apply: `open` sends without it, `closed` refuses. @default 'open' */
@@ -46,6 +54,7 @@ export function resolveTasksOptions(options: TasksOptions) {
   refuseBoth('createTasks', options, 'taskRetryPolicy')
   const { maxAttempts, backoff, ...rest } = resolveOptions('createTasks', options, tasksOptions)
   const retry: Retry = { maxAttempts, backoff }
+  if (rest.kv) checkDurations('kv', rest.kv, 'fedifyKv')
   return {
     ...rest,
     retry,

@@ -1,10 +1,16 @@
-// Tasks: typed functions that run later and, with a deduplication key, once. A façade: each method delegates in a few lines.
+// Tasks: typed functions that run later and, with a deduplication key, once.
+// Longer than other files because it is a façade: each method delegates in a few lines, with its documentation.
 
+import { atMost } from '../clock.ts'
+import { engineDefaults } from '../engine/defaults.ts'
+import { type Health, healthOf, healthOfAll } from '../engine/health.ts'
 import type { RunOptions, StopOptions } from '../engine/lifecycle.ts'
 import { Lifecycle } from '../engine/lifecycle.ts'
-import { retryUntilReady } from '../engine/retry-until-ready.ts'
+import { mayPass, retryUntilReady } from '../engine/retry-until-ready.ts'
+import type { Scheduler } from '../engine/schedule/scheduler.ts'
 import { HoldfastError, invalidArgument, usageError } from '../errors.ts'
 import { resolveOptions } from '../resolve-options.ts'
+import type { ReviveVerdict } from '../storage/storage.ts'
 import { type DefinedTask, Definitions, type TaskDefinition, type TaskOptions } from './define.ts'
 import {
   type EnqueueManyResult,
@@ -12,17 +18,32 @@ import {
   prepare,
   type Prepared,
   send,
+  type TaskEnqueueManyOptions,
   type TaskEnqueueOptions,
 } from './enqueue.ts'
 import { QueueListeners } from './listeners.ts'
 import { runOptions, startOptions, stopOptions } from './options.ts'
 import { type Processing, processTask } from './process.ts'
-import { checkBatch, type MessageQueue } from './queue/message-queue.ts'
+import {
+  cancelTask,
+  countTasks,
+  depthOf,
+  type FailedTask,
+  failedTasks,
+  getTask,
+  reviveTasks,
+  type StoredTask,
+} from './operate.ts'
+import { checkBatch } from './queue/batch.ts'
+import type { CancelOptions, CancelResult } from '../engine/operate/cancel.ts'
+import type { MessageQueue, QueueDepth } from './queue/message-queue.ts'
 import { Queues } from './queue/queues.ts'
 import { StorageMessageQueue } from './queue/storage-message-queue.ts'
+import type { MessageCounts } from './queue/stored-message.ts'
 import { StorageKvStore } from './kv/storage-kv-store.ts'
 import { policyOf } from './retry.ts'
 import type { InferInput, InferOutput, StandardSchemaV1 } from './schema.ts'
+import { schedulerOf, taskSchedules, type TaskSchedules } from './schedules.ts'
 import { resolveTasksOptions, type TasksOptions } from './tasks-options.ts'
 import { type TaskEvent, TaskEvents, type TaskListener } from './telemetry/events.ts'
 import { logTo } from './telemetry/log.ts'
@@ -49,12 +70,36 @@ export interface Tasks extends AsyncDisposable {
     data: NoInfer<I>,
     options?: TaskEnqueueOptions,
   ): Promise<EnqueueTaskResult>
-  /** Sends a batch of at most 10,000. With a deduplication key: all of it, or none. @throws as enqueueTask */
+  /**
+   * Sends any number of tasks, and returns one id for each, in order. All payloads are validated and encoded before the first is
+   * sent; an error about one of them has its `index`. A storage's queue stores up to 1,000 tasks whole or not at all, and more in
+   * moves of 1,000. With a deduplication key: all tasks or none, at most 10,000.
+   * @throws as enqueueTask; BATCH_INTERRUPTED if only the tasks before its `accepted` are stored: a call with its `resume` sends the
+   * rest
+   */
   enqueueTaskMany<I>(
     task: TaskDefinition<I, any>,
     payloads: readonly NoInfer<I>[],
-    options?: TaskEnqueueOptions,
+    options?: TaskEnqueueManyOptions,
   ): Promise<EnqueueManyResult>
+  // The next six need a queue over a Holdfast storage.
+  /** Counts the tasks that wait: due (`ready`), not yet due (`delayed`), and both (`queued`). @throws FEATURE_UNSUPPORTED */
+  getDepth(): Promise<Required<QueueDepth>>
+  /** Counts the tasks by state. @throws FEATURE_UNSUPPORTED, StorageError */
+  counts(): Promise<MessageCounts>
+  /** Lists the tasks that failed for good, oldest first, with name, data and error. @throws FEATURE_UNSUPPORTED, StorageError */
+  failed(): AsyncIterable<FailedTask>
+  /**
+   * Runs failed and cancelled tasks again. Their attempts are counted anew, and they keep their place in their ordering key.
+   * @returns a verdict for each id, in order @throws FEATURE_UNSUPPORTED, INVALID_ARGUMENT, StorageError
+   */
+  revive(ids: readonly string[]): Promise<ReviveVerdict[]>
+  /** Returns a task with its state, runs and error, or null: a completed task is deleted at once. @throws as revive */
+  get(id: string): Promise<StoredTask | null>
+  /** Cancels a task that waits, and by `abort` or `force` one that runs. @throws as revive */
+  cancel(id: string, options?: CancelOptions): Promise<CancelResult>
+  /** The schedules of tasks: put, list, pause, fire and preview them. */
+  readonly schedules: TaskSchedules
   /**
    * Listens on every distinct queue. Resolves when all are ready; a storage that is unavailable is retried until then. A foreign
    * queue counts as ready once its listen() was called. Idempotent.
@@ -69,6 +114,8 @@ export interface Tasks extends AsyncDisposable {
    * @param options.graceMs default: that of each queue, 30_000
    */
   stop(options?: StopOptions): Promise<void>
+  /** Returns whether its queues run messages, and why not. A foreign queue has no health of its own. Makes no call. */
+  health(): Health
   /** Runs one attempt, for platforms that push messages. */
   processMessage(message: unknown): Promise<void>
   /** @returns a function that ends the subscription @throws TypeError INVALID_ARGUMENT */
@@ -80,6 +127,9 @@ class TaskFace implements Tasks {
   readonly #owned: { close(): Promise<void> }[] = []
   readonly #lifecycle: Lifecycle<number | undefined>
   readonly #listeners: QueueListeners
+  readonly #release: number
+  #scheduler: Scheduler | undefined
+  readonly schedules: TaskSchedules
   /** Why it stopped by itself. */
   #failure: { readonly error: unknown } | undefined
   #closed = false
@@ -87,12 +137,13 @@ class TaskFace implements Tasks {
 
   constructor(options: TasksOptions) {
     const resolved = resolveTasksOptions(options)
-    const { storage, clock, logger, retry, timeoutMs } = resolved
+    const { storage, clock, logger, retry, timeoutMs, presenceMs } = resolved
     const log = logTo(logger)
     const onError = (error: Error): void => log.error({ err: error }, `tasks: ${error.message}`)
     const retryPolicy = policyOf(retry, clock, onError)
     const own = <T extends { close(): Promise<void> }>(made: T): T => (this.#owned.push(made), made)
-    const queue = resolved.queue ?? (storage && own(new StorageMessageQueue(storage, { retryPolicy, clock, logger })))
+    const queue =
+      resolved.queue ?? (storage && own(new StorageMessageQueue(storage, { retryPolicy, presenceMs, clock, logger })))
     this.#env = {
       definitions: new Definitions({ retry, timeoutMs, clock, onError }),
       queues: new Queues(queue, resolved.taskQueueResolution),
@@ -106,6 +157,8 @@ class TaskFace implements Tasks {
       events: new TaskEvents(log),
       tasks: this,
     }
+    this.#release = resolved.release
+    this.schedules = taskSchedules(this.#env, () => this.#assertOpen())
     this.#listeners = new QueueListeners({
       clock,
       handlerOf: (from) => {
@@ -135,7 +188,7 @@ class TaskFace implements Tasks {
   // Not async: an unavailable deduplication is thrown at once.
   enqueueTask<I>(task: TaskDefinition<I, unknown>, data: I, options?: TaskEnqueueOptions): Promise<EnqueueTaskResult> {
     return this.#enqueue(
-      () => prepare(this.#env, task, 1, options),
+      () => prepare(this.#env, task, options),
       async (prepared) => {
         const { ids, ...outcome } = await send(this.#env, prepared, [data], false)
         return { ...outcome, id: ids[0] }
@@ -146,7 +199,7 @@ class TaskFace implements Tasks {
   enqueueTaskMany<I>(
     task: TaskDefinition<I, unknown>,
     payloads: readonly I[],
-    options?: TaskEnqueueOptions,
+    options?: TaskEnqueueManyOptions,
   ): Promise<EnqueueManyResult> {
     let copy: readonly I[]
     return this.#enqueue(
@@ -155,7 +208,7 @@ class TaskFace implements Tasks {
         checkBatch('payloads', payloads)
         // The caller's array may change before it is sent.
         copy = [...payloads]
-        return prepare(this.#env, task, copy.length, options)
+        return prepare(this.#env, task, options, copy.length)
       },
       (prepared) => send(this.#env, prepared, copy, true),
     )
@@ -172,6 +225,36 @@ class TaskFace implements Tasks {
       return Promise.reject(error as Error)
     }
     return run(prepared)
+  }
+
+  getDepth(): Promise<Required<QueueDepth>> {
+    return this.#operate(depthOf)
+  }
+
+  counts(): Promise<MessageCounts> {
+    return this.#operate(countTasks)
+  }
+
+  async *failed(): AsyncGenerator<FailedTask> {
+    this.#assertOpen()
+    yield* failedTasks(this.#env)
+  }
+
+  revive(ids: readonly string[]): Promise<ReviveVerdict[]> {
+    return this.#operate((env) => reviveTasks(env, ids))
+  }
+
+  get(id: string): Promise<StoredTask | null> {
+    return this.#operate((env) => getTask(env, id))
+  }
+
+  cancel(id: string, options?: CancelOptions): Promise<CancelResult> {
+    return this.#operate((env) => cancelTask(env, id, options))
+  }
+
+  async #operate<T>(run: (env: Processing) => Promise<T>): Promise<T> {
+    this.#assertOpen()
+    return run(this.#env)
   }
 
   async processMessage(message: unknown): Promise<void> {
@@ -209,6 +292,11 @@ class TaskFace implements Tasks {
     await this.#lifecycle.stop(graceMs)
   }
 
+  health(): Health {
+    const own = healthOf('tasks', this.#lifecycle.isReady, 0, undefined)
+    return healthOfAll('tasks', [own, ...this.#listeners.health()])
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true
     await this.stop()
@@ -224,12 +312,38 @@ class TaskFace implements Tasks {
     this.#failure = undefined
     this.#warnOfPolicies(definitions)
     await this.#listeners.open(all, signal)
+    if (!signal.aborted) await this.#startScheduler()
     log.info({ queues: [...all].map((queue) => queues.nameOf(queue)) }, 'tasks: started')
   }
 
   async #close(graceMs: number | undefined): Promise<void> {
+    await this.#stopScheduler()
     await this.#listeners.close(graceMs)
     this.#env.log.info({}, 'tasks: stopped')
+  }
+
+  async #startScheduler(): Promise<void> {
+    let scheduler: Scheduler | undefined
+    try {
+      scheduler = await schedulerOf(this.#env, this.#release)
+      this.#scheduler = scheduler
+      await scheduler?.start()
+    } catch (error) {
+      if (this.#scheduler === scheduler) await this.#stopScheduler()
+      // The next try, if there is one, finds the queues open.
+      if (!mayPass(error)) await this.#listeners.close(0)
+      throw error
+    }
+  }
+
+  async #stopScheduler(): Promise<void> {
+    const { clock, log } = this.#env
+    const scheduler = this.#scheduler
+    this.#scheduler = undefined
+    const stopped = scheduler?.stop() ?? Promise.resolve()
+    await atMost(clock, engineDefaults.stopWritesMs, stopped).catch((error: unknown) =>
+      log.error({ err: error }, `tasks: ${(error as Error).message}`),
+    )
   }
 
   /** For a queue that a task brings after start(): no caller waits for it, so every failure is retried. */

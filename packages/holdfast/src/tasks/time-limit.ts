@@ -4,12 +4,12 @@ import type { Clock } from '../clock.ts'
 
 /**
  * Runs it for at most `timeoutMs`; undefined: for any time. A run that is over its time is abandoned: what it does later is ignored.
- * @param onTimeout aborts the run's signal, and returns the error that the run ends with
+ * @param onTimeout aborts the run's signal, and returns the error that the run ends with; it is given what the run returned
  */
 export function withinTime<T>(
   clock: Clock,
   timeoutMs: number | undefined,
-  onTimeout: () => unknown,
+  onTimeout: (running: unknown) => unknown,
   run: () => T | Promise<T>,
 ): T | Promise<T> {
   // Not async: most handlers have no limit, and need no promise for it.
@@ -19,13 +19,15 @@ export function withinTime<T>(
 async function atMost<T>(
   clock: Clock,
   timeoutMs: number,
-  onTimeout: () => unknown,
+  onTimeout: (running: unknown) => unknown,
   run: () => T | Promise<T>,
 ): Promise<T> {
   const timeout = Promise.withResolvers<never>()
-  const timer = clock.after(timeoutMs, () => timeout.reject(onTimeout()))
+  let running: T | Promise<T> | undefined
+  const timer = clock.after(timeoutMs, () => timeout.reject(onTimeout(running)))
   try {
-    return await Promise.race([run(), timeout.promise])
+    running = run()
+    return await Promise.race([running, timeout.promise])
   } finally {
     timer.cancel()
   }

@@ -49,6 +49,29 @@ export function attemptTests(driver: ChainDriver): void {
       )
     })
 
+    test('lastAttemptAt is the start of the attempt before: null in the first, after a failure and a snooze its time', async (t) => {
+      const { client, work } = await chainBench(t, driver, types)
+      const seen: [lastAttemptAt: number | null, startedAt: number][] = []
+      await work({
+        step: {
+          process: async ({ job, complete }) => {
+            const { items } = await client.listJobs({ filter: { typeName: ['step'] } })
+            seen.push([job.lastAttemptAt, items[0]!.lastAttemptAt!])
+            if (seen.length === 1) throw new Error('again')
+            if (seen.length === 2) return snooze({ delayMs: 5 })
+            return complete('done')
+          },
+        },
+      })
+      const chain = await client.startJobChain({ typeName: 'step', input: 'x' })
+      await client.waitForJobChainCompletion(chain, wait)
+      const starts = seen.map(([, startedAt]) => startedAt)
+      assert.deepEqual(
+        seen.map(([lastAttemptAt]) => lastAttemptAt),
+        [null, starts[0], starts[1]],
+      )
+    })
+
     test('prepare() in both modes resolves with the result of its callback', async (t) => {
       const { client, work, storage } = await chainBench(t, driver, types)
       await work({
@@ -275,7 +298,7 @@ export function attemptTests(driver: ChainDriver): void {
           process: async ({ job, signal, complete }) => {
             if (job.attempt > 1) return complete('in time')
             await new Promise((resolve) => signal.addEventListener('abort', resolve))
-            reasons.push(signal.reason)
+            reasons.push(signal.reason!.reason)
             await until(async () => (await client.getJobChain(chain))!.state === 'completed')
             return complete('late').catch((error: unknown) => {
               late.resolve(error)

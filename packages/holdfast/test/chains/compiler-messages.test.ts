@@ -90,6 +90,36 @@ const mistakes: readonly [statement: string, sentence: RegExp][] = [
   ],
 ]
 
+/** Calls that name a wrong type, and the one error that each has. */
+const wrongNames: readonly [statement: string, error: RegExp][] = [
+  [
+    "work({ ship: { process: async ({ complete }) => complete(({ continueWith }) => continueWith({ typeName: 'sail', input: null })) } })",
+    /'"sail"' is not assignable to type '"refund"'/,
+  ],
+  [
+    "work({ order: { process: async ({ complete }) => complete(async ({ continueWith }) => continueWith({ typeName: 'sail', input: 5 })) } })",
+    /'"sail"' is not assignable to type '"refund" \| "ship"'/,
+  ],
+  [
+    "work({ order: { process: async ({ complete }) => complete(async ({ continueWith }) => Math.random() > 1 ? null : continueWith({ typeName: 'report', input: 5, blockers: [] })) } })",
+    /"job type 'order' does not continue with 'report'"/,
+  ],
+  [
+    "work({ order: { process: async ({ complete }) => complete(async ({ continueWith }) => continueWith({ typeName: 'ship', input: 5 })) } })",
+    /'number' is not assignable to type 'null'/,
+  ],
+]
+
+test('a continuation of a type that is not declared is one error, about the name', async (t) => {
+  const { errors } = await compile(t, 'names', head + wrongNames.map(([statement]) => statement).join('\n'))
+  const first = head.split('\n').length
+  for (const [index, [statement, error]] of wrongNames.entries()) {
+    const found = errors.filter(({ line }) => line === first + index)
+    assert.equal(found.length, 1, `${statement}\n${found.map(({ text }) => text).join('\n')}`)
+    assert.match(found[0]!.text, error, statement)
+  }
+})
+
 test('an error about a job type is a sentence that names it', async (t) => {
   const { errors } = await compile(t, 'messages', head + mistakes.map(([statement]) => statement).join('\n'))
   const first = head.split('\n').length

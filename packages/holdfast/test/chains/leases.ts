@@ -136,7 +136,7 @@ export function leaseTests(driver: ChainDriver): void {
                 await new Promise((resolve) => signal.addEventListener('abort', resolve))
                 const ms = performance.now() - endedAt
                 const completing = complete('too late')
-                await completing.catch((error) => seen.resolve({ reason: signal.reason, ms, error }))
+                await completing.catch((error) => seen.resolve({ reason: signal.reason!.reason, ms, error }))
                 return completing
               },
             },

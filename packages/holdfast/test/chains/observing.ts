@@ -276,6 +276,8 @@ export function observerTests(driver: ChainDriver): void {
       await client.waitForJobChainCompletion(dead, wait)
       const failing = await client.startJobChain({ typeName: 'part', input: 2 })
       await assert.rejects(client.waitForJobChainCompletion(failing, wait))
+      // The client may know of it before the worker has logged it.
+      await until(() => lines.some(({ data }) => data.event === 'jobChainFailed'))
       await stop()
       const found = lines.filter(({ level }) => level !== 'debug').map(({ level, message }) => `${level} ${message}`)
       assert.deepEqual(found, [
@@ -312,7 +314,7 @@ export function observerTests(driver: ChainDriver): void {
               }
               begun.resolve()
               await new Promise((resolve) => signal.addEventListener('abort', resolve))
-              aborted.resolve(signal.reason)
+              aborted.resolve(signal.reason!.reason)
               return complete(2)
             },
           },

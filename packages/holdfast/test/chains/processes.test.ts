@@ -4,7 +4,6 @@ import assert from 'node:assert/strict'
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
@@ -13,6 +12,7 @@ import { after, describe, test, type TestContext } from 'node:test'
 import { createClient } from 'holdfast/chains'
 import { fakeClock } from 'holdfast/testing'
 import { quickFolder } from '../drivers.ts'
+import { sizeOf } from '../full-size.ts'
 import { sleep } from '../queue/driver.ts'
 import { newSchema, postgresPlace, stopPostgres } from '../postgres-subject.ts'
 import { placeOf, stopPlaces } from '../redis-places.ts'
@@ -26,21 +26,21 @@ const script = new URL('fixtures/process.ts', import.meta.url).pathname
 
 let prefixes = 0
 
-async function directoryOf(t: TestContext, folder: string): Promise<string> {
-  const directory = await mkdtemp(join(folder, 'holdfast-chains-'))
+async function directoryOf(t: TestContext): Promise<string> {
+  const directory = await mkdtemp(join(quickFolder, 'holdfast-chains-'))
   t.after(() => rm(directory, { recursive: true, force: true, maxRetries: 50, retryDelay: 10 }))
   return directory
 }
 
 const places: Record<Place['driver'], (t: TestContext) => Promise<Place>> = {
   sqlite: async (t) => {
-    const path = join(await directoryOf(t, tmpdir()), 'jobs.db')
+    const path = join(await directoryOf(t), 'jobs.db')
     const db = new DatabaseSync(path)
     db.exec('PRAGMA journal_mode = WAL; CREATE TABLE done (id TEXT NOT NULL)')
     db.close()
     return { driver: 'sqlite', path }
   },
-  file: async (t) => ({ driver: 'file', directory: await directoryOf(t, quickFolder) }),
+  file: async (t) => ({ driver: 'file', directory: await directoryOf(t) }),
   postgres: async (t) => {
     const { server, pool } = await postgresPlace()
     await pool.query('CREATE TABLE done (id text NOT NULL)')
@@ -82,7 +82,7 @@ function begin(t: TestContext, scene: string, place: Place): Child {
 }
 
 async function clientAt(t: TestContext, place: Place) {
-  const client = await createClient({ storage: storageAt(place), jobTypeRegistry: types })
+  const client = await createClient({ storage: await storageAt(place), jobTypeRegistry: types })
   t.after(() => client.close())
   return client
 }
@@ -108,7 +108,7 @@ for (const driver of ['sqlite', 'file', 'redis', 'postgres'] as const) {
     test('[chains trap 11] workers are killed at random: every chain ends once', async (t) => {
       const place = await places[driver](t)
       const client = await clientAt(t, place)
-      const count = driver === 'file' ? 15 : 60
+      const count = sizeOf(60, driver, { file: 15, else: 30 })
       const items = Array.from({ length: count }, () => ({
         typeName: 'both' as const,
         input: null,
@@ -119,9 +119,9 @@ for (const driver of ['sqlite', 'file', 'redis', 'postgres'] as const) {
           ] as const,
       }))
       const chains = await client.startJobChains({ items })
-      const waiting = Promise.all(
-        chains.map((chain) => client.waitForJobChainCompletion(chain, { timeoutMs: 60_000, pollIntervalMs: 200 })),
-      )
+      // More often, the reads of so many chains would be most of the load.
+      const wait = { timeoutMs: 60_000, pollIntervalMs: 1_000 }
+      const waiting = Promise.all(chains.map((chain) => client.waitForJobChainCompletion(chain, wait)))
       let workers = [1, 2, 3].map(() => begin(t, 'work', place))
       const progress = { isDone: false }
       waiting.then(

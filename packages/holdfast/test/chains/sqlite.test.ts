@@ -1,16 +1,16 @@
 // Chains on SQLite, in a file, with a table of the user's in the same database.
 
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { SqliteStorage, type SqliteTransaction } from 'holdfast/sqlite'
+import { quickFolder } from '../drivers.ts'
 import { chainTests } from './suites.ts'
 
 chainTests({
   name: 'sqlite',
   open: async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'holdfast-chains-'))
+    const directory = await mkdtemp(join(quickFolder, 'holdfast-chains-'))
     const path = join(directory, 'jobs.db')
     const storage = new SqliteStorage({ path })
     const db = new DatabaseSync(path, { timeout: 1_000 })

@@ -216,7 +216,7 @@ export function startTests(driver: ChainDriver): void {
         ['id', { id: '' }],
         ['typeName', { typeName: 5 }],
         ['startJobChain options', { inptu: 5 }],
-        ['key', { deduplication: { strategy: 'all' } }],
+        ['deduplication.key', { deduplication: { strategy: 'all' } }],
         ['strategy', { deduplication: { key: 'k', strategy: 'none' } }],
         ['windowMs', { deduplication: { key: 'k', windowMs: 0 } }],
         ['traceContext.traceparent', { traceContext: {} }],

@@ -46,7 +46,7 @@ export function stopTests(driver: ChainDriver): void {
       const stop = await work({
         step: {
           process: async ({ signal }) => {
-            signal.addEventListener('abort', () => reasons.push(signal.reason))
+            signal.addEventListener('abort', () => reasons.push(signal.reason!.reason))
             running.resolve()
             return new Promise(() => {})
           },

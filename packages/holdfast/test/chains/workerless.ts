@@ -6,7 +6,7 @@ import { defineJobTypes } from 'holdfast/chains'
 import { gate } from '../queue/driver.ts'
 import { chainBench, inChain, wait } from './bench.ts'
 import type { ChainDriver } from './driver.ts'
-import { sizeOf } from './full-size.ts'
+import { sizeOf } from '../full-size.ts'
 
 const types = defineJobTypes<{
   ask: { entry: true; input: string; output: string; continueWith: { typeName: 'answer' } }
@@ -176,7 +176,7 @@ export function workerlessTests(driver: ChainDriver): void {
         },
         { concurrency: 4 },
       )
-      const rounds = sizeOf(200, driver.name, { file: 30, else: 100 })
+      const rounds = sizeOf(200, driver.name, { file: 30, memory: 100, else: 40 })
       const ends = { byWorker: 0, byHand: 0 }
       for (let round = 0; round < rounds; round++) {
         const id = `chain-${round}`

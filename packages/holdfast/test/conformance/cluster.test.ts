@@ -1,10 +1,10 @@
-import { after, test } from 'node:test'
-import { testStorage } from '../../../conformance/src/index.ts'
+// A cluster of three primaries and three replicas. Whether each script keeps to its slot is tested by model.test.ts, too.
+
+import { after } from 'node:test'
 import { drivers } from '../drivers.ts'
 import { stopPlaces } from '../redis-places.ts'
+import { testOtherWay } from './other-way.ts'
 
 after(stopPlaces)
 
-const count = await testStorage({ test, create: () => drivers.cluster!('ioredis') })
-
-test('the number of cases', (context) => context.diagnostic(`conformance: cluster: ${count} cases`))
+await testOtherWay({ name: 'cluster, ioredis', every: 3, turn: 2, create: () => drivers.cluster!('ioredis') })

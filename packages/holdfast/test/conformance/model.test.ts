@@ -16,46 +16,46 @@ import { brokenDrivers, openBroken } from './broken-drivers.ts'
 after(stopPlaces)
 after(stopPostgres)
 
-test(`${sized(2_000, 800)} histories on memory`, async (context) => {
-  const { runs, commands, seed } = await testModel({ create: drivers.memory!, runs: sized(2_000, 800) })
+test(`${sized(2_000, 400)} histories on memory`, async (context) => {
+  const { runs, commands, seed } = await testModel({ create: drivers.memory!, runs: sized(2_000, 400) })
   context.diagnostic(`model: memory: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
-test(`${sized(300, 100)} histories on SQLite`, async (context) => {
-  const { runs, commands, seed } = await testModel({ create: drivers.sqlite!, runs: sized(300, 100) })
+test(`${sized(300, 60)} histories on SQLite`, async (context) => {
+  const { runs, commands, seed } = await testModel({ create: drivers.sqlite!, runs: sized(300, 60) })
   context.diagnostic(`model: sqlite: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
-test(`${sized(100, 40)} histories on files`, async (context) => {
-  const { runs, commands, seed } = await testModel({ create: drivers.file!, runs: sized(100, 40) })
+test(`${sized(100, 25)} histories on files`, async (context) => {
+  const { runs, commands, seed } = await testModel({ create: drivers.file!, runs: sized(100, 25) })
   context.diagnostic(`model: file: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
-test(`${sized(300, 100)} histories on Redis`, async (context) => {
-  const { runs, commands, seed } = await testModel({ create: () => drivers.redis!(), runs: sized(300, 100) })
+test(`${sized(300, 60)} histories on Redis`, async (context) => {
+  const { runs, commands, seed } = await testModel({ create: () => drivers.redis!(), runs: sized(300, 60) })
   context.diagnostic(`model: redis: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
-test(`${sized(100, 30)} histories on Postgres`, async (context) => {
-  const { runs, commands, seed } = await testModel({ create: () => drivers.postgres!(), runs: sized(100, 30) })
+test(`${sized(100, 20)} histories on Postgres`, async (context) => {
+  const { runs, commands, seed } = await testModel({ create: () => drivers.postgres!(), runs: sized(100, 20) })
   context.diagnostic(`model: postgres: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
 test('[trap 39] histories on one node of a Redis Cluster, which refuses a script that leaves its slot', async (context) => {
-  const { runs, commands, seed } = await testModel({ create: () => redisSubject('node'), runs: sized(100, 40) })
+  const { runs, commands, seed } = await testModel({ create: () => redisSubject('node'), runs: sized(100, 25) })
   context.diagnostic(`model: redis, cluster mode: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
 test('histories on a storage that loses one call in twenty and one reply in twenty', async (context) => {
   const { runs, commands, seed } = await testModel({
     create: () => withManualClock((clock) => lossy(new MemoryStorage({ clock }))),
-    runs: sized(500, 200),
+    runs: sized(500, 100),
   })
   context.diagnostic(`model: lossy memory: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
 test('histories on a storage whose clock advances with every read', async () => {
-  await testModel({ create: withRunningClock, runs: sized(500, 200) })
+  await testModel({ create: withRunningClock, runs: sized(500, 100) })
 })
 
 test('a violation has its seed, its path and the shrunk history, and is repeated by them', async () => {

@@ -1,11 +1,10 @@
 // Every client library, passed in by the user, on one server and on a cluster. They differ in how a call is sent and
-// how a hint returns, so each runs the cases about that, and a different tenth of all others. To run all cases:
-// `npm run conformance -- --driver cluster --client ioredis5`.
+// how a hint returns. To run all cases: `npm run conformance -- --driver cluster --client ioredis5`.
 
-import { after, test } from 'node:test'
-import { testStorage } from '../../../conformance/src/index.ts'
+import { after } from 'node:test'
 import { type ClientName, type PlaceName, stopPlaces } from '../redis-places.ts'
 import { redisSubject } from '../redis-subject.ts'
+import { testOtherWay } from './other-way.ts'
 
 after(stopPlaces)
 
@@ -18,14 +17,5 @@ const ways: readonly (readonly [PlaceName, ClientName])[] = [
 ]
 
 for (const [turn, [place, client]] of ways.entries()) {
-  let [seen, taken] = [0, 0]
-  await testStorage({
-    create: () => redisSubject(place, client),
-    test: (name, run) => {
-      if (seen++ % 10 !== turn && !/^(connect|listen): /.test(name)) return
-      taken++
-      test(`${place}, ${client}: ${name}`, run)
-    },
-  })
-  test('the number of cases', (context) => context.diagnostic(`conformance: ${place}, ${client}: ${taken} cases`))
+  await testOtherWay({ name: `${place}, ${client}`, every: 30, turn, create: () => redisSubject(place, client) })
 }

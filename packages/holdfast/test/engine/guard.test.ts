@@ -223,3 +223,23 @@ test('every call is told of, with its time', async () => {
   await got
   assert.deepEqual(events, [{ name: 'storage_call', driver: 'memory', verb: 'get', ok: true, ms: 30 }])
 })
+
+for (const [what, call] of [
+  ['read', (storage) => storage.get([ref])],
+  ['add', (storage) => storage.add([job])],
+] as [string, (storage: ReturnType<typeof guarded>['storage']) => Promise<unknown>][]) {
+  test(`of many calls to ${what} that follow each other, one in 32 waits for a turn of the event loop`, async () => {
+    const { storage } = guarded()
+    let turns = 0
+    const count = (): void => {
+      turns++
+      immediate = setImmediate(count)
+    }
+    let immediate = setImmediate(count)
+    for (let calls = 0; calls < 20; calls++) await call(storage)
+    assert.equal(turns, 0)
+    for (let calls = 0; calls < 320; calls++) await call(storage)
+    clearImmediate(immediate)
+    assert.ok(turns >= 10 && turns <= 11, `${turns} turns`)
+  })
+}

@@ -3,9 +3,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { until } from '../queue/driver.ts'
@@ -16,19 +13,9 @@ export interface Child {
   readonly said: unknown[]
   /** Waits for something it says. */
   hears(fits: (line: any) => boolean, what: string): Promise<any>
-  tell(line?: string): void
+  publishEvent(line?: string): void
   signal(name: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void
   readonly exited: Promise<unknown>
-}
-
-let cache: string | undefined
-
-/** What the first of them has compiled, the others of this file need not: that is most of what a start takes. */
-function compiled(): string {
-  if (cache) return cache
-  const folder = mkdtempSync(join(tmpdir(), 'holdfast-compiled-'))
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-  return (cache = folder)
 }
 
 /** Of a file that is run as `file <spec> <scene> …`. */
@@ -43,7 +30,7 @@ export async function startChild(
   const child = spawn(
     process.execPath,
     ['--conditions=@holdfast/source', fileURLToPath(file), JSON.stringify(spec), scene, ...texts],
-    { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, NODE_COMPILE_CACHE: compiled() } },
+    { stdio: ['pipe', 'pipe', 'inherit'] },
   )
   // By then all that it said is read.
   const exited = once(child, 'close')
@@ -60,7 +47,7 @@ export async function startChild(
       await until(() => said.some(fits), what, 40_000)
       return said.find(fits)
     },
-    tell: (line = '') => void child.stdin.write(`${line}\n`),
+    publishEvent: (line = '') => void child.stdin.write(`${line}\n`),
     signal: (name) => assert.ok(child.kill(name)),
     exited,
   }

@@ -2,13 +2,12 @@
 // each table here.
 
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Storage } from 'holdfast'
 import { quickFolder } from '../drivers.ts'
-import { postgresPlace, stopPostgres } from '../postgres-subject.ts'
+import { giveSchemaBack, postgresPlace, stopPostgres, takeSchema } from '../postgres-subject.ts'
 import { placeOf, stopPlaces } from '../redis-places.ts'
-import { type Spec, storageOf } from './spec.ts'
+import { type Spec, storageMaker } from './spec.ts'
 
 /** An empty place, and handles on it. */
 export interface Place {
@@ -26,21 +25,30 @@ export interface ProcessDriver {
 let places = 0
 
 export const processDrivers: Readonly<Record<Spec['driver'], ProcessDriver>> = {
-  memory: { name: 'memory', open: async () => memoryPlace() },
-  sqlite: { name: 'sqlite', open: () => folderPlace('sqlite', tmpdir()) },
-  file: { name: 'file', open: () => folderPlace('file', quickFolder) },
+  memory: { name: 'memory', open: memoryPlace },
+  sqlite: { name: 'sqlite', open: () => folderPlace('sqlite') },
+  file: { name: 'file', open: () => folderPlace('file') },
   postgres: { name: 'postgres', open: postgresTasksPlace },
   redis: { name: 'redis', open: () => redisPlace('redis') },
 }
 
 async function postgresTasksPlace(): Promise<Place> {
   const { server } = await postgresPlace()
-  const spec: Spec = { driver: 'postgres', at: server.url, prefix: `tasks ${++places}` }
+  const spec: Spec = { driver: 'postgres', at: server.url, prefix: takeSchema() }
+  const storage = await storageMaker(spec)
   // The tables are made here, not in the time that a test waits for.
-  const first = storageOf(spec)
-  await first.connect()
-  await first.disconnect()
-  return { spec, storage: () => storageOf(spec), close: async () => {} }
+  await connected(storage(), async () => {})
+  return {
+    spec,
+    storage,
+    close: () => connected(storage(), (last) => giveSchemaBack(last, spec.prefix)),
+  }
+}
+
+async function connected(storage: Storage, run: (storage: Storage) => Promise<void>): Promise<void> {
+  await storage.connect()
+  await run(storage)
+  await storage.disconnect()
 }
 
 /** The servers that this file asked for. */
@@ -52,20 +60,20 @@ export async function stopServers(): Promise<void> {
 export async function redisPlace(at: 'redis' | 'valkey'): Promise<Place> {
   const { options } = await (await placeOf(at)).way()
   const spec: Spec = { driver: 'redis', at: options.url!, prefix: `tasks-${process.pid}-${++places}` }
-  return { spec, storage: () => storageOf(spec), close: async () => {} }
+  return { spec, storage: await storageMaker(spec), close: async () => {} }
 }
 
-function memoryPlace(): Place {
+async function memoryPlace(): Promise<Place> {
   const spec: Spec = { driver: 'memory', at: '', prefix: '' }
-  const storage = storageOf(spec)
+  const storage = (await storageMaker(spec))()
   return { spec, storage: () => storage, close: async () => {} }
 }
 
-async function folderPlace(driver: 'sqlite' | 'file', folder: string): Promise<Place> {
-  const spec: Spec = { driver, at: await mkdtemp(join(folder, `holdfast-tasks-`)), prefix: '' }
+async function folderPlace(driver: 'sqlite' | 'file'): Promise<Place> {
+  const spec: Spec = { driver, at: await mkdtemp(join(quickFolder, `holdfast-tasks-`)), prefix: '' }
   return {
     spec,
-    storage: () => storageOf(spec),
+    storage: await storageMaker(spec),
     // Again, if somebody who stops after this one still writes.
     close: () => rm(spec.at, { recursive: true, force: true, maxRetries: 50, retryDelay: 10 }),
   }

@@ -13,7 +13,9 @@ export function cancelTests(driver: TestDriver): void {
     for (const state of ['scheduled', 'queued', 'blocked', 'failing'] as const) {
       test(`[Q4.18] a ${state} job is cancelled, never starts again, and stays readable`, async (t) => {
         const b = await bench(t, driver)
-        const { queue } = await jobIn(b, state, { resultTTL: 60_000, backoff: { type: 'fixed', delayMs: 30 } })
+        // Long enough for the cancel to come before the retry, on a busy machine too.
+        const delayMs = 700
+        const { queue } = await jobIn(b, state, { resultTTL: 60_000, backoff: { type: 'fixed', delayMs } })
         const before = await queue.getStatus('x')
         const told: string[] = []
         queue.on('cancelled', (id) => told.push(id))
@@ -34,7 +36,7 @@ export function cancelTests(driver: TestDriver): void {
         // The queue of a failing job still works, and may have this one first, more than once.
         await other.enqueue('behind', 1, { maxAttempts: 1_000 })
         await behind
-        await sleep(50)
+        await sleep(state === 'failing' ? delayMs + 50 : 50)
         assert.deepEqual(seen, ['behind'])
         assert.equal((await queue.getStatus('x'))?.state, 'cancelled')
       })

@@ -57,7 +57,9 @@ export function costTests(driver: TestDriver): void {
       }
       const results = (sent.get('claim') ?? 0) + (sent.get('settle') ?? 0)
       assert.deepEqual([sent.get('add'), results], [1, 1], 'sent')
-      assert.deepEqual([received.get('claim'), received.get('get')], [3, 1], 'received')
+      // A waiter in the process that completed the job has the result already, and reads nothing.
+      const reads = received.get('get') ?? 0
+      assert.deepEqual([received.get('claim'), reads <= 1], [3, true], `received, ${reads} reads`)
       for (const [verb, times] of [...sent, ...received]) {
         if (!['add', 'claim', 'settle', 'get'].includes(verb)) assert.equal(times, 0, verb)
       }

@@ -2,7 +2,15 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { AttemptAbortedError, HoldfastError, isHoldfastError, type Job, JobFailedError, type Queue } from 'holdfast'
+import {
+  AttemptAbortedError,
+  HoldfastError,
+  isHoldfastError,
+  type Job,
+  type JobAbortReason,
+  JobFailedError,
+  type Queue,
+} from 'holdfast'
 import { type Bench, bench, gate, next, type TestDriver, until } from './driver.ts'
 import { assertOurs, reasonOf } from './error-checks.ts'
 import { failing, faulty } from './faulty-storage.ts'
@@ -32,23 +40,23 @@ async function running(b: Bench, config: object): Promise<Running> {
   return { queue, job, aborted }
 }
 
-function assertAborted(reason: unknown, code: string): void {
-  assert.ok(reason instanceof AttemptAbortedError)
-  assertOurs(reason, 'AbortError', code, { jobId: 'x', attempt: 2 })
+function assertAborted(error: unknown, code: string, reason: JobAbortReason): void {
+  assert.ok(error instanceof AttemptAbortedError)
+  assertOurs(error, 'AbortError', code, { reason, jobId: 'x', attempt: 2 })
 }
 
 export function abortErrorTests(driver: TestDriver): void {
   describe(`${driver.name}: errors with a code`, () => {
     test('[Q7.08] ATTEMPT_TIMEOUT: at visibilityTimeout', async (t) => {
       const { aborted } = await running(await bench(t, driver), { visibilityTimeout: 100 })
-      assertAborted(await aborted, 'ATTEMPT_TIMEOUT')
+      assertAborted(await aborted, 'ATTEMPT_TIMEOUT', 'timeout')
     })
 
     test('[Q7.08] LEASE_LOST: taken back by another', async (t) => {
       const b = await bench(t, driver)
       const { aborted } = await running(b, {})
       await until(async () => (await b.storage.recover({ types: [defaultType], limit: 1, olderThanMs: 1 })).length > 0)
-      assertAborted(await aborted, 'LEASE_LOST')
+      assertAborted(await aborted, 'LEASE_LOST', 'taken_by_another_worker')
     })
 
     test('[Q7.08] LEASE_LOST: no renewal until its end', async (t) => {
@@ -57,7 +65,7 @@ export function abortErrorTests(driver: TestDriver): void {
       const { aborted, queue } = await running(b, { storage: line.storage, leaseMs: 150 })
       queue.on('error', () => {})
       line.on('extend', failing())
-      assertAborted(await aborted, 'LEASE_LOST')
+      assertAborted(await aborted, 'LEASE_LOST', 'error')
     })
 
     test('[Q7.08] STOPPING: at the end of the grace period of stop(), not before', async (t) => {
@@ -65,7 +73,7 @@ export function abortErrorTests(driver: TestDriver): void {
       const stopping = queue.stop({ timeout: 60 })
       await new Promise((resolve) => setTimeout(resolve, 10))
       assert.equal(job.signal.aborted, false)
-      assertAborted(await aborted, 'STOPPING')
+      assertAborted(await aborted, 'STOPPING', 'stopping')
       await stopping
     })
 
@@ -73,7 +81,7 @@ export function abortErrorTests(driver: TestDriver): void {
       const b = await bench(t, driver)
       const { aborted } = await running(b, {})
       await b.queue().cancel('x', { abort: true })
-      assertAborted(await aborted, 'JOB_CANCELLED')
+      assertAborted(await aborted, 'JOB_CANCELLED', 'cancelled')
     })
 
     test('[Q7.08] the first reason stays, and a signal that is looked at late has it too', async (t) => {

@@ -39,6 +39,8 @@ export interface Faulty<S extends Storage = Storage> {
   lose(signals: (signal: Signal) => boolean): void
   /** Connections that were taken and not given back. */
   readonly connections: number
+  /** Calls under way. */
+  readonly pending: number
 }
 
 export function faulty<S extends Storage>(inner: S): Faulty<S> {
@@ -46,6 +48,7 @@ export function faulty<S extends Storage>(inner: S): Faulty<S> {
   const counts = new Map<Verb, number>()
   const rules = new Map<Verb, Rule>()
   let connections = 0
+  let pending = 0
   let isLost: ((signal: Signal) => boolean) | undefined
   let cutOff: PromiseWithResolvers<never> | undefined
 
@@ -56,7 +59,12 @@ export function faulty<S extends Storage>(inner: S): Faulty<S> {
     calls.push(call)
     if (cutOff) return cutOff.promise
     const rule = rules.get(verb) ?? rules.get('*')
-    call.answer = rule ? await rule(apply, call) : await apply()
+    pending++
+    try {
+      call.answer = rule ? await rule(apply, call) : await apply()
+    } finally {
+      pending--
+    }
     return call.answer
   }
   const listen: Storage['listen'] = async (topics, onSignal) => {
@@ -108,6 +116,9 @@ export function faulty<S extends Storage>(inner: S): Faulty<S> {
     lose: (signals) => (isLost = signals),
     get connections() {
       return connections
+    },
+    get pending() {
+      return pending
     },
   }
 }

@@ -5,14 +5,14 @@ import { describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Serde, Storage } from 'holdfast'
-import { sized } from '../full-size.ts'
+import { sizeOf } from '../full-size.ts'
 import { bench, type TestDriver, until } from './driver.ts'
 
 import { defaultType } from 'holdfast/storage'
 
-const many = sized(10_000, 4_000)
-
 export function growthTests(driver: TestDriver): void {
+  const many = sizeOf(10_000, driver.name, { memory: 4_000, else: 2_500 })
+
   describe(`${driver.name}: growth`, () => {
     test('[trap 36] three attempts of a hundred jobs with bytes that are no JSON leave no copy', async (t) => {
       const { queue, storage } = await bench(t, driver)
@@ -98,7 +98,7 @@ async function isEmptyAfterSweep(storage: Storage): Promise<void> {
     assert.ok(Object.values(states).every((count) => count === 0))
   }
   assert.equal(await storage.nextDueAt(types), undefined)
-  assert.deepEqual(await storage.sweep({ limit: 10 }), { jobs: 0, marks: 0, entries: 0, more: false })
+  assert.deepEqual(await storage.sweep({ limit: 10 }), { jobs: 0, ended: [], marks: 0, entries: 0, more: false })
 }
 
 setFlagsFromString('--expose_gc')

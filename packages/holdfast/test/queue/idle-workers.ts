@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { sizeOf } from '../full-size.ts'
 import { bench, gate, type TestDriver, until } from './driver.ts'
 
 export function idleWorkerTests(driver: TestDriver): void {
@@ -25,7 +26,8 @@ export function idleWorkerTests(driver: TestDriver): void {
       assert.equal((await second.getStatus('a'))!.attempts, 1)
     })
 
-    test('[trap 30] an idle worker that is stopped takes no job with it, 100 times', async (t) => {
+    const rounds = sizeOf(100, driver.name, { memory: 100, else: 40 })
+    test(`[trap 30] an idle worker that is stopped takes no job with it, ${rounds} times`, async (t) => {
       const { queue } = await bench(t, driver)
       // It polls too rarely to find by itself what the other might have taken.
       const stayer = queue<number, string>({ blockTimeout: 60, leaseMs: 60_000, visibilityTimeout: 120_000 })
@@ -35,7 +37,7 @@ export function idleWorkerTests(driver: TestDriver): void {
       leaver.execute(({ attempts }) => `leaver ${attempts}`)
       const producer = queue<number, string>()
       const results = new Set<string>()
-      for (let round = 0; round < 100; round++) {
+      for (let round = 0; round < rounds; round++) {
         await leaver.start()
         const before = round % 2 === 0 ? leaver.stop() : undefined
         const waited = producer.enqueueAndWait(`j${round}`, round, { timeout: 10_000 })

@@ -17,6 +17,9 @@ const methods: Record<string, { give: Give; typo: string; meant: string }> = {
     meant: 'timeout',
   },
   cancel: { give: (queue, _, options) => queue.cancel('there', options), typo: 'abrt', meant: 'abort' },
+  enqueueMany: { give: (queue, _, options) => queue.enqueueMany([], options), typo: 'tz', meant: 'tx' },
+  reschedule: { give: (queue, _, options) => queue.reschedule('there', options), typo: 'runat', meant: 'runAt' },
+  logs: { give: (queue, _, options) => queue.logs('there', options), typo: 'atempt', meant: 'attempt' },
   stop: { give: (queue, _, options) => queue.stop(options), typo: 'timeoutMs', meant: 'timeout' },
 }
 
@@ -57,7 +60,7 @@ const constructors: Record<string, { give: Give; typo: string; meant: string }> 
 
 const queueKeys =
   'name face payloadSerde resultSerde resultTTL retention maxAttempts maxRetries maxPayloadBytes maxResultBytes workerId concurrency ' +
-  'visibilityTimeout timeoutMs leaseMs backoff pollMs blockTimeout processingQueueTTL afterExecution logger clock'
+  'visibilityTimeout timeoutMs leaseMs backoff pollMs blockTimeout processingQueueTTL afterExecution searchFields search logger clock'
 const reaperKeys = 'name face timeoutMs visibilityTimeout checkInterval logger clock'
 
 /** Each of these keys, undefined. */
@@ -137,11 +140,13 @@ export function inputOptionTests(driver: TestDriver): void {
       assert.equal(worker.name, 'default')
       worker.execute(() => 'done')
       await worker.start()
-      const none = nothingOf('maxAttempts resultTTL delayMs runAt')
+      const none = nothingOf(
+        'maxAttempts resultTTL delayMs runAt priority timeoutMs expiresInMs group deduplication search onDuplicate',
+      )
       assert.deepEqual(await queue.enqueue('new', 1, { ...none, delayMs: 60_000 }), { status: 'queued' })
       const status = await queue.getStatus('new')
       assert.equal(status?.maxAttempts, 3)
-      assert.deepEqual(await queue.cancel('new', { abort: undefined }), { status: 'cancelled' })
+      assert.deepEqual(await queue.cancel('new', nothingOf('abort force reason waitMs')), { status: 'cancelled' })
       const waiting = queue.enqueueAndWait('other', 1, { ...none, timeout: undefined, signal: undefined })
       assert.equal(await waiting, 'done')
       queue.events({ signal: undefined })

@@ -18,6 +18,10 @@ const withId: Record<string, (queue: Queue<unknown, unknown>, id: string) => unk
   'cancel, abort': (queue, id) => queue.cancel(id, { abort: true }),
   getResult: (queue, id) => queue.getResult(id),
   getStatus: (queue, id) => queue.getStatus(id),
+  reschedule: (queue, id) => queue.reschedule(id, { delayMs: 1 }),
+  runNow: (queue, id) => queue.runNow(id),
+  get: (queue, id) => queue.get(id),
+  logs: (queue, id) => queue.logs(id),
   updateResultTTL: (queue, id) => queue.updateResultTTL(id, 1_000),
 }
 

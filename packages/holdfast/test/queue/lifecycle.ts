@@ -18,7 +18,8 @@ export function lifecycleTests(driver: TestDriver): void {
       queue.on('started', () => void started++)
       await Promise.all(Array.from({ length: 10 }, () => queue.start()))
       await queue.start()
-      assert.deepEqual([started, line.connections, line.count('listen')], [1, 1, 1])
+      // One of the worker, one of the schedules.
+      assert.deepEqual([started, line.connections, line.count('listen')], [1, 1, 2])
       await queue.stop()
       assert.equal(line.connections, 0)
     })
@@ -142,8 +143,9 @@ export function lifecycleTests(driver: TestDriver): void {
       assert.equal(await queue.enqueueAndWait('a', 1), 'a')
       const topics = line.calls
         .filter(({ verb }) => verb === 'listen')
-        .flatMap(({ args }) => args[0] as { kind: string }[])
-      assert.equal(topics.filter(({ kind }) => kind === 'wake').length, 1)
+        .flatMap(({ args }) => args[0] as { kind: string; type: string }[])
+      const wakes = topics.filter(({ kind }) => kind === 'wake').map(({ type }) => type)
+      assert.deepEqual(wakes.toSorted(), [defaultType, `schedules.${defaultType}`])
     })
 
     test('[§3] execute and stop at once: nothing is left that works', async (t) => {

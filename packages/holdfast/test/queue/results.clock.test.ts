@@ -114,7 +114,7 @@ describe('results, to the millisecond', () => {
     const { types } = await storage.count({})
     assert.equal(types[0]?.states.completed, 50)
     await clock.advance(65_000)
-    assert.deepEqual(await storage.sweep({ limit: 100 }), { jobs: 0, marks: 0, entries: 0, more: false })
+    assert.deepEqual(await storage.sweep({ limit: 100 }), { jobs: 0, ended: [], marks: 0, entries: 0, more: false })
     assert.equal(line.calls.filter(({ answer }) => (answer as { jobs?: unknown } | undefined)?.jobs === 50).length, 1)
   })
 

@@ -16,12 +16,14 @@ export function streamGapTests(driver: TestDriver): void {
     for (const unread of [10_000, 10_001, 25_000]) {
       test(`[Q6.11] ${unread} unread: ${unread > 10_000 ? 'a gap, and what came last' : 'all of them'}`, async (t) => {
         const { queue: newQueue, storage } = await bench(t, driver)
-        const { storage: told, tell } = telling(storage)
+        const { storage: told, publishEvent } = telling(storage)
         const queue = newQueue({ storage: told })
         const stream = queue.events()
         await stream.ready
         for (let start = 0; start < unread; start += 100) {
-          tell({ events: Array.from({ length: Math.min(100, unread - start) }, (_, index) => entry(start + index)) })
+          publishEvent({
+            events: Array.from({ length: Math.min(100, unread - start) }, (_, index) => entry(start + index)),
+          })
         }
         await queue.stop()
         const events = await rest(stream)
@@ -43,12 +45,12 @@ export function streamGapTests(driver: TestDriver): void {
 
     test('[Q6.11] 10 000 are counted from what is unread, not from the beginning', async (t) => {
       const { queue: newQueue, storage } = await bench(t, driver)
-      const { storage: told, tell } = telling(storage)
+      const { storage: told, publishEvent } = telling(storage)
       const queue = newQueue({ storage: told })
       const stream = queue.events()
       await stream.ready
       for (let number = 0; number < 15_000; number += 5_000) {
-        tell({ events: Array.from({ length: 5_000 }, (_, index) => entry(number + index)) })
+        publishEvent({ events: Array.from({ length: 5_000 }, (_, index) => entry(number + index)) })
         const events = await read(stream, 5_000)
         assert.deepEqual([idOf(events[0]), idOf(events.at(-1))], [`job ${number}`, `job ${number + 4_999}`])
       }
@@ -56,12 +58,12 @@ export function streamGapTests(driver: TestDriver): void {
 
     test('[Q6.11] a gap of the storage is a gap of the stream', async (t) => {
       const { queue: newQueue, storage } = await bench(t, driver)
-      const { storage: told, tell } = telling(storage)
+      const { storage: told, publishEvent } = telling(storage)
       const stream = newQueue({ storage: told }).events()
       await stream.ready
-      tell({ events: [entry(1)] })
-      tell({ gap: true })
-      tell({ events: [entry(2)] })
+      publishEvent({ events: [entry(1)] })
+      publishEvent({ gap: true })
+      publishEvent({ events: [entry(2)] })
       const events = await read(stream, 3)
       assert.deepEqual(events.map(idOf), ['job 1', 'gap', 'job 2'])
       assert.deepEqual(Object.keys(events[1]!).toSorted(), ['at', 'event'])

@@ -35,7 +35,7 @@ export function of(id: string, events: readonly QueueEvent[]): string[] {
 /** The storage, and a way to say something on the topic `events` in its place. */
 export function telling<S extends Storage>(
   storage: S,
-): { storage: S; tell(signal: Omit<Signal, 'kind' | 'type'>): void } {
+): { storage: S; publishEvent(signal: Omit<Signal, 'kind' | 'type'>): void } {
   const listeners: ((signal: Signal) => void)[] = []
   const listen: Storage['listen'] = (topics, onSignal) => {
     if (topics.some(({ kind }) => kind === 'events')) listeners.push(onSignal)
@@ -49,7 +49,7 @@ export function telling<S extends Storage>(
         return typeof value === 'function' ? (value.bind(target) as unknown) : value
       },
     }),
-    tell: (signal) => {
+    publishEvent: (signal) => {
       for (const listener of listeners) listener({ kind: 'events', type: defaultType, ...signal })
     },
   }

@@ -2,12 +2,17 @@
 
 import { anyValueTests } from './any-value.ts'
 
+import { busyLoopTests } from './busy-loops.ts'
 import { byteTests } from './bytes.ts'
+import { cancelOptionTests } from './cancel-options.ts'
 import { cancelTests } from './cancel.ts'
 import { costTests } from './cost.ts'
 import { connectionTests } from './connections.ts'
+import { deadLetterTests } from './dead-letters.ts'
 import type { TestDriver } from './driver.ts'
+import { deduplicationModeTests } from './deduplication-modes.ts'
 import { duplicateTests } from './duplicates.ts'
+import { enqueueManyTests } from './enqueue-many.ts'
 import { enqueueTests } from './enqueue.ts'
 import { abortErrorTests } from './errors-aborts.ts'
 import { storedErrorTests } from './errors-stored.ts'
@@ -15,21 +20,30 @@ import { errorTests } from './errors.ts'
 import { lostEventTests } from './events-lost.ts'
 import { eventTests } from './events.ts'
 import { fencingTests } from './fencing.ts'
+import { getJobTests } from './get-job.ts'
 import { growthTests } from './growth.ts'
 import { handlerTests } from './handler.ts'
 import { hostileIdTests } from './hostile-ids.ts'
+import { idleCostTests } from './idle-cost.ts'
 import { idleWorkerTests } from './idle-workers.ts'
 import { inputConfigTests } from './input-config.ts'
 import { inputOptionTests } from './input-options.ts'
 import { inputTests } from './input.ts'
+import { jobOptionTests } from './job-options.ts'
 import { lifecycleTests } from './lifecycle.ts'
 import { listenerTests } from './listeners.ts'
+import { operatingTests } from './operating.ts'
+import { onDuplicateTests } from './on-duplicate.ts'
 import { orderTests } from './order.ts'
 import { outageTests } from './outages.ts'
 import { racingTests } from './racing.ts'
 import { reaperTests } from './reaper.ts'
+import { rescheduleTests } from './reschedule.ts'
+import { reportTests } from './reports.ts'
 import { resultTests } from './results.ts'
 import { retentionTests } from './retention.ts'
+import { scheduleTests } from './schedules.ts'
+import { searchTests } from './search.ts'
 import { sharingTests } from './sharing.ts'
 import { stallTests } from './stalls.ts'
 import { statusTests } from './status.ts'
@@ -47,31 +61,45 @@ export function queueTests(driver: TestDriver): void {
   abortErrorTests(driver)
   anyValueTests(driver)
   storageFaultTests(driver)
+  busyLoopTests(driver)
   byteTests(driver)
+  cancelOptionTests(driver)
   cancelTests(driver)
   connectionTests(driver)
   costTests(driver)
+  deadLetterTests(driver)
   duplicateTests(driver)
+  enqueueManyTests(driver)
   enqueueTests(driver)
   errorTests(driver)
   eventTests(driver)
   fencingTests(driver)
+  getJobTests(driver)
   growthTests(driver)
   handlerTests(driver)
   hostileIdTests(driver)
+  idleCostTests(driver)
   idleWorkerTests(driver)
   inputConfigTests(driver)
   inputOptionTests(driver)
   inputTests(driver)
+  jobOptionTests(driver)
   lifecycleTests(driver)
   listenerTests(driver)
   lostEventTests(driver)
+  operatingTests(driver)
+  onDuplicateTests(driver)
+  deduplicationModeTests(driver)
   orderTests(driver)
   outageTests(driver)
   racingTests(driver)
   reaperTests(driver)
+  rescheduleTests(driver)
+  reportTests(driver)
   resultTests(driver)
   retentionTests(driver)
+  scheduleTests(driver)
+  searchTests(driver)
   sharingTests(driver)
   stallTests(driver)
   statusTests(driver)
@@ -90,8 +118,5 @@ export function otherWayTests(driver: TestDriver): void {
   if (isFull) return queueTests(driver)
   byteTests(driver)
   connectionTests(driver)
-  lifecycleTests(driver)
-  listenerTests(driver)
-  sharingTests(driver)
   waitTests(driver)
 }

@@ -4,14 +4,18 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {
+  type AttemptSignal,
   type AfterExecutionContext,
   type Backoff,
   type CancelResult,
+  type EnqueueItem,
   type EnqueueResult,
   type ErrorDetails,
   type EventStream,
   type Job,
   type JobHandler,
+  type JobLog,
+  type JobView,
   JsonSerde,
   type Logger,
   type MaxRetriesError,
@@ -23,6 +27,7 @@ import {
   type QueueEvent,
   type QueueEvents,
   Reaper,
+  type RescheduleResult,
   type Serde,
   type Storage,
   type UpdateResultTTLResult,
@@ -80,10 +85,17 @@ export function typeTests(driver: TestDriver): void {
       same<Awaited<ReturnType<typeof queue.getResult>>, number | null>()
       same<Awaited<ReturnType<typeof queue.cancel>>, CancelResult>()
       same<Awaited<ReturnType<typeof queue.updateResultTTL>>, UpdateResultTTLResult>()
+      same<Awaited<ReturnType<typeof queue.enqueueMany>>, EnqueueResult<number>[]>()
+      same<Awaited<ReturnType<typeof queue.get>>, JobView<Mail, number> | null>()
+      same<Awaited<ReturnType<typeof queue.logs>>, JobLog | null>()
+      same<Awaited<ReturnType<typeof queue.runNow>>, RescheduleResult>()
+      same<Parameters<typeof queue.enqueueMany>[0], readonly EnqueueItem<Mail>[]>()
       assert.equal((await queue.enqueueAndWait('a', { to: 'ada' })).toFixed(1), '3.0')
       const answer = await queue.enqueue('a', { to: 'ada' })
       if (answer.status === 'completed') same<typeof answer.result, number>()
       else if (answer.status === 'duplicate') same<typeof answer.existingState, MessageState>()
+      else if (answer.status === 'stale') same<typeof answer.version, number>()
+      else if (answer.status === 'replaced') same<typeof answer.state, MessageState>()
       else same<typeof answer, { status: 'queued' }>()
       const status = await queue.getStatus('a')
       same<NonNullable<typeof status>['error'], ErrorDetails | undefined>()
@@ -96,7 +108,7 @@ export function typeTests(driver: TestDriver): void {
       queue.execute((job, callback) => {
         same<typeof job, Job<Mail>>()
         same<typeof callback, (error: Error | null, result?: number) => void>()
-        same<typeof job.signal, AbortSignal>()
+        same<typeof job.signal, AttemptSignal>()
         setImmediate(() => callback(null, job.payload.to.length))
       })
       await queue.start()
@@ -199,7 +211,19 @@ function mustNotCompile(storage: Storage, job: Job<Mail>, context: AfterExecutio
     // @ts-expect-error an option of another type
     queue.enqueueAndWait('a', { to: 'ada' }, { timeout: '5s' }),
     // @ts-expect-error an unknown option
-    queue.cancel('a', { force: true }),
+    queue.cancel('a', { now: true }),
+    // @ts-expect-error every item has an answer
+    queue.enqueueMany([{ id: 'a', payload: { to: 'ada' }, onDuplicate: 'reject' }]),
+    // @ts-expect-error an item without payload
+    queue.enqueueMany([{ id: 'a' }]),
+    // @ts-expect-error a group that is not ordered
+    queue.enqueue('a', { to: 'ada' }, { group: { key: 'g' } }),
+    // @ts-expect-error a deduplication without key
+    queue.enqueue('a', { to: 'ada' }, { deduplication: { mode: 'simple' } }),
+    // @ts-expect-error a field of another type
+    new Queue<Mail>({ storage, searchFields: { total: 'integer' } }),
+    // @ts-expect-error a function of another payload
+    new Queue<Mail>({ storage, search: (payload: { from: string }) => payload }),
     // @ts-expect-error an unknown option
     queue.stop({ timeoutMs: 5 }),
     // @ts-expect-error an unknown option

@@ -130,15 +130,15 @@ describe('waits, to the millisecond', () => {
   test('[Q4.14] a hint that tells a result ends the wait for that job, before or after its add was answered', async (t) => {
     const { queue: newQueue, storage, line, clock } = clockBench(t)
     const queue = newQueue()
-    let tell: ((signal: Signal) => void) | undefined
+    let sendHint: ((signal: Signal) => void) | undefined
     const { listen } = storage
     storage.listen = (topics, onSignal) => {
-      if (topics[0]!.kind === 'done') tell = onSignal
+      if (topics[0]!.kind === 'done') sendHint = onSignal
       return listen.call(storage, topics, onSignal)
     }
     const told = (id: string, token: string): void => {
       const completed = [{ id, token, result: Buffer.from('"told"') }]
-      tell!({ kind: 'done', type: defaultType, ids: [id], completed })
+      sendHint!({ kind: 'done', type: defaultType, ids: [id], completed })
     }
     const [answered, late] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()]
     line.on('add', async (apply, { args }) => {
@@ -226,5 +226,42 @@ describe('waits, to the millisecond', () => {
       ['rejected', 'rejected', 'rejected', 'rejected'],
     )
     assert.equal(clock.pending, before)
+  })
+
+  for (const [what, options] of [
+    ['a resultTTL of 50 ms', { resultTTL: 50 }],
+    ['records that are deleted at their end', { retention: { completed: { ageMs: 0 } } }],
+  ] as const) {
+    test(`a wait for a job that completes in this process has its result, with ${what} and slow reads`, async (t) => {
+      const { queue: newQueue, line, clock, to } = clockBench(t)
+      line.on('get', async (apply) => {
+        await new Promise<void>((resolve) => void clock.after(200, resolve))
+        return apply()
+      })
+      const queue = newQueue<number, number>(options)
+      queue.execute(({ payload }) => payload + 1)
+      await queue.start()
+      const wait = fate(queue.enqueueAndWait('a', 1))
+      await to(1_000)
+      assert.deepEqual(wait, { state: 'fulfilled', value: 2 })
+    })
+  }
+
+  test('a wait takes the result of its own job only, not of an earlier one with the id', async (t) => {
+    const { queue: newQueue, to } = clockBench(t)
+    const [worker, waiter] = [newQueue<number, number>(), newQueue<number, number>()]
+    const first = Promise.withResolvers<number>()
+    worker.execute(({ payload }) => (payload === 1 ? first.promise : payload))
+    await worker.start()
+    await worker.enqueue('a', 1, { retention: { completed: { ageMs: 0 } } })
+    await to(10)
+    first.resolve(1)
+    const wait = fate(waiter.enqueueAndWait('b', 2))
+    const own = fate(worker.enqueueAndWait('c', 3))
+    await to(1_000)
+    assert.deepEqual([wait.value, own.value], [2, 3])
+    const again = fate(worker.enqueueAndWait('a', 4))
+    await to(2_000)
+    assert.equal(again.value, 4)
   })
 })

@@ -119,7 +119,7 @@ const wrongCalls: readonly Rejecting[] = [
   ],
   [
     'BATCH_TOO_LARGE',
-    'more than 10,000',
+    'more than 10,000 under one key',
     ({ tasks, task }) =>
       tasks.enqueueTaskMany(
         task,

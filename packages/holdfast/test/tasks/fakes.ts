@@ -156,9 +156,17 @@ export function withoutFlags(queue: MessageQueue): MessageQueue {
 /** Every event of these tasks, in order. */
 export function recordEvents(tasks: Tasks): TaskEvent[] {
   const events: TaskEvent[] = []
-  for (const name of ['enqueued', 'deduplicated', 'started', 'completed', 'retried', 'failed', 'released'] as const) {
+  for (const name of [
+    'enqueued',
+    'deduplicated',
+    'started',
+    'completed',
+    'retried',
+    'failed',
+    'cancelled',
+    'released',
+  ] as const)
     tasks.on(name, (event) => events.push(event))
-  }
   return events
 }
 

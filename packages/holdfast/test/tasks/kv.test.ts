@@ -34,7 +34,7 @@ test('values that JSON would lose come back equal, and cas compares them by stru
   assert.equal(await store.cas(key, new Date(0), 1), true)
 })
 
-test('plain values are stored as JSON with sorted members, and a member that is undefined is absent', () => {
+test('plain values are stored as JSON with sorted members, and for cas a member that is undefined is absent', () => {
   assert.equal(canonicalText({ b: 1, a: { d: null, c: [] } }), '{"a":{"c":[],"d":null},"b":1}')
   assert.equal(canonicalText({ b: undefined, a: { c: undefined, d: [{ e: undefined }] } }), '{"a":{"d":[{}]}}')
   assert.equal(canonicalText({ b: undefined, at: new Date(0) }), canonicalText({ at: new Date(0) }))
@@ -47,7 +47,6 @@ test('a value that looks like an envelope comes back as itself, in whatever orde
     { $holdfast: 1, types: { '': 'Date' }, value: 'x' },
     { value: 1, types: {}, $holdfast: 1 },
     { zone: 1, $holdfast: 1 },
-    { $holdfast: 1, b: undefined },
   ]) {
     await store.set(key, value)
     assert.deepEqual(await store.get(key), JSON.parse(JSON.stringify(value)))
@@ -58,6 +57,13 @@ test('a value that cannot be stored is refused with its path, and nothing is wri
   const store = open(t)
   await assert.rejects(store.set(key, { a: [() => {}] }), { code: 'SERIALIZATION_ERROR', path: 'value.a[0]' })
   await assert.rejects(store.cas(key, undefined, /class/), { code: 'SERIALIZATION_ERROR', path: 'value' })
+  await assert.rejects(store.setIfAbsent(key, { a: { 'b c': undefined } }), {
+    code: 'SERIALIZATION_ERROR',
+    path: 'value.a["b c"]',
+  })
+  await assert.rejects(store.set(key, [{ at: { toJSON: () => 'text' } }]), { path: 'value[0].at' })
+  await assert.rejects(store.set(key, new Map([['k', { gone: undefined }]])), { path: 'value.<value 0>.gone' })
+  await assert.rejects(store.cas(key, undefined, new Set([{ gone: undefined }])), { path: 'value.<item 0>.gone' })
   assert.equal(await store.get(key), undefined)
 })
 

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { type KvKey, StorageKvStore, StorageMessageQueue } from 'holdfast/tasks'
 import { listOf } from '../../../conformance/src/message-queue/queue-case.ts'
+import { sizeOf } from '../full-size.ts'
 import { until } from '../queue/driver.ts'
 import type { ProcessDriver } from '../processes/drivers.ts'
 
@@ -32,6 +33,8 @@ const text = (value: unknown): string | undefined =>
   value !== null && typeof value === 'object' ? '{"a":1,"b":[]}' : JSON.stringify(value)
 
 export function modelTests(driver: ProcessDriver): void {
+  const numRuns = sizeOf(25, driver.name, { memory: 25, postgres: 6, else: 15 })
+
   test(`[Q2] random enqueues on ${driver.name}: each accepted message runs as often as it must, and no other runs`, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(sendCommand, { minLength: 1, maxLength: 25 }), async (commands) => {
@@ -97,7 +100,7 @@ export function modelTests(driver: ProcessDriver): void {
         await queue.close()
         await place.close()
       }),
-      { numRuns: 25 },
+      { numRuns },
     )
   })
 
@@ -136,7 +139,7 @@ export function modelTests(driver: ProcessDriver): void {
         await store.close()
         await place.close()
       }),
-      { numRuns: 25 },
+      { numRuns },
     )
   })
 }

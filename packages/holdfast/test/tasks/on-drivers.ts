@@ -5,6 +5,7 @@ import { test, type TestContext } from 'node:test'
 import { createTasks, kvPrefixes, type MessageQueue, StorageKvStore, StorageMessageQueue } from 'holdfast/tasks'
 import { drain } from 'holdfast/testing'
 import { listOf } from '../../../conformance/src/message-queue/queue-case.ts'
+import { sizeOf } from '../full-size.ts'
 import { until } from '../queue/driver.ts'
 import { faulty } from '../queue/faulty-storage.ts'
 import type { ProcessDriver } from '../processes/drivers.ts'
@@ -161,16 +162,17 @@ export function onDriverTests(driver: ProcessDriver): void {
     assert.deepEqual(runs, ['kept'])
   })
 
-  test(`[W11] a batch of 10,000 is stored whole ${on}`, async (t) => {
+  const batch = sizeOf(10_000, driver.name, { memory: 10_000, else: 3_000 })
+  test(`[W11] a batch of ${batch} is stored whole ${on}`, async (t) => {
     const { queue } = await bench(t, driver)
     const { tasks, task } = mailTasks({ queue })
     const { ids } = await tasks.enqueueTaskMany(
       task,
-      Array.from({ length: 10_000 }, (_, number) => number),
+      Array.from({ length: batch }, (_, number) => number),
       { deduplicationKey },
     )
-    assert.equal(new Set(ids).size, 10_000)
-    assert.equal((await queue.getDepth()).queued, 10_000)
+    assert.equal(new Set(ids).size, batch)
+    assert.equal((await queue.getDepth()).queued, batch)
   })
 
   test(`[W13] calls to the storage per message do not grow with the backlog ${on}`, async (t) => {
@@ -198,7 +200,7 @@ export function onDriverTests(driver: ProcessDriver): void {
       await queue.close()
       return { enqueue, handle }
     }
-    const [few, many] = [await calls(400), await calls(8_000)]
+    const [few, many] = [await calls(400), await calls(sizeOf(8_000, driver.name, { memory: 8_000, else: 2_000 }))]
     assert.equal(few.enqueue, 50)
     assert.equal(many.enqueue, 50)
     // A claim carries the previous outcome; the rest is start and stop.

@@ -2,11 +2,11 @@
 
 import { createInterface } from 'node:readline'
 import { StorageMessageQueue, type StorageMessageQueueOptions } from 'holdfast/tasks'
-import { type Spec, storageOf } from '../processes/spec.ts'
+import { type Spec, storageMaker } from '../processes/spec.ts'
 import { say } from '../processes/say.ts'
 
 const [specText, scene, ...args] = process.argv.slice(2) as [string, string, ...string[]]
-const storage = storageOf(JSON.parse(specText) as Spec)
+const storage = (await storageMaker(JSON.parse(specText) as Spec))()
 const commands = createInterface(process.stdin)[Symbol.asyncIterator]()
 const command = async (): Promise<string> => (await commands.next()).value as string
 

@@ -1,14 +1,22 @@
 // The tests of tasks that run on every driver.
 
+import { busyLoopTests } from './busy-loops.ts'
 import { conformanceTests } from './conformance.ts'
+import { deduplicationModeTests } from './deduplication-modes.ts'
 import type { ProcessDriver } from '../processes/drivers.ts'
+import { largeBatchTests } from './large-batches.ts'
 import { modelTests } from './model.ts'
 import { onDriverTests } from './on-drivers.ts'
+import { operationTests } from './operations.ts'
 import { processTests } from './processes.ts'
 
 export async function taskTests(driver: ProcessDriver): Promise<void> {
   await conformanceTests(driver)
   onDriverTests(driver)
+  busyLoopTests(driver)
+  deduplicationModeTests(driver)
+  largeBatchTests(driver)
+  operationTests(driver)
   modelTests(driver)
   processTests(driver)
 }

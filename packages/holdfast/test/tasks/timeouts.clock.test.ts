@@ -101,6 +101,29 @@ test('timeoutMs of a task, over that of createTasks: the backoff applies, and a 
   )
 })
 
+test('timeoutMs of the message queue, for tasks: the run ends with its events, and a message that sets one goes before it', async (t) => {
+  const { clock, queue } = queueBench(t, { timeoutMs: 5 * second, concurrency: 2 })
+  const tasks = createTasks({ queue, clock, maxAttempts: 1, logger: {} })
+  t.after(() => tasks.stop())
+  const events = recordEvents(tasks)
+  const task = tasks.defineTask('slow', {
+    schema: anything(),
+    timeoutMs: hour,
+    handler: () => wait(clock, 20 * second),
+  })
+  await tasks.start()
+  await tasks.enqueueTask(task, 1)
+  await tasks.enqueueTask(task, 2, { timeoutMs: 30 * second })
+  await clock.advance(30 * second)
+  assert.deepEqual(
+    events.flatMap((event) => ('durationMs' in event ? [[event.name, event.durationMs]] : [])),
+    [
+      ['failed', 5 * second],
+      ['completed', 20 * second],
+    ],
+  )
+})
+
 test('timeoutMs of createTasks, on a foreign queue: tasks apply it themselves', async () => {
   const [queue, clock] = [recordingQueue(), fakeClock()]
   const tasks = createTasks({ queue, clock, timeoutMs: second, backoff: 'none', logger: {} })

@@ -1,14 +1,16 @@
 // add in the reference: ids first, then keys, then blockers; the jobs in order.
 // Longer than most files: each decision depends on the one before.
 
-import type { AddVerdict, JobRef, JobState, NewJob } from 'holdfast/storage'
+import type { AddVerdict, JobRef, JobState, NewJob, OnBlockerFailure } from 'holdfast/storage'
 import {
   due,
   find,
   isEnded,
   isFree,
   isGone,
+  isGonePart,
   isInForce,
+  isReplaceable,
   isSame,
   type Job,
   type Mark,
@@ -23,14 +25,21 @@ import {
   show,
   stateOf,
   tailOf,
+  untilOf,
   type World,
 } from '../reference.ts'
 import { endChain, forget, noEffects, unblock } from './end.ts'
+import { firstDue, followedBy, onHeldKey, takeKey } from './key.ts'
 
 /** The expected verdict. Without a state: the contract leaves it open. */
 type Expected =
-  | { verdict: 'added' | 'duplicate'; by?: 'id' | 'key'; job: JobRef & { token: string; state?: JobState; of?: Job } }
+  | {
+      verdict: 'added' | 'replaced' | 'duplicate'
+      by?: 'id' | 'key'
+      job: JobRef & { token: string; state?: JobState; of?: Job }
+    }
   | { verdict: 'skipped' }
+  | { verdict: 'stale'; version: number }
   | { verdict: 'blocker_not_found'; missing: readonly JobRef[] }
 
 /**
@@ -51,6 +60,10 @@ export function add(
   const expected: Expected[] = []
   const created: (Job | undefined)[] = []
   const marksBefore = new Set(world.marks.values())
+  const replaced = new Set<Job>()
+  const isAdded = (index: number): boolean => created[index] !== undefined || expected[index]?.verdict === 'added'
+  // Chains that existed before this call can be named as blockers, even if a job that it replaces was the last that kept one.
+  const before = outcome?.before ?? [...world.jobs.values()].filter((job) => job.index === 0 && find(world, job))
   for (const [index, made] of jobs.entries()) {
     if (missing.has(made.token)) {
       expected.push({ verdict: 'blocker_not_found', missing: missing.get(made.token)! })
@@ -58,19 +71,18 @@ export function add(
     }
     const blocked = jobs.flatMap(({ blockers }, position) => (blockers?.includes(index) ? [position] : []))
     const origin = blocked.map((position) => created[position]).find((job) => job !== undefined)
-    const repeated = !origin && blocked.some((position) => expected[position]!.verdict === 'added')
+    const repeated = !origin && blocked.some(isAdded)
     if (blocked.length > 0 && !origin && !repeated) {
       expected.push({ verdict: 'skipped' })
       continue
     }
-    const again = jobs.some(
-      (other, at) => expected[at]?.verdict === 'added' && other.token === made.token && isSame(other, made),
-    )
+    const again = jobs.some((other, at) => isAdded(at) && other.token === made.token && isSame(other, made))
     const given = verdicts?.[index]
     const continues = index === 0 && outcome?.predecessor !== undefined
     const verdict = conflictingJob(world, made, {
       before: outcome?.before ?? [],
       marksBefore,
+      replaced,
       again,
       continues,
       repeated,
@@ -81,17 +93,24 @@ export function add(
       expected.push(verdict)
       continue
     }
-    const job = create(world, made, index === 0 ? outcome?.predecessor : undefined, origin)
+    const live = find(world, made)
+    const replaces = live !== undefined && isReplaceable(world, made, live)
+    const job = create(world, made, {
+      predecessor: continues ? outcome.predecessor : undefined,
+      origin,
+      follows: continues ? undefined : followedBy(world, made),
+    })
     created[index] = job
-    expected.push({ verdict: 'added', job: { ...plain(job), token: made.token, of: job } })
+    expected.push({ verdict: replaces ? 'replaced' : 'added', job: { ...plain(job), token: made.token, of: job } })
   }
   // Blockers come after the jobs they block.
   for (const [index, job] of [...created.entries()].toReversed()) {
     if (!job?.made.blockers) continue
-    job.blockers = refsOfBlockers(world, jobs, index, expected).map((ref) => ({ ref, done: false, bound: false }))
-    block(world, job, job.made.onBlockerFailure ?? 'fail', [...created, ...(outcome?.before ?? [])])
+    const refs = job.follows ? [plain(job.follows)] : refsOfBlockers(world, jobs, index, expected)
+    job.blockers = refs.map((ref) => ({ ref, done: false, bound: false }))
+    block(world, job, job.made.onBlockerFailure ?? 'fail', [...created, ...before])
   }
-  if (verdicts) sameVerdicts(world, verdicts, expected)
+  if (verdicts) sameVerdicts(world, verdicts, expected, replaced)
 }
 
 /**
@@ -124,6 +143,8 @@ interface AddContext {
   /** The chains that existed before the outcome that adds this job. */
   readonly before: readonly Job[]
   readonly marksBefore: ReadonlySet<Mark>
+  /** The jobs whose payload this call replaced. */
+  readonly replaced: Set<Job>
   /** The call named this job already. */
   readonly again: boolean
   /** The job has the key of its chain. */
@@ -137,7 +158,7 @@ interface AddContext {
 function conflictingJob(
   world: World,
   made: NewJob,
-  { before, marksBefore, again, continues, repeated, seen, given }: AddContext,
+  { before, marksBefore, replaced: replacedJobs, again, continues, repeated, seen, given }: AddContext,
 ): Expected | undefined {
   const { token } = made
   const existing = world.jobs.get(nameOfRef(made))
@@ -152,7 +173,8 @@ function conflictingJob(
     const isNew = record?.token === token && (given?.verdict !== 'added' || given.job.state === record.state)
     if (given?.verdict !== 'duplicate' && !isNew) return { verdict: 'added', job: known }
   }
-  if (!isFree(world, made)) return standing(world, existing!, 'duplicate', 'id')
+  const replaced = isFree(world, made) ? undefined : existing!
+  if (replaced && !isReplaceable(world, made, replaced)) return standing(world, replaced, 'duplicate', 'id')
   // A job that is removed in this move may still count or not: both are legal.
   const isTold = (by: 'id' | 'key'): boolean =>
     given ? given.verdict === 'duplicate' && given.by === by : seen(made)?.token !== token
@@ -160,33 +182,54 @@ function conflictingJob(
   if (existing && isGoing(existing.chain) && isTold('id')) {
     return { verdict: 'duplicate', by: 'id', job: { ...plain(existing), token: existing.made.token, of: existing } }
   }
-  const key = continues ? undefined : made.deduplication?.key
-  const mark = key === undefined ? undefined : world.marks.get(nameOf(made.type, key))
+  const wanted = continues ? undefined : made.deduplication
+  const held = wanted && world.marks.get(nameOf(made.type, wanted.key))
+  const repeat: Expected = { verdict: 'added', job: { ...plain(made), token } }
+  if (wanted?.mode === 'ascending' && held?.mode === 'ascending') {
+    const isAbove = world.now >= untilOf(held) || wanted.version > held.version
+    if (isAbove) return repeated ? repeat : undefined
+    const isOwn = held.first.made.token === token && isSame(held.first, made)
+    return isOwn ? repeat : { verdict: 'stale', version: held.version }
+  }
+  // The key of a job that gives way is free.
+  const mark = held && held.first === replaced && !held.shared ? undefined : held
   if (mark && (isInForce(world, mark) || (isGoing(mark.first) && isTold('key')))) {
     const { first } = mark
     const ownRepeat = first.made.token === token && (mark.shared ? marksBefore.has(mark) : isSame(first, made))
-    if (ownRepeat) return { verdict: 'added', job: { ...plain(made), token } }
+    if (ownRepeat) return repeat
     if (!mark.shared || first.made.token !== token) {
       const gone = mark.orphaned || isGone(world, first)
-      if (!gone) return standing(world, first, 'duplicate', 'key')
+      if (!gone) {
+        const verdict = onHeldKey(world, made, mark, replacedJobs)
+        if (verdict !== 'added') return standing(world, first, verdict, verdict === 'duplicate' ? 'key' : undefined)
+        return repeated ? repeat : undefined
+      }
       const job = { ...plain(first), token: first.made.token }
       if (isGoing(first)) return { verdict: 'duplicate', by: 'key', job: { ...job, of: first } }
       return { verdict: 'duplicate', by: 'key', job: { ...job, state: 'completed' } }
     }
   }
-  return repeated ? { verdict: 'added', job: { ...plain(made), token } } : undefined
+  return repeated ? repeat : undefined
 }
 
-function standing(world: World, job: Job, verdict: 'added' | 'duplicate', by?: 'id' | 'key'): Expected {
+function standing(world: World, job: Job, verdict: 'added' | 'replaced' | 'duplicate', by?: 'id' | 'key'): Expected {
   const shown = job.index === 0 ? tailOf(world, job) : job
   // The state of a job of the same batch is not decided yet.
   const state = shown.order.move === world.moves && job.attempt === 0 ? undefined : stateOf(world, shown)
   return { verdict, by, job: { ...plain(job), token: job.made.token, state, of: job } }
 }
 
-function create(world: World, made: NewJob, predecessor: Job | undefined, origin: Job | undefined): Job {
+interface Relatives {
+  readonly predecessor: Job | undefined
+  readonly origin: Job | undefined
+  readonly follows: Job | undefined
+}
+
+function create(world: World, added: NewJob, { predecessor, origin, follows }: Relatives): Job {
+  const made: NewJob = follows ? { ...added, blockers: [plain(follows)], onBlockerFailure: 'run' } : added
   const replaced = world.jobs.get(nameOfRef(made))
-  if (replaced) forget(world, replaced.chain)
+  if (replaced && isGonePart(world, replaced)) world.jobs.delete(nameOfRef(made))
+  else if (replaced) forget(world, replaced.chain)
   const accepted = ++world.accepted
   const before = predecessor ?? origin
   const job = {
@@ -199,7 +242,7 @@ function create(world: World, made: NewJob, predecessor: Job | undefined, origin
     snoozes: 0,
     createdAt: world.now,
     accepted,
-    runAt: due(world, made),
+    runAt: predecessor ? due(world, made) : firstDue(world, made),
     order: { move: world.moves, place: accepted, loose: false },
     startedAt: 0,
     leaseUntil: 0,
@@ -216,7 +259,12 @@ function create(world: World, made: NewJob, predecessor: Job | undefined, origin
     index: predecessor ? predecessor.index + 1 : 0,
     root: before?.root ?? plain(made),
     origin: before && plain(before),
+    deadlineAt: made.expiresInMs === undefined ? Infinity : world.now + made.expiresInMs,
+    progress: undefined,
+    log: [],
     blockers: [],
+    follows,
+    partExpiresAt: Infinity,
     expiresAt: Infinity,
     keepMs: undefined,
     mark: undefined,
@@ -227,16 +275,7 @@ function create(world: World, made: NewJob, predecessor: Job | undefined, origin
   return job
 }
 
-function takeKey(world: World, job: Job, { key, mode, windowMs, shared }: NonNullable<NewJob['deduplication']>): void {
-  const name = nameOf(job.type, key)
-  const held = world.marks.get(name)
-  // Shared and already taken by an earlier job of this call.
-  if (held && isInForce(world, held)) return
-  job.mark = { key, mode, windowMs: windowMs ?? Infinity, shared: shared ?? false, first: job, orphaned: false }
-  world.marks.set(name, job.mark)
-}
-
-/** A blocker of the batch that is a duplicate stands for the existing chain. */
+/** A blocker of the batch that was not added stands for the existing chain. A stale one is left out. */
 function refsOfBlockers(world: World, jobs: readonly NewJob[], index: number, expected: readonly Expected[]): JobRef[] {
   const refs: JobRef[] = []
   const { blockers, token } = jobs[index]!
@@ -244,7 +283,9 @@ function refsOfBlockers(world: World, jobs: readonly NewJob[], index: number, ex
     let ref = typeof blocker === 'number' ? plain(jobs[blocker]!) : plain(blocker)
     const sibling = jobs.findIndex((other) => other.token === token && isSame(other, ref))
     const verdict = expected[typeof blocker === 'number' ? blocker : sibling]
-    if (verdict?.verdict === 'duplicate') ref = plain(find(world, verdict.job)?.chain ?? verdict.job)
+    if (verdict?.verdict === 'stale') continue
+    if (verdict?.verdict === 'duplicate' || verdict?.verdict === 'replaced')
+      ref = plain(find(world, verdict.job)?.chain ?? verdict.job)
     refs.push(ref)
   }
   return refs
@@ -254,7 +295,7 @@ function refsOfBlockers(world: World, jobs: readonly NewJob[], index: number, ex
 export function block(
   world: World,
   job: Job,
-  onFailure: 'fail' | 'wait',
+  onFailure: OnBlockerFailure,
   fresh: readonly (Job | undefined)[] = [],
 ): void {
   let failed = false
@@ -266,7 +307,7 @@ export function block(
     // The key outlived its record, so the job was completed.
     if (!chain) blocker.done = true
     else if (isEnded(tailOf(world, chain))) {
-      if (tailOf(world, chain).phase === 'completed') blocker.done = true
+      if (onFailure === 'run' || tailOf(world, chain).phase === 'completed') blocker.done = true
       else failed = true
     }
   }
@@ -278,7 +319,12 @@ export function block(
 
 const isKnown = (world: World, head: Job): boolean => world.jobs.get(nameOfRef(head)) === head
 
-function sameVerdicts(world: World, verdicts: readonly AddVerdict[], expected: readonly Expected[]): void {
+function sameVerdicts(
+  world: World,
+  verdicts: readonly AddVerdict[],
+  expected: readonly Expected[],
+  replaced: ReadonlySet<Job>,
+): void {
   same('the number of verdicts of add', verdicts.length, expected.length)
   for (const [index, verdict] of verdicts.entries()) {
     const what = `verdict ${index} of add`
@@ -290,15 +336,22 @@ function sameVerdicts(world: World, verdicts: readonly AddVerdict[], expected: r
         () => `${what} names ${show(verdict.blocker)}`,
       )
     }
+    if (verdict.verdict === 'stale' && wanted.verdict === 'stale')
+      same(`${what}: version`, verdict.version, wanted.version)
     if (!('job' in verdict) || !('job' in wanted)) continue
     if (verdict.verdict === 'duplicate') same(`${what}: by`, verdict.by, wanted.by)
     sameRef(`${what}: job`, verdict.job, wanted.job)
     same(`${what}: token`, verdict.job.token, wanted.job.token)
     const { of } = wanted.job
     // A job that was just added is shown in its state after the whole batch.
-    const added = verdict.verdict === 'added' && of && of.order.move === world.moves && of.attempt === 0
+    const added =
+      (verdict.verdict === 'added' || verdict.verdict === 'replaced') &&
+      of &&
+      of.order.move === world.moves &&
+      of.attempt === 0
     const state = added && of.index === 0 ? stateOf(world, of) : wanted.job.state
-    if (state !== undefined) same(`${what}: state`, verdict.job.state, state)
+    // Shown before or after the adds of this call that moved its runAt.
+    if (state !== undefined && !(of && replaced.has(of))) same(`${what}: state`, verdict.job.state, state)
     if (verdict.verdict === 'duplicate' && verdict.by === 'key' && !of)
       same(`${what}: result`, verdict.job.result, undefined)
     if (state === 'completed' && of) {

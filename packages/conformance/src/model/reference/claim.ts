@@ -5,6 +5,7 @@ import {
   candidates,
   find,
   isBefore,
+  isOverdue,
   isSame,
   type Job,
   must,
@@ -19,7 +20,7 @@ import {
   tailOf,
   type World,
 } from '../reference.ts'
-import { type Effects, endChain, noEffects, sameEnded, takeBack } from './end.ts'
+import { type Effects, endChain, endOverdue, noEffects, sameEnded, takeBack } from './end.ts'
 import { settle } from './settle.ts'
 
 interface Turn {
@@ -36,6 +37,7 @@ export function claim(world: World, request: ClaimRequest, answer: Claim | undef
   for (const job of answer?.jobs ?? []) given.set(job.type, [...(given.get(job.type) ?? []), job])
 
   const room = { left: request.slots }
+  effects.unblocked.length = 0
   let turns = request.types
     .filter(({ type }) => !world.paused.has(type))
     .map((wanted): Turn => ({ wanted, left: wanted.slots ?? request.slots }))
@@ -50,10 +52,19 @@ export function claim(world: World, request: ClaimRequest, answer: Claim | undef
       return true
     })
   }
+  // A job that an end of this claim unblocked may be claimed after the others, or later.
+  for (const { wanted } of all) {
+    for (const job of effects.unblocked.filter((one) => one.type === wanted.type && one.phase === 'waiting')) {
+      const taken = isTaken(job, request, answer && (given.get(job.type) ?? []), seen)
+      if (!taken || !candidates(world, wanted.type).includes(job)) continue
+      must(room.left-- > 0, () => `claimed more than ${request.slots} jobs`)
+      take(world, job, wanted, request, given.get(job.type))
+    }
+  }
   // All slots are filled; these jobs were met on the way.
   for (const { wanted } of all) {
     for (const job of candidates(world, wanted.type)) {
-      if (isSpent(job, wanted) && !isShownWaiting(job, seen)) endSpent(world, job, effects)
+      if (isOver(world, job, wanted) && !isShownWaiting(job, seen)) endSpent(world, job, effects)
     }
   }
   for (const [type, rest] of given)
@@ -108,15 +119,20 @@ function next(
   effects: Effects,
 ): Job | undefined {
   for (;;) {
-    const open = candidates(world, wanted.type)
+    const unblocked = effects.unblocked.find((one) => one.type === wanted.type && isTaken(one, request, given, seen))
+    if (unblocked && candidates(world, wanted.type).includes(unblocked)) {
+      take(world, unblocked, wanted, request, given)
+      return unblocked
+    }
+    const open = candidates(world, wanted.type).filter((one) => !effects.unblocked.includes(one))
     // Jobs without an order among them: the driver may meet any of them first.
     const best = open.filter((job) => !open.some((other) => isBefore(other, job)))
     if (best.length === 0) return undefined
     const first = given?.[0]
-    const job = best.find((one) => (given ? first && isSame(one, first) : isHeldBy(one, request, seen)))
-    const allSpent = best.filter((one) => isSpent(one, wanted))
+    const job = best.find((one) => isTaken(one, request, given, seen))
+    const allSpent = best.filter((one) => isOver(world, one, wanted))
     const spent = allSpent.find((one) => !isShownWaiting(one, seen)) ?? allSpent[0]
-    if (spent && (!job || isSpent(job, wanted))) {
+    if (spent && (!job || isOver(world, job, wanted))) {
       endSpent(world, spent, effects)
       continue
     }
@@ -124,16 +140,28 @@ function next(
       job !== undefined,
       () => `${show(best.map(plain))} was expected to be claimed, got ${show(first && plain(first))}`,
     )
-    lease(world, job, wanted, request)
-    if (given) sameClaimed(world, job, given.shift()!)
+    take(world, job, wanted, request, given)
     return job
   }
 }
 
+/** Leases the job that the driver claimed next, or, if the answer was lost, that it holds now. */
+function take(world: World, job: Job, wanted: ClaimType, request: ClaimRequest, given: ClaimedJob[] | undefined): void {
+  lease(world, job, wanted, request)
+  if (given) sameClaimed(world, job, given.shift()!)
+}
+
+const isTaken = (job: Job, request: ClaimRequest, given: ClaimedJob[] | undefined, seen: Seen): boolean =>
+  given ? given[0] !== undefined && isSame(job, given[0]) : isHeldBy(job, request, seen)
+
 const isSpent = (job: Job, { maxAttempts = Infinity }: ClaimType): boolean =>
   job.failures >= (job.made.maxAttempts ?? maxAttempts)
 
+/** No attempt is left, or the first one did not begin in time. */
+const isOver = (world: World, job: Job, wanted: ClaimType): boolean => isOverdue(world, job) || isSpent(job, wanted)
+
 function endSpent(world: World, job: Job, effects: Effects): void {
+  if (isOverdue(world, job)) return endOverdue(world, job, effects)
   effects.ended.push(job)
   endChain(world, job, { state: 'failed', reason: 'stalled' }, effects)
 }
@@ -149,6 +177,7 @@ function lease(world: World, job: Job, { leaseMs }: ClaimType, { worker, label }
   job.label = label
   job.startedAt = world.now
   job.leaseUntil = world.now + leaseMs
+  job.deadlineAt = Infinity
 }
 
 function sameClaimed(world: World, job: Job, claimed: ClaimedJob): void {
@@ -162,6 +191,7 @@ function sameClaimed(world: World, job: Job, claimed: ClaimedJob): void {
   same('claimed: priority', claimed.priority, made.priority ?? 0, job)
   same('claimed: group', claimed.group, made.group?.key, job)
   same('claimed: trace', claimed.trace, made.trace, job)
+  same('claimed: timeoutMs', claimed.timeoutMs, made.timeoutMs, job)
   same('claimed: retention', claimed.retention.completedMs, made.retention.completedMs, job)
   sameInstant(world, 'claimed: createdAt', claimed.createdAt, job.createdAt, job)
   sameInstant(world, 'claimed: runAt', claimed.runAt, job.runAt, job)

@@ -1,6 +1,16 @@
 // Compares the storage with the reference: records, counts, the next due instant, lists.
 
-import type { Counts, JobRecord, JobRef, JobState, ListQuery, TypeCounts } from 'holdfast/storage'
+import type {
+  Counts,
+  JobRecord,
+  JobRef,
+  JobState,
+  ListQuery,
+  NewJob,
+  SearchRange,
+  TypeCounts,
+  Where,
+} from 'holdfast/storage'
 import {
   expiryOf,
   find,
@@ -49,6 +59,8 @@ function compareFields(world: World, job: Job, record: JobRecord): void {
   same('priority', record.priority, made.priority ?? 0, job)
   same('group', record.group, made.group?.key, job)
   same('trace', record.trace, made.trace, job)
+  same('timeoutMs', record.timeoutMs, made.timeoutMs, job)
+  same('search', show(record.search && { ...record.search }), show(made.search), job)
   if (job.index === 0) same('deduplicationKey', record.deduplicationKey, made.deduplication?.key, job)
   same('retention.completedMs', record.retention.completedMs, made.retention.completedMs, job)
   same('retention.failedMs', record.retention.failedMs, made.retention.failedMs, job)
@@ -77,9 +89,14 @@ function compareLife(world: World, job: Job, record: JobRecord): void {
   const { chain } = job
   if (ended && chain.keepMs !== undefined && tailOf(world, chain) === job)
     chain.expiresAt = job.finishedAt + chain.keepMs
+  if (job.partExpiresAt !== Infinity) job.partExpiresAt = job.finishedAt + job.made.retention.completedMs
   const expiry = expiryOf(world, job)
   if (expiry === undefined) same('expiresAt', record.expiresAt, undefined, job)
-  else chain.expiresAt = sameInstant(world, 'expiresAt', record.expiresAt, expiry, job)
+  else {
+    const at = sameInstant(world, 'expiresAt', record.expiresAt, expiry, job)
+    if (expiry === job.partExpiresAt) job.partExpiresAt = at
+    else chain.expiresAt = at
+  }
   if (job.phase === 'processing') {
     same('worker', record.worker, job.worker, job)
     same('label', record.label, job.label, job)
@@ -95,6 +112,11 @@ function compareLife(world: World, job: Job, record: JobRecord): void {
   if (!ended) same('openBlockers', record.openBlockers, openBlockers(job), job)
   sameBytes('result', record.result, job.result, job)
   if (job.error !== 'any') sameBytes('error', record.error, job.error, job)
+  if (job.deadlineAt === Infinity) same('deadlineAt', record.deadlineAt, undefined, job)
+  else job.deadlineAt = sameInstant(world, 'deadlineAt', record.deadlineAt, job.deadlineAt, job)
+  sameBytes('progress', record.progress, job.progress, job)
+  const lines = record.log!.lines.map(({ attempt, at, line }) => ({ attempt, at, line: new Uint8Array(line) }))
+  same('log', show(lines), show(job.log), job)
 }
 
 function compareAttempts(world: World, job: Job, record: JobRecord): void {
@@ -174,6 +196,15 @@ export function compareNextDueAt(
   else sameInstant(world, 'nextDueAt', next && Math.max(next.at, world.now), Math.max(expected, world.now))
 }
 
+/** The few kinds of conditions that the model asks for. */
+function isFound(fields: NewJob['search'], where: Where): boolean {
+  return Object.entries(where).every(([name, wanted]) => {
+    const value = fields?.[name]
+    if (value === undefined) return false
+    return typeof wanted === 'object' ? value >= (wanted as SearchRange).gte! : value === wanted
+  })
+}
+
 const compareText = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1)
 
 /** The jobs that a list must have, in order. */
@@ -183,6 +214,8 @@ export function listed(world: World, query: ListQuery): JobRef[] {
     if (query.types && !query.types.includes(job.type)) return false
     if (query.chain && !isSame(query.chain, job.chain)) return false
     if (query.rootOnly && !isSame(job.root, job.chain)) return false
+    if (query.group !== undefined && job.made.group?.key !== query.group) return false
+    if (query.where && !isFound(job.made.search, query.where)) return false
     if (query.createdFrom !== undefined && job.createdAt < query.createdFrom) return false
     if (query.createdTo !== undefined && job.createdAt >= query.createdTo) return false
     return !query.states || query.states.includes(stateOf(world, query.of === 'chains' ? tailOf(world, job) : job))

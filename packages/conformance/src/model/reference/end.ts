@@ -1,17 +1,20 @@
 // How jobs end in the reference, the effect on their dependents, and the removal of records.
 
-import type { Bytes, Ended, EndReason, JobRef } from 'holdfast/storage'
+import type { Bytes, Ended, EndReason, JobRef, Report } from 'holdfast/storage'
 import {
   type Attempt,
   dependentsOf,
+  isEnded,
   isSame,
   type Job,
   must,
   nameOf,
+  nameOfRef,
   plain,
   same,
   sameBytes,
   show,
+  tailOf,
   type World,
 } from '../reference.ts'
 
@@ -39,7 +42,20 @@ export function endJob(world: World, job: Job, end: End): void {
   if (end.error !== undefined) job.error = end.error
   job.finishedAt = world.now
   job.endedIn = world.moves
+  job.deadlineAt = Infinity
   job.cancelling = false
+}
+
+/** The job was not started in time. */
+export function endOverdue(world: World, job: Job, effects: Effects): void {
+  effects.ended.push(job)
+  endChain(world, job, { state: 'cancelled', reason: 'expired' }, effects)
+}
+
+/** Stores what an attempt reported. */
+export function keepReport(job: Job, { progress, log = [] }: Report): void {
+  if (progress !== undefined) job.progress = progress
+  job.log = [...job.log, ...log.map(({ at, line }) => ({ attempt: job.attempt, at, line }))]
 }
 
 /** Ends the tail of a chain, and with it the chain. */
@@ -49,10 +65,11 @@ export function endChain(world: World, tail: Job, end: End, effects: Effects): v
   head.keepMs = end.keepMs ?? tail.made.retention[`${end.state}Ms`]
   head.expiresAt = world.now + head.keepMs
   const { mark } = head
-  if (mark && !mark.shared && (mark.mode === 'simple' || end.state !== 'completed')) freeKey(world, head)
+  const isKept = mark?.mode === 'throttle' && end.state === 'completed'
+  if (mark && !mark.shared && mark.mode !== 'ascending' && !isKept) freeKey(world, head)
   for (const dependent of dependentsOf(world, head)) {
     if (dependent.phase !== 'blocked') continue
-    if (end.state === 'completed') {
+    if (end.state === 'completed' || dependent.made.onBlockerFailure === 'run') {
       for (const blocker of dependent.blockers) if (isSame(blocker.ref, head)) blocker.done = true
       if (dependent.blockers.some(({ done }) => !done)) continue
       unblock(world, dependent)
@@ -69,9 +86,14 @@ export function unblock(world: World, job: Job): void {
   job.runAt = Math.max(job.runAt, world.now)
 }
 
+/** The key is free, or the job that this one follows has it again. */
 function freeKey(world: World, head: Job): void {
   const name = nameOf(head.type, head.mark!.key)
-  if (world.marks.get(name) === head.mark) world.marks.delete(name)
+  if (world.marks.get(name) !== head.mark) return
+  const { follows } = head
+  const isLive = follows && world.jobs.get(nameOfRef(follows)) === follows && !isEnded(tailOf(world, follows))
+  if (!isLive) world.marks.delete(name)
+  else world.marks.set(name, (follows.mark = { ...follows.mark!, replacedBy: undefined }))
 }
 
 /** Deletes a chain with all its jobs. A window that outlives its record stays. */
@@ -79,7 +101,8 @@ export function forget(world: World, head: Job): void {
   for (const [name, job] of world.jobs) if (job.chain === head) world.jobs.delete(name)
   if (!head.mark) return
   head.mark.orphaned = true
-  if (head.mark.mode === 'simple' || head.mark.windowMs === Infinity) freeKey(world, head)
+  const { mode, windowMs } = head.mark
+  if (mode !== 'ascending' && (mode !== 'throttle' || windowMs === Infinity)) freeKey(world, head)
 }
 
 export function recordAttempt(

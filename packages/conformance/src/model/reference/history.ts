@@ -115,5 +115,5 @@ export class JobHistory {
   }
 }
 
-const parts: readonly RecordPart[] = ['payload', 'result', 'error', 'attempts', 'blockers', 'tail']
+const parts: readonly RecordPart[] = ['payload', 'result', 'error', 'attempts', 'progress', 'log', 'blockers', 'tail']
 const claimTypes = types.map((type) => ({ type, leaseMs: 1_000 }))

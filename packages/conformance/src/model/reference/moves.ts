@@ -1,4 +1,4 @@
-// cancel, revive, remove, pause and sweep in the reference.
+// cancel, revive, remove and pause in the reference.
 
 import type {
   CancelOptions,
@@ -7,17 +7,15 @@ import type {
   PauseRequest,
   RemoveOptions,
   RemoveVerdict,
+  Revival,
   ReviveOptions,
   ReviveVerdict,
-  SweepRequest,
-  Swept,
 } from 'holdfast/storage'
 import {
   dependentsOf,
   due,
   find,
   isEnded,
-  isGone,
   isInForce,
   isSame,
   isWaiting,
@@ -81,17 +79,26 @@ function cancelOne(
 
 export function revive(
   world: World,
-  refs: readonly JobRef[],
+  refs: readonly Revival[],
   options: ReviveOptions,
   verdicts: readonly ReviveVerdict[] | undefined,
   seen: Seen,
 ): void {
-  const expected = refs.map((ref) => reviveOne(world, find(world, ref), due(world, options), seen))
+  const expected = refs.map((ref) => {
+    const job = find(world, ref)
+    if (job && isExcluded(job, options)) return 'not_revivable'
+    const verdict = reviveOne(world, job, due(world, options), seen)
+    if (ref.payload && (verdict === 'revived' || verdict === 'moved')) job!.payload = ref.payload
+    return verdict
+  })
   if (!verdicts) return
   for (const [index, ref] of refs.entries()) {
     same(`the verdict of revive for ${show(ref)}`, verdicts[index]?.verdict, expected[index])
   }
 }
+
+const isExcluded = (job: Job, { only }: ReviveOptions): boolean =>
+  (only === 'waiting' && !isWaiting(job)) || (only === 'ended' && !isEnded(job))
 
 function reviveOne(world: World, job: Job | undefined, runAt: number, seen: Seen): ReviveVerdict['verdict'] {
   if (!job) return 'not_found'
@@ -120,18 +127,19 @@ function reviveOne(world: World, job: Job | undefined, runAt: number, seen: Seen
     if (again && chain && tailOf(world, chain).phase !== 'completed') blocker.done = false
   }
   // The revival was explicit, so the job waits for a blocker that has failed.
-  block(world, job, 'wait')
+  block(world, job, job.made.onBlockerFailure === 'run' ? 'run' : 'wait')
   return 'revived'
 }
 
 function retakeKey(world: World, head: Job): boolean {
   const { mark } = head
-  if (!mark || mark.shared) return true
+  if (!mark || mark.shared || mark.mode === 'ascending') return true
   const name = nameOf(head.type, mark.key)
   const holder = world.marks.get(name)
   if (holder === mark) return true
   if (holder && isInForce(world, holder)) return false
-  if (world.now < untilOf(mark)) world.marks.set(name, mark)
+  // A repeat of an add that replaced its payload in its earlier life is no longer recognised.
+  if (world.now < untilOf(mark)) world.marks.set(name, (head.mark = { ...mark, replacedBy: undefined }))
   return true
 }
 
@@ -226,12 +234,4 @@ export function pause(world: World, { type, group, paused, by }: PauseRequest): 
   const name = nameOf(type, group)
   if (!paused) world.pausedGroups.delete(name)
   else if (!world.pausedGroups.has(name)) world.pausedGroups.set(name, { ...since, type, group })
-}
-
-/** Changes nothing that a read shows, but swept jobs are no longer recognised by repeated calls. */
-export function sweep(world: World, { limit }: SweepRequest, swept: Swept | undefined): void {
-  // More than the universe has.
-  if (!swept || limit < 100) return
-  same('more', swept.more, false)
-  for (const job of world.jobs.values()) if (isGone(world, job)) forget(world, job.chain)
 }

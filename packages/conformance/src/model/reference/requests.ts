@@ -5,7 +5,18 @@
 
 import { bytes } from '../../case.ts'
 import { groups, ids, type JobSpec, keys, type OutcomeSpec, types } from '../commands.ts'
-import type { Bytes, Deduplication, JobRef, LeaseRef, NewJob, Outcome, Retention, When } from 'holdfast/storage'
+import type {
+  Bytes,
+  Deduplication,
+  JobRef,
+  KeepCount,
+  LeaseRef,
+  NewJob,
+  Outcome,
+  Report,
+  Retention,
+  When,
+} from 'holdfast/storage'
 import { find, isEnded, isSame, type Job, nameOfRef, plain, tailOf, type World } from '../reference.ts'
 
 /** What the callers of the storage know of it. */
@@ -54,6 +65,12 @@ function retentionOf(unit: number, number: number): Retention {
   return [all(100 * unit), mixed, all(0), all(3 * unit), all(Infinity)][number]!
 }
 
+/** @param number 0 … 5: three states, each with none or one to keep */
+export function keepCountOf(type: number, number: number): KeepCount {
+  const state = (['completed', 'failed', 'cancelled'] as const)[number % 3]!
+  return { type: types[type]!, state, count: number < 3 ? 0 : 1 }
+}
+
 function keyOf(unit: number, number: number): Deduplication | undefined {
   const [first, second] = keys
   const choices: (Deduplication | undefined)[] = [
@@ -66,9 +83,24 @@ function keyOf(unit: number, number: number): Deduplication | undefined {
     { key: first, mode: 'throttle', windowMs: 5 * unit },
     { key: first, mode: 'throttle', windowMs: 3 * unit, shared: true },
     { key: second, mode: 'throttle', windowMs: 5 * unit, shared: true },
+    { key: first, mode: 'debounce', windowMs: unit },
+    { key: first, mode: 'debounce', windowMs: 2 * unit, maxWaitMs: 3 * unit },
+    { key: second, mode: 'debounce', windowMs: 3 * unit },
+    { key: second, mode: 'debounce', windowMs: 5 * unit, maxWaitMs: 1 },
+    { key: first, mode: 'followUp' },
+    { key: second, mode: 'followUp' },
+    { key: second, mode: 'followUp' },
+    { key: first, mode: 'ascending', version: 1 },
+    { key: first, mode: 'ascending', version: 2, ttlMs: 5 * unit },
+    { key: second, mode: 'ascending', version: -1 },
+    { key: second, mode: 'ascending', version: 0, ttlMs: 2 * unit },
+    { key: second, mode: 'ascending', version: Number.MAX_SAFE_INTEGER, ttlMs: unit },
   ]
   return choices[number]
 }
+
+const isShared = (deduplication: Deduplication | undefined): boolean =>
+  deduplication?.mode === 'throttle' && deduplication.shared === true
 
 /** @param freed the key that is freed in the same move; @param continues the chain that the first job continues */
 export function jobsOf(
@@ -83,7 +115,8 @@ export function jobsOf(
   const jobs = specs.map((spec, index): NewJob => {
     const wanted = keyOf(unit, spec.key)
     // One call does not use a key both shared and single.
-    const key = wanted && (taken.get(wanted.key)?.shared || wanted.shared ? (taken.get(wanted.key) ?? wanted) : wanted)
+    const before = wanted && taken.get(wanted.key)
+    const key = isShared(before) || isShared(wanted) ? (before ?? wanted) : wanted
     if (key) taken.set(key.key, key)
     const group = spec.group === 0 ? undefined : groups[spec.group - 1]!
     return {
@@ -91,18 +124,21 @@ export function jobsOf(
       id: ids[spec.id]!,
       token: tokens ? `${call}.${index}` : call,
       retention: retentionOf(unit, spec.keep),
-      ...whenOf(world, unit, spec.when),
+      ...(key?.mode !== 'debounce' && whenOf(world, unit, spec.when)),
       ...(spec.priority > 0 && { priority: spec.priority === 1 ? 7 : -7 }),
       ...(group !== undefined && { group: { key: group, ordered: true } }),
       ...(key && key.key !== freed && { deduplication: key }),
       ...(spec.maxAttempts > 0 && { maxAttempts: spec.maxAttempts }),
       ...(spec.payload > 0 && { payload: some[spec.payload], trace: 'trace' }),
+      ...(spec.payload > 1 && { search: { n: spec.payload, text: ids[spec.id]! }, timeoutMs: spec.payload * 1_000 }),
+      ...(spec.deadline > 0 && { expiresInMs: [2, 5][spec.deadline - 1]! * unit }),
+      ...(spec.replace && { onDuplicate: 'replace' }),
     }
   })
   return jobs.map((job, index) => {
     const blockers = blockersOf(world, jobs, index, specs[index]!, index === 0 ? continues : undefined)
-    const { wait } = specs[index]!
-    return blockers.length === 0 ? job : { ...job, blockers, ...(wait && { onBlockerFailure: 'wait' }) }
+    const onBlockerFailure = ([undefined, 'wait', 'run'] as const)[specs[index]!.onFailure]
+    return blockers.length === 0 ? job : { ...job, blockers, ...(onBlockerFailure && { onBlockerFailure }) }
   })
 }
 
@@ -113,8 +149,8 @@ function blockersOf(
   { blockers, pick: number }: JobSpec,
   own: Job | undefined,
 ): (JobRef | number)[] {
-  if (blockers === 0) return []
-  const { token } = jobs[index]!
+  const { token, deduplication } = jobs[index]!
+  if (blockers === 0 || deduplication?.mode === 'followUp') return []
   const later = jobs.flatMap((job, position) => {
     const fresh = position > index && !jobs.some((other, at) => at < position && isSame(other, job))
     return fresh && job.token === token && !job.deduplication ? [position] : []
@@ -156,6 +192,7 @@ export function outcomeOf(world: World, client: Client, spec: OutcomeSpec): Outc
   const error = spec.stalled ? { stalled: true } : { error: bytes(`error ${spec.bytes}`) }
   const keep = spec.keep > 0 ? { keepMs: [0, 2 * client.unit, Infinity][spec.keep - 1]! } : {}
   const when = whenOf(world, client.unit, spec.when)
+  const report = spec.workerless > 0 ? {} : reportOf(client, spec.report)
   switch (spec.workerless > 0 ? [0, 2, 4, 0, 4][spec.kind] : spec.kind) {
     case 0:
       return {
@@ -164,11 +201,12 @@ export function outcomeOf(world: World, client: Client, spec: OutcomeSpec): Outc
         ...(spec.bytes > 0 && { result: some[spec.bytes] }),
         ...keep,
         ...adding(add),
+        ...report,
       }
     case 1:
-      return { ...fence, kind: 'retry', ...error, ...(spec.stalled ? {} : when) }
+      return { ...fence, kind: 'retry', ...error, ...(spec.stalled ? {} : when), ...report }
     case 2:
-      return { ...fence, kind: 'failed', ...error, ...keep, ...adding(add) }
+      return { ...fence, kind: 'failed', ...error, ...keep, ...adding(add), ...report }
     case 3:
       return {
         ...fence,
@@ -176,14 +214,24 @@ export function outcomeOf(world: World, client: Client, spec: OutcomeSpec): Outc
         ...when,
         ...(spec.bytes > 1 && { payload: some[spec.bytes] }),
         ...(spec.stalled && { error: bytes(`snoozed ${spec.bytes}`) }),
+        ...report,
       }
     default: {
       const rest = spec.add.filter(
         (other) => free(other) && (other.type !== spec.next.type || other.id !== spec.next.id),
       )
       const [next, ...more] = jobsOf(world, client, [spec.next, ...rest], { freed: own?.mark?.key, continues: own })
-      return { ...fence, kind: 'continued', next: next!, ...adding(more) }
+      return { ...fence, kind: 'continued', next: next!, ...adding(more), ...report }
     }
+  }
+}
+
+/** A report with its own number in progress and line, or none. */
+export function reportOf(client: Client, what: number): Report {
+  const number = what === 0 ? 0 : ++client.made
+  return {
+    ...(what % 2 === 1 && { progress: bytes(`${number} %`) }),
+    ...(what > 1 && { log: [{ at: number, line: bytes(`line ${number}`) }] }),
   }
 }
 

@@ -1,16 +1,18 @@
 // Runs each command: makes its request, calls the storage, and makes the same move in the reference.
 
 import type { Command } from '../commands.ts'
-import { groups, types } from '../commands.ts'
+import { bytes } from '../../case.ts'
+import { groups, ids, types } from '../commands.ts'
 import type { Claim, ClaimRequest, JobRef, JobState, ListQuery, NewJob, Outcome } from 'holdfast/storage'
 import { isSame, must, plain as refOf, show } from '../reference.ts'
 import { add } from './add.ts'
 import { claim, recover } from './claim.ts'
 import { listed } from './compare.ts'
 import type { JobHistory } from './history.ts'
-import { cancel, pause, remove, revive, sweep } from './moves.ts'
-import { jobsOf, leaseOf, outcomeOf, typesOf, universe } from './requests.ts'
+import { cancel, pause, remove, revive } from './moves.ts'
+import { jobsOf, keepCountOf, leaseOf, outcomeOf, reportOf, typesOf, universe } from './requests.ts'
 import { extend, settle } from './settle.ts'
+import { sweep } from './sweep.ts'
 
 type Runners = {
   readonly [Kind in Command['kind']]: (
@@ -49,10 +51,10 @@ const runners: Runners = {
 
   settle: (history, { outcomes, lost }) => settleAll(history, outcomesOf(history, outcomes), lost),
 
-  async extend(history, { leases, old, lease }) {
+  async extend(history, { leases, old, lease, report }) {
     const fences = leases.map((number) => leaseOf(history.world, history.client, number, old))
     const extensions = fences.flatMap((fence) =>
-      fence ? [{ ...fence, leaseMs: [5, 2, 1][lease]! * history.unit }] : [],
+      fence ? [{ ...fence, leaseMs: [5, 2, 1][lease]! * history.unit, ...reportOf(history.client, report) }] : [],
     )
     await history.call(
       'extend',
@@ -92,9 +94,14 @@ const runners: Runners = {
     )
   },
 
-  async revive(history, { jobs, when }) {
-    const refs = refsOf(jobs)
-    const options = when === 0 ? {} : { runAt: history.world.now + [2, -2][when - 1]! * history.unit }
+  async revive(history, { jobs, when, only, payload }) {
+    const refs = refsOf(jobs).map((ref) => ({ ...ref, ...(payload && { payload: bytes('revived') }) }))
+    const { unit, world } = history
+    const times = [{}, { runAt: world.now + 2 * unit }, { runAt: world.now - 2 * unit }, { delayMs: 3 * unit }]
+    const options = {
+      ...times[when],
+      ...(only > 0 && { only: only === 1 ? ('waiting' as const) : ('ended' as const) }),
+    }
     await history.call(
       'revive',
       [refs, options],
@@ -125,13 +132,13 @@ const runners: Runners = {
     )
   },
 
-  async sweep(history, { limit }) {
-    const request = { limit: [100, 1][limit]! }
+  async sweep(history, { limit, keep, type }) {
+    const request = { limit: [100, 1][limit]!, ...(keep > 0 && limit === 0 && { keep: [keepCountOf(type, keep - 1)] }) }
     await history.call(
       'sweep',
       [request],
       () => history.storage.sweep(request),
-      (answer) => sweep(history.world, request, answer),
+      (answer) => sweep(history.world, request, answer, history.seen),
     )
   },
 
@@ -145,7 +152,7 @@ const runners: Runners = {
     else if (!settles && jobs) await addJobs(history, jobs, false, true)
   },
 
-  async list(history, { of, filter, pick, ascending, limit }) {
+  async list(history, { of, filter, pick, ascending, limit, place }) {
     const { now } = history.world
     const filters: Partial<ListQuery>[] = [
       {},
@@ -155,20 +162,29 @@ const runners: Runners = {
       { rootOnly: true },
       { createdFrom: now - (pick + 0.5) * history.unit },
       { createdTo: now - (pick - 0.5) * history.unit },
+      { group: groups[pick % 2]! },
+      { where: { n: 2 + (pick % 2) } },
+      { where: { n: { gte: 2 + (pick % 2) }, text: ids[pick % 6]! } },
     ]
     const query: ListQuery = {
       of: of === 0 ? 'jobs' : 'chains',
       ...filters[filter],
       ...(ascending && { order: 'asc' }),
+      ...(place && { by: 'place' }),
       limit: [100, 1, 2, 3][limit]!,
     }
     const check = (answer: readonly JobRef[] | undefined): void => {
-      const [actual, expected] = [show(answer!.map(refOf)), show(listed(history.world, query))]
+      const expected = shownList(listed(history.world, query), place)
+      const actual = shownList(answer!.map(refOf), place)
       must(actual === expected, () => `the list is ${actual}, expected ${expected}`)
     }
     await history.call('list', [query], () => allPages(history, query), check)
   },
 }
+
+/** By place, the order is the storage's own. */
+const shownList = (refs: readonly JobRef[], place: boolean): string =>
+  place ? show(refs.map(show).toSorted()) : show(refs)
 
 const states: readonly JobState[] = [
   'scheduled',
@@ -222,10 +238,11 @@ async function settleAll(
 
 async function allPages(history: JobHistory, query: ListQuery): Promise<JobRef[]> {
   const found: JobRef[] = []
+  let pages = 0
   for (let cursor: string | undefined; ;) {
     const page = await history.storage.list(cursor === undefined ? query : { ...query, cursor })
     found.push(...page.items)
-    if (page.nextCursor === undefined || found.length > 100) return found
+    if (page.nextCursor === undefined || found.length > 100 || ++pages > 1_000) return found
     cursor = page.nextCursor
   }
 }

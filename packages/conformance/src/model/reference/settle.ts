@@ -22,7 +22,17 @@ import {
   type World,
 } from '../reference.ts'
 import { add, missingBlockers } from './add.ts'
-import { type Effects, recordAttempt, endChain, endJob, goBehind, noEffects, sameEnded, sameRefs } from './end.ts'
+import {
+  type Effects,
+  keepReport,
+  recordAttempt,
+  endChain,
+  endJob,
+  goBehind,
+  noEffects,
+  sameEnded,
+  sameRefs,
+} from './end.ts'
 
 type Settled = Extract<SettleVerdict, { verdict: 'settled' }>
 
@@ -70,6 +80,7 @@ function settleOne(world: World, outcome: Outcome, verdict: SettleVerdict | unde
   const effects = noEffects()
   const before = [...world.jobs.values()].filter((other) => other.index === 0 && !isGone(world, other))
   const accepted = verdict as Settled | undefined
+  if (!('chain' in outcome)) keepReport(job, outcome)
   record(world, job, outcome, cancelled, effects)
   const adds = isEnded(job) && !cancelled && outcome.kind !== 'retry' ? jobs : []
   const state = stateOf(world, job)
@@ -145,6 +156,7 @@ function record(world: World, job: Job, outcome: Outcome, cancelled: boolean, ef
   } else if (kind === 'continued') {
     mark('completed')
     endJob(world, job, { state: 'completed' })
+    if (job.index > 0) job.partExpiresAt = world.now + job.made.retention.completedMs
   } else if (kind === 'retry') {
     job.phase = outcome.stalled ? 'waiting' : 'failing'
     goBehind(world, job, outcome.stalled ? world.now : due(world, outcome))
@@ -181,6 +193,7 @@ export function extend(
       continue
     }
     job.leaseUntil = world.now + lease.leaseMs
+    keepReport(job, lease)
     if (!verdict) continue
     same('verdict', verdict.verdict, job.cancelling ? 'cancelling' : 'extended', lease)
     must('until' in verdict, () => 'extended without until')

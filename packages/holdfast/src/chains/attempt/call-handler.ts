@@ -8,7 +8,8 @@ import { prepare } from './prepare.ts'
 
 /** @throws what the handler throws, or why the attempt is over */
 export async function callHandler(run: ChainAttempt): Promise<void> {
-  const returned = await Promise.race([call(run), run.over])
+  run.handler = call(run)
+  const returned = await Promise.race([run.handler, run.over])
   if (isDirective(returned)) throw returned
 }
 
@@ -17,6 +18,8 @@ async function call(run: ChainAttempt): Promise<unknown> {
   return processor.process({
     job,
     signal: attempt.signal,
+    progress: (value: unknown) => attempt.progress(value),
+    log: (text: string, fields?: Readonly<Record<string, unknown>>) => attempt.log(text, fields),
     prepare: (options: { readonly mode: 'atomic' | 'staged' }, callback?: Callback) =>
       inSpan(`prepare ${job.typeName}`, () => prepare(run, options, callback)),
     complete: (given: unknown, options?: { readonly tx?: false }) =>

@@ -1,8 +1,9 @@
 // One attempt at a job of a chain, as its steps share it: what was claimed, what it is run with, and how far it has come.
 
 import type { Backoff } from '../../engine/job/backoff.ts'
-import type { Attempt, JobAbortReason } from '../../engine/work/attempt.ts'
-import { type ErrorCode, HoldfastError, LeaseLostError } from '../../errors.ts'
+import type { Attempt } from '../../engine/work/attempt.ts'
+import type { ErrorAnswer } from '../../engine/work/decision.ts'
+import { type ErrorCode, HoldfastError, type JobAbortReason, LeaseLostError } from '../../errors.ts'
 import type { Dependencies } from '../dependencies.ts'
 import type { Completing } from '../job/completion.ts'
 import type { PlainRunningJob } from '../job/records.ts'
@@ -16,6 +17,8 @@ export interface Processor {
   readonly backoff: Backoff
   readonly leaseMs: number
   readonly timeoutMs: number | undefined
+  readonly maxSnoozes: number
+  readonly onError: ((error: unknown, job: unknown) => ErrorAnswer | Promise<ErrorAnswer>) | undefined
 }
 
 /** A callback of prepare() or complete(). */
@@ -31,6 +34,8 @@ export class ChainAttempt {
   readonly processor: Processor
   readonly dependencies: Dependencies
   readonly slots: TransactionSlots
+  /** What the handler returned. */
+  handler: Promise<unknown> | undefined
   isPrepared = false
   completing: Promise<Completing> | undefined
   /** The transaction that an atomic prepare and complete share. */

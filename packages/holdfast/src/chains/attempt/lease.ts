@@ -35,7 +35,7 @@ export function refuse(run: ChainAttempt, verdict: Refusal): LeaseLostError {
   const { attempt } = run
   if (!attempt.lost) {
     const { type, id } = attempt.job
-    run.dependencies.tell({ name: 'fenced', type, id, attempt: attempt.counted, verdict })
+    run.dependencies.publishEvent({ name: 'fenced', type, id, attempt: attempt.counted, verdict })
   }
   attempt.lost = true
   attempt.abort(verdict)

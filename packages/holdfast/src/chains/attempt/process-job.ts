@@ -2,6 +2,7 @@
 
 import type { Attempt } from '../../engine/work/attempt.ts'
 import type { AttemptEnd } from '../../engine/work/outcomes.ts'
+import type { ClaimedJob } from '../../storage/storage.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { inAttemptSpan } from '../events/tracing.ts'
 import { type PlainRunningJob, runningJobOf } from '../job/records.ts'
@@ -21,10 +22,22 @@ export interface Processing {
 
 /** Never rejects. */
 export function processJob(attempt: Attempt, processor: Processor, processing: Processing): Promise<AttemptEnd> {
-  const { workerId, middlewares, dependencies, slots } = processing
+  const { job } = attempt
+  // Not async: a first attempt needs no promise for it.
+  if (job.attempt === 1) return processAfter(null, attempt, processor, processing)
+  const read = readLastAttempt(job, processing.dependencies)
+  return read.then((lastAttemptAt) => processAfter(lastAttemptAt, attempt, processor, processing))
+}
+
+function processAfter(
+  lastAttemptAt: number | null,
+  attempt: Attempt,
+  processor: Processor,
+  { workerId, middlewares, dependencies, slots }: Processing,
+): Promise<AttemptEnd> {
   let job: PlainRunningJob
   try {
-    job = runningJobOf(attempt.job, workerId)
+    job = runningJobOf(attempt.job, workerId, lastAttemptAt)
   } catch (error) {
     return Promise.resolve(failureOf(attempt, error, processor, dependencies))
   }
@@ -34,6 +47,17 @@ export function processJob(attempt: Attempt, processor: Processor, processing: P
       ? runAttempt(run)
       : runInMiddlewares(run, middlewares, { job, workerId, signal: attempt.signal })
   return inAttemptSpan(dependencies.storage, attempt.job, runAll, spanError)
+}
+
+/** When the attempt before this one began. A claim does not tell, so a job that runs again costs a read. */
+async function readLastAttempt(job: ClaimedJob, { storage, publishEvent }: Dependencies): Promise<number | null> {
+  try {
+    const [record] = await storage.get([{ type: job.type, id: job.id }], { parts: ['attempts'] })
+    return record?.attempts?.findLast(({ attempt }) => attempt < job.attempt)?.startedAt ?? null
+  } catch (error) {
+    publishEvent({ name: 'error', error: error as Error })
+    return null
+  }
 }
 
 /** What the span shows: an attempt that was released has not failed. */

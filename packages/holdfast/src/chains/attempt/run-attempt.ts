@@ -10,7 +10,7 @@ import type { AttemptEnd } from '../../engine/work/outcomes.ts'
 import type { Completing } from '../job/completion.ts'
 import { callHandler } from './call-handler.ts'
 import type { ChainAttempt } from './chain-attempt.ts'
-import { failureOf } from './failure.ts'
+import { failureAfter } from './failure.ts'
 import { settle } from './settle.ts'
 
 /** Never rejects. */
@@ -28,11 +28,12 @@ export async function runAttempt(run: ChainAttempt): Promise<AttemptEnd> {
 }
 
 function armTimeout(run: ChainAttempt): Timer | undefined {
-  const { timeoutMs } = run.processor
+  const timeoutMs = run.attempt.job.timeoutMs ?? run.processor.timeoutMs
   if (timeoutMs === undefined) return undefined
   return run.dependencies.clock.after(timeoutMs, () => {
     if (run.isSettling) return
     run.attempt.abort('timeout')
+    run.attempt.abandon(run.handler)
     run.end(run.error('ATTEMPT_TIMEOUT', `it ran for ${timeoutMs} ms, its timeoutMs. It counts as a failure.`))
   })
 }
@@ -48,7 +49,7 @@ async function fail(run: ChainAttempt, thrown: unknown): Promise<AttemptEnd> {
   run.attempt.locked = false
   // The reason of the rollback explains more than the errors that the handler got on its closed transaction.
   run.thrown = run.broken?.isTooLong ? run.broken.error : thrown
-  return failureOf(run.attempt, run.thrown, run.processor, run.dependencies)
+  return failureAfter(run, run.thrown)
 }
 
 /** The continuation will not be written. */

@@ -7,7 +7,7 @@ import type { SettleVerdict } from '../../storage/storage.ts'
 import type { AttemptResult } from '../types/handler.ts'
 import { attemptResult } from './attempt-result.ts'
 import type { ChainAttempt } from './chain-attempt.ts'
-import { failureOf } from './failure.ts'
+import { failureAfter } from './failure.ts'
 import { type PlainMiddleware, throughMiddlewares } from './middlewares.ts'
 import { runAttempt } from './run-attempt.ts'
 
@@ -17,7 +17,7 @@ export function runInMiddlewares(
   middlewares: readonly PlainMiddleware[],
   context: object,
 ): Promise<AttemptEnd> {
-  const { attempt, processor, dependencies } = run
+  const { dependencies } = run
   const decided = Promise.withResolvers<AttemptEnd>()
   const settled = Promise.withResolvers<SettleVerdict | undefined>()
   let isDecided = false
@@ -52,10 +52,10 @@ export function runInMiddlewares(
     } catch (error) {
       if (!isDecided) {
         run.end(error)
-        decide(failureOf(attempt, error, processor, dependencies))
+        decide(await failureAfter(run, error))
       } else if (thrownInside?.error !== error) {
         // After the record: an event, and the job stays as it is.
-        dependencies.tell({ name: 'error', error: asError(error) })
+        dependencies.publishEvent({ name: 'error', error: asError(error) })
       }
     }
   }

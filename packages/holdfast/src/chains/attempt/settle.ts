@@ -25,7 +25,8 @@ export async function settle(run: ChainAttempt, completing: Completing): Promise
 
 async function settleIn(run: ChainAttempt, transaction: OpenTransaction, end: AttemptEnd): Promise<AttemptEnd> {
   if (transaction.isOver) throw run.error('TRANSACTION_TOO_LONG', 'its transaction was rolled back')
-  const outcome = { ...run.attempt.fence, ...end.ending }
+  // With the report of a call in flight: an extend cannot pass the transaction, and the fence refuses it afterwards.
+  const outcome = { ...run.attempt.fence, ...end.ending, ...run.attempt.unstored }
   const [verdict] = await run.dependencies.storage.settle([outcome], transaction.tx)
   if (verdict!.verdict === 'conflict') throw blockerNotFound(verdict!, run.about)
   if (verdict!.verdict !== 'settled') throw refuse(run, verdict!.verdict)

@@ -3,8 +3,9 @@
 
 import type { Clock, Timer } from '../../clock.ts'
 import { engineDefaults } from '../../engine/defaults.ts'
-import type { Tell } from '../../engine/events.ts'
+import type { PublishEvent } from '../../engine/events.ts'
 import type { GuardedStorage } from '../../engine/guard.ts'
+import { errorOf } from '../../engine/job/job-error.ts'
 import {
   HoldfastError,
   isHoldfastError,
@@ -14,13 +15,13 @@ import {
 import { isTerminal } from '../../storage/rules/job/states.ts'
 import type { JobRecord, JobRef, Unlisten } from '../../storage/storage.ts'
 import { chainNotFound } from '../job/not-found.ts'
-import { chainOf, chainParts, errorOf, type PlainChain } from '../job/records.ts'
+import { chainOf, chainParts, type PlainChain } from '../job/records.ts'
 import { chainRefOf } from '../job/stored-type.ts'
 
 interface WaitsOptions {
   readonly storage: Pick<GuardedStorage, 'listen' | 'get'>
   readonly clock: Clock
-  readonly tell: Tell
+  readonly publishEvent: PublishEvent
 }
 
 interface WaitRequest {
@@ -92,14 +93,14 @@ export class ChainWaits {
         const unlisten = await subscription
         await unlisten()
       } catch (error) {
-        this.#options.tell({ name: 'error', error: error as Error })
+        this.#options.publishEvent({ name: 'error', error: error as Error })
       }
     }
   }
 
   /** Never rejects: without hints there is the poll, and the next wait tries to listen again. */
   async #listen(type: string): Promise<void> {
-    const { storage, tell } = this.#options
+    const { storage, publishEvent } = this.#options
     let subscription = this.#subscriptions.get(type)
     if (!subscription) {
       subscription = storage.listen([{ kind: 'done', type }], ({ ids, gap }) => this.#hint(type, gap ? undefined : ids))
@@ -109,7 +110,7 @@ export class ChainWaits {
       await subscription
     } catch (error) {
       if (this.#subscriptions.get(type) === subscription) this.#subscriptions.delete(type)
-      tell({ name: 'error', error: error as Error })
+      publishEvent({ name: 'error', error: error as Error })
     }
   }
 
@@ -141,7 +142,7 @@ export class ChainWaits {
       waits.forEach((wait, index) => answer(wait, records[index]))
     } catch (error) {
       if (isHoldfastError(error, 'STORAGE_CLOSED')) for (const { reject } of waits) reject(error)
-      else this.#options.tell({ name: 'error', error: error as Error })
+      else this.#options.publishEvent({ name: 'error', error: error as Error })
     }
   }
 

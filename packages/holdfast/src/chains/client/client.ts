@@ -4,10 +4,12 @@ import { resolveOptions } from '../../resolve-options.ts'
 import { isFunction } from '../../option-checks.ts'
 import { HoldfastError, invalidArgument, JobTypeValidationError } from '../../errors.ts'
 import { retainedBy } from '../../engine/job/retention.ts'
+import { scheduleCalls } from '../../engine/schedule/schedule-calls.ts'
 import type { CancelVerdict, JobRef, Retention } from '../../storage/storage.ts'
 import { type Dependencies, dependenciesOf } from '../dependencies.ts'
 import { chainOf, chainParts, jobOf, jobParts, type PlainChain, type PlainJob } from '../job/records.ts'
 import type { StartRequest } from '../job/start-request.ts'
+import { type GivenChainSchedule, newScheduleOf, scheduleOwner, shownSchedule } from '../job/schedules.ts'
 import { jobRefOf } from '../job/stored-type.ts'
 import {
   clientOptions,
@@ -19,8 +21,9 @@ import {
   waitForChainOptions,
 } from '../options.ts'
 import { keepUntilResolved } from '../transactions/after-commit.ts'
-import type { Client, ClientOptions, WaitOptions } from '../types/client.ts'
+import type { CancelChainOptions, Client, ClientOptions, WaitOptions } from '../types/client.ts'
 import type { ChainRef, PageOf } from '../types/records.ts'
+import type { ChainScheduleInfo } from '../types/schedules.ts'
 import { cancelChain } from './cancel-chain.ts'
 import { ChainWaits } from './chain-waits.ts'
 import { completeChain } from './complete-chain.ts'
@@ -47,12 +50,24 @@ class ChainClient {
   readonly #dependencies: Dependencies
   readonly #starter: ChainStarter
   readonly #waits: ChainWaits
+  /** See types/client.ts. */
+  readonly schedules: ReturnType<typeof scheduleCalls<GivenChainSchedule, ChainScheduleInfo>>
   #closing: Promise<void> | undefined
 
   constructor(dependencies: Dependencies, retention: Retention) {
     this.#dependencies = dependencies
     this.#starter = new ChainStarter(dependencies, retention)
     this.#waits = new ChainWaits(dependencies)
+    const { storage, clock, publishEvent, registry } = dependencies
+    const whenConnected = async <R>(call: () => Promise<R>): Promise<R> => {
+      this.#checkOpen()
+      return call()
+    }
+    this.schedules = scheduleCalls(
+      { storage, clock, owner: scheduleOwner, publishEvent, whenConnected },
+      (name, given: GivenChainSchedule) => this.#validated(() => newScheduleOf(name, given, registry, retention)),
+      shownSchedule,
+    )
   }
 
   // ── starting ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -122,11 +137,11 @@ class ChainClient {
     return this.#validated(() => completeChain(this.#dependencies, ref, options.complete, tx))
   }
 
-  async cancelJobChain(options: ChainRef & { readonly reason?: string | null }): Promise<CancelVerdict> {
+  async cancelJobChain(options: ChainRef & CancelChainOptions): Promise<CancelVerdict> {
     isGiven('cancelJobChain', options)
-    const { typeName, id, reason } = options
+    const { typeName, id } = options
     const { ref } = this.#ref('cancelJobChain', { typeName, id })
-    return cancelChain(this.#dependencies, ref, reason)
+    return cancelChain(this.#dependencies, this.#waits, ref, options)
   }
 
   async deleteJobChains(options: { readonly rootChainIds: readonly ChainRef[] } & InTx): Promise<void> {
@@ -187,7 +202,7 @@ class ChainClient {
       return await call()
     } catch (error) {
       if (error instanceof JobTypeValidationError) {
-        this.#dependencies.tellChains('validationFailed', { typeName: error.typeName, error })
+        this.#dependencies.publishChainEvent('validationFailed', { typeName: error.typeName, error })
       }
       throw error
     }

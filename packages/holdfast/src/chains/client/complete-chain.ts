@@ -6,7 +6,7 @@ import { isFunction } from '../../option-checks.ts'
 import { isTerminal } from '../../storage/rules/job/states.ts'
 import type { JobRecord, JobRef, SettleVerdict, Workerless } from '../../storage/storage.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { aboutChain, tellAdded } from '../events/chain-events.ts'
+import { aboutChain, publishAdded } from '../events/chain-events.ts'
 import { chainStartOf } from '../job/carried.ts'
 import { type Completing, endingOf, runCompletion } from '../job/completion.ts'
 import { blockerNotFound, chainNotFound } from '../job/not-found.ts'
@@ -76,7 +76,7 @@ async function completeJob(
   const after = completing.kind === 'continued' ? completing.next : ref
   const [record] = await storage.get([after], { parts: jobParts, tx })
   const endedAt = completing.kind === 'continued' ? record?.createdAt : record?.finishedAt
-  afterCommit(tx, (committed) => tellCompleted(dependencies, job, completing, verdict, { committed, endedAt }))
+  afterCommit(tx, (committed) => publishCompleted(dependencies, job, completing, verdict, { committed, endedAt }))
   if (!record) throw chainNotFound(chainRefOf(chain))
   return jobOf(record)
 }
@@ -120,8 +120,8 @@ function refused(verdict: SettleVerdict, chain: JobRef, { type, id }: JobRef): H
   }
 }
 
-function tellCompleted(
-  { tellChains }: Dependencies,
+function publishCompleted(
+  { publishChainEvent }: Dependencies,
   job: JobRecord,
   completing: Completing,
   verdict: Settled,
@@ -131,12 +131,12 @@ function tellCompleted(
   const since = (start: number | undefined): { durationMs?: number } =>
     endedAt === undefined || start === undefined ? {} : { durationMs: endedAt - start }
   const about = { ...chainRefOf(job), ...aboutChain(job.chain), workerId: null }
-  tellChains('jobCompleted', { ...about, ...since(job.createdAt), ...more })
+  publishChainEvent('jobCompleted', { ...about, ...since(job.createdAt), ...more })
   if (completing.kind === 'continued') {
-    tellAdded(tellChains, completing.jobs, verdict.added, { ...more, continues: job })
+    publishAdded(publishChainEvent, completing.jobs, verdict.added, { ...more, continues: job })
   } else {
     const { output } = completing
-    tellChains('jobChainCompleted', { ...chainRefOf(job.chain), output, ...since(chainStartOf(job)), ...more })
+    publishChainEvent('jobChainCompleted', { ...chainRefOf(job.chain), output, ...since(chainStartOf(job)), ...more })
   }
-  for (const ref of verdict.unblocked) tellChains('jobUnblocked', { ...chainRefOf(ref), ...more })
+  for (const ref of verdict.unblocked) publishChainEvent('jobUnblocked', { ...chainRefOf(ref), ...more })
 }

@@ -10,7 +10,7 @@ import type { ChainRef } from '../types/records.ts'
 
 /** @throws CHAIN_NOT_FOUND, NOT_ROOT_CHAIN, BLOCKER_REFERENCED */
 export async function deleteTrees(
-  { storage, tellChains }: Dependencies,
+  { storage, publishChainEvent }: Dependencies,
   roots: readonly JobRef[],
   tx: unknown,
 ): Promise<void> {
@@ -20,7 +20,7 @@ export async function deleteTrees(
   chains.forEach((chain, index) => checkRemoved(chain, verdicts[index]!))
   afterCommit(tx, (committed) => {
     const more = committed === 'unknown' ? { committed } : {}
-    for (const chain of chains) tellChains('jobChainDeleted', { ...chain, ...more })
+    for (const chain of chains) publishChainEvent('jobChainDeleted', { ...chain, ...more })
   })
 }
 

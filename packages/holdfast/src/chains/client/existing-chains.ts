@@ -4,6 +4,7 @@ import type { GuardedStorage } from '../../engine/guard.ts'
 import { chainOf, chainParts, type PlainChain } from '../job/records.ts'
 import type { StartRequest } from '../job/start-request.ts'
 import { typeOf } from '../job/stored-type.ts'
+import type { ChainDeduplication } from '../types/start-options.ts'
 
 /** The chains that hold the id or key of a start. */
 export async function existingChains(
@@ -12,7 +13,9 @@ export async function existingChains(
   tx: unknown,
 ): Promise<Map<StartRequest, PlainChain>> {
   const existing = new Map<StartRequest, PlainChain>()
-  const asked = requests.filter(({ startBlockers, deduplication, id }) => startBlockers && (deduplication || id))
+  const asked = requests.filter(
+    ({ startBlockers, deduplication, id }) => startBlockers && (deduplication ? isOnce(deduplication) : id),
+  )
   if (asked.length === 0) return existing
   const refs = asked.map(({ typeName, deduplication, id }) => {
     const type = typeOf(typeName)
@@ -28,3 +31,6 @@ export async function existingChains(
   })
   return existing
 }
+
+/** True if a chain that holds the key refuses the start. In the other modes the storage decides. */
+const isOnce = ({ mode }: ChainDeduplication): boolean => mode === undefined || mode === 'simple' || mode === 'throttle'

@@ -1,9 +1,10 @@
 // startJobChain and startJobChains: everything is validated and serialised, then written in one add.
 
 import { Adder, asIs } from '../../engine/job/adder.ts'
+import { replacesPayload } from '../../engine/job/deduplication.ts'
 import type { AddVerdict, NewJob, Retention } from '../../storage/storage.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { tellAdded } from '../events/chain-events.ts'
+import { publishAdded } from '../events/chain-events.ts'
 import type { PlainChain } from '../job/records.ts'
 import { StartBatch } from '../job/start-batch.ts'
 import type { StartRequest } from '../job/start-request.ts'
@@ -24,14 +25,14 @@ export class ChainStarter {
     this.#adder = new Adder(clock.newId(), (jobs) => storage.add(jobs), storage.settings.addsPerCall)
   }
 
-  /** All of them or none. @throws INVALID_ARGUMENT, JobTypeValidationError, SerializationError, BLOCKER_NOT_FOUND */
+  /** All of them or none. @throws INVALID_ARGUMENT, JobTypeValidationError, SerializationError, BLOCKER_NOT_FOUND, DUPLICATE_JOB */
   async start(requests: readonly StartRequest[], tx: unknown): Promise<StartedChain[]> {
-    const { storage, tellChains } = this.#dependencies
+    const { storage, publishChainEvent } = this.#dependencies
     const existing = await existingChains(storage, requests, tx)
     if (existing.size > 0) return this.#startOthers(requests, existing, tx)
     const { refs, jobs, verdicts } = await this.#write(requests, tx)
     afterCommit(tx, (committed) => {
-      tellAdded(tellChains, jobs, verdicts, committed === 'unknown' ? { committed } : {})
+      publishAdded(publishChainEvent, jobs, verdicts, committed === 'unknown' ? { committed } : {})
     })
     return startedChains(storage, refs, jobs, verdicts, tx)
   }
@@ -41,7 +42,8 @@ export class ChainStarter {
     tx: unknown,
   ): Promise<{ refs: ChainRef[]; jobs: readonly NewJob[]; verdicts: readonly AddVerdict[] }> {
     const { registry, clock } = this.#dependencies
-    const batch = new StartBatch({ registry, clock, retention: this.#retention, tx })
+    const isSingle = requests.length === 1
+    const batch = new StartBatch({ registry, clock, retention: this.#retention, tx, isSingle })
     try {
       const refs = await allInOrder(requests, (request) => batch.start(request))
       batch.checkCycles()
@@ -67,7 +69,12 @@ export class ChainStarter {
     afterCommit(tx, (committed) => {
       const more = committed === 'unknown' ? { committed } : {}
       for (const [{ deduplication }, { typeName, id }] of existing) {
-        this.#dependencies.tellChains('jobDeduplicated', { typeName, id, by: deduplication ? 'key' : 'id', ...more })
+        this.#dependencies.publishChainEvent('jobDeduplicated', {
+          typeName,
+          id,
+          by: deduplication ? 'key' : 'id',
+          ...more,
+        })
       }
     })
     return requests.map((request) => {
@@ -80,7 +87,8 @@ export class ChainStarter {
   async #add(jobs: readonly NewJob[], tx: unknown): Promise<readonly AddVerdict[]> {
     const [job] = jobs
     if (jobs.length === 1 && tx === undefined && !job!.blockers) {
-      return [await this.#adder.add({ ...job!, token: undefined }, asIs)]
+      const isReplacing = job!.deduplication !== undefined && replacesPayload(job!.deduplication)
+      return [await this.#adder.add(isReplacing ? job! : { ...job!, token: undefined }, asIs)]
     }
     return jobs.length === 0 ? [] : this.#dependencies.storage.add(jobs, tx)
   }

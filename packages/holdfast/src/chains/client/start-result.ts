@@ -1,6 +1,7 @@
-// The answer to a start: the chain that was added, or the one that held its id or key before.
+// The answer to a start: the chain that was added, or the one that held its id or key before. A stale version is an error.
 
 import type { GuardedStorage } from '../../engine/guard.ts'
+import { DuplicateJobError } from '../../errors.ts'
 import { isTerminal } from '../../storage/rules/job/states.ts'
 import type { AddVerdict, JobRecord, JobRef, NewJob, Standing } from '../../storage/storage.ts'
 import { missingBlocker } from '../job/not-found.ts'
@@ -15,7 +16,7 @@ export type StartedChain = PlainChain & StartStatus
 export const asDuplicate = (chain: PlainChain): StartedChain => ({ ...chain, status: 'duplicate', deduplicated: true })
 const asAdded = (chain: PlainChain): StartedChain => ({ ...chain, status: 'added', deduplicated: false })
 
-/** @param refs of the chains that were asked for; the batch may hold blockers of theirs too. @throws BLOCKER_NOT_FOUND */
+/** @param refs of the chains that were asked for; the batch may hold blockers of theirs too. @throws BLOCKER_NOT_FOUND, DUPLICATE_JOB */
 export async function startedChains(
   storage: Pick<GuardedStorage, 'get'>,
   refs: readonly ChainRef[],
@@ -36,6 +37,7 @@ export async function startedChains(
       if (isNew(verdict)) return asAdded(chainOf(newRecord(job, verdict.job)))
       const record = await firstOf(storage, found[index], tx)
       const chain = record ? chainOf(record) : withoutRecord(standing, job)
+      if (verdict.verdict === 'replaced') return { ...chain, status: 'replaced', deduplicated: true }
       return verdict.verdict === 'duplicate' ? asDuplicate(chain) : asAdded(chain)
     }),
   )
@@ -55,7 +57,8 @@ function newRecord(job: NewJob, { state, createdAt }: New['job']): Parameters<ty
 const refOf = ({ type, id }: JobRef): JobRef => ({ type, id })
 
 function standingOf(verdict: AddVerdict, { type, id }: NewJob): Standing {
-  if (verdict.verdict === 'added' || verdict.verdict === 'duplicate') return verdict.job
+  if ('job' in verdict) return verdict.job
+  if (verdict.verdict === 'stale') throw new DuplicateJobError({ by: 'version', version: verdict.version })
   if (verdict.verdict === 'skipped') return { type, id, token: '', state: 'completed' }
   const { typeName } = chainRefOf({ type, id })
   throw missingBlocker(verdict.blocker, { typeName, jobId: id })

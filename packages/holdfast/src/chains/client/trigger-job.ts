@@ -10,7 +10,11 @@ import { afterCommit } from '../transactions/after-commit.ts'
 const triggerable: readonly JobState[] = ['scheduled', 'failing', 'failed', 'cancelled']
 
 /** @throws JOB_NOT_FOUND, NOT_TRIGGERABLE, DEDUPLICATION_CONFLICT */
-export async function triggerJob({ storage, tellChains }: Dependencies, ref: JobRef, tx: unknown): Promise<PlainJob> {
+export async function triggerJob(
+  { storage, publishChainEvent }: Dependencies,
+  ref: JobRef,
+  tx: unknown,
+): Promise<PlainJob> {
   const { typeName, id } = chainRefOf(ref)
   const fail = (code: 'JOB_NOT_FOUND' | 'NOT_TRIGGERABLE' | 'DEDUPLICATION_CONFLICT', what: string, state?: JobState) =>
     new HoldfastError(code, `job '${id}' of '${typeName}' ${what}`, { typeName, jobId: id, ...(state && { state }) })
@@ -33,7 +37,7 @@ export async function triggerJob({ storage, tellChains }: Dependencies, ref: Job
       throw refused((await read())?.state ?? before.state)
     default: {
       afterCommit(tx, (committed) =>
-        tellChains('jobTriggered', { typeName, id, ...(committed === 'unknown' ? { committed } : {}) }),
+        publishChainEvent('jobTriggered', { typeName, id, ...(committed === 'unknown' ? { committed } : {}) }),
       )
       const record = await read()
       if (!record) throw missing()

@@ -5,7 +5,7 @@ import { isHoldfastError } from '../../errors.ts'
 import type { ClaimedJob, NewJob } from '../../storage/storage.ts'
 import { chainStartOf } from '../job/carried.ts'
 import { chainRefOf, typeNameOf } from '../job/stored-type.ts'
-import { aboutChain, tellAdded, type TellChains, tellFailedWith } from './chain-events.ts'
+import { aboutChain, publishAdded, type PublishChainEvent, publishFailedWith } from './chain-events.ts'
 
 /** The value of an attempt that continued: the jobs that were to be added. */
 export class Continued {
@@ -17,89 +17,102 @@ export class Continued {
 }
 
 /** @param workerId of a worker */
-export function translateEvent(event: EngineEvent, tell: TellChains, workerId: string | undefined): void {
+export function translateEvent(
+  event: EngineEvent,
+  publishEvent: PublishChainEvent,
+  workerId: string | undefined,
+): void {
   const about = 'job' in event && event.job ? { ...aboutJob(event.job), workerId } : undefined
   switch (event.name) {
     case 'worker_online':
-      return tell('workerStarted', { workerId, typeNames: event.types.map(typeNameOf) })
+      return publishEvent('workerStarted', { workerId, typeNames: event.types.map(typeNameOf) })
     case 'worker_offline':
-      return tell('workerStopped', { workerId, typeNames: event.types.map(typeNameOf) })
+      return publishEvent('workerStopped', { workerId, typeNames: event.types.map(typeNameOf) })
     case 'loop_stalled':
-      return tell('eventLoopStalled', { workerId, durationMs: event.ms, typeNames: event.types.map(typeNameOf) })
+      return publishEvent('eventLoopStalled', {
+        workerId,
+        durationMs: event.ms,
+        typeNames: event.types.map(typeNameOf),
+      })
     case 'connection_lost':
-      return tell('connectionLost', { workerId, driver: event.driver, error: event.error })
+      return publishEvent('connectionLost', { workerId, driver: event.driver, error: event.error })
     case 'connection_restored':
-      return tell('connectionRestored', { workerId, driver: event.driver, durationMs: event.ms })
+      return publishEvent('connectionRestored', { workerId, driver: event.driver, durationMs: event.ms })
     case 'error':
-      return tell(isHoldfastError(event.error, 'STORAGE_ERROR') ? 'storageError' : 'workerError', {
+      return publishEvent(isHoldfastError(event.error, 'STORAGE_ERROR') ? 'storageError' : 'workerError', {
         workerId,
         error: event.error,
       })
     case 'started':
-      return tell('jobAttemptStarted', about!)
+      return publishEvent('jobAttemptStarted', about!)
     case 'renewed':
-      return tell('jobLeaseRenewed', about!)
+      return publishEvent('jobLeaseRenewed', about!)
     case 'lease_expired':
-      return tell('jobLeaseExpired', about!)
+      return publishEvent('jobLeaseExpired', about!)
     case 'stalled':
-      return tell('jobStalled', { ...chainRefOf(event), workerId })
+      return publishEvent('jobStalled', { ...chainRefOf(event), workerId })
     case 'fenced':
-      return tell('jobAttemptLost', { ...chainRefOf(event), attempt: event.attempt, reason: event.verdict, workerId })
+      return publishEvent('jobAttemptLost', {
+        ...chainRefOf(event),
+        attempt: event.attempt,
+        reason: event.verdict,
+        workerId,
+      })
     case 'released':
-      return tell('jobAttemptReleased', about!)
+      return publishEvent('jobAttemptReleased', about!)
     case 'failing': {
       const { error, runAt, durationMs } = event
-      return tell('jobAttemptFailed', { ...about, error, runAt, durationMs })
+      return publishEvent('jobAttemptFailed', { ...about, error, runAt, durationMs })
     }
     case 'completed':
-      return tellCompleted(event, tell, workerId)
+      return publishCompleted(event, publishEvent, workerId)
     case 'failed':
-      return tellFailed(event, tell, workerId)
+      return publishFailed(event, publishEvent, workerId)
     case 'cancelled':
-      tell('jobChainCancelled', { ...chainRefOf(event.job?.chain ?? event.chain ?? event) })
-      return tellFailedWith(tell, event.verdict?.ended ?? [])
+      publishEvent('jobChainCancelled', { ...chainRefOf(event.job?.chain ?? event.chain ?? event) })
+      return publishFailedWith(publishEvent, event.verdict?.ended ?? [])
     default:
       return undefined
   }
 }
 
-function tellCompleted(
+function publishCompleted(
   { job, verdict, durationMs, result }: EngineEvent & { name: 'completed' },
-  tell: TellChains,
+  publishEvent: PublishChainEvent,
   workerId: string | undefined,
 ): void {
   if (!job || !verdict) return
   const about = { ...aboutJob(job), workerId }
-  tell('jobAttemptCompleted', { ...about, durationMs })
+  publishEvent('jobAttemptCompleted', { ...about, durationMs })
   const sinceCreatedMs = job.startedAt - job.createdAt + durationMs
-  tell('jobCompleted', { ...about, durationMs: sinceCreatedMs })
+  publishEvent('jobCompleted', { ...about, durationMs: sinceCreatedMs })
   const [next] = verdict.added
   if (!(result instanceof Continued)) {
     const chainMs = job.startedAt + durationMs - (chainStartOf(job) ?? NaN)
     const known = Number.isNaN(chainMs) ? {} : { durationMs: chainMs }
-    tell('jobChainCompleted', { ...chainRefOf(job.chain), output: result, ...known })
+    publishEvent('jobChainCompleted', { ...chainRefOf(job.chain), output: result, ...known })
   } else if (next) {
-    tellAdded(tell, result.jobs, verdict.added, { continues: job })
+    publishAdded(publishEvent, result.jobs, verdict.added, { continues: job })
   }
-  for (const ref of verdict.unblocked) tell('jobUnblocked', { ...chainRefOf(ref) })
+  for (const ref of verdict.unblocked) publishEvent('jobUnblocked', { ...chainRefOf(ref) })
 }
 
-function tellFailed(
+function publishFailed(
   { job, verdict, error, reason, type, id, chain = { type, id }, durationMs }: EngineEvent & { name: 'failed' },
-  tell: TellChains,
+  publishEvent: PublishChainEvent,
   workerId: string | undefined,
 ): void {
   const cause = error.lastError
   if (job) {
     const about = { ...aboutJob(job), workerId, error: cause }
-    tell('jobAttemptFailed', { ...about, durationMs })
-    tell('jobFailed', about)
-    tell('jobChainFailed', { ...chainRefOf(job.chain), error: cause })
+    publishEvent('jobAttemptFailed', { ...about, durationMs })
+    publishEvent('jobFailed', about)
+    publishEvent('jobChainFailed', { ...chainRefOf(job.chain), error: cause })
   } else {
-    tell('jobFailed', { ...chainRefOf({ type, id }), ...aboutChain(chain), workerId, reason, error: cause })
-    tell('jobChainFailed', { ...chainRefOf(chain), reason, error: cause })
+    publishEvent('jobFailed', { ...chainRefOf({ type, id }), ...aboutChain(chain), workerId, reason, error: cause })
+    publishEvent('jobChainFailed', { ...chainRefOf(chain), reason, error: cause })
   }
-  tellFailedWith(tell, verdict?.ended ?? [])
+  publishFailedWith(publishEvent, verdict?.ended ?? [])
 }
 
 const aboutJob = (job: ClaimedJob) => ({

@@ -14,15 +14,19 @@ import type {
   Signal,
   TopicKind,
 } from '../../storage/storage.ts'
-import { typeNameOf, typeOf } from '../job/stored-type.ts'
+import { isOwnType, typeNameOf, typeOf } from '../job/stored-type.ts'
 import { afterCommit } from '../transactions/after-commit.ts'
-import type { TellChains } from './chain-events.ts'
+import type { PublishChainEvent } from './chain-events.ts'
 import type { Notifier } from './notifier.ts'
 
-export function notifiedStorage(storage: GuardedStorage, notifier: Notifier, tellChains: TellChains): GuardedStorage {
+export function notifiedStorage(
+  storage: GuardedStorage,
+  notifier: Notifier,
+  publishChainEvent: PublishChainEvent,
+): GuardedStorage {
   const reported = new Set<string>()
   const chains = new ClaimedChains()
-  const fail = (thrown: unknown): void => tellChains('notifierError', { error: asError(thrown) })
+  const fail = (thrown: unknown): void => publishChainEvent('notifierError', { error: asError(thrown) })
 
   const send = (signals: readonly Signal[]): void => {
     try {
@@ -39,7 +43,7 @@ export function notifiedStorage(storage: GuardedStorage, notifier: Notifier, tel
       for (const { type: typeName } of signals) {
         if (reported.has(typeName)) continue
         reported.add(typeName)
-        tellChains('notifyContextAbsent', { typeName })
+        publishChainEvent('notifyContextAbsent', { typeName })
       }
     })
   }
@@ -47,6 +51,8 @@ export function notifiedStorage(storage: GuardedStorage, notifier: Notifier, tel
   return {
     ...storage,
     async listen(topics, onSignal) {
+      // A notifier carries hints about job types alone. Changes of schedules are found by their poll.
+      if (!topics.every(({ type }) => isOwnType(type))) return async () => {}
       const named = topics.map(({ kind, type }) => ({ kind, type: typeNameOf(type) }))
       try {
         return await notifier.listen(named, (signal) => onSignal({ ...signal, type: typeOf(signal.type) }))

@@ -2,9 +2,11 @@
 // registry, at compile time.
 
 import type { ErrorDetails } from '../../errors.ts'
-import { decodeError, errorDetails } from '../../error-details.ts'
+import { decodeError } from '../../error-details.ts'
 import type { ClaimedJob, JobRecord, RecordPart } from '../../storage/storage.ts'
-import { blockerError, stalledError } from '../../engine/work/outcomes.ts'
+import { scheduleOf } from '../../engine/schedule/slot-job.ts'
+import { errorOf } from '../../engine/job/job-error.ts'
+import { attemptViewOf, progressOf } from '../../engine/job/job-view.ts'
 import type {
   ChainFields,
   ChainRef,
@@ -12,14 +14,17 @@ import type {
   JobFields,
   JobStateFields,
   ProcessingState,
+  ReportFields,
+  Scheduled,
 } from '../types/records.ts'
 import { decodeTrace } from './carried.ts'
 import { chainRefOf, typeNameOf } from './stored-type.ts'
 import { decodeInput, decodeOutput } from './values.ts'
 
-export type PlainJob = JobFields<string, unknown, string, readonly ChainRef[]> & JobStateFields
+export type PlainJob = JobFields<string, unknown, string, readonly ChainRef[]> & ReportFields & JobStateFields
 export type PlainRunningJob = JobFields<string, unknown, string, readonly CompletedBlocker<string, unknown>[]> &
-  ProcessingState
+  ProcessingState &
+  Scheduled
 export type PlainChain = ChainFields<string, unknown> &
   (
     | { readonly state: 'scheduled' | 'blocked' | 'queued' | 'processing' | 'failing' }
@@ -28,7 +33,7 @@ export type PlainChain = ChainFields<string, unknown> &
     | { readonly state: 'cancelled'; readonly reason: string | null }
   )
 
-export const jobParts: readonly RecordPart[] = ['payload', 'error', 'attempts', 'blockers']
+export const jobParts: readonly RecordPart[] = ['payload', 'error', 'attempts', 'progress', 'blockers']
 /** With the chain's tail. */
 export const chainParts: readonly RecordPart[] = ['payload', 'result', 'error', 'tail']
 
@@ -40,15 +45,20 @@ export function jobOf(record: JobRecord): PlainJob {
     lastAttemptAt: startedAt ?? attempts.at(-1)?.startedAt ?? null,
     lastAttemptError: record.error === undefined || record.state === 'completed' ? null : decodeError(record.error),
     blockers: (record.blockers ?? []).map(chainRefOf),
+    history: attempts.map(attemptViewOf),
+    ...progressOf(record),
     ...stateOf(record),
   }
 }
 
-/** As a handler sees it; lease and counters are those of the claim. */
-export function runningJobOf(job: ClaimedJob, workerId: string): PlainRunningJob {
+/**
+ * As a handler sees it; lease and counters are those of the claim.
+ * @param lastAttemptAt when the attempt before this one began; null: this one is the first
+ */
+export function runningJobOf(job: ClaimedJob, workerId: string, lastAttemptAt: number | null): PlainRunningJob {
   return {
     ...fieldsOf(job),
-    lastAttemptAt: job.startedAt,
+    lastAttemptAt,
     lastAttemptError: job.error === undefined ? null : decodeError(job.error),
     blockers: job.blockers.map(({ type, id, result }) => ({
       ...chainRefOf({ type, id }),
@@ -58,6 +68,7 @@ export function runningJobOf(job: ClaimedJob, workerId: string): PlainRunningJob
     state: 'processing',
     leasedBy: workerId,
     leasedUntil: job.leaseUntil,
+    schedule: scheduleOf(job.token),
   }
 }
 
@@ -84,13 +95,6 @@ export function chainOf(record: FirstJob): PlainChain {
     ...decodeTrace(record.trace),
     ...chainStateOf(tail),
   }
-}
-
-/** The error that the handler threw; for a job that the storage ended by itself, STALLED or BLOCKER_FAILED. */
-export function errorOf({ reason, id, error }: Pick<JobRecord, 'reason' | 'id' | 'error'>): ErrorDetails {
-  if (reason === 'stalled') return errorDetails(stalledError(id))
-  if (reason === 'blocker_failed') return errorDetails(blockerError(id))
-  return decodeError(error)
 }
 
 function fieldsOf(job: JobRecord | ClaimedJob) {

@@ -11,13 +11,13 @@ import type { ChainRef, TraceContext } from '../types/records.ts'
 import { checkCycles } from './blocker-cycles.ts'
 import { chainStartOf, decodeTrace, encodeTrace } from './carried.ts'
 import {
-  deduplicationOf,
+  chainDeduplicationOf,
   type Predecessor,
   resolveContinuation,
   resolveStart,
   retentionWithin,
+  sharedFields,
   type StartRequest,
-  whenOf,
 } from './start-request.ts'
 import { chainRefOf, jobRefOf, typeNameOf, typeOf } from './stored-type.ts'
 import { encodeInput } from './values.ts'
@@ -26,6 +26,8 @@ interface BatchOptions {
   readonly registry: JobTypeRegistry<unknown>
   readonly clock: Clock
   readonly retention: Retention
+  /** One chain was asked for; others of the batch are its blockers. @default false */
+  readonly isSingle?: boolean
   /** For callbacks, where there is one. */
   readonly tx?: unknown
 }
@@ -93,18 +95,18 @@ export class StartBatch {
     const request = resolveStart(given)
     // Before anything is awaited: a blocker stands behind the job it blocks, in the order of the calls.
     const index = this.#jobs.push(undefined) - 1
-    const { typeName, deduplication, traceContext } = request
+    const { typeName, traceContext } = request
     const ref = { type: typeOf(typeName), id: request.id ?? this.#options.clock.newId() }
     const entry = { index, input: request.input, under }
     // The first chain of the batch with an id is the one that blockers of that name refer to.
     if (!this.#entries.has(nameOf(ref))) this.#entries.set(nameOf(ref), entry)
     await this.#options.registry.validateEntry(typeName)
-    const unique = deduplication && deduplicationOf(deduplication)
+    const unique = chainDeduplicationOf(request, under === undefined && this.#options.isSingle === true)
     const active = this.#span(ref, ref, traceContext)
     this.#jobs[index] = {
       ...(await this.#jobOf(request, ref, ref, entry)),
       deduplication: unique,
-      retention: retentionWithin(this.#options.retention, unique?.windowMs),
+      retention: retentionWithin(this.#options.retention, unique),
       trace: encodeTrace(traceContext ?? active),
     }
     return chainRefOf(ref)
@@ -117,7 +119,7 @@ export class StartBatch {
   }
 
   async #jobOf(request: StartRequest, ref: JobRef, chain: JobRef, entry: Entry): Promise<NewJob> {
-    const { typeName, priority } = request
+    const { typeName } = request
     const input = await this.#options.registry.parseInput(typeName, request.input)
     const payload = encodeInput(typeName, input)
     return {
@@ -125,8 +127,7 @@ export class StartBatch {
       token: this.#token,
       payload,
       retention: this.#options.retention,
-      ...whenOf(request),
-      ...(priority === undefined ? {} : { priority }),
+      ...sharedFields(request),
       ...(await this.#blockersOf(request, { ...chainRefOf(ref), chainId: chain.id, input }, chain, entry)),
     }
   }

@@ -2,19 +2,18 @@
 
 import { invalidArgument } from '../../errors.ts'
 import { resolveOptions } from '../../resolve-options.ts'
-import type { ClaimedJob, Deduplication, Retention, When } from '../../storage/storage.ts'
+import { deduplicationOf, type DeduplicationOptions, isDeduplication } from '../../engine/job/deduplication.ts'
+import { checkDebounced, setWhen, type SharedJobOptions, sharedFieldsOf } from '../../engine/job/job-options.ts'
+import type { ClaimedJob, Deduplication, NewJob, Retention } from '../../storage/storage.ts'
 import { continueOptions, deduplicationOptions, startOptions } from '../options.ts'
 import type { ChainRef, TraceContext } from '../types/records.ts'
 import type { ChainDeduplication, OnBlockerFailure, Schedule } from '../types/start-options.ts'
 
 /** Complete once it is resolved: `schedule` is an alias of `delayMs` and `runAt`. */
-export interface StartRequest {
+export interface StartRequest extends Omit<SharedJobOptions, 'deduplication'> {
   readonly typeName: string
   readonly input: unknown
-  readonly delayMs?: number | undefined
-  readonly runAt?: number | Date | undefined
   readonly schedule?: Schedule | undefined
-  readonly priority?: number | undefined
   readonly startBlockers?: ((context: object) => Promise<readonly ChainRef[]>) | undefined
   readonly blockers?: readonly ChainRef[] | undefined
   readonly onBlockerFailure?: OnBlockerFailure | undefined
@@ -56,20 +55,42 @@ function resolved(
   return request
 }
 
-/** When the job is to run, as the storage is told. */
-export function whenOf({ delayMs, runAt }: StartRequest): When {
-  if (delayMs !== undefined) return { delayMs }
-  // Never early: a fraction of a millisecond counts as a whole one.
-  return runAt === undefined ? {} : { runAt: Math.ceil(Number(runAt)) }
+/** The fields of the job that every face has. A field that was not given is absent: a continuation has that of the job before it. */
+export function sharedFields({
+  delayMs,
+  runAt,
+  priority,
+  timeoutMs,
+  expiresInMs,
+  group,
+  search,
+}: StartRequest): Partial<NewJob> {
+  const fields = sharedFieldsOf({ delayMs, runAt, priority, timeoutMs, expiresInMs, group, search })
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
 
-export function deduplicationOf(given: ChainDeduplication): Deduplication {
-  const { key, strategy, windowMs } = resolveOptions('deduplication', given, deduplicationOptions)
-  deduplicationOptions.key.check('key', key)
-  return { key, mode: strategy === 'all' ? 'throttle' : 'simple', windowMs }
+/** @param isAlone the call starts no other chain, and no job waits for this one. @throws TypeError INVALID_ARGUMENT */
+export function chainDeduplicationOf(request: StartRequest, isAlone: boolean): Deduplication | undefined {
+  const { deduplication: given, delayMs, runAt, blockers, startBlockers } = request
+  if (!given) return undefined
+  const options = resolveOptions('deduplication', given as DeduplicationOptions, deduplicationOptions)
+  isDeduplication('deduplication', options)
+  const deduplication = deduplicationOf(options as DeduplicationOptions)
+  checkDebounced({ deduplication, ...setWhen({}, { delayMs, runAt }) })
+  if (deduplication.mode === 'followUp' && (blockers ?? startBlockers)) {
+    throw invalidArgument('deduplication.mode', 'another mode than followUp for a start with blockers', 'followUp')
+  }
+  // A stale start is an error. Other chains of the call would be written all the same.
+  if (deduplication.mode === 'ascending' && !isAlone) {
+    const expected = 'another mode than ascending for one of several chains: start it alone, with startJobChain'
+    throw invalidArgument('deduplication.mode', expected, 'ascending')
+  }
+  return deduplication
 }
 
 /** A chain that a deduplication window may still refer to is kept as long as the window. */
-export function retentionWithin(retention: Retention, windowMs: number | undefined): Retention {
+export function retentionWithin(retention: Retention, deduplication: Deduplication | undefined): Retention {
+  const isWindow = deduplication?.mode === 'simple' || deduplication?.mode === 'throttle'
+  const windowMs = isWindow ? deduplication.windowMs : undefined
   return windowMs === undefined ? retention : { ...retention, completedMs: Math.max(retention.completedMs, windowMs) }
 }

@@ -11,6 +11,7 @@ import type { JobTypeRegistry } from '../registry.ts'
 import type { CompleteContext, CompleteResult } from './handler.ts'
 import type { EntryName, IsUnion, JobTypeName, Reachable } from './job-types.ts'
 import type { ChainRef, CompletedJobChain, JobChainOf, JobOf, PageOf } from './records.ts'
+import type { ChainSchedules } from './schedules.ts'
 import type { Continuation, StartedJobChain, StartItem, StartOptions, TxContext, TxOption } from './start-options.ts'
 
 export interface ClientOptions<T, Tx> {
@@ -30,6 +31,16 @@ export interface ClientOptions<T, Tx> {
   readonly retention?: RetentionOptions | undefined
   /** Source of local time: a `fakeClock()` in tests. @default the system's */
   readonly clock?: Clock | undefined
+}
+
+/** Options of cancelJobChain, beside the chain. */
+export interface CancelChainOptions {
+  /** Kept with the job. Null is none. */
+  readonly reason?: string | null | undefined
+  /** Aborts the signal of a running job, and lets its handler end, instead of ending the job at once. @default false */
+  readonly abort?: boolean | undefined
+  /** With `abort`: longest wait for the end of a running job, in ms. Without it the call does not wait. */
+  readonly waitMs?: number | undefined
 }
 
 export interface Client<T, Tx = never> {
@@ -81,16 +92,20 @@ export interface Client<T, Tx = never> {
     options: WaitOptions,
   ): Promise<CompletedJobChain<T, N>>
 
-  /** Cancels the last job of a chain at once, a running one too. A chain that has ended stays as it is. */
-  cancelJobChain<N extends EntryName<T>>(
-    options: ChainRef<N> & { readonly reason?: string | null | undefined },
-  ): Promise<CancelVerdict>
+  /**
+   * Cancels the last job of a chain at once, a running one too; with `abort`, a running one is asked to stop. A chain that has
+   * ended stays as it is. @throws INVALID_ARGUMENT
+   */
+  cancelJobChain<N extends EntryName<T>>(options: ChainRef<N> & CancelChainOptions): Promise<CancelVerdict>
 
   /** Deletes the trees of these root chains with every job in them: all or none. @throws CHAIN_NOT_FOUND, NOT_ROOT_CHAIN, BLOCKER_REFERENCED */
   deleteJobChains(options: { readonly rootChainIds: readonly ChainRef<EntryName<T>>[] } & TxOption<Tx>): Promise<void>
 
   /** Makes a waiting job due now, and a failed or cancelled last job live again. @throws JOB_NOT_FOUND, NOT_TRIGGERABLE, DEDUPLICATION_CONFLICT */
   triggerJob<N extends JobTypeName<T>>(options: ChainRef<N> & TxOption<Tx>): Promise<JobOf<T, N>>
+
+  /** Its schedules, which workers fire: put, list, pause, fire and preview them. */
+  readonly schedules: ChainSchedules<T>
 
   /** Keeps hints and events of the user's transactions until `run` resolves; drops them if it throws. */
   withNotify<R>(run: () => Promise<R>): Promise<R>

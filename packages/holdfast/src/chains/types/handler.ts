@@ -1,15 +1,10 @@
 // A handler: what it is given and must give back; and the middlewares around it.
 
 import type { Directive } from '../../engine/job/directives.ts'
-import type { JobAbortReason } from '../../engine/work/attempt.ts'
+import type { AttemptSignal } from '../../errors.ts'
 import type { ContinuationName, GivenOutput, JobTypeName } from './job-types.ts'
 import type { AnyRunningJob, RunningJob } from './records.ts'
 import type { Continuation, ContinueWith, TxContext } from './start-options.ts'
-
-export interface TypedAbortSignal<Reason> extends AbortSignal {
-  /** Undefined until it aborts. */
-  readonly reason: Reason | undefined
-}
 
 declare const completion: unique symbol
 
@@ -20,8 +15,16 @@ export interface Completion<N extends string = string> {
 
 export interface ProcessContext<T, N extends JobTypeName<T>, Tx> {
   readonly job: RunningJob<T, N>
-  /** Aborts when the attempt should end, with one of seven reasons. */
-  readonly signal: TypedAbortSignal<JobAbortReason>
+  /** Aborts when the attempt should end. Its reason is an AttemptAbortedError. */
+  readonly signal: AttemptSignal
+  /**
+   * Reports how far the attempt has come: any JSON value of at most 4 KiB, of which the last is stored with the job. Stored within
+   * 250 ms, or with the end of the attempt; in a transaction, when that commits.
+   * @throws SerializationError, TOO_LARGE, INVALID_ARGUMENT
+   */
+  readonly progress: (value: unknown) => void
+  /** Adds a line of at most 8 KiB to the log of the job, stored as soon as a progress is. @throws INVALID_ARGUMENT */
+  readonly log: (text: string, fields?: Readonly<Record<string, unknown>>) => void
   /** Optional. Works once, before `complete`. */
   readonly prepare: Prepare<Tx>
   /** Works once. Its outcome becomes durable when the handler resolves. */
@@ -87,7 +90,7 @@ export type JobAttemptMiddleware<T = unknown> = (
   context: {
     readonly job: unknown extends T ? AnyRunningJob : RunningJob<T>
     readonly workerId: string
-    readonly signal: TypedAbortSignal<JobAbortReason>
+    readonly signal: AttemptSignal
   },
   next: () => Promise<AttemptResult>,
 ) => Promise<AttemptResult>

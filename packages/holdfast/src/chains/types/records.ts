@@ -1,5 +1,7 @@
 // Jobs and chains as they are read: records whose types follow from the registry, as unions on `state`.
 
+import type { AttemptView } from '../../engine/job/job-view.ts'
+import type { JobSchedule } from '../../engine/schedule/slot-job.ts'
 import type { ErrorDetails } from '../../errors.ts'
 import type {
   BlockerReferences,
@@ -44,6 +46,7 @@ export interface JobFields<N extends string, Input, ChainName extends string, Bl
   readonly attempt: number
   /** Runs that count: ended by an error, a timeout or a lost lease. */
   readonly failures: number
+  /** When the last attempt began; in a handler: the one before it. Null: there was none. */
   readonly lastAttemptAt: number | null
   readonly lastAttemptError: ErrorDetails | null
   readonly traceContext?: TraceContext
@@ -51,10 +54,23 @@ export interface JobFields<N extends string, Input, ChainName extends string, Bl
   readonly blockers: Blockers
 }
 
+/** What a job that is read has, and a running one in its handler has not. */
+export interface ReportFields {
+  /** The last 10 runs that have ended, oldest first. */
+  readonly history: readonly AttemptView[]
+  /** The last value that a run reported by progress(). Absent: none, or its bytes cannot be decoded. */
+  readonly progress?: unknown
+}
+
 export interface ProcessingState {
   readonly state: 'processing'
   readonly leasedBy: string
   readonly leasedUntil: number
+}
+
+export interface Scheduled {
+  /** The schedule that started the chain with this job, and the slot. Undefined: none did, or the job continues another. */
+  readonly schedule: JobSchedule | undefined
 }
 
 export type JobStateFields =
@@ -73,7 +89,7 @@ type BlockerRefs<T, B extends readonly unknown[]> = {
 export type BlockerChains<T, N extends keyof T> = BlockerRefs<T, BlockerReferences<T, N>>
 
 export type JobOf<T, N extends JobTypeName<T>> = N extends unknown
-  ? JobFields<N, InputOf<T, N>, ChainTypeName<T, N>, BlockerChains<T, N>> & JobStateFields
+  ? JobFields<N, InputOf<T, N>, ChainTypeName<T, N>, BlockerChains<T, N>> & ReportFields & JobStateFields
   : never
 
 export interface ChainFields<N extends string, Input> extends ChainRef<N> {
@@ -132,11 +148,13 @@ type CompletedBlockers<T, B extends readonly unknown[]> = {
 
 /** A job as its handler sees it: its blockers are completed chains. */
 export type RunningJob<T, N extends JobTypeName<T> = JobTypeName<T>> = N extends unknown
-  ? JobFields<N, InputOf<T, N>, ChainTypeName<T, N>, CompletedBlockers<T, BlockerReferences<T, N>>> & ProcessingState
+  ? JobFields<N, InputOf<T, N>, ChainTypeName<T, N>, CompletedBlockers<T, BlockerReferences<T, N>>> &
+      ProcessingState &
+      Scheduled
   : never
 
 /** A running job of any type. Every RunningJob is one. */
-export type AnyRunningJob = JobFields<string, unknown, string, readonly ChainRef[]> & ProcessingState
+export type AnyRunningJob = JobFields<string, unknown, string, readonly ChainRef[]> & ProcessingState & Scheduled
 
 export interface PageOf<Item> {
   readonly items: Item[]

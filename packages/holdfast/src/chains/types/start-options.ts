@@ -1,6 +1,9 @@
 // The options of a start and of a continuation: type, input, time, blockers. Where the compiler refuses something, the type it
 // expects in that place is a sentence that says why.
 
+import type { DeduplicationOptions } from '../../engine/job/deduplication.ts'
+import type { GroupOptions } from '../../engine/job/job-options.ts'
+import type { SearchFields } from '../../storage/storage.ts'
 import type {
   BlockerReferences,
   ContinuationName,
@@ -23,15 +26,22 @@ export type Schedule =
   | { readonly at: number | Date; readonly afterMs?: never }
   | { readonly afterMs: number; readonly at?: never }
 
-/** At most one chain of an entry type per key. */
-export interface ChainDeduplication {
+/** At most one chain of an entry type per key, with the words of the seed. */
+export interface ChainDeduplicationStrategy {
   /** At most 512 bytes. */
   readonly key: string
-  /** `completed`: while it is not completed. `all`: completed ones too, while their record lives. @default 'completed' */
+  /** Alias of mode. `completed`: `simple`. `all`: `throttle`. */
   readonly strategy?: 'completed' | 'all' | undefined
+  readonly mode?: never
   /** Only chains created less than so many ms ago count. Without it, all do. */
   readonly windowMs?: number | undefined
 }
+
+/**
+ * At most one chain of an entry type per key. The mode decides what a second start with the key does. Mode `followUp` is not for
+ * starts with blockers.
+ */
+export type ChainDeduplication = ChainDeduplicationStrategy | DeduplicationOptions
 
 interface JobOptions<Input> {
   /** Input of the job, stored by the value codec. */
@@ -44,6 +54,14 @@ interface JobOptions<Input> {
   readonly schedule?: Schedule | undefined
   /** Integer -100…100, larger first. @default 0; for a continuation, that of the job before it */
   readonly priority?: number | undefined
+  /** Longest run of an attempt, in ms. @default that of the worker */
+  readonly timeoutMs?: number | undefined
+  /** Time until the first attempt, in ms. A job that was not started by then ends as cancelled, and its chain with it. */
+  readonly expiresInMs?: number | undefined
+  /** Ordered group of the job type: its jobs run one at a time, in the order of acceptance. */
+  readonly group?: GroupOptions | undefined
+  /** Fields by which lists find the job: at most 16 texts, numbers and booleans. */
+  readonly search?: SearchFields | undefined
 }
 
 interface ChainOptions<T, N extends JobTypeName<T>> extends JobOptions<OneInput<T, N>> {
@@ -63,10 +81,13 @@ export type StartItem<T, N extends JobTypeName<T>, Tx> = ChainOptions<T, N> & Bl
 /** What startJobChain takes. */
 export type StartOptions<T, N extends JobTypeName<T>, Tx> = StartItem<T, N, Tx> & TxOption<Tx>
 
-/** `duplicate`: the chain had the id or key before, and nothing was changed. `deduplicated` is the same as a boolean. */
+/**
+ * `duplicate`: the chain had the id or key before, and nothing was changed. `replaced`: the chain had the key before, and its input
+ * was replaced (deduplication modes `debounce` and `followUp`). `deduplicated`: the start added no chain.
+ */
 export type StartStatus =
   | { readonly status: 'added'; readonly deduplicated: false }
-  | { readonly status: 'duplicate'; readonly deduplicated: true }
+  | { readonly status: 'duplicate' | 'replaced'; readonly deduplicated: true }
 
 /** What startJobChain gives: the chain that now has the id or key, with its state, and whether this start added it. */
 export type StartedJobChain<T, N extends EntryName<T>> = JobChainOf<T, N> & StartStatus
@@ -136,9 +157,21 @@ export interface Continuation<M extends string = string> {
   readonly [continuation]: M
 }
 
-export type ContinueOptions<T, N extends JobTypeName<T>, M extends JobTypeName<T>, Tx> = JobOptions<OneInput<T, M>> & {
+export type ContinueOptions<T, N extends JobTypeName<T>, M extends JobTypeName<T>, Tx> = JobOptions<
+  NextInput<T, N, M>
+> & {
   readonly typeName: ContinuableName<T, N, M>
-} & BlockerOptions<T, M, Tx>
+} & NextBlockers<T, N, M, Tx>
+
+// With a name that is refused, the rest is not looked at: there is one error, about the name.
+
+type IsNext<T, N extends JobTypeName<T>, M> = [M] extends [ContinuationName<T, N>] ? true : false
+
+type NextInput<T, N extends JobTypeName<T>, M extends JobTypeName<T>> =
+  IsNext<T, N, M> extends true ? OneInput<T, M> : unknown
+
+type NextBlockers<T, N extends JobTypeName<T>, M extends JobTypeName<T>, Tx> =
+  IsNext<T, N, M> extends true ? BlockerOptions<T, M, Tx> : NoBlockers<unknown>
 
 type ContinuableName<T, N extends JobTypeName<T>, M extends JobTypeName<T>> = [M] extends [ContinuationName<T, N>]
   ? M
@@ -149,4 +182,6 @@ type ContinuableName<T, N extends JobTypeName<T>, M extends JobTypeName<T>> = [M
 /** Does no I/O: the next job is written by the settle that completes this one. */
 export type ContinueWith<T, N extends JobTypeName<T>, Tx> = [ContinuationName<T, N>] extends [never]
   ? (options: `job type '${N}' declares no continueWith: it ends its chain`) => Promise<never>
-  : <M extends JobTypeName<T>>(options: ContinueOptions<T, N, M, Tx>) => Promise<Continuation<M>>
+  : <M extends JobTypeName<T>>(
+      options: ContinueOptions<T, N, M, Tx>,
+    ) => Promise<Continuation<Extract<M, ContinuationName<T, N>>>>

@@ -2,7 +2,10 @@
 
 import type { Clock } from '../../clock.ts'
 import type { Logger } from '../../engine/emit.ts'
+import type { Health } from '../../engine/health.ts'
 import type { Backoff } from '../../engine/job/backoff.ts'
+import type { RetentionCounts } from '../../engine/job/retention.ts'
+import type { ErrorAnswer } from '../../engine/work/decision.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { Log } from '../events/log.ts'
 import type { Notifier } from '../events/notifier.ts'
@@ -10,6 +13,8 @@ import type { Observer } from '../events/observer.ts'
 import type { JobTypeRegistry } from '../registry.ts'
 import type { JobAttemptMiddleware, Process } from './handler.ts'
 import type { JobTypeName } from './job-types.ts'
+import type { RunningJob } from './records.ts'
+import type { ChainSchedule } from './schedules.ts'
 
 /** How attempts are run: on a worker for all its types; on a processor over the worker's, field by field. */
 export interface AttemptOptions {
@@ -23,6 +28,8 @@ export interface AttemptOptions {
   readonly renewIntervalMs?: number | undefined
   /** Longest run of one attempt, in ms, from the handler's start. Without it, an attempt may take any time. */
   readonly timeoutMs?: number | undefined
+  /** Most snoozes of a job. One more fails it with code MAX_SNOOZES. @default Infinity */
+  readonly maxSnoozes?: number | undefined
 }
 
 /** How a worker looks for jobs and runs them. */
@@ -70,6 +77,13 @@ export interface StopOptions {
 export interface JobTypeProcessor<T, N extends JobTypeName<T>, Tx> extends AttemptOptions {
   /** Handler of the job type. */
   readonly process: Process<T, N, Tx>
+  /**
+   * Decides what comes after an error of the handler: answers retry(), retry({ delayMs }), fail(), snooze(…), or undefined for the normal
+   * course. Not called for directives. If it throws: an error event, and the normal course.
+   */
+  readonly onError?: ((error: unknown, job: RunningJob<T, N>) => ErrorAnswer | Promise<ErrorAnswer>) | undefined
+  /** How many ended chains that start with this type are kept. Older ones are deleted by sweeps. @default any number */
+  readonly retention?: RetentionCounts | undefined
   /** Alias of `maxAttempts` and `backoff`. */
   readonly retryConfig?: RetryConfig | undefined
   /** Alias of `leaseMs` and `renewIntervalMs`. */
@@ -109,8 +123,20 @@ export interface InProcessWorkerOptions<T, Tx> extends ProcessingOptions<NoInfer
   readonly workerId?: string | undefined
   /** Jobs that run at a time. @default 1 */
   readonly concurrency?: number | undefined
+  /** Time between two writes of this worker's entry in workers(), in ms. False: no entry, and no call while idle. @default 60_000 */
+  readonly presenceMs?: number | false | undefined
   /** A handler for each type that the worker serves; at least one. */
   readonly jobTypeProcessors: JobTypeProcessors<T, Tx>
+  /**
+   * Schedules by name, stored at start(): new ones are added, changed ones replaced. Every started worker of a job type fires its
+   * schedules, and the storage starts one chain per slot.
+   */
+  readonly schedules?: Readonly<Record<string, ChainSchedule<NoInfer<T>>>> | undefined
+  /**
+   * Number of the deployed version, which grows with each. Only a greater one removes schedules that are no longer declared, and a lower
+   * one changes none. @default 0
+   */
+  readonly release?: number | undefined
   /** Source of local time: a `fakeClock()` in tests. @default the system's */
   readonly clock?: Clock | undefined
   /** Alias of `graceMs` and `deadlineMs`. */
@@ -134,5 +160,7 @@ export interface InProcessWorker {
    * @throws TypeError INVALID_ARGUMENT, and the worker goes on
    */
   stop(options?: StopOptions): Promise<void>
+  /** Returns whether the worker runs jobs, and why not. Makes no call to the storage. */
+  health(): Health
   [Symbol.asyncDispose](): Promise<void>
 }

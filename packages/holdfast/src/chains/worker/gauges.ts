@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../clock.ts'
 import { isWatched } from '../../engine/events.ts'
-import type { TellChains } from '../events/chain-events.ts'
+import type { PublishChainEvent } from '../events/chain-events.ts'
 import type { Observer } from '../events/observer.ts'
 
 interface GaugesOptions {
@@ -11,7 +11,7 @@ interface GaugesOptions {
   readonly typeNames: readonly string[]
   readonly observer: Partial<Observer> | undefined
   readonly clock: Pick<Clock, 'soon'>
-  readonly tellChains: TellChains
+  readonly publishChainEvent: PublishChainEvent
 }
 
 export class Gauges {
@@ -30,13 +30,13 @@ export class Gauges {
   /** The worker takes jobs from now on. */
   start(): void {
     this.#slots = this.#options.concurrency
-    this.#tell()
+    this.#publishEvent()
   }
 
   /** The worker takes no more jobs. */
   stop(): void {
     this.#slots = 0
-    this.#tell()
+    this.#publishEvent()
   }
 
   began(typeName: string): void {
@@ -52,7 +52,7 @@ export class Gauges {
     if (this.#isPending || !this.#isWanted()) return
     this.#isPending = true
     // Jobs that begin and end together are told once.
-    this.#options.clock.soon(() => this.#tell())
+    this.#options.clock.soon(() => this.#publishEvent())
   }
 
   #isWanted(): boolean {
@@ -60,10 +60,10 @@ export class Gauges {
     return observer?.jobTypeIdle !== undefined || observer?.jobTypeProcessing !== undefined || isWatched()
   }
 
-  #tell(): void {
+  #publishEvent(): void {
     this.#isPending = false
     if (!this.#isWanted()) return
-    const { typeNames, workerId, tellChains } = this.#options
+    const { typeNames, workerId, publishChainEvent } = this.#options
     const all = [...this.#running.values()].reduce((sum, count) => sum + count, 0)
     const idle = Math.max(0, this.#slots - all)
     for (const typeName of typeNames) {
@@ -73,7 +73,7 @@ export class Gauges {
       ] as const) {
         if (this.#told.get(`${name} ${typeName}`) === value) continue
         this.#told.set(`${name} ${typeName}`, value)
-        tellChains(name, { typeName, workerId, value })
+        publishChainEvent(name, { typeName, workerId, value })
       }
     }
   }

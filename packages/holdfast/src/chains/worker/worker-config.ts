@@ -2,11 +2,13 @@
 
 import { type Clock, systemClock } from '../../clock.ts'
 import type { Backoff } from '../../engine/job/backoff.ts'
+import { keptCounts, type RetentionCounts } from '../../engine/job/retention.ts'
 import { invalidArgument, JobTypeValidationError } from '../../errors.ts'
 import { resolveOptions } from '../../resolve-options.ts'
-import type { Storage } from '../../storage/storage.ts'
+import type { KeepCount, Storage } from '../../storage/storage.ts'
 import type { Processor } from '../attempt/chain-attempt.ts'
 import type { PlainMiddleware } from '../attempt/middlewares.ts'
+import type { GivenChainSchedule } from '../job/schedules.ts'
 import { typeOf } from '../job/stored-type.ts'
 import { defined, leaseWords, retryWords } from '../option-aliases.ts'
 import {
@@ -25,6 +27,7 @@ export interface TypeConfig extends Processor {
   readonly typeName: string
   readonly type: string
   readonly renewIntervalMs: number
+  readonly keep: readonly KeepCount[]
 }
 
 /** @throws TypeError INVALID_ARGUMENT, UNKNOWN_TYPE */
@@ -52,7 +55,10 @@ export function resolveWorkerOptions<T, Tx>(options: InProcessWorkerOptions<T, T
     workerId: given.workerId ?? clock.newId(),
     concurrency,
     pollMs,
+    presenceMs: given.presenceMs,
     nextJobDelayMs,
+    schedules: given.schedules as Readonly<Record<string, GivenChainSchedule>> | undefined,
+    release: given.release,
     loopBackoff: completeBackoff(retryWords(given.workerLoopRetryConfig ?? {}).backoff ?? 'exponential'),
     stop,
     types: namesOf(processors, registry).map((name) => typeConfig(name, processors[name]!, given)),
@@ -78,6 +84,8 @@ function typeConfig(
   const where = `jobTypeProcessors.${typeName}`
   const own = leaseWords(processor, resolveOptions(where, processor, processorOptions)) as AttemptOptions & {
     process: Processor['process']
+    onError?: Processor['onError']
+    retention?: RetentionCounts
   }
   processorOptions.process.check(`${where}.process`, own.process)
   const leaseMs = own.leaseMs ?? worker.leaseMs!
@@ -85,15 +93,19 @@ function typeConfig(
   if (renewIntervalMs >= leaseMs) {
     throw invalidArgument(`${where}.renewIntervalMs`, `less than leaseMs (${leaseMs})`, renewIntervalMs)
   }
+  const type = typeOf(typeName)
   return {
     typeName,
-    type: typeOf(typeName),
+    type,
+    keep: keptCounts(type, own.retention),
     process: own.process,
     maxAttempts: own.maxAttempts ?? worker.maxAttempts!,
     backoff: backoffOver(own.backoff, completeBackoff(worker.backoff)),
     leaseMs,
     renewIntervalMs,
     timeoutMs: own.timeoutMs ?? worker.timeoutMs,
+    maxSnoozes: own.maxSnoozes ?? worker.maxSnoozes!,
+    onError: own.onError,
   }
 }
 

@@ -2,7 +2,10 @@
 
 import { atMost } from '../../clock.ts'
 import { Connection } from '../../engine/connection.ts'
+import { type Health, healthOf } from '../../engine/health.ts'
 import { Lifecycle } from '../../engine/lifecycle.ts'
+import type { NewSchedule } from '../../engine/schedule/schedule-store.ts'
+import { Scheduler } from '../../engine/schedule/scheduler.ts'
 import type { Attempt } from '../../engine/work/attempt.ts'
 import type { AttemptEnd } from '../../engine/work/outcomes.ts'
 import type { WorkType } from '../../engine/work/work-type.ts'
@@ -12,7 +15,8 @@ import { type Processing, processJob } from '../attempt/process-job.ts'
 import { type Dependencies, dependenciesOf } from '../dependencies.ts'
 import { writeEntry } from '../events/log.ts'
 import { decodeInput } from '../job/values.ts'
-import { workerRunOptions } from '../options.ts'
+import { newScheduleOf, scheduleOwner } from '../job/schedules.ts'
+import { defaultRetention, workerRunOptions } from '../options.ts'
 import { transactionSlots } from '../transactions/transaction-slots.ts'
 import type { InProcessWorker, InProcessWorkerOptions, StopOptions } from '../types/worker.ts'
 import { Gauges } from './gauges.ts'
@@ -63,6 +67,7 @@ class ChainWorker implements InProcessWorker {
   readonly #connection: Connection
   readonly #lifecycle: Lifecycle<StopTimes>
   #worker: Worker | undefined
+  #scheduler: Scheduler | undefined
   /** Of the last start: its signal, and the function that stops it. */
   #started: { readonly signal: AbortSignal; readonly stop: Stop } | undefined
 
@@ -71,17 +76,17 @@ class ChainWorker implements InProcessWorker {
     const dependencies = dependenciesOf(config, config.workerId)
     this.#dependencies = dependencies
     const { workerId, middlewares, concurrency, observer, types } = config
-    const { clock, storage, tell, tellChains } = dependencies
+    const { clock, storage, publishEvent, publishChainEvent } = dependencies
     this.#processing = { workerId, middlewares, dependencies, slots: transactionSlots(config.storage) }
     const typeNames = types.map(({ typeName }) => typeName)
-    this.#gauges = new Gauges({ workerId, concurrency, typeNames, observer, clock, tellChains })
+    this.#gauges = new Gauges({ workerId, concurrency, typeNames, observer, clock, publishChainEvent })
     this.#connection = new Connection(storage, workerId)
     this.#lifecycle = new Lifecycle({
       clock,
       stopWritesMs,
       open: (signal) => this.#open(signal),
       close: (times, leftMs) => this.#close(times, leftMs),
-      onFailure: (error) => tell({ name: 'error', error }),
+      onFailure: (error) => publishEvent({ name: 'error', error }),
     })
   }
 
@@ -102,6 +107,12 @@ class ChainWorker implements InProcessWorker {
 
   stop(options?: StopOptions): Promise<void> {
     return this.#stop(options, undefined)
+  }
+
+  health(): Health {
+    const name = `worker '${this.#config.workerId}'`
+    const { storage } = this.#dependencies
+    return healthOf(name, this.#lifecycle.isReady, storage.unansweredMs(), this.#worker?.state)
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -125,18 +136,28 @@ class ChainWorker implements InProcessWorker {
   }
 
   async #open(signal: AbortSignal): Promise<void> {
-    const { tell } = this.#dependencies
+    const { publishEvent } = this.#dependencies
     const connected = await this.#connection.start()
     // A stop that did not wait for this start gives its connection back, or leaves it to a later start.
     if (signal.aborted) return
-    const worker = this.#newWorker()
-    this.#worker = worker
+    let worker: Worker | undefined
+    let scheduler: Scheduler | undefined
     try {
+      const declared = await this.#declaredSchedules()
+      if (signal.aborted) return
+      this.#scheduler = scheduler = this.#newScheduler(declared)
+      await scheduler.start()
+      if (signal.aborted) return
+      this.#worker = worker = this.#newWorker()
       await worker.start()
     } catch (error) {
+      // A stop that did not wait for this start has stopped both, and a later start may have others.
       if (this.#worker === worker) this.#worker = undefined
+      if (this.#scheduler === scheduler) await this.#stopScheduler()
       if (connected && !signal.aborted) {
-        await this.#connection.close().catch((problem: unknown) => tell({ name: 'error', error: problem as Error }))
+        await this.#connection
+          .close()
+          .catch((problem: unknown) => publishEvent({ name: 'error', error: problem as Error }))
       }
       throw error
     }
@@ -144,51 +165,89 @@ class ChainWorker implements InProcessWorker {
   }
 
   async #close({ graceMs, deadlineMs }: StopTimes, storageMs: number): Promise<void> {
-    const { clock, tell, tellChains } = this.#dependencies
+    const { clock, publishEvent, publishChainEvent } = this.#dependencies
     const worker = this.#worker
     this.#worker = undefined
+    const unscheduled = this.#stopScheduler()
     let leftMs = storageMs
     if (worker) {
-      tellChains('workerStopping', { workerId: this.#config.workerId })
+      publishChainEvent('workerStopping', { workerId: this.#config.workerId })
       leftMs = await worker.stop({ graceMs, afterAbortMs: deadlineMs - graceMs, writesMs: storageMs })
       this.#gauges.stop()
     }
+    const deadline = clock.monotonic() + leftMs
     try {
-      await atMost(clock, leftMs, this.#connection.stop())
+      await atMost(clock, leftMs, unscheduled)
+      await atMost(clock, deadline - clock.monotonic(), this.#connection.stop())
     } catch (error) {
-      tell({ name: 'error', error: error as Error })
+      publishEvent({ name: 'error', error: error as Error })
     }
+  }
+
+  // ── schedules ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async #declaredSchedules(): Promise<NewSchedule[] | undefined> {
+    const { schedules, jobTypeRegistry } = this.#config
+    if (schedules === undefined) return undefined
+    return Promise.all(
+      Object.entries(schedules).map(([name, given]) => newScheduleOf(name, given, jobTypeRegistry, defaultRetention)),
+    )
+  }
+
+  #newScheduler(declared: readonly NewSchedule[] | undefined): Scheduler {
+    const { storage, clock, publishEvent } = this.#dependencies
+    const { types, release, pollMs, notifier } = this.#config
+    const served = new Set(types.map(({ type }) => type))
+    return new Scheduler({
+      storage,
+      clock,
+      owner: scheduleOwner,
+      isServed: (type) => served.has(type),
+      declared,
+      release,
+      polls: pollMs !== Infinity || notifier !== undefined,
+      publishEvent,
+    })
+  }
+
+  async #stopScheduler(): Promise<void> {
+    const scheduler = this.#scheduler
+    this.#scheduler = undefined
+    const { publishEvent } = this.#dependencies
+    await scheduler?.stop().catch((error: unknown) => publishEvent({ name: 'error', error: error as Error }))
   }
 
   // ── work ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #newWorker(): Worker {
-    const { storage, clock, tell } = this.#dependencies
-    const { concurrency, pollMs, nextJobDelayMs, types, workerId, loopBackoff } = this.#config
+    const { storage, clock, publishEvent } = this.#dependencies
+    const { concurrency, pollMs, presenceMs, nextJobDelayMs, types, workerId, loopBackoff } = this.#config
     return new Worker({
       storage,
       clock,
       label: workerId,
       concurrency,
       pollMs,
+      presenceMs,
       slotPauseMs: nextJobDelayMs,
       loopBackoff,
-      tell,
+      publishEvent,
       types: types.map((type) => this.#workOf(type)),
     })
   }
 
   #workOf(config: TypeConfig): WorkType {
-    const { typeName, type, leaseMs, renewIntervalMs, maxAttempts } = config
+    const { typeName, type, leaseMs, renewIntervalMs, maxAttempts, keep } = config
     return {
       type,
       leaseMs,
       renewMs: renewIntervalMs,
       // The attempt has a timer of its own: it has more to end than its lease.
       capMs: Infinity,
+      hasOwnTimer: true,
       maxAttempts: maxAttempts === Infinity ? undefined : maxAttempts,
-      plainReasons: true,
-      tellsStarts: this.#dependencies.isObserved,
+      keep,
+      publishesStarts: this.#dependencies.isObserved,
       run: (attempt) => this.#run(attempt, config),
       payloadOf: (bytes) => {
         try {

@@ -26,8 +26,8 @@ interface Batch {
 /** For a call whose answer is the verdict itself. */
 export const asIs = (verdict: AddVerdict): AddVerdict => verdict
 
-/** A job that gets its token from its batch. */
-export type Draft = Omit<NewJob, 'token'> & { token: string | undefined }
+/** A job that gets its token from its batch, unless it has one of its own. */
+export type Draft = { -readonly [K in keyof Omit<NewJob, 'token'>]: NewJob[K] } & { token: string | undefined }
 
 export class Adder {
   /** Made unique by a number. */
@@ -63,7 +63,7 @@ export class Adder {
   add<T>(job: Draft, answerOf: (verdict: AddVerdict) => T): Promise<T> {
     let batch = this.#waiting.at(-1)
     if (!batch || batch.jobs.length === this.#most) this.#waiting.push((batch = this.#newBatch()))
-    job.token = batch.token
+    job.token ??= batch.token
     batch.jobs.push(job as NewJob)
     this.#scheduler.schedule()
     if (batch.answerOf !== answerOf) {

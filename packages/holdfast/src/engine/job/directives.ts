@@ -1,14 +1,20 @@
-// Values that a handler returns or throws to end its attempt without a result. They work in every face: snooze() runs the job again
-// later and costs no attempt, fail() fails it for good.
+// Values that a handler returns or throws to end its attempt without a result, and that onError answers. They work in every face:
+// snooze() runs the job again later and costs no attempt, retry() costs one, fail() fails the job for good.
 
 import { asError } from '../../error-details.ts'
-import { invalidArgument, isHoldfastError, RescheduleJobError, UnrecoverableError } from '../../errors.ts'
+import {
+  invalidArgument,
+  isHoldfastError,
+  RescheduleJobError,
+  RetryJobError,
+  UnrecoverableError,
+} from '../../errors.ts'
 import { resolveOptions } from '../../resolve-options.ts'
 import type { When } from '../../storage/storage.ts'
 import { sharedOptions } from '../options.ts'
 
-/** What a handler may return in place of a result: snooze() or fail(). */
-export type Directive = RescheduleJobError | UnrecoverableError
+/** What a handler may return in place of a result: snooze(), retry() or fail(). */
+export type Directive = RescheduleJobError | RetryJobError | UnrecoverableError
 
 export interface SnoozeOptions {
   /** Delay from now, in ms of the storage's clock. */
@@ -33,6 +39,25 @@ export function snooze(options: SnoozeOptions): RescheduleJobError {
   return new RescheduleJobError(delayMs === undefined ? { at: Number(runAt) } : { afterMs: delayMs }, cause)
 }
 
+export interface RetryOptions {
+  /** Delay from now, in ms of the storage's clock. @default the backoff */
+  readonly delayMs?: number | undefined
+  /** Reason, recorded as the error of the run. @default the directive itself */
+  readonly cause?: unknown
+}
+
+const retryOptions = { delayMs: sharedOptions.delayMs, cause: sharedOptions.tx } as const
+
+/**
+ * Makes a directive that fails this run and tries the job again. Return it from the handler, throw it, or answer it from onError. The
+ * run counts as an attempt: after `maxAttempts` of them the job fails instead.
+ * @throws TypeError INVALID_ARGUMENT
+ */
+export function retry(options?: RetryOptions): RetryJobError {
+  const { delayMs, cause } = resolveOptions('retry', options, retryOptions)
+  return new RetryJobError(delayMs, cause)
+}
+
 /** Makes a directive that fails the job for good, whatever attempts it has left. Return it from the handler, or throw it. */
 export function fail(cause?: unknown): UnrecoverableError {
   if (typeof cause === 'string') return new UnrecoverableError(cause)
@@ -49,7 +74,17 @@ export function snoozeOf(
   return at === undefined ? { delayMs: Math.ceil(afterMs ?? 0) } : { runAt: Math.ceil(Number(at)) }
 }
 
+/** The delay that a retry() asks for; undefined if the value is none. Recognises one of another installed copy of the package. */
+export function retryOf(value: unknown): Pick<RetryJobError, 'delayMs'> | undefined {
+  return isHoldfastError(value, 'RETRY_REQUESTED') ? (value as RetryJobError) : undefined
+}
+
+/** The reason that a directive was given. */
+export const causeOf = (directive: unknown): unknown => (directive as { cause?: unknown }).cause
+
 /** Whether a returned value is a directive. Tests for Error first: nearly no result is one. */
 export function isDirective(value: unknown): value is Directive {
-  return value instanceof Error && (isHoldfastError(value, 'RESCHEDULED') || isHoldfastError(value, 'UNRECOVERABLE'))
+  return value instanceof Error && isHoldfastError(value) && codes.has(value.code)
 }
+
+const codes: ReadonlySet<string> = new Set(['RESCHEDULED', 'RETRY_REQUESTED', 'UNRECOVERABLE'])

@@ -1,7 +1,7 @@
 // Turns values into bytes and back, by the value codec or a custom serde. `undefined` is stored as absence, and no serde is called
 // for it. Zero bytes are a value.
 
-import { HoldfastError, invalidArgument, SerializationError } from '../../errors.ts'
+import { HoldfastError, invalidArgument, SerializationError, type ValueKind } from '../../errors.ts'
 import { asError } from '../../error-details.ts'
 import type { Bytes } from '../../storage/storage.ts'
 import { decodeValue, encodeValue, ValueSerde } from './values.ts'
@@ -30,10 +30,8 @@ export function createJsonSerde<T>(): Serde<T> {
   return new JsonSerde<T>()
 }
 
-type What = 'payload' | 'result'
-
 /** Encodes a value. @throws SerializationError, or TOO_LARGE */
-export function encode<T>(what: What, serde: Serde<T>, value: T, maxBytes: number): Bytes | undefined {
+export function encode<T>(what: ValueKind, serde: Serde<T>, value: T, maxBytes: number): Bytes | undefined {
   if (value === undefined) return undefined
   const bytes = serde instanceof ValueSerde ? encodeValue(value, what, what) : customBytes(what, serde, value)
   if (bytes.byteLength > maxBytes) {
@@ -51,7 +49,7 @@ export function encode<T>(what: What, serde: Serde<T>, value: T, maxBytes: numbe
   return bytes
 }
 
-function customBytes<T>(what: What, serde: Serde<T>, value: T): Uint8Array {
+function customBytes<T>(what: ValueKind, serde: Serde<T>, value: T): Uint8Array {
   try {
     const bytes = serde.serialize(value)
     if (!(bytes instanceof Uint8Array)) throw invalidArgument('serialize()', 'a Uint8Array', bytes)
@@ -63,7 +61,7 @@ function customBytes<T>(what: What, serde: Serde<T>, value: T): Uint8Array {
 }
 
 /** Decodes stored bytes. @throws SerializationError */
-export function decode<T>(what: What, serde: Serde<T>, bytes: Bytes | undefined): T {
+export function decode<T>(what: ValueKind, serde: Serde<T>, bytes: Bytes | undefined): T {
   if (bytes === undefined) return undefined as T
   if (serde instanceof ValueSerde) return decodeValue(bytes, what) as T
   try {

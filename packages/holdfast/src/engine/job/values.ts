@@ -8,7 +8,7 @@
 // An object with a `toJSON` method is stored as what that method returns. Functions, symbols, cycles and class instances are refused.
 // Nearly every payload is plain, and one pass over it finds that out. described-value.ts is the slow path.
 
-import { SerializationError } from '../../errors.ts'
+import { SerializationError, type ValueKind } from '../../errors.ts'
 import { describe, restore, ValueRefused } from './described-value.ts'
 import type { Serde } from './serde.ts'
 
@@ -30,12 +30,12 @@ const plainDepth = 64
  * @param name the first part of the path in an error
  * @throws SerializationError with the path of what cannot be stored
  */
-export function encodeValue(value: unknown, name = 'payload', what: 'payload' | 'result' = 'payload'): Buffer {
+export function encodeValue(value: unknown, name = 'payload', what: ValueKind = 'payload'): Buffer {
   return Buffer.from(valueText(value, name, what))
 }
 
 /** Encodes a value as text. @throws SerializationError */
-export function valueText(value: unknown, name = 'payload', what: 'payload' | 'result' = 'payload'): string {
+export function valueText(value: unknown, name = 'payload', what: ValueKind = 'payload'): string {
   try {
     const plain = plainText(value)
     if (plain !== undefined) return plain
@@ -63,13 +63,13 @@ function plainText(value: unknown): string | undefined {
 }
 
 /** Decodes bytes of the codec. @throws SerializationError */
-export function decodeValue(bytes: Uint8Array, what: 'payload' | 'result' = 'payload'): unknown {
+export function decodeValue(bytes: Uint8Array, what: ValueKind = 'payload'): unknown {
   const buffer = bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   return parseValue(buffer.toString(), what)
 }
 
 /** Decodes text of the codec. @throws SerializationError */
-export function parseValue(text: string, what: 'payload' | 'result' = 'payload'): unknown {
+export function parseValue(text: string, what: ValueKind = 'payload'): unknown {
   try {
     const json: unknown = JSON.parse(text)
     return isEnvelope(text) ? restore(json) : json

@@ -1,11 +1,13 @@
 // Begins the attempts of a worker and ends them. Invariant: an attempt ends once. What its handler does later is dropped.
 
 import type { Clock } from '../../clock.ts'
-import type { Claim, ClaimedJob } from '../../storage/storage.ts'
-import { isWatched, type Tell } from '../events.ts'
-import { Attempt } from './attempt.ts'
+import type { Claim, ClaimedJob, Ending } from '../../storage/storage.ts'
+import { isWatched, type PublishEvent } from '../events.ts'
+import type { AbandonedHandlers } from './abandoned-handlers.ts'
+import { Attempt, type AttemptHost } from './attempt.ts'
 import type { ConditionVariable } from './condition-variable.ts'
-import { publishEnded } from './outcome-events.ts'
+import type { DeadLetters } from './dead-letters.ts'
+import { publishEnded, stalledError } from './outcome-events.ts'
 import type { AttemptEnd, Outcomes } from './outcomes.ts'
 import type { RunningAttempts } from './running-attempts.ts'
 import type { Slots } from './slots.ts'
@@ -15,11 +17,13 @@ export interface AttemptRunnerOptions {
   readonly clock: Clock
   readonly types: readonly WorkType[]
   readonly running: RunningAttempts
+  readonly abandoned: AbandonedHandlers
+  readonly deadLetters: DeadLetters
   readonly slots: Slots
   readonly outcomes: Outcomes
   /** Notified when an attempt ends, and when a slot becomes free. */
   readonly changed: ConditionVariable
-  readonly tell: Tell
+  readonly publishEvent: PublishEvent
   /** Called when there is an outcome to send, or a slot is free. */
   onEnd(): void
 }
@@ -27,11 +31,18 @@ export interface AttemptRunnerOptions {
 export class AttemptRunner {
   readonly #options: AttemptRunnerOptions
   readonly #types: ReadonlyMap<string, WorkType>
+  readonly #host: AttemptHost
   #stopping = false
 
   constructor(options: AttemptRunnerOptions) {
     this.#options = options
     this.#types = new Map(options.types.map((work) => [work.type, work]))
+    const { clock, running, abandoned } = options
+    this.#host = {
+      now: () => clock.monotonic(),
+      onReport: () => running.sendReportsSoon(),
+      onAbandoned: (attempt, handler) => abandoned.watch(attempt, handler),
+    }
   }
 
   /** From now on, claimed jobs are released without being run. */
@@ -41,9 +52,12 @@ export class AttemptRunner {
 
   /** Begins the jobs of a claim, and publishes what it took back or ended. */
   receive({ jobs, recovered, ended }: Claim, sentAt: number): void {
-    const { tell, clock } = this.#options
-    for (const { type, id } of recovered) tell({ name: 'stalled', type, id })
-    publishEnded(ended, this.#types, tell)
+    const { publishEvent, clock, deadLetters } = this.#options
+    for (const { type, id } of recovered) publishEvent({ name: 'stalled', type, id })
+    if (ended.length > 0) {
+      publishEnded(ended, this.#types, publishEvent)
+      deadLetters.addFor(ended)
+    }
     const now = clock.monotonic()
     for (const job of jobs) this.#begin(job, sentAt, now)
   }
@@ -51,10 +65,12 @@ export class AttemptRunner {
   /** Ends an attempt that reached its longest run. Its slot is free at once; its handler may go on, without effect. */
   timeOut(attempt: Attempt): void {
     attempt.abort('timeout')
-    const { maxAttempts = Infinity } = attempt.work
-    const isLast = attempt.counted >= (attempt.job.maxAttempts ?? maxAttempts)
-    const payload = attempt.work.payloadOf(attempt.job.payload)
-    this.#end(attempt, { ending: { kind: isLast ? 'failed' : 'retry', stalled: true }, payload })
+    attempt.abandon(attempt.running)
+    const { work, job } = attempt
+    const isLast = attempt.counted >= (job.maxAttempts ?? work.maxAttempts ?? Infinity)
+    const payload = work.payloadOf(job.payload)
+    const ending = isLast ? stalledForGood(attempt) : ({ kind: 'retry', stalled: true } as const)
+    this.#end(attempt, { ending, payload })
   }
 
   abortAll(): void {
@@ -70,16 +86,18 @@ export class AttemptRunner {
   }
 
   #begin(job: ClaimedJob, sentAt: number, now: number): void {
-    const { running, tell } = this.#options
+    const { running, publishEvent } = this.#options
     const work = this.#types.get(job.type)!
-    const attempt = new Attempt(job, work, now, sentAt)
+    const attempt = new Attempt(job, work, this.#host, now, sentAt)
     running.add(attempt, now)
     // Claimed while stop() was called.
     if (this.#stopping) return this.#end(attempt, { ending: { kind: 'released' } })
-    if (work.tellsStarts || isWatched()) {
-      tell({ name: 'started', type: job.type, id: job.id, attempt: attempt.counted, job })
+    if (work.publishesStarts || isWatched()) {
+      publishEvent({ name: 'started', type: job.type, id: job.id, attempt: attempt.counted, job })
     }
-    void work.run(attempt).then((end) => this.#end(attempt, end))
+    const ran = work.run(attempt)
+    attempt.running = ran
+    void ran.then((end) => this.#end(attempt, end))
   }
 
   #end(attempt: Attempt, end: AttemptEnd): void {
@@ -111,4 +129,12 @@ export class AttemptRunner {
       },
     }
   }
+}
+
+/** With its dead letter, if its type has them. */
+function stalledForGood({ work, job, counted, storageNow }: Attempt): Ending {
+  const { id, payload } = job
+  const failed = { id, payload, error: stalledError(id), attempts: counted, failedAt: storageNow }
+  const add = work.deadLetterOf && [work.deadLetterOf(failed)]
+  return { kind: 'failed', stalled: true, ...(add && { add }) }
 }

@@ -1,28 +1,21 @@
 // One run of a job in this worker: its lease, its signal, and whether this worker may still end it.
 
-import { AttemptAbortedError } from '../../errors.ts'
-import type { ClaimedJob, LeaseRef } from '../../storage/storage.ts'
+import { AttemptAbortedError, type AttemptSignal, invalidArgument, type JobAbortReason } from '../../errors.ts'
+import { isObject } from '../../option-checks.ts'
+import type { ClaimedJob, LeaseRef, Report } from '../../storage/storage.ts'
+import { encodeLine } from '../job/log-lines.ts'
+import { encodeProgress, ReportBuffer } from './reports.ts'
 import type { WorkType } from './work-type.ts'
 
-/** Why the signal of an attempt aborts. */
-export type JobAbortReason =
-  | 'taken_by_another_worker'
-  | 'already_completed'
-  | 'not_found'
-  | 'cancelled'
-  | 'error' // the lease could not be renewed before its end; an outcome is still sent, and the fence decides
-  | 'timeout'
-  | 'stopping'
-
-const abortCodes = {
-  taken_by_another_worker: 'LEASE_LOST',
-  already_completed: 'LEASE_LOST',
-  not_found: 'LEASE_LOST',
-  error: 'LEASE_LOST',
-  cancelled: 'JOB_CANCELLED',
-  timeout: 'ATTEMPT_TIMEOUT',
-  stopping: 'STOPPING',
-} as const satisfies Record<JobAbortReason, string>
+/** What a worker does for its attempts. */
+export interface AttemptHost {
+  /** Local, monotonic ms. */
+  now(): number
+  /** Called when an attempt has something to report. */
+  onReport(): void
+  /** Called when an attempt timed out while its handler still runs. */
+  onAbandoned(attempt: Attempt, handler: Promise<unknown>): void
+}
 
 export class Attempt {
   readonly job: ClaimedJob
@@ -37,10 +30,17 @@ export class Attempt {
   /** The earliest instant at which its lease may end: local, monotonic ms. */
   leaseEndsAt: number
   abortedFor: JobAbortReason | undefined = undefined
+  /** The reason that cancel() was given, with `abortedFor` 'cancelled'. */
+  cancelReason: string | undefined = undefined
   /** Whether its outcome is decided, by its handler or by the worker. A later one is dropped. */
   decided = false
   /** Whether the storage refused its fence: another worker has the job, or it ended. Nothing is recorded then. */
   lost = false
+  /** What `work.run` returned. */
+  running: Promise<unknown> | undefined = undefined
+  /** What it reported and no call has sent; and what a call in flight carries. Undefined for most attempts: they report nothing. */
+  report: ReportBuffer | undefined = undefined
+  sending: { readonly report: ReportBuffer; readonly answered: Promise<void> } | undefined = undefined
 
   // Chains only:
   /** Whether a transaction has its record locked. That lock is its lease: it is not renewed, and it cannot be lost. */
@@ -51,19 +51,21 @@ export class Attempt {
   onDecided: (() => void) | undefined = undefined
 
   #controller: AbortController | undefined
+  readonly #host: AttemptHost
 
   /** @param leasedAt when the claim was sent: the lease began at that instant or later */
-  constructor(job: ClaimedJob, work: WorkType, startedAt: number, leasedAt = startedAt) {
+  constructor(job: ClaimedJob, work: WorkType, host: AttemptHost, startedAt: number, leasedAt = startedAt) {
     this.job = job
     this.work = work
+    this.#host = host
     this.counted = job.failures + 1
     this.startedAt = startedAt
-    this.capAt = leasedAt + work.capMs
+    this.capAt = leasedAt + (work.hasOwnTimer ? work.capMs : (job.timeoutMs ?? work.capMs))
     this.leaseEndsAt = leasedAt + work.leaseMs
   }
 
   /** Created when it is read: most handlers never read it. */
-  get signal(): AbortSignal {
+  get signal(): AttemptSignal {
     if (!this.#controller) {
       this.#controller = new AbortController()
       if (this.abortedFor) this.#controller.abort(this.#reasonOf(this.abortedFor))
@@ -76,16 +78,57 @@ export class Attempt {
     return { type, id, worker, attempt }
   }
 
+  /** Whether it was decided or lost: what its handler does is dropped. */
+  get isOver(): boolean {
+    return this.decided || this.lost
+  }
+
+  /** Now, by the storage's clock: as far as this process knows. */
+  get storageNow(): number {
+    return Math.floor(this.job.startedAt + this.#host.now() - this.startedAt)
+  }
+
+  /** Reports progress; the last one stays. Dropped once the attempt is over. @throws as encodeProgress */
+  progress(value: unknown): void {
+    const bytes = encodeProgress(value)
+    if (this.isOver) return
+    this.report ??= new ReportBuffer()
+    this.report.setProgress(value, bytes)
+    this.#host.onReport()
+  }
+
+  /** Adds a line to the log of the job. Dropped once the attempt is over. @throws TypeError INVALID_ARGUMENT */
+  log(text: string, fields?: Readonly<Record<string, unknown>>): void {
+    if (typeof text !== 'string') throw invalidArgument('log', 'a text', text)
+    if (fields !== undefined) isObject('log fields', fields)
+    if (this.isOver) return
+    this.report ??= new ReportBuffer()
+    this.report.addLine(this.storageNow, encodeLine(text, fields))
+    this.#host.onReport()
+  }
+
+  /** To be called when it timed out. @param handler what its handler returned; it may have ended */
+  abandon(handler: unknown): void {
+    if (handler instanceof Promise) this.#host.onAbandoned(this, handler)
+  }
+
+  /** What no settle or extend has certainly stored. Undefined: nothing. */
+  get unstored(): Report | undefined {
+    const { report, sending } = this
+    if (!sending) return report?.toReport()
+    return (report?.after(sending.report) ?? sending.report).toReport()
+  }
+
   /** Aborts the signal. The first reason stays. */
-  abort(reason: JobAbortReason): void {
+  abort(reason: JobAbortReason, cancelReason?: string): void {
     if (this.abortedFor) return
     this.abortedFor = reason
+    this.cancelReason = cancelReason
     this.#controller?.abort(this.#reasonOf(reason))
     this.onAbort?.(reason)
   }
 
-  #reasonOf(reason: JobAbortReason): unknown {
-    if (this.work.plainReasons) return reason
-    return new AttemptAbortedError(abortCodes[reason], this.job.id, this.counted)
+  #reasonOf(reason: JobAbortReason): AttemptAbortedError {
+    return new AttemptAbortedError(reason, this.job.id, this.counted, this.cancelReason)
   }
 }

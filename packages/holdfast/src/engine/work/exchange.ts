@@ -37,7 +37,7 @@ export class Exchange {
   nextDue: Claim['nextDue']
   readonly #options: ExchangeOptions
   /** With the number of the claim, no two fences are ever equal, whatever the label. */
-  readonly #workerId: string
+  readonly workerId: string
   #claims = 0
   /** Whether the last claim found as many jobs as it asked for. */
   #wasFull = false
@@ -45,7 +45,7 @@ export class Exchange {
 
   constructor(options: ExchangeOptions) {
     this.#options = options
-    this.#workerId = `${options.label}/${options.clock.newId()}`
+    this.workerId = `${options.label}/${options.clock.newId()}`
   }
 
   /** From now on nothing is claimed. Outcomes are still sent. */
@@ -103,7 +103,7 @@ export class Exchange {
     const first = this.#claims++ % types.length
     const rotated = first === 0 ? types : [...types.slice(first), ...types.slice(0, first)]
     return {
-      worker: `${this.#workerId}/${this.#claims}`,
+      worker: `${this.workerId}/${this.#claims}`,
       label,
       slots,
       outcomes,

@@ -2,25 +2,32 @@
 
 import { HoldfastError, MaxRetriesError, StorageError } from '../../errors.ts'
 import type { Ended, SettleVerdict } from '../../storage/storage.ts'
-import type { Tell } from '../events.ts'
+import { isWatched, type PublishEvent } from '../events.ts'
 import type { Attempt } from './attempt.ts'
 import type { AttemptEnd } from './outcomes.ts'
+import type { ReportBuffer } from './reports.ts'
 import type { WorkType } from './work-type.ts'
 
 /** Publishes what the storage made of an attempt's outcome. */
-export function publishOutcome(attempt: Attempt, end: AttemptEnd, verdict: SettleVerdict, tell: Tell): void {
+export function publishOutcome(
+  attempt: Attempt,
+  end: AttemptEnd,
+  verdict: SettleVerdict,
+  publishEvent: PublishEvent,
+): void {
   const { type, id } = attempt.job
   const about = { type, id, attempt: attempt.counted }
   const durationMs = attempt.endedAt - attempt.startedAt
-  if (verdict.verdict === 'conflict') return tell({ name: 'error', error: conflictError(id) })
-  if (verdict.verdict !== 'settled') return tell({ name: 'fenced', ...about, verdict: verdict.verdict })
+  if (verdict.verdict === 'conflict') return publishEvent({ name: 'error', error: conflictError(id) })
+  if (verdict.verdict !== 'settled') return publishEvent({ name: 'fenced', ...about, verdict: verdict.verdict })
+  if (attempt.report) publishProgress(attempt, attempt.report, publishEvent)
   const { ending } = end
   const stalled = (ending.kind === 'retry' || ending.kind === 'failed') && ending.stalled === true
-  if (stalled) tell({ name: 'stalled', type, id })
+  if (stalled) publishEvent({ name: 'stalled', type, id })
   switch (verdict.state) {
     case 'completed': {
       // Field by field: nearly every job publishes this one.
-      return tell({
+      return publishEvent({
         name: 'completed',
         type,
         id,
@@ -32,7 +39,7 @@ export function publishOutcome(attempt: Attempt, end: AttemptEnd, verdict: Settl
       })
     }
     case 'failing':
-      return tell({
+      return publishEvent({
         name: 'failing',
         ...about,
         error: end.error!,
@@ -42,7 +49,7 @@ export function publishOutcome(attempt: Attempt, end: AttemptEnd, verdict: Settl
       })
     case 'failed': {
       const cause = stalled || !end.error ? stalledError(id) : end.error
-      return tell({
+      return publishEvent({
         name: 'failed',
         ...about,
         error: new MaxRetriesError(id, about.attempt, cause, end.payload),
@@ -52,23 +59,33 @@ export function publishOutcome(attempt: Attempt, end: AttemptEnd, verdict: Settl
       })
     }
     case 'cancelled':
-      return tell({ name: 'cancelled', type, id, job: attempt.job, verdict })
+      return publishEvent({ name: 'cancelled', type, id, job: attempt.job, verdict })
     // Queued or scheduled: the job waits again, without a failure.
     default:
-      if (!stalled) tell({ name: 'released', ...about, job: attempt.job })
+      if (!stalled) publishEvent({ name: 'released', ...about, job: attempt.job })
   }
 }
 
+/** Publishes the progress that the storage has just taken, if there is one. */
+export function publishProgress({ job, counted }: Attempt, { value }: ReportBuffer, publishEvent: PublishEvent): void {
+  if (value === undefined || !isWatched()) return
+  publishEvent({ name: 'progress', type: job.type, id: job.id, attempt: counted, value })
+}
+
 /** Publishes the jobs that the storage ended by itself. */
-export function publishEnded(ended: readonly Ended[], types: ReadonlyMap<string, WorkType>, tell: Tell): void {
+export function publishEnded(
+  ended: readonly Ended[],
+  types: ReadonlyMap<string, WorkType>,
+  publishEvent: PublishEvent,
+): void {
   for (const { type, id, chain, state, reason, failures, payload } of ended) {
     if (state === 'cancelled') {
-      tell({ name: 'cancelled', type, id, chain })
+      publishEvent({ name: 'cancelled', type, id, chain, reason })
       continue
     }
     const cause = reason === 'blocker_failed' ? blockerError(id) : stalledError(id)
     const error = new MaxRetriesError(id, failures, cause, types.get(type)?.payloadOf(payload))
-    tell({ name: 'failed', type, id, attempt: failures, error, reason, chain })
+    publishEvent({ name: 'failed', type, id, attempt: failures, error, reason, chain })
   }
 }
 

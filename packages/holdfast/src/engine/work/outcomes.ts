@@ -4,8 +4,9 @@
 import type { Clock } from '../../clock.ts'
 import type { AddVerdict, Ending, Outcome, SettleVerdict } from '../../storage/storage.ts'
 import { engineDefaults } from '../defaults.ts'
-import type { Tell } from '../events.ts'
+import type { PublishEvent } from '../events.ts'
 import type { GuardedStorage } from '../guard.ts'
+import { type Backoff, delayAfter } from '../job/backoff.ts'
 import type { Attempt } from './attempt.ts'
 import { publishOutcome } from './outcome-events.ts'
 
@@ -41,35 +42,42 @@ interface PendingOutcome {
 interface OutcomesOptions {
   readonly storage: Pick<GuardedStorage, 'settle' | 'nextDueAt'>
   readonly clock: Clock
-  readonly tell: Tell
-  /** Called after a refused outcome was sent again, beside the loop. */
-  onRetried(): void
+  /** Pause before an outcome is sent again; 50 ms to 5 s, if that is shorter: its lease is not renewed any more. */
+  readonly loopBackoff: Backoff
+  readonly publishEvent: PublishEvent
+  /** Called when an outcome that was held back can be sent, or a refused one was sent again, beside the loop. */
+  onDelayed(): void
 }
 
 export class Outcomes {
   readonly #options: OutcomesOptions
-  readonly #tell: Tell
+  readonly #publishEvent: PublishEvent
   #waiting: PendingOutcome[] = []
+  /** Outcomes whose attempts have a report in flight. They wait for its answer: the fence would refuse a report that comes after them. */
+  #reporting = 0
   /** Outcomes of failed calls. One of them may be the cause, so they go apart from the others, and from claims. */
   #unsent: PendingOutcome[] = []
   /** Unsent outcomes per call: halved by each failure, doubled by each success. */
   #resendLimit: number = engineDefaults.batch
   #resendAt = 0
-  #resendPauseMs: number = engineDefaults.retryMs
+  readonly #resendPause: RetryPause
   /** Outcomes that the storage refuses although it answers. They have a timer of their own, so that no other waits for it. */
   #refused: PendingOutcome[] = []
   #isRetrying = false
   #retryAt = 0
-  #retryPauseMs: number = engineDefaults.retryMs
+  readonly #retryPause: RetryPause
 
   constructor(options: OutcomesOptions) {
     this.#options = options
-    this.#tell = options.tell
+    this.#publishEvent = options.publishEvent
+    this.#resendPause = new RetryPause(options)
+    this.#retryPause = new RetryPause(options)
   }
 
   /** Outcomes that are not recorded yet. */
   get size(): number {
-    return this.#waiting.length + this.#unsent.length + this.#refused.length + (this.#isRetrying ? 1 : 0)
+    const beingSent = this.#reporting + (this.#isRetrying ? 1 : 0)
+    return this.#waiting.length + this.#unsent.length + this.#refused.length + beingSent
   }
 
   /** Outcomes that the next call can send. */
@@ -86,7 +94,16 @@ export class Outcomes {
   }
 
   push(attempt: Attempt, end: AttemptEnd): void {
-    this.#waiting.push({ attempt, end, outcome: outcomeOf(attempt, end) })
+    if (attempt.sending) void this.#pushAfterReport(attempt, end, attempt.sending.answered)
+    else this.#waiting.push({ attempt, end, outcome: outcomeOf(attempt, end) })
+  }
+
+  async #pushAfterReport(attempt: Attempt, end: AttemptEnd, answered: Promise<void>): Promise<void> {
+    this.#reporting++
+    await answered
+    this.#reporting--
+    this.push(attempt, end)
+    this.#options.onDelayed()
   }
 
   take(): readonly PendingOutcome[] {
@@ -117,38 +134,36 @@ export class Outcomes {
   async #resend(batch: readonly PendingOutcome[]): Promise<void> {
     let sent = await this.#send(batch)
     if (!sent && batch.length === 1 && (await this.#isStorageAvailable())) {
-      this.#resendPauseMs = engineDefaults.retryMs
+      this.#resendPause.reset()
       // The storage answers: a second failure in a row is caused by the outcome itself.
       sent = await this.#send(batch)
       if (!sent) return this.#refuse(batch)
     }
     if (sent) {
       this.#resendLimit = Math.min(2 * this.#resendLimit, engineDefaults.batch)
-      this.#resendPauseMs = engineDefaults.retryMs
+      this.#resendPause.reset()
       return
     }
     // To the end, so that these do not hold up the others.
     this.#unsent.push(...batch)
     this.#resendLimit = Math.max(1, batch.length >> 1)
-    this.#resendAt = this.#options.clock.monotonic() + this.#resendPauseMs
-    this.#resendPauseMs = Math.min(2 * this.#resendPauseMs, engineDefaults.longestRetryMs)
+    this.#resendAt = this.#options.clock.monotonic() + this.#resendPause.next()
   }
 
   /** Not awaited by the loop: the call may take long to fail again. */
   async #retryRefused(): Promise<void> {
     this.#isRetrying = true
     const batch = this.#refused.splice(0, 1)
-    if (await this.#send(batch)) this.#retryPauseMs = engineDefaults.retryMs
+    if (await this.#send(batch)) this.#retryPause.reset()
     else if (await this.#isStorageAvailable()) this.#refuse(batch)
     else this.putBack(batch)
     this.#isRetrying = false
-    this.#options.onRetried()
+    this.#options.onDelayed()
   }
 
   #refuse(batch: readonly PendingOutcome[]): void {
     this.#refused.push(...batch)
-    this.#retryAt = this.#options.clock.monotonic() + this.#retryPauseMs
-    this.#retryPauseMs = Math.min(2 * this.#retryPauseMs, engineDefaults.longestRetryMs)
+    this.#retryAt = this.#options.clock.monotonic() + this.#retryPause.next()
   }
 
   async #send(batch: readonly PendingOutcome[]): Promise<boolean> {
@@ -156,7 +171,7 @@ export class Outcomes {
       this.report(batch, await this.#options.storage.settle(batch.map(({ outcome }) => outcome)))
       return true
     } catch (error) {
-      this.#tell({ name: 'error', error: error as Error })
+      this.#publishEvent({ name: 'error', error: error as Error })
       return false
     }
   }
@@ -181,16 +196,47 @@ export class Outcomes {
     if (verdict.verdict === 'conflict' && end.instead) {
       return this.push(attempt, { ...end.instead(verdict.added), after: end.after })
     }
-    publishOutcome(attempt, end, verdict, this.#tell)
+    const { work, job } = attempt
+    if (work.onCompleted && verdict.verdict === 'settled' && end.ending.kind === 'completed') {
+      work.onCompleted(job, end.ending.result)
+    }
+    publishOutcome(attempt, end, verdict, this.#publishEvent)
     void end.after?.(verdict)
   }
 }
 
-function outcomeOf({ job }: Attempt, { ending }: AttemptEnd): Outcome {
+/** The pause before an outcome is sent again, which grows with each failure in a row. */
+class RetryPause {
+  readonly #options: Pick<OutcomesOptions, 'clock' | 'loopBackoff'>
+  #failures = 0
+
+  constructor(options: Pick<OutcomesOptions, 'clock' | 'loopBackoff'>) {
+    this.#options = options
+  }
+
+  next(): number {
+    const { clock, loopBackoff } = this.#options
+    const own = Math.min(engineDefaults.retryMs * 2 ** this.#failures, engineDefaults.longestRetryMs)
+    return Math.min(
+      own,
+      delayAfter(loopBackoff, ++this.#failures, notSent, clock, () => {}),
+    )
+  }
+
+  reset(): void {
+    this.#failures = 0
+  }
+}
+
+/** For a backoff function. */
+const notSent = new Error('an outcome could not be sent')
+
+function outcomeOf({ job, report }: Attempt, { ending }: AttemptEnd): Outcome {
   const { type, id, worker, attempt } = job
-  if (ending.kind !== 'completed') return { type, id, worker, attempt, ...ending }
+  if (ending.kind !== 'completed') return { type, id, worker, attempt, ...ending, ...report?.toReport() }
   // Field by field: nearly every outcome is this one. The retention is sent although the record has it: so a storage need not
   // read the record.
   const { kind, result, keepMs = job.retention.completedMs, add } = ending
-  return { type, id, worker, attempt, kind, result, keepMs, add }
+  const outcome: Outcome = { type, id, worker, attempt, kind, result, keepMs, add }
+  return report ? { ...outcome, ...report.toReport() } : outcome
 }

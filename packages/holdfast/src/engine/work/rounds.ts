@@ -10,7 +10,7 @@
 
 import type { Clock } from '../../clock.ts'
 import { engineDefaults } from '../defaults.ts'
-import type { Tell } from '../events.ts'
+import type { PublishEvent } from '../events.ts'
 import { type Backoff, delayAfter } from '../job/backoff.ts'
 import type { ConditionVariable } from './condition-variable.ts'
 import type { Exchange } from './exchange.ts'
@@ -28,7 +28,7 @@ export interface RoundsOptions {
   readonly loopBackoff: Backoff
   /** Notified at the end of each round. */
   readonly changed: ConditionVariable
-  readonly tell: Tell
+  readonly publishEvent: PublishEvent
 }
 
 /** Pause before the next exchange, in ms, when the storage did not confirm what this worker holds. */
@@ -43,6 +43,8 @@ export class Rounds {
   #isFollowed = false
   /** Consecutive rounds that failed. */
   #failures = 0
+  /** When the first of them failed: local, monotonic ms. */
+  #failingSince = 0
   /** Set while nothing is left to do: the idle wait, no longer than `maxMs`. Each round ends it. */
   #idle: { readonly maxMs: number; isPlanned: boolean } | undefined
 
@@ -67,6 +69,16 @@ export class Rounds {
   /** No round is in flight or to come, and every outcome is recorded. */
   get areDone(): boolean {
     return this.#inFlight === 0 && !this.#isScheduled && this.#options.outcomes.size === 0
+  }
+
+  /** How long rounds have failed without a success between, in ms. */
+  get failingMs(): number {
+    return this.#failures === 0 ? 0 : this.#options.clock.monotonic() - this.#failingSince
+  }
+
+  /** How much the next round is overdue, in ms. */
+  get lateMs(): number {
+    return this.#inFlight > 0 || this.#stopping ? 0 : this.#options.wake.lateMs
   }
 
   /** Schedules a round that claims: there may be a job, or a free slot. */
@@ -157,10 +169,11 @@ export class Rounds {
 
   /** The storage failed: the next round comes after a pause, which grows with each failure. */
   #fail(error: Error): void {
-    const { tell, loopBackoff, clock, exchange, outcomes, wake } = this.#options
-    tell({ name: 'error', error })
+    const { publishEvent, loopBackoff, clock, exchange, outcomes, wake } = this.#options
+    publishEvent({ name: 'error', error })
     exchange.mayFindJobs = true
     this.#isFollowed = false
+    if (this.#failures === 0) this.#failingSince = clock.monotonic()
     const pauseMs = delayAfter(loopBackoff, ++this.#failures, error, clock, () => {})
     // Outcomes to send again have a pause of their own, which may be shorter.
     wake.wakeAfter(Math.min(pauseMs, Math.max(outcomes.resendMs, engineDefaults.retryMs)))

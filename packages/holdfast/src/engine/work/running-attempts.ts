@@ -4,19 +4,28 @@
 // from before each call.
 
 import { atMost, type Clock, type Timer } from '../../clock.ts'
-import type { Tell } from '../events.ts'
+import type { PublishEvent } from '../events.ts'
 import { engineDefaults } from '../defaults.ts'
 import type { GuardedStorage } from '../guard.ts'
 import type { LeaseVerdict, Refusal } from '../../storage/storage.ts'
 import type { Attempt } from './attempt.ts'
+import { publishProgress } from './outcome-events.ts'
+import { ReportsInFlight } from './reports.ts'
 
 export interface RunningAttemptsOptions {
   readonly storage: Pick<GuardedStorage, 'extend'>
   readonly clock: Clock
-  readonly tell: Tell
+  readonly publishEvent: PublishEvent
   /** Called when an attempt reached its longest run. */
   onCap(attempt: Attempt): void
 }
+
+/** A blocked event loop is noticed by the lateness of the timer. It fires so many times in the shortest stall that is told. */
+const ticksPerStall = 4
+
+/** The shortest stall that is told of an attempt: the heartbeat comes so often, or should. And that of the shortest lease. */
+const shortestStallMs = 16
+const stallMsOf = ({ work }: Attempt): number => work.leaseMs / 3
 
 /** Pause before a renewal is tried again that failed, or met a locked record, in ms. */
 const renewRetryMs = 1_000
@@ -30,6 +39,9 @@ export class RunningAttempts {
   #renewing = false
   /** Whether the last renewal failed for some attempts. */
   #isUnconfirmed = false
+  /** The attempt that ended last: it may have blocked the event loop itself. */
+  #lastEnded: Attempt | undefined
+  #reportTimer: Timer | undefined
   #stopped = false
 
   constructor(options: RunningAttemptsOptions) {
@@ -41,6 +53,13 @@ export class RunningAttempts {
     return this.#running.size
   }
 
+  /** Handlers that go on although another worker has the job, or it ended. */
+  get abandoned(): number {
+    let count = 0
+    for (const { lost } of this.#running) if (lost) count++
+    return count
+  }
+
   [Symbol.iterator](): Iterator<Attempt> {
     return this.#running.values()
   }
@@ -50,13 +69,24 @@ export class RunningAttempts {
     // Counted from the start of the lease: when the claim was sent.
     const renewAt = attempt.leaseEndsAt - attempt.work.leaseMs + attempt.work.renewMs
     if (renewAt < this.#renewAt) this.#renewAt = renewAt
-    const at = Math.min(this.#renewAt, attempt.capAt)
+    const at = Math.min(this.#renewAt, attempt.capAt, now + stallMsOf(attempt) / ticksPerStall)
     if (at < this.#firesAt) this.#arm(at, now)
   }
 
   /** Keeps the timer: the next attempt may come before it fires, and an early tick does no harm. */
   delete(attempt: Attempt): void {
     this.#running.delete(attempt)
+    this.#lastEnded = attempt
+  }
+
+  /** Sends what attempts report with the next renewal, or in `reportMs` by one call for all of them. */
+  sendReportsSoon(): void {
+    if (this.#stopped) return
+    this.#reportTimer ??= this.#options.clock.after(engineDefaults.reportMs, () => {
+      this.#reportTimer = undefined
+      const reporting = [...this.#running].filter(({ report, locked, lost }) => report && !locked && !lost)
+      if (reporting.length > 0) void this.#extend(reporting)
+    })
   }
 
   /** Renews the leases of these jobs at once, to learn what happened to them. Undefined: of all. */
@@ -83,6 +113,7 @@ export class RunningAttempts {
   stop(): void {
     this.#stopped = true
     this.#timer?.cancel()
+    this.#reportTimer?.cancel()
     this.#running.clear()
   }
 
@@ -101,13 +132,9 @@ export class RunningAttempts {
   }
 
   #tick(): void {
-    const { clock, tell, onCap } = this.#options
-    const periodMs = this.#periodMs
+    const { clock, onCap } = this.#options
     const now = clock.monotonic()
-    const lateMs = now - this.#firesAt
-    if (lateMs > periodMs && this.#running.size > 0) {
-      tell({ name: 'loop_stalled', ms: lateMs, types: [...new Set([...this.#running].map(({ job }) => job.type))] })
-    }
+    this.#publishStall(now - this.#firesAt)
     this.#firesAt = Infinity
     for (const attempt of this.#running) if (attempt.capAt <= now) onCap(attempt)
     if (this.#running.size === 0) {
@@ -120,10 +147,22 @@ export class RunningAttempts {
     this.#arm(this.#nextAt(now), now)
   }
 
+  /** Publishes that the event loop was blocked for more than a third of a lease. @param lateMs how late the timer was */
+  #publishStall(lateMs: number): void {
+    const last = this.#lastEnded
+    this.#lastEnded = undefined
+    if (lateMs < shortestStallMs) return
+    const ran = this.#running.size > 0 ? [...this.#running] : last ? [last] : []
+    if (!ran.some((attempt) => lateMs > stallMsOf(attempt))) return
+    const types = [...new Set(ran.map(({ job }) => job.type))]
+    this.#options.publishEvent({ name: 'loop_stalled', ms: lateMs, types })
+  }
+
   #nextAt(now: number): number {
     let at = this.#renewing ? now + this.#periodMs : this.#renewAt
-    for (const { capAt, leaseEndsAt, locked } of this.#running) {
-      at = Math.min(at, capAt)
+    for (const attempt of this.#running) {
+      const { capAt, leaseEndsAt, locked } = attempt
+      at = Math.min(at, capAt, now + stallMsOf(attempt) / ticksPerStall)
       if (leaseEndsAt > now && !locked) at = Math.min(at, leaseEndsAt)
     }
     return at
@@ -147,24 +186,41 @@ export class RunningAttempts {
 
   /** @returns false if some leases are to be renewed again soon */
   async #extend(attempts: readonly Attempt[]): Promise<boolean> {
-    const { storage, clock, tell } = this.#options
+    const { storage, clock, publishEvent } = this.#options
     let isConfirmed = true
     for (let start = 0; start < attempts.length; start += engineDefaults.batch) {
       const batch = attempts.slice(start, start + engineDefaults.batch)
       const now = clock.monotonic()
       const leaseOf = ({ work, capAt }: Attempt): number => Math.max(1, Math.min(work.leaseMs, Math.ceil(capAt - now)))
+      const reports = new ReportsInFlight()
       try {
-        const verdicts = await storage.extend(batch.map((attempt) => ({ ...attempt.fence, leaseMs: leaseOf(attempt) })))
+        const verdicts = await storage.extend(
+          batch.map((attempt, index) => ({
+            ...attempt.fence,
+            leaseMs: leaseOf(attempt),
+            ...reports.take(attempt, index),
+          })),
+        )
         batch.forEach((attempt, index) => {
           isConfirmed = this.#apply(attempt, verdicts[index]!, now + leaseOf(attempt)) && isConfirmed
         })
+        this.#endReports(reports, (index) => 'until' in verdicts[index]!)
       } catch (error) {
         isConfirmed = false
-        tell({ name: 'error', error: error as Error })
+        this.#endReports(reports, () => false)
+        publishEvent({ name: 'error', error: error as Error })
         this.#abortExpired(clock.monotonic())
       }
     }
     return isConfirmed
+  }
+
+  /** A report that was not stored waits for the next call. What gathered meanwhile is sent soon. */
+  #endReports(reports: ReportsInFlight, isStored: (index: number) => boolean): void {
+    reports.end(isStored, (attempt, report) => {
+      publishProgress(attempt, report, this.#options.publishEvent)
+      if (attempt.report) this.sendReportsSoon()
+    })
   }
 
   #apply(attempt: Attempt, verdict: LeaseVerdict, leaseEndsAt: number): boolean {
@@ -175,11 +231,11 @@ export class RunningAttempts {
         return false
       case 'cancelling':
         attempt.leaseEndsAt = latest
-        attempt.abort('cancelled')
+        attempt.abort('cancelled', verdict.reason)
         return true
       case 'extended':
         attempt.leaseEndsAt = latest
-        if (attempt.work.tellsStarts) this.#publish('renewed', attempt)
+        if (attempt.work.publishesStarts) this.#publish('renewed', attempt)
         return true
       default:
         this.#lose(attempt, verdict.verdict)
@@ -194,18 +250,18 @@ export class RunningAttempts {
     attempt.lost = true
     attempt.abort(verdict)
     const { type, id } = attempt.job
-    this.#options.tell({ name: 'fenced', type, id, attempt: attempt.counted, verdict })
+    this.#options.publishEvent({ name: 'fenced', type, id, attempt: attempt.counted, verdict })
   }
 
   #abortExpired(now: number): void {
     for (const attempt of this.#running) {
       if (attempt.leaseEndsAt > now || attempt.locked || attempt.abortedFor) continue
       attempt.abort('error')
-      if (attempt.work.tellsStarts) this.#publish('lease_expired', attempt)
+      if (attempt.work.publishesStarts) this.#publish('lease_expired', attempt)
     }
   }
 
   #publish(name: 'renewed' | 'lease_expired', { job, counted }: Attempt): void {
-    this.#options.tell({ name, type: job.type, id: job.id, attempt: counted, job })
+    this.#options.publishEvent({ name, type: job.type, id: job.id, attempt: counted, job })
   }
 }

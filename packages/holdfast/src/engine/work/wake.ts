@@ -21,6 +21,8 @@ export class Wake {
   readonly #options: WakeOptions
   readonly #pollMs: number
   #timer: Timer | undefined
+  /** When the timer should fire: local, monotonic ms. */
+  #firesAt = Infinity
   #unlisten: Unlisten | undefined
   #stopped = false
 
@@ -58,14 +60,25 @@ export class Wake {
 
   /** Wakes after this time, or by an earlier hint. */
   wakeAfter(ms: number): void {
+    const { clock, onWake } = this.#options
     this.#timer?.cancel()
     if (this.#stopped) return
-    this.#timer = this.#options.clock.after(ms, () => this.#options.onWake())
+    this.#firesAt = clock.monotonic() + ms
+    this.#timer = clock.after(ms, () => {
+      this.#firesAt = Infinity
+      onWake()
+    })
+  }
+
+  /** How much the timer is overdue, in ms: the event loop was blocked, or the process was suspended. */
+  get lateMs(): number {
+    return Math.max(0, this.#options.clock.monotonic() - this.#firesAt)
   }
 
   cancel(): void {
     this.#timer?.cancel()
     this.#timer = undefined
+    this.#firesAt = Infinity
   }
 
   async stop(): Promise<void> {

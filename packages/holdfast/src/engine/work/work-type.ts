@@ -1,6 +1,8 @@
 // A kind of job, as a worker serves it: how long the worker holds one, and what runs it. A Queue has one, chains and tasks many.
 
+import type { Bytes, ClaimedJob, KeepCount, NewJob } from '../../storage/storage.ts'
 import type { Attempt } from './attempt.ts'
+import type { FailedJob } from './dead-letters.ts'
 import type { AttemptEnd } from './outcomes.ts'
 
 /** One kind of job that a worker serves. */
@@ -10,17 +12,23 @@ export interface WorkType {
   readonly leaseMs: number
   /** Time between two renewals of the lease in ms; below leaseMs. */
   readonly renewMs: number
-  /** Longest run of one attempt in ms; after it the attempt ends as stalled. Infinity: no limit. */
+  /** Longest run of one attempt in ms; after it the attempt ends as stalled. Infinity: no limit. A job may have its own. */
   readonly capMs: number
   /** Runs in all, for jobs that do not set it. */
   readonly maxAttempts?: number
+  /** How many ended records of the type are kept. @default any number */
+  readonly keep?: readonly KeepCount[]
   /** Runs one attempt. Never rejects: an error becomes an outcome. */
   run(attempt: Attempt): Promise<AttemptEnd>
+  /** Called when the storage has recorded that an attempt completed its job. @param result as it was stored */
+  onCompleted?(job: ClaimedJob, result: Bytes | undefined): void
+  /** The job to add when one of this type fails for good. Never throws. @default none is added */
+  deadLetterOf?(failed: FailedJob): NewJob
   /** Decodes the payload of a job that ended without a run, for the event about it. Never throws. */
   payloadOf(bytes: Uint8Array | undefined): unknown
+  /** Chains and tasks: `run` applies the timeoutMs of a job itself, and the attempt fails instead of stalling. @default false */
+  readonly hasOwnTimer?: boolean
   // Chains only:
-  /** Whether the signal's reason is a JobAbortReason instead of an AttemptAbortedError. @default false */
-  readonly plainReasons?: boolean
   /** Whether `started`, `renewed` and `lease_expired` are published although the channel has no subscriber. @default false */
-  readonly tellsStarts?: boolean
+  readonly publishesStarts?: boolean
 }

@@ -4,18 +4,23 @@
 //   Wake ──► Rounds ──► Exchange ──► AttemptRunner ──► Outcomes ──► the next exchange
 //   when      the loop   the call     handlers          results
 //
-// RunningAttempts renews the leases of what runs; Slots counts what may run; Sweeper deletes expired records.
+// RunningAttempts renews the leases of what runs; Slots counts what may run; Sweeper deletes expired records; Presence lists the
+// worker among the others.
 
 import { atMost, type Clock } from '../../clock.ts'
 import { engineDefaults } from '../defaults.ts'
-import type { Tell } from '../events.ts'
+import type { PublishEvent } from '../events.ts'
 import type { GuardedStorage } from '../guard.ts'
+import type { WorkerState } from '../health.ts'
 import type { Backoff } from '../job/backoff.ts'
 import { Sweeper } from '../upkeep/sweep.ts'
+import { AbandonedHandlers } from './abandoned-handlers.ts'
 import { AttemptRunner } from './attempt-runner.ts'
 import { ConditionVariable } from './condition-variable.ts'
+import { DeadLetters } from './dead-letters.ts'
 import { Exchange } from './exchange.ts'
 import { Outcomes } from './outcomes.ts'
+import { Presence } from './presence.ts'
 import { Rounds } from './rounds.ts'
 import { RunningAttempts } from './running-attempts.ts'
 import { Slots } from './slots.ts'
@@ -35,7 +40,9 @@ export interface WorkerOptions {
   readonly slotPauseMs: number
   /** Pause between two claims while the storage fails. */
   readonly loopBackoff: Backoff
-  readonly tell: Tell
+  /** Time between two writes of its presence, in ms. False: none. */
+  readonly presenceMs: number | false
+  readonly publishEvent: PublishEvent
 }
 
 export class Worker {
@@ -44,22 +51,27 @@ export class Worker {
   readonly #slots: Slots
   readonly #wake: Wake
   readonly #sweeper: Sweeper
+  readonly #presence: Presence
   readonly #attempts: AttemptRunner
   readonly #rounds: Rounds
   readonly #changed: ConditionVariable
+  readonly #abandoned: AbandonedHandlers
+  readonly #deadLetters: DeadLetters
   #stopping = false
 
   constructor(options: WorkerOptions) {
-    const { storage, clock, types, tell, label, pollMs, concurrency, loopBackoff } = options
+    const { storage, clock, types, publishEvent, label, pollMs, concurrency, loopBackoff } = options
     const schedule = (): void => this.#rounds.schedule()
     const scheduleClaim = (): void => this.#rounds.scheduleClaim()
     this.#options = options
     const changed = (this.#changed = new ConditionVariable(clock))
-    const outcomes = new Outcomes({ storage, clock, tell, onRetried: schedule })
+    const abandoned = (this.#abandoned = new AbandonedHandlers({ clock, publishEvent }))
+    const deadLetters = (this.#deadLetters = new DeadLetters({ storage, clock, types, publishEvent }))
+    const outcomes = new Outcomes({ storage, clock, loopBackoff, publishEvent, onDelayed: schedule })
     const running = (this.#running = new RunningAttempts({
       storage,
       clock,
-      tell,
+      publishEvent,
       onCap: (attempt) => this.#attempts.timeOut(attempt),
     }))
     const slots = (this.#slots = new Slots({
@@ -78,8 +90,19 @@ export class Worker {
       onWake: scheduleClaim,
       onAbort: (ids) => running.recheck(ids),
     }))
-    this.#sweeper = new Sweeper({ storage, clock, tell })
-    this.#attempts = new AttemptRunner({ clock, types, running, slots, outcomes, changed, tell, onEnd: schedule })
+    this.#sweeper = new Sweeper({ storage, clock, types, publishEvent, onEnded: (ended) => deadLetters.addFor(ended) })
+    this.#attempts = new AttemptRunner({
+      clock,
+      types,
+      running,
+      abandoned,
+      deadLetters,
+      slots,
+      outcomes,
+      changed,
+      publishEvent,
+      onEnd: schedule,
+    })
     const exchange = new Exchange({
       storage,
       clock,
@@ -91,7 +114,25 @@ export class Worker {
       onClaim: (claim, sentAt) => this.#attempts.receive(claim, sentAt),
       onSlotsLeft: scheduleClaim,
     })
-    this.#rounds = new Rounds({ clock, exchange, outcomes, slots, wake, loopBackoff, changed, tell })
+    const { presenceMs } = options
+    const id = exchange.workerId
+    this.#presence = new Presence({
+      kv: storage.kv,
+      clock,
+      id,
+      label,
+      types,
+      concurrency,
+      presenceMs,
+      running,
+      publishEvent,
+    })
+    this.#rounds = new Rounds({ clock, exchange, outcomes, slots, wake, loopBackoff, changed, publishEvent })
+  }
+
+  /** Handlers that go on although their attempts timed out. */
+  get abandoned(): number {
+    return this.#abandoned.size
   }
 
   /** Resolves after the first claim, once it is known when the next one comes. */
@@ -99,6 +140,7 @@ export class Worker {
     await this.#wake.listen()
     if (this.#stopping) return
     this.#sweeper.start()
+    this.#presence.start()
     this.#publish('worker_online')
     await this.#rounds.start()
   }
@@ -134,14 +176,29 @@ export class Worker {
     const deadline = clock.monotonic() + writesMs
     this.#rounds.schedule()
     await this.#changed.wait(writesMs, () => this.#rounds.areDone)
+    await this.#deadLetters.flush(Math.max(0, deadline - clock.monotonic()))
     this.#running.stop()
-    await atMost(clock, deadline - clock.monotonic(), this.#wake.stop()).catch(() => {})
+    this.#abandoned.stop()
+    const stopped = Promise.all([this.#wake.stop(), this.#presence.stop()])
+    await atMost(clock, deadline - clock.monotonic(), stopped).catch(() => {})
     this.#publish('worker_offline')
     return Math.max(0, deadline - clock.monotonic())
   }
 
+  /** What the worker knows about itself, for health(). No call to the storage. */
+  get state(): WorkerState {
+    return {
+      slots: this.#options.concurrency,
+      slotsUsed: this.#running.size,
+      // Those whose attempt timed out, and those whose lease was lost.
+      abandoned: this.#abandoned.size + this.#running.abandoned,
+      claimsFailingMs: this.#rounds.failingMs,
+      claimLateMs: this.#slots.free > 0 ? this.#rounds.lateMs : 0,
+    }
+  }
+
   #publish(name: 'worker_online' | 'worker_offline'): void {
-    const { tell, label, types } = this.#options
-    tell({ name, label, types: types.map(({ type }) => type) })
+    const { publishEvent, label, types } = this.#options
+    publishEvent({ name, label, types: types.map(({ type }) => type) })
   }
 }

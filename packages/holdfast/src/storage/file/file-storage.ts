@@ -145,7 +145,7 @@ export class FileStorage implements Contract.Storage<never> {
   }
 
   async revive(
-    jobs: readonly Contract.JobRef[],
+    jobs: readonly Contract.Revival[],
     options: Contract.ReviveOptions<never> = {},
   ): Promise<Contract.ReviveVerdict[]> {
     this.#noTx(options.tx)

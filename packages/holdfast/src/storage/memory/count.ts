@@ -2,8 +2,7 @@
 
 import type { CountQuery, Counts, TypeCounts } from '../storage.ts'
 import { isKnown } from '../rules/count.ts'
-import { expiryAt } from '../rules/move.ts'
-import { TypeData } from './data.ts'
+import { type MemoryJob, TypeData } from './data.ts'
 import { type MemoryMove, promote } from './move.ts'
 
 export function count(move: MemoryMove, query: CountQuery): Counts {
@@ -19,9 +18,7 @@ function countType(move: MemoryMove, type: TypeData): TypeCounts {
   promote(move, type)
   const lost = [...type.leases.prefix((job) => job.lease!.until <= move.now)].length
   const states = { ...type.counts }
-  for (const gone of move.data.ended.prefix((chain) => expiryAt(chain) <= move.now)) {
-    for (const job of gone.jobs ?? [gone]) if (job.type === type) states[job.state]--
-  }
+  for (const job of goneJobs(move)) if (job.type === type) states[job.state]--
   return {
     type: type.name,
     states,
@@ -31,6 +28,15 @@ function countType(move: MemoryMove, type: TypeData): TypeCounts {
     paused: type.paused,
     pausedGroups: [...type.groups.values()].flatMap(({ key, paused }) => (paused ? [{ group: key, ...paused }] : [])),
   }
+}
+
+/** Jobs that have expired and were not swept. A part of a chain may have expired by itself, with its chain, or both. */
+function goneJobs(move: MemoryMove): ReadonlySet<MemoryJob> {
+  const gone = new Set<MemoryJob>()
+  for (const ended of move.data.ended.prefix((job) => job.expiresAt! <= move.now)) {
+    for (const job of ended.jobs ?? [ended]) gone.add(job)
+  }
+  return gone
 }
 
 function oldest(type: TypeData): number | undefined {

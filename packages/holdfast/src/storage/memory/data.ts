@@ -1,15 +1,28 @@
 // The data of the memory driver. A job is in one list or heap at a time, which shows its progress:
 //
 //   ready (by priority)   waits and is due                    leases   in processing
-//   later                 waits and is not yet due            ended    a chain that has ended and has an expiry
+//   later                 waits and is not yet due            ended    has ended and has an expiry
 //   asideDue, asideLater  waits behind the head of its group, or its group is paused
+//   kept                  has ended and never expires
 //
-// A blocked job, a continued one, and an ended one that a dependent needs are in none of them.
+// A blocked job, and an ended one that a dependent needs, are in none of them.
 
-import type { AttemptRecord, Bytes, EndReason, JobRef, JobState, NewJob, Paused, Retention } from '../storage.ts'
+import type {
+  AttemptRecord,
+  Bytes,
+  EndReason,
+  JobRef,
+  JobState,
+  Log,
+  NewJob,
+  OnBlockerFailure,
+  Paused,
+  Retention,
+  SearchFields,
+} from '../storage.ts'
 import { emptyCounts } from '../rules/count.ts'
 import type * as Moves from '../rules/move.ts'
-import { type Blocker, expiryAt, type Lease, refOf, rootOf } from '../rules/move.ts'
+import { type Blocker, type Lease, refOf, rootOf } from '../rules/move.ts'
 import { type Listeners, newListeners } from '../rules/signals.ts'
 import { Heap, type HeapSlot } from './heap.ts'
 import { SortedList } from './sorted-list.ts'
@@ -48,6 +61,9 @@ export class MemoryJob implements Moves.Job, HeapSlot {
   // plain job, of which there may be a million, a third smaller.
   declare readonly priority: number
   declare readonly trace: string | undefined
+  declare readonly timeoutMs: number | undefined
+  declare readonly search: SearchFields | undefined
+  declare deadlineAt: number | undefined
   declare reason: EndReason | undefined
   declare failures: number
   declare snoozes: number
@@ -55,18 +71,20 @@ export class MemoryJob implements Moves.Job, HeapSlot {
   declare cancelReason: string | undefined
   declare error: Bytes | undefined
   declare attempts: AttemptRecord[] | undefined
+  declare progress: Bytes | undefined
+  declare log: Log | undefined
   declare group: Group | undefined
   declare readonly member: Member | undefined
   declare readonly origin: JobRef | undefined
   declare readonly root: JobRef | undefined
   declare blockers: Blocker[] | undefined
   declare openBlockers: number
-  declare readonly onBlockerFailure: 'fail' | 'wait'
+  declare readonly onBlockerFailure: OnBlockerFailure
   /** The first job of the chain that it continues. */
   declare readonly first: MemoryJob | undefined
   declare readonly chainIndex: number
   // On the first job of a chain only:
-  /** The jobs of a chain that was continued. */
+  /** The jobs of a chain that was continued, in their order, without those that expired. */
   declare jobs: MemoryJob[] | undefined
   declare mark: Mark | undefined
   /** Unfinished jobs that name this chain as a blocker. */
@@ -76,6 +94,9 @@ export class MemoryJob implements Moves.Job, HeapSlot {
     const unset: Partial<MemoryJob> = {
       priority: 0,
       trace: undefined,
+      timeoutMs: undefined,
+      search: undefined,
+      deadlineAt: undefined,
       reason: undefined,
       failures: 0,
       snoozes: 0,
@@ -83,6 +104,8 @@ export class MemoryJob implements Moves.Job, HeapSlot {
       cancelReason: undefined,
       error: undefined,
       attempts: undefined,
+      progress: undefined,
+      log: undefined,
       group: undefined,
       member: undefined,
       origin: undefined,
@@ -125,6 +148,8 @@ export class MemoryJob implements Moves.Job, HeapSlot {
       this.chainIndex = after.chainIndex + 1
     }
     if (job.trace !== undefined) this.trace = job.trace
+    if (job.timeoutMs !== undefined) this.timeoutMs = job.timeoutMs
+    if (job.search !== undefined) this.search = job.search
     const above = after ?? origin
     if (above) {
       this.origin = refOf(above)
@@ -147,6 +172,12 @@ export class MemoryJob implements Moves.Job, HeapSlot {
 /** A job in the heap of its group. */
 export interface Member extends HeapSlot {
   readonly job: MemoryJob
+}
+
+/** A job that must begin by an instant. Its entry stays until then, even if the job began or ended meanwhile. */
+export interface Deadline extends HeapSlot {
+  readonly job: MemoryJob
+  readonly at: number
 }
 
 export interface Group extends Moves.Group {
@@ -173,6 +204,8 @@ export class TypeData implements Moves.JobType {
   readonly asideDue = new Heap<MemoryJob>(dueBefore)
   readonly asideLater = new Heap<MemoryJob>(dueBefore)
   readonly leases = new SortedList((a, b) => a.lease!.until < b.lease!.until)
+  /** Chains that have ended and never expire, by their first job. */
+  readonly kept = new SortedList((a, b) => a.tail.finishedAt! < b.tail.finishedAt!)
   readonly counts = emptyCounts()
   paused: Paused | undefined = undefined
   readonly listeners: Listeners
@@ -204,8 +237,9 @@ export class TypeData implements Moves.JobType {
 export class Data {
   readonly #listenersOf: (type: string) => Listeners
   readonly types = new Map<string, TypeData>()
-  /** Chains that have ended and have an expiry, by their first job. */
-  readonly ended = new SortedList((a, b) => expiryAt(a) < expiryAt(b))
+  /** Chains that have ended and have an expiry, by their first job; and jobs that ended inside a chain. */
+  readonly ended = new SortedList((a, b) => a.expiresAt! < b.expiresAt!)
+  readonly deadlines = new Heap<Deadline>((a, b) => a.at < b.at)
   /** Keys with a window. */
   readonly marks = new Heap<Mark>((a, b) => a.until < b.until)
   /** The last number that a job got when it was accepted, or put behind the others. */
@@ -213,6 +247,12 @@ export class Data {
 
   constructor(listenersOf: (type: string) => Listeners = newListeners) {
     this.#listenersOf = listenersOf
+  }
+
+  /** Sets the instant by which the first attempt must begin. */
+  setDeadline(job: MemoryJob, at: number): void {
+    job.deadlineAt = at
+    this.deadlines.push({ job, at, heapIndex: -1 })
   }
 
   ensureType(name: string): TypeData {

@@ -39,7 +39,7 @@ export class MemoryStorage implements Contract.Storage<never> {
     durable: false,
     sharedByProcesses: false,
     distributed: false,
-    searchIndexed: false,
+    searchIndexed: true,
     fleetEvents: false,
   }
   readonly settings: Contract.StorageSettings
@@ -103,7 +103,7 @@ export class MemoryStorage implements Contract.Storage<never> {
   }
 
   async revive(
-    jobs: readonly Contract.JobRef[],
+    jobs: readonly Contract.Revival[],
     options: Contract.ReviveOptions<never> = {},
   ): Promise<Contract.ReviveVerdict[]> {
     this.#noTx(options.tx)

@@ -1,6 +1,8 @@
 // One call on the data of the memory driver: jobs change in place, and move between its lists and heaps.
 
-import type { JobEvent, JobRef, JobState, NewJob } from '../storage.ts'
+import type { Bytes, JobEvent, JobRef, JobState, LogLine, NewJob } from '../storage.ts'
+import { markFieldsOf, outlivesJob } from '../rules/job/key.ts'
+import { appendLines } from '../rules/job/report.ts'
 import type * as Moves from '../rules/move.ts'
 import { type Data, type Group, MemoryJob, type Mark, type Member, type TypeData } from './data.ts'
 import { Heap } from './heap.ts'
@@ -64,6 +66,7 @@ export class MemoryMove implements Moves.Move {
     this.#recorder?.creates(fields.type, fields.id)
     const type = this.data.ensureType(fields.type)
     const job = new MemoryJob(type, fields, this.now, runAt, this.takeNumber(), after, origin)
+    if (fields.expiresInMs !== undefined) this.data.setDeadline(job, this.now + fields.expiresInMs)
     // In no list yet: wait() or blockJob() follows in the same call.
     type.counts.blocked++
     type.jobs.set(job.id, job)
@@ -80,6 +83,7 @@ export class MemoryMove implements Moves.Move {
     this.#recorder?.creates(fields.type, fields.id)
     const job = new MemoryJob(type, fields, this.now, runAt, this.takeNumber())
     job.state = state
+    if (fields.expiresInMs !== undefined) this.data.setDeadline(job, this.now + fields.expiresInMs)
     type.counts[state]++
     type.jobs.set(job.id, job)
     enter(job, state === 'queued' ? type.readyList(job.priority) : type.later)
@@ -118,10 +122,17 @@ export class MemoryMove implements Moves.Move {
     if (place === 'nowhere') return
     if (place === 'leases') return enter(job, type.leases)
     if (place === 'ended') return enter(job, this.data.ended)
+    if (place === 'kept') return enter(job, type.kept)
     const isDue = job.runAt <= this.now
     if (isDue && job.state === 'scheduled') becomeQueued(job)
     if (place === 'ready') enter(job, isDue ? type.readyList(job.priority) : type.later)
     else enter(job, isDue ? type.asideDue : type.asideLater)
+  }
+
+  report(job: MemoryJob, progress: Bytes | undefined, lines: readonly LogLine[]): void {
+    this.#recorder?.changed(job)
+    if (progress !== undefined) job.progress = progress
+    if (lines.length > 0) job.log = appendLines(job.log, lines)
   }
 
   nextReady(type: TypeData): MemoryJob | undefined {
@@ -152,6 +163,11 @@ export class MemoryMove implements Moves.Move {
   continueChain(chain: MemoryJob, job: MemoryJob): void {
     chain.jobs ??= [chain]
     chain.jobs.push(job)
+  }
+
+  leaveChain(job: MemoryJob): void {
+    const { chain } = job
+    chain.jobs = chain.jobs!.filter((other) => other !== job)
   }
 
   dependentsOf(chain: MemoryJob): Set<Moves.Job> {
@@ -199,13 +215,14 @@ export class MemoryMove implements Moves.Move {
     return type.keys.get(key)
   }
 
-  holdKey(job: MemoryJob, { key, id, token, mode, shared, until }: Omit<Moves.Mark, 'job'>): Mark {
+  holdKey(job: MemoryJob, fields: Moves.MarkFields): Mark {
+    const { key, mode, until } = fields
     const { type } = job
     const held = type.keys.get(key)
     if (held) this.dropKey(type, held)
-    const mark: Mark = { key, type, id, token, mode, shared, until, job, heapIndex: -1 }
+    const mark: Mark = { ...markFieldsOf(fields), type, job, heapIndex: -1 }
     this.#recorder?.key(type, key)
-    if (mode === 'throttle' && until !== Infinity) this.data.marks.push(mark)
+    if (outlivesJob(mode) && until !== Infinity) this.data.marks.push(mark)
     type.keys.set(key, mark)
     return mark
   }

@@ -2,11 +2,12 @@
 // verbs/. It runs the rules of storage/rules on locked rows (rules/); calls that need no rule, as nearly all do, take a fast path of one
 // statement (fast/).
 
-import { checkListQuery, checkNewJobs, checkOutcomes } from '../check.ts'
+import { checkListQuery, checkNewJobs, checkOutcomes, checkSweepRequest } from '../check.ts'
 import { ListenerRegistry } from '../listener-registry.ts'
 import { RefCounted } from '../ref-counted.ts'
 import type * as Contract from '../storage.ts'
 import type { Database } from './connection/database.ts'
+import { eventChannelOf } from './connection/event-messages.ts'
 import { channelOf } from './connection/hints.ts'
 import { LeaseCache } from './fast/lease-cache.ts'
 import { ScanCursor } from './fast/scan-cursor.ts'
@@ -41,17 +42,11 @@ import {
   type PostgresTransaction,
   transaction,
 } from './verbs/transaction.ts'
+import { EventWatches } from './verbs/watch-events.ts'
 
 export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   readonly driver = 'postgres'
-  readonly features: Contract.StorageFeatures = {
-    transactions: true,
-    durable: true,
-    sharedByProcesses: true,
-    distributed: true,
-    searchIndexed: false,
-    fleetEvents: false,
-  }
+  readonly features: Contract.StorageFeatures
   readonly settings: Contract.StorageSettings
   readonly kv: PostgresKv
   readonly #options: ResolvedPostgresOptions
@@ -59,11 +54,13 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   readonly #listeners: ListenerRegistry<Database> = new ListenerRegistry((database) =>
     listenForHints(database, this.#parts, this.#listeners),
   )
+  readonly #watches: EventWatches
   readonly #opened = new RefCounted<OpenStorage>({
     name: 'Postgres',
     open: () => this.#openAll(),
     close: ({ database }) => {
       this.#listeners.closed()
+      this.#watches.closed()
       return database.close()
     },
   })
@@ -78,12 +75,23 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     const { schema, callTimeoutMs, clock, poolSize } = this.#options
     const sql = makeSql(schema, now)
     this.#parts = {
+      sql,
       statements: makeVerbStatements(sql),
       cursor: new ScanCursor(clock),
       leases: new LeaseCache(),
       channel: channelOf(schema),
+      eventChannel: eventChannelOf(schema),
       instance: clock.newId(),
       listenersOf: this.#listeners.listenersOf,
+    }
+    this.#watches = new EventWatches(clock, eventChannelOf(schema), (signal) => this.#listeners.notify(signal))
+    this.features = {
+      transactions: true,
+      durable: true,
+      sharedByProcesses: true,
+      distributed: true,
+      searchIndexed: true,
+      fleetEvents: this.#options.listen,
     }
     this.settings = { callTimeoutMs, claimsInFlight: 2, openTransactions: Math.max(1, poolSize - 2) }
     this.kv = new PostgresKv(makeKvStatements(sql), async (statement, values) =>
@@ -109,6 +117,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     const open = await openStorage(this.#options, this.#parts)
     try {
       await this.#listeners.reopen(open.database)
+      await this.#watches.reopen(open)
       return open
     } catch (error) {
       await open.database.close()
@@ -151,7 +160,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   }
 
   async revive(
-    jobs: readonly Contract.JobRef[],
+    jobs: readonly Contract.Revival[],
     options: Contract.ReviveOptions<JoinableTransaction> = {},
   ): Promise<Contract.ReviveVerdict[]> {
     return revive(this.#open, jobs, options, this.#join(options.tx))
@@ -169,6 +178,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   }
 
   async sweep(request: Contract.SweepRequest): Promise<Contract.Swept> {
+    checkSweepRequest(request)
     return sweep(this.#open, this.kv, request)
   }
 
@@ -200,7 +210,20 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     topics: readonly Contract.Topic[],
     onSignal: (signal: Contract.Signal) => void,
   ): Promise<Contract.Unlisten> {
-    return this.#listeners.listen(this.#open.database, topics, onSignal)
+    const open = this.#open
+    const unlisten = await this.#listeners.listen(open.database, topics, onSignal)
+    const watched = topics.filter(({ kind }) => kind === 'events').map(({ type }) => type)
+    if (watched.length === 0 || !this.features.fleetEvents) return unlisten
+    try {
+      const unwatch = await this.#watches.watch(open, watched)
+      return async () => {
+        await unlisten()
+        await unwatch()
+      }
+    } catch (error) {
+      await unlisten()
+      throw error
+    }
   }
 
   /**

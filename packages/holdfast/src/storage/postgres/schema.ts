@@ -29,7 +29,7 @@ export const steps: readonly (readonly string[])[] = [
        attempt integer NOT NULL,
        failures integer NOT NULL,
        max_attempts double precision,
-       keep_ms double precision NOT NULL, -- retention after completion; after other ends too, unless more.retention sets it
+       keep_ms double precision NOT NULL, -- number of its retention (storage/retention.ts); NaN: see more.retention
        created_at double precision NOT NULL,
        run_at double precision NOT NULL,
        ord bigint NOT NULL, -- breaks ties of run_at
@@ -98,7 +98,60 @@ export const steps: readonly (readonly string[])[] = [
     'CREATE INDEX kv_until ON $.kv (until) WHERE until IS NOT NULL',
     'CREATE SEQUENCE $.kv_numbers',
   ],
+  [
+    // In the order in which they are listed and swept by count (verbs/list-place.ts).
+    `CREATE INDEX jobs_seldom ON $.jobs (tid, state, (coalesce(sweep_at, finished_at, created_at)), seq)
+       WHERE state IN (${stateCodes.blocked}, ${stateCodes.failed}, ${stateCodes.cancelled})
+         OR (state = ${stateCodes.completed} AND (sweep_at IS NULL OR tail IS NOT NULL))`,
+    // Jobs that were added with a deadline. A row stays until its instant, or until the job is deleted.
+    `CREATE TABLE $.deadlines (
+       seq bigint PRIMARY KEY,
+       tid integer NOT NULL,
+       id text COLLATE "C" NOT NULL,
+       at double precision NOT NULL
+     )`,
+    'CREATE INDEX deadlines_at ON $.deadlines (at, seq)',
+    // What attempts reported; a job that reported nothing has no row.
+    `CREATE TABLE $.reports (
+       seq bigint PRIMARY KEY,
+       progress bytea,
+       lines bigint NOT NULL -- log lines that were ever written
+     )`,
+    // The newest log lines, and some that are not deleted yet.
+    `CREATE TABLE $.log (
+       seq bigint NOT NULL,
+       n bigint NOT NULL,
+       attempt integer NOT NULL,
+       at double precision NOT NULL,
+       line bytea NOT NULL,
+       PRIMARY KEY (seq, n)
+     )`,
+    // A row per search field of a job. The bytes of a value sort as the values do (sql/search-value.ts).
+    `CREATE TABLE $.search (
+       seq bigint NOT NULL,
+       name text COLLATE "C" NOT NULL,
+       value bytea NOT NULL,
+       tid integer NOT NULL,
+       created_at double precision NOT NULL,
+       id text COLLATE "C" NOT NULL,
+       PRIMARY KEY (seq, name)
+     )`,
+    // Types whose events some process listens to.
+    `CREATE TABLE $.watches (
+       tid integer NOT NULL,
+       instance text NOT NULL,
+       until double precision NOT NULL,
+       PRIMARY KEY (tid, instance)
+     )`,
+    'CREATE INDEX search_value ON $.search (tid, name, value, created_at, seq)',
+  ],
+  [
+    // Keys whose jobs have their payload replaced, and keys with a version.
+    'ALTER TABLE $.keys ADD COLUMN replaced_by text COLLATE "C", ADD COLUMN version bigint',
+    'DROP INDEX $.keys_until',
+    `CREATE INDEX keys_until ON $.keys (until) WHERE mode <> 'simple' AND until < 'Infinity'`,
+  ],
 ]
 
-/** Tables that clear() empties. */
-export const tables = ['jobs', 'groups', 'keys', 'dependents', 'kv'] as const
+/** Tables that clear() empties. Listeners stay, and so do their watches. */
+export const tables = ['jobs', 'groups', 'keys', 'dependents', 'kv', 'deadlines', 'reports', 'log', 'search'] as const

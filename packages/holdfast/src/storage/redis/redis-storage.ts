@@ -13,7 +13,7 @@ import { count } from './verbs/count.ts'
 import { extend } from './verbs/extend.ts'
 import { get } from './verbs/get.ts'
 import { RedisKv } from './verbs/kv.ts'
-import { list } from './verbs/list.ts'
+import { list } from './verbs/list/list.ts'
 import { Listeners } from './verbs/listen.ts'
 import { nextDueAt } from './verbs/next-due-at.ts'
 import { pause } from './verbs/pause.ts'
@@ -62,7 +62,7 @@ export class RedisStorage implements Contract.Storage<never> {
       durable: this.#counted.opened?.durable ?? false,
       sharedByProcesses: true,
       distributed: true,
-      searchIndexed: false,
+      searchIndexed: true,
       fleetEvents: true,
     }
   }
@@ -121,7 +121,7 @@ export class RedisStorage implements Contract.Storage<never> {
   }
 
   revive(
-    jobs: readonly Contract.JobRef[],
+    jobs: readonly Contract.Revival[],
     options: Contract.ReviveOptions<never> = {},
   ): Promise<Contract.ReviveVerdict[]> {
     return revive(this.#scripts, jobs, options)

@@ -1,10 +1,21 @@
 // A job as a row, for SQLite and Postgres: its columns as fields. Its chain, group, key and dependents are other rows, which
 // are looked up when the rules read them.
 
-import type { AttemptRecord, Bytes, EndReason, JobRef, JobState, NewJob, Retention } from '../storage.ts'
+import type {
+  AttemptRecord,
+  Bytes,
+  EndReason,
+  JobRef,
+  JobState,
+  Log,
+  NewJob,
+  OnBlockerFailure,
+  Retention,
+  SearchFields,
+} from '../storage.ts'
 import type { Blocker, Dependents, Group, Job, JobType, Lease, Mark } from '../rules/move.ts'
 import { refOf, rootOf } from '../rules/move.ts'
-import { evenRetention } from '../retention.ts'
+import { retentionOfCode } from '../retention.ts'
 import type { KeyPart, More } from './more.ts'
 
 /** The rows in memory. */
@@ -15,6 +26,14 @@ export interface Rows<Type extends JobType> {
   dependentsOf(chain: RowJob<Type>): Dependents
   /** Reads the payload of a job that has it in another table. Absent: no job has. */
   readPayload?(seq: number): Bytes
+  /** Only where a record is read with its progress or log. */
+  reportOf(job: RowJob<Type>): StoredReport | undefined
+}
+
+/** What the attempts of a job reported. It is stored apart from the job. */
+export interface StoredReport {
+  readonly progress: Bytes | undefined
+  readonly log: Log | undefined
 }
 
 /** The fields that have a column of their own. */
@@ -25,7 +44,7 @@ export interface Columns {
   readonly priority: number
   readonly maxAttempts: number | undefined
   readonly groupKey: string | undefined
-  /** Retention of every end state, unless `more` has one per state. */
+  /** The number of its retention (storage/retention.ts), unless `more` has the retention. */
   readonly keepMs: number
   readonly createdAt: number
   /** The first job of its chain, if that is another. */
@@ -64,6 +83,9 @@ export class RowJob<Type extends JobType = JobType> implements Job {
   readonly maxAttempts: number | undefined
   readonly retention: Retention
   readonly trace: string | undefined
+  readonly timeoutMs: number | undefined
+  readonly search: SearchFields | undefined
+  deadlineAt: number | undefined
   readonly createdAt: number
   readonly accepted: number
   state: JobState
@@ -87,7 +109,7 @@ export class RowJob<Type extends JobType = JobType> implements Job {
   readonly root: JobRef | undefined
   blockers: Blocker[] | undefined
   openBlockers: number
-  readonly onBlockerFailure: 'fail' | 'wait'
+  readonly onBlockerFailure: OnBlockerFailure
   expiresAt: number | undefined
 
   /** The first job of its chain, if that is another. */
@@ -118,8 +140,11 @@ export class RowJob<Type extends JobType = JobType> implements Job {
     this.token = columns.token
     this.priority = columns.priority
     this.maxAttempts = columns.maxAttempts
-    this.retention = more.retention ?? evenRetention(columns.keepMs)
+    this.retention = more.retention ?? retentionOfCode(columns.keepMs)
     this.trace = more.trace
+    this.timeoutMs = more.timeoutMs
+    this.search = more.search && Object.fromEntries(more.search)
+    this.deadlineAt = more.deadlineAt
     this.createdAt = columns.createdAt
     this.accepted = columns.accepted
     this.state = columns.state
@@ -171,6 +196,14 @@ export class RowJob<Type extends JobType = JobType> implements Job {
     return typeof this.#payload === 'number' ? this.#payload : (this.#payload?.byteLength ?? 0)
   }
 
+  get progress(): Bytes | undefined {
+    return this.#rows.reportOf(this)?.progress
+  }
+
+  get log(): Log | undefined {
+    return this.#rows.reportOf(this)?.log
+  }
+
   get chain(): RowJob<Type> {
     return this.chainSeq === undefined ? this : this.#rows.jobOf(this.chainSeq)!
   }
@@ -191,7 +224,8 @@ export class RowJob<Type extends JobType = JobType> implements Job {
     const { key, mode, shared, until } = this.keyPart
     const held = this.#rows.markOf(this.type, key)
     if (held?.token === this.token && (held.shared || held.id === this.id)) return held
-    this.#mark ??= { key, mode, shared, until, id: this.id, token: this.token, job: undefined }
+    const { id, token } = this
+    this.#mark ??= { key, mode, shared, until, id, token, replacedBy: undefined, version: undefined, job: undefined }
     return this.#mark
   }
 
@@ -251,6 +285,9 @@ export function newRowJob<Type extends JobType>(
   const job = new RowJob(rows, type, columns, {
     retention: fields.retention,
     trace: fields.trace,
+    timeoutMs: fields.timeoutMs,
+    deadlineAt: fields.expiresInMs === undefined ? undefined : at.now + fields.expiresInMs,
+    search: fields.search && Object.entries(fields.search),
     chainIndex: after && after.chainIndex + 1,
     chain: after && refOf(after.chain),
     origin: above && refOf(above),

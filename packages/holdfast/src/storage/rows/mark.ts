@@ -6,7 +6,7 @@ import type { Job, JobType, Mark } from '../rules/move.ts'
 export function markOn(
   rows: { stored(ref: JobRef): Job | undefined },
   type: JobType,
-  { key, id, token, mode, shared, until }: Omit<Mark, 'job'>,
+  { key, id, token, mode, shared, until, replacedBy, version }: Omit<Mark, 'job'>,
 ): Mark {
   return {
     key,
@@ -15,6 +15,8 @@ export function markOn(
     mode,
     shared,
     until,
+    replacedBy,
+    version,
     get job() {
       const job = rows.stored({ type: type.name, id })
       return job?.token === token ? job : undefined

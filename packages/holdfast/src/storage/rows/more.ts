@@ -1,8 +1,8 @@
 // The fields that few jobs have, as JSON in one column. So the row of a plain job is small, and fast to read and write.
 
-import type { AttemptRecord, EndReason, JobRef, Retention } from '../storage.ts'
+import type { AttemptRecord, EndReason, JobRef, OnBlockerFailure, Retention, SearchValue } from '../storage.ts'
 import type { Blocker, Mark } from '../rules/move.ts'
-import { isEven } from '../retention.ts'
+import { retentionCode } from '../retention.ts'
 import type { RowJob } from './job.ts'
 
 export type KeyPart = Pick<Mark, 'key' | 'mode' | 'shared' | 'until'>
@@ -11,6 +11,10 @@ interface Always {
   readonly reason?: EndReason
   readonly snoozes?: number
   readonly trace?: string
+  readonly timeoutMs?: number
+  readonly deadlineAt?: number
+  /** As pairs: the names of fields must not be taken for those of this object. */
+  readonly search?: [name: string, value: SearchValue][]
   readonly retention?: Retention
   readonly cancelling?: boolean
   readonly cancelReason?: string
@@ -19,7 +23,7 @@ interface Always {
   readonly root?: JobRef
   readonly blockers?: Blocker[]
   readonly openBlockers?: number
-  readonly onBlockerFailure?: 'fail' | 'wait'
+  readonly onBlockerFailure?: OnBlockerFailure
   readonly key?: KeyPart
 }
 
@@ -48,7 +52,10 @@ export function encodeMore(job: RowJob, more: Sometimes): string | null {
     reason: job.reason,
     snoozes: job.snoozes || undefined,
     trace: job.trace,
-    retention: isEven(job.retention) ? undefined : job.retention,
+    timeoutMs: job.timeoutMs,
+    deadlineAt: job.deadlineAt,
+    search: job.search && Object.entries(job.search),
+    retention: retentionCode(job.retention) === undefined ? job.retention : undefined,
     cancelling: job.cancelling || undefined,
     cancelReason: job.cancelReason,
     chainIndex: job.chainIndex || undefined,
@@ -56,7 +63,7 @@ export function encodeMore(job: RowJob, more: Sometimes): string | null {
     root: job.root,
     blockers: job.blockers,
     openBlockers: job.openBlockers || undefined,
-    onBlockerFailure: job.onBlockerFailure === 'wait' ? 'wait' : undefined,
+    onBlockerFailure: job.onBlockerFailure === 'fail' ? undefined : job.onBlockerFailure,
     key: job.keyPart,
     ...more,
   }
@@ -69,7 +76,10 @@ function isPlain(job: RowJob): boolean {
     job.reason === undefined &&
     job.snoozes === 0 &&
     job.trace === undefined &&
-    isEven(job.retention) &&
+    job.timeoutMs === undefined &&
+    job.deadlineAt === undefined &&
+    job.search === undefined &&
+    retentionCode(job.retention) !== undefined &&
     !job.cancelling &&
     job.cancelReason === undefined &&
     job.attempts === undefined &&
@@ -85,7 +95,7 @@ function isPlain(job: RowJob): boolean {
 // JSON has neither bytes nor Infinity. Only the errors of attempts are bytes here, and only times can be infinite.
 function revive(key: string, value: unknown): unknown {
   if (key === 'error') return Buffer.from(value as string, 'base64')
-  return value === null && (key === 'until' || key.endsWith('Ms')) ? Infinity : value
+  return value === null && (key === 'until' || key === 'deadlineAt' || key.endsWith('Ms')) ? Infinity : value
 }
 
 function replace(this: unknown, key: string, value: unknown): unknown {

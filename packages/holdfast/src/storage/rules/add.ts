@@ -1,11 +1,12 @@
 // add: decides about each job in turn (id, key, blockers), and writes it. `addPlain` does nearly all jobs, `Decider` the rest.
 
-import type { AddVerdict, JobRef, NewJob, Standing } from '../storage.ts'
+import type { AddVerdict, Deduplication, JobRef, NewJob, Standing } from '../storage.ts'
 import { blockedBy, blockJob, missingBlockers, siblingName, siblingsOf } from './job/block.ts'
-import { forget } from './job/finish.ts'
-import { isInForce } from './job/key.ts'
-import { type Blocker, find, isGone, type Job, type Mark, type Move, refOf } from './move.ts'
+import { forget, forgetContinued } from './job/finish.ts'
+import { effectOn, isInForce, isRemembered, lastsMs, replacePayload, restartWindow } from './job/key.ts'
+import { type Blocker, find, isExpiredPart, isGone, type Job, type Mark, type Move, refOf } from './move.ts'
 import { standingOf, standingOfMark } from './job/standing.ts'
+import { isWaiting } from './job/states.ts'
 import { dueAt, emitWaiting, wait, waitingState } from './job/wait.ts'
 
 export function add(move: Move, jobs: readonly NewJob[]): AddVerdict[] {
@@ -64,6 +65,22 @@ export function isFree(move: Move, job: Job | undefined): boolean {
   return job === chain || (job === chain.tail && !chain.dependents?.size)
 }
 
+/** True if the new job takes the place of a waiting one. A job that is part of a longer chain cannot be replaced. */
+const isReplaced = ({ onDuplicate }: NewJob, existing: Job): boolean =>
+  onDuplicate === 'replace' && isWaiting(existing.state) && existing === existing.chain && existing === existing.tail
+
+/** The answer to the repeat of an add whose job is gone. */
+const repeatOfGone = ({ type, id, token }: NewJob): AddVerdict => ({
+  verdict: 'added',
+  job: { type, id, token, state: 'completed' },
+})
+
+/** A continuation has the key of its chain: its own is ignored. */
+function withoutKey(job: NewJob): NewJob {
+  const { deduplication, ...fields } = job
+  return deduplication ? fields : job
+}
+
 /** Decides about the jobs of one call, where an id is taken, or a job has a key, a group or blockers. */
 class Decider {
   readonly verdicts: AddVerdict[] = []
@@ -76,6 +93,8 @@ class Decider {
   readonly #created: (Job | undefined)[] = []
   #marksTaken: Set<Mark> | undefined
   #repeated: Set<Job> | undefined
+  /** Jobs whose payload this call replaced. */
+  #replaced: Set<Job> | undefined
   readonly #before: number
 
   /** @param before the last number taken before this call: a job with a higher one was added by this call */
@@ -117,15 +136,45 @@ class Decider {
     const existing = this.#move.stored(job)
     // The token identifies a repeat even if the job has ended or expired since.
     if (existing?.token === job.token) return this.#repeatOf(existing)
-    if (!isFree(this.#move, existing)) return { verdict: 'duplicate', by: 'id', job: standingOf(this.#move, existing!) }
-    // A continuation shares the key of its chain.
-    const mark = predecessor || !job.deduplication ? undefined : this.#markInForce(job.type, job.deduplication.key)
-    const isOwn = mark?.token === job.token && (mark.shared || mark.id === job.id)
-    if (mark && !isOwn) return { verdict: 'duplicate', by: 'key', job: this.#holderOf(job.type, mark) }
-    if (repeated || (mark && !this.#marksTaken?.has(mark))) {
-      return { verdict: 'added', job: { type: job.type, id: job.id, token: job.token, state: 'completed' } }
+    const replaced = existing && !isFree(this.#move, existing) ? existing : undefined
+    if (replaced && !isReplaced(job, replaced)) {
+      return { verdict: 'duplicate', by: 'id', job: standingOf(this.#move, replaced) }
     }
-    return undefined
+    // A continuation shares the key of its chain.
+    const { deduplication } = predecessor ? {} : job
+    if (deduplication?.mode === 'ascending') {
+      const last = this.#markOf(job.type, deduplication.key)
+      if (last && isRemembered(this.#move, last) && last.version! >= deduplication.version) {
+        const isRepeat = last.token === job.token && last.id === job.id
+        return isRepeat ? repeatOfGone(job) : { verdict: 'stale', version: last.version! }
+      }
+      if (last?.mode === 'ascending') return repeated ? repeatOfGone(job) : undefined
+    }
+    const mark = deduplication && this.#markInForce(job.type, deduplication.key)
+    const isOwn = mark?.token === job.token && (mark.shared || mark.id === job.id)
+    const isFreed = mark !== undefined && !mark.shared && mark.id === replaced?.id && mark.token === replaced.token
+    if (mark && !isOwn && !isFreed) return this.#heldKey(job, mark)
+    return repeated || (mark && !isFreed && !this.#marksTaken?.has(mark)) ? repeatOfGone(job) : undefined
+  }
+
+  /** The verdict of a job whose key another holds. Undefined if it is to be created all the same. */
+  #heldKey(job: NewJob, mark: Mark): AddVerdict | undefined {
+    const move = this.#move
+    const deduplication = job.deduplication!
+    const holder = mark.job
+    // An earlier add of this call may have replaced the payload under the same token: then this is no repeat.
+    const isRepeat = mark.replacedBy === job.token && mark.mode === deduplication.mode && !this.#replaced?.has(holder!)
+    const effect = isRepeat || !holder ? 'refuse' : effectOn(holder, deduplication.mode, mark)
+    if (effect === 'add' || effect === 'after') return undefined
+    if (effect === 'refuse' && !isRepeat) {
+      return { verdict: 'duplicate', by: 'key', job: this.#holderOf(job.type, mark) }
+    }
+    if (effect === 'replace') {
+      replacePayload(move, holder!, mark, job.payload, job.token)
+      if (deduplication.mode === 'debounce') restartWindow(move, holder!, deduplication)
+      ;(this.#replaced ??= new Set()).add(holder!)
+    }
+    return { verdict: 'replaced', job: standingOf(move, holder!) }
   }
 
   /** Answers a repeat as the first call. An id that one call names twice is a duplicate of its first mention. */
@@ -137,9 +186,13 @@ class Decider {
     return { verdict: 'added', job: standingOf(this.#move, job) }
   }
 
-  #markInForce(name: string, key: string): Mark | undefined {
+  #markOf(name: string, key: string): Mark | undefined {
     const type = this.#move.typeOf(name)
-    const mark = type && this.#move.markOf(type, key)
+    return type && this.#move.markOf(type, key)
+  }
+
+  #markInForce(name: string, key: string): Mark | undefined {
+    const mark = this.#markOf(name, key)
     return mark && isInForce(this.#move, mark) ? mark : undefined
   }
 
@@ -149,10 +202,12 @@ class Decider {
 
   #create(index: number, predecessor: Job | undefined, origin: Job | undefined): void {
     const move = this.#move
-    const fields = this.#jobs[index]!
+    const fields = predecessor ? withoutKey(this.#jobs[index]!) : this.#followed(this.#jobs[index]!)
     const replaced = move.stored(fields)
     const isChain = replaced !== undefined && replaced === replaced.chain
-    if (replaced) forget(move, replaced.chain)
+    const isLive = replaced !== undefined && isWaiting(replaced.state)
+    if (replaced && isExpiredPart(move, replaced)) forgetContinued(move, replaced)
+    else if (replaced) forget(move, replaced.chain)
     const job = move.create(fields, dueAt(move, fields), predecessor, origin)
     if (fields.blockers) job.blockers = fields.blockers.map((blocker) => this.#refOfBlocker(blocker))
     if (isChain) move.inheritDependents(job, replaced)
@@ -165,7 +220,16 @@ class Decider {
       wait(move, job)
       emitWaiting(move, job)
     }
-    this.verdicts.push({ verdict: 'added', job: standingOf(this.#move, job) })
+    this.verdicts.push({ verdict: isLive ? 'replaced' : 'added', job: standingOf(this.#move, job) })
+  }
+
+  /** A job that runs after the holder of its key is blocked by it, whatever that ends in. */
+  #followed(fields: NewJob): NewJob {
+    if (fields.deduplication?.mode !== 'followUp') return fields
+    const mark = this.#markInForce(fields.type, fields.deduplication.key)
+    const holder = mark && !(mark.token === fields.token && mark.id === fields.id) ? mark.job : undefined
+    if (!holder || effectOn(holder, 'followUp', mark!) !== 'after') return fields
+    return { ...fields, blockers: [refOf(holder.chain)], onBlockerFailure: 'run' }
   }
 
   /** Undefined if the blocker is not in this batch. */
@@ -180,15 +244,18 @@ class Decider {
     return { ref: { type, id }, done: false }
   }
 
-  #takeKey(job: Job, { key, mode, windowMs, shared = false }: NonNullable<NewJob['deduplication']>): void {
+  #takeKey(job: Job, deduplication: Deduplication): void {
+    const { key, mode } = deduplication
+    const shared = 'shared' in deduplication && deduplication.shared === true
     const held = this.#move.markOf(job.type, key)
-    if (held && this.#marksTaken?.has(held)) {
+    if (shared && held && this.#marksTaken?.has(held)) {
       job.mark = held
       return
     }
-    const until = windowMs === undefined ? Infinity : this.#move.now + windowMs
     const { id, token } = job
-    const mark = this.#move.holdKey(job, { key, id, token, mode, shared, until })
+    const until = this.#move.now + (lastsMs(deduplication) ?? Infinity)
+    const version = mode === 'ascending' ? deduplication.version : undefined
+    const mark = this.#move.holdKey(job, { key, id, token, mode, shared, until, replacedBy: undefined, version })
     job.mark = mark
     ;(this.#marksTaken ??= new Set()).add(mark)
   }
@@ -203,22 +270,29 @@ class Decider {
     }
     // A job that failed with its blocker may have failed others.
     this.#created.forEach((job, index) => {
-      if (job?.blockers) this.verdicts[index] = { verdict: 'added', job: standingOf(this.#move, job) }
+      if (job?.blockers) this.verdicts[index] = { verdict: this.#addedVerdict(index), job: standingOf(this.#move, job) }
     })
   }
 
-  /** Replaces blockers of this batch that are duplicates by the existing chains. */
+  #addedVerdict(index: number): 'added' | 'replaced' {
+    return this.verdicts[index]!.verdict === 'replaced' ? 'replaced' : 'added'
+  }
+
+  /** Replaces blockers of this batch that were not added, because a job has their id or key, by the existing chains. */
   #resolveDuplicates(job: Job, index: number): void {
     if (this.#jobs.length === 1) return
     const { blockers, token } = this.#jobs[index]!
+    // A job that runs after another has no blockers of its own.
+    if (!blockers) return
     job.blockers!.length = 0
-    const refs = blockers!.map((blocker): Blocker => {
+    const refs = blockers.flatMap((blocker): Blocker[] => {
       const position = this.#positionOf(blocker, token)
       const verdict = position === undefined ? undefined : this.verdicts[position]
-      if (verdict?.verdict !== 'duplicate') return this.#refOfBlocker(blocker)
+      if (verdict?.verdict === 'stale') return []
+      if (verdict?.verdict !== 'duplicate' && verdict?.verdict !== 'replaced') return [this.#refOfBlocker(blocker)]
       const chain = find(this.#move, verdict.job)?.chain
       const { type, id } = chain ? refOf(chain) : verdict.job
-      return { ref: { type, id }, done: false }
+      return [{ ref: { type, id }, done: false }]
     })
     job.blockers!.push(...refs)
   }

@@ -8,6 +8,7 @@ import {
   type Ended,
   type Recovered,
 } from '../storage.ts'
+import { endOverdue, isOverdue } from './job/deadline.ts'
 import { endedOf, finish } from './job/finish.ts'
 import { find, type Group, type Job, type JobType, type Lease, type Move, refOf } from './move.ts'
 import { takeBack } from './recover.ts'
@@ -61,14 +62,18 @@ function takeBackLost(move: Move, type: JobType, wanted: ClaimType, recovered: R
   }
 }
 
-/** The next ready job that has an attempt left. Jobs without one end here. */
+/** The next ready job that has an attempt left, and is in time. Others end here. */
 function nextOf(move: Move, { type, wanted }: OpenType, ended: Ended[]): Job | undefined {
   for (;;) {
     // The job stays first until its end here, or its lease, removes it.
     const job = move.nextReady(type)
-    if (!job || job.failures < (job.maxAttempts ?? wanted.maxAttempts ?? Infinity)) return job
-    const after = { ended, unblocked: [] }
-    finish(move, job, { state: 'failed', reason: 'stalled' }, after)
+    if (!job) return undefined
+    if (isOverdue(move, job)) {
+      endOverdue(move, job, ended)
+      continue
+    }
+    if (job.failures < (job.maxAttempts ?? wanted.maxAttempts ?? Infinity)) return job
+    finish(move, job, { state: 'failed', reason: 'stalled' }, { ended, unblocked: [] })
     ended.push(endedOf(job))
   }
 }
@@ -76,6 +81,7 @@ function nextOf(move: Move, { type, wanted }: OpenType, ended: Ended[]): Job | u
 function leaseTo(move: Move, job: Job, lease: Lease): ClaimedJob {
   job.attempt++
   job.lease = lease
+  if (job.deadlineAt !== undefined) job.deadlineAt = undefined
   move.setState(job, 'processing')
   move.place(job, 'leases')
   if (job.group) occupy(move, job, job.group)
@@ -91,6 +97,7 @@ function leaseTo(move: Move, job: Job, lease: Lease): ClaimedJob {
     failures: job.failures,
     snoozes: job.snoozes,
     maxAttempts: job.maxAttempts,
+    timeoutMs: job.timeoutMs,
     priority: job.priority,
     group: job.group?.key,
     retention: job.retention,

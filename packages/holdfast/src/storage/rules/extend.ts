@@ -1,6 +1,7 @@
 // extend: sets the end of the leases whose fence still matches, even of those that ran out.
 
 import type { Extension, LeaseVerdict } from '../storage.ts'
+import { keepReport } from './job/report.ts'
 import { find, type Move } from './move.ts'
 import { refusalOf } from './settle.ts'
 
@@ -13,6 +14,7 @@ export function extend(move: Move, leases: readonly Extension[]): LeaseVerdict[]
     const until = move.now + lease.leaseMs
     job.lease = { ...job.lease!, until }
     move.place(job, 'leases')
+    keepReport(move, job, lease)
     return job.cancelling ? { verdict: 'cancelling', until, reason: job.cancelReason } : { verdict: 'extended', until }
   })
 }

@@ -1,6 +1,6 @@
 // get: records at one instant, with the parts that were asked for.
 
-import type { JobRecord, JobRef, JobState, KeyRef, RecordPart } from '../storage.ts'
+import type { JobRecord, JobRef, JobState, KeyRef, Log, RecordPart } from '../storage.ts'
 import { attemptsOf } from './job/attempt.ts'
 import { expiryOf } from './job/finish.ts'
 import { isInForce } from './job/key.ts'
@@ -38,6 +38,9 @@ export function recordOf(move: Move, job: Job, parts: readonly RecordPart[]): Jo
     failures: job.failures,
     snoozes: job.snoozes,
     maxAttempts: job.maxAttempts,
+    timeoutMs: job.timeoutMs,
+    deadlineAt: job.deadlineAt,
+    search: job.search,
     priority: job.priority,
     group: job.group?.key,
     deduplicationKey: chain.mark?.key,
@@ -62,6 +65,8 @@ export function recordOf(move: Move, job: Job, parts: readonly RecordPart[]): Jo
     result: asked('result') ? job.result : undefined,
     error: asked('error') ? job.error : undefined,
     attempts: asked('attempts') ? attemptsOf(job) : undefined,
+    progress: asked('progress') ? job.progress : undefined,
+    log: asked('log') ? (job.log ?? noLog) : undefined,
     blockers: asked('blockers') ? (job.blockers?.map(({ ref }) => ref) ?? []) : undefined,
     tail:
       asked('tail') && job === chain
@@ -73,6 +78,8 @@ export function recordOf(move: Move, job: Job, parts: readonly RecordPart[]): Jo
         : undefined,
   }
 }
+
+const noLog: Log = { lines: [], dropped: 0 }
 
 /** A scheduled job reads as queued from its runAt on. No process moves it. */
 export function stateOf(move: Move, { state, runAt }: Job): JobState {

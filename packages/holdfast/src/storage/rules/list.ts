@@ -2,6 +2,7 @@
 
 import { invalidArgument } from '../../errors.ts'
 import type { ListQuery, Page, RecordPart } from '../storage.ts'
+import { matchesWhere } from './search.ts'
 import { recordOf, stateOf } from './get.ts'
 import { isGone, type Job, type Move, rootOf } from './move.ts'
 
@@ -13,6 +14,8 @@ export function matches(move: Move, job: Job, query: ListQuery): boolean {
   if (isGone(move, job)) return false
   if (query.of === 'chains' && job !== job.chain) return false
   if (query.chain && (job.chain.id !== query.chain.id || job.chain.type.name !== query.chain.type)) return false
+  if (query.group !== undefined && job.group?.key !== query.group) return false
+  if (query.where && !matchesWhere(job.search, query.where)) return false
   if (query.rootOnly && !isOwnRoot(job)) return false
   if (query.createdFrom !== undefined && job.createdAt < query.createdFrom) return false
   if (query.createdTo !== undefined && job.createdAt >= query.createdTo) return false

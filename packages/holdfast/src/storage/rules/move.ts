@@ -5,13 +5,18 @@
 import type {
   AttemptRecord,
   Bytes,
+  DeduplicationMode,
   EndReason,
   JobEvent,
   JobRef,
   JobState,
+  Log,
+  LogLine,
   NewJob,
+  OnBlockerFailure,
   Paused,
   Retention,
+  SearchFields,
 } from '../storage.ts'
 import type { Listeners } from './signals.ts'
 
@@ -35,6 +40,8 @@ export interface Job {
   readonly token: string
   readonly priority: number
   readonly maxAttempts: number | undefined
+  readonly timeoutMs: number | undefined
+  readonly search: SearchFields | undefined
   readonly retention: Retention
   readonly trace: string | undefined
   readonly createdAt: number
@@ -46,6 +53,8 @@ export interface Job {
   attempt: number
   failures: number
   snoozes: number
+  /** Set while the job waits for its first attempt, if it must begin by then. */
+  deadlineAt: number | undefined
   runAt: number
   /** Breaks ties of runAt. The job gets a new one whenever it goes behind those that wait. */
   order: number
@@ -58,6 +67,8 @@ export interface Job {
   /** Its last attempt completed it. The fields of the job describe that attempt, which is not in `attempts` (attempt.ts). */
   completedByHolder: boolean
   attempts: AttemptRecord[] | undefined
+  readonly progress: Bytes | undefined
+  readonly log: Log | undefined
   readonly group: Group | undefined
 
   /** The first job of its chain, which has the fields of the chain. */
@@ -69,10 +80,11 @@ export interface Job {
   readonly root: JobRef | undefined
   blockers: Blocker[] | undefined
   openBlockers: number
-  readonly onBlockerFailure: 'fail' | 'wait'
+  readonly onBlockerFailure: OnBlockerFailure
   // On the first job only:
   tail: Job
   mark: Mark | undefined
+  /** On a job that has ended inside its chain: when its own record expires. */
   expiresAt: number | undefined
   /** Unfinished jobs that name this chain as a blocker. */
   readonly dependents: Dependents | undefined
@@ -104,13 +116,20 @@ export interface Mark {
   readonly key: string
   readonly id: string
   readonly token: string
-  readonly mode: 'simple' | 'throttle'
+  readonly mode: DeduplicationMode
   readonly shared: boolean
-  /** End of its window. Infinity: without one. */
+  /** End of its window, or of the memory of its version. Infinity: without one. */
   readonly until: number
+  /** Token of the last add that replaced the payload of the job. */
+  readonly replacedBy: string | undefined
+  /** The last version that was accepted, of an `ascending` key. */
+  readonly version: number | undefined
   /** The record that holds it, while there is one. */
   readonly job: Job | undefined
 }
+
+/** What a driver stores of a mark. */
+export type MarkFields = Omit<Mark, 'job'>
 
 /**
  * The list or index that a job is in:
@@ -118,10 +137,11 @@ export interface Mark {
  * - `ready`: it waits, and may be claimed once it is due.
  * - `aside`: it waits behind the head of its group, or its group is paused.
  * - `leases`: it is in processing.
- * - `ended`: the first job of a chain that has ended and has an expiry.
- * - `nowhere`: it is blocked, continued, or ended without an expiry or with dependents.
+ * - `ended`: the first job of a chain that has ended and has an expiry; or a job that the chain was continued after.
+ * - `kept`: the first job of a chain that has ended and never expires. Only a count to keep deletes it.
+ * - `nowhere`: it is blocked, ended inside its chain without an expiry, or needed by a dependent.
  */
-export type Place = 'ready' | 'aside' | 'leases' | 'ended' | 'nowhere'
+export type Place = 'ready' | 'aside' | 'leases' | 'ended' | 'kept' | 'nowhere'
 
 /** One call in progress, a write or a read. */
 export interface Move {
@@ -148,6 +168,8 @@ export interface Move {
   touch(job: Job): void
   setState(job: Job, state: JobState): void
   place(job: Job, place: Place): void
+  /** Sets the progress, unless it is undefined, and appends lines to the log (job/report.ts). */
+  report(job: Job, progress: Bytes | undefined, lines: readonly LogLine[]): void
 
   /** The next job that may be claimed now, by priority, then runAt, then order. */
   nextReady(type: JobType): Job | undefined
@@ -157,6 +179,8 @@ export interface Move {
 
   jobsOf(chain: Job): readonly Job[]
   continueChain(chain: Job, job: Job): void
+  /** Takes a job that has ended out of the jobs of its chain. It is not the first, nor the last. */
+  leaveChain(job: Job): void
   dependentsOf(chain: Job): Dependents
   /** Gives the dependents of a chain to the chain that replaces it. */
   inheritDependents(chain: Job, replaced: Job): void
@@ -171,7 +195,7 @@ export interface Move {
 
   /** The holder of the key, in force or not. */
   markOf(type: JobType, key: string): Mark | undefined
-  holdKey(job: Job, mark: Omit<Mark, 'job'>): Mark
+  holdKey(job: Job, mark: MarkFields): Mark
   dropKey(type: JobType, mark: Mark): void
 
   // Signals, sent after the call.
@@ -195,8 +219,13 @@ export function find(move: Move, ref: JobRef): Job | undefined {
   return job && isGone(move, job) ? undefined : job
 }
 
-/** The chain has ended and expired, and no dependent needs it: it is absent for every call, swept or not. */
+/** The chain has ended and expired, and no dependent needs it: it is absent for every call, swept or not. So is an expired part of it. */
 export function isGone(move: Move, job: Job): boolean {
+  if (isExpiredPart(move, job)) return true
   if (expiryAt(job) > move.now) return false
   return !job.chain.dependents?.size && !move.kept.has(job.chain)
 }
+
+/** A job that its chain was continued after, and whose own retention is over. */
+export const isExpiredPart = (move: Move, job: Job): boolean =>
+  job.chainIndex > 0 && job.expiresAt !== undefined && job.expiresAt <= move.now

@@ -1,26 +1,32 @@
 // revive: makes a failed or cancelled job live again, or sets the runAt of a waiting one.
 
 import { isTerminal, isWaiting } from './job/states.ts'
-import type { JobRef, ReviveOptions, ReviveVerdict } from '../storage.ts'
+import type { Revival, ReviveOptions, ReviveVerdict } from '../storage.ts'
 import { blockJob } from './job/block.ts'
 import { unblock } from './job/finish.ts'
 import { retakeKey } from './job/key.ts'
 import { find, type Job, type Move } from './move.ts'
-import { dueAt, moveToBack, leave, refreshGroup, wait } from './job/wait.ts'
+import { dueAt, moveToBack, refreshGroup, reschedule } from './job/wait.ts'
 
-export function revive(move: Move, refs: readonly JobRef[], options: ReviveOptions<unknown>): ReviveVerdict[] {
-  return refs.map((ref) => {
-    const job = find(move, ref)
-    return { verdict: job ? reviveOne(move, job, dueAt(move, options)) : 'not_found' }
+export function revive(move: Move, jobs: readonly Revival[], options: ReviveOptions<unknown>): ReviveVerdict[] {
+  return jobs.map((revival) => {
+    const job = find(move, revival)
+    if (!job) return { verdict: 'not_found' }
+    const verdict = isExcluded(job, options) ? 'not_revivable' : reviveOne(move, job, dueAt(move, options))
+    if (revival.payload && (verdict === 'revived' || verdict === 'moved')) {
+      move.touch(job)
+      job.payload = revival.payload
+    }
+    return { verdict }
   })
 }
 
+const isExcluded = ({ state }: Job, { only }: ReviveOptions<unknown>): boolean =>
+  (only === 'waiting' && !isWaiting(state)) || (only === 'ended' && !isTerminal(state))
+
 function reviveOne(move: Move, job: Job, runAt: number): ReviveVerdict['verdict'] {
   if (isWaiting(job.state)) {
-    const failing = job.state === 'failing'
-    leave(move, job)
-    moveToBack(move, job, runAt)
-    wait(move, job, failing)
+    reschedule(move, job, runAt)
     return 'moved'
   }
   if (!isTerminal(job.state) || job.state === 'completed') return 'not_revivable'
@@ -39,7 +45,7 @@ function reviveOne(move: Move, job: Job, runAt: number): ReviveVerdict['verdict'
   move.setState(job, 'blocked')
   // To its old place in the group, which keeps the order of acceptance.
   if (job.group) move.addMember(job)
-  if (job.blockers) blockJob(move, job, 'wait')
+  if (job.blockers) blockJob(move, job, job.onBlockerFailure === 'run' ? 'run' : 'wait')
   else unblock(move, job)
   if (job.group) refreshGroup(move, job.group)
   return 'revived'

@@ -8,7 +8,8 @@ import { addAfter, isFree } from './add.ts'
 import { recordAttempt, findAttempt, leaveProcessing } from './job/attempt.ts'
 import { missingBlockers } from './job/block.ts'
 import { type Effects, endContinued, expiryOf, finish } from './job/finish.ts'
-import { find, isGone, type Job, type Move } from './move.ts'
+import { keepReport } from './job/report.ts'
+import { find, isExpiredPart, isGone, type Job, type Move } from './move.ts'
 import { standingOf } from './job/standing.ts'
 import { dueAt, moveToBack, wait } from './job/wait.ts'
 
@@ -78,6 +79,8 @@ function conflictOf(move: Move, job: Job, outcome: Outcome): SettleVerdict | und
 /** True if the id is used, or belongs to a failed chain that still has dependents. */
 function isTaken(move: Move, next: JobRef): boolean {
   const existing = move.stored(next)
+  // An expired part of a chain takes no id, although its chain may be needed.
+  if (existing && isExpiredPart(move, existing)) return false
   return !isFree(move, existing) || Boolean(existing?.chain.dependents?.size)
 }
 
@@ -92,6 +95,8 @@ function record(move: Move, job: Job, outcome: Outcome, fence: { worker: string;
   if ('chain' in outcome) {
     if (job.state === 'processing') move.abort(job)
     if (job.lease) job.lease = { ...job.lease, label: undefined }
+  } else {
+    keepReport(move, job, outcome)
   }
   // The fields of the job describe the attempt that completed it (attempt.ts).
   if (outcome.kind === 'completed' && !('chain' in outcome)) job.completedByHolder = true

@@ -4,7 +4,7 @@
 import { resolve } from 'node:path'
 import { type Clock, systemClock } from '../../clock.ts'
 import { resolveOptions } from '../../resolve-options.ts'
-import { checkListQuery, checkNewJobs, checkOutcomes } from '../check.ts'
+import { checkListQuery, checkNewJobs, checkOutcomes, checkSweepRequest } from '../check.ts'
 import { ListenerRegistry } from '../listener-registry.ts'
 import { sqliteOptions } from '../options.ts'
 import { RefCounted } from '../ref-counted.ts'
@@ -73,7 +73,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
       durable: durability === 'full' && !isInMemory,
       sharedByProcesses: !isInMemory,
       distributed: false,
-      searchIndexed: false,
+      searchIndexed: true,
       fleetEvents: false,
     }
     // Less than the engine waits for a call, so that the caller learns the cause, and that nothing was written.
@@ -158,7 +158,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
   }
 
   async revive(
-    jobs: readonly Contract.JobRef[],
+    jobs: readonly Contract.Revival[],
     options: Contract.ReviveOptions<SqliteTransaction> = {},
   ): Promise<Contract.ReviveVerdict[]> {
     return this.#write((move) => revive(move, jobs, options), options.tx)
@@ -176,6 +176,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
   }
 
   async sweep(request: Contract.SweepRequest): Promise<Contract.Swept> {
+    checkSweepRequest(request)
     const connection = this.#connection.use()
     const swept = await connection.write((move, kv) => sweep(move, kv, request))
     connection.makeReserve()

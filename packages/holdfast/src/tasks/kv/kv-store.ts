@@ -15,6 +15,11 @@ export interface StoreEntry {
 }
 
 export interface KvStore {
+  /**
+   * The form in which the store takes `ttl`: a number of ms, or a Temporal.Duration.
+   * @default 'temporal' for the stores of Fedify, recognised by their class names; 'ms' for others
+   */
+  readonly durations?: 'ms' | 'temporal' | undefined
   get<T>(key: StoreKey): Promise<T | undefined>
   set(key: StoreKey, value: unknown, options?: StoreWrite): Promise<void>
   delete(key: StoreKey): Promise<void>

@@ -4,7 +4,7 @@
 import { type Clock, systemClock } from '../../clock.ts'
 import { Connection } from '../../engine/connection.ts'
 import type { Logger } from '../../engine/emit.ts'
-import { type Tell, teller } from '../../engine/events.ts'
+import { type PublishEvent, eventPublisher } from '../../engine/events.ts'
 import { type GuardedStorage, guardStorage } from '../../engine/guard.ts'
 import { decodeValue } from '../../engine/job/values.ts'
 import { eventLog } from '../../engine/log-events.ts'
@@ -16,7 +16,7 @@ import type { Bytes, Storage } from '../../storage/storage.ts'
 import { toMs } from '../duration.ts'
 import { kvStoreOptions, writeOptions } from '../options.ts'
 import { eventSink, logTo } from '../telemetry/log.ts'
-import { canonicalText } from './canonical-value.ts'
+import { canonicalText, writtenText } from './canonical-value.ts'
 import type { KvStore, StoreEntry, StoreKey, StoreWrite } from './kv-store.ts'
 
 export interface StorageKvStoreOptions {
@@ -39,7 +39,7 @@ export class StorageKvStore implements KvStore, AsyncDisposable {
   readonly #storage: GuardedStorage
   readonly #connection: Connection
   readonly #base: readonly string[]
-  readonly #tell: Tell
+  readonly #publishEvent: PublishEvent
   #closed = false
 
   /** @throws TypeError INVALID_ARGUMENT */
@@ -50,12 +50,12 @@ export class StorageKvStore implements KvStore, AsyncDisposable {
     this.#base = ['store', face, name]
     const log = logTo(logger)
     const logEvent = eventLog(eventSink(logger), `store '${name}'`)
-    this.#tell = teller((event) => {
+    this.#publishEvent = eventPublisher((event) => {
       logEvent?.(event)
       if (event.name === 'error')
         log.error({ err: event.error, store: name }, `store '${name}': ${event.error.message}`)
     })
-    this.#storage = guardStorage(storage, clock, this.#tell)
+    this.#storage = guardStorage(storage, clock, this.#publishEvent)
     this.#connection = new Connection(this.#storage, name)
   }
 
@@ -65,9 +65,13 @@ export class StorageKvStore implements KvStore, AsyncDisposable {
     return valueOf(await this.#storage.kv.get(at)) as T | undefined
   }
 
-  /** Writes the value; `undefined` deletes. A write without a TTL clears an earlier TTL. */
+  /**
+   * Writes the value; `undefined` deletes. A write without a TTL clears an earlier TTL.
+   * @throws SERIALIZATION_ERROR with the `path` of what would not come back equal: a function, a class instance, a member that is
+   * undefined, an object with a toJSON method
+   */
   async set(key: StoreKey, value: unknown, options?: StoreWrite): Promise<void> {
-    const [at, bytes, write] = [this.#at(key), bytesOf(value), writeOf(options)]
+    const [at, bytes, write] = [this.#at(key), bytesOf(writtenText(value)), writeOf(options)]
     await this.#open()
     if (bytes === undefined) await this.#storage.kv.delete(at)
     else await this.#storage.kv.set(at, bytes, write)
@@ -80,7 +84,7 @@ export class StorageKvStore implements KvStore, AsyncDisposable {
   }
 
   async setIfAbsent(key: StoreKey, value: unknown, options?: StoreWrite): Promise<boolean> {
-    const [at, bytes, write] = [this.#at(key), bytesOf(value), writeOf(options)]
+    const [at, bytes, write] = [this.#at(key), bytesOf(writtenText(value)), writeOf(options)]
     await this.#open()
     if (bytes === undefined) return this.#storage.kv.cas(at, undefined, undefined)
     return this.#storage.kv.setIfAbsent(at, bytes, write)
@@ -88,7 +92,8 @@ export class StorageKvStore implements KvStore, AsyncDisposable {
 
   /** `null` is a value, `undefined` is absence: with it, cas creates, deletes, or checks that the key is absent. */
   async cas(key: StoreKey, expected: unknown, next: unknown, options?: StoreWrite): Promise<boolean> {
-    const [at, from, to, write] = [this.#at(key), bytesOf(expected), bytesOf(next), writeOf(options)]
+    const at = this.#at(key)
+    const [from, to, write] = [bytesOf(canonicalText(expected)), bytesOf(writtenText(next)), writeOf(options)]
     await this.#open()
     return this.#storage.kv.cas(at, from, to, write)
   }
@@ -110,7 +115,7 @@ export class StorageKvStore implements KvStore, AsyncDisposable {
   /** Disconnects. A storage that others use stays connected. Never rejects: a failure is logged. */
   async close(): Promise<void> {
     this.#closed = true
-    await this.#connection.stop().catch((error: Error) => this.#tell({ name: 'error', error }))
+    await this.#connection.stop().catch((error: Error) => this.#publishEvent({ name: 'error', error }))
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -136,10 +141,7 @@ export class StorageKvStore implements KvStore, AsyncDisposable {
   }
 }
 
-function bytesOf(value: unknown): Bytes | undefined {
-  const text = canonicalText(value)
-  return text === undefined ? undefined : Buffer.from(text)
-}
+const bytesOf = (text: string | undefined): Bytes | undefined => (text === undefined ? undefined : Buffer.from(text))
 
 const valueOf = (bytes: Bytes | undefined): unknown => (bytes === undefined ? undefined : decodeValue(bytes))
 

@@ -2,21 +2,25 @@
 
 import { atMost, type Clock } from '../../clock.ts'
 import { engineDefaults } from '../../engine/defaults.ts'
-import type { Tell } from '../../engine/events.ts'
+import type { PublishEvent } from '../../engine/events.ts'
 import type { GuardedStorage } from '../../engine/guard.ts'
+import { healthOf } from '../../engine/health.ts'
 import type { WorkType } from '../../engine/work/work-type.ts'
 import { Worker } from '../../engine/work/worker.ts'
 import type { Consumer } from './message-queue.ts'
 
 interface Consuming {
+  /** Name of the queue. */
+  readonly name: string
   readonly storage: GuardedStorage
   readonly clock: Clock
   readonly work: WorkType
   readonly concurrency: number
   readonly pollMs: number
+  readonly presenceMs: number | false
   /** For a stop without one. */
   readonly graceMs: number
-  readonly tell: Tell
+  readonly publishEvent: PublishEvent
 }
 
 /**
@@ -25,7 +29,7 @@ interface Consuming {
  * @throws StorageError
  */
 export async function openConsumer(consuming: Consuming, signal: AbortSignal): Promise<Consumer | undefined> {
-  const { storage, clock, work, concurrency, pollMs, tell } = consuming
+  const { name, storage, clock, work, concurrency, pollMs, presenceMs, publishEvent } = consuming
   await storage.connect()
   if (signal.aborted) return void (await disconnect(consuming, engineDefaults.stopWritesMs))
   const { loopBackoff } = engineDefaults
@@ -36,9 +40,10 @@ export async function openConsumer(consuming: Consuming, signal: AbortSignal): P
     label,
     concurrency,
     pollMs,
+    presenceMs,
     slotPauseMs: 0,
     loopBackoff,
-    tell,
+    publishEvent,
     types: [work],
   })
   try {
@@ -48,7 +53,10 @@ export async function openConsumer(consuming: Consuming, signal: AbortSignal): P
     throw error
   }
   let stopping: Promise<void> | undefined
-  return { stop: ({ graceMs = consuming.graceMs } = {}) => (stopping ??= stop(worker, consuming, graceMs)) }
+  return {
+    stop: ({ graceMs = consuming.graceMs } = {}) => (stopping ??= stop(worker, consuming, graceMs)),
+    health: () => healthOf(`message queue '${name}'`, !stopping, storage.unansweredMs(), worker.state),
+  }
 }
 
 async function stop(worker: Worker, consuming: Consuming, graceMs: number): Promise<void> {
@@ -57,10 +65,10 @@ async function stop(worker: Worker, consuming: Consuming, graceMs: number): Prom
 }
 
 /** Never rejects. */
-async function disconnect({ storage, clock, tell }: Consuming, withinMs: number): Promise<void> {
+async function disconnect({ storage, clock, publishEvent }: Consuming, withinMs: number): Promise<void> {
   try {
     await atMost(clock, withinMs, storage.disconnect())
   } catch (error) {
-    tell({ name: 'error', error: error as Error })
+    publishEvent({ name: 'error', error: error as Error })
   }
 }

@@ -12,13 +12,15 @@
 
 import type { Clock } from '../../clock.ts'
 import type { GuardedStorage } from '../../engine/guard.ts'
-import { type Directive, isDirective, snoozeOf } from '../../engine/job/directives.ts'
+import { type Directive, isDirective } from '../../engine/job/directives.ts'
 import type { Serde } from '../../engine/job/serde.ts'
+import { type JobSchedule, scheduleOf } from '../../engine/schedule/slot-job.ts'
 import type { Attempt } from '../../engine/work/attempt.ts'
+import { decisionOf } from '../../engine/work/decision.ts'
 import { type AttemptEnd, stalledError } from '../../engine/work/outcomes.ts'
 import type { WorkType } from '../../engine/work/work-type.ts'
 import { asError, encodeError } from '../../error-details.ts'
-import type { Storage } from '../../storage/storage.ts'
+import type { KeepCount, Storage } from '../../storage/storage.ts'
 import { reasonOf, retryDelay, type RetryPolicy } from '../retry.ts'
 import { withinTime } from '../time-limit.ts'
 import { type CurrentMessage, runWith } from './current-message.ts'
@@ -30,9 +32,13 @@ export interface Delivering {
   /** Stored type of the queue. */
   readonly type: string
   readonly leaseMs: number
+  readonly keep: readonly KeepCount[]
   readonly timeoutMs: number | undefined
+  /** The handler applies the limits of time by itself. */
+  readonly handlesTimeouts: boolean
   readonly serde: Serde<unknown>
   readonly retryPolicy: RetryPolicy
+  readonly maxSnoozes: number
   readonly replaces: ((message: unknown) => string | undefined) | undefined
   readonly clock: Clock
   /** As the user gave it: by it the queue recognises its own messages. */
@@ -43,7 +49,7 @@ export interface Delivering {
 
 /** How a worker serves the messages of a queue. */
 export function deliveryWork(delivering: Delivering): WorkType {
-  const { type, leaseMs, serde } = delivering
+  const { type, leaseMs, serde, keep } = delivering
   return {
     type,
     leaseMs,
@@ -51,6 +57,8 @@ export function deliveryWork(delivering: Delivering): WorkType {
     // The lease is renewed for as long as the handler runs. `timeoutMs` is applied to the handler, so that the retry policy
     // decides about a run that timed out as about any other failure.
     capMs: Infinity,
+    hasOwnTimer: true,
+    keep,
     run: (attempt) => deliver(attempt, delivering),
     payloadOf: (bytes) => {
       try {
@@ -94,9 +102,12 @@ async function deliver(attempt: Attempt, delivering: Delivering): Promise<Attemp
   }
 }
 
-function callHandler(attempt: Attempt, { handler, clock, timeoutMs }: Delivering, message: unknown, lost: boolean) {
-  const onTimeout = (): unknown => {
+function callHandler(attempt: Attempt, delivering: Delivering, message: unknown, lost: boolean) {
+  const { handler, clock, handlesTimeouts } = delivering
+  const timeoutMs = handlesTimeouts ? undefined : (attempt.job.timeoutMs ?? delivering.timeoutMs)
+  const onTimeout = (running: unknown): unknown => {
     attempt.abort('timeout')
+    attempt.abandon(running)
     return attempt.signal.reason
   }
   const run = (): void | Directive | Promise<void | Directive> => handler(message, new StorageDelivery(attempt, lost))
@@ -115,19 +126,19 @@ function replaced({ replacement }: CurrentMessage): AttemptEnd | undefined {
 }
 
 function endOf(attempt: Attempt, delivering: Delivering, message: unknown, thrown: unknown): AttemptEnd {
-  const when = snoozeOf(thrown)
-  if (when) return { ending: { kind: 'released', ...when, ...snoozeError(thrown) } }
-  if (attempt.abortedFor === 'stopping') return { ending: { kind: 'released' } }
-  const delayMs = retryDelay(delivering.retryPolicy, failedAttempt(attempt, delivering, thrown), delivering.onError)
-  const reason = reasonOf(thrown)
+  const decision = decisionOf(attempt, thrown, delivering.maxSnoozes)
+  if (decision.kind === 'released') {
+    const { when, cause } = decision
+    return { ending: { kind: 'released', ...when, ...(cause !== undefined && { error: encodeError(cause) }) } }
+  }
+  const reason = reasonOf(decision.thrown)
   const shared = { error: asError(reason), payload: message }
+  const delayMs =
+    decision.kind === 'failed'
+      ? null
+      : retryDelay(delivering.retryPolicy, failedAttempt(attempt, delivering, thrown), delivering.onError)
   if (delayMs === null) return { ending: { kind: 'failed', error: encodeError(reason) }, ...shared }
   return { ending: { kind: 'retry', error: encodeError(reason), delayMs }, ...shared }
-}
-
-function snoozeError(thrown: unknown): { error?: Uint8Array } {
-  const { cause } = thrown as { cause?: unknown }
-  return cause === undefined ? {} : { error: encodeError(cause) }
 }
 
 function failedAttempt(attempt: Attempt, { clock }: Delivering, error: unknown) {
@@ -153,12 +164,19 @@ function isGivenUp(attempt: Attempt, delivering: Delivering): boolean {
   return retryDelay(delivering.retryPolicy, before, delivering.onError) === null
 }
 
+/** Tells the worker of a handler that goes on after a timeout of its own. Foreign queues do not count them. */
+export function abandonRun(delivery: Delivery | undefined, running: unknown): void {
+  if (delivery instanceof StorageDelivery) delivery.abandon(running)
+}
+
 class StorageDelivery implements Delivery {
   readonly id: string
   readonly attempt: number
   readonly enqueuedAt: number
   readonly orderingKey: string | undefined
+  readonly timeoutMs: number | undefined
   readonly lost: boolean
+  readonly schedule: JobSchedule | undefined
   readonly #attempt: Attempt
 
   constructor(attempt: Attempt, lost: boolean) {
@@ -166,11 +184,25 @@ class StorageDelivery implements Delivery {
     this.attempt = attempt.counted
     this.enqueuedAt = attempt.job.createdAt
     this.orderingKey = attempt.job.group
+    this.timeoutMs = attempt.job.timeoutMs
     this.lost = lost
+    this.schedule = scheduleOf(attempt.job.token)
     this.#attempt = attempt
   }
 
   get signal(): AbortSignal {
     return this.#attempt.signal
+  }
+
+  abandon(running: unknown): void {
+    this.#attempt.abandon(running)
+  }
+
+  progress(value: unknown): void {
+    this.#attempt.progress(value)
+  }
+
+  log(text: string, fields?: Readonly<Record<string, unknown>>): void {
+    this.#attempt.log(text, fields)
   }
 }

@@ -1,9 +1,14 @@
 // The queue contract of tasks. Queues of other libraries fit it too, by their capability flags.
 
+import type { Health } from '../../engine/health.ts'
 import type { Directive } from '../../engine/job/directives.ts'
-import { printable, usageError } from '../../errors.ts'
-import type { JobState } from '../../storage/storage.ts'
+import type { DeduplicationOptions } from '../../engine/job/deduplication.ts'
+import type { SharedJobOptions } from '../../engine/job/job-options.ts'
+import type { JobSchedule } from '../../engine/schedule/slot-job.ts'
+import type { JobState, ReviveVerdict } from '../../storage/storage.ts'
 import type { Duration } from '../duration.ts'
+import type { CancelOptions, CancelResult } from '../../engine/operate/cancel.ts'
+import type { FailedMessage, MessageCounts, StoredMessage } from './stored-message.ts'
 
 /** Options that every queue understands. */
 export interface MessageQueueEnqueueOptions {
@@ -37,14 +42,20 @@ export interface DueOptions {
   readonly runAt?: number | Date | undefined
 }
 
-/** Options of the job underneath, for queues that are `extended`. */
-export interface JobOptions {
-  /** Integer -100 … 100, greater first. @default 0 */
-  readonly priority?: number | undefined
+/** Options of a job that only `extended` queues carry. */
+export type JobOptions = Pick<SharedJobOptions, 'priority' | 'timeoutMs' | 'expiresInMs' | 'search'>
+
+/** A deduplication that only `extended` queues carry. */
+export interface ModeOptions {
+  /**
+   * A deduplication key with a mode, instead of deduplicationKey. The mode decides what a second message with the key does. For one
+   * message, not for a batch.
+   */
+  readonly deduplication?: DeduplicationOptions | undefined
 }
 
 /** Options that only an `extended` queue understands. */
-export interface ExtendedEnqueueOptions extends MessageQueueEnqueueOptions, DueOptions {
+export interface ExtendedEnqueueOptions extends MessageQueueEnqueueOptions, DueOptions, JobOptions, ModeOptions {
   /** Id of the message. @default a UUIDv7 */
   readonly id?: string | undefined
   /** Ids of the messages of enqueueMany, one each. */
@@ -53,19 +64,28 @@ export interface ExtendedEnqueueOptions extends MessageQueueEnqueueOptions, DueO
   readonly deduplicationScope?: string | undefined
   /** How long a deduplication key is taken, from the due time. @default the queue's */
   readonly deduplicationTtl?: Duration | undefined
-  /** Options of the job underneath. */
+  /** Alias of priority, timeoutMs, expiresInMs and search, as one object. */
   readonly job?: JobOptions | undefined
+  /** Of enqueueMany: the `resume` of a BATCH_INTERRUPTED error. Sends the messages of that call which are missing. */
+  readonly resume?: string | undefined
 }
 
 /** The answer of an `extended` queue. */
 export interface EnqueueReceipt {
-  /** `duplicate`: another message has the deduplication key, and nothing was stored. */
-  readonly status: 'enqueued' | 'duplicate'
-  /** Ids of the stored messages; of a duplicate, the id of the message that has the key. */
+  /**
+   * `duplicate`: another message has the deduplication key, and nothing was stored. `replaced`: the message took the place of the
+   * one that has the key (modes `debounce` and `followUp`). `stale`: its version is not above the last one (mode `ascending`).
+   */
+  readonly status: 'enqueued' | 'duplicate' | 'replaced' | 'stale'
+  /** One id for each message, in order; of a duplicate and a replaced one, the id under which the message with the key is stored. */
   readonly ids: readonly string[]
-  /** Of a duplicate: the state of the message that has the key. */
+  /** Indexes of the messages that were not stored, because their own id (`id`, `ids`) is taken. Absent: none. */
+  readonly duplicates?: readonly number[] | undefined
+  /** Of a duplicate and a replaced message: the state of the message that has the key. */
   readonly state?: JobState | undefined
-  /** True of a duplicate. Alias of the status. */
+  /** Of a stale message: the last accepted version. */
+  readonly version?: number | undefined
+  /** True of a duplicate and of a stale message: nothing was stored. */
   readonly deduplicated?: true | undefined
 }
 
@@ -77,10 +97,18 @@ export interface Delivery {
   /** Epoch ms. */
   readonly enqueuedAt: number
   readonly orderingKey?: string | undefined
+  /** The schedule that added the message, and the slot. Absent: none did. */
+  readonly schedule?: JobSchedule | undefined
   /** Aborts when this run should end. */
   readonly signal: AbortSignal
+  /** Longest run of this message, in ms, if its enqueue set one. */
+  readonly timeoutMs?: number | undefined
   /** The previous run lost its lease: its worker died or was cut off. */
   readonly lost?: boolean | undefined
+  /** Reports how far this run has come: any JSON value of at most 4 KiB, of which the last is stored. @throws SerializationError, TOO_LARGE */
+  progress?(value: unknown): void
+  /** Adds a line of at most 8 KiB to the log of the message. @throws INVALID_ARGUMENT */
+  log?(text: string, fields?: Readonly<Record<string, unknown>>): void
 }
 
 /** May return snooze() or fail(), on queues that are `extended`. The message is any: the queue does not look inside. */
@@ -99,6 +127,13 @@ export interface Consumer {
    * @param options.graceMs default: the queue's
    */
   stop(options?: { readonly graceMs?: number | undefined }): Promise<void>
+  /** Returns whether it runs messages, and why not. Makes no call. */
+  health?(): Health
+}
+
+export interface ConsumeOptions {
+  /** The handler applies the `timeoutMs` of the queue and of the messages by itself. @default false */
+  readonly handlesTimeouts?: boolean | undefined
 }
 
 export interface MessageQueue {
@@ -106,31 +141,29 @@ export interface MessageQueue {
   readonly nativeRetrial?: boolean | undefined
   /** The queue applies `deduplicationKey` by itself. Counts only if it is exactly true. @default false */
   readonly nativeDeduplication?: boolean | undefined
-  /** enqueueMany stores all messages or none. @default true where enqueueMany exists */
+  /** enqueueMany stores all messages under one deduplication key, or none. @default true where enqueueMany exists */
   readonly atomicEnqueueMany?: boolean | undefined
+  /**
+   * The form in which the queue takes `delay`: a number of ms, or a Temporal.Duration.
+   * @default 'temporal' for the queues of Fedify, recognised by their class names; 'ms' for others
+   */
+  readonly durations?: 'ms' | 'temporal' | undefined
   /** A queue of this package: it understands ExtendedEnqueueOptions, RetryError, snooze() and fail(), and returns receipts. */
   readonly extended?: true | undefined
   enqueue(message: unknown, options?: MessageQueueEnqueueOptions): Promise<void | EnqueueReceipt>
   enqueueMany?(messages: readonly unknown[], options?: MessageQueueEnqueueOptions): Promise<void | EnqueueReceipt>
   /** Resolves after the signal aborted and the running handlers have ended. */
   listen(handler: MessageHandler, options?: { readonly signal?: AbortSignal | undefined }): Promise<void>
-  /** Of `extended` queues: as listen(), but resolves when ready. Tasks use it where it exists, else listen(). */
-  consume?(handler: MessageHandler): Promise<Consumer>
   getDepth?(): Promise<QueueDepth>
-}
 
-/** The most messages in one enqueueMany. */
-const largestBatch = 10_000
-
-/** @throws TypeError INVALID_PAYLOADS, BATCH_TOO_LARGE */
-export function checkBatch(name: string, messages: unknown): asserts messages is readonly unknown[] {
-  if (!Array.isArray(messages)) {
-    throw usageError('INVALID_PAYLOADS', `${name}: expected an array, got ${printable(messages)}`)
-  }
-  const { length: size } = messages
-  if (size <= largestBatch) return
-  throw usageError('BATCH_TOO_LARGE', `${name}: expected at most ${largestBatch}, got ${size}. Send several batches.`, {
-    size,
-    limit: largestBatch,
-  })
+  // Of `extended` queues:
+  /** Longest run of a message that sets none itself, in ms. */
+  readonly timeoutMs?: number | undefined
+  /** As listen(), but resolves when ready. Tasks use it where it exists, else listen(). */
+  consume?(handler: MessageHandler, options?: ConsumeOptions): Promise<Consumer>
+  counts?(): Promise<MessageCounts>
+  failed?(): AsyncIterable<FailedMessage>
+  revive?(ids: readonly string[]): Promise<ReviveVerdict[]>
+  get?(id: string): Promise<StoredMessage | null>
+  cancel?(id: string, options?: CancelOptions): Promise<CancelResult>
 }

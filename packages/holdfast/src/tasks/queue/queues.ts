@@ -3,6 +3,7 @@
 import { usageError } from '../../errors.ts'
 import { resolveOptions } from '../../resolve-options.ts'
 import type { DefinedTask } from '../define.ts'
+import { checkDurations } from '../foreign-durations.ts'
 import type { MessageQueue } from './message-queue.ts'
 import { isMessageQueue, queuesOptions } from '../options.ts'
 
@@ -30,12 +31,20 @@ export class Queues {
     const { task, fallback } = isBare
       ? { task: given as MessageQueue, fallback: undefined }
       : resolveOptions('queue', given as TaskQueues | undefined, queuesOptions)
+    for (const [name, queue] of Object.entries({ task, fallback })) {
+      if (queue) checkDurations(`queue.${name}`, queue, 'fedifyQueue')
+    }
     this.#task = task
     this.#fallback = resolution === 'strict' ? undefined : fallback
   }
 
+  /** Of tasks without one of their own. */
+  get main(): MessageQueue | undefined {
+    return this.#task ?? this.#fallback
+  }
+
   of(task: DefinedTask): NamedQueue | undefined {
-    const queue = task.queue ?? this.#task ?? this.#fallback
+    const queue = task.queue ?? this.main
     return queue && { queue, name: this.nameOf(queue) }
   }
 

@@ -1,10 +1,11 @@
-// Adds of messages, coalesced (engine/job/add-scheduler.ts). Unlike a Queue's, a call may be a batch that is stored whole or not
-// at all, and has a token of its own.
+// Adds of messages, coalesced (engine/job/add-scheduler.ts). Unlike a Queue's, a call may be a batch, which has a token of its own:
+// it is stored whole or not at all, or, above 1,000 messages without a deduplication key, in several such moves (batch.ts).
 // Invariant: the messages of one ordering key are in one add in flight at most, so that they are accepted in the order of the calls.
 
 import { addOneByOne, type AddFront, AddScheduler, type FailedAdd } from '../../engine/job/add-scheduler.ts'
 import { engineDefaults } from '../../engine/defaults.ts'
 import type { AddVerdict, NewJob } from '../../storage/storage.ts'
+import { MoveFailed, moveSize } from './batch.ts'
 
 interface Call {
   readonly jobs: readonly NewJob[]
@@ -23,7 +24,7 @@ export class Sender {
   readonly #keys = new Set<string>()
   readonly #scheduler: AddScheduler<readonly Call[], readonly Answer[]>
 
-  /** @param most jobs in one call to the storage; a larger batch is sent alone */
+  /** @param most jobs of several calls in one call to the storage; a larger batch is sent alone */
   constructor(addToStorage: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>, most: number = engineDefaults.batch) {
     this.#addToStorage = addToStorage
     this.#most = most
@@ -68,9 +69,28 @@ export class Sender {
   }
 
   async #add(calls: readonly Call[]): Promise<readonly Answer[]> {
-    const verdicts = await this.#addToStorage(calls.length === 1 ? calls[0]!.jobs : calls.flatMap(({ jobs }) => jobs))
+    if (calls.length === 1) return [await this.#addCall(calls[0]!.jobs)]
+    const verdicts = await this.#addToStorage(calls.flatMap(({ jobs }) => jobs))
     let start = 0
     return calls.map(({ jobs }) => verdicts.slice(start, (start += jobs.length)))
+  }
+
+  #addCall(jobs: readonly NewJob[]): Promise<readonly AddVerdict[]> {
+    const isOneMove = jobs.length <= moveSize || jobs[0]!.deduplication !== undefined
+    return isOneMove ? this.#addToStorage(jobs) : this.#addMoves(jobs)
+  }
+
+  /** One after the other: the call keeps its ordering key until the last of them. @throws MoveFailed */
+  async #addMoves(jobs: readonly NewJob[]): Promise<readonly AddVerdict[]> {
+    const verdicts: AddVerdict[] = []
+    while (verdicts.length < jobs.length) {
+      try {
+        verdicts.push(...(await this.#addToStorage(jobs.slice(verdicts.length, verdicts.length + moveSize))))
+      } catch (error) {
+        throw new MoveFailed(verdicts.length, error)
+      }
+    }
+    return verdicts
   }
 
   #answer(calls: readonly Call[], answers: readonly Answer[]): void {

@@ -1,27 +1,49 @@
 // A message queue over any Holdfast storage: `enqueue` is `add`, `listen` is a Worker for one type. Deduplication, order, retries
 // and batches are the storage's own, each decided in one move with the message.
+// Longer than other files because it is a façade: options and methods with their documentation.
 
 import type { Clock } from '../../clock.ts'
 import { Connection } from '../../engine/connection.ts'
-import { isWatched, type Tell, teller } from '../../engine/events.ts'
+import { isWatched, type PublishEvent, eventPublisher } from '../../engine/events.ts'
 import { type GuardedStorage, guardStorage } from '../../engine/guard.ts'
 import { eventLog } from '../../engine/log-events.ts'
 import { sharedOptions } from '../../engine/options.ts'
+import type { SchedulesOptions } from '../../engine/schedule/schedules.ts'
 import { retryUntilReady } from '../../engine/retry-until-ready.ts'
 import { HoldfastError, invalidArgument } from '../../errors.ts'
 import { resolveOptions } from '../../resolve-options.ts'
 import { encodeKvKey } from '../../storage/kv.ts'
-import type { Bytes, Deduplication, NewJob, ReviveVerdict, Storage, When } from '../../storage/storage.ts'
+import type { Bytes, Deduplication, NewJob, Retention, ReviveVerdict, Storage, When } from '../../storage/storage.ts'
 import { toMs } from '../duration.ts'
-import { extendedOptions, jobOptions, startOptions } from '../options.ts'
+import { consumeOptions, extendedOptions, startOptions } from '../options.ts'
 import { policyOf } from '../retry.ts'
 import { eventSink, logTo } from '../telemetry/log.ts'
+import {
+  type Batch,
+  batchOf,
+  checkBatch,
+  checkKeyedBatch,
+  messageIdIn,
+  moveSize,
+  newBatch,
+  sendBatch,
+} from './batch.ts'
+import type { CancelOptions, CancelResult } from '../../engine/operate/cancel.ts'
+import { checkNoMode, modeIn } from './deduplication-mode.ts'
 import { openConsumer } from './consumer.ts'
 import { replaceable } from './current-message.ts'
 import { deliveryWork, identityOf } from './deliver.ts'
 import { dueOf, windowMsOf } from './due.ts'
 import {
-  checkBatch,
+  cancelMessage,
+  countMessages,
+  failedMessages,
+  getMessage,
+  type Operating,
+  reviveMessages,
+} from './message-operations.ts'
+import {
+  type ConsumeOptions,
   type Consumer,
   type EnqueueReceipt,
   type ExtendedEnqueueOptions,
@@ -32,15 +54,29 @@ import {
 import { receiptOf } from './receipt.ts'
 import { Sender } from './sender.ts'
 import { resolveStorageQueueOptions, type StorageMessageQueueOptions } from './storage-queue-options.ts'
-import { encodeMessage, type FailedMessage, failedMessage, type MessageEncoding } from './stored-message.ts'
-
-const pageSize = 100
+import {
+  encodeMessage,
+  type FailedMessage,
+  type MessageCounts,
+  type MessageEncoding,
+  type StoredMessage,
+} from './stored-message.ts'
 
 /** The resolved options of an enqueue. */
-type Given = Omit<ExtendedEnqueueOptions, 'delay'>
+type Given = Omit<ExtendedEnqueueOptions, 'delay' | 'job'>
 
 /** Most messages have none. */
 const noOptions: Given = {}
+
+/** What schedules of messages need of a queue. */
+export interface Scheduling extends SchedulesOptions {
+  readonly polls: boolean
+  readonly retention: Retention
+  readonly encoding: MessageEncoding
+}
+
+/** Undefined: it is no StorageMessageQueue. */
+export let schedulingOf: (queue: MessageQueue | undefined) => Scheduling | undefined
 
 export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
   readonly name: string
@@ -48,12 +84,14 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
   readonly nativeDeduplication = true as const
   readonly atomicEnqueueMany = true as const
   readonly extended = true as const
+  /** Longest run of a message that sets none itself, in ms. Undefined: any time. */
+  readonly timeoutMs: number | undefined
   readonly #owner: Storage
   readonly #storage: GuardedStorage
   readonly #connection: Connection
   readonly #sender: Sender
   readonly #clock: Clock
-  readonly #tell: Tell
+  readonly #publishEvent: PublishEvent
   readonly #origin: string
   readonly #options: ReturnType<typeof resolveStorageQueueOptions>
   readonly #encoding: MessageEncoding
@@ -69,18 +107,19 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
     const { name, clock, logger } = resolved
     this.name = name
     this.nativeRetrial = resolved.nativeRetrial
+    this.timeoutMs = resolved.timeoutMs
     this.#options = resolved
     this.#encoding = { serde: resolved.messageSerde, limit: resolved.maxMessageBytes }
     this.#clock = clock
     const log = logTo(logger)
     const logEvent = eventLog(eventSink(logger), `message queue '${name}'`)
-    this.#tell = teller((event) => {
+    this.#publishEvent = eventPublisher((event) => {
       logEvent?.(event)
       if (event.name === 'error')
         log.error({ err: event.error, queue: name }, `message queue '${name}': ${event.error.message}`)
     })
     this.#owner = storage
-    this.#storage = guardStorage(storage, clock, this.#tell)
+    this.#storage = guardStorage(storage, clock, this.#publishEvent)
     this.#connection = new Connection(this.#storage, name)
     this.#sender = new Sender((jobs) => this.#storage.add(jobs), storage.settings.addsPerCall)
     this.#origin = clock.newId()
@@ -97,7 +136,7 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
     const payload = encodeMessage(message, this.#encoding)
     const due = dueOf(given)
     const { orderingKey } = given
-    if (given.deduplicationKey === undefined) {
+    if (given.deduplicationKey === undefined && given.deduplication === undefined) {
       const identity = identityOf(this.#options.replaces, message)
       const current = replaceable({ storage: this.#owner, type: this.#options.type, identity, orderingKey })
       if (current) {
@@ -108,30 +147,47 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
     return this.#add([payload], given, due)
   }
 
-  /** Stores all messages or none, at most 10,000. A deduplication key stands for the whole batch. @throws as enqueue */
+  /**
+   * Stores any number of messages, in order. Up to 1,000, and under a deduplication key up to 10,000, all are stored or none. More
+   * go in moves of 1,000, each stored whole or not at all. A move that fails is repeated for `callTimeoutMs` of the storage; then
+   * the call rejects with BATCH_INTERRUPTED, and a call with its `resume` sends the rest. A deduplication key stands for the batch.
+   * @throws as enqueue; BATCH_INTERRUPTED, BATCH_TOO_LARGE, INVALID_PAYLOADS
+   */
   async enqueueMany(messages: readonly unknown[], options?: ExtendedEnqueueOptions): Promise<EnqueueReceipt> {
     checkBatch('messages', messages)
     const given = options === undefined ? noOptions : resolveOptions('enqueueMany', options, extendedOptions)
+    if (given.deduplicationKey !== undefined) checkKeyedBatch(messages.length, given.resume)
+    checkNoMode(given.deduplication)
     const payloads = messages.map((message, index) => encodeMessage(message, this.#encoding, index))
     const due = dueOf(given)
     if (payloads.length === 0) return { status: 'enqueued', ids: [] }
-    return this.#add(payloads, given, due)
+    if (given.resume !== undefined) return this.#addBatch(batchOf(given.resume, payloads.length), payloads, given, due)
+    const isBatch = payloads.length > moveSize && given.deduplicationKey === undefined
+    return isBatch ? this.#addBatch(newBatch(this.#clock), payloads, given, due) : this.#add(payloads, given, due)
   }
 
-  async #add(payloads: readonly Bytes[], given: Given, due: When): Promise<EnqueueReceipt> {
-    const { orderingKey, job } = given
-    const priority = job === undefined ? undefined : resolveOptions('job', job, jobOptions).priority
+  #addBatch(batch: Batch, payloads: readonly Bytes[], given: Given, due: When): Promise<EnqueueReceipt> {
+    const ids = given.ids ?? payloads.map((_, index) => messageIdIn(batch, index))
+    checkIds(ids, payloads)
+    return sendBatch(batch, ids, (from) =>
+      this.#add(payloads.slice(from), { ...given, ids: ids.slice(from) }, due, batch.name),
+    )
+  }
+
+  /** @param token of the call. Absent: a new one */
+  async #add(payloads: readonly Bytes[], given: Given, due: When, token?: string): Promise<EnqueueReceipt> {
+    const { orderingKey } = given
     const ids = given.ids ?? (given.id === undefined ? [] : [given.id])
-    if (ids.length > 0 && ids.length !== payloads.length) throw invalidArgument('ids', 'one for each message', ids)
-    const token = `${this.#origin}/${++this.#calls}`
+    if (ids.length > 0) checkIds(ids, payloads)
     const shared = {
       type: this.#options.type,
-      token,
+      token: token ?? `${this.#origin}/${++this.#calls}`,
       ...due,
-      priority,
+      priority: given.priority,
       retention: this.#options.retention,
       group: orderingKey === undefined ? undefined : { key: orderingKey, ordered: true as const },
       deduplication: this.#deduplication(given, due, payloads.length > 1),
+      ...rareFields(given),
     }
     const jobs = payloads.map((payload, index): NewJob => ({
       ...shared,
@@ -143,13 +199,14 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
     if (!this.#connection.isOpen) await this.#connection.use()
     const receipt = receiptOf(await this.#sender.send(jobs, orderingKey))
     if (receipt.status === 'enqueued' && isWatched()) {
-      for (const id of receipt.ids) this.#tell({ name: 'added', type: this.#options.type, id })
+      for (const id of receipt.ids) this.#publishEvent({ name: 'added', type: this.#options.type, id })
     }
     return receipt
   }
 
   #deduplication(given: Given, due: When, shared: boolean): Deduplication | undefined {
-    const { deduplicationKey, deduplicationScope = '', deduplicationTtl } = given
+    const { deduplicationKey, deduplication, deduplicationScope = '', deduplicationTtl } = given
+    if (deduplication) return modeIn(deduplicationScope, deduplication, deduplicationKey, due)
     if (deduplicationKey === undefined) return undefined
     const ttlMs = deduplicationTtl === undefined ? this.#options.deduplicationTtlMs : toMs(deduplicationTtl)
     const windowMs = windowMsOf(due, ttlMs, this.#clock)
@@ -178,7 +235,7 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
     const aborted = new Promise<void>((resolve) => until.addEventListener('abort', () => resolve(), { once: true }))
     let consumer: Consumer | undefined
     const open = async (): Promise<void> => void (consumer = await this.#consume(handler, until))
-    const onFailure = (error: Error): void => this.#tell({ name: 'error', error })
+    const onFailure = (error: Error): void => this.#publishEvent({ name: 'error', error })
     // Never rejects, by the contract of message queues: every failure is retried.
     await retryUntilReady(open, { clock: this.#clock, signal: until, onFailure, always: true })
     if (!consumer) return
@@ -190,15 +247,17 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
    * As listen(), but resolves when ready, with what stops it.
    * @throws INVALID_ARGUMENT, CLOSED, StorageError, as rejections; then nothing is left behind
    */
-  async consume(handler: MessageHandler): Promise<Consumer> {
+  async consume(handler: MessageHandler, given?: ConsumeOptions): Promise<Consumer> {
+    const { handlesTimeouts } = resolveOptions('consume', given, consumeOptions)
     this.#checkHandler(handler)
-    const consumer = await this.#consume(handler, this.#closing.signal)
+    const consumer = await this.#consume(handler, this.#closing.signal, handlesTimeouts)
     if (!consumer || this.#closing.signal.aborted) {
       await consumer?.stop()
       throw this.#closedError()
     }
     this.#consumers.add(consumer)
     return {
+      ...consumer,
       stop: async (options) => {
         await consumer.stop(options)
         this.#consumers.delete(consumer)
@@ -206,63 +265,101 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
     }
   }
 
-  #consume(handler: MessageHandler, signal: AbortSignal): Promise<Consumer | undefined> {
-    const { type, leaseMs, timeoutMs, replaces, retry, concurrency, pollMs, graceMs } = this.#options
-    const [clock, storage, tell] = [this.#clock, this.#storage, this.#tell]
-    const onError = (error: Error): void => tell({ name: 'error', error })
+  #consume(handler: MessageHandler, signal: AbortSignal, handlesTimeouts = false): Promise<Consumer | undefined> {
+    const { type, leaseMs, timeoutMs, replaces, retry, maxSnoozes, keep } = this.#options
+    const [clock, storage, publishEvent] = [this.#clock, this.#storage, this.#publishEvent]
+    const onError = (error: Error): void => publishEvent({ name: 'error', error })
     const work = deliveryWork({
       handler,
       type,
       leaseMs,
       timeoutMs,
+      handlesTimeouts,
       replaces,
       serde: this.#encoding.serde,
       retryPolicy: policyOf(retry, clock, onError),
+      maxSnoozes,
+      keep,
       clock,
       storage,
       owner: this.#owner,
       onError,
     })
-    return openConsumer({ storage, clock, work, concurrency, pollMs, graceMs, tell }, signal)
+    return openConsumer({ ...this.#options, storage, clock, work, publishEvent }, signal)
   }
 
-  // ── look ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── operate ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
    * Counts the messages that wait. `ready`: due and not running, lost leases included. `delayed`: not yet due, waiting retries
    * included. `queued`: both.
    */
   async getDepth(): Promise<Required<QueueDepth>> {
-    await this.#open()
-    const { type } = this.#options
-    const { types } = await this.#storage.count({ types: [type] })
-    const { due = 0, delayed = 0 } = types.find((counts) => counts.type === type) ?? {}
+    const { due, delayed } = await this.counts()
     return { queued: due + delayed, ready: due, delayed }
   }
 
-  /** Lists the messages that failed for good, oldest first. */
+  /** Counts the messages by state. */
+  async counts(): Promise<MessageCounts> {
+    return countMessages(await this.#operating())
+  }
+
+  /** Lists the messages that failed for good, those that ended first before the others. */
   async *failed(): AsyncGenerator<FailedMessage> {
+    yield* failedMessages(await this.#operating())
+  }
+
+  /**
+   * Runs failed and cancelled messages again. Their attempts are counted anew, and they keep their place in their ordering key.
+   * @returns a verdict for each id, in order @throws INVALID_ARGUMENT, StorageError, CLOSED
+   */
+  async revive(ids: readonly string[]): Promise<ReviveVerdict[]> {
+    return reviveMessages(await this.#operating(), ids)
+  }
+
+  /** Returns a message with its state, runs and error, or null: a completed message is deleted at once. @throws as revive() */
+  async get(id: string): Promise<StoredMessage | null> {
+    return getMessage(await this.#operating(), id)
+  }
+
+  /** Cancels a message that waits, and by `abort` or `force` one that runs. @throws as revive() */
+  async cancel(id: string, options?: CancelOptions): Promise<CancelResult> {
+    const result = await cancelMessage(await this.#operating(), id, options)
+    if (result.status === 'cancelled') this.#publishEvent({ name: 'cancelled', type: this.#options.type, id })
+    return result
+  }
+
+  async #operating(): Promise<Operating> {
     await this.#open()
-    for (let cursor: string | undefined; ;) {
-      const { items, nextCursor } = await this.#storage.list({
-        of: 'jobs',
-        types: [this.#options.type],
-        states: ['failed'],
-        order: 'asc',
-        limit: pageSize,
-        parts: ['payload', 'error'],
-        cursor,
-      })
-      for (const record of items) yield failedMessage(this.#encoding.serde, record)
-      if (nextCursor === undefined) return
-      cursor = nextCursor
+    return {
+      storage: this.#storage,
+      type: this.#options.type,
+      serde: this.#encoding.serde,
+      clock: this.#clock,
     }
   }
 
-  /** Runs failed messages again. Their attempts are counted anew, and they keep their place in their ordering key. */
-  async revive(ids: readonly string[]): Promise<ReviveVerdict[]> {
-    await this.#open()
-    return this.#storage.revive(ids.map((id) => ({ type: this.#options.type, id })))
+  // ── schedules ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  static {
+    schedulingOf = (queue) => (queue instanceof StorageMessageQueue ? queue.#scheduling() : undefined)
+  }
+
+  #scheduling(): Scheduling {
+    const { type: owner, retention, pollMs } = this.#options
+    return {
+      owner,
+      storage: this.#storage,
+      clock: this.#clock,
+      publishEvent: this.#publishEvent,
+      polls: pollMs !== Infinity,
+      retention,
+      encoding: this.#encoding,
+      whenConnected: async (call) => {
+        await this.#open()
+        return call()
+      },
+    }
   }
 
   // ── close ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -271,7 +368,7 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
   async close(): Promise<void> {
     this.#closing.abort()
     await Promise.all([...this.#listens, ...[...this.#consumers].map((consumer) => consumer.stop())])
-    await this.#connection.stop().catch((error: Error) => this.#tell({ name: 'error', error }))
+    await this.#connection.stop().catch((error: Error) => this.#publishEvent({ name: 'error', error }))
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -296,4 +393,15 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
     this.#assertOpen()
     if (!this.#connection.isOpen) await this.#connection.use()
   }
+}
+
+/** @throws TypeError INVALID_ARGUMENT */
+function checkIds(ids: readonly string[], payloads: readonly Bytes[]): void {
+  if (ids.length !== payloads.length) throw invalidArgument('ids', 'one for each message', ids)
+}
+
+/** Fields that few jobs have: undefined for the others, so that they cost nothing. */
+function rareFields({ timeoutMs, expiresInMs, search }: Given): Partial<NewJob> | undefined {
+  if (timeoutMs === undefined && expiresInMs === undefined && search === undefined) return undefined
+  return { timeoutMs, expiresInMs, search }
 }

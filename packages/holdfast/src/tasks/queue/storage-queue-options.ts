@@ -3,7 +3,7 @@
 import { type Clock, systemClock } from '../../clock.ts'
 import type { Logger } from '../../engine/emit.ts'
 import type { Backoff } from '../../engine/job/backoff.ts'
-import { type RetentionOptions, retainedBy } from '../../engine/job/retention.ts'
+import { keptCounts, retainedBy, type TypeRetentionOptions } from '../../engine/job/retention.ts'
 import type { Serde } from '../../engine/job/serde.ts'
 import { ValueSerde } from '../../engine/job/values.ts'
 import { resolveOptions } from '../../resolve-options.ts'
@@ -27,6 +27,8 @@ export interface StorageMessageQueueOptions {
   readonly pollMs?: number | undefined
   /** Alias of pollMs, as a duration. */
   readonly pollInterval?: Duration | undefined
+  /** Time between two writes of each worker's entry in workers(), in ms. False: no entry, and no call while idle. @default 60_000 */
+  readonly presenceMs?: number | false | undefined
   /** How long handlers may go on after an abort, in ms; then their messages are released. @default 30_000 */
   readonly graceMs?: number | undefined
   /** Alias of graceMs, as a duration. */
@@ -39,8 +41,10 @@ export interface StorageMessageQueueOptions {
   readonly backoff?: Backoff | undefined
   /** Alias of maxAttempts and backoff, as one function. Not together with either. */
   readonly retryPolicy?: RetryPolicy | undefined
-  /** How long ended messages are kept, by end state. @default completed 0, failed 14 days, cancelled 1 day */
-  readonly retention?: RetentionOptions | undefined
+  /** Most snoozes of a message. One more fails it with code MAX_SNOOZES. @default Infinity */
+  readonly maxSnoozes?: number | undefined
+  /** How long ended messages are kept, and how many, by end state. @default completed 0, failed 14 days, cancelled 1 day; any number */
+  readonly retention?: TypeRetentionOptions | undefined
   /** How long a deduplication key is taken, from the due time. @default 1 h */
   readonly deduplicationTtl?: Duration | undefined
   /** Turns messages into bytes and back. @default plain JSON, with Date, Map, Set, bigint, bytes and URL kept */
@@ -64,10 +68,12 @@ export function resolveStorageQueueOptions(options: StorageMessageQueueOptions |
   const resolved = resolveOptions('StorageMessageQueue', options, storageQueueOptions)
   const { maxAttempts, backoff, ...rest } = resolved
   const retry: Retry = { maxAttempts, backoff }
+  const type = storedType(rest.face, rest.name)
   return {
     ...rest,
     retry,
-    type: storedType(rest.face, rest.name),
+    type,
+    keep: keptCounts(type, rest.retention),
     clock: rest.clock ?? systemClock,
     messageSerde: rest.messageSerde ?? new ValueSerde<unknown>(),
     retention: retainedBy(rest.retention, messageRetention),

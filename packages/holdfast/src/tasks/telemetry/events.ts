@@ -28,10 +28,14 @@ export type TaskEvent =
   | ({ readonly name: 'completed'; readonly attempt: number; readonly durationMs: number } & OfTask)
   | ({ readonly name: 'retried'; readonly delayMs?: number | undefined } & FailedEvent)
   | ({ readonly name: 'failed' } & FailedEvent)
+  /** The run ended because its message was cancelled. */
+  | ({ readonly name: 'cancelled'; readonly attempt: number; readonly durationMs: number } & OfTask)
   /** Ended by a stop or a snooze: no attempt was spent. */
   | ({ readonly name: 'released'; readonly attempt: number; readonly durationMs: number } & OfTask)
 
 interface FailedEvent extends OfTask {
+  /** Whether this worker defines the task. If not, its name is as the message has it. */
+  readonly defined: boolean
   readonly attempt: number
   readonly reason: TaskFailure
   readonly error: unknown
@@ -63,7 +67,7 @@ export class TaskEvents {
   }
 
   /** What a listener throws is logged. */
-  tell(event: TaskEvent): void {
+  publishEvent(event: TaskEvent): void {
     publish(event)
     for (const listener of this.#listeners.get(event.name) ?? []) {
       try {

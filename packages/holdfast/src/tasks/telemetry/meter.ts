@@ -11,7 +11,16 @@ export interface Meter {
   createHistogram(name: string, options?: { unit?: string }): { record(value: number, attributes?: Attributes): void }
 }
 
-const counted = ['enqueued', 'deduplicated', 'started', 'completed', 'retried', 'failed', 'released'] as const
+const counted = [
+  'enqueued',
+  'deduplicated',
+  'started',
+  'completed',
+  'retried',
+  'failed',
+  'cancelled',
+  'released',
+] as const
 
 /**
  * Counts `holdfast.tasks.<event>`, with the histogram `holdfast.tasks.duration` (ms) and `holdfast.tasks.in_flight`, for all
@@ -26,8 +35,7 @@ export function meterTasks(meter: Meter): () => void {
     const event = message as TaskEvent
     const { name, queue } = event
     // A name from a message could be anything: it must not become a time series of its own.
-    const isUnknown = 'reason' in event && event.reason !== 'handler' && event.reason !== 'validation'
-    const task = isUnknown ? 'unknown' : event.task
+    const task = 'defined' in event && !event.defined ? 'unknown' : event.task
     const attributes: Attributes = { task, queue }
     if ('reason' in event) attributes.reason = event.reason
     if ('path' in event) attributes.path = event.path

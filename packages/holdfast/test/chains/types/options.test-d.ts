@@ -5,7 +5,7 @@ import {
   type Client,
   createClient,
   createInProcessWorker,
-  type JobAbortReason,
+  type AttemptAbortedError,
   type JobAttemptMiddleware,
   type RunningJob,
 } from 'holdfast/chains'
@@ -125,10 +125,10 @@ export async function point13(): Promise<void> {
     jobTypeProcessors: {
       refund: {
         process: async ({ complete, signal }) => {
-          same<typeof signal.reason, JobAbortReason | undefined>()
-          if (signal.reason === 'taken_by_another_worker') return complete(null)
+          same<typeof signal.reason, AttemptAbortedError | undefined>()
+          if (signal.reason?.reason === 'taken_by_another_worker') return complete(null)
           // @ts-expect-error none of the seven
-          if (signal.reason === 'bored') return complete(null)
+          if (signal.reason?.reason === 'bored') return complete(null)
           signal satisfies AbortSignal
           return complete(null)
         },
@@ -166,7 +166,7 @@ export async function point13(): Promise<void> {
   await client.startJobChain({ ...fetch, schedule: { at: new Date() } })
   await client.startJobChain({ ...fetch, delayMs: 5 })
   const started = await client.startJobChain({ ...fetch, runAt: new Date(), delayMs: undefinedNumber })
-  same<typeof started.status, 'added' | 'duplicate'>()
+  same<typeof started.status, 'added' | 'duplicate' | 'replaced'>()
   if (started.status === 'duplicate') same<typeof started.deduplicated, true>()
   // @ts-expect-error both
   await client.startJobChain({ ...fetch, schedule: { at: 5, afterMs: 5 } })
@@ -176,6 +176,17 @@ export async function point13(): Promise<void> {
   await client.startJobChain({ ...fetch, delay: 5 })
   // @ts-expect-error no such strategy
   await client.startJobChain({ ...fetch, deduplication: { key: 'k', strategy: 'some' } })
+  await client.startJobChain({ ...fetch, deduplication: { key: 'k', mode: 'debounce', windowMs: 5, maxWaitMs: 9 } })
+  await client.startJobChain({ ...fetch, deduplication: { key: 'k', mode: 'followUp' } })
+  await client.startJobChain({ ...fetch, deduplication: { key: 'k', mode: 'ascending', version: 1, ttlMs: 9 } })
+  // @ts-expect-error either the mode or its alias
+  await client.startJobChain({ ...fetch, deduplication: { key: 'k', mode: 'throttle', strategy: 'all' } })
+  // @ts-expect-error a window is needed
+  await client.startJobChain({ ...fetch, deduplication: { key: 'k', mode: 'debounce' } })
+  // @ts-expect-error a version is needed
+  await client.startJobChain({ ...fetch, deduplication: { key: 'k', mode: 'ascending' } })
+  // @ts-expect-error an option of another mode
+  await client.startJobChain({ ...fetch, deduplication: { key: 'k', mode: 'followUp', windowMs: 5 } })
   // @ts-expect-error a time out is needed
   await client.waitForJobChainCompletion(fetched, {})
 }

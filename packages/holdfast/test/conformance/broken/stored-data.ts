@@ -81,6 +81,20 @@ export const brokenStoredData: readonly BrokenDriver[] = [
     }),
   },
   {
+    name: 'count spares what never expires',
+    breaks: 'records that are kept for ever stay, whatever the count to keep',
+    caughtBy: 'sweep: a count applies to records that are kept for ever too, oldest end first, after those that expire',
+    open: ({ storage, data }) => ({
+      sweep: (request) => {
+        const kept = [...data().types.values()].flatMap((type) => [...type.kept])
+        for (const job of kept) job.type.kept.remove(job)
+        const answer = storage.sweep(request)
+        for (const job of kept) job.type.kept.push(job)
+        return answer
+      },
+    }),
+  },
+  {
     name: 'count wrong after a cancel',
     breaks: 'a cancel by force and the late settle of its holder both decrement the count',
     caughtBy: 'count: refused writes change no count: a late settle and a late recover after a cancel by force',

@@ -160,3 +160,16 @@ test('it goes on after a failure', async () => {
   calls[1]!.answer()
   assert.equal((await second).verdict, 'added')
 })
+
+test('a job with a token of its own keeps it in a batch', async () => {
+  const { adder, calls } = byHand()
+  const all = [job('a'), { ...job('b'), token: 'own' }, job('c')].map((each) => adder.add(each, asIs))
+  await turn()
+  const [call] = calls
+  call!.answer()
+  await Promise.all(all)
+  const [a, b, c] = call!.batch
+  assert.equal(b!.token, 'own')
+  assert.equal(a!.token, c!.token)
+  assert.notEqual(a!.token, 'own')
+})

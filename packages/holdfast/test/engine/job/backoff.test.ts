@@ -11,14 +11,14 @@ function rangeOf(backoff: Backoff, attempt: number): [number, number] {
   return [delay(1 - Number.EPSILON / 2), delay(0)]
 }
 
-test('none is none, and fixed is fixed', () => {
+test('[F11] none is none, and fixed is fixed', () => {
   for (const attempt of [1, 2, 100]) {
     assert.deepEqual(rangeOf('none', attempt), [0, 0])
     assert.deepEqual(rangeOf({ type: 'fixed', delayMs: 250 }, attempt), [250, 250])
   }
 })
 
-test('exponential: base = min(delayMs · factor^(n−1), maxDelayMs), within [base · (1 − jitter), base]', () => {
+test('[F11] exponential: base = min(delayMs · factor^(n−1), maxDelayMs), within [base · (1 − jitter), base]', () => {
   for (const [attempt, base] of [
     [1, 1_000],
     [2, 2_000],
@@ -62,7 +62,7 @@ test('a delay is a whole number of ms, and never NaN or endless', () => {
   )
 })
 
-test('a function is given the attempt and the error', () => {
+test('[F11] a function is given the attempt and the error', () => {
   const calls: unknown[][] = []
   const backoff = (...args: unknown[]): number => calls.push(args) * 10.5
   assert.deepEqual(rangeOf(backoff, 4), [11, 21])
@@ -72,7 +72,7 @@ test('a function is given the attempt and the error', () => {
   ])
 })
 
-test('[Q4.34] one that throws, or gives no finite number >= 0, is told of, and the default used', () => {
+test('[F11] [Q4.34] one that throws, or gives no finite number >= 0, is told of, and the default used', () => {
   const bad = [NaN, -1, Infinity, -Infinity, '5', null, undefined, 5n, {}, Promise.resolve(5)]
   const functions: (() => unknown)[] = bad.map((value) => () => value)
   functions.push(() => {

@@ -38,7 +38,7 @@ export function workBench(t: TestContext, { callTimeoutMs = 5_000, claimsInFligh
   const line = faulty(memory)
   const events: EngineEvent[] = []
   const started: Attempt[] = []
-  const tell = (event: EngineEvent): void => void events.push(event)
+  const publishEvent = (event: EngineEvent): void => void events.push(event)
   let tokens = 0
   return {
     clock,
@@ -53,14 +53,15 @@ export function workBench(t: TestContext, { callTimeoutMs = 5_000, claimsInFligh
     worker(given: Given = {}): Worker {
       const { types = ['default'], leaseMs = 60_000, capMs = Infinity, run = never, ...rest } = given
       const worker = new Worker({
-        storage: { ...guardStorage(line.storage, clock, tell), settings: { callTimeoutMs, claimsInFlight } },
+        storage: { ...guardStorage(line.storage, clock, publishEvent), settings: { callTimeoutMs, claimsInFlight } },
         clock,
         label: 'w',
         concurrency: 1,
         pollMs: 60_000,
         slotPauseMs: 0,
+        presenceMs: false,
         loopBackoff: engineDefaults.loopBackoff,
-        tell,
+        publishEvent,
         types: types.map((type): WorkType => ({
           type,
           leaseMs,

@@ -73,6 +73,53 @@ test('after the event loop was blocked it says so, and asks the storage before i
   assert.deepEqual(told('fenced'), [])
 })
 
+test('[F15] a stall of a little more than a third of the lease is told, a shorter one is not', async (t) => {
+  for (const [stallMs, isTold] of [
+    [9_000, false],
+    [12_600, true],
+  ] as const) {
+    // Whenever it begins.
+    for (const at of [100, 2_400, 5_000, 9_900]) {
+      const { clock, add, told, worker, block } = workBench(t)
+      await add(['a'])
+      await worker({ leaseMs: 30_000 }).start()
+      await clock.advance(at)
+      block(stallMs)
+      await clock.advance(3_000)
+      assert.equal(told('loop_stalled').length, isTold ? 1 : 0, `${stallMs} ms from ${at}`)
+      for (const { ms } of told('loop_stalled')) assert.ok(ms > 10_000 && ms <= stallMs, `${ms} of ${stallMs} ms`)
+    }
+  }
+})
+
+test('[F15] a handler that blocks the event loop and ends is told too, by its type', async (t) => {
+  const { clock, add, told, worker, block } = workBench(t)
+  await add(['a'], { type: 'cpu' })
+  const run = async (): Promise<AttemptEnd> => {
+    block(20_000)
+    return completed
+  }
+  await worker({ types: ['cpu', 'other'], leaseMs: 30_000, run }).start()
+  await clock.advance(5_000)
+  assert.deepEqual(
+    told('loop_stalled').map(({ types }) => types),
+    [['cpu']],
+  )
+})
+
+test('[F15] an idle worker has no timer that measures the event loop', async (t) => {
+  const { clock, add, told, worker, block } = workBench(t)
+  await add(['a'])
+  await worker({ leaseMs: 30_000, run: async () => completed }).start()
+  await clock.advance(30_000)
+  const idle = clock.pending
+  await clock.advance(10_000)
+  assert.equal(clock.pending, idle)
+  block(60_000)
+  await clock.advance(1_000)
+  assert.deepEqual(told('loop_stalled'), [])
+})
+
 test('after the event loop was blocked and the job taken back, the handler is told and nothing is recorded', async (t) => {
   const { clock, memory, line, add, started, told, stateOf, worker, block } = workBench(t)
   line.lose(() => true)
@@ -84,7 +131,7 @@ test('after the event loop was blocked and the job taken back, the handler is to
   await memory.claim({ worker: 'other', slots: 1, types: [{ type: 'default', leaseMs: 120_000 }] })
   block(90_000)
   await clock.advance(10_000)
-  assert.equal(signal.reason.code, 'LEASE_LOST')
+  assert.equal(signal.reason!.code, 'LEASE_LOST')
   assert.deepEqual(
     told('fenced').map(({ id, verdict }) => [id, verdict]),
     [['a', 'taken_by_another_worker']],
@@ -225,7 +272,7 @@ test('a request to stop reaches the handler by its hint, and without one by the 
     await clock.settle()
     assert.equal(signal.aborted, hints)
     await clock.advance(9_000)
-    assert.equal(signal.reason.code, 'JOB_CANCELLED')
+    assert.equal(signal.reason!.code, 'JOB_CANCELLED')
   }
 })
 

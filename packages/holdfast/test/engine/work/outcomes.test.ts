@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ClaimRequest, Outcome } from 'holdfast/storage'
 import type { AttemptEnd } from '../../../src/engine/work/outcomes.ts'
-import type { Rule } from '../../queue/faulty-storage.ts'
+import { failing, type Rule } from '../../queue/faulty-storage.ts'
 import { completed, ids, workBench } from './bench.ts'
 
 /** The outcomes that a claim or settle carries. */
@@ -151,4 +151,25 @@ test('an outcome is sent until a verdict comes, and reported once', async (t) =>
     [['a', 'v']],
   )
   assert.equal(told('error').length, 5)
+})
+
+test('outcomes that could not be sent follow the loop backoff, where that is shorter than their own', async (t) => {
+  for (const [delayMs, most, least] of [
+    [10, 110, 90],
+    [60_000, 8, 5],
+  ] as const) {
+    const { worker, line, clock, add, stateOf } = workBench(t)
+    await add(['a'])
+    const open = Promise.withResolvers<AttemptEnd>()
+    await worker({ run: () => open.promise, loopBackoff: { type: 'fixed', delayMs } }).start()
+    line.on('*', failing())
+    const before = line.count('settle', 'claim')
+    open.resolve(completed)
+    await clock.advance(1_000)
+    const tries = line.count('settle', 'claim') - before
+    assert.ok(tries <= most && tries >= least, `${tries} tries in 1 s with a pause of ${delayMs} ms`)
+    line.on('*', undefined)
+    await clock.advance(5_000)
+    assert.equal(await stateOf('a'), 'completed')
+  }
 })

@@ -192,7 +192,7 @@ test('an attempt that reaches its cap is given up, and its slot is free at once'
     ['stuck'],
   )
   await clock.advance(1)
-  assert.equal(started[0]!.signal.reason.code, 'ATTEMPT_TIMEOUT')
+  assert.equal(started[0]!.signal.reason!.code, 'ATTEMPT_TIMEOUT')
   assert.deepEqual(
     started.map(({ job }) => job.id),
     ['stuck', 'next'],

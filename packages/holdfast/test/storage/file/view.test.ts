@@ -58,7 +58,7 @@ test('[trap 44] file names stay in their folder, differ from each other, and are
 test('[acceptance 11] ls and cat answer what waits, what runs, who runs it and what failed', async (t) => {
   const directory = await directoryOf(t)
   const storage = new FileStorage({ directory })
-  const worker = new Queue<string, string>({ storage, workerId: 'host-1', maxRetries: 1 })
+  const worker = new Queue<string, string>({ storage, workerId: 'host-1', maxRetries: 1, presenceMs: false })
   const running = Promise.withResolvers<void>()
   t.after(() => worker.stop({ timeout: 0 }))
   worker.execute(async ({ payload }) => {

@@ -17,7 +17,7 @@ function runnerOn(db: Database): RuleRunner {
   const statements = makeStatements(makeSql('conflicts'))
   const types = new TypeRegistry(statements, newListeners)
   const options = { database: db, statements, types, clock: systemClock, channel: 'conflicts', instance: 'one' }
-  return new RuleRunner({ ...options, onMoved: () => {} })
+  return new RuleRunner({ ...options, eventChannel: 'conflicts:events', onMoved: () => {} })
 }
 
 test('a call that conflicts starts over; after 20 attempts it rejects, and says that it was not applied', async (t) => {

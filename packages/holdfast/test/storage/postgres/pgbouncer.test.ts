@@ -2,11 +2,13 @@
 // option, and the error without it.
 
 import assert from 'node:assert/strict'
-import { test, type TestContext } from 'node:test'
+import { after, test, type TestContext } from 'node:test'
 import { findPgbouncer } from '../../../../../servers/find.ts'
 import { type Pgbouncer, type PgbouncerOptions, startPgbouncer } from '../../../../../servers/pgbouncer.ts'
 import type { PostgresServer } from '../../../../../servers/postgres.ts'
-import { admin, database, eventually, libraryNames, server, statement, until } from './fixtures.ts'
+import { admin, database, eventually, libraryNames, sharedServer, statement, stopShared, until } from './fixtures.ts'
+
+after(stopShared)
 
 const skip = findPgbouncer() ? false : 'pgbouncer is not on the PATH, and PGBOUNCER is not set'
 
@@ -19,7 +21,7 @@ async function pooled(
   t: TestContext,
   options?: PgbouncerOptions,
 ): Promise<{ postgres: PostgresServer; pooler: Pgbouncer }> {
-  const postgres = await server(t)
+  const postgres = await sharedServer()
   const pooler = await startPgbouncer(postgres, options)
   t.after(() => pooler.stop())
   return { postgres, pooler }

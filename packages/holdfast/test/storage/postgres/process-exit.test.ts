@@ -2,16 +2,18 @@
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { libraryNames, server } from './fixtures.ts'
+import { libraryNames, sharedServer, stopShared } from './fixtures.ts'
+
+after(stopShared)
 
 const child = fileURLToPath(new URL('process-exit-child.ts', import.meta.url))
 
 for (const library of libraryNames) {
-  test(`${library}: nothing is printed, and the process exits`, async (t) => {
-    const { url } = await server(t)
+  test(`${library}: nothing is printed, and the process exits`, async () => {
+    const { url } = await sharedServer()
     const args = ['--conditions=@holdfast/source', child, library, url]
     const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 })
     assert.deepEqual([stdout, stderr], ['closed\n', ''])

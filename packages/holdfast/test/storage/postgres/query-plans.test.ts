@@ -131,3 +131,40 @@ test('the server keeps a generic plan of a claim, whatever the number of jobs', 
   await storage.disconnect()
   await pool.end()
 })
+
+for (const few of [0, 1, 3]) {
+  test(`[trap 39] nextDueAt, planned for a table with statistics of ${few} jobs, reads few pages once there are many`, async () => {
+    const { server } = await postgresPlace()
+    const schema = newSchema()
+    // One connection, which keeps the plan.
+    const pool = new Pool({ connectionString: server.url, max: 1 })
+    pool.on('error', () => {}) // the server may stop first
+    const storage = new PostgresStorage({ client: pool, schema })
+    await storage.connect()
+    const types = [{ type: 'mail', leaseMs: 60_000 }]
+    const add = (count: number) => storage.add(Array.from({ length: count }, () => job()))
+    await add(Math.max(few, 1))
+    if (few === 0) await storage.clear()
+    await pool.query(`VACUUM ANALYZE "${schema}".jobs`)
+    // The server keeps a plan from the sixth call on.
+    for (let call = 0; call < 8; call++) await storage.nextDueAt(types)
+    for (let batch = 0; batch < 20; batch++) await add(1_000)
+    // As claims would leave them. Claims are not used: they would be part of what is measured.
+    await pool.query(
+      `UPDATE "${schema}".jobs SET state = 3, ready = NULL, lease_until = run_at + 60000 + ord
+       WHERE ord > (SELECT avg(ord) FROM "${schema}".jobs)`,
+    )
+    const { rows } = await pool.query<{ name: string; plans: number }>(
+      `SELECT name, generic_plans::integer AS plans FROM pg_prepared_statements WHERE name LIKE '%next\\_due\\_at'`,
+    )
+    assert.ok(rows[0]!.plans > 0, 'expected a plan that is kept')
+    const explained = await pool.query<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(
+      `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE "${rows[0]!.name}" ('{1}', '{}', '{}', '{}', '{}', '{-Infinity}')`,
+    )
+    const { Plan: plan } = explained.rows[0]!['QUERY PLAN'][0]
+    const pages = plan['Shared Hit Blocks']! + plan['Shared Read Blocks']!
+    assert.ok(pages < 50, `it read ${pages} pages`)
+    await storage.disconnect()
+    await pool.end()
+  })
+}

@@ -52,6 +52,8 @@ export async function runEveryVerb(storage: Storage, ms = 1_500): Promise<void> 
     make('first', { group }),
     make('second', { group }),
     make('later', { delayMs: 3_600_000 }),
+    make('late', { delayMs: 3_600_000, expiresInMs: 1, search: { customer: 'c-2', total: 7 } }),
+    make('searched', { search: { customer: 'c-1', total: 1.5, paid: true }, timeoutMs: 1_000 }),
     make('later in group', { delayMs: 3_600_000, group: { key: 'later', ordered: true } }),
   ])
   await storage.add([
@@ -76,10 +78,18 @@ export async function runEveryVerb(storage: Storage, ms = 1_500): Promise<void> 
   await storage.pause({ type: 'mail', group: 'g:1', paused: false })
   await storage.nextDueAt([{ type: 'mail', leaseMs: 1_000 }])
   await storage.list({ of: 'chains', limit: 5 })
+  await storage.list({ of: 'jobs', by: 'place', limit: 5 })
+  await storage.list({ of: 'jobs', where: { customer: 'c-1', total: { gt: 1 } }, limit: 5 })
+  await storage.add([make('replaced', { search: { customer: 'old' } })])
+  await storage.add([make('replaced', { search: { customer: 'new' }, onDuplicate: 'replace' })])
   // The first attempts end in retry, release with another payload, continuation, and completion with or without added jobs.
   let turn = 0
   for (let jobs = await claim(storage, 3); jobs.length > 0; jobs = await claim(storage, 3)) {
-    await storage.extend(jobs.map(({ type, id, worker, attempt }) => ({ type, id, worker, attempt, leaseMs: 30_000 })))
+    const report = { progress: bytes('50'), log: [{ at: 1, line: bytes('a line') }] }
+    await storage.extend(
+      jobs.map(({ type, id, worker, attempt }) => ({ type, id, worker, attempt, leaseMs: 30_000, ...report })),
+    )
+    await storage.get(jobs, { parts: ['progress', 'log'] })
     const outcomes = jobs.map((each): Outcome => {
       const lease = { type: each.type, id: each.id, worker: each.worker, attempt: each.attempt }
       if (each.id === 'to fail' || each.id === 'plain') return ended(each, 'failed')
@@ -99,7 +109,7 @@ export async function runEveryVerb(storage: Storage, ms = 1_500): Promise<void> 
     })
     await storage.settle(outcomes)
   }
-  await storage.revive([{ type: 'mail', id: 'to fail' }])
+  await storage.revive([{ type: 'mail', id: 'to fail', payload: large }])
   const [revived] = await claim(storage)
   await storage.settle([ended(revived!, 'completed')])
   const [unblocked] = await claim(storage)
@@ -109,6 +119,11 @@ export async function runEveryVerb(storage: Storage, ms = 1_500): Promise<void> 
   const [again] = await claim(storage)
   await storage.cancel([again!], { force: true, reason: 'enough' })
   await storage.cancel([{ type: 'mail', id: 'later' }])
+  const { ended: late } = await storage.sweep({ limit: 10, keep: [{ type: '%', state: 'completed', count: 0 }] })
+  assert.deepEqual(
+    late.map(({ id }) => id),
+    ['late'],
+  )
   await storage.remove([{ type: 'mail', id: 'later in group' }], { trees: true })
   const { types } = await storage.count({})
   const live = types.flatMap(({ states }) => [

@@ -98,7 +98,7 @@ export class Child {
     return this.#lines
   }
 
-  tell(line = 'go'): void {
+  publishEvent(line = 'go'): void {
     this.#process.stdin!.write(`${line}\n`)
   }
 

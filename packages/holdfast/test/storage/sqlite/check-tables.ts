@@ -4,10 +4,13 @@
 import assert from 'node:assert/strict'
 import type { DatabaseSync } from 'node:sqlite'
 import type { SqliteStorage } from 'holdfast/sqlite'
-import { stateCodes, stateNames } from '../../../src/storage/rules/job/codes.ts'
+import { logBytesKept, logLinesKept, stateCodes, stateNames } from '../../../src/storage/rules/job/codes.ts'
 import { tables } from '../../../src/storage/sqlite/migrations.ts'
 
-const { scheduled, queued, processing, failing, completed } = stateCodes
+const { scheduled, blocked, queued, processing, failing, completed } = stateCodes
+
+/** Rows of a table that belong to jobs. */
+const orphans = (table: string): string => `SELECT seq FROM ${table} WHERE seq NOT IN (SELECT seq FROM holdfast_jobs)`
 
 const wrongs: Readonly<Record<string, string>> = {
   'a payload without its job': `
@@ -32,13 +35,38 @@ const wrongs: Readonly<Record<string, string>> = {
   'a number of dependents that is not that of the rows': `
     SELECT id, more FROM holdfast_jobs AS job WHERE coalesce(more ->> '$.dependents', 0) <> (
       SELECT count(*) FROM holdfast_dependents AS dep WHERE dep.tid = job.tid AND dep.id = job.id)`,
+  // The version of an ascending key outlives its job.
   'a key without a holder and without a window': `
-    SELECT * FROM holdfast_keys AS held WHERE until IS NULL AND NOT EXISTS (
+    SELECT * FROM holdfast_keys AS held WHERE until IS NULL AND mode <> 'ascending' AND NOT EXISTS (
       SELECT 1 FROM holdfast_jobs AS job WHERE job.tid = held.tid AND job.id = held.id AND job.token = held.token)`,
   'a lease of a job that does not run, or none of one that does': `
     SELECT id, state FROM holdfast_jobs WHERE (state = ${processing}) <> (lease_until IS NOT NULL)`,
   'a ready mark of a job that does not wait, or none of one that does': `
     SELECT id, state, ready FROM holdfast_jobs WHERE (state IN (${scheduled}, ${queued}, ${failing})) <> (ready IS NOT NULL)`,
+  'a place that is not that of the job, or a job without its place': `
+    SELECT * FROM (
+      SELECT tid, state, at, seq FROM holdfast_places
+      UNION ALL
+      SELECT tid, state, coalesce(finished_at, run_at), seq FROM holdfast_jobs
+      WHERE state IN (${blocked}, ${failing}) OR (state >= ${completed} AND sweep_at IS NULL))
+    GROUP BY tid, state, at, seq HAVING count(*) <> 2`,
+  'a deadline that is not that of the job, or a job without its deadline': `
+    SELECT * FROM (
+      SELECT at, seq FROM holdfast_deadlines
+      UNION ALL
+      SELECT more ->> '$.deadlineAt', seq FROM holdfast_jobs WHERE more ->> '$.deadlineAt' IS NOT NULL)
+    GROUP BY at, seq HAVING count(*) <> 2`,
+  'search fields that are not those of the job': `
+    SELECT seq, count(*) AS number FROM holdfast_search AS field GROUP BY seq HAVING number IS NOT (
+      SELECT json_array_length(more, '$.search') FROM holdfast_jobs AS job WHERE job.seq = field.seq)`,
+  'a job without its search fields': `
+    SELECT seq FROM holdfast_jobs WHERE json_array_length(more, '$.search') > 0
+      AND seq NOT IN (SELECT seq FROM holdfast_search)`,
+  'progress of a job that is gone': orphans('holdfast_progress'),
+  'lines of a job that is gone': orphans('holdfast_lines'),
+  'lines beyond the bounds': `
+    SELECT seq FROM holdfast_lines GROUP BY seq
+    HAVING count(*) > ${logLinesKept} OR (count(*) > 1 AND sum(length(line)) > ${logBytesKept})`,
   'a job of a chain that is gone': `
     SELECT id FROM holdfast_jobs AS job WHERE chain IS NOT NULL
       AND NOT EXISTS (SELECT 1 FROM holdfast_jobs AS first WHERE first.seq = job.chain)`,

@@ -7,6 +7,7 @@ import { SqliteStorage } from 'holdfast/sqlite'
 import { testModel } from '../../../../conformance/src/index.ts'
 import type { Subject } from '../../../../conformance/src/case.ts'
 import { systemClock } from '../../../src/clock.ts'
+import { sized } from '../../full-size.ts'
 import { defaultType } from '../../../src/storage/stored-type.ts'
 import { completed, newJob, types } from './bench.ts'
 import { checkTables, inspect } from './check-tables.ts'
@@ -84,10 +85,12 @@ async function replay(entries: readonly Entry[], atOnce: number): Promise<number
   return shared
 }
 
-test('150 histories: the tables are consistent after every call, and a shared transaction changes no answer', async (t) => {
+const histories = sized(150, 60)
+
+test(`${histories} histories: the tables are consistent after every call, and a shared transaction changes no answer`, async (t) => {
   let shared = 0
   const { seed } = await testModel({
-    runs: 150,
+    runs: histories,
     create: () =>
       recorded(async (entries) => {
         // Key-value calls are not recorded.

@@ -82,10 +82,10 @@ test('[V1] a schema with other steps, or with more steps than this version knows
   for (const [change, message] of [
     ["UPDATE holdfast_migrations SET checksum = 'other'", /cannot open the database '.*': schema step 1 differs/],
     [
-      "INSERT INTO holdfast_migrations VALUES (2, 'later'), (3, 'later')",
-      /has 3 schema steps, and this version knows 1/,
+      "INSERT INTO holdfast_migrations VALUES (4, 'later'), (5, 'later')",
+      /has 5 schema steps, and this version knows 3/,
     ],
-    ['UPDATE holdfast_migrations SET number = 2', /cannot open the database '.*': schema step 1 differs/],
+    ['UPDATE holdfast_migrations SET number = number + 10', /cannot open the database '.*': schema step 1 differs/],
   ] as const) {
     const { directory, open, path, look } = bench(t)
     const first = await open()
@@ -122,7 +122,7 @@ test('[V1] six processes that open a new file at once all work on it', async (t)
   const { spawn, open } = bench(t)
   const children = Array.from({ length: 6 }, () => spawn('open'))
   for (const child of children) await child.next()
-  for (const child of children) child.tell()
+  for (const child of children) child.publishEvent()
   for (const child of children) assert.equal(await child.next(), 'added', child.errors)
   const storage = await open()
   assert.equal((await storage.count({})).types[0]!.states.queued, 6)

@@ -2,13 +2,22 @@
 // are left out, and unchanged bytes are not written again. JSON has no Infinity: it is written as null.
 
 import type { MemoryJob } from '../../memory/data.ts'
-import type { AttemptRecord, Bytes, EndReason, JobRef, JobState } from '../../storage.ts'
+import type { AttemptRecord, Bytes, EndReason, JobRef, JobState, Log, LogLine, SearchFields } from '../../storage.ts'
+import { markFieldsOf } from '../../rules/job/key.ts'
+import type { MarkFields } from '../../rules/move.ts'
 import { type BytesJson, bytesFromJson, bytesToJson } from './bytes-json.ts'
 import type { JobPut } from '../replica/changes.ts'
-import type { BlockerPart, ChangingPart, FixedPart, MarkPart } from '../replica/record.ts'
+import type { BlockerPart, ChangingPart, FixedPart } from '../replica/record.ts'
 
 type RefJson = readonly [type: string, id: string]
 type NumberJson = number | null
+
+/** Undefined fields are left out. */
+export interface MarkJson extends Omit<MarkFields, 'until' | 'replacedBy' | 'version'> {
+  readonly until: NumberJson
+  readonly replacedBy?: string | undefined
+  readonly version?: number | undefined
+}
 
 interface LeaseJson {
   readonly worker: string
@@ -25,10 +34,19 @@ interface AttemptsJson {
   readonly add: readonly AttemptJson[]
 }
 
+/** The last `keep` lines of the record before, then `add`. */
+interface LogJson {
+  readonly dropped: number
+  readonly keep: number
+  readonly add: readonly LineJson[]
+}
+type LineJson = readonly [attempt: number, at: number, line: BytesJson]
+
 export interface ChangingJson {
   readonly type: string
   readonly id: string
   readonly state: JobState
+  readonly deadlineAt?: NumberJson
   readonly runAt: NumberJson
   readonly order: number
   readonly attempt?: number
@@ -43,13 +61,15 @@ export interface ChangingJson {
   readonly completedByHolder?: true
   readonly openBlockers?: number
   readonly blockers?: readonly { readonly ref: RefJson; readonly done?: true; readonly held?: true }[]
-  readonly mark?: Omit<MarkPart, 'until' | 'held' | 'own'> & { until: NumberJson; held?: true; own?: true }
+  readonly mark?: MarkJson & { held?: true; own?: true }
   // Absent: unchanged. Null: removed.
   readonly payload?: BytesJson | null
   readonly result?: BytesJson | null
   /** True: the error of the last attempt. */
   readonly error?: BytesJson | true | null
   readonly attempts?: AttemptsJson
+  readonly progress?: BytesJson | null
+  readonly log?: LogJson
 }
 
 export interface JobJson extends ChangingJson {
@@ -61,12 +81,14 @@ export interface JobJson extends ChangingJson {
   readonly priority?: number
   readonly maxAttempts?: NumberJson
   readonly trace?: string
+  readonly timeoutMs?: NumberJson
+  readonly search?: SearchFields
   readonly group?: string
   readonly chain?: RefJson
   readonly chainIndex?: number
   readonly origin?: RefJson
   readonly root?: RefJson
-  readonly onBlockerFailure?: 'wait'
+  readonly onBlockerFailure?: 'wait' | 'run'
 }
 
 // ── to JSON ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -82,12 +104,14 @@ export function jobToJson(fixed: FixedPart, changing: ChangingPart): JobJson {
     priority: fixed.priority || undefined,
     maxAttempts: fixed.maxAttempts,
     trace: fixed.trace,
+    timeoutMs: fixed.timeoutMs,
+    search: fixed.search,
     group: fixed.group,
     chain: fixed.chain && refToJson(fixed.chain),
     chainIndex: fixed.chainIndex || undefined,
     origin: fixed.origin && refToJson(fixed.origin),
     root: fixed.root && refToJson(fixed.root),
-    onBlockerFailure: fixed.onBlockerFailure === 'wait' ? 'wait' : undefined,
+    onBlockerFailure: fixed.onBlockerFailure === 'fail' ? undefined : fixed.onBlockerFailure,
   }
 }
 
@@ -102,6 +126,7 @@ export function changingToJson(
     type,
     id,
     state: changing.state,
+    deadlineAt: changing.deadlineAt,
     runAt: changing.runAt,
     order: changing.order,
     attempt: changing.attempt || undefined,
@@ -121,6 +146,8 @@ export function changingToJson(
     result: changedBytes(changing.result, before?.result),
     error: changedError(changing, before),
     attempts: changing.attempts === before?.attempts ? undefined : attemptsToJson(changing.attempts, before?.attempts),
+    progress: changedBytes(changing.progress, before?.progress),
+    log: changing.log === before?.log ? undefined : logToJson(changing.log, before?.log),
   }
 }
 
@@ -149,6 +176,15 @@ function attemptsToJson(now: AttemptRecord[] = [], before: AttemptRecord[] = [])
   return { keep, add }
 }
 
+function logToJson(now: Log = noLog, before: Log = noLog): LogJson {
+  const start = now.lines.length === 0 ? -1 : before.lines.indexOf(now.lines[0]!)
+  const keep = start === -1 ? 0 : before.lines.length - start
+  const add = now.lines.slice(keep).map(({ attempt, at, line }): LineJson => [attempt, at, bytesToJson(line)])
+  return { dropped: now.dropped, keep, add }
+}
+
+const noLog: Log = { lines: [], dropped: 0 }
+
 // ── from JSON ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export function jobFromJson(json: JobJson): JobPut {
@@ -167,6 +203,8 @@ export function jobFromJson(json: JobJson): JobPut {
       cancelledMs: numberFrom(cancelledMs),
     },
     trace: json.trace,
+    timeoutMs: json.timeoutMs === undefined ? undefined : numberFrom(json.timeoutMs),
+    search: json.search,
     group: json.group,
     chain: json.chain && refFrom(json.chain),
     chainIndex: json.chainIndex ?? 0,
@@ -183,6 +221,7 @@ export function changingFromJson(json: ChangingJson, before: MemoryJob | undefin
   const attempts = attemptsFrom(json.attempts, before?.attempts)
   const changing: ChangingPart = {
     state: json.state,
+    deadlineAt: json.deadlineAt === undefined ? undefined : numberFrom(json.deadlineAt),
     runAt: numberFrom(json.runAt),
     order: json.order,
     attempt: json.attempt ?? 0,
@@ -199,12 +238,17 @@ export function changingFromJson(json: ChangingJson, before: MemoryJob | undefin
     error: json.error === true ? attempts?.at(-1)?.error : bytesFrom(json.error, before?.error),
     completedByHolder: json.completedByHolder ?? false,
     attempts,
+    progress: bytesFrom(json.progress, before?.progress),
+    log: logFrom(json.log, before?.log),
     blockers: json.blockers?.map(({ ref, done = false, held = false }) => ({ ref: refFrom(ref), done, held })),
     openBlockers: json.openBlockers ?? 0,
-    mark: mark && { ...mark, until: numberFrom(mark.until), held: mark.held ?? false, own: mark.own ?? false },
+    mark: mark && { ...markFrom(mark), held: mark.held ?? false, own: mark.own ?? false },
   }
   return { type, id, fixed: undefined, changing }
 }
+
+export const markFrom = (json: MarkJson): MarkFields =>
+  markFieldsOf({ ...json, until: numberFrom(json.until), replacedBy: json.replacedBy, version: json.version })
 
 const numberFrom = (json: NumberJson): number => json ?? Infinity
 const refFrom = ([type, id]: RefJson): JobRef => ({ type, id })
@@ -226,4 +270,11 @@ function attemptsFrom(
     error: error === undefined ? undefined : bytesFromJson(error),
   }))
   return [...kept, ...added]
+}
+
+function logFrom(json: LogJson | undefined, before: Log | undefined): Log | undefined {
+  if (!json) return before
+  const kept = json.keep === 0 ? [] : before!.lines.slice(-json.keep)
+  const added = json.add.map(([attempt, at, line]): LogLine => ({ attempt, at, line: bytesFromJson(line) }))
+  return { lines: [...kept, ...added], dropped: json.dropped }
 }

@@ -3,9 +3,11 @@
 
 import type { MemoryJob } from '../../memory/data.ts'
 import type { KvEntry } from '../../memory/kv-data.ts'
+import { markFieldsOf } from '../../rules/job/key.ts'
+import type { MarkFields } from '../../rules/move.ts'
 import type { JobRef, Signal } from '../../storage.ts'
 import { type BytesJson, bytesFromJson, bytesToJson } from './bytes-json.ts'
-import { type Changes, type MarkFields, noChanges } from '../replica/changes.ts'
+import { type Changes, noChanges } from '../replica/changes.ts'
 import {
   type ChangingJson,
   changingFromJson,
@@ -13,15 +15,14 @@ import {
   type JobJson,
   jobFromJson,
   jobToJson,
+  markFrom,
+  type MarkJson,
 } from './job-lines.ts'
 import { changingPartOf, fixedPartOf } from '../replica/record.ts'
 import type { Recording } from '../replica/recording.ts'
 import type { Replica } from '../replica/replica.ts'
 
-interface KeyJson extends Omit<MarkFields, 'until'> {
-  readonly type: string
-  readonly until: number | null
-}
+type KeyJson = MarkJson & { readonly type: string }
 
 interface EntryJson {
   readonly key: string
@@ -100,9 +101,7 @@ const jobLine = (job: MemoryJob, stored: (ref: JobRef) => MemoryJob | undefined)
   job: jobToJson(fixedPartOf(job), changingPartOf(job, stored)),
 })
 
-const keyLine = (type: string, { key, id, token, mode, shared, until }: MarkFields): Line => ({
-  hold: { type, key, id, token, mode, shared, until },
-})
+const keyLine = (type: string, mark: MarkFields): Line => ({ hold: { type, ...markFieldsOf(mark) } })
 
 const entryLine = ({ key, value, until, created }: KvEntry): Line => ({
   entry: { key, value: bytesToJson(value), until, created },
@@ -136,8 +135,8 @@ export function readLines(lines: Iterable<Line>, replica: Replica, lastNumber: n
 function readOther(line: Line, changes: Changes): void {
   if ('erase' in line) changes.erased.push(line.erase)
   else if ('hold' in line) {
-    const { type, until, ...mark } = line.hold
-    changes.keys.push({ type, key: mark.key, mark: { ...mark, until: until ?? Infinity } })
+    const { type, key } = line.hold
+    changes.keys.push({ type, key, mark: markFrom(line.hold) })
   } else if ('free' in line) changes.keys.push({ ...line.free, mark: undefined })
   else if ('pause' in line) {
     const { type, group, since, by } = line.pause

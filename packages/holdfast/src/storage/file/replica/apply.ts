@@ -2,6 +2,7 @@
 // Invariant: the place of a job, the head of its group and the dependents of a chain follow from the records alone. So every
 // replica that applied the same commits gives the same answers.
 
+import { outlivesJob } from '../../rules/job/key.ts'
 import { isTerminal, isWaiting } from '../../rules/job/states.ts'
 import { type Group, MemoryJob, type Mark, type TypeData } from '../../memory/data.ts'
 import { MemoryMove, type Recorder, type SignalSink } from '../../memory/move.ts'
@@ -52,6 +53,7 @@ class Application {
     for (const pause of pauses) this.#pause(pause)
     for (const job of jobs) this.#place(job)
     for (const chain of this.#chains) if (isEnded(chain)) expireLater(this.#move, chain)
+    for (const job of jobs) if (isEndedPart(job)) this.#move.putIn(job, 'ended')
     for (const group of this.#groups) refreshGroup(this.#move, group)
     for (const { key, entry } of entries) {
       if (entry) kv.put({ ...entry, heapIndex: -1 })
@@ -77,7 +79,7 @@ class Application {
     const { type, id, chain, chainIndex, dependents } = job
     this.#types.add(type)
     this.#chains.delete(job)
-    if (chainIndex > 0 && chain.jobs?.[chainIndex] === job) chain.jobs.length = chainIndex
+    if (chainIndex > 0 && chain.jobs) chain.jobs = chain.jobs.filter((other) => other !== job)
     this.#move.erase(job)
     if (!dependents?.size) return
     let orphans = this.#orphans.get(type)
@@ -114,6 +116,9 @@ class Application {
     const fields = job as unknown as Record<string, unknown>
     for (const name of plainFields) if (fields[name] !== changing[name]) fields[name] = changing[name]
     if (changing.blockers) job.blockers = changing.blockers.map(({ ref, done }) => ({ ref, done }))
+    if (job.deadlineAt === changing.deadlineAt) return
+    if (changing.deadlineAt === undefined) job.deadlineAt = undefined
+    else this.#replica.data.setDeadline(job, changing.deadlineAt)
   }
 
   #link(job: MemoryJob, { fixed, changing }: JobPut): void {
@@ -130,8 +135,8 @@ class Application {
 
   #join(job: MemoryJob, chain: MemoryJob): void {
     Object.assign(job, { first: chain })
-    chain.jobs ??= [chain]
-    chain.jobs[job.chainIndex] = job
+    const others = (chain.jobs ?? [chain]).filter((other) => other !== job)
+    chain.jobs = [...others, job].toSorted((a, b) => a.chainIndex - b.chainIndex)
   }
 
   #member(job: MemoryJob, key: string): void {
@@ -158,7 +163,7 @@ class Application {
     // An undo puts the same object back: jobs may refer to it.
     const mark: Mark = 'type' in fields ? fields : { ...fields, type, job: undefined, heapIndex: -1 }
     type.keys.set(key, mark)
-    if (mark.mode === 'throttle' && mark.until !== Infinity) data.marks.push(mark)
+    if (outlivesJob(mark.mode) && mark.until !== Infinity) data.marks.push(mark)
   }
 
   #pause({ type: name, group: key, paused }: PausePut): void {
@@ -185,9 +190,13 @@ class Application {
 
 const isEnded = (chain: MemoryJob): boolean => isTerminal(chain.tail.state)
 
+/** A job that has ended inside its chain, and expires by itself. */
+const isEndedPart = (job: MemoryJob): boolean =>
+  job.chainIndex > 0 && job !== job.chain.tail && isTerminal(job.state) && job.expiresAt !== undefined
+
 function newJob(type: TypeData, fixed: FixedPart, { state, runAt }: ChangingPart): MemoryJob {
-  const { id, token, priority, maxAttempts, retention, trace, onBlockerFailure, group } = fixed
-  const fields: NewJob = { type: type.name, id, token, priority, maxAttempts, retention, trace }
+  const { id, token, priority, maxAttempts, timeoutMs, search, retention, trace, onBlockerFailure, group } = fixed
+  const fields: NewJob = { type: type.name, id, token, priority, maxAttempts, timeoutMs, search, retention, trace }
   const member = group === undefined ? {} : { group: { key: group, ordered: true as const } }
   const failure = onBlockerFailure === 'fail' ? {} : { onBlockerFailure }
   const job = new MemoryJob(type, { ...fields, ...member, ...failure }, fixed.createdAt, runAt, fixed.number)

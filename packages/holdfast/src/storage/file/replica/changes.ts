@@ -2,6 +2,7 @@
 
 import type { Mark } from '../../memory/data.ts'
 import type { KvEntry } from '../../memory/kv-data.ts'
+import type { MarkFields } from '../../rules/move.ts'
 import type { JobRef, Paused } from '../../storage.ts'
 import type { ChangingPart, FixedPart } from './record.ts'
 
@@ -12,8 +13,6 @@ export interface JobPut {
   readonly id: string
   readonly changing: ChangingPart
 }
-
-export type MarkFields = Pick<Mark, 'key' | 'id' | 'token' | 'mode' | 'shared' | 'until'>
 
 export interface KeyPut {
   readonly type: string

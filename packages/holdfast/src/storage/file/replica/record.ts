@@ -2,8 +2,19 @@
 // call restores it.
 
 import type { MemoryJob, Mark } from '../../memory/data.ts'
-import type { Lease } from '../../rules/move.ts'
-import type { AttemptRecord, Bytes, EndReason, JobRef, JobState, Retention } from '../../storage.ts'
+import { markFieldsOf } from '../../rules/job/key.ts'
+import type { Lease, MarkFields } from '../../rules/move.ts'
+import type {
+  AttemptRecord,
+  Bytes,
+  EndReason,
+  JobRef,
+  JobState,
+  Log,
+  OnBlockerFailure,
+  Retention,
+  SearchFields,
+} from '../../storage.ts'
 
 /** The fields that never change. */
 export interface FixedPart extends JobRef {
@@ -14,13 +25,15 @@ export interface FixedPart extends JobRef {
   readonly maxAttempts: number | undefined
   readonly retention: Retention
   readonly trace: string | undefined
+  readonly timeoutMs: number | undefined
+  readonly search: SearchFields | undefined
   readonly group: string | undefined
   /** Of a continuation: the first job of its chain. */
   readonly chain: JobRef | undefined
   readonly chainIndex: number
   readonly origin: JobRef | undefined
   readonly root: JobRef | undefined
-  readonly onBlockerFailure: 'fail' | 'wait'
+  readonly onBlockerFailure: OnBlockerFailure
 }
 
 export interface BlockerPart {
@@ -30,7 +43,7 @@ export interface BlockerPart {
   readonly held: boolean
 }
 
-export interface MarkPart extends Pick<Mark, 'key' | 'id' | 'token' | 'mode' | 'shared' | 'until'> {
+interface MarkPart extends MarkFields {
   /** True if the job holds the key, false if it held it before. */
   readonly held: boolean
   /** True if the key refers to this job. */
@@ -40,6 +53,7 @@ export interface MarkPart extends Pick<Mark, 'key' | 'id' | 'token' | 'mode' | '
 /** The fields that change. */
 export interface ChangingPart {
   readonly state: JobState
+  readonly deadlineAt: number | undefined
   readonly runAt: number
   readonly order: number
   readonly attempt: number
@@ -55,6 +69,8 @@ export interface ChangingPart {
   readonly error: Bytes | undefined
   readonly completedByHolder: boolean
   readonly attempts: AttemptRecord[] | undefined
+  readonly progress: Bytes | undefined
+  readonly log: Log | undefined
   readonly blockers: readonly BlockerPart[] | undefined
   readonly openBlockers: number
   readonly expiresAt: number | undefined
@@ -78,6 +94,8 @@ export const plainFields = [
   'error',
   'completedByHolder',
   'attempts',
+  'progress',
+  'log',
   'openBlockers',
   'expiresAt',
 ] as const satisfies readonly (keyof ChangingPart & keyof MemoryJob)[]
@@ -93,6 +111,8 @@ export function fixedPartOf(job: MemoryJob): FixedPart {
     maxAttempts: job.maxAttempts,
     retention: job.retention,
     trace: job.trace,
+    timeoutMs: job.timeoutMs,
+    search: job.search,
     group: job.group?.key,
     chain: job.chain === job ? undefined : { type: job.chain.type.name, id: job.chain.id },
     chainIndex: job.chainIndex,
@@ -106,6 +126,7 @@ export function fixedPartOf(job: MemoryJob): FixedPart {
 export function changingPartOf(job: MemoryJob, stored: (ref: JobRef) => MemoryJob | undefined): ChangingPart {
   return {
     state: job.state,
+    deadlineAt: job.deadlineAt,
     runAt: job.runAt,
     order: job.order,
     attempt: job.attempt,
@@ -121,6 +142,8 @@ export function changingPartOf(job: MemoryJob, stored: (ref: JobRef) => MemoryJo
     error: job.error,
     completedByHolder: job.completedByHolder,
     attempts: job.attempts,
+    progress: job.progress,
+    log: job.log,
     blockers: job.blockers?.map(({ ref, done }) => ({
       ref,
       done,
@@ -133,6 +156,5 @@ export function changingPartOf(job: MemoryJob, stored: (ref: JobRef) => MemoryJo
 }
 
 function markPartOf(job: MemoryJob, mark: Mark): MarkPart {
-  const { key, id, token, mode, shared, until } = mark
-  return { key, id, token, mode, shared, until, held: job.type.keys.get(key) === mark, own: mark.job === job }
+  return { ...markFieldsOf(mark), held: job.type.keys.get(mark.key) === mark, own: mark.job === job }
 }

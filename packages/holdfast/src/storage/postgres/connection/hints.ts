@@ -9,7 +9,7 @@ export const channelOf = (schema: string): string =>
   `holdfast:${createHash('sha256').update(schema).digest('hex').slice(0, 16)}`
 
 /** Below the 8,000 bytes that a NOTIFY can carry. */
-const maxBytes = 7_900
+export const maxBytes = 7_900
 
 type Hint = readonly [kind: TopicKind, type: string, ids?: readonly string[]]
 interface Message {

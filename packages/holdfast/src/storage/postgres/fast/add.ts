@@ -1,8 +1,8 @@
-// The fast path of add: new jobs without blockers, deduplication keys and groups, so that only their ids decide. One statement,
-// committed by itself. It writes nothing if one of the ids exists, or is inserted meanwhile: then the rules decide. If all ids exist,
+// The fast path of add: new jobs without blockers, deduplication keys, groups, deadlines and search fields, so that only their ids
+// decide, and one table is written. One statement, committed by itself. It writes nothing if one of the ids exists, or is inserted meanwhile: then the rules decide. If all ids exist,
 // as in a repeated call, the statement has read their records, and no other is needed.
 
-import { isEven } from '../../retention.ts'
+import { retentionCode } from '../../retention.ts'
 import { add } from '../../rules/add.ts'
 import { stateCodes } from '../../rules/job/codes.ts'
 import type { AddVerdict, NewJob } from '../../storage.ts'
@@ -15,6 +15,7 @@ import { WorkingSet } from '../rules/working-set.ts'
 import { cell, jobCells, kindCodes, readyCodes } from '../sql/job-columns.ts'
 import { columns, param, type Sql } from '../sql/statement.ts'
 import { arrayOf, encodeBytes, encodeText } from '../sql/text.ts'
+import { isWatched } from '../sql/watch-statements.ts'
 import type { AfterCommit } from './after-commit.ts'
 
 export function fastAddStatement({ at, now, statement, nextValue }: Sql): Statement {
@@ -38,7 +39,7 @@ export function fastAddStatement({ at, now, statement, nextValue }: Sql): Statem
          SELECT g.*, clock.now, ${nextValue('numbers')} AS number,
            CASE WHEN delay_ms IS NOT NULL THEN now + delay_ms ELSE greatest(at, now) END AS run_at
          FROM clock, given AS g OFFSET 0) AS n
-       WHERE NOT EXISTS (SELECT 1 FROM existing)
+       WHERE NOT EXISTS (SELECT 1 FROM existing) AND NOT ${isWatched(at, 'SELECT tid FROM given')}
        RETURNING 1)
      SELECT ${columns(
        'clock.now',
@@ -55,7 +56,15 @@ const leadingCells = 3
 /** Whether only the ids decide about these jobs. */
 export const isFastAdd = (jobs: readonly NewJob[]): boolean =>
   jobs.length > 0 &&
-  jobs.every((job) => job.blockers === undefined && job.deduplication === undefined && job.group === undefined)
+  jobs.every(
+    (job) =>
+      job.blockers === undefined &&
+      job.deduplication === undefined &&
+      job.group === undefined &&
+      job.expiresInMs === undefined &&
+      job.search === undefined &&
+      job.onDuplicate !== 'replace',
+  )
 
 interface FastAddOptions {
   readonly database: Pick<Connection, 'query'>
@@ -136,6 +145,8 @@ function existingVerdicts(
   rows: readonly Row[],
   now: number,
 ): AddVerdict[] | undefined {
+  // Nothing exists: a type is watched, and its events must be published.
+  if (rows[0]![leadingCells + cell.seq] === null) return undefined
   const loaded = new LoadedRows()
   for (const row of rows) loaded.keepJob(row.slice(leadingCells), false)
   if (rows.some((row) => Number(row[leadingCells + cell.kind]) === kindCodes.linked)) return undefined
@@ -152,10 +163,12 @@ function existingVerdicts(
 function cellsOf(types: TypeRegistry, jobs: readonly NewJob[]): string[] {
   const lists: Value[][] = [[], [], [], [], [], [], [], [], [], []]
   for (const job of jobs) {
-    const { type, id, token, priority = 0, maxAttempts = null, retention, trace, payload } = job
-    const same = isEven(retention)
-    const more = same && trace === undefined ? null : JSON.stringify({ trace, retention: same ? undefined : retention })
-    const cells = [types.tidOf(type)!, encodeText(id), encodeText(token), priority, maxAttempts, retention.completedMs]
+    const { type, id, token, priority = 0, maxAttempts = null, retention, trace, timeoutMs, payload } = job
+    const code = retentionCode(retention)
+    const apart = code === undefined ? retention : undefined
+    const isPlain = apart === undefined && trace === undefined && timeoutMs === undefined
+    const more = isPlain ? null : JSON.stringify({ trace, timeoutMs, retention: apart })
+    const cells = [types.tidOf(type)!, encodeText(id), encodeText(token), priority, maxAttempts, code ?? NaN]
     cells.push(job.runAt ?? null, job.delayMs ?? null, more, encodeBytes(payload))
     for (let index = 0; index < cells.length; index++) lists[index]!.push(cells[index]!)
   }

@@ -6,6 +6,7 @@ import type { Statement } from '../connection/database.ts'
 import { kindCodes, readyCodes } from '../sql/job-columns.ts'
 import { priorities, prioritiesFrom } from '../sql/scan.ts'
 import { columns, fewRows, opaqueParam, param, type Sql } from '../sql/statement.ts'
+import { isWatched } from '../sql/watch-statements.ts'
 import { failedAttempts } from './failed-attempts.ts'
 
 const { processing, completed } = stateCodes
@@ -74,20 +75,37 @@ const claimedCells = claimedColumns.map((name) =>
 )
 
 /**
- * The job of an outcome `g` is tied to nothing else, and the outcome's lease is in force. `+ 0` keeps the planner from the
- * index over all leases: the job is looked up by its id.
+ * The outcome's lease is in force, for an outcome `g`. `+ 0` keeps the planner from the index over all leases: the job is looked
+ * up by its id.
  */
-const isHeld = `j.tid = g.tid AND j.id = g.id AND j.state + 0 = ${processing} AND j.kind = ${kindCodes.alone} AND j.worker = g.worker AND j.attempt = g.attempt`
+const isLeased = `j.tid = g.tid AND j.id = g.id AND j.state + 0 = ${processing} AND j.worker = g.worker AND j.attempt = g.attempt`
+
+/** And its job is tied to no other row that must change with it. */
+const isHeld = `${isLeased} AND j.kind IN (${kindCodes.alone}, ${kindCodes.indexed})`
+
+/** And no row of another table must be deleted with it. */
+const isErasable = `${isLeased} AND j.kind = ${kindCodes.alone}`
+
+/** The deadline of a job that was never started is over. */
+const isOverdue = `j.attempt = 0 AND j.more LIKE '%"deadlineAt":%'
+               AND substring(j.more FROM '"deadlineAt":([0-9.e+]+)')::double precision <= (SELECT now FROM clock)`
+
+/** A job that only the rules can claim or end. Jobs that are alone need no look at `more`. */
+const isHeldBack = `j.kind <> ${kindCodes.alone} AND (
+               (j.kind = ${kindCodes.linked} AND (j.grp IS NOT NULL OR j.more LIKE '%"blockers":%')) OR (${isOverdue}))`
 
 /**
  * `due` are locked jobs that could be claimed, `chosen` those that will be. `plain` decides whether anything is written: no due job
- * needs a rule, and no lease is lost. `erased`, `ended` and `retried` settle outcomes; `unheld` counts those that did not
+ * needs a rule, no lease is lost, and no type whose jobs change is watched. `erased`, `ended` and `retried` settle outcomes; `unheld` counts those that did not
  * match. The first row has the time, `plain` and the duration; then come the rows of failures and of claimed jobs.
  */
 function claimStatement(sql: Sql, variant: Variant): Statement {
   const { at, now, statement } = sql
   const { hasFailures, fromCursor, hasManyTypes } = variant
   const firstOfFailures = fromCursor ? 21 : 16
+  /** Types of which the statement would change a job. */
+  const writtenTypes = `SELECT w.tid FROM wanted AS w JOIN due AS d ON d.turn = w.turn UNION ALL SELECT tid FROM given
+           ${hasFailures ? `UNION ALL SELECT * FROM unnest(${param(firstOfFailures, 'integer[]')})` : ''}`
   return statement(
     `fast_claim_${numberOf(variant)}`,
     `WITH clock AS MATERIALIZED (SELECT ${now} AS now),
@@ -106,7 +124,7 @@ function claimStatement(sql: Sql, variant: Variant): Statement {
        FROM wanted AS w CROSS JOIN LATERAL (
          SELECT j.* FROM ${fromCursor ? prioritiesFrom(16, 'w.tid', 'w.priorities') : priorities('w.priorities')} AS p CROSS JOIN LATERAL (
            SELECT j.ctid AS row, j.failures, j.max_attempts,
-             j.kind = ${kindCodes.linked} AND (j.grp IS NOT NULL OR j.more LIKE '%"blockers":%') AS is_held_back FROM ${at}jobs AS j
+             ${isHeldBack} AS is_held_back FROM ${at}jobs AS j
            WHERE j.tid = w.tid AND j.ready = ${readyCodes.ready} AND j.priority = p.priority AND j.run_at <= (SELECT now FROM clock)
              ${fromCursor ? 'AND (j.run_at, j.ord) > (p.run_at, p.ord)' : ''}
            ORDER BY j.run_at, j.ord LIMIT w.most FOR UPDATE SKIP LOCKED) AS j
@@ -119,10 +137,11 @@ function claimStatement(sql: Sql, variant: Variant): Statement {
            SELECT 1 FROM wanted AS w CROSS JOIN LATERAL (
              SELECT 1 FROM ${at}jobs AS j
              WHERE j.tid = w.tid AND j.state = ${processing} ${fromCursor ? 'AND j.lease_until > w.lost_from' : ''}
-               AND j.lease_until <= (SELECT now FROM clock) LIMIT 1) AS l) AS is),
+               AND j.lease_until <= (SELECT now FROM clock) LIMIT 1) AS l)
+         AND NOT ${isWatched(at, writtenTypes)} AS is),
      erased AS (
        DELETE FROM ${at}jobs AS j USING given AS g
-       WHERE g.keep_ms <= 0 AND ${isHeld} AND (SELECT plain.is FROM plain) RETURNING 1),
+       WHERE g.keep_ms <= 0 AND ${isErasable} AND (SELECT plain.is FROM plain) RETURNING 1),
      ended AS (
        UPDATE ${at}jobs AS j SET state = ${completed}, by_holder = true, result = g.result, error = NULL, lease_until = NULL,
          finished_at = (SELECT now FROM clock),

@@ -5,7 +5,7 @@
 // a group or blockers, is seen before anything is written. An outcome whose fence does not match, or whose job is linked, is
 // seen when the others are written, and undoes them.
 
-import { evenRetention } from '../../retention.ts'
+import { retentionOfCode } from '../../retention.ts'
 import { decodeMore } from '../../rows/more.ts'
 import type { Claim, ClaimedJob, ClaimRequest, ClaimType, Signal } from '../../storage.ts'
 import type { Connection, Row, Statement, Value } from '../connection/database.ts'
@@ -131,6 +131,7 @@ function claimedJob(row: Row, type: string, worker: string, now: number): Claime
   const {
     retention,
     trace,
+    timeoutMs,
     snoozes = 0,
     chainIndex = 0,
     chain = { type, id },
@@ -147,9 +148,10 @@ function claimedJob(row: Row, type: string, worker: string, now: number): Claime
     failures: Number(row[cell.failures]),
     snoozes,
     maxAttempts: numberOf(row[cell.max_attempts]!),
+    timeoutMs,
     priority: Number(row[cell.priority]),
     group: undefined,
-    retention: retention ?? evenRetention(Number(row[cell.keep_ms])),
+    retention: retention ?? retentionOfCode(Number(row[cell.keep_ms])),
     trace,
     createdAt: Number(row[cell.created_at]),
     runAt: Number(row[cell.run_at]),

@@ -2,7 +2,7 @@
 // if there are failures.
 
 import { attemptsKept, stateCodes } from '../../rules/job/codes.ts'
-import { hasEvenRetention, readyCodes } from '../sql/job-columns.ts'
+import { hasRetentionCode, keptAfter, readyCodes } from '../sql/job-columns.ts'
 import { fewRows, param, type Sql } from '../sql/statement.ts'
 
 const { failed, failing } = stateCodes
@@ -19,7 +19,7 @@ export const failedAttempts = ({ at, nextValue }: Sql, first: number, isHeld: st
          ${param(first + 6, 'double precision[]')}, ${param(first + 7, 'bytea[]')}, ${param(first + 8, 'boolean[]')})
          WITH ORDINALITY AS f (tid, id, worker, attempt, at, delay_ms, keep_ms, error, is_last, n) ${fewRows}),
      judged AS MATERIALIZED (
-       SELECT j.*, (SELECT now FROM clock) + coalesce(j.own_keep_ms, j.keep_ms) AS till,
+       SELECT j.*, (SELECT now FROM clock) + coalesce(j.own_keep_ms, ${keptAfter('failed', 'j.keep_ms')}) AS till,
          CASE WHEN j.delay_ms IS NOT NULL THEN (SELECT now FROM clock) + j.delay_ms
            ELSE greatest(j.at, (SELECT now FROM clock)) END AS due_at
        FROM (
@@ -27,7 +27,7 @@ export const failedAttempts = ({ at, nextValue }: Sql, first: number, isHeld: st
            g.is_last OR j.failures + 1 >= coalesce(j.max_attempts, 'Infinity') AS ends,
            j.attempt, j.worker, j.label, j.started_at, j.attempts
          FROM failed AS g CROSS JOIN LATERAL (
-           SELECT * FROM ${at}jobs AS j WHERE ${isHeld} AND ${hasEvenRetention} FOR UPDATE
+           SELECT * FROM ${at}jobs AS j WHERE ${isHeld} AND ${hasRetentionCode} FOR UPDATE
          ) AS j WHERE (SELECT plain.is FROM plain)) AS j),
      retried AS (
        UPDATE ${at}jobs AS j SET failures = j.failures + 1,

@@ -33,7 +33,8 @@ export function plainOutcomes(
       stalled?: boolean
       delayMs?: number
     }
-    if (add !== undefined || stalled) return undefined
+    // Reports are in other tables.
+    if (add !== undefined || stalled || outcome.progress !== undefined || outcome.log?.length) return undefined
     if (claims && kind === 'retry' && !(delayMs! > 0)) return undefined
     if (kind !== 'retry' && kind !== 'failed' && (kind !== 'completed' || keepMs === undefined)) return undefined
     seen.add(`${outcome.type.length}/${outcome.type}/${outcome.id}`)

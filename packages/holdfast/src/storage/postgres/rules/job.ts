@@ -1,5 +1,6 @@
 // A job's row in Postgres: how it is read, and what is written. The columns are in sql/job-columns.ts.
 
+import { retentionCode } from '../../retention.ts'
 import { RowJob, type Rows } from '../../rows/job.ts'
 import { decodeMore, encodeMore } from '../../rows/more.ts'
 import { stateCodes, stateNames } from '../../rules/job/codes.ts'
@@ -62,7 +63,10 @@ export function readJob(rows: Rows<PostgresType>, type: PostgresType, row: JobRo
     sweepable: row[cell.sweep_at] !== null,
     attempts: decodeAttempts(row[cell.attempts]!),
   }
-  return new RowJob(rows, type, columns, decodeMore(row[cell.more]!))
+  const job = new RowJob(rows, type, columns, decodeMore(row[cell.more]!))
+  // The fast path of claim does not remove it.
+  if (job.attempt > 0) job.deadlineAt = undefined
+  return job
 }
 
 /** Replaces a provisional number by the one of the sequence. */
@@ -80,7 +84,7 @@ export function fixedCells(job: PostgresJob, final: FinalNumber): Value[] {
     job.priority,
     job.maxAttempts ?? null,
     encodeOptionalText(job.groupKey),
-    job.retention.completedMs,
+    retentionCode(job.retention) ?? NaN,
     job.createdAt,
     optionalNumber(job.chainSeq, final),
     isUnder ? 'true' : null,
@@ -88,12 +92,12 @@ export function fixedCells(job: PostgresJob, final: FinalNumber): Value[] {
   ]
 }
 
-/** The columns from `state` on, in the order of a row. */
-export function changingCells(job: PostgresJob, final: FinalNumber): Value[] {
+/** The columns from `state` on, in the order of a row. @param isIndexed it may have rows in other tables */
+export function changingCells(job: PostgresJob, final: FinalNumber, isIndexed: boolean): Value[] {
   const { lease } = job
   return [
     stateCodes[job.state],
-    kindOf(job),
+    kindOf(job, isIndexed),
     job.attempt,
     job.failures,
     job.runAt,
@@ -116,10 +120,11 @@ export function changingCells(job: PostgresJob, final: FinalNumber): Value[] {
   ]
 }
 
-function kindOf(job: PostgresJob): number {
+function kindOf(job: PostgresJob, isIndexed: boolean): number {
   const link = job.chainSeq ?? job.tailSeq ?? job.groupKey ?? job.blockers
   if (link !== undefined || job.dependentCount > 0) return kindCodes.linked
-  return job.keyPart || job.cancelling ? kindCodes.marked : kindCodes.alone
+  if (job.keyPart || job.cancelling) return kindCodes.marked
+  return isIndexed || job.search || job.deadlineAt !== undefined ? kindCodes.indexed : kindCodes.alone
 }
 
 const optionalNumber = (number: number | undefined, final: FinalNumber): Value =>

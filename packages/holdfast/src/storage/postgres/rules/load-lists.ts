@@ -1,4 +1,4 @@
-// Reads the lists that a claim or a recovery works on: due jobs, expired leases, pauses. Jobs that another transaction has locked are
+// Reads the lists that a claim, a recovery or a sweep works on: due jobs, expired leases, pauses, the jobs of ended chains. Jobs that another transaction has locked are
 // left out.
 
 import type { Row } from '../connection/database.ts'
@@ -56,6 +56,20 @@ export async function loadLost(
     const seqs = ofType(rows, tid).map((row) => Number(row[cell.seq]))
     loaded.lost.set(tid, seqs)
   }
+}
+
+/** Loads all jobs of the chains of these locked first jobs. A job inside a chain needs no other. */
+export async function loadChains(loader: Loader, rows: readonly Row[]): Promise<void> {
+  await loader.keepLocked(rows)
+  const { wanted, chains } = loader.loaded
+  for (const row of rows) {
+    if (row[cell.tail] !== null) wanted.chains.add(Number(row[cell.seq]))
+    if (row[cell.chain] !== null) wanted.seqs.add(Number(row[cell.chain]))
+  }
+  if (wanted.chains.size + wanted.seqs.size === 0) return
+  await loader.load()
+  for (const seqs of chains.values()) for (const seq of seqs) wanted.seqs.add(seq)
+  await loader.load()
 }
 
 export async function loadPauses({ connection, loaded, statements }: Loader, tids: readonly number[]): Promise<void> {

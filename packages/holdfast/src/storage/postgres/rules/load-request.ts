@@ -24,6 +24,8 @@ export class LoadRequest {
   readonly members = new Map<string, RowName & { readonly limit: number }>()
   readonly chains = new Set<number>()
   readonly dependents = new Map<string, RowName>()
+  /** Reports, by the seqs of their jobs. */
+  readonly reports = new Set<number>()
   /** Due jobs: how many, by type. */
   readonly due = new Map<number, number>()
 

@@ -1,6 +1,7 @@
 // The rows that a call has read so far, as they are in the tables, and the rows it still needs. The rules run on objects made
 // from them. A run that needs a row that is not here is abandoned, the row is read, and the rules run again.
 
+import type { StoredReport } from '../../rows/job.ts'
 import type { Paused } from '../../storage.ts'
 import { cell } from '../sql/job-columns.ts'
 import type { GroupRow } from './group.ts'
@@ -46,6 +47,10 @@ export class LoadedRows {
   readonly due = new Map<number, ListPrefix>()
   /** Expired leases, by type. */
   readonly lost = new Map<number, readonly number[]>()
+  /** By the seqs of their jobs. Undefined as a value: there is none. */
+  readonly reports = new Map<number, StoredReport | undefined>()
+  /** Numbers of the types whose events are published. */
+  watched: ReadonlySet<number> = new Set()
   /** What to read next. */
   readonly wanted = new LoadRequest()
 

@@ -11,6 +11,7 @@ import { arrayOf, encodeText } from '../sql/text.ts'
 import type { JobRow } from './job.ts'
 import { conflict, type LoadedRows, type LockedRows } from './loaded-rows.ts'
 import { loadDue } from './load-lists.ts'
+import { decodeReport } from './report.ts'
 import { nameOf, namesOf, type RowName } from './row-name.ts'
 import type { TypeRegistry } from './type-registry.ts'
 
@@ -52,7 +53,7 @@ export class Loader {
     const { wanted, jobs, jobsByName } = this.loaded
     for (const name of wanted.jobs.keys()) if (!jobsByName.get(name)?.isLocked) return false
     wanted.jobs.clear()
-    for (const job of jobs.values()) if (job) this.#wantNeighbours(job.row)
+    for (const job of jobs.values()) if (job) this.wantNeighbours(job.row)
     if (!wanted.isEmpty) return false
     this.now = now + Math.floor(monotonic - at)
     return true
@@ -114,18 +115,22 @@ export class Loader {
 
   #keepJobs(rows: readonly Row[], isLocked: boolean): void {
     for (const [now, ...row] of rows) {
-      if (Number.isNaN(this.now)) this.now = Number(now)
+      const watched = isLocked ? row.pop() : null
+      if (Number.isNaN(this.now)) {
+        this.now = Number(now)
+        if (watched) this.loaded.watched = new Set(watched.slice(1, -1).split(',').map(Number))
+      }
       if (row[cell.seq] === null) continue
       const isWide = row.pop() === 'true'
       // A locked row cannot have changed since it was locked.
       if (this.loaded.jobs.get(Number(row[cell.seq]))?.isLocked) continue
       this.loaded.keepJob(row, isLocked)
-      if (isLocked && isWide) this.#wantNeighbours(row)
+      if (isLocked && isWide) this.wantNeighbours(row)
     }
   }
 
   /** Requests what a change of this job nearly always needs. */
-  #wantNeighbours(row: JobRow): void {
+  wantNeighbours(row: JobRow): void {
     const { wanted, groups, keys } = this.loaded
     const tid = Number(row[cell.tid])
     const wantIn = (list: Map<string, RowName>, known: ReadonlyMap<string, unknown>, key: string): void => {
@@ -221,6 +226,10 @@ export class Loader {
       const rows = await this.connection.query(this.statements.dependents, namesOf(wanted.dependents.values()))
       const found = seqsByName(rows)
       for (const name of wanted.dependents.keys()) dependents.set(name, found.get(name) ?? [])
+    }
+    if (wanted.reports.size > 0) {
+      const rows = await this.connection.query(this.statements.reports, [arrayOf([...wanted.reports])])
+      for (const [seq, report] of rows) this.loaded.reports.set(Number(seq), decodeReport(report!))
     }
     if (wanted.due.size > 0) {
       await loadDue(

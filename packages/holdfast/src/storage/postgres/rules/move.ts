@@ -1,7 +1,7 @@
 // One call on the rows of a working set. Where a job stands is a few of its columns; the partial indexes over them are the lists
 // of claimable jobs, leases and expired records.
 
-import type { JobEvent, JobRef, JobState, NewJob, Signal } from '../../storage.ts'
+import type { Bytes, JobEvent, JobRef, JobState, LogLine, NewJob, Signal } from '../../storage.ts'
 import type * as Moves from '../../rules/move.ts'
 import { newRowJob } from '../../rows/job.ts'
 import { Signals } from '../../rules/signals.ts'
@@ -16,6 +16,8 @@ export class PostgresMove implements Moves.Move {
   readonly now: number
   readonly kept = new Set<Moves.Job>()
   readonly #signals = new Signals(true)
+  /** Events of watched types, which reach every listener by messages. */
+  readonly #published = new Map<string, JobEvent[]>()
   /** Jobs that became claimable in this call. */
   readonly #arrived = new Map<PostgresType, Set<PostgresJob>>()
   readonly #due = new Map<PostgresType, { jobs: PostgresJob[]; isComplete: boolean; at: number }>()
@@ -85,6 +87,10 @@ export class PostgresMove implements Moves.Move {
     else this.#arrived.set(job.type, new Set([job]))
   }
 
+  report(job: PostgresJob, progress: Bytes | undefined, lines: readonly LogLine[]): void {
+    this.set.report(job, { progress, lines })
+  }
+
   nextReady(type: PostgresType): PostgresJob | undefined {
     let due = this.#due.get(type)
     if (!due) this.#due.set(type, (due = { ...this.set.dueOf(type), at: 0 }))
@@ -117,6 +123,9 @@ export class PostgresMove implements Moves.Move {
     chain.tailSeq = job.accepted
     this.touch(chain)
   }
+
+  /** Its row says which chain it belongs to, and no other row says so. */
+  leaveChain(): void {}
 
   dependentsOf(chain: PostgresJob): Moves.Dependents {
     return chain.ownDependents
@@ -151,7 +160,7 @@ export class PostgresMove implements Moves.Move {
     return this.set.markOf(type, key)
   }
 
-  holdKey(job: PostgresJob, mark: Omit<Moves.Mark, 'job'>): Moves.Mark {
+  holdKey(job: PostgresJob, mark: Moves.MarkFields): Moves.Mark {
     return this.set.keys.hold(job.type, mark)
   }
 
@@ -174,7 +183,13 @@ export class PostgresMove implements Moves.Move {
   }
 
   event(job: PostgresJob, event: JobEvent['event'], attempt: number): void {
-    this.#signals.event(job, event, attempt, this.now)
+    if (!this.set.loaded.watched.has(job.type.tid)) return this.#signals.event(job, event, attempt, this.now)
+    const { id, type, lease } = job
+    const entry: JobEvent = { event, id, attempt, at: this.now }
+    const events = this.#published.get(type.name)
+    const full = lease?.label === undefined ? entry : { ...entry, label: lease.label }
+    if (events) events.push(full)
+    else this.#published.set(type.name, [full])
   }
 
   /** Jobs that became claimable in this call, due or not. */
@@ -185,6 +200,11 @@ export class PostgresMove implements Moves.Move {
   /** Hints for other processes, to be sent with the commit. */
   hintsForOthers(): Signal[] {
     return this.#signals.hintsForOthers()
+  }
+
+  /** Events for the listeners of all processes, to be sent with the commit. */
+  eventsForAll(): Signal[] {
+    return [...this.#published].map(([type, events]) => ({ kind: 'events', type, events }))
   }
 
   /** Notifies the listeners of this process. Call it after the commit. */

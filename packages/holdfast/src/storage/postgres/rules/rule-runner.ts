@@ -6,12 +6,14 @@ import type { Clock } from '../../../clock.ts'
 import { StorageError } from '../../../errors.ts'
 import type { Connection, Database } from '../connection/database.ts'
 import { sqlStateOf } from '../connection/errors.ts'
+import { encodeEvents } from '../connection/event-messages.ts'
 import { encodeHints } from '../connection/hints.ts'
 import type { Statements } from '../sql/statements.ts'
 import { conflict, LoadedRows, type LockedRows, rowsMissing } from './loaded-rows.ts'
 import { Loader } from './loader.ts'
 import { PostgresMove } from './move.ts'
 import type { RowName } from './row-name.ts'
+import { arrayOf } from '../sql/text.ts'
 import type { TypeRegistry } from './type-registry.ts'
 import { WorkingSet } from './working-set.ts'
 import { write } from './write.ts'
@@ -54,6 +56,7 @@ export interface RuleRunnerOptions {
   readonly types: TypeRegistry
   readonly clock: Clock
   readonly channel: string
+  readonly eventChannel: string
   /** Id of this storage, which ignores its own hints. */
   readonly instance: string
   /** Called after the commit. */
@@ -129,7 +132,7 @@ export class RuleRunner {
     isOurs: boolean,
     locked?: LockedRows,
   ): Promise<Attempt<T>> {
-    const { statements, types, channel } = this.#options
+    const { statements, types, channel, eventChannel } = this.#options
     // This process does not see the commit of a user's transaction: then it acts on the hint as all others do.
     const from = isOurs ? this.#options.instance : undefined
     const loader = await this.#load(connection, call, holders, isOurs, locked)
@@ -145,6 +148,8 @@ export class RuleRunner {
         await call.after?.(connection, move)
         const hints = call.after ? encodeHints(move.hintsForOthers(), from) : early
         if (hints !== undefined && (call.after || !isSent)) await connection.query(statements.notify, [channel, hints])
+        const events = encodeEvents(move.eventsForAll())
+        if (events.length > 0) await connection.query(statements.publish, [eventChannel, arrayOf(events)])
         return { answer, move, loaded }
       } catch (error) {
         if (error !== rowsMissing) throw error

@@ -2,6 +2,7 @@
 
 import { markOn } from '../../rows/mark.ts'
 import type * as Moves from '../../rules/move.ts'
+import type { DeduplicationMode } from '../../storage.ts'
 import { decodeText, encodeText } from '../sql/text.ts'
 import { nameOf } from './row-name.ts'
 import type { PostgresType } from './type-registry.ts'
@@ -47,7 +48,7 @@ export class WorkingKeys {
     return mark
   }
 
-  hold(type: PostgresType, fields: Omit<Moves.Mark, 'job'>): Moves.Mark {
+  hold(type: PostgresType, fields: Moves.MarkFields): Moves.Mark {
     const mark = markOn(this.#set, type, fields)
     this.#change(type, fields.key, mark)
     return mark
@@ -66,17 +67,19 @@ export class WorkingKeys {
   }
 }
 
-/** @param row id, token, mode, shared, until */
+/** @param row id, token, mode, shared, until, replaced_by, version */
 function markFields(
   key: string,
-  [id, token, mode, shared, until]: readonly (string | null)[],
-): Omit<Moves.Mark, 'job'> {
+  [id, token, mode, shared, until, replacedBy, version]: readonly (string | null | undefined)[],
+): Moves.MarkFields {
   return {
     key,
     id: decodeText(id!),
     token: decodeText(token!),
-    mode: mode as 'simple' | 'throttle',
+    mode: mode as DeduplicationMode,
     shared: shared === 'true',
     until: Number(until),
+    replacedBy: replacedBy == null ? undefined : decodeText(replacedBy),
+    version: version == null ? undefined : Number(version),
   }
 }

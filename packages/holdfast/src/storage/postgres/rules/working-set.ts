@@ -2,13 +2,14 @@
 // write.ts writes them. Groups, keys and dependents are in files of their own.
 
 import type * as Moves from '../../rules/move.ts'
-import type { Rows } from '../../rows/job.ts'
+import type { Rows, StoredReport } from '../../rows/job.ts'
 import type { JobRef } from '../../storage.ts'
-import { cell } from '../sql/job-columns.ts'
+import { cell, kindCodes } from '../sql/job-columns.ts'
 import { encodeText } from '../sql/text.ts'
 import type { PostgresGroup } from './group.ts'
 import { firstProvisional, type JobRow, type PostgresJob, readJob } from './job.ts'
 import { type LoadedRows, rowsMissing } from './loaded-rows.ts'
+import type { NewReport } from './report.ts'
 import { nameOf } from './row-name.ts'
 import { PostgresType, type TypeRegistry } from './type-registry.ts'
 import { WorkingDependents } from './working-dependents.ts'
@@ -24,6 +25,10 @@ export class WorkingSet implements Rows<PostgresType> {
   readonly #jobs = new Map<number, PostgresJob>()
   readonly #byName = new Map<string, PostgresJob | null>()
   readonly dirty = new Set<PostgresJob>()
+  /** Jobs that may have rows in other tables: they were not alone when they were read, or report something in this call. */
+  readonly indexed = new Set<PostgresJob>()
+  /** What this call reports. */
+  readonly reports = new Map<PostgresJob, NewReport>()
   readonly groups = new WorkingGroups(this)
   readonly keys = new WorkingKeys(this)
   readonly dependents = new WorkingDependents(this)
@@ -108,6 +113,7 @@ export class WorkingSet implements Rows<PostgresType> {
     const type = this.typeOf(this.#types.nameOf(Number(row[cell.tid]))!)!
     const job = readJob(this, type, row)
     job.isLocked = isLocked
+    if (Number(row[cell.kind]) !== kindCodes.alone) this.indexed.add(job)
     return this.#keep(job)
   }
 
@@ -190,5 +196,22 @@ export class WorkingSet implements Rows<PostgresType> {
 
   dependentsOf(chain: PostgresJob): Moves.Dependents {
     return this.dependents.of(chain)
+  }
+
+  reportOf({ accepted, isNew }: PostgresJob): StoredReport | undefined {
+    const { reports, wanted } = this.loaded
+    if (isNew || reports.has(accepted) || this.isSnapshot) return reports.get(accepted)
+    wanted.reports.add(accepted)
+    return this.miss()
+  }
+
+  report(job: PostgresJob, { progress, lines }: NewReport): void {
+    this.touch(job)
+    this.indexed.add(job)
+    const before = this.reports.get(job)
+    this.reports.set(job, {
+      progress: progress ?? before?.progress,
+      lines: before ? [...before.lines, ...lines] : lines,
+    })
   }
 }

@@ -2,12 +2,14 @@
 // if another transaction has inserted one meanwhile, nothing else is written yet, and the call starts over.
 
 import type { Connection, Statement, Value } from '../connection/database.ts'
+import { encodeSearchValue } from '../sql/search-value.ts'
 import type { Statements } from '../sql/statements.ts'
 import { arrayOf, encodeBytes, encodeOptionalText, encodeText } from '../sql/text.ts'
 import type { PostgresGroup } from './group.ts'
 import { changingCells, firstProvisional, fixedCells, type PostgresJob } from './job.ts'
 import { conflict } from './loaded-rows.ts'
 import type { PostgresMove } from './move.ts'
+import { reportParams } from './report.ts'
 import type { ChangedKey } from './working-keys.ts'
 
 /** @param hint channel and message, to be sent along @returns whether it was sent */
@@ -30,11 +32,24 @@ export async function write(
   const jobs = [...set.dirty]
   const isKept = (job: PostgresJob): boolean => !job.isErased && !isExpired(job, now)
   // Deletes come first: a new job may have the name of an erased one.
-  await run(statements.eraseJobs, jobs.filter((job) => !job.isNew && !isKept(job)).map(nameCells))
+  const erased = jobs.filter((job) => !job.isNew && !isKept(job))
+  await run(statements.eraseJobs, erased.map(nameCells))
+  await run(
+    statements.eraseIndexed,
+    erased.filter((job) => set.indexed.has(job)).map(({ accepted }) => [accepted]),
+  )
   const added = jobs.filter((job) => job.isNew && isKept(job))
   await insert(
     statements.addJobs,
-    added.map((job) => [...fixedCells(job, final), ...changingCells(job, final)]),
+    added.map((job) => [...fixedCells(job, final), ...changingCells(job, final, set.indexed.has(job))]),
+  )
+  await run(
+    statements.addDeadlines,
+    added.flatMap((job) => deadlineCells(job, final)),
+  )
+  await run(
+    statements.addSearch,
+    added.flatMap((job) => searchCells(job, final)),
   )
 
   const keys = [...set.keys.changed()]
@@ -60,8 +75,14 @@ export async function write(
 
   const changed = jobs.filter((job) => !job.isNew && isKept(job))
   if (changed.length > 0) {
-    const rows = changed.map((job) => changeCells(job, final))
+    const rows = changed.map((job) => changeCells(job, final, set.indexed.has(job)))
     await connection.query(statements.changeJobs, [...transposed(rows), ...(hint ?? [null, null])])
+  }
+
+  const reports = [...set.reports].filter(([job]) => isKept(job))
+  if (reports.length > 0) {
+    const numbered = reports.map(([job, report]) => [final(job.accepted), report] as const)
+    await connection.query(statements.addReports, reportParams(numbered))
   }
 
   const dependents = [...set.dependents.values()]
@@ -94,14 +115,42 @@ async function takeNumbers(
 
 const nameCells = ({ type, id }: PostgresJob): Value[] => [type.tid, encodeText(id)]
 
-function changeCells(job: PostgresJob, final: (number: number) => number): Value[] {
+function deadlineCells(job: PostgresJob, final: (number: number) => number): Value[][] {
+  const { accepted, type, id, deadlineAt = Infinity } = job
+  return deadlineAt === Infinity ? [] : [[final(accepted), type.tid, encodeText(id), deadlineAt]]
+}
+
+function searchCells(job: PostgresJob, final: (number: number) => number): Value[][] {
+  const { accepted, type, id, createdAt, search = {} } = job
+  return Object.entries(search).map(([name, value]) => [
+    final(accepted),
+    encodeText(name),
+    encodeBytes(encodeSearchValue(value))!,
+    type.tid,
+    createdAt,
+    encodeText(id),
+  ])
+}
+
+function changeCells(job: PostgresJob, final: (number: number) => number, isIndexed: boolean): Value[] {
   const payload = job.payloadChanged ? encodeBytes(job.payload) : null
-  return [...nameCells(job), String(job.payloadChanged), payload, ...changingCells(job, final)]
+  return [...nameCells(job), String(job.payloadChanged), payload, ...changingCells(job, final, isIndexed)]
 }
 
 function keyCells({ type, key, mark }: ChangedKey): Value[] {
-  const { id, token, mode, shared, until } = mark!
-  return [type.tid, encodeText(key), encodeText(id), encodeText(token), mode, String(shared), until]
+  const { id, token, mode, shared, until, replacedBy, version } = mark!
+  const by = replacedBy === undefined ? null : encodeText(replacedBy)
+  return [
+    type.tid,
+    encodeText(key),
+    encodeText(id),
+    encodeText(token),
+    mode,
+    String(shared),
+    until,
+    by,
+    version ?? null,
+  ]
 }
 
 const groupCells = (

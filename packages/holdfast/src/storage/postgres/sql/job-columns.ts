@@ -1,5 +1,6 @@
 // The columns of the jobs table, and the codes that some of them hold. States are in storage/rules/job/codes.ts.
 
+import { standardEnds } from '../../retention.ts'
 import { stateCodes } from '../../rules/job/codes.ts'
 import type { RecordPart } from '../../storage.ts'
 import { param } from './statement.ts'
@@ -55,14 +56,30 @@ export const changingColumns = jobColumnNames.slice(cell.state)
 
 /**
  * What a job is tied to, which decides whether a fast path may handle it: nothing; a deduplication key or a cancellation
- * request; a group, a chain, blockers or dependents.
+ * request; a group, a chain, blockers or dependents; rows of its own in other tables (a deadline, search fields, a report).
+ * A fast path may claim and settle an indexed job, but not delete it. A job of another kind never becomes `alone` again.
  */
-export const kindCodes = { alone: 0, marked: 1, linked: 2 } as const
+export const kindCodes = { alone: 0, marked: 1, linked: 2, indexed: 3 } as const
 
 /** Where a waiting job stands: ready to be claimed once due, or aside, behind the head of its group. */
 export const readyCodes = { ready: 1, aside: 0 } as const
 
-const { scheduled, queued, failing } = stateCodes
+const { scheduled, blocked, queued, failing, completed, failed, cancelled } = stateCodes
+
+/**
+ * The jobs of the index jobs_seldom: blocked, failed and cancelled ones; of the completed ones, those that never expire and the
+ * first jobs of longer chains. Plain adds, claims and completions have no entry in it.
+ */
+export const isSeldom = (alias: string): string =>
+  `(${alias}.state IN (${blocked}, ${failed}, ${cancelled}) OR (${alias}.state = ${completed} AND (${alias}.sweep_at IS NULL OR ${alias}.tail IS NOT NULL)))`
+
+/** Completed jobs that are not in that index. They are in jobs_ended, by expiry, of all types. */
+export const isCommon = (alias: string): string =>
+  `(${alias}.sweep_at IS NOT NULL AND ${alias}.state = ${completed} AND ${alias}.tail IS NULL)`
+
+/** The order inside a state in that index: by expiry; by the end, if it never expires; blocked jobs by creation. */
+export const seldomAt = (alias: string): string =>
+  `coalesce(${alias}.sweep_at, ${alias}.finished_at, ${alias}.created_at)`
 
 /** States of a job that waits for its time. A list, for IN. */
 export const waitingStates = [scheduled, queued, failing].join(', ')
@@ -83,11 +100,19 @@ export const requestedCells = (alias: string, payload: number, end: number): str
     return flag === undefined ? expression : `CASE WHEN ${param(flag, 'boolean')} THEN ${expression} END`
   })
 
-/** The values of these two parameters. */
-export const requestedParts = (parts: readonly RecordPart[] = []): [payload: string, end: string] => [
+/** The values of these two parameters, and of the two for reports (report-statements.ts). */
+export const requestedParts = (
+  parts: readonly RecordPart[] = [],
+): [payload: string, end: string, report: string, log: string] => [
   String(parts.includes('payload')),
   String(parts.includes('result') || parts.includes('error')),
+  String(parts.includes('progress') || parts.includes('log')),
+  String(parts.includes('log')),
 ]
 
-/** The text finds a job that lives longer or shorter after some ends than after others: `more` says so. */
-export const hasEvenRetention = `(j.more IS NULL OR j.more NOT LIKE '%"retention"%')`
+/** False of a job whose retention is in `more`. */
+export const hasRetentionCode = `j.keep_ms <> 'NaN'`
+
+/** How long a job is kept after failing or being cancelled, from the number of its retention (storage/retention.ts). */
+export const keptAfter = (end: 'failed' | 'cancelled', code: string): string =>
+  `CASE WHEN ${code} < 0 THEN ${standardEnds[`${end}Ms`]} ELSE ${code} END`

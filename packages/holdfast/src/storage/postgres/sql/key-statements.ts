@@ -4,24 +4,27 @@ import { columns, fewRows, param, type Sql } from './statement.ts'
 
 const arrays =
   `unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}, ${param(3, 'text[]')}, ${param(4, 'text[]')}, ` +
-  `${param(5, 'text[]')}, ${param(6, 'boolean[]')}, ${param(7, 'double precision[]')})`
+  `${param(5, 'text[]')}, ${param(6, 'boolean[]')}, ${param(7, 'double precision[]')}, ${param(8, 'text[]')}, ` +
+  `${param(9, 'bigint[]')})`
 
 export const keyStatements = ({ at, statement }: Sql) => ({
   lockKeys: statement(
     'lock_keys',
-    `SELECT ${columns('k.tid', 'k.key', 'k.id', 'k.token', 'k.mode', 'k.shared', 'k.until')}
+    `SELECT ${columns('k.tid', 'k.key', 'k.id', 'k.token', 'k.mode', 'k.shared', 'k.until', 'k.replaced_by', 'k.version')}
        FROM (SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}) ORDER BY 1, 2) AS w (tid, key)
        CROSS JOIN LATERAL (SELECT * FROM ${at}keys AS k WHERE k.tid = w.tid AND k.key = w.key FOR UPDATE) AS k`,
   ),
   addKeys: statement(
     'add_keys',
-    `INSERT INTO ${at}keys (tid, key, id, token, mode, shared, until) SELECT * FROM ${arrays}
+    `INSERT INTO ${at}keys (tid, key, id, token, mode, shared, until, replaced_by, version) SELECT * FROM ${arrays}
        ON CONFLICT DO NOTHING RETURNING 1::text AS c0`,
   ),
   changeKeys: statement(
     'change_keys',
-    `UPDATE ${at}keys AS k SET id = w.id, token = w.token, mode = w.mode, shared = w.shared, until = w.until
-       FROM (SELECT * FROM ${arrays} ${fewRows}) AS w (tid, key, id, token, mode, shared, until) WHERE k.tid = w.tid AND k.key = w.key`,
+    `UPDATE ${at}keys AS k SET id = w.id, token = w.token, mode = w.mode, shared = w.shared, until = w.until,
+         replaced_by = w.replaced_by, version = w.version
+       FROM (SELECT * FROM ${arrays} ${fewRows}) AS w (tid, key, id, token, mode, shared, until, replaced_by, version)
+       WHERE k.tid = w.tid AND k.key = w.key`,
   ),
   eraseKeys: statement(
     'erase_keys',
@@ -35,7 +38,7 @@ export const keyStatements = ({ at, statement }: Sql) => ({
     `WITH over AS MATERIALIZED (
          SELECT tid, key, row_number() OVER () AS position FROM (
            SELECT tid, key FROM ${at}keys
-           WHERE mode = 'throttle' AND until < 'Infinity' AND until <= ${param(1, 'double precision')}
+           WHERE mode <> 'simple' AND until < 'Infinity' AND until <= ${param(1, 'double precision')}
            ORDER BY until LIMIT ${param(2, 'bigint')} + 1 FOR UPDATE SKIP LOCKED) AS o
        ), gone AS (
          DELETE FROM ${at}keys WHERE (tid, key) IN (

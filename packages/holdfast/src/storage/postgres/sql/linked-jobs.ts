@@ -2,7 +2,9 @@
 
 import { stateCodes } from '../../rules/job/codes.ts'
 import { jobCells, kindCodes, requestedCells } from './job-columns.ts'
+import { reportCell } from './report-statements.ts'
 import { columns, param, type Sql } from './statement.ts'
+import { watchedTypes } from './watch-statements.ts'
 
 const { linked } = kindCodes
 
@@ -88,9 +90,9 @@ const names = (at: string, withNeighbours: boolean): string => `
     )`
 
 /** The rows of `names`, with the time. `wide`: the job's neighbours belong to the call as well. */
-const rowsOf = ({ at, now }: Sql, lock: string, cells = jobCells('j')): string => `
-    SELECT ${columns('clock.now', ...cells, 'j.wide')}
-    FROM (SELECT ${now} AS now) AS clock LEFT JOIN (
+const rowsOf = ({ at, now }: Sql, lock: string, cells = jobCells('j'), ...last: readonly string[]): string => `
+    SELECT ${columns('clock.now', ...cells, ...(last.length > 0 ? last : ['j.wide']))}
+    FROM (SELECT ${now} AS now${last.includes('clock.watched') ? `, ${watchedTypes(at)} AS watched` : ''}) AS clock LEFT JOIN (
       SELECT j.*, n.wide FROM (
         SELECT tid, id, bool_or(wide) AS wide FROM names GROUP BY tid, id ORDER BY tid, id
       ) AS n CROSS JOIN LATERAL (
@@ -100,10 +102,16 @@ const rowsOf = ({ at, now }: Sql, lock: string, cells = jobCells('j')): string =
 export function linkedJobStatements(sql: Sql) {
   const { at, statement } = sql
   return {
-    /** Locks in the order of names, so that two calls wait for each other without a deadlock. */
-    lock: statement('lock', `WITH ${names(at, true)} ${rowsOf(sql, 'FOR UPDATE')}`),
+    /** With the watched types as the last column. Locks in the order of names, so that two calls wait for each other without a deadlock. */
+    lock: statement(
+      'lock',
+      `WITH ${names(at, true)} ${rowsOf(sql, 'FOR UPDATE', jobCells('j'), 'j.wide', 'clock.watched')}`,
+    ),
     read: statement('read', `WITH ${names(at, false)} ${rowsOf(sql, '')}`),
-    /** For reads. $4: with payloads; $5: with results and errors. */
-    snapshot: statement('snapshot', `WITH ${names(at, false)} ${rowsOf(sql, '', requestedCells('j', 4, 5))}`),
+    /** For reads. $4: with payloads; $5: with results and errors; $6: with reports; $7: with their log lines. */
+    snapshot: statement(
+      'snapshot',
+      `WITH ${names(at, false)} ${rowsOf(sql, '', requestedCells('j', 4, 5), reportCell(sql, 'j.seq', 6, 7))}`,
+    ),
   }
 }

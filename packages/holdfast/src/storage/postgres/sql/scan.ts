@@ -2,6 +2,18 @@
 
 import { param } from './statement.ts'
 
+/**
+ * The predicate of a partial index, in a form that leaves the planner only this index. A plan may be made, and kept, while the
+ * statistics say that the table is nearly empty: then a sequential scan with a sort seems cheapest, and takes 50 to 100 ms with
+ * 100,000 jobs (0.2 ms along the index). The second condition follows from the first. So a scan of the index drops it, as it is
+ * proven by the predicate, and every other scan would have to pay for its list, which is never read: the first part is true.
+ *
+ * Rejected: planning anew with each call (0.4 ms each); settings of a transaction (a round trip more).
+ * @param row alias of a row of jobs
+ */
+export const alongIndex = (predicate: string, row: string): string =>
+  `${predicate} AND (${predicate} OR ${row}.attempt IN (SELECT n FROM generate_series(1, 10000) AS n))`
+
 /** The priorities of a type, the highest first. */
 export const priorities = (list: string): string => `(SELECT p AS priority FROM unnest(${list}) AS p ORDER BY p DESC)`
 

@@ -5,11 +5,14 @@
 
 import { dependentStatements } from './dependent-statements.ts'
 import { groupStatements } from './group-statements.ts'
+import { indexStatements } from './index-statements.ts'
 import { jobStatements } from './job-statements.ts'
 import { keyStatements } from './key-statements.ts'
 import { linkedJobStatements } from './linked-jobs.ts'
+import { reportStatements } from './report-statements.ts'
 import { columns, param, type Sql } from './statement.ts'
 import { typeStatements } from './type-statements.ts'
+import { watchStatements } from './watch-statements.ts'
 
 export type Statements = ReturnType<typeof makeStatements>
 
@@ -20,5 +23,8 @@ export const makeStatements = (sql: Sql) => ({
   ...keyStatements(sql),
   ...groupStatements(sql),
   ...dependentStatements(sql),
+  ...indexStatements(sql),
+  ...reportStatements(sql),
+  ...watchStatements(sql),
   notify: sql.statement('notify', `SELECT ${columns(`pg_notify(${param(1, 'text')}, ${param(2, 'text')})`)}`),
 })

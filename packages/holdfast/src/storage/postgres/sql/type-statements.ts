@@ -8,6 +8,12 @@ export const typeStatements = ({ at, statement }: Sql) => ({
     `SELECT ${columns('tid', 'name', 'priorities', 'paused_since', 'paused_by')} FROM ${at}types
        WHERE name = ANY (${param(1, 'text[]')}) OR tid = ANY (${param(2, 'integer[]')})`,
   ),
+  /** $1: names, or NULL: all. Priorities as JSON. */
+  listedTypes: statement(
+    'listed_types',
+    `SELECT ${columns('tid', 'to_json(priorities)')} FROM ${at}types
+       WHERE ${param(1, 'text[]')} IS NULL OR name = ANY (${param(1, 'text[]')})`,
+  ),
   // WHERE NOT EXISTS: a name that is there already takes no number from the sequence.
   addTypes: statement(
     'add_types',

@@ -1,4 +1,5 @@
-// count: one scan over the jobs of the types. There are no stored counters: every move would have to update them.
+// count: one scan over the jobs of the types. There are no stored counters: every move would have to update them. The jobs are first
+// counted in groups by state and whether they are due, so that a job costs one aggregate, not one per state.
 
 import { stateCodes, stateNames } from '../../rules/job/codes.ts'
 import type { CountQuery, Counts, JobState, TypeCounts } from '../../storage.ts'
@@ -11,26 +12,32 @@ import type { OpenStorage } from './open-storage.ts'
 
 /** $1: names of types, or NULL. */
 export function countStatement({ at, now, statement }: Sql): Statement {
-  const counts = stateNames.map(
-    (_, code) => `count(*) FILTER (WHERE ${effectiveState('state', 'run_at')} = ${code}) AS s${code}`,
-  )
+  const counts = stateNames.map((_, code) => `sum(n) FILTER (WHERE state = ${code}) AS s${code}`)
+  const isWaiting = `state IN (${waitingStates})`
   const text = `
   WITH clock AS MATERIALIZED (SELECT ${now} AS now),
   wanted AS MATERIALIZED (
     SELECT * FROM ${at}types AS t WHERE ${param(1, 'text[]')} IS NULL OR t.name = ANY (${param(1, 'text[]')})),
-  counts AS (
-    SELECT tid,
-      ${counts.join(',\n      ')},
-      count(*) FILTER (WHERE state IN (${waitingStates}) AND run_at <= now OR state = ${stateCodes.processing} AND lease_until <= now) AS due,
-      count(*) FILTER (WHERE state IN (${waitingStates}) AND run_at > now) AS delayed,
-      min(run_at) FILTER (WHERE state IN (${waitingStates}) AND run_at <= now) AS oldest
+  grouped AS (
+    SELECT tid, ${effectiveState('state', 'run_at')} AS state,
+      CASE WHEN ${isWaiting} THEN run_at <= now WHEN state = ${stateCodes.processing} THEN lease_until <= now END AS is_due,
+      count(*) AS n, min(run_at) AS first
     FROM clock, ${at}jobs AS j
     WHERE tid = ANY (ARRAY (SELECT tid FROM wanted)) AND NOT CASE
       WHEN chain IS NULL THEN coalesce(expires_at, 'Infinity') <= now AND dependents IS NULL
-      ELSE EXISTS (
+      -- Inside a chain, a finished job may expire before its chain.
+      ELSE coalesce(expires_at, 'Infinity') <= now OR EXISTS (
         SELECT 1 FROM ${at}jobs AS f
         WHERE f.seq = j.chain AND f.kind = ${kindCodes.linked} AND f.expires_at <= now AND f.dependents IS NULL) END
-    GROUP BY tid
+    GROUP BY 1, 2, 3
+  ),
+  counts AS (
+    SELECT tid,
+      ${counts.join(',\n      ')},
+      sum(n) FILTER (WHERE is_due) AS due,
+      sum(n) FILTER (WHERE ${isWaiting} AND NOT is_due) AS delayed,
+      min(first) FILTER (WHERE ${isWaiting} AND is_due) AS oldest
+    FROM grouped GROUP BY tid
   )
   SELECT ${columns(
     'clock.now',

@@ -1,5 +1,6 @@
 // extend: one statement that waits for no lock. A row that another transaction has locked is `busy`; where the fence does not match,
-// the record says why. `state + 0` keeps the planner from the index over all leases: a job is looked up by its id.
+// the record says why. `state + 0` keeps the planner from the index over all leases: a job is looked up by its id. Reports are stored by
+// the same statement, for the jobs that it extends.
 
 import { decodeMore } from '../../rows/more.ts'
 import { stateCodes } from '../../rules/job/codes.ts'
@@ -9,16 +10,21 @@ import type { Extension, LeaseVerdict } from '../../storage.ts'
 import type { Statement } from '../connection/database.ts'
 import { LoadedRows } from '../rules/loaded-rows.ts'
 import { PostgresMove } from '../rules/move.ts'
+import { type NewReport, reportParams } from '../rules/report.ts'
 import { WorkingSet } from '../rules/working-set.ts'
 import { cell, jobCells, kindCodes } from '../sql/job-columns.ts'
+import { storedReports } from '../sql/report-statements.ts'
 import { columns, fewRows, param, type Sql } from '../sql/statement.ts'
 import { arrayOf, encodeText } from '../sql/text.ts'
 import type { OpenStorage } from './open-storage.ts'
 import { snapshot } from './snapshot.ts'
 
-export function extendStatement({ at, now, statement }: Sql): Statement {
+/** With reports, which few calls have, the parameters from $6 on are those of storedReports(). */
+export function extendStatement(sql: Sql, withReports: boolean): Statement {
+  const { at, now, statement } = sql
+  const kind = `CASE WHEN j.kind = ${kindCodes.alone} AND h.n = ANY (${param(6, 'bigint[]')}) THEN ${kindCodes.indexed} ELSE j.kind END`
   return statement(
-    'extend',
+    withReports ? 'extend_reporting' : 'extend',
     `WITH clock AS MATERIALIZED (SELECT ${now} AS now),
      given AS MATERIALIZED (
        SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}, ${param(3, 'text[]')},
@@ -31,9 +37,9 @@ export function extendStatement({ at, now, statement }: Sql): Statement {
          WHERE j.tid = g.tid AND j.id = g.id AND j.state + 0 = ${stateCodes.processing} AND j.worker = g.worker AND j.attempt = g.attempt
          FOR UPDATE SKIP LOCKED) AS j),
      extended AS (
-       UPDATE ${at}jobs AS j SET lease_until = (SELECT now FROM clock) + h.lease_ms
+       UPDATE ${at}jobs AS j SET lease_until = (SELECT now FROM clock) + h.lease_ms${withReports ? `, kind = ${kind}` : ''}
        FROM held AS h WHERE j.tid = h.tid AND j.id = h.id
-       RETURNING h.n, j.lease_until, j.kind, j.more)
+       RETURNING h.n, j.seq, j.lease_until, j.kind, j.more)${withReports ? `, ${storedReports(sql, 6, 'extended')}` : ''}
      SELECT ${columns('now', 'n', 'lease_until', 'kind', 'more', ...jobCells('j').map(() => 'NULL'))} FROM clock, extended
      UNION ALL
      SELECT ${columns('now', 'g.n', 'NULL', 'NULL', 'NULL', ...jobCells('j'))} FROM clock, given AS g CROSS JOIN LATERAL (
@@ -61,12 +67,15 @@ async function extendBatch(
   { database, statements, types }: OpenStorage,
   leases: readonly Extension[],
 ): Promise<(LeaseVerdict | undefined)[]> {
-  const rows = await database.reserved.query(statements.extend, [
+  const reports = leases.flatMap((lease, index) => reportOf(lease, index + 1))
+  const statement = reports.length > 0 ? statements.extendReporting : statements.extend
+  const rows = await database.reserved.query(statement, [
     arrayOf(leases.map(({ type }) => types.tidOf(type) ?? 0)),
     arrayOf(leases.map(({ id }) => encodeText(id))),
     arrayOf(leases.map(({ worker }) => encodeText(worker))),
     arrayOf(leases.map(({ attempt }) => attempt)),
     arrayOf(leases.map(({ leaseMs }) => leaseMs)),
+    ...(reports.length > 0 ? reportParams(reports) : []),
   ])
   const verdicts: (LeaseVerdict | undefined)[] = leases.map(() => ({ verdict: 'not_found' }))
   const loaded = new LoadedRows()
@@ -86,6 +95,11 @@ async function extendBatch(
       : { verdict: 'extended', until }
   }
   return verdicts
+}
+
+function reportOf({ progress, log, attempt }: Extension, n: number): [n: number, report: NewReport][] {
+  if (progress === undefined && !log?.length) return []
+  return [[n, { progress, lines: log?.map((line) => ({ attempt, ...line })) ?? [] }]]
 }
 
 /** Why a lease was not extended. */

@@ -4,7 +4,7 @@ import { stateCodes } from '../../rules/job/codes.ts'
 import type { ClaimType } from '../../storage.ts'
 import type { Statement } from '../connection/database.ts'
 import { readyCodes } from '../sql/job-columns.ts'
-import { prioritiesFrom } from '../sql/scan.ts'
+import { alongIndex, prioritiesFrom } from '../sql/scan.ts'
 import { columns, param, type Sql } from '../sql/statement.ts'
 import { arrayOf } from '../sql/text.ts'
 import type { OpenStorage } from './open-storage.ts'
@@ -20,11 +20,11 @@ export const nextDueAtStatement = ({ at, now, statement }: Sql): Statement =>
   CROSS JOIN LATERAL (
     SELECT j.run_at AS at FROM ${prioritiesFrom(2, 'w.tid', 't.priorities')} AS p CROSS JOIN LATERAL (
       SELECT j.run_at FROM ${at}jobs AS j
-      WHERE j.tid = w.tid AND j.ready = ${readyCodes.ready} AND j.priority = p.priority AND (j.run_at, j.ord) > (p.run_at, p.ord)
+      WHERE j.tid = w.tid AND ${alongIndex(`j.ready = ${readyCodes.ready}`, 'j')} AND j.priority = p.priority AND (j.run_at, j.ord) > (p.run_at, p.ord)
       ORDER BY run_at, ord LIMIT 1) AS j
     UNION ALL
     (SELECT lease_until FROM ${at}jobs AS j
-     WHERE j.tid = w.tid AND j.state = ${stateCodes.processing} AND j.lease_until > w.lost_from AND NOT (j.grp IS NOT NULL AND EXISTS (
+     WHERE j.tid = w.tid AND ${alongIndex(`j.state = ${stateCodes.processing}`, 'j')} AND j.lease_until > w.lost_from AND NOT (j.grp IS NOT NULL AND EXISTS (
        SELECT 1 FROM ${at}groups AS g WHERE g.tid = j.tid AND g.key = j.grp AND g.paused_since IS NOT NULL))
      ORDER BY lease_until LIMIT 1)
   ) AS n`,

@@ -18,8 +18,9 @@ import { makeStatements } from '../sql/statements.ts'
 import { clearStatements } from './clear.ts'
 import { countStatement } from './count.ts'
 import { extendStatement } from './extend.ts'
-import { listStatement } from './list.ts'
+import { listStatements } from './list.ts'
 import { nextDueAtStatement } from './next-due-at.ts'
+import { sweepCountStatements } from './sweep-counts.ts'
 
 type VerbStatements = ReturnType<typeof makeVerbStatements>
 
@@ -28,20 +29,26 @@ export const makeVerbStatements = (sql: Sql) => ({
   fastAdd: fastAddStatement(sql),
   fastCancel: fastCancelStatement(sql),
   fastClaim: claimStatements(sql),
-  extend: extendStatement(sql),
-  list: { asc: listStatement(sql, 'asc'), desc: listStatement(sql, 'desc') },
+  extend: extendStatement(sql, false),
+  extendReporting: extendStatement(sql, true),
+  list: listStatements(sql),
   count: countStatement(sql),
   nextDueAt: nextDueAtStatement(sql),
+  ...sweepCountStatements(sql),
   clear: clearStatements(sql),
 })
 
 /** What outlives a connection. */
 export interface StorageParts {
+  /** For statements that are made for one call. */
+  readonly sql: Sql
   readonly statements: VerbStatements
   readonly cursor: ScanCursor
   readonly leases: LeaseCache
   /** Channel of the schema's hints. */
   readonly channel: string
+  /** Channel of the schema's events. */
+  readonly eventChannel: string
   /** Id of this storage, which ignores its own hints. */
   readonly instance: string
   readonly listenersOf: (type: string) => Listeners
@@ -64,10 +71,11 @@ export async function openStorage(options: ResolvedPostgresOptions, parts: Stora
     await database.close()
     throw error
   }
-  const { statements, channel, instance, listenersOf } = parts
+  const { statements, channel, eventChannel, instance, listenersOf } = parts
   const types = new TypeRegistry(statements, listenersOf)
   const onMoved = (move: PostgresMove): void => noteArrivals(parts, move)
-  const runner = new RuleRunner({ database, statements, types, clock: options.clock, channel, instance, onMoved })
+  const { clock } = options
+  const runner = new RuleRunner({ database, statements, types, clock, channel, eventChannel, instance, onMoved })
   return { ...parts, database, types, runner, hasClaimed: false }
 }
 

@@ -1,14 +1,14 @@
 // revive: makes failed and cancelled jobs live again, by the rules.
 
 import { revive as reviveByRules } from '../../rules/revive.ts'
-import type { JobRef, ReviveOptions, ReviveVerdict } from '../../storage.ts'
+import type { Revival, ReviveOptions, ReviveVerdict } from '../../storage.ts'
 import type { JoinedTransaction } from '../rules/rule-runner.ts'
 import { changeJobs } from './change-jobs.ts'
 import type { OpenStorage } from './open-storage.ts'
 
 export function revive(
   open: OpenStorage,
-  jobs: readonly JobRef[],
+  jobs: readonly Revival[],
   options: ReviveOptions,
   joined: JoinedTransaction | undefined,
 ): Promise<ReviveVerdict[]> {

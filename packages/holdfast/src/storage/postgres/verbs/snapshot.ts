@@ -5,6 +5,7 @@ import type { Connection } from '../connection/database.ts'
 import { wantJobs } from '../rules/load-request.ts'
 import { LoadedRows } from '../rules/loaded-rows.ts'
 import { PostgresMove } from '../rules/move.ts'
+import { decodeReport } from '../rules/report.ts'
 import { WorkingSet } from '../rules/working-set.ts'
 import { cell, requestedParts } from '../sql/job-columns.ts'
 import { arrayOf } from '../sql/text.ts'
@@ -30,7 +31,10 @@ export async function snapshot(
     ...requestedParts(parts),
   ])
   const found = rows.map(([, ...row]) => row).filter((row) => row[cell.seq] !== null)
-  for (const row of found) loaded.keepJob(row.slice(0, -1), false)
+  for (const row of found) {
+    loaded.keepJob(row.slice(0, -1), false)
+    loaded.reports.set(Number(row[cell.seq]), decodeReport(row.at(-1)!))
+  }
   await types.findByTid(
     connection,
     found.map((row) => Number(row[cell.tid])),

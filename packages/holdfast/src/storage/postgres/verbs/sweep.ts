@@ -1,61 +1,100 @@
-// sweep: deletes records, throttle windows and kv entries that have expired. The indexes are ordered by expiry, so the work is bounded
-// by what is deleted.
+// sweep: ends jobs past their deadline, and deletes records, throttle windows and kv entries that have expired. The indexes are ordered
+// by time, so the work is bounded by what is ended and deleted. Only counts to keep cost more (sweep-counts.ts).
 
-import { forget } from '../../rules/job/finish.ts'
-import type { Swept, SweepRequest } from '../../storage.ts'
+import { endOverdue, isOverdue } from '../../rules/job/deadline.ts'
+import { forgetExpired } from '../../rules/job/finish.ts'
+import { isTerminal } from '../../rules/job/states.ts'
+import type { Ended, Swept, SweepRequest } from '../../storage.ts'
 import type { Row } from '../connection/database.ts'
+import { loadChains } from '../rules/load-lists.ts'
 import type { Loader } from '../rules/loader.ts'
 import type { PostgresMove } from '../rules/move.ts'
 import { cell } from '../sql/job-columns.ts'
 import { maxLimit } from '../sql/statement.ts'
-import type { Statements } from '../sql/statements.ts'
 import type { PostgresKv } from './kv.ts'
 import type { OpenStorage } from './open-storage.ts'
+import { findTypes } from './register-types.ts'
+import { loadBeyond, type Sweepable } from './sweep-counts.ts'
 
-export async function sweep(
-  { runner, statements }: OpenStorage,
-  kv: PostgresKv,
-  request: SweepRequest,
-): Promise<Swept> {
+const nothing: Sweepable = { seqs: [], more: false }
+
+export async function sweep(open: OpenStorage, kv: PostgresKv, request: SweepRequest): Promise<Swept> {
+  const { runner, statements } = open
+  const { keep = [] } = request
   const limit = Math.min(request.limit, maxLimit)
-  let expired: number[] = []
+  await findTypes(open, keep)
+  let late: readonly number[] = []
+  let [expired, beyond] = [nothing, nothing]
   let marks: Row | undefined
-  const jobs = await runner.run({
+  let deadlines: Row | undefined
+  const { ended, swept, more } = await runner.run({
     prepare: async (loader) => {
-      expired = await loadExpired(loader, statements, limit)
+      late = await loadLate(loader, limit)
+      expired = await loadExpired(loader, limit)
+      beyond = keep.length > 0 ? await loadBeyond(open, loader, keep, limit, new Set(expired.seqs)) : nothing
     },
-    rules: (move) => sweepJobs(move, expired, limit),
+    rules: (move) => {
+      // Before the deletions: a job that ends here may expire at once.
+      const done = endLate(move, late, limit)
+      return { ended: done, ...deleteChains(move, expired, beyond, limit) }
+    },
     after: async (connection, { now }) => {
       ;[marks] = await connection.query(statements.sweepKeys, [now, limit])
+      ;[deadlines] = await connection.query(statements.sweepDeadlines, [now, limit])
     },
   })
   const entries = await kv.sweep(limit)
-  const more = jobs.more || entries.more || marks![1] === 'true'
-  return { jobs: jobs.swept, marks: Number(marks![0]), entries: entries.swept, more }
+  // A late job that another transaction has locked is left: without progress, the next call comes no further either.
+  const moreLate = deadlines![1] === 'true' && Number(deadlines![0]) > 0
+  const isMore = more || moreLate || entries.more || marks![1] === 'true'
+  return { jobs: swept, ended, marks: Number(marks![0]), entries: entries.swept, more: isMore }
 }
 
-/** Loads what has expired and no other transaction has locked, with all jobs of its chains. Returns the seqs of the first jobs. */
-async function loadExpired(loader: Loader, { expired }: Statements, limit: number): Promise<number[]> {
-  const rows = await loader.connection.query(expired, [loader.now, limit + 1])
+/** Loads jobs past their deadline that no other transaction has locked, with what their end changes. Returns their seqs. */
+async function loadLate(loader: Loader, limit: number): Promise<number[]> {
+  const rows = await loader.connection.query(loader.statements.late, [loader.now, limit])
+  if (rows.length === 0) return []
   await loader.keepLocked(rows)
-  const { wanted, chains } = loader.loaded
-  for (const row of rows) if (row[cell.tail] !== null) wanted.chains.add(Number(row[cell.seq]))
-  if (wanted.chains.size > 0) {
-    await loader.load()
-    for (const seqs of chains.values()) for (const seq of seqs) wanted.seqs.add(seq)
-    await loader.load()
+  for (const row of rows) {
+    loader.wantNeighbours(row)
+    loader.wantBlockers(row, loader.loaded.wanted.alone)
+    if (row[cell.chain] !== null) loader.loaded.wanted.seqs.add(Number(row[cell.chain]))
   }
+  await loader.load()
   return rows.map((row) => Number(row[cell.seq]))
 }
 
-function sweepJobs(move: PostgresMove, expired: readonly number[], limit: number): { swept: number; more: boolean } {
+/** Loads what has expired and no other transaction has locked, with all jobs of its chains. */
+async function loadExpired(loader: Loader, limit: number): Promise<Sweepable> {
+  const rows = await loader.connection.query(loader.statements.expired, [loader.now, limit + 1])
+  await loadChains(loader, rows)
+  return { seqs: rows.map((row) => Number(row[cell.seq])), more: false }
+}
+
+function endLate(move: PostgresMove, late: readonly number[], limit: number): Ended[] {
+  const ended: Ended[] = []
+  for (const job of move.set.jobsOf(late)) {
+    if (ended.length >= limit) break
+    if (isOverdue(move, job)) endOverdue(move, job, ended)
+  }
+  return ended
+}
+
+function deleteChains(
+  move: PostgresMove,
+  expired: Sweepable,
+  beyond: Sweepable,
+  limit: number,
+): { swept: number; more: boolean } {
   let swept = 0
   let chains = 0
-  for (const chain of move.set.jobsOf(expired)) {
+  for (const job of move.set.jobsOf([...expired.seqs, ...beyond.seqs])) {
     if (swept >= limit) break
-    swept += move.jobsOf(chain).length
-    forget(move, chain)
+    // A part of a chain may be gone with it. The last job of a chain may have been revived before the chain was locked.
+    if (job.isErased || (job.chainSeq === undefined && !isTerminal(job.tail.state))) continue
+    swept += forgetExpired(move, job)
     chains++
   }
-  return { swept, more: chains < expired.length }
+  // Without a deletion, what is left cannot be deleted by the next call either.
+  return { swept, more: chains > 0 && (chains < expired.seqs.length + beyond.seqs.length || beyond.more) }
 }

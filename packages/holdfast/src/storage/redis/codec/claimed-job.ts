@@ -26,6 +26,7 @@ export function claimedJob(type: string, id: string, record: Buffer): ClaimedJob
     failures: head.failures,
     snoozes: (extras?.s as number | undefined) ?? 0,
     maxAttempts: optional<number>(body[2]),
+    timeoutMs: optional<number>(body[8]),
     priority: body[1] as number,
     group: optionalText(body[6]),
     retention: retentionOf(body[3]),

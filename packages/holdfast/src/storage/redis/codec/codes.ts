@@ -1,16 +1,19 @@
 // Numbers that requests and answers of the scripts carry for words of the contract. The Lua texts and the decoders are both
 // built from these tables. States, outcomes, refusals and end reasons have theirs in rules/job/codes.ts.
-// Only the deduplication mode is stored; the other numbers live as long as one call or message.
+// Only the deduplication mode and the effect of a failed blocker are stored; the other numbers live as long as one call or
+// message.
 
 import { stateCodes } from '../../rules/job/codes.ts'
 import type {
   AddVerdict,
   CancelVerdict,
-  Deduplication,
+  DeduplicationMode,
   JobEvent,
   LeaseVerdict,
+  OnBlockerFailure,
   Refusal,
   RemoveVerdict,
+  ReviveOptions,
   ReviveVerdict,
   SettleVerdict,
 } from '../../storage.ts'
@@ -20,6 +23,8 @@ export const addCodes = {
   duplicate: 1,
   skipped: 2,
   blocker_not_found: 3,
+  replaced: 4,
+  stale: 5,
 } as const satisfies Record<AddVerdict['verdict'], number>
 
 /** What a duplicate has in common with the job that stands. */
@@ -57,6 +62,9 @@ export const reviveCodes = {
   not_found: 4,
 } as const satisfies Record<ReviveVerdict['verdict'], number>
 
+/** Which jobs a revive is for. */
+export const onlyCodes = { waiting: 0, ended: 1 } as const satisfies Record<NonNullable<ReviveOptions['only']>, number>
+
 export const removeCodes = {
   removed: 0,
   not_terminal: 1,
@@ -81,7 +89,19 @@ export const eventCodes = {
 } as const satisfies Record<JobEvent['event'], number>
 
 /** Stored with a deduplication key: a number never changes its meaning. */
-export const modeCodes = { simple: 0, throttle: 1 } as const satisfies Record<Deduplication['mode'], number>
+export const modeCodes = {
+  simple: 0,
+  throttle: 1,
+  debounce: 2,
+  followUp: 3,
+  ascending: 4,
+} as const satisfies Record<DeduplicationMode, number>
+
+/** Stored with a job: what a failed blocker does to it. `fail` is false. */
+export const blockerFailureCodes = { wait: true, run: 2 } as const satisfies Record<
+  Exclude<OnBlockerFailure, 'fail'>,
+  boolean | number
+>
 
 /** The word of each number. */
 export function wordsOf<Word extends string>(codes: Readonly<Record<Word, number>>): ReadonlyMap<number, Word> {

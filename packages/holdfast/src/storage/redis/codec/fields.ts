@@ -1,5 +1,6 @@
 // Fields of the scripts' answers.
 
+import { retentionOfCode } from '../../retention.ts'
 import { reasonNames, stateNames } from '../../rules/job/codes.ts'
 import type { EndReason, JobRef, JobState, Retention } from '../../storage.ts'
 import type { Unpacked } from './unpack.ts'
@@ -21,10 +22,8 @@ export const reasonOf = (value: Unpacked): EndReason | undefined => reasonNames[
 
 export const refOf = (value: Unpacked): JobRef => ({ type: text((value as List)[0]), id: text((value as List)[1]) })
 
-/** One number stands for all three. */
 export function retentionOf(value: Unpacked): Retention {
-  const [completedMs, failedMs, cancelledMs] = Array.isArray(value)
-    ? (value as number[])
-    : [value as number, value as number, value as number]
-  return { completedMs: completedMs!, failedMs: failedMs!, cancelledMs: cancelledMs! }
+  if (!Array.isArray(value)) return retentionOfCode(value as number)
+  const [completedMs, failedMs, cancelledMs] = value as [number, number, number]
+  return { completedMs, failedMs, cancelledMs }
 }

@@ -1,8 +1,9 @@
 // Records as lua/get.ts answers them.
 
 import { outcomeNames } from '../../rules/job/codes.ts'
-import type { AttemptRecord, JobRecord } from '../../storage.ts'
+import type { AttemptRecord, JobRecord, Log, LogLine } from '../../storage.ts'
 import { type List, optional, optionalText, reasonOf, refOf, retentionOf, stateOf, text } from './fields.ts'
+import { unpackSearch } from './search.ts'
 import type { Unpacked } from './unpack.ts'
 
 export function jobRecord(answer: Unpacked): JobRecord {
@@ -43,7 +44,22 @@ export function jobRecord(answer: Unpacked): JobRecord {
     attempts: at[32] ? (at[32] as List).map(attemptOf) : undefined,
     blockers: at[33] ? (at[33] as List).map(refOf) : undefined,
     tail: at[34] ? jobRecord(at[34]) : undefined,
+    timeoutMs: optional<number>(at[35]),
+    deadlineAt: optional<number>(at[36]),
+    search: at[37] ? unpackSearch(at[37] as Buffer) : undefined,
+    progress: optional<Buffer>(at[38]),
+    log: at[39] ? logOf(at[39] as List) : undefined,
   }
+}
+
+/** The number of dropped lines, then for each line its attempt (4 bytes), its `at` (8, a double) and the line. */
+function logOf([dropped, entries]: List): Log {
+  const lines = (entries as Buffer[]).map((entry): LogLine => ({
+    attempt: entry.readUInt32BE(0),
+    at: entry.readDoubleBE(4),
+    line: entry.subarray(12),
+  }))
+  return { lines, dropped: dropped as number }
 }
 
 function attemptOf(answer: Unpacked): AttemptRecord {

@@ -4,7 +4,8 @@
 // A claim and a completion only append to a record, because joining strings costs Lua by their length:
 //
 //   flags (1 byte), failures (3), createdAt (6), runAt (8, a double; only with the flag `later`)
-//   body, as the client packed it at the add; extras, a map of what few jobs have, with the flag `extras` (MessagePack both)
+//   body, as the client packed it at the add (requests.ts); extras, a map of what few jobs have, with the flag `extras`
+//     (MessagePack both)
 //   order (6), attempt (4), state (1)
 //     with a lease: length of worker plus one (2), length of label plus one (2; 0: none), label, startedAt (6),
 //       leaseUntil (8, a double), worker, attempt (4), length of worker plus one (2), state (1)
@@ -13,8 +14,8 @@
 // The last byte is the state. The state before the lease or the end is what the job was then, if the record only grew;
 // otherwise it is `processing` if a lease follows.
 //
-// A job without extras is plain: it has no chain, group, key, blockers or dependents, and its payload is in its body. Nearly
-// all jobs are plain.
+// A job without extras is plain: it has no chain, group, key, blockers, dependents, deadline, search fields or report, and its
+// payload is in its body. Nearly all jobs are plain.
 
 /** The bits of the first byte. */
 export const flags = {

@@ -1,11 +1,13 @@
 // What the scripts are sent: jobs to add and outcomes to settle, packed.
 
 import { outcomeJobs } from '../../check.ts'
+import { retentionCode } from '../../retention.ts'
 import { outcomeCodes } from '../../rules/job/codes.ts'
-import type { JobRef, NewJob, Outcome, Retention, When } from '../../storage.ts'
-import { modeCodes } from './codes.ts'
+import type { Deduplication, JobRef, NewJob, Outcome, Report, Retention, When } from '../../storage.ts'
+import { blockerFailureCodes, modeCodes } from './codes.ts'
 import { Packer, type Packed } from './pack.ts'
 import { inlinePayloadBytes } from './record.ts'
+import { packSearch } from './search.ts'
 
 const packer = new Packer()
 /** Bodies are packed while a request is: they need a buffer of their own. */
@@ -56,36 +58,64 @@ export function packWhen({ runAt, delayMs }: When): Packed {
 }
 
 function bodyOf(job: NewJob): Buffer {
-  const { token, priority = 0, maxAttempts, retention, payload, trace, group } = job
+  const { token, priority = 0, maxAttempts, retention, payload, trace, group, timeoutMs, search } = job
   const body: Packed[] = [token, priority, maxAttempts, packRetention(retention), isLarge(job) ? true : payload]
-  const waits = job.onBlockerFailure === 'wait'
-  if (trace !== undefined || group || waits) body.push(trace, group?.key, waits)
+  const { onBlockerFailure: failure = 'fail' } = job
+  const waits = failure !== 'fail' && blockerFailureCodes[failure]
+  const isLonger = timeoutMs !== undefined || search !== undefined
+  if (trace !== undefined || group || waits || isLonger) body.push(trace, group?.key, waits)
+  if (isLonger) body.push(timeoutMs, search && packSearch(search))
   return bodies.pack(body)
 }
 
 const isLarge = ({ payload }: NewJob): boolean => payload !== undefined && payload.length > inlinePayloadBytes
 
-/** One number if all three are the same. */
-function packRetention({ completedMs, failedMs, cancelledMs }: Retention): Packed {
-  if (completedMs === failedMs && failedMs === cancelledMs) return completedMs
-  return [completedMs, failedMs, cancelledMs]
+/** Its number, or the times after completed, failed and cancelled, in this order. */
+function packRetention(retention: Retention): Packed {
+  const { completedMs, failedMs, cancelledMs } = retention
+  return retentionCode(retention) ?? [completedMs, failedMs, cancelledMs]
 }
 
 /** What few jobs have. False for a plain job: the fast path adds those. */
 function extrasOf(job: NewJob): Packed {
-  const { blockers, deduplication, priority, group } = job
+  const { blockers, deduplication, priority, group, search, expiresInMs, onDuplicate } = job
   const large = isLarge(job)
-  if (!blockers && !deduplication && !priority && !group && !large) return false
+  const replaces = onDuplicate === 'replace'
+  const isPlain = !blockers && !deduplication && !priority && !group && !large
+  if (isPlain && !search && expiresInMs === undefined && !replaces) return false
   const extras: { [key: string]: Packed } = {}
   if (blockers) {
     extras.b = blockers.map((blocker) => (typeof blocker === 'number' ? blocker : [blocker.type, blocker.id]))
   }
   if (deduplication) {
-    const { key, mode, windowMs, shared = false } = deduplication
-    extras.k = [key, modeCodes[mode], windowMs, shared]
+    extras.k = packKey(deduplication)
   }
   if (large) extras.p = job.payload!
+  if (expiresInMs !== undefined) extras.x = expiresInMs
+  if (replaces) extras.r = true
   return extras
+}
+
+/** Key and mode; then how long it is held or known, and whether it is shared. A debounced job: its longest wait; a version. */
+function packKey(deduplication: Deduplication): Packed {
+  const { key, mode } = deduplication
+  const start = [key, modeCodes[mode]]
+  switch (mode) {
+    case 'debounce':
+      return [...start, undefined, false, deduplication.windowMs, deduplication.maxWaitMs]
+    case 'followUp':
+      return [...start, undefined, false]
+    case 'ascending':
+      return [...start, deduplication.ttlMs, false, deduplication.version]
+    default:
+      return [...start, deduplication.windowMs, deduplication.shared === true]
+  }
+}
+
+/** Progress, then `at` and bytes of each line. Undefined: nothing to report. */
+export function packReport({ progress, log }: Report): Packed {
+  if (progress === undefined && !log?.length) return undefined
+  return [progress, ...(log ?? []).flatMap(({ at, line }) => [at, line])]
 }
 
 /**
@@ -97,7 +127,7 @@ export function packOutcomes(outcomes: readonly Outcome[]): Buffer[] {
   const plain: Packed[] = []
   for (const outcome of outcomes) {
     const isPlain = outcome.type === type && outcome.kind === 'completed' && outcome.add === undefined
-    if (!isPlain || 'chain' in outcome) return [packed(outcomes.map(packOutcome))]
+    if (!isPlain || 'chain' in outcome || packReport(outcome)) return [packed(outcomes.map(packOutcome))]
     plain.push(outcome.id, outcome.worker, outcome.attempt, outcome.keepMs, outcome.result)
   }
   return type === undefined ? [packed([])] : [packed([type, encodeType(type)]), packed(plain)]
@@ -111,7 +141,10 @@ function packOutcome(outcome: Outcome): Packed {
   const start: Packed[] = [type, id, ...fence, outcomeCodes[kind]]
   const keepMs = kind === 'completed' || kind === 'failed' ? outcome.keepMs : undefined
   const jobs = outcomeJobs(outcome)
-  if (kind === 'completed' && jobs.length === 0 && !('chain' in outcome)) return [...start, outcome.result, keepMs]
+  const report = 'chain' in outcome ? undefined : packReport(outcome)
+  if (kind === 'completed' && jobs.length === 0 && !('chain' in outcome) && !report) {
+    return [...start, outcome.result, keepMs]
+  }
   const content =
     kind === 'completed'
       ? outcome.result
@@ -124,6 +157,6 @@ function packOutcome(outcome: Outcome): Packed {
   const isSnooze = kind === 'released' && (outcome.runAt !== undefined || outcome.delayMs !== undefined)
   const stalled = isSnooze ? outcome.error : (kind === 'retry' || kind === 'failed') && outcome.stalled === true
   const [types, list] = jobs.length > 0 ? packJobs(jobs) : []
-  const chain = 'chain' in outcome ? [outcome.chain.type, outcome.chain.id] : []
-  return [...start, content, keepMs, when, stalled, types, list, ...chain]
+  const chain = 'chain' in outcome ? [outcome.chain.type, outcome.chain.id] : [undefined, undefined]
+  return [...start, content, keepMs, when, stalled, types, list, ...chain, report]
 }

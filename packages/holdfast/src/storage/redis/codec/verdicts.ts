@@ -9,9 +9,11 @@ import type { Unpacked } from './unpack.ts'
 export function addVerdict(answer: Unpacked): AddVerdict {
   const [kind, ...rest] = answer as List
   if (kind === addCodes.added) return { verdict: 'added', job: standing(rest) }
+  if (kind === addCodes.replaced) return { verdict: 'replaced', job: standing(rest) }
   if (kind === addCodes.duplicate) {
     return { verdict: 'duplicate', by: rest[0] === duplicateCodes.id ? 'id' : 'key', job: standing(rest.slice(1)) }
   }
+  if (kind === addCodes.stale) return { verdict: 'stale', version: rest[0] as number }
   return kind === addCodes.skipped ? { verdict: 'skipped' } : { verdict: 'blocker_not_found', blocker: refOf(rest) }
 }
 

@@ -1,7 +1,7 @@
 // As rules/add.ts: decide ids, keys and blockers, then write the jobs in the order given.
 
 import { stateCodes as state } from '../../rules/job/codes.ts'
-import { addCodes, duplicateCodes } from '../codec/codes.ts'
+import { addCodes, blockerFailureCodes as failure, duplicateCodes, modeCodes as mode } from '../codec/codes.ts'
 import { places } from './move/jobs.ts'
 
 /** Also for the jobs that a settle adds. */
@@ -16,6 +16,11 @@ local function is_free(j)
   return j == chain or (j == tail and chain.deps == 0)
 end
 
+-- True if the new job takes the place of a waiting one. A job that is part of a longer chain cannot be replaced.
+local function is_replaced(new, j)
+  return new.replaces and is_waiting(j.state) and not j.chain and tail_of(j) == j
+end
+
 local function create(new, run_at, after, origin)
   local number = take_number()
   local j = {
@@ -23,7 +28,7 @@ local function create(new, run_at, after, origin)
     body = new.body, large = new.large,
     state = ${state.blocked}, attempt = 0, failures = 0, run_at = run_at, order = number, accepted = number, created_at = now,
     place = ${places.nowhere}, snoozes = 0, index = after and after.index + 1 or 0, open = 0, deps = 0, by_holder = false,
-    chain = after and ref_of(chain_of(after)) or nil,
+    chain = after and ref_of(chain_of(after)) or nil, deadline = new.expires and now + new.expires or nil,
   }
   decode_body(j, new.fields)
   local above = after or origin
@@ -47,7 +52,7 @@ local function new_jobs(names, list)
     local extras = list[at + 4] or {}
     news[#news + 1] = {
       t = type_of(names[list[at]]), id = list[at + 1], when = list[at + 2], body = list[at + 3], fields = fields,
-      token = fields[1], blockers = extras.b, key = extras.k, large = extras.p,
+      token = fields[1], blockers = extras.b, key = extras.k, large = extras.p, expires = extras.x, replaces = extras.r,
     }
   end
   return news
@@ -55,14 +60,16 @@ end
 
 local add_batch
 do
-  -- key: 1 key  2 mode  3 windowMs  4 shared. taken: the marks that this call has set.
+  -- key: 1 key  2 mode  3 how long it is held or known  4 shared  5 window of a debounced job, or version  6 its longest wait.
+  -- taken: the marks that this call has set.
   local function take_key(j, key, taken)
     local held = mark_of(j.t, key[1])
-    if held and taken[held] then
+    if key[4] and held and taken[held] then
       j.mark = held
       return
     end
-    local mark = { key[1], j.id, j.token, key[2], key[4], key[3] and now + key[3] or false }
+    local version = key[2] == ${mode.ascending} and key[5] or false
+    local mark = { key[1], j.id, j.token, key[2], key[4], key[3] and now + key[3] or false, false, version }
     hold_key(j.t, mark)
     taken[mark] = true
     j.mark = mark
@@ -72,6 +79,56 @@ do
     if type(blocker) == 'table' then return { blocker[1], blocker[2], false } end
     local new = news[blocker + 1]
     return { new.t.name, new.id, false }
+  end
+
+  -- A debounced job is due when its window is over, but not later than its longest wait after it was accepted.
+  local function debounced_at(key, accepted_at)
+    return math.max(now, math.min(now + key[5], accepted_at + (key[6] or INF)))
+  end
+
+  -- Replaces the payload of the job that holds a key, and remembers which add did.
+  local function replace_payload(j, mark, new)
+    forget_payload(j)
+    j.payload, j.large = new.fields[5], new.large
+    encode_body(j)
+    touch(j)
+    hold_again(j, mark, new.token)
+    if mark[4] ~= ${mode.debounce} then return end
+    local run_at = debounced_at(new.key, j.created_at)
+    if is_waiting(j.state) then reschedule(j, run_at) else go_behind(j, run_at) end
+  end
+
+  -- The verdict of a job whose key another holds. Nil if it is to be created all the same.
+  local function held_key_verdict(new, mark, state)
+    local holder = job_of_mark(new.t, mark)
+    if holder and is_gone(holder) then holder = nil end
+    -- An earlier add of this call may have replaced the payload under the same token: then this is no repeat.
+    local is_repeat = holder and mark[7] == new.token and mark[4] == new.key[2] and not state.replaced[holder]
+    local effect = (is_repeat or not holder) and 'refuse' or effect_on(holder, new.key[2], mark)
+    if effect == 'add' or effect == 'after' then return nil end
+    if effect == 'refuse' and not is_repeat then
+      if holder then return { ${addCodes.duplicate}, ${duplicateCodes.key}, standing_of(holder) } end
+      return { ${addCodes.duplicate}, ${duplicateCodes.key}, new.t.name, mark[2], mark[3], ${state.completed}, false }
+    end
+    if effect == 'replace' then
+      replace_payload(holder, mark, new)
+      state.replaced[holder] = true
+    end
+    return { ${addCodes.replaced}, standing_of(holder) }
+  end
+
+  -- The holder of its key that a job runs after, or nil.
+  local function followed_holder(new)
+    if not new.key or new.key[2] ~= ${mode.followUp} then return nil end
+    local mark = mark_of(new.t, new.key[1])
+    if not mark or not is_in_force(new.t, mark) or (mark[2] == new.id and mark[3] == new.token) then return nil end
+    local holder = job_of_mark(new.t, mark)
+    return holder and effect_on(holder, new.key[2], mark) == 'after' and holder or nil
+  end
+
+  -- The answer to the repeat of an add whose job is gone.
+  local function repeat_of_gone(new)
+    return { ${addCodes.added}, new.t.name, new.id, new.token, ${state.completed}, false }
   end
 
   -- The verdict of a job that is not created: a duplicate, or a repeat of an earlier call. Nil if it is to be created.
@@ -86,31 +143,40 @@ do
       state.repeated[existing] = true
       return { ${addCodes.added}, standing_of(existing) }
     end
-    if not is_free(existing) then return { ${addCodes.duplicate}, ${duplicateCodes.id}, standing_of(existing) } end
+    local replaced
+    if not is_free(existing) then
+      if not is_replaced(new, existing) then return { ${addCodes.duplicate}, ${duplicateCodes.id}, standing_of(existing) } end
+      replaced = existing
+    end
     -- A continuation has the key of its chain.
     local mark = not predecessor and new.key and mark_of(new.t, new.key[1]) or nil
+    if mark and new.key[2] == ${mode.ascending} and mark[4] == ${mode.ascending} then
+      if not is_remembered(mark) or mark[8] < new.key[5] then return repeated and repeat_of_gone(new) or nil end
+      local own = mark[3] == new.token and mark[2] == new.id
+      return own and repeat_of_gone(new) or { ${addCodes.stale}, mark[8] }
+    end
     if mark and not is_in_force(new.t, mark) then mark = nil end
+    -- The replaced job frees its key.
+    if mark and replaced and not mark[5] and mark[2] == replaced.id and mark[3] == replaced.token then mark = nil end
     local own = mark and mark[3] == new.token and (mark[5] or mark[2] == new.id)
-    if mark and not own then
-      local holder = job_of_mark(new.t, mark)
-      if holder and not is_gone(holder) then return { ${addCodes.duplicate}, ${duplicateCodes.key}, standing_of(holder) } end
-      return { ${addCodes.duplicate}, ${duplicateCodes.key}, new.t.name, mark[2], mark[3], ${state.completed}, false }
-    end
-    if repeated or (mark and not state.taken[mark]) then
-      return { ${addCodes.added}, new.t.name, new.id, new.token, ${state.completed}, false }
-    end
-    return nil
+    if mark and not own then return held_key_verdict(new, mark, state) end
+    return (repeated or (mark and not state.taken[mark])) and repeat_of_gone(new) or nil
   end
 
   local function create_one(news, new, predecessor, origin, state)
+    local followed = not predecessor and followed_holder(new)
     local replaced = stored(new.t, new.id)
     local deps = replaced and not replaced.chain and replaced.deps or 0
     if replaced then
-      local chain = chain_of(replaced)
+      local chain = not is_expired_part(replaced) and chain_of(replaced)
       if chain then forget(chain) else erase(replaced) end
     end
-    local j = create(new, due_at(new.when), predecessor, origin)
-    if new.blockers then
+    local debounced = not predecessor and new.key and new.key[2] == ${mode.debounce}
+    local j = create(new, debounced and debounced_at(new.key, now) or due_at(new.when), predecessor, origin)
+    if followed then
+      j.blockers, j.waits = { { followed.t.name, followed.id, false } }, ${failure.run}
+      encode_body(j)
+    elseif new.blockers then
       j.blockers = {}
       for index, blocker in ipairs(new.blockers) do j.blockers[index] = ref_of_blocker(news, blocker) end
     end
@@ -119,6 +185,9 @@ do
     if predecessor then
       local chain = chain_of(predecessor)
       chain.jobs = chain.jobs or { ref_of(chain) }
+      -- Those that have expired are no longer listed, so that a chain without an end stays bounded.
+      local function is_over(j) return not is_part(j, chain) or is_expired_part(j) end
+      while #chain.jobs > 2 and is_over(stored_ref(chain.jobs[2])) do table.remove(chain.jobs, 2) end
       chain.jobs[#chain.jobs + 1] = ref_of(j)
       touch(chain)
     elseif new.key then
@@ -133,23 +202,31 @@ do
     return j
   end
 
-  -- A blocker of this batch that is a duplicate stands for the chain it duplicates.
+  -- A blocker of this batch that was not added, because a job has its id or key, stands for the existing chain.
   local function resolve_duplicates(j, new, siblings, verdicts)
+    if not new.blockers then return end
+    local refs = {}
     for index, blocker in ipairs(new.blockers) do
       local at = type(blocker) == 'number' and blocker + 1 or siblings[pack({ blocker[1], blocker[2], new.token })]
       local verdict = at and verdicts[at]
-      if verdict and verdict[1] == ${addCodes.duplicate} then
-        local found = find_ref({ verdict[3], verdict[4] })
+      local code = verdict and verdict[1]
+      -- Where the ref of the job that stands begins.
+      local from = code == ${addCodes.duplicate} and 3 or code == ${addCodes.replaced} and 2
+      if from then
+        local found = find_ref({ verdict[from], verdict[from + 1] })
         local chain = found and chain_of(found)
-        j.blockers[index] = chain and { chain.t.name, chain.id, false } or { verdict[3], verdict[4], false }
+        refs[#refs + 1] = chain and { chain.t.name, chain.id, false } or { verdict[from], verdict[from + 1], false }
+      elseif code ~= ${addCodes.stale} then
+        refs[#refs + 1] = j.blockers[index]
       end
     end
+    j.blockers = refs
   end
 
   -- missing: from missing_blockers. predecessor: the job that the first one continues.
   function add_batch(news, missing, predecessor)
     local verdicts, created, blocks = {}, {}, {}
-    local state = { taken = {}, repeated = {} }
+    local state = { taken = {}, repeated = {}, replaced = {} }
     for index, new in ipairs(news) do
       for _, blocker in ipairs(new.blockers or {}) do
         if type(blocker) == 'number' then put(blocks, blocker + 1, index) end
@@ -164,7 +241,7 @@ do
         none = true
         for _, position in ipairs(blocks[index]) do
           origin = origin or created[position]
-          if verdicts[position][1] == ${addCodes.added} then none = false end
+          if created[position] or verdicts[position][1] == ${addCodes.added} then none = false end
         end
         repeated = not origin and not none
       end
@@ -176,8 +253,10 @@ do
         local before = index == 1 and predecessor or nil
         verdicts[index] = standing_verdict(new, repeated, before, state)
         if not verdicts[index] then
+          local existing = stored(new.t, new.id)
+          local code = existing and is_waiting(existing.state) and ${addCodes.replaced} or ${addCodes.added}
           created[index] = create_one(news, new, before, origin, state)
-          verdicts[index] = { ${addCodes.added}, standing_of(created[index]) }
+          verdicts[index] = { code, standing_of(created[index]) }
         end
       end
     end
@@ -194,7 +273,7 @@ do
     -- A job that failed with its blocker may have failed its dependents too.
     for index = 1, #news do
       local j = created[index]
-      if j and j.blockers then verdicts[index] = { ${addCodes.added}, standing_of(j) } end
+      if j and j.blockers then verdicts[index] = { verdicts[index][1], standing_of(j) } end
     end
     return verdicts
   end

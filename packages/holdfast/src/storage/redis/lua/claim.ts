@@ -70,6 +70,7 @@ end
 local function grant(turn, j)
   j.attempt = j.attempt + 1
   j.worker, j.label, j.started_at, j.until_at = worker, label or nil, now, turn.till
+  j.deadline = nil
   set_state(j, ${state.processing})
   place(j, ${places.leases})
   if j.group_key then
@@ -100,7 +101,7 @@ for index, each in ipairs(wanted) do
     local till = now + each[2]
     turns[#turns + 1] = {
       t = t, index = index, till = till, left = math.min(each[3] or INF, slots), max = each[4] or nil, till_text = till,
-      rems = {}, records = {}, leases = {}, size = 0,
+      rems = {}, records = {}, leases = {}, size = 0, got = 0,
       -- By the number of earlier attempts.
       lease = setmetatable({}, { __index = function(leases, attempts)
         leases[attempts] = lease_bytes(worker, label or nil, now, till, attempts + 1)
@@ -112,7 +113,7 @@ for index, each in ipairs(wanted) do
 end
 flush()
 
--- In rounds: a job without an attempt left ends here, and the next round fills its slot.
+-- In rounds: a job without an attempt left, or past its deadline, ends here, and the next round fills its slot.
 local again = true
 while again and #granted < slots do
   again = false
@@ -120,12 +121,14 @@ while again and #granted < slots do
   local free = slots - #granted
   local most = 0
   for _, turn in ipairs(turns) do
-    turn.found, turn.sets = {}, nil
+    turn.found, turn.sets, turn.halted = {}, nil, false
     if turn.left > 0 then turn.found, turn.sets = due_members(turn.t, math.min(turn.left, free)) end
-    most = math.max(most, #turn.found)
+    most = math.max(most, turn.got + #turn.found)
   end
-  for position = 1, most do
+  -- A type whose job ended here has its turn in the next round, before the others have more than it.
+  for rank = 1, most do
     for _, turn in ipairs(turns) do
+      local position = rank - turn.got
       local member = turn.found[position]
       if member and #members < free then
         local at = #members + 1
@@ -139,20 +142,25 @@ while again and #granted < slots do
   for at, member in ipairs(members) do
     if at % 1000 == 1 then records = call('MGET', unpack(keys, at, math.min(at + 999, #keys))) end
     local turn, record = turn_of[at], records[(at - 1) % 1000 + 1]
-    if not record then
+    if turn.halted then
+      -- The next round finds it again, behind the next member of the group whose head ended.
+    elseif not record then
       call('ZREM', sets[at], member)
       again = true
     elseif grant_plain(turn, sets[at], member, keys[at], record) then
-      turn.left = turn.left - 1
+      turn.left, turn.got = turn.left - 1, turn.got + 1
     else
       local j = stored(turn.t, sub(member, 7))
-      if j.failures < (j.max or turn.max or INF) then
+      if is_overdue(j) then
+        end_overdue(j, ended)
+        again, turn.halted = true, j.group_key ~= nil
+      elseif j.failures < (j.max or turn.max or INF) then
         grant(turn, j)
-        turn.left = turn.left - 1
+        turn.left, turn.got = turn.left - 1, turn.got + 1
       else
         finish(j, ${state.failed}, { reason = ${reason.stalled} }, { ended = ended, unblocked = {} })
         ended[#ended + 1] = ended_of(j)
-        again = true
+        again, turn.halted = true, j.group_key ~= nil
       end
     end
   end

@@ -3,7 +3,7 @@
 import { stateCodes as state } from '../../rules/job/codes.ts'
 import { leaseCodes } from '../codec/codes.ts'
 
-/** ARGV: for each lease type, id, worker, attempt and leaseMs. */
+/** ARGV: for each lease type, id, worker, attempt, leaseMs, and its report or false (job/report.ts). */
 export const extend = `
 local answers = {}
 for index, each in ipairs(cmsgpack.unpack(ARGV[1])) do
@@ -13,6 +13,7 @@ for index, each in ipairs(cmsgpack.unpack(ARGV[1])) do
   else
     j.until_at = now + each[5]
     touch(j)
+    if each[6] then keep_report(j, each[6]) end
     if j.cancelling then answers[index] = { ${leaseCodes.cancelling}, j.until_at, j.cancel_reason or false }
     else answers[index] = { ${leaseCodes.extended}, j.until_at } end
   end

@@ -12,15 +12,23 @@ local function record_of(j, with_tail)
   local running = j.state == ${state.processing}
   local blockers = {}
   for index, blocker in ipairs(j.blockers or {}) do blockers[index] = { blocker[1], blocker[2] } end
+  local progress, log = false, asked.log and { 0, {} }
+  if j.report and (asked.progress or asked.log) then
+    local values, lines = report_keys(j)
+    local found = call('HMGET', values, 'progress', 'dropped')
+    if asked.progress then progress = found[1] end
+    if asked.log then log = { tonumber(found[2] or 0), call('LRANGE', lines, 0, -1) } end
+  end
   return {
     j.t.name, j.id, j.token, state_of(j), j.reason or false, j.attempt, j.failures, j.snoozes, j.max or false, j.priority,
     j.group_key or false, chain.mark and chain.mark[1] or false, j.keep, j.trace or false, j.created_at, j.run_at,
-    j.started_at or false, j.finished_at or false, is_terminal(tail.state) and expiry(chain) or false, j.label or false,
+    j.started_at or false, j.finished_at or false, shown_expiry(j), j.label or false,
     running and j.worker or false, running and j.until_at or false, running and j.cancelling or false, j.cancel_reason or false,
     ref_of(chain), j.index, j.root or j.chain or ref_of(j), j.origin or false, j.open,
     asked.payload and payload_of(j) or false, asked.result and j.result or false, asked.error and j.error or false,
     asked.attempts and attempts_of(j) or false, asked.blockers and blockers or false,
     with_tail and not j.chain and record_of(tail, false) or false,
+    j.timeout or false, j.deadline or false, j.search or false, progress or false, log or false,
   }
 end
 

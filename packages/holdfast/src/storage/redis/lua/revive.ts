@@ -1,18 +1,19 @@
 // As rules/revive.ts: let a failed or cancelled job run again, or give a waiting one another runAt.
 
 import { stateCodes as state } from '../../rules/job/codes.ts'
-import { reviveCodes } from '../codec/codes.ts'
+import { blockerFailureCodes as failure, onlyCodes, reviveCodes } from '../codec/codes.ts'
 
-/** ARGV: refs, when. */
+/** ARGV: for each job its type, id, and payload or false; when; which jobs, or false for all. */
 export const revive = `
-local refs, when = unpack(cmsgpack.unpack(ARGV[1]))
+local refs, when, only = unpack(cmsgpack.unpack(ARGV[1]))
+
+local function is_excluded(j)
+  return (only == ${onlyCodes.waiting} and not is_waiting(j.state)) or (only == ${onlyCodes.ended} and not is_terminal(j.state))
+end
 
 local function revive_one(j, run_at)
   if is_waiting(j.state) then
-    local failing = j.state == ${state.failing}
-    leave(j)
-    go_behind(j, run_at)
-    wait(j, failing)
+    reschedule(j, run_at)
     return ${reviveCodes.moved}
   end
   if not is_terminal(j.state) or j.state == ${state.completed} then return ${reviveCodes.not_revivable} end
@@ -30,7 +31,7 @@ local function revive_one(j, run_at)
   set_state(j, ${state.blocked})
   -- To its old place: groups keep the order of acceptance.
   if j.group_key then join_group(j) end
-  if j.blockers then block_job(j, true) else unblock(j) end
+  if j.blockers then block_job(j, j.waits or ${failure.wait}) else unblock(j) end
   if j.group_key then refresh_group(group_of(j.t, j.group_key)) end
   return ${reviveCodes.revived}
 end
@@ -38,7 +39,10 @@ end
 local answers = {}
 for index, ref in ipairs(refs) do
   local j = find_ref(ref)
-  answers[index] = j and revive_one(j, due_at(when)) or ${reviveCodes.not_found}
+  local code = ${reviveCodes.not_found}
+  if j then code = is_excluded(j) and ${reviveCodes.not_revivable} or revive_one(j, due_at(when)) end
+  if ref[3] and (code == ${reviveCodes.revived} or code == ${reviveCodes.moved}) then set_payload(j, ref[3]) end
+  answers[index] = code
 end
 flush()
 send()

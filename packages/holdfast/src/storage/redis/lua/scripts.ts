@@ -14,9 +14,11 @@ import { fastSettle } from './fast/settle.ts'
 import { get } from './get.ts'
 import { attempt } from './job/attempt.ts'
 import { block } from './job/block.ts'
+import { deadline } from './job/deadline.ts'
 import { dependents } from './job/dependents.ts'
 import { finish } from './job/finish.ts'
 import { key } from './job/key.ts'
+import { report } from './job/report.ts'
 import { standing } from './job/standing.ts'
 import { states } from './job/states.ts'
 import { wait } from './job/wait.ts'
@@ -26,6 +28,7 @@ import { flush } from './move/flush.ts'
 import { groups } from './move/groups.ts'
 import { jobs } from './move/jobs.ts'
 import { record } from './move/record.ts'
+import { search } from './move/search.ts'
 import { signals } from './move/signals.ts'
 import { types } from './move/types.ts'
 import { nextDueAt } from './next-due-at.ts'
@@ -33,7 +36,7 @@ import { pause } from './pause.ts'
 import { recover, recoverRules } from './recover.ts'
 import { remove } from './remove.ts'
 import { revive } from './revive.ts'
-import { scan } from './scan.ts'
+import { created, sizes, types as typeList, window } from './scan.ts'
 import { refusals, settle, settleRules } from './settle.ts'
 import { serverTime, start } from './start.ts'
 import { sweep } from './sweep.ts'
@@ -49,8 +52,8 @@ export interface Script {
 export type Scripts = ReturnType<typeof makeScripts>
 
 // The order of parts is that of definitions: Lua sees what stands above.
-const move = [commands, states, types, signals, record, jobs, groups, flush].join('')
-const ends = [wait, attempt, key, dependents, finish].join('')
+const move = [commands, states, types, signals, record, jobs, groups, search, flush].join('')
+const ends = [wait, attempt, key, dependents, finish, deadline].join('')
 const adding = [ends, block, standing, addRules].join('')
 
 /** @param time for tests: a clock that is set by hand, with keys that only the scripts' own rules expire */
@@ -63,9 +66,9 @@ export function makeScripts(time = serverTime) {
     makeFast(name, scriptFlags, '', ...parts)
   return {
     add: makeFast('add', '', fastAdd, adding, add),
-    claim: makeFast('claim', 'allow-oom', fastClaim, adding, settleRules, recoverRules, claim),
-    extend: make('extend', 'allow-oom', refusals, extend),
-    settle: makeFast('settle', 'allow-oom', fastSettle, adding, settleRules, settle),
+    claim: makeFast('claim', 'allow-oom', fastClaim, adding, report, settleRules, recoverRules, claim),
+    extend: make('extend', 'allow-oom', refusals, report, extend),
+    settle: makeFast('settle', 'allow-oom', fastSettle, adding, report, settleRules, settle),
     recover: make('recover', 'allow-oom', ends, recoverRules, recover),
     cancel: make('cancel', 'allow-oom', ends, cancel),
     revive: make('revive', 'allow-oom', ends, block, revive),
@@ -75,7 +78,10 @@ export function makeScripts(time = serverTime) {
     get: make('get', 'no-writes', ends, standing, get),
     count: make('count', 'no-writes', count),
     nextDueAt: makeFast('nextDueAt', 'no-writes', fastNextDueAt, nextDueAt),
-    scan: make('scan', 'no-writes', scan),
+    types: make('types', 'no-writes', typeList),
+    created: make('created', 'no-writes', created),
+    sizes: make('sizes', 'no-writes', sizes),
+    window: make('window', 'no-writes', window),
     kvGet: make('kvGet', 'no-writes', kvRules, kvGet),
     kvWrite: make('kvWrite', '', kvRules, kvWrite),
     kvDelete: make('kvDelete', 'allow-oom', kvRules, kvWrite),

@@ -3,7 +3,7 @@
 //
 // An outcome: 1 type  2 id  3 worker (workerless: the token)  4 attempt  5 kind  6 result, error or payload  7 keepMs
 //   8 when  9 stalled, or the error of a snooze  10 types and  11 list of the jobs to add, `next` first
-//   12 type and  13 id of the chain (workerless)
+//   12 type and  13 id of the chain (workerless)  14 report (job/report.ts)
 
 import {
   outcomeCodes as outcome,
@@ -12,7 +12,6 @@ import {
   stateCodes as state,
 } from '../../rules/job/codes.ts'
 import { addCodes, duplicateCodes, eventCodes as event, settleCodes } from '../codec/codes.ts'
-import { inlinePayloadBytes } from '../codec/record.ts'
 
 /** Why a fenced write is refused. */
 export const refusals = `
@@ -45,8 +44,8 @@ do
     if kind == ${outcome.continued} then
       local existing = stored(news[1].t, news[1].id)
       local chain = existing and chain_of(existing)
-      -- A failed chain also takes the id, while it has dependents.
-      taken = not is_free(existing) or (chain ~= nil and chain.deps > 0)
+      -- A failed chain also takes the id, while it has dependents; an expired part of a chain never does.
+      taken = not (existing and is_expired_part(existing)) and (not is_free(existing) or (chain ~= nil and chain.deps > 0))
     end
     if not missing and not taken then return nil end
     local verdicts = {}
@@ -73,7 +72,7 @@ do
   end
 
   local function finish_outcome(j, o, kind, state, after)
-    if kind == ${outcome.continued} and state == ${state.completed} then return end_job(j, ${state.completed}) end
+    if kind == ${outcome.continued} and state == ${state.completed} then return end_continued(j) end
     local keep = o[7] or nil
     if state == ${state.completed} then return finish(j, state, { result = o[6] or nil, keep = keep }, after) end
     if state == ${state.cancelled} then return finish(j, state, {}, after) end
@@ -86,12 +85,7 @@ do
   local function wait_again(j, o, kind, state)
     if kind == ${outcome.released} then
       event(j, ${event.requeued}, j.failures)
-      if o[6] then
-        local large = #o[6] > ${inlinePayloadBytes}
-        forget_payload(j)
-        j.payload, j.large = large or o[6], large and o[6] or nil
-        encode_body(j)
-      end
+      if o[6] then set_payload(j, o[6]) end
       if o[8] then
         j.snoozes = j.snoozes + 1
         j.error = o[9] or nil
@@ -115,6 +109,7 @@ do
       if j.state == ${state.processing} then abort(j) end
       j.label = nil
     end
+    if o[14] then keep_report(j, o[14]) end
     if kind == ${outcome.completed} and not o[12] then j.by_holder = true
     else record_attempt(j, kind, state, err, o[3], o[4]) end
     if is_failure then
@@ -126,9 +121,7 @@ do
     if news and (state == ${state.completed} or state == ${state.failed}) then
       added = add_batch(news, nil, kind == ${outcome.continued} and j or nil)
     end
-    local chain = chain_of(j)
-    local at = chain and is_terminal(tail_of(chain).state) and expiry(chain) or false
-    if is_terminal(state) then return { ${settleCodes.settled}, state, false, at, added, after.ended, after.unblocked } end
+    if is_terminal(state) then return { ${settleCodes.settled}, state, false, shown_expiry(j), added, after.ended, after.unblocked } end
     return { ${settleCodes.settled}, state, j.run_at, false, added, after.ended, after.unblocked }
   end
 
@@ -141,8 +134,7 @@ do
         return { ${settleCodes.refused}, refusal_of(j) }
       end
       -- A repeat is answered as the first.
-      local chain = chain_of(j)
-      local at = chain and is_terminal(tail_of(chain).state) and expiry(chain) or false
+      local at = shown_expiry(j)
       return { ${settleCodes.settled}, recorded[7], false, at, {}, {}, {} }
     end
     if not j or not holds(j, o) then return { ${settleCodes.refused}, refusal_of(j) } end

@@ -1,45 +1,123 @@
-// sweep: Redis expires records and keys by itself. What is left is to remove their ids from the sets of ends, types without
-// jobs, and kv entries from their indexes.
+// sweep: Redis expires records and keys by itself. What is left is to end jobs past their deadline, to delete ended jobs beyond
+// the counts to keep, and to remove ids and search entries of expired records, types without jobs, and kv entries.
 
 import { stateCodes as state } from '../../rules/job/codes.ts'
 
-/** ARGV: the limit. */
+/** Ended jobs that a sweep by count looks at beyond its limit, for those that it may not delete. */
+const kept = 1_000
+
+/** ARGV: the limit; for each count to keep its type, state and number. */
 export const sweep = `
-local limit = tonumber(ARGV[1])
-local swept, entries, more = 0, 0, false
-for _, name in ipairs(call('SMEMBERS', base .. ':types')) do
-  local t = type_of(name)
-  for state = ${state.completed}, ${state.cancelled} do
-    local set = t.p .. 'done:' .. state
-    for _, id in ipairs(call('ZRANGEBYSCORE', set, '-inf', now, 'LIMIT', 0, math.max(0, limit - swept) + 1)) do
-      if swept >= limit then
-        more = true
-        break
-      end
-      local j = stored(t, id)
-      local chain = j and chain_of(j)
-      if not j then
-        call('ZREM', set, id)
-        put(dones, t, id)
-        swept = swept + 1
-      elseif not chain then
-        erase(j)
-        swept = swept + 1
-      elseif is_gone(j) then
-        swept = swept + #jobs_of(chain)
-        forget(chain)
-      end
+local limit, keeps = unpack(cmsgpack.unpack(ARGV[1]))
+local ended, swept, entries, more = {}, 0, 0, false
+
+local function end_late(t)
+  local set = t.p .. 'deadlines'
+  for _, id in ipairs(call('ZRANGEBYSCORE', set, '-inf', now, 'LIMIT', 0, math.max(0, limit - #ended) + 1)) do
+    if #ended >= limit then
+      more = true
+      break
     end
-    flush()
+    local j = stored(t, id)
+    if j and is_overdue(j) then end_overdue(j, ended) elseif not j then call('ZREM', set, id) end
   end
+  flush()
+end
+
+local function delete_expired(t, state)
+  local set = t.p .. 'done:' .. state
+  for _, id in ipairs(call('ZRANGEBYSCORE', set, '-inf', now, 'LIMIT', 0, math.max(0, limit - swept) + 1)) do
+    if swept >= limit then
+      more = true
+      break
+    end
+    local j = stored(t, id)
+    local chain = j and chain_of(j)
+    if not j then
+      call('ZREM', set, id)
+      put(dones, t, id)
+      swept = swept + 1
+    elseif not chain or is_expired_part(j) then
+      erase(j)
+      swept = swept + 1
+    elseif is_gone(j) then
+      swept = swept + #jobs_of(chain)
+      forget(chain)
+    end
+  end
+  flush()
+end
+
+-- Entries of records that Redis has expired: move/search.ts.
+local function delete_search(t)
+  local set, rems = t.p .. 'searched', {}
+  local over = call('ZRANGEBYSCORE', set, '-inf', now, 'LIMIT', 0, limit + 1)
+  for index, member in ipairs(over) do
+    if index > limit then
+      more = true
+      break
+    end
+    local created_at, size, at = numbers_of('>I6I4', member)
+    each_entry(t, sub(member, at + size), created_at, sub(member, at, at + size - 1), function(key, _, entry) put(rems, key, entry) end)
+    put(rems, set, member)
+  end
+  for key, members in pairs(rems) do call_many('ZREM', key, members) end
+end
+
+-- The number of a chain's jobs that its end removes from a count; nil if the chain must stay. It is found by its tail.
+local function counted_jobs(t, state, j)
+  local chain = chain_of(j)
+  if not chain or chain.t ~= t or tail_of(chain) ~= j or chain.deps > 0 then return nil end
+  local count = 0
+  for _, each in ipairs(jobs_of(chain)) do
+    if each.t == t and each.state == state then count = count + 1 end
+  end
+  return count
+end
+
+-- Those that expire first go first. Those without an expiry follow, by their end.
+local function delete_beyond(t, state, count)
+  local set = t.p .. 'done:' .. state
+  local excess = call('ZCOUNT', set, '(' .. now, '+inf') - count
+  if excess <= 0 then return end
+  local deleted, left = 0, limit - swept
+  local ids = left > 0 and call('ZRANGEBYSCORE', set, '(' .. now, '+inf', 'LIMIT', 0, math.min(left, excess) + ${kept}) or {}
+  for _, id in ipairs(ids) do
+    if deleted >= left or excess <= 0 then break end
+    local j = stored(t, id)
+    local counted = j and not j.erased and counted_jobs(t, state, j)
+    if counted then
+      local chain = chain_of(j)
+      deleted, excess = deleted + #jobs_of(chain), excess - counted
+      forget(chain)
+    end
+  end
+  swept = swept + deleted
+  flush()
+  -- If nothing was deleted, the next call could delete nothing either, unless the limit was used up before.
+  if excess > 0 and (deleted > 0 or left <= 0) then more = true end
+end
+
+local function forget_unused(t)
   -- A watched type stays, so that a later sweep finds its hash.
   local known = t.paused or t.watched or call('EXISTS', t.p .. 'paused', t.p .. 'blocked', t.p .. 'aside', t.p .. 'leases',
-    t.p .. 'done:${state.completed}', t.p .. 'done:${state.failed}', t.p .. 'done:${state.cancelled}') > 0
+    t.p .. 'searched', t.p .. 'done:${state.completed}', t.p .. 'done:${state.failed}', t.p .. 'done:${state.cancelled}') > 0
   for _, priority in ipairs(priorities(t)) do known = known or call('EXISTS', t.p .. 'ready:' .. priority) == 1 end
   if not known then
-    call('SREM', base .. ':types', name)
+    call('SREM', base .. ':types', t.name)
     call('DEL', t.p .. 'type')
   end
+end
+
+local names = call('SMEMBERS', base .. ':types')
+for _, name in ipairs(names) do end_late(type_of(name)) end
+for _, name in ipairs(names) do
+  for state = ${state.completed}, ${state.cancelled} do delete_expired(type_of(name), state) end
+end
+for _, keep in ipairs(keeps) do delete_beyond(type_of(keep[1]), keep[2], keep[3]) end
+for _, name in ipairs(names) do
+  delete_search(type_of(name))
+  forget_unused(type_of(name))
 end
 for _, key in ipairs(call('ZRANGEBYSCORE', base .. ':kvx', '-inf', now, 'LIMIT', 0, math.min(limit, 1000000) + 1)) do
   if entries >= limit then
@@ -52,5 +130,5 @@ for _, key in ipairs(call('ZRANGEBYSCORE', base .. ':kvx', '-inf', now, 'LIMIT',
   entries = entries + 1
 end
 send()
-return pack({ now, swept, entries, more })
+return pack({ now, swept, ended, entries, more })
 `

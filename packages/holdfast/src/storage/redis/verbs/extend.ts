@@ -4,12 +4,15 @@ import { refusalNames } from '../../rules/job/codes.ts'
 import type { Extension, LeaseVerdict } from '../../storage.ts'
 import { leaseCodes } from '../codec/codes.ts'
 import { type List, optionalText } from '../codec/fields.ts'
-import { packed } from '../codec/requests.ts'
+import { packed, packReport } from '../codec/requests.ts'
 import type { Unpacked } from '../codec/unpack.ts'
 import type { ScriptRunner } from './script-runner.ts'
 
 export async function extend(scripts: ScriptRunner, leases: readonly Extension[]): Promise<LeaseVerdict[]> {
-  const asked = leases.map(({ type, id, worker, attempt, leaseMs }) => [type, id, worker, attempt, leaseMs])
+  const asked = leases.map((lease) => {
+    const { type, id, worker, attempt, leaseMs } = lease
+    return [type, id, worker, attempt, leaseMs, packReport(lease)]
+  })
   const [, answers] = await scripts.ask('extend', [packed(asked)])
   return (answers as List).map(leaseVerdict)
 }

@@ -71,7 +71,7 @@ export function blockJob(move: Move, job: Job, onFailure = job.onBlockerFailure)
     const chain = find(move, blocker.ref)
     const state = chain?.tail.state
     // A chain that is gone had completed, or was known by a key whose window outlived its record.
-    blocker.done = !chain || state === 'completed'
+    blocker.done = !chain || state === 'completed' || (onFailure === 'run' && isTerminal(chain.tail.state))
     if (!chain) continue
     move.dependentsOf(chain).add(job)
     if (isTerminal(chain.tail.state)) expireLater(move, chain)

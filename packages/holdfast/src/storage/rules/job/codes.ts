@@ -45,13 +45,17 @@ export const refusalCodes = {
 export const refusalNames = namesOf(refusalCodes)
 
 /** Why the storage itself ended a job. */
-export const reasonCodes = { stalled: 0, blocker_failed: 1 } as const satisfies Record<EndReason, number>
+export const reasonCodes = { stalled: 0, blocker_failed: 1, expired: 2 } as const satisfies Record<EndReason, number>
 
 /** Index = code. */
 export const reasonNames = namesOf(reasonCodes)
 
 /** Attempts that a record keeps; older ones are dropped. */
 export const attemptsKept = 10
+
+/** Lines of the log that a record keeps, and their bytes; older ones are dropped. */
+export const logLinesKept = 1_000
+export const logBytesKept = 65_536
 
 function namesOf<Word extends string>(codes: Readonly<Record<Word, number>>): readonly Word[] {
   return (Object.keys(codes) as Word[]).toSorted((a, b) => codes[a] - codes[b])

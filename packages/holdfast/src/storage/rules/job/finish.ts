@@ -40,9 +40,15 @@ function failAll(move: Move, failing: Job[], effects: Effects): void {
   }
 }
 
-/** Ends a job whose chain continues with another. */
+/**
+ * Ends a job whose chain continues with another. It expires by itself, so that a chain that never ends stays bounded. The first
+ * job has the fields of the chain: it lives as long as that.
+ */
 export function endContinued(move: Move, job: Job): void {
   endJob(move, job, { state: 'completed' })
+  if (job === job.chain || job.retention.completedMs === Infinity) return
+  job.expiresAt = move.now + job.retention.completedMs
+  move.place(job, 'ended')
 }
 
 // Fields that rarely change are compared before they are set: fields that few jobs have should not be created on all jobs.
@@ -54,6 +60,7 @@ function endJob(move: Move, job: Job, end: EndFields): void {
   if (job.error && (end.state === 'completed' || end.reason !== undefined)) job.error = undefined
   if (end.error) job.error = end.error
   job.finishedAt = move.now
+  if (job.deadlineAt !== undefined) job.deadlineAt = undefined
   if (job.cancelling) job.cancelling = false
   move.setState(job, end.state)
   leaveGroup(move, job)
@@ -72,7 +79,7 @@ function endChain(move: Move, { chain, retention }: Job, end: EndFields, effects
   const failing: Job[] = []
   for (const dependent of dependents) {
     if (dependent.state !== 'blocked') continue
-    if (end.state === 'completed') {
+    if (end.state === 'completed' || dependent.onBlockerFailure === 'run') {
       if (countDone(move, dependent, chain)) {
         unblock(move, dependent)
         effects.unblocked.push(refOf(dependent))
@@ -89,14 +96,20 @@ function keepMsOf({ completedMs, failedMs, cancelledMs }: Retention, state: Term
   return state === 'completed' ? completedMs : state === 'failed' ? failedMs : cancelledMs
 }
 
-/** Counts a completed blocker. True if it was the last one. A chain that is named twice counts once. */
+/**
+ * Counts a blocker that is done. True if it was the last one. A chain that is named twice counts once; so does one that ended
+ * again after a revival.
+ */
 function countDone(move: Move, dependent: Job, chain: Job): boolean {
-  move.touch(dependent)
-  dependent.openBlockers--
+  let isCounted = false
   for (const blocker of dependent.blockers!) {
     if (blocker.done || blocker.ref.id !== chain.id || blocker.ref.type !== chain.type.name) continue
+    if (!isCounted) move.touch(dependent)
     blocker.done = true
+    isCounted = true
   }
+  if (!isCounted) return false
+  dependent.openBlockers--
   return dependent.openBlockers === 0
 }
 
@@ -106,13 +119,23 @@ export function unblock(move: Move, job: Job): void {
   emitWaiting(move, job)
 }
 
-/** Lets an ended chain expire, unless a dependent needs it. */
+/** Lets an ended chain expire, unless a dependent needs it or it is kept for ever. */
 export function expireLater(move: Move, chain: Job): void {
-  move.place(chain, expiryAt(chain) !== Infinity && !chain.dependents?.size ? 'ended' : 'nowhere')
+  if (!isSweepable(chain)) move.place(chain, 'nowhere')
+  else move.place(chain, expiryAt(chain) === Infinity ? 'kept' : 'ended')
 }
 
-/** When the record of an ended chain expires, if that is certain. */
-export function expiryOf({ chain }: Job): number | undefined {
+/** A sweep may delete the chain: it has ended, and no dependent needs it. A count to keep applies even if it never expires. */
+export const isSweepable = ({ tail, dependents }: Job): boolean => isTerminal(tail.state) && !dependents?.size
+
+/** When the record of a job in an ended chain, or of an ended part of a live one, expires, if that is certain. */
+export function expiryOf(job: Job): number | undefined {
+  const own = job.chainIndex > 0 ? job.expiresAt : undefined
+  const ofChain = chainExpiryOf(job.chain)
+  return own === undefined || ofChain === undefined ? (own ?? ofChain) : Math.min(own, ofChain)
+}
+
+function chainExpiryOf(chain: Job): number | undefined {
   if (expiryAt(chain) === Infinity || chain.dependents?.size || !isTerminal(chain.tail.state)) return undefined
   return chain.expiresAt
 }
@@ -129,7 +152,10 @@ function releaseBlockers(move: Move, job: Job): void {
 export function forget(move: Move, chain: Job): void {
   const jobs = move.jobsOf(chain)
   for (const job of jobs) {
-    if (isTerminal(job.state)) continue
+    if (isTerminal(job.state)) {
+      move.place(job, 'nowhere')
+      continue
+    }
     if (job.state === 'processing') move.abort(job)
     leave(move, job)
     move.setState(job, 'cancelled')
@@ -140,6 +166,24 @@ export function forget(move: Move, chain: Job): void {
   forgetKey(move, chain)
   move.done(chain)
   for (const job of jobs) move.erase(job)
+}
+
+/** Deletes a job that has ended inside a chain. The chain goes on without it. */
+export function forgetContinued(move: Move, job: Job): void {
+  move.place(job, 'nowhere')
+  move.leaveChain(job)
+  move.erase(job)
+}
+
+/** Deletes an expired record, for a sweep: of a chain with all its jobs, or of one job inside it. @returns how many were deleted */
+export function forgetExpired(move: Move, job: Job): number {
+  if (job !== job.chain) {
+    forgetContinued(move, job)
+    return 1
+  }
+  const { length } = move.jobsOf(job)
+  forget(move, job)
+  return length
 }
 
 export function endedOf(job: Job): Ended {

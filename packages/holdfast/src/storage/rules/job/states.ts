@@ -16,8 +16,9 @@ export const stateTable: Readonly<
   scheduled: { waits: true, ends: false, to: ['queued', 'completed', 'failed', 'cancelled'] },
   queued: { waits: true, ends: false, to: ['scheduled', 'processing', 'completed', 'failed', 'cancelled'] },
   failing: { waits: true, ends: false, to: ['processing', 'completed', 'failed', 'cancelled'] },
-  // queued, scheduled: the last blocker completed. failed: one of them failed.
-  blocked: { waits: false, ends: false, to: ['queued', 'scheduled', 'completed', 'failed', 'cancelled'] },
+  // queued, scheduled: the last blocker completed, or ended. failed: one of them failed. processing: a claim ended the last blocker,
+  // and then took the job.
+  blocked: { waits: false, ends: false, to: ['queued', 'scheduled', 'processing', 'completed', 'failed', 'cancelled'] },
   processing: {
     waits: false,
     ends: false,

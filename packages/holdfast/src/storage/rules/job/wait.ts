@@ -2,10 +2,13 @@
 // group costs the claims of other jobs nothing.
 
 import { isWaiting } from './states.ts'
-import type { When } from '../../storage.ts'
+import type { NewJob, When } from '../../storage.ts'
 import type { Group, Job, Move } from '../move.ts'
 
-export function dueAt(move: Move, { runAt, delayMs }: When): number {
+export function dueAt(move: Move, { runAt, delayMs, deduplication }: When & Pick<NewJob, 'deduplication'>): number {
+  if (deduplication?.mode === 'debounce') {
+    return move.now + Math.min(deduplication.windowMs, deduplication.maxWaitMs ?? Infinity)
+  }
   if (delayMs !== undefined) return move.now + delayMs
   return runAt === undefined ? move.now : Math.max(runAt, move.now)
 }
@@ -42,6 +45,14 @@ export function leave(move: Move, job: Job): void {
 export function moveToBack(move: Move, job: Job, runAt: number): void {
   job.runAt = runAt
   job.order = move.takeNumber()
+}
+
+/** Sets the runAt of a waiting job. */
+export function reschedule(move: Move, job: Job, runAt: number): void {
+  const isFailing = job.state === 'failing'
+  leave(move, job)
+  moveToBack(move, job, runAt)
+  wait(move, job, isFailing)
 }
 
 /** Removes an ended job from its group, so that the next one may run. */

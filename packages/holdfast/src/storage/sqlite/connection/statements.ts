@@ -5,14 +5,69 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { jobColumns } from '../rules/job.ts'
 import { stateCodes, stateNames } from '../../rules/job/codes.ts'
 
-const list = (beyond: '<' | '>', order: 'ASC' | 'DESC'): string =>
-  `SELECT seq FROM holdfast_jobs AS job JOIN holdfast_types AS type USING (tid)
+const { completed, failed, cancelled } = stateCodes
+const ended = `${completed}, ${failed}, ${cancelled}`
+
+/** @param from jobs by their createdAt, or those of a list of candidates */
+const list = (beyond: '<' | '>', order: 'ASC' | 'DESC', from = 'holdfast_jobs AS job'): string =>
+  `SELECT seq FROM ${from} JOIN holdfast_types AS type USING (tid)
    WHERE created_at BETWEEN :low AND :high
      AND (:types IS NULL OR type.name IN (SELECT value FROM json_each(:types)))
      AND (:states IS NULL OR state IN (SELECT value FROM json_each(:states)))
      AND (:chains = 0 OR chain IS NULL)
      AND (:at IS NULL OR (created_at, type.name, job.id) ${beyond} (:at, :type, :id))
    ORDER BY created_at ${order}, type.name ${order}, job.id ${order}`
+
+const candidates = 'json_each(:seqs) AS candidate CROSS JOIN holdfast_jobs AS job ON job.seq = candidate.value'
+
+interface Place {
+  readonly table?: string
+  readonly columns?: string
+  readonly where: string
+  readonly order: readonly [string, string]
+}
+
+/**
+ * A part of an index, in its order: after a key, and up to a bound of the first column. In two steps, because SQLite cannot seek
+ * to a pair of a column and a rowid: many jobs may have the same first column.
+ */
+function along(place: Place, beyond: '<' | '>', order: 'ASC' | 'DESC'): string {
+  const { table = 'holdfast_jobs', columns = jobColumns, where } = place
+  const [first, second] = place.order
+  const within = beyond === '>' ? '<=' : '>='
+  const rows = `SELECT ${columns} FROM ${table} WHERE ${where}`
+  return `SELECT * FROM (${rows} AND ${first} = :first AND ${second} ${beyond} :second
+       ORDER BY ${second} ${order} LIMIT :limit + 0)
+     UNION ALL SELECT * FROM (${rows} AND ${first} ${beyond} :first AND ${first} ${within} :bound
+       ORDER BY ${first} ${order}, ${second} ${order} LIMIT :limit + 0)
+     LIMIT :limit + 0`
+}
+
+const up = (place: Place): string => along(place, '>', 'ASC')
+const down = (place: Place): string => along(place, '<', 'DESC')
+
+/** The indexes that a list follows (verbs/list-place.ts, verbs/list-search.ts). */
+const places = {
+  ready: { where: 'tid = :tid AND ready = :ready AND priority = :priority', order: ['run_at', 'ord'] },
+  leases: { where: 'tid = :tid AND lease_until IS NOT NULL', order: ['lease_until', 'seq'] },
+  ended: { where: 'tid = :tid AND state = :state AND sweep_at IS NOT NULL', order: ['sweep_at', 'seq'] },
+  places: {
+    table: 'holdfast_places',
+    columns: 'at, seq',
+    where: 'tid = :tid AND state = :state',
+    order: ['at', 'seq'],
+  },
+  search: {
+    table: 'holdfast_search',
+    columns: 'value, seq',
+    where: 'tid = :tid AND field = :field',
+    order: ['value', 'seq'],
+  },
+} as const satisfies Record<string, Place>
+
+/** The records with an expiry of their own, of chains and of jobs inside them, that have expired and are not swept yet. */
+const expiredRecords = `holdfast_types AS type CROSS JOIN holdfast_jobs AS first
+  ON first.tid = type.tid AND first.state IN (${ended}) AND first.sweep_at <= ?`
 
 export type Statements = ReturnType<typeof prepare>
 
@@ -58,6 +113,30 @@ export function prepare(db: DatabaseSync) {
     payload: rows('SELECT payload FROM holdfast_payloads WHERE seq = ?'),
     setPayload: db.prepare('INSERT OR REPLACE INTO holdfast_payloads VALUES (?, ?)'),
     erasePayload: db.prepare('DELETE FROM holdfast_payloads WHERE seq = ?'),
+    addPlace: db.prepare('INSERT INTO holdfast_places VALUES (?, ?, ?, ?)'),
+    erasePlace: db.prepare('DELETE FROM holdfast_places WHERE tid = ? AND state = ? AND at = ? AND seq = ?'),
+    addDeadline: db.prepare('INSERT INTO holdfast_deadlines VALUES (?, ?)'),
+    eraseDeadline: db.prepare('DELETE FROM holdfast_deadlines WHERE at = ? AND seq = ?'),
+    overdue: rows('SELECT at, seq FROM holdfast_deadlines WHERE at <= ? ORDER BY at LIMIT ? + 0'),
+    addField: db.prepare('INSERT INTO holdfast_search VALUES (?, ?, ?, ?)'),
+    eraseField: db.prepare('DELETE FROM holdfast_search WHERE tid = ? AND field = ? AND value = ? AND seq = ?'),
+    anyReport: rows(
+      `SELECT 1 WHERE EXISTS (SELECT 1 FROM holdfast_progress WHERE seq > 0)
+         OR EXISTS (SELECT 1 FROM holdfast_lines WHERE seq > 0)`,
+    ),
+    progress: rows('SELECT progress FROM holdfast_progress WHERE seq = ?'),
+    setProgress: db.prepare('INSERT OR REPLACE INTO holdfast_progress VALUES (?, ?)'),
+    eraseProgress: db.prepare('DELETE FROM holdfast_progress WHERE seq = ?'),
+    lines: rows('SELECT number, attempt, at, line FROM holdfast_lines WHERE seq = ? ORDER BY number'),
+    lastLine: rows(
+      'SELECT number, start + length(line) FROM holdfast_lines WHERE seq = ? ORDER BY number DESC LIMIT 1',
+    ),
+    addLine: db.prepare('INSERT INTO holdfast_lines VALUES (?, ?, ?, ?, ?, ?)'),
+    firstLineFrom: rows(
+      'SELECT number FROM holdfast_lines WHERE seq = ? AND number >= ? AND start >= ? ORDER BY number LIMIT 1',
+    ),
+    eraseLinesBefore: db.prepare('DELETE FROM holdfast_lines WHERE seq = ? AND number < ?'),
+    eraseLines: db.prepare('DELETE FROM holdfast_lines WHERE seq = ?'),
     readyJobs: rows(
       `SELECT ${jobColumns} FROM holdfast_jobs
        WHERE tid = ? AND ready = 1 AND priority = ? AND run_at <= ? ORDER BY run_at, ord LIMIT ? + 0`,
@@ -71,7 +150,10 @@ export function prepare(db: DatabaseSync) {
     held: rows(
       `SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND lease_until IS NOT NULL ORDER BY lease_until`,
     ),
-    expired: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE sweep_at <= ? ORDER BY sweep_at LIMIT ? + 0`),
+    typesWithEnded: rows('SELECT tid FROM holdfast_types WHERE completed > 0 OR failed > 0 OR cancelled > 0'),
+    expired: rows(
+      `SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND state IN (${ended}) AND sweep_at <= ? LIMIT ? + 0`,
+    ),
     group: rows('SELECT running, placed, paused_since, paused_by FROM holdfast_groups WHERE tid = ? AND key = ?'),
     setGroup: db.prepare('INSERT OR REPLACE INTO holdfast_groups VALUES (?, ?, ?, ?, ?, ?)'),
     eraseGroup: db.prepare('DELETE FROM holdfast_groups WHERE tid = ? AND key = ?'),
@@ -79,8 +161,10 @@ export function prepare(db: DatabaseSync) {
       `SELECT ${jobColumns} FROM holdfast_jobs
        WHERE tid = ? AND grp = ? AND grp IS NOT NULL AND state < ${stateCodes.completed} ORDER BY seq LIMIT 1`,
     ),
-    key: rows('SELECT id, token, mode, shared, until FROM holdfast_keys WHERE tid = ? AND key = ?'),
-    setKey: db.prepare('INSERT OR REPLACE INTO holdfast_keys VALUES (?, ?, ?, ?, ?, ?, ?)'),
+    key: rows(
+      'SELECT id, token, mode, shared, until, replaced_by, version FROM holdfast_keys WHERE tid = ? AND key = ?',
+    ),
+    setKey: db.prepare('INSERT OR REPLACE INTO holdfast_keys VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'),
     eraseKey: db.prepare('DELETE FROM holdfast_keys WHERE tid = ? AND key = ?'),
     dependents: rows('SELECT seq FROM holdfast_dependents WHERE tid = ? AND id = ? ORDER BY seq'),
     addDependent: db.prepare('INSERT OR IGNORE INTO holdfast_dependents VALUES (?, ?, ?)'),
@@ -93,11 +177,9 @@ export function prepare(db: DatabaseSync) {
     sweepKeys: db.prepare(
       `DELETE FROM holdfast_keys WHERE (tid, key) IN (
          SELECT tid, key FROM holdfast_keys
-         WHERE mode = 'throttle' AND until IS NOT NULL AND until <= ? ORDER BY until LIMIT ? + 0)`,
+         WHERE mode <> 'simple' AND until IS NOT NULL AND until <= ? ORDER BY until LIMIT ? + 0)`,
     ),
-    overdueKey: rows(
-      `SELECT 1 FROM holdfast_keys WHERE mode = 'throttle' AND until IS NOT NULL AND until <= ? LIMIT 1`,
-    ),
+    overdueKey: rows(`SELECT 1 FROM holdfast_keys WHERE mode <> 'simple' AND until IS NOT NULL AND until <= ? LIMIT 1`),
     firstOfPriority: rows(
       `SELECT priority, run_at FROM holdfast_jobs
        WHERE tid = ? AND ready = ? AND priority < ? ORDER BY priority DESC, run_at, ord LIMIT 1`,
@@ -109,6 +191,7 @@ export function prepare(db: DatabaseSync) {
        ORDER BY lease_until LIMIT 1`,
     ),
     typeNames: rows('SELECT name FROM holdfast_types ORDER BY name'),
+    countAll: rows(`SELECT sum(${stateNames.join(' + ')}) FROM holdfast_types`),
     countsOfType: rows(`SELECT ${stateNames.join(', ')} FROM holdfast_types WHERE tid = ?`),
     dueLater: rows(
       `SELECT count(*) FILTER (WHERE state = ${stateCodes.scheduled}), count(*) FILTER (WHERE state = ${stateCodes.failing}) FROM holdfast_jobs
@@ -117,10 +200,10 @@ export function prepare(db: DatabaseSync) {
     countLost: rows('SELECT count(*) FROM holdfast_jobs WHERE tid = ? AND lease_until <= ?'),
     countExpired: rows(
       `SELECT tid, state, count(*) FROM (
-         SELECT tid, state FROM holdfast_jobs WHERE sweep_at <= ?
+         SELECT first.tid, first.state FROM ${expiredRecords}
          UNION ALL
-         SELECT job.tid, job.state FROM holdfast_jobs AS first JOIN holdfast_jobs AS job ON job.chain = first.seq
-         WHERE first.sweep_at <= ?)
+         SELECT job.tid, job.state FROM ${expiredRecords} CROSS JOIN holdfast_jobs AS job
+           ON job.chain = first.seq AND (job.sweep_at IS NULL OR job.sweep_at > ?))
        GROUP BY tid, state`,
     ),
     pausedGroups: rows(
@@ -129,5 +212,23 @@ export function prepare(db: DatabaseSync) {
     ),
     listUp: rows(list('>', 'ASC')),
     listDown: rows(list('<', 'DESC')),
+    candidatesUp: rows(list('>', 'ASC', candidates)),
+    candidatesDown: rows(list('<', 'DESC', candidates)),
+    typesUp: rows('SELECT tid FROM holdfast_types WHERE tid >= ? ORDER BY tid'),
+    typesDown: rows('SELECT tid FROM holdfast_types WHERE tid <= ? ORDER BY tid DESC'),
+    readyUp: rows(up(places.ready)),
+    readyDown: rows(down(places.ready)),
+    leasesUp: rows(up(places.leases)),
+    leasesDown: rows(down(places.leases)),
+    endedUp: rows(up(places.ended)),
+    endedDown: rows(down(places.ended)),
+    placesUp: rows(up(places.places)),
+    placesDown: rows(down(places.places)),
+    searchUp: rows(up(places.search)),
+    searchDown: rows(down(places.search)),
+    countFields: rows(
+      `SELECT count(*) FROM (
+         SELECT 1 FROM holdfast_search WHERE tid = ? AND field = ? AND value BETWEEN ? AND ? LIMIT ? + 0)`,
+    ),
   }
 }

@@ -15,6 +15,7 @@ import {
   type Row,
   type SqliteJob,
 } from './job.ts'
+import type { JobParts } from './job-parts.ts'
 import type { TypeRows } from './type-rows.ts'
 import type { SqliteType } from './type.ts'
 
@@ -23,6 +24,7 @@ export class JobRows {
   readonly #rows: Rows<SqliteType>
   readonly #statements: Statements
   readonly #types: TypeRows
+  readonly #parts: JobParts
   readonly #bySeq = new Map<number, SqliteJob>()
   /** Read or changed in this transaction. */
   #seen: SqliteJob[] = []
@@ -30,10 +32,11 @@ export class JobRows {
   /** Looked up in this transaction without a result. */
   #absent: { type: SqliteType; id: string }[] = []
 
-  constructor(rows: Rows<SqliteType>, statements: Statements, types: TypeRows) {
+  constructor(rows: Rows<SqliteType>, statements: Statements, types: TypeRows, parts: JobParts) {
     this.#rows = rows
     this.#statements = statements
     this.#types = types
+    this.#parts = parts
   }
 
   // ── read ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -87,7 +90,11 @@ export class JobRows {
 
   /** The job in memory if there is one: it is ahead of its row. */
   ofRow(row: Row): SqliteJob {
-    return this.#bySeq.get(row[0] as number) ?? this.#keep(readJob(this.#rows, this.#types.byId(row[1] as number), row))
+    const known = this.#bySeq.get(row[0] as number)
+    if (known) return known
+    const job = readJob(this.#rows, this.#types.byId(row[1] as number), row)
+    this.#parts.read(job)
+    return this.#keep(job)
   }
 
   ofRows(rows: readonly unknown[]): SqliteJob[] {
@@ -143,7 +150,10 @@ export class JobRows {
     const dirty = this.#dirty
     this.#dirty = []
     // Deleted rows first: a new job may have the id of one of them.
-    for (const job of dirty) if (job.isErased && !job.isNew) this.#delete(job)
+    let hasReports: boolean | undefined
+    for (const job of dirty) {
+      if (job.isErased && !job.isNew) this.#delete(job, (hasReports ??= this.#parts.hasReports()))
+    }
     for (const job of dirty) {
       job.isDirty = false
       if (job.isErased) continue
@@ -158,9 +168,11 @@ export class JobRows {
     this.#seen = []
     for (const { type, id } of this.#absent) if (type.jobs.get(id) === null) type.jobs.delete(id)
     this.#absent = []
+    this.#parts.forget()
   }
 
   forget(): void {
+    this.#parts.forget()
     this.#bySeq.clear()
     this.#seen = []
     this.#dirty = []
@@ -173,9 +185,11 @@ export class JobRows {
       job.isNew = false
       this.#insert(job)
       if (isApart(job)) statements.setPayload.run(job.accepted, job.payload!)
+      this.#parts.add(job)
       return
     }
     statements.changeJob.run(...changingCells(job), job.accepted)
+    this.#parts.change(job)
     if (!job.payloadChanged) return
     job.payloadChanged = false
     statements.changePayload.run(payloadCell(job), job.accepted)
@@ -190,8 +204,10 @@ export class JobRows {
     else addJob.run(...start, job.groupKey ?? null, job.chainSeq ?? null, ...changingCells(job))
   }
 
-  #delete(job: SqliteJob): void {
+  /** @param hasReports false if no job has one */
+  #delete(job: SqliteJob, hasReports: boolean): void {
     this.#statements.eraseJob.run(job.accepted)
     if (isApart(job) || job.payloadChanged) this.#statements.erasePayload.run(job.accepted)
+    this.#parts.erase(job, hasReports)
   }
 }

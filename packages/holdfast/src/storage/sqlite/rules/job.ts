@@ -2,7 +2,7 @@
 
 import { RowJob, type Rows } from '../../rows/job.ts'
 import { decodeMore, encodeMore } from '../../rows/more.ts'
-import { isEven } from '../../retention.ts'
+import { retentionCode } from '../../retention.ts'
 import { stateCodes, stateNames } from '../../rules/job/codes.ts'
 import type { SqliteType } from './type.ts'
 
@@ -61,8 +61,8 @@ export function readJob(rows: Rows<SqliteType>, type: SqliteType, row: Row): Sql
 
 /** The columns that never change, without those that a plain job does not have: group and chain. */
 export function fixedCells(job: SqliteJob): Cell[] {
-  const { completedMs } = job.retention
-  const keepMs = !isEven(job.retention) ? null : completedMs === Infinity ? -1 : instant(completedMs)
+  const code = retentionCode(job.retention) ?? null
+  const keepMs = code === Infinity ? -1 : code && instant(code)
   return [job.accepted, job.type.tid, job.id, job.token, job.maxAttempts ?? null, job.priority, keepMs, job.createdAt]
 }
 

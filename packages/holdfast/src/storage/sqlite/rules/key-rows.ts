@@ -2,12 +2,21 @@
 
 import { markOn } from '../../rows/mark.ts'
 import type * as Moves from '../../rules/move.ts'
+import type { DeduplicationMode } from '../../storage.ts'
 import type { Statements } from '../connection/statements.ts'
 import { instant } from './job.ts'
 import type { JobRows } from './job-rows.ts'
 import { nameOf, type SqliteType } from './type.ts'
 
-type KeyRow = [id: string, token: string, mode: 'simple' | 'throttle', shared: number, until: number | null]
+type KeyRow = [
+  id: string,
+  token: string,
+  mode: DeduplicationMode,
+  shared: number,
+  until: number | null,
+  replacedBy: string | null,
+  version: number | null,
+]
 
 export class KeyRows {
   readonly #statements: Statements
@@ -29,14 +38,23 @@ export class KeyRows {
       this.#marks.set(name, null)
       return undefined
     }
-    const [id, token, mode, shared, until] = row
-    return this.#keep(type, { key, id, token, mode, shared: shared === 1, until: until ?? Infinity })
+    const [id, token, mode, shared, until, replacedBy, version] = row
+    return this.#keep(type, {
+      key,
+      id,
+      token,
+      mode,
+      shared: shared === 1,
+      until: until ?? Infinity,
+      replacedBy: replacedBy ?? undefined,
+      version: version ?? undefined,
+    })
   }
 
-  hold(type: SqliteType, fields: Omit<Moves.Mark, 'job'>): Moves.Mark {
-    const { key, id, token, mode, shared, until } = fields
+  hold(type: SqliteType, fields: Moves.MarkFields): Moves.Mark {
+    const { key, id, token, mode, shared, until, replacedBy = null, version = null } = fields
     const untilCell = until === Infinity ? null : instant(until)
-    this.#statements.setKey.run(type.tid, key, id, token, mode, shared ? 1 : 0, untilCell)
+    this.#statements.setKey.run(type.tid, key, id, token, mode, shared ? 1 : 0, untilCell, replacedBy, version)
     return this.#keep(type, fields)
   }
 
@@ -59,7 +77,7 @@ export class KeyRows {
     this.#marks.clear()
   }
 
-  #keep(type: SqliteType, fields: Omit<Moves.Mark, 'job'>): Moves.Mark {
+  #keep(type: SqliteType, fields: Moves.MarkFields): Moves.Mark {
     const mark = markOn(this.#jobs, type, fields)
     this.#marks.set(nameOf(type, fields.key), mark)
     return mark

@@ -1,6 +1,6 @@
 // One call on the rows of a working set. The place of a job is a few of its columns, and the indexes over them are the lists.
 
-import type { JobEvent, JobRef, JobState, NewJob, Signal } from '../../storage.ts'
+import type { Bytes, JobEvent, JobRef, JobState, LogLine, NewJob, Signal } from '../../storage.ts'
 import type * as Moves from '../../rules/move.ts'
 import { Signals } from '../../rules/signals.ts'
 import { newRowJob } from '../../rows/job.ts'
@@ -85,6 +85,10 @@ export class SqliteMove implements Moves.Move {
     this.touch(job)
   }
 
+  report(job: SqliteJob, progress: Bytes | undefined, lines: readonly LogLine[]): void {
+    this.set.parts.report(job, progress, lines)
+  }
+
   nextReady(type: SqliteType): SqliteJob | undefined {
     return next(
       this.#ready,
@@ -141,6 +145,9 @@ export class SqliteMove implements Moves.Move {
     this.touch(chain)
   }
 
+  /** Its row says which chain it belongs to, and no other row says so. */
+  leaveChain(): void {}
+
   dependentsOf(chain: SqliteJob): Moves.Dependents {
     return chain.ownDependents
   }
@@ -174,7 +181,7 @@ export class SqliteMove implements Moves.Move {
     return this.set.keys.find(type, key)
   }
 
-  holdKey(job: SqliteJob, mark: Omit<Moves.Mark, 'job'>): Moves.Mark {
+  holdKey(job: SqliteJob, mark: Moves.MarkFields): Moves.Mark {
     return this.set.keys.hold(job.type, mark)
   }
 

@@ -3,13 +3,14 @@
 
 import type { DatabaseSync } from 'node:sqlite'
 import type { Bytes } from '../../storage.ts'
-import type { Rows } from '../../rows/job.ts'
+import type { Rows, StoredReport } from '../../rows/job.ts'
 import type * as Moves from '../../rules/move.ts'
 import type { Listeners } from '../../rules/signals.ts'
 import { prepare, type Statements } from '../connection/statements.ts'
 import { DependentRows } from './dependent-rows.ts'
 import { GroupRows } from './group-rows.ts'
 import type { SqliteGroup } from './group.ts'
+import { JobParts } from './job-parts.ts'
 import { JobRows } from './job-rows.ts'
 import type { SqliteJob } from './job.ts'
 import { KeyRows } from './key-rows.ts'
@@ -19,6 +20,7 @@ import type { SqliteType } from './type.ts'
 export class WorkingSet implements Rows<SqliteType> {
   readonly statements: Statements
   readonly types: TypeRows
+  readonly parts: JobParts
   readonly jobs: JobRows
   readonly groups: GroupRows
   readonly keys: KeyRows
@@ -33,7 +35,8 @@ export class WorkingSet implements Rows<SqliteType> {
   constructor(db: DatabaseSync, listenersOf: (name: string) => Listeners) {
     this.statements = prepare(db)
     this.types = new TypeRows(this.statements, listenersOf)
-    this.jobs = new JobRows(this, this.statements, this.types)
+    this.parts = new JobParts(this.statements)
+    this.jobs = new JobRows(this, this.statements, this.types, this.parts)
     this.groups = new GroupRows(this.statements, this.jobs)
     this.keys = new KeyRows(this.statements, this.jobs)
     this.dependents = new DependentRows(this.statements, this.jobs)
@@ -119,5 +122,9 @@ export class WorkingSet implements Rows<SqliteType> {
 
   readPayload(seq: number): Bytes {
     return this.jobs.readPayload(seq)
+  }
+
+  reportOf(job: SqliteJob): StoredReport {
+    return this.parts.reportOf(job)
   }
 }

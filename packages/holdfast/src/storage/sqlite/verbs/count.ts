@@ -44,7 +44,7 @@ function countType(move: SqliteMove, type: SqliteType, gone: Partial<StateCounts
 /** Expired records that are not swept yet. */
 function expiredByType(move: SqliteMove): Map<number, Partial<StateCounts>> {
   const gone = new Map<number, Partial<StateCounts>>()
-  const rows = move.set.statements.countExpired.all(move.now, move.now) as unknown as number[][]
+  const rows = move.set.statements.countExpired.all(move.now, move.now, move.now) as unknown as number[][]
   for (const [tid, code, number] of rows as [number, number, number][]) {
     const states = gone.get(tid) ?? {}
     const state = stateNames[code]!

@@ -1,18 +1,44 @@
-// list: pages by cursor, along the index over createdAt. Other conditions filter the rows of that index.
+// list: pages by cursor. By creation along the index over createdAt, or, if the query can match few jobs only, by sorting these.
+// By place, and with `where`, along other indexes.
 
 import type { JobState, ListQuery, Page } from '../../storage.ts'
 import { decodeCursor, matches, pageOf } from '../../rules/list.ts'
-import { stateCodes } from '../../rules/job/codes.ts'
+import { stateCodes, stateNames } from '../../rules/job/codes.ts'
 import type { SqliteJob } from '../rules/job.ts'
 import type { SqliteMove } from '../rules/move.ts'
+import { countsOf, placeIdLength, placeRuns, typesOf, wantedStates } from './list-place.ts'
+import { countEntries, searchField, searchIdLength, searchRuns } from './list-search.ts'
+import { decodePosition, encodePosition, type Run, walk } from './walk.ts'
+
+/** Jobs that a query sorts at most: more are found along the index over createdAt. */
+const mostSorted = 2_000
 
 export function list(move: SqliteMove, query: ListQuery): Page {
+  return query.by === 'place' ? listByPlace(move, query) : listByCreation(move, query)
+}
+
+function listByPlace(move: SqliteMove, query: ListQuery): Page {
+  const from = query.cursor === undefined ? undefined : decodePosition(query.cursor, (field) => idLength(query, field))
+  const field = from ? from.field : (searchField(move, query) ?? null)
+  const tid = from?.run[0]
+  const runs = field === null ? placeRuns(move, query, wantedStates(query), tid) : searchRuns(move, query, field, tid)
+  const { found, next } = walk(move, query, runs, from)
+  const page = pageOf(move, query, found)
+  return next ? { ...page, nextCursor: encodePosition(field, next) } : page
+}
+
+/** The length of the ids of runs. Undefined: no cursor of this query has this field. */
+function idLength({ where = {} }: ListQuery, field: string | null): number | undefined {
+  if (field === null) return Object.keys(where).length === 0 ? placeIdLength : undefined
+  return Object.hasOwn(where, field) ? searchIdLength : undefined
+}
+
+function listByCreation(move: SqliteMove, query: ListQuery): Page {
   const ascending = query.order === 'asc'
   const [at, type, id] = query.cursor === undefined ? [null, null, null] : decodeCursor(query.cursor)
   const from = query.createdFrom ?? 0
   const to = query.createdTo ?? Number.MAX_SAFE_INTEGER
-  const { listUp, listDown } = move.set.statements
-  const rows = (ascending ? listUp : listDown).iterate({
+  const params = {
     low: ascending ? Math.max(at ?? from, from) : from,
     high: ascending ? to : Math.min(at ?? to, to),
     types: query.types ? JSON.stringify(query.types) : null,
@@ -21,13 +47,52 @@ export function list(move: SqliteMove, query: ListQuery): Page {
     at,
     type,
     id,
-  }) as Iterable<unknown> as Iterable<[seq: number]>
+  }
+  const { listUp, listDown, candidatesUp, candidatesDown } = move.set.statements
+  const seqs = candidatesOf(move, query)
+  const rows = seqs
+    ? (ascending ? candidatesUp : candidatesDown).iterate({ ...params, seqs: JSON.stringify(seqs) })
+    : (ascending ? listUp : listDown).iterate(params)
   const found: SqliteJob[] = []
-  for (const [seq] of rows) {
+  for (const [seq] of rows as Iterable<unknown> as Iterable<[seq: number]>) {
     const job = move.set.jobOf(seq)!
     if (matches(move, job, query) && found.push(job) > query.limit) break
   }
   return pageOf(move, query, found)
+}
+
+/** The jobs that a query can match. Undefined if they are many. */
+function candidatesOf(move: SqliteMove, query: ListQuery): number[] | undefined {
+  const field = searchField(move, query)
+  if (field !== undefined) {
+    const isFew = countEntries(move, query, field, mostSorted + 1) <= mostSorted
+    return isFew ? seqsOf(searchRuns(move, query, field, undefined)) : undefined
+  }
+  if (!query.types && !query.states) return undefined
+  // Whether a job is queued or scheduled follows from the clock, which may be set back: both are read for one of them.
+  const wanted = wantedStates(query)
+  const isWaiting = wanted.includes('queued') || wanted.includes('scheduled')
+  const states = stateNames.filter(
+    (state) => wanted.includes(state) || (isWaiting && (state === 'queued' || state === 'scheduled')),
+  )
+  // A row of the index that SQLite passes over costs about a tenth of a job that is read to be sorted.
+  const [total] = move.set.statements.countAll.get() as unknown as [number | null]
+  const most = Math.min(mostSorted, (total ?? 0) / 10)
+  let count = 0
+  for (const type of typesOf(move, query, undefined)) {
+    const counts = countsOf(move, type)
+    for (const state of states) count += counts[stateCodes[state]]!
+    if (count > most) return undefined
+  }
+  return seqsOf(placeRuns(move, query, states, undefined))
+}
+
+function seqsOf(runs: Iterable<Run>): number[] {
+  const seqs: number[] = []
+  for (const run of runs) {
+    for (const { job } of run.read(undefined, mostSorted + 1)) if (job) seqs.push(job.accepted)
+  }
+  return seqs
 }
 
 /** A job whose row says scheduled reads as queued once it is due. */

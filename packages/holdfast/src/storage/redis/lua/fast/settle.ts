@@ -3,6 +3,7 @@
 
 import { stateCodes as state } from '../../../rules/job/codes.ts'
 import { completedByHolder, flags } from '../../codec/record.ts'
+import { keptForever } from '../move/jobs.ts'
 
 /**
  * Outcomes that complete jobs: type, its form in keys, and a flat list of id, worker, attempt, keepMs and result.
@@ -41,11 +42,11 @@ export const readOutcomes = `
     if not own then
       local _, body = unpack_one(record, flags == ${flags.later} and 18 or 10)
       own = body[4]
-      if type(own) == 'table' then own = own[1] end
+      if type(own) == 'table' then own = own[1] elseif own < 0 then own = -2 - own end
     end
     if own ~= keep then
       keep, at = own, now + own
-      at_text = at == INF and '+inf' or format('%.17g', at)
+      at_text = format('%.17g', at == INF and ${keptForever} + now or at)
       till = expires and at <= 8e15 and format('%.0f', math.ceil(at)) or false
       at_bytes = bytes_of('>d', at)
     end

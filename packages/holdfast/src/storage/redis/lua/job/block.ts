@@ -1,6 +1,7 @@
 // As rules/job/block.ts: which chains a job waits for, and what their states mean for it.
 
 import { reasonCodes as reason, stateCodes as state } from '../../../rules/job/codes.ts'
+import { blockerFailureCodes as failure } from '../../codec/codes.ts'
 
 export const block = `
 -- Chains that a call adds, by type, id and token: other jobs of the call may wait for them. first: where they begin.
@@ -49,7 +50,7 @@ local function block_job(j, waits)
     local chain = find_ref(blocker)
     local state = chain and tail_of(chain).state
     -- No record: it had completed before, or was the holder of a key whose window outlived the record.
-    blocker[3] = not chain or state == ${state.completed}
+    blocker[3] = not chain or state == ${state.completed} or (waits == ${failure.run} and is_terminal(state))
     if chain then
       add_dependent(chain, j)
       if state == ${state.failed} or state == ${state.cancelled} then failed = true end

@@ -1,7 +1,9 @@
 // As rules/job/finish.ts: how jobs, and with them chains, end; what that does to their dependents; and how they are deleted.
 // Invariant: a chain's end, its dependents and its key change in the one move in which its tail ends.
 
+import { standardEnds } from '../../../retention.ts'
 import { reasonCodes as reason, stateCodes as state } from '../../../rules/job/codes.ts'
+import { blockerFailureCodes as failure } from '../../codec/codes.ts'
 
 export const finish = `
 -- A blocker: 1 type  2 id  3 whether it is done
@@ -16,7 +18,7 @@ local function end_job(j, state, reason, result, err)
   if state == ${state.completed} or reason then j.error = nil end
   if err then j.error = err end
   j.finished_at = now
-  j.cancelling = nil
+  j.cancelling, j.deadline = nil, nil
   set_state(j, state)
   leave_group(j)
   release_blockers(j)
@@ -30,20 +32,25 @@ local function unblock(j)
   tell_waiting(j)
 end
 
--- True if it was the last open blocker. A chain that is named twice counts once.
+-- True if it was the last open blocker. A chain that is named twice counts once; so does one that ended again after a revival.
 local function count_done(j, chain)
+  local counted = false
+  for _, blocker in ipairs(j.blockers) do
+    if not blocker[3] and blocker[2] == chain.id and blocker[1] == chain.t.name then blocker[3], counted = true, true end
+  end
+  if not counted then return false end
   touch(j)
   j.open = j.open - 1
-  for _, blocker in ipairs(j.blockers) do
-    if blocker[2] == chain.id and blocker[1] == chain.t.name then blocker[3] = true end
-  end
   return j.open == 0
 end
 
--- j.keep: ms for every end state; or for completed, failed and cancelled, in this order.
+-- j.keep: the number of a retention (storage/retention.ts); or ms for completed, failed and cancelled, in this order.
 local function kept_for(j, state)
-  if type(j.keep) == 'number' then return j.keep end
-  return j.keep[state - ${state.completed} + 1]
+  local keep = j.keep
+  if type(keep) ~= 'number' then return keep[state - ${state.completed} + 1] end
+  if keep >= 0 then return keep end
+  if state == ${state.completed} then return -2 - keep end
+  return state == ${state.failed} and ${standardEnds.failedMs} or ${standardEnds.cancelledMs}
 end
 
 -- Unblocks dependents that may go on. Returns the dependents that fail with the chain.
@@ -56,7 +63,7 @@ local function end_chain(j, state, keep_ms, after)
   local failing = {}
   for _, dependent in ipairs(dependents_of(chain)) do
     if dependent.state == ${state.blocked} then
-      if state == ${state.completed} then
+      if state == ${state.completed} or dependent.waits == ${failure.run} then
         if count_done(dependent, chain) then
           unblock(dependent)
           after.unblocked[#after.unblocked + 1] = ref_of(dependent)
@@ -67,6 +74,20 @@ local function end_chain(j, state, keep_ms, after)
     end
   end
   return failing
+end
+
+-- Ends a job whose chain continues with another. It expires by itself; the first job lives as long as its chain.
+local function end_continued(j)
+  end_job(j, ${state.completed})
+  if j.chain then j.expires_at = now + kept_for(j, ${state.completed}) end
+end
+
+-- When the record expires, if that is certain. False: it is not.
+local function shown_expiry(j)
+  local chain = chain_of(j)
+  local at = chain and is_terminal(tail_of(chain).state) and expiry(chain) or INF
+  if j.chain and is_terminal(j.state) then at = math.min(at, j.expires_at or INF) end
+  return at ~= INF and at or false
 end
 
 -- Ends a job and with it its chain, whose tail it is; then the jobs whose blocker failed, and their dependents in turn.
@@ -88,7 +109,7 @@ local function jobs_of(chain)
   local list = {}
   for _, ref in ipairs(chain.jobs) do
     local j = stored_ref(ref)
-    if j then list[#list + 1] = j end
+    if j == chain or is_part(j, chain) then list[#list + 1] = j end
   end
   return list
 end

@@ -62,6 +62,14 @@ local function go_behind(j, run_at)
   j.order = take_number()
 end
 
+-- Sets the runAt of a waiting job.
+local function reschedule(j, run_at)
+  local failing = j.state == ${state.failing}
+  leave(j)
+  go_behind(j, run_at)
+  wait(j, failing)
+end
+
 -- Ends a job's membership in its group. The next member may run.
 local function leave_group(j)
   if not j.group_key then return end

@@ -10,7 +10,7 @@ local function spread_expiry()
     if j.jobs and not j.erased and expiry(j) ~= j.expiry_was then
       for _, ref in ipairs(j.jobs) do
         local each = stored_ref(ref)
-        if each then touch(each) end
+        if each == j or is_part(each, j) then touch(each) end
       end
     end
   end
@@ -26,13 +26,18 @@ local function keep_mark(j, at)
   if at then call('PEXPIREAT', key, time_text(at)) else call('PERSIST', key) end
 end
 
+-- moved: the expiry of the chain has changed. The jobs behind its first one do not know that.
+local function expire_with_record(j, key, at, moved)
+  if at then call('PEXPIREAT', key, time_text(at)) elseif moved or j.chain then call('PERSIST', key) end
+end
+
+-- True if the record was deleted, because it has expired already.
 local function write_record(j, records, moved)
-  local chain = chain_of(j)
-  local at = chain and expiry(chain)
+  local at = record_expiry(j)
   if not time_text(at) then at = nil end
-  if at and at <= now then
-    call('UNLINK', j.key)
-    forget_payload(j)
+  local is_over = at ~= nil and at <= now
+  if is_over then
+    unlink(j)
   else
     if at then
       call('SET', j.key, encode(j), 'PXAT', time_text(at))
@@ -44,10 +49,23 @@ local function write_record(j, records, moved)
       local key = j.t.p .. 'pay:' .. j.id
       if j.large then call('SET', key, j.large) end
       j.large = nil
-      if at then call('PEXPIREAT', key, time_text(at)) elseif moved then call('PERSIST', key) end
+      expire_with_record(j, key, at, moved)
+    end
+    if j.report then
+      for _, key in ipairs({ report_keys(j) }) do expire_with_record(j, key, at, moved) end
     end
   end
   if moved then keep_mark(j, at) end
+  return is_over
+end
+
+-- Deadlines stand in a set of their own until the job begins, ends or is deleted.
+local function list_deadline(j, adds, rems)
+  local deadline = not j.erased and j.deadline or nil
+  if deadline == j.deadline_was then return end
+  local set = j.t.p .. 'deadlines'
+  if deadline then put(adds, set, deadline, j.id) else put(rems, set, j.id) end
+  j.deadline_was = deadline
 end
 
 local function flush()
@@ -56,10 +74,7 @@ local function flush()
   local adds, rems, records = {}, {}, {}
   -- Deletions come first: a job that was erased may have been added again.
   for _, j in ipairs(dirty) do
-    if j.erased then
-      call('UNLINK', j.key)
-      forget_payload(j)
-    end
+    if j.erased then unlink(j) end
   end
   for _, j in ipairs(dirty) do
     local set, member, score, state_set, value
@@ -70,11 +85,14 @@ local function flush()
     if state_set and (j.state_set ~= state_set or j.value ~= value) then put(adds, state_set, value, j.id) end
     j.set, j.member, j.score, j.state_set, j.value = set, member, score, state_set, value
     j.dirty = false
-    if not j.erased then
+    list_deadline(j, adds, rems)
+    local is_over = j.erased
+    if not is_over then
       local at = expiry(j)
-      write_record(j, records, at ~= j.expiry_was)
+      is_over = write_record(j, records, at ~= j.expiry_was)
       j.expiry_was = at
     end
+    if j.search then list_search(j, is_over, adds, rems) end
   end
   dirty = {}
   for set, members in pairs(rems) do call_many('ZREM', set, members) end

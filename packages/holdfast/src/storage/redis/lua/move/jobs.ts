@@ -1,9 +1,13 @@
 // Jobs of one call: each record is read once, changed as a table, and written by flush() (flush.ts).
 
 import { stateCodes as state } from '../../../rules/job/codes.ts'
+import { inlinePayloadBytes } from '../../codec/record.ts'
 
 /** Where a job is listed, as in rules/move.ts. Not stored. */
 export const places = { nowhere: 0, ready: 1, aside: 2, leases: 3 } as const
+
+/** Records without an expiry are listed by their end, behind all that have one: this is added to the instant. */
+export const keptForever = 8e15
 
 export const jobs = `
 -- kept: chains that this call has found. They stay until its end, even if they are kept for 0 ms.
@@ -21,6 +25,15 @@ local function expiry(chain)
   return chain.expires_at
 end
 
+-- A job that its chain was continued after expires by itself, or with its chain: whichever comes first.
+local function record_expiry(j)
+  local chain = chain_of(j)
+  local at = chain and expiry(chain)
+  local own = j.chain and j.expires_at
+  if own and own ~= INF and (not at or own < at) then return own end
+  return at
+end
+
 -- The sorted sets that list a job: by its place (set, member, score), and by its state (set, score).
 local function memberships(j)
   local p, set, member, score = j.t.p
@@ -31,8 +44,7 @@ local function memberships(j)
   if j.state == ${state.blocked} then state_set, value = p .. 'blocked', j.accepted
   elseif j.state == ${state.failing} then state_set, value = p .. 'failing', j.run_at
   elseif is_terminal(j.state) then
-    local chain = chain_of(j)
-    state_set, value = p .. 'done:' .. j.state, chain and expiry(chain) or '+inf'
+    state_set, value = p .. 'done:' .. j.state, record_expiry(j) or ${keptForever} + j.finished_at
   end
   return set, member, score, state_set, value
 end
@@ -53,7 +65,7 @@ local function stored(t, id)
   j.set, j.member, j.score, j.state_set, j.value = memberships(j)
   -- Its chain may have changed in this call before it was read.
   if j.chain then j.value = nil end
-  j.expiry_was = expiry(j)
+  j.expiry_was, j.deadline_was = expiry(j), j.deadline
   return j
 end
 local function stored_ref(ref) return stored(type_of(ref[1]), ref[2]) end
@@ -69,8 +81,13 @@ local function tail_of(chain)
   return stored_ref(chain.jobs[#chain.jobs]) or chain
 end
 
+-- A job inside a chain whose own retention is over.
+local function is_expired_part(j) return j.chain and j.expires_at and j.expires_at <= now end
+-- Whether a job, or nil, belongs to this chain, behind its first job. Its id may have another life since.
+local function is_part(j, chain) return j and j.chain and j.chain[2] == chain.id and j.chain[1] == chain.t.name end
 -- The chain has ended, its retention is over, and no job depends on it. It is absent for every reader, swept or not.
 local function is_gone(j)
+  if is_expired_part(j) then return true end
   local chain = chain_of(j)
   if not chain then return true end
   if not chain.expires_at or chain.expires_at > now then return false end
@@ -110,5 +127,21 @@ local function payload_of(j)
 end
 local function forget_payload(j)
   if j.payload == true then call('UNLINK', j.t.p .. 'pay:' .. j.id) end
+end
+-- The caller has touched the job.
+local function set_payload(j, payload)
+  local large = #payload > ${inlinePayloadBytes}
+  forget_payload(j)
+  j.payload, j.large = large or payload, large and payload or nil
+  encode_body(j)
+end
+
+-- What stands in keys of its own, beside the record (job/report.ts).
+local function report_keys(j) return j.t.p .. 'report:' .. j.id, j.t.p .. 'log:' .. j.id end
+-- Deletes a record.
+local function unlink(j)
+  call('UNLINK', j.key)
+  forget_payload(j)
+  if j.report then call('UNLINK', report_keys(j)) end
 end
 `

@@ -7,10 +7,12 @@ import { places } from './jobs.ts'
 export const record = `
 local function decode_body(j, b)
   j.token, j.priority, j.max, j.keep, j.payload = b[1], b[2], b[3] or nil, b[4], b[5]
-  j.trace, j.group_key, j.waits = b[6] or nil, b[7] or nil, b[8] or false
+  j.trace, j.group_key, j.waits, j.timeout, j.search = b[6] or nil, b[7] or nil, b[8] or false, b[9] or nil, b[10] or nil
 end
 local function encode_body(j)
-  j.body = pack({ j.token, j.priority, j.max or false, j.keep, j.payload, j.trace or false, j.group_key or false, j.waits })
+  local b = { j.token, j.priority, j.max or false, j.keep, j.payload, j.trace or false, j.group_key or false, j.waits }
+  if j.timeout or j.search then b[9], b[10] = j.timeout or false, j.search or false end
+  j.body = pack(b)
 end
 
 local function decode_record(j, record)
@@ -50,6 +52,7 @@ local function decode_record(j, record)
   j.accepted, j.reason, j.snoozes, j.cancelling, j.cancel_reason = m.a or j.order, m.r, m.s or 0, m.cn, m.cr
   j.error, j.attempts, j.origin, j.root, j.chain, j.index = m.e, m.at, m.o, m.ro, m.c, m.i or 0
   j.blockers, j.open, j.jobs, j.mark, j.deps = m.b, m.ob or 0, m.j, m.m, m.d or 0
+  j.deadline, j.report = m.dl, m.rp
 end
 
 -- Appended to the record of a waiting job, it makes it one in processing.
@@ -63,7 +66,8 @@ local function encode(j)
     a = j.accepted ~= j.order and j.accepted or nil, r = j.reason, s = j.snoozes > 0 and j.snoozes or nil,
     cn = j.cancelling or nil, cr = j.cancel_reason, e = j.error, at = j.attempts, o = j.origin, ro = j.root, c = j.chain,
     i = j.index > 0 and j.index or nil, b = j.blockers, ob = j.open > 0 and j.open or nil, j = j.jobs, m = j.mark,
-    d = j.deps > 0 and j.deps or nil, g = (j.group_key or j.payload == true) and true or nil,
+    d = j.deps > 0 and j.deps or nil, g = (j.group_key or j.payload == true or j.search) and true or nil,
+    dl = j.deadline, rp = j.report,
   }
   local extras, later = next(m) ~= nil, j.run_at ~= j.created_at
   local flags = (later and ${flags.later} or 0) + (extras and ${flags.extras} or 0) + (j.place == ${places.aside} and ${flags.aside} or 0)

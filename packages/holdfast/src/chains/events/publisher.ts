@@ -1,8 +1,8 @@
 // Tells the events of chains to their listeners: the channel of the process, and the observer, logger and log of a client or worker.
 
 import type { Logger } from '../../engine/emit.ts'
-import { isWatched, type Tell, teller } from '../../engine/events.ts'
-import type { TellChains } from './chain-events.ts'
+import { isWatched, type PublishEvent, eventPublisher } from '../../engine/events.ts'
+import type { PublishChainEvent } from './chain-events.ts'
 import { translateEvent } from './engine-events.ts'
 import { type Log, logEntryOf, writeEntry } from './log.ts'
 import type { ChainEvent, Observer, ObserverEvent } from './observer.ts'
@@ -15,25 +15,25 @@ interface Listeners {
   readonly workerId?: string | undefined
 }
 
-interface ChainTeller {
+interface ChainPublisher {
   /** For the engine. */
-  readonly tell: Tell
-  readonly tellChains: TellChains
+  readonly publishEvent: PublishEvent
+  readonly publishChainEvent: PublishChainEvent
   /** There is a listener besides the channel. */
   readonly isObserved: boolean
 }
 
-export function chainTeller(listeners: Listeners): ChainTeller {
+export function chainPublisher(listeners: Listeners): ChainPublisher {
   const { observer, logger, log, workerId } = listeners
   const isObserved = observer !== undefined || logger !== undefined || log !== undefined
-  const tellEvent = teller<ChainEvent>((event) => callListeners(event, listeners))
-  const tellChains: TellChains = (name, data) => {
-    if (isObserved || isWatched()) tellEvent({ name, data })
+  const publishToListeners = eventPublisher<ChainEvent>((event) => callListeners(event, listeners))
+  const publishChainEvent: PublishChainEvent = (name, data) => {
+    if (isObserved || isWatched()) publishToListeners({ name, data })
   }
-  const tell = teller((event) => {
-    if (isObserved || isWatched()) translateEvent(event, tellChains, workerId)
+  const publishEvent = eventPublisher((event) => {
+    if (isObserved || isWatched()) translateEvent(event, publishChainEvent, workerId)
   })
-  return { tell, tellChains, isObserved }
+  return { publishEvent, publishChainEvent, isObserved }
 }
 
 /** A listener that throws changes nothing, and is not told about itself. */

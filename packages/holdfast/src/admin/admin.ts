@@ -1,0 +1,162 @@
+// The admin handle, as a type: what an operator, a dashboard or a command line can do with the jobs of every face.
+
+import type { Clock } from '../clock.ts'
+import type { Logger } from '../engine/emit.ts'
+import type { BulkAction, BulkOptions } from '../engine/operate/bulk-action.ts'
+import type { RedriveOptions } from '../engine/operate/bulk.ts'
+import type { OperatorCancelOptions } from '../engine/operate/cancel.ts'
+import type { JobDetails } from '../engine/operate/job-details.ts'
+import type { JobFilter, JobQuery } from '../engine/operate/job-filter.ts'
+import type { NamedJob } from '../engine/operate/job-item.ts'
+import type { JobPage } from '../engine/operate/list-jobs.ts'
+import type { RescheduleOptions, RescheduleResult, RunNowOptions } from '../engine/operate/reschedule.ts'
+import type { OperatorCancelResult, RemoveResult, RetryResult } from '../engine/operate/results.ts'
+import type { TypeSummary } from '../engine/operate/type-summary.ts'
+import type { PreviewedSlot } from '../engine/schedule/preview.ts'
+import type { ScheduleRule } from '../engine/schedule/schedule.ts'
+import type { ScheduleInfo } from '../engine/schedule/schedules.ts'
+import type { WorkerInfo } from '../engine/work/presence.ts'
+import type { Storage } from '../storage/storage.ts'
+import type { EventCounters } from './counters.ts'
+import type { FleetEventStream } from './fleet-events.ts'
+import type { NamedType } from './options.ts'
+
+/** Options of createAdmin(). */
+export interface AdminOptions {
+  /** Storage of the jobs. Required. */
+  readonly storage: Storage
+  /** Name of the operator, in the log and in pauses. @default none */
+  readonly by?: string | undefined
+  /** Receives one line per write: what, how many, and the operator. pino and console fit. @default none */
+  readonly logger?: Logger | undefined
+  /** Source of local time; a `fakeClock()` in tests. @default the system's */
+  readonly clock?: Clock | undefined
+}
+
+/** Restricts jobs to some types: by `types`, or by a face, a name or both. Without any: every type. */
+export interface TypeFilter {
+  /** `queue`, `chain`, `task`, or that of a package that builds on one of them. */
+  readonly face?: string | undefined
+  /** Name of a queue, job type or message queue. */
+  readonly name?: string | undefined
+  readonly types?: readonly NamedType[] | undefined
+}
+
+/** Jobs of the types that match, with the states, group, search fields and times that match. */
+export interface AdminJobFilter extends TypeFilter, JobFilter {}
+
+/** As AdminJobFilter, with order, cursor, limit and `payload`. */
+export interface AdminJobQuery extends TypeFilter, JobQuery {}
+
+/** Jobs one by one. */
+export interface AdminJobs {
+  /** Lists jobs, a page at a time. @throws INVALID_ARGUMENT, StorageError, CLOSED */
+  list(query?: AdminJobQuery): Promise<JobPage>
+  /** Returns everything that is stored of a job, decoded as far as possible; null if it is unknown. @throws as list() */
+  get(job: NamedJob): Promise<JobDetails | null>
+  /** Makes a failed or cancelled job due now, with its attempts counted anew. @throws as list() */
+  retry(job: NamedJob): Promise<RetryResult>
+  retry(jobs: readonly NamedJob[]): Promise<RetryResult[]>
+  /** Cancels a waiting job; a running one as the options say. @throws as list() */
+  cancel(job: NamedJob, options?: OperatorCancelOptions): Promise<OperatorCancelResult>
+  /** Deletes the record of an ended job, with the chain that it belongs to. @throws as list() */
+  remove(job: NamedJob): Promise<RemoveResult>
+  /** Sets when a waiting job is due. @throws as list() */
+  reschedule(job: NamedJob, options: RescheduleOptions): Promise<RescheduleResult>
+  /** Makes a waiting job due now. @throws as list() */
+  runNow(job: NamedJob, options?: RunNowOptions): Promise<RescheduleResult>
+}
+
+/** Actions on many jobs: those given, or all that match a filter when the action begins. */
+export interface AdminBulk {
+  /** Makes failed jobs due now; with `states`, cancelled ones too. @throws INVALID_ARGUMENT */
+  retry(jobs: AdminJobFilter | readonly NamedJob[], options?: BulkOptions): BulkAction
+  /** Cancels waiting jobs; with `abort` or `force`, running ones too. @throws INVALID_ARGUMENT */
+  cancel(jobs: AdminJobFilter | readonly NamedJob[], options?: BulkOptions & OperatorCancelOptions): BulkAction
+  /** Deletes the records of ended jobs. @throws INVALID_ARGUMENT */
+  remove(jobs: AdminJobFilter | readonly NamedJob[], options?: BulkOptions): BulkAction
+  /** Runs failed jobs again, with other payloads if `edit` changes them. @throws INVALID_ARGUMENT */
+  redrive(jobs: Omit<AdminJobFilter, 'states'> | readonly NamedJob[], options?: RedriveOptions): BulkAction
+}
+
+/** The name of a schedule, with the face that has it. */
+export interface NamedSchedule {
+  /** `queue`, `chain` or `task`. */
+  readonly face: string
+  /** Name of the queue or message queue; `''` of chains, which have one set of names. */
+  readonly owner: string
+  readonly name: string
+}
+
+/** A schedule, with the face that has it, and its job. */
+export interface AdminScheduleInfo extends ScheduleInfo, NamedSchedule {
+  readonly name: string
+  /** Name of the type of its jobs. */
+  readonly typeName: string
+  /** What its jobs are given, decoded as far as possible. */
+  readonly payload: unknown
+}
+
+/** The schedules of every face on the storage. */
+export interface AdminSchedules {
+  /** Lists all, or those of one face or owner. @throws INVALID_ARGUMENT, StorageError, CLOSED */
+  list(filter?: {
+    readonly face?: string | undefined
+    readonly owner?: string | undefined
+  }): Promise<AdminScheduleInfo[]>
+  /**
+   * Changes when a stored schedule fires; its jobs stay as they are. Only slots from now on are fired.
+   * @throws SCHEDULE_NOT_FOUND, INVALID_ARGUMENT, MISSING_DEPENDENCY, StorageError, CLOSED
+   */
+  put(schedule: NamedSchedule, rule: ScheduleRule): Promise<void>
+  /** Removes a schedule; its jobs stay. False if there is none. @throws as list() */
+  remove(schedule: NamedSchedule): Promise<boolean>
+  /** Fires no slot until resume(). @param options.by default: that of createAdmin() @throws as list() */
+  pause(schedule: NamedSchedule, options?: { readonly by?: string | undefined }): Promise<boolean>
+  /** Slots that passed meanwhile are not made up for. @throws as list() */
+  resume(schedule: NamedSchedule): Promise<boolean>
+  /** Adds a job of the schedule now, beside its slots. @returns the id of the job @throws SCHEDULE_NOT_FOUND, as list() */
+  fire(schedule: NamedSchedule): Promise<string>
+  /** Returns the next instants, in the time zone of the schedule. @param count 1 … 1_000, default 5 @throws SCHEDULE_NOT_FOUND, as list() */
+  preview(schedule: NamedSchedule, count?: number): Promise<PreviewedSlot[]>
+}
+
+/** Operates the jobs of every face on one storage. */
+export interface Admin extends AsyncDisposable {
+  /** Returns every type that has a job or is paused, with its counts. @throws StorageError, CLOSED */
+  types(): Promise<TypeSummary[]>
+  readonly jobs: AdminJobs
+  readonly bulk: AdminBulk
+  readonly schedules: AdminSchedules
+  /** Runs failed jobs again: those that match when it begins. The same as bulk.redrive(). @throws INVALID_ARGUMENT */
+  redrive(filter?: Omit<AdminJobFilter, 'states'>, options?: RedriveOptions): BulkAction
+  /**
+   * Pauses a type, or an ordered group of it: no process claims its jobs. What runs goes on, and jobs are accepted.
+   * @param options.by default: that of createAdmin()
+   * @throws INVALID_ARGUMENT, StorageError, CLOSED
+   */
+  pause(
+    target: NamedType & { readonly group?: string | undefined },
+    options?: { readonly by?: string | undefined },
+  ): Promise<void>
+  /** Ends a pause. @throws as pause() */
+  resume(
+    target: NamedType & { readonly group?: string | undefined },
+    options?: { readonly by?: string | undefined },
+  ): Promise<void>
+  /** Returns the workers that are alive, the longest running first. One with `presenceMs: false` is not among them. @throws as types() */
+  workers(): Promise<WorkerInfo[]>
+  /**
+   * Returns a stream of what happens to jobs from now on: in all processes if the storage has `features.fleetEvents`, else in this
+   * one (`scope` of the stream). Without `types`: to the jobs of every type.
+   * @throws INVALID_ARGUMENT
+   */
+  events(options?: {
+    readonly types?: readonly NamedType[] | undefined
+    readonly signal?: AbortSignal | undefined
+  }): FleetEventStream
+  /** Returns how often each event happened since the first call of this method, which begins to count. @throws as types() */
+  counters(): Promise<EventCounters>
+  /** Ends its streams and disconnects. A storage that others use stays connected. Never rejects. */
+  close(): Promise<void>
+}

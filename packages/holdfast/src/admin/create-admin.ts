@@ -1,0 +1,153 @@
+// createAdmin(): puts the operations of the engine together for every type of a storage.
+
+import { systemClock } from '../clock.ts'
+import { Connection } from '../engine/connection.ts'
+import { eventPublisher } from '../engine/events.ts'
+import { type GuardedStorage, guardStorage } from '../engine/guard.ts'
+import { eventLog } from '../engine/log-events.ts'
+import { OpenStreams } from '../engine/open-streams.ts'
+import { Operations, writeLog } from '../engine/operate/operations.ts'
+import { valueCodec } from '../engine/operate/payload-codec.ts'
+import type { TypeSummary } from '../engine/operate/type-summary.ts'
+import type { WorkerInfo } from '../engine/work/presence.ts'
+import { HoldfastError } from '../errors.ts'
+import { resolveOptions } from '../resolve-options.ts'
+import type { Admin, AdminBulk, AdminJobs, AdminOptions, AdminSchedules } from './admin.ts'
+import { adminBulk } from './bulk.ts'
+import { Counters, type EventCounters } from './counters.ts'
+import { type FleetEvent, type FleetEventStream, fleetStream } from './fleet-events.ts'
+import { adminJobs } from './jobs.ts'
+import { adminSchedules } from './schedules.ts'
+import { adminOptions, byOptions, fleetEventOptions, pauseTarget, typeOf } from './options.ts'
+
+/**
+ * Makes a handle that operates the jobs of every face on a storage: lists, counts, retries, cancels, removes, pauses. It connects
+ * with its first call.
+ * @throws TypeError INVALID_ARGUMENT
+ */
+export function createAdmin(options: AdminOptions): Admin {
+  return new AdminHandle(options)
+}
+
+class AdminHandle implements Admin {
+  readonly jobs: AdminJobs
+  readonly bulk: AdminBulk
+  readonly schedules: AdminSchedules
+  readonly redrive: Admin['redrive']
+  readonly #clock
+  readonly #by: string | undefined
+  readonly #storage: GuardedStorage
+  readonly #connection: Connection
+  readonly #operations: Operations
+  readonly #streams = new OpenStreams<FleetEvent>()
+  #counters: { readonly counters: Counters; readonly ready: Promise<void> } | undefined
+  #closed = false
+
+  constructor(options: AdminOptions) {
+    const { storage, by, logger, clock = systemClock } = resolveOptions('createAdmin', options, adminOptions)
+    adminOptions.storage.check('storage', storage)
+    this.#clock = clock
+    this.#by = by
+    const log = writeLog(logger, 'admin')
+    const logEvent = eventLog(logger, 'admin')
+    const publishEvent = eventPublisher((event) => {
+      if (event.name === 'connection_lost' || event.name === 'connection_restored') logEvent?.(event)
+    })
+    this.#storage = guardStorage(storage, clock, publishEvent)
+    this.#connection = new Connection(this.#storage, 'admin')
+    this.#operations = new Operations({
+      storage: this.#storage,
+      clock,
+      codec: valueCodec,
+      publishEvent,
+      whenConnected: (call) => this.#whenConnected(call),
+      log: (message, data) => log(message, by === undefined ? data : { by, ...data }),
+    })
+    this.jobs = adminJobs(this.#operations)
+    this.bulk = adminBulk(this.#operations)
+    this.schedules = adminSchedules(
+      { storage: this.#storage, clock, publishEvent, whenConnected: (call) => this.#whenConnected(call) },
+      by,
+      log,
+    )
+    this.redrive = (filter, given) => this.bulk.redrive(filter ?? {}, given)
+  }
+
+  types(): Promise<TypeSummary[]> {
+    return this.#operations.summaries(undefined)
+  }
+
+  async pause(target: Parameters<Admin['pause']>[0], options?: { readonly by?: string | undefined }): Promise<void> {
+    const { type, group } = pauseTarget('pause', target)
+    const { by = this.#by } = resolveOptions('pause', options, byOptions)
+    await this.#operations.pause(type, true, group, by)
+  }
+
+  async resume(target: Parameters<Admin['resume']>[0], options?: { readonly by?: string | undefined }): Promise<void> {
+    const { type, group } = pauseTarget('resume', target)
+    const { by = this.#by } = resolveOptions('resume', options, byOptions)
+    await this.#operations.pause(type, false, group, by)
+  }
+
+  workers(): Promise<WorkerInfo[]> {
+    return this.#operations.workers()
+  }
+
+  events(options?: Parameters<Admin['events']>[0]): FleetEventStream {
+    const { types, signal } = resolveOptions('events', options, fleetEventOptions)
+    const source = {
+      storage: this.#storage,
+      clock: this.#clock,
+      types: types?.map((type, index) => typeOf(`types[${index}]`, type)),
+      whenConnected: <T>(call: () => Promise<T>) => this.#whenConnected(call),
+    }
+    const stream = this.#streams.open((onEnd) => fleetStream({ ...source, onEnd }), signal)
+    return Object.assign(stream, { scope: this.#scope })
+  }
+
+  async counters(): Promise<EventCounters> {
+    this.#counters ??= this.#count()
+    await this.#counters.ready
+    return this.#counters.counters.read()
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#streams.end()
+    await this.#connection.stop().catch(() => {})
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  get #scope(): 'fleet' | 'process' {
+    return this.#storage.features.fleetEvents ? 'fleet' : 'process'
+  }
+
+  #count(): { readonly counters: Counters; readonly ready: Promise<void> } {
+    const stream = this.events()
+    const counters = new Counters(this.#clock.now(), this.#scope)
+    void counters.follow(stream)
+    const ready = stream.ready.catch((error: unknown) => {
+      // The next call begins anew.
+      this.#counters = undefined
+      throw error
+    })
+    return { counters, ready }
+  }
+
+  async #whenConnected<T>(call: () => Promise<T>): Promise<T> {
+    if (this.#closed) throw this.#closedError()
+    if (!this.#connection.isOpen) await this.#connection.use()
+    try {
+      return await call()
+    } catch (error) {
+      throw this.#closed ? this.#closedError() : error
+    }
+  }
+
+  #closedError(): HoldfastError {
+    return new HoldfastError('CLOSED', 'admin: it was closed. Make another handle with createAdmin().')
+  }
+}

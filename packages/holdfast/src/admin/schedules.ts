@@ -1,0 +1,83 @@
+// admin.schedules: the schedules of every face. An owner of schedules is stored as a type is: the face, a dot, and a name.
+
+import { valueCodec } from '../engine/operate/payload-codec.ts'
+import { resolveRule, type ScheduleRule } from '../engine/schedule/schedule.ts'
+import { scheduleOwners } from '../engine/schedule/schedule-store.ts'
+import { type ScheduleInfo, Schedules, type SchedulesOptions } from '../engine/schedule/schedules.ts'
+import type { StoredSchedule } from '../engine/schedule/stored-schedule.ts'
+import { invalidArgument } from '../errors.ts'
+import { resolveOptions } from '../resolve-options.ts'
+import type { Bytes } from '../storage/storage.ts'
+import { parseType, storedType } from '../storage/stored-type.ts'
+import type { AdminScheduleInfo, AdminSchedules, NamedSchedule } from './admin.ts'
+import { byOptions, namedScheduleOptions, scheduleFilterOptions } from './options.ts'
+
+type Options = Omit<SchedulesOptions, 'owner'>
+type Log = (message: string, data: Readonly<Record<string, unknown>>) => void
+
+export function adminSchedules(options: Options, operator: string | undefined, log: Log): AdminSchedules {
+  const of = (owner: string): Schedules => new Schedules({ ...options, owner })
+  const write = async <T>(what: string, given: NamedSchedule, run: (of: Schedules, name: string) => Promise<T>) => {
+    const { owner, name } = targetOf(given)
+    const answer = await run(of(owner), name)
+    log(`${what} schedule '${name}' of ${owner}`, operator === undefined ? {} : { by: operator })
+    return answer
+  }
+  return {
+    async list(filter) {
+      const { face, owner } = resolveOptions('schedules.list', filter, scheduleFilterOptions)
+      const owners = (await options.whenConnected(() => scheduleOwners(options.storage))).filter((stored) => {
+        const parsed = parseType(stored)
+        return (face === undefined || parsed.face === face) && (owner === undefined || parsed.name === owner)
+      })
+      const lists = await Promise.all(
+        owners.map(async (stored) =>
+          (await of(stored).list()).map(({ info, stored: entry }) => shown(stored, info, entry)),
+        ),
+      )
+      return lists.flat()
+    },
+    async put(given, rule: ScheduleRule) {
+      const { name } = targetOf(given)
+      const resolved = resolveRule(`schedule '${name}'`, rule)
+      await write('put', given, async (schedules) => {
+        const { job } = await schedules.get(name)
+        await schedules.put({ name, ...resolved, job })
+      })
+    },
+    remove: async (given) => write('remove', given, (schedules, name) => schedules.remove(name)),
+    async pause(given, pauseOptions) {
+      const { by = operator } = resolveOptions('schedules.pause', pauseOptions, byOptions)
+      return write('pause', given, (schedules, name) => schedules.pause(name, by))
+    },
+    resume: async (given) => write('resume', given, (schedules, name) => schedules.resume(name)),
+    fire: async (given) => write('fire', given, (schedules, name) => schedules.fire(name)),
+    async preview(given, count = 5) {
+      const { owner, name } = targetOf(given)
+      return of(owner).preview(name, count)
+    },
+  }
+}
+
+/** A schedule may be given as it was listed. @throws TypeError INVALID_ARGUMENT */
+function targetOf(given: NamedSchedule): { readonly owner: string; readonly name: string } {
+  if (given === null || typeof given !== 'object') {
+    throw invalidArgument('schedule', 'an object with face, owner and name', given)
+  }
+  for (const [key, { check }] of Object.entries(namedScheduleOptions)) check(key, given[key as keyof NamedSchedule])
+  return { owner: storedType(given.face, given.owner), name: given.name }
+}
+
+function shown(owner: string, info: ScheduleInfo, { job }: StoredSchedule): AdminScheduleInfo {
+  const { face, name } = parseType(owner)
+  return { ...info, face, owner: name, typeName: parseType(job.type).name, payload: payloadOf(job.payload) }
+}
+
+/** Undefined if a serde of the face wrote it. */
+function payloadOf(bytes: Bytes | undefined): unknown {
+  try {
+    return valueCodec.decode(bytes)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,103 @@
+// The options of one job that every face has under the same words, and the fields of the storage that they become.
+
+import { invalidArgument } from '../../errors.ts'
+import type { Table } from '../../resolve-options.ts'
+import type { NewJob, SearchFields, When } from '../../storage/storage.ts'
+import { sharedOptions } from '../options.ts'
+import { deduplicationOf, type DeduplicationOptions } from './deduplication.ts'
+
+/** Options of one job, on every face. They are stored with the job. */
+export interface SharedJobOptions {
+  /** Delay before the job is due, in ms of the storage's clock. Not together with runAt. */
+  readonly delayMs?: number | undefined
+  /** Instant at which the job is due: epoch ms, or a Date. One in the past is due at once. */
+  readonly runAt?: number | Date | undefined
+  /** Integer -100 … 100, and 0 without it; a higher one runs first. */
+  readonly priority?: number | undefined
+  /** Longest run of an attempt, in ms. @default that of the worker; none */
+  readonly timeoutMs?: number | undefined
+  /** Time until the first start, in ms. A job that was not started by then ends as cancelled, with reason `expired`. */
+  readonly expiresInMs?: number | undefined
+  /** Ordered group: its jobs run one at a time, in the order of acceptance, across retries. */
+  readonly group?: GroupOptions | undefined
+  /** At most one job per key, whatever its id. The mode decides what a second job with the key does. */
+  readonly deduplication?: DeduplicationOptions | undefined
+  /** Fields by which list() finds the job: at most 16 texts, numbers and booleans. */
+  readonly search?: SearchFields | undefined
+}
+
+/** The group of a job. */
+export interface GroupOptions {
+  readonly key: string
+  /** Jobs of the group run one at a time, in the order of acceptance. The only kind of group so far. */
+  readonly ordered: true
+}
+
+/** The rows of these options, for the table of a face. */
+export const sharedJobOptions = {
+  delayMs: sharedOptions.delayMs,
+  runAt: sharedOptions.runAt,
+  priority: sharedOptions.priority,
+  timeoutMs: sharedOptions.timeoutMs,
+  expiresInMs: sharedOptions.expiresInMs,
+  group: sharedOptions.group,
+  deduplication: sharedOptions.deduplication,
+  search: sharedOptions.search,
+} as const satisfies Table
+
+type SharedFields = Pick<
+  NewJob,
+  'delayMs' | 'runAt' | 'priority' | 'timeoutMs' | 'expiresInMs' | 'group' | 'deduplication' | 'search'
+>
+
+/** The fields of the job for the storage. @throws as setSharedFields() */
+export function sharedFieldsOf(options: SharedJobOptions): SharedFields {
+  return setSharedFields({}, options)
+}
+
+/**
+ * Sets the fields of the job for the storage: only those that are given, so that a job without them stays small.
+ * @returns the job @throws TypeError INVALID_ARGUMENT for both delayMs and runAt, or either with mode `debounce`
+ */
+export function setSharedFields<Job extends Writable<SharedFields>>(job: Job, options: SharedJobOptions): Job {
+  const { deduplication } = options
+  setWhen(job, options)
+  if (options.priority !== undefined) job.priority = options.priority
+  if (options.timeoutMs !== undefined) job.timeoutMs = options.timeoutMs
+  if (options.expiresInMs !== undefined) job.expiresInMs = options.expiresInMs
+  if (options.group !== undefined) job.group = options.group
+  if (deduplication !== undefined) {
+    job.deduplication = deduplicationOf(deduplication)
+    checkDebounced(job)
+  }
+  if (options.search !== undefined) job.search = options.search
+  return job
+}
+
+/** @throws TypeError INVALID_ARGUMENT for a debounced job with a time of its own */
+export function checkDebounced({
+  deduplication,
+  delayMs,
+  runAt,
+}: Pick<NewJob, 'deduplication' | 'delayMs' | 'runAt'>): void {
+  if (deduplication?.mode !== 'debounce' || (delayMs === undefined && runAt === undefined)) return
+  const name = delayMs === undefined ? 'runAt' : 'delayMs'
+  const expected = `no ${name} with deduplication mode 'debounce': its windowMs sets when the job is due`
+  throw invalidArgument(name, expected, delayMs ?? runAt)
+}
+
+/** Sets the time at which a job is due. @throws TypeError INVALID_ARGUMENT for both delayMs and runAt */
+export function setWhen<T extends Writable<When>>(
+  target: T,
+  { delayMs, runAt }: Pick<SharedJobOptions, 'delayMs' | 'runAt'>,
+): T {
+  if (delayMs !== undefined && runAt !== undefined) {
+    throw invalidArgument('delayMs', 'either delayMs or runAt, not both', delayMs)
+  }
+  if (delayMs !== undefined) target.delayMs = delayMs
+  // Rounded up, so that the job is never early.
+  if (runAt !== undefined) target.runAt = Math.ceil(Number(runAt))
+  return target
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] }

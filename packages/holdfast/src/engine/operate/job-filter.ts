@@ -1,0 +1,82 @@
+// Which jobs a list shows and a bulk action changes: the options of every face, and the query for the storage.
+
+import { integer, isBoolean, isList, isObject, oneOf, text } from '../../option-checks.ts'
+import type { Table } from '../../resolve-options.ts'
+import { stateNames } from '../../storage/rules/job/codes.ts'
+import { isTerminal } from '../../storage/rules/job/states.ts'
+import type { JobState, ListQuery, Where } from '../../storage/storage.ts'
+import { sharedOptions } from '../options.ts'
+
+/** Conditions on jobs. All that are given must hold. */
+export interface JobFilter {
+  /** @default every state; of a bulk action, those that it can change */
+  readonly states?: readonly JobState[] | undefined
+  /** Key of an ordered group. */
+  readonly group?: string | undefined
+  /** Search fields: a value, a list of values, or bounds (`gt`, `gte`, `lt`, `lte`) per field. */
+  readonly where?: Where | undefined
+  /** Jobs that were added at this instant or later: epoch ms, or a Date. */
+  readonly createdFrom?: number | Date | undefined
+  /** Jobs that were added before this instant: epoch ms, or a Date. */
+  readonly createdTo?: number | Date | undefined
+}
+
+/** A list of jobs. */
+export interface JobQuery extends JobFilter {
+  /**
+   * By the instant of the add. Without it, and without createdFrom and createdTo, jobs come in the order in which the storage
+   * keeps them, whose pages cost the same whatever the number of jobs.
+   */
+  readonly order?: 'asc' | 'desc' | undefined
+  /** The `nextCursor` of the page before. The other options must be the same. */
+  readonly cursor?: string | undefined
+  /** Most items of the page, 1 … 1000. @default 50 */
+  readonly limit?: number | undefined
+  /** Whether items have their payload. @default false */
+  readonly payload?: boolean | undefined
+}
+
+/** States in which a job has ended. */
+export const endedStates: readonly JobState[] = stateNames.filter(isTerminal)
+/** States in which a job waits: for its time, or for a blocker. */
+export const waitingStates: readonly JobState[] = stateNames.filter(
+  (state) => state !== 'processing' && !isTerminal(state),
+)
+
+export const filterOptions = {
+  states: { check: isListOfStates },
+  group: { check: text(512) },
+  where: { check: isObject },
+  createdFrom: sharedOptions.runAt,
+  createdTo: sharedOptions.runAt,
+} as const satisfies Table
+
+export const queryOptions = {
+  ...filterOptions,
+  order: { check: oneOf('asc', 'desc') },
+  cursor: { check: text(65_536) },
+  limit: { default: 50, check: integer(1, 1_000) },
+  payload: { default: false, check: isBoolean },
+} as const satisfies Table
+
+const isState = oneOf(...stateNames)
+
+function isListOfStates(name: string, value: unknown): void {
+  isList(name, value)
+  for (const [index, state] of (value as unknown[]).entries()) isState(`${name}[${index}]`, state)
+}
+
+/** The part of a storage's query that a filter is. */
+export function conditionsOf(
+  { states: wanted, group, where, createdFrom, createdTo }: JobFilter,
+  types: readonly string[] | undefined,
+): Pick<ListQuery, 'types' | 'states' | 'group' | 'where' | 'createdFrom' | 'createdTo'> {
+  return {
+    types,
+    states: wanted,
+    group,
+    where,
+    createdFrom: createdFrom === undefined ? undefined : Number(createdFrom),
+    createdTo: createdTo === undefined ? undefined : Number(createdTo),
+  }
+}

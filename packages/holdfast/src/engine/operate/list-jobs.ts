@@ -1,0 +1,45 @@
+// One page of a list of jobs. A storage may answer with a part of a page, to bound its work: a few such parts make a page.
+
+import type { JobRecord, Page, RecordPart } from '../../storage/storage.ts'
+import type { GuardedStorage } from '../guard.ts'
+import { conditionsOf, type JobQuery } from './job-filter.ts'
+import type { JobItem } from './job-item.ts'
+
+/** A page of a list of jobs. */
+export interface JobPage<TPayload = unknown> {
+  readonly items: readonly JobItem<TPayload>[]
+  /** For the next page. Absent on the last one. A page with few items, or none, may have one. */
+  readonly nextCursor?: string
+  /** The storage has no index for `where` or `order`, and stopped after 100,000 jobs: there may be more. */
+  readonly truncated?: true
+}
+
+/** Calls to the storage for one page. */
+const maxCalls = 20
+
+/** @param types stored types; undefined: all */
+export async function listRecords(
+  storage: Pick<GuardedStorage, 'list'>,
+  query: JobQuery & { readonly limit: number },
+  types: readonly string[] | undefined,
+  parts: readonly RecordPart[],
+): Promise<Page> {
+  const { createdFrom, createdTo, order, limit } = query
+  const isByCreation = order !== undefined || createdFrom !== undefined || createdTo !== undefined
+  const fixed = {
+    of: 'jobs',
+    ...conditionsOf(query, types),
+    by: isByCreation ? 'created' : 'place',
+    order,
+    parts,
+  } as const
+  const items: JobRecord[] = []
+  let cursor = query.cursor
+  for (let calls = 0; ; calls++) {
+    const page = await storage.list({ ...fixed, cursor, limit: limit - items.length })
+    items.push(...page.items)
+    cursor = page.nextCursor
+    if (cursor === undefined) return { ...page, items }
+    if (items.length >= limit || calls === maxCalls) return { ...page, items }
+  }
+}

@@ -1,0 +1,133 @@
+// The places of a list by place: index scans that together have every job once. A scan goes along lanes (a type, and a priority, a
+// state or an interval of search values), and inside a lane by keys. Each statement scans a bounded number of entries, and says
+// which of them may match. Not prepared: a list is rare, and its plan depends on the size of the tables.
+
+import { stateCodes } from '../../rules/job/codes.ts'
+import type { Statement } from '../connection/database.ts'
+import { effectiveState, isCommon, isSeldom, readyCodes, seldomAt } from './job-columns.ts'
+import { hasOtherFields } from './search-fields.ts'
+import { columns, param, type Sql } from './statement.ts'
+
+/** In the order of a page. */
+export const placeNames = ['ready', 'aside', 'leases', 'seldom', 'common', 'search'] as const
+export type PlaceName = (typeof placeNames)[number]
+
+export type KeyType = 'double precision' | 'bigint' | 'text' | 'bytea'
+
+interface PlaceSql {
+  /** A row `j` is in the lane `l`. Only what an index decides: every row of a lane counts as scanned. */
+  readonly isInLane: string
+  /** A row of the lane is in this place. Absent: all are. */
+  readonly isHere?: string
+  /** Its order inside the lane: unique, and as an index has it. */
+  readonly keys: readonly (readonly [expression: string, type: KeyType])[]
+}
+
+export const places: Readonly<Record<PlaceName, PlaceSql>> = {
+  /** Lanes: types and priorities. As a claim scans them. */
+  ready: {
+    isInLane: `j.tid = l.tid AND j.ready = ${readyCodes.ready} AND j.priority = l.sub`,
+    keys: [
+      ['j.run_at', 'double precision'],
+      ['j.ord', 'bigint'],
+    ],
+  },
+  /** Lanes: types. Jobs behind the head of their group. */
+  aside: {
+    isInLane: `j.tid = l.tid AND j.grp IS NOT NULL AND j.state < ${stateCodes.completed}`,
+    isHere: `j.ready = ${readyCodes.aside}`,
+    keys: [
+      ['j.grp', 'text'],
+      ['j.seq', 'bigint'],
+    ],
+  },
+  /** Lanes: types. */
+  leases: {
+    isInLane: `j.tid = l.tid AND j.state = ${stateCodes.processing}`,
+    keys: [
+      ['j.lease_until', 'double precision'],
+      ['j.seq', 'bigint'],
+    ],
+  },
+  /** Lanes: types and states. */
+  seldom: {
+    isInLane: `j.tid = l.tid AND j.state = l.sub AND ${isSeldom('j')}`,
+    keys: [
+      [seldomAt('j'), 'double precision'],
+      ['j.seq', 'bigint'],
+    ],
+  },
+  /** One lane for all types. */
+  common: {
+    isInLane: 'j.sweep_at IS NOT NULL',
+    isHere: isCommon('j'),
+    keys: [
+      ['j.sweep_at', 'double precision'],
+      ['j.seq', 'bigint'],
+    ],
+  },
+  /** Lanes: types and intervals of values. Instead of all others if a list has a `where`. */
+  search: {
+    isInLane: `s.tid = l.tid AND s.name = ${param(10, 'text')} AND s.value >= l.start AND s.value < l.stop`,
+    keys: [
+      ['s.value', 'bytea'],
+      ['s.created_at', 'double precision'],
+      ['s.seq', 'bigint'],
+    ],
+  },
+}
+
+interface ScanOptions {
+  readonly order: 'asc' | 'desc'
+  readonly hasStart: boolean
+  /** Of the ready jobs, only those that are due now, or later. Absent: all. */
+  readonly due?: 'now' | 'later' | undefined
+}
+
+/**
+ * $1, $2: lanes, in order; $3: limit of entries; $4: numbers of types; $5: codes of states, or NULL; $6: only first jobs; $7: the
+ * group, or NULL; $8, $9: created from and before. For `search` also $10: name of the field; $11, $12: its intervals, of which a
+ * lane has the number `sub`; $13 … $16: the other fields. Then the keys of the start, if there is one: it is in the first lane.
+ */
+export function scanStatement({ at, now }: Sql, name: PlaceName, { order, hasStart, due }: ScanOptions): Statement {
+  const { isHere = 'true', keys } = places[name]
+  const isInLane = `${places[name].isInLane}${name === 'ready' && due ? ` AND j.run_at ${due === 'now' ? '<=' : '>'} now` : ''}`
+  const isSearch = name === 'search'
+  const keyParams = keys.map(([, type], index) => keyParam((isSearch ? 17 : 10) + index, type))
+  const start = `(${keys.map(([key]) => key).join(', ')}) ${order === 'asc' ? '>' : '<'} (${keyParams.join(', ')})`
+  const lanes = isSearch
+    ? `(SELECT l.*, i.start, i.stop FROM unnest(${param(1, 'integer[]')}, ${param(2, 'integer[]')}) WITH ORDINALITY AS l (tid, sub, n)
+        JOIN unnest(${param(11, 'bytea[]')}, ${param(12, 'bytea[]')}) WITH ORDINALITY AS i (start, stop, number) ON i.number = l.sub + 1
+        ORDER BY l.n)`
+    : `(SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'integer[]')}) WITH ORDINALITY AS l (tid, sub, n) ORDER BY l.n)`
+  const rows = isSearch
+    ? `${at}search AS s CROSS JOIN LATERAL (
+        SELECT * FROM ${at}jobs AS j WHERE j.tid = s.tid AND j.id = s.id AND j.seq = s.seq LIMIT 1) AS j`
+    : `${at}jobs AS j`
+  const fits = `${isHere} AND j.tid = ANY (${param(4, 'integer[]')})
+    AND (${param(5, 'smallint[]')} IS NULL OR ${effectiveState('j.state', 'j.run_at')} = ANY (${param(5, 'smallint[]')})
+      OR (${param(6, 'boolean')} AND j.tail IS NOT NULL))
+    AND (NOT ${param(6, 'boolean')} OR j.chain IS NULL)
+    AND (${param(7, 'text')} IS NULL OR j.grp = ${param(7, 'text')})
+    AND j.created_at >= ${param(8, 'double precision')} AND j.created_at < ${param(9, 'double precision')}
+    ${isSearch ? `AND ${hasOtherFields(at, 's.seq', 13)}` : ''}`
+  const keyNames = keys.map((_, index) => `k${index}`)
+  return {
+    name: '',
+    text: `
+    WITH clock AS MATERIALIZED (SELECT ${now} AS now),
+    scanned AS MATERIALIZED (
+      SELECT j.*, row_number() OVER () AS place FROM (
+        SELECT l.n AS lane, j.* FROM clock CROSS JOIN ${lanes} AS l CROSS JOIN LATERAL (
+          SELECT j.tid, j.id, coalesce(${fits}, false) AS fits, ${keys.map(([key], index) => `${key} AS k${index}`).join(', ')}
+          FROM ${rows} WHERE ${isInLane} ${hasStart ? `AND ${start}` : ''}
+          ORDER BY ${keys.map(([key]) => `${key} ${order}`).join(', ')} LIMIT ${param(3, 'integer')}) AS j
+        LIMIT ${param(3, 'integer')}) AS j),
+    last AS MATERIALIZED (SELECT coalesce(max(place), 0) AS place FROM scanned)
+    SELECT ${columns('last.place', 's.lane', 's.tid', 's.id', 's.fits', ...keyNames.map((key, index) => (keys[index]![1] === 'bytea' ? `encode(s.${key}, 'hex')` : `s.${key}`)))}
+    FROM last JOIN scanned AS s ON s.fits OR s.place = last.place ORDER BY s.place`,
+  }
+}
+
+const keyParam = (number: number, type: KeyType): string =>
+  type === 'bytea' ? `decode($${number}::text, 'hex')` : param(number, type)

@@ -1,0 +1,101 @@
+// list by creation. There is no index by date, which would cost every job a third of its memory. Without a `where`, the sets of the
+// wanted states are read (scan.ts), as far as a limit; with one, the entries of the search index. Both name the instants: they are
+// sorted first, and only the records of the page are read.
+
+import { decodeCursor, type ListKey } from '../../../rules/list.ts'
+import type { JobRecord, ListQuery } from '../../../storage.ts'
+import type { ScriptRunner } from '../script-runner.ts'
+import { type CreatedEntry, scanCreated } from './scan.ts'
+import { searchSegments } from './search-segments.ts'
+import { entriesOf, type Found, type ReadRecords } from './window.ts'
+
+/** Records read by one call, at most. */
+const pageSize = 500
+/** Entries of the index read by one call. */
+const entriesAtOnce = 2_000
+/** Entries that are kept in memory, at least. */
+const entriesKept = 20_000
+
+type Compare = (a: ListKey, b: ListKey) => number
+/** Reads all entries, in no order. */
+type ReadEntries = () => AsyncIterable<readonly CreatedEntry[]>
+
+export async function listByCreated(scripts: ScriptRunner, query: ListQuery, read: ReadRecords): Promise<Found> {
+  const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor)
+  const sign = query.order === 'asc' ? 1 : -1
+  const compare: Compare = (a, b) => sign * compareKeys(a, b)
+  const { entries, isTruncated } = await entriesFor(scripts, query)
+  // One more than asked for tells that there is another page.
+  const found = await matching(entries, query, read, compare, after)
+  const kept = found.slice(0, query.limit)
+  const last = kept.at(-1)
+  const truncated = isTruncated && { truncated: true as const }
+  if (found.length <= query.limit || !last) return { found: kept, ...truncated }
+  return { found: kept, nextCursor: Buffer.from(JSON.stringify(keyOf(last))).toString('base64url'), ...truncated }
+}
+
+async function entriesFor(
+  scripts: ScriptRunner,
+  query: ListQuery,
+): Promise<{ entries: ReadEntries; isTruncated: boolean }> {
+  if (!query.where) return scanCreated(scripts, query)
+  const segments = await searchSegments(scripts, query.types, query.where)
+  return { entries: () => entriesOf(scripts, segments, entriesAtOnce), isTruncated: false }
+}
+
+async function matching(
+  entries: ReadEntries,
+  query: ListQuery,
+  read: ReadRecords,
+  compare: Compare,
+  after: ListKey | undefined,
+): Promise<JobRecord[]> {
+  const found: JobRecord[] = []
+  for (let from = after; ;) {
+    const { keys, until } = await firstKeys(entries, query, compare, from)
+    const size = Math.min(pageSize, Math.max(query.limit + 1, 50))
+    for (let at = 0; at < keys.length; at += size) {
+      const some = keys.slice(at, at + size)
+      const records = await read(some.map(([, type, id]) => ({ type, id })))
+      for (const [index, record] of records.entries()) {
+        // The entry may be of an earlier life of its id, which has expired and is not swept yet.
+        if (record?.createdAt === some[index]![0]) found.push(record)
+        if (found.length > query.limit) return found
+      }
+    }
+    if (!until) return found
+    from = until
+  }
+}
+
+/** The first entries after a key, in order, each once. `until`: those behind it are not among them. */
+async function firstKeys(
+  entries: ReadEntries,
+  { createdFrom = 0, createdTo = Infinity }: ListQuery,
+  compare: Compare,
+  after: ListKey | undefined,
+): Promise<{ keys: ListKey[]; until: ListKey | undefined }> {
+  let keys: ListKey[] = []
+  let until: ListKey | undefined
+  const inOrder = (): ListKey[] =>
+    keys.toSorted(compare).filter((key, index, all) => index === 0 || compare(key, all[index - 1]!) !== 0)
+  for await (const some of entries()) {
+    for (const { ref, createdAt = 0 } of some) {
+      const key: ListKey = [createdAt, ref.type, ref.id]
+      if (createdAt < createdFrom || createdAt >= createdTo) continue
+      if ((!after || compare(key, after) > 0) && (!until || compare(key, until) <= 0)) keys.push(key)
+    }
+    if (keys.length < 2 * entriesKept) continue
+    keys = inOrder().slice(0, entriesKept)
+    until = keys.at(-1)
+  }
+  return { keys: inOrder(), until }
+}
+
+const keyOf = ({ createdAt, type, id }: JobRecord): ListKey => [createdAt, type, id]
+
+function compareKeys(a: ListKey, b: ListKey): number {
+  if (a[0] !== b[0]) return a[0] - b[0]
+  if (a[1] !== b[1]) return a[1] < b[1] ? -1 : 1
+  return a[2] === b[2] ? 0 : a[2] < b[2] ? -1 : 1
+}

@@ -1,0 +1,89 @@
+// Reads the jobs of a list by creation from the sets of their states, a window at a time, so that no call holds the server up.
+// Invariant: the work is bounded. Of larger sets only a part is read, from the end where new jobs are (of an ascending list: old
+// ones), and the list is `truncated`.
+
+import type { ListQuery } from '../../../storage.ts'
+import { type List, text } from '../../codec/fields.ts'
+import { packed } from '../../codec/requests.ts'
+import type { ScriptRunner } from '../script-runner.ts'
+import { placeSegments } from './place-segments.ts'
+import { type Entry, entriesOf, type Segment, sizesOf } from './window.ts'
+
+export interface ListedType {
+  readonly type: string
+  /** Highest first. */
+  readonly priorities: readonly number[]
+}
+
+/** Types with the priorities of their jobs. @param names @default every type that has, or had, a job */
+export async function typesOf(scripts: ScriptRunner, names?: readonly string[]): Promise<ListedType[]> {
+  const [, answers] = await scripts.ask('types', [packed(names ? [...new Set(names)] : false)])
+  return (answers as List[]).map(([type, priorities]) => ({ type: text(type), priorities: priorities as number[] }))
+}
+
+export type CreatedEntry = Pick<Entry, 'ref' | 'createdAt'>
+
+/** Jobs that a list by creation looks at, at most. */
+const mostJobs = 100_000
+/** Jobs looked at by one call. */
+const jobsAtOnce = 2_000
+
+/** The jobs of the types and states of a query, in no order, some of them twice. */
+export async function scanCreated(
+  scripts: ScriptRunner,
+  query: ListQuery,
+): Promise<{ entries: () => AsyncIterable<readonly CreatedEntry[]>; isTruncated: boolean }> {
+  const segments = (await typesOf(scripts, query.types)).flatMap((type) => placeSegments(type, query))
+  const sizes = segments.length === 0 ? [] : await sizesOf(scripts, segments)
+  const share = fairShare(sizes, mostJobs)
+  const [whole, large] = [
+    segments.filter((_, at) => sizes[at]! <= share),
+    segments.filter((_, at) => sizes[at]! > share),
+  ]
+  // The leases are read first and again in their turn: a job that leaves them while other sets are read could be missed.
+  const leases = whole.filter(({ set }) => set === 'leases').map((segment) => ({ ...segment }))
+  async function* entries(): AsyncGenerator<readonly CreatedEntry[]> {
+    const limited = large.map((segment) => ({ segment, most: share }))
+    for await (const some of readAll(scripts, [...leases, ...whole], limited, query.order !== 'asc')) {
+      yield await withCreatedAt(scripts, some)
+    }
+  }
+  return { entries, isTruncated: large.length > 0 }
+}
+
+/** The most that each may have, so that all together have no more than the sum: smaller ones leave their rest to the others. */
+function fairShare(sizes: readonly number[], sum: number): number {
+  let left = sum
+  for (const [index, size] of sizes.toSorted((a, b) => a - b).entries()) {
+    const share = Math.floor(left / (sizes.length - index))
+    if (size > share) return share
+    left -= size
+  }
+  return Infinity
+}
+
+async function* readAll(
+  scripts: ScriptRunner,
+  whole: readonly Segment[],
+  limited: readonly { readonly segment: Segment; readonly most: number }[],
+  backwards: boolean,
+): AsyncGenerator<readonly Entry[]> {
+  yield* entriesOf(scripts, whole, jobsAtOnce)
+  for (const { segment, most } of limited) {
+    let left = most
+    for await (const entries of entriesOf(scripts, [segment], Math.min(jobsAtOnce, most), backwards)) {
+      yield entries
+      left -= entries.length
+      if (left <= 0) break
+    }
+  }
+}
+
+/** Without the jobs that are gone meanwhile. */
+async function withCreatedAt(scripts: ScriptRunner, entries: readonly Entry[]): Promise<CreatedEntry[]> {
+  if (entries.length === 0) return []
+  const [, found] = await scripts.ask('created', [packed(entries.map(({ ref }) => [ref.type, ref.id]))])
+  return (found as (number | false)[]).flatMap((createdAt, index) =>
+    createdAt === false ? [] : [{ ref: entries[index]!.ref, createdAt }],
+  )
+}

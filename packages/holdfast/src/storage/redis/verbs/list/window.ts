@@ -1,0 +1,101 @@
+// Reads members of sorted sets in their order, from a place on (lua/scan.ts#window).
+
+import type { JobRecord, JobRef } from '../../../storage.ts'
+import { type List, text } from '../../codec/fields.ts'
+import type { Packed } from '../../codec/pack.ts'
+import { encodeType, packed } from '../../codec/requests.ts'
+import type { ScriptRunner } from '../script-runner.ts'
+
+/** A part of one sorted set of a type. */
+export interface Segment {
+  readonly type: string
+  /** Orders the segments of a type. The same part of the same set always has the same number. */
+  readonly order: number
+  /** Name of the set, without the type. */
+  readonly set: string | Buffer
+  /** The bounds are members, not scores. */
+  readonly byMember: boolean
+  /** As Redis takes them; `now` stands for the server's time. */
+  readonly min: string | Buffer
+  readonly max: string | Buffer
+  readonly jobOf: (member: Buffer) => ListedJob
+}
+
+export interface ListedJob {
+  readonly id: string
+  /** If the member names it: that of the job which it lists. */
+  readonly createdAt?: number
+}
+
+/** A place in a set: after this member, or after its end. */
+export interface Place {
+  readonly score: string
+  readonly member: Buffer
+}
+
+export interface Entry extends Place {
+  readonly segment: Segment
+  readonly ref: JobRef
+  readonly createdAt: number | undefined
+}
+
+/** Reads records, those that do not match the query as undefined. */
+export type ReadRecords = (refs: readonly JobRef[]) => Promise<(JobRecord | undefined)[]>
+export interface Found {
+  readonly found: readonly JobRecord[]
+  readonly nextCursor?: string
+  readonly truncated?: true
+}
+
+export interface Window {
+  readonly entries: readonly Entry[]
+  /** Number of segments that were read to their end. */
+  readonly finished: number
+}
+
+/** @param after the place in the first segment from which to go on */
+export async function readWindow(
+  scripts: ScriptRunner,
+  segments: readonly Segment[],
+  { most, backwards = false, after }: { most: number; backwards?: boolean; after?: Place | undefined },
+): Promise<Window> {
+  const asked = segments.map((segment, index) => packSegment(segment, index === 0 ? after : undefined))
+  const [, finished, found] = await scripts.ask('window', [packed([most, backwards, asked])])
+  const list = found as List
+  const entries: Entry[] = []
+  for (let at = 0; at < list.length; at += 3) {
+    const segment = segments[(list[at] as number) - 1]!
+    const member = list[at + 2] as Buffer
+    const { id, createdAt } = segment.jobOf(member)
+    entries.push({ segment, score: text(list[at + 1]), member, ref: { type: segment.type, id }, createdAt })
+  }
+  return { entries, finished: finished as number }
+}
+
+/** All entries of segments, so many at a time. */
+export async function* entriesOf(
+  scripts: ScriptRunner,
+  segments: readonly Segment[],
+  most: number,
+  backwards = false,
+): AsyncGenerator<readonly Entry[]> {
+  let after: Place | undefined
+  for (let left = segments; left.length > 0;) {
+    const { entries, finished } = await readWindow(scripts, left, { most, backwards, after })
+    yield entries
+    left = left.slice(finished)
+    after = entries.at(-1)?.segment === left[0] ? entries.at(-1) : undefined
+  }
+}
+
+/** Number of members in each segment. */
+export async function sizesOf(scripts: ScriptRunner, segments: readonly Segment[]): Promise<readonly number[]> {
+  const [, sizes] = await scripts.ask('sizes', [packed(segments.map((segment) => packSegment(segment)))])
+  return sizes as number[]
+}
+
+/** In the order that lua/scan.ts describes. */
+function packSegment({ type, set, byMember, min, max }: Segment, after?: Place): Packed {
+  const name = Buffer.concat([Buffer.from(`${encodeType(type)}:`), Buffer.from(set)])
+  return [name, byMember, min, max, after?.score, after?.member]
+}

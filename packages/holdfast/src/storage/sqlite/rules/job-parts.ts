@@ -1,0 +1,151 @@
+// The rows of a job in other tables: its place, its deadline, its search fields and its report. Few jobs have them, and the
+// others pay nothing for them.
+
+import type { StoredReport } from '../../rows/job.ts'
+import { logBytesKept, logLinesKept, stateCodes } from '../../rules/job/codes.ts'
+import { appendLines } from '../../rules/job/report.ts'
+import { isTerminal } from '../../rules/job/states.ts'
+import type { Bytes, Log, LogLine } from '../../storage.ts'
+import type { Statements } from '../connection/statements.ts'
+import { instant, type SqliteJob } from './job.ts'
+import { searchKey, textKey } from './search-keys.ts'
+
+/** Its row in holdfast_places. */
+type Place = readonly [state: number, at: number]
+
+/** Undefined of a job that another index lists: nearly every job. */
+function placeOf(job: SqliteJob): Place | undefined {
+  const { state } = job
+  if (state !== 'blocked' && state !== 'failing' && (job.sweepable || !isTerminal(state))) return undefined
+  return [stateCodes[state], instant(job.finishedAt ?? job.runAt)]
+}
+
+type LineRow = [number: number, attempt: number, at: number, line: Bytes]
+
+export class JobParts {
+  readonly #statements: Statements
+  /** What is stored of the jobs in memory, by seq. */
+  readonly #places = new Map<number, Place>()
+  readonly #deadlines = new Map<number, number>()
+
+  constructor(statements: Statements) {
+    this.#statements = statements
+  }
+
+  // ── written with the job ───────────────────────────────────────────────────────────────────────────────────────────
+
+  /** A job was read: what is stored of it follows from its fields. */
+  read(job: SqliteJob): void {
+    const place = placeOf(job)
+    if (place) this.#places.set(job.accepted, place)
+    const { deadlineAt } = job
+    if (deadlineAt !== undefined && deadlineAt !== Infinity) this.#deadlines.set(job.accepted, instant(deadlineAt))
+  }
+
+  add(job: SqliteJob): void {
+    this.read(job)
+    const { type, accepted: seq, search } = job
+    if (this.#places.size === 0 && this.#deadlines.size === 0 && !search) return
+    const place = this.#places.get(seq)
+    if (place) this.#statements.addPlace.run(type.tid, ...place, seq)
+    const deadline = this.#deadlines.get(seq)
+    if (deadline !== undefined) this.#statements.addDeadline.run(deadline, seq)
+    if (!search) return
+    for (const [name, value] of Object.entries(search)) {
+      this.#statements.addField.run(type.tid, textKey(name), searchKey(value), seq)
+    }
+  }
+
+  /** The search fields of a job never change. Its deadline stays until it begins or ends, and it never gets another one. */
+  change(job: SqliteJob): void {
+    const { accepted: seq } = job
+    const place = placeOf(job)
+    if (!place && this.#places.size === 0 && this.#deadlines.size === 0) return
+    const stored = this.#places.get(seq)
+    if (place?.[0] !== stored?.[0] || place?.[1] !== stored?.[1]) {
+      this.#erasePlace(job)
+      if (place) {
+        this.#places.set(seq, place)
+        this.#statements.addPlace.run(job.type.tid, ...place, seq)
+      }
+    }
+    if (job.deadlineAt === undefined) this.#eraseDeadline(seq)
+  }
+
+  /** @param hasReports false if no job has one */
+  erase(job: SqliteJob, hasReports: boolean): void {
+    const { type, accepted: seq, search } = job
+    this.#erasePlace(job)
+    this.#eraseDeadline(seq)
+    for (const [name, value] of Object.entries(search ?? {})) {
+      this.#statements.eraseField.run(type.tid, textKey(name), searchKey(value), seq)
+    }
+    if (!hasReports || job.attempt === 0) return
+    this.#statements.eraseProgress.run(seq)
+    this.#statements.eraseLines.run(seq)
+  }
+
+  #erasePlace({ type, accepted: seq }: SqliteJob): void {
+    const place = this.#places.get(seq)
+    if (!place) return
+    this.#places.delete(seq)
+    this.#statements.erasePlace.run(type.tid, ...place, seq)
+  }
+
+  #eraseDeadline(seq: number): void {
+    const at = this.#deadlines.get(seq)
+    if (at === undefined) return
+    this.#deadlines.delete(seq)
+    this.#statements.eraseDeadline.run(at, seq)
+  }
+
+  /** Between two transactions, the jobs in memory are running: they have neither. */
+  forget(): void {
+    this.#places.clear()
+    this.#deadlines.clear()
+  }
+
+  // ── reports ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  hasReports(): boolean {
+    return this.#statements.anyReport.get() !== undefined
+  }
+
+  report({ accepted: seq }: SqliteJob, progress: Bytes | undefined, lines: readonly LogLine[]): void {
+    if (progress !== undefined) this.#statements.setProgress.run(seq, progress)
+    if (lines.length > 0) this.#append(seq, lines)
+  }
+
+  #append(seq: number, lines: readonly LogLine[]): void {
+    const { lastLine, addLine, firstLineFrom, eraseLinesBefore } = this.#statements
+    const last = lastLine.get(seq) as unknown as [number: number, end: number] | undefined
+    let [number, end] = last ? [last[0] + 1, last[1]] : [0, 0]
+    // Lines that the others of this call displace are counted, but not written.
+    const { lines: kept, dropped } = appendLines(undefined, lines)
+    for (const { line } of lines.slice(0, dropped)) end += line.byteLength
+    number += dropped
+    for (const { attempt, at, line } of kept) {
+      addLine.run(seq, number++, attempt, at, end, line)
+      end += line.byteLength
+    }
+    // The newest line stays, however long it is.
+    const newest = number - 1
+    const oldest = Math.max(0, number - logLinesKept)
+    const first = firstLineFrom.get(seq, oldest, end - logBytesKept) as unknown as [number] | undefined
+    eraseLinesBefore.run(seq, Math.min(first?.[0] ?? newest, newest))
+  }
+
+  reportOf({ accepted: seq }: SqliteJob): StoredReport {
+    const { progress, lines } = this.#statements
+    return {
+      get progress(): Bytes | undefined {
+        return (progress.get(seq) as unknown as [Bytes] | undefined)?.[0]
+      },
+      get log(): Log | undefined {
+        const rows = lines.all(seq) as unknown as LineRow[]
+        if (rows.length === 0) return undefined
+        return { lines: rows.map(([, attempt, at, line]) => ({ attempt, at, line })), dropped: rows[0]![0] }
+      },
+    }
+  }
+}

@@ -1,0 +1,88 @@
+// 100 adders in four processes under one key, in each mode that replaces payloads or compares versions; on each driver that
+// processes can share.
+
+import assert from 'node:assert/strict'
+import { after, test, type TestContext } from 'node:test'
+import { type EnqueueResult, Queue } from 'holdfast'
+import { startChild } from '../processes/child.ts'
+import { processDrivers, type ProcessDriver, stopServers } from '../processes/drivers.ts'
+import { gate, until } from './driver.ts'
+
+after(stopServers)
+
+interface Told {
+  readonly key: string
+  readonly id: string
+  readonly version: number
+  readonly answer: EnqueueResult<string>
+}
+
+const file = new URL('fixtures/deduplicate.ts', import.meta.url)
+
+async function bench(t: TestContext, driver: ProcessDriver) {
+  const place = await driver.open()
+  const queue = new Queue<string, string>({ storage: place.storage(), concurrency: 10 })
+  t.after(async () => {
+    await queue.stop({ timeout: 0 })
+    await place.close()
+  })
+  return { place, queue }
+}
+
+/** One call was queued; all others replaced the payload of its job. @returns the id of that job */
+function assertOneJob(told: readonly Told[]): string {
+  assert.equal(told.length, 100)
+  const added = told.filter(({ answer }) => answer.status === 'queued')
+  assert.equal(added.length, 1)
+  for (const { answer } of told) {
+    if (answer.status !== 'queued') assert.equal(answer.status === 'replaced' && answer.id, added[0]!.id)
+  }
+  return added[0]!.id
+}
+
+for (const name of ['sqlite', 'file', 'redis', 'postgres'] as const) {
+  test(`[F25] [S11] 100 adders in four processes, debounce, followUp and ascending, on ${name}`, async (t) => {
+    const { place, queue } = await bench(t, processDrivers[name])
+    const [started, release] = [gate<void>(), gate<void>()]
+    const ran: string[] = []
+    queue.execute(async ({ id, payload }) => {
+      ran.push(id)
+      if (id !== 'holder') return payload
+      started.resolve()
+      await release.promise
+      return payload
+    })
+    await queue.enqueue('holder', 'holder', { deduplication: { key: 'followUp', mode: 'followUp' } })
+    await queue.start()
+    await started.promise
+
+    const children = await Promise.all([1, 2, 3, 4].map((number) => startChild(file, t, place, 'adders', number)))
+    for (const child of children) await child.hears((line) => line === 'ready', 'the child is ready')
+    for (const child of children) child.publishEvent()
+    await Promise.all(children.map(({ exited }) => exited))
+    const told = children.flatMap(({ said }) => said.filter((line) => line !== 'ready') as Told[])
+    const of = (key: string): Told[] => told.filter((one) => one.key === key)
+
+    const debounced = await queue.get(assertOneJob(of('debounce')))
+    assert.equal(debounced?.state, 'scheduled')
+    // The payload is that of a call which replaced it: the first one is gone.
+    assert.notEqual(debounced.payload, debounced.id)
+
+    const follower = assertOneJob(of('followUp'))
+    assert.deepEqual([(await queue.get(follower))?.state, ran.includes(follower)], ['blocked', false])
+    release.resolve()
+    await until(async () => (await queue.getStatus(follower))?.state === 'completed', 'the follower has run')
+    assert.equal(ran.filter((id) => id.startsWith('followUp')).length, 1)
+
+    const versions = of('ascending')
+    assert.equal(versions.length, 100)
+    for (const { version, answer } of versions) {
+      assert.ok(answer.status === 'queued' || (answer.status === 'stale' && answer.version >= version), String(version))
+    }
+    assert.equal(versions.find(({ version }) => version === 100)?.answer.status, 'queued')
+    const last = await queue.enqueue('late', '', {
+      deduplication: { key: 'ascending', mode: 'ascending', version: 100 },
+    })
+    assert.deepEqual(last, { status: 'stale', version: 100 })
+  })
+}
