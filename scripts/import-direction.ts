@@ -17,6 +17,7 @@ const base = [
   'option-checks',
   'resolve-options',
   'option-suggestions',
+  'version',
 ]
 const faces = ['queue', 'chains', 'tasks']
 const drivers = ['memory', 'file', 'sqlite', 'postgres', 'redis']

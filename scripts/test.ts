@@ -9,12 +9,18 @@
 // A run that finds no test fails: a green run must mean that something ran.
 
 import { spawnSync } from 'node:child_process'
-import { globSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { existsSync, globSync, mkdtempSync, statfsSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Guard } from '../servers/guard.ts'
 import { installPgbouncer, installPostgres, installRedis } from '../servers/install.ts'
+import { templateVariable } from '../servers/postgres-cluster.ts'
+import { folderVariable } from '../servers/process.ts'
+import { processesOf } from './test-processes.ts'
 
 const args = process.argv.slice(2)
-const isFull = args.includes('--all')
+const isFull = args.includes('--all') || process.env.HOLDFAST_TEST_ALL === '1'
 const options = args.filter((arg) => arg.startsWith('-') && arg !== '--all')
 const words = args.filter((arg) => !arg.startsWith('-'))
 
@@ -38,6 +44,31 @@ try {
   process.exit(1)
 }
 
+// In memory, if there is room: to copy, fill and remove the data directory of a Postgres server takes up to a second of CPU on a disk,
+// and a quarter of that in memory.
+const [memory, roomBytes] = ['/dev/shm', 4 * 2 ** 30]
+const serverFolder = existsSync(memory) && freeBytes(memory) >= roomBytes ? memory : tmpdir()
+
+function freeBytes(path: string): number {
+  const { bavail, bsize } = statfsSync(path)
+  return bavail * bsize
+}
+
+// The guard removes it when this process ends, however it ends.
+const folder = mkdtempSync(join(serverFolder, 'holdfast-tests-'))
+const guard = new Guard(folder)
+
+const env = {
+  ...process.env,
+  ...(isFull && { HOLDFAST_TEST_ALL: '1' }),
+  // Most of what a process takes to start is to strip and compile the sources. Several hundred processes of a run, and those of
+  // the next, do it once for each file that has changed.
+  NODE_COMPILE_CACHE:
+    process.env.NODE_COMPILE_CACHE ?? fileURLToPath(new URL('../node_modules/.cache/tests', import.meta.url)),
+  [folderVariable]: process.env[folderVariable] ?? serverFolder,
+  [templateVariable]: join(folder, 'postgres'),
+}
+
 const { status } = spawnSync(
   process.execPath,
   [
@@ -45,17 +76,20 @@ const { status } = spawnSync(
     '--conditions=@holdfast/source',
     // Two more than cores: much of what is tested is that something waits.
     `--test-concurrency=${availableParallelism() + 2}`,
-    '--test-timeout=120000',
+    // At full size one test makes several times as many calls, and a busy machine several times as few in a minute.
+    `--test-timeout=${isFull ? 900_000 : 120_000}`,
     // A process whose tests are done is ended: left alone, Node 26 can spin for ever while it cleans up after the sockets of
     // the proxies that some tests let fall silent. What must leave no handle open has a test in a process of its own.
     '--test-force-exit',
     `--import=${new URL('whole-reports.ts', import.meta.url)}`,
     '--test-reporter=spec',
     ...options,
-    ...files,
+    // A name pattern must match the tests of a file, not the suites that a shared process makes of its files.
+    ...(options.length === 0 ? processesOf(files, folder) : files),
   ],
-  { stdio: 'inherit', env: isFull ? { ...process.env, HOLDFAST_TEST_ALL: '1' } : process.env },
+  { stdio: 'inherit', env },
 )
 
+guard.clear()
 // No status means a signal ended the runner.
 process.exit(status ?? 1)

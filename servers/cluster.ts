@@ -44,6 +44,8 @@ const slotCount = 16_384
 const portTries = 5
 const agreeLimitMs = 30_000
 const pollMs = 50
+/** Somewhat longer than a replica tries. */
+const failoverLimitMs = 6_000
 
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const { masters = 3, replicas = masters === 3 ? 3 : 0 } = options
@@ -84,7 +86,7 @@ function asCluster(nodes: readonly RedisServer[], stop: () => Promise<void>): Cl
       const successor = (await replicasOf(master)).find((replica) => replica.running)
       if (slot === undefined) throw new Error(`failover: port ${master.port} owns no slots`)
       if (!successor) throw new Error(`failover: the master on port ${master.port} has no running replica`)
-      if (manner === 'planned') await ask(successor, 'CLUSTER', 'FAILOVER')
+      if (manner === 'planned') await takeOver(successor)
       else {
         master.kill('SIGKILL')
         await master.exited
@@ -93,6 +95,23 @@ function asCluster(nodes: readonly RedisServer[], stop: () => Promise<void>): Cl
       return ownerOf(slot)
     },
     stop,
+  }
+}
+
+/**
+ * Makes a replica the master, without loss. A replica gives up after 5 s, which can be too short on a busy machine: then it is
+ * asked again.
+ */
+export async function takeOver(replica: RedisServer): Promise<void> {
+  const limit = Date.now() + agreeLimitMs
+  let askAt = 0
+  while (!String(await ask(replica, 'INFO', 'replication')).includes('role:master')) {
+    if (Date.now() > limit) throw new Error(`failover: port ${replica.port} is no master after ${agreeLimitMs} ms`)
+    if (Date.now() >= askAt) {
+      await ask(replica, 'CLUSTER', 'FAILOVER')
+      askAt = Date.now() + failoverLimitMs
+    }
+    await sleep(pollMs)
   }
 }
 

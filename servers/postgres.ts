@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { findPostgres } from './find.ts'
+import { makeCluster } from './postgres-cluster.ts'
 import { type ServerExit, ServerProcess, type ServerUser } from './process.ts'
 
 export interface PostgresOptions {
@@ -70,7 +71,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
       async args(port, directory) {
         data = join(directory, 'data')
         if (!existsSync(data)) {
-          await makeCluster(folder, directory, password, user)
+          await makeCluster({ folder, directory, password, user, isTemplated: options.folder === undefined })
           if (options.withTls) await makeCertificate(data, user)
         }
         return argumentsOf(options, port, data)
@@ -134,19 +135,6 @@ export function serverUser(): ServerUser | undefined {
 }
 
 const idOf = (flag: '-u' | '-g'): number => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
-
-async function makeCluster(
-  folder: string,
-  directory: string,
-  password: string | undefined,
-  user: ServerUser | undefined,
-): Promise<void> {
-  const passwordFile = join(directory, 'password')
-  if (password !== undefined) writeFileSync(passwordFile, password)
-  const args = ['--no-sync', '--username=postgres', '--encoding=UTF8', '--locale=C', '-D', join(directory, 'data')]
-  const access = password === undefined ? ['--auth=trust'] : ['--auth=scram-sha-256', `--pwfile=${passwordFile}`]
-  await run(join(folder, 'initdb'), [...args, ...access], { cwd: directory, ...user })
-}
 
 async function makeCertificate(data: string, user: ServerUser | undefined): Promise<void> {
   const files = ['-keyout', join(data, 'server.key'), '-out', join(data, 'server.crt')]

@@ -10,6 +10,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Guard } from './guard.ts'
 import { freePort } from './port.ts'
 
+/** Environment variable with the folder for the directories of servers. Not set: the folder for temporary files. */
+export const folderVariable = 'HOLDFAST_SERVER_FOLDER'
+
 export interface ServerKind {
   readonly name: string
   readonly binary: string
@@ -54,7 +57,7 @@ export class ServerProcess {
 
   private constructor(kind: ServerKind) {
     this.#kind = kind
-    this.#directory = mkdtempSync(join(tmpdir(), `holdfast-${kind.name}-`))
+    this.#directory = mkdtempSync(join(process.env[folderVariable] ?? tmpdir(), `holdfast-${kind.name}-`))
     this.#guard = new Guard(this.#directory)
     if (kind.user) chownSync(this.#directory, kind.user.uid, kind.user.gid)
   }

@@ -15,6 +15,7 @@ import {
   workerStopOptions,
 } from '../../packages/holdfast/src/chains/options.ts'
 import type { Table } from '../../packages/holdfast/src/resolve-options.ts'
+import { deduplicationTypes } from './deduplication.ts'
 import type { Section } from './sections.ts'
 
 const types = 'holdfast/src/chains/types'
@@ -48,7 +49,7 @@ export const chainSections: readonly Section[] = [
     face: 'Chains',
     title: '`deduplication` of a start',
     table: deduplicationOptions,
-    types: start('ChainDeduplication'),
+    types: [...start('ChainDeduplicationStrategy'), ...deduplicationTypes],
   },
   {
     face: 'Chains',

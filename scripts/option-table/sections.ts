@@ -1,12 +1,21 @@
 // Every table of options that a user can pass, by face: the rows come from the code, the sentences from the TSDoc of its type.
 
+import { adminOptions } from '../../packages/holdfast/src/admin/options.ts'
+import { cancelOptions, operatorCancelOptions } from '../../packages/holdfast/src/engine/operate/cancel.ts'
+import { deduplicationOptions } from '../../packages/holdfast/src/engine/job/deduplication.ts'
+import { rescheduleOptions } from '../../packages/holdfast/src/engine/operate/reschedule.ts'
 import {
-  cancelOptions,
+  drainOptions,
+  enqueueManyOptions,
   enqueueOptions,
   jobOptions,
   leaderOptions,
+  listOptions,
+  logOptions,
+  pauseOptions,
   queueOptions,
   reaperOptions,
+  redriveOptions,
   runOptions,
   stopOptions,
   waitOptions,
@@ -19,6 +28,7 @@ import {
   redisOptions,
   sqliteOptions,
 } from '../../packages/holdfast/src/storage/options.ts'
+import { deduplicationTypes } from './deduplication.ts'
 
 export interface Section {
   /** The face, a heading of its own. */
@@ -32,6 +42,8 @@ export interface Section {
 }
 
 const queue = 'holdfast/src/queue'
+const operate = 'holdfast/src/engine/operate'
+const job = 'holdfast/src/engine/job'
 
 export const sections: readonly Section[] = [
   {
@@ -44,7 +56,17 @@ export const sections: readonly Section[] = [
     face: 'Queue',
     title: '`queue.enqueue(id, payload, options)`',
     table: enqueueOptions,
-    types: [`${queue}/enqueue.ts#EnqueueOptions`, `${queue}/enqueue.ts#JobOptions`],
+    types: [
+      `${queue}/enqueue.ts#EnqueueOptions`,
+      `${queue}/enqueue.ts#JobOptions`,
+      `${job}/job-options.ts#SharedJobOptions`,
+    ],
+  },
+  {
+    face: 'Queue',
+    title: '`deduplication` of a job',
+    table: deduplicationOptions,
+    types: deduplicationTypes,
   },
   {
     face: 'Queue',
@@ -54,9 +76,27 @@ export const sections: readonly Section[] = [
   },
   {
     face: 'Queue',
+    title: '`queue.enqueueMany(items, options)`; each item has `id`, `payload` and the options of `enqueue` but `tx`',
+    table: enqueueManyOptions,
+    types: [`${queue}/enqueue-many.ts#EnqueueManyOptions`],
+  },
+  {
+    face: 'Queue',
     title: '`queue.cancel(id, options)`',
     table: cancelOptions,
-    types: [`${queue}/cancel.ts#CancelOptions`],
+    types: [`${operate}/cancel.ts#CancelOptions`, `${operate}/cancel.ts#OperatorCancelOptions`],
+  },
+  {
+    face: 'Queue',
+    title: '`queue.reschedule(id, options)`; `queue.runNow(id, options)` takes `tx`',
+    table: rescheduleOptions,
+    types: [`${operate}/reschedule.ts#RescheduleOptions`, `${operate}/reschedule.ts#RunNowOptions`],
+  },
+  {
+    face: 'Queue',
+    title: '`queue.logs(id, options)`',
+    table: logOptions,
+    types: [`${job}/log-lines.ts#LogOptions`],
   },
   {
     face: 'Queue',
@@ -70,12 +110,54 @@ export const sections: readonly Section[] = [
     table: runOptions,
     types: ['holdfast/src/engine/lifecycle.ts#RunOptions', `${queue}/queue-config.ts#QueueStopOptions`],
   },
+  {
+    face: 'Queue',
+    title: '`queue.list(query)`; `admin.jobs.list(query)` also takes `face`, `name` and `types`',
+    table: listOptions,
+    types: [`${operate}/job-filter.ts#JobQuery`, `${operate}/job-filter.ts#JobFilter`],
+  },
+  {
+    face: 'Queue',
+    title: '`queue.redrive(filter, options)`, and every bulk action without `edit`',
+    table: redriveOptions,
+    types: [`${operate}/bulk.ts#RedriveOptions`, `${operate}/bulk-action.ts#BulkOptions`],
+  },
+  {
+    face: 'Queue',
+    title: '`queue.drainWaiting(options)`',
+    table: drainOptions,
+    types: [`${queue}/operating.ts#DrainWaitingOptions`, `${operate}/bulk-action.ts#BulkOptions`],
+  },
+  {
+    face: 'Queue',
+    title: '`queue.pause(options)`, `queue.resume(options)`',
+    table: pauseOptions,
+    types: [`${queue}/operating.ts#QueuePauseOptions`],
+  },
   { face: 'Queue', title: '`new Reaper(options)`', table: reaperOptions, types: [`${queue}/reaper.ts#ReaperConfig`] },
   {
     face: 'Queue',
     title: '`leaderElection` of a Reaper',
     table: leaderOptions,
     types: [`${queue}/reaper.ts#LeaderElection`],
+  },
+  {
+    face: 'Admin',
+    title: '`createAdmin(options)`',
+    table: adminOptions,
+    types: ['holdfast/src/admin/admin.ts#AdminOptions'],
+  },
+  {
+    face: 'Admin',
+    title: '`admin.jobs.cancel(job, options)`, `admin.bulk.cancel(jobs, options)`',
+    table: operatorCancelOptions,
+    types: [`${operate}/cancel.ts#OperatorCancelOptions`],
+  },
+  {
+    face: 'Admin',
+    title: '`admin.jobs.reschedule(job, options)`; `admin.jobs.runNow(job, options)` takes `tx`',
+    table: rescheduleOptions,
+    types: [`${operate}/reschedule.ts#RescheduleOptions`, `${operate}/reschedule.ts#RunNowOptions`],
   },
   {
     face: 'Storages',

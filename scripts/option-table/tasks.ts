@@ -1,5 +1,6 @@
 // The options of tasks, of the storage's message queue and store, of their Fedify adapter and of drain(), as sections of the page.
 
+import { cancelOptions } from '../../packages/holdfast/src/engine/operate/cancel.ts'
 import {
   backoffOptions,
   extendedOptions,
@@ -8,7 +9,7 @@ import {
   startOptions,
   stopOptions,
   storageQueueOptions,
-  taskEnqueueOptions,
+  taskEnqueueManyOptions,
   taskOptions,
   tasksOptions,
 } from '../../packages/holdfast/src/tasks/options.ts'
@@ -16,9 +17,11 @@ import { drainOptions } from '../../packages/holdfast/src/testing/options.ts'
 import type { Section } from './sections.ts'
 
 const tasks = 'holdfast/src/tasks'
+const cancel = 'holdfast/src/engine/operate/cancel.ts'
 const enqueueTypes = [
   `${tasks}/queue/message-queue.ts#MessageQueueEnqueueOptions`,
   `${tasks}/queue/message-queue.ts#DueOptions`,
+  'holdfast/src/engine/job/job-options.ts#SharedJobOptions',
 ]
 
 export const taskSections: readonly Section[] = [
@@ -37,8 +40,14 @@ export const taskSections: readonly Section[] = [
   {
     face: 'Tasks',
     title: '`tasks.enqueueTask(task, data, options)`, `tasks.enqueueTaskMany(…)`',
-    table: taskEnqueueOptions,
-    types: [`${tasks}/enqueue.ts#TaskEnqueueOptions`, ...enqueueTypes],
+    table: taskEnqueueManyOptions,
+    types: [...enqueueTypes, `${tasks}/enqueue.ts#TaskEnqueueOptions`, `${tasks}/enqueue.ts#TaskEnqueueManyOptions`],
+  },
+  {
+    face: 'Tasks',
+    title: '`tasks.cancel(id, options)`, `messageQueue.cancel(id, options)`',
+    table: cancelOptions,
+    types: [`${cancel}#CancelOptions`, `${cancel}#OperatorCancelOptions`],
   },
   {
     face: 'Tasks',
@@ -56,12 +65,16 @@ export const taskSections: readonly Section[] = [
     face: 'Tasks',
     title: '`queue.enqueue(message, options)`, `queue.enqueueMany(…)`',
     table: extendedOptions,
-    types: [`${tasks}/queue/message-queue.ts#ExtendedEnqueueOptions`, ...enqueueTypes],
+    types: [...enqueueTypes, `${tasks}/queue/message-queue.ts#ExtendedEnqueueOptions`],
   },
   {
     face: 'Tasks',
     title: '`new HoldfastMessageQueue(storage, options)` of @holdfast/fedify, besides those of `StorageMessageQueue`',
-    table: { deduplicationScope: { default: 'task', check: () => {} } },
+    table: {
+      deduplicationScope: { default: 'task', check: () => {} },
+      retryPolicy: { check: () => {} },
+      temporal: { check: () => {} },
+    },
     types: ['fedify/src/message-queue.ts#HoldfastMessageQueueOptions'],
   },
   {

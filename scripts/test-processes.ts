@@ -1,0 +1,62 @@
+// Divides the test files of a run among processes. To load and warm up the sources takes a process longer than most files take to
+// run, so small files share one: 35 files of the federation took 26 s of CPU one by one, and 15 s together.
+//
+// Each file becomes a suite of its own, so that its hooks are for its tests alone.
+
+import { writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+/** Folders whose files share a process, with those of the folders below. The first that fits counts. */
+const shared: readonly string[] = [
+  'chaos/',
+  'packages/federation/test/security/',
+  'packages/federation/test/',
+  'packages/fedify/test/',
+  'packages/holdfast/test/chains/',
+  'packages/holdfast/test/engine/',
+  'packages/holdfast/test/queue/',
+  'packages/holdfast/test/storage/file/',
+  'packages/holdfast/test/storage/postgres/',
+  'packages/holdfast/test/storage/redis/',
+  'packages/holdfast/test/storage/',
+  'packages/holdfast/test/tasks/',
+  'packages/holdfast/test/',
+  'servers/',
+]
+
+/**
+ * Files that keep a process of their own: they take long, and others can run beside them, or they change what a process has
+ * once (environment variables, tracers, the garbage collector).
+ */
+const alone: readonly RegExp[] = [
+  // The suites of one driver, and the conformance of all.
+  /^packages.*\/(cluster|file|memory|postgres|postgres-clients|redis|sqlite|valkey|no-hints|places)\.test\.ts$/,
+  /^packages\/holdfast\/test\/conformance\//,
+  // Many processes, or many seconds.
+  /\/(processes|connection-faults|docs|pages|package|end-to-end|fan-out|four-faces|drivers|example|mailer)\.test\.ts$/,
+  /^chaos\/(run|plant|chains|federation\/federation)\.test\.ts$/,
+  /^packages\/holdfast\/test\/storage\/(file\/(faults|compact)|redis\/(cluster|search|reconnect|user-client)|postgres\/(connecting|lost-connections))\.test\.ts$/,
+  // What a process has once.
+  /\/(trace|tracing|env|growth|clocks|check-times\.clock)\.test\.ts$/,
+]
+
+const isAlone = (file: string): boolean => alone.some((pattern) => pattern.test(file))
+
+/** @returns the files to run: those that stay alone, and for each shared process one that imports its files */
+export function processesOf(files: readonly string[], folder: string): string[] {
+  const groups = Map.groupBy(files, (file) =>
+    isAlone(file) ? file : (shared.find((place) => file.startsWith(place)) ?? file),
+  )
+  return [...groups].map(([place, members]) => (members.length === 1 ? members[0]! : together(place, members, folder)))
+}
+
+function together(place: string, files: readonly string[], folder: string): string {
+  const lines = files.map((file) => {
+    const url = pathToFileURL(resolve(file)).href
+    return `suite(${JSON.stringify(file)}, async () => void (await import(${JSON.stringify(url)})))`
+  })
+  const path = join(folder, `${place.replaceAll('/', '-')}.mjs`)
+  writeFileSync(path, ["import { suite } from 'node:test'", ...lines, ''].join('\n'))
+  return path
+}
