@@ -16,6 +16,7 @@ export const asked = (id: string, type = 'kept'): Note => ({
   kind: type === 'passing' ? 'passing' : 'plain',
   maxAttempts: 3,
   delayMs: 0,
+  priority: 0,
 })
 /** With a user row. */
 export const ordered = (id: string): Note => ({ ...asked(id), kind: 'ordered' }) as Note
@@ -26,7 +27,7 @@ export const started = (id: string, fence: string): Note => ({ what: 'started', 
 /** With the times of the storage's clock. */
 export const startedAt = (id: string, fence: string, runAt: number, claimedAt: number): Note =>
   ({ ...started(id, fence), runAt, claimedAt }) as Note
-export const ended = (id: string, fence: string): Note => ({ what: 'ended', id, fence })
+export const ended = (id: string, fence: string): Note => ({ what: 'ended', id, fence, lines: 0 })
 export const completed = (id: string, fence: string): Note => ({
   what: 'settled',
   id,

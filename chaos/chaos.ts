@@ -68,6 +68,8 @@ async function runFaultsOn(
     } else {
       print('healed; draining')
       if (!(await supervisor.finish('producer', drainMs))) violations.push(late('a producer did not end'))
+      // The last redrives need the workers, and end the pauses.
+      if (!(await supervisor.finish('operator', drainMs))) violations.push(late('an operator did not end'))
       if (!(await drained(storage, drainMs))) violations.push(late('jobs were still live'))
       if (!(await supervisor.finish('worker', drainMs))) violations.push(late('a worker did not end'))
       const left = await sweptAll(storage)
@@ -81,7 +83,7 @@ async function runFaultsOn(
     for (const problem of (await driver.inspect?.(directory)) ?? []) {
       violations.push(violation('integrity', problem))
     }
-    return historyOf(readLogs(join(directory, 'logs')), records, counts, rows)
+    return historyOf(readLogs(join(directory, 'logs')), records, counts, { rows, passesLocked: driver.passesLocked })
   } finally {
     progress.end()
     await supervisor.end()

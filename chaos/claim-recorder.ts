@@ -1,10 +1,18 @@
-// Records the claims and verdicts of a worker: the fence of each run, and its outcome.
+// Records the claims and verdicts of a worker: the fence of each run, its outcome, and the heartbeats that got no answer.
 
 import type { Storage } from 'holdfast'
-import type { Claim, Outcome, SettleVerdict } from 'holdfast/storage'
+import {
+  type Claim,
+  type ClaimRequest,
+  type Extension,
+  type Outcome,
+  parseType,
+  type SettleVerdict,
+} from 'holdfast/storage'
 import { wrapStorage } from './wrap-storage.ts'
 import { fenceOf } from './entries.ts'
-import type { Log } from './log.ts'
+import { queueNames } from './jobs.ts'
+import { type Log, machineMs } from './log.ts'
 
 interface Claimed {
   readonly fence: string
@@ -12,6 +20,9 @@ interface Claimed {
   readonly runAt: number
   readonly claimedAt: number
 }
+
+/** The queue whose jobs have priorities: of it every claim is logged, of the others those that found jobs. */
+const [, ranked] = queueNames
 
 export class ClaimRecorder {
   readonly #log: Log
@@ -23,15 +34,10 @@ export class ClaimRecorder {
 
   wrap(storage: Storage): Storage {
     return wrapStorage(storage, async (verb, args, call) => {
+      if (verb === 'claim') return this.#claim(args[0] as ClaimRequest, call as () => Promise<Claim>)
+      if (verb === 'extend') return this.#extend(args[0] as readonly Extension[], call)
       const answer = await call()
       if (verb === 'settle') this.#note(args[0] as readonly Outcome[], answer as readonly SettleVerdict[])
-      if (verb === 'claim') {
-        const { jobs, settled } = answer as Claim
-        this.#note((args[0] as { outcomes?: readonly Outcome[] }).outcomes ?? [], settled)
-        for (const job of jobs) {
-          this.#claims.set(job.id, { fence: fenceOf(job), runAt: job.runAt, claimedAt: job.startedAt })
-        }
-      }
       return answer
     })
   }
@@ -39,6 +45,37 @@ export class ClaimRecorder {
   /** The fence of a job's current run. Read it at the start of the handler: a later claim has another fence. */
   claimOf(id: string): Claimed {
     return this.#claims.get(id)!
+  }
+
+  async #claim({ types, outcomes = [] }: ClaimRequest, call: () => Promise<Claim>): Promise<Claim> {
+    const sentAt = machineMs()
+    const type = parseType(types[0]!.type).name
+    let claim: Claim
+    try {
+      claim = await call()
+    } catch (error) {
+      if (type === ranked) this.#log.write({ what: 'claimFailed', type, sentAt })
+      throw error
+    }
+    const { jobs, settled } = claim
+    const runs = jobs.map((job) => ({ id: job.id, fence: fenceOf(job) }))
+    if (runs.length > 0 || type === ranked) this.#log.write({ what: 'claimed', type, sentAt, runs })
+    this.#note(outcomes, settled)
+    for (const job of jobs) {
+      this.#claims.set(job.id, { fence: fenceOf(job), runAt: job.runAt, claimedAt: job.startedAt })
+    }
+    return claim
+  }
+
+  async #extend(leases: readonly Extension[], call: () => Promise<unknown>): Promise<unknown> {
+    try {
+      return await call()
+    } catch (error) {
+      for (const lease of leases) {
+        if (lease.log) this.#log.write({ what: 'reportUnanswered', id: lease.id, fence: fenceOf(lease) })
+      }
+      throw error
+    }
   }
 
   #note(outcomes: readonly Outcome[], verdicts: readonly SettleVerdict[]): void {

@@ -6,6 +6,7 @@ import { sleep } from './child.ts'
 import { fenceOf } from './entries.ts'
 import { type FinalRecord, terminalStates } from './history.ts'
 import { passingTtlMs, queueTypes, type Result, typeOf } from './jobs.ts'
+import type { Reported } from './reports.ts'
 
 /** Returns false if a job is still live after the time limit. */
 export async function drained(storage: Storage, withinMs: number): Promise<boolean> {
@@ -46,7 +47,7 @@ export async function recordsOf(storage: Storage): Promise<FinalRecord[]> {
       limit: 1_000,
       order: 'asc',
       cursor,
-      parts: ['result', 'attempts'],
+      parts: ['result', 'attempts', 'progress', 'log'],
     })
     records.push(...page.items.map(finalOf))
     cursor = page.nextCursor
@@ -54,10 +55,19 @@ export async function recordsOf(storage: Storage): Promise<FinalRecord[]> {
   return records
 }
 
-function finalOf({ type, id, state, reason, attempt, failures, result, attempts = [] }: JobRecord): FinalRecord {
-  const fence = result && (JSON.parse(Buffer.from(result).toString()) as Result).fence
-  const ended = attempts.map((one) => ({ fence: fenceOf(one), outcome: one.outcome, state: one.state }))
-  return { type: parseType(type).name, id, state, reason, attempt, failures, fence, attempts: ended }
+function finalOf(record: JobRecord): FinalRecord {
+  const { type, id, state, reason, attempt, failures, result, attempts = [] } = record
+  const fence = result && valueOf<Result>(result).fence
+  const ended = attempts.map((one) => {
+    return { fence: fenceOf(one), outcome: one.outcome, state: one.state, endedAt: one.endedAt }
+  })
+  const progress = record.progress && valueOf<Reported>(record.progress)
+  const log = record.log?.lines.map((line) => {
+    return { attempt: line.attempt, at: line.at, ...valueOf<{ readonly fields: Reported }>(line.line).fields }
+  })
+  return { type: parseType(type).name, id, state, reason, attempt, failures, fence, attempts: ended, progress, log }
 }
+
+const valueOf = <T>(bytes: Uint8Array): T => JSON.parse(Buffer.from(bytes).toString()) as T
 
 const isTerminal = (state: string): boolean => (terminalStates as readonly string[]).includes(state)

@@ -20,6 +20,8 @@ interface Driver {
   serve?(slots: readonly string[]): Promise<Service>
   /** Whether some jobs are added in a transaction with a user row. */
   readonly hasRows?: boolean
+  /** Whether a claim may pass over jobs that another call has locked. */
+  readonly passesLocked?: boolean
   /** Ends one session from the server's side. Returns false if there was none. */
   endSession?(storage: Storage): Promise<boolean>
   /** Checks the files on disk after all processes ended. Returns what is wrong. */
@@ -62,6 +64,7 @@ export const drivers: Readonly<Record<string, Driver>> = {
     workers: 4,
     leastRate: 84,
     hasRows: true,
+    passesLocked: true,
     open: (_, url) => make('holdfast/postgres', 'PostgresStorage', { url }),
     serve: async (slots) => (await import('./postgres-service.ts')).servePostgres(slots),
     endSession: async (storage) => (await import('./postgres-service.ts')).endSession(storage),

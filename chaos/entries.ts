@@ -13,6 +13,8 @@ interface RunNote extends JobNote {
   readonly fence: string
 }
 
+export type OperatorVerb = 'cancel' | 'revive' | 'remove'
+
 export type Note =
   // Producers. `asked` without an answer: the call may have been applied or not.
   | ({
@@ -21,6 +23,8 @@ export type Note =
       readonly kind: JobKind
       readonly maxAttempts: number
       readonly delayMs: number
+      readonly priority: number
+      readonly group?: string | undefined
     } & JobNote)
   | ({ readonly what: 'acked'; readonly status: string } & JobNote)
   /** Added with a user row in a transaction that is then rolled back. */
@@ -31,12 +35,32 @@ export type Note =
   /** An enqueueAndWait returned the result of this run. */
   | ({ readonly what: 'answered' } & RunNote)
   | ({ readonly what: 'waitTimedOut' } & JobNote)
-  | ({ readonly what: 'calling'; readonly verb: 'cancel' | 'revive' | 'remove' } & JobNote)
-  | ({ readonly what: 'called'; readonly verb: 'cancel' | 'revive' | 'remove'; readonly verdict: string } & JobNote)
+  /** `edited`: with another payload, by a redrive. */
+  | ({ readonly what: 'calling'; readonly verb: OperatorVerb; readonly edited?: true } & JobNote)
+  | ({
+      readonly what: 'called'
+      readonly verb: OperatorVerb
+      readonly verdict: string
+      readonly edited?: true
+    } & JobNote)
+  // Operators. `paused`: the call was answered. `resuming`: the call is made next.
+  | { readonly what: 'paused' | 'resuming'; readonly type: string; readonly group?: string | undefined }
   // Workers.
   /** `runAt`, `claimedAt`: by the storage's clock, in ms. */
-  | ({ readonly what: 'started'; readonly runAt: number; readonly claimedAt: number } & RunNote)
-  | ({ readonly what: 'ended' } & RunNote)
+  | ({
+      readonly what: 'started'
+      readonly runAt: number
+      readonly claimedAt: number
+      /** By a redrive. */
+      readonly edited?: true | undefined
+    } & RunNote)
+  /** A claim was answered, or failed. `sentAt`: as `at`, when the call was made. */
+  | { readonly what: 'claimed'; readonly type: string; readonly sentAt: number; readonly runs: readonly RunNote[] }
+  | { readonly what: 'claimFailed'; readonly type: string; readonly sentAt: number }
+  /** `lines`: number of log lines that the run reported. */
+  | ({ readonly what: 'ended'; readonly lines: number } & RunNote)
+  /** A heartbeat with log lines of this run got no answer: they are sent again, and may be stored twice. */
+  | ({ readonly what: 'reportUnanswered' } & RunNote)
   | ({ readonly what: 'aborted'; readonly reason: string } & RunNote)
   /** The storage's verdict on an outcome. */
   | ({ readonly what: 'settled'; readonly kind: string; readonly verdict: string; readonly state?: JobState } & RunNote)

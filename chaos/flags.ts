@@ -13,10 +13,12 @@ export interface Flags {
   readonly leaseMs: number
   readonly workers: number
   readonly producers: number
+  readonly operators: number
   readonly rate: number
   /** For the case chains: the number of orders, each with its blocker chains. */
   readonly chains: number
   readonly kinds: readonly FaultKind[]
+  /** One or several, separated by commas. */
   readonly plant: string | undefined
   readonly json: string | undefined
   readonly keep: boolean
@@ -38,7 +40,7 @@ npm run chaos -- --driver <name> [options]
   --chains <n>       with --case chains, beside those that block them                default 2000
   --kinds <list>     which faults: ${faultKinds.join(',')}                default: all that the driver can have;
                      of chains: kill
-  --plant <defect>   breaks the storage on purpose: the run must fail                ${plants.join(', ')}
+  --plant <list>     breaks the storage on purpose: the run must fail                ${plants.join(', ')}
   --json <file>      writes the report
   --keep             keeps the storage and the logs of a clean run too
   --help
@@ -65,10 +67,14 @@ export function parseFlags(args: readonly string[]): Flags | undefined {
     leaseMs: wholeNumber('--lease', values.lease, 100),
     workers: wholeNumber('--workers', values.workers ?? String(isChains ? 3 : known.workers)),
     producers: isChains ? 0 : wholeNumber('--producers', values.producers),
+    operators: isChains ? 0 : 1,
     rate: values.rate === undefined ? known.rate : wholeNumber('--rate', values.rate),
     chains: wholeNumber('--chains', values.chains),
     kinds: values.kinds?.split(',').map((kind) => nameIn(`--kinds with ${driver}`, kind, kinds)) ?? usual,
-    plant: values.plant === undefined ? undefined : nameIn('--plant', values.plant, plants),
+    plant: values.plant
+      ?.split(',')
+      .map((defect) => nameIn('--plant', defect, plants))
+      .join(','),
     json: values.json,
     keep: values.keep,
   }

@@ -2,8 +2,9 @@
 // and fence; their times are used for recovery only.
 
 import type { EndReason, JobState } from 'holdfast/storage'
-import type { Entry } from './entries.ts'
+import type { Entry, OperatorVerb } from './entries.ts'
 import { type JobKind, passingTtlMs } from './jobs.ts'
+import type { Reported } from './reports.ts'
 
 /** The record of a job at the end of the run. */
 export interface FinalRecord {
@@ -15,8 +16,23 @@ export interface FinalRecord {
   readonly failures: number
   /** Fence of the run that completed the job, from its result. */
   readonly fence?: string
-  /** The ended attempts that the record keeps. */
-  readonly attempts: readonly { readonly fence: string; readonly outcome: string; readonly state: JobState }[]
+  /** The ended attempts that the record keeps. `endedAt`: by the storage's clock, in ms. */
+  readonly attempts: readonly {
+    readonly fence: string
+    readonly outcome: string
+    readonly state: JobState
+    readonly endedAt?: number
+  }[]
+  readonly progress?: Reported | undefined
+  readonly log?: readonly LoggedLine[]
+}
+
+/** A log line of a record. */
+export interface LoggedLine extends Reported {
+  /** The attempt under which it is stored. */
+  readonly attempt: number
+  /** By the worker's estimate of the storage's clock, in ms. */
+  readonly at: number
 }
 
 export interface JobHistory {
@@ -24,6 +40,8 @@ export interface JobHistory {
   readonly kind: JobKind
   readonly type: string
   readonly maxAttempts: number
+  readonly priority: number
+  readonly group: string | undefined
   readonly entries: readonly Entry[]
   readonly record: FinalRecord | undefined
 }
@@ -37,6 +55,8 @@ export interface History {
   readonly counts: Readonly<Record<string, number>>
   /** The ids in the user table, if there is one. */
   readonly rows: readonly string[] | undefined
+  /** Whether a claim may pass over jobs that another call has locked. */
+  readonly passesLocked: boolean
 }
 
 export interface Violation {
@@ -50,7 +70,7 @@ export function historyOf(
   entries: readonly Entry[],
   records: readonly FinalRecord[],
   counts: Readonly<Record<string, number>>,
-  rows?: readonly string[],
+  { rows, passesLocked = false }: { rows?: readonly string[] | undefined; passesLocked?: boolean | undefined } = {},
 ): History {
   const byId = Map.groupBy(
     entries.filter((entry) => 'id' in entry),
@@ -60,11 +80,11 @@ export function historyOf(
   const jobs = [...byId].flatMap(([id, found]): JobHistory[] => {
     const asked = found.find((entry) => entry.what === 'asked')
     if (!asked) return []
-    const { kind, type, maxAttempts } = asked
-    return [{ id, kind, type, maxAttempts, entries: found, record: recordOf.get(id) }]
+    const { kind, type, maxAttempts, priority, group } = asked
+    return [{ id, kind, type, maxAttempts, priority, group, entries: found, record: recordOf.get(id) }]
   })
   const known = new Set(jobs.map(({ id }) => id))
-  return { entries, jobs, counts, rows, unrequested: records.filter(({ id }) => !known.has(id)) }
+  return { entries, jobs, counts, rows, passesLocked, unrequested: records.filter(({ id }) => !known.has(id)) }
 }
 
 export const terminalStates: readonly JobState[] = ['completed', 'failed', 'cancelled']
@@ -88,7 +108,7 @@ export function repeatedAfterExpiry({ type, entries }: JobHistory): boolean {
   return entries.some(({ what, at }) => what === 'repeated' && at >= ended.at + passingTtlMs)
 }
 
-export const wasCalled = (job: JobHistory, verb: 'cancel' | 'revive' | 'remove'): boolean =>
+export const wasCalled = (job: JobHistory, verb: OperatorVerb): boolean =>
   job.entries.some((entry) => entry.what === 'calling' && entry.verb === verb)
 
 /** Whether the record may be absent: it expired or was removed. */

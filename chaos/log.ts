@@ -25,4 +25,4 @@ export function readLogs(directory: string): Entry[] {
 }
 
 /** A monotonic clock that all processes of the machine share. */
-const machineMs = (): number => Number(process.hrtime.bigint() / 1_000n) / 1_000
+export const machineMs = (): number => Number(process.hrtime.bigint() / 1_000n) / 1_000

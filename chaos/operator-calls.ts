@@ -1,8 +1,9 @@
-// The calls of a producer besides add: cancel, revive, remove, pause, reads and counts. Each call that changes a job is
+// The calls of a producer besides add: cancel, revive, remove, reads and counts. Each call that changes a job is
 // logged before and after. With a kill point in one of these verbs, that verb is called more often than the others.
 
 import type { Queue, Storage } from 'holdfast'
 import { type Child, noteError, sleep } from './child.ts'
+import type { OperatorVerb } from './entries.ts'
 import type { Log } from './log.ts'
 import type { Order, Payload, Result } from './jobs.ts'
 import { typeOf } from './jobs.ts'
@@ -11,7 +12,7 @@ import type { Random } from './random.ts'
 /** Waiting jobs above which producers pause, so that recovery is measured and not the backlog. */
 const highestBacklog = 30
 
-type Verb = 'cancel' | 'revive' | 'remove' | 'pause' | 'get' | 'list' | 'count'
+type Verb = OperatorVerb | 'get' | 'list' | 'count'
 
 export class OperatorCalls {
   readonly #storage: Storage
@@ -19,7 +20,7 @@ export class OperatorCalls {
   readonly #log: Log
   readonly #random: Random
   readonly #wanted: Verb | undefined
-  readonly #ids: Record<'cancel' | 'revive' | 'remove', string[]> = { cancel: [], revive: [], remove: [] }
+  readonly #ids: Record<OperatorVerb, string[]> = { cancel: [], revive: [], remove: [] }
   readonly #calls: Record<Verb, () => Promise<unknown>>
   #due = 0
 
@@ -32,7 +33,6 @@ export class OperatorCalls {
       cancel: () => this.#cancel(),
       revive: () => this.#revive(),
       remove: () => this.#remove(),
-      pause: () => this.#pause(),
       get: () => this.#queue.getStatus(this.#anyId()),
       list: () => this.#list(),
       count: () => this.#count(),
@@ -60,8 +60,6 @@ export class OperatorCalls {
       await this.#calls[verb]().catch(noteError(this.#log))
       await sleep(this.#random.between(10, 80))
     }
-    // Resume, so that nothing stays paused after this process ends.
-    await this.#storage.pause({ type: typeOf('passing'), paused: false }).catch(noteError(this.#log))
   }
 
   async #cancel(): Promise<void> {
@@ -92,13 +90,6 @@ export class OperatorCalls {
     })
   }
 
-  /** Pauses only the type that is not measured, and only until the next turn. */
-  async #pause(): Promise<void> {
-    await this.#storage.pause({ type: typeOf('passing'), paused: true, by: 'chaos' })
-    await sleep(this.#random.between(5, 50))
-    await this.#storage.pause({ type: typeOf('passing'), paused: false })
-  }
-
   /** A list without a filter only now and then: without an index it reads every record. */
   async #list(): Promise<void> {
     const types = this.#random.next() < 0.1 ? undefined : ['passing']
@@ -110,7 +101,7 @@ export class OperatorCalls {
     this.#due = types[0]?.due ?? 0
   }
 
-  async #noting(verb: 'cancel' | 'revive' | 'remove', id: string, call: () => Promise<string>): Promise<void> {
+  async #noting(verb: OperatorVerb, id: string, call: () => Promise<string>): Promise<void> {
     this.#log.write({ what: 'calling', verb, id })
     this.#log.write({ what: 'called', verb, id, verdict: await call() })
   }

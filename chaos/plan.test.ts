@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { kindNames, kinds, orderOf } from './jobs.ts'
 import { faultKinds, Plan } from './plan.ts'
 import { proxyFaultNames, proxyFaults } from './proxy-faults.ts'
-import { nameOf, type Point, parsePoint, pointNames, type Role, written } from './points.ts'
+import { nameOf, type Point, parsePoint, pointNames, type Role, roles, written } from './points.ts'
 
 function drawn(plan: Plan, role: Role, slot: number, count: number): Point[] {
   const points: Point[] = []
@@ -27,8 +27,8 @@ test('the same seed gives the same plan, another seed another plan', () => {
   assert.notDeepEqual(faultsOf(7), faultsOf(8))
 })
 
-for (const role of ['worker', 'producer'] as const) {
-  test(`every kill point of a ${role} is used`, () => {
+for (const role of roles) {
+  test(`every kill point of ${role} processes is used`, () => {
     const names = drawn(new Plan(1, faultKinds), role, 0, pointNames[role].length).map(nameOf)
     assert.deepEqual(names.toSorted(), pointNames[role].toSorted())
   })

@@ -45,7 +45,7 @@ export class Plan {
   readonly #sessions: Random
   readonly #proxies: Random
   readonly #faults: ProxyFault[] = []
-  readonly #decks: Record<Role, string[]> = { worker: [], producer: [] }
+  readonly #decks: Record<Role, string[]> = { worker: [], producer: [], operator: [] }
 
   readonly #armedShare: number
 

@@ -2,19 +2,47 @@
 // enough that the rest of the run continues.
 
 import type { Storage } from 'holdfast'
-import type { AddVerdict, Extension, JobRef, NewJob, Outcome, SettleVerdict } from 'holdfast/storage'
+import type {
+  AddVerdict,
+  Claim,
+  ClaimRequest,
+  Extension,
+  JobRef,
+  NewJob,
+  Outcome,
+  PauseRequest,
+  Revival,
+  ReviveOptions,
+  SettleVerdict,
+} from 'holdfast/storage'
 import { type CallWrapper, wrapStorage } from './wrap-storage.ts'
+import { LastReports } from './last-reports.ts'
 import { type HeldOutcome, LateCompletions } from './late-completions.ts'
 import { typeOf } from './jobs.ts'
 
-export const plants = ['lost', 'stale', 'forgotten', 'early', 'torn'] as const
+export const plants = [
+  'lost',
+  'stale',
+  'forgotten',
+  'early',
+  'torn',
+  'misordered',
+  'paused',
+  'reports',
+  'staleReport',
+  'redrive',
+] as const
 
 /** Number of calls per defect. */
 const every = 25
 
-export function plant(storage: Storage, defect: string | undefined): Storage {
-  if (defect === undefined) return storage
-  return wrapStorage(storage, defects(storage)[defect as (typeof plants)[number]])
+/** @param list of defects, separated by commas */
+export function plant(storage: Storage, list: string | undefined): Storage {
+  let planted = storage
+  for (const defect of (list?.split(',') ?? []) as (typeof plants)[number][]) {
+    planted = wrapStorage(planted, defects(planted)[defect])
+  }
+  return planted
 }
 
 function defects(storage: Storage): Record<(typeof plants)[number], CallWrapper> {
@@ -22,6 +50,7 @@ function defects(storage: Storage): Record<(typeof plants)[number], CallWrapper>
   const isTurn = (): boolean => ++calls % every === 0
   const isFirstOrTurn = (): boolean => calls++ % every === 0
   const late = new LateCompletions(storage)
+  const lastReports = new LastReports(storage)
   return {
     /** An add is acknowledged and never written. */
     lost: async (verb, args, call) => {
@@ -57,6 +86,46 @@ function defects(storage: Storage): Record<(typeof plants)[number], CallWrapper>
       if (verb !== 'add' || args[1] === undefined) return call()
       return storage.add(args[0] as readonly NewJob[])
     },
+    /** Higher priorities come last. */
+    misordered: async (verb, args, call) => {
+      if (verb !== 'add') return call()
+      const jobs = args[0] as readonly NewJob[]
+      return storage.add(
+        jobs.map((job) => ({ ...job, priority: -(job.priority ?? 0) })),
+        args[1],
+      )
+    },
+    /** A pause is acknowledged and not written. */
+    paused: async (verb, args, call) => {
+      if (verb === 'pause' && (args[0] as PauseRequest).paused) return undefined
+      return call()
+    },
+    /** The lines of an outcome are stored twice. */
+    reports: async (verb, args, call) => {
+      if (verb === 'settle') return storage.settle((args[0] as readonly Outcome[]).map(withLinesTwice), args[1])
+      const request = args[0] as ClaimRequest
+      if (verb !== 'claim' || !request.outcomes) return call()
+      return storage.claim({ ...request, outcomes: request.outcomes.map(withLinesTwice) })
+    },
+    /** A report ignores its fence: the next run of the job shows that of the last one. */
+    staleReport: async (verb, args, call) => {
+      const answer = await call()
+      if (verb === 'extend') lastReports.keep(args[0] as readonly Extension[])
+      if (verb === 'settle') lastReports.keep(args[0] as readonly Outcome[])
+      if (verb !== 'claim') return answer
+      lastReports.keep((args[0] as ClaimRequest).outcomes ?? [])
+      await lastReports.storeAgain(args[0] as ClaimRequest, answer as Claim)
+      return answer
+    },
+    /** A redrive keeps the old payload. */
+    redrive: async (verb, args, call) => {
+      if (verb !== 'revive' || !isFirstOrTurn()) return call()
+      const jobs = args[0] as readonly Revival[]
+      return storage.revive(
+        jobs.map(({ type, id }) => ({ type, id })),
+        args[1] as ReviveOptions,
+      )
+    },
     /** A completed record is removed before its expiry. */
     forgotten: async (verb, args, call) => {
       const answer = await call()
@@ -66,6 +135,9 @@ function defects(storage: Storage): Record<(typeof plants)[number], CallWrapper>
     },
   }
 }
+
+const withLinesTwice = (outcome: Outcome): Outcome =>
+  'log' in outcome && outcome.log ? { ...outcome, log: [...outcome.log, ...outcome.log] } : outcome
 
 const counted: SettleVerdict = { verdict: 'settled', state: 'completed', added: [], ended: [], unblocked: [] }
 

@@ -1,7 +1,8 @@
 // The kill points: every named step at which a process may kill itself. Written verb:moment:n, as in
 // HOLDFAST_CRASH=settle:applied:3: after the third settle was applied, before its reply is seen.
 
-export type Role = 'worker' | 'producer'
+export const roles = ['worker', 'producer', 'operator'] as const
+export type Role = (typeof roles)[number]
 
 export interface Point {
   /** A verb of the storage, with `kv.` before those of the key-value store, or `handler`. */
@@ -16,7 +17,8 @@ const callMoments = ['before', 'applied']
 const commonVerbs = ['connect', 'disconnect', 'listen', 'unlisten']
 const workerVerbs = ['claim', 'extend', 'settle', 'nextDueAt', 'recover', 'sweep']
 const kvVerbs = ['kv.get', 'kv.set', 'kv.setIfAbsent', 'kv.cas', 'kv.delete', 'kv.list']
-const producerVerbs = ['add', 'cancel', 'revive', 'remove', 'pause', 'get', 'list', 'count']
+const producerVerbs = ['add', 'cancel', 'revive', 'remove', 'get', 'list', 'count']
+const operatorVerbs = ['connect', 'disconnect', 'pause', 'revive', 'list', 'count']
 
 const named = (steps: readonly string[], moments: readonly string[]): string[] =>
   steps.flatMap((step) => moments.map((moment) => `${step}:${moment}`))
@@ -28,6 +30,7 @@ export const pointNames: Readonly<Record<Role, readonly string[]>> = {
     ...named(['handler'], ['start', 'middle', 'end']),
   ],
   producer: named([...commonVerbs, ...producerVerbs], callMoments),
+  operator: named(operatorVerbs, callMoments),
 }
 
 /** Whether a process reaches the point only when it stops. */
@@ -51,7 +54,7 @@ export const written = (point: Point): string => `${nameOf(point)}:${point.numbe
 /** @throws Error for an unknown kill point */
 export function parsePoint(text: string): Point {
   const [step = '', moment = '', number = ''] = text.split(':')
-  const known = pointNames.worker.includes(`${step}:${moment}`) || pointNames.producer.includes(`${step}:${moment}`)
+  const known = roles.some((role) => pointNames[role].includes(`${step}:${moment}`))
   if (!known || !/^[1-9]\d*$/.test(number))
     throw new Error(`HOLDFAST_CRASH: expected a kill point such as "settle:applied:3", got "${text}"`)
   return { step, moment, number: Number(number) }

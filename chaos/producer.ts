@@ -55,7 +55,8 @@ process.exit(0)
 function newQueue(name: QueueName): Queue<Payload, Result> {
   const resultTTL = name === 'passing' ? passingTtlMs : undefined
   const { name: workerId } = child
-  return new Queue<Payload, Result>({ storage, name, workerId, resultTTL }).on('error', noteError(log))
+  const searchFields = { redrive: 'boolean' } as const
+  return new Queue<Payload, Result>({ storage, name, workerId, resultTTL, searchFields }).on('error', noteError(log))
 }
 
 function leftOpen(): ReadonlySet<string> {
@@ -74,9 +75,9 @@ function begin(order: Order): void {
 
 /** Repeats until there is an answer: a failed call may have been applied. */
 async function ask(order: Order): Promise<void> {
-  const { id, queue, maxAttempts, payload, delayMs } = order
+  const { id, queue, maxAttempts, payload, delayMs, priority, group } = order
   for (;;) {
-    log.write({ what: 'asked', id, type: queue, kind: payload.kind, maxAttempts, delayMs })
+    log.write({ what: 'asked', id, type: queue, kind: payload.kind, maxAttempts, delayMs, priority, group })
     try {
       const status = await answerTo(order)
       log.write({ what: 'acked', id, status })
@@ -107,8 +108,16 @@ async function undo(order: Order): Promise<void> {
   await addAndUndo(storage, { ...order, id })
 }
 
-async function enqueue({ id, queue, payload, maxAttempts, delayMs }: Order): Promise<string> {
-  return (await queues[queue].enqueue(id, payload, { maxAttempts, delayMs })).status
+async function enqueue({ id, queue, payload, maxAttempts, delayMs, priority, group }: Order): Promise<string> {
+  const given = {
+    maxAttempts,
+    delayMs,
+    priority,
+    group: group === undefined ? undefined : { key: group, ordered: true as const },
+    // By it the operator finds the jobs to redrive.
+    search: payload.kind === 'failing' ? { redrive: true } : undefined,
+  }
+  return (await queues[queue].enqueue(id, payload, given)).status
 }
 
 /** The job was accepted, whatever its end. */

@@ -9,6 +9,7 @@ import { driverNamed } from './drivers.ts'
 import type { Flags } from './flags.ts'
 import { repeatedAfterExpiry, timesAsked, type Violation, wasAcked } from './history.ts'
 import { type Durations, durationsOf, type Recovery, recoveryOf } from './recovery.ts'
+import { type Operated, operatedOf } from './operated.ts'
 import { returnsOf } from './reconnect.ts'
 import { shortfallsOf } from './shortfalls.ts'
 
@@ -50,6 +51,11 @@ export interface Report {
   readonly torn: number
   /** Runs that started early. */
   readonly early: number
+  readonly misordered: number
+  readonly paused: number
+  readonly reports: number
+  readonly redrive: number
+  readonly operated: Operated
   /** Handlers that ran again after an interruption. */
   readonly doubleRuns: number
   /** Outcomes that the storage refused by their fence. */
@@ -93,7 +99,8 @@ export function reportOf(flags: Flags, { history, violations, full }: Run): Repo
     proxyFaults: tally(entries.flatMap((entry) => (entry.what === 'disturbed' ? [entry.fault] : []))),
   }
   const pointsByName = tally(points)
-  const shortfalls = shortfallsOf(flags, { ...counts, pointsByName })
+  const operated = operatedOf(history)
+  const shortfalls = shortfallsOf(flags, { ...counts, pointsByName, operated })
   return {
     version: versionOf(),
     commit: commitOf(),
@@ -115,6 +122,11 @@ export function reportOf(flags: Flags, { history, violations, full }: Run): Repo
     stale: violated('stale'),
     torn: violated('torn'),
     early: violated('early'),
+    misordered: violated('misordered'),
+    paused: violated('paused'),
+    reports: violated('reports'),
+    redrive: violated('redrive'),
+    operated,
     doubleRuns: runs - new Set(entries.flatMap((entry) => (entry.what === 'started' ? [entry.id] : []))).size,
     refusedOutcomes: entries.filter((entry) => entry.what === 'settled' && entry.verdict !== 'settled').length,
     waitsTimedOut: count(entries, 'waitTimedOut'),

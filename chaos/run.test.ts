@@ -6,8 +6,10 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { isFull } from '../packages/holdfast/test/full-size.ts'
 import { drivers } from './drivers.ts'
 import { entriesOf } from './entries.ts'
+import { FlagError, parseFlags } from './flags.ts'
 import type { Report } from './report.ts'
 import { chaos, chaosUntil, ended, start } from './short-run.ts'
 
@@ -18,8 +20,12 @@ const exported = (
 ).exports
 const built = Object.keys(drivers).filter((driver) => `./${driver}` in exported)
 
+/** Jobs per second at most. More make more load, not other faults. `npm run test:all` has the rate of the driver. */
+const highestRate = isFull ? Infinity : 150
+
 for (const driver of built) {
   const kinds = drivers[driver]!.kinds.filter((kind) => kind !== 'full')
+  const rate = Math.min(drivers[driver]!.rate, highestRate)
 
   const isEnough = (report: Report): boolean =>
     report.kills >= 5 &&
@@ -34,7 +40,8 @@ for (const driver of built) {
     `[trap 9] [trap 41] [trap 43] ${driver}: a short run of ${kinds.join(', ')}`,
     { timeout: 300_000 },
     async (t) => {
-      const { report, output, code } = await chaosUntil(t, isEnough, '--driver', driver, '--kinds', kinds.join(','))
+      const flags = ['--driver', driver, '--kinds', kinds.join(','), '--rate', String(rate)]
+      const { report, output, code } = await chaosUntil(t, isEnough, ...flags)
       assert.equal(code, 0, output)
       assert.equal(report.rows !== undefined, drivers[driver]!.hasRows === true)
       assert.deepEqual(report.violations, [])
@@ -73,8 +80,10 @@ test('a killed run leaves no process behind, stopped ones included', { skip: !dr
 test('invalid flags are refused', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'chaos-test-'))
   t.after(() => rmSync(folder, { recursive: true }))
+  const { code, output } = await ended(start(folder))
+  assert.equal(code, 2)
+  assert.match(output, /expected/)
   const wrong = [
-    [],
     ['--driver', 'paper'],
     ['--driver', 'sqlite', '--kinds', 'flood'],
     ['--driver', 'sqlite', '--kinds', 'kill,server'],
@@ -83,9 +92,10 @@ test('invalid flags are refused', async (t) => {
     ['--driver', 'sqlite', '--seconds', 'x'],
   ]
   for (const flags of wrong) {
-    const { code, output } = await ended(start(folder, ...flags))
-    assert.equal(code, 2)
-    assert.match(output, /expected/)
+    assert.throws(
+      () => parseFlags(flags),
+      (error) => error instanceof FlagError && error.message.includes('expected'),
+    )
   }
 })
 

@@ -2,7 +2,8 @@
 
 import { driverNamed } from './drivers.ts'
 import type { Flags } from './flags.ts'
-import { pointNames } from './points.ts'
+import type { Operated } from './operated.ts'
+import { pointNames, roles } from './points.ts'
 
 /** In a shorter run not every kill point is used. */
 const allPointsSeconds = 240
@@ -18,17 +19,18 @@ interface Counts {
   readonly sessionsEnded: number
   readonly proxyFaults: Readonly<Record<string, number>>
   readonly pointsByName: Readonly<Record<string, number>>
+  readonly operated: Operated
 }
 
 export function shortfallsOf({ seconds, kinds, driver }: Flags, counts: Counts): string[] {
-  const { jobs, kills, stops, serverKills, sessionsEnded, proxyFaults, pointsByName } = counts
+  const { jobs, kills, stops, serverKills, sessionsEnded, proxyFaults, pointsByName, operated } = counts
   if (kinds.every((kind) => kind === 'full')) return []
   const isFull = seconds >= fullRunSeconds
   const short = (what: string, got: number, wanted: number): string[] => {
     const least = isFull ? Math.floor(wanted) : 1
     return got >= least ? [] : [`${what}: ${got}, expected at least ${least}`]
   }
-  const names = new Set([...pointNames.worker, ...pointNames.producer])
+  const names = new Set(roles.flatMap((role) => pointNames[role]))
   const unreached = [...names].filter((name) => pointsByName[name] === undefined)
   return [
     ...short('jobs', jobs, seconds * driverNamed(driver).leastRate),
@@ -37,6 +39,14 @@ export function shortfallsOf({ seconds, kinds, driver }: Flags, counts: Counts):
     ...(kinds.includes('server') ? short('server kills', serverKills, seconds / 8) : []),
     ...(kinds.includes('session') ? short('sessions ended', sessionsEnded, seconds / 4) : []),
     ...(kinds.includes('proxy') ? short('proxy faults', sum(proxyFaults), seconds / 4) : []),
+    ...(isFull
+      ? [
+          ...short('pauses', operated.pauses, seconds / 6),
+          ...short('redriven jobs', operated.redriven, seconds / 6),
+          ...short('claims with a choice', operated.choices, seconds / 6),
+          ...short('log lines', operated.lines, 10 * seconds),
+        ]
+      : []),
     ...(kinds.includes('point') && seconds >= allPointsSeconds && unreached.length > 0
       ? [`kill points that no process reached: ${unreached.join(', ')}`]
       : []),

@@ -1,4 +1,4 @@
-// Keeps the workers and producers of a run alive on one storage, and kills, stops and replaces them by the plan. It logs
+// Keeps the workers, producers and operators of a run alive on one storage, and kills, stops and replaces them by the plan. It logs
 // each action. Longer than most files: every kind of fault chooses its target among the same processes.
 
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -9,7 +9,7 @@ import { type ChildConfig, logFile, nameOfChild, sleep } from './child.ts'
 import { entriesOf } from './entries.ts'
 import { type Log, openLog } from './log.ts'
 import { type FaultKind, Plan } from './plan.ts'
-import { type Point, type Role, written } from './points.ts'
+import { type Point, type Role, roles, written } from './points.ts'
 import { applyFault, proxyFaults } from './proxy-faults.ts'
 import type { Service } from './service.ts'
 
@@ -20,6 +20,7 @@ export interface RigOptions {
   readonly leaseMs: number
   readonly workers: number
   readonly producers: number
+  readonly operators: number
   readonly kinds: readonly FaultKind[]
   /** Jobs per second of all producers. */
   readonly rate: number
@@ -34,11 +35,13 @@ export interface RigOptions {
 
 const slotName = (role: Role, slot: number): string => `${role}-${slot}`
 
-export function slotsOf({ workers, producers }: Pick<RigOptions, 'workers' | 'producers'>): string[] {
-  return [
-    ...Array.from({ length: workers }, (_, slot) => slotName('worker', slot)),
-    ...Array.from({ length: producers }, (_, slot) => slotName('producer', slot)),
-  ]
+type RoleCounts = Pick<RigOptions, 'workers' | 'producers' | 'operators'>
+
+/** The number of processes of a role. */
+const slotCount = (options: RoleCounts, role: Role): number => options[`${role}s`]
+
+export function slotsOf(options: RoleCounts): string[] {
+  return roles.flatMap((role) => Array.from({ length: slotCount(options, role) }, (_, slot) => slotName(role, slot)))
 }
 
 interface Running {
@@ -68,7 +71,7 @@ export class Supervisor {
   readonly #orphanCleanup: ChildProcess
   readonly #running = new Map<string, Running>()
   readonly #lives = new Map<string, number>()
-  readonly #finished: Record<Role, Set<number>> = { worker: new Set(), producer: new Set() }
+  readonly #finished: Record<Role, Set<number>> = { worker: new Set(), producer: new Set(), operator: new Set() }
   readonly #finishing = new Set<Role>()
   readonly #broken = Promise.withResolvers<void>()
   #failures = 0
@@ -96,8 +99,7 @@ export class Supervisor {
 
   /** Resolves once every process is ready: on a busy machine this takes long, and the fault phase starts afterwards. */
   async start(): Promise<void> {
-    for (let slot = 0; slot < this.#options.workers; slot++) this.#spawn('worker', slot)
-    for (let slot = 0; slot < this.#options.producers; slot++) this.#spawn('producer', slot)
+    for (const role of roles) for (let slot = 0; slot < slotCount(this.#options, role); slot++) this.#spawn(role, slot)
     const isReady = ({ role, slot }: Running): boolean => {
       const file = logFile(this.#options.directory, role, slot)
       return existsSync(file) && entriesOf(readFileSync(file, 'utf8')).some(({ what }) => what === 'ready')
@@ -138,7 +140,7 @@ export class Supervisor {
   async finish(role: Role, withinMs: number): Promise<boolean> {
     this.#finishing.add(role)
     for (const running of this.#running.values()) if (running.role === role) askToFinish(running)
-    const slots = role === 'worker' ? this.#options.workers : this.#options.producers
+    const slots = slotCount(this.#options, role)
     const until = performance.now() + withinMs
     while (this.#finished[role].size < slots && performance.now() < until) {
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -152,7 +154,7 @@ export class Supervisor {
   async end(): Promise<void> {
     this.#calm = true
     this.#ending = true
-    for (const role of ['worker', 'producer'] as const) this.#finishing.add(role)
+    for (const role of roles) this.#finishing.add(role)
     for (const running of this.#running.values()) {
       running.killed = true
       running.child.kill('SIGKILL')
@@ -280,7 +282,7 @@ export class Supervisor {
 
   #spawn(role: Role, slot: number): void {
     const { driver, directory, seed, leaseMs, kinds, plant, rate, producers, service } = this.#options
-    const script = role === 'worker' ? (this.#options.workerScript ?? 'worker.ts') : 'producer.ts'
+    const script = (role === 'worker' && this.#options.workerScript) || `${role}.ts`
     const life = (this.#lives.get(slotName(role, slot)) ?? 0) + 1
     this.#lives.set(slotName(role, slot), life)
     const name = nameOfChild({ role, slot, life })
@@ -309,7 +311,7 @@ export class Supervisor {
           ...process.env,
           HOLDFAST_CRASH: point ? written(point) : '',
           // It cuts the start to a third: so many processes die that it matters.
-          NODE_COMPILE_CACHE: join(directory, 'compiled'),
+          NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(directory, 'compiled'),
         },
       },
     )

@@ -14,6 +14,7 @@ export function tableOf(report: Report): string {
       'ran again',
       `${numeral(report.doubleRuns)} runs; ${numeral(report.refusedOutcomes)} outcomes refused by their fence`,
     ],
+    ['operated', operatedLine(report)],
     ['poison', `${numeral(report.poison)} processes ended by their job`],
     ['kill points', list(pointsByName)],
     ['after a kill', durations(recovery.afterKill, report.leaseMs)],
@@ -58,7 +59,7 @@ export function tableOf(report: Report): string {
 }
 
 export function lineOf(report: Report): string {
-  const { driver, seed, seconds, jobs, kills, stops, points, lost, doubleRecorded, stale, early } = report
+  const { driver, seed, seconds, jobs, kills, stops, points, lost, doubleRecorded, stale, early, misordered } = report
   const { recovery, reconnect, leaseMs, serverKills, proxyFaults } = report
   const faults = Object.values(proxyFaults).reduce((one, other) => one + other, 0)
   const { p50, p99 } = recovery.afterKill
@@ -67,7 +68,7 @@ export function lineOf(report: Report): string {
     ...(driverNamed(driver).serve ? [`serverKills ${serverKills} proxyFaults ${faults}`] : []),
     ...(driverNamed(driver).endSession ? [`sessionsEnded ${report.sessionsEnded}`] : []),
     ...(report.rows === undefined ? [] : [`rows ${numeral(report.rows)} torn ${report.torn}`]),
-    `lost ${lost} doubleRecorded ${doubleRecorded} stale ${stale} early ${early} violations ${report.violations.length}`,
+    `lost ${lost} doubleRecorded ${doubleRecorded} stale ${stale} early ${early} misordered ${misordered} violations ${report.violations.length}`,
     `recovery p50 ${numeral(p50)} ms p99 ${numeral(p99)} ms (lease ${numeral(leaseMs)} ms)`,
     ...(driverNamed(driver).serve
       ? [`reconnect p99 ${numeral(reconnect.all.p99)} ms max ${numeral(reconnect.all.max)} ms`]
@@ -79,6 +80,12 @@ export function lineOf(report: Report): string {
 function fullDisk({ acked, refusedWith, refusedAfterMs, maybeApplied, completedWhileFull }: FullDisk): string {
   const refusal = `${refusedWith} (after ${refusedAfterMs} ms, maybeApplied ${maybeApplied})`
   return `${acked} jobs accepted; ${completedWhileFull} completed while it was full; refused: ${refusal}`
+}
+
+function operatedLine({ operated }: Report): string {
+  const { pauses, redriven, choices, lines, reportsUnanswered } = operated
+  const ofLines = `${numeral(lines)} log lines, ${numeral(reportsUnanswered)} reports sent again`
+  return `${numeral(pauses)} pauses, ${numeral(redriven)} jobs redriven, ${numeral(choices)} claims with a choice of priorities, ${ofLines}`
 }
 
 /** The target: p50 within the lease, p99 within one second more. */

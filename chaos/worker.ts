@@ -6,6 +6,7 @@ import { driverNamed } from './drivers.ts'
 import { attemptOf } from './entries.ts'
 import { backoffMs, orderAs, type Payload, passingTtlMs, type Result, queueNames } from './jobs.ts'
 import { isOfReaper, isOfStopping } from './points.ts'
+import { Reporter } from './reports.ts'
 import { addWithRow } from './user-rows.ts'
 import { ClaimRecorder } from './claim-recorder.ts'
 
@@ -21,7 +22,8 @@ const queues = queueNames.map((name) => {
     name,
     workerId: child.name,
     // Enough slots even for the last worker alive: a recovered job should find a free one.
-    concurrency: name === 'kept' ? 40 : 4,
+    // Few where jobs have priorities, so that a claim has a choice.
+    concurrency: name === 'kept' ? 40 : 2,
     leaseMs,
     backoff: { type: 'fixed', delayMs: backoffMs },
     resultTTL: name === 'passing' ? passingTtlMs : undefined,
@@ -51,7 +53,9 @@ async function run(job: Job<Payload>): Promise<Result> {
   const { id, payload, attempts } = job
   const { kind, ms, heedsAbort } = payload
   const { fence, runAt, claimedAt } = claimRecorder.claimOf(id)
-  log.write({ what: 'started', id, fence, runAt, claimedAt })
+  log.write({ what: 'started', id, fence, runAt, claimedAt, edited: payload.edited })
+  const reporter = new Reporter(job, fence, payload.reports)
+  reporter.next()
   crash.inHandler('start')
   if (kind === 'poison' && child.poison) crash.now('poison')
   const aborted = Promise.withResolvers<void>()
@@ -60,12 +64,14 @@ async function run(job: Job<Payload>): Promise<Result> {
     if (heedsAbort) aborted.resolve()
   })
   await Promise.race([sleep(ms / 2), aborted.promise])
+  reporter.next()
   crash.inHandler('middle')
   await Promise.race([sleep(ms / 2), aborted.promise])
-  log.write({ what: 'ended', id, fence })
+  reporter.next()
+  log.write({ what: 'ended', id, fence, lines: reporter.lines })
   crash.inHandler('end')
   if (heedsAbort) job.signal.throwIfAborted()
-  if (kind === 'failing' || (kind === 'retry' && attempts === 1)) throw new Error('on purpose')
+  if ((kind === 'failing' && !payload.edited) || (kind === 'retry' && attempts === 1)) throw new Error('on purpose')
   if (kind === 'ordered' && hasRows) await follow(id, fence)
   return { fence }
 }
@@ -73,8 +79,8 @@ async function run(job: Job<Payload>): Promise<Result> {
 /** Adds another job with a user row for each run that reaches this step. If the add fails, the run fails. */
 async function follow(of: string, fence: string): Promise<void> {
   const id = `${of}-followed-${attemptOf(fence)}`
-  const { maxAttempts, queue, payload } = orderAs('followed', id, child.seed, leaseMs)
-  log.write({ what: 'asked', id, type: queue, kind: 'followed', maxAttempts, delayMs: 0 })
+  const { maxAttempts, queue, payload, priority } = orderAs('followed', id, child.seed, leaseMs)
+  log.write({ what: 'asked', id, type: queue, kind: 'followed', maxAttempts, delayMs: 0, priority })
   log.write({ what: 'acked', id, status: await addWithRow(storage, { id, payload, maxAttempts }) })
 }
 

@@ -3,13 +3,17 @@
 import type { History, Violation } from '../history.ts'
 import { attemptsWereRuns } from './attempts-were-runs.ts'
 import { cancelIsFinal } from './cancel-is-final.ts'
+import { claimsInOrder } from './claims-in-order.ts'
 import { countsAreTrue } from './counts-are-true.ts'
 import { processesReconnect } from './processes-reconnect.ts'
 import { fencesNeverRepeat } from './fences-never-repeat.ts'
 import { neverEarly } from './never-early.ts'
 import { noJobLost } from './no-job-lost.ts'
 import { oneCompletion } from './one-completion.ts'
+import { pausesHold } from './pauses-hold.ts'
 import { processesEndedWell } from './processes-ended-well.ts'
+import { redrivesApply } from './redrives-apply.ts'
+import { reportsAreFenced } from './reports-are-fenced.ts'
 import { rowsAgree } from './rows-agree.ts'
 import { settlesWereInForce } from './settles-were-in-force.ts'
 import { verdictsAreTrue } from './verdicts-are-true.ts'
@@ -23,8 +27,17 @@ const ofEachJob = [
   fencesNeverRepeat,
   attemptsWereRuns,
   cancelIsFinal,
+  reportsAreFenced,
 ]
-const ofTheWhole = [countsAreTrue, processesEndedWell, processesReconnect, rowsAgree]
+const ofTheWhole = [
+  countsAreTrue,
+  processesEndedWell,
+  processesReconnect,
+  rowsAgree,
+  pausesHold,
+  claimsInOrder,
+  redrivesApply,
+]
 
 export function check(history: History): Violation[] {
   return [

@@ -175,7 +175,10 @@ class Run {
   #fork(role: SenderRole | 'receiver', args: readonly string[]): ChildProcess {
     const child = fork(files[role], args, {
       execArgv: ['--conditions=@holdfast/source', '--no-warnings'],
-      env: { ...process.env, NODE_COMPILE_CACHE: join(this.#options.directory, 'compiled') },
+      env: {
+        ...process.env,
+        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(this.#options.directory, 'compiled'),
+      },
     })
     this.#alive.add(child)
     child.once('exit', () => this.#alive.delete(child))
