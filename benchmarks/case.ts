@@ -8,6 +8,8 @@ export interface Case {
   /** A sentence for the report. */
   readonly about: string
   readonly variants: readonly Variant[]
+  /** Runs only if it is named by --case. @default false */
+  readonly isOptIn?: boolean
 }
 
 export interface Variant {
@@ -19,6 +21,8 @@ export interface Variant {
   readonly baseline?: string
   /** Heap limit, for variants that need more than Node's default. */
   readonly execArgv?: readonly string[]
+  /** Seconds that it may take for filling, beside the usual time limit. @default 0 */
+  readonly fillSeconds?: number
   /** An unmeasured run before, so that the code is compiled. undefined: the run warms up itself or needs no warm-up. */
   readonly warmUp?: (limits: Limits) => Limits
   /**
@@ -38,7 +42,7 @@ export interface Measure {
   readonly note?: string
 }
 
-export type Unit = 'jobs/s' | 'µs CPU/job' | 'ms' | 'µs' | 'bytes/job' | 'calls' | 'rows' | 'ms CPU/s'
+export type Unit = 'jobs/s' | 'µs CPU/job' | 'ms' | 'µs' | 'bytes/job' | 'calls' | 'rows' | 'ms CPU/s' | 'MB'
 
 /** For rates more is better, for every other unit less. */
 export const moreIsBetter = (unit: Unit): boolean => unit === 'jobs/s'

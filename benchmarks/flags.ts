@@ -31,6 +31,7 @@ npm run bench -- [options]
   --rounds <n>       number of rounds; medians and ranges are shown               default 3
   --jobs <n>         jobs per measurement, or as many as its seconds allow        default 20000
   --seconds <n>      time limit of a measurement; idle takes 3 times it, held 6   default 10
+  --records <n>      records of the case operate, which runs only if named        default 1000000
   --json <file>      write the results, for npm run bench:report
   --help
 
@@ -46,7 +47,11 @@ export function parseFlags(args: readonly string[], known: Known): Flags | undef
     cases: namesIn('--case', values.case, known.cases),
     peers: values.peers,
     rounds: wholeNumber('--rounds', values.rounds),
-    limits: { jobs: wholeNumber('--jobs', values.jobs), seconds: wholeNumber('--seconds', values.seconds) },
+    limits: {
+      jobs: wholeNumber('--jobs', values.jobs),
+      seconds: wholeNumber('--seconds', values.seconds),
+      ...(values.records !== undefined && { records: wholeNumber('--records', values.records) }),
+    },
     json: values.json,
   }
 }
@@ -62,6 +67,7 @@ function parse(args: readonly string[]) {
         rounds: { type: 'string', default: '3' },
         jobs: { type: 'string', default: '20000' },
         seconds: { type: 'string', default: '10' },
+        records: { type: 'string' },
         json: { type: 'string' },
         help: { type: 'boolean', default: false },
       },

@@ -24,6 +24,8 @@ export interface Limits {
   readonly jobs: number
   /** Time limit. The first of both limits ends the measurement. */
   readonly seconds: number
+  /** Records of the case operate. @default 1_000_000 */
+  readonly records?: number
 }
 
 /** A number of jobs with its wall-clock and CPU time. */

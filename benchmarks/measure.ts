@@ -24,7 +24,7 @@ export async function measure(task: Task, variant: Variant): Promise<Answer> {
 async function measureIn(cwd: string, task: Task, variant: Variant): Promise<Answer> {
   const { promise, resolve } = Promise.withResolvers<Answer>()
   // The warm-up, the filling and the final check take time besides the measurement.
-  const seconds = 120 + 6 * task.limits.seconds
+  const seconds = 120 + 6 * task.limits.seconds + (variant.fillSeconds ?? 0)
   const process = fork(child, [JSON.stringify(task)], {
     cwd,
     execArgv: [...execArgv, ...(variant.execArgv ?? [])],

@@ -58,7 +58,7 @@ async function bench(flags: Flags): Promise<void> {
   }
   const disk = taking.some(({ durability }) => durability) ? describeDisk() : undefined
   if (disk !== undefined) console.log(`on disk: ${disk}`)
-  const chosen = cases.filter(({ name }) => isWanted(flags.cases, name))
+  const chosen = cases.filter(({ name, isOptIn }) => (flags.cases.length === 0 ? !isOptIn : flags.cases.includes(name)))
   const date = new Date().toISOString()
   const sources = sourcesHash()
   const rows = await runRounds(taking, chosen, rounds, limits)

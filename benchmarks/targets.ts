@@ -36,6 +36,7 @@ const statements = (variant: string, atMost: number) => ({
   measure: 'statements per job',
   value: { atMost },
 })
+const operate = (measure: string) => ({ case: 'operate', variant: 'many records', measure, ratio: { atMost: 3 } })
 const idle = (variant: string) => ({ case: 'idle', variant, measure: 'storage calls', value: { atMost: 0 } })
 
 const targets: readonly (Place & Target)[] = [
@@ -84,6 +85,17 @@ const targets: readonly (Place & Target)[] = [
   backlog('50k waiting', 'add of 100'),
   idle('1 worker'),
   idle('100 workers'),
+  ...[
+    'page, no filter',
+    'page, state',
+    'page, type',
+    'page, type and state',
+    'page, search',
+    'page, search and state',
+    'page, two search fields',
+    'page in the middle',
+  ].map(operate),
+  { case: 'operate', variant: 'retry 100k failed', measure: 'peak heap', ratio: { atMost: 2 } },
   statements('statements, batched', 0.5),
   statements('statements, complete(callback)', 5),
   { ...statements('statements, batched', 2), measure: 'row updates per job' },

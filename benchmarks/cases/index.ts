@@ -7,8 +7,9 @@ import { chains } from './chains.ts'
 import { drain } from './drain.ts'
 import { held } from './held.ts'
 import { idle } from './idle.ts'
+import { operate } from './operate.ts'
 import { rtt } from './rtt.ts'
 import { size } from './size.ts'
 import { steady } from './steady.ts'
 
-export const cases: readonly Case[] = [add, drain, steady, rtt, backlog, size, idle, held, chains]
+export const cases: readonly Case[] = [add, drain, steady, rtt, backlog, size, idle, held, chains, operate]
