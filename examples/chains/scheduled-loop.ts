@@ -1,6 +1,7 @@
 // node --conditions=@holdfast/source examples/chains/scheduled-loop.ts
 //
-// A recurring job: each run continues with the next one, an hour later. The loop is one chain, so at most one run is under way; the
+// A recurring job whose next run depends on this one. For times of a calendar, a schedule is simpler: docs/schedules.md.
+// Each run continues with the next one, an hour later. The loop is one chain, so at most one run is under way; the
 // next job is written in the move that ends the last, so the loop cannot break between two. The hours pass on a fake clock.
 
 import { MemoryStorage } from 'holdfast'

@@ -45,7 +45,7 @@ export class ServerProcess {
     const child = fork(fileURLToPath(new URL('server.ts', import.meta.url)), [JSON.stringify(config)], {
       execArgv: ['--conditions=@holdfast/source', '--no-warnings'],
       // The compile cache makes the second start faster.
-      env: { ...process.env, NODE_COMPILE_CACHE: join(config.directory, 'compiled') },
+      env: { ...process.env, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(config.directory, 'compiled') },
     })
     this.#child = child
     child.on('message', (event: ServerEvent) => this.#receive(event))

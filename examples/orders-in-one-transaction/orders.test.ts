@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { Client } from 'pg'
+import { startPostgres } from '../../servers/postgres.ts'
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url))
 
@@ -17,9 +19,22 @@ async function run(...args: string[]): Promise<{ code: number | null; output: st
   return { code, output }
 }
 
+// Without --url it starts a server, which takes longer than the orders: once is enough.
+const server = await startPostgres()
+after(() => server.stop())
+
+async function databaseOf(name: string): Promise<string> {
+  const client = new Client(server.url)
+  await client.connect()
+  await client.query(`CREATE DATABASE ${name}`)
+  await client.end()
+  return server.url.replace(/[^/]*$/, name)
+}
+
 for (const way of ['pg', 'drizzle', 'kysely']) {
   test(`orders and their jobs are committed or rolled back together, with ${way}`, async () => {
-    const { code, output } = await run('--with', way)
+    const where = way === 'pg' ? [] : ['--url', await databaseOf(way)]
+    const { code, output } = await run('--with', way, ...where)
     assert.equal(code, 0, output)
     assert.match(output, /order-3: refused, and nothing of it was written/)
     assert.match(output, /3 orders placed, 1 rolled back, 0 problems\./)
