@@ -89,11 +89,13 @@ export function rowTests(place: Place, world: World): void {
       // The process dies between the completion of a job and the removal of its row.
       const { mock } = t.mock.method(deliveries, 'remove', async () => {})
       const workers = it.federation.startWorkers()
-      const completed = new Promise((resolve) => workers.deliveryWorker.once('completed', resolve))
+      // The upkeep of the workers may add the lost job, which may complete first.
+      const completed = new Promise<void>((resolve) => {
+        workers.deliveryWorker.on('completed', (id) => id === done.id && resolve())
+      })
       await completed
       await workers.stop({ graceMs: 0 })
       mock.mockImplementation(remove)
-      // The upkeep of the workers may have added the lost job already.
       await look(it, 120_000)
       assert.equal(await it.row(done.id), undefined)
       assert.deepEqual((await deliveryQueue.get(lost.id))?.data, lost.data)

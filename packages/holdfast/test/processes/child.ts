@@ -13,7 +13,8 @@ export interface Child {
   readonly said: unknown[]
   /** Waits for something it says. */
   hears(fits: (line: any) => boolean, what: string): Promise<any>
-  publishEvent(line?: string): void
+  /** Writes a line to its standard input. A process that has ended misses it. */
+  send(line?: string): void
   signal(name: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void
   readonly exited: Promise<unknown>
 }
@@ -34,6 +35,8 @@ export async function startChild(
   )
   // By then all that it said is read.
   const exited = once(child, 'close')
+  // Some processes kill themselves, at a point that the test does not wait for.
+  child.stdin.on('error', () => {})
   const said: unknown[] = []
   createInterface(child.stdout).on('line', (line) => said.push(JSON.parse(line)))
   t.after(async () => {
@@ -47,7 +50,7 @@ export async function startChild(
       await until(() => said.some(fits), what, 40_000)
       return said.find(fits)
     },
-    publishEvent: (line = '') => void child.stdin.write(`${line}\n`),
+    send: (line = '') => void child.stdin.write(`${line}\n`),
     signal: (name) => assert.ok(child.kill(name)),
     exited,
   }

@@ -58,7 +58,7 @@ for (const name of ['sqlite', 'file', 'redis', 'postgres'] as const) {
 
     const children = await Promise.all([1, 2, 3, 4].map((number) => startChild(file, t, place, 'adders', number)))
     for (const child of children) await child.hears((line) => line === 'ready', 'the child is ready')
-    for (const child of children) child.publishEvent()
+    for (const child of children) child.send()
     await Promise.all(children.map(({ exited }) => exited))
     const told = children.flatMap(({ said }) => said.filter((line) => line !== 'ready') as Told[])
     const of = (key: string): Told[] => told.filter((one) => one.key === key)

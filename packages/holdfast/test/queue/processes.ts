@@ -96,7 +96,7 @@ export function processTests(driver: ProcessDriver): void {
         const { queue, child } = await bench(t, driver)
         const ids = { prefix: 'Id:', count: 50, inFlight: 50, threads: 2 }
         const producers = await Promise.all([1, 2, 3].map(() => child('enqueue', ids)))
-        for (const producer of producers) producer.publishEvent()
+        for (const producer of producers) producer.send()
         await Promise.all(producers.map(({ exited }) => exited))
         const answers = producers.flatMap(answersOf)
         assert.equal(answers.length, 6 * 50)
@@ -112,7 +112,7 @@ export function processTests(driver: ProcessDriver): void {
       const acknowledged: string[] = []
       const kill = async (round: number): Promise<void> => {
         const producer = await child('enqueue', { prefix: `${round}-`, count: 1e9, inFlight: 7 })
-        producer.publishEvent()
+        producer.send()
         await until(() => answersOf(producer).length > round * 30, 'some are enqueued')
         producer.signal('SIGKILL')
         await producer.exited
@@ -203,7 +203,7 @@ export function processTests(driver: ProcessDriver): void {
         if (starts.isCancelled) starts.afterCancel++
         throw new Error('once more')
       })
-      for (const waiter of waiters) waiter.publishEvent()
+      for (const waiter of waiters) waiter.send()
       for (const waiter of waiters) await waiter.hears((line) => line === 'waiting', 'all wait')
       await worker.start()
       await until(() => failures > 3, 'it has failed a few times')

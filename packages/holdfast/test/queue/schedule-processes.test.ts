@@ -47,16 +47,16 @@ function tests(driver: ProcessDriver): void {
     }
     // One that stands still before its adds, and goes on when all is over: it decided long ago.
     const stale = await start({ shiftMs: 5 * minutes, holds: true })
-    stale.publishEvent()
+    stale.send()
     await stale.hears((line) => line === 'holds', 'it holds its add')
     const children = await Promise.all(processes.map(start))
-    for (const child of children) child.publishEvent()
+    for (const child of children) child.send()
 
     const runs = new Map<string, number>()
     queue.execute(({ id }) => void runs.set(id, (runs.get(id) ?? 0) + 1))
     await queue.start()
     await until(() => runs.size >= expected.length, 'all slots ran', 60_000)
-    for (const child of [...children, stale]) child.publishEvent()
+    for (const child of [...children, stale]) child.send()
     await Promise.all([...children, stale].map(({ exited }) => exited))
     const added = stale.said.flatMap((line) => (line as { added?: number }).added ?? [])
     assert.ok(added.length > 0)
@@ -88,7 +88,7 @@ function tests(driver: ProcessDriver): void {
             shiftMs: (index % 3) * 5 * minutes - 5 * minutes,
           })
           await child.hears((line) => line === 'ready', 'it is ready')
-          child.publishEvent()
+          child.send()
           await sleep(2_000 + Math.random() * 8_000)
           child.signal('SIGKILL')
           await child.exited

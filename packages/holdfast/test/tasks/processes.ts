@@ -118,9 +118,9 @@ export function processTests(driver: ProcessDriver): void {
     await until(() => attempts.length === 1, 'another has it')
     late.signal('SIGCONT')
     // The late one completes while the other still runs: it must not take the message out.
-    late.publishEvent('go')
+    late.send('go')
     await late.hears((line) => line.ended === 'once', 'the late handler ended')
-    late.publishEvent('stop')
+    late.send('stop')
     await late.exited
     finish.resolve()
     stop.abort()
@@ -186,7 +186,7 @@ export function processTests(driver: ProcessDriver): void {
   test(`[S2] of 50 concurrent enqueues from 4 processes one is stored ${on}`, async (t) => {
     const { queue, child } = await bench(t, driver)
     const racers = await Promise.all([13, 13, 12, 12].map((count) => child('race', String(count))))
-    for (const racer of racers) racer.publishEvent()
+    for (const racer of racers) racer.send()
     const stored = await Promise.all(racers.map((racer) => racer.hears((line) => typeof line === 'number', 'it raced')))
     assert.equal(
       stored.reduce((sum, count) => sum + (count as number), 0),
@@ -230,8 +230,8 @@ export function processTests(driver: ProcessDriver): void {
     )
     await queue.getDepth()
     const sentAt = performance.now()
-    sender.publishEvent(JSON.stringify(['delayed', { delay: 'PT1S' }]))
-    sender.publishEvent(JSON.stringify(['far', { delay: 'P30D' }]))
+    sender.send(JSON.stringify(['delayed', { delay: 'PT1S' }]))
+    sender.send(JSON.stringify(['far', { delay: 'P30D' }]))
     await until(() => arrivedAt > 0, 'it arrives')
     assert.ok(arrivedAt - sentAt >= 1_000, `${arrivedAt - sentAt} ms`)
     stop.abort()

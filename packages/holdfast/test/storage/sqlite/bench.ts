@@ -98,7 +98,7 @@ export class Child {
     return this.#lines
   }
 
-  publishEvent(line = 'go'): void {
+  send(line = 'go'): void {
     this.#process.stdin!.write(`${line}\n`)
   }
 

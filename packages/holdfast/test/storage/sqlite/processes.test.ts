@@ -29,7 +29,7 @@ test('[Q4.06] [trap 40] four processes add the same 50 ids at once: each id is a
   const { spawn, open } = bench(t)
   const storage = await open()
   const racers = await Promise.all(Array.from({ length: 4 }, () => started(spawn('race', '50'))))
-  for (const racer of racers) racer.publishEvent()
+  for (const racer of racers) racer.send()
   const verdicts = await Promise.all(racers.map((racer) => racer.next<string[]>()))
   for (let id = 0; id < 50; id++) {
     assert.deepEqual(verdicts.map((list) => list[id]).toSorted(), ['added', 'duplicate', 'duplicate', 'duplicate'])
@@ -46,7 +46,7 @@ test('[trap 46] two processes add in turns: the jobs start in that order', async
   const ids = Array.from({ length: 20 }, (_, number) => `job-${number}`)
   for (const [number, id] of ids.entries()) {
     const producer = producers[number % 2]!
-    producer.publishEvent(`enqueue ${id}`)
+    producer.send(`enqueue ${id}`)
     await producer.next()
   }
   const { jobs } = await storage.claim({ worker: 'w', slots: 30, types })
@@ -79,7 +79,7 @@ test('the inbox of a killed process is removed by the next sender, and a process
   const [killed, stopped] = await Promise.all([started(all.spawn('listen')), started(all.spawn('work'))])
   assert.equal(inboxes(all).length, 2)
   await killed.kill()
-  stopped.publishEvent()
+  stopped.send()
   assert.equal(await stopped.ended, 0)
   assert.equal(inboxes(all).length, 1)
   // The next sender of a hint finds that the owner has ended.
