@@ -1,5 +1,6 @@
-// Every statement on jobs, types, groups and keys, prepared once per connection. Limits are written `? + 0`: SQLite plans a
-// statement again whenever a bare parameter of its limit changes, which costs more than running the statement.
+// Every statement on jobs, types, groups and keys, prepared at its first use by a connection: to prepare all of them takes
+// longer than to open the database. Limits are written `? + 0`: SQLite plans a statement again whenever a bare parameter of its
+// limit changes, which costs more than running the statement.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { jobColumns } from '../rules/job.ts'
@@ -69,166 +70,182 @@ const places = {
 const expiredRecords = `holdfast_types AS type CROSS JOIN holdfast_jobs AS first
   ON first.tid = type.tid AND first.state IN (${ended}) AND first.sweep_at <= ?`
 
-export type Statements = ReturnType<typeof prepare>
+const changing =
+  'state, attempt, failures, run_at, ord, ready, worker, label, started_at, lease_until, finished_at, by_holder, result, ' +
+  'error, expires_at, sweep_at, more'
 
-export function prepare(db: DatabaseSync) {
-  const rows = (sql: string): StatementSync => {
-    const statement = db.prepare(sql) as StatementSync & { setReturnArrays(on: boolean): void }
-    statement.setReturnArrays(true)
-    return statement
+interface Text {
+  readonly sql: string
+  /** Its rows are arrays. */
+  readonly hasRows: boolean
+}
+
+const rows = (sql: string): Text => ({ sql, hasRows: true })
+const write = (sql: string): Text => ({ sql, hasRows: false })
+
+const texts = {
+  typeByName: rows('SELECT tid, name, paused_since, paused_by FROM holdfast_types WHERE name = ?'),
+  typeById: rows('SELECT tid, name, paused_since, paused_by FROM holdfast_types WHERE tid = ?'),
+  addType: write('INSERT INTO holdfast_types (name) VALUES (?)'),
+  pauseType: write('UPDATE holdfast_types SET paused_since = ?, paused_by = ? WHERE tid = ?'),
+  countType: write(
+    `UPDATE holdfast_types SET ${stateNames.map((state) => `${state} = ${state} + ?`).join(', ')} WHERE tid = ?`,
+  ),
+  jobById: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND id = ?`),
+  jobsById: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND id IN (SELECT value FROM json_each(?))`),
+  lastId: rows('SELECT id FROM holdfast_jobs WHERE tid = ? ORDER BY id DESC LIMIT 1'),
+  jobBySeq: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE seq = ?`),
+  jobsOfChain: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE chain = ? ORDER BY seq`),
+  addJob: write(
+    'INSERT INTO holdfast_jobs (seq, tid, id, token, max_attempts, priority, keep_ms, created_at, payload, grp, chain, ' +
+      `${changing}) VALUES (${Array.from({ length: 28 }, () => '?').join(', ')})`,
+  ),
+  // For a new job that is ready and has nothing rare: nearly every job.
+  addPlainJob: write(
+    `INSERT INTO holdfast_jobs (seq, tid, id, token, max_attempts, priority, keep_ms, created_at, payload, state,
+       attempt, failures, run_at, ord, ready) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, 1)`,
+  ),
+  changeJob: write(
+    `UPDATE holdfast_jobs SET ${changing
+      .split(', ')
+      .map((column) => `${column} = ?`)
+      .join(', ')} WHERE seq = ?`,
+  ),
+  changePayload: write('UPDATE holdfast_jobs SET payload = ? WHERE seq = ?'),
+  eraseJob: write('DELETE FROM holdfast_jobs WHERE seq = ?'),
+  payload: rows('SELECT payload FROM holdfast_payloads WHERE seq = ?'),
+  setPayload: write('INSERT OR REPLACE INTO holdfast_payloads VALUES (?, ?)'),
+  erasePayload: write('DELETE FROM holdfast_payloads WHERE seq = ?'),
+  addPlace: write('INSERT INTO holdfast_places VALUES (?, ?, ?, ?)'),
+  erasePlace: write('DELETE FROM holdfast_places WHERE tid = ? AND state = ? AND at = ? AND seq = ?'),
+  addDeadline: write('INSERT INTO holdfast_deadlines VALUES (?, ?)'),
+  eraseDeadline: write('DELETE FROM holdfast_deadlines WHERE at = ? AND seq = ?'),
+  overdue: rows('SELECT at, seq FROM holdfast_deadlines WHERE at <= ? ORDER BY at LIMIT ? + 0'),
+  addField: write('INSERT INTO holdfast_search VALUES (?, ?, ?, ?)'),
+  eraseField: write('DELETE FROM holdfast_search WHERE tid = ? AND field = ? AND value = ? AND seq = ?'),
+  anyReport: rows(
+    `SELECT 1 WHERE EXISTS (SELECT 1 FROM holdfast_progress WHERE seq > 0)
+       OR EXISTS (SELECT 1 FROM holdfast_lines WHERE seq > 0)`,
+  ),
+  progress: rows('SELECT progress FROM holdfast_progress WHERE seq = ?'),
+  setProgress: write('INSERT OR REPLACE INTO holdfast_progress VALUES (?, ?)'),
+  eraseProgress: write('DELETE FROM holdfast_progress WHERE seq = ?'),
+  lines: rows('SELECT number, attempt, at, line FROM holdfast_lines WHERE seq = ? ORDER BY number'),
+  lastLine: rows('SELECT number, start + length(line) FROM holdfast_lines WHERE seq = ? ORDER BY number DESC LIMIT 1'),
+  addLine: write('INSERT INTO holdfast_lines VALUES (?, ?, ?, ?, ?, ?)'),
+  firstLineFrom: rows(
+    'SELECT number FROM holdfast_lines WHERE seq = ? AND number >= ? AND start >= ? ORDER BY number LIMIT 1',
+  ),
+  eraseLinesBefore: write('DELETE FROM holdfast_lines WHERE seq = ? AND number < ?'),
+  eraseLines: write('DELETE FROM holdfast_lines WHERE seq = ?'),
+  readyJobs: rows(
+    `SELECT ${jobColumns} FROM holdfast_jobs
+     WHERE tid = ? AND ready = 1 AND priority = ? AND run_at <= ? ORDER BY run_at, ord LIMIT ? + 0`,
+  ),
+  highestBelow: rows(
+    'SELECT priority FROM holdfast_jobs WHERE tid = ? AND ready = 1 AND priority < ? ORDER BY priority DESC LIMIT 1',
+  ),
+  lost: rows(
+    `SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND lease_until <= ? ORDER BY lease_until LIMIT ? + 0`,
+  ),
+  held: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND lease_until IS NOT NULL ORDER BY lease_until`),
+  typesWithEnded: rows('SELECT tid FROM holdfast_types WHERE completed > 0 OR failed > 0 OR cancelled > 0'),
+  expired: rows(
+    `SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND state IN (${ended}) AND sweep_at <= ? LIMIT ? + 0`,
+  ),
+  group: rows('SELECT running, placed, paused_since, paused_by FROM holdfast_groups WHERE tid = ? AND key = ?'),
+  setGroup: write('INSERT OR REPLACE INTO holdfast_groups VALUES (?, ?, ?, ?, ?, ?)'),
+  eraseGroup: write('DELETE FROM holdfast_groups WHERE tid = ? AND key = ?'),
+  headOfGroup: rows(
+    `SELECT ${jobColumns} FROM holdfast_jobs
+     WHERE tid = ? AND grp = ? AND grp IS NOT NULL AND state < ${stateCodes.completed} ORDER BY seq LIMIT 1`,
+  ),
+  key: rows('SELECT id, token, mode, shared, until, replaced_by, version FROM holdfast_keys WHERE tid = ? AND key = ?'),
+  setKey: write('INSERT OR REPLACE INTO holdfast_keys VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'),
+  eraseKey: write('DELETE FROM holdfast_keys WHERE tid = ? AND key = ?'),
+  dependents: rows('SELECT seq FROM holdfast_dependents WHERE tid = ? AND id = ? ORDER BY seq'),
+  addDependent: write('INSERT OR IGNORE INTO holdfast_dependents VALUES (?, ?, ?)'),
+  eraseDependent: write('DELETE FROM holdfast_dependents WHERE tid = ? AND id = ? AND seq = ?'),
+  eraseDependents: write('DELETE FROM holdfast_dependents WHERE tid = ? AND id = ?'),
+  lastNumber: rows("SELECT value FROM holdfast_numbers WHERE name = 'last'"),
+  setLastNumber: write("UPDATE holdfast_numbers SET value = ? WHERE name = 'last'"),
+  version: rows('PRAGMA data_version'),
+  announce: write("UPDATE holdfast_numbers SET value = value + 1 WHERE name = 'listeners'"),
+  sweepKeys: write(
+    `DELETE FROM holdfast_keys WHERE (tid, key) IN (
+       SELECT tid, key FROM holdfast_keys
+       WHERE mode <> 'simple' AND until IS NOT NULL AND until <= ? ORDER BY until LIMIT ? + 0)`,
+  ),
+  overdueKey: rows(`SELECT 1 FROM holdfast_keys WHERE mode <> 'simple' AND until IS NOT NULL AND until <= ? LIMIT 1`),
+  firstOfPriority: rows(
+    `SELECT priority, run_at FROM holdfast_jobs
+     WHERE tid = ? AND ready = ? AND priority < ? ORDER BY priority DESC, run_at, ord LIMIT 1`,
+  ),
+  firstLease: rows(
+    `SELECT lease_until FROM holdfast_jobs AS job WHERE tid = ? AND lease_until IS NOT NULL AND NOT EXISTS (
+       SELECT 1 FROM holdfast_groups AS grp
+       WHERE grp.tid = job.tid AND grp.key = job.grp AND paused_since IS NOT NULL)
+     ORDER BY lease_until LIMIT 1`,
+  ),
+  typeNames: rows('SELECT name FROM holdfast_types ORDER BY name'),
+  countAll: rows(`SELECT sum(${stateNames.join(' + ')}) FROM holdfast_types`),
+  countsOfType: rows(`SELECT ${stateNames.join(', ')} FROM holdfast_types WHERE tid = ?`),
+  dueLater: rows(
+    `SELECT count(*) FILTER (WHERE state = ${stateCodes.scheduled}), count(*) FILTER (WHERE state = ${stateCodes.failing}) FROM holdfast_jobs
+     WHERE tid = ? AND run_at <= ? AND state IN (${stateCodes.scheduled}, ${stateCodes.failing})`,
+  ),
+  countLost: rows('SELECT count(*) FROM holdfast_jobs WHERE tid = ? AND lease_until <= ?'),
+  countExpired: rows(
+    `SELECT tid, state, count(*) FROM (
+       SELECT first.tid, first.state FROM ${expiredRecords}
+       UNION ALL
+       SELECT job.tid, job.state FROM ${expiredRecords} CROSS JOIN holdfast_jobs AS job
+         ON job.chain = first.seq AND (job.sweep_at IS NULL OR job.sweep_at > ?))
+     GROUP BY tid, state`,
+  ),
+  pausedGroups: rows(
+    `SELECT key, paused_since, paused_by FROM holdfast_groups
+     WHERE tid = ? AND paused_since IS NOT NULL ORDER BY key`,
+  ),
+  listUp: rows(list('>', 'ASC')),
+  listDown: rows(list('<', 'DESC')),
+  candidatesUp: rows(list('>', 'ASC', candidates)),
+  candidatesDown: rows(list('<', 'DESC', candidates)),
+  typesUp: rows('SELECT tid FROM holdfast_types WHERE tid >= ? ORDER BY tid'),
+  typesDown: rows('SELECT tid FROM holdfast_types WHERE tid <= ? ORDER BY tid DESC'),
+  readyUp: rows(up(places.ready)),
+  readyDown: rows(down(places.ready)),
+  leasesUp: rows(up(places.leases)),
+  leasesDown: rows(down(places.leases)),
+  endedUp: rows(up(places.ended)),
+  endedDown: rows(down(places.ended)),
+  placesUp: rows(up(places.places)),
+  placesDown: rows(down(places.places)),
+  searchUp: rows(up(places.search)),
+  searchDown: rows(down(places.search)),
+  countFields: rows(
+    `SELECT count(*) FROM (
+       SELECT 1 FROM holdfast_search WHERE tid = ? AND field = ? AND value BETWEEN ? AND ? LIMIT ? + 0)`,
+  ),
+} as const satisfies Record<string, Text>
+
+export type Statements = Readonly<Record<keyof typeof texts, StatementSync>>
+
+export function statementsOf(db: DatabaseSync): Statements {
+  const statements = {}
+  for (const [name, text] of Object.entries<Text>(texts)) {
+    const get = (): StatementSync => {
+      const value = prepare(db, text)
+      Object.defineProperty(statements, name, { value })
+      return value
+    }
+    Object.defineProperty(statements, name, { configurable: true, enumerable: true, get })
   }
-  const changing =
-    'state, attempt, failures, run_at, ord, ready, worker, label, started_at, lease_until, finished_at, by_holder, result, ' +
-    'error, expires_at, sweep_at, more'
-  return {
-    typeByName: rows('SELECT tid, name, paused_since, paused_by FROM holdfast_types WHERE name = ?'),
-    typeById: rows('SELECT tid, name, paused_since, paused_by FROM holdfast_types WHERE tid = ?'),
-    addType: db.prepare('INSERT INTO holdfast_types (name) VALUES (?)'),
-    pauseType: db.prepare('UPDATE holdfast_types SET paused_since = ?, paused_by = ? WHERE tid = ?'),
-    countType: db.prepare(
-      `UPDATE holdfast_types SET ${stateNames.map((state) => `${state} = ${state} + ?`).join(', ')} WHERE tid = ?`,
-    ),
-    jobById: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND id = ?`),
-    jobsById: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND id IN (SELECT value FROM json_each(?))`),
-    lastId: rows('SELECT id FROM holdfast_jobs WHERE tid = ? ORDER BY id DESC LIMIT 1'),
-    jobBySeq: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE seq = ?`),
-    jobsOfChain: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE chain = ? ORDER BY seq`),
-    addJob: db.prepare(
-      'INSERT INTO holdfast_jobs (seq, tid, id, token, max_attempts, priority, keep_ms, created_at, payload, grp, chain, ' +
-        `${changing}) VALUES (${Array.from({ length: 28 }, () => '?').join(', ')})`,
-    ),
-    // For a new job that is ready and has nothing rare: nearly every job.
-    addPlainJob: db.prepare(
-      `INSERT INTO holdfast_jobs (seq, tid, id, token, max_attempts, priority, keep_ms, created_at, payload, state,
-         attempt, failures, run_at, ord, ready) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, 1)`,
-    ),
-    changeJob: db.prepare(
-      `UPDATE holdfast_jobs SET ${changing
-        .split(', ')
-        .map((column) => `${column} = ?`)
-        .join(', ')} WHERE seq = ?`,
-    ),
-    changePayload: db.prepare('UPDATE holdfast_jobs SET payload = ? WHERE seq = ?'),
-    eraseJob: db.prepare('DELETE FROM holdfast_jobs WHERE seq = ?'),
-    payload: rows('SELECT payload FROM holdfast_payloads WHERE seq = ?'),
-    setPayload: db.prepare('INSERT OR REPLACE INTO holdfast_payloads VALUES (?, ?)'),
-    erasePayload: db.prepare('DELETE FROM holdfast_payloads WHERE seq = ?'),
-    addPlace: db.prepare('INSERT INTO holdfast_places VALUES (?, ?, ?, ?)'),
-    erasePlace: db.prepare('DELETE FROM holdfast_places WHERE tid = ? AND state = ? AND at = ? AND seq = ?'),
-    addDeadline: db.prepare('INSERT INTO holdfast_deadlines VALUES (?, ?)'),
-    eraseDeadline: db.prepare('DELETE FROM holdfast_deadlines WHERE at = ? AND seq = ?'),
-    overdue: rows('SELECT at, seq FROM holdfast_deadlines WHERE at <= ? ORDER BY at LIMIT ? + 0'),
-    addField: db.prepare('INSERT INTO holdfast_search VALUES (?, ?, ?, ?)'),
-    eraseField: db.prepare('DELETE FROM holdfast_search WHERE tid = ? AND field = ? AND value = ? AND seq = ?'),
-    anyReport: rows(
-      `SELECT 1 WHERE EXISTS (SELECT 1 FROM holdfast_progress WHERE seq > 0)
-         OR EXISTS (SELECT 1 FROM holdfast_lines WHERE seq > 0)`,
-    ),
-    progress: rows('SELECT progress FROM holdfast_progress WHERE seq = ?'),
-    setProgress: db.prepare('INSERT OR REPLACE INTO holdfast_progress VALUES (?, ?)'),
-    eraseProgress: db.prepare('DELETE FROM holdfast_progress WHERE seq = ?'),
-    lines: rows('SELECT number, attempt, at, line FROM holdfast_lines WHERE seq = ? ORDER BY number'),
-    lastLine: rows(
-      'SELECT number, start + length(line) FROM holdfast_lines WHERE seq = ? ORDER BY number DESC LIMIT 1',
-    ),
-    addLine: db.prepare('INSERT INTO holdfast_lines VALUES (?, ?, ?, ?, ?, ?)'),
-    firstLineFrom: rows(
-      'SELECT number FROM holdfast_lines WHERE seq = ? AND number >= ? AND start >= ? ORDER BY number LIMIT 1',
-    ),
-    eraseLinesBefore: db.prepare('DELETE FROM holdfast_lines WHERE seq = ? AND number < ?'),
-    eraseLines: db.prepare('DELETE FROM holdfast_lines WHERE seq = ?'),
-    readyJobs: rows(
-      `SELECT ${jobColumns} FROM holdfast_jobs
-       WHERE tid = ? AND ready = 1 AND priority = ? AND run_at <= ? ORDER BY run_at, ord LIMIT ? + 0`,
-    ),
-    highestBelow: rows(
-      'SELECT priority FROM holdfast_jobs WHERE tid = ? AND ready = 1 AND priority < ? ORDER BY priority DESC LIMIT 1',
-    ),
-    lost: rows(
-      `SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND lease_until <= ? ORDER BY lease_until LIMIT ? + 0`,
-    ),
-    held: rows(
-      `SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND lease_until IS NOT NULL ORDER BY lease_until`,
-    ),
-    typesWithEnded: rows('SELECT tid FROM holdfast_types WHERE completed > 0 OR failed > 0 OR cancelled > 0'),
-    expired: rows(
-      `SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND state IN (${ended}) AND sweep_at <= ? LIMIT ? + 0`,
-    ),
-    group: rows('SELECT running, placed, paused_since, paused_by FROM holdfast_groups WHERE tid = ? AND key = ?'),
-    setGroup: db.prepare('INSERT OR REPLACE INTO holdfast_groups VALUES (?, ?, ?, ?, ?, ?)'),
-    eraseGroup: db.prepare('DELETE FROM holdfast_groups WHERE tid = ? AND key = ?'),
-    headOfGroup: rows(
-      `SELECT ${jobColumns} FROM holdfast_jobs
-       WHERE tid = ? AND grp = ? AND grp IS NOT NULL AND state < ${stateCodes.completed} ORDER BY seq LIMIT 1`,
-    ),
-    key: rows(
-      'SELECT id, token, mode, shared, until, replaced_by, version FROM holdfast_keys WHERE tid = ? AND key = ?',
-    ),
-    setKey: db.prepare('INSERT OR REPLACE INTO holdfast_keys VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'),
-    eraseKey: db.prepare('DELETE FROM holdfast_keys WHERE tid = ? AND key = ?'),
-    dependents: rows('SELECT seq FROM holdfast_dependents WHERE tid = ? AND id = ? ORDER BY seq'),
-    addDependent: db.prepare('INSERT OR IGNORE INTO holdfast_dependents VALUES (?, ?, ?)'),
-    eraseDependent: db.prepare('DELETE FROM holdfast_dependents WHERE tid = ? AND id = ? AND seq = ?'),
-    eraseDependents: db.prepare('DELETE FROM holdfast_dependents WHERE tid = ? AND id = ?'),
-    lastNumber: rows("SELECT value FROM holdfast_numbers WHERE name = 'last'"),
-    setLastNumber: db.prepare("UPDATE holdfast_numbers SET value = ? WHERE name = 'last'"),
-    version: rows('PRAGMA data_version'),
-    announce: db.prepare("UPDATE holdfast_numbers SET value = value + 1 WHERE name = 'listeners'"),
-    sweepKeys: db.prepare(
-      `DELETE FROM holdfast_keys WHERE (tid, key) IN (
-         SELECT tid, key FROM holdfast_keys
-         WHERE mode <> 'simple' AND until IS NOT NULL AND until <= ? ORDER BY until LIMIT ? + 0)`,
-    ),
-    overdueKey: rows(`SELECT 1 FROM holdfast_keys WHERE mode <> 'simple' AND until IS NOT NULL AND until <= ? LIMIT 1`),
-    firstOfPriority: rows(
-      `SELECT priority, run_at FROM holdfast_jobs
-       WHERE tid = ? AND ready = ? AND priority < ? ORDER BY priority DESC, run_at, ord LIMIT 1`,
-    ),
-    firstLease: rows(
-      `SELECT lease_until FROM holdfast_jobs AS job WHERE tid = ? AND lease_until IS NOT NULL AND NOT EXISTS (
-         SELECT 1 FROM holdfast_groups AS grp
-         WHERE grp.tid = job.tid AND grp.key = job.grp AND paused_since IS NOT NULL)
-       ORDER BY lease_until LIMIT 1`,
-    ),
-    typeNames: rows('SELECT name FROM holdfast_types ORDER BY name'),
-    countAll: rows(`SELECT sum(${stateNames.join(' + ')}) FROM holdfast_types`),
-    countsOfType: rows(`SELECT ${stateNames.join(', ')} FROM holdfast_types WHERE tid = ?`),
-    dueLater: rows(
-      `SELECT count(*) FILTER (WHERE state = ${stateCodes.scheduled}), count(*) FILTER (WHERE state = ${stateCodes.failing}) FROM holdfast_jobs
-       WHERE tid = ? AND run_at <= ? AND state IN (${stateCodes.scheduled}, ${stateCodes.failing})`,
-    ),
-    countLost: rows('SELECT count(*) FROM holdfast_jobs WHERE tid = ? AND lease_until <= ?'),
-    countExpired: rows(
-      `SELECT tid, state, count(*) FROM (
-         SELECT first.tid, first.state FROM ${expiredRecords}
-         UNION ALL
-         SELECT job.tid, job.state FROM ${expiredRecords} CROSS JOIN holdfast_jobs AS job
-           ON job.chain = first.seq AND (job.sweep_at IS NULL OR job.sweep_at > ?))
-       GROUP BY tid, state`,
-    ),
-    pausedGroups: rows(
-      `SELECT key, paused_since, paused_by FROM holdfast_groups
-       WHERE tid = ? AND paused_since IS NOT NULL ORDER BY key`,
-    ),
-    listUp: rows(list('>', 'ASC')),
-    listDown: rows(list('<', 'DESC')),
-    candidatesUp: rows(list('>', 'ASC', candidates)),
-    candidatesDown: rows(list('<', 'DESC', candidates)),
-    typesUp: rows('SELECT tid FROM holdfast_types WHERE tid >= ? ORDER BY tid'),
-    typesDown: rows('SELECT tid FROM holdfast_types WHERE tid <= ? ORDER BY tid DESC'),
-    readyUp: rows(up(places.ready)),
-    readyDown: rows(down(places.ready)),
-    leasesUp: rows(up(places.leases)),
-    leasesDown: rows(down(places.leases)),
-    endedUp: rows(up(places.ended)),
-    endedDown: rows(down(places.ended)),
-    placesUp: rows(up(places.places)),
-    placesDown: rows(down(places.places)),
-    searchUp: rows(up(places.search)),
-    searchDown: rows(down(places.search)),
-    countFields: rows(
-      `SELECT count(*) FROM (
-         SELECT 1 FROM holdfast_search WHERE tid = ? AND field = ? AND value BETWEEN ? AND ? LIMIT ? + 0)`,
-    ),
-  }
+  return statements as Statements
+}
+
+function prepare(db: DatabaseSync, { sql, hasRows }: Text): StatementSync {
+  const statement = db.prepare(sql) as StatementSync & { setReturnArrays(on: boolean): void }
+  if (hasRows) statement.setReturnArrays(true)
+  return statement
 }

@@ -6,7 +6,7 @@ import type { Bytes } from '../../storage.ts'
 import type { Rows, StoredReport } from '../../rows/job.ts'
 import type * as Moves from '../../rules/move.ts'
 import type { Listeners } from '../../rules/signals.ts'
-import { prepare, type Statements } from '../connection/statements.ts'
+import { statementsOf, type Statements } from '../connection/statements.ts'
 import { DependentRows } from './dependent-rows.ts'
 import { GroupRows } from './group-rows.ts'
 import type { SqliteGroup } from './group.ts'
@@ -33,7 +33,7 @@ export class WorkingSet implements Rows<SqliteType> {
   #isNumberTaken = false
 
   constructor(db: DatabaseSync, listenersOf: (name: string) => Listeners) {
-    this.statements = prepare(db)
+    this.statements = statementsOf(db)
     this.types = new TypeRows(this.statements, listenersOf)
     this.parts = new JobParts(this.statements)
     this.jobs = new JobRows(this, this.statements, this.types, this.parts)
