@@ -5,7 +5,7 @@ import { after } from 'node:test'
 import type { ClientBase } from 'pg'
 import type { Sql } from 'postgres'
 import { PostgresStorage, type PostgresTransaction } from 'holdfast/postgres'
-import { giveSchemaBack, postgresPlace, postgresWay, stopPostgres, takeSchema } from '../postgres-subject.ts'
+import { giveSchemaBack, planOnce, postgresPlace, postgresWay, stopPostgres, takeSchema } from '../postgres-subject.ts'
 import type { ChainDriver } from './driver.ts'
 import { leaseTests } from './leases.ts'
 import { chainTests } from './suites.ts'
@@ -26,7 +26,7 @@ for (const client of ['pg', 'postgresjs'] as const) {
     name: client === 'pg' ? 'postgres' : 'postgres.js',
     open: async () => {
       const schema = takeSchema()
-      const { pool } = await postgresPlace()
+      const { pool } = await postgresPlace(planOnce)
       const orders = `"orders of ${schema}"`
       await pool.query(`DROP TABLE IF EXISTS ${orders}; CREATE TABLE ${orders} (id text NOT NULL)`)
       const storage = new PostgresStorage({ ...(await postgresWay(client)), schema })

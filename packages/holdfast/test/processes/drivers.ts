@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Storage } from 'holdfast'
 import { quickFolder } from '../drivers.ts'
-import { giveSchemaBack, postgresPlace, stopPostgres, takeSchema } from '../postgres-subject.ts'
+import { giveSchemaBack, planOnce, postgresPlace, stopPostgres, takeSchema } from '../postgres-subject.ts'
 import { placeOf, stopPlaces } from '../redis-places.ts'
 import { type Spec, storageMaker } from './spec.ts'
 
@@ -33,7 +33,7 @@ export const processDrivers: Readonly<Record<Spec['driver'], ProcessDriver>> = {
 }
 
 async function postgresTasksPlace(): Promise<Place> {
-  const { server } = await postgresPlace()
+  const { server } = await postgresPlace(planOnce)
   const spec: Spec = { driver: 'postgres', at: server.url, prefix: takeSchema() }
   const storage = await storageMaker(spec)
   // The tables are made here, not in the time that a test waits for.

@@ -40,7 +40,7 @@ export function costTests(driver: TestDriver): void {
       const { queue, storage } = await bench(t, driver)
       const line = faulty(storage)
       const size = 100_000
-      const both = queue<string, string>({ storage: line.storage, maxRetries: 3, leaseMs: 60 })
+      const both = queue<string, string>({ storage: line.storage, maxRetries: 3, leaseMs: 900 })
       both.execute(async ({ attempts }) => {
         // Long enough for heartbeats.
         if (attempts === 1) await until(() => line.count('extend') > 1)

@@ -43,7 +43,7 @@ export function outageTests(driver: TestDriver): void {
     test('[Q4.35] past the end of the lease too', async (t) => {
       const { queue: newQueue, storage } = await bench(t, driver)
       const line = faulty(storage)
-      const queue = newQueue({ storage: line.storage, leaseMs: 50 })
+      const queue = newQueue({ storage: line.storage, leaseMs: 500 })
       let ran = 0
       const release = gate()
       queue.execute(async () => {
