@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { Queue } from 'holdfast'
 import { FileStorage } from 'holdfast/file'
+import { sized } from '../../full-size.ts'
 import { viewFolderOf } from './view-folder.ts'
 
 const script = new URL('fixtures/enqueue.ts', import.meta.url).pathname
@@ -57,13 +58,16 @@ async function runAll(storage: FileStorage, expected: number): Promise<Map<strin
   return ran
 }
 
-test('[Q4.06] [trap 40] 4 processes of 4 threads enqueue the same 50 ids: each id is added once, no call rejects, each job runs once', async (t) => {
+/** Processes, and threads of each. */
+const crowd = sized(4, 2)
+
+test(`[Q4.06] [trap 40] ${crowd} processes of ${crowd} threads enqueue the same 50 ids: each id is added once, no call rejects, each job runs once`, async (t) => {
   const directory = await directoryOf(t)
-  const order = { directory, threads: 4, prefix: 'Id:', count: 50, inFlight: 50 }
-  const children = Array.from({ length: 4 }, () => enqueueIn(t, order))
+  const order = { directory, threads: crowd, prefix: 'Id:', count: 50, inFlight: 50 }
+  const children = Array.from({ length: crowd }, () => enqueueIn(t, order))
   for (const child of children) assert.deepEqual(await child.ended, [0, null])
   const lines = children.flatMap((child) => child.lines)
-  assert.equal(lines.length, 16 * 50)
+  assert.equal(lines.length, crowd * crowd * 50)
   assert.equal(lines.filter((line) => line.endsWith(' queued')).length, 50)
   assert.equal(new Set(lines.filter((line) => line.endsWith(' queued'))).size, 50)
   // Every file has its own job.
