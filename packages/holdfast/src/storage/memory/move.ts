@@ -4,8 +4,9 @@ import type { Bytes, JobEvent, JobRef, JobState, LogLine, NewJob } from '../stor
 import { markFieldsOf, outlivesJob } from '../rules/job/key.ts'
 import { appendLines } from '../rules/job/report.ts'
 import type * as Moves from '../rules/move.ts'
-import { type Data, type Group, MemoryJob, type Mark, type Member, type TypeData } from './data.ts'
-import { Heap } from './heap.ts'
+import { emptyFlow, type Flow, type GroupState, isGroupNeeded } from '../rules/flow.ts'
+import { type Data, type Group, MemoryJob, type Mark, type Member, newGroup, type TypeData } from './data.ts'
+import type { Heap } from './heap.ts'
 import type { SortedList } from './sorted-list.ts'
 import { Signals } from '../rules/signals.ts'
 
@@ -22,6 +23,10 @@ export interface Recorder {
   creates(type: string, id: string): void
   /** The holder of the key is about to change. */
   key(type: TypeData, key: string): void
+  /** The state of the group is about to change. */
+  group(group: Group): void
+  /** The flow of the type is about to change. */
+  flow(type: TypeData): void
 }
 
 export class MemoryMove implements Moves.Move {
@@ -70,10 +75,7 @@ export class MemoryMove implements Moves.Move {
     // In no list yet: wait() or blockJob() follows in the same call.
     type.counts.blocked++
     type.jobs.set(job.id, job)
-    if (fields.group) {
-      job.group = this.groupOf(type, fields.group.key)
-      job.group.members.push(job.member!)
-    }
+    if (fields.group) job.group = this.groupOf(type, fields.group.key)
     return job
   }
 
@@ -125,8 +127,10 @@ export class MemoryMove implements Moves.Move {
     if (place === 'kept') return enter(job, type.kept)
     const isDue = job.runAt <= this.now
     if (isDue && job.state === 'scheduled') becomeQueued(job)
-    if (place === 'ready') enter(job, isDue ? type.readyList(job.priority) : type.later)
-    else enter(job, isDue ? type.asideDue : type.asideLater)
+    if (place === 'ready') return enter(job, isDue ? type.readyList(job.priority) : type.later)
+    enter(job, isDue ? type.asideDue : type.asideLater)
+    const { group, member, membership } = job
+    if (membership === 'unordered') enterHeap(member!, isDue ? group!.members : group!.later)
   }
 
   report(job: MemoryJob, progress: Bytes | undefined, lines: readonly LogLine[]): void {
@@ -181,32 +185,74 @@ export class MemoryMove implements Moves.Move {
   // ── groups ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   groupOf(type: TypeData, key: string): Group {
-    let group = type.groups.get(key)
-    if (!group) {
-      const members = new Heap<Member>((a, b) => a.job.accepted < b.job.accepted)
-      group = { key, type, members, running: undefined, placed: undefined, paused: undefined }
-      type.groups.set(key, group)
-    }
-    return group
+    return type.groups.get(key) ?? newGroup(type, key)
+  }
+
+  changeGroup(group: Group, changes: Partial<GroupState>): void {
+    this.#recorder?.group(group)
+    const { type, key } = group
+    if (group.heapIndex >= 0) type.ring.remove(group)
+    Object.assign(group, changes)
+    if (group.turnAt !== undefined) type.ring.push(group)
+    if (!isGroupNeeded(group, this.now)) type.groups.delete(key)
+    else type.groups.set(key, group)
+    if (group.size === 0 && (group.rate || group.slowedUntil > this.now)) this.data.lingering.add(group)
+  }
+
+  nextTurn(type: TypeData): Group | undefined {
+    const group = type.ring.peek()
+    return group && group.turnAt! <= this.now ? group : undefined
+  }
+
+  turnsOf(type: TypeData): Group[] {
+    return [...type.ring.prefix(({ turnAt }) => turnAt! <= this.now)]
   }
 
   headOf(group: Group): MemoryJob | undefined {
-    return group.members.peek()?.job
+    return this.#firstOf(group.members)
+  }
+
+  bestOf(group: Group): MemoryJob | undefined {
+    promote(this, group.type)
+    return this.#firstOf(group.members)
+  }
+
+  firstRunAt(group: Group): number | undefined {
+    promote(this, group.type)
+    // Which of the due jobs was due first makes no difference.
+    return (group.members.peek() ?? group.later.peek())?.job.runAt
+  }
+
+  #firstOf(members: Group['members']): MemoryJob | undefined {
+    const job = members.peek()?.job
+    if (job) this.#recorder?.seen(job)
+    return job
   }
 
   addMember(job: MemoryJob): void {
     job.group = this.groupOf(job.type, job.group!.key)
-    job.group.members.push(job.member!)
+    if (job.membership !== 'unordered') enterHeap(job.member!, job.group.members)
   }
 
-  removeMember(job: MemoryJob): boolean {
-    if (job.member!.heapIndex === -1) return false
-    job.group!.members.remove(job.member!)
-    return true
+  removeMember(job: MemoryJob): void {
+    leaveHeap(job.member!)
   }
 
-  keepGroup(group: Group, isEmpty: boolean): void {
-    if (isEmpty && !group.paused) group.type.groups.delete(group.key)
+  flowOf(type: TypeData): Flow | undefined {
+    return type.flow
+  }
+
+  changeFlow(type: TypeData, changes: Partial<Flow>): void {
+    this.#recorder?.flow(type)
+    type.flow = { ...(type.flow ?? emptyFlow), ...changes }
+  }
+
+  runningOf({ counts }: TypeData): number {
+    return counts.processing
+  }
+
+  waitingOf({ counts }: TypeData): number {
+    return counts.scheduled + counts.queued + counts.failing + counts.blocked
   }
 
   // ── keys ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -258,7 +304,7 @@ export class MemoryMove implements Moves.Move {
 
   /** Deletes an unused type, but not while the call may be undone. */
   prune(type: TypeData): void {
-    if (!this.#recorder) this.data.prune(type)
+    if (!this.#recorder) this.data.prune(type, this.now)
   }
 }
 
@@ -284,4 +330,16 @@ function enter(job: MemoryJob, container: Heap<MemoryJob> | SortedList): void {
 function leave(job: MemoryJob): void {
   job.container?.remove(job)
   job.container = undefined
+  // An unordered group lists the jobs that wait; an ordered one all of its members.
+  if (job.membership === 'unordered') leaveHeap(job.member!)
+}
+
+function enterHeap(member: Member, heap: Heap<Member>): void {
+  member.heap = heap
+  heap.push(member)
+}
+
+function leaveHeap(member: Member): void {
+  member.heap?.remove(member)
+  member.heap = undefined
 }

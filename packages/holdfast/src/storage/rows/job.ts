@@ -13,8 +13,8 @@ import type {
   Retention,
   SearchFields,
 } from '../storage.ts'
-import type { Blocker, Dependents, Group, Job, JobType, Lease, Mark } from '../rules/move.ts'
-import { refOf, rootOf } from '../rules/move.ts'
+import type { Blocker, Dependents, Group, Job, JobType, Lease, Mark, Membership } from '../rules/move.ts'
+import { membershipOf, refOf, rootOf } from '../rules/move.ts'
 import { retentionOfCode } from '../retention.ts'
 import type { KeyPart, More } from './more.ts'
 
@@ -104,6 +104,8 @@ export class RowJob<Type extends JobType = JobType> implements Job {
   completedByHolder: boolean
   attempts: AttemptRecord[] | undefined
   readonly groupKey: string | undefined
+  readonly membership: Membership | undefined
+  readonly weight: number
   readonly chainIndex: number
   readonly origin: JobRef | undefined
   readonly root: JobRef | undefined
@@ -163,6 +165,8 @@ export class RowJob<Type extends JobType = JobType> implements Job {
     this.completedByHolder = columns.completedByHolder
     this.attempts = columns.attempts
     this.groupKey = columns.groupKey
+    this.membership = columns.groupKey === undefined ? undefined : (more.membership ?? 'ordered')
+    this.weight = more.weight ?? 1
     this.chainIndex = more.chainIndex ?? 0
     this.origin = more.origin
     this.root = more.root
@@ -293,6 +297,8 @@ export function newRowJob<Type extends JobType>(
     origin: above && refOf(above),
     root: above && rootOf(above),
     onBlockerFailure: fields.onBlockerFailure,
+    membership: fields.group && membershipOf(fields.group),
+    weight: fields.weight,
   })
   job.isNew = true
   return job
