@@ -265,7 +265,10 @@ export type JobGroup =
   | {
       readonly key: string
       readonly ordered: true
-      /** `hold`: if this job fails, the others wait until it is revived, replaced, removed or swept. @default 'continue' */
+      /**
+       * `hold`: if this job fails, the others wait until it is revived, replaced, removed or swept. A job whose record is kept for
+       * 0 ms holds nothing. @default 'continue'
+       */
       readonly onFailure?: 'continue' | 'hold'
     }
 

@@ -4,7 +4,8 @@ import type { CountQuery, Counts, TypeCounts } from '../storage.ts'
 import { isKnown } from '../rules/count.ts'
 import { groupUse, slowedUntil, typeUse } from '../rules/limits.ts'
 import { type MemoryJob, TypeData } from './data.ts'
-import { type MemoryMove, promote } from './move.ts'
+import type { MemoryMove } from './move.ts'
+import { promote } from './place.ts'
 
 export function count(move: MemoryMove, query: CountQuery): Counts {
   if (query.types) {
@@ -16,7 +17,7 @@ export function count(move: MemoryMove, query: CountQuery): Counts {
 }
 
 function countType(move: MemoryMove, type: TypeData, query: CountQuery): TypeCounts {
-  promote(move, type)
+  promote(move.data, type, move.now)
   const lost = [...type.leases.prefix((job) => job.lease!.until <= move.now)].length
   const states = { ...type.counts }
   for (const job of goneJobs(move)) if (job.type === type) states[job.state]--

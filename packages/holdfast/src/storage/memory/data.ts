@@ -21,10 +21,11 @@ import type {
   SearchFields,
 } from '../storage.ts'
 import { emptyCounts } from '../rules/count.ts'
-import { emptyGroup, type Flow, type GroupState, isFlowNeeded, isTurnBefore } from '../rules/flow.ts'
+import { type Flow, isFlowNeeded, isTurnBefore } from '../rules/flow.ts'
 import type * as Moves from '../rules/move.ts'
 import { type Blocker, type Lease, type Membership, membershipOf, refOf, rootOf } from '../rules/move.ts'
 import { type Listeners, newListeners } from '../rules/signals.ts'
+import type { Group, Member } from './group.ts'
 import { Heap, type HeapSlot } from './heap.ts'
 import { SortedList } from './sorted-list.ts'
 
@@ -178,40 +179,11 @@ export class MemoryJob implements Moves.Job, HeapSlot {
   }
 }
 
-/** A job in a heap of its group. */
-export interface Member extends HeapSlot {
-  readonly job: MemoryJob
-  heap: Heap<Member> | undefined
-}
-
 /** A job that must begin by an instant. Its entry stays until then, even if the job began or ended meanwhile. */
 export interface Deadline extends HeapSlot {
   readonly job: MemoryJob
   readonly at: number
 }
-
-type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
-
-export interface Group extends Writable<GroupState>, HeapSlot {
-  readonly key: string
-  readonly type: TypeData
-  /** Of an ordered group: all unfinished jobs, by acceptance. Of an unordered one: those that wait and are due, the best first. */
-  readonly members: Heap<Member>
-  /** Of an unordered group: the jobs that wait and are not yet due. */
-  readonly later: Heap<Member>
-}
-
-export function newGroup(type: TypeData, key: string): Group {
-  return { ...emptyGroup, key, type, members: new Heap(isMemberBefore), later: new Heap(isDueBefore), heapIndex: -1 }
-}
-
-/** All members are of one kind. */
-function isMemberBefore({ job: a }: Member, { job: b }: Member): boolean {
-  if (a.membership !== 'unordered') return a.accepted < b.accepted
-  return a.priority === b.priority ? dueBefore(a, b) : a.priority > b.priority
-}
-
-const isDueBefore = (a: Member, b: Member): boolean => dueBefore(a.job, b.job)
 
 export interface Mark extends Moves.Mark, HeapSlot {
   readonly type: TypeData
@@ -300,6 +272,6 @@ export class Data {
   }
 }
 
-function dueBefore(a: MemoryJob, b: MemoryJob): boolean {
+export function dueBefore(a: MemoryJob, b: MemoryJob): boolean {
   return a.runAt < b.runAt || (a.runAt === b.runAt && a.order < b.order)
 }

@@ -5,9 +5,9 @@ import { markFieldsOf, outlivesJob } from '../rules/job/key.ts'
 import { appendLines } from '../rules/job/report.ts'
 import type * as Moves from '../rules/move.ts'
 import { emptyFlow, type Flow, type GroupState, isGroupNeeded } from '../rules/flow.ts'
-import { type Data, type Group, MemoryJob, type Mark, type Member, newGroup, type TypeData } from './data.ts'
-import type { Heap } from './heap.ts'
-import type { SortedList } from './sorted-list.ts'
+import { type Data, MemoryJob, type Mark, type TypeData } from './data.ts'
+import { type Group, newGroup } from './group.ts'
+import { enter, enterHeap, leaveHeap, promote, putIn } from './place.ts'
 import { Signals } from '../rules/signals.ts'
 
 /** Collects the signals of a call. */
@@ -119,18 +119,7 @@ export class MemoryMove implements Moves.Move {
 
   /** As place(), but not recorded: that a job is due follows from the clock, and no driver stores it. */
   putIn(job: MemoryJob, place: Moves.Place): void {
-    const { type } = job
-    leave(job)
-    if (place === 'nowhere') return
-    if (place === 'leases') return enter(job, type.leases)
-    if (place === 'ended') return enter(job, this.data.ended)
-    if (place === 'kept') return enter(job, type.kept)
-    const isDue = job.runAt <= this.now
-    if (isDue && job.state === 'scheduled') becomeQueued(job)
-    if (place === 'ready') return enter(job, isDue ? type.readyList(job.priority) : type.later)
-    enter(job, isDue ? type.asideDue : type.asideLater)
-    const { group, member, membership } = job
-    if (membership === 'unordered') enterHeap(member!, isDue ? group!.members : group!.later)
+    putIn(this.data, job, place, this.now)
   }
 
   report(job: MemoryJob, progress: Bytes | undefined, lines: readonly LogLine[]): void {
@@ -140,7 +129,7 @@ export class MemoryMove implements Moves.Move {
   }
 
   nextReady(type: TypeData): MemoryJob | undefined {
-    promote(this, type)
+    promote(this.data, type, this.now)
     for (const { jobs } of type.ready) {
       const job = jobs.peek()
       if (!job) continue
@@ -213,12 +202,12 @@ export class MemoryMove implements Moves.Move {
   }
 
   bestOf(group: Group): MemoryJob | undefined {
-    promote(this, group.type)
+    promote(this.data, group.type, this.now)
     return this.#firstOf(group.members)
   }
 
   firstRunAt(group: Group): number | undefined {
-    promote(this, group.type)
+    promote(this.data, group.type, this.now)
     // Which of the due jobs was due first makes no difference.
     return (group.members.peek() ?? group.later.peek())?.job.runAt
   }
@@ -306,40 +295,4 @@ export class MemoryMove implements Moves.Move {
   prune(type: TypeData): void {
     if (!this.#recorder) this.data.prune(type, this.now)
   }
-}
-
-/** Moves jobs that have become due since the last call. */
-export function promote(move: MemoryMove, type: TypeData): void {
-  for (let job = type.later.peek(); job && job.runAt <= move.now; job = type.later.peek()) move.putIn(job, 'ready')
-  const { asideLater } = type
-  for (let job = asideLater.peek(); job && job.runAt <= move.now; job = asideLater.peek()) move.putIn(job, 'aside')
-}
-
-function becomeQueued(job: MemoryJob): void {
-  const { counts } = job.type
-  counts.scheduled--
-  counts.queued++
-  job.state = 'queued'
-}
-
-function enter(job: MemoryJob, container: Heap<MemoryJob> | SortedList): void {
-  job.container = container
-  container.push(job)
-}
-
-function leave(job: MemoryJob): void {
-  job.container?.remove(job)
-  job.container = undefined
-  // An unordered group lists the jobs that wait; an ordered one all of its members.
-  if (job.membership === 'unordered') leaveHeap(job.member!)
-}
-
-function enterHeap(member: Member, heap: Heap<Member>): void {
-  member.heap = heap
-  heap.push(member)
-}
-
-function leaveHeap(member: Member): void {
-  member.heap?.remove(member)
-  member.heap = undefined
 }

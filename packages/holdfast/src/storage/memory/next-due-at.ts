@@ -3,7 +3,8 @@
 import type { ClaimType, NextDue } from '../storage.ts'
 import { dueByLimits } from '../rules/limits.ts'
 import type { TypeData } from './data.ts'
-import { type MemoryMove, promote } from './move.ts'
+import type { MemoryMove } from './move.ts'
+import { promote } from './place.ts'
 
 export function nextDueAt(move: MemoryMove, types: readonly ClaimType[]): NextDue | undefined {
   const { now } = move
@@ -11,7 +12,7 @@ export function nextDueAt(move: MemoryMove, types: readonly ClaimType[]): NextDu
   for (const wanted of types) {
     const type = move.data.types.get(wanted.type)
     if (!type || type.paused) continue
-    promote(move, type)
+    promote(move.data, type, move.now)
     const first = { waiting: firstWaiting(type, now), leaseEnd: firstLeaseEnd(type) }
     at = Math.min(
       at,

@@ -3,8 +3,9 @@
 import type { AddVerdict, Deduplication, JobRef, NewJob, Standing } from '../storage.ts'
 import { blockedBy, blockJob, missingBlockers, siblingName, siblingsOf } from './job/block.ts'
 import { forget, forgetContinued } from './job/finish.ts'
+import { isFree, isReplaced } from './job/id.ts'
 import { effectOn, isInForce, isRemembered, lastsMs, replacePayload, restartWindow } from './job/key.ts'
-import { type Blocker, find, isExpiredPart, isGone, type Job, type Mark, type Move, refOf } from './move.ts'
+import { type Blocker, find, isExpiredPart, type Job, type Mark, type Move, refOf } from './move.ts'
 import { isRefusable, Refusals } from './job/refuse.ts'
 import { standingOf, standingOfMark } from './job/standing.ts'
 import { isWaiting } from './job/states.ts'
@@ -55,20 +56,6 @@ function decideAll(decider: Decider, jobs: readonly NewJob[], predecessor: Job |
   decider.block()
   return decider.verdicts
 }
-
-/** True if a job of this id may be added: the id is unused, or its chain failed or was cancelled. */
-export function isFree(move: Move, job: Job | undefined): boolean {
-  if (!job || isGone(move, job)) return true
-  const { chain } = job
-  const { state } = chain.tail
-  if (state !== 'failed' && state !== 'cancelled') return false
-  // Dependents of a chain keep waiting for a chain of its name, so its tail alone cannot be replaced.
-  return job === chain || (job === chain.tail && !chain.dependents?.size)
-}
-
-/** True if the new job takes the place of a waiting one. A job that is part of a longer chain cannot be replaced. */
-const isReplaced = ({ onDuplicate }: NewJob, existing: Job): boolean =>
-  onDuplicate === 'replace' && isWaiting(existing.state) && existing === existing.chain && existing === existing.tail
 
 /** The answer to the repeat of an add whose job is gone. */
 const repeatOfGone = ({ type, id, token }: NewJob): AddVerdict => ({

@@ -4,7 +4,8 @@
 
 import { outlivesJob } from '../../rules/job/key.ts'
 import { isTerminal, isWaiting } from '../../rules/job/states.ts'
-import { type Group, MemoryJob, type Mark, type TypeData } from '../../memory/data.ts'
+import { MemoryJob, type Mark, type TypeData } from '../../memory/data.ts'
+import type { Group } from '../../memory/group.ts'
 import { MemoryMove, type Recorder, type SignalSink } from '../../memory/move.ts'
 import { expireLater } from '../../rules/job/finish.ts'
 import type * as Moves from '../../rules/move.ts'

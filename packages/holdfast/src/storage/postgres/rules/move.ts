@@ -4,7 +4,7 @@
 import type { Bytes, JobEvent, JobRef, JobState, LogLine, NewJob, Signal } from '../../storage.ts'
 import { type GroupState, isGroupNeeded } from '../../rules/flow.ts'
 import type * as Moves from '../../rules/move.ts'
-import { newRowJob } from '../../rows/job.ts'
+import { newRowJob } from '../../rows/new-job.ts'
 import { Signals } from '../../rules/signals.ts'
 import { readyCodes } from '../sql/job-columns.ts'
 import type { PostgresGroup } from './group.ts'

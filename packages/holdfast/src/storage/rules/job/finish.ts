@@ -65,7 +65,8 @@ function endJob(move: Move, job: Job, end: EndFields): void {
   if (job.cancelling) job.cancelling = false
   move.setState(job, end.state)
   if (job.group) {
-    if (end.state === 'failed') holdGroup(move, job)
+    // A record that is kept for 0 ms is gone: no call could release the group.
+    if (end.state === 'failed' && (end.keepMs ?? job.retention.failedMs) > 0) holdGroup(move, job)
     leaveGroup(move, job, wasRunning)
   }
   releaseBlockers(move, job)

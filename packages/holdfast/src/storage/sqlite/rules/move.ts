@@ -4,7 +4,7 @@ import type { Bytes, JobEvent, JobRef, JobState, LogLine, NewJob, Signal } from 
 import { type GroupState, isGroupNeeded } from '../../rules/flow.ts'
 import type * as Moves from '../../rules/move.ts'
 import { Signals } from '../../rules/signals.ts'
-import { newRowJob } from '../../rows/job.ts'
+import { newRowJob } from '../../rows/new-job.ts'
 import type { SqliteJob } from './job.ts'
 import type { SqliteGroup } from './group.ts'
 import type { SqliteType } from './type.ts'
