@@ -60,6 +60,8 @@ function deleteExpired(move: SqliteMove, limit: number): Deleted {
   const { statements, jobs } = move.set
   let deleted = 0
   for (const [tid] of statements.typesWithEnded.all() as unknown as [number][]) {
+    // A chain of another type may have had jobs of this one.
+    jobs.flush()
     const expired = jobs.ofRows(statements.expired.all(tid, move.now, limit - deleted + 1))
     for (const job of expired) {
       if (deleted >= limit) return { jobs: deleted, more: true }
