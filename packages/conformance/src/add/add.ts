@@ -2,6 +2,8 @@
 
 import assert from 'node:assert/strict'
 import type { NewJob } from 'holdfast/storage'
+import { addDepthCases } from './add-depth.ts'
+import { addGroupKindCases } from './add-group-kind.ts'
 import { addAscendingCases } from './add-ascending.ts'
 import { addBlockerCases } from './add-blockers.ts'
 import { addDebounceCases } from './add-debounce.ts'
@@ -261,7 +263,6 @@ const timeCases: readonly Case[] = [
 
 const unsupported: readonly (readonly [string, object])[] = [
   ['an unknown deduplication mode', { deduplication: { key: 'k', mode: 'latest' } }],
-  ['a group without order', { group: { key: 'g', ordered: false } }],
 ]
 
 const unsupportedCases: readonly Case[] = unsupported.map(([what, fields]) => ({
@@ -294,4 +295,6 @@ export const addCases: readonly Case[] = [
   ...addTreeCases,
   ...unsupportedCases,
   ...addReplaceCases,
+  ...addDepthCases,
+  ...addGroupKindCases,
 ]

@@ -2,10 +2,15 @@
 
 import { invalidArgument, unsupported } from '../errors.ts'
 import type {
+  ClaimRequest,
+  CountQuery,
   Deduplication,
+  GroupLimits,
+  Limits,
   ListQuery,
   NewJob,
   Outcome,
+  Rate,
   SearchFields,
   SearchRange,
   SweepRequest,
@@ -17,7 +22,9 @@ export function checkNewJobs(driver: string, jobs: readonly NewJob[]): void {
   for (let index = 0; index < jobs.length; index++) {
     const job = jobs[index]!
     if (job.priority !== undefined) checkPriority(job.priority)
-    if (job.group && job.group.ordered !== true) throw unsupported(driver, 'groups that are not ordered')
+    if (job.weight !== undefined) checkCount('weight', job.weight)
+    if (job.maxWaiting?.type !== undefined) checkCount('maxWaiting.type', job.maxWaiting.type)
+    if (job.maxWaiting?.group !== undefined) checkCount('maxWaiting.group', job.maxWaiting.group)
     if (job.deduplication) checkDeduplication(driver, job.deduplication, job)
     if (job.blockers) checkPositions(jobs, index)
     if (job.search) checkSearchFields(job.search)
@@ -36,6 +43,34 @@ export function checkOutcomes(driver: string, outcomes: readonly Outcome[]): voi
       throw invalidArgument('outcome.kind', "'completed', 'failed' or 'continued' without a worker", outcome.kind)
     }
   }
+}
+
+/** @throws TypeError INVALID_ARGUMENT, HoldfastError FEATURE_UNSUPPORTED */
+export function checkClaim(driver: string, { outcomes, types }: ClaimRequest): void {
+  if (outcomes) checkOutcomes(driver, outcomes)
+  for (const { limits } of types) if (limits) checkLimits(limits)
+}
+
+/** @throws TypeError INVALID_ARGUMENT */
+export function checkCountQuery({ limits }: CountQuery): void {
+  if (limits) checkLimits(limits.limits)
+}
+
+function checkLimits(limits: Limits): void {
+  if (limits.concurrency !== undefined) checkCount('limits.concurrency', limits.concurrency)
+  if (limits.rate) checkRate('limits.rate', limits.rate)
+  if (limits.group) checkGroupLimits('limits.group', limits.group)
+  for (const [key, group] of Object.entries(limits.groups ?? {})) checkGroupLimits(`limits.groups.${key}`, group)
+}
+
+function checkGroupLimits(path: string, { limit, rate }: GroupLimits): void {
+  if (limit !== undefined) checkCount(`${path}.limit`, limit)
+  if (rate) checkRate(`${path}.rate`, rate)
+}
+
+function checkRate(path: string, { limit, perMs }: Rate): void {
+  checkCount(`${path}.limit`, limit)
+  checkMs(`${path}.perMs`, perMs)
 }
 
 const none: readonly NewJob[] = []
@@ -115,6 +150,10 @@ function checkSearchValue(path: string, value: unknown): void {
 
 function checkMs(name: string, ms: number): void {
   if (!(ms > 0)) throw invalidArgument(name, 'a number of ms above 0', ms)
+}
+
+function checkCount(name: string, count: number): void {
+  if (!Number.isSafeInteger(count) || count < 1) throw invalidArgument(name, 'an integer of at least 1', count)
 }
 
 function checkPriority(priority: number): void {

@@ -13,7 +13,8 @@
 //     that replaced a payload (`debounce`, `followUp`) is recognised as long as that job is live and no other call replaced it.
 //   - Bytes. Payload, result and error are bytes. A driver never parses or changes them; callers must not either. Ids, types,
 //     keys and labels are text of any content.
-//   - Checks. A driver first calls checkNewJobs, checkOutcomes and checkListQuery (storage/check.ts), which refuse bad input.
+//   - Checks. A driver first calls checkNewJobs, checkOutcomes, checkClaim, checkListQuery and checkCountQuery (storage/check.ts).
+//     They refuse bad input.
 //   - Errors. A call on a closed storage rejects with code STORAGE_CLOSED; a storage in memory is never closed. An error with
 //     `transient: true` means that the same call may succeed in a moment: the engine repeats it. An error with
 //     `maybeApplied: false` means that certainly nothing was written.
@@ -80,6 +81,11 @@ export interface Storage<Tx = unknown> {
    * Moves due jobs to `processing` under a lease. Within a type the order is priority, then runAt, then a sequence number.
    * A job gets its sequence number at the add, and a new one from every call that sets runAt (unblocking does not). Paused
    * types and groups, and busy groups, yield nothing. Rows that another call has locked may be passed over.
+   *
+   * Groups of a type that have a job to claim take turns, one job each, and so do the jobs without a group, as one more
+   * group: with n of them, the next job of each is among the next n. The order above holds inside a group. Without turns
+   * (`limits.group.fair: false`) it holds across groups too. Limits are kept over all processes, at every instant: a claim
+   * that would exceed one yields less. A job that is too heavy for a rate is waited for, not overtaken.
    *
    * Before that it recovers lost leases of these types, at least as many as there are slots. Each counts a failure, and its
    * job goes behind those that wait. A job without an attempt left ends here. A job that this end unblocks is claimed by the
@@ -205,8 +211,14 @@ export interface NewJob extends JobRef, When {
   readonly payload?: Bytes
   /** Integer -100 … 100, higher first. @default 0 */
   readonly priority?: number
-  /** Ordered group: its jobs run one at a time, in the order of acceptance, across retries. The head holds it until it ends. */
-  readonly group?: { readonly key: string; readonly ordered: true }
+  readonly group?: JobGroup
+  /** What its start takes of a rate. Integer of at least 1. @default 1 */
+  readonly weight?: number
+  /**
+   * Largest number of jobs that may wait (scheduled, queued, failing or blocked) once this one is added: of its type, and of its
+   * group. If it would be exceeded, the verdict is `queue_full`.
+   */
+  readonly maxWaiting?: { readonly type?: number; readonly group?: number }
   readonly deduplication?: Deduplication
   /** Number of attempts that may fail. Absent: the claiming worker decides (ClaimType). */
   readonly maxAttempts?: number
@@ -243,6 +255,23 @@ export interface NewJob extends JobRef, When {
   readonly onBlockerFailure?: OnBlockerFailure
 }
 
+/**
+ * Jobs of a type that share a limit. An ordered group runs one at a time, in the order of acceptance, across retries: its head
+ * holds it until it ends, and priorities do not count inside it. While a group has unfinished jobs of one kind, ordered or not, a job of
+ * the other kind is refused (`group_kind`).
+ */
+export type JobGroup =
+  | { readonly key: string; readonly ordered?: false }
+  | {
+      readonly key: string
+      readonly ordered: true
+      /**
+       * `hold`: if this job fails, the others wait until it is revived, replaced, removed or swept. A job whose record is kept for
+       * 0 ms holds nothing. @default 'continue'
+       */
+      readonly onFailure?: 'continue' | 'hold'
+    }
+
 export type OnBlockerFailure = 'fail' | 'wait' | 'run'
 
 export type SearchValue = string | number | boolean
@@ -273,6 +302,8 @@ interface JobFields extends JobRef {
   readonly timeoutMs?: number
   readonly priority: number
   readonly group?: string
+  /** Absent: 1. */
+  readonly weight?: number
   readonly retention: Retention
   readonly trace?: string
   readonly createdAt: number
@@ -364,7 +395,8 @@ export interface Standing extends JobRef {
  * - `duplicate`: the id belongs to a live or completed chain or to an earlier job of this call, or the key is held.
  * - `stale`: the version is not above the last accepted one (`ascending`), which `version` says.
  * - `skipped`: a blocker by position none of whose dependents was added.
- * - `blocker_not_found`: the job is refused, with every job of the same token and no other.
+ * - `blocker_not_found`, `queue_full`, `group_kind`: the job is refused, with every job of the same token and no other. A job
+ *   that would be a duplicate is not refused by `queue_full`, unless another job of its token is.
  */
 export type AddVerdict =
   | { readonly verdict: 'added' | 'replaced'; readonly job: Standing }
@@ -372,8 +404,36 @@ export type AddVerdict =
   | { readonly verdict: 'stale'; readonly version: number }
   | { readonly verdict: 'skipped' }
   | { readonly verdict: 'blocker_not_found'; readonly blocker: JobRef }
+  | { readonly verdict: 'queue_full'; readonly of: 'type' | 'group'; readonly waiting: number }
+  | { readonly verdict: 'group_kind'; readonly ordered: boolean }
 
 // ── claim ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** At most `limit` of weight is started in any interval of `perMs`. Attempts count, not jobs. */
+export interface Rate {
+  readonly limit: number
+  readonly perMs: number
+}
+
+export interface GroupLimits {
+  /** Largest number of jobs of a group in processing. An ordered group has one, whatever this says. */
+  readonly limit?: number
+  readonly rate?: Rate
+}
+
+/** Limits of a type, over all processes. Every claim of a type should have the same: they are not stored, the claim decides. */
+export interface Limits {
+  /** Largest number of jobs of the type in processing. A lost lease counts until its end. */
+  readonly concurrency?: number
+  readonly rate?: Rate
+  /** Of every group. */
+  readonly group?: GroupLimits & {
+    /** Groups take turns. @default true */
+    readonly fair?: boolean
+  }
+  /** Of the groups of these keys, in the place of `group`. */
+  readonly groups?: Readonly<Record<string, GroupLimits>>
+}
 
 export interface ClaimType {
   readonly type: string
@@ -382,6 +442,7 @@ export interface ClaimType {
   readonly slots?: number
   /** For jobs without `maxAttempts`. */
   readonly maxAttempts?: number
+  readonly limits?: Limits
 }
 
 export interface ClaimRequest {
@@ -464,7 +525,7 @@ export interface Workerless extends JobRef {
   readonly token: string
 }
 
-/** Jobs to add in the same call. If one is refused (blocker_not_found), the outcome is refused: `conflict`. */
+/** Jobs to add in the same call. If one is refused (as in AddVerdict), the outcome is refused: `conflict`. */
 interface Adding {
   readonly add?: readonly NewJob[]
 }
@@ -482,7 +543,13 @@ export type Ending =
   // Without a time, the job returns to its old place, with its runAt and sequence number. With one, even in the past, it is a
   // snooze. The job is queued or scheduled then, never failing. A payload replaces that of the job. So does the error of a
   // snooze: a snooze without an error removes it.
-  | (When & { readonly kind: 'released'; readonly payload?: Bytes; readonly error?: Bytes })
+  // With `slowDown`, no other job of its type, or of its group, is claimed before that time either. Of several, the latest counts.
+  | (When & {
+      readonly kind: 'released'
+      readonly payload?: Bytes
+      readonly error?: Bytes
+      readonly slowDown?: 'type' | 'group'
+    })
   // `next` becomes the tail of the chain, with its root and key; a deduplication of its own is ignored. The verdict is
   // `conflict` if its id is taken, or if a job waits for a chain of that name. `next` and `add` are one batch, in this order:
   // positions of blockers count in it.
@@ -543,7 +610,7 @@ export interface ReviveOptions<Tx = unknown> extends When {
  * - `revived`: the job was failed or cancelled. Its failures start at 0; it goes behind those that wait, but to its old place
  *   in its group. It has no deadline any more.
  * - `moved`: the job was waiting.
- * - `conflict`: its key was taken since.
+ * - `conflict`: its key was taken since, or its group has jobs of the other kind.
  */
 export type ReviveVerdict = { readonly verdict: 'revived' | 'moved' | 'not_revivable' | 'conflict' | 'not_found' }
 
@@ -566,7 +633,7 @@ export type RemoveVerdict =
 
 export interface PauseRequest {
   readonly type: string
-  /** Pauses or resumes this ordered group only. */
+  /** Pauses or resumes this group only. */
   readonly group?: string
   readonly paused: boolean
   readonly by?: string
@@ -662,6 +729,8 @@ export interface SearchRange {
 export interface CountQuery {
   /** @default every type that has a record or is paused */
   readonly types?: readonly string[]
+  /** Asks for the use of limits of one type, and of groups of it. */
+  readonly limits?: { readonly type: string; readonly limits: Limits; readonly groups?: readonly string[] }
 }
 export interface TypeCounts {
   readonly type: string
@@ -674,6 +743,27 @@ export interface TypeCounts {
   readonly oldestDueAt?: number
   readonly paused?: Paused
   readonly pausedGroups: readonly (Paused & { readonly group: string })[]
+  /** Set while a `slowDown` of the type is in force. */
+  readonly slowedUntil?: number
+  /** The use of the limits that the query named for this type. */
+  readonly limits?: LimitUse
+  /** The groups that the query named, whether they have jobs or not. */
+  readonly groups?: readonly GroupUse[]
+}
+/** The use of a rate: of its window that ends now, and the instant at which a start of weight 1 is possible. */
+export interface LimitUse {
+  readonly running: number
+  /** Absent without a rate. */
+  readonly used?: number
+  /** Absent: a start is possible now. Infinity: only once a running job ends. */
+  readonly freesAt?: number
+}
+export interface GroupUse extends LimitUse {
+  readonly group: string
+  readonly waiting: number
+  readonly slowedUntil?: number
+  /** Id of the failed job that holds the group (`onFailure: 'hold'`). */
+  readonly heldBy?: string
 }
 export interface Paused {
   readonly since: number
@@ -689,7 +779,7 @@ export interface Counts {
 /**
  * Signals are sent after the commit, to listeners in the sender's process too.
  *
- * - `wake`: a job began to wait, due or not; or a type or group was resumed.
+ * - `wake`: a job began to wait, due or not; a type or group was resumed; or a limit that kept a job waiting was freed.
  * - `done`: ids of chains (their first jobs) that ended or are gone.
  * - `abort`: ids of running jobs whose lease should be checked: asked to stop, cancelled, taken back, completed without a
  *   worker, or removed.

@@ -6,7 +6,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { stateCodes } from '../rules/job/codes.ts'
 
 // Numbers may be inserted: a number that was stored never changes its meaning. Lists of states may not: they grow.
-const { scheduled, blocked, failing, completed } = stateCodes
+const { scheduled, blocked, queued, processing, failing, completed } = stateCodes
 
 // Tables with instants are not STRICT: a delay may have a fraction of a millisecond, and so may the instant it leads to.
 const steps: readonly string[] = [
@@ -133,6 +133,58 @@ const steps: readonly string[] = [
   DROP INDEX holdfast_windows;
   CREATE INDEX holdfast_windows ON holdfast_keys (until) WHERE mode <> 'simple' AND until IS NOT NULL;
   `,
+  // Groups of both kinds, in a ring, and limits. The members of groups get a table, in the place of an index over all jobs: a
+  // plain job writes nothing to it, and SQLite checks one condition less with each of its writes. All groups were ordered before.
+  `
+  CREATE TABLE holdfast_new_groups (
+    tid INTEGER NOT NULL, key TEXT NOT NULL,
+    ordered INTEGER NOT NULL,
+    size INTEGER NOT NULL, -- unfinished members
+    running INTEGER NOT NULL, -- members in processing
+    turn_at INTEGER, turn INTEGER NOT NULL, -- its place in the ring; NULL: it is not in the ring
+    paused_since INTEGER, paused_by TEXT,
+    until INTEGER, -- without members, pause and holder: when nothing of it is needed any more
+    more TEXT, -- JSON of what few groups have
+    PRIMARY KEY (tid, key)
+  ) WITHOUT ROWID;
+  -- A group is in the ring from the runAt of its head, in the order in which the heads were ready.
+  INSERT INTO holdfast_new_groups
+    SELECT grp.tid, grp.grp, 1, grp.size, grp.running,
+      CASE WHEN grp.running = 0 AND paused_since IS NULL AND head.state IN (${scheduled}, ${queued}, ${failing}) THEN head.run_at END,
+      head.ord, paused_since, paused_by, NULL, NULL
+    FROM (
+      SELECT tid, grp, count(*) AS size, count(*) FILTER (WHERE state = ${processing}) AS running, min(seq) AS first
+      FROM holdfast_jobs WHERE grp IS NOT NULL AND state < ${completed} GROUP BY tid, grp
+    ) AS grp
+    CROSS JOIN holdfast_jobs AS head ON head.seq = grp.first
+    LEFT JOIN holdfast_groups AS old ON old.tid = grp.tid AND old.key = grp.grp;
+  INSERT OR IGNORE INTO holdfast_new_groups
+    SELECT tid, key, 0, 0, 0, NULL, 0, paused_since, paused_by, NULL, NULL FROM holdfast_groups WHERE paused_since IS NOT NULL;
+  DROP TABLE holdfast_groups;
+  ALTER TABLE holdfast_new_groups RENAME TO holdfast_groups;
+  CREATE INDEX holdfast_ring ON holdfast_groups (tid, turn_at, turn) WHERE turn_at IS NOT NULL;
+  CREATE INDEX holdfast_paused ON holdfast_groups (tid, key) WHERE paused_since IS NOT NULL;
+  CREATE INDEX holdfast_lingering ON holdfast_groups (until) WHERE until IS NOT NULL;
+
+  -- Of an ordered group: all unfinished members, by acceptance. Of an unordered one: those that wait, the best first.
+  CREATE TABLE holdfast_new_members (
+    tid INTEGER NOT NULL, key TEXT NOT NULL,
+    rank INTEGER NOT NULL, -- the priority with its sign changed; 0 in an ordered group
+    at INTEGER NOT NULL, -- run_at; 0 in an ordered group
+    ord INTEGER NOT NULL, -- breaks ties of at; seq in an ordered group
+    seq INTEGER NOT NULL, PRIMARY KEY (tid, key, rank, at, ord)
+  ) WITHOUT ROWID;
+  INSERT INTO holdfast_new_members SELECT tid, grp, 0, 0, seq, seq FROM holdfast_jobs
+    WHERE grp IS NOT NULL AND state < ${completed};
+  -- A job with a group waits aside; its group is ready instead.
+  UPDATE holdfast_jobs SET ready = 0 WHERE ready = 1 AND seq IN (SELECT seq FROM holdfast_new_members);
+  DROP INDEX holdfast_members;
+  ALTER TABLE holdfast_new_members RENAME TO holdfast_members;
+
+  ALTER TABLE holdfast_types ADD COLUMN has_groups INTEGER NOT NULL DEFAULT 0; -- 1: it may have rows in holdfast_groups
+  ALTER TABLE holdfast_types ADD COLUMN flow TEXT; -- JSON of its turn and limits; NULL: it uses none of them
+  UPDATE holdfast_types SET has_groups = 1 WHERE tid IN (SELECT tid FROM holdfast_groups);
+  `,
 ]
 
 export const tables = [
@@ -144,6 +196,7 @@ export const tables = [
   'holdfast_lines',
   'holdfast_search',
   'holdfast_groups',
+  'holdfast_members',
   'holdfast_keys',
   'holdfast_dependents',
   'holdfast_kv',

@@ -4,7 +4,14 @@
 import { resolve } from 'node:path'
 import { type Clock, systemClock } from '../../clock.ts'
 import { resolveOptions } from '../../resolve-options.ts'
-import { checkListQuery, checkNewJobs, checkOutcomes, checkSweepRequest } from '../check.ts'
+import {
+  checkClaim,
+  checkCountQuery,
+  checkListQuery,
+  checkNewJobs,
+  checkOutcomes,
+  checkSweepRequest,
+} from '../check.ts'
 import { ListenerRegistry } from '../listener-registry.ts'
 import { sqliteOptions } from '../options.ts'
 import { RefCounted } from '../ref-counted.ts'
@@ -125,7 +132,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
   }
 
   async claim(request: Contract.ClaimRequest): Promise<Contract.Claim> {
-    if (request.outcomes) checkOutcomes(this.driver, request.outcomes)
+    checkClaim(this.driver, request)
     return this.#write((move) => {
       move.slots = Math.min(request.slots, mostPerRead)
       move.set.jobs.prefetch(request.outcomes ?? [])
@@ -200,6 +207,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
   }
 
   async count(query: Contract.CountQuery): Promise<Contract.Counts> {
+    checkCountQuery(query)
     return this.#read((move) => count(move, query))
   }
 

@@ -7,7 +7,14 @@ import type { SqliteStorage } from 'holdfast/sqlite'
 import { logBytesKept, logLinesKept, stateCodes, stateNames } from '../../../src/storage/rules/job/codes.ts'
 import { tables } from '../../../src/storage/sqlite/migrations.ts'
 
+/** The kind of group that a job was added to. */
+const membership = "coalesce(job.more ->> '$.membership', 'ordered')"
+
 const { scheduled, blocked, queued, processing, failing, completed } = stateCodes
+
+const groupsOfJobs = `(
+  SELECT tid, grp, count(*) AS size, count(*) FILTER (WHERE state = ${processing}) AS running FROM holdfast_jobs AS job
+  WHERE grp IS NOT NULL AND state < ${completed} GROUP BY tid, grp)`
 
 /** Rows of a table that belong to jobs. */
 const orphans = (table: string): string => `SELECT seq FROM ${table} WHERE seq NOT IN (SELECT seq FROM holdfast_jobs)`
@@ -20,15 +27,43 @@ const wrongs: Readonly<Record<string, string>> = {
   'a job without its payload': `
     SELECT seq FROM holdfast_jobs AS job WHERE typeof(payload) IN ('integer', 'real')
       AND NOT EXISTS (SELECT 1 FROM holdfast_payloads AS part WHERE part.seq = job.seq)`,
-  'a group without a live job that is not paused': `
-    SELECT * FROM holdfast_groups AS grp WHERE paused_since IS NULL AND NOT EXISTS (
-      SELECT 1 FROM holdfast_jobs AS job WHERE job.tid = grp.tid AND job.grp = grp.key AND state < ${completed})`,
-  'a group whose running job does not run': `
-    SELECT * FROM holdfast_groups AS grp WHERE running IS NOT NULL AND NOT EXISTS (
-      SELECT 1 FROM holdfast_jobs AS job WHERE seq = running AND state = ${processing})`,
-  'two jobs of a group ready or running': `
-    SELECT tid, grp FROM holdfast_jobs WHERE grp IS NOT NULL AND (ready = 1 OR state = ${processing})
-    GROUP BY tid, grp HAVING count(*) > 1`,
+  'a group that nothing needs, and no sweep deletes': `
+    SELECT * FROM holdfast_groups
+    WHERE (size = 0 AND paused_since IS NULL AND more ->> '$.heldBy' IS NULL) <> (until IS NOT NULL)`,
+  'a group whose numbers are not those of its jobs': `
+    SELECT * FROM holdfast_groups AS grp LEFT JOIN ${groupsOfJobs} AS counted
+      ON counted.tid = grp.tid AND counted.grp = grp.key
+    WHERE grp.size <> coalesce(counted.size, 0) OR grp.running <> coalesce(counted.running, 0)`,
+  'jobs without their group': `
+    SELECT * FROM ${groupsOfJobs} AS counted WHERE NOT EXISTS (
+      SELECT 1 FROM holdfast_groups AS grp WHERE grp.tid = counted.tid AND grp.key = counted.grp)`,
+  'two kinds of jobs in a group, or another kind than it says': `
+    SELECT job.tid, job.grp FROM holdfast_jobs AS job JOIN holdfast_groups AS grp ON grp.tid = job.tid AND grp.key = job.grp
+    WHERE state < ${completed} AND ordered <> (${membership} <> 'unordered')`,
+  'two running jobs of an ordered group': `
+    SELECT * FROM holdfast_groups WHERE ordered = 1 AND running > 1`,
+  'a group in the ring that cannot start a job, or one that can and is not': `
+    SELECT * FROM holdfast_groups AS grp WHERE (turn_at IS NOT NULL) <> (
+      paused_since IS NULL AND more ->> '$.heldBy' IS NULL AND more ->> '$.isFull' IS NULL
+      AND (ordered = 0 OR running = 0) AND EXISTS (
+        SELECT 1 FROM holdfast_jobs AS job WHERE job.tid = grp.tid AND job.grp = grp.key AND ready = 0
+          AND (ordered = 0 OR seq = (
+            SELECT min(seq) FROM holdfast_jobs AS member
+            WHERE member.tid = grp.tid AND member.grp = grp.key AND state < ${completed}))))`,
+  'members that are not the jobs of the group': `
+    SELECT * FROM (
+      SELECT tid, key, rank, at, ord, seq FROM holdfast_members
+      UNION ALL
+      SELECT tid, grp, 0, 0, seq, seq FROM holdfast_jobs AS job
+      WHERE grp IS NOT NULL AND state < ${completed} AND ${membership} <> 'unordered'
+      UNION ALL
+      SELECT tid, grp, -priority, run_at, ord, seq FROM holdfast_jobs AS job
+      WHERE grp IS NOT NULL AND ready = 0 AND ${membership} = 'unordered')
+    GROUP BY tid, key, rank, at, ord, seq HAVING count(*) <> 2`,
+  'a job that waits in the wrong place': `
+    SELECT id, grp, ready FROM holdfast_jobs WHERE ready <> (grp IS NULL)`,
+  'a type that does not know of its groups': `
+    SELECT * FROM holdfast_types WHERE has_groups = 0 AND tid IN (SELECT tid FROM holdfast_groups)`,
   'a dependent that has ended or is gone': `
     SELECT * FROM holdfast_dependents AS dep WHERE NOT EXISTS (
       SELECT 1 FROM holdfast_jobs AS job WHERE job.seq = dep.seq AND state < ${completed})`,
@@ -47,7 +82,7 @@ const wrongs: Readonly<Record<string, string>> = {
     SELECT * FROM (
       SELECT tid, state, at, seq FROM holdfast_places
       UNION ALL
-      SELECT tid, state, coalesce(finished_at, run_at), seq FROM holdfast_jobs
+      SELECT tid, state, coalesce(finished_at, run_at), seq FROM holdfast_jobs AS job
       WHERE state IN (${blocked}, ${failing}) OR (state >= ${completed} AND sweep_at IS NULL))
     GROUP BY tid, state, at, seq HAVING count(*) <> 2`,
   'a deadline that is not that of the job, or a job without its deadline': `

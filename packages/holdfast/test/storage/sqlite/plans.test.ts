@@ -18,7 +18,7 @@ import { bench, completed, newJob, types } from './bench.ts'
 /** Lists and counts are for people: these read all types, or expired records, or page along an index and filter. */
 const forPeople = new Set(['listUp', 'listDown', 'candidatesUp', 'candidatesDown', 'typeNames', 'countExpired'])
 /** A sweep, and a list by creation, read all types. */
-const ofTypes = new Set(['typesWithEnded', 'countAll'])
+const ofTypes = new Set(['typesWithEnded', 'typesWithFlow', 'countAll'])
 
 test('every statement of a move uses an index, and none sorts', async (t) => {
   const { open, look } = bench(t)

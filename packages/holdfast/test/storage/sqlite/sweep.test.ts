@@ -139,3 +139,21 @@ test('a sweep takes a limit and counts that are numbers of records only', async 
     await assert.rejects(storage.sweep(request as never), { code: 'INVALID_ARGUMENT' })
   }
 })
+
+test('an expired job inside an expired chain of another type is deleted and counted once', async (t) => {
+  const { open } = bench(t)
+  let now = start
+  const storage = await open({ clock: { ...systemClock, now: () => now } })
+  const claim = async (worker: string) => {
+    const wanted = ['a', 'b'].map((type) => ({ type, leaseMs: 60_000 }))
+    return (await storage.claim({ worker, slots: 1, types: wanted })).jobs.map(completed)[0]!
+  }
+  await storage.add([newJob('first', { type: 'a' }), newJob('other', { type: 'b', delayMs: 3_600_000 })])
+  for (const [worker, id] of ['second', 'third'].entries()) {
+    await storage.settle([{ ...(await claim(`${worker}`)), kind: 'continued', next: newJob(id, { type: 'b' }) }])
+  }
+  await storage.settle([await claim('last')])
+  now += 60_000
+  assert.equal((await storage.sweep({ limit: 10 })).jobs, 3)
+  await inspect(storage, checkTables)
+})

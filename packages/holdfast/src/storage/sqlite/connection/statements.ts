@@ -3,6 +3,7 @@
 // limit changes, which costs more than running the statement.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { groupColumns } from '../rules/group.ts'
 import { jobColumns } from '../rules/job.ts'
 import { stateCodes, stateNames } from '../../rules/job/codes.ts'
 
@@ -70,6 +71,8 @@ const places = {
 const expiredRecords = `holdfast_types AS type CROSS JOIN holdfast_jobs AS first
   ON first.tid = type.tid AND first.state IN (${ended}) AND first.sweep_at <= ?`
 
+const typeColumns = 'tid, name, paused_since, paused_by, has_groups, flow'
+
 const changing =
   'state, attempt, failures, run_at, ord, ready, worker, label, started_at, lease_until, finished_at, by_holder, result, ' +
   'error, expires_at, sweep_at, more'
@@ -84,10 +87,11 @@ const rows = (sql: string): Text => ({ sql, hasRows: true })
 const write = (sql: string): Text => ({ sql, hasRows: false })
 
 const texts = {
-  typeByName: rows('SELECT tid, name, paused_since, paused_by FROM holdfast_types WHERE name = ?'),
-  typeById: rows('SELECT tid, name, paused_since, paused_by FROM holdfast_types WHERE tid = ?'),
+  typeByName: rows(`SELECT ${typeColumns} FROM holdfast_types WHERE name = ?`),
+  typeById: rows(`SELECT ${typeColumns} FROM holdfast_types WHERE tid = ?`),
   addType: write('INSERT INTO holdfast_types (name) VALUES (?)'),
   pauseType: write('UPDATE holdfast_types SET paused_since = ?, paused_by = ? WHERE tid = ?'),
+  setFlow: write('UPDATE holdfast_types SET has_groups = ?, flow = ? WHERE tid = ?'),
   countType: write(
     `UPDATE holdfast_types SET ${stateNames.map((state) => `${state} = ${state} + ?`).join(', ')} WHERE tid = ?`,
   ),
@@ -153,12 +157,32 @@ const texts = {
   expired: rows(
     `SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND state IN (${ended}) AND sweep_at <= ? LIMIT ? + 0`,
   ),
-  group: rows('SELECT running, placed, paused_since, paused_by FROM holdfast_groups WHERE tid = ? AND key = ?'),
-  setGroup: write('INSERT OR REPLACE INTO holdfast_groups VALUES (?, ?, ?, ?, ?, ?)'),
+  group: rows(`SELECT ${groupColumns} FROM holdfast_groups WHERE tid = ? AND key = ?`),
+  setGroup: write(
+    `INSERT OR REPLACE INTO holdfast_groups (tid, ${groupColumns}, until) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  ),
   eraseGroup: write('DELETE FROM holdfast_groups WHERE tid = ? AND key = ?'),
-  headOfGroup: rows(
-    `SELECT ${jobColumns} FROM holdfast_jobs
-     WHERE tid = ? AND grp = ? AND grp IS NOT NULL AND state < ${stateCodes.completed} ORDER BY seq LIMIT 1`,
+  ring: rows(
+    `SELECT ${groupColumns} FROM holdfast_groups WHERE tid = ? AND turn_at <= ? ORDER BY turn_at, turn LIMIT ? + 0`,
+  ),
+  firstTurn: rows('SELECT turn_at FROM holdfast_groups WHERE tid = ? AND turn_at IS NOT NULL ORDER BY turn_at LIMIT 1'),
+  anyGroup: rows('SELECT 1 FROM holdfast_groups WHERE tid = ? LIMIT 1'),
+  sweepGroups: write(
+    `DELETE FROM holdfast_groups WHERE (tid, key) IN (
+       SELECT tid, key FROM holdfast_groups WHERE until IS NOT NULL AND until <= ? ORDER BY until LIMIT ? + 0)`,
+  ),
+  overdueGroup: rows('SELECT 1 FROM holdfast_groups WHERE until IS NOT NULL AND until <= ? LIMIT 1'),
+  typesWithFlow: rows('SELECT tid FROM holdfast_types WHERE has_groups = 1 OR flow IS NOT NULL'),
+  addMember: write('INSERT INTO holdfast_members VALUES (?, ?, ?, ?, ?, ?)'),
+  eraseMember: write('DELETE FROM holdfast_members WHERE tid = ? AND key = ? AND rank = ? AND at = ? AND ord = ?'),
+  headOfGroup: rows('SELECT seq FROM holdfast_members WHERE tid = ? AND key = ? ORDER BY rank, at, ord LIMIT 1'),
+  firstOfRank: rows(
+    `SELECT rank, at FROM holdfast_members
+     WHERE tid = ? AND key = ? AND rank > ? ORDER BY rank, at LIMIT 1`,
+  ),
+  dueMembers: rows(
+    `SELECT seq, at FROM holdfast_members
+     WHERE tid = ? AND key = ? AND rank = ? AND at <= ? ORDER BY at, ord LIMIT ? + 0`,
   ),
   key: rows('SELECT id, token, mode, shared, until, replaced_by, version FROM holdfast_keys WHERE tid = ? AND key = ?'),
   setKey: write('INSERT OR REPLACE INTO holdfast_keys VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'),

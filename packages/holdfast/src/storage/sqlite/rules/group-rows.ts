@@ -1,50 +1,80 @@
-// The ordered groups of a working set. A group is read at most once per transaction, and written whenever it changes.
+// The groups of a working set. A group is read at most once per transaction, and written when a statement must see it, or before
+// a commit.
 
+import type { GroupState } from '../../rules/flow.ts'
 import type { Statements } from '../connection/statements.ts'
-import { SqliteGroup } from './group.ts'
-import type { SqliteJob } from './job.ts'
-import type { JobRows } from './job-rows.ts'
-import { nameOf, pausedOf, type SqliteType } from './type.ts'
-
-type GroupRow = [running: number | null, placed: number | null, pausedSince: number | null, pausedBy: string | null]
-
-const noRow: GroupRow = [null, null, null, null]
+import { groupCells, type GroupRow, newGroup, readGroup, type SqliteGroup } from './group.ts'
+import type { TypeRows } from './type-rows.ts'
+import { nameOf, type SqliteType } from './type.ts'
 
 export class GroupRows {
   readonly #statements: Statements
-  readonly #jobs: JobRows
+  readonly #types: TypeRows
   readonly #groups = new Map<string, SqliteGroup>()
+  #dirty: SqliteGroup[] = []
 
-  constructor(statements: Statements, jobs: JobRows) {
+  constructor(statements: Statements, types: TypeRows) {
     this.#statements = statements
-    this.#jobs = jobs
+    this.#types = types
   }
 
   of(type: SqliteType, key: string): SqliteGroup {
-    const name = nameOf(type, key)
-    let group = this.#groups.get(name)
-    if (!group) {
-      const row = this.#statements.group.get(type.tid, key) as unknown as GroupRow | undefined
-      const [running, placed, since, by] = row ?? noRow
-      group = new SqliteGroup(this.#jobs, type, key, running ?? undefined, placed ?? undefined, pausedOf(since, by))
-      this.#groups.set(name, group)
-    }
-    return group
+    const known = this.#groups.get(nameOf(type, key))
+    if (known) return known
+    const row = type.hasGroups ? this.#statements.group.get(type.tid, key) : undefined
+    return this.#keep(row ? readGroup(type, row as unknown as GroupRow) : newGroup(type, key))
   }
 
-  /** The first live job, by the order of acceptance. */
-  headOf({ type, key }: SqliteGroup): SqliteJob | undefined {
-    this.#jobs.flush()
-    return this.#jobs.ofRows(this.#statements.headOfGroup.all(type.tid, key))[0]
+  /** The first groups of the ring whose turnAt has come. */
+  ring(type: SqliteType, now: number, limit: number): SqliteGroup[] {
+    this.flush()
+    const rows = this.#statements.ring.all(type.tid, now, limit) as unknown as GroupRow[]
+    // The group in memory, if there is one: the rules may hold it.
+    return rows.map((row) => this.#groups.get(nameOf(type, row[0])) ?? this.#keep(readGroup(type, row)))
   }
 
-  write({ type, key, runningSeq, placedSeq, paused }: SqliteGroup, isEmpty: boolean): void {
+  change(group: SqliteGroup, changes: Partial<GroupState>): void {
+    Object.assign(group, changes)
+    this.#types.setHasGroups(group.type, true)
+    if (group.isDirty) return
+    group.isDirty = true
+    this.#dirty.push(group)
+  }
+
+  /** Writes what has changed, so that statements see it. */
+  flush(): void {
+    if (this.#dirty.length === 0) return
     const { setGroup, eraseGroup } = this.#statements
-    if (isEmpty && !paused) eraseGroup.run(type.tid, key)
-    else setGroup.run(type.tid, key, runningSeq ?? null, placedSeq ?? null, paused?.since ?? null, paused?.by ?? null)
+    for (const group of this.#dirty) {
+      group.isDirty = false
+      const { type, key, isNeeded } = group
+      if (isNeeded) {
+        setGroup.run(type.tid, ...groupCells(group))
+        continue
+      }
+      eraseGroup.run(type.tid, key)
+      this.#groups.delete(nameOf(type, key))
+    }
+    this.#dirty = []
+  }
+
+  /** Deletes groups that were needed until a time only. No call has changed them since, so none is read again. */
+  sweep(now: number, limit: number): void {
+    this.flush()
+    if (this.#statements.sweepGroups.run(now, limit).changes > 0) this.#groups.clear()
+  }
+
+  hasOverdue(now: number): boolean {
+    return this.#statements.overdueGroup.get(now) !== undefined
   }
 
   forget(): void {
     this.#groups.clear()
+    this.#dirty = []
+  }
+
+  #keep(group: SqliteGroup): SqliteGroup {
+    this.#groups.set(nameOf(group.type, group.key), group)
+    return group
   }
 }

@@ -1,5 +1,5 @@
-// The rows of a job in other tables: its place, its deadline, its search fields and its report. Few jobs have them, and the
-// others pay nothing for them.
+// The rows of a job in other tables: its place, its deadline, its group, its search fields and its report. Few jobs have them, and
+// the others pay nothing for them.
 
 import type { StoredReport } from '../../rows/job.ts'
 import { logBytesKept, logLinesKept, stateCodes } from '../../rules/job/codes.ts'
@@ -20,6 +20,13 @@ function placeOf(job: SqliteJob): Place | undefined {
   return [stateCodes[state], instant(job.finishedAt ?? job.runAt)]
 }
 
+/** Its row in holdfast_members. */
+type Member = readonly [rank: number, at: number, order: number]
+
+/** Undefined of a job that is not one of the waiting members of an unordered group. */
+const memberOf = (job: SqliteJob): Member | undefined =>
+  job.membership === 'unordered' && job.ready === 0 ? [-job.priority, instant(job.runAt), job.order] : undefined
+
 type LineRow = [number: number, attempt: number, at: number, line: Bytes]
 
 export class JobParts {
@@ -27,6 +34,7 @@ export class JobParts {
   /** What is stored of the jobs in memory, by seq. */
   readonly #places = new Map<number, Place>()
   readonly #deadlines = new Map<number, number>()
+  readonly #members = new Map<number, Member>()
 
   constructor(statements: Statements) {
     this.#statements = statements
@@ -38,6 +46,8 @@ export class JobParts {
   read(job: SqliteJob): void {
     const place = placeOf(job)
     if (place) this.#places.set(job.accepted, place)
+    const member = memberOf(job)
+    if (member) this.#members.set(job.accepted, member)
     const { deadlineAt } = job
     if (deadlineAt !== undefined && deadlineAt !== Infinity) this.#deadlines.set(job.accepted, instant(deadlineAt))
   }
@@ -45,9 +55,11 @@ export class JobParts {
   add(job: SqliteJob): void {
     this.read(job)
     const { type, accepted: seq, search } = job
-    if (this.#places.size === 0 && this.#deadlines.size === 0 && !search) return
+    if (this.#isEmpty() && !search) return
     const place = this.#places.get(seq)
     if (place) this.#statements.addPlace.run(type.tid, ...place, seq)
+    const member = this.#members.get(seq)
+    if (member) this.#statements.addMember.run(type.tid, job.groupKey!, ...member, seq)
     const deadline = this.#deadlines.get(seq)
     if (deadline !== undefined) this.#statements.addDeadline.run(deadline, seq)
     if (!search) return
@@ -60,13 +72,22 @@ export class JobParts {
   change(job: SqliteJob): void {
     const { accepted: seq } = job
     const place = placeOf(job)
-    if (!place && this.#places.size === 0 && this.#deadlines.size === 0) return
+    const member = memberOf(job)
+    if (!place && !member && this.#isEmpty()) return
     const stored = this.#places.get(seq)
     if (place?.[0] !== stored?.[0] || place?.[1] !== stored?.[1]) {
       this.#erasePlace(job)
       if (place) {
         this.#places.set(seq, place)
         this.#statements.addPlace.run(job.type.tid, ...place, seq)
+      }
+    }
+    const before = this.#members.get(seq)
+    if (member?.[1] !== before?.[1] || member?.[2] !== before?.[2]) {
+      this.#eraseMember(job)
+      if (member) {
+        this.#members.set(seq, member)
+        this.#statements.addMember.run(job.type.tid, job.groupKey!, ...member, seq)
       }
     }
     if (job.deadlineAt === undefined) this.#eraseDeadline(seq)
@@ -76,6 +97,7 @@ export class JobParts {
   erase(job: SqliteJob, hasReports: boolean): void {
     const { type, accepted: seq, search } = job
     this.#erasePlace(job)
+    this.#eraseMember(job)
     this.#eraseDeadline(seq)
     for (const [name, value] of Object.entries(search ?? {})) {
       this.#statements.eraseField.run(type.tid, textKey(name), searchKey(value), seq)
@@ -92,6 +114,13 @@ export class JobParts {
     this.#statements.erasePlace.run(type.tid, ...place, seq)
   }
 
+  #eraseMember({ type, groupKey, accepted: seq }: SqliteJob): void {
+    const member = this.#members.get(seq)
+    if (!member) return
+    this.#members.delete(seq)
+    this.#statements.eraseMember.run(type.tid, groupKey!, ...member)
+  }
+
   #eraseDeadline(seq: number): void {
     const at = this.#deadlines.get(seq)
     if (at === undefined) return
@@ -99,10 +128,15 @@ export class JobParts {
     this.#statements.eraseDeadline.run(at, seq)
   }
 
-  /** Between two transactions, the jobs in memory are running: they have neither. */
+  /** Between two transactions, the jobs in memory are running: they have none of these. */
   forget(): void {
     this.#places.clear()
     this.#deadlines.clear()
+    this.#members.clear()
+  }
+
+  #isEmpty(): boolean {
+    return this.#places.size === 0 && this.#deadlines.size === 0 && this.#members.size === 0
   }
 
   // ── reports ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -60,6 +60,11 @@ export class JobRows {
     return row && this.ofRow(row as unknown as Row)
   }
 
+  /** Only if it is in memory. */
+  known(seq: number): SqliteJob | undefined {
+    return this.#bySeq.get(seq)
+  }
+
   /** Reads all jobs that a call names with one statement, instead of one statement for each. */
   prefetch(refs: readonly JobRef[]): void {
     const wanted = new Map<SqliteType, string[]>()

@@ -1,11 +1,14 @@
 // One call on the rows of a working set. The place of a job is a few of its columns, and the indexes over them are the lists.
 
 import type { Bytes, JobEvent, JobRef, JobState, LogLine, NewJob, Signal } from '../../storage.ts'
+import { emptyFlow, type Flow, type GroupState, isGroupNeeded } from '../../rules/flow.ts'
 import type * as Moves from '../../rules/move.ts'
 import { Signals } from '../../rules/signals.ts'
-import { newRowJob } from '../../rows/job.ts'
+import { newRowJob } from '../../rows/new-job.ts'
 import type { SqliteJob } from './job.ts'
 import type { SqliteGroup } from './group.ts'
+import { Members } from './members.ts'
+import { Ring } from './ring.ts'
 import type { SqliteType } from './type.ts'
 import type { WorkingSet } from './working-set.ts'
 
@@ -21,10 +24,14 @@ export class SqliteMove implements Moves.Move {
   readonly #signals = new Signals(true)
   readonly #ready = new Map<SqliteType, ReadAhead>()
   readonly #lost = new Map<SqliteType, ReadAhead>()
+  readonly #ring: Ring
+  readonly #members: Members
 
   constructor(set: WorkingSet, now: number) {
     this.set = set
     this.now = now
+    this.#ring = new Ring(set, now)
+    this.#members = new Members(set, now)
   }
 
   get lastNumber(): number {
@@ -62,6 +69,7 @@ export class SqliteMove implements Moves.Move {
   }
 
   erase(job: SqliteJob): void {
+    this.#members.readAgain(job)
     this.set.erase(job)
   }
 
@@ -82,6 +90,7 @@ export class SqliteMove implements Moves.Move {
     job.sweepable = place === 'ended'
     // A job that becomes ready may precede those that were read.
     if (place === 'ready') this.#ready.delete(job.type)
+    else if (place === 'aside') this.#members.readAgain(job)
     this.touch(job)
   }
 
@@ -156,26 +165,63 @@ export class SqliteMove implements Moves.Move {
     this.set.dependents.inherit(chain, replaced)
   }
 
-  // ── groups, keys ───────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── groups, limits ─────────────────────────────────────────────────────────────────────────────────────────────────
 
   groupOf(type: SqliteType, key: string): SqliteGroup {
     return this.set.groups.of(type, key)
   }
 
+  changeGroup(group: SqliteGroup, changes: Partial<GroupState>): void {
+    this.#ring.change(group, changes)
+    group.isNeeded = isGroupNeeded(group, this.now)
+  }
+
+  nextTurn(type: SqliteType): SqliteGroup | undefined {
+    return this.#ring.first(type, this.slots)
+  }
+
+  turnsOf(type: SqliteType): readonly SqliteGroup[] {
+    return this.#ring.all(type)
+  }
+
   headOf(group: SqliteGroup): SqliteJob | undefined {
-    return this.set.groups.headOf(group)
+    return this.#members.headOf(group)
   }
 
-  /** Every live job of a group is a member, by the index holdfast_members. */
-  addMember(): void {}
-
-  removeMember(): boolean {
-    return true
+  bestOf(group: SqliteGroup): SqliteJob | undefined {
+    return this.#members.bestOf(group)
   }
 
-  keepGroup(group: SqliteGroup, isEmpty: boolean): void {
-    this.set.groups.write(group, isEmpty)
+  firstRunAt(group: SqliteGroup): number | undefined {
+    return this.#members.firstRunAt(group)
   }
+
+  /** The members of an unordered group are its jobs that wait: their places say so. */
+  addMember(job: SqliteJob): void {
+    if (job.membership !== 'unordered') this.#members.add(job)
+  }
+
+  removeMember(job: SqliteJob): void {
+    if (job.membership !== 'unordered') this.#members.remove(job)
+  }
+
+  flowOf({ flow }: SqliteType): Flow | undefined {
+    return flow
+  }
+
+  changeFlow(type: SqliteType, changes: Partial<Flow>): void {
+    this.set.types.setFlow(type, { ...(type.flow ?? emptyFlow), ...changes })
+  }
+
+  runningOf(type: SqliteType): number {
+    return this.set.types.countOf(type, ['processing'])
+  }
+
+  waitingOf(type: SqliteType): number {
+    return this.set.types.countOf(type, ['scheduled', 'queued', 'failing', 'blocked'])
+  }
+
+  // ── keys ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   markOf(type: SqliteType, key: string): Moves.Mark | undefined {
     return this.set.keys.find(type, key)

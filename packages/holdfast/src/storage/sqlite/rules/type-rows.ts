@@ -1,10 +1,21 @@
-// The types of a working set: each is read once, and its counts and pause are written before a commit.
+// The types of a working set: each is read once, and its counts, pause and flow are written before a commit.
 
 import type { JobState } from '../../storage.ts'
+import { emptyFlow, type Flow } from '../../rules/flow.ts'
 import { stateCodes } from '../../rules/job/codes.ts'
 import type { Listeners } from '../../rules/signals.ts'
 import type { Statements } from '../connection/statements.ts'
+import { decodeFlow } from './group.ts'
 import { pausedOf, SqliteType } from './type.ts'
+
+type TypeRow = [
+  tid: number,
+  name: string,
+  pausedSince: number | null,
+  pausedBy: string | null,
+  hasGroups: number,
+  flow: string | null,
+]
 
 export class TypeRows {
   readonly #statements: Statements
@@ -39,6 +50,27 @@ export class TypeRows {
     this.#changed.add(type)
   }
 
+  /** The number of its jobs in these states, with the changes of this transaction. */
+  countOf(type: SqliteType, states: readonly JobState[]): number {
+    type.counts ??= this.#statements.countsOfType.get(type.tid) as unknown as number[]
+    let count = 0
+    for (const state of states) count += type.counts[stateCodes[state]]! + type.countChanges[stateCodes[state]]!
+    return count
+  }
+
+  setHasGroups(type: SqliteType, hasGroups: boolean): void {
+    if (type.hasGroups === hasGroups) return
+    type.hasGroups = hasGroups
+    type.flowChanged = true
+    this.#changed.add(type)
+  }
+
+  setFlow(type: SqliteType, flow: Flow | undefined): void {
+    type.flow = flow
+    type.flowChanged = true
+    this.#changed.add(type)
+  }
+
   /** Has the pause written with the counts. */
   touch(type: SqliteType): void {
     this.#changed.add(type)
@@ -57,8 +89,12 @@ export class TypeRows {
 
   #ofRow(row: unknown): SqliteType | undefined {
     if (row === undefined) return undefined
-    const [tid, name, since, by] = row as [number, string, number | null, string | null]
-    const type = new SqliteType(tid, name, this.#listenersOf(name), pausedOf(since, by))
+    const [tid, name, since, by, hasGroups, flow] = row as TypeRow
+    const type = new SqliteType(tid, name, this.#listenersOf(name), {
+      paused: pausedOf(since, by),
+      hasGroups: hasGroups === 1,
+      flow: flow === null ? undefined : { ...emptyFlow, ...(decodeFlow(flow) as Partial<Flow>) },
+    })
     this.#byName.set(name, type)
     this.#byId.set(tid, type)
     return type
@@ -68,7 +104,13 @@ export class TypeRows {
     const { countChanges, paused, tid } = type
     if (countChanges.some((change) => change !== 0)) {
       this.#statements.countType.run(...countChanges, tid)
+      type.counts = type.counts?.map((count, code) => count + countChanges[code]!)
       countChanges.fill(0)
+    }
+    if (type.flowChanged) {
+      const { hasGroups, flow } = type
+      this.#statements.setFlow.run(hasGroups ? 1 : 0, flow ? JSON.stringify(flow) : null, tid)
+      type.flowChanged = false
     }
     if (!type.pauseChanged) return
     this.#statements.pauseType.run(paused?.since ?? null, paused?.by ?? null, tid)

@@ -1,10 +1,13 @@
-// A type as a row: its pause, its counts, and its jobs that are in memory.
+// A type as a row: its pause, its flow, its counts, and its jobs that are in memory.
 
 import type { Paused } from '../../storage.ts'
+import type { Flow } from '../../rules/flow.ts'
 import { stateNames } from '../../rules/job/codes.ts'
 import type * as Moves from '../../rules/move.ts'
 import type { Listeners } from '../../rules/signals.ts'
 import type { SqliteJob } from './job.ts'
+
+type StoredType = Pick<SqliteType, 'paused' | 'hasGroups' | 'flow'>
 
 export class SqliteType implements Moves.JobType {
   readonly tid: number
@@ -12,16 +15,25 @@ export class SqliteType implements Moves.JobType {
   readonly listeners: Listeners
   #paused: Paused | undefined
   pauseChanged = false
+  /** False: no group of it is stored, and none has to be looked up. */
+  hasGroups: boolean
+  flow: Flow | undefined
+  /** One of these two must be written. */
+  flowChanged = false
+  /** The stored counts, without `countChanges`. Undefined: not read yet. */
+  counts: number[] | undefined
   /** What this transaction adds to the count of each state, by its code. */
   readonly countChanges = new Int32Array(stateNames.length)
   /** By id, as far as they are in memory. `null`: no job has the id. */
   readonly jobs = new Map<string, SqliteJob | null>()
 
-  constructor(tid: number, name: string, listeners: Listeners, paused: Paused | undefined) {
+  constructor(tid: number, name: string, listeners: Listeners, stored: StoredType) {
     this.tid = tid
     this.name = name
     this.listeners = listeners
-    this.#paused = paused
+    this.#paused = stored.paused
+    this.hasGroups = stored.hasGroups
+    this.flow = stored.flow
   }
 
   get paused(): Paused | undefined {

@@ -37,7 +37,7 @@ export class WorkingSet implements Rows<SqliteType> {
     this.types = new TypeRows(this.statements, listenersOf)
     this.parts = new JobParts(this.statements)
     this.jobs = new JobRows(this, this.statements, this.types, this.parts)
-    this.groups = new GroupRows(this.statements, this.jobs)
+    this.groups = new GroupRows(this.statements, this.types)
     this.keys = new KeyRows(this.statements, this.jobs)
     this.dependents = new DependentRows(this.statements, this.jobs)
   }
@@ -68,6 +68,7 @@ export class WorkingSet implements Rows<SqliteType> {
   /** Before a commit: writes everything. */
   end(): void {
     this.jobs.flush()
+    this.groups.flush()
     this.types.write()
     this.dependents.eraseAllOrphans()
     if (this.#isNumberTaken) this.statements.setLastNumber.run(this.#lastNumber)

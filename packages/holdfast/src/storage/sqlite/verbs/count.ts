@@ -2,7 +2,9 @@
 
 import type { CountQuery, Counts, JobState, TypeCounts } from '../../storage.ts'
 import { emptyCounts, isKnown, type StateCounts } from '../../rules/count.ts'
+import { emptyGroup } from '../../rules/flow.ts'
 import { stateNames } from '../../rules/job/codes.ts'
+import { groupUse, slowedUntil, typeUse } from '../../rules/limits.ts'
 import type { SqliteMove } from '../rules/move.ts'
 import type { SqliteType } from '../rules/type.ts'
 import { firstRunAt } from './next-due-at.ts'
@@ -13,7 +15,8 @@ export function count(move: SqliteMove, query: CountQuery): Counts {
   const gone = expiredByType(move)
   const types = names.map((name) => {
     const type = move.typeOf(name)
-    return type ? countType(move, type, gone.get(type.tid)) : nothingOf(name)
+    const counts = type ? countType(move, type, gone.get(type.tid)) : nothingOf(name)
+    return query.limits?.type === name ? { ...counts, ...usesOf(move, type, query.limits) } : counts
   })
   return { now: move.now, types: query.types ? types : types.filter(isKnown) }
 }
@@ -35,9 +38,27 @@ function countType(move: SqliteMove, type: SqliteType, gone: Partial<StateCounts
     delayed: states.scheduled + states.failing - failing,
     oldestDueAt: oldest <= move.now ? oldest : undefined,
     paused: type.paused,
-    pausedGroups: (
-      statements.pausedGroups.all(type.tid) as unknown as [group: string, since: number, by: string | null][]
-    ).map(([group, since, by]) => ({ group, since, by: by ?? undefined })),
+    pausedGroups: pausedGroups(move, type),
+    slowedUntil: slowedUntil(type.flow, move.now),
+  }
+}
+
+function pausedGroups({ set }: SqliteMove, { tid, hasGroups }: SqliteType): TypeCounts['pausedGroups'] {
+  if (!hasGroups) return []
+  const rows = set.statements.pausedGroups.all(tid) as unknown as [group: string, since: number, by: string | null][]
+  return rows.map(([group, since, by]) => ({ group, since, by: by ?? undefined }))
+}
+
+/** @param type undefined if it is not stored */
+function usesOf(
+  move: SqliteMove,
+  type: SqliteType | undefined,
+  { limits, groups = [] }: NonNullable<CountQuery['limits']>,
+): Pick<TypeCounts, 'limits' | 'groups'> {
+  const { now } = move
+  return {
+    limits: typeUse(limits, type?.flow, type ? move.runningOf(type) : 0, now),
+    groups: groups.map((key) => groupUse(limits, key, type ? move.groupOf(type, key) : emptyGroup, now)),
   }
 }
 
@@ -68,4 +89,5 @@ const nothingOf = (type: string): TypeCounts => ({
   oldestDueAt: undefined,
   paused: undefined,
   pausedGroups: [],
+  slowedUntil: undefined,
 })

@@ -1,17 +1,31 @@
 // nextDueAt: the earliest instant at which a claim could return a job. It includes the ends of leases, when lost jobs are due.
 
 import type { ClaimType, NextDue } from '../../storage.ts'
+import { dueByLimits } from '../../rules/limits.ts'
 import type { SqliteMove } from '../rules/move.ts'
 import type { SqliteType } from '../rules/type.ts'
 
 export function nextDueAt(move: SqliteMove, types: readonly ClaimType[]): NextDue | undefined {
+  const { now } = move
   let at = Infinity
-  for (const { type: name } of types) {
-    const type = move.typeOf(name)
+  for (const wanted of types) {
+    const type = move.typeOf(wanted.type)
     if (!type || type.paused) continue
-    at = Math.min(at, firstRunAt(move, type, 1), firstLeaseEnd(move, type))
+    const waiting = Math.min(firstRunAt(move, type, 1), firstTurnAt(move, type))
+    const first = { waiting, leaseEnd: firstLeaseEnd(move, type) }
+    at = Math.min(
+      at,
+      dueByLimits(wanted, type.flow, first, () => move.runningOf(type), now),
+    )
   }
-  return at === Infinity ? undefined : { at: Math.max(at, move.now), now: move.now }
+  return at === Infinity ? undefined : { at: Math.max(at, now), now }
+}
+
+/** The earliest instant at which a group has a turn. */
+function firstTurnAt({ set }: SqliteMove, { tid, hasGroups }: SqliteType): number {
+  if (!hasGroups) return Infinity
+  const first = set.statements.firstTurn.get(tid) as unknown as [number] | undefined
+  return first?.[0] ?? Infinity
 }
 
 /** The earliest runAt of the jobs that are ready (1) or aside (0): the index has the first one of each priority. */

@@ -3,6 +3,7 @@
 
 import type { Ended, KeepCount, Swept, SweepRequest } from '../../storage.ts'
 import { endOverdue } from '../../rules/job/deadline.ts'
+import { isFlowNeeded } from '../../rules/flow.ts'
 import { forgetExpired, isSweepable } from '../../rules/job/finish.ts'
 import { stateCodes } from '../../rules/job/codes.ts'
 import type { Row, SqliteJob } from '../rules/job.ts'
@@ -23,9 +24,10 @@ export function sweep(move: SqliteMove, kv: KvTable, request: SweepRequest): Swe
     jobs += beyond.jobs
     more ||= beyond.more
   }
+  dropFlows(move, limit)
   const marks = set.keys.sweep(now, limit)
   const entries = kv.sweep(now, limit)
-  const isMore = more || late.more || set.keys.hasOverdue(now) || kv.hasExpired(now)
+  const isMore = more || late.more || set.groups.hasOverdue(now) || set.keys.hasOverdue(now) || kv.hasExpired(now)
   return { jobs, ended: late.ended, marks, entries, more: isMore }
 }
 
@@ -58,6 +60,8 @@ function deleteExpired(move: SqliteMove, limit: number): Deleted {
   const { statements, jobs } = move.set
   let deleted = 0
   for (const [tid] of statements.typesWithEnded.all() as unknown as [number][]) {
+    // A chain of another type may have had jobs of this one.
+    jobs.flush()
     const expired = jobs.ofRows(statements.expired.all(tid, move.now, limit - deleted + 1))
     for (const job of expired) {
       if (deleted >= limit) return { jobs: deleted, more: true }
@@ -82,6 +86,18 @@ function deleteBeyond(move: SqliteMove, { type: name, state, count }: KeepCount,
     deleted += forgetExpired(move, chain)
   }
   return { jobs: deleted, more: false }
+}
+
+/** Deletes groups and flows that were only needed until a time. */
+function dropFlows({ set, now }: SqliteMove, limit: number): void {
+  set.groups.sweep(now, limit)
+  const { typesWithFlow, anyGroup } = set.statements
+  for (const [tid] of typesWithFlow.all() as unknown as [number][]) {
+    if (anyGroup.get(tid)) continue
+    const type = set.types.byId(tid)
+    set.types.setHasGroups(type, false)
+    if (type.flow && !isFlowNeeded(type.flow, now)) set.types.setFlow(type, undefined)
+  }
 }
 
 /**
