@@ -4,6 +4,7 @@ import { checkOutcomes } from '../../check.ts'
 import type { Claim, ClaimRequest } from '../../storage.ts'
 import { claimedJob } from '../codec/claimed-job.ts'
 import { type List, text } from '../codec/fields.ts'
+import { packLimits } from '../codec/limits.ts'
 import { encodeType, packed, packOutcomes } from '../codec/requests.ts'
 import { unpack } from '../codec/unpack.ts'
 import { endedOf, recoveredOf, settleVerdict } from '../codec/verdicts.ts'
@@ -18,8 +19,8 @@ export async function claim(
   { worker, label, slots, types, outcomes = [] }: ClaimRequest,
 ): Promise<Claim> {
   checkOutcomes('redis', outcomes)
-  const wanted = types.map(({ type, leaseMs, slots: own, maxAttempts }) => {
-    return [type, leaseMs, own, maxAttempts, encodeType(type)]
+  const wanted = types.map(({ type, leaseMs, slots: own, maxAttempts, limits }) => {
+    return [type, leaseMs, own, maxAttempts, encodeType(type), packLimits(limits)]
   })
   const args = [packed([worker, label, Math.min(slots, mostSlots), wanted])]
   if (outcomes.length > 0) args.push(...packOutcomes(outcomes))

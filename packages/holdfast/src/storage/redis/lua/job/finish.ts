@@ -20,6 +20,7 @@ local function end_job(j, state, reason, result, err)
   j.finished_at = now
   j.cancelling, j.deadline = nil, nil
   set_state(j, state)
+  if state == ${state.failed} then begin_hold(j) end
   leave_group(j)
   release_blockers(j)
   -- The event of a state has the number of the state.
@@ -124,7 +125,7 @@ local function forget(chain)
       set_state(j, ${state.cancelled})
       leave_group(j)
       release_blockers(j)
-    end
+    elseif j.state == ${state.failed} then end_hold(j.t, j.id) end
   end
   forget_key(chain)
   done(chain)
