@@ -11,7 +11,7 @@ local answers = {}
 -- As rules/limits.ts. Answers with the number that runs, the use of the rate, and when a start is possible; false: none, or now.
 local function use_of(f, running, most, rate, free_at)
   if most and running >= most then free_at = INF end
-  return { running, rate and used_of(f, rate), free_at > now and free_at }
+  return { running, rate and used_of(f, rate) or false, free_at > now and free_at }
 end
 local function type_use(t, limits, running)
   local f = t.flow or {}
