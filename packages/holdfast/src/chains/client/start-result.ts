@@ -61,6 +61,7 @@ function standingOf(verdict: AddVerdict, { type, id }: NewJob): Standing {
   if (verdict.verdict === 'stale') throw new DuplicateJobError({ by: 'version', version: verdict.version })
   if (verdict.verdict === 'skipped') return { type, id, token: '', state: 'completed' }
   const { typeName } = chainRefOf({ type, id })
+  if (verdict.verdict !== 'blocker_not_found') throw new Error(`${typeName}: ${verdict.verdict}`)
   throw missingBlocker(verdict.blocker, { typeName, jobId: id })
 }
 
