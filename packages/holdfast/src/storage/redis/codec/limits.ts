@@ -1,13 +1,10 @@
 // Limits as the scripts take them (lua/claim/order.ts): concurrency, rate, fair, limits of every group, and limits by group.
 
-import { checkLimits } from '../../check.ts'
 import type { GroupLimits, Limits, Rate } from '../../storage.ts'
 import type { Packed } from './pack.ts'
 
-/** @throws TypeError INVALID_ARGUMENT */
 export function packLimits(limits: Limits | undefined): Packed {
   if (!limits) return undefined
-  checkLimits(limits)
   const { concurrency, rate, group, groups } = limits
   const each = groups && Object.entries(groups).flatMap(([key, own]) => [key, packGroup(own)])
   return [concurrency, packRate(rate), group?.fair !== false, packGroup(group), each]

@@ -1,6 +1,6 @@
 // claim: one call of lua/claim.ts, with the outcomes at hand.
 
-import { checkOutcomes } from '../../check.ts'
+import { checkClaim } from '../../check.ts'
 import type { Claim, ClaimRequest } from '../../storage.ts'
 import { claimedJob } from '../codec/claimed-job.ts'
 import { type List, text } from '../codec/fields.ts'
@@ -14,11 +14,9 @@ import { durable, type ScriptRunner } from './script-runner.ts'
 /** Jobs that one call leases, at most. */
 const mostSlots = 100_000
 
-export async function claim(
-  scripts: ScriptRunner,
-  { worker, label, slots, types, outcomes = [] }: ClaimRequest,
-): Promise<Claim> {
-  checkOutcomes('redis', outcomes)
+export async function claim(scripts: ScriptRunner, request: ClaimRequest): Promise<Claim> {
+  checkClaim('redis', request)
+  const { worker, label, slots, types, outcomes = [] } = request
   const wanted = types.map(({ type, leaseMs, slots: own, maxAttempts, limits }) => {
     return [type, leaseMs, own, maxAttempts, encodeType(type), packLimits(limits)]
   })

@@ -1,5 +1,6 @@
 // count: one call of lua/count.ts.
 
+import { checkCountQuery } from '../../check.ts'
 import { stateNames } from '../../rules/job/codes.ts'
 import type { CountQuery, Counts, GroupUse, LimitUse, Paused, TypeCounts } from '../../storage.ts'
 import { type List, optional, text } from '../codec/fields.ts'
@@ -8,7 +9,9 @@ import { packed } from '../codec/requests.ts'
 import type { Unpacked } from '../codec/unpack.ts'
 import type { ScriptRunner } from './script-runner.ts'
 
-export async function count(scripts: ScriptRunner, { types, limits: asked }: CountQuery): Promise<Counts> {
+export async function count(scripts: ScriptRunner, query: CountQuery): Promise<Counts> {
+  checkCountQuery(query)
+  const { types, limits: asked } = query
   const limits = asked && [asked.type, packLimits(asked.limits), asked.groups ?? []]
   const [now, answers] = await scripts.ask('count', [packed([types ?? false, limits])])
   const counts = (answers as List[]).map((answer) => typeCounts(answer, asked?.groups ?? []))

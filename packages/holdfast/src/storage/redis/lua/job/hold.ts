@@ -24,9 +24,9 @@ do
   end
 
   -- The job has failed. An earlier life of its id may have failed too.
-  function begin_hold(j)
+  function begin_hold(j, is_kept)
     end_hold(j.t, j.id)
-    if j.kind ~= ${kind.hold} then return end
+    if not is_kept or j.kind ~= ${kind.hold} then return end
     local g = group_of(j.t, j.group_key)
     call('HSET', j.t.p .. 'holds', j.id, g.key)
     set_holds(j.t, j.t.holds + 1)

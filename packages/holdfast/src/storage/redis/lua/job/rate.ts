@@ -3,7 +3,7 @@
 //
 // f: the flow of a type, or a group, or nil. rate: 1 limit  2 perMs.
 
-/** Buckets begin this often in a window. */
+/** Buckets of a window, as in rules/job/rate.ts. */
 const bucketsPerWindow = 20
 
 export const rate = `
