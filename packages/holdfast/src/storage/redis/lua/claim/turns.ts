@@ -22,7 +22,6 @@ end
 function limit_turn(turn)
   local t, limits = turn.t, turn.limits or {}
   local f = t.flow
-  turn.has_turns = f ~= nil or turn.limits ~= nil
   turn.room, turn.rate = INF, limits.rate
   if limits.concurrency then turn.room = limits.concurrency - call('ZCARD', t.p .. 'leases') end
   turn.is_stopped = f and f.slowed and f.slowed > now or turn.rate and frees_at(f, turn.rate, f and f.next_weight or 1) > now
@@ -171,9 +170,10 @@ end
 
 -- Leases the job of a type whose turn it is. False: the type has none, or its limits allow none.
 function lease_next(turn, types)
-  if turn.has_turns and turn.limits and not turn.limits.fair then return lease_best(turn, types) end
+  if turn.limits and not turn.limits.fair then return lease_best(turn, types) end
   while not turn.is_stopped and turn.room > 0 do
-    local g = turn.has_turns and next_group(turn) or nil
+    -- A type without a flow has no group in the ring.
+    local g = turn.t.flow and next_group(turn) or nil
     local has = has_line(turn, types)
     if not g and not has then return false end
     if has and (not g or is_turn_before(turn.t.flow, g)) then
