@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import type { Storage } from 'holdfast'
-import type { ClaimedJob, NewJob, Outcome } from 'holdfast/storage'
+import type { ClaimedJob, Limits, NewJob, Outcome } from 'holdfast/storage'
 
 /** Retention of `job`, in ms. */
 export const keptMs = 150
@@ -56,6 +56,7 @@ export async function runEveryVerb(storage: Storage, ms = 1_500): Promise<void> 
     make('searched', { search: { customer: 'c-1', total: 1.5, paid: true }, timeoutMs: 1_000 }),
     make('later in group', { delayMs: 3_600_000, group: { key: 'later', ordered: true } }),
   ])
+  await runGroups(storage, make)
   await storage.add([
     make('simple', { deduplication: { key: 'k1', mode: 'simple' } }),
     make('simple window', { deduplication: { key: 'k2', mode: 'simple', windowMs } }),
@@ -138,4 +139,41 @@ export async function runEveryVerb(storage: Storage, ms = 1_500): Promise<void> 
     [],
     'all jobs are terminal',
   )
+}
+
+/** Groups, limits, rates, slow-downs and holds. At the end their jobs are terminal. */
+async function runGroups(storage: Storage, make: typeof job): Promise<void> {
+  const type = 'limited'
+  const rate = { limit: 5, perMs: 50 }
+  const limits: Limits = { concurrency: 4, rate, group: { limit: 2, rate }, groups: { other: { limit: 1 } } }
+  const take = async (fair = true): Promise<readonly ClaimedJob[]> => {
+    const types = [{ type, leaseMs: 30_000, limits: { ...limits, group: { ...limits.group, fair } } }]
+    await storage.nextDueAt(types)
+    return (await storage.claim({ worker: `worker-${++tokens}`, slots: 10, types })).jobs
+  }
+  const held = { key: 'held', ordered: true, onFailure: 'hold' } as const
+  await storage.add([
+    ...['a', 'b', 'c'].map((id) => make(id, { type, group: { key: 'g:1' }, priority: 3, maxWaiting: { group: 3 } })),
+    ...['d', 'e'].map((id) => make(id, { type, group: { key: 'other' }, weight: 2 })),
+    ...['f', 'g'].map((id) => make(id, { type, group: held })),
+    make('h', { type, maxWaiting: { type: 100 } }),
+  ])
+  const [refused] = await storage.add([make('refused', { type, group: { key: 'g:1' }, maxWaiting: { group: 3 } })])
+  assert.equal(refused!.verdict, 'queue_full')
+  const lease = ({ id, worker, attempt }: ClaimedJob) => ({ type, id, worker, attempt })
+  let isFailed = false
+  for (let open = 8; open > 0;) {
+    const jobs = await take(open % 2 === 0)
+    const outcomes = jobs.map((each): Outcome => {
+      if (each.id === 'f' && !isFailed) return { ...lease(each), kind: 'failed' }
+      if (each.snoozes > 0 || each.id < 'c') return { ...lease(each), kind: 'completed' }
+      return { ...lease(each), kind: 'released', delayMs: 1, slowDown: each.id === 'h' ? 'type' : 'group' }
+    })
+    await storage.settle(outcomes)
+    open -= outcomes.filter(({ kind }) => kind === 'completed').length
+    const counts = await storage.count({ types: [type], limits: { type, limits, groups: ['g:1', 'held'] } })
+    if (counts.types[0]!.groups![1]!.heldBy === undefined) continue
+    isFailed = true
+    await storage.revive([{ type, id: 'f' }])
+  }
 }

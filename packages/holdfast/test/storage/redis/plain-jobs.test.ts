@@ -42,5 +42,5 @@ test('adds, claims and settles of plain jobs send the commands of their fast pat
   })
   assert.equal(namesOf(claimed), 'TIME HMGET ZRANGEBYSCORE ZRANGEBYSCORE MGET ZREM MSET ZADD')
   const settled = await commandsOf(() => storage.settle(outcomes))
-  assert.equal(namesOf(settled), 'TIME HGET MGET SET SET SET ZREM ZADD PUBSUB PUBLISH')
+  assert.equal(namesOf(settled), 'TIME HMGET MGET SET SET SET ZREM ZADD PUBSUB PUBLISH')
 })

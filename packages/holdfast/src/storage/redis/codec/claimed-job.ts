@@ -29,6 +29,7 @@ export function claimedJob(type: string, id: string, record: Buffer): ClaimedJob
     timeoutMs: optional<number>(body[8]),
     priority: body[1] as number,
     group: optionalText(body[6]),
+    weight: optional<number>(body[10]),
     retention: retentionOf(body[3]),
     trace: optionalText(body[5]),
     createdAt: head.createdAt,

@@ -1,7 +1,7 @@
 // Numbers that requests and answers of the scripts carry for words of the contract. The Lua texts and the decoders are both
 // built from these tables. States, outcomes, refusals and end reasons have theirs in rules/job/codes.ts.
-// Only the deduplication mode and the effect of a failed blocker are stored; the other numbers live as long as one call or
-// message.
+// Only the deduplication mode, the effect of a failed blocker and the kind of a group are stored; the other numbers live as
+// long as one call or message.
 
 import { stateCodes } from '../../rules/job/codes.ts'
 import type {
@@ -104,6 +104,15 @@ export const blockerFailureCodes = { wait: true, run: 2 } as const satisfies Rec
   Exclude<OnBlockerFailure, 'fail'>,
   boolean | number
 >
+
+/** Stored with a job of an ordered group: what its failure does to the others. An unordered group: false. */
+export const orderedGroupCodes = { continue: 1, hold: 2 } as const
+
+/** What a bound of waiting jobs counts. */
+export const depthCodes = { type: 0, group: 1 } as const
+
+/** What a release slows down, beside its job. */
+export const slowDownCodes = { type: 1, group: 2 } as const
 
 /** The word of each number. */
 export function wordsOf<Word extends string>(codes: Readonly<Record<Word, number>>): ReadonlyMap<number, Word> {

@@ -49,6 +49,7 @@ export function jobRecord(answer: Unpacked): JobRecord {
     search: at[37] ? unpackSearch(at[37] as Buffer) : undefined,
     progress: optional<Buffer>(at[38]),
     log: at[39] ? logOf(at[39] as List) : undefined,
+    weight: optional<number>(at[40]),
   }
 }
 

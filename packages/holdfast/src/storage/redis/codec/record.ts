@@ -22,7 +22,7 @@ export const flags = {
   /** runAt differs from createdAt. */
   later: 1,
   extras: 2,
-  /** It waits behind the head of its group. */
+  /** It waits in a group. */
   aside: 4,
 } as const
 

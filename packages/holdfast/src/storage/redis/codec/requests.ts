@@ -3,8 +3,8 @@
 import { outcomeJobs } from '../../check.ts'
 import { retentionCode } from '../../retention.ts'
 import { outcomeCodes } from '../../rules/job/codes.ts'
-import type { Deduplication, JobRef, NewJob, Outcome, Report, Retention, When } from '../../storage.ts'
-import { blockerFailureCodes, modeCodes } from './codes.ts'
+import type { Deduplication, JobGroup, JobRef, NewJob, Outcome, Report, Retention, When } from '../../storage.ts'
+import { blockerFailureCodes, modeCodes, orderedGroupCodes, slowDownCodes } from './codes.ts'
 import { Packer, type Packed } from './pack.ts'
 import { inlinePayloadBytes } from './record.ts'
 import { packSearch } from './search.ts'
@@ -58,15 +58,21 @@ export function packWhen({ runAt, delayMs }: When): Packed {
 }
 
 function bodyOf(job: NewJob): Buffer {
-  const { token, priority = 0, maxAttempts, retention, payload, trace, group, timeoutMs, search } = job
+  const { token, priority = 0, maxAttempts, retention, payload, trace, group, timeoutMs, search, weight } = job
   const body: Packed[] = [token, priority, maxAttempts, packRetention(retention), isLarge(job) ? true : payload]
   const { onBlockerFailure: failure = 'fail' } = job
   const waits = failure !== 'fail' && blockerFailureCodes[failure]
-  const isLonger = timeoutMs !== undefined || search !== undefined
+  const isLongest = (weight !== undefined && weight !== 1) || group?.ordered === true
+  const isLonger = isLongest || timeoutMs !== undefined || search !== undefined
   if (trace !== undefined || group || waits || isLonger) body.push(trace, group?.key, waits)
   if (isLonger) body.push(timeoutMs, search && packSearch(search))
+  if (isLongest) body.push(weight === 1 ? undefined : weight, packKind(group))
   return bodies.pack(body)
 }
+
+/** False of an unordered group. */
+const packKind = (group: JobGroup | undefined): Packed =>
+  group?.ordered === true && orderedGroupCodes[group.onFailure ?? 'continue']
 
 const isLarge = ({ payload }: NewJob): boolean => payload !== undefined && payload.length > inlinePayloadBytes
 
@@ -78,11 +84,11 @@ function packRetention(retention: Retention): Packed {
 
 /** What few jobs have. False for a plain job: the fast path adds those. */
 function extrasOf(job: NewJob): Packed {
-  const { blockers, deduplication, priority, group, search, expiresInMs, onDuplicate } = job
+  const { blockers, deduplication, priority, group, search, expiresInMs, onDuplicate, maxWaiting } = job
   const large = isLarge(job)
   const replaces = onDuplicate === 'replace'
   const isPlain = !blockers && !deduplication && !priority && !group && !large
-  if (isPlain && !search && expiresInMs === undefined && !replaces) return false
+  if (isPlain && !search && expiresInMs === undefined && !replaces && !maxWaiting) return false
   const extras: { [key: string]: Packed } = {}
   if (blockers) {
     extras.b = blockers.map((blocker) => (typeof blocker === 'number' ? blocker : [blocker.type, blocker.id]))
@@ -93,6 +99,7 @@ function extrasOf(job: NewJob): Packed {
   if (large) extras.p = job.payload!
   if (expiresInMs !== undefined) extras.x = expiresInMs
   if (replaces) extras.r = true
+  if (maxWaiting) extras.w = [maxWaiting.type, maxWaiting.group]
   return extras
 }
 
@@ -158,5 +165,6 @@ function packOutcome(outcome: Outcome): Packed {
   const stalled = isSnooze ? outcome.error : (kind === 'retry' || kind === 'failed') && outcome.stalled === true
   const [types, list] = jobs.length > 0 ? packJobs(jobs) : []
   const chain = 'chain' in outcome ? [outcome.chain.type, outcome.chain.id] : [undefined, undefined]
-  return [...start, content, keepMs, when, stalled, types, list, ...chain, report]
+  const slowDown = kind === 'released' && outcome.slowDown ? slowDownCodes[outcome.slowDown] : undefined
+  return [...start, content, keepMs, when, stalled, types, list, ...chain, report, slowDown]
 }

@@ -2,7 +2,7 @@
 
 import { refusalNames } from '../../rules/job/codes.ts'
 import type { AddVerdict, Ended, Recovered, SettleVerdict } from '../../storage.ts'
-import { addCodes, duplicateCodes, settleCodes } from './codes.ts'
+import { addCodes, depthCodes, duplicateCodes, settleCodes } from './codes.ts'
 import { type List, optional, optionalText, reasonOf, refOf, stateOf, text } from './fields.ts'
 import type { Unpacked } from './unpack.ts'
 
@@ -14,6 +14,10 @@ export function addVerdict(answer: Unpacked): AddVerdict {
     return { verdict: 'duplicate', by: rest[0] === duplicateCodes.id ? 'id' : 'key', job: standing(rest.slice(1)) }
   }
   if (kind === addCodes.stale) return { verdict: 'stale', version: rest[0] as number }
+  if (kind === addCodes.queue_full) {
+    return { verdict: 'queue_full', of: rest[0] === depthCodes.type ? 'type' : 'group', waiting: rest[1] as number }
+  }
+  if (kind === addCodes.group_kind) return { verdict: 'group_kind', ordered: rest[0] as boolean }
   return kind === addCodes.skipped ? { verdict: 'skipped' } : { verdict: 'blocker_not_found', blocker: refOf(rest) }
 }
 

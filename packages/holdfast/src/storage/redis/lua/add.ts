@@ -39,7 +39,10 @@ local function create(new, run_at, after, origin)
   end
   jobs[j.key] = j
   touch(j)
+  if j.t.waiting then j.t.waiting = j.t.waiting + 1 end
   register(j.t, j.priority)
+  -- An earlier life of its id, whose record is gone, may hold its group.
+  end_hold(j.t, j.id)
   if j.group_key then join_group(j) end
   return j
 end
@@ -53,6 +56,7 @@ local function new_jobs(names, list)
     news[#news + 1] = {
       t = type_of(names[list[at]]), id = list[at + 1], when = list[at + 2], body = list[at + 3], fields = fields,
       token = fields[1], blockers = extras.b, key = extras.k, large = extras.p, expires = extras.x, replaces = extras.r,
+      most = extras.w, group_key = fields[7] or nil, kind = fields[12] or false,
     }
   end
   return news
@@ -225,7 +229,7 @@ do
 
   -- missing: from missing_blockers. predecessor: the job that the first one continues.
   function add_batch(news, missing, predecessor)
-    local verdicts, created, blocks = {}, {}, {}
+    local verdicts, created, blocks, refusals = {}, {}, {}, refusals_of(news)
     local state = { taken = {}, repeated = {}, replaced = {} }
     for index, new in ipairs(news) do
       for _, blocker in ipairs(new.blockers or {}) do
@@ -233,7 +237,8 @@ do
       end
     end
     for index, new in ipairs(news) do
-      local refused = missing and missing[new.token]
+      local lacking = missing and missing[new.token]
+      local refused = lacking and { ${addCodes.blocker_not_found}, lacking[1], lacking[2] } or refusals.of_token(new.token)
       -- Of a blocker by position. origin: the job it is started for. none: all its dependents are duplicates.
       -- repeated: its dependent was added by an earlier call.
       local origin, repeated, none
@@ -246,12 +251,12 @@ do
         repeated = not origin and not none
       end
       if refused then
-        verdicts[index] = { ${addCodes.blocker_not_found}, refused[1], refused[2] }
+        verdicts[index] = refused
       elseif none then
         verdicts[index] = { ${addCodes.skipped} }
       else
         local before = index == 1 and predecessor or nil
-        verdicts[index] = standing_verdict(new, repeated, before, state)
+        verdicts[index] = standing_verdict(new, repeated, before, state) or refusals.of_one(new)
         if not verdicts[index] then
           local existing = stored(new.t, new.id)
           local code = existing and is_waiting(existing.state) and ${addCodes.replaced} or ${addCodes.added}

@@ -29,6 +29,7 @@ local function record_of(j, with_tail)
     asked.attempts and attempts_of(j) or false, asked.blockers and blockers or false,
     with_tail and not j.chain and record_of(tail, false) or false,
     j.timeout or false, j.deadline or false, j.search or false, progress or false, log or false,
+    j.weight or false,
   }
 end
 

@@ -2,25 +2,37 @@
 
 /** After fastNextDueAt, which has read the arguments. */
 export const nextDueAt = `
-local at = INF
-for index = 1, #wanted, 2 do
-  local t = type_of(wanted[index])
-  if not t.paused then
-    for _, priority in ipairs(priorities(t)) do
-      local first = call('ZRANGE', t.p .. 'ready:' .. priority, 0, 0, 'WITHSCORES')
-      if first[2] then at = math.min(at, tonumber(first[2])) end
-    end
-    local has_paused = call('EXISTS', t.p .. 'paused') == 1
-    local leases = call('ZRANGE', t.p .. 'leases', 0, has_paused and -1 or 0, 'WITHSCORES')
-    -- A lost lease of a paused group could not be claimed again.
-    for index = 1, #leases, 2 do
-      local j = has_paused and stored(t, leases[index])
-      if not (j and j.group_key and group_of(t, j.group_key).paused) then
-        at = math.min(at, tonumber(leases[index + 1]))
-        break
-      end
-    end
+local function first_score(set)
+  local first = call('ZRANGE', set, 0, 0, 'WITHSCORES')
+  return first[2] and tonumber(first[2]) or INF
+end
+
+-- The first end of a lease. A lost lease of a paused group could not be claimed again.
+local function first_lease_end(t)
+  if call('EXISTS', t.p .. 'paused') == 0 then return first_score(t.p .. 'leases') end
+  local leases = call('ZRANGE', t.p .. 'leases', 0, -1, 'WITHSCORES')
+  for index = 1, #leases, 2 do
+    local j = stored(t, leases[index])
+    if not (j and j.group_key and group_of(t, j.group_key).paused) then return tonumber(leases[index + 1]) end
   end
+  return INF
+end
+
+-- As dueByLimits of rules/limits.ts. limits: as in claim/order.ts.
+local function due_at(t, limits)
+  local at = first_lease_end(t)
+  if not (limits[1] and call('ZCARD', t.p .. 'leases') >= limits[1]) then
+    for _, priority in ipairs(priorities(t)) do at = math.min(at, first_score(t.p .. 'ready:' .. priority)) end
+    if t.flow then at = math.min(at, first_score(t.p .. 'ring')) end
+  end
+  if not t.flow then return at end
+  return math.max(at, t.flow.slowed or 0, limits[2] and frees_at(t.flow, limits[2], t.flow.next_weight or 1) or 0)
+end
+
+local at = INF
+for index = 1, #wanted, 3 do
+  local t = type_of(wanted[index])
+  if not t.paused then at = math.min(at, due_at(t, wanted[index + 2] or {})) end
 end
 return pack({ now, at ~= INF and math.max(at, now) })
 `

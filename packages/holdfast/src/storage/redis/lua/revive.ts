@@ -11,6 +11,12 @@ local function is_excluded(j)
   return (only == ${onlyCodes.waiting} and not is_waiting(j.state)) or (only == ${onlyCodes.ended} and not is_terminal(j.state))
 end
 
+-- The group has unfinished members of the other kind by now.
+local function has_other_kind(j)
+  local g = j.group_key and group_of(j.t, j.group_key)
+  return g and g.ordered ~= nil and g.ordered ~= (j.kind ~= false) and call('EXISTS', g.members) == 1
+end
+
 local function revive_one(j, run_at)
   if is_waiting(j.state) then
     reschedule(j, run_at)
@@ -21,7 +27,7 @@ local function revive_one(j, run_at)
     if not blocker[3] and not find_ref(blocker) then return ${reviveCodes.not_revivable} end
   end
   local chain = chain_of(j)
-  if not retake_key(chain) then return ${reviveCodes.conflict} end
+  if has_other_kind(j) or not retake_key(chain) then return ${reviveCodes.conflict} end
   chain.expires_at = nil
   touch(chain)
   -- The blockers are counted anew. The job waits for one that has failed, because the caller asked for another run.
@@ -31,6 +37,7 @@ local function revive_one(j, run_at)
   set_state(j, ${state.blocked})
   -- To its old place: groups keep the order of acceptance.
   if j.group_key then join_group(j) end
+  end_hold(j.t, j.id)
   if j.blockers then block_job(j, j.waits or ${failure.wait}) else unblock(j) end
   if j.group_key then refresh_group(group_of(j.t, j.group_key)) end
   return ${reviveCodes.revived}

@@ -12,12 +12,16 @@ import { fastClaim } from './fast/claim.ts'
 import { fastNextDueAt } from './fast/next-due-at.ts'
 import { fastSettle } from './fast/settle.ts'
 import { get } from './get.ts'
+import { order } from './claim/order.ts'
 import { attempt } from './job/attempt.ts'
 import { block } from './job/block.ts'
 import { deadline } from './job/deadline.ts'
 import { dependents } from './job/dependents.ts'
 import { finish } from './job/finish.ts'
+import { hold } from './job/hold.ts'
 import { key } from './job/key.ts'
+import { rate } from './job/rate.ts'
+import { refuse } from './job/refuse.ts'
 import { report } from './job/report.ts'
 import { standing } from './job/standing.ts'
 import { states } from './job/states.ts'
@@ -53,8 +57,8 @@ export type Scripts = ReturnType<typeof makeScripts>
 
 // The order of parts is that of definitions: Lua sees what stands above.
 const move = [commands, states, types, signals, record, jobs, groups, search, flush].join('')
-const ends = [wait, attempt, key, dependents, finish, deadline].join('')
-const adding = [ends, block, standing, addRules].join('')
+const ends = [wait, hold, attempt, key, dependents, finish, deadline].join('')
+const adding = [ends, block, standing, refuse, addRules].join('')
 
 /** @param time for tests: a clock that is set by hand, with keys that only the scripts' own rules expire */
 export function makeScripts(time = serverTime) {
@@ -66,7 +70,7 @@ export function makeScripts(time = serverTime) {
     makeFast(name, scriptFlags, '', ...parts)
   return {
     add: makeFast('add', '', fastAdd, adding, add),
-    claim: makeFast('claim', 'allow-oom', fastClaim, adding, report, settleRules, recoverRules, claim),
+    claim: makeFast('claim', 'allow-oom', fastClaim, adding, report, settleRules, recoverRules, rate, claim),
     extend: make('extend', 'allow-oom', refusals, report, extend),
     settle: makeFast('settle', 'allow-oom', fastSettle, adding, report, settleRules, settle),
     recover: make('recover', 'allow-oom', ends, recoverRules, recover),
@@ -76,8 +80,8 @@ export function makeScripts(time = serverTime) {
     pause: make('pause', 'allow-oom', wait, pause),
     sweep: make('sweep', 'allow-oom', ends, sweep),
     get: make('get', 'no-writes', ends, standing, get),
-    count: make('count', 'no-writes', count),
-    nextDueAt: makeFast('nextDueAt', 'no-writes', fastNextDueAt, nextDueAt),
+    count: make('count', 'no-writes', rate, order, count),
+    nextDueAt: makeFast('nextDueAt', 'no-writes', fastNextDueAt, rate, nextDueAt),
     types: make('types', 'no-writes', typeList),
     created: make('created', 'no-writes', created),
     sizes: make('sizes', 'no-writes', sizes),

@@ -3,7 +3,7 @@
 //
 // An outcome: 1 type  2 id  3 worker (workerless: the token)  4 attempt  5 kind  6 result, error or payload  7 keepMs
 //   8 when  9 stalled, or the error of a snooze  10 types and  11 list of the jobs to add, `next` first
-//   12 type and  13 id of the chain (workerless)  14 report (job/report.ts)
+//   12 type and  13 id of the chain (workerless)  14 report (job/report.ts)  15 what a release slows down
 
 import {
   outcomeCodes as outcome,
@@ -11,7 +11,7 @@ import {
   refusalCodes as refusal,
   stateCodes as state,
 } from '../../rules/job/codes.ts'
-import { addCodes, duplicateCodes, eventCodes as event, settleCodes } from '../codec/codes.ts'
+import { addCodes, duplicateCodes, eventCodes as event, settleCodes, slowDownCodes } from '../codec/codes.ts'
 
 /** Why a fenced write is refused. */
 export const refusals = `
@@ -47,12 +47,14 @@ do
       -- A failed chain also takes the id, while it has dependents; an expired part of a chain never does.
       taken = not (existing and is_expired_part(existing)) and (not is_free(existing) or (chain ~= nil and chain.deps > 0))
     end
-    if not missing and not taken then return nil end
+    local refused, token = refusal_in(news)
+    if not missing and not taken and not refused then return nil end
     local verdicts = {}
     for index, new in ipairs(news) do
       local blocker = missing and missing[new.token]
       local existing = find_job(new.t, new.id)
       if blocker then verdicts[index] = { ${addCodes.blocker_not_found}, blocker[1], blocker[2] }
+      elseif refused and token == new.token then verdicts[index] = refused
       elseif existing then verdicts[index] = { ${addCodes.duplicate}, ${duplicateCodes.id}, standing_of(existing) }
       else verdicts[index] = { ${addCodes.skipped} } end
     end
@@ -81,6 +83,20 @@ do
     else finish(j, ${state.failed}, { error = o[6] or nil, keep = keep }, after) end
   end
 
+  -- Nothing else of the type, or of the group, is claimed before the job is due again. Of several, the latest counts.
+  local function slow_down(j, what)
+    if j.run_at <= now then return end
+    local f
+    if what == ${slowDownCodes.type} then
+      touch_flow(j.t)
+      f = j.t.flow
+    elseif j.group_key then
+      f = group_of(j.t, j.group_key)
+      f.dirty = true
+    else return end
+    f.slowed = math.max(f.slowed or 0, j.run_at)
+  end
+
   -- Events come first: they carry the label of the lease that ends here.
   local function wait_again(j, o, kind, state)
     if kind == ${outcome.released} then
@@ -97,6 +113,7 @@ do
       if state == ${state.failing} then event(j, ${event.failing}, j.failures) end
     end
     leave_processing(j)
+    if o[15] then slow_down(j, o[15]) end
     wait(j, state == ${state.failing})
   end
 

@@ -31,6 +31,8 @@ local function delete_expired(t, state)
       more = true
       break
     end
+    -- Its record, or that of an earlier life of the id, has expired.
+    if state == ${state.failed} then end_hold(t, id) end
     local j = stored(t, id)
     local chain = j and chain_of(j)
     if not j then
@@ -99,8 +101,13 @@ local function delete_beyond(t, state, count)
 end
 
 local function forget_unused(t)
+  -- A slow-down or rate of the type may be over.
+  if t.flow then
+    touch_flow(t)
+    flush()
+  end
   -- A watched type stays, so that a later sweep finds its hash.
-  local known = t.paused or t.watched or call('EXISTS', t.p .. 'paused', t.p .. 'blocked', t.p .. 'aside', t.p .. 'leases',
+  local known = t.paused or t.watched or t.flow or call('EXISTS', t.p .. 'paused', t.p .. 'blocked', t.p .. 'aside', t.p .. 'leases',
     t.p .. 'searched', t.p .. 'done:${state.completed}', t.p .. 'done:${state.failed}', t.p .. 'done:${state.cancelled}') > 0
   for _, priority in ipairs(priorities(t)) do known = known or call('EXISTS', t.p .. 'ready:' .. priority) == 1 end
   if not known then

@@ -1,9 +1,10 @@
 // claim: one call of lua/claim.ts, with the outcomes at hand.
 
-import { checkOutcomes } from '../../check.ts'
+import { checkClaim } from '../../check.ts'
 import type { Claim, ClaimRequest } from '../../storage.ts'
 import { claimedJob } from '../codec/claimed-job.ts'
 import { type List, text } from '../codec/fields.ts'
+import { packLimits } from '../codec/limits.ts'
 import { encodeType, packed, packOutcomes } from '../codec/requests.ts'
 import { unpack } from '../codec/unpack.ts'
 import { endedOf, recoveredOf, settleVerdict } from '../codec/verdicts.ts'
@@ -13,13 +14,11 @@ import { durable, type ScriptRunner } from './script-runner.ts'
 /** Jobs that one call leases, at most. */
 const mostSlots = 100_000
 
-export async function claim(
-  scripts: ScriptRunner,
-  { worker, label, slots, types, outcomes = [] }: ClaimRequest,
-): Promise<Claim> {
-  checkOutcomes('redis', outcomes)
-  const wanted = types.map(({ type, leaseMs, slots: own, maxAttempts }) => {
-    return [type, leaseMs, own, maxAttempts, encodeType(type)]
+export async function claim(scripts: ScriptRunner, request: ClaimRequest): Promise<Claim> {
+  checkClaim('redis', request)
+  const { worker, label, slots, types, outcomes = [] } = request
+  const wanted = types.map(({ type, leaseMs, slots: own, maxAttempts, limits }) => {
+    return [type, leaseMs, own, maxAttempts, encodeType(type), packLimits(limits)]
   })
   const args = [packed([worker, label, Math.min(slots, mostSlots), wanted])]
   if (outcomes.length > 0) args.push(...packOutcomes(outcomes))

@@ -1,19 +1,25 @@
 // count: one call of lua/count.ts.
 
+import { checkCountQuery } from '../../check.ts'
 import { stateNames } from '../../rules/job/codes.ts'
-import type { CountQuery, Counts, Paused, TypeCounts } from '../../storage.ts'
+import type { CountQuery, Counts, GroupUse, LimitUse, Paused, TypeCounts } from '../../storage.ts'
 import { type List, optional, text } from '../codec/fields.ts'
+import { packLimits } from '../codec/limits.ts'
 import { packed } from '../codec/requests.ts'
 import type { Unpacked } from '../codec/unpack.ts'
 import type { ScriptRunner } from './script-runner.ts'
 
-export async function count(scripts: ScriptRunner, { types }: CountQuery): Promise<Counts> {
-  const [now, answers] = await scripts.ask('count', [packed(types ?? false)])
-  const counts = (answers as List[]).map(typeCounts)
+export async function count(scripts: ScriptRunner, query: CountQuery): Promise<Counts> {
+  checkCountQuery(query)
+  const { types, limits: asked } = query
+  const limits = asked && [asked.type, packLimits(asked.limits), asked.groups ?? []]
+  const [now, answers] = await scripts.ask('count', [packed([types ?? false, limits])])
+  const counts = (answers as List[]).map((answer) => typeCounts(answer, asked?.groups ?? []))
   return { now: now as number, types: types ? counts : counts.filter(hasContent) }
 }
 
-function typeCounts([type, states, due, delayed, oldest, paused, groups]: List): TypeCounts {
+function typeCounts(answer: List, keys: readonly string[]): TypeCounts {
+  const [type, states, due, delayed, oldest, paused, groups, slowed, use, uses] = answer
   return {
     type: text(type),
     states: Object.fromEntries(
@@ -27,6 +33,27 @@ function typeCounts([type, states, due, delayed, oldest, paused, groups]: List):
       group: text(group),
       ...pausedOf(since)!,
     })),
+    slowedUntil: optional<number>(slowed!),
+    ...(use && { limits: limitUse(use as List), groups: keys.map((key, at) => groupUse(key, (uses as List[])[at]!)) }),
+  }
+}
+
+function limitUse([running, used, freesAt]: List): LimitUse {
+  return {
+    running: running as number,
+    ...(used !== false && { used: used as number }),
+    ...(freesAt !== false && { freesAt: freesAt as number }),
+  }
+}
+
+function groupUse(group: string, use: List): GroupUse {
+  const [, , , waiting, slowed, held] = use
+  return {
+    group,
+    waiting: waiting as number,
+    ...limitUse(use),
+    ...(slowed !== false && { slowedUntil: slowed as number }),
+    ...(held !== false && { heldBy: text(held!) }),
   }
 }
 

@@ -1,6 +1,7 @@
 // nextDueAt: one call of lua/next-due-at.ts.
 
 import type { ClaimType } from '../../storage.ts'
+import { packLimits } from '../codec/limits.ts'
 import { encodeType, packed } from '../codec/requests.ts'
 import type { Unpacked } from '../codec/unpack.ts'
 import type { ScriptRunner } from './script-runner.ts'
@@ -11,7 +12,7 @@ interface DueAt {
 }
 
 export async function nextDueAt(scripts: ScriptRunner, types: readonly ClaimType[]): Promise<DueAt | undefined> {
-  const asked = packed(types.flatMap(({ type }) => [type, encodeType(type)]))
+  const asked = packed(types.flatMap(({ type, limits }) => [type, encodeType(type), packLimits(limits)]))
   const [now, at] = await scripts.ask('nextDueAt', [asked])
   return dueAt(at, now) ?? undefined
 }

@@ -1,5 +1,5 @@
-// Fast path of claim: plain jobs of one type that is not paused or watched and has no lost lease, with outcomes of the same
-// type or none.
+// Fast path of claim: plain jobs of one type that is not paused or watched, has no limits, groups in turn or lost lease, with
+// outcomes of the same type or none.
 
 import { stateCodes as state } from '../../../rules/job/codes.ts'
 import { flags } from '../../codec/record.ts'
@@ -10,11 +10,11 @@ export const fastClaim = `
 local request, outcomes = cmsgpack.unpack(ARGV[1]), ARGV[2] and cmsgpack.unpack(ARGV[2])
 local list = ARGV[3] and cmsgpack.unpack(ARGV[3]) or {}
 local wanted = request[4][1]
-if #request[4] == 1 and request[3] <= 3500 and #list <= 17500 and (not outcomes or outcomes[1] == wanted[1]) then
+if #request[4] == 1 and not wanted[6] and request[3] <= 3500 and #list <= 17500 and (not outcomes or outcomes[1] == wanted[1]) then
   local p, slots = base .. wanted[5] .. ':', request[3]
   if wanted[3] then slots = math.min(slots, wanted[3]) end
-  local state = call('HMGET', p .. 'type', 'paused', 'prios', 'watched')
-  local is_plain = not state[1] and not state[2] and not (state[3] and tonumber(state[3]) > now)
+  local state = call('HMGET', p .. 'type', 'paused', 'prios', 'watched', 'flow')
+  local is_plain = not state[1] and not state[2] and not state[4] and not (state[3] and tonumber(state[3]) > now)
   -- The rules take lost leases back.
   if is_plain then is_plain = #call('ZRANGEBYSCORE', p .. 'leases', '-inf', now, 'LIMIT', 0, 1) == 0 end
   ${readOutcomes}

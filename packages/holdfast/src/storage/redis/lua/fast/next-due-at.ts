@@ -1,4 +1,4 @@
-// Fast path of nextDueAt: types without priorities and paused groups.
+// Fast path of nextDueAt: types without priorities, limits, groups in turn and paused groups.
 
 /** When the first job of a type could be claimed: by its runAt, or by the end of its lease. */
 export const firstDue = `
@@ -6,13 +6,13 @@ export const firstDue = `
     local at = math.min(first[2] and tonumber(first[2]) or INF, lease[2] and tonumber(lease[2]) or INF)
 `
 
-/** ARGV: for each type its name and its form in keys. */
+/** ARGV: for each type its name, its form in keys, and limits or false. */
 export const fastNextDueAt = `
 local wanted, soonest, is_plain = cmsgpack.unpack(ARGV[1]), INF, true
-for index = 1, #wanted, 2 do
+for index = 1, #wanted, 3 do
   local p = base .. wanted[index + 1] .. ':'
-  local state = call('HMGET', p .. 'type', 'paused', 'prios')
-  if state[2] or call('EXISTS', p .. 'paused') == 1 then
+  local state = call('HMGET', p .. 'type', 'paused', 'prios', 'flow')
+  if wanted[index + 2] or state[2] or state[3] or call('EXISTS', p .. 'paused') == 1 then
     is_plain = false
     break
   end

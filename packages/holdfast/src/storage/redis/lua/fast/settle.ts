@@ -1,5 +1,5 @@
 // Fast path of settle, also for the outcomes that a claim brings: completions of plain jobs of one type that no listener
-// watches.
+// watches, and that is not full.
 
 import { stateCodes as state } from '../../../rules/job/codes.ts'
 import { completedByHolder, flags } from '../../codec/record.ts'
@@ -94,8 +94,10 @@ export const fastSettle = `
 local outcomes, list = cmsgpack.unpack(ARGV[1]), ARGV[2] and cmsgpack.unpack(ARGV[2])
 if list and #list <= 17500 then
   local p = base .. outcomes[2] .. ':'
-  local watched = call('HGET', p .. 'type', 'watched')
-  local is_plain = not watched or tonumber(watched) <= now
+  local state = call('HMGET', p .. 'type', 'watched', 'flow')
+  local is_plain = not state[1] or tonumber(state[1]) <= now
+  -- A job that leaves a full type sends a hint.
+  if state[2] and cmsgpack.unpack(state[2]).f then is_plain = false end
   ${readOutcomes}
   if is_plain then
     ${writeOutcomes}

@@ -11,7 +11,17 @@ local function ended_of(j)
   return { j.t.name, j.id, j.state, j.reason or false, j.attempt, j.failures, payload_of(j) or false, ref_of(chain_of(j)) }
 end
 
-local function end_job(j, state, reason, result, err)
+-- j.keep: the number of a retention (storage/retention.ts); or ms for completed, failed and cancelled, in this order.
+local function kept_for(j, state)
+  local keep = j.keep
+  if type(keep) ~= 'number' then return keep[state - ${state.completed} + 1] end
+  if keep >= 0 then return keep end
+  if state == ${state.completed} then return -2 - keep end
+  return state == ${state.failed} and ${standardEnds.failedMs} or ${standardEnds.cancelledMs}
+end
+
+-- keep_ms: how long its record is kept, if that is not its own retention.
+local function end_job(j, state, reason, result, err, keep_ms)
   leave(j)
   j.reason = reason
   j.result = result
@@ -20,6 +30,8 @@ local function end_job(j, state, reason, result, err)
   j.finished_at = now
   j.cancelling, j.deadline = nil, nil
   set_state(j, state)
+  -- A record that is kept for 0 ms is gone: no call could release the group.
+  if state == ${state.failed} then begin_hold(j, (keep_ms or kept_for(j, state)) > 0) end
   leave_group(j)
   release_blockers(j)
   -- The event of a state has the number of the state.
@@ -42,15 +54,6 @@ local function count_done(j, chain)
   touch(j)
   j.open = j.open - 1
   return j.open == 0
-end
-
--- j.keep: the number of a retention (storage/retention.ts); or ms for completed, failed and cancelled, in this order.
-local function kept_for(j, state)
-  local keep = j.keep
-  if type(keep) ~= 'number' then return keep[state - ${state.completed} + 1] end
-  if keep >= 0 then return keep end
-  if state == ${state.completed} then return -2 - keep end
-  return state == ${state.failed} and ${standardEnds.failedMs} or ${standardEnds.cancelledMs}
 end
 
 -- Unblocks dependents that may go on. Returns the dependents that fail with the chain.
@@ -92,7 +95,7 @@ end
 
 -- Ends a job and with it its chain, whose tail it is; then the jobs whose blocker failed, and their dependents in turn.
 local function finish(j, state, more, after)
-  end_job(j, state, more.reason, more.result, more.error)
+  end_job(j, state, more.reason, more.result, more.error, more.keep)
   local failing = end_chain(j, state, more.keep, after)
   while #failing > 0 do
     local dependent = table.remove(failing)
@@ -124,7 +127,7 @@ local function forget(chain)
       set_state(j, ${state.cancelled})
       leave_group(j)
       release_blockers(j)
-    end
+    elseif j.state == ${state.failed} then end_hold(j.t, j.id) end
   end
   forget_key(chain)
   done(chain)

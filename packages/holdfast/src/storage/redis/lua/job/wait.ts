@@ -1,5 +1,5 @@
-// As rules/job/wait.ts: how jobs wait for their runAt. A group has at most its head in the set that claims read, so that a
-// busy or paused group costs other claims nothing.
+// As rules/job/wait.ts: how jobs wait for their runAt. The members of a group wait aside. Claims find the group in the ring of its
+// type, while it has a job that may run: a busy, full, held or paused group is not there, and costs other claims nothing.
 
 import { stateCodes as state } from '../../../rules/job/codes.ts'
 import { eventCodes } from '../../codec/codes.ts'
@@ -14,29 +14,38 @@ local function due_at(when)
 end
 local function waiting_state(run_at) return run_at <= now and ${state.queued} or ${state.scheduled} end
 
--- Makes the head claimable if the group may run, and no other member.
+-- From when a group may be claimed. Nil: it has no job that may run.
+local function turn_at_of(g)
+  if g.paused or g.held or g.full then return nil end
+  local at
+  if g.ordered then
+    local head = g.running == 0 and head_of(g)
+    at = head and is_waiting(head.state) and head.run_at or nil
+  else
+    at = first_run_at(g)
+  end
+  return at and math.max(now, at, g.slowed or 0, g.free_at or 0)
+end
+
+-- Lets a group enter or leave the ring, or changes its turn. While it may be claimed, it keeps its place.
 local function refresh_group(g)
-  local head = head_of(g)
-  local may = head and is_waiting(head.state) and not g.running and not g.paused
-  local next_id = may and head.id or nil
-  if g.placed == next_id then return end
-  if g.placed then
-    local placed = stored(g.t, g.placed)
-    if placed then place(placed, ${places.aside}) end
-  end
-  g.placed, g.dirty = next_id, true
-  if may then
-    place(head, ${places.ready})
-    wake(g.t)
-  end
+  local at = turn_at_of(g)
+  if at == g.turn_at or (at and g.turn_at and at <= now and g.turn_at <= now) then return end
+  local is_earlier = at and (not g.turn_at or at < g.turn_at)
+  set_turn(g, at)
+  if is_earlier then wake(g.t) end
 end
 
 -- Lets a job wait for its runAt.
 local function wait(j, failing)
   set_state(j, failing and ${state.failing} or waiting_state(j.run_at))
   if j.group_key then
+    local g = group_of(j.t, j.group_key)
     place(j, ${places.aside})
-    refresh_group(group_of(j.t, j.group_key))
+    list_waiting(g, j)
+    -- A due job changes nothing of a group that may be claimed.
+    if j.run_at > now or not g.turn_at or g.turn_at > now then refresh_group(g) end
+    if g.turn_at then wake(j.t) end
   else
     place(j, ${places.ready})
     wake(j.t)
@@ -49,11 +58,15 @@ end
 
 -- Takes a job out of the sets it is listed in. The caller sets its next state.
 local function leave(j)
+  local from = j.place
+  j.from = from
   place(j, ${places.nowhere})
+  if from == ${places.leases} and j.t.flow and j.t.flow.full then free_limit(j.t) end
   if not j.group_key then return end
   local g = group_of(j.t, j.group_key)
-  if g.placed == j.id then g.placed, g.dirty = nil, true end
-  if g.running == j.id then g.running, g.dirty = nil, true end
+  if from == ${places.aside} then unlist_waiting(g, j) end
+  -- The caller refreshes the group.
+  if from == ${places.leases} then g.running, g.full, g.dirty = g.running - 1, nil, true end
 end
 
 -- Puts a job behind all jobs that wait now.
@@ -74,6 +87,9 @@ end
 local function leave_group(j)
   if not j.group_key then return end
   local g = group_of(j.t, j.group_key)
-  if call('ZREM', g.members, j.id) == 1 then refresh_group(g) end
+  call('ZREM', g.members, j.id)
+  g.dirty = true
+  -- The turn of an unordered group depends on its waiting jobs only.
+  if g.ordered or not g.turn_at or j.from ~= ${places.leases} then refresh_group(g) end
 end
 `

@@ -1,4 +1,4 @@
-// Writes what the call has changed: records, the sorted sets that list them, and groups.
+// Writes what the call has changed: records, the sorted sets that list them, groups, and flows of types.
 
 import { modeCodes } from '../../codec/codes.ts'
 
@@ -69,7 +69,7 @@ local function list_deadline(j, adds, rems)
 end
 
 local function flush()
-  if #dirty == 0 and next(groups) == nil then return end
+  if #dirty == 0 and next(groups) == nil and next(flows) == nil then return end
   spread_expiry()
   local adds, rems, records = {}, {}, {}
   -- Deletions come first: a job that was erased may have been added again.
@@ -99,5 +99,6 @@ local function flush()
   if #records > 0 then call_many('MSET', nil, records) end
   for set, members in pairs(adds) do call_many('ZADD', set, members) end
   write_groups()
+  write_flows()
 end
 `

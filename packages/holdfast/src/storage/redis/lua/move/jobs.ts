@@ -106,7 +106,11 @@ local function touch(j)
   j.dirty = true
   dirty[#dirty + 1] = j
 end
+local function is_unstarted(state) return state ~= ${state.processing} and not is_terminal(state) end
 local function set_state(j, state)
+  -- The number of waiting jobs, once it was asked for (job/refuse.ts).
+  local t, before, after = j.t, is_unstarted(j.state), is_unstarted(state)
+  if t.waiting and before ~= after then t.waiting = t.waiting + (after and 1 or -1) end
   j.state = state
   touch(j)
 end

@@ -8,10 +8,14 @@ export const record = `
 local function decode_body(j, b)
   j.token, j.priority, j.max, j.keep, j.payload = b[1], b[2], b[3] or nil, b[4], b[5]
   j.trace, j.group_key, j.waits, j.timeout, j.search = b[6] or nil, b[7] or nil, b[8] or false, b[9] or nil, b[10] or nil
+  -- kind: false of an unordered group.
+  j.weight, j.kind = b[11] or nil, b[12] or false
 end
 local function encode_body(j)
   local b = { j.token, j.priority, j.max or false, j.keep, j.payload, j.trace or false, j.group_key or false, j.waits }
-  if j.timeout or j.search then b[9], b[10] = j.timeout or false, j.search or false end
+  local is_longest = j.weight or j.kind
+  if is_longest or j.timeout or j.search then b[9], b[10] = j.timeout or false, j.search or false end
+  if is_longest then b[11], b[12] = j.weight or false, j.kind end
   j.body = pack(b)
 end
 

@@ -1,0 +1,93 @@
+// As rules/job/refuse.ts: refusals of an add by the depth of a queue or the kind of a group. They apply to all jobs of a token, or to
+// none. A refusal is the verdict.
+
+import { addCodes, depthCodes } from '../../codec/codes.ts'
+
+export const refuse = `
+local refusal_in, refusal_of
+do
+  local function is_refusable(new) return new.most ~= nil or new.group_key ~= nil end
+
+  -- Counted once per call; set_state() keeps it up to date.
+  local function waiting_of(t)
+    if not t.waiting then
+      flush()
+      local count = call('ZCARD', t.p .. 'aside') + call('ZCARD', t.p .. 'blocked')
+      for _, priority in ipairs(priorities(t)) do count = count + call('ZCARD', t.p .. 'ready:' .. priority) end
+      t.waiting = count
+    end
+    return t.waiting
+  end
+
+  -- leaving: members that leave the group first. kinds: of the groups of jobs that are added together.
+  local function other_kind(new, leaving, kinds)
+    if not new.group_key then return nil end
+    local g, ordered = group_of(new.t, new.group_key), new.kind ~= false
+    local kind = ordered
+    if kinds[g] ~= nil then kind = kinds[g] end
+    if g.ordered ~= nil and g.ordered ~= kind and call('ZCARD', g.members) > leaving then kind = g.ordered end
+    kinds[g] = kind
+    return kind ~= ordered and { ${addCodes.group_kind}, kind } or nil
+  end
+
+  -- of_type, of_group: the numbers of waiting jobs that the add brings.
+  local function too_many(new, of_type, of_group)
+    local most = new.most or {}
+    if most[1] and waiting_of(new.t) + of_type > most[1] then
+      return { ${addCodes.queue_full}, ${depthCodes.type}, waiting_of(new.t) }
+    end
+    if most[2] and new.group_key then
+      local g = group_of(new.t, new.group_key)
+      local waiting = call('ZCARD', g.members) - g.running
+      if waiting + of_group > most[2] then return { ${addCodes.queue_full}, ${depthCodes.group}, waiting } end
+    end
+    return nil
+  end
+
+  -- The refusal of jobs that are added together, and its token. Each of them counts as if it were no duplicate: which ones are is only
+  -- known when they are added. Jobs whose token is stored are a repeat, which is not refused.
+  function refusal_in(news)
+    local repeated, counts, kinds, any = {}, {}, {}, false
+    for _, new in ipairs(news) do any = any or is_refusable(new) end
+    if not any then return nil end
+    for _, new in ipairs(news) do
+      local existing = stored(new.t, new.id)
+      if existing and existing.token == new.token then repeated[new.token] = true end
+    end
+    local function each(visit)
+      for _, new in ipairs(news) do
+        local found = not repeated[new.token] and visit(new, new.t, new.group_key and group_of(new.t, new.group_key))
+        if found then return found, new.token end
+      end
+    end
+    each(function(_, t, g)
+      counts[t] = (counts[t] or 0) + 1
+      if g then counts[g] = (counts[g] or 0) + 1 end
+    end)
+    return each(function(new, t, g) return other_kind(new, 0, kinds) or too_many(new, counts[t], counts[g or t]) end)
+  end
+
+  -- The refusal of one job, which is no duplicate. It may take the place of a waiting one.
+  function refusal_of(new)
+    if not is_refusable(new) then return nil end
+    local replaced = stored(new.t, new.id)
+    local freed = replaced and is_waiting(replaced.state)
+    local in_group = freed and new.group_key and replaced.group_key == new.group_key
+    return other_kind(new, in_group and 1 or 0, {}) or too_many(new, freed and 0 or 1, in_group and 0 or 1)
+  end
+end
+
+-- The refusals of one add. of_token: of a token of several jobs, decided before the first of them is added. of_one: of a job that
+-- is alone with its token, and no duplicate.
+local function refusals_of(news)
+  local batches, refused = {}, {}
+  for _, new in ipairs(news) do put(batches, new.token, new) end
+  return {
+    of_token = function(token)
+      if refused[token] == nil then refused[token] = #batches[token] > 1 and refusal_in(batches[token]) or false end
+      return refused[token] or nil
+    end,
+    of_one = function(new) return #batches[new.token] == 1 and refusal_of(new) or nil end,
+  }
+end
+`
