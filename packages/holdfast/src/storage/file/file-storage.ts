@@ -4,7 +4,7 @@
 import { type Clock, systemClock } from '../../clock.ts'
 import { unsupported } from '../../errors.ts'
 import { resolveOptions } from '../../resolve-options.ts'
-import { checkListQuery, checkNewJobs, checkOutcomes } from '../check.ts'
+import { checkClaim, checkCountQuery, checkListQuery, checkNewJobs, checkOutcomes } from '../check.ts'
 import { ListenerRegistry } from '../listener-registry.ts'
 import { count } from '../memory/count.ts'
 import { list } from '../memory/list.ts'
@@ -119,7 +119,7 @@ export class FileStorage implements Contract.Storage<never> {
   }
 
   async claim(request: Contract.ClaimRequest): Promise<Contract.Claim> {
-    if (request.outcomes) checkOutcomes(this.driver, request.outcomes)
+    checkClaim(this.driver, request)
     return this.#call(({ move }) => claim(move, request))
   }
 
@@ -162,7 +162,7 @@ export class FileStorage implements Contract.Storage<never> {
 
   async pause(request: Contract.PauseRequest): Promise<void> {
     await this.#call(({ move, recording }) => {
-      recording.pause(request.type, request.group)
+      if (request.group === undefined) recording.pause(request.type)
       pause(move, move.data.ensureType(request.type), request)
     })
   }
@@ -188,6 +188,7 @@ export class FileStorage implements Contract.Storage<never> {
   }
 
   async count(query: Contract.CountQuery): Promise<Contract.Counts> {
+    checkCountQuery(query)
     return this.#call(({ move }) => count(move, query), reads)
   }
 

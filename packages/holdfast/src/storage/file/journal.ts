@@ -147,6 +147,7 @@ export class Journal {
     const lines = linesOf(recording, this.replica)
     if (lines.length === 0) {
       if (this.#log.unsynced && !calls.every(({ reads }) => reads)) await this.#log.syncFolder()
+      this.#prune(recording)
       answer(calls)
       return true
     }
@@ -216,12 +217,9 @@ export class Journal {
 
   /** Forgets types of which nothing is left. */
   #prune(recording: Recording): void {
-    const { data } = this.replica
-    const names = new Set([...recording.jobs.keys(), ...[...recording.keys.keys()].map(({ name }) => name)])
-    for (const { type } of recording.pauses.values()) names.add(type)
-    for (const name of names) {
-      const type = data.types.get(name)
-      if (type) data.prune(type, this.#clock.now())
+    for (const name of recording.types) {
+      const type = this.replica.data.types.get(name)
+      if (type) this.replica.prune(type)
     }
   }
 

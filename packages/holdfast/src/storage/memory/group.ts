@@ -25,6 +25,10 @@ export function newGroup(type: TypeData, key: string): Group {
   return { ...emptyGroup, key, type, members: new Heap(isMemberBefore), later: new Heap(isDueBefore), heapIndex: -1 }
 }
 
+/** True of a group without members that a rate or a slow-down needs, or needed: a sweep looks whether it still does. */
+export const isLingering = ({ size, rate, slowedUntil }: GroupState): boolean =>
+  size === 0 && (rate !== undefined || slowedUntil > 0)
+
 /** All members are of one kind. */
 function isMemberBefore({ job: a }: Member, { job: b }: Member): boolean {
   if (a.membership !== 'unordered') return a.accepted < b.accepted

@@ -6,28 +6,13 @@ import { appendLines } from '../rules/job/report.ts'
 import type * as Moves from '../rules/move.ts'
 import { emptyFlow, type Flow, type GroupState, isGroupNeeded } from '../rules/flow.ts'
 import { type Data, MemoryJob, type Mark, type TypeData } from './data.ts'
-import { type Group, newGroup } from './group.ts'
+import { type Group, isLingering, newGroup } from './group.ts'
 import { enter, enterHeap, leaveHeap, promote, putIn } from './place.ts'
+import type { Recorder } from './recorder.ts'
 import { Signals } from '../rules/signals.ts'
 
 /** Collects the signals of a call. */
 export type SignalSink = Pick<Signals, 'wake' | 'done' | 'abort' | 'event'> & { send(): unknown }
-
-/** For the file driver, which writes what a call did, or undoes it: called before each change. */
-export interface Recorder {
-  /** The rules read the job, and may change it. */
-  seen(job: MemoryJob): void
-  /** The job is about to change, or has changed since it was read. */
-  changed(job: MemoryJob): void
-  /** A job of this name is about to be created. */
-  creates(type: string, id: string): void
-  /** The holder of the key is about to change. */
-  key(type: TypeData, key: string): void
-  /** The state of the group is about to change. */
-  group(group: Group): void
-  /** The flow of the type is about to change. */
-  flow(type: TypeData): void
-}
 
 export class MemoryMove implements Moves.Move {
   readonly data: Data
@@ -183,9 +168,12 @@ export class MemoryMove implements Moves.Move {
     if (group.heapIndex >= 0) type.ring.remove(group)
     Object.assign(group, changes)
     if (group.turnAt !== undefined) type.ring.push(group)
-    if (!isGroupNeeded(group, this.now)) type.groups.delete(key)
-    else type.groups.set(key, group)
-    if (group.size === 0 && (group.rate || group.slowedUntil > this.now)) this.data.lingering.add(group)
+    if (!isGroupNeeded(group, this.now)) {
+      type.groups.delete(key)
+      return
+    }
+    type.groups.set(key, group)
+    if (isLingering(group)) this.data.lingering.add(group)
   }
 
   nextTurn(type: TypeData): Group | undefined {
@@ -234,6 +222,13 @@ export class MemoryMove implements Moves.Move {
   changeFlow(type: TypeData, changes: Partial<Flow>): void {
     this.#recorder?.flow(type)
     type.flow = { ...(type.flow ?? emptyFlow), ...changes }
+  }
+
+  /** Deletes a flow that is not needed any more. */
+  dropFlow(type: TypeData): void {
+    this.#recorder?.flow(type)
+    type.flow = undefined
+    this.prune(type)
   }
 
   runningOf({ counts }: TypeData): number {

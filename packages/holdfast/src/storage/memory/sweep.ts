@@ -49,13 +49,14 @@ function dropFlows(move: MemoryMove): void {
   const { types, lingering } = move.data
   for (const group of lingering) {
     const isNeeded = isGroupNeeded(group, move.now)
+    // It is deleted by a change, which is recorded.
+    if (!isNeeded && group.type.groups.get(group.key) === group) move.changeGroup(group, {})
     if (!isNeeded || group.size > 0) lingering.delete(group)
-    if (!isNeeded && group.type.groups.get(group.key) === group) group.type.groups.delete(group.key)
+    if (!isNeeded) move.prune(group.type)
   }
   for (const type of types.values()) {
     if (type.flow === undefined || type.groups.size > 0 || isFlowNeeded(type.flow, move.now)) continue
-    type.flow = undefined
-    move.prune(type)
+    move.dropFlow(type)
   }
 }
 

@@ -5,7 +5,8 @@
 import zlib from 'node:zlib'
 import type { Line } from './lines.ts'
 
-export const format = 1
+/** Format 1 had neither the states of groups nor the flows of types. */
+export const format = 2
 
 export interface Head {
   readonly holdfast: 'commit' | 'snapshot'

@@ -4,7 +4,7 @@
 import type { MemoryJob } from '../../memory/data.ts'
 import type { AttemptRecord, Bytes, EndReason, JobRef, JobState, Log, LogLine, SearchFields } from '../../storage.ts'
 import { markFieldsOf } from '../../rules/job/key.ts'
-import type { MarkFields } from '../../rules/move.ts'
+import type { MarkFields, Membership } from '../../rules/move.ts'
 import { type BytesJson, bytesFromJson, bytesToJson } from './bytes-json.ts'
 import type { JobPut } from '../replica/changes.ts'
 import type { BlockerPart, ChangingPart, FixedPart } from '../replica/record.ts'
@@ -84,6 +84,9 @@ export interface JobJson extends ChangingJson {
   readonly timeoutMs?: NumberJson
   readonly search?: SearchFields
   readonly group?: string
+  /** Absent, of a job with a group: `ordered`, as all groups once were. */
+  readonly membership?: Membership
+  readonly weight?: number
   readonly chain?: RefJson
   readonly chainIndex?: number
   readonly origin?: RefJson
@@ -107,6 +110,8 @@ export function jobToJson(fixed: FixedPart, changing: ChangingPart): JobJson {
     timeoutMs: fixed.timeoutMs,
     search: fixed.search,
     group: fixed.group,
+    membership: fixed.membership === 'ordered' ? undefined : fixed.membership,
+    weight: fixed.weight === 1 ? undefined : fixed.weight,
     chain: fixed.chain && refToJson(fixed.chain),
     chainIndex: fixed.chainIndex || undefined,
     origin: fixed.origin && refToJson(fixed.origin),
@@ -206,6 +211,8 @@ export function jobFromJson(json: JobJson): JobPut {
     timeoutMs: json.timeoutMs === undefined ? undefined : numberFrom(json.timeoutMs),
     search: json.search,
     group: json.group,
+    membership: json.group === undefined ? undefined : (json.membership ?? 'ordered'),
+    weight: json.weight ?? 1,
     chain: json.chain && refFrom(json.chain),
     chainIndex: json.chainIndex ?? 0,
     origin: json.origin && refFrom(json.origin),

@@ -5,9 +5,11 @@ import type { MemoryJob } from '../../memory/data.ts'
 import type { KvEntry } from '../../memory/kv-data.ts'
 import { markFieldsOf } from '../../rules/job/key.ts'
 import type { MarkFields } from '../../rules/move.ts'
-import type { JobRef, Signal } from '../../storage.ts'
+import type { JobRef, Paused, Signal } from '../../storage.ts'
+import type { Frame } from './frame.ts'
 import { type BytesJson, bytesFromJson, bytesToJson } from './bytes-json.ts'
 import { type Changes, noChanges } from '../replica/changes.ts'
+import { type FlowJson, flowFromJson, flowToJson, type GroupJson, groupFromJson, groupToJson } from './group-lines.ts'
 import {
   type ChangingJson,
   changingFromJson,
@@ -18,6 +20,7 @@ import {
   markFrom,
   type MarkJson,
 } from './job-lines.ts'
+import { isSamePart } from '../replica/group-part.ts'
 import { changingPartOf, fixedPartOf } from '../replica/record.ts'
 import type { Recording } from '../replica/recording.ts'
 import type { Replica } from '../replica/replica.ts'
@@ -31,13 +34,23 @@ interface EntryJson {
   readonly created: number
 }
 
+export interface PausedJson {
+  readonly since: number
+  readonly by?: string
+}
+
 export type Line =
   | { readonly job: JobJson }
   | { readonly set: ChangingJson }
   | { readonly erase: JobRef }
   | { readonly hold: KeyJson }
   | { readonly free: { readonly type: string; readonly key: string } }
-  | { readonly pause: { readonly type: string; readonly group?: string; readonly since: number; readonly by?: string } }
+  | { readonly group: GroupJson }
+  | { readonly dropGroup: { readonly type: string; readonly key: string } }
+  | { readonly flow: FlowJson }
+  | { readonly dropFlow: { readonly type: string } }
+  // Of a type. Format 1 had those of groups too.
+  | { readonly pause: PausedJson & { readonly type: string; readonly group?: string } }
   | { readonly resume: { readonly type: string; readonly group?: string } }
   | { readonly entry: EntryJson }
   | { readonly dropEntry: string }
@@ -73,10 +86,22 @@ export function linesOf(recording: Recording, replica: Replica): Line[] {
       lines.push(mark ? keyLine(type, mark) : { free: { type, key } })
     }
   }
-  for (const { type, group } of recording.pauses.values()) {
-    const found = replica.data.types.get(type)
-    const paused = group === undefined ? found?.paused : found?.groups.get(group)?.paused
-    lines.push(paused ? { pause: { type, group, ...paused } } : { resume: { type, group } })
+  const { types } = replica.data
+  for (const [type, groups] of recording.groups) {
+    for (const [key, before] of groups) {
+      const group = types.get(type)?.groups.get(key)
+      if (!group) {
+        if (before) lines.push({ dropGroup: { type, key } })
+      } else if (!before || !isSamePart(group, before)) lines.push({ group: groupToJson(type, key, group) })
+    }
+  }
+  for (const [type, before] of recording.flows) {
+    const flow = types.get(type)?.flow
+    if (flow !== before) lines.push(flow ? { flow: flowToJson(type, flow) } : { dropFlow: { type } })
+  }
+  for (const type of recording.pauses.keys()) {
+    const paused = types.get(type)?.paused
+    lines.push(paused ? pauseLine(type, paused) : { resume: { type } })
   }
   for (const [key, before] of recording.entries) {
     const entry = replica.kv.entries.get(key)
@@ -88,9 +113,10 @@ export function linesOf(recording: Recording, replica: Replica): Line[] {
 /** The lines of a snapshot: everything in the replica. */
 export function* linesOfAll({ data, kv }: Replica): Generator<Line> {
   const stored = ({ type, id }: JobRef): MemoryJob | undefined => data.types.get(type)?.jobs.get(id)
-  for (const { name: type, jobs, keys, paused, groups } of data.types.values()) {
-    if (paused) yield { pause: { type, ...paused } }
-    for (const group of groups.values()) if (group.paused) yield { pause: { type, group: group.key, ...group.paused } }
+  for (const { name: type, jobs, keys, paused, groups, flow } of data.types.values()) {
+    if (paused) yield pauseLine(type, paused)
+    if (flow) yield { flow: flowToJson(type, flow) }
+    for (const group of groups.values()) yield { group: groupToJson(type, group.key, group) }
     for (const mark of keys.values()) yield keyLine(type, mark)
     for (const job of jobs.values()) yield jobLine(job, stored)
   }
@@ -100,6 +126,8 @@ export function* linesOfAll({ data, kv }: Replica): Generator<Line> {
 const jobLine = (job: MemoryJob, stored: (ref: JobRef) => MemoryJob | undefined): Line => ({
   job: jobToJson(fixedPartOf(job), changingPartOf(job, stored)),
 })
+
+const pauseLine = (type: string, { since, by }: Paused): Line => ({ pause: { type, since, by } })
 
 const keyLine = (type: string, mark: MarkFields): Line => ({ hold: { type, ...markFieldsOf(mark) } })
 
@@ -116,8 +144,8 @@ export interface Read {
 }
 
 /** @param replica the replica before these lines */
-export function readLines(lines: Iterable<Line>, replica: Replica, lastNumber: number): Read {
-  const changes = noChanges(lastNumber)
+export function readLines({ head, lines }: Frame, replica: Replica): Read {
+  const changes = noChanges(head.last, head.format === 1)
   const hints: Signal[] = []
   let next: string | undefined
   for (const line of lines) {
@@ -138,6 +166,10 @@ function readOther(line: Line, changes: Changes): void {
     const { type, key } = line.hold
     changes.keys.push({ type, key, mark: markFrom(line.hold) })
   } else if ('free' in line) changes.keys.push({ ...line.free, mark: undefined })
+  else if ('group' in line) changes.groups.push(groupFromJson(line.group))
+  else if ('dropGroup' in line) changes.groups.push({ ...line.dropGroup, state: undefined })
+  else if ('flow' in line) changes.flows.push(flowFromJson(line.flow))
+  else if ('dropFlow' in line) changes.flows.push({ ...line.dropFlow, flow: undefined })
   else if ('pause' in line) {
     const { type, group, since, by } = line.pause
     changes.pauses.push({ type, group, paused: { since, by } })

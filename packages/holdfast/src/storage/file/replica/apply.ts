@@ -1,17 +1,17 @@
 // Applies changes to the data of a replica: those of another process's commit, or those that undo a call.
-// Invariant: the place of a job, the head of its group and the dependents of a chain follow from the records alone. So every
-// replica that applied the same commits gives the same answers.
+// Invariant: the place of a job, the members of its group and the dependents of a chain follow from the records alone; the rest
+// of a group and the flow of a type are in the commits. So every replica that applied the same commits gives the same answers.
 
 import { outlivesJob } from '../../rules/job/key.ts'
 import { isTerminal, isWaiting } from '../../rules/job/states.ts'
 import { MemoryJob, type Mark, type TypeData } from '../../memory/data.ts'
-import type { Group } from '../../memory/group.ts'
-import { MemoryMove, type Recorder, type SignalSink } from '../../memory/move.ts'
+import { MemoryMove, type SignalSink } from '../../memory/move.ts'
+import type { Recorder } from '../../memory/recorder.ts'
 import { expireLater } from '../../rules/job/finish.ts'
 import type * as Moves from '../../rules/move.ts'
-import { joinGroup, leave, refreshGroup } from '../../rules/job/wait.ts'
-import type { NewJob } from '../../storage.ts'
-import type { Changes, JobPut, KeyPut, PausePut } from './changes.ts'
+import type { JobGroup, NewJob } from '../../storage.ts'
+import { GroupApplication } from './apply-groups.ts'
+import type { Changes, FlowPut, JobPut, KeyPut, PausePut } from './changes.ts'
 import { type ChangingPart, type FixedPart, plainFields } from './record.ts'
 import type { Replica } from './replica.ts'
 
@@ -29,10 +29,8 @@ class Application {
   readonly #changes: Changes
   readonly #move: MemoryMove
   readonly #types = new Set<TypeData>()
-  readonly #groups = new Set<Group>()
+  readonly #groups: GroupApplication
   readonly #chains = new Set<MemoryJob>()
-  /** Jobs that were unfinished before the changes, and have a group. */
-  readonly #members = new Set<MemoryJob>()
   /** The dependents of erased chains. A new chain of the same name gets them. */
   readonly #orphans = new Map<TypeData, Map<string, Set<Moves.Job>>>()
 
@@ -40,11 +38,12 @@ class Application {
     this.#replica = replica
     this.#changes = changes
     this.#move = new MemoryMove(replica.data, now, silent, unrecorded)
+    this.#groups = new GroupApplication(replica, this.#move)
   }
 
   run(): void {
     const { data, kv } = this.#replica
-    const { erased, jobs: puts, keys, pauses, entries, lastNumber } = this.#changes
+    const { erased, jobs: puts, keys, groups, flows, pauses, entries, lastNumber, hasNoGroups } = this.#changes
     const gone = erased.flatMap((ref) => this.#move.stored(ref) ?? [])
     for (const job of gone) this.#detach(job)
     for (const job of gone) this.#erase(job)
@@ -57,20 +56,23 @@ class Application {
     for (const job of jobs) this.#place(job)
     for (const chain of this.#chains) if (isEnded(chain)) expireLater(this.#move, chain)
     for (const job of jobs) if (isEndedPart(job)) this.#move.putIn(job, 'ended')
-    for (const group of this.#groups) refreshGroup(this.#move, group)
+    this.#groups.put(groups)
+    for (const { type } of groups) this.#types.add(data.ensureType(type))
+    if (hasNoGroups) this.#groups.derive()
+    this.#groups.end()
+    for (const flow of flows) this.#putFlow(flow)
     for (const { key, entry } of entries) {
       if (entry) kv.put({ ...entry, heapIndex: -1 })
       else kv.drop(key)
     }
     data.lastNumber = lastNumber
-    for (const type of this.#types) data.prune(type, this.#move.now)
+    for (const type of this.#types) this.#replica.prune(type)
   }
 
   /** Removes a job from its place, group and blockers, while all of these exist. */
   #detach(job: MemoryJob): void {
-    leave(this.#move, job)
-    // The group of an ended job may be gone, and another group may have its name.
-    if (job.group && !isTerminal(job.state)) this.#leaveGroup(job, job.group)
+    this.#move.putIn(job, 'nowhere')
+    this.#groups.erase(job)
     for (const { ref } of job.blockers ?? []) this.#release(job, this.#move.stored(ref))
   }
 
@@ -96,8 +98,8 @@ class Application {
     this.#types.add(type)
     const existing = type.jobs.get(id)
     if (existing) {
-      if (existing.group && !isTerminal(existing.state)) this.#members.add(existing)
-      leave(this.#move, existing)
+      this.#groups.begin(existing)
+      this.#move.putIn(existing, 'nowhere')
       return existing
     }
     if (!fixed)
@@ -128,7 +130,8 @@ class Application {
   #link(job: MemoryJob, { fixed, changing }: JobPut): void {
     if (fixed?.chain && job.chain === job) this.#join(job, this.#move.stored(fixed.chain)!)
     this.#chains.add(job.chain)
-    if (fixed?.group !== undefined || job.group) this.#member(job, fixed?.group ?? job.group!.key)
+    const key = fixed?.group ?? job.group?.key
+    if (key !== undefined) this.#groups.link(job, key)
     for (const { ref, held } of changing.blockers ?? []) {
       const chain = this.#move.stored(ref)
       if (held && chain) this.#move.dependentsOf(chain).add(job)
@@ -141,22 +144,6 @@ class Application {
     Object.assign(job, { first: chain })
     const others = (chain.jobs ?? [chain]).filter((other) => other !== job)
     chain.jobs = [...others, job].toSorted((a, b) => a.chainIndex - b.chainIndex)
-  }
-
-  #member(job: MemoryJob, key: string): void {
-    const isMember = this.#members.has(job)
-    if (isMember === !isTerminal(job.state)) return
-    if (isMember) return this.#leaveGroup(job, job.group!)
-    job.group = this.#move.groupOf(job.type, key)
-    if (isTerminal(job.state)) return
-    joinGroup(this.#move, job)
-    this.#groups.add(job.group)
-  }
-
-  #leaveGroup(job: MemoryJob, group: Group): void {
-    this.#move.removeMember(job)
-    this.#move.changeGroup(group, { size: group.size - 1 })
-    this.#groups.add(group)
   }
 
   #mark(job: MemoryJob, { held, own, ...fields }: NonNullable<ChangingPart['mark']>): void {
@@ -185,18 +172,18 @@ class Application {
       type.paused = paused
       return
     }
-    const group = this.#move.groupOf(type, key)
-    this.#move.changeGroup(group, { paused })
-    this.#groups.add(group)
+    this.#groups.of(type, key).paused = paused
+  }
+
+  #putFlow({ type: name, flow }: FlowPut): void {
+    const type = this.#replica.data.ensureType(name)
+    this.#types.add(type)
+    type.flow = flow
   }
 
   #place(job: MemoryJob): void {
-    if (job.state === 'processing') {
-      this.#move.putIn(job, 'leases')
-      if (job.group) this.#move.changeGroup(job.group, { running: job.group.running + 1 })
-    } else if (isWaiting(job.state)) {
-      this.#move.putIn(job, job.group ? 'aside' : 'ready')
-    }
+    if (job.state === 'processing') this.#move.putIn(job, 'leases')
+    else if (isWaiting(job.state)) this.#move.putIn(job, job.group ? 'aside' : 'ready')
   }
 }
 
@@ -207,9 +194,20 @@ const isEndedPart = (job: MemoryJob): boolean =>
   job.chainIndex > 0 && job !== job.chain.tail && isTerminal(job.state) && job.expiresAt !== undefined
 
 function newJob(type: TypeData, fixed: FixedPart, { state, runAt }: ChangingPart): MemoryJob {
-  const { id, token, priority, maxAttempts, timeoutMs, search, retention, trace, onBlockerFailure, group } = fixed
-  const fields: NewJob = { type: type.name, id, token, priority, maxAttempts, timeoutMs, search, retention, trace }
-  const member = group === undefined ? {} : { group: { key: group, ordered: true as const } }
+  const { id, token, priority, maxAttempts, timeoutMs, search, retention, trace, onBlockerFailure, weight } = fixed
+  const fields: NewJob = {
+    type: type.name,
+    id,
+    token,
+    priority,
+    maxAttempts,
+    timeoutMs,
+    search,
+    retention,
+    trace,
+    weight,
+  }
+  const member = fixed.group === undefined ? {} : { group: groupOf(fixed.group, fixed.membership!) }
   const failure = onBlockerFailure === 'fail' ? {} : { onBlockerFailure }
   const job = new MemoryJob(type, { ...fields, ...member, ...failure }, fixed.createdAt, runAt, fixed.number)
   job.state = state
@@ -217,4 +215,9 @@ function newJob(type: TypeData, fixed: FixedPart, { state, runAt }: ChangingPart
   if (fixed.origin) Object.assign(job, { origin: fixed.origin })
   if (fixed.root) Object.assign(job, { root: fixed.root })
   return job
+}
+
+function groupOf(key: string, membership: Moves.Membership): JobGroup {
+  if (membership === 'unordered') return { key }
+  return { key, ordered: true, onFailure: membership === 'hold' ? 'hold' : 'continue' }
 }

@@ -86,7 +86,7 @@ export class Follower {
     this.snapshotBytes = snapshot?.size ?? 0
     this.logBytes = 0
     if (snapshot) {
-      const { changes } = readLines(snapshot.lines, this.replica, snapshot.head.last)
+      const { changes } = readLines(snapshot, this.replica)
       applyChanges(this.replica, changes, this.#options.clock.now())
       log.goTo({ folder: snapshot.head.log!, next: snapshot.head.number + 1 })
     } else {
@@ -105,7 +105,7 @@ export class Follower {
       if (frame === undefined) return true
       if (frame === 'gone') return false
       try {
-        const read = readLines(frame.lines, this.replica, frame.head.last)
+        const read = readLines(frame, this.replica)
         applyChanges(this.replica, read.changes, clock.now())
         const { folder, next } = log.position
         log.goTo({ folder: read.continue ?? folder, next: next + 1 })

@@ -3,7 +3,7 @@
 
 import type { MemoryJob, Mark } from '../../memory/data.ts'
 import { markFieldsOf } from '../../rules/job/key.ts'
-import type { Lease, MarkFields } from '../../rules/move.ts'
+import type { Lease, MarkFields, Membership } from '../../rules/move.ts'
 import type {
   AttemptRecord,
   Bytes,
@@ -28,6 +28,8 @@ export interface FixedPart extends JobRef {
   readonly timeoutMs: number | undefined
   readonly search: SearchFields | undefined
   readonly group: string | undefined
+  readonly membership: Membership | undefined
+  readonly weight: number
   /** Of a continuation: the first job of its chain. */
   readonly chain: JobRef | undefined
   readonly chainIndex: number
@@ -114,6 +116,8 @@ export function fixedPartOf(job: MemoryJob): FixedPart {
     timeoutMs: job.timeoutMs,
     search: job.search,
     group: job.group?.key,
+    membership: job.membership,
+    weight: job.weight,
     chain: job.chain === job ? undefined : { type: job.chain.type.name, id: job.chain.id },
     chainIndex: job.chainIndex,
     origin: job.origin,

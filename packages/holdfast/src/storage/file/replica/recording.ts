@@ -3,9 +3,12 @@
 
 import type { Data, MemoryJob, Mark, TypeData } from '../../memory/data.ts'
 import type { KvData, KvEntry } from '../../memory/kv-data.ts'
-import type { Recorder } from '../../memory/move.ts'
-import type { JobRef } from '../../storage.ts'
-import { type Changes, noChanges, type PausePut } from './changes.ts'
+import type { Group } from '../../memory/group.ts'
+import type { Recorder } from '../../memory/recorder.ts'
+import type { Flow, GroupState } from '../../rules/flow.ts'
+import type { JobRef, Paused } from '../../storage.ts'
+import { type Changes, noChanges } from './changes.ts'
+import { stateOf } from './group-part.ts'
 import { type ChangingPart, changingPartOf, fixedPartOf } from './record.ts'
 import type { Replica } from './replica.ts'
 
@@ -20,7 +23,11 @@ export class Recording implements Recorder {
   /** By type and id. Null: there was no such job. */
   readonly jobs = new Map<string, Map<string, Before | null>>()
   readonly keys = new Map<TypeData, Map<string, Mark | undefined>>()
-  readonly pauses = new Map<string, PausePut>()
+  /** By type and key. Undefined: there was no such group. */
+  readonly groups = new Map<string, Map<string, GroupState | undefined>>()
+  readonly flows = new Map<string, Flow | undefined>()
+  /** Of types. The pause of a group is part of its state. */
+  readonly pauses = new Map<string, Paused | undefined>()
   readonly entries = new Map<string, KvEntry | undefined>()
   /** All data before a clear(). */
   #cleared: { data: Data; kv: KvData } | undefined
@@ -37,6 +44,7 @@ export class Recording implements Recorder {
 
   get hasChanges(): boolean {
     if (this.#cleared || this.keys.size + this.pauses.size + this.entries.size > 0) return true
+    if (this.groups.size + this.flows.size > 0) return true
     for (const ids of this.jobs.values()) for (const before of ids.values()) if (!before || before.changed) return true
     return false
   }
@@ -62,16 +70,19 @@ export class Recording implements Recorder {
     this.#addKey(type, key, type.keys.get(key))
   }
 
-  // TODO: groups and flows are not in the log yet.
-  group(): void {}
+  group({ type, key }: Group): void {
+    // The group that is stored: the rules change a new one before its first change stores it.
+    if (this.groups.get(type.name)?.has(key)) return
+    const stored = type.groups.get(key)
+    this.#addGroup(type.name, key, stored && stateOf(stored))
+  }
 
-  flow(): void {}
+  flow({ name, flow }: TypeData): void {
+    if (!this.flows.has(name)) this.flows.set(name, flow)
+  }
 
-  pause(type: string, group: string | undefined): void {
-    const found = this.#replica.data.types.get(type)
-    const paused = group === undefined ? found?.paused : found?.groups.get(group)?.paused
-    const name = JSON.stringify([type, group])
-    if (!this.pauses.has(name)) this.pauses.set(name, { type, group, paused })
+  pause(type: string): void {
+    if (!this.pauses.has(type)) this.pauses.set(type, this.#replica.data.types.get(type)?.paused)
   }
 
   entry(key: string): void {
@@ -96,7 +107,9 @@ export class Recording implements Recorder {
       }
     }
     for (const [type, keys] of later.keys) for (const [key, mark] of keys) this.#addKey(type, key, mark)
-    for (const [name, put] of later.pauses) if (!this.pauses.has(name)) this.pauses.set(name, put)
+    for (const [type, groups] of later.groups) for (const [key, state] of groups) this.#addGroup(type, key, state)
+    for (const [type, flow] of later.flows) if (!this.flows.has(type)) this.flows.set(type, flow)
+    for (const [type, paused] of later.pauses) if (!this.pauses.has(type)) this.pauses.set(type, paused)
     for (const [key, entry] of later.entries) if (!this.entries.has(key)) this.entries.set(key, entry)
   }
 
@@ -114,7 +127,11 @@ export class Recording implements Recorder {
     for (const [type, keys] of this.keys) {
       for (const [key, mark] of keys) changes.keys.push({ type: type.name, key, mark })
     }
-    changes.pauses.push(...this.pauses.values())
+    for (const [type, groups] of this.groups) {
+      for (const [key, state] of groups) changes.groups.push({ type, key, state })
+    }
+    for (const [type, flow] of this.flows) changes.flows.push({ type, flow })
+    for (const [type, paused] of this.pauses) changes.pauses.push({ type, group: undefined, paused })
     for (const [key, entry] of this.entries) changes.entries.push({ key, entry })
     return changes
   }
@@ -143,6 +160,19 @@ export class Recording implements Recorder {
     let keys = this.keys.get(type)
     if (!keys) this.keys.set(type, (keys = new Map()))
     if (!keys.has(key)) keys.set(key, mark)
+  }
+
+  #addGroup(type: string, key: string, state: GroupState | undefined): void {
+    let groups = this.groups.get(type)
+    if (!groups) this.groups.set(type, (groups = new Map()))
+    if (!groups.has(key)) groups.set(key, state)
+  }
+
+  /** The types of which something changed, and may be left empty. */
+  get types(): Set<string> {
+    const keyed = [...this.keys.keys()].map(({ name }) => name)
+    const others = [this.jobs, this.groups, this.flows, this.pauses].flatMap((names) => [...names.keys()])
+    return new Set([...keyed, ...others])
   }
 
   #of(type: string): Map<string, Before | null> {

@@ -1,6 +1,6 @@
 // The replica of one process: the data of all commits up to a number, in memory.
 
-import { Data } from '../../memory/data.ts'
+import { Data, type TypeData } from '../../memory/data.ts'
 import { KvData } from '../../memory/kv-data.ts'
 import type { Listeners } from '../../rules/signals.ts'
 
@@ -14,6 +14,11 @@ export class Replica {
   constructor(listenersOf: (type: string) => Listeners) {
     this.#listenersOf = listenersOf
     this.data = new Data(listenersOf)
+  }
+
+  /** Deletes an unused type. A flow is deleted by a commit only, so that all replicas have the same. */
+  prune(type: TypeData): void {
+    if (!type.flow) this.data.prune(type, 0)
   }
 
   /** Numbers continue: none is given out twice. */

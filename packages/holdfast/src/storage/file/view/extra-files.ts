@@ -1,8 +1,9 @@
-// The files of the view besides those of jobs: chains of several jobs, groups, keys, pauses and key-value entries.
+// The files of the view besides those of jobs: chains of several jobs, groups, keys, pauses, slow-downs and key-value entries.
 
 import { join } from 'node:path'
 import { decodeKvKey } from '../../kv.ts'
 import type { MemoryJob } from '../../memory/data.ts'
+import type { Group } from '../../memory/group.ts'
 import { refOf } from '../../rules/move.ts'
 import { bytesToJson } from '../log/bytes-json.ts'
 import type { Replica } from '../replica/replica.ts'
@@ -11,14 +12,14 @@ import { fileName } from './file-name.ts'
 
 export type Extra =
   | { readonly kind: 'chain' | 'group' | 'key'; readonly type: string; readonly name: string }
-  | { readonly kind: 'pause'; readonly type: string; readonly name: '' }
+  | { readonly kind: 'pause' | 'slow'; readonly type: string; readonly name: '' }
   | { readonly kind: 'entry'; readonly type: ''; readonly name: string }
 
 export function extraPath({ kind, type, name }: Extra): string {
   if (kind === 'entry') return join('kv', `${fileName(name)}.json`)
-  return kind === 'pause'
-    ? join(typeFolder(type), 'paused.json')
-    : join(typeFolder(type), `${kind}s`, `${fileName(name)}.json`)
+  if (kind === 'pause') return join(typeFolder(type), 'paused.json')
+  if (kind === 'slow') return join(typeFolder(type), 'slowed.json')
+  return join(typeFolder(type), `${kind}s`, `${fileName(name)}.json`)
 }
 
 /** Undefined if there is nothing to show. */
@@ -26,23 +27,36 @@ export function extraBytes(replica: Replica, { kind, type: typeName, name }: Ext
   const type = replica.data.types.get(typeName)
   const seen = {
     chain: () => chainJson(type?.jobs.get(name)),
-    group: () => {
-      const group = type?.groups.get(name)
-      if (!group) return undefined
-      const { running, size, members, paused } = group
-      return { group: name, running, jobs: size, next: members.peek()?.job.id, paused }
-    },
+    group: () => groupJson(type?.groups.get(name)),
     key: () => {
       const mark = type?.keys.get(name)
       return mark && { key: name, id: mark.id, mode: mark.mode, shared: mark.shared || undefined, until: mark.until }
     },
     pause: () => type?.paused,
+    slow: () => (type?.flow?.slowedUntil ? { until: type.flow.slowedUntil } : undefined),
     entry: () => {
       const entry = replica.kv.entries.get(name)
       return entry && { key: decodeKvKey(name), until: entry.until, value: bytesToJson(entry.value) }
     },
   }[kind]()
   return seen && Buffer.from(`${JSON.stringify(seen, null, 2)}\n`)
+}
+
+function groupJson(group: Group | undefined): object | undefined {
+  if (!group) return undefined
+  const { key, ordered, running, size, members, later, isFull, paused, heldBy, slowedUntil, rate } = group
+  return {
+    group: key,
+    kind: ordered ? 'ordered' : 'unordered',
+    running,
+    jobs: size,
+    next: (members.peek() ?? later.peek())?.job.id,
+    atItsLimit: isFull || undefined,
+    paused,
+    heldBy,
+    slowedUntil: slowedUntil || undefined,
+    started: rate && { perMs: rate.perMs, weight: rate.buckets.reduce((sum, [, , weight]) => sum + weight, 0) },
+  }
 }
 
 function chainJson(chain: MemoryJob | undefined): object | undefined {

@@ -92,6 +92,8 @@ export function recordBytes(job: MemoryJob, commit: number): Buffer {
     finishedAt: job.finishedAt,
     expiresAt: chain.expiresAt,
     group: group?.key,
+    membership: job.membership,
+    weight: job.weight === 1 ? undefined : job.weight,
     key: chain.mark?.key,
     chain: chain === job ? undefined : { type: chain.type.name, id: chain.id, index: job.chainIndex },
     blockers: job.blockers?.map(({ ref, done }) => ({ ...ref, done })),

@@ -8,6 +8,7 @@
 import { join } from 'node:path'
 import { atMost, type Clock } from '../../../clock.ts'
 import type { MemoryJob } from '../../memory/data.ts'
+import type { Flow } from '../../rules/flow.ts'
 import type { JobRef } from '../../storage.ts'
 import type { Log } from '../log/log.ts'
 import type { Changes } from '../replica/changes.ts'
@@ -93,9 +94,11 @@ export class View {
     for (const [type, keys] of recording.keys) {
       for (const name of keys.keys()) this.#enqueueExtra({ kind: 'key', type: type.name, name })
     }
-    for (const { type, group } of recording.pauses.values()) {
-      this.#enqueueExtra(group === undefined ? { kind: 'pause', type, name: '' } : { kind: 'group', type, name: group })
+    for (const [type, groups] of recording.groups) {
+      for (const name of groups.keys()) this.#enqueueExtra({ kind: 'group', type, name })
     }
+    for (const [type, before] of recording.flows) this.#enqueueFlow(type, before)
+    for (const type of recording.pauses.keys()) this.#enqueueExtra({ kind: 'pause', type, name: '' })
     for (const name of recording.entries.keys()) this.#enqueueExtra({ kind: 'entry', type: '', name })
     this.#pace.changed()
     this.#write()
@@ -156,6 +159,12 @@ export class View {
     if (chain !== shown.job || chain.jobs || chain.dependents) {
       this.#enqueueExtra({ kind: 'chain', type: chain.type.name, name: chain.id })
     }
+  }
+
+  /** Of a flow only the slow-down is shown. The rest changes with every claim, and says little to people. */
+  #enqueueFlow(type: string, before: Flow | undefined): void {
+    const flow = this.#journal.replica.data.types.get(type)?.flow
+    if (flow?.slowedUntil !== before?.slowedUntil) this.#enqueueExtra({ kind: 'slow', type, name: '' })
   }
 
   #enqueueExtra(extra: Extra): void {
@@ -266,7 +275,7 @@ export class View {
     this.#isCleared = false
     const { disk, paths } = this.#log
     for (const folder of viewFolders) await disk.removeTree(join(paths.root, folder))
-    disk.unlink(join(paths.root, 'paused.json'))
+    for (const name of ['paused.json', 'slowed.json']) disk.unlink(join(paths.root, name))
   }
 }
 
