@@ -261,7 +261,6 @@ const timeCases: readonly Case[] = [
 
 const unsupported: readonly (readonly [string, object])[] = [
   ['an unknown deduplication mode', { deduplication: { key: 'k', mode: 'latest' } }],
-  ['a group without order', { group: { key: 'g', ordered: false } }],
 ]
 
 const unsupportedCases: readonly Case[] = unsupported.map(([what, fields]) => ({

@@ -42,18 +42,19 @@ export const claimDeadlineCases: readonly Case[] = [
     },
   },
   {
-    name: 'a member of a group whose head ends in the claim is claimed in its order',
-    proves: ['F5', 'F21'],
+    name: 'a group whose head ends in the claim keeps its turn: its next member is claimed',
+    proves: ['F5', 'F21', 'F24'],
     run: async ({ storage, added, claimRequest, advance, unit }) => {
       const group = { key: 'g', ordered: true } as const
       await added({ expiresInMs: 2 * unit, group })
       await added({ id: 'member', group })
-      await added({ id: 'behind' })
+      await added({ id: 'first of another', group: { key: 'h' } })
+      await added({ id: 'second of another', group: { key: 'h' } })
       await advance(3 * unit)
       const { jobs } = await storage.claim(claimRequest({ slots: 2 }))
       assert.deepEqual(
         jobs.map(({ id }) => id),
-        ['member', 'behind'],
+        ['member', 'first of another'],
       )
     },
   },

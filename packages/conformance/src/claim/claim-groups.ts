@@ -142,9 +142,10 @@ const otherCases: readonly Case[] = [
       await two(context)
       await context.added({ id: 'other group', group: { key: 'h', ordered: true } })
       await context.added({ id: 'no group' })
-      await context.claim({ slots: 1 })
-      assert.deepEqual(idsOf(await context.claim({ slots: 1 })), ['other group'])
-      assert.deepEqual(idsOf(await context.claim({ slots: 1 })), ['no group'])
+      // They take turns, in any order.
+      const claimed: string[] = []
+      for (let count = 0; count < 3; count++) claimed.push(...idsOf(await context.claim({ slots: 1 })))
+      assert.deepEqual(claimed.toSorted(), ['head', 'no group', 'other group'])
     },
   },
   {

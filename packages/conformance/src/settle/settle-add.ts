@@ -138,7 +138,7 @@ const otherCases: readonly Case[] = [
     run: async ({ storage, job, claim }) => {
       await storage.add([job(), job()])
       const [one, two] = (await claim()).map(fenceOf)
-      const bad = { ...job(), group: { key: 'g', ordered: false } } as unknown as NewJob
+      const bad = { ...job(), deduplication: { key: 'k', mode: 'unknown' } } as unknown as NewJob
       for (const outcome of [
         { ...two!, kind: 'completed', add: [bad] } as const,
         { ...two!, kind: 'continued', next: bad } as const,

@@ -2,6 +2,8 @@
 
 import { invalidArgument, unsupported } from '../errors.ts'
 import type {
+  ClaimRequest,
+  CountQuery,
   Deduplication,
   GroupLimits,
   Limits,
@@ -43,8 +45,18 @@ export function checkOutcomes(driver: string, outcomes: readonly Outcome[]): voi
   }
 }
 
+/** @throws TypeError INVALID_ARGUMENT, HoldfastError FEATURE_UNSUPPORTED */
+export function checkClaim(driver: string, { outcomes, types }: ClaimRequest): void {
+  if (outcomes) checkOutcomes(driver, outcomes)
+  for (const { limits } of types) if (limits) checkLimits(limits)
+}
+
 /** @throws TypeError INVALID_ARGUMENT */
-export function checkLimits(limits: Limits): void {
+export function checkCountQuery({ limits }: CountQuery): void {
+  if (limits) checkLimits(limits.limits)
+}
+
+function checkLimits(limits: Limits): void {
   if (limits.concurrency !== undefined) checkCount('limits.concurrency', limits.concurrency)
   if (limits.rate) checkRate('limits.rate', limits.rate)
   if (limits.group) checkGroupLimits('limits.group', limits.group)

@@ -13,7 +13,8 @@
 //     that replaced a payload (`debounce`, `followUp`) is recognised as long as that job is live and no other call replaced it.
 //   - Bytes. Payload, result and error are bytes. A driver never parses or changes them; callers must not either. Ids, types,
 //     keys and labels are text of any content.
-//   - Checks. A driver first calls checkNewJobs, checkOutcomes and checkListQuery (storage/check.ts), which refuse bad input.
+//   - Checks. A driver first calls checkNewJobs, checkOutcomes, checkClaim, checkListQuery and checkCountQuery (storage/check.ts).
+//     They refuse bad input.
 //   - Errors. A call on a closed storage rejects with code STORAGE_CLOSED; a storage in memory is never closed. An error with
 //     `transient: true` means that the same call may succeed in a moment: the engine repeats it. An error with
 //     `maybeApplied: false` means that certainly nothing was written.
@@ -264,7 +265,10 @@ export type JobGroup =
   | {
       readonly key: string
       readonly ordered: true
-      /** `hold`: if this job fails, the others wait until it is revived, replaced, removed or swept. @default 'continue' */
+      /**
+       * `hold`: if this job fails, the others wait until it is revived, replaced, removed or swept. A job whose record is kept for
+       * 0 ms holds nothing. @default 'continue'
+       */
       readonly onFailure?: 'continue' | 'hold'
     }
 
@@ -521,7 +525,7 @@ export interface Workerless extends JobRef {
   readonly token: string
 }
 
-/** Jobs to add in the same call. If one is refused (blocker_not_found), the outcome is refused: `conflict`. */
+/** Jobs to add in the same call. If one is refused (as in AddVerdict), the outcome is refused: `conflict`. */
 interface Adding {
   readonly add?: readonly NewJob[]
 }
@@ -606,7 +610,7 @@ export interface ReviveOptions<Tx = unknown> extends When {
  * - `revived`: the job was failed or cancelled. Its failures start at 0; it goes behind those that wait, but to its old place
  *   in its group. It has no deadline any more.
  * - `moved`: the job was waiting.
- * - `conflict`: its key was taken since.
+ * - `conflict`: its key was taken since, or its group has jobs of the other kind.
  */
 export type ReviveVerdict = { readonly verdict: 'revived' | 'moved' | 'not_revivable' | 'conflict' | 'not_found' }
 

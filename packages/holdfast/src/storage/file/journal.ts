@@ -221,7 +221,7 @@ export class Journal {
     for (const { type } of recording.pauses.values()) names.add(type)
     for (const name of names) {
       const type = data.types.get(name)
-      if (type) data.prune(type)
+      if (type) data.prune(type, this.#clock.now())
     }
   }
 

@@ -2,20 +2,22 @@
 
 import type { CountQuery, Counts, TypeCounts } from '../storage.ts'
 import { isKnown } from '../rules/count.ts'
+import { groupUse, slowedUntil, typeUse } from '../rules/limits.ts'
 import { type MemoryJob, TypeData } from './data.ts'
-import { type MemoryMove, promote } from './move.ts'
+import type { MemoryMove } from './move.ts'
+import { promote } from './place.ts'
 
 export function count(move: MemoryMove, query: CountQuery): Counts {
   if (query.types) {
-    const types = query.types.map((name) => countType(move, move.data.types.get(name) ?? new TypeData(name)))
+    const types = query.types.map((name) => countType(move, move.data.types.get(name) ?? new TypeData(name), query))
     return { now: move.now, types }
   }
-  const types = [...move.data.types.values()].map((type) => countType(move, type)).filter(isKnown)
+  const types = [...move.data.types.values()].map((type) => countType(move, type, query)).filter(isKnown)
   return { now: move.now, types }
 }
 
-function countType(move: MemoryMove, type: TypeData): TypeCounts {
-  promote(move, type)
+function countType(move: MemoryMove, type: TypeData, query: CountQuery): TypeCounts {
+  promote(move.data, type, move.now)
   const lost = [...type.leases.prefix((job) => job.lease!.until <= move.now)].length
   const states = { ...type.counts }
   for (const job of goneJobs(move)) if (job.type === type) states[job.state]--
@@ -27,6 +29,20 @@ function countType(move: MemoryMove, type: TypeData): TypeCounts {
     oldestDueAt: oldest(type),
     paused: type.paused,
     pausedGroups: [...type.groups.values()].flatMap(({ key, paused }) => (paused ? [{ group: key, ...paused }] : [])),
+    slowedUntil: slowedUntil(type.flow, move.now),
+    ...(query.limits?.type === type.name ? usesOf(move, type, query.limits) : {}),
+  }
+}
+
+function usesOf(
+  move: MemoryMove,
+  type: TypeData,
+  { limits, groups = [] }: NonNullable<CountQuery['limits']>,
+): Pick<TypeCounts, 'limits' | 'groups'> {
+  const { now } = move
+  return {
+    limits: typeUse(limits, type.flow, move.runningOf(type), now),
+    groups: groups.map((key) => groupUse(limits, key, move.groupOf(type, key), now)),
   }
 }
 

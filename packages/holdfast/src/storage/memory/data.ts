@@ -2,10 +2,10 @@
 //
 //   ready (by priority)   waits and is due                    leases   in processing
 //   later                 waits and is not yet due            ended    has ended and has an expiry
-//   asideDue, asideLater  waits behind the head of its group, or its group is paused
-//   kept                  has ended and never expires
+//   asideDue, asideLater  waits in its group              kept     has ended and never expires
 //
-// A blocked job, and an ended one that a dependent needs, are in none of them.
+// A blocked job, and an ended one that a dependent needs, are in none of them. A group has lists of its members beside these, and
+// is in the ring of its type while one of them may start.
 
 import type {
   AttemptRecord,
@@ -21,9 +21,11 @@ import type {
   SearchFields,
 } from '../storage.ts'
 import { emptyCounts } from '../rules/count.ts'
+import { type Flow, isFlowNeeded, isTurnBefore } from '../rules/flow.ts'
 import type * as Moves from '../rules/move.ts'
-import { type Blocker, type Lease, refOf, rootOf } from '../rules/move.ts'
+import { type Blocker, type Lease, type Membership, membershipOf, refOf, rootOf } from '../rules/move.ts'
 import { type Listeners, newListeners } from '../rules/signals.ts'
+import type { Group, Member } from './group.ts'
 import { Heap, type HeapSlot } from './heap.ts'
 import { SortedList } from './sorted-list.ts'
 
@@ -75,6 +77,8 @@ export class MemoryJob implements Moves.Job, HeapSlot {
   declare log: Log | undefined
   declare group: Group | undefined
   declare readonly member: Member | undefined
+  declare readonly membership: Membership | undefined
+  declare readonly weight: number
   declare readonly origin: JobRef | undefined
   declare readonly root: JobRef | undefined
   declare blockers: Blocker[] | undefined
@@ -108,6 +112,8 @@ export class MemoryJob implements Moves.Job, HeapSlot {
       log: undefined,
       group: undefined,
       member: undefined,
+      membership: undefined,
+      weight: 1,
       origin: undefined,
       root: undefined,
       blockers: undefined,
@@ -156,7 +162,11 @@ export class MemoryJob implements Moves.Job, HeapSlot {
       this.root = rootOf(above)
     }
     if (job.onBlockerFailure) this.onBlockerFailure = job.onBlockerFailure
-    if (job.group) this.member = { job: this, heapIndex: -1 }
+    if (job.weight !== undefined && job.weight !== 1) this.weight = job.weight
+    if (job.group) {
+      this.member = { job: this, heapIndex: -1, heap: undefined }
+      this.membership = membershipOf(job.group)
+    }
   }
 
   /** The first job of its chain, which has the fields of the chain. */
@@ -169,23 +179,10 @@ export class MemoryJob implements Moves.Job, HeapSlot {
   }
 }
 
-/** A job in the heap of its group. */
-export interface Member extends HeapSlot {
-  readonly job: MemoryJob
-}
-
 /** A job that must begin by an instant. Its entry stays until then, even if the job began or ended meanwhile. */
 export interface Deadline extends HeapSlot {
   readonly job: MemoryJob
   readonly at: number
-}
-
-export interface Group extends Moves.Group {
-  readonly type: TypeData
-  /** All its live jobs, including the one in processing. */
-  readonly members: Heap<Member>
-  running: MemoryJob | undefined
-  placed: MemoryJob | undefined
 }
 
 export interface Mark extends Moves.Mark, HeapSlot {
@@ -207,6 +204,9 @@ export class TypeData implements Moves.JobType {
   /** Chains that have ended and never expire, by their first job. */
   readonly kept = new SortedList((a, b) => a.tail.finishedAt! < b.tail.finishedAt!)
   readonly counts = emptyCounts()
+  /** Groups that have a job to start (flow.ts). */
+  readonly ring = new Heap<Group>(isTurnBefore)
+  flow: Flow | undefined = undefined
   paused: Paused | undefined = undefined
   readonly listeners: Listeners
 
@@ -242,6 +242,8 @@ export class Data {
   readonly deadlines = new Heap<Deadline>((a, b) => a.at < b.at)
   /** Keys with a window. */
   readonly marks = new Heap<Mark>((a, b) => a.until < b.until)
+  /** Groups without members that only a rate or a slow-down needs, until a time. */
+  readonly lingering = new Set<Group>()
   /** The last number that a job got when it was accepted, or put behind the others. */
   lastNumber = 0
 
@@ -261,14 +263,15 @@ export class Data {
     return type
   }
 
-  /** Deletes a type without jobs, keys, groups, pause and listeners. */
-  prune(type: TypeData): void {
+  /** Deletes a type without jobs, keys, groups, pause, limits in use and listeners. */
+  prune(type: TypeData, now: number): void {
     if (type.jobs.size > 0 || type.keys.size > 0 || type.groups.size > 0 || type.paused) return
+    if (isFlowNeeded(type.flow, now)) return
     for (const listeners of Object.values(type.listeners)) if (listeners.size > 0) return
     this.types.delete(type.name)
   }
 }
 
-function dueBefore(a: MemoryJob, b: MemoryJob): boolean {
+export function dueBefore(a: MemoryJob, b: MemoryJob): boolean {
   return a.runAt < b.runAt || (a.runAt === b.runAt && a.order < b.order)
 }

@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../../clock.ts'
 import { unsupported } from '../../errors.ts'
 import { resolveOptions } from '../../resolve-options.ts'
 import { memoryOptions } from '../options.ts'
-import { checkListQuery, checkNewJobs, checkOutcomes } from '../check.ts'
+import { checkClaim, checkCountQuery, checkListQuery, checkNewJobs, checkOutcomes } from '../check.ts'
 import type * as Contract from '../storage.ts'
 import { add } from '../rules/add.ts'
 import { cancel } from '../rules/cancel.ts'
@@ -77,7 +77,7 @@ export class MemoryStorage implements Contract.Storage<never> {
   }
 
   async claim(request: Contract.ClaimRequest): Promise<Contract.Claim> {
-    if (request.outcomes) checkOutcomes(this.driver, request.outcomes)
+    checkClaim(this.driver, request)
     return this.#move((move) => claim(move, request))
   }
 
@@ -122,7 +122,7 @@ export class MemoryStorage implements Contract.Storage<never> {
     this.#move((move) => {
       const type = move.data.ensureType(request.type)
       pause(move, type, request)
-      move.data.prune(type)
+      move.prune(type)
     })
   }
 
@@ -144,6 +144,7 @@ export class MemoryStorage implements Contract.Storage<never> {
   }
 
   async count(query: Contract.CountQuery): Promise<Contract.Counts> {
+    checkCountQuery(query)
     return this.#move((move) => count(move, query))
   }
 
@@ -162,7 +163,7 @@ export class MemoryStorage implements Contract.Storage<never> {
       for (const { type: name, kind } of topics) {
         const type = this.#data.types.get(name)
         type?.listeners[kind].delete(listener)
-        if (type) this.#data.prune(type)
+        if (type) this.#data.prune(type, this.#clock.now())
       }
     }
   }

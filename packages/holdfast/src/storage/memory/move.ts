@@ -4,9 +4,10 @@ import type { Bytes, JobEvent, JobRef, JobState, LogLine, NewJob } from '../stor
 import { markFieldsOf, outlivesJob } from '../rules/job/key.ts'
 import { appendLines } from '../rules/job/report.ts'
 import type * as Moves from '../rules/move.ts'
-import { type Data, type Group, MemoryJob, type Mark, type Member, type TypeData } from './data.ts'
-import { Heap } from './heap.ts'
-import type { SortedList } from './sorted-list.ts'
+import { emptyFlow, type Flow, type GroupState, isGroupNeeded } from '../rules/flow.ts'
+import { type Data, MemoryJob, type Mark, type TypeData } from './data.ts'
+import { type Group, newGroup } from './group.ts'
+import { enter, enterHeap, leaveHeap, promote, putIn } from './place.ts'
 import { Signals } from '../rules/signals.ts'
 
 /** Collects the signals of a call. */
@@ -22,6 +23,10 @@ export interface Recorder {
   creates(type: string, id: string): void
   /** The holder of the key is about to change. */
   key(type: TypeData, key: string): void
+  /** The state of the group is about to change. */
+  group(group: Group): void
+  /** The flow of the type is about to change. */
+  flow(type: TypeData): void
 }
 
 export class MemoryMove implements Moves.Move {
@@ -70,10 +75,7 @@ export class MemoryMove implements Moves.Move {
     // In no list yet: wait() or blockJob() follows in the same call.
     type.counts.blocked++
     type.jobs.set(job.id, job)
-    if (fields.group) {
-      job.group = this.groupOf(type, fields.group.key)
-      job.group.members.push(job.member!)
-    }
+    if (fields.group) job.group = this.groupOf(type, fields.group.key)
     return job
   }
 
@@ -117,16 +119,7 @@ export class MemoryMove implements Moves.Move {
 
   /** As place(), but not recorded: that a job is due follows from the clock, and no driver stores it. */
   putIn(job: MemoryJob, place: Moves.Place): void {
-    const { type } = job
-    leave(job)
-    if (place === 'nowhere') return
-    if (place === 'leases') return enter(job, type.leases)
-    if (place === 'ended') return enter(job, this.data.ended)
-    if (place === 'kept') return enter(job, type.kept)
-    const isDue = job.runAt <= this.now
-    if (isDue && job.state === 'scheduled') becomeQueued(job)
-    if (place === 'ready') enter(job, isDue ? type.readyList(job.priority) : type.later)
-    else enter(job, isDue ? type.asideDue : type.asideLater)
+    putIn(this.data, job, place, this.now)
   }
 
   report(job: MemoryJob, progress: Bytes | undefined, lines: readonly LogLine[]): void {
@@ -136,7 +129,7 @@ export class MemoryMove implements Moves.Move {
   }
 
   nextReady(type: TypeData): MemoryJob | undefined {
-    promote(this, type)
+    promote(this.data, type, this.now)
     for (const { jobs } of type.ready) {
       const job = jobs.peek()
       if (!job) continue
@@ -181,32 +174,74 @@ export class MemoryMove implements Moves.Move {
   // ── groups ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   groupOf(type: TypeData, key: string): Group {
-    let group = type.groups.get(key)
-    if (!group) {
-      const members = new Heap<Member>((a, b) => a.job.accepted < b.job.accepted)
-      group = { key, type, members, running: undefined, placed: undefined, paused: undefined }
-      type.groups.set(key, group)
-    }
-    return group
+    return type.groups.get(key) ?? newGroup(type, key)
+  }
+
+  changeGroup(group: Group, changes: Partial<GroupState>): void {
+    this.#recorder?.group(group)
+    const { type, key } = group
+    if (group.heapIndex >= 0) type.ring.remove(group)
+    Object.assign(group, changes)
+    if (group.turnAt !== undefined) type.ring.push(group)
+    if (!isGroupNeeded(group, this.now)) type.groups.delete(key)
+    else type.groups.set(key, group)
+    if (group.size === 0 && (group.rate || group.slowedUntil > this.now)) this.data.lingering.add(group)
+  }
+
+  nextTurn(type: TypeData): Group | undefined {
+    const group = type.ring.peek()
+    return group && group.turnAt! <= this.now ? group : undefined
+  }
+
+  turnsOf(type: TypeData): Group[] {
+    return [...type.ring.prefix(({ turnAt }) => turnAt! <= this.now)]
   }
 
   headOf(group: Group): MemoryJob | undefined {
-    return group.members.peek()?.job
+    return this.#firstOf(group.members)
+  }
+
+  bestOf(group: Group): MemoryJob | undefined {
+    promote(this.data, group.type, this.now)
+    return this.#firstOf(group.members)
+  }
+
+  firstRunAt(group: Group): number | undefined {
+    promote(this.data, group.type, this.now)
+    // Which of the due jobs was due first makes no difference.
+    return (group.members.peek() ?? group.later.peek())?.job.runAt
+  }
+
+  #firstOf(members: Group['members']): MemoryJob | undefined {
+    const job = members.peek()?.job
+    if (job) this.#recorder?.seen(job)
+    return job
   }
 
   addMember(job: MemoryJob): void {
     job.group = this.groupOf(job.type, job.group!.key)
-    job.group.members.push(job.member!)
+    if (job.membership !== 'unordered') enterHeap(job.member!, job.group.members)
   }
 
-  removeMember(job: MemoryJob): boolean {
-    if (job.member!.heapIndex === -1) return false
-    job.group!.members.remove(job.member!)
-    return true
+  removeMember(job: MemoryJob): void {
+    leaveHeap(job.member!)
   }
 
-  keepGroup(group: Group, isEmpty: boolean): void {
-    if (isEmpty && !group.paused) group.type.groups.delete(group.key)
+  flowOf(type: TypeData): Flow | undefined {
+    return type.flow
+  }
+
+  changeFlow(type: TypeData, changes: Partial<Flow>): void {
+    this.#recorder?.flow(type)
+    type.flow = { ...(type.flow ?? emptyFlow), ...changes }
+  }
+
+  runningOf({ counts }: TypeData): number {
+    return counts.processing
+  }
+
+  waitingOf({ counts }: TypeData): number {
+    return counts.scheduled + counts.queued + counts.failing + counts.blocked
   }
 
   // ── keys ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -258,30 +293,6 @@ export class MemoryMove implements Moves.Move {
 
   /** Deletes an unused type, but not while the call may be undone. */
   prune(type: TypeData): void {
-    if (!this.#recorder) this.data.prune(type)
+    if (!this.#recorder) this.data.prune(type, this.now)
   }
-}
-
-/** Moves jobs that have become due since the last call. */
-export function promote(move: MemoryMove, type: TypeData): void {
-  for (let job = type.later.peek(); job && job.runAt <= move.now; job = type.later.peek()) move.putIn(job, 'ready')
-  const { asideLater } = type
-  for (let job = asideLater.peek(); job && job.runAt <= move.now; job = asideLater.peek()) move.putIn(job, 'aside')
-}
-
-function becomeQueued(job: MemoryJob): void {
-  const { counts } = job.type
-  counts.scheduled--
-  counts.queued++
-  job.state = 'queued'
-}
-
-function enter(job: MemoryJob, container: Heap<MemoryJob> | SortedList): void {
-  job.container = container
-  container.push(job)
-}
-
-function leave(job: MemoryJob): void {
-  job.container?.remove(job)
-  job.container = undefined
 }

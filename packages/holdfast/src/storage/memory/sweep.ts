@@ -4,6 +4,7 @@
 import type { Ended, KeepCount, Swept, SweepRequest } from '../storage.ts'
 import { endOverdue } from '../rules/job/deadline.ts'
 import { forget, forgetExpired } from '../rules/job/finish.ts'
+import { isFlowNeeded, isGroupNeeded } from '../rules/flow.ts'
 import { expiryAt, type Job } from '../rules/move.ts'
 import type { MemoryJob } from './data.ts'
 import type { KvData } from './kv-data.ts'
@@ -22,6 +23,7 @@ export function sweep(move: MemoryMove, kv: KvData, { limit, keep = [] }: SweepR
     move.prune(mark.type)
     marks++
   }
+  dropFlows(move)
   const entries = kv.sweep(limit, move.now)
   const more =
     isExpired(chains.peek()) ||
@@ -40,6 +42,21 @@ function endLate(move: MemoryMove, limit: number): readonly Ended[] {
     if (job === next.job && job.deadlineAt === next.at) endOverdue(move, job, ended)
   }
   return ended
+}
+
+/** Deletes groups and flows that were only needed until a time. */
+function dropFlows(move: MemoryMove): void {
+  const { types, lingering } = move.data
+  for (const group of lingering) {
+    const isNeeded = isGroupNeeded(group, move.now)
+    if (!isNeeded || group.size > 0) lingering.delete(group)
+    if (!isNeeded && group.type.groups.get(group.key) === group) group.type.groups.delete(group.key)
+  }
+  for (const type of types.values()) {
+    if (type.flow === undefined || type.groups.size > 0 || isFlowNeeded(type.flow, move.now)) continue
+    type.flow = undefined
+    move.prune(type)
+  }
 }
 
 const excessOf = (move: MemoryMove, { type, state, count }: KeepCount): number =>

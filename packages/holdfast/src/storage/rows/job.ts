@@ -8,13 +8,11 @@ import type {
   JobRef,
   JobState,
   Log,
-  NewJob,
   OnBlockerFailure,
   Retention,
   SearchFields,
 } from '../storage.ts'
-import type { Blocker, Dependents, Group, Job, JobType, Lease, Mark } from '../rules/move.ts'
-import { refOf, rootOf } from '../rules/move.ts'
+import type { Blocker, Dependents, Group, Job, JobType, Lease, Mark, Membership } from '../rules/move.ts'
 import { retentionOfCode } from '../retention.ts'
 import type { KeyPart, More } from './more.ts'
 
@@ -104,6 +102,8 @@ export class RowJob<Type extends JobType = JobType> implements Job {
   completedByHolder: boolean
   attempts: AttemptRecord[] | undefined
   readonly groupKey: string | undefined
+  readonly membership: Membership | undefined
+  readonly weight: number
   readonly chainIndex: number
   readonly origin: JobRef | undefined
   readonly root: JobRef | undefined
@@ -163,6 +163,8 @@ export class RowJob<Type extends JobType = JobType> implements Job {
     this.completedByHolder = columns.completedByHolder
     this.attempts = columns.attempts
     this.groupKey = columns.groupKey
+    this.membership = columns.groupKey === undefined ? undefined : (more.membership ?? 'ordered')
+    this.weight = more.weight ?? 1
     this.chainIndex = more.chainIndex ?? 0
     this.origin = more.origin
     this.root = more.root
@@ -241,59 +243,4 @@ export class RowJob<Type extends JobType = JobType> implements Job {
     this.#dependents ??= this.#rows.dependentsOf(this)
     return this.#dependents
   }
-}
-
-/** A new job, in place `nowhere`. @param after the job that it continues @param origin the job that it was started to block */
-export function newRowJob<Type extends JobType>(
-  rows: Rows<Type>,
-  type: Type,
-  fields: NewJob,
-  at: { readonly accepted: number; readonly now: number; readonly runAt: number },
-  after: RowJob<Type> | undefined,
-  origin: RowJob<Type> | undefined,
-): RowJob<Type> {
-  const above = after ?? origin
-  const columns: Columns = {
-    accepted: at.accepted,
-    id: fields.id,
-    token: fields.token,
-    priority: fields.priority ?? 0,
-    maxAttempts: fields.maxAttempts,
-    groupKey: fields.group?.key,
-    keepMs: 0,
-    createdAt: at.now,
-    chainSeq: after?.chain.accepted,
-    tailSeq: undefined,
-    payload: fields.payload,
-    state: 'blocked',
-    attempt: 0,
-    failures: 0,
-    runAt: at.runAt,
-    order: at.accepted,
-    ready: undefined,
-    lease: undefined,
-    leased: false,
-    finishedAt: undefined,
-    completedByHolder: false,
-    result: undefined,
-    error: undefined,
-    attempts: undefined,
-    dependentCount: 0,
-    expiresAt: undefined,
-    sweepable: false,
-  }
-  const job = new RowJob(rows, type, columns, {
-    retention: fields.retention,
-    trace: fields.trace,
-    timeoutMs: fields.timeoutMs,
-    deadlineAt: fields.expiresInMs === undefined ? undefined : at.now + fields.expiresInMs,
-    search: fields.search && Object.entries(fields.search),
-    chainIndex: after && after.chainIndex + 1,
-    chain: after && refOf(after.chain),
-    origin: above && refOf(above),
-    root: above && rootOf(above),
-    onBlockerFailure: fields.onBlockerFailure,
-  })
-  job.isNew = true
-  return job
 }

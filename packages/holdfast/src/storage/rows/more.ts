@@ -1,7 +1,7 @@
 // The fields that few jobs have, as JSON in one column. So the row of a plain job is small, and fast to read and write.
 
 import type { AttemptRecord, EndReason, JobRef, OnBlockerFailure, Retention, SearchValue } from '../storage.ts'
-import type { Blocker, Mark } from '../rules/move.ts'
+import type { Blocker, Mark, Membership } from '../rules/move.ts'
 import { retentionCode } from '../retention.ts'
 import type { RowJob } from './job.ts'
 
@@ -25,6 +25,9 @@ interface Always {
   readonly openBlockers?: number
   readonly onBlockerFailure?: OnBlockerFailure
   readonly key?: KeyPart
+  /** Absent, of a job with a group: `ordered`, as all groups once were. */
+  readonly membership?: Membership
+  readonly weight?: number
 }
 
 /** Fields for which one of the drivers has a column, or no use. */
@@ -65,6 +68,8 @@ export function encodeMore(job: RowJob, more: Sometimes): string | null {
     openBlockers: job.openBlockers || undefined,
     onBlockerFailure: job.onBlockerFailure === 'fail' ? undefined : job.onBlockerFailure,
     key: job.keyPart,
+    membership: job.membership === 'ordered' ? undefined : job.membership,
+    weight: job.weight === 1 ? undefined : job.weight,
     ...more,
   }
   const text = JSON.stringify(all, replace)
@@ -88,6 +93,8 @@ function isPlain(job: RowJob): boolean {
     job.blockers === undefined &&
     job.onBlockerFailure === 'fail' &&
     job.keyPart === undefined &&
+    (job.membership === undefined || job.membership === 'ordered') &&
+    job.weight === 1 &&
     job.dependentCount === 0
   )
 }

@@ -3,11 +3,13 @@
 import type { AddVerdict, Deduplication, JobRef, NewJob, Standing } from '../storage.ts'
 import { blockedBy, blockJob, missingBlockers, siblingName, siblingsOf } from './job/block.ts'
 import { forget, forgetContinued } from './job/finish.ts'
+import { isFree, isReplaced } from './job/id.ts'
 import { effectOn, isInForce, isRemembered, lastsMs, replacePayload, restartWindow } from './job/key.ts'
-import { type Blocker, find, isExpiredPart, isGone, type Job, type Mark, type Move, refOf } from './move.ts'
+import { type Blocker, find, isExpiredPart, type Job, type Mark, type Move, refOf } from './move.ts'
+import { isRefusable, Refusals } from './job/refuse.ts'
 import { standingOf, standingOfMark } from './job/standing.ts'
 import { isWaiting } from './job/states.ts'
-import { dueAt, emitWaiting, wait, waitingState } from './job/wait.ts'
+import { dueAt, emitWaiting, joinGroup, wait, waitingState } from './job/wait.ts'
 
 export function add(move: Move, jobs: readonly NewJob[]): AddVerdict[] {
   // Distinguishes an id that this call names twice from the repeat of an earlier call.
@@ -29,8 +31,8 @@ export function add(move: Move, jobs: readonly NewJob[]): AddVerdict[] {
 }
 
 /** True of a job that only its id decides about: nearly every job. */
-const isPlain = ({ blockers, deduplication, group }: NewJob): boolean =>
-  blockers === undefined && deduplication === undefined && group === undefined
+const isPlain = ({ blockers, deduplication, group, maxWaiting }: NewJob): boolean =>
+  blockers === undefined && deduplication === undefined && group === undefined && maxWaiting === undefined
 
 /** Undefined if a job has its id: then the Decider decides. */
 function addPlain(move: Move, fields: NewJob): AddVerdict | undefined {
@@ -55,20 +57,6 @@ function decideAll(decider: Decider, jobs: readonly NewJob[], predecessor: Job |
   return decider.verdicts
 }
 
-/** True if a job of this id may be added: the id is unused, or its chain failed or was cancelled. */
-export function isFree(move: Move, job: Job | undefined): boolean {
-  if (!job || isGone(move, job)) return true
-  const { chain } = job
-  const { state } = chain.tail
-  if (state !== 'failed' && state !== 'cancelled') return false
-  // Dependents of a chain keep waiting for a chain of its name, so its tail alone cannot be replaced.
-  return job === chain || (job === chain.tail && !chain.dependents?.size)
-}
-
-/** True if the new job takes the place of a waiting one. A job that is part of a longer chain cannot be replaced. */
-const isReplaced = ({ onDuplicate }: NewJob, existing: Job): boolean =>
-  onDuplicate === 'replace' && isWaiting(existing.state) && existing === existing.chain && existing === existing.tail
-
 /** The answer to the repeat of an add whose job is gone. */
 const repeatOfGone = ({ type, id, token }: NewJob): AddVerdict => ({
   verdict: 'added',
@@ -86,7 +74,9 @@ class Decider {
   readonly verdicts: AddVerdict[] = []
   readonly #move: Move
   readonly #jobs: readonly NewJob[]
-  readonly #refused: Map<string, JobRef> | undefined
+  /** The missing blockers, by the token of the jobs that they refuse. */
+  readonly #missing: Map<string, JobRef> | undefined
+  readonly #refusals: Refusals | undefined
   /** By the position of a blocker: the positions of the jobs that it blocks. */
   readonly #blocks: Map<number, number[]> | undefined
   #siblings: ReadonlyMap<string, number> | undefined
@@ -98,24 +88,32 @@ class Decider {
   readonly #before: number
 
   /** @param before the last number taken before this call: a job with a higher one was added by this call */
-  constructor(move: Move, jobs: readonly NewJob[], refused: Map<string, JobRef> | undefined, before: number) {
+  constructor(move: Move, jobs: readonly NewJob[], missing: Map<string, JobRef> | undefined, before: number) {
     this.#before = before
     this.#move = move
     this.#jobs = jobs
-    this.#refused = refused
+    this.#missing = missing
+    this.#refusals = jobs.some(isRefusable) ? new Refusals(move, jobs) : undefined
     this.#blocks = blockedBy(jobs)
   }
 
   decide(index: number, predecessor: Job | undefined): void {
     const job = this.#jobs[index]!
-    const missing = this.#refused?.get(job.token)
+    const missing = this.#missing?.get(job.token)
     if (missing) {
       this.verdicts.push({ verdict: 'blocker_not_found', blocker: missing })
       return
     }
+    const refused = this.#refusals?.ofToken(job)
+    if (refused) {
+      this.verdicts.push(refused)
+      return
+    }
     const origin = this.#originOf(index)
     const verdict =
-      origin === 'none' ? { verdict: 'skipped' as const } : this.#existing(job, origin === 'repeated', predecessor)
+      origin === 'none'
+        ? { verdict: 'skipped' as const }
+        : (this.#existing(job, origin === 'repeated', predecessor) ?? this.#refusals?.ofOne(job))
     if (verdict) this.verdicts.push(verdict)
     else this.#create(index, predecessor, typeof origin === 'object' ? origin : undefined)
   }
@@ -209,6 +207,7 @@ class Decider {
     if (replaced && isExpiredPart(move, replaced)) forgetContinued(move, replaced)
     else if (replaced) forget(move, replaced.chain)
     const job = move.create(fields, dueAt(move, fields), predecessor, origin)
+    joinGroup(move, job)
     if (fields.blockers) job.blockers = fields.blockers.map((blocker) => this.#refOfBlocker(blocker))
     if (isChain) move.inheritDependents(job, replaced)
     if (predecessor) move.continueChain(predecessor.chain, job)

@@ -1,4 +1,5 @@
-// claim: settles the outcomes of the request, takes back lost leases, then leases due jobs, one of each type in turn.
+// claim: settles the outcomes of the request, takes back lost leases, then leases due jobs, one of each type in turn. turns.ts
+// chooses the jobs of a type that has groups or limits.
 
 import {
   type Claim,
@@ -10,9 +11,10 @@ import {
 } from '../storage.ts'
 import { endOverdue, isOverdue } from './job/deadline.ts'
 import { endedOf, finish } from './job/finish.ts'
-import { find, type Group, type Job, type JobType, type Lease, type Move, refOf } from './move.ts'
+import { find, type Job, type JobType, type Lease, type Move, refOf } from './move.ts'
 import { takeBack } from './recover.ts'
 import { settle } from './settle.ts'
+import { Turns } from './turns.ts'
 
 /** Largest number of lost leases that one call takes back, per type. */
 const recoverLimit = 1_000
@@ -29,20 +31,25 @@ export function claim(move: Move, request: ClaimRequest): Claim {
     if (!type || type.paused) continue
     takeBackLost(move, type, wanted, recovered, ended)
     const lease = { worker, label, startedAt: move.now, until: move.now + wanted.leaseMs }
-    open.push({ type, wanted, lease, left: Math.min(wanted.slots ?? Infinity, request.slots) })
+    open.push({ type, wanted, lease, left: Math.min(wanted.slots ?? Infinity, request.slots), turns: undefined })
   }
+  // Jobs that were taken back may have given a group its turn.
+  for (const next of open) if (hasTurns(move, next)) next.turns = new Turns(move, next.type, next.wanted)
+  const limited = open.flatMap(({ turns }) => turns ?? [])
   for (let index = 0; open.length > 0 && jobs.length < request.slots;) {
     if (index >= open.length) index = 0
     const next = open[index]!
     const job = next.left > 0 ? nextOf(move, next, ended) : undefined
     if (job) {
       jobs.push(leaseTo(move, job, next.lease))
+      next.turns?.started(job)
       next.left--
       index++
     } else {
       open.splice(index, 1)
     }
   }
+  for (const turns of limited) turns.end()
   return { jobs, recovered, ended, settled }
 }
 
@@ -52,7 +59,13 @@ interface OpenType {
   readonly wanted: ClaimType
   readonly lease: Lease
   left: number
+  /** Undefined: only its line has jobs, and no limit applies. */
+  turns: Turns | undefined
 }
+
+/** One check per type and call: nearly every type has neither limits nor groups. */
+const hasTurns = (move: Move, { type, wanted }: OpenType): boolean =>
+  wanted.limits !== undefined || move.flowOf(type) !== undefined || move.nextTurn(type) !== undefined
 
 function takeBackLost(move: Move, type: JobType, wanted: ClaimType, recovered: Recovered[], ended: Ended[]): void {
   for (let count = 0; count < recoverLimit; count++) {
@@ -62,17 +75,21 @@ function takeBackLost(move: Move, type: JobType, wanted: ClaimType, recovered: R
   }
 }
 
-/** The next ready job that has an attempt left, and is in time. Others end here. */
-function nextOf(move: Move, { type, wanted }: OpenType, ended: Ended[]): Job | undefined {
+/** The next job that has an attempt left, and is in time. Others end here, and take nothing of a limit. */
+function nextOf(move: Move, { type, wanted, turns }: OpenType, ended: Ended[]): Job | undefined {
   for (;;) {
     // The job stays first until its end here, or its lease, removes it.
-    const job = move.nextReady(type)
+    const job = turns ? turns.next() : move.nextReady(type)
     if (!job) return undefined
     if (isOverdue(move, job)) {
       endOverdue(move, job, ended)
       continue
     }
-    if (job.failures < (job.maxAttempts ?? wanted.maxAttempts ?? Infinity)) return job
+    if (job.failures < (job.maxAttempts ?? wanted.maxAttempts ?? Infinity)) {
+      // A rate may have no room for it: then another group may have a turn.
+      if (!turns || turns.admits(job)) return job
+      continue
+    }
     finish(move, job, { state: 'failed', reason: 'stalled' }, { ended, unblocked: [] })
     ended.push(endedOf(job))
   }
@@ -84,7 +101,6 @@ function leaseTo(move: Move, job: Job, lease: Lease): ClaimedJob {
   if (job.deadlineAt !== undefined) job.deadlineAt = undefined
   move.setState(job, 'processing')
   move.place(job, 'leases')
-  if (job.group) occupy(move, job, job.group)
   move.event(job, 'processing', job.failures + 1)
   const chain = refOf(job.chain)
   return {
@@ -100,6 +116,7 @@ function leaseTo(move: Move, job: Job, lease: Lease): ClaimedJob {
     timeoutMs: job.timeoutMs,
     priority: job.priority,
     group: job.group?.key,
+    weight: job.weight === 1 ? undefined : job.weight,
     retention: job.retention,
     trace: job.trace,
     createdAt: job.createdAt,
@@ -113,13 +130,6 @@ function leaseTo(move: Move, job: Job, lease: Lease): ClaimedJob {
     origin: job.origin,
     blockers: job.blockers ? job.blockers.map(({ ref }) => ({ ...ref, result: find(move, ref)?.tail.result })) : none,
   }
-}
-
-/** The group is busy until the job ends or waits again. */
-function occupy(move: Move, job: Job, group: Group): void {
-  group.placed = undefined
-  group.running = job
-  move.keepGroup(group, false)
 }
 
 const none: ClaimedJob['blockers'] = []

@@ -43,6 +43,7 @@ export function recordOf(move: Move, job: Job, parts: readonly RecordPart[]): Jo
     search: job.search,
     priority: job.priority,
     group: job.group?.key,
+    weight: job.weight === 1 ? undefined : job.weight,
     deduplicationKey: chain.mark?.key,
     retention: job.retention,
     trace: job.trace,

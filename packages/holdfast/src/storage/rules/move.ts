@@ -1,6 +1,18 @@
 // The objects that the rules work on. The files of this folder are the rules of the contract, written once, for the memory,
 // file, SQLite and Postgres drivers. They change jobs, groups and keys in place. A Move has the few operations that each
 // driver does in its own way. A driver creates a Move for each call, passes it to a verb, and then writes what was changed.
+//
+// Groups and limits. flow.ts has the state: GroupState per group, Flow per type. The rules read the fields of a Group, and
+// change them by changeGroup only; the same holds for flowOf and changeFlow. A driver stores these fields and answers four
+// questions about them: nextTurn and turnsOf (an index over type, turnAt, turn), bestOf and firstRunAt (an index over the
+// waiting members of an unordered group), besides headOf for ordered ones. Each answer includes the changes of this call.
+//
+//   - A job with a group is never `ready`. It waits `aside`, and its group is in the ring while `turnAt` is set.
+//   - An add to a group reads no member: at most the group changes. A settle reads members only to put the group back in
+//     the ring. A claim reads the first group of the ring and its best job, and firstRunAt after the start.
+//   - A plain type has no Flow and no ring. Its claims call flowOf and nextTurn once, its settles flowOf: these must cost nothing then.
+//   - The verbs that each driver has of its own take their limits from limits.ts: dueByLimits for nextDueAt, typeUse and
+//     groupUse for count. A sweep deletes groups and flows that are needed no longer (isGroupNeeded, isFlowNeeded).
 
 import type {
   AttemptRecord,
@@ -8,6 +20,7 @@ import type {
   DeduplicationMode,
   EndReason,
   JobEvent,
+  JobGroup,
   JobRef,
   JobState,
   Log,
@@ -18,7 +31,10 @@ import type {
   Retention,
   SearchFields,
 } from '../storage.ts'
+import type { Flow, Group, GroupState } from './flow.ts'
 import type { Listeners } from './signals.ts'
+
+export type { Group } from './flow.ts'
 
 /** The lease under which a job runs, or ran to its end. The jobs of one claim and type share one object. */
 export interface Lease {
@@ -70,6 +86,10 @@ export interface Job {
   readonly progress: Bytes | undefined
   readonly log: Log | undefined
   readonly group: Group | undefined
+  /** Undefined without a group. */
+  readonly membership: Membership | undefined
+  /** What its start takes of a rate. */
+  readonly weight: number
 
   /** The first job of its chain, which has the fields of the chain. */
   readonly chain: Job
@@ -101,14 +121,11 @@ export interface Blocker {
   done: boolean
 }
 
-/** An ordered group: jobs that run one at a time, in the order of acceptance. */
-export interface Group {
-  readonly key: string
-  readonly type: JobType
-  running: Job | undefined
-  /** The head, while it is ready. */
-  placed: Job | undefined
-  paused: Paused | undefined
+/** The kind of group that a job was added to. `hold`: an ordered group, which waits if the job fails. */
+export type Membership = 'unordered' | 'ordered' | 'hold'
+
+export function membershipOf(group: JobGroup): Membership {
+  return group.ordered === true ? (group.onFailure === 'hold' ? 'hold' : 'ordered') : 'unordered'
 }
 
 /** A deduplication key that is held, and the job that holds it. */
@@ -134,8 +151,8 @@ export type MarkFields = Omit<Mark, 'job'>
 /**
  * The list or index that a job is in:
  *
- * - `ready`: it waits, and may be claimed once it is due.
- * - `aside`: it waits behind the head of its group, or its group is paused.
+ * - `ready`: it waits, and may be claimed once it is due. It has no group.
+ * - `aside`: it waits in its group. The group is claimed, and then one of its jobs.
  * - `leases`: it is in processing.
  * - `ended`: the first job of a chain that has ended and has an expiry; or a job that the chain was continued after.
  * - `kept`: the first job of a chain that has ended and never expires. Only a count to keep deletes it.
@@ -155,7 +172,7 @@ export interface Move {
 
   /** The job of this name, even if it has expired. */
   stored(ref: JobRef): Job | undefined
-  /** Creates a record in state `blocked` and place `nowhere`, as a member of its group. */
+  /** Creates a record in state `blocked` and place `nowhere`. A group gets its member by addMember, right after. */
   create(fields: NewJob, runAt: number, after: Job | undefined, origin: Job | undefined): Job
   /**
    * Creates a record that is ready, alone in its chain and in no group: nearly every add, in one step.
@@ -171,7 +188,7 @@ export interface Move {
   /** Sets the progress, unless it is undefined, and appends lines to the log (job/report.ts). */
   report(job: Job, progress: Bytes | undefined, lines: readonly LogLine[]): void
 
-  /** The next job that may be claimed now, by priority, then runAt, then order. */
+  /** The next job without a group that may be claimed now, by priority, then runAt, then order. */
   nextReady(type: JobType): Job | undefined
   /** The job in processing whose lease ran out first. */
   nextLost(type: JobType): Job | undefined
@@ -185,13 +202,32 @@ export interface Move {
   /** Gives the dependents of a chain to the chain that replaces it. */
   inheritDependents(chain: Job, replaced: Job): void
 
+  /** The group of this key. One that is not stored is empty (emptyGroup), and is stored by its first change. */
   groupOf(type: JobType, key: string): Group
+  /** Sets fields of a group. If it is not needed any more (isGroupNeeded), it may be deleted. */
+  changeGroup(group: Group, changes: Partial<GroupState>): void
+  /** The first group of the ring, by turnAt, then turn, if its turnAt has come. */
+  nextTurn(type: JobType): Group | undefined
+  /** All groups of the ring whose turnAt has come, in any order: for claims without turns. */
+  turnsOf(type: JobType): readonly Group[]
+  /** The head of an ordered group: its first unfinished member, by `accepted`, in any state. */
   headOf(group: Group): Job | undefined
+  /** The best job of an unordered group: of its members that wait and are due, by priority, then runAt, then order. */
+  bestOf(group: Group): Job | undefined
+  /** The earliest runAt of the members of an unordered group that wait. Undefined: none waits. */
+  firstRunAt(group: Group): number | undefined
+  /** The job is unfinished: it is a member of its group, which the rules count. A driver may keep a list of members. */
   addMember(job: Job): void
-  /** False if the job was no member. */
-  removeMember(job: Job): boolean
-  /** Must be called for every change of a group. @param isEmpty it has no members */
-  keepGroup(group: Group, isEmpty: boolean): void
+  removeMember(job: Job): void
+
+  /** What is stored of the turns and limits of a type. Undefined: nothing. */
+  flowOf(type: JobType): Flow | undefined
+  /** Sets fields of the flow, which is created from emptyFlow if there is none. */
+  changeFlow(type: JobType, changes: Partial<Flow>): void
+  /** Number of jobs of the type in processing, with lost leases. */
+  runningOf(type: JobType): number
+  /** Number of jobs of the type that are scheduled, queued, failing or blocked. Only for jobs with `maxWaiting`. */
+  waitingOf(type: JobType): number
 
   /** The holder of the key, in force or not. */
   markOf(type: JobType, key: string): Mark | undefined

@@ -1,14 +1,19 @@
 // pause: pauses or resumes a type, or one group of it.
 
-import type { PauseRequest } from '../storage.ts'
+import type { Paused, PauseRequest } from '../storage.ts'
 import type { JobType, Move } from './move.ts'
 import { refreshGroup } from './job/wait.ts'
 
 export function pause(move: Move, type: JobType, { group: key, paused, by }: PauseRequest): void {
-  const target = key === undefined ? type : move.groupOf(type, key)
   // A second pause keeps the time and name of the first.
-  if (paused) target.paused ??= { since: move.now, by }
-  else target.paused = undefined
-  if ('key' in target) refreshGroup(move, target)
-  else if (!paused) move.wake(type)
+  const after = (before: Paused | undefined): Paused | undefined =>
+    paused ? (before ?? { since: move.now, by }) : undefined
+  if (key === undefined) {
+    type.paused = after(type.paused)
+    if (!paused) move.wake(type)
+    return
+  }
+  const group = move.groupOf(type, key)
+  move.changeGroup(group, { paused: after(group.paused) })
+  refreshGroup(move, group)
 }

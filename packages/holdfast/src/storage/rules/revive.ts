@@ -6,7 +6,8 @@ import { blockJob } from './job/block.ts'
 import { unblock } from './job/finish.ts'
 import { retakeKey } from './job/key.ts'
 import { find, type Job, type Move } from './move.ts'
-import { dueAt, moveToBack, refreshGroup, reschedule } from './job/wait.ts'
+import { hasOtherKind } from './job/refuse.ts'
+import { dueAt, joinGroup, moveToBack, refreshGroup, releaseHold, reschedule } from './job/wait.ts'
 
 export function revive(move: Move, jobs: readonly Revival[], options: ReviveOptions<unknown>): ReviveVerdict[] {
   return jobs.map((revival) => {
@@ -31,7 +32,7 @@ function reviveOne(move: Move, job: Job, runAt: number): ReviveVerdict['verdict'
   }
   if (!isTerminal(job.state) || job.state === 'completed') return 'not_revivable'
   if (job.blockers?.some((blocker) => !blocker.done && !find(move, blocker.ref))) return 'not_revivable'
-  if (!retakeKey(move, job.chain)) return 'conflict'
+  if (hasOtherKind(move, job) || !retakeKey(move, job.chain)) return 'conflict'
   move.place(job.chain, 'nowhere')
   job.chain.expiresAt = undefined
   // The blockers are counted again. A failed one is waited for, because the caller asked for this job.
@@ -42,9 +43,10 @@ function reviveOne(move: Move, job: Job, runAt: number): ReviveVerdict['verdict'
   job.finishedAt = undefined
   job.lease = undefined
   job.cancelReason = undefined
+  releaseHold(move, job)
   move.setState(job, 'blocked')
   // To its old place in the group, which keeps the order of acceptance.
-  if (job.group) move.addMember(job)
+  joinGroup(move, job)
   if (job.blockers) blockJob(move, job, job.onBlockerFailure === 'run' ? 'run' : 'wait')
   else unblock(move, job)
   if (job.group) refreshGroup(move, job.group)

@@ -4,14 +4,16 @@
 import { isTerminal } from './job/states.ts'
 import { outcomeJobs } from '../check.ts'
 import type { AttemptRecord, JobRef, JobState, Outcome, Refusal, SettleVerdict } from '../storage.ts'
-import { addAfter, isFree } from './add.ts'
+import { addAfter } from './add.ts'
 import { recordAttempt, findAttempt, leaveProcessing } from './job/attempt.ts'
 import { missingBlockers } from './job/block.ts'
 import { type Effects, endContinued, expiryOf, finish } from './job/finish.ts'
+import { isFree } from './job/id.ts'
+import { refusalIn } from './job/refuse.ts'
 import { keepReport } from './job/report.ts'
 import { find, isExpiredPart, isGone, type Job, type Move } from './move.ts'
 import { standingOf } from './job/standing.ts'
-import { dueAt, moveToBack, wait } from './job/wait.ts'
+import { dueAt, moveToBack, refreshGroup, wait } from './job/wait.ts'
 
 export function settle(move: Move, outcomes: readonly Outcome[]): SettleVerdict[] {
   return outcomes.map((outcome) => settleOne(move, outcome))
@@ -64,12 +66,14 @@ function conflictOf(move: Move, job: Job, outcome: Outcome): SettleVerdict | und
   const jobs = outcomeJobs(outcome)
   const missing = missingBlockers(move, jobs, outcome.kind === 'continued' ? outcome.add : jobs)
   const taken = outcome.kind === 'continued' && isTaken(move, outcome.next)
-  if (!missing && !taken) return undefined
+  const refused = refusalIn(move, jobs)
+  if (!missing && !taken && !refused) return undefined
   return {
     verdict: 'conflict',
     added: jobs.map((item) => {
       const blocker = missing?.get(item.token)
       if (blocker) return { verdict: 'blocker_not_found', blocker }
+      if (refused?.token === item.token) return refused.verdict
       const existing = find(move, item)
       return existing ? { verdict: 'duplicate', by: 'id', job: standingOf(move, existing) } : { verdict: 'skipped' }
     }),
@@ -161,6 +165,19 @@ function waitAgain(move: Move, job: Job, outcome: Outcome, state: JobState): voi
   }
   leaveProcessing(move, job)
   wait(move, job, state === 'failing')
+  if (outcome.kind === 'released' && outcome.slowDown) slowDown(move, job, outcome.slowDown)
+}
+
+/** Nothing else of the type, or of the group, starts before the job is due. Of several slow-downs, the latest counts. */
+function slowDown(move: Move, { type, group, runAt }: Job, scope: 'type' | 'group'): void {
+  if (runAt <= move.now) return
+  if (scope === 'type') {
+    const slowedUntil = move.flowOf(type)?.slowedUntil ?? 0
+    if (runAt > slowedUntil) move.changeFlow(type, { slowedUntil: runAt })
+  } else if (group && runAt > group.slowedUntil) {
+    move.changeGroup(group, { slowedUntil: runAt })
+    refreshGroup(move, group)
+  }
 }
 
 const isSnooze = (outcome: Outcome & { kind: 'released' }): boolean =>

@@ -81,7 +81,7 @@ export const brokenOrder: readonly BrokenDriver[] = [
         for (const { group, member, lease } of jobs()) {
           if (!group || lease?.worker !== request.worker) continue
           group.members.remove(member!)
-          group.running = undefined
+          group.running = 0
           refreshGroup(new MemoryMove(data(), now()), group)
         }
         return answer

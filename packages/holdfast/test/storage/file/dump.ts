@@ -22,9 +22,9 @@ export function dump(replica: Replica, now: number): unknown {
   const types = [...data.types.values()].map(({ name, groups, keys, counts, due, leases, ready, later }) => ({
     name,
     groups: [...groups.values()]
-      .map(({ key, running, placed, members, paused }) => {
+      .map(({ key, running, size, members, paused }) => {
         const inOrder = members.items.map(({ job }) => job.accepted).toSorted((a, b) => a - b)
-        return { key, running: running?.id, placed: placed?.id, members: inOrder, paused }
+        return { key, running, size, members: inOrder, paused }
       })
       .toSorted(byText),
     keys: [...keys.values()]

@@ -4,11 +4,12 @@
 
 import { outlivesJob } from '../../rules/job/key.ts'
 import { isTerminal, isWaiting } from '../../rules/job/states.ts'
-import { type Group, MemoryJob, type Mark, type TypeData } from '../../memory/data.ts'
+import { MemoryJob, type Mark, type TypeData } from '../../memory/data.ts'
+import type { Group } from '../../memory/group.ts'
 import { MemoryMove, type Recorder, type SignalSink } from '../../memory/move.ts'
 import { expireLater } from '../../rules/job/finish.ts'
 import type * as Moves from '../../rules/move.ts'
-import { leave, refreshGroup } from '../../rules/job/wait.ts'
+import { joinGroup, leave, refreshGroup } from '../../rules/job/wait.ts'
 import type { NewJob } from '../../storage.ts'
 import type { Changes, JobPut, KeyPut, PausePut } from './changes.ts'
 import { type ChangingPart, type FixedPart, plainFields } from './record.ts'
@@ -16,7 +17,7 @@ import type { Replica } from './replica.ts'
 
 const silent: SignalSink = { wake() {}, done() {}, abort() {}, event() {}, send() {} }
 /** Records nothing. With a recorder, no type is deleted before the end. */
-const unrecorded: Recorder = { seen() {}, changed() {}, creates() {}, key() {} }
+const unrecorded: Recorder = { seen() {}, changed() {}, creates() {}, key() {}, group() {}, flow() {} }
 
 export function applyChanges(replica: Replica, changes: Changes, now: number): void {
   if (changes.cleared) replica.clear()
@@ -30,6 +31,8 @@ class Application {
   readonly #types = new Set<TypeData>()
   readonly #groups = new Set<Group>()
   readonly #chains = new Set<MemoryJob>()
+  /** Jobs that were unfinished before the changes, and have a group. */
+  readonly #members = new Set<MemoryJob>()
   /** The dependents of erased chains. A new chain of the same name gets them. */
   readonly #orphans = new Map<TypeData, Map<string, Set<Moves.Job>>>()
 
@@ -60,14 +63,14 @@ class Application {
       else kv.drop(key)
     }
     data.lastNumber = lastNumber
-    for (const type of this.#types) data.prune(type)
+    for (const type of this.#types) data.prune(type, this.#move.now)
   }
 
   /** Removes a job from its place, group and blockers, while all of these exist. */
   #detach(job: MemoryJob): void {
     leave(this.#move, job)
     // The group of an ended job may be gone, and another group may have its name.
-    if (job.group && this.#move.removeMember(job)) this.#groups.add(job.group)
+    if (job.group && !isTerminal(job.state)) this.#leaveGroup(job, job.group)
     for (const { ref } of job.blockers ?? []) this.#release(job, this.#move.stored(ref))
   }
 
@@ -93,6 +96,7 @@ class Application {
     this.#types.add(type)
     const existing = type.jobs.get(id)
     if (existing) {
+      if (existing.group && !isTerminal(existing.state)) this.#members.add(existing)
       leave(this.#move, existing)
       return existing
     }
@@ -140,11 +144,19 @@ class Application {
   }
 
   #member(job: MemoryJob, key: string): void {
-    const isMember = job.member!.heapIndex !== -1
-    if (isTerminal(job.state) && isMember) this.#move.removeMember(job)
-    if (isTerminal(job.state) || !isMember) job.group = this.#move.groupOf(job.type, key)
-    if (!isTerminal(job.state) && !isMember) job.group!.members.push(job.member!)
-    this.#groups.add(job.group!)
+    const isMember = this.#members.has(job)
+    if (isMember === !isTerminal(job.state)) return
+    if (isMember) return this.#leaveGroup(job, job.group!)
+    job.group = this.#move.groupOf(job.type, key)
+    if (isTerminal(job.state)) return
+    joinGroup(this.#move, job)
+    this.#groups.add(job.group)
+  }
+
+  #leaveGroup(job: MemoryJob, group: Group): void {
+    this.#move.removeMember(job)
+    this.#move.changeGroup(group, { size: group.size - 1 })
+    this.#groups.add(group)
   }
 
   #mark(job: MemoryJob, { held, own, ...fields }: NonNullable<ChangingPart['mark']>): void {
@@ -174,14 +186,14 @@ class Application {
       return
     }
     const group = this.#move.groupOf(type, key)
-    group.paused = paused
+    this.#move.changeGroup(group, { paused })
     this.#groups.add(group)
   }
 
   #place(job: MemoryJob): void {
     if (job.state === 'processing') {
       this.#move.putIn(job, 'leases')
-      if (job.group) job.group.running = job
+      if (job.group) this.#move.changeGroup(job.group, { running: job.group.running + 1 })
     } else if (isWaiting(job.state)) {
       this.#move.putIn(job, job.group ? 'aside' : 'ready')
     }

@@ -62,6 +62,11 @@ export class Recording implements Recorder {
     this.#addKey(type, key, type.keys.get(key))
   }
 
+  // TODO: groups and flows are not in the log yet.
+  group(): void {}
+
+  flow(): void {}
+
   pause(type: string, group: string | undefined): void {
     const found = this.#replica.data.types.get(type)
     const paused = group === undefined ? found?.paused : found?.groups.get(group)?.paused

@@ -29,8 +29,8 @@ export function extraBytes(replica: Replica, { kind, type: typeName, name }: Ext
     group: () => {
       const group = type?.groups.get(name)
       if (!group) return undefined
-      const { running, members, paused } = group
-      return { group: name, running: running?.id, jobs: members.size, next: members.peek()?.job.id, paused }
+      const { running, size, members, paused } = group
+      return { group: name, running, jobs: size, next: members.peek()?.job.id, paused }
     },
     key: () => {
       const mark = type?.keys.get(name)

@@ -61,6 +61,8 @@ export const isFastAdd = (jobs: readonly NewJob[]): boolean =>
       job.blockers === undefined &&
       job.deduplication === undefined &&
       job.group === undefined &&
+      job.weight === undefined &&
+      job.maxWaiting === undefined &&
       job.expiresInMs === undefined &&
       job.search === undefined &&
       job.onDuplicate !== 'replace',

@@ -2,8 +2,9 @@
 // of claimable jobs, leases and expired records.
 
 import type { Bytes, JobEvent, JobRef, JobState, LogLine, NewJob, Signal } from '../../storage.ts'
+import { type GroupState, isGroupNeeded } from '../../rules/flow.ts'
 import type * as Moves from '../../rules/move.ts'
-import { newRowJob } from '../../rows/job.ts'
+import { newRowJob } from '../../rows/new-job.ts'
 import { Signals } from '../../rules/signals.ts'
 import { readyCodes } from '../sql/job-columns.ts'
 import type { PostgresGroup } from './group.ts'
@@ -148,12 +149,42 @@ export class PostgresMove implements Moves.Move {
   /** A live job of a group is a member by the index over `grp`. */
   addMember(): void {}
 
-  removeMember(): boolean {
-    return true
+  removeMember(): void {}
+
+  // TODO: the ring, the members of unordered groups and the limits are not stored yet.
+  changeGroup(group: PostgresGroup, changes: Partial<GroupState>): void {
+    Object.assign(group, changes)
+    group.fate = isGroupNeeded(group, this.now) ? 'kept' : 'erased'
   }
 
-  keepGroup(group: PostgresGroup, isEmpty: boolean): void {
-    group.fate = isEmpty && !group.paused ? 'erased' : 'kept'
+  nextTurn(): undefined {
+    return undefined
+  }
+
+  turnsOf(): PostgresGroup[] {
+    return []
+  }
+
+  bestOf(): undefined {
+    return undefined
+  }
+
+  firstRunAt(): undefined {
+    return undefined
+  }
+
+  flowOf(): undefined {
+    return undefined
+  }
+
+  changeFlow(): void {}
+
+  runningOf(): number {
+    return 0
+  }
+
+  waitingOf(): number {
+    return 0
   }
 
   markOf(type: PostgresType, key: string): Moves.Mark | undefined {

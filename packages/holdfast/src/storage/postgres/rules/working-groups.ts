@@ -1,7 +1,7 @@
 // The ordered groups of one run of the rules.
 
 import { encodeText } from '../sql/text.ts'
-import { PostgresGroup } from './group.ts'
+import { groupOfRow, type PostgresGroup } from './group.ts'
 import type { PostgresJob } from './job.ts'
 import { nameOf } from './row-name.ts'
 import type { PostgresType } from './type-registry.ts'
@@ -30,7 +30,7 @@ export class WorkingGroups {
       loaded.wanted.groups.set(name, { tid: type.tid, key: encoded })
       this.#set.miss()
     }
-    const group = new PostgresGroup(this.#set, type, key, row!)
+    const group = groupOfRow(type, key, row!)
     this.#byName.set(name, group)
     return group
   }

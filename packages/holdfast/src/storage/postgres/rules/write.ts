@@ -64,9 +64,8 @@ export async function write(
 
   const groups = [...set.groups.values()]
   const kept = groups.filter(({ fate }) => fate === 'kept')
-  const cellsOf = (group: PostgresGroup): Value[] => groupCells(group, final)
-  await insert(statements.addGroups, kept.filter(({ isNew }) => isNew).map(cellsOf))
-  await run(statements.changeGroups, kept.filter(({ isNew }) => !isNew).map(cellsOf))
+  await insert(statements.addGroups, kept.filter(({ isNew }) => isNew).map(groupCells))
+  await run(statements.changeGroups, kept.filter(({ isNew }) => !isNew).map(groupCells))
   const gone = groups.filter(({ fate, isNew }) => fate === 'erased' && !isNew)
   await run(
     statements.eraseGroups,
@@ -153,14 +152,11 @@ function keyCells({ type, key, mark }: ChangedKey): Value[] {
   ]
 }
 
-const groupCells = (
-  { type, key, runningSeq, placedSeq, paused }: PostgresGroup,
-  final: (number: number) => number,
-): Value[] => [
+const groupCells = ({ type, key, paused }: PostgresGroup): Value[] => [
   type.tid,
   encodeText(key),
-  runningSeq === undefined ? null : final(runningSeq),
-  placedSeq === undefined ? null : final(placedSeq),
+  null,
+  null,
   paused?.since ?? null,
   encodeOptionalText(paused?.by),
 ]

@@ -25,6 +25,8 @@ export const addCodes = {
   blocker_not_found: 3,
   replaced: 4,
   stale: 5,
+  queue_full: 6,
+  group_kind: 7,
 } as const satisfies Record<AddVerdict['verdict'], number>
 
 /** What a duplicate has in common with the job that stands. */

@@ -5,7 +5,7 @@ import { isTerminal, type TerminalState } from './states.ts'
 import type { Bytes, EndReason, Ended, JobRef, Retention } from '../../storage.ts'
 import { forgetKey, freeKey } from './key.ts'
 import { expiryAt, type Job, type Move, refOf } from '../move.ts'
-import { leave, leaveGroup, emitWaiting, wait } from './wait.ts'
+import { leave, leaveGroup, emitWaiting, holdGroup, releaseHold, wait } from './wait.ts'
 
 /** The fields that an end sets. */
 export interface EndFields {
@@ -53,6 +53,7 @@ export function endContinued(move: Move, job: Job): void {
 
 // Fields that rarely change are compared before they are set: fields that few jobs have should not be created on all jobs.
 function endJob(move: Move, job: Job, end: EndFields): void {
+  const wasRunning = job.state === 'processing'
   // It leaves its place and keeps its lease, by which the repeat of its completion is recognised (attempt.ts).
   leave(move, job)
   if (job.reason !== end.reason) job.reason = end.reason
@@ -63,7 +64,11 @@ function endJob(move: Move, job: Job, end: EndFields): void {
   if (job.deadlineAt !== undefined) job.deadlineAt = undefined
   if (job.cancelling) job.cancelling = false
   move.setState(job, end.state)
-  leaveGroup(move, job)
+  if (job.group) {
+    // A record that is kept for 0 ms is gone: no call could release the group.
+    if (end.state === 'failed' && (end.keepMs ?? job.retention.failedMs) > 0) holdGroup(move, job)
+    leaveGroup(move, job, wasRunning)
+  }
   releaseBlockers(move, job)
   move.event(job, end.state, job.failures + (end.state === 'completed' ? 1 : 0))
 }
@@ -154,12 +159,14 @@ export function forget(move: Move, chain: Job): void {
   for (const job of jobs) {
     if (isTerminal(job.state)) {
       move.place(job, 'nowhere')
+      releaseHold(move, job)
       continue
     }
-    if (job.state === 'processing') move.abort(job)
+    const wasRunning = job.state === 'processing'
+    if (wasRunning) move.abort(job)
     leave(move, job)
     move.setState(job, 'cancelled')
-    leaveGroup(move, job)
+    leaveGroup(move, job, wasRunning)
     releaseBlockers(move, job)
   }
   move.place(chain, 'nowhere')

@@ -1,7 +1,7 @@
 // The ordered groups of a working set. A group is read at most once per transaction, and written whenever it changes.
 
 import type { Statements } from '../connection/statements.ts'
-import { SqliteGroup } from './group.ts'
+import { newGroup, type SqliteGroup } from './group.ts'
 import type { SqliteJob } from './job.ts'
 import type { JobRows } from './job-rows.ts'
 import { nameOf, pausedOf, type SqliteType } from './type.ts'
@@ -25,8 +25,8 @@ export class GroupRows {
     let group = this.#groups.get(name)
     if (!group) {
       const row = this.#statements.group.get(type.tid, key) as unknown as GroupRow | undefined
-      const [running, placed, since, by] = row ?? noRow
-      group = new SqliteGroup(this.#jobs, type, key, running ?? undefined, placed ?? undefined, pausedOf(since, by))
+      const [, , since, by] = row ?? noRow
+      group = newGroup(type, key, pausedOf(since, by))
       this.#groups.set(name, group)
     }
     return group
@@ -38,10 +38,10 @@ export class GroupRows {
     return this.#jobs.ofRows(this.#statements.headOfGroup.all(type.tid, key))[0]
   }
 
-  write({ type, key, runningSeq, placedSeq, paused }: SqliteGroup, isEmpty: boolean): void {
+  write({ type, key, paused }: SqliteGroup, isGone: boolean): void {
     const { setGroup, eraseGroup } = this.#statements
-    if (isEmpty && !paused) eraseGroup.run(type.tid, key)
-    else setGroup.run(type.tid, key, runningSeq ?? null, placedSeq ?? null, paused?.since ?? null, paused?.by ?? null)
+    if (isGone) eraseGroup.run(type.tid, key)
+    else setGroup.run(type.tid, key, null, null, paused?.since ?? null, paused?.by ?? null)
   }
 
   forget(): void {

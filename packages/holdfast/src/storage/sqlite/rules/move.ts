@@ -1,9 +1,10 @@
 // One call on the rows of a working set. The place of a job is a few of its columns, and the indexes over them are the lists.
 
 import type { Bytes, JobEvent, JobRef, JobState, LogLine, NewJob, Signal } from '../../storage.ts'
+import { type GroupState, isGroupNeeded } from '../../rules/flow.ts'
 import type * as Moves from '../../rules/move.ts'
 import { Signals } from '../../rules/signals.ts'
-import { newRowJob } from '../../rows/job.ts'
+import { newRowJob } from '../../rows/new-job.ts'
 import type { SqliteJob } from './job.ts'
 import type { SqliteGroup } from './group.ts'
 import type { SqliteType } from './type.ts'
@@ -169,12 +170,42 @@ export class SqliteMove implements Moves.Move {
   /** Every live job of a group is a member, by the index holdfast_members. */
   addMember(): void {}
 
-  removeMember(): boolean {
-    return true
+  removeMember(): void {}
+
+  // TODO: the ring, the members of unordered groups and the limits are not stored yet.
+  changeGroup(group: SqliteGroup, changes: Partial<GroupState>): void {
+    Object.assign(group, changes)
+    this.set.groups.write(group, !isGroupNeeded(group, this.now))
   }
 
-  keepGroup(group: SqliteGroup, isEmpty: boolean): void {
-    this.set.groups.write(group, isEmpty)
+  nextTurn(): undefined {
+    return undefined
+  }
+
+  turnsOf(): SqliteGroup[] {
+    return []
+  }
+
+  bestOf(): undefined {
+    return undefined
+  }
+
+  firstRunAt(): undefined {
+    return undefined
+  }
+
+  flowOf(): undefined {
+    return undefined
+  }
+
+  changeFlow(): void {}
+
+  runningOf(): number {
+    return 0
+  }
+
+  waitingOf(): number {
+    return 0
   }
 
   markOf(type: SqliteType, key: string): Moves.Mark | undefined {
