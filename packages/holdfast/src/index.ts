@@ -35,6 +35,7 @@ export type {
   AdminJobFilter,
   AdminJobQuery,
   AdminJobs,
+  AdminLimits,
   AdminScheduleInfo,
   AdminSchedules,
   NamedSchedule,

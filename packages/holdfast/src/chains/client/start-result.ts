@@ -64,7 +64,6 @@ function standingOf(verdict: AddVerdict, job: NewJob): Standing {
   if (verdict.verdict === 'skipped') return { type, id, token: '', state: 'completed' }
   if (verdict.verdict !== 'blocker_not_found') throw refusalOf(verdict, job)!
   const { typeName } = chainRefOf({ type, id })
-  if (verdict.verdict !== 'blocker_not_found') throw new Error(`${typeName}: ${verdict.verdict}`)
   throw missingBlocker(verdict.blocker, { typeName, jobId: id })
 }
 
