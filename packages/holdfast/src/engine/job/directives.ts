@@ -52,7 +52,7 @@ export interface RateLimitedOptions {
   readonly cause?: unknown
 }
 
-const rateLimitedOptions = {
+export const rateLimitedOptions = {
   retryAfterMs: { check: sharedOptions.delayMs.check },
   scope: { default: 'type', check: oneOf('type', 'group', 'job') },
   cause: sharedOptions.tx,
