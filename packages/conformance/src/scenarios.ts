@@ -2,7 +2,7 @@
 // Each function asserts that every call it makes succeeded.
 
 import assert from 'node:assert/strict'
-import type { AddVerdict, ClaimedJob, JobState, NewJob, Storage } from 'holdfast/storage'
+import type { AddVerdict, ClaimedJob, JobState, Limits, NewJob, Storage } from 'holdfast/storage'
 import { bytes, type CaseContext } from './case.ts'
 import { complete, fail, settleOne } from './outcomes.ts'
 import { refOf } from './records.ts'
@@ -17,6 +17,11 @@ export async function addOne(storage: Storage, job: NewJob): Promise<AddVerdict>
 export function claimType(context: CaseContext, type: string, label?: string): Promise<ClaimedJob> {
   const types = [{ type, leaseMs: 10 * context.unit }]
   return context.claimOne(label === undefined ? { types } : { types, label })
+}
+
+/** Claims jobs of type 'mail' within limits, with leases of 500 units: longer than any window of a case. */
+export function claimWithin(context: CaseContext, limits: Limits, slots = 100): Promise<ClaimedJob[]> {
+  return context.claim({ slots, types: [{ type: 'mail', leaseMs: 500 * context.unit, limits }] })
 }
 
 /** Claims and completes the only due job of a type. */

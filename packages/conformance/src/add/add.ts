@@ -2,6 +2,8 @@
 
 import assert from 'node:assert/strict'
 import type { NewJob } from 'holdfast/storage'
+import { addDepthCases } from './add-depth.ts'
+import { addGroupKindCases } from './add-group-kind.ts'
 import { addAscendingCases } from './add-ascending.ts'
 import { addBlockerCases } from './add-blockers.ts'
 import { addDebounceCases } from './add-debounce.ts'
@@ -293,4 +295,6 @@ export const addCases: readonly Case[] = [
   ...addTreeCases,
   ...unsupportedCases,
   ...addReplaceCases,
+  ...addDepthCases,
+  ...addGroupKindCases,
 ]

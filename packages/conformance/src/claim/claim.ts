@@ -5,10 +5,15 @@ import { bytes, text } from '../case.ts'
 import type { Case } from '../case.ts'
 import { claimBacklogCases } from './claim-backlog.ts'
 import { claimGroupCases } from './claim-groups.ts'
+import { claimHoldCases } from './claim-holds.ts'
+import { claimLimitCases } from './claim-limits.ts'
 import { claimLostCases } from './claim-lost.ts'
 import { claimOrderCases } from './claim-order.ts'
+import { claimRateCases } from './claim-rates.ts'
 import { claimSlotCases } from './claim-slots.ts'
 import { claimSettleCases } from './claim-settle.ts'
+import { claimTurnCases } from './claim-turns.ts'
+import { claimWeightCases } from './claim-weights.ts'
 import { complete, continueWith, fail, retry, settleOutcome } from '../outcomes.ts'
 import { fenceOf, idsOf, recordOf, refOf, statesOf } from '../records.ts'
 import { claimDeadlineCases } from './claim-deadlines.ts'
@@ -256,4 +261,9 @@ export const claimCases: readonly Case[] = [
   ...claimLostCases,
   ...claimSettleCases,
   ...claimDeadlineCases,
+  ...claimTurnCases,
+  ...claimLimitCases,
+  ...claimRateCases,
+  ...claimWeightCases,
+  ...claimHoldCases,
 ]

@@ -5,7 +5,7 @@ import type { JobRef, Signal, TopicKind } from 'holdfast/storage'
 import type { Case, CaseContext } from '../case.ts'
 import { complete, fail, outcomeOf, settleOne } from '../outcomes.ts'
 import { refOf } from '../records.ts'
-import { chainOfTwo, claimType, inState, runOne, treeOfTwo } from '../scenarios.ts'
+import { chainOfTwo, claimType, claimWithin, inState, runOne, treeOfTwo } from '../scenarios.ts'
 
 /** Listens, acts, and waits for a signal of that kind, for this job if one is named. */
 async function expectSignal(
@@ -85,6 +85,27 @@ const wakes: Readonly<Record<string, (context: CaseContext) => Promise<() => Pro
     const head = await added({ group, delayMs: 50 * unit })
     await added({ group })
     return () => storage.remove([refOf(head)], { trees: true })
+  },
+  'an add to an unordered group that has due jobs': async ({ added }) => {
+    await added({ group: { key: 'g' } })
+    return () => added({ group: { key: 'g' } })
+  },
+  'the end of a job of a type at its concurrency': async (context) => {
+    for (let count = 0; count < 2; count++) await context.added()
+    const [lease] = await claimWithin(context, { concurrency: 1 })
+    return () => complete(context.storage, lease!)
+  },
+  'the end of a job of a group at its limit': async (context) => {
+    for (let count = 0; count < 2; count++) await context.added({ group: { key: 'g' } })
+    const [lease] = await claimWithin(context, { group: { limit: 1 } })
+    return () => complete(context.storage, lease!)
+  },
+  'the removal of the job that holds its group': async ({ storage, added, claimOne }) => {
+    const group = { key: 'g', ordered: true, onFailure: 'hold' } as const
+    const head = await added({ group })
+    await added({ group })
+    await fail(storage, await claimOne())
+    return () => storage.remove([refOf(head)])
   },
   'the end of the last blocker': async (context) => {
     await inState(context, 'blocked')

@@ -6,6 +6,7 @@ import type { Case, CaseContext } from '../case.ts'
 import { complete, fail, settleOne, settleVerdict } from '../outcomes.ts'
 import { idsOf, jobStates, recordOf, refOf } from '../records.ts'
 import { chainOfTwo, claimType, inState, runOne, treeOfTwo } from '../scenarios.ts'
+import { countLimitCases } from './count-limits.ts'
 
 const none = Object.fromEntries(jobStates.map((state) => [state, 0])) as Record<JobState, number>
 
@@ -276,4 +277,5 @@ export const countCases: readonly Case[] = [
       assert.deepEqual((await countsOf(context.storage)).states, { ...none, queued: 1 })
     },
   },
+  ...countLimitCases,
 ]

@@ -8,6 +8,7 @@ import type { Case, CaseContext } from '../case.ts'
 import { complete, settleOne } from '../outcomes.ts'
 import { idsOf, jobStates, recordOf, refOf } from '../records.ts'
 import { claimType, inState, runOne } from '../scenarios.ts'
+import { nextDueLimitCases } from './next-due-limits.ts'
 
 const inGroup = (key: string) => ({ group: { key, ordered: true } }) as const
 
@@ -315,6 +316,7 @@ export const nextDueAtCases: readonly Case[] = [
       await isAt(storage, undefined)
     },
   },
+  ...nextDueLimitCases,
 ]
 
 /** The fence of the current holder. */

@@ -13,6 +13,7 @@ import { settleFenceCases } from './settle-fence.ts'
 import { settleFailureCases } from './settle-failures.ts'
 import { settleRepeatCases } from './settle-repeat.ts'
 import { settleRetentionCases } from './settle-retention.ts'
+import { settleSlowDownCases } from './settle-slow-down.ts'
 import { settleWorkerlessCases } from './settle-workerless.ts'
 
 const completedCases: readonly Case[] = [
@@ -289,4 +290,5 @@ export const settleCases: readonly Case[] = [
   ...settleAddCases,
   ...settleBlockerCases,
   ...settleWorkerlessCases,
+  ...settleSlowDownCases,
 ]
