@@ -3,6 +3,15 @@
 import { adminOptions } from '../../packages/holdfast/src/admin/options.ts'
 import { cancelOptions, operatorCancelOptions } from '../../packages/holdfast/src/engine/operate/cancel.ts'
 import { deduplicationOptions } from '../../packages/holdfast/src/engine/job/deduplication.ts'
+import { rateLimitedOptions } from '../../packages/holdfast/src/engine/job/directives.ts'
+import { readLimitsOptions } from '../../packages/holdfast/src/engine/limits/limits-calls.ts'
+import {
+  groupLimitsOptions,
+  limitsOptions,
+  rateOptions,
+  setLimitsOptions,
+} from '../../packages/holdfast/src/engine/limits/limits-options.ts'
+import { groupOptions } from '../../packages/holdfast/src/engine/options.ts'
 import { rescheduleOptions } from '../../packages/holdfast/src/engine/operate/reschedule.ts'
 import {
   drainOptions,
@@ -44,6 +53,7 @@ export interface Section {
 const queue = 'holdfast/src/queue'
 const operate = 'holdfast/src/engine/operate'
 const job = 'holdfast/src/engine/job'
+const limits = 'holdfast/src/engine/limits/limits-options.ts'
 
 export const sections: readonly Section[] = [
   {
@@ -61,6 +71,43 @@ export const sections: readonly Section[] = [
       `${queue}/enqueue.ts#JobOptions`,
       `${job}/job-options.ts#SharedJobOptions`,
     ],
+  },
+  {
+    face: 'Queue',
+    title: '`group` of a job, on every face, as an object',
+    table: groupOptions,
+    types: [`${job}/job-options.ts#GroupOptions`],
+  },
+  {
+    face: 'Queue',
+    title: '`limits` of a type, on every face',
+    table: limitsOptions,
+    types: [`${limits}#LimitsOptions`],
+  },
+  {
+    face: 'Queue',
+    title: '`limits.group`',
+    table: groupLimitsOptions,
+    types: [`${limits}#GroupLimitsOptions`],
+  },
+  { face: 'Queue', title: '`limits.rate`, `limits.group.rate`', table: rateOptions, types: [`${limits}#RateOptions`] },
+  {
+    face: 'Queue',
+    title: '`queue.setLimits(patch, options)`; `admin.limits.set(target, patch, options)` takes `by`',
+    table: setLimitsOptions,
+    types: [`${limits}#SetLimitsOptions`],
+  },
+  {
+    face: 'Queue',
+    title: '`queue.limits(options)`, `admin.limits.get(target, options)`',
+    table: readLimitsOptions,
+    types: ['holdfast/src/engine/limits/limits-calls.ts#ReadLimitsOptions'],
+  },
+  {
+    face: 'Queue',
+    title: '`rateLimited(options)`, on every face',
+    table: rateLimitedOptions,
+    types: [`${job}/directives.ts#RateLimitedOptions`],
   },
   {
     face: 'Queue',

@@ -22,6 +22,7 @@ const enqueueTypes = [
   `${tasks}/queue/message-queue.ts#MessageQueueEnqueueOptions`,
   `${tasks}/queue/message-queue.ts#DueOptions`,
   'holdfast/src/engine/job/job-options.ts#SharedJobOptions',
+  `${tasks}/queue/message-queue.ts#GroupedOptions`,
 ]
 
 export const taskSections: readonly Section[] = [

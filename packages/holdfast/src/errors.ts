@@ -31,6 +31,12 @@ export const errorCodes = {
   UNRECOVERABLE: 'The handler failed the job for good: another attempt would not help.',
   RETRY_REQUESTED: 'The handler asked for another run: retry() makes it. The run counts as an attempt.',
   MAX_SNOOZES: 'The job asked to be snoozed more often than maxSnoozes allows, and failed.',
+  RATE_LIMITED:
+    'The handler was told to slow down: rateLimited() makes it. The job runs again later, and no attempt is spent. Not a failure.',
+  QUEUE_FULL:
+    'So many jobs of the type, or of the group, wait already as `maxWaiting` allows. Nothing was written. `of`, `waiting` and `max` say which.',
+  GROUP_KIND:
+    'The group has unfinished jobs of the other kind: ordered, or not ordered. Nothing was written. Use another key, or the same kind.',
   QUEUE_STOPPED: 'The queue was stopped. Call start() again, or keep its storage connected.',
   HANDLER_ALREADY_SET: 'execute() was called a second time. A queue has one handler.',
   NOT_ENTRY_POINT: 'A chain cannot start with this job type: it is not declared with `entry: true`.',
@@ -280,6 +286,34 @@ export class BatchInterruptedError extends HoldfastError {
   }
 }
 
+/** So many jobs wait already as `maxWaiting` of the limits allows: the job was refused. Try again later. */
+export class QueueFullError extends HoldfastError {
+  /** What is full: the type, or the group of the job. */
+  declare readonly of: 'type' | 'group'
+  /** Jobs that wait already. */
+  declare readonly waiting: number
+  /** Most jobs that may wait. */
+  declare readonly max: number
+  /** Face and name of the type. */
+  declare readonly face: string
+  declare readonly queue: string
+  /** Key of the group that is full. Absent: the type is. */
+  declare readonly group?: string
+  constructor(data: {
+    readonly of: 'type' | 'group'
+    readonly waiting: number
+    readonly max: number
+    readonly face: string
+    readonly name: string
+    readonly group?: string | undefined
+  }) {
+    const { of, waiting, max, face, name, group } = data
+    const what = group === undefined ? `${face} '${name}'` : `group '${group}' of ${face} '${name}'`
+    const message = `${what}: ${waiting} jobs wait, and at most ${max} may (maxWaiting). The job was refused, and nothing was written. Add it again later, or raise the limit.`
+    super('QUEUE_FULL', message, { of, waiting, max, face, queue: name, ...(group !== undefined && { group }) })
+  }
+}
+
 /** enqueueAndWait: the record of the job was gone before its outcome was read. */
 export class JobNotFoundError extends HoldfastError {
   declare readonly jobId: string
@@ -382,6 +416,20 @@ export class RetryJobError extends HoldfastError {
       ...(delayMs !== undefined && { delayMs }),
       ...(cause !== undefined && { cause }),
     })
+  }
+}
+
+/** What rateLimited() slows down: every job of the type, those of the job's group, or the job alone. */
+export type RateLimitScope = 'type' | 'group' | 'job'
+
+/** Directive to run the job again later, and others of its scope not before it: rateLimited() returns it. */
+export class RateLimitedError extends HoldfastError {
+  /** Time until the next run, in ms. */
+  declare readonly retryAfterMs: number
+  declare readonly scope: RateLimitScope
+  constructor(retryAfterMs: number, scope: RateLimitScope, cause?: unknown) {
+    const message = `the handler was told to slow down for ${retryAfterMs} ms`
+    super('RATE_LIMITED', message, { retryAfterMs, scope, ...(cause !== undefined && { cause }) })
   }
 }
 

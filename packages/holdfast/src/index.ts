@@ -19,6 +19,9 @@ export {
   JobFailedError,
   JobNotFoundError,
   MaxRetriesError,
+  QueueFullError,
+  RateLimitedError,
+  type RateLimitScope,
   RetryJobError,
   SerializationError,
   StorageError,
@@ -32,6 +35,7 @@ export type {
   AdminJobFilter,
   AdminJobQuery,
   AdminJobs,
+  AdminLimits,
   AdminScheduleInfo,
   AdminSchedules,
   NamedSchedule,
@@ -57,7 +61,24 @@ export type { DeadLetter } from './queue/dead-letter.ts'
 export { contentId } from './queue/content-id.ts'
 export type { Health, HealthCode, HealthReason } from './engine/health.ts'
 export { healthHandler, type HealthSource } from './engine/health-handler.ts'
-export type { EnqueueAndWaitOptions, EnqueueOptions, EnqueueResult, JobOptions, OnDuplicate } from './queue/enqueue.ts'
+export type {
+  EnqueueAndWaitOptions,
+  EnqueueItemResult,
+  EnqueueOptions,
+  EnqueueResult,
+  JobOptions,
+  OnDuplicate,
+} from './queue/enqueue.ts'
+export type { GroupLimitsInfo, LimitsInfo, LimitsUse, ReadLimitsOptions } from './engine/limits/limits-calls.ts'
+export type {
+  GroupLimitsOptions,
+  GroupLimitsPatch,
+  LimitsOptions,
+  LimitsPatch,
+  RateOptions,
+  SetLimitsOptions,
+} from './engine/limits/limits-options.ts'
+export type { LimitsOverride } from './engine/limits/stored-limits.ts'
 export type { EnqueueItem, EnqueueManyOptions } from './queue/enqueue-many.ts'
 export type { RescheduleOptions, RescheduleResult, RunNowOptions } from './engine/operate/reschedule.ts'
 export type {
@@ -88,7 +109,15 @@ export type { ScheduleInfo } from './engine/schedule/schedules.ts'
 export type { PreviewedSlot } from './engine/schedule/preview.ts'
 export type { JobSchedule } from './engine/schedule/slot-job.ts'
 export type { WorkerInfo } from './engine/work/presence.ts'
-export { fail, retry, type RetryOptions, snooze, type SnoozeOptions } from './engine/job/directives.ts'
+export {
+  fail,
+  rateLimited,
+  type RateLimitedOptions,
+  retry,
+  type RetryOptions,
+  snooze,
+  type SnoozeOptions,
+} from './engine/job/directives.ts'
 export type { ErrorAnswer } from './engine/work/decision.ts'
 export type { RunOptions } from './engine/lifecycle.ts'
 // For packages that build on a Queue and have a connection of their own.

@@ -26,6 +26,14 @@ const foreignWords: Readonly<Record<string, readonly string[]>> = {
   timeout: ['timeoutMs', 'graceMs'],
   expireInSeconds: ['timeoutMs'],
   teamConcurrency: ['concurrency'],
+  concurrency: ['limit'],
+  globalConcurrency: ['limits', 'concurrency'],
+  groupConcurrency: ['group', 'limit'],
+  limiter: ['limits', 'rate'],
+  rateLimit: ['limits', 'rate'],
+  max: ['limit'],
+  duration: ['perMs'],
+  cost: ['weight'],
 }
 
 /** Returns the known option that the user probably meant, if one is similar. */

@@ -17,7 +17,15 @@ import { checkText } from '../src/option-checks.ts'
 import { engineDefaults } from '../src/engine/defaults.ts'
 import { deduplicationByMode as byMode } from '../src/engine/job/deduplication.ts'
 import { sharedJobOptions } from '../src/engine/job/job-options.ts'
-import { exponentialBackoff, leaderOptions } from '../src/engine/options.ts'
+import { rateLimitedOptions } from '../src/engine/job/directives.ts'
+import { readLimitsOptions } from '../src/engine/limits/limits-calls.ts'
+import {
+  groupLimitsOptions,
+  limitsOptions,
+  rateOptions,
+  setLimitsOptions,
+} from '../src/engine/limits/limits-options.ts'
+import { exponentialBackoff, groupOptions, leaderOptions } from '../src/engine/options.ts'
 import { bulkOptions, redriveOptions } from '../src/engine/operate/bulk.ts'
 import { cancelOptions, operatorCancelOptions } from '../src/engine/operate/cancel.ts'
 import { rescheduleOptions, runNowOptions } from '../src/engine/operate/reschedule.ts'
@@ -60,6 +68,13 @@ const tables: readonly [table: Table, file: string, type: string, inherited?: Ta
   [rescheduleOptions, 'engine/operate/reschedule.ts', 'RescheduleOptions', runNowOptions],
   [runNowOptions, 'engine/operate/reschedule.ts', 'RunNowOptions'],
   [logOptions, 'engine/job/log-lines.ts', 'LogOptions'],
+  [groupOptions, 'engine/job/job-options.ts', 'GroupOptions'],
+  [limitsOptions, 'engine/limits/limits-options.ts', 'LimitsOptions'],
+  [groupLimitsOptions, 'engine/limits/limits-options.ts', 'GroupLimitsOptions'],
+  [rateOptions, 'engine/limits/limits-options.ts', 'RateOptions'],
+  [setLimitsOptions, 'engine/limits/limits-options.ts', 'SetLimitsOptions'],
+  [readLimitsOptions, 'engine/limits/limits-calls.ts', 'ReadLimitsOptions'],
+  [rateLimitedOptions, 'engine/job/directives.ts', 'RateLimitedOptions'],
   [reaperOptions, 'queue/reaper.ts', 'ReaperConfig'],
   [leaderOptions, 'queue/reaper.ts', 'LeaderElection'],
   [adminOptions, 'admin/admin.ts', 'AdminOptions'],

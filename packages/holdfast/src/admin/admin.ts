@@ -2,6 +2,8 @@
 
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../engine/emit.ts'
+import type { LimitsInfo, ReadLimitsOptions } from '../engine/limits/limits-calls.ts'
+import type { GroupLimitsPatch, LimitsPatch } from '../engine/limits/limits-options.ts'
 import type { BulkAction, BulkOptions } from '../engine/operate/bulk-action.ts'
 import type { RedriveOptions } from '../engine/operate/bulk.ts'
 import type { OperatorCancelOptions } from '../engine/operate/cancel.ts'
@@ -25,7 +27,7 @@ import type { NamedType } from './options.ts'
 export interface AdminOptions {
   /** Storage of the jobs. Required. */
   readonly storage: Storage
-  /** Name of the operator, in the log and in pauses. @default none */
+  /** Name of the operator, in the log, in pauses and in limits. @default none */
   readonly by?: string | undefined
   /** Receives one line per write: what, how many, and the operator. pino and console fit. @default none */
   readonly logger?: Logger | undefined
@@ -121,6 +123,32 @@ export interface AdminSchedules {
   preview(schedule: NamedSchedule, count?: number): Promise<PreviewedSlot[]>
 }
 
+/** The limits of a type, of any face: what code declares, and what operators set over it. */
+export interface AdminLimits {
+  /** Returns the limits of a type with their use. @throws INVALID_ARGUMENT, StorageError, CLOSED */
+  get(target: NamedType, options?: ReadLimitsOptions): Promise<LimitsInfo>
+  /**
+   * Sets limits over those of the code, field by field, for all processes: promptly, and within 5 s if a hint is lost. A null removes what
+   * was set before. With `group`, for that group alone.
+   * @param options.by default: that of createAdmin() @throws as get()
+   */
+  set(
+    target: NamedType & { readonly group?: undefined },
+    patch: LimitsPatch,
+    options?: { readonly by?: string | undefined },
+  ): Promise<void>
+  set(
+    target: NamedType & { readonly group: string },
+    patch: GroupLimitsPatch,
+    options?: { readonly by?: string | undefined },
+  ): Promise<void>
+  /** Removes all that operators set: for the type, or with `group` for that group alone. What code declares stays. @throws as get() */
+  clear(
+    target: NamedType & { readonly group?: string | undefined },
+    options?: { readonly by?: string | undefined },
+  ): Promise<void>
+}
+
 /** Operates the jobs of every face on one storage. */
 export interface Admin extends AsyncDisposable {
   /** Returns every type that has a job or is paused, with its counts. @throws StorageError, CLOSED */
@@ -128,10 +156,11 @@ export interface Admin extends AsyncDisposable {
   readonly jobs: AdminJobs
   readonly bulk: AdminBulk
   readonly schedules: AdminSchedules
+  readonly limits: AdminLimits
   /** Runs failed jobs again: those that match when it begins. The same as bulk.redrive(). @throws INVALID_ARGUMENT */
   redrive(filter?: Omit<AdminJobFilter, 'states'>, options?: RedriveOptions): BulkAction
   /**
-   * Pauses a type, or an ordered group of it: no process claims its jobs. What runs goes on, and jobs are accepted.
+   * Pauses a type, or a group of it: no process claims its jobs. What runs goes on, and jobs are accepted.
    * @param options.by default: that of createAdmin()
    * @throws INVALID_ARGUMENT, StorageError, CLOSED
    */

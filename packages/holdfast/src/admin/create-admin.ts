@@ -12,10 +12,12 @@ import type { TypeSummary } from '../engine/operate/type-summary.ts'
 import type { WorkerInfo } from '../engine/work/presence.ts'
 import { HoldfastError } from '../errors.ts'
 import { resolveOptions } from '../resolve-options.ts'
-import type { Admin, AdminBulk, AdminJobs, AdminOptions, AdminSchedules } from './admin.ts'
+import type { Admin, AdminBulk, AdminJobs, AdminLimits, AdminOptions, AdminSchedules } from './admin.ts'
 import { adminBulk } from './bulk.ts'
 import { Counters, type EventCounters } from './counters.ts'
 import { type FleetEvent, type FleetEventStream, fleetStream } from './fleet-events.ts'
+import { LimitsCalls } from '../engine/limits/limits-calls.ts'
+import { adminLimits } from './limits.ts'
 import { adminJobs } from './jobs.ts'
 import { adminSchedules } from './schedules.ts'
 import { adminOptions, byOptions, fleetEventOptions, pauseTarget, typeOf } from './options.ts'
@@ -33,6 +35,7 @@ class AdminHandle implements Admin {
   readonly jobs: AdminJobs
   readonly bulk: AdminBulk
   readonly schedules: AdminSchedules
+  readonly limits: AdminLimits
   readonly redrive: Admin['redrive']
   readonly #clock
   readonly #by: string | undefined
@@ -63,6 +66,9 @@ class AdminHandle implements Admin {
       whenConnected: (call) => this.#whenConnected(call),
       log: (message, data) => log(message, by === undefined ? data : { by, ...data }),
     })
+    const { whenConnected, log: logWrite } = this.#operations.options
+    const limits = new LimitsCalls({ storage: this.#storage, clock, whenConnected, log: logWrite })
+    this.limits = adminLimits(limits, by)
     this.jobs = adminJobs(this.#operations)
     this.bulk = adminBulk(this.#operations)
     this.schedules = adminSchedules(

@@ -4,6 +4,8 @@ import { type Clock, systemClock } from '../clock.ts'
 import type { Logger } from '../engine/emit.ts'
 import type { PublishEvent } from '../engine/events.ts'
 import { type GuardedStorage, guardStorage } from '../engine/guard.ts'
+import { AddLimits } from '../engine/limits/add-limits.ts'
+import { LimitsCopy, type LimitsCopyOptions } from '../engine/limits/limits-copy.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { PublishChainEvent } from './events/chain-events.ts'
 import type { Log } from './events/log.ts'
@@ -11,6 +13,7 @@ import { notifiedStorage } from './events/notified-storage.ts'
 import type { Notifier } from './events/notifier.ts'
 import type { Observer } from './events/observer.ts'
 import { chainPublisher } from './events/publisher.ts'
+import { isOwnType } from './job/stored-type.ts'
 import type { JobTypeRegistry } from './registry.ts'
 
 export interface Dependencies {
@@ -21,6 +24,10 @@ export interface Dependencies {
   readonly publishChainEvent: PublishChainEvent
   /** The client or worker has a listener of its own: an observer, a logger or a log. */
   readonly isObserved: boolean
+  /** The limits of all job types on the storage; of those of a worker, also what it declares. */
+  readonly limits: LimitsCopy
+  /** What these mean for the jobs that are added. */
+  readonly addLimits: AddLimits
 }
 
 interface Given {
@@ -33,13 +40,23 @@ interface Given {
   readonly clock?: Clock | undefined
 }
 
-/** @param workerId of a worker */
-export function dependenciesOf(given: Given, workerId?: string): Dependencies {
+interface OfWorker {
+  readonly workerId: string
+  readonly types: LimitsCopyOptions['types']
+  readonly release: number
+}
+
+export function dependenciesOf(given: Given, worker?: OfWorker): Dependencies {
   const { observer, logger, log, clock = systemClock, notifier } = given
+  const { workerId, types = [], release = 0 } = worker ?? {}
   const { publishEvent, publishChainEvent, isObserved } = chainPublisher({ observer, logger, log, workerId })
   const guarded = guardStorage(given.storage, clock, publishEvent)
+  const storage = notifier ? notifiedStorage(guarded, notifier, publishChainEvent) : guarded
+  const limits = new LimitsCopy({ storage, clock, types, release, includes: isOwnType })
   return {
-    storage: notifier ? notifiedStorage(guarded, notifier, publishChainEvent) : guarded,
+    storage,
+    limits,
+    addLimits: new AddLimits(limits, { clock, storage, waits: true }),
     clock,
     registry: given.jobTypeRegistry,
     publishEvent,

@@ -83,7 +83,9 @@ export type {
 } from './types/worker.ts'
 export { createInProcessWorker } from './worker/worker.ts'
 export type { RetentionCounts } from '../engine/job/retention.ts'
-export { fail, retry, snooze } from '../engine/job/directives.ts'
+export { fail, rateLimited, retry, snooze } from '../engine/job/directives.ts'
+export type { GroupLimitsOptions, LimitsOptions, RateOptions } from '../engine/limits/limits-options.ts'
+export type { GroupOptions } from '../engine/job/job-options.ts'
 export type { ErrorAnswer } from '../engine/work/decision.ts'
 export type { StandardSchema } from '../engine/standard-schema.ts'
 export type { AttemptAbortedError, AttemptSignal, JobAbortReason } from '../errors.ts'
@@ -91,6 +93,7 @@ export {
   JobChainFailedError,
   JobTypeValidationError,
   LeaseLostError,
+  QueueFullError,
   RescheduleJobError,
   WaitForJobChainCompletionTimeoutError,
 } from '../errors.ts'

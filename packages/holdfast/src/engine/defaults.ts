@@ -6,6 +6,8 @@ export const engineDefaults = Object.freeze({
   sweepMs: 5_000,
   idleSweepMs: 60_000,
   sweepLimit: 1_000,
+  /** Oldest copy of the limits of a type that a claim may use. */
+  limitsMs: 5_000,
   /** Fallback poll of a wait for a result, for when a hint is lost. */
   waitPollMs: 5_000,
   /** First and longest pause after a storage error; each pause is twice the one before. */

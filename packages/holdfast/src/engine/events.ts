@@ -4,7 +4,7 @@
 //   diagnostics_channel.subscribe('holdfast', (event) => …)
 
 import { channel } from 'node:diagnostics_channel'
-import type { MaxRetriesError } from '../errors.ts'
+import type { MaxRetriesError, RateLimitScope } from '../errors.ts'
 import type { ClaimedJob, EndReason, JobRef, Refusal, SettleVerdict } from '../storage/storage.ts'
 
 interface OfAttempt extends JobRef {
@@ -42,6 +42,15 @@ export type EngineEvent =
       OfRun)
   | ({ readonly name: 'stalled' } & JobRef)
   | ({ readonly name: 'released' } & OfAttempt & OfClaim)
+  /** The handler was told to slow down (rateLimited): no job of the scope starts before `runAt`. A `released` follows. */
+  | ({
+      readonly name: 'rate_limited'
+      readonly scope: RateLimitScope
+      readonly retryAfterMs: number
+      /** Epoch ms, by the storage's clock. */
+      readonly runAt: number | undefined
+    } & OfAttempt &
+      OfClaim)
   /** @param reason `expired`: the job was not started in time; absent: it was cancelled by a call */
   | ({ readonly name: 'cancelled'; readonly reason?: EndReason } & JobRef & OfEnd)
   | ({ readonly name: 'fenced'; readonly verdict: Refusal } & OfAttempt)
@@ -52,7 +61,7 @@ export type EngineEvent =
   | { readonly name: 'worker_online' | 'worker_offline'; readonly label: string; readonly types: readonly string[] }
   /** The entry of the worker (workers()) could not be written or deleted. Its work is not affected. */
   | { readonly name: 'presence_failed'; readonly error: Error }
-  /** An operator paused or resumed a type, or an ordered group of it. */
+  /** An operator paused or resumed a type, or a group of it. */
   | {
       readonly name: 'paused' | 'resumed'
       readonly type: string

@@ -50,6 +50,11 @@ function entryOf(event: EngineEvent): Entry | undefined {
       return ['warn', `job '${event.id}': the outcome of attempt ${event.attempt} was refused (${event.verdict})`]
     case 'lease_expired':
       return ['warn', `job '${event.id}': the lease of attempt ${event.attempt} could not be renewed in time`]
+    case 'rate_limited': {
+      const { id, scope, retryAfterMs, runAt } = event
+      const what = scope === 'job' ? 'it waits' : `the jobs of its ${scope} wait`
+      return ['warn', `job '${id}' was told to slow down: ${what} for ${retryAfterMs} ms`, { scope, runAt }]
+    }
     case 'released':
       return ['info', `job '${event.id}' was released without spending attempt ${event.attempt}`]
     case 'cancelled':

@@ -5,6 +5,7 @@ import { invalidArgument } from '../errors.ts'
 import {
   anything,
   atLeastOne,
+  checkText,
   hasMethods,
   integer,
   integerOrInfinity,
@@ -26,6 +27,7 @@ import {
 import { resolveOptions, type Table } from '../resolve-options.ts'
 import { isFace } from '../storage/stored-type.ts'
 import { isDeduplication } from './job/deduplication.ts'
+import { isLimits } from './limits/limits-options.ts'
 
 export const sharedOptions = {
   storage: { check: isStorage },
@@ -57,6 +59,10 @@ export const sharedOptions = {
   /** Time until the first start, in ms. */
   expiresInMs: { check: integer(1, 100 * yearMs) },
   group: { check: isGroup },
+  /** What a start of the job takes of a rate. */
+  weight: { check: integer(1) },
+  /** Of a type. */
+  limits: { check: isLimits },
   deduplication: { check: isDeduplication },
   search: { check: isObject },
   runAt: { check: isInstant },
@@ -118,12 +124,24 @@ function isPresence(name: string, value: unknown): void {
 }
 
 function isGroup(name: string, value: unknown): void {
-  const { key, ordered } = resolveOptions(name, value as { key?: string; ordered?: true }, groupOptions)
+  if (typeof value === 'string') return checkText(name, value, 512)
+  const given = value as { key?: string; ordered?: boolean; onFailure?: string }
+  const { key, ordered, onFailure } = resolveOptions(name, given, groupOptions)
   if (key === undefined) throw invalidArgument(`${name}.key`, 'the key of the group', key)
-  if (ordered !== true) throw invalidArgument(`${name}.ordered`, 'true', ordered)
+  if (onFailure !== undefined && ordered !== true) {
+    throw invalidArgument(
+      `${name}.onFailure`,
+      'ordered: true beside it: another group goes on after a failure',
+      onFailure,
+    )
+  }
 }
 
-const groupOptions = { key: { check: text(512) }, ordered: { check: isBoolean } } as const satisfies Table
+export const groupOptions = {
+  key: { check: text(512) },
+  ordered: { default: false, check: isBoolean },
+  onFailure: { check: oneOf('continue', 'hold') },
+} as const satisfies Table
 
 function isRetention(name: string, value: unknown): void {
   for (const [end, kept] of keptByEnd(name, value)) {

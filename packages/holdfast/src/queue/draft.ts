@@ -3,6 +3,7 @@
 import type { Clock } from '../clock.ts'
 import type { Draft } from '../engine/job/adder.ts'
 import { replacesPayload } from '../engine/job/deduplication.ts'
+import { type AddLimits, mayBeRefused } from '../engine/limits/add-limits.ts'
 import { setSharedFields } from '../engine/job/job-options.ts'
 import { retainedBy } from '../engine/job/retention.ts'
 import { checkedSearch, type GivenFields, type SearchFieldTypes } from '../engine/job/search-fields.ts'
@@ -35,6 +36,13 @@ export function draftOf<P>(id: string, payload: P, options: JobOptions | undefin
   const draft: Draft = { type, id, token: undefined, payload: bytes, maxAttempts, retention }
   if (options) setOptions(draft, options, queue.clock)
   if (queue.search || draft.search) setSearch(draft, payload, queue)
+  return draft
+}
+
+/** Sets what the limits of the queue mean for the job, before it is added. @throws TypeError INVALID_ARGUMENT for a job that is too heavy */
+export function limited(draft: Draft, limits: AddLimits, clock: Pick<Clock, 'newId'>): Draft {
+  limits.apply(draft)
+  if (mayBeRefused(draft)) draft.token ??= clock.newId()
   return draft
 }
 

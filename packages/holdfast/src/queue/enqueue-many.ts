@@ -2,13 +2,15 @@
 // Invariant: every item is checked before the first is added, and the items are added in order. So the accepted items are always the
 // first ones, and their number says where a call stopped.
 
+import type { Clock } from '../clock.ts'
 import type { Draft } from '../engine/job/adder.ts'
 import { engineDefaults } from '../engine/defaults.ts'
+import type { AddLimits } from '../engine/limits/add-limits.ts'
 import { BatchInterruptedError, invalidArgument, isHoldfastError } from '../errors.ts'
 import { isList } from '../option-checks.ts'
 import { resolveOptions } from '../resolve-options.ts'
 import type { AddVerdict, NewJob } from '../storage/storage.ts'
-import { type DraftOptions, draftOf } from './draft.ts'
+import { type DraftOptions, draftOf, limited } from './draft.ts'
 import type { JobOptions } from './enqueue.ts'
 import { bulkItemOptions } from './options.ts'
 
@@ -35,6 +37,17 @@ export function draftsOf<P>(items: readonly EnqueueItem<P>[], queue: DraftOption
       if (item === undefined) throw invalidArgument('id', 'an item with id and payload', item)
       const given = resolveOptions(`items[${index}]`, item, bulkItemOptions)
       return draftOf(given.id, given.payload as P, given, queue)
+    } catch (error) {
+      throw atItem(error, index)
+    }
+  })
+}
+
+/** Applies the limits of the queue to every item. @throws TypeError INVALID_ARGUMENT for a job that is too heavy, with its path */
+export function limitAll(drafts: readonly Draft[], limits: AddLimits, clock: Pick<Clock, 'newId'>): void {
+  drafts.forEach((draft, index) => {
+    try {
+      limited(draft, limits, clock)
     } catch (error) {
       throw atItem(error, index)
     }

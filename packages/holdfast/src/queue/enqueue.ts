@@ -1,7 +1,7 @@
 // A call to enqueue: its options, and the caller's answer. draft.ts makes the job for the storage.
 
 import { DuplicateJobError } from '../errors.ts'
-import type { AddVerdict } from '../storage/storage.ts'
+import type { AddVerdict, NewJob } from '../storage/storage.ts'
 import type { SharedJobOptions } from '../engine/job/job-options.ts'
 import type { RetentionOptions } from '../engine/job/retention.ts'
 import { decode, type Serde } from '../engine/job/serde.ts'
@@ -74,6 +74,26 @@ export function enqueueResult<R>(verdict: AddVerdict, serde: Serde<R>): EnqueueR
   if (state === 'completed' && verdict.by === 'id')
     return { status: 'completed', result: decode('result', serde, result) }
   return { status: 'duplicate', id, state, existingState: state }
+}
+
+/** Answer of enqueueMany() for an item: as that of enqueue(), or why the limits or the group refused it. Nothing was written then. */
+export type EnqueueItemResult<TResult> =
+  | EnqueueResult<TResult>
+  /** As many jobs wait as `maxWaiting` of the queue, or of the group, allows. */
+  | { status: 'queue_full'; of: 'type' | 'group'; waiting: number; max: number }
+  /** The group has unfinished jobs of the other kind: `ordered` says which. */
+  | { status: 'group_kind'; ordered: boolean }
+
+/** Makes the answer for an item of enqueueMany(). @throws as enqueueResult() */
+export function itemResult<R>(
+  verdict: AddVerdict,
+  job: Pick<NewJob, 'maxWaiting'>,
+  serde: Serde<R>,
+): EnqueueItemResult<R> {
+  if (verdict.verdict === 'group_kind') return { status: 'group_kind', ordered: verdict.ordered }
+  if (verdict.verdict !== 'queue_full') return enqueueResult(verdict, serde)
+  const { of, waiting } = verdict
+  return { status: 'queue_full', of, waiting, max: job.maxWaiting?.[of] ?? waiting }
 }
 
 /** For `onDuplicate: 'reject'`. @throws DuplicateJobError */

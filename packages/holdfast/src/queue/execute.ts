@@ -14,7 +14,7 @@ import { type Backoff, delayAfter } from '../engine/job/backoff.ts'
 import { isDirective } from '../engine/job/directives.ts'
 import { decode, encode, type Serde } from '../engine/job/serde.ts'
 import type { Attempt } from '../engine/work/attempt.ts'
-import { askedDecision, type Decision, decisionOf, type ErrorAnswer } from '../engine/work/decision.ts'
+import { askedDecision, type Decision, decisionOf, type ErrorAnswer, releasedEnd } from '../engine/work/decision.ts'
 import type { AttemptEnd } from '../engine/work/outcomes.ts'
 import type { WorkType } from '../engine/work/work-type.ts'
 import { asError, encodeError } from '../error-details.ts'
@@ -148,8 +148,9 @@ function endOf<P, R>(
   payload: P,
   decision: Decision,
 ): AttemptEnd | Promise<AttemptEnd> {
-  if (decision.kind === 'released')
-    return { ending: { kind: 'released', ...decision.when, ...errorOf(decision.cause) } }
+  if (decision.kind === 'released') {
+    return releasedEnd(decision, decision.cause === undefined ? undefined : encodeError(decision.cause))
+  }
   const { thrown } = decision
   const isLast = attempt.counted >= maxAttemptsOf(attempt, handling)
   if (isLast || decision.kind === 'failed') return failForGood(attempt, handling, payload, thrown)
@@ -161,8 +162,6 @@ function endOf<P, R>(
     )
   return { ending: { kind: 'retry', error: encodeError(thrown), delayMs }, error, payload }
 }
-
-const errorOf = (cause: unknown): { error?: Uint8Array } => (cause === undefined ? {} : { error: encodeError(cause) })
 
 async function failForGood<P, R>(
   attempt: Attempt,

@@ -4,6 +4,7 @@ import { engineDefaults } from '../engine/defaults.ts'
 import type { PublishEvent } from '../engine/events.ts'
 import type { GuardedStorage } from '../engine/guard.ts'
 import type { WorkerState } from '../engine/health.ts'
+import type { LimitsCopy } from '../engine/limits/limits-copy.ts'
 import { retryUntilReady } from '../engine/retry-until-ready.ts'
 import type { WorkType } from '../engine/work/work-type.ts'
 import { Worker } from '../engine/work/worker.ts'
@@ -16,6 +17,7 @@ export class HandlerWorker<TPayload, TResult> {
   readonly #config: ResolvedQueueConfig<TPayload, TResult>
   readonly #storage: GuardedStorage
   readonly #publishEvent: PublishEvent
+  readonly #limits: LimitsCopy
   readonly #onCompleted: NonNullable<WorkType['onCompleted']>
   #handler: JobHandler<TPayload, TResult> | undefined
   #worker: Worker | undefined
@@ -24,12 +26,14 @@ export class HandlerWorker<TPayload, TResult> {
   constructor(
     config: ResolvedQueueConfig<TPayload, TResult>,
     storage: GuardedStorage,
+    limits: LimitsCopy,
     publishEvent: PublishEvent,
     onCompleted: NonNullable<WorkType['onCompleted']>,
   ) {
     this.#config = config
     this.#onCompleted = onCompleted
     this.#storage = storage
+    this.#limits = limits
     this.#publishEvent = publishEvent
   }
 
@@ -64,6 +68,7 @@ export class HandlerWorker<TPayload, TResult> {
       concurrency,
       pollMs,
       presenceMs,
+      limits: this.#limits,
       slotPauseMs: 0,
       loopBackoff: engineDefaults.loopBackoff,
       publishEvent: this.#publishEvent,

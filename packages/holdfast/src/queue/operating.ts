@@ -4,7 +4,7 @@ import type { BulkOptions } from '../engine/operate/bulk-action.ts'
 
 /** Options of pause() and resume(). */
 export interface QueuePauseOptions {
-  /** Key of an ordered group. @default the whole queue */
+  /** Key of a group. @default the whole queue */
   readonly group?: string | undefined
   /** Name of the operator, which counts() shows. @default none */
   readonly by?: string | undefined

@@ -3,6 +3,7 @@
 import { bulkOptions, redriveOptions } from '../engine/operate/bulk.ts'
 import { filterOptions, queryOptions } from '../engine/operate/job-filter.ts'
 import { sharedJobOptions } from '../engine/job/job-options.ts'
+import { setLimitsOptions } from '../engine/limits/limits-options.ts'
 import { isSearchFieldTypes } from '../engine/job/search-fields.ts'
 import { scheduleOptions } from '../engine/schedule/schedule.ts'
 import { leaderOptions, sharedOptions } from '../engine/options.ts'
@@ -53,6 +54,7 @@ export const queueOptions = {
   presenceMs: sharedOptions.presenceMs,
   schedules: { check: isObject },
   release: sharedOptions.release,
+  limits: sharedOptions.limits,
   processingQueueTTL: { ignored: true, check: integer(1_000) },
   deadLetter: { check: text(256) },
   onError: sharedOptions.onError,
@@ -118,6 +120,7 @@ export const runOptions = { ...stopOptions, signal: sharedOptions.signal } as co
 export const streamOptions = { signal: sharedOptions.signal } as const satisfies Table
 
 export const listOptions = queryOptions
+export { setLimitsOptions }
 export const pauseOptions = { group: filterOptions.group, by: { check: text(256) } } as const satisfies Table
 
 const { states: _, ...redriveConditions } = filterOptions

@@ -7,6 +7,7 @@ import { keptCounts, retainedBy, type TypeRetentionOptions } from '../engine/job
 import type { GivenFields, SearchFieldTypes } from '../engine/job/search-fields.ts'
 import type { Serde } from '../engine/job/serde.ts'
 import { ValueSerde } from '../engine/job/values.ts'
+import { type LimitsOptions, resolveLimits } from '../engine/limits/limits-options.ts'
 import { sharedOptions } from '../engine/options.ts'
 import type { ErrorAnswer } from '../engine/work/decision.ts'
 import { invalidArgument } from '../errors.ts'
@@ -82,10 +83,15 @@ export interface QueueConfig<TPayload, TResult = void, Tx = unknown> {
    */
   readonly schedules?: Readonly<Record<string, QueueSchedule<TPayload>>> | undefined
   /**
-   * Number of the deployed version, which grows with each. Only a greater one removes schedules that are no longer declared, and a lower
-   * one changes none. @default 0
+   * Number of the deployed version, which grows with each. Only a greater one removes schedules and limits that are no longer declared, and
+   * a lower one changes none. @default 0
    */
   readonly release?: number | undefined
+  /**
+   * Limits of the queue and of its groups, over all processes: `concurrency`, `rate`, `maxWaiting`, `group`. Stored at start(), so that all
+   * processes agree; an operator may set others with setLimits(). `{}` declares that there are none. @default none
+   */
+  readonly limits?: LimitsOptions | undefined
   /** Accepted without effect: no data of dead workers is kept, so none expires. */
   readonly processingQueueTTL?: number | undefined
   /** Called after a success or the final failure, before it is recorded. May change the result, the error and the TTL. */
@@ -127,6 +133,7 @@ export function resolveQueueConfig<P, R>(config: QueueConfig<P, R, unknown>) {
     type,
     deadLetterType: deadLetter === undefined ? undefined : storedType(face, deadLetter),
     keep: keptCounts(type, resolved.retention),
+    limits: resolved.limits && resolveLimits(resolved.limits),
     clock,
     workerId: resolved.workerId ?? clock.newId(),
     payloadSerde: resolved.payloadSerde ?? new ValueSerde<P>(),

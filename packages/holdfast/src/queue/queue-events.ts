@@ -1,6 +1,6 @@
 // The events of a Queue: events of the engine under the Queue's names.
 
-import type { MaxRetriesError } from '../errors.ts'
+import type { MaxRetriesError, RateLimitScope } from '../errors.ts'
 import type { EngineEvent } from '../engine/events.ts'
 import type { Refusal } from '../storage/storage.ts'
 
@@ -24,7 +24,9 @@ export interface QueueEvents<TResult = unknown> {
   stalled: [id: string]
   /** The storage refused a run of this worker: the job was taken back, or it ended. */
   fenced: [id: string, attempt: number, verdict: Refusal]
-  /** The job went back without spending an attempt: at a stop, or by snooze(). */
+  /** A run of this worker was told to slow down (rateLimited): no job of the scope starts for `retryAfterMs`. */
+  rate_limited: [id: string, retryAfterMs: number, scope: RateLimitScope]
+  /** The job went back without spending an attempt: at a stop, by snooze() or by rateLimited(). */
   released: [id: string]
   /** Alias of `released`: both are emitted. */
   requeued: [id: string]
@@ -40,6 +42,7 @@ export const emittedNames: Readonly<Partial<Record<EngineEvent['name'], keyof Qu
   failed: 'failed',
   stalled: 'stalled',
   fenced: 'fenced',
+  rate_limited: 'rate_limited',
   released: 'requeued',
   cancelled: 'cancelled',
   error: 'error',
@@ -55,6 +58,8 @@ export function emittedArguments(event: EngineEvent): unknown[] {
       return [event.id, event.error]
     case 'fenced':
       return [event.id, event.attempt, event.verdict]
+    case 'rate_limited':
+      return [event.id, event.retryAfterMs, event.scope]
     case 'error':
       return [event.error]
     default:

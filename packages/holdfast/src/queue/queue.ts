@@ -13,6 +13,10 @@ import { type BulkTarget, drainAll, redriveAll, type RedriveOptions } from '../e
 import { type CancelOptions, type CancelResult, cancelResult } from '../engine/operate/cancel.ts'
 import type { JobFilter, JobQuery } from '../engine/operate/job-filter.ts'
 import type { JobPage } from '../engine/operate/list-jobs.ts'
+import { AddLimits, mayBeRefused, refusalOf } from '../engine/limits/add-limits.ts'
+import { LimitsCalls, type LimitsInfo, type ReadLimitsOptions } from '../engine/limits/limits-calls.ts'
+import { LimitsCopy } from '../engine/limits/limits-copy.ts'
+import type { GroupLimitsPatch, LimitsPatch, SetLimitsOptions } from '../engine/limits/limits-options.ts'
 import { Operations, writeLog } from '../engine/operate/operations.ts'
 import { payloadCodec } from '../engine/operate/payload-codec.ts'
 import {
@@ -40,13 +44,15 @@ import { checkId } from '../option-checks.ts'
 import { resolveOptions } from '../resolve-options.ts'
 import type { AddVerdict, JobRecord, JobRef, NewJob, RecordPart } from '../storage/storage.ts'
 import { abortedJob, abortedResult, resolveCancelOptions } from './cancel.ts'
-import { draftOf } from './draft.ts'
-import { addInMoves, draftsOf, type EnqueueItem, type EnqueueManyOptions } from './enqueue-many.ts'
+import { draftOf, limited } from './draft.ts'
+import { addInMoves, draftsOf, limitAll, type EnqueueItem, type EnqueueManyOptions } from './enqueue-many.ts'
 import {
   type EnqueueAndWaitOptions,
+  type EnqueueItemResult,
   type EnqueueOptions,
   type EnqueueResult,
   enqueueResult,
+  itemResult,
   rejectDuplicate,
   waitStartOf,
 } from './enqueue.ts'
@@ -64,6 +70,7 @@ import {
   redriveFilterOptions,
   redriveOptions,
   runOptions,
+  setLimitsOptions,
   stopOptions,
   streamOptions,
   waitOptions,
@@ -98,6 +105,9 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
   readonly #streams = new OpenStreams<QueueEvent>()
   readonly #lifecycle: Lifecycle<number>
   readonly #operations: Operations
+  readonly #limitsCopy: LimitsCopy
+  readonly #addLimits: AddLimits
+  readonly #limitsCalls: LimitsCalls
   readonly #type: string
   #scheduler: Scheduler | undefined
   readonly #declared: readonly NewSchedule[] | undefined
@@ -130,8 +140,19 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
         throw this.#connection.explain(error)
       })
     this.#adder = new Adder(clock.newId(), add, storage.settings.addsPerCall, (answers) => this.#publishAdded(answers))
-    this.#handlerWorker = new HandlerWorker(this.#config, this.#storage, this.#publishEvent, ({ id, token }, result) =>
-      this.#waits.onCompleted(id, token, result),
+    this.#limitsCopy = new LimitsCopy({
+      storage: this.#storage,
+      clock,
+      types: [this.#config],
+      release: this.#config.release,
+    })
+    this.#addLimits = new AddLimits(this.#limitsCopy, { clock, storage, waits: this.#config.limits !== undefined })
+    this.#handlerWorker = new HandlerWorker(
+      this.#config,
+      this.#storage,
+      this.#limitsCopy,
+      this.#publishEvent,
+      ({ id, token }, result) => this.#waits.onCompleted(id, token, result),
     )
     this.#waits = new Waits({
       storage: this.#storage,
@@ -140,14 +161,15 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
       type,
       publishEvent: this.#publishEvent,
     })
-    this.#operations = new Operations({
+    const operating = {
       storage: this.#storage,
       clock,
-      codec: payloadCodec(this.#config.payloadSerde, this.#config.maxPayloadBytes),
-      publishEvent: this.#publishEvent,
-      whenConnected: (call) => this.#whenConnected(call),
+      whenConnected: <T>(call: () => Promise<T>) => this.#whenConnected(call),
       log: writeLog(logger, `queue '${name}'`),
-    })
+    }
+    const codec = payloadCodec(this.#config.payloadSerde, this.#config.maxPayloadBytes)
+    this.#operations = new Operations({ ...operating, codec, publishEvent: this.#publishEvent })
+    this.#limitsCalls = new LimitsCalls(operating)
     this.#declared = declaredSchedules(this.#config)
     this.schedules = queueSchedules(this.#config, this.#storage, this.#publishEvent, (call) =>
       this.#whenConnected(call),
@@ -233,6 +255,8 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
     if (signal.aborted) return
     try {
       await this.#startScheduler(signal)
+      // A queue without a handler stores what it declares, too. With one, the worker does.
+      if (this.#config.limits && !this.#handlerWorker.hasHandler) await this.#limitsCopy.declare()
       await this.#handlerWorker.start(signal)
     } catch (error) {
       if (!signal.aborted) {
@@ -299,8 +323,8 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
   /**
    * Adds a job, unless its id or deduplication key is taken. When the promise resolves, the job is in the storage; with `tx`, when
    * the transaction commits.
-   * @throws INVALID_ARGUMENT, SerializationError, TOO_LARGE, StorageError, QUEUE_STOPPED, FEATURE_UNSUPPORTED, and with
-   * `onDuplicate: 'reject'` DuplicateJobError
+   * @throws INVALID_ARGUMENT, SerializationError, TOO_LARGE, QueueFullError, GROUP_KIND, StorageError, QUEUE_STOPPED,
+   * FEATURE_UNSUPPORTED, and with `onDuplicate: 'reject'` DuplicateJobError
    */
   enqueue(id: string, payload: TPayload, options?: EnqueueOptions<Tx>): Promise<EnqueueResult<TResult>> {
     // Not async: that would cost each call one more promise and tick.
@@ -316,24 +340,28 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
   }
 
   /**
-   * Adds any number of jobs, in order, and returns one answer per item. They are added in moves of at most 1,000, each atomic; with
+   * Adds any number of jobs, in order, and returns one answer per item; one that the limits or its group refuse has its own. They are added in moves of at most 1,000, each atomic; with
    * `tx`, all of them when the transaction commits. A wrong item rejects the call before anything is written.
    * @throws as enqueue(), with the index of the item; BatchInterruptedError if some items were added, and the next move failed
    */
   async enqueueMany(
     items: readonly EnqueueItem<TPayload>[],
     options?: EnqueueManyOptions<Tx>,
-  ): Promise<EnqueueResult<TResult>[]> {
+  ): Promise<EnqueueItemResult<TResult>[]> {
     const { tx } = resolveOptions('enqueueMany', options, enqueueManyOptions)
     const drafts = draftsOf(items, this.#config)
-    const { clock } = this.#config
+    const { clock, resultSerde } = this.#config
+    await this.#whenConnected(async () =>
+      tx === undefined ? this.#addLimits.ready() : this.#addLimits.readyInTransaction(),
+    )
+    limitAll(drafts, this.#addLimits, clock)
     const verdicts = await addInMoves(
       drafts,
       tx !== undefined,
       () => clock.newId(),
       (jobs) => this.#addMove(jobs, tx),
     )
-    return verdicts.map(this.#resultOfAdd)
+    return verdicts.map((verdict, index) => itemResult(verdict, drafts[index]!, resultSerde))
   }
 
   /**
@@ -479,7 +507,7 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
   }
 
   /**
-   * Pauses this queue, or an ordered group of it, until resume(): no process claims its jobs. What runs goes on, and jobs are
+   * Pauses this queue, or a group of it, until resume(): no process claims its jobs. What runs goes on, and jobs are
    * accepted. @param options.by name of the operator, which counts() shows @throws as list()
    */
   async pause(options?: QueuePauseOptions): Promise<void> {
@@ -491,6 +519,25 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
   async resume(options?: QueuePauseOptions): Promise<void> {
     const { group, by } = resolveOptions('resume', options, pauseOptions)
     await this.#operations.pause(this.#type, false, group, by)
+  }
+
+  /**
+   * Returns the limits of this queue: what code declares, what an operator set, what is in force, and how much of it is used.
+   * @throws as list()
+   */
+  limits(options?: ReadLimitsOptions): Promise<LimitsInfo> {
+    return this.#limitsCalls.get(this.#type, options, this.#config)
+  }
+
+  /**
+   * Sets limits over those of the code, field by field, for all processes: promptly, and within 5 s if a hint is lost. A null removes what
+   * was set before, for one field or for all. With `group`, for that group alone.
+   * @param options.by name of the operator, which limits() shows @throws as list()
+   */
+  setLimits(patch: LimitsPatch | null, options?: SetLimitsOptions & { readonly group?: undefined }): Promise<void>
+  setLimits(patch: GroupLimitsPatch | null, options: SetLimitsOptions & { readonly group: string }): Promise<void>
+  async setLimits(patch: LimitsPatch | GroupLimitsPatch | null, options?: SetLimitsOptions): Promise<void> {
+    await this.#limitsCalls.set(this.#type, patch, resolveOptions('setLimits', options, setLimitsOptions))
   }
 
   /** Runs failed jobs again: those that match when it begins, at most `perSecond`, with what `edit` makes of their payloads. @throws INVALID_ARGUMENT */
@@ -519,16 +566,32 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
   }
 
   #add<T>(job: Draft, answerOf: (verdict: AddVerdict) => T): Promise<T> {
-    if (this.#connection.isOpen) return this.#adder.add(job, answerOf)
-    return this.#whenConnected(() => this.#adder.add(job, answerOf))
+    if (!this.#connection.isOpen) return this.#whenConnected(() => this.#addConnected(job, answerOf))
+    return this.#addConnected(job, answerOf)
+  }
+
+  #addConnected<T>(job: Draft, answerOf: (verdict: AddVerdict) => T): Promise<T> {
+    const wait = this.#addLimits.ready()
+    if (!wait) return this.#addLimited(job, answerOf)
+    return wait.then(
+      () => this.#addLimited(job, answerOf),
+      (error: unknown) => Promise.reject(this.#connection.explain(error) as Error),
+    )
+  }
+
+  #addLimited<T>(job: Draft, answerOf: (verdict: AddVerdict) => T): Promise<T> {
+    limited(job, this.#addLimits, this.#config.clock)
+    return this.#adder.add(job, acceptedOr(job, answerOf))
   }
 
   /** Adds one job under its own token: a batch may not mix transactions. Publishes nothing: the transaction may roll back. */
   #addIn<T>(tx: Tx, job: Draft, answerOf: (verdict: AddVerdict) => T): Promise<T> {
     job.token ??= this.#config.clock.newId()
     return this.#whenConnected(async () => {
+      this.#addLimits.readyInTransaction()
+      this.#addLimits.apply(job)
       const [verdict] = await this.#storage.add([job as NewJob], tx)
-      return answerOf(verdict!)
+      return acceptedOr(job, answerOf)(verdict!)
     })
   }
 
@@ -575,6 +638,16 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
 
   #publishError(error: unknown): void {
     this.#publishEvent({ name: 'error', error: error as Error })
+  }
+}
+
+/** @returns the same function for a job that is never refused, which is nearly every one */
+function acceptedOr<T>(job: Draft, answerOf: (verdict: AddVerdict) => T): (verdict: AddVerdict) => T {
+  if (!mayBeRefused(job)) return answerOf
+  return (verdict) => {
+    const refusal = refusalOf(verdict, job)
+    if (refusal) throw refusal
+    return answerOf(verdict)
   }
 }
 

@@ -16,7 +16,7 @@ import type { ResolvedQueueConfig } from './queue-config.ts'
 export interface QueueSchedule<TPayload>
   extends
     ScheduleRule,
-    Pick<JobOptions, 'priority' | 'maxAttempts' | 'timeoutMs' | 'expiresInMs' | 'retention' | 'search'> {
+    Pick<JobOptions, 'priority' | 'weight' | 'maxAttempts' | 'timeoutMs' | 'expiresInMs' | 'retention' | 'search'> {
   readonly payload: TPayload
 }
 

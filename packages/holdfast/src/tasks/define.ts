@@ -3,6 +3,7 @@
 import type { Clock } from '../clock.ts'
 import type { Backoff } from '../engine/job/backoff.ts'
 import type { Directive } from '../engine/job/directives.ts'
+import type { LimitsOptions } from '../engine/limits/limits-options.ts'
 import type { ErrorAnswer } from '../engine/work/decision.ts'
 import type { JobSchedule } from '../engine/schedule/slot-job.ts'
 import { invalidArgument, printable, usageError } from '../errors.ts'
@@ -25,6 +26,7 @@ export interface TaskContext {
   readonly attempt: number
   /** Epoch ms. */
   readonly enqueuedAt: number
+  /** The ordering key, or the key of the group. */
   readonly orderingKey?: string | undefined
   /** The schedule that added the message, and the slot. Undefined: none did. */
   readonly schedule?: JobSchedule | undefined
@@ -46,7 +48,7 @@ export interface TaskContext {
 export interface TaskOptions<S extends StandardSchemaV1> {
   /** Any Standard Schema v1. Checks the data at the enqueue, and at every run makes the data that the handler gets. */
   readonly schema: S
-  /** Runs the task. May return or throw snooze(), retry() or fail(). */
+  /** Runs the task. May return or throw snooze(), rateLimited(), retry() or fail(). */
   readonly handler: (context: TaskContext, data: InferOutput<S>) => void | Directive | Promise<void | Directive>
   /** Runs in all, the first included. @default the tasks' */
   readonly maxAttempts?: number | undefined
@@ -57,8 +59,8 @@ export interface TaskOptions<S extends StandardSchemaV1> {
   /** Longest run of the handler, in ms; then its signal aborts, and the run counts as failed. @default the tasks' */
   readonly timeoutMs?: number | undefined
   /**
-   * Runs before the retry or the failure is recorded. It may answer retry(), retry({ delayMs }), fail() or snooze(…) to decide what comes
-   * next; undefined is the normal course. A task without runs left fails whatever retry() says. What it throws is logged and changes
+   * Runs before the retry or the failure is recorded. It may answer retry(), retry({ delayMs }), fail(), snooze(…) or rateLimited(…) to
+   * decide what comes next; undefined is the normal course. A task without runs left fails whatever retry() says. What it throws is logged and changes
    * nothing.
    */
   readonly onError?:
@@ -70,6 +72,12 @@ export interface TaskOptions<S extends StandardSchemaV1> {
     | undefined
   /** The queue of this task alone. @default by resolution */
   readonly queue?: MessageQueue | undefined
+  /**
+   * Limits of the task and of its groups, over all processes: `concurrency`, `rate`, `maxWaiting`, `group`. The task gets a message queue of
+   * its own, beside that of createTasks() and with its options, of the name `<queue>/<task>`. All processes should declare them. Not
+   * together with `queue`: a StorageMessageQueue has limits of its own. @default none
+   */
+  readonly limits?: LimitsOptions | undefined
   /**
    * Schedules by name, unique over all tasks, stored at start(): new ones are added, changed ones replaced. Every started process of the
    * queue fires them, and the storage adds one message per slot. They need the queue of createTasks(), over a Holdfast storage.
@@ -94,6 +102,8 @@ export interface DefinedTask {
   readonly timeoutMs: number | undefined
   readonly onError: TaskOptions<StandardSchemaV1>['onError']
   readonly queue: MessageQueue | undefined
+  /** Its queue was made for its limits, beside the one of createTasks(). */
+  readonly isLimited: boolean
   readonly schedules: Readonly<Record<string, TaskSchedule<unknown>>> | undefined
 }
 
@@ -103,6 +113,8 @@ interface Inherited {
   readonly timeoutMs: number | undefined
   readonly clock: Clock
   onError(error: Error): void
+  /** Makes the queue of a task with limits. @throws FEATURE_UNSUPPORTED */
+  limitedQueue(task: string, limits: LimitsOptions): MessageQueue
 }
 
 export class Definitions {
@@ -136,6 +148,11 @@ export class Definitions {
     if (resolved.queue) checkDurations('queue', resolved.queue, 'fedifyQueue')
     const { clock, onError, retry: inherited } = this.#inherited
     const retry = ownRetry(resolved, inherited)
+    const { limits } = resolved
+    if (limits && resolved.queue) {
+      throw invalidArgument('limits', 'no queue beside it: give the limits to that queue', limits)
+    }
+    const schedules = this.#checkedSchedules(resolved.schedules)
     return {
       name,
       schema: resolved.schema,
@@ -143,8 +160,9 @@ export class Definitions {
       retryPolicy: retry && policyOf(retry, clock, onError),
       timeoutMs: resolved.timeoutMs ?? this.#inherited.timeoutMs,
       onError: resolved.onError?.bind(options) as DefinedTask['onError'],
-      queue: resolved.queue,
-      schedules: this.#checkedSchedules(resolved.schedules),
+      queue: limits ? this.#inherited.limitedQueue(name, limits) : resolved.queue,
+      isLimited: limits !== undefined,
+      schedules,
     }
   }
 

@@ -13,11 +13,13 @@ import type { Log } from './telemetry/log.ts'
 import { durationFor } from './foreign-durations.ts'
 import { type Batch, batchOf, checkKeyedBatch, messageIdIn, moveSize, newBatch, resumeText } from './queue/batch.ts'
 import { checkNoKey, checkNoMode } from './queue/deduplication-mode.ts'
+import { checkOneGroup } from './queue/group.ts'
 import { delayMsOf, dueOf, windowMsOf } from './queue/due.ts'
 import type {
   DueOptions,
   EnqueueReceipt,
   ExtendedEnqueueOptions,
+  GroupedOptions,
   JobOptions,
   MessageQueueEnqueueOptions,
   ModeOptions,
@@ -28,9 +30,13 @@ import { validate } from './schema.ts'
 import { encodeData, type TaskMessage } from './task-message.ts'
 import { inEnqueueSpan } from './telemetry/trace.ts'
 
-/** `priority`, `timeoutMs`, `expiresInMs`, `search` and `deduplication` need a queue over a Holdfast storage; others refuse them. */
-export interface TaskEnqueueOptions extends MessageQueueEnqueueOptions, DueOptions, JobOptions, ModeOptions {
-  /** Alias of priority, timeoutMs, expiresInMs and search, as one object. */
+/**
+ * `priority`, `timeoutMs`, `expiresInMs`, `search`, `weight`, `group` and `deduplication` need a queue over a Holdfast storage; others
+ * refuse them.
+ */
+export interface TaskEnqueueOptions
+  extends MessageQueueEnqueueOptions, DueOptions, JobOptions, ModeOptions, GroupedOptions {
+  /** Alias of priority, timeoutMs, expiresInMs, search and weight, as one object. */
   readonly job?: JobOptions | undefined
 }
 
@@ -79,7 +85,7 @@ export interface Prepared {
   readonly due: When
   readonly orderingKey: string | undefined
   /** Present only if the call has one of them. */
-  readonly job: (JobOptions & ModeOptions) | undefined
+  readonly job: (JobOptions & ModeOptions & GroupedOptions) | undefined
   /** Of a call that may end with a part of its messages stored. */
   readonly batch: Batch | undefined
 }
@@ -101,6 +107,7 @@ export function prepare(
   const to = env.queues.required(task)
   const job = jobOf(given)
   checkNoKey(given.deduplication, key)
+  checkOneGroup(given)
   if (size !== undefined) checkNoMode(given.deduplication)
   if (job && to.queue.extended !== true) throw foreignJob(task.name, options, job)
   const { kv, deduplicationFallback: fallback, log } = env
@@ -109,9 +116,9 @@ export function prepare(
   return { task, to, plan, due, orderingKey, job, batch }
 }
 
-function jobOf(given: JobOptions & ModeOptions): Prepared['job'] {
-  const { priority, timeoutMs, expiresInMs, search, deduplication } = given
-  const job = { priority, timeoutMs, expiresInMs, search, deduplication }
+function jobOf(given: JobOptions & ModeOptions & GroupedOptions): Prepared['job'] {
+  const { priority, timeoutMs, expiresInMs, search, weight, group, deduplication } = given
+  const job = { priority, timeoutMs, expiresInMs, search, weight, group, deduplication }
   return Object.values(job).every((value) => value === undefined) ? undefined : job
 }
 

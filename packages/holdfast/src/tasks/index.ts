@@ -1,7 +1,17 @@
 // holdfast/tasks: typed tasks over any message queue, and the queue and key-value store over any Holdfast storage.
 
 import '../node-version.ts'
-export { fail, retry, type RetryOptions, snooze, type SnoozeOptions } from '../engine/job/directives.ts'
+export {
+  fail,
+  rateLimited,
+  type RateLimitedOptions,
+  retry,
+  type RetryOptions,
+  snooze,
+  type SnoozeOptions,
+} from '../engine/job/directives.ts'
+export type { GroupOptions } from '../engine/job/job-options.ts'
+export type { GroupLimitsOptions, LimitsOptions, RateOptions } from '../engine/limits/limits-options.ts'
 export type { ErrorAnswer } from '../engine/work/decision.ts'
 export type { TaskContext, TaskDefinition, TaskOptions } from './define.ts'
 export { type Duration, type DurationFields, toMs } from './duration.ts'
@@ -9,7 +19,7 @@ export type { EnqueueManyResult, EnqueueTaskResult, TaskEnqueueManyOptions, Task
 export { publish as publishTaskEvent, type TaskEvent, type TaskFailure, type TaskListener } from './telemetry/events.ts'
 export type { KvStore, StoreEntry, StoreKey as KvKey, StoreWrite } from './kv/kv-store.ts'
 export type { FailedTask, StoredTask } from './operate.ts'
-export { BatchInterruptedError } from '../errors.ts'
+export { BatchInterruptedError, QueueFullError, type RateLimitScope } from '../errors.ts'
 // The names that queues of other packages use for them.
 export type {
   CancelOptions as CancelMessageOptions,
@@ -22,6 +32,7 @@ export type {
   DueOptions,
   EnqueueReceipt,
   ExtendedEnqueueOptions,
+  GroupedOptions,
   JobOptions,
   MessageHandler,
   MessageQueue,

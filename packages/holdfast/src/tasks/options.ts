@@ -139,6 +139,7 @@ export const taskOptions = {
   timeoutMs: sharedOptions.timeoutMs,
   onError: { check: isFunction },
   queue: { check: isMessageQueue },
+  limits: sharedOptions.limits,
   schedules: { check: isObject },
 } as const satisfies Table
 
@@ -159,6 +160,7 @@ const jobOptions = {
   timeoutMs: sharedJobOptions.timeoutMs,
   expiresInMs: sharedJobOptions.expiresInMs,
   search: sharedJobOptions.search,
+  weight: sharedJobOptions.weight,
 } as const satisfies Table
 
 /** A schedule of a task: its rule, and the messages of its slots. */
@@ -176,8 +178,9 @@ export const taskEnqueueOptions = {
   orderingKey: { check: (name, value) => checkMessageKey('INVALID_ORDERING_KEY', name, value) },
   deduplicationKey: { check: (name, value) => checkMessageKey('INVALID_DEDUPLICATION_KEY', name, value) },
   deduplication: sharedJobOptions.deduplication,
+  group: sharedJobOptions.group,
   job: {
-    alias: ['priority', 'timeoutMs', 'expiresInMs', 'search'],
+    alias: ['priority', 'timeoutMs', 'expiresInMs', 'search', 'weight'],
     check: (name, value) => void resolveOptions(name, value as object, jobOptions),
   },
 } as const satisfies Table
@@ -210,6 +213,8 @@ export const storageQueueOptions = {
   retryPolicy: policy,
   maxSnoozes: sharedOptions.maxSnoozes,
   retention: sharedOptions.typeRetention,
+  limits: sharedOptions.limits,
+  release: sharedOptions.release,
   deduplicationTtl: { default: 3_600_000, check: duration(1) },
   messageSerde: { check: hasMethods('an object with serialize() and deserialize()', ['serialize', 'deserialize']) },
   maxMessageBytes: sharedOptions.maxBytes,

@@ -2,19 +2,30 @@
 //
 //   returns                → completed
 //   snooze()               → released, with its time
+//   rateLimited()          → released, with its time, and on a storage's queue others with it
 //   the worker stops       → released
 //   its message cancelled  → cancelled, by the queue
 //   any other throw        → onError, which may decide; else retried or failed
 
-import { isDirective, retryOf, snooze, snoozeOf } from '../engine/job/directives.ts'
+import {
+  type Directive,
+  isDirective,
+  rateLimited,
+  rateLimitOf,
+  retryOf,
+  snooze,
+  snoozeOf,
+} from '../engine/job/directives.ts'
 import type { ErrorAnswer } from '../engine/work/decision.ts'
 import { AttemptAbortedError, isHoldfastError } from '../errors.ts'
+import type { When } from '../storage/storage.ts'
 import { conclude, postpone } from './conclude.ts'
 import type { DefinedTask, TaskContext } from './define.ts'
 import type { Processing } from './process.ts'
 import { abandonRun } from './queue/deliver.ts'
 import { leavesRetriesToQueue, queueOf, type Received } from './received.ts'
 import { isRetryError } from './retry.ts'
+import type { TaskEvent } from './telemetry/events.ts'
 import { withinTime } from './time-limit.ts'
 
 /** @param delayBefore the delay before the next run in ms, or null to give up */
@@ -40,9 +51,9 @@ export async function runHandler(
     if (isDirective(returned)) throw returned
   } catch (error) {
     const durationMs = clock.monotonic() - startedAt
-    const when = snoozeOf(error)
+    const when = postponedTo(error)
     if (when || isAbortedFor(received, 'STOPPING')) {
-      events.publishEvent({ name: 'released', ...about, durationMs })
+      publishReleased(env, { ...about, durationMs }, error)
       if (!when) throw error
       return postpone(env, received, when, error)
     }
@@ -52,14 +63,40 @@ export async function runHandler(
     }
     const delayMs = isLeftToQueue(received, error) ? undefined : delayBefore(error)
     const answer = await callOnError(env, task, run.context, error, data, delayMs ?? null)
-    const later = snoozeOf(answer)
+    const later = postponedTo(answer)
     if (later) {
-      events.publishEvent({ name: 'released', ...about, durationMs })
-      return postpone(env, received, later, snooze({ ...later, cause: error }))
+      publishReleased(env, { ...about, durationMs }, answer)
+      return postpone(env, received, later, withCause(answer, later, error))
     }
     return conclude(env, received, { reason: 'handler', error, delayMs: decidedDelay(answer, delayMs), durationMs })
   }
   events.publishEvent({ name: 'completed', ...about, durationMs: clock.monotonic() - startedAt })
+}
+
+/** When a run that was put off is due again. Undefined: the value puts nothing off. */
+function postponedTo(value: unknown): When | undefined {
+  const slowDown = rateLimitOf(value)
+  return slowDown ? { delayMs: slowDown.retryAfterMs } : snoozeOf(value)
+}
+
+/** An answer of onError, with the error of the handler as its reason. */
+function withCause(answer: unknown, when: When, cause: unknown): Directive {
+  const slowDown = rateLimitOf(answer)
+  if (!slowDown) return snooze({ ...when, cause })
+  const { retryAfterMs, scope } = slowDown
+  return rateLimited({ retryAfterMs, scope, cause })
+}
+
+type EndedRun = Omit<Extract<TaskEvent, { name: 'released' }>, 'name'>
+
+function publishReleased({ events }: Processing, about: EndedRun, directive: unknown): void {
+  const slowDown = rateLimitOf(directive)
+  if (slowDown) {
+    const { scope, retryAfterMs } = slowDown
+    const { durationMs: _, ...rest } = about
+    events.publishEvent({ name: 'rate_limited', ...rest, scope, retryAfterMs })
+  }
+  events.publishEvent({ name: 'released', ...about })
 }
 
 const isAbortedFor = ({ delivery }: Received, code: 'STOPPING' | 'JOB_CANCELLED'): boolean =>

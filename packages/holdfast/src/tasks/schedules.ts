@@ -71,6 +71,8 @@ export async function schedulerOf(env: Dependencies, release: number): Promise<S
   const declaring = [...env.definitions].filter(({ schedules }) => schedules !== undefined)
   if (declaring.length === 0 && !schedulingOf(env.queues.main)) return undefined
   const scheduling = requiredScheduling(env.queues.main)
+  const limited = [...env.definitions].filter(({ isLimited }) => isLimited)
+  const served = new Set([scheduling.owner, ...limited.map(({ queue }) => schedulingOf(queue)!.owner)])
   const declared: NewSchedule[] = []
   for (const task of declaring) {
     for (const [name, given] of Object.entries(task.schedules!)) {
@@ -79,7 +81,7 @@ export async function schedulerOf(env: Dependencies, release: number): Promise<S
   }
   return new Scheduler({
     ...scheduling,
-    isServed: (type) => type === scheduling.owner,
+    isServed: (type) => served.has(type),
     declared: declaring.length === 0 ? undefined : declared,
     release,
   })
@@ -95,13 +97,15 @@ function requiredScheduling(queue: MessageQueue | undefined): Scheduling {
 /** @throws INVALID_ARGUMENT, SCHEMA_REJECTED, SERIALIZATION_ERROR, TOO_LARGE */
 async function newScheduleOf(
   { queues }: Dependencies,
-  { owner: type, retention, encoding }: Scheduling,
+  { owner, retention, encoding }: Scheduling,
   name: string,
   task: DefinedTask,
   given: TaskSchedule<unknown>,
 ): Promise<NewSchedule> {
   checkScheduleName(name)
-  if (queues.of(task)?.queue !== queues.main) {
+  // The queue of a task with limits has the options of the main one.
+  const type = task.isLimited ? schedulingOf(task.queue)!.owner : owner
+  if (!task.isLimited && queues.of(task)?.queue !== queues.main) {
     throw invalidArgument(`schedule '${name}'`, 'a task without a queue of its own', task.name)
   }
   const { rule, rest } = splitSchedule(name, given, scheduledTaskOptions)

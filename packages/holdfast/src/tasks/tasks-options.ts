@@ -36,7 +36,7 @@ export interface TasksOptions {
   readonly presenceMs?: number | false | undefined
   /**
    * Number of the deployed version, which grows with each. Only a greater one removes schedules that no task declares any longer, and a
-   * lower one changes none. @default 0
+   * lower one changes no schedules and no limits. @default 0
    */
   readonly release?: number | undefined
   /** How long a deduplication key is taken, from the due time. @default 1 h */

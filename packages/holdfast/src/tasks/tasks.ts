@@ -38,7 +38,7 @@ import { checkBatch } from './queue/batch.ts'
 import type { CancelOptions, CancelResult } from '../engine/operate/cancel.ts'
 import type { MessageQueue, QueueDepth } from './queue/message-queue.ts'
 import { Queues } from './queue/queues.ts'
-import { StorageMessageQueue } from './queue/storage-message-queue.ts'
+import { limitedQueue, StorageMessageQueue } from './queue/storage-message-queue.ts'
 import type { MessageCounts } from './queue/stored-message.ts'
 import { StorageKvStore } from './kv/storage-kv-store.ts'
 import { policyOf } from './retry.ts'
@@ -63,7 +63,7 @@ export interface Tasks extends AsyncDisposable {
   /**
    * Sends one task. Once it resolves, the queue has it.
    * @throws TypeError DEDUPLICATION_UNAVAILABLE at once, with the fallback `closed`; rejects with the other TypeErrors,
-   * SCHEMA_REJECTED, SERIALIZATION_ERROR, TOO_LARGE, KV_FAILED, CLOSED, or the queue's own error
+   * SCHEMA_REJECTED, SERIALIZATION_ERROR, TOO_LARGE, KV_FAILED, QUEUE_FULL, GROUP_KIND, CLOSED, or the queue's own error
    */
   enqueueTask<I>(
     task: TaskDefinition<I, any>,
@@ -144,9 +144,16 @@ class TaskFace implements Tasks {
     const own = <T extends { close(): Promise<void> }>(made: T): T => (this.#owned.push(made), made)
     const queue =
       resolved.queue ?? (storage && own(new StorageMessageQueue(storage, { retryPolicy, presenceMs, clock, logger })))
+    const queues = new Queues(queue, resolved.taskQueueResolution)
     this.#env = {
-      definitions: new Definitions({ retry, timeoutMs, clock, onError }),
-      queues: new Queues(queue, resolved.taskQueueResolution),
+      definitions: new Definitions({
+        retry,
+        timeoutMs,
+        clock,
+        onError,
+        limitedQueue: (task, limits) => own(limitedQueue(queues.main, task, limits, resolved.release)),
+      }),
+      queues,
       kv: resolved.kv ?? (storage && own(new StorageKvStore(storage, { clock }))),
       prefix: resolved.prefix,
       deduplicationTtlMs: resolved.deduplicationTtlMs,
@@ -181,7 +188,8 @@ class TaskFace implements Tasks {
     this.#assertOpen()
     const handle = this.#env.definitions.define(name, options)
     const { signal } = this.#lifecycle
-    if (options.queue && signal) void this.#listenLater(options.queue, signal)
+    const { queue } = this.#env.definitions.ofHandle(handle)
+    if (queue && signal) void this.#listenLater(queue, signal)
     return handle as TaskDefinition<InferInput<S>, InferOutput<S>>
   }
 

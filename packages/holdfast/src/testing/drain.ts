@@ -5,7 +5,9 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { systemClock } from '../clock.ts'
 import type { EngineEvent } from '../engine/events.ts'
 import { resolveOptions } from '../resolve-options.ts'
-import type { Storage } from '../storage/storage.ts'
+import { claimLimits, effectiveLimits } from '../engine/limits/effective-limits.ts'
+import { readLimits } from '../engine/limits/limits-store.ts'
+import type { ClaimType, Storage } from '../storage/storage.ts'
 import { parseType } from '../storage/stored-type.ts'
 import { drainOptions } from './options.ts'
 
@@ -92,7 +94,7 @@ type IsIncluded = (type: string) => boolean
 
 /**
  * Whether nothing runs and nothing can be claimed. One count tells that, unless a job is due that waits behind another in its
- * group. Then nextDueAt decides. A claim in between shows in the count after it, or as another started attempt.
+ * group, or for a limit. Then nextDueAt decides. A claim in between shows in the count after it, or as another started attempt.
  * @param startedSoFar number of attempts whose start was observed
  */
 async function isDrained(storage: Storage, isIncluded: IsIncluded, startedSoFar: () => number): Promise<boolean> {
@@ -100,9 +102,18 @@ async function isDrained(storage: Storage, isIncluded: IsIncluded, startedSoFar:
   const counted = await look(storage, isIncluded)
   if (counted.processing > 0) return false
   if (counted.due === 0) return true
-  const next = await storage.nextDueAt(counted.types.map((type) => ({ type, leaseMs: 1 })))
+  const next = await storage.nextDueAt(await claimTypesOf(storage, counted.types))
   if (next !== undefined && next.at <= next.now) return false
   return (await look(storage, isIncluded)).processing === 0 && startedSoFar() === before
+}
+
+/** With the limits of their types: a job that waits for one is due, and cannot be claimed. */
+async function claimTypesOf(storage: Storage, types: readonly string[]): Promise<ClaimType[]> {
+  const stored = await readLimits(storage, (type) => types.includes(type))
+  return types.map((type) => {
+    const limits = claimLimits(effectiveLimits(stored.get(type), { limits: undefined, release: 0 }))
+    return limits ? { type, leaseMs: 1, limits } : { type, leaseMs: 1 }
+  })
 }
 
 async function look(storage: Storage, isIncluded: IsIncluded) {

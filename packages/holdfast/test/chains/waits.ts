@@ -100,8 +100,8 @@ export function waitTests(driver: ChainDriver): void {
       )
       assert.ok(line.count('get') - reads < count / 2, 'reads are shared')
       assert.equal(line.calls.filter(({ verb, args }) => verb === 'listen' && isDone(args)).length, 1)
-      // Of the waits, of the worker, and of the worker's schedules.
-      assert.ok(line.count('listen') - listens <= 3)
+      // Of the waits, of the worker, of its schedules, and of its limits.
+      assert.ok(line.count('listen') - listens <= 4)
       const listening = line.count('unlisten')
       await client.close()
       assert.equal(line.count('unlisten'), listening + 1)

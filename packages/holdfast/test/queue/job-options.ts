@@ -165,7 +165,8 @@ export function jobOptionTests(driver: TestDriver): void {
         ['priority', [-101, 101, 0.5, '1', null]],
         ['timeoutMs', [0, -1, 1.5, '1', null]],
         ['expiresInMs', [0, -1, 1.5, '1', null, Infinity]],
-        ['group', ['g', null, 5]],
+        ['group', ['', 'g'.repeat(513), null, 5]],
+        ['weight', [0, -1, 1.5, '1', null, Infinity]],
         ['key', []],
         ['deduplication', ['k', null, 5]],
         ['search', ['k', null, 5]],
@@ -179,7 +180,9 @@ export function jobOptionTests(driver: TestDriver): void {
           }
         }
         const nested: readonly [name: string, options: object][] = [
-          ['ordered', { group: { key: 'g' } }],
+          ['ordered', { group: { key: 'g', ordered: 'yes' } }],
+          ['onFailure', { group: { key: 'g', onFailure: 'hold' } }],
+          ['onFailure', { group: { key: 'g', ordered: true, onFailure: 'stop' } }],
           ['key', { group: { ordered: true } }],
           ['key', { group: { key: '', ordered: true } }],
           ['key', { deduplication: {} }],

@@ -18,8 +18,8 @@ export function lifecycleTests(driver: TestDriver): void {
       queue.on('started', () => void started++)
       await Promise.all(Array.from({ length: 10 }, () => queue.start()))
       await queue.start()
-      // One of the worker, one of the schedules.
-      assert.deepEqual([started, line.connections, line.count('listen')], [1, 1, 2])
+      // One of the worker, one of the schedules, one of the limits.
+      assert.deepEqual([started, line.connections, line.count('listen')], [1, 1, 3])
       await queue.stop()
       assert.equal(line.connections, 0)
     })
@@ -145,7 +145,7 @@ export function lifecycleTests(driver: TestDriver): void {
         .filter(({ verb }) => verb === 'listen')
         .flatMap(({ args }) => args[0] as { kind: string; type: string }[])
       const wakes = topics.filter(({ kind }) => kind === 'wake').map(({ type }) => type)
-      assert.deepEqual(wakes.toSorted(), [defaultType, `schedules.${defaultType}`])
+      assert.deepEqual(wakes.toSorted(), ['limits.', defaultType, `schedules.${defaultType}`])
     })
 
     test('[§3] execute and stop at once: nothing is left that works', async (t) => {

@@ -9,6 +9,7 @@ import {
   type Backoff,
   type CancelResult,
   type EnqueueItem,
+  type EnqueueItemResult,
   type EnqueueResult,
   type ErrorDetails,
   type EventStream,
@@ -26,6 +27,7 @@ import {
   type QueueConfig,
   type QueueEvent,
   type QueueEvents,
+  type RateLimitScope,
   Reaper,
   type RescheduleResult,
   type Serde,
@@ -85,7 +87,7 @@ export function typeTests(driver: TestDriver): void {
       same<Awaited<ReturnType<typeof queue.getResult>>, number | null>()
       same<Awaited<ReturnType<typeof queue.cancel>>, CancelResult>()
       same<Awaited<ReturnType<typeof queue.updateResultTTL>>, UpdateResultTTLResult>()
-      same<Awaited<ReturnType<typeof queue.enqueueMany>>, EnqueueResult<number>[]>()
+      same<Awaited<ReturnType<typeof queue.enqueueMany>>, EnqueueItemResult<number>[]>()
       same<Awaited<ReturnType<typeof queue.get>>, JobView<Mail, number> | null>()
       same<Awaited<ReturnType<typeof queue.logs>>, JobLog | null>()
       same<Awaited<ReturnType<typeof queue.runNow>>, RescheduleResult>()
@@ -127,6 +129,9 @@ export function typeTests(driver: TestDriver): void {
       queue.once('failed', (...args) => same<typeof args, [id: string, error: MaxRetriesError]>())
       queue.once('stalled', (...args) => same<typeof args, [id: string]>())
       queue.on('fenced', (...args) => same<typeof args, [id: string, attempt: number, verdict: Refusal]>())
+      queue.on('rate_limited', (...args) =>
+        same<typeof args, [id: string, retryAfterMs: number, scope: RateLimitScope]>(),
+      )
       queue.on('released', (...args) => same<typeof args, [id: string]>())
       queue.on('requeued', (...args) => same<typeof args, [id: string]>())
       queue.off('cancelled', (...args) => same<typeof args, [id: string]>())
@@ -141,6 +146,7 @@ export function typeTests(driver: TestDriver): void {
         | 'failed'
         | 'stalled'
         | 'fenced'
+        | 'rate_limited'
         | 'released'
         | 'requeued'
         | 'cancelled'
@@ -216,8 +222,14 @@ function mustNotCompile(storage: Storage, job: Job<Mail>, context: AfterExecutio
     queue.enqueueMany([{ id: 'a', payload: { to: 'ada' }, onDuplicate: 'reject' }]),
     // @ts-expect-error an item without payload
     queue.enqueueMany([{ id: 'a' }]),
-    // @ts-expect-error a group that is not ordered
-    queue.enqueue('a', { to: 'ada' }, { group: { key: 'g' } }),
+    // @ts-expect-error a group without a key
+    queue.enqueue('a', { to: 'ada' }, { group: { ordered: true } }),
+    // @ts-expect-error a rate without an interval
+    new Queue<Mail>({ storage, limits: { rate: { limit: 5 } } }),
+    // @ts-expect-error an unknown limit
+    queue.setLimits({ maximum: 5 }),
+    // @ts-expect-error a limit of the type for a group
+    queue.setLimits({ concurrency: 5 }, { group: 'g' }),
     // @ts-expect-error a deduplication without key
     queue.enqueue('a', { to: 'ada' }, { deduplication: { mode: 'simple' } }),
     // @ts-expect-error a field of another type

@@ -164,6 +164,7 @@ export function recordEvents(tasks: Tasks): TaskEvent[] {
     'retried',
     'failed',
     'cancelled',
+    'rate_limited',
     'released',
   ] as const)
     tasks.on(name, (event) => events.push(event))

@@ -2,7 +2,7 @@
 
 import { type Backoff, delayAfter } from '../../engine/job/backoff.ts'
 import type { Attempt } from '../../engine/work/attempt.ts'
-import { askedDecision, type Decision, decisionOf } from '../../engine/work/decision.ts'
+import { askedDecision, type Decision, decisionOf, releasedEnd } from '../../engine/work/decision.ts'
 import type { AttemptEnd } from '../../engine/work/outcomes.ts'
 import { asError, encodeError, errorDetails } from '../../error-details.ts'
 import type { Bytes } from '../../storage/storage.ts'
@@ -48,10 +48,7 @@ function endOf(
 ): AttemptEnd {
   if (decision.kind === 'released') {
     const { when, cause } = decision
-    return {
-      ending: { kind: 'released', ...when, ...(when && { error: cause === undefined ? undefined : stored(cause) }) },
-      error,
-    }
+    return { ...releasedEnd(decision, when && cause !== undefined ? stored(cause) : undefined), error }
   }
   const { thrown } = decision
   if (decision.kind === 'failed' || attempt.counted >= maxAttempts) {

@@ -39,6 +39,13 @@ export async function createClient<T, Tx = never>(options: ClientOptions<T, Tx>)
   for (const name of ['storage', 'jobTypeRegistry'] as const) clientOptions[name].check(name, given[name])
   const dependencies = dependenciesOf(given as Parameters<typeof dependenciesOf>[0])
   await dependencies.storage.connect()
+  try {
+    // Limits are declared where jobs run: without this read, starts in a transaction would not know them.
+    await dependencies.limits.refresh()
+  } catch (error) {
+    await dependencies.storage.disconnect().catch(() => {})
+    throw error
+  }
   // Types of jobs exist at compile time only: this cast is the one place that relates both sides.
   const client: unknown = new ChainClient(dependencies, retainedBy(given.retention, defaultRetention))
   return client as Client<T, Tx>

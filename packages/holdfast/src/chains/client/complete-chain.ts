@@ -4,7 +4,7 @@
 import { HoldfastError } from '../../errors.ts'
 import { isFunction } from '../../option-checks.ts'
 import { isTerminal } from '../../storage/rules/job/states.ts'
-import type { JobRecord, JobRef, SettleVerdict, Workerless } from '../../storage/storage.ts'
+import type { JobRecord, JobRef, NewJob, SettleVerdict, Workerless } from '../../storage/storage.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { aboutChain, publishAdded } from '../events/chain-events.ts'
 import { chainStartOf } from '../job/carried.ts'
@@ -91,7 +91,8 @@ async function settle(
   const onEnd = completing.kind === 'continued' ? completing.onEnd : undefined
   try {
     const [verdict] = await storage.settle([{ ...fence, ...endingOf(completing) }], tx)
-    if (verdict!.verdict !== 'settled') throw refused(verdict!, fence.chain, fence)
+    const jobs = completing.kind === 'continued' ? completing.jobs : []
+    if (verdict!.verdict !== 'settled') throw refused(verdict!, fence.chain, fence, jobs)
     onEnd?.()
     return verdict!
   } catch (error) {
@@ -103,7 +104,12 @@ async function settle(
 const verdictOf = ({ state }: JobRecord): 'cancelled' | 'already_completed' =>
   state === 'cancelled' ? 'cancelled' : 'already_completed'
 
-function refused(verdict: SettleVerdict, chain: JobRef, { type, id }: JobRef): HoldfastError {
+function refused(
+  verdict: SettleVerdict,
+  chain: JobRef,
+  { type, id }: JobRef,
+  jobs: readonly NewJob[] = [],
+): HoldfastError {
   const typeName = typeNameOf(type)
   const about = { typeName, jobId: id, chainId: chain.id }
   switch (verdict.verdict) {
@@ -112,7 +118,7 @@ function refused(verdict: SettleVerdict, chain: JobRef, { type, id }: JobRef): H
     case 'cancelled':
       return new HoldfastError('CHAIN_CANCELLED', `chain '${chain.id}' was cancelled, and was not completed`, about)
     case 'conflict':
-      return blockerNotFound(verdict, about)
+      return blockerNotFound(verdict, jobs, about)
     default: {
       const message = `job '${id}' of '${typeName}' was completed by another call or worker. This completion was dropped.`
       return new HoldfastError('JOB_ALREADY_COMPLETED', message, about)

@@ -2,6 +2,7 @@
 
 import { Adder, asIs } from '../../engine/job/adder.ts'
 import { replacesPayload } from '../../engine/job/deduplication.ts'
+import { mayBeRefused } from '../../engine/limits/add-limits.ts'
 import type { AddVerdict, NewJob, Retention } from '../../storage/storage.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { publishAdded } from '../events/chain-events.ts'
@@ -25,11 +26,13 @@ export class ChainStarter {
     this.#adder = new Adder(clock.newId(), (jobs) => storage.add(jobs), storage.settings.addsPerCall)
   }
 
-  /** All of them or none. @throws INVALID_ARGUMENT, JobTypeValidationError, SerializationError, BLOCKER_NOT_FOUND, DUPLICATE_JOB */
+  /** All of them or none. @throws INVALID_ARGUMENT, JobTypeValidationError, SerializationError, BLOCKER_NOT_FOUND, DUPLICATE_JOB, QUEUE_FULL, GROUP_KIND */
   async start(requests: readonly StartRequest[], tx: unknown): Promise<StartedChain[]> {
-    const { storage, publishChainEvent } = this.#dependencies
+    const { storage, addLimits, publishChainEvent } = this.#dependencies
     const existing = await existingChains(storage, requests, tx)
     if (existing.size > 0) return this.#startOthers(requests, existing, tx)
+    if (tx === undefined) await addLimits.ready()
+    else addLimits.readyInTransaction()
     const { refs, jobs, verdicts } = await this.#write(requests, tx)
     afterCommit(tx, (committed) => {
       publishAdded(publishChainEvent, jobs, verdicts, committed === 'unknown' ? { committed } : {})
@@ -41,9 +44,10 @@ export class ChainStarter {
     requests: readonly StartRequest[],
     tx: unknown,
   ): Promise<{ refs: ChainRef[]; jobs: readonly NewJob[]; verdicts: readonly AddVerdict[] }> {
-    const { registry, clock } = this.#dependencies
+    const { registry, clock, addLimits } = this.#dependencies
     const isSingle = requests.length === 1
-    const batch = new StartBatch({ registry, clock, retention: this.#retention, tx, isSingle })
+    const applyLimits = (job: NewJob): void => addLimits.apply(job)
+    const batch = new StartBatch({ registry, clock, retention: this.#retention, applyLimits, tx, isSingle })
     try {
       const refs = await allInOrder(requests, (request) => batch.start(request))
       batch.checkCycles()
@@ -88,7 +92,8 @@ export class ChainStarter {
     const [job] = jobs
     if (jobs.length === 1 && tx === undefined && !job!.blockers) {
       const isReplacing = job!.deduplication !== undefined && replacesPayload(job!.deduplication)
-      return [await this.#adder.add(isReplacing ? job! : { ...job!, token: undefined }, asIs)]
+      const hasOwnToken = isReplacing || mayBeRefused(job!)
+      return [await this.#adder.add(hasOwnToken ? job! : { ...job!, token: undefined }, asIs)]
     }
     return jobs.length === 0 ? [] : this.#dependencies.storage.add(jobs, tx)
   }

@@ -1,5 +1,6 @@
 // The answer to a start: the chain that was added, or the one that held its id or key before. A stale version is an error.
 
+import { refusalOf } from '../../engine/limits/add-limits.ts'
 import type { GuardedStorage } from '../../engine/guard.ts'
 import { DuplicateJobError } from '../../errors.ts'
 import { isTerminal } from '../../storage/rules/job/states.ts'
@@ -56,12 +57,13 @@ function newRecord(job: NewJob, { state, createdAt }: New['job']): Parameters<ty
 
 const refOf = ({ type, id }: JobRef): JobRef => ({ type, id })
 
-function standingOf(verdict: AddVerdict, { type, id }: NewJob): Standing {
+function standingOf(verdict: AddVerdict, job: NewJob): Standing {
   if ('job' in verdict) return verdict.job
+  const { type, id } = job
   if (verdict.verdict === 'stale') throw new DuplicateJobError({ by: 'version', version: verdict.version })
   if (verdict.verdict === 'skipped') return { type, id, token: '', state: 'completed' }
+  if (verdict.verdict !== 'blocker_not_found') throw refusalOf(verdict, job)!
   const { typeName } = chainRefOf({ type, id })
-  if (verdict.verdict !== 'blocker_not_found') throw new Error(`${typeName}: ${verdict.verdict}`)
   throw missingBlocker(verdict.blocker, { typeName, jobId: id })
 }
 

@@ -58,6 +58,10 @@ export function translateEvent(
         reason: event.verdict,
         workerId,
       })
+    case 'rate_limited': {
+      const { scope, retryAfterMs, runAt } = event
+      return publishEvent('jobRateLimited', { ...about, scope, retryAfterMs, runAt })
+    }
     case 'released':
       return publishEvent('jobAttemptReleased', about!)
     case 'failing': {

@@ -30,6 +30,7 @@ const levels: Readonly<Partial<Record<ObserverEvent, LogEntry['level']>>> = {
   jobAttemptFailed: 'warn',
   jobAttemptLost: 'warn',
   jobLeaseExpired: 'warn',
+  jobRateLimited: 'warn',
   jobStalled: 'warn',
   notifyContextAbsent: 'warn',
   validationFailed: 'warn',

@@ -22,6 +22,7 @@ export type ObserverEvent =
   | 'jobAttemptCompleted'
   | 'jobAttemptFailed'
   | 'jobAttemptReleased'
+  | 'jobRateLimited' // the handler was told to slow down (rateLimited)
   | 'jobAttemptLost'
   | 'jobLeaseRenewed'
   | 'jobLeaseExpired'

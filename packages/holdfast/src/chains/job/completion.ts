@@ -34,10 +34,12 @@ type Run = (context: object) => unknown
 export async function runCompletion(
   run: Run,
   job: Predecessor,
-  { registry, clock }: Pick<Dependencies, 'registry' | 'clock'>,
+  { registry, clock, addLimits }: Pick<Dependencies, 'registry' | 'clock' | 'addLimits'>,
   tx?: unknown,
 ): Promise<Completing> {
-  const batch = new StartBatch({ registry, clock, retention: job.retention, tx })
+  // Never refused for the number of jobs that wait: the work before it is done.
+  const applyLimits = (next: NewJob): void => addLimits.applyToNext(next)
+  const batch = new StartBatch({ registry, clock, retention: job.retention, applyLimits, tx })
   const typeName = typeNameOf(job.type)
   let token: ContinuationToken | undefined
   let next: Promise<NewJob> | undefined

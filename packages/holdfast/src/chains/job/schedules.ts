@@ -20,7 +20,7 @@ import { decodeInput, encodeInput } from './values.ts'
 export const scheduleOwner = typeOf('')
 
 export type GivenChainSchedule = ScheduleRule &
-  Pick<StartRequest, 'typeName' | 'input' | 'priority' | 'timeoutMs' | 'expiresInMs' | 'search'> & {
+  Pick<StartRequest, 'typeName' | 'input' | 'priority' | 'weight' | 'timeoutMs' | 'expiresInMs' | 'search'> & {
     readonly retention?: RetentionOptions | undefined
   }
 

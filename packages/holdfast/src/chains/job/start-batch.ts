@@ -26,6 +26,8 @@ interface BatchOptions {
   readonly registry: JobTypeRegistry<unknown>
   readonly clock: Clock
   readonly retention: Retention
+  /** Sets what the limits of its type mean for a job. @throws TypeError INVALID_ARGUMENT for one that is too heavy */
+  readonly applyLimits: (job: { -readonly [K in keyof NewJob]: NewJob[K] }) => void
   /** One chain was asked for; others of the batch are its blockers. @default false */
   readonly isSingle?: boolean
   /** For callbacks, where there is one. */
@@ -122,14 +124,16 @@ export class StartBatch {
     const { typeName } = request
     const input = await this.#options.registry.parseInput(typeName, request.input)
     const payload = encodeInput(typeName, input)
-    return {
+    const job = {
       ...ref,
       token: this.#token,
       payload,
       retention: this.#options.retention,
       ...sharedFields(request),
-      ...(await this.#blockersOf(request, { ...chainRefOf(ref), chainId: chain.id, input }, chain, entry)),
     }
+    this.#options.applyLimits(job)
+    const blockers = await this.#blockersOf(request, { ...chainRefOf(ref), chainId: chain.id, input }, chain, entry)
+    return { ...job, ...blockers }
   }
 
   async #blockersOf(

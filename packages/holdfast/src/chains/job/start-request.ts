@@ -63,9 +63,10 @@ export function sharedFields({
   timeoutMs,
   expiresInMs,
   group,
+  weight,
   search,
 }: StartRequest): Partial<NewJob> {
-  const fields = sharedFieldsOf({ delayMs, runAt, priority, timeoutMs, expiresInMs, group, search })
+  const fields = sharedFieldsOf({ delayMs, runAt, priority, timeoutMs, expiresInMs, group, weight, search })
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
 

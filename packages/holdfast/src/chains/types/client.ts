@@ -46,7 +46,8 @@ export interface CancelChainOptions {
 export interface Client<T, Tx = never> {
   /**
    * Starts a chain, or gives the one that has its id or key. Resolves after the commit; with `tx`, once it is written there.
-   * @throws INVALID_ARGUMENT, JobTypeValidationError, SerializationError, TOO_LARGE, BLOCKER_NOT_FOUND, StorageError
+   * @throws INVALID_ARGUMENT, JobTypeValidationError, SerializationError, TOO_LARGE, BLOCKER_NOT_FOUND, QueueFullError, GROUP_KIND,
+   * StorageError
    */
   startJobChain<N extends JobTypeName<T>>(
     options: StartOptions<T, N, Tx>,

@@ -11,6 +11,8 @@ import type { EntryName, GivenInput } from './job-types.ts'
 export interface ScheduledChainOptions extends ScheduleRule {
   /** Integer -100…100, larger first. @default 0 */
   readonly priority?: number | undefined
+  /** What a start of the first job takes of the rates of its type: an integer of at least 1. @default 1 */
+  readonly weight?: number | undefined
   /** Longest run of an attempt, in ms. @default that of the worker */
   readonly timeoutMs?: number | undefined
   /** Time from a slot until the first attempt, in ms. A chain that was not started by then ends as cancelled. */

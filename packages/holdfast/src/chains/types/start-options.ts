@@ -58,8 +58,13 @@ interface JobOptions<Input> {
   readonly timeoutMs?: number | undefined
   /** Time until the first attempt, in ms. A job that was not started by then ends as cancelled, and its chain with it. */
   readonly expiresInMs?: number | undefined
-  /** Ordered group of the job type: its jobs run one at a time, in the order of acceptance. */
-  readonly group?: GroupOptions | undefined
+  /**
+   * Key of the group of the job, within its type: groups take turns, and the limits of a type may bound each. Or an object: with
+   * `ordered: true`, the jobs of the group run one at a time, in the order of acceptance, across retries.
+   */
+  readonly group?: string | GroupOptions | undefined
+  /** What a start of the job takes of the rates of its type and group: an integer of at least 1. @default 1 */
+  readonly weight?: number | undefined
   /** Fields by which lists find the job: at most 16 texts, numbers and booleans. */
   readonly search?: SearchFields | undefined
 }

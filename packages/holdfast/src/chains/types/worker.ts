@@ -5,6 +5,7 @@ import type { Logger } from '../../engine/emit.ts'
 import type { Health } from '../../engine/health.ts'
 import type { Backoff } from '../../engine/job/backoff.ts'
 import type { RetentionCounts } from '../../engine/job/retention.ts'
+import type { LimitsOptions } from '../../engine/limits/limits-options.ts'
 import type { ErrorAnswer } from '../../engine/work/decision.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { Log } from '../events/log.ts'
@@ -84,6 +85,11 @@ export interface JobTypeProcessor<T, N extends JobTypeName<T>, Tx> extends Attem
   readonly onError?: ((error: unknown, job: RunningJob<T, N>) => ErrorAnswer | Promise<ErrorAnswer>) | undefined
   /** How many ended chains that start with this type are kept. Older ones are deleted by sweeps. @default any number */
   readonly retention?: RetentionCounts | undefined
+  /**
+   * Limits of the job type and of its groups, over all processes: `concurrency`, `rate`, `maxWaiting`, `group`. Stored at start(), so that
+   * all processes agree; an operator may set others with createAdmin(). `{}` declares that there are none. @default none
+   */
+  readonly limits?: LimitsOptions | undefined
   /** Alias of `maxAttempts` and `backoff`. */
   readonly retryConfig?: RetryConfig | undefined
   /** Alias of `leaseMs` and `renewIntervalMs`. */
@@ -133,8 +139,8 @@ export interface InProcessWorkerOptions<T, Tx> extends ProcessingOptions<NoInfer
    */
   readonly schedules?: Readonly<Record<string, ChainSchedule<NoInfer<T>>>> | undefined
   /**
-   * Number of the deployed version, which grows with each. Only a greater one removes schedules that are no longer declared, and a lower
-   * one changes none. @default 0
+   * Number of the deployed version, which grows with each. Only a greater one removes schedules and limits that are no longer declared, and
+   * a lower one changes none. @default 0
    */
   readonly release?: number | undefined
   /** Source of local time: a `fakeClock()` in tests. @default the system's */

@@ -3,6 +3,7 @@
 import { type Clock, systemClock } from '../../clock.ts'
 import type { Backoff } from '../../engine/job/backoff.ts'
 import { keptCounts, type RetentionCounts } from '../../engine/job/retention.ts'
+import { type LimitsOptions, resolveLimits } from '../../engine/limits/limits-options.ts'
 import { invalidArgument, JobTypeValidationError } from '../../errors.ts'
 import { resolveOptions } from '../../resolve-options.ts'
 import type { KeepCount, Storage } from '../../storage/storage.ts'
@@ -28,6 +29,7 @@ export interface TypeConfig extends Processor {
   readonly type: string
   readonly renewIntervalMs: number
   readonly keep: readonly KeepCount[]
+  readonly limits: LimitsOptions | undefined
 }
 
 /** @throws TypeError INVALID_ARGUMENT, UNKNOWN_TYPE */
@@ -86,6 +88,7 @@ function typeConfig(
     process: Processor['process']
     onError?: Processor['onError']
     retention?: RetentionCounts
+    limits?: LimitsOptions
   }
   processorOptions.process.check(`${where}.process`, own.process)
   const leaseMs = own.leaseMs ?? worker.leaseMs!
@@ -98,6 +101,7 @@ function typeConfig(
     typeName,
     type,
     keep: keptCounts(type, own.retention),
+    limits: own.limits && resolveLimits(own.limits),
     process: own.process,
     maxAttempts: own.maxAttempts ?? worker.maxAttempts!,
     backoff: backoffOver(own.backoff, completeBackoff(worker.backoff)),

@@ -73,7 +73,7 @@ class ChainWorker implements InProcessWorker {
 
   constructor(config: WorkerConfig) {
     this.#config = config
-    const dependencies = dependenciesOf(config, config.workerId)
+    const dependencies = dependenciesOf(config, config)
     this.#dependencies = dependencies
     const { workerId, middlewares, concurrency, observer, types } = config
     const { clock, storage, publishEvent, publishChainEvent } = dependencies
@@ -230,6 +230,7 @@ class ChainWorker implements InProcessWorker {
       pollMs,
       presenceMs,
       slotPauseMs: nextJobDelayMs,
+      limits: this.#dependencies.limits,
       loopBackoff,
       publishEvent,
       types: types.map((type) => this.#workOf(type)),

@@ -1,20 +1,24 @@
 // Values that a handler returns or throws to end its attempt without a result, and that onError answers. They work in every face:
-// snooze() runs the job again later and costs no attempt, retry() costs one, fail() fails the job for good.
+// snooze() runs the job again later and costs no attempt, retry() costs one, fail() fails the job for good. rateLimited() is a snooze
+// for others, too: of the type or group of the job, until then none starts.
 
 import { asError } from '../../error-details.ts'
 import {
   invalidArgument,
   isHoldfastError,
+  RateLimitedError,
+  type RateLimitScope,
   RescheduleJobError,
   RetryJobError,
   UnrecoverableError,
 } from '../../errors.ts'
-import { resolveOptions } from '../../resolve-options.ts'
+import { oneOf } from '../../option-checks.ts'
+import { resolveOptions, type Table } from '../../resolve-options.ts'
 import type { When } from '../../storage/storage.ts'
 import { sharedOptions } from '../options.ts'
 
-/** What a handler may return in place of a result: snooze(), retry() or fail(). */
-export type Directive = RescheduleJobError | RetryJobError | UnrecoverableError
+/** What a handler may return in place of a result: snooze(), rateLimited(), retry() or fail(). */
+export type Directive = RescheduleJobError | RateLimitedError | RetryJobError | UnrecoverableError
 
 export interface SnoozeOptions {
   /** Delay from now, in ms of the storage's clock. */
@@ -37,6 +41,33 @@ export function snooze(options: SnoozeOptions): RescheduleJobError {
     throw invalidArgument('snooze options', 'either delayMs or runAt', options)
   }
   return new RescheduleJobError(delayMs === undefined ? { at: Number(runAt) } : { afterMs: delayMs }, cause)
+}
+
+export interface RateLimitedOptions {
+  /** Time until the next run, in ms of the storage's clock. Required. */
+  readonly retryAfterMs: number
+  /** What waits until then: every job of the type, those of the job's group, or the job alone. Running jobs go on. @default 'type' */
+  readonly scope?: RateLimitScope | undefined
+  /** Reason, kept as the job's error until its next run ends. */
+  readonly cause?: unknown
+}
+
+export const rateLimitedOptions = {
+  retryAfterMs: { check: sharedOptions.delayMs.check },
+  scope: { default: 'type', check: oneOf('type', 'group', 'job') },
+  cause: sharedOptions.tx,
+} as const satisfies Table
+
+/**
+ * Makes a directive for a run that was told to slow down, such as by status 429 of a service: the job runs again later, without spending
+ * an attempt or a snooze, and no process starts another job of the scope before. Return it from the handler, throw it, or answer it from
+ * onError.
+ * @throws TypeError INVALID_ARGUMENT
+ */
+export function rateLimited(options: RateLimitedOptions): RateLimitedError {
+  const { retryAfterMs, scope, cause } = resolveOptions('rateLimited', options, rateLimitedOptions)
+  rateLimitedOptions.retryAfterMs.check('retryAfterMs', retryAfterMs)
+  return new RateLimitedError(retryAfterMs, scope, cause)
 }
 
 export interface RetryOptions {
@@ -74,6 +105,14 @@ export function snoozeOf(
   return at === undefined ? { delayMs: Math.ceil(afterMs ?? 0) } : { runAt: Math.ceil(Number(at)) }
 }
 
+/** How a run was told to slow down. */
+export type SlowDown = Pick<RateLimitedError, 'retryAfterMs' | 'scope'>
+
+/** What a rateLimited() asks for; undefined if the value is none. Recognises one of another installed copy of the package. */
+export function rateLimitOf(value: unknown): SlowDown | undefined {
+  return isHoldfastError(value, 'RATE_LIMITED') ? (value as RateLimitedError) : undefined
+}
+
 /** The delay that a retry() asks for; undefined if the value is none. Recognises one of another installed copy of the package. */
 export function retryOf(value: unknown): Pick<RetryJobError, 'delayMs'> | undefined {
   return isHoldfastError(value, 'RETRY_REQUESTED') ? (value as RetryJobError) : undefined
@@ -87,4 +126,4 @@ export function isDirective(value: unknown): value is Directive {
   return value instanceof Error && isHoldfastError(value) && codes.has(value.code)
 }
 
-const codes: ReadonlySet<string> = new Set(['RESCHEDULED', 'RETRY_REQUESTED', 'UNRECOVERABLE'])
+const codes: ReadonlySet<string> = new Set(['RESCHEDULED', 'RATE_LIMITED', 'RETRY_REQUESTED', 'UNRECOVERABLE'])

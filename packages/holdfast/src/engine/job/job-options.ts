@@ -2,7 +2,7 @@
 
 import { invalidArgument } from '../../errors.ts'
 import type { Table } from '../../resolve-options.ts'
-import type { NewJob, SearchFields, When } from '../../storage/storage.ts'
+import type { JobGroup, NewJob, SearchFields, When } from '../../storage/storage.ts'
 import { sharedOptions } from '../options.ts'
 import { deduplicationOf, type DeduplicationOptions } from './deduplication.ts'
 
@@ -18,8 +18,13 @@ export interface SharedJobOptions {
   readonly timeoutMs?: number | undefined
   /** Time until the first start, in ms. A job that was not started by then ends as cancelled, with reason `expired`. */
   readonly expiresInMs?: number | undefined
-  /** Ordered group: its jobs run one at a time, in the order of acceptance, across retries. */
-  readonly group?: GroupOptions | undefined
+  /**
+   * Key of the group of the job, within its type: groups take turns, and the limits of a type may bound each. Or an object: with
+   * `ordered: true`, the jobs of the group run one at a time, in the order of acceptance, across retries.
+   */
+  readonly group?: string | GroupOptions | undefined
+  /** What a start of the job takes of the rates of its type and group: an integer of at least 1, and 1 without it. At most their limits. */
+  readonly weight?: number | undefined
   /** At most one job per key, whatever its id. The mode decides what a second job with the key does. */
   readonly deduplication?: DeduplicationOptions | undefined
   /** Fields by which list() finds the job: at most 16 texts, numbers and booleans. */
@@ -28,9 +33,18 @@ export interface SharedJobOptions {
 
 /** The group of a job. */
 export interface GroupOptions {
+  /** 1 … 512 bytes of UTF-8. Required. */
   readonly key: string
-  /** Jobs of the group run one at a time, in the order of acceptance. The only kind of group so far. */
-  readonly ordered: true
+  /**
+   * Jobs of the group run one at a time, in the order of acceptance: the first holds the group until it ends. While the group has
+   * unfinished jobs, a job of the other kind is refused with GROUP_KIND. @default false
+   */
+  readonly ordered?: boolean | undefined
+  /**
+   * Of an ordered group, if this job fails: `continue` runs the next one; `hold` lets the group wait until this job is retried, replaced or
+   * removed, or its record expires. Without it: that of the limits of the type, else `continue`.
+   */
+  readonly onFailure?: 'continue' | 'hold' | undefined
 }
 
 /** The rows of these options, for the table of a face. */
@@ -41,13 +55,14 @@ export const sharedJobOptions = {
   timeoutMs: sharedOptions.timeoutMs,
   expiresInMs: sharedOptions.expiresInMs,
   group: sharedOptions.group,
+  weight: sharedOptions.weight,
   deduplication: sharedOptions.deduplication,
   search: sharedOptions.search,
 } as const satisfies Table
 
 type SharedFields = Pick<
   NewJob,
-  'delayMs' | 'runAt' | 'priority' | 'timeoutMs' | 'expiresInMs' | 'group' | 'deduplication' | 'search'
+  'delayMs' | 'runAt' | 'priority' | 'timeoutMs' | 'expiresInMs' | 'group' | 'weight' | 'deduplication' | 'search'
 >
 
 /** The fields of the job for the storage. @throws as setSharedFields() */
@@ -65,13 +80,22 @@ export function setSharedFields<Job extends Writable<SharedFields>>(job: Job, op
   if (options.priority !== undefined) job.priority = options.priority
   if (options.timeoutMs !== undefined) job.timeoutMs = options.timeoutMs
   if (options.expiresInMs !== undefined) job.expiresInMs = options.expiresInMs
-  if (options.group !== undefined) job.group = options.group
+  if (options.group !== undefined) job.group = jobGroupOf(options.group)
+  if (options.weight !== undefined) job.weight = options.weight
   if (deduplication !== undefined) {
     job.deduplication = deduplicationOf(deduplication)
     checkDebounced(job)
   }
   if (options.search !== undefined) job.search = options.search
   return job
+}
+
+/** The group for the storage. */
+export function jobGroupOf(group: string | GroupOptions): JobGroup {
+  if (typeof group === 'string') return { key: group }
+  const { key, ordered, onFailure } = group
+  if (!ordered) return { key }
+  return onFailure === undefined ? { key, ordered } : { key, ordered, onFailure }
 }
 
 /** @throws TypeError INVALID_ARGUMENT for a debounced job with a time of its own */

@@ -54,6 +54,8 @@ export interface JobView<TPayload = unknown, TResult = unknown> {
   readonly expiresAt?: number
   readonly priority: number
   readonly group?: string
+  /** What its start takes of a rate. Absent: 1. */
+  readonly weight?: number
   readonly deduplicationKey?: string
   readonly search?: SearchFields
   /** Longest run, in ms. Absent: the worker decides. */
@@ -124,6 +126,7 @@ export function jobViewOf<P, R>(record: JobRecord, decoding: Decoding<P, R>): Jo
     expiresAt: record.expiresAt,
     priority: record.priority,
     group: record.group,
+    weight: record.weight,
     deduplicationKey: record.deduplicationKey,
     search: record.search,
     timeoutMs: record.timeoutMs,

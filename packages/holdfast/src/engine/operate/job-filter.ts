@@ -11,7 +11,7 @@ import { sharedOptions } from '../options.ts'
 export interface JobFilter {
   /** @default every state; of a bulk action, those that it can change */
   readonly states?: readonly JobState[] | undefined
-  /** Key of an ordered group. */
+  /** Key of a group. */
   readonly group?: string | undefined
   /** Search fields: a value, a list of values, or bounds (`gt`, `gte`, `lt`, `lte`) per field. */
   readonly where?: Where | undefined

@@ -26,6 +26,8 @@ export interface JobItem<TPayload = unknown> extends NamedJob {
   readonly maxAttempts?: number
   readonly priority: number
   readonly group?: string
+  /** What its start takes of a rate. Absent: 1. */
+  readonly weight?: number
   readonly search?: SearchFields
   readonly createdAt: number
   /** When the job is, was or would be due. */
@@ -61,6 +63,7 @@ export function jobItem(record: JobRecord, codec?: PayloadCodec): JobItem {
     maxAttempts: record.maxAttempts,
     priority: record.priority,
     group: record.group,
+    weight: record.weight,
     search: record.search,
     createdAt: record.createdAt,
     runAt: record.runAt,

@@ -10,7 +10,7 @@ export interface TypeSummary {
   /** Name of the queue, job type or message queue. */
   readonly name: string
   readonly states: Readonly<Record<JobState, number>>
-  /** Jobs that could run now. Groups and pauses are not considered. */
+  /** Jobs that could run now. Groups, limits and pauses are not considered. */
   readonly due: number
   /** Jobs that wait for their time. */
   readonly delayed: number
@@ -21,6 +21,8 @@ export interface TypeSummary {
   /** Since when the type is paused, and the operator who paused it. Absent: it is not. */
   readonly paused?: Paused
   readonly pausedGroups: readonly (Paused & { readonly group: string })[]
+  /** Until when the type waits because a handler was told to slow down (rateLimited). Absent: it does not. */
+  readonly slowedUntil?: number
 }
 
 export function typeSummaries({ now, types }: Counts): TypeSummary[] {
@@ -28,7 +30,7 @@ export function typeSummaries({ now, types }: Counts): TypeSummary[] {
 }
 
 function typeSummary(
-  { type, states, due, delayed, oldestDueAt, paused, pausedGroups }: TypeCounts,
+  { type, states, due, delayed, oldestDueAt, paused, pausedGroups, slowedUntil }: TypeCounts,
   now: number,
 ): TypeSummary {
   return {
@@ -39,5 +41,6 @@ function typeSummary(
     ...(oldestDueAt !== undefined && { oldestDueAt, oldestDueMs: Math.max(0, now - oldestDueAt) }),
     ...(paused && { paused }),
     pausedGroups,
+    ...(slowedUntil !== undefined && { slowedUntil }),
   }
 }

@@ -8,7 +8,7 @@ import type { Schedule } from './schedule.ts'
 /** The job that a schedule adds, without what each slot decides. */
 type JobTemplate = Pick<
   NewJob,
-  'type' | 'payload' | 'priority' | 'maxAttempts' | 'timeoutMs' | 'expiresInMs' | 'search' | 'retention'
+  'type' | 'payload' | 'priority' | 'weight' | 'maxAttempts' | 'timeoutMs' | 'expiresInMs' | 'search' | 'retention'
 >
 
 export interface StoredSchedule extends Schedule {

@@ -1,6 +1,7 @@
 // What an attempt ends in whose handler threw, or returned a directive: the same on every face.
 //
 //   snooze()                        → released, until its time; more often than maxSnoozes: failed
+//   rateLimited()                   → released, until its time, with others of its type or group
 //   the worker is stopping          → released
 //   fail(), UnrecoverableError      → failed
 //   retry()                         → retried, after its own delay if it has one
@@ -10,14 +11,31 @@
 
 import { asError } from '../../error-details.ts'
 import { HoldfastError, isHoldfastError } from '../../errors.ts'
-import type { When } from '../../storage/storage.ts'
+import type { Bytes, When } from '../../storage/storage.ts'
 import type { PublishEvent } from '../events.ts'
-import { causeOf, type Directive, isDirective, retryOf, snoozeOf } from '../job/directives.ts'
+import {
+  causeOf,
+  type Directive,
+  isDirective,
+  rateLimitOf,
+  retryOf,
+  type SlowDown,
+  snoozeOf,
+} from '../job/directives.ts'
 import type { Attempt } from './attempt.ts'
+import type { AttemptEnd } from './outcomes.ts'
 
 export type Decision =
-  /** @param cause error that the job keeps until its next run ends; undefined: none */
-  | { readonly kind: 'released'; readonly when: When | undefined; readonly cause: unknown }
+  /**
+   * @param cause error that the job keeps until its next run ends; undefined: none
+   * @param slowDown the handler was told to slow down
+   */
+  | {
+      readonly kind: 'released'
+      readonly when: When | undefined
+      readonly cause: unknown
+      readonly slowDown?: SlowDown
+    }
   | { readonly kind: 'failed'; readonly thrown: unknown }
   /** @param delayMs undefined: the backoff */
   | { readonly kind: 'retry'; readonly thrown: unknown; readonly delayMs: number | undefined }
@@ -29,6 +47,8 @@ export type ErrorAnswer = Directive | undefined | void
 export function decisionOf(attempt: Attempt, thrown: unknown, maxSnoozes: number): Decision {
   const when = snoozeOf(thrown)
   if (when) return snoozed(attempt, when, causeOf(thrown), maxSnoozes)
+  const slowDown = rateLimitOf(thrown)
+  if (slowDown) return slowedDown(slowDown, causeOf(thrown))
   // The handler ended because the worker stops: that is no failure.
   if (attempt.abortedFor === 'stopping') return { kind: 'released', when: undefined, cause: undefined }
   if (isHoldfastError(thrown, 'UNRECOVERABLE')) return { kind: 'failed', thrown }
@@ -62,9 +82,35 @@ export async function askedDecision(
 function decided(attempt: Attempt, thrown: unknown, answer: unknown, maxSnoozes: number): Decision | undefined {
   const when = snoozeOf(answer)
   if (when) return snoozed(attempt, when, thrown, maxSnoozes)
+  const slowDown = rateLimitOf(answer)
+  if (slowDown) return slowedDown(slowDown, thrown)
   if (isHoldfastError(answer, 'UNRECOVERABLE')) return { kind: 'failed', thrown }
   const retry = retryOf(answer)
   return retry && { kind: 'retry', thrown, delayMs: retry.delayMs }
+}
+
+const slowedDown = ({ retryAfterMs, scope }: SlowDown, cause: unknown): Decision => ({
+  kind: 'released',
+  when: { delayMs: retryAfterMs },
+  cause,
+  slowDown: { retryAfterMs, scope },
+})
+
+/** The end of a released attempt. @param error the cause, as the face stores it */
+export function releasedEnd(
+  { when, slowDown }: Decision & { readonly kind: 'released' },
+  error: Bytes | undefined,
+): AttemptEnd {
+  const scope = slowDown?.scope
+  return {
+    ending: {
+      kind: 'released',
+      ...when,
+      ...(error && { error }),
+      ...((scope === 'type' || scope === 'group') && { slowDown: scope }),
+    },
+    ...(slowDown && { slowDown }),
+  }
 }
 
 function snoozed({ job }: Attempt, when: When, cause: unknown, maxSnoozes: number): Decision {

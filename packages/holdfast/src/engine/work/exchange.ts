@@ -4,16 +4,18 @@
 import type { Clock } from '../../clock.ts'
 import type { Claim, ClaimRequest, Outcome } from '../../storage/storage.ts'
 import type { GuardedStorage } from '../guard.ts'
+import type { LimitsCopy } from '../limits/limits-copy.ts'
 import type { Outcomes } from './outcomes.ts'
 import type { RunningAttempts } from './running-attempts.ts'
 import type { Slots } from './slots.ts'
-import type { WorkType } from './work-type.ts'
+import { claimTypes, type WorkType } from './work-type.ts'
 
 export interface ExchangeOptions {
   readonly storage: Pick<GuardedStorage, 'claim' | 'settle'>
   readonly clock: Clock
   readonly label: string
   readonly types: readonly WorkType[]
+  readonly limits: LimitsCopy | undefined
   readonly slots: Slots
   readonly outcomes: Outcomes
   readonly running: RunningAttempts
@@ -58,6 +60,7 @@ export class Exchange {
     const { outcomes, running, slots } = this.#options
     const canClaim = (await outcomes.resend()) && (this.#stopping || (await running.confirm()))
     if (!canClaim) this.mayFindJobs = true
+    if (canClaim && this.#willClaim) await this.#refreshLimits()
     const batch = outcomes.take()
     const free = this.#stopping || !canClaim ? 0 : slots.free
     try {
@@ -70,6 +73,17 @@ export class Exchange {
     const hasRoom = canClaim && !this.#stopping && slots.free > 0
     const hasMore = outcomes.waiting > 0 || outcomes.resendMs === 0 || (this.mayFindJobs && hasRoom)
     return { canClaim, hasMore }
+  }
+
+  get #willClaim(): boolean {
+    const { outcomes, slots } = this.#options
+    return !this.#stopping && slots.free > 0 && (this.mayFindJobs || outcomes.waiting > 0)
+  }
+
+  /** A claim keeps to the limits as they were at most 5 s ago. Nothing is read while no claim is to be sent. */
+  async #refreshLimits(): Promise<void> {
+    const { limits } = this.#options
+    if (limits && !limits.isFresh) await limits.refresh()
   }
 
   async #claim(free: number, batch: ReturnType<Outcomes['take']>): Promise<void> {
@@ -99,7 +113,7 @@ export class Exchange {
 
   /** The types rotate, so that each of them is the first in turn. */
   #request(slots: number, outcomes: readonly Outcome[]): ClaimRequest {
-    const { label, types } = this.#options
+    const { label, types, limits } = this.#options
     const first = this.#claims++ % types.length
     const rotated = first === 0 ? types : [...types.slice(first), ...types.slice(0, first)]
     return {
@@ -107,7 +121,7 @@ export class Exchange {
       label,
       slots,
       outcomes,
-      types: rotated.map(({ type, leaseMs, maxAttempts }) => ({ type, leaseMs, maxAttempts })),
+      types: claimTypes(rotated, limits),
     }
   }
 }

@@ -61,8 +61,13 @@ export function publishOutcome(
     case 'cancelled':
       return publishEvent({ name: 'cancelled', type, id, job: attempt.job, verdict })
     // Queued or scheduled: the job waits again, without a failure.
-    default:
-      if (!stalled) publishEvent({ name: 'released', ...about, job: attempt.job })
+    default: {
+      if (stalled) return
+      const { slowDown } = end
+      if (slowDown)
+        publishEvent({ name: 'rate_limited', ...about, ...slowDown, runAt: verdict.runAt, job: attempt.job })
+      return publishEvent({ name: 'released', ...about, job: attempt.job })
+    }
   }
 }
 

@@ -7,6 +7,7 @@ import { engineDefaults } from '../defaults.ts'
 import type { PublishEvent } from '../events.ts'
 import type { GuardedStorage } from '../guard.ts'
 import { type Backoff, delayAfter } from '../job/backoff.ts'
+import type { SlowDown } from '../job/directives.ts'
 import type { Attempt } from './attempt.ts'
 import { publishOutcome } from './outcome-events.ts'
 
@@ -20,6 +21,8 @@ export interface AttemptEnd {
   readonly value?: unknown
   readonly error?: Error
   readonly payload?: unknown
+  /** The handler was told to slow down (rateLimited). */
+  readonly slowDown?: SlowDown
 
   // Chains only:
   /** The verdict, if the outcome was settled already, in a transaction. */

@@ -3,12 +3,15 @@
 import type { Clock, Timer } from '../../clock.ts'
 import { engineDefaults } from '../defaults.ts'
 import type { GuardedStorage } from '../guard.ts'
-import type { Claim, ClaimType, Signal, Unlisten } from '../../storage/storage.ts'
+import type { Claim, Signal, Unlisten } from '../../storage/storage.ts'
+import type { LimitsCopy } from '../limits/limits-copy.ts'
+import { claimTypes, type WorkType } from './work-type.ts'
 
 export interface WakeOptions {
   readonly storage: Pick<GuardedStorage, 'listen' | 'nextDueAt'>
   readonly clock: Clock
-  readonly types: readonly ClaimType[]
+  readonly types: readonly WorkType[]
+  readonly limits: LimitsCopy | undefined
   /** Fallback poll in ms. Infinity: hints alone. */
   readonly pollMs: number
   /** Called when a claim may find jobs. */
@@ -23,7 +26,7 @@ export class Wake {
   #timer: Timer | undefined
   /** When the timer should fire: local, monotonic ms. */
   #firesAt = Infinity
-  #unlisten: Unlisten | undefined
+  readonly #unlisten: Unlisten[] = []
   #stopped = false
 
   constructor(options: WakeOptions) {
@@ -41,8 +44,25 @@ export class Wake {
       { kind: 'abort' as const, type },
     ])
     const unlisten = await storage.listen(topics, (signal) => this.#receive(signal))
-    if (this.#stopped) await unlisten()
-    else this.#unlisten = unlisten
+    this.#unlisten.push(unlisten)
+    try {
+      await this.#listenForLimits()
+    } catch (error) {
+      await this.#endListening().catch(() => {})
+      throw error
+    }
+    if (this.#stopped) await this.#endListening()
+  }
+
+  /** Limits that were set or raised may let jobs start now. Not with the others: a notifier carries hints about jobs alone. */
+  async #listenForLimits(): Promise<void> {
+    const { limits, onWake } = this.#options
+    const unlisten = await limits?.listen(onWake)
+    if (unlisten) this.#unlisten.push(unlisten)
+  }
+
+  async #endListening(): Promise<void> {
+    await Promise.all(this.#unlisten.splice(0).map((unlisten) => unlisten()))
   }
 
   /**
@@ -50,8 +70,8 @@ export class Wake {
    * @param nextDue as the last claim returned it; undefined: the storage is asked
    */
   async idleMs(maxMs: number, nextDue: Claim['nextDue']): Promise<number> {
-    const { storage, clock, types } = this.#options
-    const due = nextDue === undefined ? await storage.nextDueAt(types) : (nextDue ?? undefined)
+    const { storage, clock, types, limits } = this.#options
+    const due = nextDue === undefined ? await storage.nextDueAt(claimTypes(types, limits)) : (nextDue ?? undefined)
     // A job is due, and yet the claim before this found none: another call has it locked.
     const dueMs = due === undefined ? Infinity : due.at > due.now ? due.at - due.now : engineDefaults.lockedMs
     const pollMs = this.#pollMs * (1 - clock.random() / 10)
@@ -84,8 +104,7 @@ export class Wake {
   async stop(): Promise<void> {
     this.#stopped = true
     this.cancel()
-    await this.#unlisten?.()
-    this.#unlisten = undefined
+    await this.#endListening()
   }
 
   #receive(signal: Signal): void {

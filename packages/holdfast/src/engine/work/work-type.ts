@@ -1,9 +1,18 @@
 // A kind of job, as a worker serves it: how long the worker holds one, and what runs it. A Queue has one, chains and tasks many.
 
-import type { Bytes, ClaimedJob, KeepCount, NewJob } from '../../storage/storage.ts'
+import type { Bytes, ClaimedJob, ClaimType, KeepCount, NewJob } from '../../storage/storage.ts'
+import type { LimitsCopy } from '../limits/limits-copy.ts'
 import type { Attempt } from './attempt.ts'
 import type { FailedJob } from './dead-letters.ts'
 import type { AttemptEnd } from './outcomes.ts'
+
+/** The fields of a type that a claim sends. `limits` is absent unless the type has some. */
+export function claimTypes(types: readonly WorkType[], limits: LimitsCopy | undefined): ClaimType[] {
+  return types.map(({ type, leaseMs, maxAttempts }) => {
+    const bounds = limits?.claimLimits(type)
+    return bounds ? { type, leaseMs, maxAttempts, limits: bounds } : { type, leaseMs, maxAttempts }
+  })
+}
 
 /** One kind of job that a worker serves. */
 export interface WorkType {

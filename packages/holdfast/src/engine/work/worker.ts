@@ -13,6 +13,7 @@ import type { PublishEvent } from '../events.ts'
 import type { GuardedStorage } from '../guard.ts'
 import type { WorkerState } from '../health.ts'
 import type { Backoff } from '../job/backoff.ts'
+import type { LimitsCopy } from '../limits/limits-copy.ts'
 import { Sweeper } from '../upkeep/sweep.ts'
 import { AbandonedHandlers } from './abandoned-handlers.ts'
 import { AttemptRunner } from './attempt-runner.ts'
@@ -34,6 +35,8 @@ export interface WorkerOptions {
   readonly label: string
   readonly concurrency: number
   readonly types: readonly WorkType[]
+  /** The limits of its types. Undefined: they have none. */
+  readonly limits?: LimitsCopy | undefined
   /** Longest idle wait without a hint, in ms. Infinity: hints alone. */
   readonly pollMs: number
   /** How long a slot stays empty after an attempt, in ms. 0: not at all. */
@@ -60,7 +63,7 @@ export class Worker {
   #stopping = false
 
   constructor(options: WorkerOptions) {
-    const { storage, clock, types, publishEvent, label, pollMs, concurrency, loopBackoff } = options
+    const { storage, clock, types, limits, publishEvent, label, pollMs, concurrency, loopBackoff } = options
     const schedule = (): void => this.#rounds.schedule()
     const scheduleClaim = (): void => this.#rounds.scheduleClaim()
     this.#options = options
@@ -86,6 +89,7 @@ export class Worker {
       storage,
       clock,
       types,
+      limits,
       pollMs,
       onWake: scheduleClaim,
       onAbort: (ids) => running.recheck(ids),
@@ -108,6 +112,7 @@ export class Worker {
       clock,
       label,
       types,
+      limits,
       slots,
       outcomes,
       running,
@@ -137,6 +142,7 @@ export class Worker {
 
   /** Resolves after the first claim, once it is known when the next one comes. */
   async start(): Promise<void> {
+    await this.#options.limits?.declare()
     await this.#wake.listen()
     if (this.#stopping) return
     this.#sweeper.start()

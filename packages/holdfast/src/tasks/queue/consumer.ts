@@ -5,6 +5,7 @@ import { engineDefaults } from '../../engine/defaults.ts'
 import type { PublishEvent } from '../../engine/events.ts'
 import type { GuardedStorage } from '../../engine/guard.ts'
 import { healthOf } from '../../engine/health.ts'
+import type { LimitsCopy } from '../../engine/limits/limits-copy.ts'
 import type { WorkType } from '../../engine/work/work-type.ts'
 import { Worker } from '../../engine/work/worker.ts'
 import type { Consumer } from './message-queue.ts'
@@ -15,6 +16,7 @@ interface Consuming {
   readonly storage: GuardedStorage
   readonly clock: Clock
   readonly work: WorkType
+  readonly limits: LimitsCopy
   readonly concurrency: number
   readonly pollMs: number
   readonly presenceMs: number | false
@@ -29,7 +31,7 @@ interface Consuming {
  * @throws StorageError
  */
 export async function openConsumer(consuming: Consuming, signal: AbortSignal): Promise<Consumer | undefined> {
-  const { name, storage, clock, work, concurrency, pollMs, presenceMs, publishEvent } = consuming
+  const { name, storage, clock, work, limits, concurrency, pollMs, presenceMs, publishEvent } = consuming
   await storage.connect()
   if (signal.aborted) return void (await disconnect(consuming, engineDefaults.stopWritesMs))
   const { loopBackoff } = engineDefaults
@@ -41,6 +43,7 @@ export async function openConsumer(consuming: Consuming, signal: AbortSignal): P
     concurrency,
     pollMs,
     presenceMs,
+    limits,
     slotPauseMs: 0,
     loopBackoff,
     publishEvent,

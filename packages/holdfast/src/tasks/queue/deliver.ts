@@ -6,6 +6,7 @@
 //
 //   replaced by an enqueue of its handler  → released, with the new message
 //   snooze()                               → released, with its time
+//   rateLimited()                          → released, with its time, and others of its queue or group with it
 //   the worker stops                       → released
 //   fail(), or the policy gives up         → failed
 //   anything else                          → retry, after the policy's delay
@@ -16,7 +17,7 @@ import { type Directive, isDirective } from '../../engine/job/directives.ts'
 import type { Serde } from '../../engine/job/serde.ts'
 import { type JobSchedule, scheduleOf } from '../../engine/schedule/slot-job.ts'
 import type { Attempt } from '../../engine/work/attempt.ts'
-import { decisionOf } from '../../engine/work/decision.ts'
+import { decisionOf, releasedEnd } from '../../engine/work/decision.ts'
 import { type AttemptEnd, stalledError } from '../../engine/work/outcomes.ts'
 import type { WorkType } from '../../engine/work/work-type.ts'
 import { asError, encodeError } from '../../error-details.ts'
@@ -128,8 +129,7 @@ function replaced({ replacement }: CurrentMessage): AttemptEnd | undefined {
 function endOf(attempt: Attempt, delivering: Delivering, message: unknown, thrown: unknown): AttemptEnd {
   const decision = decisionOf(attempt, thrown, delivering.maxSnoozes)
   if (decision.kind === 'released') {
-    const { when, cause } = decision
-    return { ending: { kind: 'released', ...when, ...(cause !== undefined && { error: encodeError(cause) }) } }
+    return releasedEnd(decision, decision.cause === undefined ? undefined : encodeError(decision.cause))
   }
   const reason = reasonOf(decision.thrown)
   const shared = { error: asError(reason), payload: message }

@@ -3,7 +3,7 @@
 import type { Health } from '../../engine/health.ts'
 import type { Directive } from '../../engine/job/directives.ts'
 import type { DeduplicationOptions } from '../../engine/job/deduplication.ts'
-import type { SharedJobOptions } from '../../engine/job/job-options.ts'
+import type { GroupOptions, SharedJobOptions } from '../../engine/job/job-options.ts'
 import type { JobSchedule } from '../../engine/schedule/slot-job.ts'
 import type { JobState, ReviveVerdict } from '../../storage/storage.ts'
 import type { Duration } from '../duration.ts'
@@ -43,7 +43,16 @@ export interface DueOptions {
 }
 
 /** Options of a job that only `extended` queues carry. */
-export type JobOptions = Pick<SharedJobOptions, 'priority' | 'timeoutMs' | 'expiresInMs' | 'search'>
+export type JobOptions = Pick<SharedJobOptions, 'priority' | 'timeoutMs' | 'expiresInMs' | 'search' | 'weight'>
+
+/** A group that only `extended` queues carry. */
+export interface GroupedOptions {
+  /**
+   * Key of the group of the message, within its queue: groups take turns, and the limits of a queue may bound each. Or an object: with
+   * `ordered: true` it is the same as orderingKey. Not together with orderingKey.
+   */
+  readonly group?: string | GroupOptions | undefined
+}
 
 /** A deduplication that only `extended` queues carry. */
 export interface ModeOptions {
@@ -55,7 +64,8 @@ export interface ModeOptions {
 }
 
 /** Options that only an `extended` queue understands. */
-export interface ExtendedEnqueueOptions extends MessageQueueEnqueueOptions, DueOptions, JobOptions, ModeOptions {
+export interface ExtendedEnqueueOptions
+  extends MessageQueueEnqueueOptions, DueOptions, JobOptions, ModeOptions, GroupedOptions {
   /** Id of the message. @default a UUIDv7 */
   readonly id?: string | undefined
   /** Ids of the messages of enqueueMany, one each. */
@@ -64,7 +74,7 @@ export interface ExtendedEnqueueOptions extends MessageQueueEnqueueOptions, DueO
   readonly deduplicationScope?: string | undefined
   /** How long a deduplication key is taken, from the due time. @default the queue's */
   readonly deduplicationTtl?: Duration | undefined
-  /** Alias of priority, timeoutMs, expiresInMs and search, as one object. */
+  /** Alias of priority, timeoutMs, expiresInMs, search and weight, as one object. */
   readonly job?: JobOptions | undefined
   /** Of enqueueMany: the `resume` of a BATCH_INTERRUPTED error. Sends the messages of that call which are missing. */
   readonly resume?: string | undefined
@@ -96,6 +106,7 @@ export interface Delivery {
   readonly attempt: number
   /** Epoch ms. */
   readonly enqueuedAt: number
+  /** The ordering key, or the key of the group. */
   readonly orderingKey?: string | undefined
   /** The schedule that added the message, and the slot. Absent: none did. */
   readonly schedule?: JobSchedule | undefined
@@ -111,7 +122,7 @@ export interface Delivery {
   log?(text: string, fields?: Readonly<Record<string, unknown>>): void
 }
 
-/** May return snooze() or fail(), on queues that are `extended`. The message is any: the queue does not look inside. */
+/** May return snooze(), rateLimited() or fail(), on queues that are `extended`. The message is any: the queue does not look inside. */
 export type MessageHandler = (message: any, delivery?: Delivery) => void | Directive | Promise<void | Directive>
 
 export interface QueueDepth {
@@ -148,7 +159,7 @@ export interface MessageQueue {
    * @default 'temporal' for the queues of Fedify, recognised by their class names; 'ms' for others
    */
   readonly durations?: 'ms' | 'temporal' | undefined
-  /** A queue of this package: it understands ExtendedEnqueueOptions, RetryError, snooze() and fail(), and returns receipts. */
+  /** A queue of this package: it understands ExtendedEnqueueOptions, RetryError, snooze(), rateLimited() and fail(), and returns receipts. */
   readonly extended?: true | undefined
   enqueue(message: unknown, options?: MessageQueueEnqueueOptions): Promise<void | EnqueueReceipt>
   enqueueMany?(messages: readonly unknown[], options?: MessageQueueEnqueueOptions): Promise<void | EnqueueReceipt>

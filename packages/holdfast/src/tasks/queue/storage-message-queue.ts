@@ -8,12 +8,24 @@ import { isWatched, type PublishEvent, eventPublisher } from '../../engine/event
 import { type GuardedStorage, guardStorage } from '../../engine/guard.ts'
 import { eventLog } from '../../engine/log-events.ts'
 import { sharedOptions } from '../../engine/options.ts'
+import { AddLimits, refusalOf } from '../../engine/limits/add-limits.ts'
+import { LimitsCopy } from '../../engine/limits/limits-copy.ts'
+import type { LimitsOptions } from '../../engine/limits/limits-options.ts'
 import type { SchedulesOptions } from '../../engine/schedule/schedules.ts'
 import { retryUntilReady } from '../../engine/retry-until-ready.ts'
 import { HoldfastError, invalidArgument } from '../../errors.ts'
 import { resolveOptions } from '../../resolve-options.ts'
 import { encodeKvKey } from '../../storage/kv.ts'
-import type { Bytes, Deduplication, NewJob, Retention, ReviveVerdict, Storage, When } from '../../storage/storage.ts'
+import type {
+  AddVerdict,
+  Bytes,
+  Deduplication,
+  NewJob,
+  Retention,
+  ReviveVerdict,
+  Storage,
+  When,
+} from '../../storage/storage.ts'
 import { toMs } from '../duration.ts'
 import { consumeOptions, extendedOptions, startOptions } from '../options.ts'
 import { policyOf } from '../retry.ts'
@@ -34,6 +46,7 @@ import { openConsumer } from './consumer.ts'
 import { replaceable } from './current-message.ts'
 import { deliveryWork, identityOf } from './deliver.ts'
 import { dueOf, windowMsOf } from './due.ts'
+import { groupOf } from './group.ts'
 import {
   cancelMessage,
   countMessages,
@@ -78,6 +91,14 @@ export interface Scheduling extends SchedulesOptions {
 /** Undefined: it is no StorageMessageQueue. */
 export let schedulingOf: (queue: MessageQueue | undefined) => Scheduling | undefined
 
+/** Makes a queue for one task beside another, with its options and with these limits. @throws HoldfastError FEATURE_UNSUPPORTED */
+export let limitedQueue: (
+  queue: MessageQueue | undefined,
+  task: string,
+  limits: LimitsOptions,
+  release: number,
+) => StorageMessageQueue
+
 export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
   readonly name: string
   readonly nativeRetrial: boolean
@@ -94,6 +115,10 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
   readonly #publishEvent: PublishEvent
   readonly #origin: string
   readonly #options: ReturnType<typeof resolveStorageQueueOptions>
+  /** The same, as they were given. */
+  readonly #given: StorageMessageQueueOptions | undefined
+  readonly #limits: LimitsCopy
+  readonly #addLimits: AddLimits
   readonly #encoding: MessageEncoding
   readonly #listens = new Set<Promise<void>>()
   readonly #consumers = new Set<Consumer>()
@@ -109,6 +134,7 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
     this.nativeRetrial = resolved.nativeRetrial
     this.timeoutMs = resolved.timeoutMs
     this.#options = resolved
+    this.#given = options
     this.#encoding = { serde: resolved.messageSerde, limit: resolved.maxMessageBytes }
     this.#clock = clock
     const log = logTo(logger)
@@ -121,6 +147,8 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
     this.#owner = storage
     this.#storage = guardStorage(storage, clock, this.#publishEvent)
     this.#connection = new Connection(this.#storage, name)
+    this.#limits = new LimitsCopy({ storage: this.#storage, clock, types: [resolved], release: resolved.release })
+    this.#addLimits = new AddLimits(this.#limits, { clock, storage, waits: resolved.limits !== undefined })
     this.#sender = new Sender((jobs) => this.#storage.add(jobs), storage.settings.addsPerCall)
     this.#origin = clock.newId()
   }
@@ -129,13 +157,14 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
 
   /**
    * Stores a message. Once it resolves, the message is in the storage.
-   * @throws INVALID_MESSAGE, INVALID_ARGUMENT and the like, SERIALIZATION_ERROR, TOO_LARGE, StorageError, CLOSED; all as rejections
+   * @throws INVALID_MESSAGE, INVALID_ARGUMENT and the like, SERIALIZATION_ERROR, TOO_LARGE, QueueFullError, GROUP_KIND, StorageError, CLOSED;
+   * all as rejections
    */
   async enqueue(message: unknown, options?: ExtendedEnqueueOptions): Promise<EnqueueReceipt> {
     const given = options === undefined ? noOptions : resolveOptions('enqueue', options, extendedOptions)
     const payload = encodeMessage(message, this.#encoding)
     const due = dueOf(given)
-    const { orderingKey } = given
+    const orderingKey = groupOf(given)?.key
     if (given.deduplicationKey === undefined && given.deduplication === undefined) {
       const identity = identityOf(this.#options.replaces, message)
       const current = replaceable({ storage: this.#owner, type: this.#options.type, identity, orderingKey })
@@ -176,7 +205,7 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
 
   /** @param token of the call. Absent: a new one */
   async #add(payloads: readonly Bytes[], given: Given, due: When, token?: string): Promise<EnqueueReceipt> {
-    const { orderingKey } = given
+    const group = groupOf(given)
     const ids = given.ids ?? (given.id === undefined ? [] : [given.id])
     if (ids.length > 0) checkIds(ids, payloads)
     const shared = {
@@ -185,7 +214,7 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
       ...due,
       priority: given.priority,
       retention: this.#options.retention,
-      group: orderingKey === undefined ? undefined : { key: orderingKey, ordered: true as const },
+      group,
       deduplication: this.#deduplication(given, due, payloads.length > 1),
       ...rareFields(given),
     }
@@ -197,7 +226,13 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
     this.#assertOpen()
     // Not #open(): each message would wait a tick more.
     if (!this.#connection.isOpen) await this.#connection.use()
-    const receipt = receiptOf(await this.#sender.send(jobs, orderingKey))
+    // Awaited only if it must be: each message would wait a tick more.
+    const wait = this.#addLimits.ready()
+    if (wait) await wait
+    for (const job of jobs) this.#addLimits.apply(job)
+    const verdicts = await this.#sender.send(jobs, group?.ordered ? group.key : undefined)
+    verdicts.forEach((verdict, index) => throwRefusal(verdict, jobs[index]!))
+    const receipt = receiptOf(verdicts)
     if (receipt.status === 'enqueued' && isWatched()) {
       for (const id of receipt.ids) this.#publishEvent({ name: 'added', type: this.#options.type, id })
     }
@@ -285,7 +320,7 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
       owner: this.#owner,
       onError,
     })
-    return openConsumer({ ...this.#options, storage, clock, work, publishEvent }, signal)
+    return openConsumer({ ...this.#options, storage, clock, work, limits: this.#limits, publishEvent }, signal)
   }
 
   // ── operate ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -343,6 +378,18 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
 
   static {
     schedulingOf = (queue) => (queue instanceof StorageMessageQueue ? queue.#scheduling() : undefined)
+    limitedQueue = (queue, task, limits, release) => {
+      if (queue instanceof StorageMessageQueue) {
+        return new StorageMessageQueue(queue.#owner, {
+          ...queue.#given,
+          name: `${queue.name}/${task}`,
+          limits,
+          release,
+        })
+      }
+      const message = `task '${task}': limits need a queue over a Holdfast storage. Pass storage to createTasks().`
+      throw new HoldfastError('FEATURE_UNSUPPORTED', message, { what: 'limits' })
+    }
   }
 
   #scheduling(): Scheduling {
@@ -401,7 +448,15 @@ function checkIds(ids: readonly string[], payloads: readonly Bytes[]): void {
 }
 
 /** Fields that few jobs have: undefined for the others, so that they cost nothing. */
-function rareFields({ timeoutMs, expiresInMs, search }: Given): Partial<NewJob> | undefined {
-  if (timeoutMs === undefined && expiresInMs === undefined && search === undefined) return undefined
-  return { timeoutMs, expiresInMs, search }
+function rareFields({ timeoutMs, expiresInMs, search, weight }: Given): Partial<NewJob> | undefined {
+  if (timeoutMs === undefined && expiresInMs === undefined && search === undefined && weight === undefined) {
+    return undefined
+  }
+  return { timeoutMs, expiresInMs, search, weight }
+}
+
+/** @throws QueueFullError, GROUP_KIND */
+function throwRefusal(verdict: AddVerdict, job: NewJob): void {
+  const refusal = refusalOf(verdict, job)
+  if (refusal) throw refusal
 }

@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '../../clock.ts'
 import type { Logger } from '../../engine/emit.ts'
 import type { Backoff } from '../../engine/job/backoff.ts'
 import { keptCounts, retainedBy, type TypeRetentionOptions } from '../../engine/job/retention.ts'
+import { type LimitsOptions, resolveLimits } from '../../engine/limits/limits-options.ts'
 import type { Serde } from '../../engine/job/serde.ts'
 import { ValueSerde } from '../../engine/job/values.ts'
 import { resolveOptions } from '../../resolve-options.ts'
@@ -45,6 +46,13 @@ export interface StorageMessageQueueOptions {
   readonly maxSnoozes?: number | undefined
   /** How long ended messages are kept, and how many, by end state. @default completed 0, failed 14 days, cancelled 1 day; any number */
   readonly retention?: TypeRetentionOptions | undefined
+  /**
+   * Limits of the queue and of its groups, over all processes: `concurrency`, `rate`, `maxWaiting`, `group`. Stored when it is listened on,
+   * so that all processes agree; an operator may set others with createAdmin(). `{}` declares that there are none. @default none
+   */
+  readonly limits?: LimitsOptions | undefined
+  /** Number of the deployed version, which grows with each. A lower one does not change the stored limits. @default 0 */
+  readonly release?: number | undefined
   /** How long a deduplication key is taken, from the due time. @default 1 h */
   readonly deduplicationTtl?: Duration | undefined
   /** Turns messages into bytes and back. @default plain JSON, with Date, Map, Set, bigint, bytes and URL kept */
@@ -74,6 +82,7 @@ export function resolveStorageQueueOptions(options: StorageMessageQueueOptions |
     retry,
     type,
     keep: keptCounts(type, rest.retention),
+    limits: rest.limits && resolveLimits(rest.limits),
     clock: rest.clock ?? systemClock,
     messageSerde: rest.messageSerde ?? new ValueSerde<unknown>(),
     retention: retainedBy(rest.retention, messageRetention),

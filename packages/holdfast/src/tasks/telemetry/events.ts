@@ -5,6 +5,7 @@
 // Neither keys nor payloads are in them.
 
 import { channel } from 'node:diagnostics_channel'
+import type { RateLimitScope } from '../../errors.ts'
 import type { Log } from './log.ts'
 
 /** Why an attempt failed. */
@@ -30,7 +31,14 @@ export type TaskEvent =
   | ({ readonly name: 'failed' } & FailedEvent)
   /** The run ended because its message was cancelled. */
   | ({ readonly name: 'cancelled'; readonly attempt: number; readonly durationMs: number } & OfTask)
-  /** Ended by a stop or a snooze: no attempt was spent. */
+  /** The run was told to slow down (rateLimited). A `released` follows. */
+  | ({
+      readonly name: 'rate_limited'
+      readonly attempt: number
+      readonly scope: RateLimitScope
+      readonly retryAfterMs: number
+    } & OfTask)
+  /** Ended by a stop, a snooze or rateLimited(): no attempt was spent. */
   | ({ readonly name: 'released'; readonly attempt: number; readonly durationMs: number } & OfTask)
 
 interface FailedEvent extends OfTask {

@@ -19,6 +19,7 @@ const counted = [
   'retried',
   'failed',
   'cancelled',
+  'rate_limited',
   'released',
 ] as const
 
