@@ -2,7 +2,7 @@
 // verbs/. It runs the rules of storage/rules on locked rows (rules/); calls that need no rule, as nearly all do, take a fast path of one
 // statement (fast/).
 
-import { checkListQuery, checkNewJobs, checkOutcomes, checkSweepRequest } from '../check.ts'
+import { checkClaim, checkCountQuery, checkListQuery, checkNewJobs, checkOutcomes, checkSweepRequest } from '../check.ts'
 import { ListenerRegistry } from '../listener-registry.ts'
 import { RefCounted } from '../ref-counted.ts'
 import type * as Contract from '../storage.ts'
@@ -138,7 +138,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   }
 
   async claim(request: Contract.ClaimRequest): Promise<Contract.Claim> {
-    checkOutcomes(this.driver, request.outcomes ?? [])
+    checkClaim(this.driver, request)
     return claim(this.#open, request)
   }
 
@@ -197,6 +197,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   }
 
   async count(query: Contract.CountQuery): Promise<Contract.Counts> {
+    checkCountQuery(query)
     return count(this.#open, query)
   }
 

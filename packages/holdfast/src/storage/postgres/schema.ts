@@ -151,6 +151,47 @@ export const steps: readonly (readonly string[])[] = [
     'DROP INDEX $.keys_until',
     `CREATE INDEX keys_until ON $.keys (until) WHERE mode <> 'simple' AND until < 'Infinity'`,
   ],
+  [
+    // Groups in a ring, and limits (storage/rules/flow.ts). All groups were ordered before.
+    `ALTER TABLE $.groups
+       ADD COLUMN ordered boolean NOT NULL DEFAULT true,
+       ADD COLUMN size integer NOT NULL DEFAULT 0, -- unfinished members
+       ADD COLUMN turn_at double precision, -- NULL: not in the ring
+       ADD COLUMN turn bigint NOT NULL DEFAULT 0,
+       ADD COLUMN is_full boolean NOT NULL DEFAULT false,
+       ADD COLUMN held_by text, -- JSON: ids of failed jobs
+       ADD COLUMN slowed_until double precision NOT NULL DEFAULT 0,
+       ADD COLUMN rate_free_at double precision NOT NULL DEFAULT 0,
+       ADD COLUMN rate text, -- JSON: counted starts
+       ADD COLUMN needed_until double precision -- set if only a rate or a slow-down needs the row, until then`,
+    `INSERT INTO $.groups (tid, key)
+       SELECT DISTINCT tid, grp FROM $.jobs WHERE grp IS NOT NULL AND state < ${stateCodes.completed} ON CONFLICT DO NOTHING`,
+    // It was the seq of the job in processing, and is a number of jobs now.
+    'UPDATE $.groups SET running = 0',
+    `UPDATE $.groups AS g SET size = m.size, running = m.running
+       FROM (
+         SELECT tid, grp, count(*) AS size, count(*) FILTER (WHERE state = ${stateCodes.processing}) AS running
+         FROM $.jobs WHERE grp IS NOT NULL AND state < ${stateCodes.completed} GROUP BY tid, grp
+       ) AS m
+       WHERE m.tid = g.tid AND m.grp = g.key`,
+    // A group whose head waits enters the ring.
+    `UPDATE $.groups AS g SET turn_at = h.run_at, turn = h.ord
+       FROM (
+         SELECT DISTINCT ON (tid, grp) tid, grp, run_at, ord, ready
+         FROM $.jobs WHERE grp IS NOT NULL AND state < ${stateCodes.completed} ORDER BY tid, grp, seq
+       ) AS h
+       WHERE h.tid = g.tid AND h.grp = g.key AND h.ready IS NOT NULL AND g.running = 0 AND g.paused_since IS NULL`,
+    `UPDATE $.jobs SET ready = ${readyCodes.aside} WHERE grp IS NOT NULL AND ready = ${readyCodes.ready}`,
+    `ALTER TABLE $.groups DROP COLUMN placed, ALTER COLUMN running SET DEFAULT 0, ALTER COLUMN running SET NOT NULL`,
+    'CREATE INDEX groups_ring ON $.groups (tid, turn_at, turn) WHERE turn_at IS NOT NULL',
+    'CREATE INDEX groups_needed ON $.groups (needed_until) WHERE needed_until IS NOT NULL',
+    // Waiting members, as a claim of their group takes them.
+    `CREATE INDEX jobs_aside ON $.jobs (tid, grp, priority, run_at, ord) WHERE ready = ${readyCodes.aside}`,
+    `ALTER TABLE $.types
+       ADD COLUMN flow text, -- JSON: turns and limits in use
+       ADD COLUMN ruled boolean -- its claims and settles need the rules: it is slowed, or may be full`,
+    'CREATE INDEX types_ruled ON $.types (tid) WHERE ruled',
+  ],
 ]
 
 /** Tables that clear() empties. Listeners stay, and so do their watches. */

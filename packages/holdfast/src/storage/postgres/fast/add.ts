@@ -61,7 +61,6 @@ export const isFastAdd = (jobs: readonly NewJob[]): boolean =>
       job.blockers === undefined &&
       job.deduplication === undefined &&
       job.group === undefined &&
-      job.weight === undefined &&
       job.maxWaiting === undefined &&
       job.expiresInMs === undefined &&
       job.search === undefined &&
@@ -166,10 +165,11 @@ function cellsOf(types: TypeRegistry, jobs: readonly NewJob[]): string[] {
   const lists: Value[][] = [[], [], [], [], [], [], [], [], [], []]
   for (const job of jobs) {
     const { type, id, token, priority = 0, maxAttempts = null, retention, trace, timeoutMs, payload } = job
+    const weight = job.weight === 1 ? undefined : job.weight
     const code = retentionCode(retention)
     const apart = code === undefined ? retention : undefined
-    const isPlain = apart === undefined && trace === undefined && timeoutMs === undefined
-    const more = isPlain ? null : JSON.stringify({ trace, timeoutMs, retention: apart })
+    const isPlain = apart === undefined && trace === undefined && timeoutMs === undefined && weight === undefined
+    const more = isPlain ? null : JSON.stringify({ trace, timeoutMs, retention: apart, weight })
     const cells = [types.tidOf(type)!, encodeText(id), encodeText(token), priority, maxAttempts, code ?? NaN]
     cells.push(job.runAt ?? null, job.delayMs ?? null, more, encodeBytes(payload))
     for (let index = 0; index < cells.length; index++) lists[index]!.push(cells[index]!)

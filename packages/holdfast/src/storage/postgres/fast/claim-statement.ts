@@ -3,6 +3,7 @@
 
 import { stateCodes } from '../../rules/job/codes.ts'
 import type { Statement } from '../connection/database.ts'
+import { hasTurn, isRuled } from '../sql/flow-statements.ts'
 import { kindCodes, readyCodes } from '../sql/job-columns.ts'
 import { priorities, prioritiesFrom } from '../sql/scan.ts'
 import { columns, fewRows, opaqueParam, param, type Sql } from '../sql/statement.ts'
@@ -96,7 +97,7 @@ const isHeldBack = `j.kind <> ${kindCodes.alone} AND (
 
 /**
  * `due` are locked jobs that could be claimed, `chosen` those that will be. `plain` decides whether anything is written: no due job
- * needs a rule, no lease is lost, and no type whose jobs change is watched. `erased`, `ended` and `retried` settle outcomes; `unheld` counts those that did not
+ * needs a rule, no lease is lost, no group has its turn, and no type whose jobs change is ruled or watched. `erased`, `ended` and `retried` settle outcomes; `unheld` counts those that did not
  * match. The first row has the time, `plain` and the duration; then come the rows of failures and of claimed jobs.
  */
 function claimStatement(sql: Sql, variant: Variant): Statement {
@@ -138,6 +139,8 @@ function claimStatement(sql: Sql, variant: Variant): Statement {
              SELECT 1 FROM ${at}jobs AS j
              WHERE j.tid = w.tid AND j.state = ${processing} ${fromCursor ? 'AND j.lease_until > w.lost_from' : ''}
                AND j.lease_until <= (SELECT now FROM clock) LIMIT 1) AS l)
+         AND NOT EXISTS (SELECT 1 FROM wanted AS w WHERE ${hasTurn(at, 'w.tid', '(SELECT now FROM clock)')})
+         AND NOT ${isRuled(at, writtenTypes)}
          AND NOT ${isWatched(at, writtenTypes)} AS is),
      erased AS (
        DELETE FROM ${at}jobs AS j USING given AS g

@@ -1,8 +1,8 @@
 // The fast path of claim and settle: outcomes of jobs that are tied to nothing else, and due jobs that need no rule. One statement,
 // committed by itself.
 //
-// Invariant: unless all of it is plain, nothing is written, and the rules decide. A lost lease, or a due job that has no attempt left,
-// a group or blockers, is seen before anything is written. An outcome whose fence does not match, or whose job is linked, is
+// Invariant: unless all of it is plain, nothing is written, and the rules decide. A lost lease, a group that has its turn, a type
+// that is slowed or may be full, or a due job that has no attempt left or blockers, is seen before anything is written. An outcome whose fence does not match, or whose job is linked, is
 // seen when the others are written, and undoes them.
 
 import { retentionOfCode } from '../../retention.ts'
@@ -137,6 +137,7 @@ function claimedJob(row: Row, type: string, worker: string, now: number): Claime
     chain = { type, id },
     root = chain,
     origin,
+    weight,
   } = decodeMore(row[cell.more]!)
   return {
     type,
@@ -151,6 +152,7 @@ function claimedJob(row: Row, type: string, worker: string, now: number): Claime
     timeoutMs,
     priority: Number(row[cell.priority]),
     group: undefined,
+    weight,
     retention: retention ?? retentionOfCode(Number(row[cell.keep_ms])),
     trace,
     createdAt: Number(row[cell.created_at]),

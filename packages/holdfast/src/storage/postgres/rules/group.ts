@@ -1,13 +1,19 @@
 // A group as a row.
 
-import type { Paused } from '../../storage.ts'
 import { emptyGroup, type GroupState } from '../../rules/flow.ts'
-import { decodeOptionalText } from '../sql/text.ts'
+import type { RateUse } from '../../rules/job/rate.ts'
+import type { Paused } from '../../storage.ts'
+import type { Value } from '../connection/database.ts'
+import { decodeOptionalText, encodeOptionalText, encodeText, numberOf } from '../sql/text.ts'
+import type { FinalNumber } from './job.ts'
 import type { PostgresType } from './type-registry.ts'
 
+/** The cells of a row behind its name (sql/group-statements.ts). */
 export type GroupRow = readonly (string | null)[]
 
-export interface PostgresGroup extends GroupState {
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
+
+export interface PostgresGroup extends Writable<GroupState> {
   readonly type: PostgresType
   readonly key: string
   readonly isNew: boolean
@@ -15,10 +21,53 @@ export interface PostgresGroup extends GroupState {
   fate: 'none' | 'kept' | 'erased'
 }
 
-/** @param row running, placed, paused_since, paused_by */
 export function groupOfRow(type: PostgresType, key: string, row: GroupRow | null): PostgresGroup {
-  const [, , since, by] = row ?? [null, null, null, null]
-  return { ...emptyGroup, type, key, isNew: row === null, fate: 'none', paused: pausedOf(since!, by!) }
+  return { ...(row ? groupStateOf(row) : emptyGroup), type, key, isNew: row === null, fate: 'none' }
+}
+
+export function groupStateOf(row: GroupRow): GroupState {
+  const [ordered, size, running, turnAt, turn, isFull, since, by, heldBy, slowedUntil, rateFreeAt, rate] = row
+  return {
+    ordered: ordered === 'true',
+    size: Number(size),
+    running: Number(running),
+    turnAt: numberOf(turnAt!),
+    turn: Number(turn),
+    isFull: isFull === 'true',
+    paused: pausedOf(since!, by!),
+    heldBy: heldBy === null ? undefined : (JSON.parse(heldBy!) as string[]),
+    slowedUntil: Number(slowedUntil),
+    rateFreeAt: Number(rateFreeAt),
+    rate: rate === null ? undefined : (JSON.parse(rate!) as RateUse),
+  }
+}
+
+/** The cells of the row, with its name. */
+export function groupCells(group: PostgresGroup, final: FinalNumber): Value[] {
+  const { type, key, paused, heldBy, rate } = group
+  return [
+    type.tid,
+    encodeText(key),
+    String(group.ordered),
+    group.size,
+    group.running,
+    group.turnAt ?? null,
+    final(group.turn),
+    String(group.isFull),
+    paused?.since ?? null,
+    encodeOptionalText(paused?.by),
+    heldBy ? JSON.stringify(heldBy) : null,
+    group.slowedUntil,
+    group.rateFreeAt,
+    rate ? JSON.stringify(rate) : null,
+    neededUntil(group),
+  ]
+}
+
+/** When a sweep may delete the row. Null: not by time. */
+function neededUntil({ size, paused, heldBy, slowedUntil, rate }: PostgresGroup): number | null {
+  if (size > 0 || paused || heldBy) return null
+  return Math.max(slowedUntil, ...(rate?.buckets ?? []).map(([, last]) => last + rate!.perMs))
 }
 
 export const pausedOf = (since: string | null, by: string | null): Paused | undefined =>

@@ -70,7 +70,7 @@ export function readJob(rows: Rows<PostgresType>, type: PostgresType, row: JobRo
 }
 
 /** Replaces a provisional number by the one of the sequence. */
-type FinalNumber = (number: number) => number
+export type FinalNumber = (number: number) => number
 
 /** The columns before `state`, in the order of a row. */
 export function fixedCells(job: PostgresJob, final: FinalNumber): Value[] {

@@ -1,14 +1,13 @@
-// Reads the lists that a claim, a recovery or a sweep works on: due jobs, expired leases, pauses, the jobs of ended chains. Jobs that another transaction has locked are
-// left out.
+// Reads the lists that a claim, a recovery or a sweep works on: due jobs, expired leases, the jobs of ended chains. Jobs that
+// another transaction has locked are left out.
 
 import type { Row } from '../connection/database.ts'
 import { cell } from '../sql/job-columns.ts'
 import { arrayOf } from '../sql/text.ts'
-import { pausedOf } from './group.ts'
 import type { Loader } from './loader.ts'
 import { nameOf, namesOf } from './row-name.ts'
 
-interface TypeLimit {
+export interface TypeLimit {
   readonly tid: number
   readonly limit: number
 }
@@ -20,26 +19,16 @@ const limitsOf = (wanted: readonly TypeLimit[]): string[] => [
 
 const ofType = (rows: readonly Row[], tid: number): Row[] => rows.filter((row) => Number(row[cell.tid]) === tid)
 
-const groupOf = (row: Row): string | null => row[cell.grp]!
-
-/** The first due jobs of each type, with their groups and blockers. */
+/** The first due jobs of each type, with their blockers. None of them has a group. */
 export async function loadDue(loader: Loader, wanted: readonly TypeLimit[]): Promise<void> {
   const { connection, loaded, statements } = loader
   const rows = await connection.query(statements.due, [...limitsOf(wanted), loader.now])
   await loader.keepLocked(rows)
   // A claimed job comes with the results of its blockers.
   for (const row of rows) loader.wantBlockers(row, loaded.wanted.jobs)
-  const isGroupLoaded = (row: Row): boolean => loaded.groups.has(nameOf(Number(row[cell.tid]), groupOf(row)!))
-  const unloaded = rows.filter((row) => groupOf(row) !== null && !isGroupLoaded(row))
-  if (unloaded.length > 0) {
-    const names = unloaded.map((row) => ({ tid: Number(row[cell.tid]), key: groupOf(row)! }))
-    loader.keepGroups(await connection.query(statements.lockFreeGroups, namesOf(names)))
-  }
   for (const { tid, limit } of wanted) {
-    const own = ofType(rows, tid)
-    // A job whose group another transaction has locked is skipped, as if it were locked itself.
-    const free = own.filter((row) => groupOf(row) === null || isGroupLoaded(row))
-    loaded.due.set(tid, { seqs: free.map((row) => Number(row[cell.seq])), isComplete: own.length < limit })
+    const seqs = ofType(rows, tid).map((row) => Number(row[cell.seq]))
+    loaded.due.set(tid, { seqs, isComplete: seqs.length < limit })
   }
 }
 
@@ -52,9 +41,19 @@ export async function loadLost(
   const { connection, loaded, statements } = loader
   const rows = await connection.query(statements.lost, [...limitsOf(wanted), loader.now, startedBefore])
   await loader.keepLocked(rows)
+  const isGroupLoaded = (row: Row): boolean => loaded.groups.has(nameOf(Number(row[cell.tid]), row[cell.grp]!))
+  const unloaded = rows.filter((row) => row[cell.grp] !== null && !isGroupLoaded(row))
+  if (unloaded.length > 0) {
+    const names = unloaded.map((row) => ({ tid: Number(row[cell.tid]), key: row[cell.grp]! }))
+    loader.keepGroups(await connection.query(statements.lockFreeGroups, namesOf(names)))
+  }
   for (const { tid } of wanted) {
-    const seqs = ofType(rows, tid).map((row) => Number(row[cell.seq]))
-    loaded.lost.set(tid, seqs)
+    // A job whose group another transaction has locked is skipped, as if it were locked itself.
+    const free = ofType(rows, tid).filter((row) => row[cell.grp] === null || isGroupLoaded(row))
+    loaded.lost.set(
+      tid,
+      free.map((row) => Number(row[cell.seq])),
+    )
   }
 }
 
@@ -70,9 +69,4 @@ export async function loadChains(loader: Loader, rows: readonly Row[]): Promise<
   await loader.load()
   for (const seqs of chains.values()) for (const seq of seqs) wanted.seqs.add(seq)
   await loader.load()
-}
-
-export async function loadPauses({ connection, loaded, statements }: Loader, tids: readonly number[]): Promise<void> {
-  const rows = await connection.query(statements.types, [null, arrayOf(tids)])
-  for (const [tid, , , since, by] of rows) loaded.pauses.set(Number(tid), pausedOf(since!, by!))
 }

@@ -8,6 +8,11 @@ import type { LoadedRows } from './loaded-rows.ts'
 import { nameOf, type RowName } from './row-name.ts'
 import type { TypeRegistry } from './type-registry.ts'
 
+/** A list of a group, and how much of it. */
+export interface ListName extends RowName {
+  readonly limit: number
+}
+
 /** Jobs, keys and groups are listed by name. */
 export class LoadRequest {
   readonly types = new Set<string>()
@@ -21,13 +26,25 @@ export class LoadRequest {
   readonly alone = new Map<string, RowName>()
   readonly groups = new Map<string, RowName>()
   readonly keys = new Map<string, RowName>()
-  readonly members = new Map<string, RowName & { readonly limit: number }>()
+  /** Live members, by acceptance. */
+  readonly members = new Map<string, ListName>()
+  /** Due members of unordered groups, in the order of claims. */
+  readonly best = new Map<string, ListName>()
+  /** Waiting members of unordered groups, by runAt. */
+  readonly waiting = new Map<string, ListName>()
   readonly chains = new Set<number>()
   readonly dependents = new Map<string, RowName>()
   /** Reports, by the seqs of their jobs. */
   readonly reports = new Set<number>()
   /** Due jobs: how many, by type. */
   readonly due = new Map<number, number>()
+  /** Groups of the ring: how many, by type. */
+  readonly ring = new Map<number, number>()
+  /** Types whose turns and limits are read; those that are locked too. */
+  readonly flows = new Set<number>()
+  readonly flowLocks = new Set<number>()
+  /** Types whose waiting jobs are counted. */
+  readonly depths = new Set<number>()
 
   get isEmpty(): boolean {
     return (Object.values(this) as { size: number }[]).every(({ size }) => size === 0)
@@ -58,7 +75,7 @@ function wantIn(list: Map<string, RowName>, types: TypeRegistry, refs: readonly 
 
 export function wantNewJobs(loaded: LoadedRows, types: TypeRegistry, jobs: readonly NewJob[]): void {
   const { wanted } = loaded
-  for (const { type, id, group, deduplication, blockers } of jobs) {
+  for (const { type, id, group, deduplication, blockers, maxWaiting } of jobs) {
     const tid = types.tidOf(type)!
     const key = encodeText(id)
     const name = nameOf(tid, key)
@@ -66,6 +83,7 @@ export function wantNewJobs(loaded: LoadedRows, types: TypeRegistry, jobs: reado
     if (!wanted.jobs.has(name)) wanted.adding.add(name)
     wanted.jobs.set(name, { tid, key })
     if (group) wanted.groups.set(nameOf(tid, encodeText(group.key)), { tid, key: encodeText(group.key) })
+    if (maxWaiting?.type !== undefined) wanted.depths.add(tid)
     if (deduplication) {
       const encoded = encodeText(deduplication.key)
       wanted.keys.set(nameOf(tid, encoded), { tid, key: encoded })

@@ -4,6 +4,8 @@
 import type { StoredReport } from '../../rows/job.ts'
 import type { Paused } from '../../storage.ts'
 import { cell } from '../sql/job-columns.ts'
+import type { GroupState } from '../../rules/flow.ts'
+import type { StoredFlow } from './flow.ts'
 import type { GroupRow } from './group.ts'
 import type { JobRow } from './job.ts'
 import { LoadRequest } from './load-request.ts'
@@ -28,6 +30,21 @@ export interface ListPrefix {
   readonly isComplete: boolean
 }
 
+/** The beginning of the ring of a type. */
+export interface RingPrefix {
+  /** Groups that this transaction has locked, and whose heads it has. */
+  readonly keys: readonly string[]
+  readonly limit: number
+  /** The turn of the last group that was read. Undefined: the ring has no more whose turn has come. */
+  readonly last: Pick<GroupState, 'turnAt' | 'turn'> | undefined
+}
+
+/** The waiting members of a group that are due first. */
+interface WaitingPrefix {
+  readonly jobs: readonly { readonly seq: number; readonly runAt: number }[]
+  readonly isComplete: boolean
+}
+
 /** `null` as a value: there is no such row. */
 export class LoadedRows {
   readonly jobsByName = new Map<string, LoadedJob | null>()
@@ -39,6 +56,19 @@ export class LoadedRows {
   readonly keys = new Map<string, readonly (string | null)[] | null>()
   /** Live members, by group. */
   readonly members = new Map<string, ListPrefix>()
+  /** Due members of unordered groups, in the order of claims. */
+  readonly best = new Map<string, ListPrefix>()
+  /** Of unordered groups. */
+  readonly waiting = new Map<string, WaitingPrefix>()
+  /** By type, as far as a claim has read them. */
+  readonly ring = new Map<number, RingPrefix>()
+  readonly flows = new Map<number, StoredFlow>()
+  /** Numbers of jobs in processing, by type. */
+  readonly running = new Map<number, number>()
+  /** Numbers of waiting jobs, by type. */
+  readonly depths = new Map<number, number>()
+  /** Numbers of the types whose claims and settles need the rules. */
+  ruled: ReadonlySet<number> = new Set()
   /** Seqs of the jobs of a chain but its first, by the first one's seq. */
   readonly chains = new Map<number, readonly number[]>()
   /** By the name of the chain. */

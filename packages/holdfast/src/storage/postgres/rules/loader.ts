@@ -3,14 +3,17 @@
 // the locks it has waited for.
 
 import { decodeMore } from '../../rows/more.ts'
+import { emptyGroup } from '../../rules/flow.ts'
 import { stateCodes } from '../../rules/job/codes.ts'
 import type { Connection, Row } from '../connection/database.ts'
 import { cell } from '../sql/job-columns.ts'
 import type { Statements } from '../sql/statements.ts'
 import { arrayOf, encodeText } from '../sql/text.ts'
+import { groupStateOf } from './group.ts'
 import type { JobRow } from './job.ts'
 import { conflict, type LoadedRows, type LockedRows } from './loaded-rows.ts'
 import { loadDue } from './load-lists.ts'
+import { loadBest, loadDepths, loadFlows, loadRing, loadWaiting } from './load-turns.ts'
 import { decodeReport } from './report.ts'
 import { nameOf, namesOf, type RowName } from './row-name.ts'
 import type { TypeRegistry } from './type-registry.ts'
@@ -24,6 +27,8 @@ interface LoaderOptions {
   readonly holders: Map<string, RowName>
   /** Jobs are read without a lock until the rules change one: a claim must not wait for locks. */
   readonly locksOnWrite: boolean
+  /** False: the transaction is the user's, and may stay open for long. */
+  readonly locksTypes: boolean
   /** Null: the transaction is the user's, and so is its lock timeout. */
   readonly lockTimeoutMs: number | null
 }
@@ -80,6 +85,8 @@ export class Loader {
     }
     await this.#loadKeys()
     await this.#loadGroups()
+    await loadFlows(this, this.#options.locksTypes)
+    await loadDepths(this)
     await this.#loadLists()
     wanted.clear()
   }
@@ -115,10 +122,12 @@ export class Loader {
 
   #keepJobs(rows: readonly Row[], isLocked: boolean): void {
     for (const [now, ...row] of rows) {
+      const ruled = isLocked ? row.pop() : null
       const watched = isLocked ? row.pop() : null
       if (Number.isNaN(this.now)) {
         this.now = Number(now)
-        if (watched) this.loaded.watched = new Set(watched.slice(1, -1).split(',').map(Number))
+        if (watched) this.loaded.watched = numbersOf(watched)
+        if (ruled) this.loaded.ruled = numbersOf(ruled)
       }
       if (row[cell.seq] === null) continue
       const isWide = row.pop() === 'true'
@@ -143,9 +152,11 @@ export class Loader {
     if (row[cell.dependents] !== null) wanted.dependents.set(nameOf(tid, id), { tid, key: id })
     const key = more?.includes('"key":{') ? decodeMore(more).key : undefined
     if (key) wantIn(wanted.keys, keys, encodeText(key.key))
+    if (state !== stateCodes.processing) return
     // A running job ends in this call, and its blockers are no longer kept for it. The blockers of a waiting job end by
     // other calls.
-    if (state === stateCodes.processing) this.wantBlockers(row, wanted.alone)
+    this.wantBlockers(row, wanted.alone)
+    if (this.loaded.ruled.has(tid) && !this.loaded.flows.has(tid)) wanted.flows.add(tid)
   }
 
   /** Requests the blockers of a job. @param list to add them to: jobs to read, or to lock */
@@ -192,12 +203,19 @@ export class Loader {
   }
 
   async #loadGroups(): Promise<void> {
-    const { wanted, groups, members } = this.loaded
+    const { wanted, groups, members, waiting } = this.loaded
     if (wanted.groups.size === 0) return
     this.keepGroups(await this.connection.query(this.statements.lockGroups, namesOf(wanted.groups.values())))
     for (const [name, group] of wanted.groups) {
-      if (!groups.has(name)) groups.set(name, null)
-      if (!members.has(name)) wanted.members.set(name, { limit: 2, ...group })
+      const row = groups.get(name) ?? null
+      groups.set(name, row)
+      const { ordered, size, running, turnAt } = row ? groupStateOf(row) : emptyGroup
+      if (ordered) {
+        if (!members.has(name)) wanted.members.set(name, { limit: 2, ...group })
+        // Of an unordered group that is not in the ring, the jobs that could bring it back.
+      } else if (turnAt === undefined && size > running && !waiting.has(name)) {
+        wanted.waiting.set(name, { limit: 2, ...group })
+      }
     }
   }
 
@@ -231,14 +249,16 @@ export class Loader {
       const rows = await this.connection.query(this.statements.reports, [arrayOf([...wanted.reports])])
       for (const [seq, report] of rows) this.loaded.reports.set(Number(seq), decodeReport(report!))
     }
-    if (wanted.due.size > 0) {
-      await loadDue(
-        this,
-        [...wanted.due].map(([tid, limit]) => ({ tid, limit })),
-      )
-    }
+    if (wanted.best.size > 0) await loadBest(this, [...wanted.best.values()])
+    if (wanted.waiting.size > 0) await loadWaiting(this, [...wanted.waiting.values()])
+    const limits = (list: ReadonlyMap<number, number>) => [...list].map(([tid, limit]) => ({ tid, limit }))
+    if (wanted.ring.size > 0) await loadRing(this, limits(wanted.ring))
+    if (wanted.due.size > 0) await loadDue(this, limits(wanted.due))
   }
 }
+
+/** From an array literal. */
+const numbersOf = (text: string): Set<number> => new Set(text.slice(1, -1).split(',').map(Number))
 
 /** From rows of tid, key and seq. */
 function seqsByName(rows: readonly Row[]): Map<string, number[]> {

@@ -2,14 +2,16 @@
 // of claimable jobs, leases and expired records.
 
 import type { Bytes, JobEvent, JobRef, JobState, LogLine, NewJob, Signal } from '../../storage.ts'
-import { type GroupState, isGroupNeeded } from '../../rules/flow.ts'
+import { type Flow, type GroupState, isGroupNeeded } from '../../rules/flow.ts'
 import type * as Moves from '../../rules/move.ts'
 import { newRowJob } from '../../rows/new-job.ts'
+import { isTerminal } from '../../rules/job/states.ts'
 import { Signals } from '../../rules/signals.ts'
 import { readyCodes } from '../sql/job-columns.ts'
 import type { PostgresGroup } from './group.ts'
 import { firstProvisional, type PostgresJob } from './job.ts'
 import type { PostgresType } from './type-registry.ts'
+import { WaitingJobs } from './waiting-jobs.ts'
 import type { WorkingSet } from './working-set.ts'
 
 export class PostgresMove implements Moves.Move {
@@ -21,7 +23,13 @@ export class PostgresMove implements Moves.Move {
   readonly #published = new Map<string, JobEvent[]>()
   /** Jobs that became claimable in this call. */
   readonly #arrived = new Map<PostgresType, Set<PostgresJob>>()
-  readonly #due = new Map<PostgresType, { jobs: PostgresJob[]; isComplete: boolean; at: number }>()
+  readonly #due = new Map<PostgresType, WaitingJobs>()
+  /** The same of unordered groups. */
+  readonly #arrivedIn = new Map<PostgresGroup, Set<PostgresJob>>()
+  readonly #best = new Map<PostgresGroup, WaitingJobs>()
+  /** By how much this call has changed the numbers of jobs in processing and waiting, by type. */
+  readonly #running = new Map<PostgresType, number>()
+  readonly #waiting = new Map<PostgresType, number>()
   readonly #lost = new Map<PostgresType, { jobs: PostgresJob[]; at: number }>()
 
   constructor(set: WorkingSet, now: number) {
@@ -53,6 +61,7 @@ export class PostgresMove implements Moves.Move {
     const at = { accepted: this.takeNumber(), now: this.now, runAt }
     const job = newRowJob(this.set, type, fields, at, after, origin)
     this.set.enter(job)
+    add(this.#waiting, type, 1)
     return job
   }
 
@@ -74,7 +83,14 @@ export class PostgresMove implements Moves.Move {
 
   setState(job: PostgresJob, state: JobState): void {
     this.touch(job)
+    this.#count(job, -1)
     job.state = state
+    this.#count(job, 1)
+  }
+
+  #count({ type, state }: PostgresJob, by: number): void {
+    if (state === 'processing') add(this.#running, type, by)
+    else if (!isTerminal(state)) add(this.#waiting, type, by)
   }
 
   place(job: PostgresJob, place: Moves.Place): void {
@@ -82,10 +98,10 @@ export class PostgresMove implements Moves.Move {
     job.ready = place === 'ready' ? readyCodes.ready : place === 'aside' ? readyCodes.aside : undefined
     job.leased = place === 'leases'
     job.sweepable = place === 'ended'
-    if (place !== 'ready') return
-    const arrived = this.#arrived.get(job.type)
-    if (arrived) arrived.add(job)
-    else this.#arrived.set(job.type, new Set([job]))
+    if (place === 'ready') arrive(this.#arrived, job.type, job)
+    else if (place === 'aside' && job.membership === 'unordered') {
+      arrive(this.#arrivedIn, this.set.groupOf(job.type, job.groupKey!), job)
+    }
   }
 
   report(job: PostgresJob, progress: Bytes | undefined, lines: readonly LogLine[]): void {
@@ -94,17 +110,11 @@ export class PostgresMove implements Moves.Move {
 
   nextReady(type: PostgresType): PostgresJob | undefined {
     let due = this.#due.get(type)
-    if (!due) this.#due.set(type, (due = { ...this.set.dueOf(type), at: 0 }))
-    const arrived = this.#arrived.get(type)
-    while (due.at < due.jobs.length && (arrived?.has(due.jobs[due.at]!) || !isClaimable(due.jobs[due.at]!))) due.at++
-    let first = due.jobs[due.at]
-    // All jobs that were read are taken: jobs that were not read may come before those that arrived.
-    if (!first && !due.isComplete) return this.set.readMoreDue(type)
-    for (const job of arrived ?? []) {
-      if (!isClaimable(job)) arrived!.delete(job)
-      else if (job.runAt <= this.now && (!first || isBefore(job, first))) first = job
+    if (!due) {
+      due = new WaitingJobs(this.set.dueOf(type), isClaimable, () => this.set.readMoreDue(type))
+      this.#due.set(type, due)
     }
-    return first
+    return due.first(this.now, this.#arrived.get(type))
   }
 
   nextLost(type: PostgresType): PostgresJob | undefined {
@@ -151,40 +161,52 @@ export class PostgresMove implements Moves.Move {
 
   removeMember(): void {}
 
-  // TODO: the ring, the members of unordered groups and the limits are not stored yet.
   changeGroup(group: PostgresGroup, changes: Partial<GroupState>): void {
     Object.assign(group, changes)
     group.fate = isGroupNeeded(group, this.now) ? 'kept' : 'erased'
   }
 
-  nextTurn(): undefined {
-    return undefined
+  nextTurn(type: PostgresType): PostgresGroup | undefined {
+    return this.set.groups.nextTurn(type, this.now)
   }
 
-  turnsOf(): PostgresGroup[] {
-    return []
+  turnsOf(type: PostgresType): PostgresGroup[] {
+    return this.set.groups.turnsOf(type, this.now)
   }
 
-  bestOf(): undefined {
-    return undefined
+  bestOf(group: PostgresGroup): PostgresJob | undefined {
+    let best = this.#best.get(group)
+    if (!best) {
+      const { groups } = this.set
+      best = new WaitingJobs(groups.bestOf(group), isAside, () => groups.readMoreBest(group))
+      this.#best.set(group, best)
+    }
+    return best.first(this.now, this.#arrivedIn.get(group))
   }
 
-  firstRunAt(): undefined {
-    return undefined
+  firstRunAt(group: PostgresGroup): number | undefined {
+    return this.set.groups.firstRunAt(group, this.now)
   }
 
-  flowOf(): undefined {
-    return undefined
+  flowOf(type: PostgresType): Flow | undefined {
+    return this.set.flows.of(type)
   }
 
-  changeFlow(): void {}
-
-  runningOf(): number {
-    return 0
+  changeFlow(type: PostgresType, changes: Partial<Flow>): void {
+    this.set.flows.change(type, changes)
   }
 
-  waitingOf(): number {
-    return 0
+  /** Only claims ask: they have counted before. */
+  runningOf(type: PostgresType): number {
+    return this.set.loaded.running.get(type.tid)! + (this.#running.get(type) ?? 0)
+  }
+
+  waitingOf(type: PostgresType): number {
+    const { depths, wanted } = this.set.loaded
+    const stored = depths.get(type.tid)
+    if (stored !== undefined) return stored + (this.#waiting.get(type) ?? 0)
+    wanted.depths.add(type.tid)
+    return this.set.miss()
   }
 
   markOf(type: PostgresType, key: string): Moves.Mark | undefined {
@@ -246,7 +268,14 @@ export class PostgresMove implements Moves.Move {
 
 const isClaimable = (job: PostgresJob): boolean => job.ready === readyCodes.ready && !job.isErased
 
-function isBefore(a: PostgresJob, b: PostgresJob): boolean {
-  if (a.priority !== b.priority) return a.priority > b.priority
-  return a.runAt === b.runAt ? a.order < b.order : a.runAt < b.runAt
+const isAside = (job: PostgresJob): boolean => job.ready === readyCodes.aside && !job.isErased
+
+function arrive<Key>(arrived: Map<Key, Set<PostgresJob>>, key: Key, job: PostgresJob): void {
+  const jobs = arrived.get(key)
+  if (jobs) jobs.add(job)
+  else arrived.set(key, new Set([job]))
+}
+
+function add(counts: Map<PostgresType, number>, type: PostgresType, by: number): void {
+  counts.set(type, (counts.get(type) ?? 0) + by)
 }

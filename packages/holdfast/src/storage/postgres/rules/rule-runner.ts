@@ -90,7 +90,7 @@ export class RuleRunner {
   async run<T>(call: RuleCall<T>, joined?: JoinedTransaction): Promise<T> {
     const holders: Holders = new Map()
     if (joined) return this.#retry(() => this.#runJoined(joined, call, holders), isConflict)
-    const begin = (connection: Connection) => this.#attempt(connection, call, holders, true)
+    const begin = (connection: Connection) => this.#attempt(connection, call, holders, true, undefined, false)
     const { answer, move } = await this.#retry(
       () => this.#options.database.transaction(begin, { limitsLocks: true }),
       (error) => isConflict(error) || isSerializationFailure(error),
@@ -124,18 +124,19 @@ export class RuleRunner {
     return done.answer
   }
 
-  /** @param isOurs this driver commits the transaction @param locked by the previous call in it */
+  /** @param isOurs this driver commits the transaction @param locked by the previous call in it @param isJoined the user ends it */
   async #attempt<T>(
     connection: Connection,
     call: RuleCall<T>,
     holders: Holders,
     isOurs: boolean,
     locked?: LockedRows,
+    isJoined = true,
   ): Promise<Attempt<T>> {
     const { statements, types, channel, eventChannel } = this.#options
     // This process does not see the commit of a user's transaction: then it acts on the hint as all others do.
     const from = isOurs ? this.#options.instance : undefined
-    const loader = await this.#load(connection, call, holders, isOurs, locked)
+    const loader = await this.#load(connection, call, holders, isOurs, isJoined, locked)
     const { loaded } = loader
     await call.prepare?.(loader)
     for (;;) {
@@ -164,6 +165,7 @@ export class RuleRunner {
     call: RuleCall<T>,
     holders: Holders,
     isOurs: boolean,
+    isJoined: boolean,
     locked: LockedRows | undefined,
   ): Promise<Loader> {
     const { statements, types, clock, database } = this.#options
@@ -172,7 +174,8 @@ export class RuleRunner {
       for (const [name, holder] of holders) loaded.wanted.jobs.set(name, holder)
       const lockTimeoutMs = isOurs ? database.lockTimeoutMs : null
       const locksOnWrite = call.locksOnWrite === true
-      return new Loader({ connection, statements, types, loaded, holders, locksOnWrite, lockTimeoutMs })
+      const locksTypes = !isJoined
+      return new Loader({ connection, statements, types, loaded, holders, locksOnWrite, locksTypes, lockTimeoutMs })
     }
     if (locked) {
       const loader = loaderOf(locked.loaded)

@@ -13,6 +13,7 @@ import type { NewReport } from './report.ts'
 import { nameOf } from './row-name.ts'
 import { PostgresType, type TypeRegistry } from './type-registry.ts'
 import { WorkingDependents } from './working-dependents.ts'
+import { WorkingFlows } from './working-flows.ts'
 import { WorkingGroups } from './working-groups.ts'
 import { WorkingKeys } from './working-keys.ts'
 
@@ -24,12 +25,14 @@ export class WorkingSet implements Rows<PostgresType> {
   readonly #typeObjects = new Map<string, PostgresType>()
   readonly #jobs = new Map<number, PostgresJob>()
   readonly #byName = new Map<string, PostgresJob | null>()
+  readonly #byGroup = new Map<string, Set<PostgresJob>>()
   readonly dirty = new Set<PostgresJob>()
   /** Jobs that may have rows in other tables: they were not alone when they were read, or report something in this call. */
   readonly indexed = new Set<PostgresJob>()
   /** What this call reports. */
   readonly reports = new Map<PostgresJob, NewReport>()
   readonly groups = new WorkingGroups(this)
+  readonly flows = new WorkingFlows(this)
   readonly keys = new WorkingKeys(this)
   readonly dependents = new WorkingDependents(this)
   numbersTaken = 0
@@ -144,7 +147,22 @@ export class WorkingSet implements Rows<PostgresType> {
   #keep(job: PostgresJob): PostgresJob {
     this.#jobs.set(job.accepted, job)
     this.#byName.set(nameOf(job.type.tid, encodeText(job.id)), job)
+    if (job.groupKey === undefined) return job
+    const name = nameOf(job.type.tid, job.groupKey)
+    const ofGroup = this.#byGroup.get(name)
+    if (ofGroup) ofGroup.add(job)
+    else this.#byGroup.set(name, new Set([job]))
     return job
+  }
+
+  /** The jobs of this run that have the group and are not erased, in any state. */
+  *jobsOfGroup({ type, key }: PostgresGroup): Iterable<PostgresJob> {
+    for (const job of this.#byGroup.get(nameOf(type.tid, key)) ?? []) if (!job.isErased) yield job
+  }
+
+  /** True if this run has the job: it may have changed it. */
+  isAtHand(seq: number): boolean {
+    return this.#jobs.has(seq)
   }
 
   /** All jobs of this run that are not erased, in any state. */

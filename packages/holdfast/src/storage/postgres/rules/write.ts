@@ -4,8 +4,8 @@
 import type { Connection, Statement, Value } from '../connection/database.ts'
 import { encodeSearchValue } from '../sql/search-value.ts'
 import type { Statements } from '../sql/statements.ts'
-import { arrayOf, encodeBytes, encodeOptionalText, encodeText } from '../sql/text.ts'
-import type { PostgresGroup } from './group.ts'
+import { arrayOf, encodeBytes, encodeText } from '../sql/text.ts'
+import { groupCells } from './group.ts'
 import { changingCells, firstProvisional, fixedCells, type PostgresJob } from './job.ts'
 import { conflict } from './loaded-rows.ts'
 import type { PostgresMove } from './move.ts'
@@ -64,13 +64,21 @@ export async function write(
 
   const groups = [...set.groups.values()]
   const kept = groups.filter(({ fate }) => fate === 'kept')
-  await insert(statements.addGroups, kept.filter(({ isNew }) => isNew).map(groupCells))
-  await run(statements.changeGroups, kept.filter(({ isNew }) => !isNew).map(groupCells))
+  await insert(
+    statements.addGroups,
+    kept.filter(({ isNew }) => isNew).map((group) => groupCells(group, final)),
+  )
+  await run(
+    statements.changeGroups,
+    kept.filter(({ isNew }) => !isNew).map((group) => groupCells(group, final)),
+  )
   const gone = groups.filter(({ fate, isNew }) => fate === 'erased' && !isNew)
   await run(
     statements.eraseGroups,
     gone.map(({ type, key }) => [type.tid, encodeText(key)]),
   )
+
+  await run(statements.changeFlows, set.flows.cells(now, final))
 
   const changed = jobs.filter((job) => !job.isNew && isKept(job))
   if (changed.length > 0) {
@@ -151,15 +159,6 @@ function keyCells({ type, key, mark }: ChangedKey): Value[] {
     version ?? null,
   ]
 }
-
-const groupCells = ({ type, key, paused }: PostgresGroup): Value[] => [
-  type.tid,
-  encodeText(key),
-  null,
-  null,
-  paused?.since ?? null,
-  encodeOptionalText(paused?.by),
-]
 
 /** Rows to columns, each an array literal. */
 function transposed(rows: readonly Value[][]): string[] {

@@ -1,39 +1,113 @@
-// Statements on ordered groups and their live members.
+// Statements on groups, their ring and their members.
 
 import { stateCodes } from '../../rules/job/codes.ts'
+import { jobCells } from './job-columns.ts'
+import { isAside, isInRing, priorities } from './scan.ts'
 import { columns, fewRows, param, type Sql } from './statement.ts'
 
+/** The columns of a group with their types, behind its name. `needed_until` is only written. */
+export const groupColumns = {
+  ordered: 'boolean',
+  size: 'integer',
+  running: 'bigint',
+  turn_at: 'double precision',
+  turn: 'bigint',
+  is_full: 'boolean',
+  paused_since: 'double precision',
+  paused_by: 'text',
+  held_by: 'text',
+  slowed_until: 'double precision',
+  rate_free_at: 'double precision',
+  rate: 'text',
+  needed_until: 'double precision',
+} as const
+
+const names = Object.keys(groupColumns) as readonly (keyof typeof groupColumns)[]
+
+/** The name and the columns of a group `g`. */
+const groupCells = columns('g.tid', 'g.key', ...names.map((name) => `g.${name}`))
+
+/** The columns of a group as texts, without its name. */
+export const groupTexts = (alias: string): string => names.map((name) => `${alias}.${name}::text`).join(', ')
+
 const lockGroups = (at: string, lock: string): string =>
-  `SELECT ${columns('g.tid', 'g.key', 'g.running', 'g.placed', 'g.paused_since', 'g.paused_by')}
+  `SELECT ${groupCells}
    FROM (SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}) ORDER BY 1, 2) AS w (tid, key)
    CROSS JOIN LATERAL (SELECT * FROM ${at}groups AS g WHERE g.tid = w.tid AND g.key = w.key ${lock}) AS g`
 
-const arrays =
-  `unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}, ${param(3, 'bigint[]')}, ${param(4, 'bigint[]')}, ` +
-  `${param(5, 'double precision[]')}, ${param(6, 'text[]')})`
+const arrays = `unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}, ${names
+  .map((name, index) => param(3 + index, `${groupColumns[name]}[]`))
+  .join(', ')})`
+
+/** Groups by name, each with a limit: $1, $2, $3. */
+const limited = `(SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}, ${param(3, 'integer[]')}) ${fewRows}) AS w (tid, key, most)`
+
+/** Live members of a group `w`, along the index. */
+const isMember = `m.tid = w.tid AND m.grp = w.key AND m.grp IS NOT NULL AND m.state < ${stateCodes.completed}`
 
 export const groupStatements = ({ at, statement }: Sql) => ({
   lockGroups: statement('lock_groups', lockGroups(at, 'FOR UPDATE')),
   /** Leaves out groups that another transaction has locked. */
   lockFreeGroups: statement('lock_free_groups', lockGroups(at, 'FOR UPDATE SKIP LOCKED')),
+  /** The first groups of the ring whose turn has come, and that no other transaction has locked. $1: types; $2: limit of each; $3: now. */
+  ring: statement(
+    'ring',
+    `SELECT ${groupCells}
+       FROM unnest(${param(1, 'integer[]')}, ${param(2, 'integer[]')}) AS w (tid, most)
+       CROSS JOIN LATERAL (
+         SELECT * FROM ${at}groups AS g WHERE g.tid = w.tid AND ${isInRing} AND g.turn_at <= ${param(3, 'double precision')}
+         ORDER BY g.turn_at, g.turn LIMIT w.most FOR UPDATE SKIP LOCKED) AS g`,
+  ),
+  /** The heads of ordered groups. One that another transaction has locked is left out; the next member is no head. */
+  heads: statement(
+    'heads',
+    `SELECT ${columns(...jobCells('j'))}
+       FROM (SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}) ${fewRows}) AS w (tid, key)
+       CROSS JOIN LATERAL (SELECT m.id FROM ${at}jobs AS m WHERE ${isMember} ORDER BY m.seq LIMIT 1) AS h
+       CROSS JOIN LATERAL (
+         SELECT * FROM ${at}jobs AS j WHERE j.tid = w.tid AND j.id = h.id LIMIT 1 FOR UPDATE SKIP LOCKED) AS j`,
+  ),
+  /** The best due jobs of unordered groups that no other transaction has locked. $4: now. */
+  best: statement(
+    'best',
+    `SELECT ${columns(...jobCells('j'))}
+       FROM ${limited}
+       CROSS JOIN LATERAL (SELECT priorities FROM ${at}types AS t WHERE t.tid = w.tid) AS t
+       CROSS JOIN LATERAL (
+         SELECT j.* FROM ${priorities('t.priorities')} AS p CROSS JOIN LATERAL (
+           SELECT * FROM ${at}jobs AS j
+           WHERE j.tid = w.tid AND j.grp = w.key AND ${isAside('j')} AND j.priority = p.priority
+             AND j.run_at <= ${param(4, 'double precision')}
+           ORDER BY j.run_at, j.ord LIMIT w.most FOR UPDATE SKIP LOCKED) AS j
+         LIMIT w.most) AS j`,
+  ),
+  /** The waiting members of groups that are due first, locked or not. */
+  waiting: statement(
+    'waiting',
+    `SELECT ${columns('w.tid', 'w.key', 'm.seq', 'm.run_at')}
+       FROM ${limited}
+       CROSS JOIN LATERAL (SELECT priorities FROM ${at}types AS t WHERE t.tid = w.tid) AS t
+       CROSS JOIN LATERAL (
+         SELECT m.* FROM unnest(t.priorities) AS p (priority) CROSS JOIN LATERAL (
+           SELECT m.seq, m.run_at FROM ${at}jobs AS m
+           WHERE m.tid = w.tid AND m.grp = w.key AND ${isAside('m')} AND m.priority = p.priority
+           ORDER BY m.run_at, m.ord LIMIT w.most) AS m
+         ORDER BY m.run_at LIMIT w.most) AS m`,
+  ),
   members: statement(
     'members',
-    `SELECT ${columns('w.tid', 'w.key', 'm.seq')}
-       FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}, ${param(3, 'integer[]')}) AS w (tid, key, most)
-       CROSS JOIN LATERAL (
-         SELECT seq FROM ${at}jobs AS m WHERE m.tid = w.tid AND m.grp = w.key AND m.grp IS NOT NULL AND state < ${stateCodes.completed}
-         ORDER BY seq LIMIT w.most) AS m`,
+    `SELECT ${columns('w.tid', 'w.key', 'm.seq')} FROM ${limited}
+       CROSS JOIN LATERAL (SELECT seq FROM ${at}jobs AS m WHERE ${isMember} ORDER BY seq LIMIT w.most) AS m`,
   ),
   addGroups: statement(
     'add_groups',
-    `INSERT INTO ${at}groups (tid, key, running, placed, paused_since, paused_by) SELECT * FROM ${arrays}
+    `INSERT INTO ${at}groups (tid, key, ${names.join(', ')}) SELECT * FROM ${arrays}
        ON CONFLICT DO NOTHING RETURNING 1::text AS c0`,
   ),
   changeGroups: statement(
     'change_groups',
-    `UPDATE ${at}groups AS g
-       SET running = w.running, placed = w.placed, paused_since = w.paused_since, paused_by = w.paused_by
-       FROM (SELECT * FROM ${arrays} ${fewRows}) AS w (tid, key, running, placed, paused_since, paused_by)
+    `UPDATE ${at}groups AS g SET ${names.map((name) => `${name} = w.${name}`).join(', ')}
+       FROM (SELECT * FROM ${arrays} ${fewRows}) AS w (tid, key, ${names.join(', ')})
        WHERE g.tid = w.tid AND g.key = w.key`,
   ),
   eraseGroups: statement(
@@ -41,5 +115,14 @@ export const groupStatements = ({ at, statement }: Sql) => ({
     `DELETE FROM ${at}groups AS g
        USING (SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}) ${fewRows}) AS w (tid, key)
        WHERE g.tid = w.tid AND g.key = w.key`,
+  ),
+  /** Deletes groups that only a rate or a slow-down needed, once that is over. $1: now; $2: limit. */
+  sweepGroups: statement(
+    'sweep_groups',
+    `DELETE FROM ${at}groups AS g
+       USING (
+         SELECT tid, key FROM ${at}groups AS o WHERE o.needed_until <= ${param(1, 'double precision')}
+         ORDER BY o.needed_until LIMIT ${param(2, 'bigint')} FOR UPDATE SKIP LOCKED) AS o
+       WHERE g.tid = o.tid AND g.key = o.key`,
   ),
 })

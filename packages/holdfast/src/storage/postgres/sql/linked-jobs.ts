@@ -1,6 +1,7 @@
 // Statements that read jobs together with the jobs they are linked to: `lock`, `read` and `snapshot`.
 
 import { stateCodes } from '../../rules/job/codes.ts'
+import { ruledTypes } from './flow-statements.ts'
 import { jobCells, kindCodes, requestedCells } from './job-columns.ts'
 import { reportCell } from './report-statements.ts'
 import { columns, param, type Sql } from './statement.ts'
@@ -19,7 +20,7 @@ const settingLockTimeout = (number: number, list: string): string =>
  * $1, $2: types and ids; $3: seqs. Each with the first and the last job of its chain.
  *
  * With neighbours, also: $4, $5: types and keys; $6, $7: types and groups; the dependents of each chain, and the next
- * members of each group. $8, $9: types and ids of jobs of which only the chain is wanted: their dependents may be many,
+ * members of each ordered group. $8, $9: types and ids of jobs of which only the chain is wanted: their dependents may be many,
  * and locked by other transactions. $10: the lock timeout of this transaction in ms, or NULL: as it is. It is set with
  * the first list, which is read before anything is locked.
  */
@@ -83,6 +84,7 @@ const names = (at: string, withNeighbours: boolean): string => `
         SELECT tid, grp FROM base WHERE grp IS NOT NULL
         UNION SELECT * FROM unnest(${param(6, 'integer[]')}, ${param(7, 'text[]')})
       ) AS g (tid, grp) CROSS JOIN LATERAL (
+        SELECT 1 FROM ${at}groups AS o WHERE o.tid = g.tid AND o.key = g.grp AND o.ordered LIMIT 1) AS o CROSS JOIN LATERAL (
         SELECT tid, id FROM ${at}jobs AS m WHERE m.tid = g.tid AND m.grp = g.grp AND m.grp IS NOT NULL AND state < ${stateCodes.completed}
         ORDER BY seq LIMIT 2) AS m`
           : ''
@@ -92,7 +94,7 @@ const names = (at: string, withNeighbours: boolean): string => `
 /** The rows of `names`, with the time. `wide`: the job's neighbours belong to the call as well. */
 const rowsOf = ({ at, now }: Sql, lock: string, cells = jobCells('j'), ...last: readonly string[]): string => `
     SELECT ${columns('clock.now', ...cells, ...(last.length > 0 ? last : ['j.wide']))}
-    FROM (SELECT ${now} AS now${last.includes('clock.watched') ? `, ${watchedTypes(at)} AS watched` : ''}) AS clock LEFT JOIN (
+    FROM (SELECT ${now} AS now${last.includes('clock.watched') ? `, ${watchedTypes(at)} AS watched, ${ruledTypes(at)} AS ruled` : ''}) AS clock LEFT JOIN (
       SELECT j.*, n.wide FROM (
         SELECT tid, id, bool_or(wide) AS wide FROM names GROUP BY tid, id ORDER BY tid, id
       ) AS n CROSS JOIN LATERAL (
@@ -102,10 +104,10 @@ const rowsOf = ({ at, now }: Sql, lock: string, cells = jobCells('j'), ...last: 
 export function linkedJobStatements(sql: Sql) {
   const { at, statement } = sql
   return {
-    /** With the watched types as the last column. Locks in the order of names, so that two calls wait for each other without a deadlock. */
+    /** With the watched and the ruled types as the last columns. Locks in the order of names, so that two calls wait for each other without a deadlock. */
     lock: statement(
       'lock',
-      `WITH ${names(at, true)} ${rowsOf(sql, 'FOR UPDATE', jobCells('j'), 'j.wide', 'clock.watched')}`,
+      `WITH ${names(at, true)} ${rowsOf(sql, 'FOR UPDATE', jobCells('j'), 'j.wide', 'clock.watched', 'clock.ruled')}`,
     ),
     read: statement('read', `WITH ${names(at, false)} ${rowsOf(sql, '')}`),
     /** For reads. $4: with payloads; $5: with results and errors; $6: with reports; $7: with their log lines. */

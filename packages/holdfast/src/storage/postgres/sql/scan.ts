@@ -1,5 +1,6 @@
 // The index scan over the claimable jobs of a type: each priority is scanned by itself, the highest first.
 
+import { readyCodes } from './job-columns.ts'
 import { param } from './statement.ts'
 
 /**
@@ -9,10 +10,16 @@ import { param } from './statement.ts'
  * proven by the predicate, and every other scan would have to pay for its list, which is never read: the first part is true.
  *
  * Rejected: planning anew with each call (0.4 ms each); settings of a transaction (a round trip more).
- * @param row alias of a row of jobs
+ * @param row alias of a row of jobs @param column an integer of the row
  */
-export const alongIndex = (predicate: string, row: string): string =>
-  `${predicate} AND (${predicate} OR ${row}.attempt IN (SELECT n FROM generate_series(1, 10000) AS n))`
+export const alongIndex = (predicate: string, row: string, column = 'attempt'): string =>
+  `${predicate} AND (${predicate} OR ${row}.${column} IN (SELECT n FROM generate_series(1, 10000) AS n))`
+
+/** A group `g` is in the ring of its type, along the index. */
+export const isInRing = alongIndex('g.turn_at IS NOT NULL', 'g', 'size')
+
+/** A job waits in its group, along the index of such jobs. */
+export const isAside = (row: string): string => alongIndex(`${row}.ready = ${readyCodes.aside}`, row)
 
 /** The priorities of a type, the highest first. */
 export const priorities = (list: string): string => `(SELECT p AS priority FROM unnest(${list}) AS p ORDER BY p DESC)`

@@ -4,6 +4,7 @@
 // estimates the tables to hold.
 
 import { dependentStatements } from './dependent-statements.ts'
+import { flowStatements } from './flow-statements.ts'
 import { groupStatements } from './group-statements.ts'
 import { indexStatements } from './index-statements.ts'
 import { jobStatements } from './job-statements.ts'
@@ -22,6 +23,7 @@ export const makeStatements = (sql: Sql) => ({
   ...jobStatements(sql),
   ...keyStatements(sql),
   ...groupStatements(sql),
+  ...flowStatements(sql),
   ...dependentStatements(sql),
   ...indexStatements(sql),
   ...reportStatements(sql),

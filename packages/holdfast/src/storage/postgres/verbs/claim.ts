@@ -1,12 +1,15 @@
 // claim: the fast path if no due job and no outcome needs a rule; otherwise the rules.
 
-import { claim as claimByRules } from '../../rules/claim.ts'
+import { claim as applyClaim } from '../../rules/claim.ts'
 import type { Claim, ClaimRequest } from '../../storage.ts'
 import { fastClaim, maxClaimed } from '../fast/claim.ts'
 import { plainOutcomes } from '../fast/outcomes.ts'
-import { loadDue, loadLost, loadPauses } from '../rules/load-lists.ts'
+import { loadDue, loadLost } from '../rules/load-lists.ts'
 import { wantOutcomes } from '../rules/load-request.ts'
+import { loadRing, openTypes } from '../rules/load-turns.ts'
 import type { Loader } from '../rules/loader.ts'
+import type { PostgresMove } from '../rules/move.ts'
+import { maxLimit } from '../sql/statement.ts'
 import { type OpenStorage, openReserved, runFast } from './open-storage.ts'
 import { registerOutcomes } from './register-types.ts'
 
@@ -19,43 +22,74 @@ export async function claim(open: OpenStorage, request: ClaimRequest): Promise<C
   open.hasClaimed = true
   const { outcomes = [] } = request
   await registerOutcomes(open, outcomes, undefined, request.types)
-  const claimed = await runFast(open, async (afterCommit) => {
-    const plain = plainOutcomes(outcomes, afterCommit, open.leases, request.slots > 0)
-    return plain && fastClaim(open, { ...request, outcomes: plain }, afterCommit)
-  })
-  return claimed ?? claimLinked(open, request)
+  // What fast paths would leave to the rules is not tried: limits, and groups, if the last claim had one.
+  const needsRules = request.types.some(({ type, limits }) => limits !== undefined || open.groupTypes.has(type))
+  if (!needsRules) {
+    const claimed = await runFast(open, async (afterCommit) => {
+      const plain = plainOutcomes(outcomes, afterCommit, open.leases, request.slots > 0)
+      return plain && fastClaim(open, { ...request, outcomes: plain }, afterCommit)
+    })
+    if (claimed) return claimed
+  }
+  return claimByRules(open, request)
 }
 
-async function claimLinked({ runner, types, leases }: OpenStorage, request: ClaimRequest): Promise<Claim> {
+async function claimByRules(open: OpenStorage, request: ClaimRequest): Promise<Claim> {
+  const { runner, types } = open
   const { outcomes = [], slots } = request
-  const wanted = request.types.map(({ type, slots: own = Infinity }) => ({
+  const wanted = request.types.map(({ type, slots: own = Infinity, limits }) => ({
     tid: types.tidOf(type)!,
     limit: Math.min(own, slots, maxClaimed),
+    limits,
   }))
   const prepare = async (loader: Loader): Promise<void> => {
-    await loadPauses(
-      loader,
-      wanted.map(({ tid }) => tid),
-    )
-    const unpaused = wanted.filter(({ tid }) => loader.loaded.pauses.get(tid) === undefined)
+    const tidsOf = (some: typeof wanted): number[] => some.map(({ tid }) => tid)
+    const limited = new Set(tidsOf(wanted.filter(({ limits }) => limits)))
+    const capped = new Set(tidsOf(wanted.filter(({ limits }) => limits?.concurrency !== undefined)))
+    await openTypes(loader, tidsOf(wanted), limited, capped)
+    const { pauses, flows } = loader.loaded
+    const unpaused = wanted.filter(({ tid }) => pauses.get(tid) === undefined)
     await loadLost(
       loader,
       unpaused.map(({ tid, limit }) => ({ tid, limit: Math.max(limit, minLost) })),
       null,
     )
-    await loadDue(
+    const claimed = unpaused.filter(({ limit }) => limit > 0)
+    await loadRing(
       loader,
-      unpaused.filter(({ limit }) => limit > 0),
+      claimed
+        .filter(({ tid }) => flows.get(tid)?.isLocked)
+        .map(({ tid, limit, limits }) => ({ tid, limit: limits?.group?.fair === false ? maxLimit : limit })),
     )
+    await loadDue(loader, claimed)
   }
   const answer = await runner.run({
     want: (loaded) => wantOutcomes(loaded, types, outcomes),
     prepare,
-    rules: (move) => claimByRules(move, request),
+    rules: (move) => claimAndCap(move, request),
     locksOnWrite: true,
   })
-  for (const job of answer.jobs) {
-    if (job.chainIndex > 0 || job.blockers.length > 0 || job.group !== undefined) leases.add(job)
+  noteClaimed(open, request, answer)
+  return answer
+}
+
+/** Ends of jobs that run under a concurrency must look for a full type. */
+function claimAndCap(move: PostgresMove, request: ClaimRequest): Claim {
+  const answer = applyClaim(move, request)
+  const started = new Set(answer.jobs.map(({ type }) => type))
+  for (const { type, limits } of request.types) {
+    if (limits?.concurrency !== undefined && started.has(type)) move.set.flows.cap(move.typeOf(type)!)
   }
   return answer
+}
+
+/** Remembers what needs the rules next time. */
+function noteClaimed({ leases, groupTypes }: OpenStorage, { types }: ClaimRequest, { jobs }: Claim): void {
+  const capped = new Set(types.filter(({ limits }) => limits?.concurrency !== undefined).map(({ type }) => type))
+  for (const { type } of types) groupTypes.delete(type)
+  for (const job of jobs) {
+    if (job.group !== undefined) groupTypes.add(job.type)
+    const isLinked = job.chainIndex > 0 || job.blockers.length > 0 || job.group !== undefined
+    if (isLinked || capped.has(job.type)) leases.add(job)
+  }
 }

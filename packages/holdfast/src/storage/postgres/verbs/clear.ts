@@ -1,4 +1,4 @@
-// clear: empties the schema, for tests and demos. Types stay, because other processes cache their numbers; their pauses end.
+// clear: empties the schema, for tests and demos. Types stay, because other processes cache their numbers; their pauses and limits in use end.
 
 import type { Statement } from '../connection/database.ts'
 import { tables } from '../schema.ts'
@@ -7,7 +7,7 @@ import type { OpenStorage } from './open-storage.ts'
 
 export const clearStatements = ({ at }: Sql): readonly Statement[] => [
   ...tables.map((table) => ({ name: '', text: `DELETE FROM ${at}${table}` })),
-  { name: '', text: `UPDATE ${at}types SET paused_since = NULL, paused_by = NULL` },
+  { name: '', text: `UPDATE ${at}types SET paused_since = NULL, paused_by = NULL, flow = NULL, ruled = NULL` },
 ]
 
 export async function clear({ database, statements }: OpenStorage): Promise<void> {

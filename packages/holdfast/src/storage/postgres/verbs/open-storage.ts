@@ -58,6 +58,8 @@ export interface OpenStorage extends StorageParts {
   readonly database: Database
   readonly types: TypeRegistry
   readonly runner: RuleRunner
+  /** Types of which the last claim had jobs with a group: the next one does not try the fast path. */
+  readonly groupTypes: Set<string>
   /** Heartbeats will need the reserved connection. */
   hasClaimed: boolean
 }
@@ -76,7 +78,7 @@ export async function openStorage(options: ResolvedPostgresOptions, parts: Stora
   const onMoved = (move: PostgresMove): void => noteArrivals(parts, move)
   const { clock } = options
   const runner = new RuleRunner({ database, statements, types, clock, channel, eventChannel, instance, onMoved })
-  return { ...parts, database, types, runner, hasClaimed: false }
+  return { ...parts, database, types, runner, groupTypes: new Set(), hasClaimed: false }
 }
 
 /** Call it after the commit: scans must not begin behind a job that became claimable. */

@@ -1,16 +1,20 @@
 // sweep: ends jobs past their deadline, and deletes records, throttle windows and kv entries that have expired. The indexes are ordered
 // by time, so the work is bounded by what is ended and deleted. Only counts to keep cost more (sweep-counts.ts).
 
+import { type Flow, isFlowNeeded } from '../../rules/flow.ts'
 import { endOverdue, isOverdue } from '../../rules/job/deadline.ts'
 import { forgetExpired } from '../../rules/job/finish.ts'
 import { isTerminal } from '../../rules/job/states.ts'
 import type { Ended, Swept, SweepRequest } from '../../storage.ts'
-import type { Row } from '../connection/database.ts'
+import type { Connection, Row } from '../connection/database.ts'
+import { decodeFlow } from '../rules/flow.ts'
 import { loadChains } from '../rules/load-lists.ts'
 import type { Loader } from '../rules/loader.ts'
 import type { PostgresMove } from '../rules/move.ts'
 import { cell } from '../sql/job-columns.ts'
 import { maxLimit } from '../sql/statement.ts'
+import type { Statements } from '../sql/statements.ts'
+import { arrayOf } from '../sql/text.ts'
 import type { PostgresKv } from './kv.ts'
 import type { OpenStorage } from './open-storage.ts'
 import { findTypes } from './register-types.ts'
@@ -41,6 +45,8 @@ export async function sweep(open: OpenStorage, kv: PostgresKv, request: SweepReq
     after: async (connection, { now }) => {
       ;[marks] = await connection.query(statements.sweepKeys, [now, limit])
       ;[deadlines] = await connection.query(statements.sweepDeadlines, [now, limit])
+      await connection.query(statements.sweepGroups, [now, limit])
+      await dropFlows(connection, statements, now)
     },
   })
   const entries = await kv.sweep(limit)
@@ -48,6 +54,17 @@ export async function sweep(open: OpenStorage, kv: PostgresKv, request: SweepReq
   const moreLate = deadlines![1] === 'true' && Number(deadlines![0]) > 0
   const isMore = more || moreLate || entries.more || marks![1] === 'true'
   return { jobs: swept, ended, marks: Number(marks![0]), entries: entries.swept, more: isMore }
+}
+
+/** Deletes the limits in use of types that have neither groups nor running jobs, once they are over. */
+async function dropFlows(connection: Connection, statements: Statements, now: number): Promise<void> {
+  const rows = await connection.query(statements.idleFlows, [])
+  // Without a running job the type is not full.
+  const isOver = (flow: Flow | undefined): boolean => !isFlowNeeded(flow && { ...flow, isFull: false }, now)
+  const over = rows.filter(([, flow]) => isOver(decodeFlow(flow!).flow)).map(([tid]) => Number(tid))
+  if (over.length === 0) return
+  const nulls = arrayOf(over.map(() => null))
+  await connection.query(statements.changeFlows, [arrayOf(over), nulls, nulls])
 }
 
 /** Loads jobs past their deadline that no other transaction has locked, with what their end changes. Returns their seqs. */
