@@ -114,10 +114,10 @@ test('a where by creation is complete behind more entries than are kept in memor
 
 test('a search in a state reads the search index or the set of the state, whichever fills the page', async (t) => {
   const { storage, commandsOf } = await openStorage(t)
-  const keptMs = 3_600_000
+  const hourMs = 3_600_000
   const rows = (from: number, count: number) =>
     Array.from({ length: count }, (_, at) =>
-      job(`${from + at}`, { search: { odd: `${(from + at) % 2}`, id: `${at % 600}` } }, keptMs),
+      job(`${from + at}`, { search: { odd: `${(from + at) % 2}`, id: `${at % 600}` } }, hourMs),
     )
   await storage.add(rows(0, 600))
   const failed = await claim(storage, 600)

@@ -44,7 +44,6 @@ async function readSmaller(
 ): Promise<Found> {
   if (found.length === 0 || ofStates.length === 0) return { found: [] }
   const sizes = await sizesOf(scripts, [...found, ...ofStates])
-  const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
   const plans = [
     { segments: found, size: sum(sizes.slice(0, found.length)) },
     { segments: ofStates, size: sum(sizes.slice(found.length)) },
@@ -55,6 +54,8 @@ async function readSmaller(
   const other = await readPage(scripts, query, read, plans[1]!.segments, undefined)
   return other.found.length > page.found.length ? other : page
 }
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
 
 async function readPage(
   scripts: ScriptRunner,
