@@ -14,7 +14,7 @@ import { conditionsOf } from '../sql/search-value.ts'
 import { arrayOf, decodeText, encodeBytes, encodeOptionalText, encodeText } from '../sql/text.ts'
 import { dueOf, type Lane, lanesOf, placesOf } from './list-lanes.ts'
 import type { OpenStorage } from './open-storage.ts'
-import { scanTransaction } from './scan-transaction.ts'
+import { listTransaction } from './scan-transaction.ts'
 import { snapshot } from './snapshot.ts'
 
 /** Entries that a page scans at most, and those that its first statement scans at least. */
@@ -22,7 +22,7 @@ const [maxScanned, minScanned] = [2_000, 100]
 
 export async function listByPlace(open: OpenStorage, query: ListQuery): Promise<Page> {
   const cursor = query.cursor === undefined ? undefined : decodePlaceCursor(query.cursor)
-  return scanTransaction(open.database, (connection) => new PlaceScan(open, connection, query).read(cursor))
+  return listTransaction(open.database, (connection) => new PlaceScan(open, connection, query).read(cursor))
 }
 
 /** An entry of an index. */

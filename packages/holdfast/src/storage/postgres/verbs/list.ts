@@ -17,7 +17,7 @@ import { columns, param, type Sql } from '../sql/statement.ts'
 import { arrayOf, encodeBytes, encodeOptionalText, encodeText } from '../sql/text.ts'
 import { listByPlace } from './list-place.ts'
 import type { OpenStorage } from './open-storage.ts'
-import { scanTransaction } from './scan-transaction.ts'
+import { listTransaction } from './scan-transaction.ts'
 
 /** What a statement scans: all jobs; or those with a search field that has one of some values, or is in a range. */
 type Source = 'jobs' | 'values' | 'range'
@@ -129,7 +129,7 @@ export async function list(open: OpenStorage, query: ListQuery): Promise<Page> {
     encodeOptionalText(query.group),
     ...fields,
   ]
-  const rows = await scanTransaction(database, (connection) => connection.query(statement, values))
+  const rows = await listTransaction(database, (connection) => connection.query(statement, values))
   const loaded = new LoadedRows()
   const found: number[] = []
   const jobs = rows.map(([, position, report, ...row]) => {
