@@ -36,7 +36,7 @@ export function listStatements(sql: Sql): ListStatements {
   return { jobs: both('jobs'), few: both('few'), values: both('values'), range: both('range'), ofTypes: ofTypes(sql) }
 }
 
-/** Jobs that are sorted at most. Along the index, a row that is passed over costs a fifth of one that is sorted. */
+/** Jobs that are sorted at most. */
 const maxSorted = 2_000
 
 /** $1: names of types; $2: limit. */

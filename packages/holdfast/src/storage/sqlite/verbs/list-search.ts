@@ -50,7 +50,7 @@ export function* searchRuns(move: SqliteMove, query: ListQuery, name: string, ti
   }
 }
 
-/** Whether the job of an entry may match by its state, so that others are not read: they cost ten times as much as their entries. */
+/** Whether the job of an entry may match by its state, so that others are not read. */
 function stateFilter({ of, states }: ListQuery): (code: number) => boolean {
   // The state of a chain is that of its tail.
   if (!states || of === 'chains') return () => true
