@@ -37,6 +37,10 @@ async function filled(pool: Pool, schema: string): Promise<PostgresStorage> {
   return storage
 }
 
+const fields = (value: string, count: number): string[] => Array.from({ length: count }, () => value)
+
+const ids = (items: readonly JobRecord[]): number[] => items.map(({ id }) => Number(id)).toSorted((a, b) => a - b)
+
 /** A pool of one connection, whose statistics cover all statements. */
 async function oneConnection(run: (pool: Pool, schema: string) => Promise<void>): Promise<void> {
   const { server } = await postgresPlace()
@@ -117,6 +121,69 @@ test('[F31] a list by creation reads the index, also after many calls and withou
     await storage.disconnect()
   }))
 
+test('[F31] a list by creation sorts the jobs of its types or states if they are few', () =>
+  oneConnection(async (pool, schema) => {
+    const storage = await filled(pool, schema)
+    const fetched = async (): Promise<number> => {
+      await pool.query('SELECT pg_stat_force_next_flush()')
+      const { rows } = await pool.query<{ n: string }>(
+        'SELECT idx_tup_fetch AS n FROM pg_stat_user_tables WHERE schemaname = $1 AND relname = $2',
+        [schema, 'jobs'],
+      )
+      return Number(rows[0]!.n)
+    }
+    for (const order of ['asc', 'desc'] as const) {
+      for (const [query, count] of [
+        [{ types: ['sms'] }, 1],
+        [{ types: ['none'] }, 0],
+        [{ states: ['blocked'] }, 200],
+        [{ types: ['mail'], states: ['blocked'] }, 200],
+        [{ types: ['sms'], states: ['failed'] }, 0],
+      ] as const) {
+        const before = await fetched()
+        const { items } = await storage.list({ of: 'jobs', limit: 1000, order, ...query })
+        const rows = (await fetched()) - before
+        const name = JSON.stringify([query, order])
+        assert.equal(items.length, count, name)
+        assert.ok(rows < 3_000, `${name} fetched ${rows} rows`)
+        const instants = items.map(({ createdAt }) => createdAt)
+        const sorted = instants.toSorted((a, b) => (order === 'asc' ? a - b : b - a))
+        assert.deepEqual(instants, sorted, name)
+      }
+    }
+    await storage.disconnect()
+  }))
+
+test('[F31] a search in a state scans the jobs of the state if the search index rarely matches', async () => {
+  const storage = new PostgresStorage({ ...(await postgresWay()), schema: newSchema() })
+  await storage.connect()
+  const add = (from: number, count: number) =>
+    storage.add(
+      Array.from({ length: count }, (_, at) => {
+        const search = { odd: (from + at) % 2 === 1, number: (from + at) % 600 }
+        return { type: 'mail', id: `${from + at}`, token: 't', retention, search }
+      }),
+    )
+  await add(0, 600)
+  const { jobs } = await storage.claim({ worker: 'w', slots: 600, types: [{ type: 'mail', leaseMs: 60_000 }] })
+  await storage.settle(jobs.map(({ type, id, worker, attempt }) => ({ type, id, worker, attempt, kind: 'failed' })))
+  // Newer jobs that wait: the search index has them first.
+  for (let from = 600; from < 12_600; from += 1_000) await add(from, 1_000)
+  const expected = Array.from({ length: 300 }, (_, at) => 2 * at + 1)
+  for (const order of ['asc', 'desc'] as const) {
+    const query = { states: ['failed'], where: { odd: true }, order } as const
+    const first = await storage.list({ of: 'jobs', by: 'place', limit: 50, ...query })
+    assert.equal(first.items.length, 50, order)
+    assert.deepEqual(ids(await all(storage, { ...query, limit: 50 })), expected, order)
+    assert.deepEqual(ids(await all(storage, { ...query, where: { odd: [true, false], number: { lt: 3 } } })), [0, 1, 2])
+    assert.deepEqual(ids(await all(storage, { ...query, states: ['completed', 'cancelled'] })), [], order)
+    const waiting = await all(storage, { ...query, states: ['queued'] })
+    assert.equal(new Set(ids(waiting)).size, 6_000, order)
+    assert.equal(waiting.length, 6_000, order)
+  }
+  await storage.disconnect()
+})
+
 test('[F31] every scan of a place goes along an index in its order: nothing but ties is sorted', () =>
   oneConnection(async (pool, schema) => {
     const storage = await filled(pool, schema)
@@ -124,10 +191,15 @@ test('[F31] every scan of a place goes along an index in its order: nothing but 
     const common = ['{1}', '{0}', 10, '{1}', null, 'false', null, 0, 'Infinity']
     for (const name of placeNames) {
       for (const order of ['asc', 'desc'] as const) {
-        for (const hasStart of [false, true]) {
-          const search = name === 'search' ? ['x', '{}', '{}', '{}', '{}', '{}', '{}'] : []
+        for (const [hasStart, hasFields] of [
+          [false, false],
+          [true, false],
+          [false, name !== 'search'],
+          [true, name !== 'search'],
+        ] as const) {
+          const search = name === 'search' ? ['x', ...fields('{}', 6)] : fields('{}', hasFields ? 4 : 0)
           const start = hasStart ? places[name].keys.map(([, type]) => (type === 'text' ? 'x' : '10')) : []
-          const { text } = scanStatement(makeSql(schema), name, { order, hasStart })
+          const { text } = scanStatement(makeSql(schema), name, { order, hasStart, hasFields })
           const { rows } = await pool.query<Record<string, string>>(`EXPLAIN ${text}`, [...common, ...search, ...start])
           const plan = rows.map((row) => row['QUERY PLAN']!).join('\n')
           assert.doesNotMatch(plan, /Seq Scan on (jobs|search)|Bitmap/, `${name}: ${plan}`)

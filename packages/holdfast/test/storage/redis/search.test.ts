@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { SearchValue, Where } from 'holdfast/storage'
+import type { JobState, SearchValue, Where } from 'holdfast/storage'
 import { matchesWhere } from '../../../src/storage/rules/search.ts'
 import { until } from '../../queue/driver.ts'
 import { claim, ended, job, keptMs } from './every-verb.ts'
@@ -59,9 +59,9 @@ test('where finds the same jobs as the rules: every value, every bound, both ord
     for (const each of wanted) {
       const where = search(each as SearchValue) as Where
       const expected = values.flatMap((value, index) => (matchesWhere(search(value), where) ? [`${index}`] : []))
-      for (const by of ['created', 'place'] as const) {
-        const { items } = await storage.list({ of: 'jobs', types: [name], where, by, limit: 100 })
-        assert.deepEqual(items.map(({ id }) => id).toSorted(), expected.toSorted(), `${by} ${JSON.stringify(each)}`)
+      for (const query of [{ by: 'created' }, { by: 'place' }, { by: 'place', states: ['queued'] }] as const) {
+        const { items } = await storage.list({ of: 'jobs', types: [name], where, ...query, limit: 100 })
+        assert.deepEqual(items.map(({ id }) => id).toSorted(), expected.toSorted(), JSON.stringify([query, each]))
       }
     }
   }
@@ -110,6 +110,50 @@ test('a where by creation is complete behind more entries than are kept in memor
     instants,
     instants.toSorted((a, b) => a - b),
   )
+})
+
+test('a search in a state reads the search index or the set of the state, whichever fills the page', async (t) => {
+  const { storage, commandsOf } = await openStorage(t)
+  const hourMs = 3_600_000
+  const rows = (from: number, count: number) =>
+    Array.from({ length: count }, (_, at) =>
+      job(`${from + at}`, { search: { odd: `${(from + at) % 2}`, id: `${at % 600}` } }, hourMs),
+    )
+  await storage.add(rows(0, 600))
+  const failed = await claim(storage, 600)
+  await storage.settle(failed.map((each) => ended(each, 'failed')))
+  // Newer jobs that wait: the search index has them first.
+  await storage.add(rows(600, 600))
+  const pages = async (where: Where, order: 'asc' | 'desc', states: readonly JobState[]) => {
+    const found: (readonly string[])[] = []
+    let cursor: string | undefined
+    do {
+      const page = await storage.list({
+        of: 'jobs',
+        states,
+        where,
+        by: 'place',
+        order,
+        limit: 40,
+        ...(cursor && { cursor }),
+      })
+      found.push(page.items.map(({ id }) => id))
+      cursor = page.nextCursor
+    } while (cursor !== undefined)
+    return found
+  }
+  const odd = failed.flatMap(({ id }) => (Number(id) % 2 === 1 ? [id] : [])).toSorted()
+  for (const order of ['asc', 'desc'] as const) {
+    const found = await pages({ odd: '1' }, order, ['failed'])
+    assert.deepEqual(found.flat().toSorted(), odd, order)
+    assert.equal(found[0]!.length, 40, order)
+    const waiting = (await pages({ odd: '1' }, order, ['queued'])).flat()
+    assert.deepEqual([waiting.length, new Set(waiting).size], [300, 300], order)
+    assert.deepEqual((await pages({ odd: ['0', '1'] }, order, ['completed'])).flat(), [], order)
+  }
+  // The index has two jobs, the state 600: only the record of the one that matches is read.
+  const commands = await commandsOf(async () => assert.deepEqual(await pages({ id: '7' }, 'asc', ['failed']), [['7']]))
+  assert.equal(commands.filter((line) => line.startsWith('"GET"')).length, 1)
 })
 
 test('entries of a record that the server expired are absent, and a sweep deletes them', async (t) => {

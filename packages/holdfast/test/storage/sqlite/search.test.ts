@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { NewJob, SearchFields, SearchValue, Where } from 'holdfast/storage'
+import type { ListQuery, NewJob, SearchFields, SearchValue, Where } from 'holdfast/storage'
 import { matchesWhere } from '../../../src/storage/rules/search.ts'
 import { compareKeys, searchKey } from '../../../src/storage/sqlite/rules/search-keys.ts'
 import { defaultType } from '../../../src/storage/stored-type.ts'
@@ -112,6 +112,45 @@ test('[F30] many matches: pages by creation follow the index over createdAt, and
     const both = { of: 'jobs', by, where: { all: true, n: { gte: 2_990, lt: 2_992 } }, limit: 10 } as const
     const { items, nextCursor } = await storage.list(both)
     assert.deepEqual([items.map(({ id }) => id).toSorted(), nextCursor], [['2990', '2991'], undefined])
+  }
+})
+
+test('[F30] a search in a state follows the index of the state if the search index rarely matches', async (t) => {
+  const { open } = bench(t)
+  const storage = await open({ durability: 'relaxed' })
+  const retention = { completedMs: 1e9, failedMs: 1e9, cancelledMs: 1e9 }
+  const add = (from: number, count: number) =>
+    storage.add(
+      Array.from({ length: count }, (_, at) =>
+        newJob(`${from + at}`, { retention, search: { odd: (from + at) % 2 === 1, number: (from + at) % 600 } }),
+      ),
+    )
+  await add(0, 600)
+  const types = [{ type: newJob('0').type, leaseMs: 60_000 }]
+  const { jobs } = await storage.claim({ worker: 'w', slots: 600, types })
+  await storage.settle(jobs.map(({ type, id, worker, attempt }) => ({ type, id, worker, attempt, kind: 'failed' })))
+  // Newer jobs that wait: the search index has them first.
+  for (let from = 600; from < 12_600; from += 1_000) await add(from, 1_000)
+  const find = async (query: Partial<ListQuery>) => {
+    const pages: number[][] = []
+    let cursor: string | undefined
+    do {
+      const page = await storage.list({ of: 'jobs', by: 'place', limit: 50, ...query, ...(cursor && { cursor }) })
+      pages.push(page.items.map(({ id }) => Number(id)))
+      cursor = page.nextCursor
+    } while (cursor !== undefined)
+    return { first: pages[0]!, all: pages.flat().toSorted((a, b) => a - b) }
+  }
+  for (const order of ['asc', 'desc'] as const) {
+    const query = { states: ['failed'], where: { odd: true }, order } as const
+    const failed = await find(query)
+    assert.equal(failed.first.length, 50, order)
+    const odd = Array.from({ length: 300 }, (_, at) => 2 * at + 1)
+    assert.deepEqual(failed.all, odd, order)
+    assert.deepEqual((await find({ ...query, where: { odd: [true, false], number: { lt: 3 } } })).all, [0, 1, 2], order)
+    assert.deepEqual((await find({ ...query, states: ['completed', 'cancelled'] })).all, [], order)
+    const waiting = (await find({ ...query, states: ['queued'] })).all
+    assert.deepEqual([waiting.length, new Set(waiting).size], [6_000, 6_000], order)
   }
 })
 

@@ -6,7 +6,7 @@ import { stateCodes } from '../../rules/job/codes.ts'
 import type { Statement } from '../connection/database.ts'
 import { effectiveState, isCommon, isSeldom, readyCodes, seldomAt } from './job-columns.ts'
 import { hasOtherFields } from './search-fields.ts'
-import { columns, param, type Sql } from './statement.ts'
+import { columns, listParam, param, type Sql } from './statement.ts'
 
 /** In the order of a page. */
 export const placeNames = ['ready', 'aside', 'leases', 'seldom', 'common', 'search'] as const
@@ -21,6 +21,11 @@ interface PlaceSql {
   readonly isHere?: string
   /** Its order inside the lane: unique, and as an index has it. */
   readonly keys: readonly (readonly [expression: string, type: KeyType])[]
+}
+
+/** @param name number of the parameter with the name of the field */
+function isInSearchLane(name: number): string {
+  return `s.tid = l.tid AND s.name = ${param(name, 'text')} AND s.value >= l.start AND s.value < l.stop`
 }
 
 export const places: Readonly<Record<PlaceName, PlaceSql>> = {
@@ -68,7 +73,7 @@ export const places: Readonly<Record<PlaceName, PlaceSql>> = {
   },
   /** Lanes: types and intervals of values. Instead of all others if a list has a `where`. */
   search: {
-    isInLane: `s.tid = l.tid AND s.name = ${param(10, 'text')} AND s.value >= l.start AND s.value < l.stop`,
+    isInLane: isInSearchLane(10),
     keys: [
       ['s.value', 'bytea'],
       ['s.created_at', 'double precision'],
@@ -82,35 +87,39 @@ interface ScanOptions {
   readonly hasStart: boolean
   /** Of the ready jobs, only those that are due now, or later. Absent: all. */
   readonly due?: 'now' | 'later' | undefined
+  /** Outside of the search index: only jobs that have some search fields. */
+  readonly hasFields?: boolean
+  /** Returns no entry but the last if there are as many as the limit. */
+  readonly onlyIfFewer?: boolean
 }
 
 /**
  * $1, $2: lanes, in order; $3: limit of entries; $4: numbers of types; $5: codes of states, or NULL; $6: only first jobs; $7: the
  * group, or NULL; $8, $9: created from and before. For `search` also $10: name of the field; $11, $12: its intervals, of which a
- * lane has the number `sub`; $13 … $16: the other fields. Then the keys of the start, if there is one: it is in the first lane.
+ * lane has the number `sub`; $13 … $16: the other fields. With `hasFields`, $10 … $13: the fields. Then the keys of the start, if
+ * there is one: it is in the first lane.
  */
-export function scanStatement({ at, now }: Sql, name: PlaceName, { order, hasStart, due }: ScanOptions): Statement {
+export function scanStatement({ at, now }: Sql, name: PlaceName, options: ScanOptions): Statement {
+  const { order, hasStart, due, hasFields = false, onlyIfFewer = false } = options
   const { isHere = 'true', keys } = places[name]
   const isInLane = `${places[name].isInLane}${name === 'ready' && due ? ` AND j.run_at ${due === 'now' ? '<=' : '>'} now` : ''}`
   const isSearch = name === 'search'
-  const keyParams = keys.map(([, type], index) => keyParam((isSearch ? 17 : 10) + index, type))
+  const keyParams = keys.map(([, type], index) => keyParam((isSearch ? 17 : hasFields ? 14 : 10) + index, type))
   const start = `(${keys.map(([key]) => key).join(', ')}) ${order === 'asc' ? '>' : '<'} (${keyParams.join(', ')})`
   const lanes = isSearch
-    ? `(SELECT l.*, i.start, i.stop FROM unnest(${param(1, 'integer[]')}, ${param(2, 'integer[]')}) WITH ORDINALITY AS l (tid, sub, n)
-        JOIN unnest(${param(11, 'bytea[]')}, ${param(12, 'bytea[]')}) WITH ORDINALITY AS i (start, stop, number) ON i.number = l.sub + 1
-        ORDER BY l.n)`
-    : `(SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'integer[]')}) WITH ORDINALITY AS l (tid, sub, n) ORDER BY l.n)`
+    ? searchLanes(11)
+    : `(SELECT * FROM unnest(${listParam(1, 'integer[]')}, ${listParam(2, 'integer[]')}) WITH ORDINALITY AS l (tid, sub, n) ORDER BY l.n)`
   const rows = isSearch
     ? `${at}search AS s CROSS JOIN LATERAL (
         SELECT * FROM ${at}jobs AS j WHERE j.tid = s.tid AND j.id = s.id AND j.seq = s.seq LIMIT 1) AS j`
     : `${at}jobs AS j`
-  const fits = `${isHere} AND j.tid = ANY (${param(4, 'integer[]')})
-    AND (${param(5, 'smallint[]')} IS NULL OR ${effectiveState('j.state', 'j.run_at')} = ANY (${param(5, 'smallint[]')})
+  const fits = `${isHere} AND j.tid = ANY (${listParam(4, 'integer[]')})
+    AND (${listParam(5, 'smallint[]')} IS NULL OR ${effectiveState('j.state', 'j.run_at')} = ANY (${listParam(5, 'smallint[]')})
       OR (${param(6, 'boolean')} AND j.tail IS NOT NULL))
     AND (NOT ${param(6, 'boolean')} OR j.chain IS NULL)
     AND (${param(7, 'text')} IS NULL OR j.grp = ${param(7, 'text')})
     AND j.created_at >= ${param(8, 'double precision')} AND j.created_at < ${param(9, 'double precision')}
-    ${isSearch ? `AND ${hasOtherFields(at, 's.seq', 13)}` : ''}`
+    ${isSearch ? `AND ${hasOtherFields(at, 's.seq', 13)}` : hasFields ? `AND ${hasOtherFields(at, 'j.seq', 10)}` : ''}`
   const keyNames = keys.map((_, index) => `k${index}`)
   return {
     name: '',
@@ -125,9 +134,26 @@ export function scanStatement({ at, now }: Sql, name: PlaceName, { order, hasSta
         LIMIT ${param(3, 'integer')}) AS j),
     last AS MATERIALIZED (SELECT coalesce(max(place), 0) AS place FROM scanned)
     SELECT ${columns('last.place', 's.lane', 's.tid', 's.id', 's.fits', ...keyNames.map((key, index) => (keys[index]![1] === 'bytea' ? `encode(s.${key}, 'hex')` : `s.${key}`)))}
-    FROM last JOIN scanned AS s ON s.fits OR s.place = last.place ORDER BY s.place`,
+    FROM last JOIN scanned AS s ON (s.fits${onlyIfFewer ? ` AND last.place < ${param(3, 'integer')}` : ''}) OR s.place = last.place
+    ORDER BY s.place`,
   }
 }
 
+/** $1, $2: lanes. @param first number of the first of two parameters: the intervals */
+const searchLanes = (first: number): string =>
+  `(SELECT l.*, i.start, i.stop FROM unnest(${listParam(1, 'integer[]')}, ${listParam(2, 'integer[]')}) WITH ORDINALITY AS l (tid, sub, n)
+      JOIN unnest(${listParam(first, 'bytea[]')}, ${listParam(first + 1, 'bytea[]')}) WITH ORDINALITY AS i (start, stop, number) ON i.number = l.sub + 1
+      ORDER BY l.n)`
+
 const keyParam = (number: number, type: KeyType): string =>
   type === 'bytea' ? `decode($${number}::text, 'hex')` : param(number, type)
+
+/** The number of search entries in lanes, up to a limit. $1, $2: lanes; $3: limit; $4: name of the field; $5, $6: its intervals. */
+export const searchSizeStatement = ({ at }: Sql): Statement => ({
+  name: '',
+  text: `
+    SELECT ${columns('count(*)')} FROM (
+      SELECT 1 FROM ${searchLanes(5)} AS l CROSS JOIN LATERAL (
+        SELECT 1 FROM ${at}search AS s WHERE ${isInSearchLane(4)} LIMIT ${param(3, 'integer')}) AS s
+      LIMIT ${param(3, 'integer')}) AS s`,
+})

@@ -18,6 +18,12 @@ export const param = (number: number, type: string): string =>
  */
 export const opaqueParam = (number: number, type: string): string => `(SELECT $${number}::text)::${type}`
 
+/**
+ * A list for a condition on many rows: it is parsed once per statement. The cast of another list is repeated with every row, which
+ * takes longer than the rest of a row.
+ */
+export const listParam = (number: number, type: string): string => `(SELECT ($${number}::text)::${type})::${type}`
+
 /** Selected columns, as text, under the names c0, c1, … */
 export const columns = (...expressions: readonly string[]): string =>
   expressions.map((expression, index) => `(${expression})::text AS c${index}`).join(', ')

@@ -1,5 +1,9 @@
 // count: one scan over the jobs of the types. There are no stored counters: every move would have to update them. The jobs are first
 // counted in groups by state and whether they are due, so that a job costs one aggregate, not one per state.
+//
+// The scan counts expired records, too: they are few, and are counted again, along their index, and subtracted. So a row of the scan
+// costs no more than its group, and nothing keeps the server from scanning in parallel. Not prepared: a plan that was made while the
+// table was small might go along an index, and read the table in a random order.
 
 import { emptyGroup, type Flow } from '../../rules/flow.ts'
 import { stateCodes, stateNames } from '../../rules/job/codes.ts'
@@ -9,31 +13,52 @@ import type { Row, Statement } from '../connection/database.ts'
 import { decodeFlow } from '../rules/flow.ts'
 import { type GroupRow, groupStateOf, pausedOf } from '../rules/group.ts'
 import { groupTexts } from '../sql/group-statements.ts'
-import { effectiveState, kindCodes, waitingStates } from '../sql/job-columns.ts'
+import { waitingStates } from '../sql/job-columns.ts'
 import { columns, param, type Sql } from '../sql/statement.ts'
 import { arrayOf, decodeText, encodeText, numberOf } from '../sql/text.ts'
 import type { OpenStorage } from './open-storage.ts'
+import { countTransaction } from './scan-transaction.ts'
 
-/** $1: names of types, or NULL; $2: the type, $3: keys of groups of which the use is asked for, or NULL. */
-export function countStatement({ at, now, statement }: Sql): Statement {
+interface CountStatements {
+  /** $1: the type, $2: keys of groups of which the use is asked for, or NULL. */
+  readonly all: Statement
+  /** The same, then $3: names of types. */
+  readonly some: Statement
+}
+
+export const countStatements = (sql: Sql): CountStatements => ({
+  all: countStatement(sql, 'true', 'true'),
+  some: countStatement(sql, `t.name = ANY (${param(3, 'text[]')})`, 'j.tid = ANY (ARRAY (SELECT tid FROM wanted))'),
+})
+
+function countStatement({ at, now }: Sql, isWantedType: string, isWanted: string): Statement {
   const counts = stateNames.map((_, code) => `sum(n) FILTER (WHERE state = ${code}) AS s${code}`)
   const isWaiting = `state IN (${waitingStates})`
+  // Not a join with the clock, which would rule out a parallel scan.
+  const time = '(SELECT now FROM clock)'
   const text = `
   WITH clock AS MATERIALIZED (SELECT ${now} AS now),
-  wanted AS MATERIALIZED (
-    SELECT * FROM ${at}types AS t WHERE ${param(1, 'text[]')} IS NULL OR t.name = ANY (${param(1, 'text[]')})),
+  wanted AS MATERIALIZED (SELECT * FROM ${at}types AS t WHERE ${isWantedType}),
+  stored AS MATERIALIZED (
+    SELECT j.tid, j.state,
+      CASE WHEN ${isWaiting} THEN j.run_at <= ${time} WHEN state = ${stateCodes.processing} THEN j.lease_until <= ${time} END AS is_due,
+      count(*) AS n, min(j.run_at) AS first
+    FROM ${at}jobs AS j WHERE ${isWanted} GROUP BY 1, 2, 3
+  ),
+  expired AS MATERIALIZED (SELECT * FROM ${at}jobs AS j WHERE j.sweep_at <= ${time}),
+  gone AS (
+    SELECT tid, state FROM expired
+    UNION ALL
+    -- Inside a chain, a finished job may expire before its chain: such a job is counted above.
+    SELECT j.tid, j.state FROM expired AS f CROSS JOIN LATERAL (
+      SELECT * FROM ${at}jobs AS j WHERE j.chain = f.seq AND (j.sweep_at <= ${time}) IS NOT TRUE OFFSET 0) AS j
+    WHERE f.tail IS NOT NULL
+  ),
   grouped AS (
-    SELECT tid, ${effectiveState('state', 'run_at')} AS state,
-      CASE WHEN ${isWaiting} THEN run_at <= now WHEN state = ${stateCodes.processing} THEN lease_until <= now END AS is_due,
-      count(*) AS n, min(run_at) AS first
-    FROM clock, ${at}jobs AS j
-    WHERE tid = ANY (ARRAY (SELECT tid FROM wanted)) AND NOT CASE
-      WHEN chain IS NULL THEN coalesce(expires_at, 'Infinity') <= now AND dependents IS NULL
-      -- Inside a chain, a finished job may expire before its chain.
-      ELSE coalesce(expires_at, 'Infinity') <= now OR EXISTS (
-        SELECT 1 FROM ${at}jobs AS f
-        WHERE f.seq = j.chain AND f.kind = ${kindCodes.linked} AND f.expires_at <= now AND f.dependents IS NULL) END
-    GROUP BY 1, 2, 3
+    SELECT tid, CASE WHEN state = ${stateCodes.scheduled} AND is_due THEN ${stateCodes.queued} ELSE state END AS state, is_due, n, first
+    FROM stored
+    UNION ALL
+    SELECT tid, state, NULL, -count(*), NULL FROM gone GROUP BY tid, state
   ),
   counts AS (
     SELECT tid,
@@ -55,21 +80,22 @@ export function countStatement({ at, now, statement }: Sql): Statement {
     `(SELECT json_agg(json_build_array(g.key, g.paused_since, g.paused_by) ORDER BY g.key) FROM ${at}groups AS g
       WHERE g.tid = w.tid AND g.paused_since IS NOT NULL)`,
     'w.flow',
-    `CASE WHEN w.name = ${param(2, 'text')} THEN (
+    `CASE WHEN w.name = ${param(1, 'text')} THEN (
       SELECT json_agg(json_build_array(g.key, ${groupTexts('g')})) FROM ${at}groups AS g
-      WHERE g.tid = w.tid AND g.key = ANY (${param(3, 'text[]')})) END`,
+      WHERE g.tid = w.tid AND g.key = ANY (${param(2, 'text[]')})) END`,
   )}
   FROM clock LEFT JOIN wanted AS w ON true LEFT JOIN counts AS c ON c.tid = w.tid ORDER BY w.name`
-  return statement('count', text)
+  return { name: '', text }
 }
 
 export async function count({ database, statements }: OpenStorage, query: CountQuery): Promise<Counts> {
   const { limits } = query
-  const rows = await database.query(statements.count, [
-    query.types ? arrayOf(query.types.map(encodeText)) : null,
-    limits ? encodeText(limits.type) : null,
-    limits ? arrayOf((limits.groups ?? []).map(encodeText)) : null,
-  ])
+  const use = [limits ? encodeText(limits.type) : null, limits ? arrayOf((limits.groups ?? []).map(encodeText)) : null]
+  const rows = await countTransaction(database, (connection) =>
+    query.types
+      ? connection.query(statements.count.some, [...use, arrayOf(query.types.map(encodeText))])
+      : connection.query(statements.count.all, use),
+  )
   const found = new Map<string, TypeCounts>()
   const now = Number(rows[0]![0])
   for (const row of rows) if (row[1] !== null) found.set(decodeText(row[1]!), countsOf(row, query, now))

@@ -30,15 +30,17 @@ const placesByState: Readonly<Record<JobState, readonly PlaceName[]>> = {
 
 const seldomStates: readonly JobState[] = ['blocked', 'completed', 'failed', 'cancelled']
 
-/** The places to scan, in the order of the list. */
-export function placesOf({ states, of, where, order = 'desc' }: ListQuery): PlaceName[] {
-  if (where && Object.keys(where).length > 0) return ['search']
+/** The places to scan, in the order of the list. The search index has all jobs of a `where`, and so have the places of its states. */
+export function placesOf({ states, of, order = 'desc' }: ListQuery, isSearch: boolean): PlaceName[] {
+  if (isSearch) return ['search']
   const wanted = new Set<PlaceName>((states ?? stateNames).flatMap((state) => placesByState[state]))
   // The first job of a longer chain, whatever the state of the last.
   if (of === 'chains') wanted.add('seldom')
   const names = placeNames.filter((name) => wanted.has(name))
   return order === 'asc' ? names : names.toReversed()
 }
+
+export const hasWhere = ({ where = {} }: ListQuery): boolean => Object.keys(where).length > 0
 
 const stateNames = Object.keys(placesByState) as JobState[]
 

@@ -1,10 +1,11 @@
 // list by creation: keyset pagination along the index over created_at; with `where`, along the index over search values, a scan per type
-// and value. One statement, so that a page shows one instant.
+// and value. If the types or states of the query have few jobs, these are sorted instead: along the index, all others would be passed
+// over. All statements see one snapshot.
 
 import { stateCodes } from '../../rules/job/codes.ts'
 import { decodeCursor, pageOf } from '../../rules/list.ts'
 import type { JobState, ListQuery, Page } from '../../storage.ts'
-import type { Statement, Value } from '../connection/database.ts'
+import type { Connection, Statement, Value } from '../connection/database.ts'
 import { LoadedRows } from '../rules/loaded-rows.ts'
 import { PostgresMove } from '../rules/move.ts'
 import { decodeReport } from '../rules/report.ts'
@@ -13,25 +14,38 @@ import { cell, effectiveState, kindCodes, requestedCells, requestedParts } from 
 import { reportCell } from '../sql/report-statements.ts'
 import { hasOtherFields, otherFieldParams } from '../sql/search-fields.ts'
 import { conditionsOf } from '../sql/search-value.ts'
-import { columns, param, type Sql } from '../sql/statement.ts'
+import { columns, listParam, param, type Sql } from '../sql/statement.ts'
 import { arrayOf, encodeBytes, encodeOptionalText, encodeText } from '../sql/text.ts'
-import { listByPlace } from './list-place.ts'
+import { listByPlace, PlaceScan } from './list-place.ts'
 import type { OpenStorage } from './open-storage.ts'
-import { scanTransaction } from './scan-transaction.ts'
+import { listTransaction } from './scan-transaction.ts'
 
-/** What a statement scans: all jobs; or those with a search field that has one of some values, or is in a range. */
-type Source = 'jobs' | 'values' | 'range'
+/** What a statement scans: all jobs; some of them; or those with a search field that has one of some values, or is in a range. */
+type Source = 'jobs' | 'few' | 'values' | 'range'
 type Order = 'asc' | 'desc'
 
-export type ListStatements = Readonly<Record<Source, Readonly<Record<Order, Statement>>>>
+export type ListStatements = Readonly<Record<Source, Readonly<Record<Order, Statement>>>> & {
+  readonly ofTypes: Statement
+}
 
 export function listStatements(sql: Sql): ListStatements {
   const both = (source: Source) => ({
     asc: listStatement(sql, source, 'asc'),
     desc: listStatement(sql, source, 'desc'),
   })
-  return { jobs: both('jobs'), values: both('values'), range: both('range') }
+  return { jobs: both('jobs'), few: both('few'), values: both('values'), range: both('range'), ofTypes: ofTypes(sql) }
 }
+
+/** Jobs that are sorted at most. */
+const maxSorted = 2_000
+
+/** $1: names of types; $2: limit. */
+const ofTypes = ({ at }: Sql): Statement => ({
+  name: '',
+  text: `SELECT ${columns('j.tid', 'j.id')} FROM ${at}types AS y CROSS JOIN LATERAL (
+           SELECT j.tid, j.id FROM ${at}jobs AS j WHERE j.tid = y.tid ORDER BY j.tid, j.id LIMIT ${param(2, 'integer')}) AS j
+         WHERE y.name = ANY (${listParam(1, 'text[]')}) LIMIT ${param(2, 'integer')}`,
+})
 
 /** A column of the job; of a chain: of its last job. */
 const ofTail = (name: string): string =>
@@ -40,8 +54,8 @@ const ofTail = (name: string): string =>
 /**
  * $1: names of types, or NULL; $2: codes of states, or NULL; $3: only first jobs, by the state of the last; $4, $5: the chain,
  * or NULL; $6: only roots; $7, $8: created from and before; $9, $10, $11: behind this one; $12: limit; $13: with
- * payloads; $14: with results and errors; $15: with reports; $16: with their log lines; $17: the group, or NULL. With search
- * fields: $18: the name of the first; $19, $20: its values, or the beginning and the end of its range; from $21 on: the others.
+ * payloads; $14: with results and errors; $15: with reports; $16: with their log lines; $17: the group, or NULL. With few jobs:
+ * $18, $19: their types and ids. With search fields: $18: the name of the first; $19, $20: its values, or the beginning and the end of its range; from $21 on: the others.
  */
 function listStatement(sql: Sql, source: Source, order: Order): Statement {
   const { at, now } = sql
@@ -52,7 +66,14 @@ function listStatement(sql: Sql, source: Source, order: Order): Statement {
     (${param(9, 'double precision')} IS NULL OR (${row}.created_at ${bound} ${param(9, 'double precision')}
       AND (${row}.created_at, y.name, ${row}.id) ${beyond} (${param(9, 'double precision')}, ${param(10, 'text')}, ${param(11, 'text')})))
     AND ${row}.created_at >= ${param(7, 'double precision')} AND ${row}.created_at < ${param(8, 'double precision')}`
-  const isWantedType = `(${param(1, 'text[]')} IS NULL OR y.name = ANY (${param(1, 'text[]')}))`
+  const isWantedType = `(${listParam(1, 'text[]')} IS NULL OR y.name = ANY (${listParam(1, 'text[]')}))`
+  /** What the row of a job alone decides. In the scan, so that rows that do not match are not sorted: of many, jobs of one instant. */
+  const mayMatch = `(NOT ${param(6, 'boolean')} OR j.under IS NOT TRUE)
+      AND (NOT ${param(3, 'boolean')} OR j.chain IS NULL)
+      AND (${param(17, 'text')} IS NULL OR j.grp = ${param(17, 'text')})
+      AND (${listParam(2, 'smallint[]')} IS NULL OR ${effectiveState('j.state', 'j.run_at')} = ANY (${listParam(2, 'smallint[]')})
+        OR (${param(3, 'boolean')} AND j.tail IS NOT NULL))`
+  const read = 'j.tid, j.id, j.created_at, j.state, j.run_at, j.chain, j.tail, j.expires_at, j.dependents, y.name'
   /** The rows of `scan` that match, as far as the limit. */
   const matching = (scan: string): string => `
     SELECT j.tid, j.id, j.created_at, j.name, f.tid AS first_tid, f.id AS first_id, t.tid AS tail_tid, t.id AS tail_id
@@ -66,30 +87,29 @@ function listStatement(sql: Sql, source: Source, order: Order): Statement {
     WHERE NOT (CASE WHEN j.chain IS NULL THEN coalesce(j.expires_at, 'Infinity') <= now AND j.dependents IS NULL
                ELSE coalesce(j.expires_at, 'Infinity') <= now
                  OR coalesce(f.expires_at, 'Infinity') <= now AND f.dependents IS NULL END)
-      AND (NOT ${param(6, 'boolean')} OR j.under IS NOT TRUE)
-      AND (NOT ${param(3, 'boolean')} OR j.chain IS NULL)
-      AND (${param(17, 'text')} IS NULL OR j.grp = ${param(17, 'text')})
       AND (${param(5, 'text')} IS NULL OR (
         coalesce(f.id, j.id) = ${param(5, 'text')}
         AND coalesce(f.tid, j.tid) = (SELECT tid FROM ${at}types WHERE name = ${param(4, 'text')})))
-      AND (${param(2, 'smallint[]')} IS NULL OR ${effectiveState(ofTail('state'), ofTail('run_at'))} = ANY (${param(2, 'smallint[]')}))
+      AND (${listParam(2, 'smallint[]')} IS NULL OR ${effectiveState(ofTail('state'), ofTail('run_at'))} = ANY (${listParam(2, 'smallint[]')}))
     LIMIT ${param(12, 'integer')}`
-  const allJobs = `
-    SELECT j.*, y.name FROM ${at}jobs AS j JOIN ${at}types AS y ON y.tid = j.tid
-    WHERE ${isWantedType} AND ${isOnPage('j')}
+  const named = `unnest(${listParam(18, 'integer[]')}, ${listParam(19, 'text[]')}) AS n (tid, id) CROSS JOIN LATERAL (
+      SELECT * FROM ${at}jobs AS j WHERE j.tid = n.tid AND j.id = n.id LIMIT 1)`
+  const jobs = `
+    SELECT ${read} FROM ${source === 'few' ? named : `${at}jobs`} AS j JOIN ${at}types AS y ON y.tid = j.tid
+    WHERE ${isWantedType} AND ${isOnPage('j')} AND ${mayMatch}
     ORDER BY j.created_at ${order}, y.name ${order}, j.id ${order}`
   const found = `
-    SELECT j.*, y.name FROM ${at}search AS s CROSS JOIN LATERAL (
+    SELECT ${read} FROM ${at}search AS s CROSS JOIN LATERAL (
       SELECT * FROM ${at}jobs AS j WHERE j.tid = s.tid AND j.id = s.id AND j.seq = s.seq LIMIT 1) AS j
     WHERE s.tid = y.tid AND s.name = ${param(18, 'text')}
       AND ${source === 'values' ? 's.value = w.start' : 's.value >= w.start AND s.value < w.stop'}
-      AND ${isOnPage('s')} AND ${hasOtherFields(at, 's.seq', 21)}
+      AND ${isOnPage('s')} AND ${mayMatch} AND ${hasOtherFields(at, 's.seq', 21)}
     ORDER BY s.created_at ${order}, s.id ${order}`
   const rows =
-    source === 'jobs'
-      ? `SELECT j.* FROM clock CROSS JOIN LATERAL (${matching(allJobs)}) AS j`
+    source === 'jobs' || source === 'few'
+      ? `SELECT j.* FROM clock CROSS JOIN LATERAL (${matching(jobs)}) AS j`
       : `SELECT j.* FROM clock CROSS JOIN ${at}types AS y
-         CROSS JOIN unnest(${param(19, 'bytea[]')}, ${param(20, 'bytea[]')}) AS w (start, stop)
+         CROSS JOIN unnest(${listParam(19, 'bytea[]')}, ${listParam(20, 'bytea[]')}) AS w (start, stop)
          CROSS JOIN LATERAL (${matching(found)}) AS j WHERE ${isWantedType}
          ORDER BY j.created_at ${order}, j.name ${order}, j.id ${order} LIMIT ${param(12, 'integer')}`
   const text = `
@@ -111,7 +131,6 @@ export async function list(open: OpenStorage, query: ListQuery): Promise<Page> {
   if (query.by === 'place') return listByPlace(open, query)
   const { database, types } = open
   const [at, type, id] = query.cursor === undefined ? [null] : decodeCursor(query.cursor)
-  const [statement, fields] = searchOf(open.statements.list, query)
   const values = [
     query.types ? arrayOf(query.types.map(encodeText)) : null,
     query.states ? arrayOf(query.states.map((state: JobState) => stateCodes[state])) : null,
@@ -127,9 +146,11 @@ export async function list(open: OpenStorage, query: ListQuery): Promise<Page> {
     query.limit + 1,
     ...requestedParts(query.parts),
     encodeOptionalText(query.group),
-    ...fields,
   ]
-  const rows = await scanTransaction(database, (connection) => connection.query(statement, values))
+  const rows = await listTransaction(database, async (connection) => {
+    const [source, params] = await sourceOf(open, connection, query)
+    return connection.query(open.statements.list[source][query.order ?? 'desc'], [...values, ...params])
+  })
   const loaded = new LoadedRows()
   const found: number[] = []
   const jobs = rows.map(([, position, report, ...row]) => {
@@ -147,17 +168,49 @@ export async function list(open: OpenStorage, query: ListQuery): Promise<Page> {
   return pageOf(new PostgresMove(set, Number(rows[0]?.[0] ?? 0)), query, set.jobsOf(found))
 }
 
-/** The statement of a query, and the parameters for its search fields. */
-function searchOf(statements: ListStatements, { where = {}, order = 'desc' }: ListQuery): [Statement, Value[]] {
-  const [first, ...others] = conditionsOf(where)
-  if (!first) return [statements.jobs[order], []]
-  return [
-    statements[first.isPoints ? 'values' : 'range'][order],
-    [
-      encodeText(first.name),
-      arrayOf(first.intervals.map(({ from }) => encodeBytes(from))),
-      arrayOf(first.intervals.map(({ to }) => encodeBytes(to))),
-      ...otherFieldParams(others),
-    ],
-  ]
+/** What to scan for a query, and the parameters for that. */
+async function sourceOf(open: OpenStorage, connection: Connection, query: ListQuery): Promise<[Source, Value[]]> {
+  const [first, ...others] = conditionsOf(query.where ?? {})
+  if (first) {
+    return [
+      first.isPoints ? 'values' : 'range',
+      [
+        encodeText(first.name),
+        arrayOf(first.intervals.map(({ from }) => encodeBytes(from))),
+        arrayOf(first.intervals.map(({ to }) => encodeBytes(to))),
+        ...otherFieldParams(others),
+      ],
+    ]
+  }
+  const refs = (await refsOfTypes(open, connection, query)) ?? (await refsOfStates(open, connection, query))
+  if (!refs) return ['jobs', []]
+  return ['few', [arrayOf(refs.map(([tid]) => tid)), arrayOf(refs.map(([, id]) => id))]]
+}
+
+type StoredRef = readonly [tid: number, id: string]
+
+/** All jobs of the types. Undefined if they are many, or the query names no types. */
+async function refsOfTypes(
+  { statements }: OpenStorage,
+  connection: Connection,
+  { types }: ListQuery,
+): Promise<StoredRef[] | undefined> {
+  if (!types) return undefined
+  const rows = await connection.query(statements.list.ofTypes, [arrayOf(types.map(encodeText)), maxSorted])
+  return rows.length < maxSorted ? rows.map(([tid, id]) => [Number(tid), id!]) : undefined
+}
+
+/** All jobs in the places of the states. Undefined if they are many, or the query names no states. */
+async function refsOfStates(
+  open: OpenStorage,
+  connection: Connection,
+  query: ListQuery,
+): Promise<StoredRef[] | undefined> {
+  if (!query.states) return undefined
+  // Whether a job is queued or scheduled follows from the clock, which the next statement reads again.
+  const isWaiting = query.states.includes('queued') || query.states.includes('scheduled')
+  const states: JobState[] = isWaiting ? [...query.states, 'queued', 'scheduled'] : [...query.states]
+  const options = { isSearch: false, maxScanned: maxSorted, minScanned: maxSorted, onlyIfFewer: true }
+  const refs = await new PlaceScan(open, connection, { ...query, states }, options).all()
+  return refs?.map(({ type, id }) => [open.types.tidOf(type)!, encodeText(id)])
 }

@@ -16,7 +16,7 @@ import { TypeRegistry } from '../rules/type-registry.ts'
 import type { Sql } from '../sql/statement.ts'
 import { makeStatements } from '../sql/statements.ts'
 import { clearStatements } from './clear.ts'
-import { countStatement } from './count.ts'
+import { countStatements } from './count.ts'
 import { extendStatement } from './extend.ts'
 import { listStatements } from './list.ts'
 import { nextDueAtStatement } from './next-due-at.ts'
@@ -32,7 +32,7 @@ export const makeVerbStatements = (sql: Sql) => ({
   extend: extendStatement(sql, false),
   extendReporting: extendStatement(sql, true),
   list: listStatements(sql),
-  count: countStatement(sql),
+  count: countStatements(sql),
   nextDueAt: nextDueAtStatement(sql),
   ...sweepCountStatements(sql),
   clear: clearStatements(sql),

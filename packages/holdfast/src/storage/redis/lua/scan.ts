@@ -1,5 +1,7 @@
 // What list reads before it reads records: names and priorities of types, and the members of sorted sets.
 
+import { flags } from '../codec/record.ts'
+
 /** ARGV: the types, or false for all. Answers with each type and its priorities. */
 export const types = `
 local answers = {}
@@ -15,6 +17,18 @@ local answers = {}
 for index, ref in ipairs(cmsgpack.unpack(ARGV[1])) do
   local bytes = call('GETRANGE', type_of(ref[1]).p .. 'job:' .. ref[2], 4, 9)
   answers[index] = #bytes == 6 and numbers_of('>I6', bytes) or false
+end
+return pack({ now, answers })
+`
+
+/** ARGV: refs. Answers with the packed search fields of each, or false. Unpacks only the part of a record that has them. */
+export const fields = `
+local answers = {}
+for index, ref in ipairs(cmsgpack.unpack(ARGV[1])) do
+  local record = call('GET', type_of(ref[1]).p .. 'job:' .. ref[2])
+  local _, body
+  if record then _, body = unpack_one(record, byte(record) % 2 == ${flags.later} and 18 or 10) end
+  answers[index] = body and body[10] or false
 end
 return pack({ now, answers })
 `
@@ -45,15 +59,20 @@ return pack({ now, answers })
 `
 
 /**
- * ARGV: the most members to read, whether backwards, segments. Answers with the number of segments that were read to their
- * end, and for each member the number of its segment, its score and itself.
+ * ARGV: the most members to read; whether backwards; segments; for segments of the search index, the last bytes that records of
+ * wanted jobs may have, or false. A record ends with its state (codec/record.ts), so no other byte of it has to be read.
+ *
+ * Answers with the number of segments that were read to their end; for each member of a wanted job the number of its segment, its
+ * score and itself; and, if a segment was read in part, the score and the member that were read last.
  *
  * A page goes on from a score and a member, not from a rank, so that members that come and go neither hide nor repeat others.
  * The place is found in a logarithmic number of steps, also among many members of one score, and if its member is gone.
  */
 export const window = `
 ${ranks}
-local most, backwards, segments = unpack(cmsgpack.unpack(ARGV[1]))
+local most, backwards, segments, states = unpack(cmsgpack.unpack(ARGV[1]))
+local is_wanted = {}
+for at = 1, states and #states or 0 do is_wanted[sub(states, at, at)] = true end
 
 -- As Redis sorts members of one score. Lua would compare by the locale.
 local function is_before(a, b)
@@ -77,7 +96,16 @@ local function rank_of(set, score, member)
   return low
 end
 
-local finished, found, count = 0, {}, 0
+-- Whether the job of an entry of the search index (move/search.ts) has a wanted state.
+local function has_state(segment, member)
+  local _, at = nil, 0
+  if segment[2] then _, at = string.find(member, '\\0\\0', 1, true) end
+  local p = base .. sub(segment[1], 1, string.find(segment[1], ':', 1, true))
+  return is_wanted[call('GETRANGE', p .. 'job:' .. sub(member, at + 7), -1, -1)]
+end
+
+local finished, found, count, size = 0, {}, 0, 0
+local score, member = false, false
 for index, segment in ipairs(segments) do
   if count >= most then break end
   local set = base .. segment[1]
@@ -91,11 +119,15 @@ for index, segment in ipairs(segments) do
   local first, last, step = 1, #page - 1, 2
   if backwards then first, last, step = #page - 1, 1, -2 end
   for at = first, last, step do
-    found[3 * count + 1], found[3 * count + 2], found[3 * count + 3] = index, page[at + 1], page[at]
+    member, score = page[at], page[at + 1]
     count = count + 1
+    if not states or has_state(segment, member) then
+      found[size + 1], found[size + 2], found[size + 3] = index, score, member
+      size = size + 3
+    end
   end
   if is_more then break end
-  finished = index
+  finished, score, member = index, false, false
 end
-return pack({ now, finished, found })
+return pack({ now, finished, found, score, member })
 `

@@ -40,7 +40,7 @@ import { pause } from './pause.ts'
 import { recover, recoverRules } from './recover.ts'
 import { remove } from './remove.ts'
 import { revive } from './revive.ts'
-import { created, sizes, types as typeList, window } from './scan.ts'
+import { created, fields, sizes, types as typeList, window } from './scan.ts'
 import { refusals, settle, settleRules } from './settle.ts'
 import { serverTime, start } from './start.ts'
 import { sweep } from './sweep.ts'
@@ -84,6 +84,7 @@ export function makeScripts(time = serverTime) {
     nextDueAt: makeFast('nextDueAt', 'no-writes', fastNextDueAt, rate, nextDueAt),
     types: make('types', 'no-writes', typeList),
     created: make('created', 'no-writes', created),
+    fields: make('fields', 'no-writes', fields),
     sizes: make('sizes', 'no-writes', sizes),
     window: make('window', 'no-writes', window),
     kvGet: make('kvGet', 'no-writes', kvRules, kvGet),

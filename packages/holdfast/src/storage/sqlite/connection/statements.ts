@@ -61,7 +61,7 @@ const places = {
   },
   search: {
     table: 'holdfast_search',
-    columns: 'value, seq',
+    columns: 'value, seq, (SELECT state FROM holdfast_jobs AS job WHERE job.seq = holdfast_search.seq)',
     where: 'tid = :tid AND field = :field',
     order: ['value', 'seq'],
   },

@@ -1,5 +1,6 @@
 // list with `where`: along the index of the search field that finds the fewest jobs. The rules check the other fields.
 
+import { stateCodes } from '../../rules/job/codes.ts'
 import type { ListQuery } from '../../storage.ts'
 import type { SqliteMove } from '../rules/move.ts'
 import { keyRanges, type SearchKey, textKey } from '../rules/search-keys.ts'
@@ -35,15 +36,26 @@ export function countEntries(move: SqliteMove, query: ListQuery, name: string, l
 export function* searchRuns(move: SqliteMove, query: ListQuery, name: string, tid: number | undefined): Generator<Run> {
   const isUp = query.order === 'asc'
   const { searchUp, searchDown } = move.set.statements
+  const isWanted = stateFilter(query)
   const field = textKey(name)
   const ranges = [...keyRanges(query.where![name]!).entries()]
   for (const type of typesOf(move, query, tid)) {
     for (const [number, range] of isUp ? ranges : ranges.toReversed()) {
       const id = [type.tid, number]
       yield indexRun(isUp ? searchUp : searchDown, isUp, id, { tid: type.tid, field }, range, (row) => {
-        const [value, seq] = row as [SearchKey, number]
-        return { key: [value, seq], job: move.set.jobOf(seq) }
+        const [value, seq, state] = row as [SearchKey, number, number]
+        return { key: [value, seq], job: isWanted(state) ? move.set.jobOf(seq) : undefined }
       })
     }
   }
+}
+
+/** Whether the job of an entry may match by its state, so that others are not read. */
+function stateFilter({ of, states }: ListQuery): (code: number) => boolean {
+  // The state of a chain is that of its tail.
+  if (!states || of === 'chains') return () => true
+  // A job whose row says scheduled reads as queued once it is due.
+  const codes = new Set<number>(states.map((state) => stateCodes[state]))
+  if (codes.has(stateCodes.queued)) codes.add(stateCodes.scheduled)
+  return (code) => codes.has(code)
 }

@@ -8,10 +8,14 @@ import type { SqliteJob } from '../rules/job.ts'
 import type { SqliteMove } from '../rules/move.ts'
 import { countsOf, placeIdLength, placeRuns, typesOf, wantedStates } from './list-place.ts'
 import { countEntries, searchField, searchIdLength, searchRuns } from './list-search.ts'
-import { decodePosition, encodePosition, type Run, walk } from './walk.ts'
+import { decodePosition, encodePosition, type Run, walk, type Walked } from './walk.ts'
 
 /** Jobs that a query sorts at most: more are found along the index over createdAt. */
 const mostSorted = 2_000
+/** Entries that are read to choose between the search index and those of states. */
+const stepsTried = 200
+/** A search index with so many entries is short. */
+const fewEntries = 4_000
 
 export function list(move: SqliteMove, query: ListQuery): Page {
   return query.by === 'place' ? listByPlace(move, query) : listByCreation(move, query)
@@ -20,16 +24,36 @@ export function list(move: SqliteMove, query: ListQuery): Page {
 function listByPlace(move: SqliteMove, query: ListQuery): Page {
   const from = query.cursor === undefined ? undefined : decodePosition(query.cursor, (field) => idLength(query, field))
   const field = from ? from.field : (searchField(move, query) ?? null)
+  if (field !== null && query.states && !from) return searchInStates(move, query, field)
   const tid = from?.run[0]
   const runs = field === null ? placeRuns(move, query, wantedStates(query), tid) : searchRuns(move, query, field, tid)
-  const { found, next } = walk(move, query, runs, from)
+  return placePage(move, query, field, walk(move, query, runs, from))
+}
+
+/**
+ * The first page of a search in some states. Both the search index and the indexes of these states have all its jobs. If the first
+ * entries of the search index match too rarely to fill the page, and it is long, the others are followed if they match more often,
+ * or are short. The cursor names what was followed, for the pages after it.
+ */
+function searchInStates(move: SqliteMove, query: ListQuery, field: string): Page {
+  const search = walk(move, query, searchRuns(move, query, field, undefined), undefined, stepsTried)
+  if (!search.next || search.found.length === query.limit) return placePage(move, query, field, search)
+  const states = walk(move, query, placeRuns(move, query, wantedStates(query), undefined), undefined, stepsTried)
+  const isBetter = states.found.length > search.found.length
+  if (!states.next || (isBetter && countEntries(move, query, field, fewEntries + 1) > fewEntries)) {
+    return placePage(move, query, null, states)
+  }
+  return placePage(move, query, field, search)
+}
+
+function placePage(move: SqliteMove, query: ListQuery, field: string | null, { found, next }: Walked): Page {
   const page = pageOf(move, query, found)
   return next ? { ...page, nextCursor: encodePosition(field, next) } : page
 }
 
 /** The length of the ids of runs. Undefined: no cursor of this query has this field. */
-function idLength({ where = {} }: ListQuery, field: string | null): number | undefined {
-  if (field === null) return Object.keys(where).length === 0 ? placeIdLength : undefined
+function idLength({ where = {}, states }: ListQuery, field: string | null): number | undefined {
+  if (field === null) return states || Object.keys(where).length === 0 ? placeIdLength : undefined
   return Object.hasOwn(where, field) ? searchIdLength : undefined
 }
 

@@ -51,16 +51,22 @@ export interface Position {
 /** Entries and runs that a page reads at most, beside those it lists. */
 export const stepsPerPage = 500
 
+export interface Walked {
+  readonly found: readonly SqliteJob[]
+  readonly next?: Position
+}
+
 export function walk(
   move: SqliteMove,
   query: ListQuery,
   runs: Iterable<Run>,
   from: Position | undefined,
-): { readonly found: readonly SqliteJob[]; readonly next?: Position } {
+  steps: number = stepsPerPage,
+): Walked {
   const sign = query.order === 'asc' ? 1 : -1
   const found: SqliteJob[] = []
   let last: Position | undefined
-  let left = stepsPerPage + query.limit
+  let left = steps + query.limit
   for (const run of runs) {
     const side = from ? sign * compareIds(run.id, from.run) : 1
     if (side < 0) continue

@@ -1,31 +1,89 @@
 // list by place: reads the sorted sets in their order, from where the last page ended. One page looks at a bounded number of
 // members and sets, whatever their size.
 
-import type { JobRecord, ListQuery } from '../../../storage.ts'
+import { matchesWhere } from '../../../rules/search.ts'
+import type { JobRecord, ListQuery, Where } from '../../../storage.ts'
+import { packed } from '../../codec/requests.ts'
+import { unpackSearch } from '../../codec/search.ts'
 import type { ScriptRunner } from '../script-runner.ts'
 import { decodePlaceCursor, encodePlaceCursor, type PlaceCursor } from './place-cursor.ts'
 import { placeSegments } from './place-segments.ts'
 import { typesOf } from './scan.ts'
-import { searchSegments } from './search-segments.ts'
-import { type Found, type ReadRecords, readWindow, type Segment } from './window.ts'
+import { fieldOrders, searchSegments } from './search-segments.ts'
+import { type Entry, type Found, type ReadRecords, readWindow, type Segment, sizesOf } from './window.ts'
 
 /** Members that a page looks at if a filter may pass over some of them, at least. */
 const membersAtOnce = 250
 /** Sets that a page looks at, at most. */
 const segmentsAtOnce = 500
+/** How many times as large the sets of states may be that are read instead of the search index. */
+const mostLarger = 4
 
 export async function listByPlace(scripts: ScriptRunner, query: ListQuery, read: ReadRecords): Promise<Found> {
   const cursor = query.cursor === undefined ? undefined : decodePlaceCursor(query.cursor)
+  const { where, types } = query
+  const ofStates = async (): Promise<Segment[]> =>
+    (await typesOf(scripts, types)).flatMap((type) => placeSegments(type, query))
+  if (!where || (cursor && cursor.order < fieldOrders)) return readPage(scripts, query, read, await ofStates(), cursor)
+  const found = await searchSegments(scripts, types, where, cursor)
+  if (cursor || !query.states) return readPage(scripts, query, read, found, cursor)
+  return readSmaller(scripts, query, read, found, await ofStates())
+}
+
+/**
+ * The first page of a search in some states. Both the search index and the sets of these states have all its jobs: the smaller
+ * one is read. If its first members match too rarely to fill the page, and the other is of a similar size and fills it better, that
+ * one is read. The cursor names the one that was read, for the pages that follow.
+ */
+async function readSmaller(
+  scripts: ScriptRunner,
+  query: ListQuery,
+  read: ReadRecords,
+  found: readonly Segment[],
+  ofStates: readonly Segment[],
+): Promise<Found> {
+  if (found.length === 0 || ofStates.length === 0) return { found: [] }
+  const sizes = await sizesOf(scripts, [...found, ...ofStates])
+  const plans = [
+    { segments: found, size: sum(sizes.slice(0, found.length)) },
+    { segments: ofStates, size: sum(sizes.slice(found.length)) },
+  ].toSorted((a, b) => a.size - b.size)
+  const page = await readPage(scripts, query, read, plans[0]!.segments, undefined)
+  const isFull = page.nextCursor === undefined || page.found.length === query.limit
+  if (isFull || plans[1]!.size > plans[0]!.size * mostLarger) return page
+  const other = await readPage(scripts, query, read, plans[1]!.segments, undefined)
+  return other.found.length > page.found.length ? other : page
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
+
+async function readPage(
+  scripts: ScriptRunner,
+  query: ListQuery,
+  read: ReadRecords,
+  unordered: readonly Segment[],
+  cursor: PlaceCursor | undefined,
+): Promise<Found> {
   const backwards = query.order !== 'asc'
   const compare = (a: Position, b: Position): number => (backwards ? -1 : 1) * comparePositions(a, b)
-  const segments = (await segmentsOf(scripts, query, cursor))
-    .filter((segment) => !cursor || isAhead(compare(segment, cursor), cursor))
-    .toSorted(compare)
+  const segments = unordered.filter((segment) => !cursor || isAhead(compare(segment, cursor), cursor)).toSorted(compare)
   const [first] = segments
   if (!first) return { found: [] }
   const after = cursor && comparePositions(first, cursor) === 0 ? cursor.place : undefined
+  // The state of a chain is that of its tail.
+  const states = first.order >= fieldOrders && query.of === 'jobs' ? query.states : undefined
   const most = hasFilter(query) ? Math.max(query.limit, membersAtOnce) : query.limit
-  const { entries, finished } = await readWindow(scripts, segments.slice(0, segmentsAtOnce), { most, backwards, after })
+  const {
+    entries: all,
+    finished,
+    last,
+  } = await readWindow(scripts, segments.slice(0, segmentsAtOnce), {
+    most,
+    backwards,
+    after,
+    states,
+  })
+  const entries = query.where && first.order < fieldOrders ? await withFields(scripts, all, query.where) : all
   const found: JobRecord[] = []
   const size = Math.max(query.limit, 50)
   for (let from = 0; from < entries.length; from += size) {
@@ -40,23 +98,16 @@ export async function listByPlace(scripts: ScriptRunner, query: ListQuery, read:
     }
   }
   if (finished === segments.length) return { found }
-  const last = entries.at(-1)
-  const isInside = last !== undefined && last.segment === segments[finished]
-  return {
-    found,
-    nextCursor: isInside
-      ? encodePlaceCursor(last.segment, last)
-      : encodePlaceCursor(segments[finished - 1]!, undefined),
-  }
+  return { found, nextCursor: encodePlaceCursor(segments[last ? finished : finished - 1]!, last) }
 }
 
-async function segmentsOf(
-  scripts: ScriptRunner,
-  query: ListQuery,
-  cursor: PlaceCursor | undefined,
-): Promise<readonly Segment[]> {
-  if (query.where) return searchSegments(scripts, query.types, query.where, cursor)
-  return (await typesOf(scripts, query.types)).flatMap((type) => placeSegments(type, query))
+/** The entries whose jobs have the fields. */
+async function withFields(scripts: ScriptRunner, entries: readonly Entry[], where: Where): Promise<readonly Entry[]> {
+  const [, found] = await scripts.ask('fields', [packed(entries.map(({ ref }) => [ref.type, ref.id]))])
+  return entries.filter((_, index) => {
+    const bytes = (found as (Buffer | false)[])[index]!
+    return bytes !== false && matchesWhere(unpackSearch(bytes), where)
+  })
 }
 
 /** The segment of the cursor itself is read on, unless it was read to its end. */

@@ -7,8 +7,8 @@ import type { ScriptRunner } from '../script-runner.ts'
 import { typesOf } from './scan.ts'
 import { type ListedJob, type Segment, sizesOf } from './window.ts'
 
-/** Segments of one field have numbers below this, from the number of the field times this on. */
-const fieldOrders = 1_000_000
+/** Segments of one field have so many numbers. Those of the first field begin with it: below are the segments of states. */
+export const fieldOrders = 1_000_000
 
 /** @param started the type and the order of a segment that an earlier page began to read: of this type, its field is read */
 export async function searchSegments(
@@ -22,7 +22,7 @@ export async function searchSegments(
   const types = names ? [...new Set(names)] : (await typesOf(scripts)).map(({ type }) => type)
   const ofTypes = types.map((type) =>
     fields.map((ranges, field) =>
-      ranges.map((range, index): Segment => ({ ...range, type, order: field * fieldOrders + index })),
+      ranges.map((range, index): Segment => ({ ...range, type, order: (field + 1) * fieldOrders + index })),
     ),
   )
   const sizes = fields.length === 1 ? [] : await sizesOf(scripts, ofTypes.flat(2))
@@ -30,7 +30,7 @@ export async function searchSegments(
   return ofTypes.flatMap((ofFields, index) => {
     const sums = ofFields.map((segments) => segments.reduce((sum) => sum + (sizes[at++] ?? 0), 0))
     const isStarted = started !== undefined && started.type === types[index]
-    const field = isStarted ? Math.floor(started.order / fieldOrders) : sums.indexOf(Math.min(...sums))
+    const field = isStarted ? Math.floor(started.order / fieldOrders) - 1 : sums.indexOf(Math.min(...sums))
     return ofFields[field] ?? []
   })
 }

@@ -1,8 +1,10 @@
 // Reads members of sorted sets in their order, from a place on (lua/scan.ts#window).
 
-import type { JobRecord, JobRef } from '../../../storage.ts'
+import { stateCodes } from '../../../rules/job/codes.ts'
+import type { JobRecord, JobRef, JobState } from '../../../storage.ts'
 import { type List, text } from '../../codec/fields.ts'
 import type { Packed } from '../../codec/pack.ts'
+import { completedByHolder } from '../../codec/record.ts'
 import { encodeType, packed } from '../../codec/requests.ts'
 import type { ScriptRunner } from '../script-runner.ts'
 
@@ -51,16 +53,29 @@ export interface Window {
   readonly entries: readonly Entry[]
   /** Number of segments that were read to their end. */
   readonly finished: number
+  /** What was read last, if the next segment was read in part. It may not be among the entries. */
+  readonly last: Place | undefined
 }
 
-/** @param after the place in the first segment from which to go on */
+interface WindowOptions {
+  readonly most: number
+  readonly backwards?: boolean
+  /** The place in the first segment from which to go on. */
+  readonly after?: Place | undefined
+  /** Passes over jobs in other states. Only for segments of the search index. */
+  readonly states?: readonly JobState[] | undefined
+}
+
 export async function readWindow(
   scripts: ScriptRunner,
   segments: readonly Segment[],
-  { most, backwards = false, after }: { most: number; backwards?: boolean; after?: Place | undefined },
+  { most, backwards = false, after, states }: WindowOptions,
 ): Promise<Window> {
   const asked = segments.map((segment, index) => packSegment(segment, index === 0 ? after : undefined))
-  const [, finished, found] = await scripts.ask('window', [packed([most, backwards, asked])])
+  const wanted = states && Buffer.from(states.flatMap(lastBytesOf))
+  const [, finished, found, score, last] = await scripts.ask('window', [
+    packed([most, backwards, asked, wanted ?? false]),
+  ])
   const list = found as List
   const entries: Entry[] = []
   for (let at = 0; at < list.length; at += 3) {
@@ -69,7 +84,17 @@ export async function readWindow(
     const { id, createdAt } = segment.jobOf(member)
     entries.push({ segment, score: text(list[at + 1]), member, ref: { type: segment.type, id }, createdAt })
   }
-  return { entries, finished: finished as number }
+  return {
+    entries,
+    finished: finished as number,
+    last: last === false ? undefined : { score: text(score), member: last as Buffer },
+  }
+}
+
+/** The last byte of the record of a job in this state. A scheduled job reads as queued once it is due. */
+function lastBytesOf(state: JobState): number[] {
+  if (state === 'queued' || state === 'scheduled') return [stateCodes.queued, stateCodes.scheduled]
+  return state === 'completed' ? [stateCodes.completed, completedByHolder] : [stateCodes[state]]
 }
 
 /** All entries of segments, so many at a time. */
@@ -81,10 +106,10 @@ export async function* entriesOf(
 ): AsyncGenerator<readonly Entry[]> {
   let after: Place | undefined
   for (let left = segments; left.length > 0;) {
-    const { entries, finished } = await readWindow(scripts, left, { most, backwards, after })
+    const { entries, finished, last } = await readWindow(scripts, left, { most, backwards, after })
     yield entries
     left = left.slice(finished)
-    after = entries.at(-1)?.segment === left[0] ? entries.at(-1) : undefined
+    after = last
   }
 }
 
