@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { JobState } from 'holdfast/storage'
+import { stateCodes } from '../../../src/storage/rules/job/codes.ts'
 import { migrate } from '../../../src/storage/sqlite/migrations.ts'
 import { bench, completed, newJob } from './bench.ts'
 import { checkTables } from './check-tables.ts'
@@ -18,18 +19,38 @@ test('the checksums of published steps stay what they are', () => {
       'c44d9fd67a736e557981e9271915b9c3b3748116ca7aad34a039a4c9ddc165b8',
       '4fbe82a4e2e6beeb73b6b7abce18afe10a44d08d8581d80926b97a4d96129562',
       '7287aa4fd04e73909802127c4eef97c0dd969ceeabc0111683b46c830051e4a6',
+      '3958f05f9372db8dbc94d35ea62f440ac33b6bb760a9d31ba83ae3adf5194ee4',
     ],
   )
 })
 
-/** Undoes the third step. */
+/** Undoes the fourth step: a group had the numbers of its running job and of its head, if that was ready. */
+const undoFourth = `
+  CREATE TABLE old (
+    tid INTEGER NOT NULL, key TEXT NOT NULL, running INTEGER, placed INTEGER, paused_since INTEGER, paused_by TEXT,
+    PRIMARY KEY (tid, key)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO old SELECT tid, key,
+      (SELECT seq FROM holdfast_jobs AS job WHERE job.tid = grp.tid AND job.grp = grp.key AND lease_until IS NOT NULL),
+      CASE WHEN turn_at IS NOT NULL THEN (
+        SELECT min(seq) FROM holdfast_members AS member WHERE member.tid = grp.tid AND member.key = grp.key) END,
+      paused_since, paused_by FROM holdfast_groups AS grp;
+  UPDATE holdfast_jobs SET ready = 1 WHERE seq IN (SELECT placed FROM old);
+  DROP TABLE holdfast_groups; ALTER TABLE old RENAME TO holdfast_groups;
+  DROP TABLE holdfast_members;
+  CREATE INDEX holdfast_members ON holdfast_jobs (tid, grp, seq) WHERE grp IS NOT NULL AND state < ${stateCodes.completed};
+  ALTER TABLE holdfast_types DROP COLUMN has_groups; ALTER TABLE holdfast_types DROP COLUMN flow;
+  DELETE FROM holdfast_migrations WHERE number = 4;`
+
+/** Undoes the fourth and the third step. */
 const undoThird = `
+  ${undoFourth}
   DROP INDEX holdfast_windows;
   ALTER TABLE holdfast_keys DROP COLUMN replaced_by; ALTER TABLE holdfast_keys DROP COLUMN version;
   CREATE INDEX holdfast_windows ON holdfast_keys (until) WHERE mode = 'throttle' AND until IS NOT NULL;
   DELETE FROM holdfast_migrations WHERE number = 3;`
 
-/** Undoes the third and the second step. */
+/** Undoes the fourth, the third and the second step. */
 const undo = `
   ${undoThird}
   DROP INDEX holdfast_ended;
@@ -104,4 +125,57 @@ test('[F25] [V1] a file of the second step is migrated with its keys, and takes 
     ['duplicate', 'duplicate', 'added', 'replaced', 'added', 'stale'],
   )
   checkTables(look())
+})
+
+test('[F20] [V1] a file of the third step is migrated with its groups: they go on where they were', async (t) => {
+  const { open, look } = bench(t)
+  const before = await open()
+  const types = [{ type: 'a', leaseMs: 60_000 }]
+  const members = (key: string, ...ids: string[]) =>
+    ids.map((id) => newJob(id, { type: 'a', group: { key, ordered: true } }))
+  await before.add(members('running', 'r1', 'r2'))
+  const { jobs } = await before.claim({ worker: 'w', slots: 1, types })
+  await before.pause({ type: 'a', group: 'paused', paused: true })
+  await before.pause({ type: 'a', group: 'empty', paused: true })
+  const [later] = members('later', 'l1')
+  const [blocked] = members('blocked', 'b1')
+  await before.add([
+    ...members('second', 's1', 's2'),
+    ...members('third', 't1', 't2'),
+    ...members('paused', 'p1'),
+    { ...later!, delayMs: 3_600_000 },
+  ])
+  await before.add([{ ...blocked!, blockers: [{ type: 'a', id: 's1' }] }, ...members('blocked', 'b2')])
+  await before.disconnect()
+  const db = look()
+  db.exec(undoFourth)
+  db.close()
+
+  const storage = await open()
+  checkTables(look())
+  const claim = async () => {
+    const answer = await storage.claim({ worker: 'x', slots: 10, types })
+    checkTables(look())
+    return answer.jobs
+  }
+  const claimed = await claim()
+  assert.deepEqual(
+    claimed.map(({ id }) => id),
+    ['s1', 't1'],
+  )
+  await storage.settle([completed(jobs[0]!), completed(claimed[0]!)])
+  assert.deepEqual(
+    (await claim()).map(({ id }) => id),
+    ['r2', 's2', 'b1'],
+  )
+  const { types: counts } = await storage.count({ types: ['a'] })
+  assert.deepEqual(
+    counts[0]!.pausedGroups.map(({ group }) => group),
+    ['empty', 'paused'],
+  )
+  await storage.pause({ type: 'a', group: 'paused', paused: false })
+  assert.deepEqual(
+    (await claim()).map(({ id }) => id),
+    ['p1'],
+  )
 })

@@ -175,7 +175,10 @@ const texts = {
   typesWithFlow: rows('SELECT tid FROM holdfast_types WHERE has_groups = 1 OR flow IS NOT NULL'),
   addMember: write('INSERT INTO holdfast_members VALUES (?, ?, ?, ?, ?, ?)'),
   eraseMember: write('DELETE FROM holdfast_members WHERE tid = ? AND key = ? AND rank = ? AND at = ? AND ord = ?'),
-  headOfGroup: rows('SELECT seq FROM holdfast_members WHERE tid = ? AND key = ? ORDER BY rank, at, ord LIMIT 1'),
+  // The rows of unordered jobs that have left the group may not be deleted yet: they have another `at`.
+  headOfGroup: rows(
+    'SELECT seq FROM holdfast_members WHERE tid = ? AND key = ? AND rank = 0 AND at = 0 ORDER BY ord LIMIT 1',
+  ),
   firstOfRank: rows(
     `SELECT rank, at FROM holdfast_members
      WHERE tid = ? AND key = ? AND rank > ? ORDER BY rank, at LIMIT 1`,
