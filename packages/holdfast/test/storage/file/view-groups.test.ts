@@ -69,6 +69,24 @@ test('[F20] [F21] [F22] [F23] the files of groups show their kind, jobs, limits,
   await bench.close()
 })
 
+test('after a process was killed, the next one that opens the directory shows the groups as they are', async () => {
+  const bench = new Bench()
+  const storage = await bench.open()
+  await storage.add([job('a', { key: 'mail' })])
+  await shown(storage)
+  await storage.disconnect()
+  const left = bench.disk.read('/d/groups/mail.json')!
+  const create = (path: string, bytes: Buffer): void => bench.disk.close(bench.disk.create(path, bytes))
+  bench.disk.unlink('/d/groups/mail.json')
+  create('/d/groups/gone.json', left)
+  // The marker of a process that does not exist.
+  create('/d/unshown/left-1', Buffer.alloc(0))
+  await storage.connect()
+  await shown(storage)
+  assert.deepEqual(bench.disk.names('/d/groups'), ['mail.json'])
+  await storage.disconnect()
+})
+
 /** A sweep waits for the view. */
 async function shown(storage: FileStorage): Promise<void> {
   for (let n = 0; n < 2; n++) await storage.sweep({ limit: 10 })
