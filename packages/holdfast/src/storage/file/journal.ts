@@ -147,6 +147,8 @@ export class Journal {
     const lines = linesOf(recording, this.replica)
     if (lines.length === 0) {
       if (this.#log.unsynced && !calls.every(({ reads }) => reads)) await this.#log.syncFolder()
+      // A job that was added and removed again took a number. Other processes do not know of it.
+      this.replica.data.lastNumber = recording.lastNumber
       this.#prune(recording)
       answer(calls)
       return true

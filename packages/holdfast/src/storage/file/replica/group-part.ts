@@ -7,7 +7,7 @@ export type GroupPart = Omit<GroupState, 'size' | 'running'>
 
 export const emptyPart: GroupPart = partOf(emptyGroup)
 
-export function partOf(group: GroupState): GroupPart {
+function partOf(group: GroupState): GroupPart {
   return {
     ordered: group.ordered,
     turnAt: group.turnAt,

@@ -31,11 +31,12 @@ export class Recording implements Recorder {
   readonly entries = new Map<string, KvEntry | undefined>()
   /** All data before a clear(). */
   #cleared: { data: Data; kv: KvData } | undefined
-  readonly #lastNumber: number
+  /** The number that was taken last. */
+  readonly lastNumber: number
 
   constructor(replica: Replica) {
     this.#replica = replica
-    this.#lastNumber = replica.data.lastNumber
+    this.lastNumber = replica.data.lastNumber
   }
 
   get cleared(): boolean {
@@ -115,7 +116,7 @@ export class Recording implements Recorder {
 
   /** The changes that restore the state before. */
   undo(): Changes {
-    const changes = noChanges(this.#lastNumber)
+    const changes = noChanges(this.lastNumber)
     if (this.#cleared) {
       this.#replica.data = this.#cleared.data
       this.#replica.kv = this.#cleared.kv

@@ -9,23 +9,24 @@ import type { Move } from '../../rules/move.ts'
 import type { Log } from '../log/log.ts'
 import { numberOf } from '../log/paths.ts'
 import type { Replica } from '../replica/replica.ts'
+import { type Extra, extraPath } from './extra-files.ts'
 import { entriesOf, errorPath, jobFolders, recordPath, resultPath } from './job-files.ts'
 
-const folder = 'unshown'
+const markers = 'unshown'
 
 /** Creates a marker. Returns a function that removes it, or leaves it for the next process that opens the directory. */
 export function createMarker({ disk, paths, owner }: Log): (isComplete: boolean) => void {
-  const path = join(paths.root, folder, owner)
-  disk.makeFolder(join(paths.root, folder))
+  const path = join(paths.root, markers, owner)
+  disk.makeFolder(join(paths.root, markers))
   disk.close(disk.create(path, Buffer.alloc(0)))
   return (isComplete) =>
-    void (isComplete ? disk.unlink(path) : disk.rename(path, join(paths.root, folder, `left-${owner}`)))
+    void (isComplete ? disk.unlink(path) : disk.rename(path, join(paths.root, markers, `left-${owner}`)))
 }
 
 /** Paths of the markers whose process has ended. */
 export function markersOfDeadProcesses({ disk, paths }: Log): string[] {
-  const markers = disk.names(join(paths.root, folder)).filter((name) => !isAlive(numberOf(name)))
-  return markers.map((name) => join(paths.root, folder, name))
+  const left = disk.names(join(paths.root, markers)).filter((name) => !isAlive(numberOf(name)))
+  return left.map((name) => join(paths.root, markers, name))
 }
 
 function isAlive(pid: number): boolean {
@@ -66,10 +67,27 @@ function isRecorded({ disk, paths }: Log, job: MemoryJob, now: number): boolean 
   }
 }
 
+/** The files of groups, pauses and slow-downs to show again, and those of groups to remove. They are few: all are written. */
+export function compareGroups({ disk, paths }: Log, { data }: Replica): { extras: Extra[]; strays: string[] } {
+  const extras: Extra[] = []
+  for (const { name: type, groups } of data.types.values()) {
+    extras.push({ kind: 'pause', type, name: '' }, { kind: 'slow', type, name: '' })
+    for (const name of groups.keys()) extras.push({ kind: 'group', type, name })
+  }
+  const shown = new Set(extras.map(extraPath))
+  const folders = foldersOfTypes({ disk, paths }).map((type) => join(type, 'groups'))
+  const found = folders.flatMap((folder) => disk.names(join(paths.root, folder)).map((name) => join(folder, name)))
+  return { extras, strays: found.filter((path) => !shown.has(path)) }
+}
+
+/** The folders of types below the root, with that of the default type. */
+function foldersOfTypes({ disk, paths }: Pick<Log, 'disk' | 'paths'>): string[] {
+  return ['', ...disk.names(join(paths.root, 'types')).map((name) => join('types', name))]
+}
+
 /** Paths of the files that belong to jobs. */
 function* filesOf({ disk, paths }: Log): Generator<string> {
-  const types = disk.names(join(paths.root, 'types')).map((name) => join('types', name))
-  for (const type of ['', ...types]) {
+  for (const type of foldersOfTypes({ disk, paths })) {
     for (const kind of jobFolders) {
       for (const name of disk.names(join(paths.root, type, kind))) {
         const path = join(type, kind, name)

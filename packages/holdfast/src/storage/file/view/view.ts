@@ -20,7 +20,7 @@ import { seenOf, viewFolders } from './job-files.ts'
 import { JobWriter } from './job-writer.ts'
 import { Pace } from './pace.ts'
 import { type Pending, PendingJobs, type Shown } from './pending-jobs.ts'
-import { compare, createMarker, markersOfDeadProcesses } from './repair.ts'
+import { compare, compareGroups, createMarker, markersOfDeadProcesses } from './repair.ts'
 
 /** The part of the journal that the view uses. */
 interface Source {
@@ -73,10 +73,12 @@ export class View {
       if ((markers.length === 0 && !this.#hasFailed) || !this.#hasRoom()) return
       this.#hasFailed = false
       const { jobs, strays } = compare(this.#log, this.#journal.replica, now)
-      for (const path of strays) this.#files.put(path, undefined)
+      const groups = compareGroups(this.#log, this.#journal.replica)
+      for (const path of [...strays, ...groups.strays]) this.#files.put(path, undefined)
+      for (const extra of groups.extras) this.#enqueueExtra(extra)
       for (const job of jobs) this.#enqueue({ type: job.type.name, id: job.id }, { job, seen: undefined })
       for (const path of markers) this.#log.disk.unlink(path)
-      if (jobs.length > 0) this.#write()
+      if (this.#hasWork) this.#write()
     } catch {
       this.#hasFailed = true // Only the view is affected.
     }
