@@ -2,7 +2,14 @@
 // verbs/. It runs the rules of storage/rules on locked rows (rules/); calls that need no rule, as nearly all do, take a fast path of one
 // statement (fast/).
 
-import { checkClaim, checkCountQuery, checkListQuery, checkNewJobs, checkOutcomes, checkSweepRequest } from '../check.ts'
+import {
+  checkClaim,
+  checkCountQuery,
+  checkListQuery,
+  checkNewJobs,
+  checkOutcomes,
+  checkSweepRequest,
+} from '../check.ts'
 import { ListenerRegistry } from '../listener-registry.ts'
 import { RefCounted } from '../ref-counted.ts'
 import type * as Contract from '../storage.ts'
