@@ -163,7 +163,8 @@ export const steps: readonly (readonly string[])[] = [
        ADD COLUMN slowed_until double precision NOT NULL DEFAULT 0,
        ADD COLUMN rate_free_at double precision NOT NULL DEFAULT 0,
        ADD COLUMN rate text, -- JSON: counted starts
-       ADD COLUMN needed_until double precision -- set if only a rate or a slow-down needs the row, until then`,
+       -- Set if only a rate or a slow-down needs the row, until then.
+       ADD COLUMN needed_until double precision`,
     `INSERT INTO $.groups (tid, key)
        SELECT DISTINCT tid, grp FROM $.jobs WHERE grp IS NOT NULL AND state < ${stateCodes.completed} ON CONFLICT DO NOTHING`,
     // It was the seq of the job in processing, and is a number of jobs now.
@@ -189,7 +190,8 @@ export const steps: readonly (readonly string[])[] = [
     `CREATE INDEX jobs_aside ON $.jobs (tid, grp, priority, run_at, ord) WHERE ready = ${readyCodes.aside}`,
     `ALTER TABLE $.types
        ADD COLUMN flow text, -- JSON: turns and limits in use
-       ADD COLUMN ruled boolean -- its claims and settles need the rules: it is slowed, or may be full`,
+       -- Its claims and settles need the rules: it is slowed, or may be full.
+       ADD COLUMN ruled boolean`,
     'CREATE INDEX types_ruled ON $.types (tid) WHERE ruled',
   ],
 ]

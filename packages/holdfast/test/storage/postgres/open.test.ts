@@ -87,12 +87,12 @@ test('a schema of a newer version, or of other steps, is refused', async () => {
   const schema = newSchema()
   const options = { ...(await postgresWay()), schema }
   await works(new PostgresStorage(options))
-  await pool.query(`INSERT INTO ${quoted(schema)}.migrations VALUES (4, 'of a newer version')`)
+  await pool.query(`INSERT INTO ${quoted(schema)}.migrations VALUES (5, 'of a newer version')`)
   await assert.rejects(
     new PostgresStorage(options).connect(),
-    /has 4 steps, but this version of holdfast knows 3\. Use a newer version/,
+    /has 5 steps, but this version of holdfast knows 4\. Use a newer version/,
   )
-  await pool.query(`DELETE FROM ${quoted(schema)}.migrations WHERE number = 4`)
+  await pool.query(`DELETE FROM ${quoted(schema)}.migrations WHERE number = 5`)
   await pool.query(`UPDATE ${quoted(schema)}.migrations SET checksum = 'another' WHERE number = 1`)
   await assert.rejects(new PostgresStorage(options).connect(), /step 1 differs/)
 })
@@ -103,6 +103,7 @@ test('the steps of the schema are those of earlier versions: a change must be a 
     'c243bee769a44a8e178edf1b9785355d92c907372dc92a78b0ae1376e1ce8cf3',
     '6c9b92710640519eab9004a6cea0f09776f0ad2a613312c7bab558226475a1c4',
     'cd7e3680c5b3f8c6ea53b19f20d21e0711ddb138a6e3352f0b364bc89c900372',
+    '882c30085e771d73e0ae883880e5aa5a058fd9b89922147a3c56a50a1b52d188',
   ])
 })
 
@@ -154,6 +155,73 @@ test('[F25] a schema of the second step is brought up to date with its keys, and
   assert.deepEqual(
     verdicts.map(({ verdict }) => verdict),
     ['duplicate', 'added', 'replaced', 'added', 'stale'],
+  )
+  await storage.disconnect()
+})
+
+test('[F20] a schema of the third step is brought up to date with its groups, which enter the ring', async () => {
+  const schema = newSchema()
+  const { pool } = await postgresPlace()
+  const plan = migrationPlan(schema)
+  const thirdStep = plan.findIndex((text) => text.includes('migrations VALUES (3,')) + 1
+  await pool.query(plan.slice(0, thirdStep).join(';\n'))
+  const now = Date.now()
+  await pool.query(`INSERT INTO ${quoted(schema)}.types (name) VALUES ('mail')`)
+  const rows = [
+    // seq, group, state, ready, runAt
+    [1, 'claimable', 2, 1, now],
+    [2, 'claimable', 2, 0, now],
+    [3, 'running', 3, null, now],
+    [4, 'running', 2, 0, now],
+    [5, 'paused', 2, 0, now],
+    [6, 'blocked', 1, null, now],
+    [7, 'later', 0, 1, now + 600_000],
+    [8, 'ended', 5, null, now],
+    [9, null, 2, 1, now],
+  ] as const
+  for (const [seq, group, state, ready, runAt] of rows) {
+    await pool.query(
+      `INSERT INTO ${quoted(schema)}.jobs (seq, ord, tid, state, kind, priority, ready, attempt, failures, keep_ms, created_at,
+         run_at, id, token, grp, worker, started_at, lease_until)
+       SELECT $1, $1, tid, $2, $3, 0, $4, $5, 0, 1, $6, $7, $8, 't', $9, $10, $11, $12 FROM ${quoted(schema)}.types`,
+      [
+        seq,
+        state,
+        group === null ? 0 : 2,
+        ready,
+        state === 3 ? 1 : 0,
+        now,
+        runAt,
+        `job ${seq}`,
+        group,
+        ...(state === 3 ? ['w', now, now + 600_000] : [null, null, null]),
+      ],
+    )
+  }
+  await pool.query(
+    `INSERT INTO ${quoted(schema)}.groups (tid, key, running, placed, paused_since)
+     SELECT tid, g.* FROM ${quoted(schema)}.types, (VALUES ('claimable', NULL::bigint, 1::bigint, NULL::double precision),
+       ('running', 3, NULL, NULL), ('paused', NULL, NULL, ${now}), ('later', NULL, 7, NULL)) AS g`,
+  )
+  const storage = new PostgresStorage({ ...(await postgresWay()), schema })
+  await storage.connect()
+  const types = [{ type: 'mail', leaseMs: 600_000 }]
+  const claim = async (worker: string) => (await storage.claim({ worker, slots: 10, types })).jobs.map(({ id }) => id)
+  assert.deepEqual((await claim('one')).toSorted(), ['job 1', 'job 9'])
+  await storage.settle([{ type: 'mail', id: 'job 3', worker: 'w', attempt: 1, kind: 'completed' }])
+  await storage.pause({ type: 'mail', group: 'paused', paused: false })
+  assert.deepEqual((await claim('two')).toSorted(), ['job 4', 'job 5'])
+  const groups = ['claimable', 'running', 'blocked', 'later', 'ended']
+  const counts = await storage.count({ types: ['mail'], limits: { type: 'mail', limits: {}, groups } })
+  assert.deepEqual(
+    counts.types[0]!.groups!.map(({ group, running, waiting }) => [group, running, waiting]),
+    [
+      ['claimable', 1, 1],
+      ['running', 1, 0],
+      ['blocked', 0, 1],
+      ['later', 0, 1],
+      ['ended', 0, 0],
+    ],
   )
   await storage.disconnect()
 })

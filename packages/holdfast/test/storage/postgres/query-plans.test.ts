@@ -159,7 +159,7 @@ for (const few of [0, 1, 3]) {
     )
     assert.ok(rows[0]!.plans > 0, 'expected a plan that is kept')
     const explained = await pool.query<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(
-      `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE "${rows[0]!.name}" ('{1}', '{}', '{}', '{}', '{}', '{-Infinity}')`,
+      `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE "${rows[0]!.name}" ('{1}', '{}', '{}', '{}', '{}', '{-Infinity}', '{10}')`,
     )
     const { Plan: plan } = explained.rows[0]!['QUERY PLAN'][0]
     const pages = plan['Shared Hit Blocks']! + plan['Shared Read Blocks']!

@@ -23,8 +23,11 @@ export const hasTurn = (at: string, tid: string, now: string): string =>
 const countOf = (at: string, condition: string): string =>
   `(SELECT count(*) FROM ${at}jobs AS j WHERE j.tid = w.tid AND ${condition})`
 
-/** Number of jobs of a type `w` in processing. */
-export const runningCount = (at: string): string => countOf(at, alongIndex(`j.state = ${stateCodes.processing}`, 'j'))
+const isRunning = alongIndex(`j.state = ${stateCodes.processing}`, 'j')
+
+/** Number of jobs of a type `w` in processing, but at most this. */
+export const runningUpTo = (at: string, most: string): string =>
+  `(SELECT count(*) FROM (SELECT 1 FROM ${at}jobs AS j WHERE j.tid = w.tid AND ${isRunning} LIMIT ${most}) AS r)`
 
 /** Of the line, of groups, and blocked ones. */
 const waitingCount = (at: string): string =>
@@ -59,7 +62,7 @@ export function flowStatements({ at, now, statement }: Sql) {
     /** Jobs in processing, by type, with the time. To be read after the lock: a statement sees a snapshot that is older than its locks. */
     running: statement(
       'running',
-      `SELECT ${columns('n.now', 'w.tid', runningCount(at))} FROM (SELECT ${now} AS now) AS n LEFT JOIN ${types} ON true`,
+      `SELECT ${columns('n.now', 'w.tid', countOf(at, isRunning))} FROM (SELECT ${now} AS now) AS n LEFT JOIN ${types} ON true`,
     ),
     changeFlows: statement(
       'change_flows',
@@ -80,7 +83,7 @@ export function flowStatements({ at, now, statement }: Sql) {
       'idle_flows',
       `SELECT ${columns('w.tid', 'w.flow')} FROM ${at}types AS w
          WHERE w.flow IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ${at}groups AS g WHERE g.tid = w.tid)
-           AND NOT EXISTS (SELECT 1 FROM ${at}jobs AS j WHERE j.tid = w.tid AND ${alongIndex(`j.state = ${stateCodes.processing}`, 'j')})
+           AND NOT EXISTS (SELECT 1 FROM ${at}jobs AS j WHERE j.tid = w.tid AND ${isRunning})
          FOR UPDATE OF w SKIP LOCKED`,
     ),
   }

@@ -54,14 +54,20 @@ async function claimByRules(open: OpenStorage, request: ClaimRequest): Promise<C
       unpaused.map(({ tid, limit }) => ({ tid, limit: Math.max(limit, minLost) })),
       null,
     )
-    const claimed = unpaused.filter(({ limit }) => limit > 0)
+    // Nothing of a type that is full or slowed can start, unless this call ends a job of it first.
+    const isStopped = ({ tid, limits }: (typeof wanted)[number]): boolean =>
+      (flows.get(tid)?.flow?.slowedUntil ?? 0) > loader.now ||
+      (outcomes.length === 0 &&
+        loader.loaded.running.get(tid)! >= (limits?.concurrency ?? Infinity) &&
+        loader.loaded.lost.get(tid)!.length === 0)
+    const claimed = unpaused.filter((type) => type.limit > 0 && !isStopped(type))
     await loadRing(
       loader,
       claimed
         .filter(({ tid }) => flows.get(tid)?.isLocked)
         .map(({ tid, limit, limits }) => ({ tid, limit: limits?.group?.fair === false ? maxLimit : limit })),
     )
-    await loadDue(loader, claimed)
+    if (claimed.length > 0) await loadDue(loader, claimed)
   }
   const answer = await runner.run({
     want: (loaded) => wantOutcomes(loaded, types, outcomes),

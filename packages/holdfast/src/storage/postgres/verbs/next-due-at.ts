@@ -2,19 +2,19 @@
 
 import { stateCodes } from '../../rules/job/codes.ts'
 import { dueByLimits } from '../../rules/limits.ts'
-import type { ClaimType, NextDue } from '../../storage.ts'
+import type { ClaimType, Limits, NextDue } from '../../storage.ts'
 import type { Statement } from '../connection/database.ts'
 import { decodeFlow } from '../rules/flow.ts'
-import { runningCount } from '../sql/flow-statements.ts'
+import { runningUpTo } from '../sql/flow-statements.ts'
 import { readyCodes } from '../sql/job-columns.ts'
 import { alongIndex, isInRing, prioritiesFrom } from '../sql/scan.ts'
-import { columns, param, type Sql } from '../sql/statement.ts'
+import { columns, maxLimit, param, type Sql } from '../sql/statement.ts'
 import { arrayOf } from '../sql/text.ts'
 import type { OpenStorage } from './open-storage.ts'
 
 /**
  * A row per type that is not paused; at least one. $1: numbers of types; then the parameters of the cursor (fast/scan-cursor.ts); $7:
- * whether to count the jobs in processing.
+ * as far as which number the jobs in processing are counted, or NULL.
  */
 export const nextDueAtStatement = ({ at, now, statement }: Sql): Statement =>
   statement(
@@ -32,9 +32,9 @@ export const nextDueAtStatement = ({ at, now, statement }: Sql): Statement =>
        WHERE j.tid = w.tid AND ${alongIndex(`j.state = ${stateCodes.processing}`, 'j')} AND j.lease_until > w.lost_from AND NOT (j.grp IS NOT NULL AND EXISTS (
          SELECT 1 FROM ${at}groups AS g WHERE g.tid = j.tid AND g.key = j.grp AND g.paused_since IS NOT NULL))
        ORDER BY lease_until LIMIT 1) AS lease,
-      CASE WHEN w.is_capped THEN ${runningCount(at)} END AS running
-    FROM unnest(${param(1, 'integer[]')}, ${param(6, 'double precision[]')}, ${param(7, 'boolean[]')})
-      WITH ORDINALITY AS w (tid, lost_from, is_capped, position)
+      CASE WHEN w.concurrency IS NOT NULL THEN ${runningUpTo(at, 'w.concurrency')} END AS running
+    FROM unnest(${param(1, 'integer[]')}, ${param(6, 'double precision[]')}, ${param(7, 'integer[]')})
+      WITH ORDINALITY AS w (tid, lost_from, concurrency, position)
     CROSS JOIN LATERAL (SELECT priorities, flow FROM ${at}types AS t WHERE t.tid = w.tid AND t.paused_since IS NULL LIMIT 1) AS t
   ) AS n ON true`,
   )
@@ -54,7 +54,7 @@ export async function nextDueAt(
   const rows = await database.query(statements.nextDueAt, [
     arrayOf(tids),
     ...cursor.params(tids),
-    arrayOf(known.map(({ limits }) => String(limits?.concurrency !== undefined))),
+    arrayOf(known.map(({ limits }) => concurrencyOf(limits))),
   ])
   const now = Number(rows[0]![0])
   // A scan from the cursor may miss jobs before it: the caller looks again when scans begin at the head.
@@ -73,5 +73,9 @@ export async function nextDueAt(
   }
   return at === Infinity ? undefined : { at: Math.max(at, now), now }
 }
+
+/** Null: without one that could be reached. */
+const concurrencyOf = ({ concurrency = Infinity }: Limits = {}): number | null =>
+  concurrency <= maxLimit ? concurrency : null
 
 const instantOf = (cell: string | null): number => (cell === null ? Infinity : Number(cell))
