@@ -127,12 +127,13 @@ test('[F25] [V1] a file of the second step is migrated with its keys, and takes 
   checkTables(look())
 })
 
+const members = (key: string, ...ids: string[]) =>
+  ids.map((id) => newJob(id, { type: 'a', group: { key, ordered: true } }))
+
 test('[F20] [V1] a file of the third step is migrated with its groups: they go on where they were', async (t) => {
   const { open, look } = bench(t)
   const before = await open()
   const types = [{ type: 'a', leaseMs: 60_000 }]
-  const members = (key: string, ...ids: string[]) =>
-    ids.map((id) => newJob(id, { type: 'a', group: { key, ordered: true } }))
   await before.add(members('running', 'r1', 'r2'))
   const { jobs } = await before.claim({ worker: 'w', slots: 1, types })
   await before.pause({ type: 'a', group: 'paused', paused: true })
