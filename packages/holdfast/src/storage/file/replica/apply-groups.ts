@@ -15,7 +15,7 @@ import type { Replica } from './replica.ts'
 export class GroupApplication {
   readonly #replica: Replica
   readonly #move: MemoryMove
-  /** Groups whose members, or pauses of format 1, changed. */
+  /** Groups of which a member changed, or something else. */
   readonly #changed = new Set<Group>()
   /** Jobs that were unfinished members before the changes. */
   readonly #members = new Set<MemoryJob>()
@@ -39,6 +39,7 @@ export class GroupApplication {
   begin(job: MemoryJob): void {
     if (!job.group || isTerminal(job.state)) return
     this.#members.add(job)
+    this.#changed.add(job.group)
     if (job.state === 'processing') job.group.running--
   }
 
