@@ -9,6 +9,8 @@ import { linesOfAll, readLines } from '../../../src/storage/file/log/lines.ts'
 import { applyChanges } from '../../../src/storage/file/replica/apply.ts'
 import { Replica } from '../../../src/storage/file/replica/replica.ts'
 import type { Session } from '../../../src/storage/file/session.ts'
+import { MemoryMove } from '../../../src/storage/memory/move.ts'
+import { startsAt } from '../../../src/storage/rules/job/wait.ts'
 import { newListeners } from '../../../src/storage/rules/signals.ts'
 import { dump } from './dump.ts'
 import { failure, MemoryDisk } from './memory-disk.ts'
@@ -48,9 +50,21 @@ export class Bench {
     for (const storage of this.storages) await retried(() => storage.count({}))
     const dumps = this.#sessions.map(({ journal }) => dump(journal.replica, this.now))
     for (const found of dumps) assert.deepEqual(found, dumps.at(-1))
+    for (const { journal } of this.#sessions) this.#checkRing(journal.replica)
     assert.deepEqual(dump(this.#fromSnapshot(), this.now), dumps.at(-1))
     await this.storages.pop()!.disconnect()
     this.#sessions.pop()
+  }
+
+  /** A group is in the ring exactly if it may start a job, from the instant at which it may. */
+  #checkRing({ data }: Replica): void {
+    const move = new MemoryMove(data, this.now)
+    for (const { groups } of data.types.values()) {
+      for (const group of groups.values()) {
+        const { key, turnAt } = group
+        assert.equal(turnAt && Math.max(turnAt, this.now), startsAt(move, group), `the turn of group ${key}`)
+      }
+    }
   }
 
   #fromSnapshot(): Replica {

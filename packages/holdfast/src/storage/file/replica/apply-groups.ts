@@ -15,10 +15,12 @@ import type { Replica } from './replica.ts'
 export class GroupApplication {
   readonly #replica: Replica
   readonly #move: MemoryMove
-  /** Groups whose members, or pauses of format 1, changed. */
+  /** Groups of which a member changed, or something else. */
   readonly #changed = new Set<Group>()
   /** Jobs that were unfinished members before the changes. */
   readonly #members = new Set<MemoryJob>()
+  /** By type and key. */
+  readonly #names = new Map<TypeData, Map<string, Group>>()
 
   constructor(replica: Replica, move: MemoryMove) {
     this.#replica = replica
@@ -37,6 +39,7 @@ export class GroupApplication {
   begin(job: MemoryJob): void {
     if (!job.group || isTerminal(job.state)) return
     this.#members.add(job)
+    this.#changed.add(job.group)
     if (job.state === 'processing') job.group.running--
   }
 
@@ -55,9 +58,17 @@ export class GroupApplication {
       if (isMember) this.#join(job, this.of(job.type, key))
       else this.#leave(job, job.group!)
     }
-    // An ended job knows the name of its group only.
-    job.group ??= this.#move.groupOf(job.type, key)
+    job.group ??= this.#nameOf(job.type, key)
     if (job.state === 'processing') job.group.running++
+  }
+
+  /** An ended job knows the name of its group only. Jobs of one name share an object: a snapshot may have many of them. */
+  #nameOf(type: TypeData, key: string): Group {
+    let names = this.#names.get(type)
+    if (!names) this.#names.set(type, (names = new Map()))
+    let group = names.get(key)
+    if (!group) names.set(key, (group = this.#move.groupOf(type, key)))
+    return group
   }
 
   #join(job: MemoryJob, group: Group): void {
