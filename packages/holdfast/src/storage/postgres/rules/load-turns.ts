@@ -32,8 +32,9 @@ export async function openTypes(
     for (const row of await connection.query(statements.openTypes, [arrayOf(others), loader.now])) {
       const tid = Number(row[0])
       loaded.pauses.set(tid, pausedOf(row[1]!, row[2]!))
+      if (row[5] === 'true') loader.types.noteGrouped(tid)
       // A group that gets its turn later is not missed: it is as if this call had come earlier.
-      if (row[3] !== null || row[5] === 'true') locked.add(tid)
+      if (row[3] !== null || row[6] === 'true') locked.add(tid)
       else loaded.flows.set(tid, storedFlow(row, false))
     }
   }

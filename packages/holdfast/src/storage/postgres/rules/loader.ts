@@ -50,6 +50,10 @@ export class Loader {
     return this.#options.statements
   }
 
+  get types(): TypeRegistry {
+    return this.#options.types
+  }
+
   /**
    * True if an earlier call has locked all that is wanted, and it has no neighbours: then nothing is left to read. Otherwise the
    * earlier rows are of no use: they must be locked again together with the rest, in lock order.
