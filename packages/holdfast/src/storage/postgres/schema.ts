@@ -189,9 +189,11 @@ export const steps: readonly (readonly string[])[] = [
     // Waiting members, as a claim of their group takes them.
     `CREATE INDEX jobs_aside ON $.jobs (tid, grp, priority, run_at, ord) WHERE ready = ${readyCodes.aside}`,
     `ALTER TABLE $.types
+       ADD COLUMN grouped boolean NOT NULL DEFAULT false, -- one of its jobs had a group
        ADD COLUMN flow text, -- JSON: turns and limits in use
        -- Its claims and settles need the rules: it is slowed, or may be full.
        ADD COLUMN ruled boolean`,
+    'UPDATE $.types SET grouped = true WHERE tid IN (SELECT tid FROM $.groups)',
     'CREATE INDEX types_ruled ON $.types (tid) WHERE ruled',
   ],
 ]

@@ -1,4 +1,4 @@
-// The statement of claim's and settle's fast path. There are eight variants: each part costs something even where it does nothing,
+// The statement of claim's and settle's fast path. There are sixteen variants: each part costs something even where it does nothing,
 // so a statement contains only the parts that a call needs.
 
 import { stateCodes } from '../../rules/job/codes.ts'
@@ -19,23 +19,24 @@ interface Variant {
   /** Scans begin at the cursor (scan-cursor.ts), not at the head. */
   readonly fromCursor: boolean
   readonly hasManyTypes: boolean
+  /** Some types have or had groups: it looks whether one has its turn. Otherwise, such a type is not plain. */
+  readonly hasGroups: boolean
 }
 
 /** By number of the variant. */
 export type ClaimStatements = readonly Statement[]
 
-const numberOf = ({ hasFailures, fromCursor, hasManyTypes }: Variant): number =>
-  (hasFailures ? 4 : 0) + (fromCursor ? 2 : 0) + (hasManyTypes ? 1 : 0)
+const numberOf = ({ hasFailures, fromCursor, hasManyTypes, hasGroups }: Variant): number =>
+  (hasGroups ? 8 : 0) + (hasFailures ? 4 : 0) + (fromCursor ? 2 : 0) + (hasManyTypes ? 1 : 0)
 
 export const claimStatementOf = (statements: ClaimStatements, variant: Variant): Statement =>
   statements[numberOf(variant)]!
 
 export function claimStatements(sql: Sql): ClaimStatements {
-  return [false, true].flatMap((hasFailures) =>
-    [false, true].flatMap((fromCursor) =>
-      [false, true].map((hasManyTypes) => claimStatement(sql, { hasFailures, fromCursor, hasManyTypes })),
-    ),
-  )
+  return Array.from({ length: 16 }, (_, number) => {
+    const has = (bit: number): boolean => (number & bit) !== 0
+    return claimStatement(sql, { hasGroups: has(8), hasFailures: has(4), fromCursor: has(2), hasManyTypes: has(1) })
+  })
 }
 
 /** Selected from the claimed jobs, behind three leading columns. */
@@ -102,7 +103,7 @@ const isHeldBack = `j.kind <> ${kindCodes.alone} AND (
  */
 function claimStatement(sql: Sql, variant: Variant): Statement {
   const { at, now, statement } = sql
-  const { hasFailures, fromCursor, hasManyTypes } = variant
+  const { hasFailures, fromCursor, hasManyTypes, hasGroups } = variant
   const firstOfFailures = fromCursor ? 21 : 16
   /** Types of which the statement would change a job. */
   const writtenTypes = `SELECT w.tid FROM wanted AS w JOIN due AS d ON d.turn = w.turn UNION ALL SELECT tid FROM given
@@ -115,11 +116,11 @@ function claimStatement(sql: Sql, variant: Variant): Statement {
          ${param(4, 'integer[]')}, ${param(5, 'double precision[]')}, ${param(6, 'bytea[]')})
          AS g (tid, id, worker, attempt, keep_ms, result) ${fewRows}),
      wanted AS MATERIALIZED (
-       SELECT w.*, t.priorities
+       SELECT w.*, t.priorities, t.grouped
        FROM unnest(${param(7, 'integer[]')}, ${param(8, 'double precision[]')}, ${param(9, 'integer[]')},
          ${param(10, 'double precision[]')}${fromCursor ? `, ${param(20, 'double precision[]')}` : ''})
          WITH ORDINALITY AS w (tid, lease_ms, most, max_attempts, ${fromCursor ? 'lost_from, ' : ''}turn)
-       CROSS JOIN LATERAL (SELECT priorities FROM ${at}types AS t WHERE t.tid = w.tid AND t.paused_since IS NULL LIMIT 1) AS t),
+       CROSS JOIN LATERAL (SELECT priorities, grouped FROM ${at}types AS t WHERE t.tid = w.tid AND t.paused_since IS NULL LIMIT 1) AS t),
      due AS MATERIALIZED (
        SELECT w.turn, w.lease_ms, w.max_attempts AS most_attempts, row_number() OVER (${hasManyTypes ? 'PARTITION BY w.turn' : ''}) AS place, j.*
        FROM wanted AS w CROSS JOIN LATERAL (
@@ -139,7 +140,7 @@ function claimStatement(sql: Sql, variant: Variant): Statement {
              SELECT 1 FROM ${at}jobs AS j
              WHERE j.tid = w.tid AND j.state = ${processing} ${fromCursor ? 'AND j.lease_until > w.lost_from' : ''}
                AND j.lease_until <= (SELECT now FROM clock) LIMIT 1) AS l)
-         AND NOT EXISTS (SELECT 1 FROM wanted AS w WHERE ${hasTurn(at, 'w.tid', '(SELECT now FROM clock)')})
+         AND NOT EXISTS (SELECT 1 FROM wanted AS w WHERE ${hasGroups ? hasTurn(at, 'w.tid', '(SELECT now FROM clock)') : 'w.grouped'})
          AND NOT ${isRuled(at, writtenTypes)}
          AND NOT ${isWatched(at, writtenTypes)} AS is),
      erased AS (

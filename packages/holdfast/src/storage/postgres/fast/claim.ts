@@ -55,7 +55,8 @@ export async function fastClaim(
   const tids = request.types.map(({ type }) => types.tidOf(type)!)
   const fromCursor = cursor.activeMs > 0
   const hasFailures = failures.length > 0
-  const variant = { hasFailures, fromCursor, hasManyTypes: tids.length > 1 }
+  const hasGroups = request.types.some(({ type }) => types.isGrouped(type))
+  const variant = { hasFailures, fromCursor, hasManyTypes: tids.length > 1, hasGroups }
   const statement = claimStatementOf(statements.fastClaim, variant)
   let rows: Row[]
   try {

@@ -24,7 +24,7 @@ export function decodeFlow(text: string | null): Pick<StoredFlow, 'flow' | 'isCa
   return { flow, isCapped }
 }
 
-/** @param row tid, paused_since, paused_by, flow, ruled */
+/** @param row tid, paused_since, paused_by, flow, ruled, grouped */
 export const storedFlow = (row: Row, isLocked: boolean): StoredFlow => ({
   ...decodeFlow(row[3]!),
   isRuled: row[4] === 'true',

@@ -4,7 +4,6 @@
 // each counts the jobs in processing by a statement that begins after the one before has committed. Groups and jobs that another
 // call has locked are passed over, so no claim waits for them. All other calls lock types last, behind jobs, keys and groups.
 
-import type { Row } from '../connection/database.ts'
 import { cell } from '../sql/job-columns.ts'
 import { maxLimit } from '../sql/statement.ts'
 import { arrayOf, decodeText } from '../sql/text.ts'
@@ -32,8 +31,9 @@ export async function openTypes(
     for (const row of await connection.query(statements.openTypes, [arrayOf(others), loader.now])) {
       const tid = Number(row[0])
       loaded.pauses.set(tid, pausedOf(row[1]!, row[2]!))
+      if (row[5] === 'true') loader.types.noteGrouped(tid)
       // A group that gets its turn later is not missed: it is as if this call had come earlier.
-      if (row[3] !== null || row[5] === 'true') locked.add(tid)
+      if (row[3] !== null || row[6] === 'true') locked.add(tid)
       else loaded.flows.set(tid, storedFlow(row, false))
     }
   }
@@ -84,12 +84,11 @@ export async function loadRing(loader: Loader, wanted: readonly TypeLimit[]): Pr
   const limits = [arrayOf(wanted.map(({ tid }) => tid)), arrayOf(wanted.map(({ limit }) => limit))]
   const rows = await connection.query(statements.ring, [...limits, loader.now])
   loader.keepGroups(rows)
-  const stateOf = (row: Row) => groupStateOf(row.slice(2))
-  const named = rows.map((row) => ({ tid: Number(row[0]), key: row[1]!, row }))
-  const ordered = named.filter(({ row }) => stateOf(row).ordered)
+  const named = rows.map(([tid, key, ...row]) => ({ tid: Number(tid), key: key!, state: groupStateOf(row) }))
+  const ordered = named.filter(({ state }) => state.ordered)
   if (ordered.length > 0) await loadHeads(loader, ordered)
   const isNew = ({ tid, key }: { tid: number; key: string }): boolean => !loaded.best.has(nameOf(tid, key))
-  const unordered = named.filter((group) => !stateOf(group.row).ordered && isNew(group))
+  const unordered = named.filter((group) => !group.state.ordered && isNew(group))
   if (unordered.length > 0) {
     // One more than a group would start in its turns: by that job the call knows when the group is due again.
     const most = Math.max(...wanted.map(({ limit }) => (limit === maxLimit ? 1 : limit)))
@@ -101,9 +100,9 @@ export async function loadRing(loader: Loader, wanted: readonly TypeLimit[]): Pr
   }
   for (const { tid, limit } of wanted) {
     const own = named.filter((group) => group.tid === tid)
-    const last = own.length < limit ? undefined : stateOf(own.at(-1)!.row)
+    const last = own.length < limit ? undefined : own.at(-1)!.state
     // A group whose head another call has locked is passed over, as if it were locked itself.
-    const free = own.filter(({ key, row }) => !stateOf(row).ordered || loaded.members.has(nameOf(tid, key)))
+    const free = own.filter(({ key, state }) => !state.ordered || loaded.members.has(nameOf(tid, key)))
     loaded.ring.set(tid, { keys: free.map(({ key }) => decodeText(key)), limit, last })
   }
 }

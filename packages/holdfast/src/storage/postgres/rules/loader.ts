@@ -12,7 +12,7 @@ import { arrayOf, encodeText } from '../sql/text.ts'
 import { groupStateOf } from './group.ts'
 import type { JobRow } from './job.ts'
 import { conflict, type LoadedRows, type LockedRows } from './loaded-rows.ts'
-import { loadDue } from './load-lists.ts'
+import { loadDue, type TypeLimit } from './load-lists.ts'
 import { loadBest, loadDepths, loadFlows, loadRing, loadWaiting } from './load-turns.ts'
 import { decodeReport } from './report.ts'
 import { nameOf, namesOf, type RowName } from './row-name.ts'
@@ -48,6 +48,10 @@ export class Loader {
 
   get statements(): Statements {
     return this.#options.statements
+  }
+
+  get types(): TypeRegistry {
+    return this.#options.types
   }
 
   /**
@@ -251,11 +255,13 @@ export class Loader {
     }
     if (wanted.best.size > 0) await loadBest(this, [...wanted.best.values()])
     if (wanted.waiting.size > 0) await loadWaiting(this, [...wanted.waiting.values()])
-    const limits = (list: ReadonlyMap<number, number>) => [...list].map(([tid, limit]) => ({ tid, limit }))
-    if (wanted.ring.size > 0) await loadRing(this, limits(wanted.ring))
-    if (wanted.due.size > 0) await loadDue(this, limits(wanted.due))
+    if (wanted.ring.size > 0) await loadRing(this, limitsOf(wanted.ring))
+    if (wanted.due.size > 0) await loadDue(this, limitsOf(wanted.due))
   }
 }
+
+const limitsOf = (wanted: ReadonlyMap<number, number>): TypeLimit[] =>
+  [...wanted].map(([tid, limit]) => ({ tid, limit }))
 
 /** From an array literal. */
 const numbersOf = (text: string): Set<number> => new Set(text.slice(1, -1).split(',').map(Number))

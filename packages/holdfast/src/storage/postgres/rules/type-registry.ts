@@ -27,6 +27,8 @@ interface KnownType {
   readonly tid: number
   readonly name: string
   readonly priorities: Set<number>
+  /** One of its jobs had a group. */
+  isGrouped: boolean
 }
 
 /** The types that this process has seen. The number of a type never changes. */
@@ -49,6 +51,16 @@ export class TypeRegistry {
     return this.#byTid.get(tid)?.name
   }
 
+  /** Whether a job of the type had a group, as far as this process knows. */
+  isGrouped(name: string): boolean {
+    return this.#byName.get(name)?.isGrouped === true
+  }
+
+  noteGrouped(tid: number): void {
+    const known = this.#byTid.get(tid)
+    if (known) known.isGrouped = true
+  }
+
   listenersOf(name: string): Listeners {
     return this.#listenersOf(name)
   }
@@ -66,14 +78,18 @@ export class TypeRegistry {
     this.#learn(await connection.query(this.#statements.types, [null, arrayOf(unknown)]))
   }
 
-  /** Inserts the types that do not exist yet, and adds the priorities of their jobs. */
+  /** Inserts the types that do not exist yet, and adds the priorities of their jobs, and whether they have groups. */
   async register(
     connection: Pick<Connection, 'query'>,
-    jobs: Iterable<Pick<NewJob, 'type' | 'priority'>>,
+    jobs: Iterable<Pick<NewJob, 'type' | 'priority' | 'group'>>,
   ): Promise<void> {
     const missing = new Map<string, { name: string; priority: number }>()
-    for (const { type: name, priority = 0 } of jobs) {
-      if (this.#byName.get(name)?.priorities.has(priority)) continue
+    const grouped = new Set<string>()
+    for (const { type: name, priority = 0, group } of jobs) {
+      const known = this.#byName.get(name)
+      const isNewGroup = group !== undefined && !known?.isGrouped
+      if (isNewGroup) grouped.add(name)
+      if (!isNewGroup && known?.priorities.has(priority)) continue
       missing.set(JSON.stringify([name, priority]), { name, priority })
     }
     if (missing.size === 0) return
@@ -88,15 +104,19 @@ export class TypeRegistry {
         arrayOf(others.map(({ priority }) => priority)),
       ])
     }
+    if (grouped.size > 0) {
+      await connection.query(this.#statements.groupTypes, [arrayOf([...grouped].toSorted().map(encodeText))])
+    }
     this.#learn(await connection.query(this.#statements.types, [arrayOf(names.map(encodeText)), null]))
   }
 
   #learn(rows: readonly Row[]): void {
-    for (const [tid, name, priorities] of rows) {
+    for (const [tid, name, priorities, grouped] of rows) {
       const known = {
         tid: Number(tid),
         name: decodeText(name!),
         priorities: new Set(priorities!.slice(1, -1).split(',').map(Number)),
+        isGrouped: grouped === 'true',
       }
       this.#byName.set(known.name, known)
       this.#byTid.set(known.tid, known)

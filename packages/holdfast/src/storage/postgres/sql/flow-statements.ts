@@ -41,22 +41,22 @@ const types = `(SELECT * FROM unnest(${param(1, 'integer[]')}) ${fewRows}) AS w 
 const depthLock = (at: string): number => createHash('sha256').update(`holdfast depth ${at}`).digest().readInt32BE()
 
 export function flowStatements({ at, now, statement }: Sql) {
-  const cells = columns('t.tid', 't.paused_since', 't.paused_by', 't.flow', 't.ruled')
+  const cells = ['t.tid', 't.paused_since', 't.paused_by', 't.flow', 't.ruled', 't.grouped']
   return {
     /** With whether a group has its turn. $2: now. */
     openTypes: statement(
       'open_types',
-      `SELECT ${columns('t.tid', 't.paused_since', 't.paused_by', 't.flow', 't.ruled', hasTurn(at, 't.tid', param(2, 'double precision')))}
+      `SELECT ${columns(...cells, hasTurn(at, 't.tid', param(2, 'double precision')))}
          FROM ${types} CROSS JOIN LATERAL (SELECT * FROM ${at}types AS t WHERE t.tid = w.tid LIMIT 1) AS t`,
     ),
     readFlows: statement(
       'read_flows',
-      `SELECT ${cells} FROM ${types} CROSS JOIN LATERAL (SELECT * FROM ${at}types AS t WHERE t.tid = w.tid LIMIT 1) AS t`,
+      `SELECT ${columns(...cells)} FROM ${types} CROSS JOIN LATERAL (SELECT * FROM ${at}types AS t WHERE t.tid = w.tid LIMIT 1) AS t`,
     ),
     /** In the order of types, so that two calls wait for each other without a deadlock. */
     lockFlows: statement(
       'lock_flows',
-      `SELECT ${cells} FROM (SELECT * FROM unnest(${param(1, 'integer[]')}) ORDER BY 1) AS w (tid)
+      `SELECT ${columns(...cells)} FROM (SELECT * FROM unnest(${param(1, 'integer[]')}) ORDER BY 1) AS w (tid)
        CROSS JOIN LATERAL (SELECT * FROM ${at}types AS t WHERE t.tid = w.tid FOR UPDATE) AS t`,
     ),
     /** Jobs in processing, by type, with the time. To be read after the lock: a statement sees a snapshot that is older than its locks. */

@@ -5,7 +5,7 @@ import { columns, param, type Sql } from './statement.ts'
 export const typeStatements = ({ at, statement }: Sql) => ({
   types: statement(
     'types',
-    `SELECT ${columns('tid', 'name', 'priorities', 'paused_since', 'paused_by')} FROM ${at}types
+    `SELECT ${columns('tid', 'name', 'priorities', 'grouped')} FROM ${at}types
        WHERE name = ANY (${param(1, 'text[]')}) OR tid = ANY (${param(2, 'integer[]')})`,
   ),
   /** $1: names, or NULL: all. Priorities as JSON. */
@@ -30,6 +30,11 @@ export const typeStatements = ({ at, statement }: Sql) => ({
          FROM unnest(${param(1, 'text[]')}, ${param(2, 'smallint[]')}) AS g (name, priority) GROUP BY name
        ) AS given
        WHERE t.name = given.name`,
+  ),
+  /** The first job with a group. It stays so: others cache it. */
+  groupTypes: statement(
+    'group_types',
+    `UPDATE ${at}types SET grouped = true WHERE name = ANY (${param(1, 'text[]')}) AND NOT grouped`,
   ),
   pauseType: statement(
     'pause_type',

@@ -108,7 +108,7 @@ const isKnown = ({ states, paused, pausedGroups }: TypeCounts): boolean =>
 
 function countsOf([, name, since, by, ...rest]: Row, { limits }: CountQuery, now: number): TypeCounts {
   const states = Object.fromEntries(stateNames.map((state, code) => [state, Number(rest[code])]))
-  const [due, delayed, oldest, pausedGroups, flowText, groupTexts] = rest.slice(stateNames.length)
+  const [due, delayed, oldest, pausedGroups, flowText, usedGroups] = rest.slice(stateNames.length)
   const { flow } = decodeFlow(flowText!)
   const type = decodeText(name!)
   const groups = pausedGroups ? (JSON.parse(pausedGroups) as [key: string, since: number, by: string | null][]) : []
@@ -121,7 +121,7 @@ function countsOf([, name, since, by, ...rest]: Row, { limits }: CountQuery, now
     paused: pausedOf(since!, by!),
     pausedGroups: groups.map(([key, at, pausedBy]) => ({ group: decodeText(key), ...pausedOf(String(at), pausedBy)! })),
     slowedUntil: slowedUntil(flow, now),
-    ...(limits?.type === type ? usesOf(limits, flow, states.processing!, groupTexts!, now) : {}),
+    ...(limits?.type === type ? usesOf(limits, flow, states.processing!, usedGroups!, now) : {}),
   }
 }
 

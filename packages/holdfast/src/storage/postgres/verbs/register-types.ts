@@ -25,7 +25,7 @@ export async function findTypes(
 /** Registers types and priorities of new jobs, and looks up the types of their blockers and of others. */
 export async function registerJobs(
   open: OpenStorage,
-  jobs: readonly Pick<NewJob, 'type' | 'priority' | 'blockers'>[],
+  jobs: readonly Pick<NewJob, 'type' | 'priority' | 'group' | 'blockers'>[],
   joined: JoinedTransaction | undefined,
   others: readonly string[] = [],
 ): Promise<void> {
