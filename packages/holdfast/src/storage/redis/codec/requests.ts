@@ -25,7 +25,9 @@ export function packAdd(jobs: readonly NewJob[]): [types: Buffer, jobs: Buffer] 
   const plain = packPlainJobs(jobs)
   if (plain) return [packed(plain[0]), packed(plain[1])]
   const [types, list] = packJobs(jobs)
-  return [packed([types]), packed(list)]
+  // Whether a job may be refused by the depth of a queue or the kind of a group (lua/job/refuse.ts).
+  const mayRefuse = jobs.some(({ group, maxWaiting }) => group !== undefined || maxWaiting !== undefined)
+  return [packed([types, mayRefuse]), packed(list)]
 }
 
 /** For plain jobs of one type: the type, and for each job its id, when and body. Undefined for other batches. */

@@ -2,132 +2,74 @@
 
 import { stateCodes as state } from '../../rules/job/codes.ts'
 import { addCodes, blockerFailureCodes as failure, duplicateCodes, modeCodes as mode } from '../codec/codes.ts'
+import { keys } from './add/keys.ts'
 import { places } from './move/jobs.ts'
 
 /** Also for the jobs that a settle adds. */
 export const addRules = `
--- True if a job of this id may be added: there is none, or its chain failed or was cancelled.
-local function is_free(j)
-  if not j or is_gone(j) then return true end
-  local chain = chain_of(j)
-  local tail = tail_of(chain)
-  if tail.state ~= ${state.failed} and tail.state ~= ${state.cancelled} then return false end
-  -- Dependents of a chain go on waiting for a chain of its name, so its tail alone cannot be replaced under them.
-  return j == chain or (j == tail and chain.deps == 0)
-end
-
--- True if the new job takes the place of a waiting one. A job that is part of a longer chain cannot be replaced.
-local function is_replaced(new, j)
-  return new.replaces and is_waiting(j.state) and not j.chain and tail_of(j) == j
-end
-
-local function create(new, run_at, after, origin)
-  local number = take_number()
-  local j = {
-    t = new.t, id = new.id, key = new.t.p .. 'job:' .. new.id, fresh = true,
-    body = new.body, large = new.large,
-    state = ${state.blocked}, attempt = 0, failures = 0, run_at = run_at, order = number, accepted = number, created_at = now,
-    place = ${places.nowhere}, snoozes = 0, index = after and after.index + 1 or 0, open = 0, deps = 0, by_holder = false,
-    chain = after and ref_of(chain_of(after)) or nil, deadline = new.expires and now + new.expires or nil,
-  }
-  decode_body(j, new.fields)
-  local above = after or origin
-  if above then
-    j.origin = ref_of(above)
-    local first = chain_of(above)
-    j.root = above.root or (first and ref_of(first) or above.chain)
+-- To define the functions takes time, and few outcomes add jobs.
+local is_free, new_jobs, add_batch
+if may_add then
+  -- True if a job of this id may be added: there is none, or its chain failed or was cancelled.
+  function is_free(j)
+    if not j or is_gone(j) then return true end
+    local chain = chain_of(j)
+    local tail = tail_of(chain)
+    if tail.state ~= ${state.failed} and tail.state ~= ${state.cancelled} then return false end
+    -- Dependents of a chain go on waiting for a chain of its name, so its tail alone cannot be replaced under them.
+    return j == chain or (j == tail and chain.deps == 0)
   end
-  jobs[j.key] = j
-  touch(j)
-  if j.t.waiting then j.t.waiting = j.t.waiting + 1 end
-  register(j.t, j.priority)
-  -- An earlier life of its id, whose record is gone, may hold its group.
-  end_hold(j.t, j.id)
-  if j.group_key then join_group(j) end
-  return j
-end
 
--- The jobs of a call, a table each. names: the types; list: for each job the position of its type, id, when, body, extras.
-local function new_jobs(names, list)
-  local news = {}
-  for at = 1, #list, 5 do
-    local fields = cmsgpack.unpack(list[at + 3])
-    local extras = list[at + 4] or {}
-    news[#news + 1] = {
-      t = type_of(names[list[at]]), id = list[at + 1], when = list[at + 2], body = list[at + 3], fields = fields,
-      token = fields[1], blockers = extras.b, key = extras.k, large = extras.p, expires = extras.x, replaces = extras.r,
-      most = extras.w, group_key = fields[7] or nil, kind = fields[12] or false,
+  -- True if the new job takes the place of a waiting one. A job that is part of a longer chain cannot be replaced.
+  local function is_replaced(new, j)
+    return new.replaces and is_waiting(j.state) and not j.chain and tail_of(j) == j
+  end
+
+  local function create(new, run_at, after, origin)
+    local number = take_number()
+    local j = {
+      t = new.t, id = new.id, key = new.t.p .. 'job:' .. new.id, fresh = true,
+      body = new.body, large = new.large,
+      state = ${state.blocked}, attempt = 0, failures = 0, run_at = run_at, order = number, accepted = number, created_at = now,
+      place = ${places.nowhere}, snoozes = 0, index = after and after.index + 1 or 0, open = 0, deps = 0, by_holder = false,
+      chain = after and ref_of(chain_of(after)) or nil, deadline = new.expires and now + new.expires or nil,
     }
-  end
-  return news
-end
-
-local add_batch
-do
-  -- key: 1 key  2 mode  3 how long it is held or known  4 shared  5 window of a debounced job, or version  6 its longest wait.
-  -- taken: the marks that this call has set.
-  local function take_key(j, key, taken)
-    local held = mark_of(j.t, key[1])
-    if key[4] and held and taken[held] then
-      j.mark = held
-      return
+    decode_body(j, new.fields)
+    local above = after or origin
+    if above then
+      j.origin = ref_of(above)
+      local first = chain_of(above)
+      j.root = above.root or (first and ref_of(first) or above.chain)
     end
-    local version = key[2] == ${mode.ascending} and key[5] or false
-    local mark = { key[1], j.id, j.token, key[2], key[4], key[3] and now + key[3] or false, false, version }
-    hold_key(j.t, mark)
-    taken[mark] = true
-    j.mark = mark
+    jobs[j.key] = j
+    touch(j)
+    if j.t.waiting then j.t.waiting = j.t.waiting + 1 end
+    register(j.t, j.priority)
+    -- An earlier life of its id, whose record is gone, may hold its group.
+    end_hold(j.t, j.id)
+    if j.group_key then join_group(j) end
+    return j
   end
 
-  local function ref_of_blocker(news, blocker)
+  -- The jobs of a call, a table each. names: the types; list: for each job the position of its type, id, when, body, extras.
+  function new_jobs(names, list)
+    local news = {}
+    for at = 1, #list, 5 do
+      local fields = cmsgpack.unpack(list[at + 3])
+      local extras = list[at + 4] or {}
+      news[#news + 1] = {
+        t = type_of(names[list[at]]), id = list[at + 1], when = list[at + 2], body = list[at + 3], fields = fields,
+        token = fields[1], blockers = extras.b, key = extras.k, large = extras.p, expires = extras.x, replaces = extras.r,
+        most = extras.w, group_key = fields[7] or nil, kind = fields[12] or false,
+      }
+    end
+    return news
+  end
+
+${keys}  local function ref_of_blocker(news, blocker)
     if type(blocker) == 'table' then return { blocker[1], blocker[2], false } end
     local new = news[blocker + 1]
     return { new.t.name, new.id, false }
-  end
-
-  -- A debounced job is due when its window is over, but not later than its longest wait after it was accepted.
-  local function debounced_at(key, accepted_at)
-    return math.max(now, math.min(now + key[5], accepted_at + (key[6] or INF)))
-  end
-
-  -- Replaces the payload of the job that holds a key, and remembers which add did.
-  local function replace_payload(j, mark, new)
-    forget_payload(j)
-    j.payload, j.large = new.fields[5], new.large
-    encode_body(j)
-    touch(j)
-    hold_again(j, mark, new.token)
-    if mark[4] ~= ${mode.debounce} then return end
-    local run_at = debounced_at(new.key, j.created_at)
-    if is_waiting(j.state) then reschedule(j, run_at) else go_behind(j, run_at) end
-  end
-
-  -- The verdict of a job whose key another holds. Nil if it is to be created all the same.
-  local function held_key_verdict(new, mark, state)
-    local holder = job_of_mark(new.t, mark)
-    if holder and is_gone(holder) then holder = nil end
-    -- An earlier add of this call may have replaced the payload under the same token: then this is no repeat.
-    local is_repeat = holder and mark[7] == new.token and mark[4] == new.key[2] and not state.replaced[holder]
-    local effect = (is_repeat or not holder) and 'refuse' or effect_on(holder, new.key[2], mark)
-    if effect == 'add' or effect == 'after' then return nil end
-    if effect == 'refuse' and not is_repeat then
-      if holder then return { ${addCodes.duplicate}, ${duplicateCodes.key}, standing_of(holder) } end
-      return { ${addCodes.duplicate}, ${duplicateCodes.key}, new.t.name, mark[2], mark[3], ${state.completed}, false }
-    end
-    if effect == 'replace' then
-      replace_payload(holder, mark, new)
-      state.replaced[holder] = true
-    end
-    return { ${addCodes.replaced}, standing_of(holder) }
-  end
-
-  -- The holder of its key that a job runs after, or nil.
-  local function followed_holder(new)
-    if not new.key or new.key[2] ~= ${mode.followUp} then return nil end
-    local mark = mark_of(new.t, new.key[1])
-    if not mark or not is_in_force(new.t, mark) or (mark[2] == new.id and mark[3] == new.token) then return nil end
-    local holder = job_of_mark(new.t, mark)
-    return holder and effect_on(holder, new.key[2], mark) == 'after' and holder or nil
   end
 
   -- The answer to the repeat of an add whose job is gone.
@@ -229,7 +171,7 @@ do
 
   -- missing: from missing_blockers. predecessor: the job that the first one continues.
   function add_batch(news, missing, predecessor)
-    local verdicts, created, blocks, refusals = {}, {}, {}, refusals_of(news)
+    local verdicts, created, blocks, batches, refusals = {}, {}, {}, refusable(news), {}
     local state = { taken = {}, repeated = {}, replaced = {} }
     for index, new in ipairs(news) do
       for _, blocker in ipairs(new.blockers or {}) do
@@ -238,7 +180,10 @@ do
     end
     for index, new in ipairs(news) do
       local lacking = missing and missing[new.token]
-      local refused = lacking and { ${addCodes.blocker_not_found}, lacking[1], lacking[2] } or refusals.of_token(new.token)
+      local batch = batches and batches[new.token]
+      -- A token of several jobs is decided before the first of them is added, a job alone once it is no duplicate.
+      if not lacking and batch and #batch > 1 and refusals[batch] == nil then refusals[batch] = refusal_in(batch) or false end
+      local refused = lacking and { ${addCodes.blocker_not_found}, lacking[1], lacking[2] } or batch and refusals[batch]
       -- Of a blocker by position. origin: the job it is started for. none: all its dependents are duplicates.
       -- repeated: its dependent was added by an earlier call.
       local origin, repeated, none
@@ -256,7 +201,7 @@ do
         verdicts[index] = { ${addCodes.skipped} }
       else
         local before = index == 1 and predecessor or nil
-        verdicts[index] = standing_verdict(new, repeated, before, state) or refusals.of_one(new)
+        verdicts[index] = standing_verdict(new, repeated, before, state) or batch and #batch == 1 and refusal_of(new) or nil
         if not verdicts[index] then
           local existing = stored(new.t, new.id)
           local code = existing and is_waiting(existing.state) and ${addCodes.replaced} or ${addCodes.added}

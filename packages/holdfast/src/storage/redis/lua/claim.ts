@@ -4,9 +4,10 @@
 // own, and by the results of its blockers if it has some.
 
 import { stateCodes as state } from '../../rules/job/codes.ts'
+import { limits } from './claim/limits.ts'
 import { line } from './claim/line.ts'
-import { order } from './claim/order.ts'
 import { turns } from './claim/turns.ts'
+import { rate } from './job/rate.ts'
 
 /** Lost leases taken back by one call, at most, per type. */
 const recoverLimit = 1_000
@@ -16,11 +17,7 @@ export const claim = `
 local worker, label, slots, wanted = unpack(request)
 local settled = outcomes and settle_all(outcomes, ARGV[3] and list) or {}
 local recovered, ended, granted, ids, kinds = {}, {}, {}, {}, {}
--- In a block: Lua allows 200 locals at once.
-local open_turn, limit_turn, lease_next, write_turn
-do
-${order}${line}${turns}
-end
+${line}
 local function take_back_lost(t, max)
   for _, id in ipairs(call('ZRANGEBYSCORE', t.p .. 'leases', '-inf', now, 'LIMIT', 0, ${recoverLimit})) do
     local j = stored(t, id)
@@ -28,18 +25,40 @@ local function take_back_lost(t, max)
   end
 end
 
-local all, open = {}, {}
+-- A turn: what the claim does with one type.
+local all, open, limited = {}, {}, {}
 for index, each in ipairs(wanted) do
   local t = type_of(each[1])
   if not t.paused then
     take_back_lost(t, each[4] or nil)
-    all[#all + 1] = open_turn(t, index, each)
+    local till = now + each[2]
+    open[#open + 1] = {
+      t = t, index = index, till = till, till_text = till ~= INF and format('%.17g', till) or till,
+      left = math.min(each[3] or INF, slots), max = each[4] or nil, limits = each[6] or nil, lease_next = lease_line,
+      rems = {}, records = {}, leases = {}, size = 0, members = {}, at = 1,
+      -- By the number of earlier attempts.
+      lease = setmetatable({}, { __index = function(leases, attempts)
+        leases[attempts] = lease_bytes(worker, label or nil, now, till, attempts + 1)
+        return leases[attempts]
+      end }),
+    }
   end
 end
 flush()
-for index, turn in ipairs(all) do
-  limit_turn(turn)
-  open[index] = turn
+for index, turn in ipairs(open) do
+  all[index] = turn
+  if turn.limits or turn.t.flow then limited[#limited + 1] = turn end
+end
+
+-- To define these functions takes longer than to claim a job, and most types need none of them.
+local end_turn
+if #limited > 0 then
+  local limit_turn
+  local function define_turns()
+${rate}${limits}${turns}
+  end
+  define_turns()
+  for _, turn in ipairs(limited) do limit_turn(turn) end
 end
 
 -- A type is closed once it has no job that may be leased.
@@ -47,14 +66,15 @@ local at = 1
 while #open > 0 and #granted < slots do
   if at > #open then at = 1 end
   local turn = open[at]
-  if turn.left > 0 and lease_next(turn, #open) then
+  if turn.left > 0 and turn.lease_next(turn, #open) then
     turn.left = turn.left - 1
     at = at + 1
   else
     table.remove(open, at)
   end
 end
-for _, turn in ipairs(all) do write_turn(turn) end
+for _, turn in ipairs(all) do write_plain(turn) end
+for _, turn in ipairs(limited) do end_turn(turn) end
 flush()
 
 -- Each claim that comes here removes some expired ids from the sets of ends. The sweep removes the rest.

@@ -12,7 +12,7 @@ import { fastClaim } from './fast/claim.ts'
 import { fastNextDueAt } from './fast/next-due-at.ts'
 import { fastSettle } from './fast/settle.ts'
 import { get } from './get.ts'
-import { order } from './claim/order.ts'
+import { limits } from './claim/limits.ts'
 import { attempt } from './job/attempt.ts'
 import { block } from './job/block.ts'
 import { deadline } from './job/deadline.ts'
@@ -21,7 +21,7 @@ import { finish } from './job/finish.ts'
 import { hold } from './job/hold.ts'
 import { key } from './job/key.ts'
 import { rate } from './job/rate.ts'
-import { refuse } from './job/refuse.ts'
+import { addsJobs, outcomesAddJobs, refuse } from './job/refuse.ts'
 import { report } from './job/report.ts'
 import { standing } from './job/standing.ts'
 import { states } from './job/states.ts'
@@ -69,10 +69,10 @@ export function makeScripts(time = serverTime) {
   const make = (name: string, scriptFlags: string, ...parts: readonly string[]): Script =>
     makeFast(name, scriptFlags, '', ...parts)
   return {
-    add: makeFast('add', '', fastAdd, adding, add),
-    claim: makeFast('claim', 'allow-oom', fastClaim, adding, report, settleRules, recoverRules, rate, claim),
+    add: makeFast('add', '', fastAdd, addsJobs, adding, add),
+    claim: makeFast('claim', 'allow-oom', fastClaim, outcomesAddJobs, adding, report, settleRules, recoverRules, claim),
     extend: make('extend', 'allow-oom', refusals, report, extend),
-    settle: makeFast('settle', 'allow-oom', fastSettle, adding, report, settleRules, settle),
+    settle: makeFast('settle', 'allow-oom', fastSettle, outcomesAddJobs, adding, report, settleRules, settle),
     recover: make('recover', 'allow-oom', ends, recoverRules, recover),
     cancel: make('cancel', 'allow-oom', ends, cancel),
     revive: make('revive', 'allow-oom', ends, block, revive),
@@ -80,7 +80,7 @@ export function makeScripts(time = serverTime) {
     pause: make('pause', 'allow-oom', wait, pause),
     sweep: make('sweep', 'allow-oom', ends, sweep),
     get: make('get', 'no-writes', ends, standing, get),
-    count: make('count', 'no-writes', rate, order, count),
+    count: make('count', 'no-writes', rate, limits, count),
     nextDueAt: makeFast('nextDueAt', 'no-writes', fastNextDueAt, rate, nextDueAt),
     types: make('types', 'no-writes', typeList),
     created: make('created', 'no-writes', created),

@@ -47,7 +47,8 @@ do
       -- A failed chain also takes the id, while it has dependents; an expired part of a chain never does.
       taken = not (existing and is_expired_part(existing)) and (not is_free(existing) or (chain ~= nil and chain.deps > 0))
     end
-    local refused, token = refusal_in(news)
+    local refused, token
+    if refusable(news) then refused, token = refusal_in(news) end
     if not missing and not taken and not refused then return nil end
     local verdicts = {}
     for index, new in ipairs(news) do

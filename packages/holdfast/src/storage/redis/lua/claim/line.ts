@@ -1,6 +1,6 @@
-// Leases jobs, and reads the line of a type: plain jobs in batches, with few commands.
+// The jobs of a type without a group, its line: plain jobs are read and leased in batches, with few commands.
 
-import { stateCodes as state } from '../../../rules/job/codes.ts'
+import { reasonCodes as reason, stateCodes as state } from '../../../rules/job/codes.ts'
 import { eventCodes as event } from '../../codec/codes.ts'
 import { flags } from '../../codec/record.ts'
 import { places } from '../move/jobs.ts'
@@ -8,19 +8,10 @@ import { places } from '../move/jobs.ts'
 /** Jobs of the line that are read at once, at most. */
 const readAtOnce = 1_000
 
-/** A turn: what a claim does with one type (claim/turns.ts). */
+/** A block: Lua allows 200 locals at once. */
 export const line = `
-local grant, write_plain, has_line, grant_line, job_of_line
+local grant, write_plain, ends_here, has_line, try_line, lease_line
 do
-  local function results_of(j)
-    local list = {}
-    for index, blocker in ipairs(j.blockers) do
-      local chain = find_ref(blocker)
-      list[index] = { blocker[1], blocker[2], chain and tail_of(chain).result or false }
-    end
-    return list
-  end
-
   -- Leases a plain job in a few steps. False: it is not plain, or it may have no attempt left.
   local function grant_plain(turn, set, member, key, record)
     local flags, high, middle, low = byte(record, 1, 4)
@@ -47,7 +38,14 @@ do
     event(j, ${event.processing}, j.failures + 1)
     local answer = encode(j)
     if j.payload == true then answer = answer .. pack(payload_of(j)) end
-    if j.blockers then answer = answer .. pack(results_of(j)) end
+    if j.blockers then
+      local results = {}
+      for index, blocker in ipairs(j.blockers) do
+        local chain = find_ref(blocker)
+        results[index] = { blocker[1], blocker[2], chain and tail_of(chain).result or false }
+      end
+      answer = answer .. pack(results)
+    end
     local count = #granted + 1
     granted[count], ids[count], kinds[count] = answer, j.id, turn.index
   end
@@ -60,21 +58,40 @@ do
     turn.rems, turn.records, turn.leases, turn.size = {}, {}, {}, 0
   end
 
-  -- Reads the next jobs of the line: the share of the type, of the slots that are free.
+  -- The members of due jobs, in the order of their claim, and the sorted set of each: one for all, or a list.
+  local function due_members(t, count)
+    if #t.prios == 0 then
+      local set = t.p .. 'ready:0'
+      return call('ZRANGEBYSCORE', set, '-inf', now, 'LIMIT', 0, count), set
+    end
+    local found, sets = {}, {}
+    for _, priority in ipairs(priorities(t)) do
+      local set = t.p .. 'ready:' .. priority
+      for _, member in ipairs(call('ZRANGEBYSCORE', set, '-inf', now, 'LIMIT', 0, count - #found)) do
+        found[#found + 1] = member
+        sets[#found] = set
+      end
+      if #found >= count then break end
+    end
+    return found, sets
+  end
+
+  -- Reads the next jobs: the share of this type, of the slots that are free. types: the number of types that may have more jobs.
   local function read_line(turn, types)
     write_plain(turn)
     flush()
-    local count = math.min(turn.left, turn.room, math.ceil((slots - #granted) / types), ${readAtOnce})
+    local count = math.min(turn.left, turn.room or INF, math.ceil((slots - #granted) / types), ${readAtOnce})
     local members, sets = due_members(turn.t, count)
     local keys = {}
     for index, member in ipairs(members) do keys[index] = turn.t.p .. 'job:' .. sub(member, 7) end
     turn.members, turn.sets, turn.keys, turn.at = members, sets, keys, 1
+    turn.set = type(sets) == 'string' and sets or nil
     turn.found = #members > 0 and call('MGET', unpack(keys)) or {}
     -- All that were due have been read.
     turn.is_dry = #members < count
   end
 
-  -- True if the line has a due job. It is the one at turn.at.
+  -- True if the line has a due job: the one at turn.at.
   function has_line(turn, types)
     while true do
       if turn.at > #turn.members then
@@ -84,17 +101,50 @@ do
       end
       if turn.found[turn.at] then return true end
       -- Its record is gone.
-      call('ZREM', type(turn.sets) == 'string' and turn.sets or turn.sets[turn.at], turn.members[turn.at])
+      call('ZREM', turn.set or turn.sets[turn.at], turn.members[turn.at])
       turn.at = turn.at + 1
     end
   end
 
-  -- Leases the first job of the line, if it is plain.
-  function grant_line(turn)
-    local at = turn.at
-    local set = type(turn.sets) == 'string' and turn.sets or turn.sets[at]
-    return grant_plain(turn, set, turn.members[at], turn.keys[at], turn.found[at])
+  -- True if the job ends here instead of being run: it takes nothing of a limit, and no turn.
+  function ends_here(turn, j)
+    if is_overdue(j) then
+      end_overdue(j, ended)
+    elseif j.failures < (j.max or turn.max or INF) then
+      return false
+    else
+      finish(j, ${state.failed}, { reason = ${reason.stalled} }, { ended = ended, unblocked = {} })
+      ended[#ended + 1] = ended_of(j)
+    end
+    -- The end may have unblocked a job of the line.
+    turn.is_dry = false
+    return true
   end
-  function job_of_line(turn) return stored(turn.t, sub(turn.members[turn.at], 7)) end
+
+  -- Leases the first job of the line. turn.admits: whether limits allow it; then every record is read as a whole. Returns whether it
+  -- was leased, and its weight.
+  function try_line(turn)
+    local at, weight = turn.at, 1
+    if turn.admits or not grant_plain(turn, turn.set or turn.sets[at], turn.members[at], turn.keys[at], turn.found[at]) then
+      local j = stored(turn.t, sub(turn.members[at], 7))
+      if ends_here(turn, j) then
+        turn.at = at + 1
+        return false
+      end
+      if turn.admits and not turn.admits(turn, j) then return false end
+      grant(turn, j)
+      weight = j.weight or 1
+    end
+    turn.at = at + 1
+    return true, weight
+  end
+
+  -- Leases the next job of a type that only has a line, and no limits.
+  function lease_line(turn, types)
+    while has_line(turn, types) do
+      if try_line(turn) then return true end
+    end
+    return false
+  end
 end
 `

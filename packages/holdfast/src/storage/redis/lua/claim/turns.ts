@@ -1,47 +1,8 @@
 // As rules/turns.ts: the turns and limits of one type in a claim. Its groups take turns with each other and with its line, as long as
 // the concurrency and the rate of the type allow a start.
 
-import { reasonCodes as reason, stateCodes as state } from '../../../rules/job/codes.ts'
-
+/** Defines limit_turn and end_turn, for types that have limits or a flow. A turn: claim.ts. */
 export const turns = `
-function open_turn(t, index, each)
-  local till = now + each[2]
-  return {
-    t = t, index = index, till = till, till_text = till ~= INF and format('%.17g', till) or till,
-    left = math.min(each[3] or INF, slots), max = each[4] or nil, limits = read_limits(each[6]),
-    rems = {}, records = {}, leases = {}, size = 0, members = {}, at = 1,
-    -- By the number of earlier attempts.
-    lease = setmetatable({}, { __index = function(leases, attempts)
-      leases[attempts] = lease_bytes(worker, label or nil, now, till, attempts + 1)
-      return leases[attempts]
-    end }),
-  }
-end
-
--- Reads what limits the type, once its lost leases were taken back.
-function limit_turn(turn)
-  local t, limits = turn.t, turn.limits or {}
-  local f = t.flow
-  turn.room, turn.rate = INF, limits.rate
-  if limits.concurrency then turn.room = limits.concurrency - call('ZCARD', t.p .. 'leases') end
-  turn.is_stopped = f and f.slowed and f.slowed > now or turn.rate and frees_at(f, turn.rate, f and f.next_weight or 1) > now
-end
-
--- True if the job ends here instead of being run: it takes nothing of a limit, and no turn.
-local function ends_here(turn, j)
-  if is_overdue(j) then
-    end_overdue(j, ended)
-  elseif j.failures < (j.max or turn.max or INF) then
-    return false
-  else
-    finish(j, ${state.failed}, { reason = ${reason.stalled} }, { ended = ended, unblocked = {} })
-    ended[#ended + 1] = ended_of(j)
-  end
-  -- The end may have unblocked a job of the line.
-  turn.is_dry = false
-  return true
-end
-
 -- False if a rate has no room for the job. If it is that of the type, nothing overtakes the job.
 local function admits(turn, j)
   local g, weight = j.group_key and group_of(j.t, j.group_key), j.weight or 1
@@ -53,7 +14,8 @@ local function admits(turn, j)
     refresh_group(g)
     return false
   end
-  if turn.rate and frees_at(turn.t.flow, turn.rate, weight) > now then
+  local own = turn.limits.rate
+  if own and frees_at(turn.t.flow, own, weight) > now then
     touch_flow(turn.t)
     turn.t.flow.next_weight, turn.is_stopped = weight, true
     return false
@@ -61,21 +23,35 @@ local function admits(turn, j)
   return true
 end
 
--- A job was leased: counts it. is_turn: the line was chosen although a group could have been.
-local function count_granted(turn, weight, is_turn)
-  local t = turn.t
+local function count_granted(turn, weight)
+  local t, rate = turn.t, turn.limits.rate
   turn.room = turn.room - 1
-  if not turn.rate and not is_turn then return end
+  if not rate then return end
   touch_flow(t)
-  if turn.rate then
-    count_start(t.flow, turn.rate, weight)
-    t.flow.next_weight = nil
-  end
-  if is_turn then t.flow.turn_at, t.flow.turn = now, take_number() end
+  count_start(t.flow, rate, weight)
+  t.flow.next_weight = nil
 end
 
--- Leases the job of a group, which then goes to the back of the ring, or leaves it.
-local function grant_of_group(turn, g, j)
+-- is_turn: the line was chosen although a group could have been.
+local function lease_of_line(turn, is_turn)
+  local done, weight = try_line(turn)
+  if not done then return false end
+  count_granted(turn, weight)
+  if is_turn then
+    touch_flow(turn.t)
+    turn.t.flow.turn_at, turn.t.flow.turn = now, take_number()
+  end
+  return true
+end
+
+-- Leases the best job of a group, which then goes to the back of the ring, or leaves it.
+local function lease_of_group(turn, g, j)
+  if not j then
+    -- Its record is gone. The next change of the group lets it in again.
+    set_turn(g, nil)
+    return false
+  end
+  if ends_here(turn, j) or not admits(turn, j) then return false end
   local limits, weight = group_limits(turn.limits, g.key), j.weight or 1
   unlist_waiting(g, j)
   grant(turn, j)
@@ -86,23 +62,7 @@ local function grant_of_group(turn, g, j)
     g.free_at = frees_at(g, limits[2], 1)
   end
   set_turn(g, turn_at_of(g))
-  count_granted(turn, weight, false)
-end
-
--- Leases the first job of the line. False: it ended here, or no rate has room for it.
-local function try_line(turn, is_turn)
-  -- Only the record of a plain job that a rate must weigh is read as a whole.
-  local is_plain = not turn.rate and grant_line(turn)
-  local j = not is_plain and job_of_line(turn)
-  if j and not ends_here(turn, j) then
-    if not admits(turn, j) then return false end
-    grant(turn, j)
-  elseif j then
-    turn.at = turn.at + 1
-    return false
-  end
-  turn.at = turn.at + 1
-  count_granted(turn, j and j.weight or 1, is_turn)
+  count_granted(turn, weight)
   return true
 end
 
@@ -114,23 +74,56 @@ local function leave_if_full(turn, g)
   return true
 end
 
--- The first group of the ring that is below its limit. Others leave the ring.
+-- The first groups of the ring whose turn has come.
+local function groups_in_turn(t, count)
+  local found = call('ZRANGEBYSCORE', t.p .. 'ring', '-inf', now, 'LIMIT', 0, count)
+  for index, member in ipairs(found) do found[index] = group_of(t, sub(member, 7)) end
+  return found
+end
+-- The first group that is below its limit. Others leave the ring. A type without a flow has none.
 local function next_group(turn)
-  while true do
+  while turn.t.flow do
     local g = groups_in_turn(turn.t, 1)[1]
     if not g or not leave_if_full(turn, g) then return g end
   end
 end
 
-local function try_group(turn, g, j)
-  if not j then
-    -- The record of its due job is gone. The next change of the group lets it in again.
-    set_turn(g, nil)
-    return false
+-- The best job of a group that is due: the head of an ordered one, or else by priority, runAt and order.
+local function due_job_of(g)
+  if g.ordered then
+    local head = head_of(g)
+    return head and is_waiting(head.state) and head.run_at <= now and head or nil
   end
-  if ends_here(turn, j) or not admits(turn, j) then return false end
-  grant_of_group(turn, g, j)
-  return true
+  for _, priority in ipairs(priorities(g)) do
+    local member = call('ZRANGEBYSCORE', wait_set(g, priority), '-inf', now, 'LIMIT', 0, 1)[1]
+    if member then return stored(g.t, sub(member, 7)) end
+  end
+  return nil
+end
+
+-- The order of the ring. The flow of a type has the turn of its line.
+local function is_turn_before(f, g)
+  local at = f.turn_at or 0
+  if at ~= g.turn_at then return at < g.turn_at end
+  return (f.turn or 0) < g.turn
+end
+
+local function lease_in_turn(turn, types)
+  while not turn.is_stopped and turn.room > 0 do
+    local g = next_group(turn)
+    local has = has_line(turn, types)
+    if not g and not has then return false end
+    if has and (not g or is_turn_before(turn.t.flow, g)) then
+      if lease_of_line(turn, g ~= nil) then return true end
+    elseif lease_of_group(turn, g, due_job_of(g)) then return true end
+  end
+  return false
+end
+
+local function is_job_before(a, b)
+  if a.priority ~= b.priority then return a.priority > b.priority end
+  if a.run_at ~= b.run_at then return a.run_at < b.run_at end
+  return a.order < b.order
 end
 
 -- Without turns: the best job of the line and all groups. Each group is looked at once per call, and again after each job of its
@@ -138,7 +131,7 @@ end
 local function compete(turn, g)
   if not g.turn_at or g.turn_at > now or leave_if_full(turn, g) then return end
   local j = due_job_of(g)
-  if not j then return try_group(turn, g, nil) end
+  if not j then return set_turn(g, nil) end
   local low, high = 1, #turn.best + 1
   while low < high do
     local middle = math.floor((low + high) / 2)
@@ -152,15 +145,15 @@ local function lease_best(turn, types)
     for _, g in ipairs(groups_in_turn(turn.t, -1)) do compete(turn, g) end
   end
   while not turn.is_stopped and turn.room > 0 do
-    local best, has = table.remove(turn.best), has_line(turn, types)
+    local best, has = turn.best[#turn.best], has_line(turn, types)
     if not best and not has then return false end
-    if not best or has and is_job_before(job_of_line(turn), best.job) then
-      if best then turn.best[#turn.best + 1] = best end
-      if try_line(turn, false) then return true end
+    if not best or has and is_job_before(stored(turn.t, sub(turn.members[turn.at], 7)), best.job) then
+      if lease_of_line(turn, false) then return true end
     else
+      table.remove(turn.best)
       -- The end of another job may have stopped the group.
       local has_turn = best.group.turn_at and best.group.turn_at <= now
-      local done = has_turn and try_group(turn, best.group, best.job)
+      local done = has_turn and lease_of_group(turn, best.group, best.job)
       compete(turn, best.group)
       if done then return true end
     end
@@ -168,26 +161,23 @@ local function lease_best(turn, types)
   return false
 end
 
--- Leases the job of a type whose turn it is. False: the type has none, or its limits allow none.
-function lease_next(turn, types)
-  if turn.limits and not turn.limits.fair then return lease_best(turn, types) end
-  while not turn.is_stopped and turn.room > 0 do
-    -- A type without a flow has no group in the ring.
-    local g = turn.t.flow and next_group(turn) or nil
-    local has = has_line(turn, types)
-    if not g and not has then return false end
-    if has and (not g or is_turn_before(turn.t.flow, g)) then
-      if try_line(turn, g ~= nil) then return true end
-    elseif try_group(turn, g, due_job_of(g)) then return true end
-  end
-  return false
+-- Reads what limits the type, once its lost leases were taken back.
+function limit_turn(turn)
+  local t = turn.t
+  local f, limits = t.flow, read_limits(turn.limits or {})
+  turn.limits, turn.room = limits, INF
+  turn.lease_next = limits.fair == false and lease_best or lease_in_turn
+  -- Only a rate weighs the jobs of the line, and only without turns are they compared with others.
+  if limits.rate or limits.fair == false then turn.admits = admits end
+  if limits.concurrency then turn.room = limits.concurrency - call('ZCARD', t.p .. 'leases') end
+  turn.is_stopped = f and f.slowed and f.slowed > now
+    or limits.rate and frees_at(f, limits.rate, f and f.next_weight or 1) > now
 end
 
--- Writes what the claim took. It says whether it has filled the type: then the next job that leaves processing sends a hint.
-function write_turn(turn)
+-- The type knows whether this claim has filled it: then the next job that leaves processing sends a hint.
+function end_turn(turn)
   local t = turn.t
-  write_plain(turn)
-  if turn.limits and turn.limits.concurrency then
+  if turn.limits.concurrency then
     local is_full = turn.room <= 0 or nil
     if is_full then freed[t] = nil end
     if is_full ~= (t.flow and t.flow.full or nil) then

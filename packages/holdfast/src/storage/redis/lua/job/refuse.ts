@@ -3,11 +3,24 @@
 
 import { addCodes, depthCodes } from '../../codec/codes.ts'
 
+/** Before the rules of an add: whether the call may add jobs, and whether one of them may be refused, as the client says. */
+export const addsJobs = `
+local may_add, may_refuse = true, type(names[1]) == 'table' and names[2]
+`
+
+/** Before the rules of a settle or claim: whether an outcome adds jobs. */
+export const outcomesAddJobs = `
+local may_add = false
+for _, o in ipairs(outcomes or {}) do
+  if type(o) == 'table' and o[11] then may_add = true end
+end
+local may_refuse = may_add
+`
+
+/** To define the functions takes time, and few calls need them. */
 export const refuse = `
 local refusal_in, refusal_of
-do
-  local function is_refusable(new) return new.most ~= nil or new.group_key ~= nil end
-
+if may_refuse then
   -- Counted once per call; set_state() keeps it up to date.
   local function waiting_of(t)
     if not t.waiting then
@@ -47,9 +60,7 @@ do
   -- The refusal of jobs that are added together, and its token. Each of them counts as if it were no duplicate: which ones are is only
   -- known when they are added. Jobs whose token is stored are a repeat, which is not refused.
   function refusal_in(news)
-    local repeated, counts, kinds, any = {}, {}, {}, false
-    for _, new in ipairs(news) do any = any or is_refusable(new) end
-    if not any then return nil end
+    local repeated, counts, kinds = {}, {}, {}
     for _, new in ipairs(news) do
       local existing = stored(new.t, new.id)
       if existing and existing.token == new.token then repeated[new.token] = true end
@@ -69,7 +80,6 @@ do
 
   -- The refusal of one job, which is no duplicate. It may take the place of a waiting one.
   function refusal_of(new)
-    if not is_refusable(new) then return nil end
     local replaced = stored(new.t, new.id)
     local freed = replaced and is_waiting(replaced.state)
     local in_group = freed and new.group_key and replaced.group_key == new.group_key
@@ -77,17 +87,13 @@ do
   end
 end
 
--- The refusals of one add. of_token: of a token of several jobs, decided before the first of them is added. of_one: of a job that
--- is alone with its token, and no duplicate.
-local function refusals_of(news)
-  local batches, refused = {}, {}
+-- The jobs of a call by their tokens. Nil: none of them may be refused.
+local function refusable(news)
+  local any, batches = false, {}
+  if not may_refuse then return nil end
+  for _, new in ipairs(news) do any = any or new.most ~= nil or new.group_key ~= nil end
+  if not any then return nil end
   for _, new in ipairs(news) do put(batches, new.token, new) end
-  return {
-    of_token = function(token)
-      if refused[token] == nil then refused[token] = #batches[token] > 1 and refusal_in(batches[token]) or false end
-      return refused[token] or nil
-    end,
-    of_one = function(new) return #batches[new.token] == 1 and refusal_of(new) or nil end,
-  }
+  return batches
 end
 `
