@@ -60,8 +60,8 @@ export interface QueueConfig<TPayload, TResult = void, Tx = unknown> {
   /** Delay after a failed run: 'none', 'exponential', an object, or a function. @default 'exponential' */
   readonly backoff?: Backoff | undefined
   /**
-   * Decides what comes after an error of the handler: answers retry(), retry({ delayMs }), fail(), snooze(…), or undefined for the normal
-   * course. Not called for directives. If it throws: an `error` event, and the normal course.
+   * Decides what comes after an error of the handler: answers retry(), retry({ delayMs }), fail(), snooze(…), rateLimited(…), or undefined for
+   * the normal course. Not called for directives. If it throws: an `error` event, and the normal course.
    */
   readonly onError?: ((error: unknown, job: Job<TPayload>) => ErrorAnswer | Promise<ErrorAnswer>) | undefined
   /** Most snoozes of a job. One more fails it with code MAX_SNOOZES. @default Infinity */

@@ -183,6 +183,29 @@ describe('limits of a Queue', () => {
   })
 })
 
+test('[F21] calls that are not awaited are added in their order, also while the limits are read', async (t) => {
+  const { queue: newQueue, clock, line } = clockBench(t)
+  const queue = newQueue<number>({ limits: { group: { limit: 1 } } })
+  const order = (): unknown[] =>
+    line.calls.flatMap(({ verb, args }) => (verb === 'add' ? (args[0] as { id: string }[]).map(({ id }) => id) : []))
+  const enqueue = (id: string): Promise<unknown> => queue.enqueue(id, 1, { group: { key: 'g', ordered: true } })
+  await Promise.all([enqueue('a'), enqueue('b')])
+  await clock.advance(6 * second)
+  // Whatever the moment, no call passes one that came before it.
+  for (let round = 0; round < 20; round++) {
+    await clock.advance(6 * second)
+    const calls = [enqueue(`${round}-0`)]
+    for (let tick = 0; tick < round; tick++) await Promise.resolve()
+    calls.push(enqueue(`${round}-1`), enqueue(`${round}-2`))
+    await Promise.all(calls)
+  }
+  assert.deepEqual(order(), [
+    'a',
+    'b',
+    ...Array.from({ length: 20 }, (_, n) => [0, 1, 2].map((m) => `${n}-${m}`)).flat(),
+  ])
+})
+
 describe('maxWaiting of a Queue', () => {
   test('[F24] QUEUE_FULL: a further job is refused, a duplicate is not, and one fits again later', async (t) => {
     const { queue: newQueue, clock } = clockBench(t)

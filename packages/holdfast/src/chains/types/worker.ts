@@ -79,8 +79,8 @@ export interface JobTypeProcessor<T, N extends JobTypeName<T>, Tx> extends Attem
   /** Handler of the job type. */
   readonly process: Process<T, N, Tx>
   /**
-   * Decides what comes after an error of the handler: answers retry(), retry({ delayMs }), fail(), snooze(…), or undefined for the normal
-   * course. Not called for directives. If it throws: an error event, and the normal course.
+   * Decides what comes after an error of the handler: answers retry(), retry({ delayMs }), fail(), snooze(…), rateLimited(…), or undefined for
+   * the normal course. Not called for directives. If it throws: an error event, and the normal course.
    */
   readonly onError?: ((error: unknown, job: RunningJob<T, N>) => ErrorAnswer | Promise<ErrorAnswer>) | undefined
   /** How many ended chains that start with this type are kept. Older ones are deleted by sweeps. @default any number */

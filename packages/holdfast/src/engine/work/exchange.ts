@@ -57,10 +57,11 @@ export class Exchange {
 
   /** @throws what the storage rejects with. Outcomes that were not sent are kept for the next exchange. */
   async run(): Promise<Exchanged> {
-    const { outcomes, running, slots } = this.#options
+    const { outcomes, running, slots, limits } = this.#options
     const canClaim = (await outcomes.resend()) && (this.#stopping || (await running.confirm()))
     if (!canClaim) this.mayFindJobs = true
-    if (canClaim && this.#willClaim) await this.#refreshLimits()
+    // A claim keeps to the limits as they were at most 5 s ago. Nothing is read while no claim is to be sent.
+    if (limits && canClaim && this.#willClaim && !limits.isFresh) await limits.refresh()
     const batch = outcomes.take()
     const free = this.#stopping || !canClaim ? 0 : slots.free
     try {
@@ -78,12 +79,6 @@ export class Exchange {
   get #willClaim(): boolean {
     const { outcomes, slots } = this.#options
     return !this.#stopping && slots.free > 0 && (this.mayFindJobs || outcomes.waiting > 0)
-  }
-
-  /** A claim keeps to the limits as they were at most 5 s ago. Nothing is read while no claim is to be sent. */
-  async #refreshLimits(): Promise<void> {
-    const { limits } = this.#options
-    if (limits && !limits.isFresh) await limits.refresh()
   }
 
   async #claim(free: number, batch: ReturnType<Outcomes['take']>): Promise<void> {
