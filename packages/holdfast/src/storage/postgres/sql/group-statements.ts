@@ -116,13 +116,14 @@ export const groupStatements = ({ at, statement }: Sql) => ({
        USING (SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}) ${fewRows}) AS w (tid, key)
        WHERE g.tid = w.tid AND g.key = w.key`,
   ),
-  /** Deletes groups that only a rate or a slow-down needed, once that is over. $1: now; $2: limit. */
-  sweepGroups: statement(
-    'sweep_groups',
-    `DELETE FROM ${at}groups AS g
-       USING (
-         SELECT tid, key FROM ${at}groups AS o WHERE o.needed_until <= ${param(1, 'double precision')}
-         ORDER BY o.needed_until LIMIT ${param(2, 'bigint')} FOR UPDATE SKIP LOCKED) AS o
-       WHERE g.tid = o.tid AND g.key = o.key`,
-  ),
+  /**
+   * Deletes groups that only a rate or a slow-down needed, once that is over. $1: now; $2: limit. Not prepared: it is rare, and its
+   * plan depends on the size of the table.
+   */
+  sweepGroups: {
+    name: '',
+    text: `DELETE FROM ${at}groups WHERE ctid = ANY (ARRAY (
+         SELECT o.ctid FROM ${at}groups AS o WHERE o.needed_until <= ${param(1, 'double precision')}
+         ORDER BY o.needed_until LIMIT ${param(2, 'bigint')} FOR UPDATE SKIP LOCKED))`,
+  },
 })
