@@ -131,7 +131,6 @@ test('[F20] statements on groups and limits, planned on empty tables, do not sca
     await storage.settle(others.jobs.map(completed))
     await storage.nextDueAt([{ type: 'mail', leaseMs: 1, limits }])
     await storage.recover({ types: ['mail'], limit: 10 })
-    await storage.sweep({ limit: 10 })
   }
   const read = async (): Promise<{ scans: number; fetched: number }> => {
     await flushStatistics(pool)

@@ -4,8 +4,8 @@
 // each counts the jobs in processing by a statement that begins after the one before has committed. Groups and jobs that another
 // call has locked are passed over, so no claim waits for them. All other calls lock types last, behind jobs, keys and groups.
 
+import type { Row } from '../connection/database.ts'
 import { cell } from '../sql/job-columns.ts'
-import { maxLimit } from '../sql/statement.ts'
 import { arrayOf, decodeText } from '../sql/text.ts'
 import { storedFlow } from './flow.ts'
 import { groupStateOf, pausedOf } from './group.ts'
@@ -77,12 +77,21 @@ export async function loadDepths({ connection, loaded, statements }: Loader): Pr
   }
 }
 
+interface RingLimit extends TypeLimit {
+  /** Without turns: the groups with the best jobs. */
+  readonly byBest?: boolean
+}
+
 /** The first groups of each ring whose turn has come, with the jobs that they would start. */
-export async function loadRing(loader: Loader, wanted: readonly TypeLimit[]): Promise<void> {
-  if (wanted.length === 0) return
+export async function loadRing(loader: Loader, wanted: readonly RingLimit[]): Promise<void> {
   const { connection, loaded, statements } = loader
-  const limits = [arrayOf(wanted.map(({ tid }) => tid)), arrayOf(wanted.map(({ limit }) => limit))]
-  const rows = await connection.query(statements.ring, [...limits, loader.now])
+  const rows: Row[] = []
+  for (const byBest of [false, true]) {
+    const some = wanted.filter((type) => (type.byBest ?? false) === byBest)
+    if (some.length === 0) continue
+    const limits = [arrayOf(some.map(({ tid }) => tid)), arrayOf(some.map(({ limit }) => limit))]
+    rows.push(...(await connection.query(byBest ? statements.ringByBest : statements.ring, [...limits, loader.now])))
+  }
   loader.keepGroups(rows)
   const named = rows.map(([tid, key, ...row]) => ({ tid: Number(tid), key: key!, state: groupStateOf(row) }))
   const ordered = named.filter(({ state }) => state.ordered)
@@ -91,16 +100,16 @@ export async function loadRing(loader: Loader, wanted: readonly TypeLimit[]): Pr
   const unordered = named.filter((group) => !group.state.ordered && isNew(group))
   if (unordered.length > 0) {
     // One more than a group would start in its turns: by that job the call knows when the group is due again.
-    const most = Math.max(...wanted.map(({ limit }) => (limit === maxLimit ? 1 : limit)))
-    const limit = Math.ceil(most / rows.length) + 1
+    const limit = Math.ceil(Math.max(...wanted.map((type) => type.limit)) / rows.length) + 1
     await loadBest(
       loader,
       unordered.map(({ tid, key }) => ({ tid, key, limit })),
     )
   }
-  for (const { tid, limit } of wanted) {
+  for (const { tid, limit, byBest } of wanted) {
     const own = named.filter((group) => group.tid === tid)
-    const last = own.length < limit ? undefined : own.at(-1)!.state
+    // Without turns, those that were not read are claimed by a later call.
+    const last = own.length < limit || byBest ? undefined : own.at(-1)!.state
     // A group whose head another call has locked is passed over, as if it were locked itself.
     const free = own.filter(({ key, state }) => !state.ordered || loaded.members.has(nameOf(tid, key)))
     loaded.ring.set(tid, { keys: free.map(({ key }) => decodeText(key)), limit, last })

@@ -78,13 +78,13 @@ export function flowStatements({ at, now, statement }: Sql) {
          FROM (SELECT * FROM unnest(${param(1, 'integer[]')}) ORDER BY 1) AS w (tid)`,
     ),
     depths: statement('depths', `SELECT ${columns('w.tid', waitingCount(at))} FROM ${types}`),
-    /** Types whose flow may be deleted, as far as other rows say so. */
-    idleFlows: statement(
-      'idle_flows',
-      `SELECT ${columns('w.tid', 'w.flow')} FROM ${at}types AS w
+    /** Types whose flow may be deleted, as far as other rows say so. Not prepared: it is rare, and its plan depends on the tables. */
+    idleFlows: {
+      name: '',
+      text: `SELECT ${columns('w.tid', 'w.flow')} FROM ${at}types AS w
          WHERE w.flow IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ${at}groups AS g WHERE g.tid = w.tid)
            AND NOT EXISTS (SELECT 1 FROM ${at}jobs AS j WHERE j.tid = w.tid AND ${isRunning})
          FOR UPDATE OF w SKIP LOCKED`,
-    ),
+    },
   }
 }

@@ -58,6 +58,31 @@ export const groupStatements = ({ at, statement }: Sql) => ({
          SELECT * FROM ${at}groups AS g WHERE g.tid = w.tid AND ${isInRing} AND g.turn_at <= ${param(3, 'double precision')}
          ORDER BY g.turn_at, g.turn LIMIT w.most FOR UPDATE SKIP LOCKED) AS g`,
   ),
+  /** The same for claims without turns: the groups with the best jobs. It looks at each group whose turn has come. */
+  ringByBest: statement(
+    'ring_by_best',
+    `SELECT ${groupCells}
+       FROM unnest(${param(1, 'integer[]')}, ${param(2, 'integer[]')}) AS w (tid, most)
+       CROSS JOIN LATERAL (SELECT priorities FROM ${at}types AS t WHERE t.tid = w.tid) AS t
+       CROSS JOIN LATERAL (
+         SELECT g.key FROM (
+           SELECT * FROM ${at}groups AS g WHERE g.tid = w.tid AND ${isInRing} AND g.turn_at <= ${param(3, 'double precision')} OFFSET 0
+         ) AS g CROSS JOIN LATERAL (
+           (SELECT m.priority, m.run_at, m.ord FROM ${at}jobs AS m
+            WHERE g.ordered AND m.tid = w.tid AND m.grp = g.key AND m.grp IS NOT NULL AND m.state < ${stateCodes.completed}
+            ORDER BY m.seq LIMIT 1)
+           UNION ALL
+           (SELECT j.* FROM ${priorities('t.priorities')} AS p CROSS JOIN LATERAL (
+              SELECT j.priority, j.run_at, j.ord FROM ${at}jobs AS j
+              WHERE NOT g.ordered AND j.tid = w.tid AND j.grp = g.key AND ${isAside('j')} AND j.priority = p.priority
+                AND j.run_at <= ${param(3, 'double precision')}
+              ORDER BY j.run_at, j.ord LIMIT 1) AS j
+            LIMIT 1)) AS b
+         ORDER BY b.priority DESC, b.run_at, b.ord LIMIT w.most) AS b
+       CROSS JOIN LATERAL (
+         SELECT * FROM ${at}groups AS g WHERE g.tid = w.tid AND g.key = b.key AND g.turn_at <= ${param(3, 'double precision')}
+         FOR UPDATE SKIP LOCKED) AS g`,
+  ),
   /** The heads of ordered groups. One that another transaction has locked is left out; the next member is no head. */
   heads: statement(
     'heads',
@@ -116,13 +141,14 @@ export const groupStatements = ({ at, statement }: Sql) => ({
        USING (SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}) ${fewRows}) AS w (tid, key)
        WHERE g.tid = w.tid AND g.key = w.key`,
   ),
-  /** Deletes groups that only a rate or a slow-down needed, once that is over. $1: now; $2: limit. */
-  sweepGroups: statement(
-    'sweep_groups',
-    `DELETE FROM ${at}groups AS g
-       USING (
-         SELECT tid, key FROM ${at}groups AS o WHERE o.needed_until <= ${param(1, 'double precision')}
-         ORDER BY o.needed_until LIMIT ${param(2, 'bigint')} FOR UPDATE SKIP LOCKED) AS o
-       WHERE g.tid = o.tid AND g.key = o.key`,
-  ),
+  /**
+   * Deletes groups that only a rate or a slow-down needed, once that is over. $1: now; $2: limit. Not prepared: it is rare, and its
+   * plan depends on the size of the table.
+   */
+  sweepGroups: {
+    name: '',
+    text: `DELETE FROM ${at}groups WHERE ctid = ANY (ARRAY (
+         SELECT o.ctid FROM ${at}groups AS o WHERE o.needed_until <= ${param(1, 'double precision')}
+         ORDER BY o.needed_until LIMIT ${param(2, 'bigint')} FOR UPDATE SKIP LOCKED))`,
+  },
 })

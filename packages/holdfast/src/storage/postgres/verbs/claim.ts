@@ -9,12 +9,13 @@ import { wantOutcomes } from '../rules/load-request.ts'
 import { loadRing, openTypes } from '../rules/load-turns.ts'
 import type { Loader } from '../rules/loader.ts'
 import type { PostgresMove } from '../rules/move.ts'
-import { maxLimit } from '../sql/statement.ts'
 import { type OpenStorage, openReserved, runFast } from './open-storage.ts'
 import { registerOutcomes } from './register-types.ts'
 
 /** Expired leases that a claim reads, at least. */
 const minLost = 100
+/** Groups that a claim without turns reads beside one per slot: some of them may be at their limit. */
+const spareGroups = 100
 
 export async function claim(open: OpenStorage, request: ClaimRequest): Promise<Claim> {
   // Opened beside the first claim, so that the first heartbeat need not wait for it.
@@ -65,7 +66,10 @@ async function claimByRules(open: OpenStorage, request: ClaimRequest): Promise<C
       loader,
       claimed
         .filter(({ tid }) => flows.get(tid)?.isLocked)
-        .map(({ tid, limit, limits }) => ({ tid, limit: limits?.group?.fair === false ? maxLimit : limit })),
+        .map(({ tid, limit, limits }) => {
+          const byBest = limits?.group?.fair === false
+          return { tid, limit: byBest ? limit + spareGroups : limit, byBest }
+        }),
     )
     if (claimed.length > 0) await loadDue(loader, claimed)
   }

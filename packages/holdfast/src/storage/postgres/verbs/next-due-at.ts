@@ -29,8 +29,8 @@ export const nextDueAtStatement = ({ at, now, statement }: Sql): Statement =>
         ORDER BY run_at, ord LIMIT 1) AS j) AS line,
       (SELECT g.turn_at FROM ${at}groups AS g WHERE g.tid = w.tid AND ${isInRing} ORDER BY g.turn_at, g.turn LIMIT 1) AS turn,
       (SELECT lease_until FROM ${at}jobs AS j
-       WHERE j.tid = w.tid AND ${alongIndex(`j.state = ${stateCodes.processing}`, 'j')} AND j.lease_until > w.lost_from AND NOT (j.grp IS NOT NULL AND EXISTS (
-         SELECT 1 FROM ${at}groups AS g WHERE g.tid = j.tid AND g.key = j.grp AND g.paused_since IS NOT NULL))
+       WHERE j.tid = w.tid AND ${alongIndex(`j.state = ${stateCodes.processing}`, 'j')} AND j.lease_until > w.lost_from AND (j.grp IS NULL OR (
+         SELECT g.paused_since FROM ${at}groups AS g WHERE g.tid = j.tid AND g.key = j.grp LIMIT 1) IS NULL)
        ORDER BY lease_until LIMIT 1) AS lease,
       CASE WHEN w.concurrency IS NOT NULL THEN ${runningUpTo(at, 'w.concurrency')} END AS running
     FROM unnest(${param(1, 'integer[]')}, ${param(6, 'double precision[]')}, ${param(7, 'integer[]')})
