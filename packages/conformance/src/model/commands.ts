@@ -1,7 +1,7 @@
 // The commands of the model test: plain data of small numbers, which shrink to the simplest call. They name jobs and
 // leases by number, and the number is resolved when the command runs, against the state at that time.
 //
-// The universe is small, so that jobs collide: two types, six ids, two keys, two groups, chosen to clash where names are
+// The universe is small, so that jobs collide: two types, six ids, two keys, three groups, chosen to clash where names are
 // joined or looked up in plain objects.
 
 import type FastCheck from 'fast-check'
@@ -12,7 +12,10 @@ export const ids = ['c', 'b:c', '__proto__', 'x', 'toString', 'n'] as const
 export const keys = ['k', '__proto__'] as const
 /** The deduplications that a job is added with (requests.ts), besides none. */
 const keyChoices = 20
-export const groups = ['g', 'constructor'] as const
+/** Jobs of the first group are ordered, unless their spec says otherwise; those of the others are not. */
+export const groups = ['g', 'constructor', 'h'] as const
+/** The limits that a type has (type-limits.ts), besides none. */
+const limitChoices = 11
 
 /** Zero is the simplest choice in every field. */
 export interface JobSpec {
@@ -31,6 +34,10 @@ export interface JobSpec {
   readonly onFailure: number
   readonly deadline: number
   readonly replace: boolean
+  /** 1 and 2: a failure holds its ordered group. 3: of the other kind than most jobs of its group. */
+  readonly member: number
+  readonly weight: number
+  readonly depth: number
 }
 
 export interface OutcomeSpec {
@@ -47,6 +54,8 @@ export interface OutcomeSpec {
   readonly keep: number
   /** 1: progress. 2: a log line. 3: both. */
   readonly report: number
+  /** 1: the type. 2: the group. */
+  readonly slowDown: number
   readonly next: JobSpec
   readonly add: readonly JobSpec[]
 }
@@ -97,7 +106,7 @@ export function commandsOf(fc: typeof FastCheck): FastCheck.Arbitrary<readonly C
       id,
       when: rarely(5, 3),
       priority: rarely(2, 3),
-      group: rarely(2, 2),
+      group: rarely(3, 2),
       key: rarely(keyChoices, 2),
       maxAttempts: upTo(3),
       keep: upTo(4),
@@ -107,6 +116,9 @@ export function commandsOf(fc: typeof FastCheck): FastCheck.Arbitrary<readonly C
       onFailure: upTo(2),
       deadline: rarely(2, 4),
       replace: seldom,
+      member: rarely(3, 4),
+      weight: rarely(3, 2),
+      depth: rarely(4, 12),
     })
   const job = jobWith(upTo(3))
   const outcome = fc.record({
@@ -120,6 +132,7 @@ export function commandsOf(fc: typeof FastCheck): FastCheck.Arbitrary<readonly C
     stalled: rarely(1, 4),
     keep: rarely(3, 3),
     report: rarely(3, 3),
+    slowDown: rarely(2, 3),
     next: jobWith(upTo(5).map((id) => 5 - id)),
     add: fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: few(job, 2) }),
   })
@@ -146,7 +159,7 @@ export function commandsOf(fc: typeof FastCheck): FastCheck.Arbitrary<readonly C
     { weight: 3, arbitrary: one('cancel', { jobs: refs, how: upTo(2), chains: often, reason: often }) },
     { weight: 2, arbitrary: one('revive', { jobs: refs, when: upTo(3), only: upTo(2), payload: often }) },
     { weight: 2, arbitrary: one('remove', { jobs: refs, how: upTo(3) }) },
-    { weight: 2, arbitrary: one('pause', { type: upTo(1), group: upTo(2), paused: often }) },
+    { weight: 2, arbitrary: one('pause', { type: upTo(1), group: upTo(3), paused: often }) },
     { weight: 1, arbitrary: one('sweep', { limit: upTo(1), keep: upTo(6), type: upTo(1) }) },
     { weight: 5, arbitrary: one('advance', { units: upTo(5) }) },
     { weight: 2, arbitrary: one('repeat', { settle: often, which: upTo(7) }) },
@@ -164,3 +177,11 @@ export function commandsOf(fc: typeof FastCheck): FastCheck.Arbitrary<readonly C
   )
   return few(command, 40)
 }
+
+/** The number of the limits of each type: none for most. */
+export const limitsOf = (fc: typeof FastCheck): FastCheck.Arbitrary<readonly number[]> =>
+  fc.tuple(
+    ...types.map(() =>
+      fc.oneof({ weight: 1, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat({ max: limitChoices }) }),
+    ),
+  )

@@ -5,7 +5,7 @@ import type FastCheck from 'fast-check'
 import { systemClock } from 'holdfast/storage'
 import { HoldfastError } from 'holdfast'
 import type { Subject } from '../case.ts'
-import { type Command, commandsOf } from './commands.ts'
+import { type Command, commandsOf, limitsOf } from './commands.ts'
 import { type KvCommand, kvCommandsOf, runKv } from './kv-model.ts'
 import { JobHistory } from './reference/history.ts'
 import { runCommand } from './reference/run-command.ts'
@@ -45,7 +45,9 @@ export class ModelViolation extends Error {
   }
 }
 
-type History = { readonly jobs: readonly Command[] } | { readonly kv: readonly KvCommand[] }
+type History =
+  | { readonly limits: readonly number[]; readonly jobs: readonly Command[] }
+  | { readonly kv: readonly KvCommand[] }
 
 /**
  * Runs random histories on the storage and on the reference, and returns how many.
@@ -58,7 +60,7 @@ export async function testModel(
   const { create, runs, log, shrink = true } = options
   const seed = options.seed ?? Math.floor(systemClock.random() * 2 ** 31)
   const histories: FastCheck.Arbitrary<History> = fc.oneof(
-    { weight: 9, arbitrary: fc.record({ jobs: commandsOf(fc) }) },
+    { weight: 9, arbitrary: fc.record({ limits: limitsOf(fc), jobs: commandsOf(fc) }) },
     { weight: 1, arbitrary: fc.record({ kv: kvCommandsOf(fc) }) },
   )
   let done = 0
@@ -98,16 +100,20 @@ async function run(create: TestModelOptions['create'], history: History, lines?:
   const subject = await create()
   await subject.storage.connect()
   try {
-    return 'kv' in history ? await runKv(subject, history.kv, lines) : await runJobs(subject, history.jobs, lines)
+    return 'kv' in history ? await runKv(subject, history.kv, lines) : await runJobs(subject, history, lines)
   } finally {
     await subject.storage.disconnect()
     await subject.close?.()
   }
 }
 
-async function runJobs(subject: Subject, commands: readonly Command[], lines?: string[]): Promise<number> {
-  const history = new JobHistory(subject, lines)
+async function runJobs(
+  subject: Subject,
+  { limits, jobs }: Extract<History, { jobs: unknown }>,
+  lines?: string[],
+): Promise<number> {
+  const history = new JobHistory(subject, limits, lines)
   await history.begin()
-  for (const command of commands) await runCommand(history, command)
-  return commands.length
+  for (const command of jobs) await runCommand(history, command)
+  return jobs.length
 }

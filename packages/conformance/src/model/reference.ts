@@ -13,6 +13,7 @@ import type {
   JobRecord,
   JobRef,
   JobState,
+  Limits,
   NewJob,
   Outcome,
 } from 'holdfast/storage'
@@ -61,6 +62,8 @@ export interface Job extends JobRef {
   follows: Job | undefined
   /** Of a job that its chain was continued after, but the first: when its own record expires. Infinity: with its chain. */
   partExpiresAt: number
+  /** It failed, and holds its group. */
+  holds: boolean
   // Of a chain's first job:
   /** Infinity while the chain lives. */
   expiresAt: number
@@ -119,6 +122,21 @@ interface Pause {
   readonly by: string | undefined
 }
 
+/** What a type or a group has started, and what it waits for. */
+export interface Flow {
+  /** Nothing is started before this instant; and maybe not before the second one, which a slow call makes later. */
+  slowedFrom: number
+  slowedTo: number
+  /** Starts within a rate, each between two instants. */
+  readonly starts: { readonly first: number; readonly last: number; readonly weight: number }[]
+  /** A driver may wait until then for a job that was too heavy. */
+  waitsUntil: number
+  /** Since when it surely could be claimed, without interruption, by the ticks of the world. */
+  since: number | undefined
+  /** When a job of it was started last. 0: never. */
+  lastStart: number
+}
+
 export interface World {
   /** The time before the current call; after it once the call is applied. */
   now: number
@@ -130,6 +148,11 @@ export interface World {
   readonly marks: Map<string, Mark>
   readonly paused: Map<string, Pause>
   readonly pausedGroups: Map<string, Pause & { readonly type: string; readonly group: string }>
+  /** Counts starts and looks, to order them. */
+  ticks: number
+  /** By type: the limits of every claim. */
+  readonly limits: Map<string, Limits>
+  readonly flows: Map<string, Flow>
 }
 
 /** The record of a job after the call. */
@@ -144,6 +167,9 @@ export const emptyWorld = (now: number): World => ({
   marks: new Map(),
   paused: new Map(),
   pausedGroups: new Map(),
+  ticks: 0,
+  limits: new Map(),
+  flows: new Map(),
 })
 
 // ── violations ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -284,27 +310,6 @@ export function isInForce(world: World, mark: Mark): boolean {
 export function due(world: World, { runAt, delayMs }: { runAt?: number; delayMs?: number }): number {
   if (delayMs !== undefined) return world.now + delayMs
   return runAt === undefined || runAt < world.now ? world.now : runAt
-}
-
-/** Jobs that can be claimed now: due, not paused, and first in their group with no other running. */
-export function candidates(world: World, type: string): Job[] {
-  const found: Job[] = []
-  if (world.paused.has(type)) return found
-  for (const job of world.jobs.values()) {
-    if (job.type === type && isWaiting(job) && job.runAt <= world.now && mayGo(world, job)) found.push(job)
-  }
-  return found
-}
-
-export function mayGo(world: World, job: Job): boolean {
-  const { group } = job.made
-  if (!group) return true
-  if (world.pausedGroups.has(nameOf(job.type, group.key))) return false
-  for (const other of world.jobs.values()) {
-    if (other === job || other.type !== job.type || other.made.group?.key !== group.key || isEnded(other)) continue
-    if (other.phase === 'processing' || other.accepted < job.accepted) return false
-  }
-  return true
 }
 
 export function isBefore(a: Job, b: Job): boolean {

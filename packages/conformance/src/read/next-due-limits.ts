@@ -81,7 +81,8 @@ export const nextDueLimitCases: readonly Case[] = [
       const { storage, job } = context
       const limits = { group: { limit: 1 } }
       await storage.add([job(g), job(g)])
-      const [lease] = await claimWithin(context, limits)
+      // With one slot, the claim does not look for a second job.
+      const [lease] = await claimWithin(context, limits, 1)
       assert.equal(await later(context, limits), (await recordOf(storage, lease!)).leaseUntil)
       await complete(storage, lease!)
       await isNow(context, limits)
@@ -94,7 +95,7 @@ export const nextDueLimitCases: readonly Case[] = [
       const { storage, job } = context
       const limits = { concurrency: 1 }
       await storage.add([job(), job(), job(g)])
-      const [lease] = await claimWithin(context, limits)
+      const [lease] = await claimWithin(context, limits, 1)
       assert.equal(await later(context, limits), (await recordOf(storage, lease!)).leaseUntil)
       await complete(storage, lease!)
       await isNow(context, limits)
@@ -156,6 +157,20 @@ export const nextDueLimitCases: readonly Case[] = [
       await later(context, limits)
       assert.deepEqual(await sleepAndClaim(context, limits), ['2'])
       for (const id of ['3', '4', '5']) assert.deepEqual(await sleepAndClaim(context, limits), [id])
+    },
+  })),
+  ...(['type', 'group'] as const).map((scope): Case => ({
+    name: `a ${scope} whose rate the last claim used up can be claimed when it is free`,
+    proves: ['L2', 'F22'],
+    run: async (context) => {
+      const { storage, job, unit } = context
+      const rate = { limit: 2, perMs: 20 * unit }
+      const limits = scope === 'type' ? { rate } : { group: { rate } }
+      await storage.add([job(g), job(g), job(g)])
+      for (let count = 0; count < 2; count++) await claimWithin(context, limits, 1)
+      const { now } = await storage.count({})
+      const at = await later(context, limits)
+      assert.ok(at <= now + 21 * unit, `${at} was expected to be at most ${now + 21 * unit}`)
     },
   })),
   {

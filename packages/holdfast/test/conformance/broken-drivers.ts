@@ -4,6 +4,7 @@ import type { BrokenDriver } from './broken/driver.ts'
 import { brokenFences } from './broken/fences.ts'
 import { brokenStoredData } from './broken/stored-data.ts'
 import { brokenAttempts } from './broken/attempts.ts'
+import { brokenLimits } from './broken/limits.ts'
 import { brokenOrder } from './broken/order.ts'
 
 export { openBroken } from './broken/driver.ts'
@@ -13,4 +14,5 @@ export const brokenDrivers: readonly BrokenDriver[] = [
   ...brokenOrder,
   ...brokenAttempts,
   ...brokenStoredData,
+  ...brokenLimits,
 ]

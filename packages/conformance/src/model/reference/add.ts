@@ -29,6 +29,7 @@ import {
   type World,
 } from '../reference.ts'
 import { endChain, forget, noEffects, unblock } from './end.ts'
+import { type Refusal, refusalIn, refusalOf } from './refuse.ts'
 import { firstDue, followedBy, onHeldKey, takeKey } from './key.ts'
 
 /** The expected verdict. Without a state: the contract leaves it open. */
@@ -41,6 +42,7 @@ type Expected =
   | { verdict: 'skipped' }
   | { verdict: 'stale'; version: number }
   | { verdict: 'blocker_not_found'; missing: readonly JobRef[] }
+  | Refusal
 
 /**
  * @param verdicts undefined: the reply was lost
@@ -61,12 +63,29 @@ export function add(
   const created: (Job | undefined)[] = []
   const marksBefore = new Set(world.marks.values())
   const replaced = new Set<Job>()
+  /** By token: the refusal of several jobs, decided with the first of them. */
+  const refused = new Map<string, Refusal | undefined>()
+  const refusalOfToken = (index: number): Refusal | undefined => {
+    const { token } = jobs[index]!
+    const own = jobs.filter((job) => job.token === token)
+    if (own.length === 1) return undefined
+    if (!refused.has(token)) {
+      const isKnown = own.some((job) => isStored(world, job, isRefusal(verdicts?.[index])))
+      refused.set(token, isKnown ? undefined : refusalIn(world, own))
+    }
+    return refused.get(token)
+  }
   const isAdded = (index: number): boolean => created[index] !== undefined || expected[index]?.verdict === 'added'
   // Chains that existed before this call can be named as blockers, even if a job that it replaces was the last that kept one.
   const before = outcome?.before ?? [...world.jobs.values()].filter((job) => job.index === 0 && find(world, job))
   for (const [index, made] of jobs.entries()) {
     if (missing.has(made.token)) {
       expected.push({ verdict: 'blocker_not_found', missing: missing.get(made.token)! })
+      continue
+    }
+    const together = refusalOfToken(index)
+    if (together) {
+      expected.push(together)
       continue
     }
     const blocked = jobs.flatMap(({ blockers }, position) => (blockers?.includes(index) ? [position] : []))
@@ -93,6 +112,13 @@ export function add(
       expected.push(verdict)
       continue
     }
+    const isAlone = jobs.filter(({ token }) => token === made.token).length === 1
+    const alone = isAlone ? refusalOf(world, made, find(world, made)) : undefined
+    if (alone) {
+      must(!outcome, () => `an outcome was accepted although ${show(made.id)} is refused: ${show(alone)}`)
+      expected.push(alone)
+      continue
+    }
     const live = find(world, made)
     const replaces = live !== undefined && isReplaceable(world, made, live)
     const job = create(world, made, {
@@ -111,6 +137,15 @@ export function add(
     block(world, job, job.made.onBlockerFailure ?? 'fail', [...created, ...before])
   }
   if (verdicts) sameVerdicts(world, verdicts, expected, replaced)
+}
+
+const isRefusal = (verdict: AddVerdict | undefined): boolean =>
+  verdict?.verdict === 'queue_full' || verdict?.verdict === 'group_kind'
+
+/** The job was added before under this token. @param forgotten its record has expired, and the driver does not know it */
+function isStored(world: World, job: NewJob, forgotten: boolean): boolean {
+  const known = world.jobs.get(nameOfRef(job))
+  return known?.made.token === job.token && (find(world, known) !== undefined || !forgotten)
 }
 
 /**
@@ -268,6 +303,7 @@ function create(world: World, added: NewJob, { predecessor, origin, follows }: R
     expiresAt: Infinity,
     keepMs: undefined,
     mark: undefined,
+    holds: false,
   } as unknown as Job
   Object.assign(job, { chain: predecessor?.chain ?? job })
   world.jobs.set(nameOfRef(made), job)
@@ -338,6 +374,7 @@ function sameVerdicts(
     }
     if (verdict.verdict === 'stale' && wanted.verdict === 'stale')
       same(`${what}: version`, verdict.version, wanted.version)
+    if (verdict.verdict === 'queue_full' || verdict.verdict === 'group_kind') same(what, show(verdict), show(wanted))
     if (!('job' in verdict) || !('job' in wanted)) continue
     if (verdict.verdict === 'duplicate') same(`${what}: by`, verdict.by, wanted.by)
     sameRef(`${what}: job`, verdict.job, wanted.job)

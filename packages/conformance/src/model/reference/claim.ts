@@ -2,9 +2,7 @@
 
 import type { Claim, ClaimedJob, ClaimRequest, ClaimType, Recovered, RecoverRequest } from 'holdfast/storage'
 import {
-  candidates,
   find,
-  isBefore,
   isOverdue,
   isSame,
   type Job,
@@ -21,7 +19,9 @@ import {
   type World,
 } from '../reference.ts'
 import { type Effects, endChain, endOverdue, noEffects, sameEnded, takeBack } from './end.ts'
+import { countRunning, flowOf, isFree, mayWaitFor, start, weightOf } from './limits.ts'
 import { settle } from './settle.ts'
+import { isBestOfAll, loseTurns, mayStart, observe, type Participant, participants, waitForRates } from './turns.ts'
 
 interface Turn {
   readonly wanted: ClaimType
@@ -35,41 +35,61 @@ export function claim(world: World, request: ClaimRequest, answer: Claim | undef
   takeBackLost(world, request, answer, seen, effects)
   const given = new Map<string, ClaimedJob[]>()
   for (const job of answer?.jobs ?? []) given.set(job.type, [...(given.get(job.type) ?? []), job])
+  const types = request.types.map(({ type }) => type)
+  observe(world, types)
 
   const room = { left: request.slots }
   effects.unblocked.length = 0
   let turns = request.types
     .filter(({ type }) => !world.paused.has(type))
-    .map((wanted): Turn => ({ wanted, left: wanted.slots ?? request.slots }))
+    .map((wanted): Turn => ({ wanted, left: Math.min(wanted.slots ?? request.slots, roomOf(world, wanted)) }))
   const all = turns
   while (room.left > 0 && turns.length > 0) {
     turns = turns.filter((turn) => {
-      if (room.left === 0 || turn.left === 0) return false
+      if (room.left === 0 || turn.left <= 0) return false
       const job = next(world, turn, request, answer && (given.get(turn.wanted.type) ?? []), seen, effects)
       if (!job) return false
+      observe(world, types)
       turn.left--
       room.left--
       return true
     })
   }
   // A job that an end of this claim unblocked may be claimed after the others, or later.
-  for (const { wanted } of all) {
+  for (const turn of all) {
+    const { wanted } = turn
     for (const job of effects.unblocked.filter((one) => one.type === wanted.type && one.phase === 'waiting')) {
       const taken = isTaken(job, request, answer && (given.get(job.type) ?? []), seen)
-      if (!taken || !candidates(world, wanted.type).includes(job)) continue
-      must(room.left-- > 0, () => `claimed more than ${request.slots} jobs`)
+      if (!taken || !isStartable(world, job)) continue
+      must(
+        room.left-- > 0 && turn.left-- > 0,
+        () => `claimed more than ${request.slots} jobs, or than the limits allow`,
+      )
       take(world, job, wanted, request, given.get(job.type))
     }
   }
   // All slots are filled; these jobs were met on the way.
   for (const { wanted } of all) {
-    for (const job of candidates(world, wanted.type)) {
-      if (isOver(world, job, wanted) && !isShownWaiting(job, seen)) endSpent(world, job, effects)
-    }
+    for (const job of overOf(world, wanted, [])) if (!isShownWaiting(job, seen)) endSpent(world, job, effects)
   }
   for (const [type, rest] of given)
     must(rest.length === 0, () => `claimed too many jobs of ${show(type)}: ${show(rest)}`)
   if (answer) sameEnded(answer.ended, effects.ended)
+  // Without the answer, or without turns, the order of the starts is not known.
+  const isUnordered = (type: string): boolean => !answer || isUnfair(world, type)
+  loseTurns(world, types.filter(isUnordered))
+}
+
+/** Starts that the concurrency of the type allows. */
+const roomOf = (world: World, { type }: ClaimType): number =>
+  (world.limits.get(type)?.concurrency ?? Infinity) - countRunning(world, type)
+
+const isUnfair = (world: World, type: string): boolean => world.limits.get(type)?.group?.fair === false
+
+/** Whether the job may be claimed, wherever it is among the jobs of its group that have no order. */
+function isStartable(world: World, job: Job): boolean {
+  const others = [...world.jobs.values()].filter((other) => other !== job)
+  return participants(world, job.type, others).some(({ best }) => best.includes(job))
 }
 
 /** Takes back as many leases as there are slots; those of a paused type are the driver's choice. */
@@ -118,31 +138,53 @@ function next(
   seen: Seen,
   effects: Effects,
 ): Job | undefined {
+  const { type } = wanted
   for (;;) {
-    const unblocked = effects.unblocked.find((one) => one.type === wanted.type && isTaken(one, request, given, seen))
-    if (unblocked && candidates(world, wanted.type).includes(unblocked)) {
+    waitForRates(world, type)
+    const unblocked = effects.unblocked.find((one) => one.type === type && isTaken(one, request, given, seen))
+    if (unblocked && isStartable(world, unblocked)) {
       take(world, unblocked, wanted, request, given)
       return unblocked
     }
-    const open = candidates(world, wanted.type).filter((one) => !effects.unblocked.includes(one))
-    // Jobs without an order among them: the driver may meet any of them first.
-    const best = open.filter((job) => !open.some((other) => isBefore(other, job)))
-    if (best.length === 0) return undefined
+    const open = participants(world, type, effects.unblocked)
     const first = given?.[0]
-    const job = best.find((one) => isTaken(one, request, given, seen))
-    const allSpent = best.filter((one) => isOver(world, one, wanted))
-    const spent = allSpent.find((one) => !isShownWaiting(one, seen)) ?? allSpent[0]
-    if (spent && (!job || isOver(world, job, wanted))) {
+    const isFair = (one: Participant): boolean => !given || isUnfair(world, type) || mayStart(world, type, one, open)
+    const best = open.filter(isFair).flatMap((one) => [...one.best])
+    const isBest = (one: Job): boolean => !given || !isUnfair(world, type) || isBestOfAll(one, open)
+    const job = best.find((one) => isTaken(one, request, given, seen) && isBest(one))
+    const allSpent = overOf(world, wanted, effects.unblocked)
+    // One that ended was met at some point of the call. What its end unblocked may be claimed from then on.
+    const shown = overOf(world, wanted, []).find((one) => !isShownWaiting(one, seen))
+    const isStopped = first === undefined && mayWait(world, type, open)
+    const spent = shown ?? (isStopped ? undefined : allSpent[0])
+    if (spent && (shown || !job || isOver(world, job, wanted))) {
       endSpent(world, spent, effects)
       continue
     }
-    must(
-      job !== undefined,
-      () => `${show(best.map(plain))} was expected to be claimed, got ${show(first && plain(first))}`,
-    )
+    if (!job) {
+      must(
+        isStopped || (first === undefined && !open.some(({ isSure }) => isSure)),
+        () => `${show(best.map(plain))} was expected to be claimed, got ${show(first && plain(first))}`,
+      )
+      return undefined
+    }
     take(world, job, wanted, request, given)
     return job
   }
+}
+
+/** Jobs that could be claimed, and end instead. */
+const overOf = (world: World, wanted: ClaimType, without: readonly Job[]): Job[] =>
+  participants(world, wanted.type, without).flatMap(({ best }) => best.filter((job) => isOver(world, job, wanted)))
+
+/** Whether the rate of the type may have no room for the job whose turn it is. Then nothing overtakes it. */
+function mayWait(world: World, type: string, open: readonly Participant[]): boolean {
+  const flow = flowOf(world, type)
+  const rate = world.limits.get(type)?.rate
+  const jobs = open.flatMap(({ best }) => [...best])
+  const isWaited = jobs.some((job) => !isFree(world, flow, rate, weightOf(job)).surely)
+  mayWaitFor(world, flow, rate, jobs)
+  return isWaited
 }
 
 /** Leases the job that the driver claimed next, or, if the answer was lost, that it holds now. */
@@ -178,6 +220,7 @@ function lease(world: World, job: Job, { leaseMs }: ClaimType, { worker, label }
   job.startedAt = world.now
   job.leaseUntil = world.now + leaseMs
   job.deadlineAt = Infinity
+  start(world, job)
 }
 
 function sameClaimed(world: World, job: Job, claimed: ClaimedJob): void {
@@ -190,6 +233,7 @@ function sameClaimed(world: World, job: Job, claimed: ClaimedJob): void {
   same('claimed: maxAttempts', claimed.maxAttempts, made.maxAttempts, job)
   same('claimed: priority', claimed.priority, made.priority ?? 0, job)
   same('claimed: group', claimed.group, made.group?.key, job)
+  same('claimed: weight', claimed.weight ?? 1, made.weight ?? 1, job)
   same('claimed: trace', claimed.trace, made.trace, job)
   same('claimed: timeoutMs', claimed.timeoutMs, made.timeoutMs, job)
   same('claimed: retention', claimed.retention.completedMs, made.retention.completedMs, job)

@@ -19,10 +19,8 @@ import {
   isSame,
   isWaiting,
   type Job,
-  mayGo,
   must,
   openBlockers,
-  nameOf,
   plain,
   same,
   sameBytes,
@@ -33,6 +31,7 @@ import {
   tailOf,
   type World,
 } from '../reference.ts'
+import { compareUse } from './compare-limits.ts'
 
 /** Also copies the instants that the storage chose within the slack. */
 export function compareRecord(world: World, ref: JobRef, record: JobRecord | undefined): void {
@@ -58,6 +57,7 @@ function compareFields(world: World, job: Job, record: JobRecord): void {
   same('maxAttempts', record.maxAttempts, made.maxAttempts, job)
   same('priority', record.priority, made.priority ?? 0, job)
   same('group', record.group, made.group?.key, job)
+  same('weight', record.weight ?? 1, made.weight ?? 1, job)
   same('trace', record.trace, made.trace, job)
   same('timeoutMs', record.timeoutMs, made.timeoutMs, job)
   same('search', show(record.search && { ...record.search }), show(made.search), job)
@@ -177,23 +177,7 @@ function compareType(world: World, type: string, counts: TypeCounts): void {
     group.since = sameInstant(world, 'group paused since', entry?.since, group.since, of)
     same('group paused by', entry?.by, group.by, of)
   }
-}
-
-export function compareNextDueAt(
-  world: World,
-  types: readonly string[],
-  next: { at: number; now: number } | undefined,
-): void {
-  let expected = Infinity
-  for (const job of world.jobs.values()) {
-    if (!types.includes(job.type) || world.paused.has(job.type)) continue
-    if (isWaiting(job) && mayGo(world, job)) expected = Math.min(expected, job.runAt)
-    const { group } = job.made
-    const isPaused = group && world.pausedGroups.has(nameOf(job.type, group.key))
-    if (job.phase === 'processing' && !isPaused) expected = Math.min(expected, job.leaseUntil)
-  }
-  if (expected === Infinity) same('nextDueAt', next, undefined)
-  else sameInstant(world, 'nextDueAt', next && Math.max(next.at, world.now), Math.max(expected, world.now))
+  compareUse(world, type, counts)
 }
 
 /** The few kinds of conditions that the model asks for. */

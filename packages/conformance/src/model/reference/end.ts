@@ -17,6 +17,7 @@ import {
   tailOf,
   type World,
 } from '../reference.ts'
+import { loseTurn } from './turns.ts'
 
 export interface End {
   readonly state: 'completed' | 'failed' | 'cancelled'
@@ -35,6 +36,7 @@ export interface Effects {
 export const noEffects = (): Effects => ({ ended: [], unblocked: [] })
 
 export function endJob(world: World, job: Job, end: End): void {
+  loseTurn(world, job)
   job.phase = end.state
   job.reason = end.reason
   job.result = end.result
@@ -64,6 +66,8 @@ export function endChain(world: World, tail: Job, end: End, effects: Effects): v
   const head = tail.chain
   head.keepMs = end.keepMs ?? tail.made.retention[`${end.state}Ms`]
   head.expiresAt = world.now + head.keepMs
+  const { group } = tail.made
+  tail.holds = end.state === 'failed' && head.keepMs > 0 && group?.ordered === true && group.onFailure === 'hold'
   const { mark } = head
   const isKept = mark?.mode === 'throttle' && end.state === 'completed'
   if (mark && !mark.shared && mark.mode !== 'ascending' && !isKept) freeKey(world, head)
@@ -98,7 +102,11 @@ function freeKey(world: World, head: Job): void {
 
 /** Deletes a chain with all its jobs. A window that outlives its record stays. */
 export function forget(world: World, head: Job): void {
-  for (const [name, job] of world.jobs) if (job.chain === head) world.jobs.delete(name)
+  for (const [name, job] of world.jobs) {
+    if (job.chain !== head) continue
+    loseTurn(world, job)
+    world.jobs.delete(name)
+  }
   if (!head.mark) return
   head.mark.orphaned = true
   const { mode, windowMs } = head.mark
@@ -126,6 +134,7 @@ export function recordAttempt(
 
 /** Returns the job to the waiting ones, behind all of them. */
 export function goBehind(world: World, job: Job, runAt: number): void {
+  loseTurn(world, job)
   job.runAt = runAt
   job.order = { move: world.moves, place: 0, loose: true }
 }

@@ -4,10 +4,13 @@ import { systemClock } from 'holdfast/storage'
 import { isHoldfastError } from 'holdfast'
 import type { Counts, JobRecord, RecordPart, Storage } from 'holdfast/storage'
 import type { Subject } from '../../case.ts'
-import { types } from '../commands.ts'
+import { groups, types } from '../commands.ts'
 import { emptyWorld, nameOfRef, type Seen, show, type World } from '../reference.ts'
-import { compareCounts, compareNextDueAt, compareRecord } from './compare.ts'
+import { compareCounts, compareRecord } from './compare.ts'
+import { compareNextDueAt } from './compare-limits.ts'
 import { type Client, universe } from './requests.ts'
+import { limitsOf } from './type-limits.ts'
+import { loseTurns, observe } from './turns.ts'
 
 export class JobHistory {
   readonly storage: Storage
@@ -21,13 +24,18 @@ export class JobHistory {
   #counts!: Counts
   #next: { at: number; now: number } | undefined
 
-  constructor({ storage, advance }: Subject, lines: string[] | undefined) {
+  /** @param limits of each type, by number */
+  constructor({ storage, advance }: Subject, limits: readonly number[], lines: string[] | undefined) {
     this.storage = storage
     this.unit = advance ? 1_000 : 100
     this.client = { unit: this.unit, made: 0, leases: [], adds: [], settles: [] }
     this.#isReal = !advance
     this.#advance = advance ?? ((ms) => new Promise((resolve) => systemClock.after(ms, resolve)))
     this.#lines = lines
+    for (const [index, type] of types.entries()) {
+      const own = limitsOf(this.unit, limits[index]!)
+      if (own) this.world.limits.set(type, own)
+    }
   }
 
   readonly seen: Seen = (job) => this.#seen.get(nameOfRef(job))
@@ -88,6 +96,7 @@ export class JobHistory {
       this.world = before
       return
     }
+    loseTurns(this.world, types)
     // Records do not show the order among waiting jobs.
     for (const [name, job] of this.world.jobs) {
       const earlier = before.jobs.get(name)
@@ -99,8 +108,13 @@ export class JobHistory {
   async #look(): Promise<void> {
     const records = await this.storage.get(universe, { parts })
     for (const [index, ref] of universe.entries()) this.#seen.set(nameOfRef(ref), records[index])
-    this.#next = await this.storage.nextDueAt(claimTypes)
-    this.#counts = await this.storage.count({ types })
+    const { limits, moves } = this.world
+    this.#next = await this.storage.nextDueAt(
+      types.map((type) => ({ type, leaseMs: 1_000, ...(limits.has(type) && { limits: limits.get(type)! }) })),
+    )
+    // The use of limits of one type at a time.
+    const type = types[moves % types.length]!
+    this.#counts = await this.storage.count({ types, limits: { type, limits: limits.get(type) ?? {}, groups } })
     this.world.slack = this.#counts.now - this.world.now
   }
 
@@ -112,8 +126,8 @@ export class JobHistory {
     compareCounts(world, types, this.#counts)
     compareNextDueAt(world, types, this.#next)
     world.slack = 0
+    observe(world, types)
   }
 }
 
 const parts: readonly RecordPart[] = ['payload', 'result', 'error', 'attempts', 'progress', 'log', 'blockers', 'tail']
-const claimTypes = types.map((type) => ({ type, leaseMs: 1_000 }))

@@ -34,6 +34,7 @@ import {
   type World,
 } from '../reference.ts'
 import { block } from './add.ts'
+import { membersOf } from './limits.ts'
 import { type Effects, recordAttempt, endChain, forget, goBehind, noEffects, sameEnded, sameRefs } from './end.ts'
 
 export function cancel(
@@ -109,7 +110,7 @@ function reviveOne(world: World, job: Job | undefined, runAt: number, seen: Seen
   if (job.phase !== 'failed' && job.phase !== 'cancelled') return 'not_revivable'
   // The job would wait forever.
   if (job.blockers.some(({ ref, done }) => !done && !find(world, ref))) return 'not_revivable'
-  if (!retakeKey(world, job.chain)) return 'conflict'
+  if (hasOtherKind(world, job) || !retakeKey(world, job.chain)) return 'conflict'
   // A blocker that is gone does not come back for it.
   for (const blocker of job.blockers) blocker.bound = false
   job.chain.expiresAt = Infinity
@@ -117,6 +118,7 @@ function reviveOne(world: World, job: Job | undefined, runAt: number, seen: Seen
   job.error = undefined
   job.reason = undefined
   job.cancelReasons = []
+  job.holds = false
   goBehind(world, job, runAt)
   job.phase = 'waiting'
   if (job.blockers.length === 0) return 'revived'
@@ -130,6 +132,11 @@ function reviveOne(world: World, job: Job | undefined, runAt: number, seen: Seen
   block(world, job, job.made.onBlockerFailure === 'run' ? 'run' : 'wait')
   return 'revived'
 }
+
+/** Unfinished jobs of its group are of the other kind by now. */
+const hasOtherKind = (world: World, { type, made: { group } }: Job): boolean =>
+  group !== undefined &&
+  membersOf(world, type, group.key).some(({ made }) => (made.group?.ordered === true) !== (group.ordered === true))
 
 function retakeKey(world: World, head: Job): boolean {
   const { mark } = head

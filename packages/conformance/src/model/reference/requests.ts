@@ -8,6 +8,7 @@ import { groups, ids, type JobSpec, keys, type OutcomeSpec, types } from '../com
 import type {
   Bytes,
   Deduplication,
+  JobGroup,
   JobRef,
   KeepCount,
   LeaseRef,
@@ -99,6 +100,14 @@ function keyOf(unit: number, number: number): Deduplication | undefined {
   return choices[number]
 }
 
+function groupOf({ group, member }: JobSpec): JobGroup | undefined {
+  if (group === 0) return undefined
+  const key = groups[group - 1]!
+  const isOrdered = (group === 1) !== (member === 3)
+  if (!isOrdered) return member === 1 ? { key } : { key, ordered: false }
+  return member === 1 || member === 2 ? { key, ordered: true, onFailure: 'hold' } : { key, ordered: true }
+}
+
 const isShared = (deduplication: Deduplication | undefined): boolean =>
   deduplication?.mode === 'throttle' && deduplication.shared === true
 
@@ -118,7 +127,7 @@ export function jobsOf(
     const before = wanted && taken.get(wanted.key)
     const key = isShared(before) || isShared(wanted) ? (before ?? wanted) : wanted
     if (key) taken.set(key.key, key)
-    const group = spec.group === 0 ? undefined : groups[spec.group - 1]!
+    const group = groupOf(spec)
     return {
       type: types[spec.type]!,
       id: ids[spec.id]!,
@@ -126,7 +135,11 @@ export function jobsOf(
       retention: retentionOf(unit, spec.keep),
       ...(key?.mode !== 'debounce' && whenOf(world, unit, spec.when)),
       ...(spec.priority > 0 && { priority: spec.priority === 1 ? 7 : -7 }),
-      ...(group !== undefined && { group: { key: group, ordered: true } }),
+      ...(group && { group }),
+      ...(spec.weight > 0 && { weight: [1, 2, 5][spec.weight - 1]! }),
+      ...(spec.depth > 0 && {
+        maxWaiting: [{ type: 1 }, { type: 3 }, { group: 1 }, { type: 4, group: 2 }][spec.depth - 1]!,
+      }),
       ...(key && key.key !== freed && { deduplication: key }),
       ...(spec.maxAttempts > 0 && { maxAttempts: spec.maxAttempts }),
       ...(spec.payload > 0 && { payload: some[spec.payload], trace: 'trace' }),
@@ -214,6 +227,7 @@ export function outcomeOf(world: World, client: Client, spec: OutcomeSpec): Outc
         ...when,
         ...(spec.bytes > 1 && { payload: some[spec.bytes] }),
         ...(spec.stalled && { error: bytes(`snoozed ${spec.bytes}`) }),
+        ...(spec.slowDown > 0 && { slowDown: (['type', 'group'] as const)[spec.slowDown - 1]! }),
         ...report,
       }
     default: {

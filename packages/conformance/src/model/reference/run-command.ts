@@ -41,6 +41,7 @@ const runners: Runners = {
         leaseMs: [5, 2, 1][command.lease]! * unit,
         ...(command.each > 0 && { slots: command.each }),
         ...(command.maxAttempts > 0 && { maxAttempts: command.maxAttempts }),
+        ...(history.world.limits.has(type) && { limits: history.world.limits.get(type)! }),
       })),
     }
     const ask = (): Promise<Claim> => storage.claim(request)
@@ -162,7 +163,7 @@ const runners: Runners = {
       { rootOnly: true },
       { createdFrom: now - (pick + 0.5) * history.unit },
       { createdTo: now - (pick - 0.5) * history.unit },
-      { group: groups[pick % 2]! },
+      { group: groups[pick % 3]! },
       { where: { n: 2 + (pick % 2) } },
       { where: { n: { gte: 2 + (pick % 2) }, text: ids[pick % 6]! } },
     ]

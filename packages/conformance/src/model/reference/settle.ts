@@ -34,6 +34,9 @@ import {
   sameRefs,
 } from './end.ts'
 
+import { flowOf, slowDown } from './limits.ts'
+import { isRefused } from './refuse.ts'
+
 type Settled = Extract<SettleVerdict, { verdict: 'settled' }>
 
 /** @param verdicts undefined: the reply was lost */
@@ -106,7 +109,14 @@ function conflictOf(world: World, jobs: readonly NewJob[], next: NewJob | undefi
     missingBlockers(world, jobs, () => forgotten, next ? jobs.slice(1) : jobs).size > 0
   const replaced = next && find(world, next)
   const taken = next && (!isFree(world, next) || (replaced && isKept(world, replaced.chain)))
-  return isMissing(false) || taken ? [true] : [isMissing(true), false]
+  // Whether all jobs of the outcome count together, or those of each token, is the driver's choice.
+  const isMaybeRefused = isMissing(true) || isRefused(world, jobs)
+  const tokens = new Set(jobs.map(({ token }) => token))
+  const isSurelyRefused = [...tokens].some((token) => {
+    const own = jobs.filter((job) => job.token === token)
+    return own.length > 1 && isRefused(world, own)
+  })
+  return isMissing(false) || taken || isSurelyRefused ? [true] : [isMaybeRefused, false]
 }
 
 function isConflict(job: Job, next: NewJob | undefined, verdict: SettleVerdict | undefined, seen: Seen): boolean {
@@ -171,6 +181,9 @@ function record(world: World, job: Job, outcome: Outcome, cancelled: boolean, ef
       goBehind(world, job, due(world, outcome))
     }
     mark(stateOf(world, job))
+    if (outcome.slowDown === 'type') slowDown(world, flowOf(world, job.type), job.runAt)
+    const { group } = job.made
+    if (outcome.slowDown === 'group' && group) slowDown(world, flowOf(world, job.type, group.key), job.runAt)
   }
 
   function mark(state: ReturnType<typeof stateOf>): void {

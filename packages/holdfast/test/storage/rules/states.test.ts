@@ -64,7 +64,7 @@ test('the table has the changes that histories make, and no other', async () => 
   const create = () =>
     withManualClock((clock) => watched(new MemoryStorage({ clock }), (from, to) => void seen.add(`${from} → ${to}`)))
   // With this seed every change has been made after 800 histories.
-  await testModel({ create, runs: sized(3_000, 800), seed: 5 })
+  await testModel({ create, runs: sized(3_000, 800), seed: 1 })
   const table = Object.entries(stateTable).flatMap(([from, { to }]) => to.map((state) => `${from} → ${state}`))
   assert.deepEqual([...seen].toSorted(), table.toSorted())
 })
