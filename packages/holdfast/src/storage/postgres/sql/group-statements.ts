@@ -80,8 +80,7 @@ export const groupStatements = ({ at, statement }: Sql) => ({
             LIMIT 1)) AS b
          ORDER BY b.priority DESC, b.run_at, b.ord LIMIT w.most) AS b
        CROSS JOIN LATERAL (
-         SELECT * FROM ${at}groups AS g WHERE g.tid = w.tid AND g.key = b.key AND g.turn_at <= ${param(3, 'double precision')}
-         FOR UPDATE SKIP LOCKED) AS g`,
+         SELECT * FROM ${at}groups AS g WHERE g.tid = w.tid AND g.key = b.key FOR UPDATE SKIP LOCKED) AS g`,
   ),
   /** The heads of ordered groups. One that another transaction has locked is left out; the next member is no head. */
   heads: statement(
