@@ -143,10 +143,10 @@ test('[F21] a hold ends with the sweep after Redis has expired the record of its
 })
 
 for (const [how, fields] of [
-  ['plain', {}],
+  ['without a group', {}],
   ['of another group', { group: { key: 'other' } }],
 ] as const) {
-  test(`[F21] the hold of an expired job ends, although a ${how} job has its id by then`, async (t) => {
+  test(`[F21] the hold of an expired job ends, although a job ${how} has its id by then`, async (t) => {
     const { storage } = await openStorage(t)
     await storage.add([job('a', { group: hold }, 50), make('b', hold)])
     await storage.settle((await claim(storage)).map((each) => ended(each, 'failed')))
@@ -173,12 +173,12 @@ test('[F24] full, held and paused groups cost the claims of other jobs no comman
     await storage.settle(settleLater.splice(0))
     return commands.length
   }
+  await storage.pause({ type: 'mail', group: 'paused', paused: true })
   const before = await cost()
   for (const key of ['full', 'held', 'paused']) {
     const group = key === 'held' ? { ...hold, key } : { key }
     await storage.add(Array.from({ length: 300 }, (_, index) => make(`${key} ${index}`, group)))
   }
-  await storage.pause({ type: 'mail', group: 'paused', paused: true })
   const jobs = await claim(storage, limits, 2)
   assert.equal(idsOf(jobs), 'full 0 held 0')
   await storage.settle([ended(jobs[1]!, 'failed')])

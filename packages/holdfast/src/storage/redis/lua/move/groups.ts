@@ -17,9 +17,11 @@ local function group_of(t, key)
   local g = groups[members]
   if g then return g end
   local s = decode(call('GET', t.p .. 'flow:' .. key)) or {}
+  -- Few types have paused groups: asked once.
+  if t.has_pauses == nil then t.has_pauses = call('EXISTS', t.p .. 'paused') == 1 end
   g = { t = t, key = key, members = members, ordered = s.o, running = s.r or 0, turn_at = s.a, turn = s.n, slowed = s.s, held = s.h,
     full = s.f, prios = s.p or {}, free_at = s.x, buckets = s.b, rate_until = s.u,
-    paused = decode(call('HGET', t.p .. 'paused', key)) or nil }
+    paused = t.has_pauses and decode(call('HGET', t.p .. 'paused', key)) or nil }
   groups[members] = g
   return g
 end
