@@ -116,6 +116,8 @@ export class WorkingGroups {
   }
 
   firstRunAt(group: PostgresGroup, now: number): number | undefined {
+    // The due jobs that were read are at hand from here on.
+    this.bestOf(group)
     let first = Infinity
     for (const job of this.#set.jobsOfGroup(group)) {
       if (job.ready === readyCodes.aside && job.runAt < first) first = job.runAt
