@@ -5,6 +5,7 @@ import { readyCodes } from '../sql/job-columns.ts'
 import { encodeText } from '../sql/text.ts'
 import { groupOfRow, type PostgresGroup } from './group.ts'
 import type { PostgresJob } from './job.ts'
+import type { ListPrefix } from './loaded-rows.ts'
 import { nameOf } from './row-name.ts'
 import type { PostgresType } from './type-registry.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -82,7 +83,7 @@ export class WorkingGroups {
   headOf(group: PostgresGroup): PostgresJob | undefined {
     const { type, key } = group
     const encoded = encodeText(key)
-    const members = this.#set.loaded.members.get(nameOf(type.tid, encoded))
+    const members = group.isNew ? noMembers : this.#set.loaded.members.get(nameOf(type.tid, encoded))
     if (!members) return this.#readMembers(type, encoded, 2)
     this.#set.jobsOf(members.seqs)
     const last = members.isComplete ? Infinity : members.seqs.at(-1)!
@@ -100,7 +101,8 @@ export class WorkingGroups {
   }
 
   /** Due jobs of an unordered group that were read, in the order of claims. */
-  bestOf({ type, key }: PostgresGroup): { jobs: PostgresJob[]; isComplete: boolean } {
+  bestOf({ type, key, isNew }: PostgresGroup): { jobs: PostgresJob[]; isComplete: boolean } {
+    if (isNew) return { jobs: [], isComplete: true }
     const best = this.#set.loaded.best.get(nameOf(type.tid, encodeText(key)))
     return best ? { jobs: this.#set.jobsOf(best.seqs), isComplete: best.isComplete } : { jobs: [], isComplete: false }
   }
@@ -114,6 +116,8 @@ export class WorkingGroups {
   }
 
   firstRunAt(group: PostgresGroup, now: number): number | undefined {
+    // The due jobs that were read are at hand from here on.
+    this.bestOf(group)
     let first = Infinity
     for (const job of this.#set.jobsOfGroup(group)) {
       if (job.ready === readyCodes.aside && job.runAt < first) first = job.runAt
@@ -133,6 +137,9 @@ export class WorkingGroups {
     return first === Infinity ? undefined : first
   }
 }
+
+/** Of a group without a row. */
+const noMembers: ListPrefix = { seqs: [], isComplete: true }
 
 const hasTurn = ({ turnAt }: PostgresGroup, now: number): boolean => turnAt !== undefined && turnAt <= now
 
