@@ -32,7 +32,7 @@ for index, each in ipairs(wanted) do
   if not t.paused then
     take_back_lost(t, each[4] or nil)
     local till = now + each[2]
-    open[#open + 1] = {
+    all[#all + 1] = {
       t = t, index = index, till = till, till_text = till ~= INF and format('%.17g', till) or till,
       left = math.min(each[3] or INF, slots), max = each[4] or nil, limits = each[6] or nil, lease_next = lease_line,
       rems = {}, records = {}, leases = {}, size = 0, members = {}, at = 1,
@@ -42,34 +42,32 @@ for index, each in ipairs(wanted) do
         return leases[attempts]
       end }),
     }
+    open[#open + 1] = all[#all]
   end
 end
 flush()
-for index, turn in ipairs(open) do
-  all[index] = turn
-  if turn.limits or turn.t.flow then limited[#limited + 1] = turn end
-end
-
--- To define these functions takes longer than to claim a job, and most types need none of them.
-local end_turn
-if #limited > 0 then
-  local limit_turn
-  local function define_turns()
-${rate}${limits}${turns}
-  end
-  define_turns()
-  for _, turn in ipairs(limited) do limit_turn(turn) end
-end
 
 -- A type is closed once it has no job that may be leased.
-local at = 1
+local at, limit_turn, end_turn = 1
 while #open > 0 and #granted < slots do
   if at > #open then at = 1 end
   local turn = open[at]
+  if not turn.is_limited and (turn.limits or turn.t.flow) then
+    -- To define these functions takes longer than to claim a job, and most types need none of them.
+    if not limit_turn then
+      local function define_turns()
+${rate}${limits}${turns}
+      end
+      define_turns()
+    end
+    limit_turn(turn)
+    limited[#limited + 1] = turn
+  end
   if turn.left > 0 and turn.lease_next(turn, #open) then
     turn.left = turn.left - 1
     at = at + 1
-  else
+  -- A job that ended in this call may have given a group its turn, in a type that had none.
+  elseif turn.left <= 0 or turn.is_limited or not turn.t.flow then
     table.remove(open, at)
   end
 end

@@ -165,7 +165,7 @@ end
 function limit_turn(turn)
   local t = turn.t
   local f, limits = t.flow, read_limits(turn.limits or {})
-  turn.limits, turn.room = limits, INF
+  turn.is_limited, turn.limits, turn.room = true, limits, INF
   turn.lease_next = limits.fair == false and lease_best or lease_in_turn
   -- Only a rate weighs the jobs of the line, and only without turns are they compared with others.
   if limits.rate or limits.fair == false then turn.admits = admits end

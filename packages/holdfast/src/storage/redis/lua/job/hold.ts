@@ -1,5 +1,6 @@
-// As holdGroup and releaseHold of rules/job/wait.ts: a failed job of an ordered group that was added with onFailure 'hold' holds its group. Redis expires its record
-// by itself, so the hash `holds` names the groups by the ids of these jobs, and a sweep finds them. The type has their number.
+// As holdGroup and releaseHold of rules/job/wait.ts: a failed job of an ordered group that was added with onFailure 'hold' holds its
+// group. Redis expires its record by itself, so the hash `holds` names the groups by the ids of these jobs, and a sweep finds them.
+// The type has their number.
 
 import { orderedGroupCodes as kind } from '../../codec/codes.ts'
 
