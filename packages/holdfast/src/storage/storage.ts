@@ -395,8 +395,9 @@ export interface Standing extends JobRef {
  * - `duplicate`: the id belongs to a live or completed chain or to an earlier job of this call, or the key is held.
  * - `stale`: the version is not above the last accepted one (`ascending`), which `version` says.
  * - `skipped`: a blocker by position none of whose dependents was added.
- * - `blocker_not_found`, `queue_full`, `group_kind`: the job is refused, with every job of the same token and no other. A job
- *   that would be a duplicate is not refused by `queue_full`, unless another job of its token is.
+ * - `blocker_not_found`, `group_kind`, `queue_full` (of the type, of the group): the job is refused, with every job of the same
+ *   token and no other. If several apply, it is the first in this order. A job that is alone with its token and a duplicate is not
+ *   refused by the last two. Of a token with several jobs each counts, whether it is a duplicate or not.
  */
 export type AddVerdict =
   | { readonly verdict: 'added' | 'replaced'; readonly job: Standing }
@@ -544,6 +545,7 @@ export type Ending =
   // snooze. The job is queued or scheduled then, never failing. A payload replaces that of the job. So does the error of a
   // snooze: a snooze without an error removes it.
   // With `slowDown`, no other job of its type, or of its group, is claimed before that time either. Of several, the latest counts.
+  // A job without a group slows no other by 'group', and one that ends as cancelled slows none.
   | (When & {
       readonly kind: 'released'
       readonly payload?: Bytes
@@ -750,7 +752,10 @@ export interface TypeCounts {
   /** The groups that the query named, whether they have jobs or not. */
   readonly groups?: readonly GroupUse[]
 }
-/** The use of a rate: of its window that ends now, and the instant at which a start of weight 1 is possible. */
+/**
+ * The use of a rate: of its window that ends now, and the instant at which a start of weight 1 is possible. While a heavier job is
+ * waited for, that is the instant at which it may start.
+ */
 export interface LimitUse {
   readonly running: number
   /** Absent without a rate. */

@@ -206,7 +206,7 @@ function conflictingJob(
       return { verdict: 'duplicate', by: 'id', job: known }
     const record = seen(made)
     const isNew = record?.token === token && (given?.verdict !== 'added' || given.job.state === record.state)
-    if (given?.verdict !== 'duplicate' && !isNew) return { verdict: 'added', job: known }
+    if ((!given || given.verdict === 'added') && !isNew) return { verdict: 'added', job: known }
   }
   const replaced = isFree(world, made) ? undefined : existing!
   if (replaced && !isReplaceable(world, made, replaced)) return standing(world, replaced, 'duplicate', 'id')

@@ -21,7 +21,16 @@ import {
 import { type Effects, endChain, endOverdue, noEffects, sameEnded, takeBack } from './end.ts'
 import { countRunning, flowOf, isFree, mayWaitFor, start, weightOf } from './limits.ts'
 import { settle } from './settle.ts'
-import { isBestOfAll, loseTurns, mayStart, observe, type Participant, participants, waitForRates } from './turns.ts'
+import {
+  firstJobs,
+  isBestOfAll,
+  loseTurns,
+  mayStart,
+  observe,
+  type Participant,
+  participants,
+  waitForRates,
+} from './turns.ts'
 
 interface Turn {
   readonly wanted: ClaimType
@@ -70,7 +79,9 @@ export function claim(world: World, request: ClaimRequest, answer: Claim | undef
   }
   // All slots are filled; these jobs were met on the way.
   for (const { wanted } of all) {
-    for (const job of overOf(world, wanted, [])) if (!isShownWaiting(job, seen)) endSpent(world, job, effects)
+    for (const job of firstJobs(world, wanted.type)) {
+      if (isOver(world, job, wanted) && !isShownWaiting(job, seen)) endSpent(world, job, effects)
+    }
   }
   for (const [type, rest] of given)
     must(rest.length === 0, () => `claimed too many jobs of ${show(type)}: ${show(rest)}`)
@@ -152,9 +163,9 @@ function next(
     const best = open.filter(isFair).flatMap((one) => [...one.best])
     const isBest = (one: Job): boolean => !given || !isUnfair(world, type) || isBestOfAll(one, open)
     const job = best.find((one) => isTaken(one, request, given, seen) && isBest(one))
-    const allSpent = overOf(world, wanted, effects.unblocked)
+    const allSpent = open.flatMap((one) => one.best.filter((each) => isOver(world, each, wanted)))
     // One that ended was met at some point of the call. What its end unblocked may be claimed from then on.
-    const shown = overOf(world, wanted, []).find((one) => !isShownWaiting(one, seen))
+    const shown = firstJobs(world, type).find((one) => isOver(world, one, wanted) && !isShownWaiting(one, seen))
     const isStopped = first === undefined && mayWait(world, type, open)
     const spent = shown ?? (isStopped ? undefined : allSpent[0])
     if (spent && (shown || !job || isOver(world, job, wanted))) {
@@ -172,10 +183,6 @@ function next(
     return job
   }
 }
-
-/** Jobs that could be claimed, and end instead. */
-const overOf = (world: World, wanted: ClaimType, without: readonly Job[]): Job[] =>
-  participants(world, wanted.type, without).flatMap(({ best }) => best.filter((job) => isOver(world, job, wanted)))
 
 /** Whether the rate of the type may have no room for the job whose turn it is. Then nothing overtakes it. */
 function mayWait(world: World, type: string, open: readonly Participant[]): boolean {

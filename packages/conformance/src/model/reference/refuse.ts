@@ -12,12 +12,16 @@ const isOrdered = ({ group }: NewJob): boolean => group?.ordered === true
 
 /** The refusal of jobs that are added together: each counts as if it were no duplicate. */
 export function refusalIn(world: World, jobs: readonly NewJob[]): Refusal | undefined {
+  const alike = ({ type, group }: NewJob): NewJob[] =>
+    jobs.filter((other) => other.type === type && group !== undefined && other.group?.key === group.key)
   for (const [index, job] of jobs.entries()) {
-    const { type, group } = job
-    const ofType = jobs.filter((other) => other.type === type)
-    const ofGroup = group ? ofType.filter((other) => other.group?.key === group.key) : []
-    const before = ofGroup.find((other) => jobs.indexOf(other) < index)
-    const refusal = otherKind(world, job, undefined, before) ?? tooMany(world, job, ofType.length, ofGroup.length)
+    const before = alike(job).find((other) => jobs.indexOf(other) < index)
+    const refusal = otherKind(world, job, undefined, before)
+    if (refusal) return refusal
+  }
+  for (const job of jobs) {
+    const ofType = jobs.filter(({ type }) => type === job.type).length
+    const refusal = tooMany(world, job, ofType, alike(job).length)
     if (refusal) return refusal
   }
   return undefined

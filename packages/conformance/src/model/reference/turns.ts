@@ -62,6 +62,14 @@ function bestOf(world: World, type: string, key: string, without: readonly Job[]
   return firstOf(open.filter((job) => isDue(world, job) && !without.includes(job)))
 }
 
+/** All jobs that may come first, whether rates have room for them or not. */
+export function firstJobs(world: World, type: string): Job[] {
+  if (world.paused.has(type) || flowOf(world, type).slowedFrom > world.now + world.slack) return []
+  return [...keysOf(world, type)].flatMap((key) =>
+    key === undefined ? [...lineOf(world, type, []).best] : bestOf(world, type, key, []),
+  )
+}
+
 /** A claim may have found the rates of groups too full for their best jobs. */
 export function waitForRates(world: World, type: string): void {
   for (const key of keysOf(world, type)) {

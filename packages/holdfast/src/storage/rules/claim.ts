@@ -33,13 +33,13 @@ export function claim(move: Move, request: ClaimRequest): Claim {
     const lease = { worker, label, startedAt: move.now, until: move.now + wanted.leaseMs }
     open.push({ type, wanted, lease, left: Math.min(wanted.slots ?? Infinity, request.slots), turns: undefined })
   }
-  // Jobs that were taken back may have given a group its turn.
-  for (const next of open) if (hasTurns(move, next)) next.turns = new Turns(move, next.type, next.wanted)
-  const limited = open.flatMap(({ turns }) => turns ?? [])
+  // After all leases: a job that was taken back may have given a group its turn.
+  const limited = open.filter((next) => hasTurns(move, next))
+  for (const next of limited) next.turns = new Turns(move, next.type, next.wanted)
   for (let index = 0; open.length > 0 && jobs.length < request.slots;) {
     if (index >= open.length) index = 0
     const next = open[index]!
-    const job = next.left > 0 ? nextOf(move, next, ended) : undefined
+    const job = next.left > 0 ? (nextOf(move, next, ended) ?? nextOfLateGroup(move, next, ended, limited)) : undefined
     if (job) {
       jobs.push(leaseTo(move, job, next.lease))
       next.turns?.started(job)
@@ -49,7 +49,7 @@ export function claim(move: Move, request: ClaimRequest): Claim {
       open.splice(index, 1)
     }
   }
-  for (const turns of limited) turns.end()
+  for (const { turns } of limited) turns!.end()
   return { jobs, recovered, ended, settled }
 }
 
@@ -93,6 +93,14 @@ function nextOf(move: Move, { type, wanted, turns }: OpenType, ended: Ended[]): 
     finish(move, job, { state: 'failed', reason: 'stalled' }, { ended, unblocked: [] })
     ended.push(endedOf(job))
   }
+}
+
+/** A job that ended in this call may have given a group its turn, in a type that had none. */
+function nextOfLateGroup(move: Move, next: OpenType, ended: Ended[], limited: OpenType[]): Job | undefined {
+  if (next.turns || !move.nextTurn(next.type)) return undefined
+  next.turns = new Turns(move, next.type, next.wanted)
+  limited.push(next)
+  return nextOf(move, next, ended)
 }
 
 function leaseTo(move: Move, job: Job, lease: Lease): ClaimedJob {

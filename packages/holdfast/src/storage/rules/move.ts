@@ -204,7 +204,7 @@ export interface Move {
 
   /** The group of this key. One that is not stored is empty (emptyGroup), and is stored by its first change. */
   groupOf(type: JobType, key: string): Group
-  /** Sets fields of a group. If it is not needed any more (isGroupNeeded), it may be deleted. */
+  /** Sets fields of this object, which the rules read again. If the group is not needed any more (isGroupNeeded), it may be deleted. */
   changeGroup(group: Group, changes: Partial<GroupState>): void
   /** The first group of the ring, by turnAt, then turn, if its turnAt has come. */
   nextTurn(type: JobType): Group | undefined

@@ -56,15 +56,19 @@ const types = [{ type: defaultType, leaseMs: 60_000 }]
 
 async function filled(size: number): Promise<MemoryStorage> {
   const storage = new MemoryStorage()
+  await fill(storage, 'j', size)
+  return storage
+}
+
+async function fill(storage: MemoryStorage, name: string, size: number, fields?: Partial<NewJob>): Promise<void> {
   for (let start = 0; start < size; start += 1_000) {
     await storage.add(
       Array.from({ length: 1_000 }, (_, index): NewJob => {
-        const id = `j${start + index}`
-        return { type: defaultType, id, token: id, retention }
+        const id = `${name}${start + index}`
+        return { type: defaultType, id, token: id, retention, ...fields }
       }),
     )
   }
-  return storage
 }
 
 /** Operations of heaps and sorted lists, and elements of arrays that are scanned or moved, during the calls. */
@@ -115,4 +119,39 @@ test('[trap 39] a claim, a settle and a cancel take as many steps with a hundred
     assert.ok(few! > 0, verb)
     assert.ok(many! <= few!, `${verb}: ${many} steps and ${few}`)
   }
+})
+
+test('[F21] [F24] a hundred thousand jobs that wait in two full groups cost other claims at most 20 %', async () => {
+  const limits = { group: { limit: 1 } }
+  const costs: { plain: number[]; limited: number[] } = { plain: [], limited: [] }
+  for (const size of [0, 50_000]) {
+    const storage = await filled(1_000)
+    for (const key of ['ordered', 'unordered']) {
+      const group = key === 'ordered' ? { key, ordered: true as const } : { key }
+      await fill(storage, key, size, { group })
+    }
+    // Takes the first job of each group, and some jobs without one.
+    await storage.claim({ worker: 'first', slots: 20, types: [{ ...types[0]!, limits }] })
+    const cost = (worker: string, wanted: typeof types): Promise<number> =>
+      steps(async () => assert.equal((await storage.claim({ worker, slots: 10, types: wanted })).jobs.length, 10))
+    costs.plain.push(await cost('second', types))
+    costs.limited.push(await cost('third', [{ ...types[0]!, limits } as (typeof types)[0]]))
+  }
+  for (const [which, [without, withGroups]] of Object.entries(costs)) {
+    assert.ok(without! > 0, which)
+    assert.ok(withGroups! <= 1.2 * without!, `${which}: ${withGroups} steps and ${without}`)
+  }
+})
+
+test('[F24] a claim of a group takes as many steps with a hundred thousand waiting as with a thousand', async () => {
+  const costs: number[] = []
+  for (const size of [1_000, 100_000]) {
+    const storage = new MemoryStorage()
+    await fill(storage, 'a', size, { group: { key: 'a' } })
+    await fill(storage, 'b', size, { group: { key: 'b' } })
+    const claim = (worker: string): ReturnType<MemoryStorage['claim']> => storage.claim({ worker, slots: 10, types })
+    await claim('first')
+    costs.push(await steps(async () => void (await claim('second'))))
+  }
+  assert.ok(costs[1]! <= costs[0]!, `${costs[1]} steps and ${costs[0]}`)
 })

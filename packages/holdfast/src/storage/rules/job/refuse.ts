@@ -54,10 +54,13 @@ export function refusalIn(move: Move, jobs: readonly NewJob[]): { token: string;
     for (const name of namesOf(job)) if (name) counts.set(name, (counts.get(name) ?? 0) + 1)
   }
   for (const job of added) {
+    const verdict = otherKind(move, job, 0, kinds)
+    if (verdict) return { token: job.token, verdict }
+  }
+  for (const job of added) {
     const [ofType, ofGroup] = namesOf(job)
-    const verdict =
-      otherKind(move, job, 0, kinds) ??
-      tooMany(move, job, { type: counts.get(ofType)!, group: ofGroup === undefined ? 0 : counts.get(ofGroup)! })
+    const more = { type: counts.get(ofType)!, group: ofGroup === undefined ? 0 : counts.get(ofGroup)! }
+    const verdict = tooMany(move, job, more)
     if (verdict) return { token: job.token, verdict }
   }
   return undefined
