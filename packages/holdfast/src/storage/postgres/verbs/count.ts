@@ -19,14 +19,8 @@ import { arrayOf, decodeText, encodeText, numberOf } from '../sql/text.ts'
 import type { OpenStorage } from './open-storage.ts'
 import { countTransaction } from './scan-transaction.ts'
 
-interface CountStatements {
-  /** $1: the type, $2: keys of groups of which the use is asked for, or NULL. */
-  readonly all: Statement
-  /** The same, then $3: names of types. */
-  readonly some: Statement
-}
-
-export const countStatements = (sql: Sql): CountStatements => ({
+/** $1: the type, $2: keys of groups of which the use is asked for, or NULL. `some` also has $3: names of types. */
+export const countStatements = (sql: Sql) => ({
   all: countStatement(sql, 'true', 'true'),
   some: countStatement(sql, `t.name = ANY (${param(3, 'text[]')})`, 'j.tid = ANY (ARRAY (SELECT tid FROM wanted))'),
 })
