@@ -10,7 +10,9 @@
 //   - A job with a group is never `ready`. It waits `aside`, and its group is in the ring while `turnAt` is set.
 //   - An add to a group reads no member: at most the group changes. A settle reads members only to put the group back in
 //     the ring. A claim reads the first group of the ring and its best job, and firstRunAt after the start.
-//   - A plain type has no Flow and no ring. Its claims call flowOf and nextTurn once, its settles flowOf: these must cost nothing then.
+//   - A plain type has no Flow and no ring. Its claims call flowOf once and nextTurn twice, its settles flowOf: these must cost
+//     nothing then.
+//   - Before a claim and a count, a driver calls checkClaim and checkCountQuery (check.ts).
 //   - The verbs that each driver has of its own take their limits from limits.ts: dueByLimits for nextDueAt, typeUse and
 //     groupUse for count. A sweep deletes groups and flows that are needed no longer (isGroupNeeded, isFlowNeeded).
 
