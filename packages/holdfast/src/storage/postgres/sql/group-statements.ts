@@ -6,7 +6,7 @@ import { isAside, isInRing, priorities } from './scan.ts'
 import { columns, fewRows, param, type Sql } from './statement.ts'
 
 /** The columns of a group with their types, behind its name. `needed_until` is only written. */
-export const groupColumns = {
+const groupColumns = {
   ordered: 'boolean',
   size: 'integer',
   running: 'bigint',
