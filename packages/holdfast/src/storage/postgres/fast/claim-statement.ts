@@ -3,11 +3,11 @@
 
 import { stateCodes } from '../../rules/job/codes.ts'
 import type { Statement } from '../connection/database.ts'
-import { hasTurn, isRuled } from '../sql/flow-statements.ts'
+import { hasTurn } from '../sql/flow-statements.ts'
 import { kindCodes, readyCodes } from '../sql/job-columns.ts'
 import { priorities, prioritiesFrom } from '../sql/scan.ts'
 import { columns, fewRows, opaqueParam, param, type Sql } from '../sql/statement.ts'
-import { isWatched } from '../sql/watch-statements.ts'
+import { isWatchedOrRuled } from '../sql/watch-statements.ts'
 import { failedAttempts } from './failed-attempts.ts'
 
 const { processing, completed } = stateCodes
@@ -141,8 +141,7 @@ function claimStatement(sql: Sql, variant: Variant): Statement {
              WHERE j.tid = w.tid AND j.state = ${processing} ${fromCursor ? 'AND j.lease_until > w.lost_from' : ''}
                AND j.lease_until <= (SELECT now FROM clock) LIMIT 1) AS l)
          AND NOT EXISTS (SELECT 1 FROM wanted AS w WHERE ${hasGroups ? hasTurn(at, 'w.tid', '(SELECT now FROM clock)') : 'w.grouped'})
-         AND NOT ${isRuled(at, writtenTypes)}
-         AND NOT ${isWatched(at, writtenTypes)} AS is),
+         AND NOT ${isWatchedOrRuled(at, writtenTypes)} AS is),
      erased AS (
        DELETE FROM ${at}jobs AS j USING given AS g
        WHERE g.keep_ms <= 0 AND ${isErasable} AND (SELECT plain.is FROM plain) RETURNING 1),

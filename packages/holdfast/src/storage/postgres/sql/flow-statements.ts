@@ -7,14 +7,11 @@ import { isSeldom, readyCodes } from './job-columns.ts'
 import { alongIndex, isInRing } from './scan.ts'
 import { columns, fewRows, param, type Sql } from './statement.ts'
 
-const isRuledRow = alongIndex('y.ruled', 'y', 'tid')
+/** The numbers of ruled types. The index over them is empty while no type is ruled, so it costs next to nothing. */
+export const ruledRows = (at: string): string => `SELECT y.tid FROM ${at}types AS y WHERE y.ruled`
 
-/** A condition: one of these types is ruled. The index is empty while no type is, so it costs nothing to speak of. @param tids a subquery */
-export const isRuled = (at: string, tids: string): string =>
-  `EXISTS (SELECT 1 FROM ${at}types AS y WHERE ${isRuledRow} AND y.tid IN (${tids}))`
-
-/** The numbers of all ruled types, as an array; NULL: none. */
-export const ruledTypes = (at: string): string => `(SELECT array_agg(y.tid) FROM ${at}types AS y WHERE ${isRuledRow})`
+/** The same as an array; NULL: none. */
+export const ruledTypes = (at: string): string => `(SELECT array_agg(y.tid) FROM (${ruledRows(at)}) AS y)`
 
 /** A condition: a group of this type has its turn. @param now an expression */
 export const hasTurn = (at: string, tid: string, now: string): string =>

@@ -1,11 +1,18 @@
 // Statements on watches: which types have listeners for events in some process. While there are none the table is empty, and a
 // statement that looks into it costs nothing to speak of. Watches are timed by the server's own clock.
 
+import { ruledRows } from './flow-statements.ts'
 import { columns, param, serverTime, type Sql } from './statement.ts'
+
+const watchedRows = (at: string): string => `SELECT x.tid FROM ${at}watches AS x WHERE x.until > ${serverTime}`
 
 /** A condition: one of these types is watched. @param tids a subquery */
 export const isWatched = (at: string, tids: string): string =>
   `EXISTS (SELECT 1 FROM ${at}watches AS x WHERE x.until > ${serverTime} AND x.tid IN (${tids}))`
+
+/** A condition: one of these types is watched or ruled. Together, so that the list of types is read once. @param tids a subquery */
+export const isWatchedOrRuled = (at: string, tids: string): string =>
+  `EXISTS (SELECT 1 FROM (${watchedRows(at)} UNION ALL ${ruledRows(at)}) AS x WHERE x.tid IN (${tids}))`
 
 /** The numbers of all watched types, as an array; NULL: none. */
 export const watchedTypes = (at: string): string =>
