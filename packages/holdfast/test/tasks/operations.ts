@@ -127,6 +127,8 @@ export function operationTests(driver: ProcessDriver): void {
     assert.deepEqual(reasons, ['JOB_CANCELLED', 'JOB_CANCELLED'])
     assert.equal((await tasks.counts()).states.cancelled, 3)
     assert.deepEqual(await tasks.revive([waiting]), [{ verdict: 'revived' }])
+    // It may run already, and its handler would go on for the grace period of the stop.
+    assert.deepEqual(await tasks.cancel(waiting, { force: true }), { status: 'cancelled' })
   })
 
   test(`[F2] a task with a higher priority runs first ${on}; [F5] one that was not started in time is cancelled`, async (t) => {
