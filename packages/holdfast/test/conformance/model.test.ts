@@ -6,7 +6,7 @@ import { ModelViolation, testModel } from '../../../conformance/src/model/model.
 import { StorageError } from '../../src/errors.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { drivers, withManualClock } from '../drivers.ts'
-import { sized } from '../full-size.ts'
+import { isFull, sized } from '../full-size.ts'
 import { stopPostgres } from '../postgres-subject.ts'
 import { stopPlaces } from '../redis-places.ts'
 import { redisSubject } from '../redis-subject.ts'
@@ -70,11 +70,22 @@ test('a violation has its seed, its path and the shrunk history, and is repeated
   assert.deepEqual(again.commands, first.commands)
 })
 
+/** Seeds that find a fault sooner than the usual one. */
+const seeds: Readonly<Record<string, number>> = {
+  'no fence on extend': 1,
+  'no limit of groups': 3,
+  'recover ignores the age': 3,
+}
+/** Found by one history in thousands. A case of the conformance suite finds it, too (broken.test.ts). */
+const rare = 'held for ever'
+
 for (const driver of brokenDrivers) {
   // The model writes nothing between two pages and does not measure the cost of a call.
   if (['pages by offset', 'claim sorts the backlog'].includes(driver.name)) continue
-  test(`the model finds: ${driver.name}`, async () => {
-    const run = testModel({ create: () => openBroken(driver), runs: 5_000, seed: 5, shrink: false })
+  const skip = driver.name === rare && !isFull ? 'test:all' : false
+  test(`the model finds: ${driver.name}`, { skip }, async () => {
+    const seed = seeds[driver.name] ?? 5
+    const run = testModel({ create: () => openBroken(driver), runs: 5_000, seed, shrink: false })
     await assert.rejects(run, ModelViolation)
   })
 }

@@ -9,7 +9,7 @@ import { sized } from '../../full-size.ts'
 import { type Call, LimitCommands } from './limit-commands.ts'
 import { Bench, failing, retried } from './replica-bench.ts'
 
-const histories = sized(300, 15)
+const histories = sized(300, 5)
 
 test(`[F20] [F21] [F22] [F23] ${histories} histories with limits: each of three replicas answers as the memory driver`, async () => {
   for (let seed = 1; seed <= histories; seed++) {

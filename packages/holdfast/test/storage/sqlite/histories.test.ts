@@ -85,7 +85,7 @@ async function replay(entries: readonly Entry[], atOnce: number): Promise<number
   return shared
 }
 
-const histories = sized(150, 60)
+const histories = sized(150, 30)
 
 test(`${histories} histories: the tables are consistent after every call, and a shared transaction changes no answer`, async (t) => {
   let shared = 0
