@@ -6,7 +6,7 @@ import { ModelViolation, testModel } from '../../../conformance/src/model/model.
 import { StorageError } from '../../src/errors.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { drivers, withManualClock } from '../drivers.ts'
-import { isFull, sized } from '../full-size.ts'
+import { isFull, modelSeed, sized } from '../full-size.ts'
 import { stopPostgres } from '../postgres-subject.ts'
 import { stopPlaces } from '../redis-places.ts'
 import { redisSubject } from '../redis-subject.ts'
@@ -17,32 +17,44 @@ after(stopPlaces)
 after(stopPostgres)
 
 test(`${sized(2_000, 400)} histories on memory`, async (context) => {
-  const { runs, commands, seed } = await testModel({ create: drivers.memory!, runs: sized(2_000, 400) })
+  const { runs, commands, seed } = await testModel({ create: drivers.memory!, runs: sized(2_000, 400), ...modelSeed })
   context.diagnostic(`model: memory: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
 test(`${sized(300, 60)} histories on SQLite`, async (context) => {
-  const { runs, commands, seed } = await testModel({ create: drivers.sqlite!, runs: sized(300, 60) })
+  const { runs, commands, seed } = await testModel({ create: drivers.sqlite!, runs: sized(300, 60), ...modelSeed })
   context.diagnostic(`model: sqlite: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
 test(`${sized(100, 25)} histories on files`, async (context) => {
-  const { runs, commands, seed } = await testModel({ create: drivers.file!, runs: sized(100, 25) })
+  const { runs, commands, seed } = await testModel({ create: drivers.file!, runs: sized(100, 25), ...modelSeed })
   context.diagnostic(`model: file: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
 test(`${sized(300, 60)} histories on Redis`, async (context) => {
-  const { runs, commands, seed } = await testModel({ create: () => drivers.redis!(), runs: sized(300, 60) })
+  const { runs, commands, seed } = await testModel({
+    create: () => drivers.redis!(),
+    runs: sized(300, 60),
+    ...modelSeed,
+  })
   context.diagnostic(`model: redis: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
 test(`${sized(100, 20)} histories on Postgres`, async (context) => {
-  const { runs, commands, seed } = await testModel({ create: () => drivers.postgres!(), runs: sized(100, 20) })
+  const { runs, commands, seed } = await testModel({
+    create: () => drivers.postgres!(),
+    runs: sized(100, 20),
+    ...modelSeed,
+  })
   context.diagnostic(`model: postgres: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
 test('[trap 39] histories on one node of a Redis Cluster, which refuses a script that leaves its slot', async (context) => {
-  const { runs, commands, seed } = await testModel({ create: () => redisSubject('node'), runs: sized(100, 25) })
+  const { runs, commands, seed } = await testModel({
+    create: () => redisSubject('node'),
+    runs: sized(100, 25),
+    ...modelSeed,
+  })
   context.diagnostic(`model: redis, cluster mode: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
@@ -50,12 +62,13 @@ test('histories on a storage that loses one call in twenty and one reply in twen
   const { runs, commands, seed } = await testModel({
     create: () => withManualClock((clock) => lossy(new MemoryStorage({ clock }))),
     runs: sized(500, 100),
+    ...modelSeed,
   })
   context.diagnostic(`model: lossy memory: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
 test('histories on a storage whose clock advances with every read', async () => {
-  await testModel({ create: withRunningClock, runs: sized(500, 100) })
+  await testModel({ create: withRunningClock, runs: sized(500, 100), ...modelSeed })
 })
 
 test('a violation has its seed, its path and the shrunk history, and is repeated by them', async () => {

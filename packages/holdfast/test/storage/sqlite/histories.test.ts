@@ -7,7 +7,7 @@ import { SqliteStorage } from 'holdfast/sqlite'
 import { testModel } from '../../../../conformance/src/index.ts'
 import type { Subject } from '../../../../conformance/src/case.ts'
 import { systemClock } from '../../../src/clock.ts'
-import { sized } from '../../full-size.ts'
+import { modelSeed, sized } from '../../full-size.ts'
 import { defaultType } from '../../../src/storage/stored-type.ts'
 import { completed, newJob, types } from './bench.ts'
 import { checkTables, inspect } from './check-tables.ts'
@@ -91,6 +91,7 @@ test(`${histories} histories: the tables are consistent after every call, and a 
   let shared = 0
   const { seed } = await testModel({
     runs: histories,
+    ...modelSeed,
     create: () =>
       recorded(async (entries) => {
         // Key-value calls are not recorded.
