@@ -647,6 +647,7 @@ export interface SweepRequest {
   /**
    * Ended chains of a type and state beyond this number are deleted, unless a dependent needs them: those that expire first,
    * then those that are kept for ever, oldest end first. The first bound reached wins, so a count applies whatever the age.
+   * A driver may count the records of the type in this state instead, those of longer chains included, and then deletes more.
    * Jobs that this call ends itself are counted by it, or by the next one.
    */
   readonly keep?: readonly KeepCount[]
