@@ -84,6 +84,15 @@ const histories: Readonly<Record<string, readonly Command[]>> = {
     settle(outcome({ kind: failed })),
     { kind: 'sweep', limit: 0, keep: 2, type: 0 },
   ],
+  // The failed job is gone, but only a sweep has to release its group: until then a claim need not look at the others.
+  'a claim leaves a job that is past its deadline, in a group that an expired job holds': [
+    add(job({ group: 1, member: 1, keep: 3 })),
+    claimAll,
+    settle(outcome({ kind: failed })),
+    add(job({ id: 1, group: 1, deadline: 1 })),
+    { kind: 'advance', units: 3 },
+    claimAll,
+  ],
 }
 
 for (const driver of ['memory', 'sqlite', 'file', 'redis', 'postgres']) {

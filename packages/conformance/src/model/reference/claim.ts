@@ -163,7 +163,9 @@ function next(
     const best = open.filter(isFair).flatMap((one) => [...one.best])
     const isBest = (one: Job): boolean => !given || !isUnfair(world, type) || isBestOfAll(one, open)
     const job = best.find((one) => isTaken(one, request, given, seen) && isBest(one))
-    const allSpent = open.flatMap((one) => one.best.filter((each) => isOver(world, each, wanted)))
+    // Of a group that a job holds which is gone and not swept, the driver need not look at any job.
+    const sure = open.filter(({ isSure }) => isSure)
+    const allSpent = sure.flatMap((one) => one.best.filter((each) => isOver(world, each, wanted)))
     // One that ended was met at some point of the call. What its end unblocked may be claimed from then on.
     const shown = firstJobs(world, type).find((one) => isOver(world, one, wanted) && !isShownWaiting(one, seen))
     const isStopped = first === undefined && mayWait(world, type, open)
@@ -174,7 +176,7 @@ function next(
     }
     if (!job) {
       must(
-        isStopped || (first === undefined && !open.some(({ isSure }) => isSure)),
+        isStopped || (first === undefined && sure.length === 0),
         () => `${show(best.map(plain))} was expected to be claimed, got ${show(first && plain(first))}`,
       )
       return undefined
