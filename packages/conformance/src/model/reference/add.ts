@@ -5,6 +5,7 @@ import type { AddVerdict, JobRef, JobState, NewJob, OnBlockerFailure } from 'hol
 import {
   due,
   find,
+  findChain,
   isEnded,
   isFree,
   isGone,
@@ -165,7 +166,7 @@ export function missingBlockers(
     const comes = (ref: JobRef): boolean =>
       chains.some((other) => other !== job && other.token === token && isSame(other, ref))
     const refs = blockers.filter(
-      (blocker) => typeof blocker !== 'number' && find(world, blocker)?.index !== 0 && !comes(blocker),
+      (blocker) => typeof blocker !== 'number' && !findChain(world, blocker) && !comes(blocker),
     )
     const known = world.jobs.get(nameOfRef(job))
     const isKnown = known?.made.token === token && (find(world, known) !== undefined || !forgotten(index))
@@ -338,7 +339,7 @@ export function block(
   for (const blocker of job.blockers) {
     // A blocker that ended in this move still counts, even if no other job keeps it.
     const chain =
-      find(world, blocker.ref) ?? fresh.find((head) => head && isSame(head, blocker.ref) && isKnown(world, head))
+      findChain(world, blocker.ref) ?? fresh.find((head) => head && isSame(head, blocker.ref) && isKnown(world, head))
     blocker.bound = chain !== undefined
     // The key outlived its record, so the job was completed.
     if (!chain) blocker.done = true
