@@ -66,12 +66,14 @@ export function add(
   const replaced = new Set<Job>()
   /** By token: the refusal of several jobs, decided with the first of them. */
   const refused = new Map<string, Refusal | undefined>()
+  const repeats = new Set<string>()
   const refusalOfToken = (index: number): Refusal | undefined => {
     const { token } = jobs[index]!
     const own = jobs.filter((job) => job.token === token)
     if (own.length === 1) return undefined
     if (!refused.has(token)) {
-      const isKnown = own.some((job) => isStored(world, job, isRefusal(verdicts?.[index])))
+      const isKnown = own.some((job) => find(world, job)?.made.token === token)
+      if (isKnown) repeats.add(token)
       refused.set(token, isKnown ? undefined : refusalIn(world, own))
     }
     return refused.get(token)
@@ -113,7 +115,8 @@ export function add(
       expected.push(verdict)
       continue
     }
-    const isAlone = jobs.filter(({ token }) => token === made.token).length === 1
+    // A repeat may add a job that was a duplicate before.
+    const isAlone = repeats.has(made.token) || jobs.filter(({ token }) => token === made.token).length === 1
     const alone = isAlone ? refusalOf(world, made, find(world, made)) : undefined
     if (alone) {
       must(!outcome, () => `an outcome was accepted although ${show(made.id)} is refused: ${show(alone)}`)
@@ -138,15 +141,6 @@ export function add(
     block(world, job, job.made.onBlockerFailure ?? 'fail', [...created, ...before])
   }
   if (verdicts) sameVerdicts(world, verdicts, expected, replaced)
-}
-
-const isRefusal = (verdict: AddVerdict | undefined): boolean =>
-  verdict?.verdict === 'queue_full' || verdict?.verdict === 'group_kind'
-
-/** The job was added before under this token. @param forgotten its record has expired, and the driver does not know it */
-function isStored(world: World, job: NewJob, forgotten: boolean): boolean {
-  const known = world.jobs.get(nameOfRef(job))
-  return known?.made.token === job.token && (find(world, known) !== undefined || !forgotten)
 }
 
 /**
