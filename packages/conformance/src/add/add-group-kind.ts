@@ -57,6 +57,30 @@ export const addGroupKindCases: readonly Case[] = [
     },
   },
   {
+    name: 'a repeat that adds a job which was a duplicate before is refused that one, if its group has the other kind by now',
+    proves: ['F21'],
+    run: async (context) => {
+      const { storage, job, added, claim } = context
+      const taken = await added()
+      const batch = [job({ token: 't' }), job({ token: 't', id: taken.id, ...ordered })]
+      const verdicts = async () => (await storage.add(batch)).map(({ verdict }) => verdict)
+      assert.deepEqual(await verdicts(), ['added', 'duplicate'])
+      await storage.remove([refOf(taken)], { trees: true })
+      await added(unordered)
+      assert.deepEqual(await verdicts(), ['added', 'group_kind'])
+      await added(unordered)
+      assert.equal((await claim()).length, 3)
+    },
+  },
+  {
+    name: 'of a batch that a full group and the other kind refuse, the kind is the verdict',
+    proves: ['F21'],
+    run: async ({ storage, job }) => {
+      const batch = [job({ token: 't', maxWaiting: { group: 1 }, ...unordered }), job({ token: 't', ...ordered })]
+      assert.deepEqual(await storage.add(batch), [refusal(unordered), refusal(unordered)])
+    },
+  },
+  {
     name: 'the kind of an earlier job of the batch counts, and refuses all jobs of a token',
     proves: ['F21', 'F3'],
     run: async ({ storage, job }) => {

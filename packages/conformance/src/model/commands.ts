@@ -54,7 +54,7 @@ export interface OutcomeSpec {
   readonly keep: number
   /** 1: progress. 2: a log line. 3: both. */
   readonly report: number
-  /** 1: the type. 2: the group. */
+  /** 1: the type. 2: the group. 3: the job alone. */
   readonly slowDown: number
   readonly next: JobSpec
   readonly add: readonly JobSpec[]
@@ -132,7 +132,7 @@ export function commandsOf(fc: typeof FastCheck): FastCheck.Arbitrary<readonly C
     stalled: rarely(1, 4),
     keep: rarely(3, 3),
     report: rarely(3, 3),
-    slowDown: rarely(2, 3),
+    slowDown: rarely(3, 3),
     next: jobWith(upTo(5).map((id) => 5 - id)),
     add: fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: few(job, 2) }),
   })

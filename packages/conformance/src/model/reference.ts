@@ -273,6 +273,12 @@ export function find(world: World, ref: JobRef): Job | undefined {
   return job && !isGone(world, job) ? job : undefined
 }
 
+/** The chain of this name. A job inside another chain that has it by now is not it. */
+export function findChain(world: World, ref: JobRef): Job | undefined {
+  const job = find(world, ref)
+  return job?.index === 0 ? job : undefined
+}
+
 /** undefined while the chain is live or kept, or if its retention is infinite; unless the job is a part with its own. */
 export function expiryOf(world: World, { chain, partExpiresAt }: Job): number | undefined {
   const isOpen = !isEnded(tailOf(world, chain)) || isKept(world, chain)

@@ -139,6 +139,34 @@ export const reviveTogetherCases: readonly Case[] = [
     },
   },
   {
+    name: 'a job whose blocker is gone cannot be revived: a continuation that has its id by now is no blocker',
+    proves: ['L1'],
+    run: async (context) => {
+      const { storage, added } = context
+      const blocker = await added({ type: 'blocker' })
+      const job = await added({ blockers: [refOf(blocker)] })
+      await fail(storage, await claimType(context, 'blocker'))
+      await chainOfTwo(context, { first: { type: 'first' }, next: refOf(blocker) })
+      assert.deepEqual(await storage.revive([refOf(job)]), [{ verdict: 'not_revivable' }])
+      assert.equal(await stateOf(storage, job), 'failed')
+    },
+  },
+  {
+    name: 'a revived job does not wait for a continuation that has the id of its completed blocker by now',
+    proves: ['L1'],
+    run: async (context) => {
+      const { storage, added } = context
+      const blocker = await added({ type: 'blocker' })
+      const job = await added({ blockers: [refOf(blocker)] })
+      await runOne(context, 'blocker')
+      await fail(storage, await claimType(context, 'mail'))
+      await storage.remove([refOf(blocker)])
+      await chainOfTwo(context, { first: { type: 'first' }, next: refOf(blocker) })
+      assert.deepEqual(await storage.revive([refOf(job)]), [{ verdict: 'revived' }])
+      assert.equal(await stateOf(storage, job), 'queued')
+    },
+  },
+  {
     name: 'a revived blocker does not revive the dependents that failed with it',
     proves: ['S8'],
     run: async (context) => {

@@ -32,7 +32,7 @@ export const settleSlowDownCases: readonly Case[] = [
       await added({ id: 'in a group', group: { key: 'g' } })
       assert.deepEqual(await claim(), [])
       const { attempt, failures, snoozes, state } = await recordOf(storage, { type: 'mail', id: 'released' })
-      assert.deepEqual([attempt, failures, snoozes, state], [1, 0, 1, 'scheduled'])
+      assert.deepEqual([attempt, failures, snoozes, state], [1, 0, 0, 'scheduled'])
       await advance(10 * unit)
       assert.deepEqual(idsOf(await claim()).toSorted(), ['in a group', 'no group', 'released', 'urgent'])
     },
@@ -90,6 +90,48 @@ export const settleSlowDownCases: readonly Case[] = [
       assert.deepEqual(idsOf(await claim()), ['other'])
     },
   },
+  {
+    name: 'a job that slows only itself down leaves its group and its type as they are',
+    proves: ['F23'],
+    run: async (context) => {
+      const { storage, added, claim, claimOne, advance, unit } = context
+      await release(context, { delayMs: 10 * unit, slowDown: 'job' }, 'g')
+      await added({ id: 'other', group: { key: 'g' } })
+      const others = await claim()
+      assert.deepEqual(idsOf(others), ['other'])
+      await complete(storage, others[0]!)
+      const limits = { type: 'mail', limits: {}, groups: ['g'] }
+      const { slowedUntil, groups } = (await storage.count({ types: ['mail'], limits })).types[0]!
+      assert.deepEqual([slowedUntil, groups![0]!.slowedUntil], [undefined, undefined])
+      await advance(10 * unit)
+      assert.equal((await claimOne()).id, 'released')
+    },
+  },
+  ...(['type', 'group', 'job'] as const).map((slowDown): Case => ({
+    name: `a release that slows the ${slowDown} down is no snooze, and costs no attempt; one with a time alone is a snooze`,
+    proves: ['F23', 'F18'],
+    run: async (context) => {
+      const { storage, claimOne, advance, unit } = context
+      await release(context, { delayMs: unit, slowDown }, 'g')
+      const counts = []
+      for (const when of [{ runAt: 0, slowDown }, { delayMs: unit, slowDown }, { delayMs: unit }]) {
+        await advance(unit)
+        const lease = await claimOne()
+        counts.push([lease.failures, lease.snoozes])
+        await settleOne(storage, lease, { kind: 'released', ...when })
+      }
+      const { failures, snoozes } = await recordOf(storage, { type: 'mail', id: 'released' })
+      assert.deepEqual(
+        [...counts, [failures, snoozes]],
+        [
+          [0, 0],
+          [0, 0],
+          [0, 0],
+          [0, 1],
+        ],
+      )
+    },
+  })),
   {
     name: 'of several slow-downs the latest counts, whichever came first',
     proves: ['F23'],

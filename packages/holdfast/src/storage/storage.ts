@@ -544,13 +544,13 @@ export type Ending =
   // Without a time, the job returns to its old place, with its runAt and sequence number. With one, even in the past, it is a
   // snooze. The job is queued or scheduled then, never failing. A payload replaces that of the job. So does the error of a
   // snooze: a snooze without an error removes it.
-  // With `slowDown`, no other job of its type, or of its group, is claimed before that time either. Of several, the latest counts.
-  // A job without a group slows no other by 'group', and one that ends as cancelled slows none.
+  // With `slowDown`, it is not counted as a snooze, and no other job of its type, or of its group, is claimed before that time
+  // either: of several, the latest counts. A job slows no other by 'job', nor by 'group' without a group, nor if it ends as cancelled.
   | (When & {
       readonly kind: 'released'
       readonly payload?: Bytes
       readonly error?: Bytes
-      readonly slowDown?: 'type' | 'group'
+      readonly slowDown?: 'type' | 'group' | 'job'
     })
   // `next` becomes the tail of the chain, with its root and key; a deduplication of its own is ignored. The verdict is
   // `conflict` if its id is taken, or if a job waits for a chain of that name. `next` and `add` are one batch, in this order:
@@ -647,6 +647,7 @@ export interface SweepRequest {
   /**
    * Ended chains of a type and state beyond this number are deleted, unless a dependent needs them: those that expire first,
    * then those that are kept for ever, oldest end first. The first bound reached wins, so a count applies whatever the age.
+   * A driver may count the records of the type in this state instead, those of longer chains included, and then deletes more.
    * Jobs that this call ends itself are counted by it, or by the next one.
    */
   readonly keep?: readonly KeepCount[]

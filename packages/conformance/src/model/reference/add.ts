@@ -5,6 +5,7 @@ import type { AddVerdict, JobRef, JobState, NewJob, OnBlockerFailure } from 'hol
 import {
   due,
   find,
+  findChain,
   isEnded,
   isFree,
   isGone,
@@ -65,12 +66,14 @@ export function add(
   const replaced = new Set<Job>()
   /** By token: the refusal of several jobs, decided with the first of them. */
   const refused = new Map<string, Refusal | undefined>()
+  const repeats = new Set<string>()
   const refusalOfToken = (index: number): Refusal | undefined => {
     const { token } = jobs[index]!
     const own = jobs.filter((job) => job.token === token)
     if (own.length === 1) return undefined
     if (!refused.has(token)) {
-      const isKnown = own.some((job) => isStored(world, job, isRefusal(verdicts?.[index])))
+      const isKnown = own.some((job) => find(world, job)?.made.token === token)
+      if (isKnown) repeats.add(token)
       refused.set(token, isKnown ? undefined : refusalIn(world, own))
     }
     return refused.get(token)
@@ -112,7 +115,8 @@ export function add(
       expected.push(verdict)
       continue
     }
-    const isAlone = jobs.filter(({ token }) => token === made.token).length === 1
+    // A repeat may add a job that was a duplicate before.
+    const isAlone = repeats.has(made.token) || jobs.filter(({ token }) => token === made.token).length === 1
     const alone = isAlone ? refusalOf(world, made, find(world, made)) : undefined
     if (alone) {
       must(!outcome, () => `an outcome was accepted although ${show(made.id)} is refused: ${show(alone)}`)
@@ -139,15 +143,6 @@ export function add(
   if (verdicts) sameVerdicts(world, verdicts, expected, replaced)
 }
 
-const isRefusal = (verdict: AddVerdict | undefined): boolean =>
-  verdict?.verdict === 'queue_full' || verdict?.verdict === 'group_kind'
-
-/** The job was added before under this token. @param forgotten its record has expired, and the driver does not know it */
-function isStored(world: World, job: NewJob, forgotten: boolean): boolean {
-  const known = world.jobs.get(nameOfRef(job))
-  return known?.made.token === job.token && (find(world, known) !== undefined || !forgotten)
-}
-
 /**
  * Missing blockers by token. A job that is known already needs none.
  * @param forgotten also check jobs that are known and gone
@@ -165,7 +160,7 @@ export function missingBlockers(
     const comes = (ref: JobRef): boolean =>
       chains.some((other) => other !== job && other.token === token && isSame(other, ref))
     const refs = blockers.filter(
-      (blocker) => typeof blocker !== 'number' && find(world, blocker)?.index !== 0 && !comes(blocker),
+      (blocker) => typeof blocker !== 'number' && !findChain(world, blocker) && !comes(blocker),
     )
     const known = world.jobs.get(nameOfRef(job))
     const isKnown = known?.made.token === token && (find(world, known) !== undefined || !forgotten(index))
@@ -338,7 +333,7 @@ export function block(
   for (const blocker of job.blockers) {
     // A blocker that ended in this move still counts, even if no other job keeps it.
     const chain =
-      find(world, blocker.ref) ?? fresh.find((head) => head && isSame(head, blocker.ref) && isKnown(world, head))
+      findChain(world, blocker.ref) ?? fresh.find((head) => head && isSame(head, blocker.ref) && isKnown(world, head))
     blocker.bound = chain !== undefined
     // The key outlived its record, so the job was completed.
     if (!chain) blocker.done = true

@@ -163,10 +163,14 @@ function next(
     const best = open.filter(isFair).flatMap((one) => [...one.best])
     const isBest = (one: Job): boolean => !given || !isUnfair(world, type) || isBestOfAll(one, open)
     const job = best.find((one) => isTaken(one, request, given, seen) && isBest(one))
-    const allSpent = open.flatMap((one) => one.best.filter((each) => isOver(world, each, wanted)))
+    // Of a group that a job holds which is gone and not swept, the driver need not look at any job.
+    const sure = open.filter(({ isSure }) => isSure)
+    const allSpent = sure.flatMap((one) => one.best.filter((each) => isOver(world, each, wanted)))
     // One that ended was met at some point of the call. What its end unblocked may be claimed from then on.
     const shown = firstJobs(world, type).find((one) => isOver(world, one, wanted) && !isShownWaiting(one, seen))
-    const isStopped = first === undefined && mayWait(world, type, open)
+    const unblockedToo = effects.unblocked.filter((one) => one.type === type && one.phase === 'waiting')
+    const met = [...open.flatMap((one) => [...one.best]), ...unblockedToo]
+    const isStopped = first === undefined && mayWait(world, type, met)
     const spent = shown ?? (isStopped ? undefined : allSpent[0])
     if (spent && (shown || !job || isOver(world, job, wanted))) {
       endSpent(world, spent, effects)
@@ -174,7 +178,7 @@ function next(
     }
     if (!job) {
       must(
-        isStopped || (first === undefined && !open.some(({ isSure }) => isSure)),
+        isStopped || (first === undefined && sure.length === 0),
         () => `${show(best.map(plain))} was expected to be claimed, got ${show(first && plain(first))}`,
       )
       return undefined
@@ -185,10 +189,9 @@ function next(
 }
 
 /** Whether the rate of the type may have no room for the job whose turn it is. Then nothing overtakes it. */
-function mayWait(world: World, type: string, open: readonly Participant[]): boolean {
+function mayWait(world: World, type: string, jobs: readonly Job[]): boolean {
   const flow = flowOf(world, type)
   const rate = world.limits.get(type)?.rate
-  const jobs = open.flatMap(({ best }) => [...best])
   const isWaited = jobs.some((job) => !isFree(world, flow, rate, weightOf(job)).surely)
   mayWaitFor(world, flow, rate, jobs)
   return isWaited

@@ -15,6 +15,7 @@ import {
   dependentsOf,
   due,
   find,
+  findChain,
   isEnded,
   isInForce,
   isSame,
@@ -109,7 +110,7 @@ function reviveOne(world: World, job: Job | undefined, runAt: number, seen: Seen
   }
   if (job.phase !== 'failed' && job.phase !== 'cancelled') return 'not_revivable'
   // The job would wait forever.
-  if (job.blockers.some(({ ref, done }) => !done && !find(world, ref))) return 'not_revivable'
+  if (job.blockers.some(({ ref, done }) => !done && !findChain(world, ref))) return 'not_revivable'
   if (hasOtherKind(world, job) || !retakeKey(world, job.chain)) return 'conflict'
   // A blocker that is gone does not come back for it.
   for (const blocker of job.blockers) blocker.bound = false
@@ -125,7 +126,7 @@ function reviveOne(world: World, job: Job | undefined, runAt: number, seen: Seen
   // A completed blocker with a new life since: the driver decides whether it counts again.
   const again = seen(job)?.state === 'blocked'
   for (const blocker of job.blockers) {
-    const chain = find(world, blocker.ref)
+    const chain = findChain(world, blocker.ref)
     if (again && chain && tailOf(world, chain).phase !== 'completed') blocker.done = false
   }
   // The revival was explicit, so the job waits for a blocker that has failed.

@@ -227,7 +227,7 @@ export function outcomeOf(world: World, client: Client, spec: OutcomeSpec): Outc
         ...when,
         ...(spec.bytes > 1 && { payload: some[spec.bytes] }),
         ...(spec.stalled && { error: bytes(`snoozed ${spec.bytes}`) }),
-        ...(spec.slowDown > 0 && { slowDown: (['type', 'group'] as const)[spec.slowDown - 1]! }),
+        ...(spec.slowDown > 0 && { slowDown: (['type', 'group', 'job'] as const)[spec.slowDown - 1]! }),
         ...report,
       }
     default: {

@@ -176,7 +176,7 @@ function record(world: World, job: Job, outcome: Outcome, cancelled: boolean, ef
     job.phase = 'waiting'
     if (outcome.payload) job.payload = outcome.payload
     if (isSnooze) {
-      job.snoozes++
+      if (!outcome.slowDown) job.snoozes++
       job.error = error
       goBehind(world, job, due(world, outcome))
     }

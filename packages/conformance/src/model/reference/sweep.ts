@@ -101,10 +101,15 @@ function deleteBeyond(world: World, { type, state, count }: KeepCount, seen: See
     must(!earlier, () => `${show(plain(gone))} was swept before ${show(plain(earlier!))}`)
   }
   const records = [...world.jobs.values()].filter((job) => job.type === type && job.phase === state)
-  const [last] = deleted.filter((head) => !deleted.some((other) => isSweptBefore(world, head, other)))
-  const isRemaining = (job: Job): boolean => !deleted.includes(job.chain) || job.chain === last
-  const remaining = records.filter(isRemaining).length
-  must(!last || remaining > count, () => `${show(plain(last!))} was swept, although only ${remaining} were left`)
+  // Longer chains have no order among themselves: any of them may have been the last to go.
+  const last = deleted.filter((head) => !deleted.some((other) => isSweptBefore(world, head, other)))
+  const numberBefore = (head: Job, counted: readonly Job[]): number =>
+    counted.filter(({ chain }) => chain === head || !deleted.includes(chain)).length
+  const isBeyond = (head: Job): boolean => numberBefore(head, records) > count || numberBefore(head, heads) > count
+  must(
+    deleted.length === 0 || last.some(isBeyond),
+    () => `${show(deleted.map(plain))} were swept, although fewer had left no more than ${count}`,
+  )
   for (const head of deleted) forget(world, head)
 }
 

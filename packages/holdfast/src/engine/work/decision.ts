@@ -101,13 +101,12 @@ export function releasedEnd(
   { when, slowDown }: Decision & { readonly kind: 'released' },
   error: Bytes | undefined,
 ): AttemptEnd {
-  const scope = slowDown?.scope
   return {
     ending: {
       kind: 'released',
       ...when,
       ...(error && { error }),
-      ...((scope === 'type' || scope === 'group') && { slowDown: scope }),
+      ...(slowDown && { slowDown: slowDown.scope }),
     },
     ...(slowDown && { slowDown }),
   }

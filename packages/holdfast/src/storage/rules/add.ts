@@ -113,7 +113,9 @@ class Decider {
     const verdict =
       origin === 'none'
         ? { verdict: 'skipped' as const }
-        : (this.#existing(job, origin === 'repeated', predecessor) ?? this.#refusals?.ofOne(job))
+        : (this.#existing(job, origin === 'repeated', predecessor) ??
+          // The settle has decided about a continuation already.
+          (predecessor ? undefined : this.#refusals?.ofOne(job)))
     if (verdict) this.verdicts.push(verdict)
     else this.#create(index, predecessor, typeof origin === 'object' ? origin : undefined)
   }

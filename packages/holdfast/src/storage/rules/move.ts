@@ -257,6 +257,12 @@ export function find(move: Move, ref: JobRef): Job | undefined {
   return job && isGone(move, job) ? undefined : job
 }
 
+/** The chain of a ref, unless it has expired. A job inside another chain that has its name by now is not it. */
+export function findChain(move: Move, ref: JobRef): Job | undefined {
+  const job = find(move, ref)
+  return job?.chainIndex === 0 ? job : undefined
+}
+
 /** The chain has ended and expired, and no dependent needs it: it is absent for every call, swept or not. So is an expired part of it. */
 export function isGone(move: Move, job: Job): boolean {
   if (isExpiredPart(move, job)) return true

@@ -5,7 +5,7 @@ import type { Revival, ReviveOptions, ReviveVerdict } from '../storage.ts'
 import { blockJob } from './job/block.ts'
 import { unblock } from './job/finish.ts'
 import { retakeKey } from './job/key.ts'
-import { find, type Job, type Move } from './move.ts'
+import { find, findChain, type Job, type Move } from './move.ts'
 import { hasOtherKind } from './job/refuse.ts'
 import { dueAt, joinGroup, moveToBack, refreshGroup, releaseHold, reschedule } from './job/wait.ts'
 
@@ -31,7 +31,7 @@ function reviveOne(move: Move, job: Job, runAt: number): ReviveVerdict['verdict'
     return 'moved'
   }
   if (!isTerminal(job.state) || job.state === 'completed') return 'not_revivable'
-  if (job.blockers?.some((blocker) => !blocker.done && !find(move, blocker.ref))) return 'not_revivable'
+  if (job.blockers?.some((blocker) => !blocker.done && !findChain(move, blocker.ref))) return 'not_revivable'
   if (hasOtherKind(move, job) || !retakeKey(move, job.chain)) return 'conflict'
   move.place(job.chain, 'nowhere')
   job.chain.expiresAt = undefined

@@ -154,7 +154,7 @@ function waitAgain(move: Move, job: Job, outcome: Outcome, state: JobState): voi
     move.event(job, 'requeued', job.failures)
     if (outcome.payload) job.payload = outcome.payload
     if (isSnooze(outcome)) {
-      job.snoozes++
+      if (!outcome.slowDown) job.snoozes++
       job.error = outcome.error
       moveToBack(move, job, dueAt(move, outcome))
     }
@@ -169,12 +169,12 @@ function waitAgain(move: Move, job: Job, outcome: Outcome, state: JobState): voi
 }
 
 /** Nothing else of the type, or of the group, starts before the job is due. Of several slow-downs, the latest counts. */
-function slowDown(move: Move, { type, group, runAt }: Job, scope: 'type' | 'group'): void {
+function slowDown(move: Move, { type, group, runAt }: Job, scope: 'type' | 'group' | 'job'): void {
   if (runAt <= move.now) return
   if (scope === 'type') {
     const slowedUntil = move.flowOf(type)?.slowedUntil ?? 0
     if (runAt > slowedUntil) move.changeFlow(type, { slowedUntil: runAt })
-  } else if (group && runAt > group.slowedUntil) {
+  } else if (scope === 'group' && group && runAt > group.slowedUntil) {
     move.changeGroup(group, { slowedUntil: runAt })
     refreshGroup(move, group)
   }

@@ -129,6 +129,20 @@ describe('rateLimited() on a Queue', () => {
     ])
   })
 
+  test('[F18] a run that was told to slow down does not count among the snoozes', async (t) => {
+    const { queue: newQueue, clock } = clockBench(t)
+    const queue = newQueue<number>({ ...rare, maxSnoozes: 1 })
+    const answers = [
+      ...(['type', 'group', 'job'] as const).map((scope) => rateLimited({ retryAfterMs: second, scope })),
+      snooze({ delayMs: second }),
+    ]
+    queue.execute(() => answers.shift() ?? 5)
+    await queue.start()
+    await queue.enqueue('a', 1)
+    await clock.advance(minute)
+    assert.equal((await queue.get('a'))!.result, 5)
+  })
+
   test('[F18] a snooze has its own bound', async (t) => {
     const { queue: newQueue, clock } = clockBench(t)
     const queue = newQueue<number>({ ...rare, maxSnoozes: 1 })

@@ -111,8 +111,8 @@ export const orderedGroupCodes = { continue: 1, hold: 2 } as const
 /** What a bound of waiting jobs counts. */
 export const depthCodes = { type: 0, group: 1 } as const
 
-/** What a release slows down, beside its job. */
-export const slowDownCodes = { type: 1, group: 2 } as const
+/** What a release slows down. */
+export const slowDownCodes = { type: 1, group: 2, job: 3 } as const
 
 /** The word of each number. */
 export function wordsOf<Word extends string>(codes: Readonly<Record<Word, number>>): ReadonlyMap<number, Word> {

@@ -171,7 +171,7 @@ ${keys}  local function ref_of_blocker(news, blocker)
 
   -- missing: from missing_blockers. predecessor: the job that the first one continues.
   function add_batch(news, missing, predecessor)
-    local verdicts, created, blocks, batches, refusals = {}, {}, {}, refusable(news), {}
+    local verdicts, created, blocks, batches, refusals, alone = {}, {}, {}, refusable(news), {}, {}
     local state = { taken = {}, repeated = {}, replaced = {} }
     for index, new in ipairs(news) do
       for _, blocker in ipairs(new.blockers or {}) do
@@ -182,7 +182,11 @@ ${keys}  local function ref_of_blocker(news, blocker)
       local lacking = missing and missing[new.token]
       local batch = batches and batches[new.token]
       -- A token of several jobs is decided before the first of them is added, a job alone once it is no duplicate.
-      if not lacking and batch and #batch > 1 and refusals[batch] == nil then refusals[batch] = refusal_in(batch) or false end
+      if not lacking and batch and refusals[batch] == nil then
+        -- A repeat may add a job that was a duplicate before. That one is decided alone.
+        alone[batch] = #batch == 1 or is_repeat(batch)
+        refusals[batch] = not alone[batch] and refusal_in(batch) or false
+      end
       local refused = lacking and { ${addCodes.blocker_not_found}, lacking[1], lacking[2] } or batch and refusals[batch]
       -- Of a blocker by position. origin: the job it is started for. none: all its dependents are duplicates.
       -- repeated: its dependent was added by an earlier call.
@@ -201,7 +205,7 @@ ${keys}  local function ref_of_blocker(news, blocker)
         verdicts[index] = { ${addCodes.skipped} }
       else
         local before = index == 1 and predecessor or nil
-        verdicts[index] = standing_verdict(new, repeated, before, state) or batch and #batch == 1 and refusal_of(new) or nil
+        verdicts[index] = standing_verdict(new, repeated, before, state) or batch and not before and alone[batch] and refusal_of(new) or nil
         if not verdicts[index] then
           local existing = stored(new.t, new.id)
           local code = existing and is_waiting(existing.state) and ${addCodes.replaced} or ${addCodes.added}

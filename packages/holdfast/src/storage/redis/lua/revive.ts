@@ -24,7 +24,7 @@ local function revive_one(j, run_at)
   end
   if not is_terminal(j.state) or j.state == ${state.completed} then return ${reviveCodes.not_revivable} end
   for _, blocker in ipairs(j.blockers or {}) do
-    if not blocker[3] and not find_ref(blocker) then return ${reviveCodes.not_revivable} end
+    if not blocker[3] and not find_chain(blocker) then return ${reviveCodes.not_revivable} end
   end
   local chain = chain_of(j)
   if has_other_kind(j) or not retake_key(chain) then return ${reviveCodes.conflict} end

@@ -91,7 +91,7 @@ do
     if what == ${slowDownCodes.type} then
       touch_flow(j.t)
       f = j.t.flow
-    elseif j.group_key then
+    elseif what == ${slowDownCodes.group} and j.group_key then
       f = group_of(j.t, j.group_key)
       f.dirty = true
     else return end
@@ -104,7 +104,7 @@ do
       event(j, ${event.requeued}, j.failures)
       if o[6] then set_payload(j, o[6]) end
       if o[8] then
-        j.snoozes = j.snoozes + 1
+        if not o[15] then j.snoozes = j.snoozes + 1 end
         j.error = o[9] or nil
         go_behind(j, due_at(o[8]))
       end

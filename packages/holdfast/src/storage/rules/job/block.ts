@@ -3,7 +3,7 @@
 import { isTerminal } from './states.ts'
 import type { JobRef, NewJob } from '../../storage.ts'
 import { type Effects, expireLater, finish, unblock } from './finish.ts'
-import { find, type Job, type Move } from '../move.ts'
+import { findChain, type Job, type Move } from '../move.ts'
 
 /** The missing blockers, by the token of the jobs that they refuse. @param chains the jobs of the call that begin a chain */
 export function missingBlockers(
@@ -24,8 +24,8 @@ export function missingBlockers(
     if (!job.blockers || move.stored(job)?.token === job.token) continue
     for (const blocker of job.blockers) {
       if (typeof blocker === 'number' || isSibling(job, blocker)) continue
-      const chain = find(move, blocker)
-      if (chain?.chainIndex === 0) {
+      const chain = findChain(move, blocker)
+      if (chain) {
         move.kept.add(chain)
         continue
       }
@@ -68,7 +68,7 @@ export function blockJob(move: Move, job: Job, onFailure = job.onBlockerFailure)
   let failed = false
   const open = new Set<Job>()
   for (const blocker of job.blockers!) {
-    const chain = find(move, blocker.ref)
+    const chain = findChain(move, blocker.ref)
     const state = chain?.tail.state
     // A chain that is gone had completed, or was known by a key whose window outlived its record.
     blocker.done = !chain || state === 'completed' || (onFailure === 'run' && isTerminal(chain.tail.state))

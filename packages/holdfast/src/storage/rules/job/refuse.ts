@@ -1,7 +1,7 @@
 // Refusals of an add by the depth of a queue or the kind of a group. They apply to all jobs of a token, or to none.
 
 import type { AddVerdict, NewJob } from '../../storage.ts'
-import type { Job, Move } from '../move.ts'
+import { find, type Job, type Move } from '../move.ts'
 import { isWaiting } from './states.ts'
 
 type Refused = Extract<AddVerdict, { readonly verdict: 'queue_full' | 'group_kind' }>
@@ -25,14 +25,16 @@ export class Refusals {
   ofToken({ token }: NewJob): Refused | undefined {
     const jobs = this.#undecided.get(token)
     if (jobs && jobs.length > 1) {
-      this.#undecided.delete(token)
+      // A repeat may add a job that was a duplicate before. That one is decided alone.
+      if (jobs.some((job) => isKnown(this.#move, job))) this.#undecided.set(token, [])
+      else this.#undecided.delete(token)
       const refused = refusalIn(this.#move, jobs)
       if (refused) this.#refused.set(token, refused.verdict)
     }
     return this.#refused.get(token)
   }
 
-  /** The refusal of a job that is alone with its token, and no duplicate. */
+  /** The refusal of a job that is decided alone, and no duplicate. */
   ofOne(job: NewJob): Refused | undefined {
     if (!this.#undecided.has(job.token) || !isRefusable(job)) return undefined
     return refusalOf(this.#move, job, this.#move.stored(job))
@@ -46,7 +48,7 @@ export class Refusals {
 export function refusalIn(move: Move, jobs: readonly NewJob[]): { token: string; verdict: Refused } | undefined {
   if (!jobs.some(isRefusable)) return undefined
   const repeated = new Set<string>()
-  for (const job of jobs) if (move.stored(job)?.token === job.token) repeated.add(job.token)
+  for (const job of jobs) if (isKnown(move, job)) repeated.add(job.token)
   const added = repeated.size === 0 ? jobs : jobs.filter(({ token }) => !repeated.has(token))
   const counts = new Map<string, number>()
   const kinds = new Map<string, boolean>()
@@ -65,6 +67,9 @@ export function refusalIn(move: Move, jobs: readonly NewJob[]): { token: string;
   }
   return undefined
 }
+
+/** The job was added before under its token. */
+const isKnown = (move: Move, job: NewJob): boolean => find(move, job)?.token === job.token
 
 /** The refusal of one job, which is no duplicate. @param replaced the waiting job that it takes the place of */
 function refusalOf(move: Move, job: NewJob, replaced: Job | undefined): Refused | undefined {

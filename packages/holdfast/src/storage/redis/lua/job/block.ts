@@ -27,10 +27,10 @@ local function missing_blockers(list, first)
         if type(blocker) == 'table' then
           siblings = siblings or siblings_of(list, first or 1)
           local at = siblings[pack({ blocker[1], blocker[2], new.token })]
-          local chain = find_ref(blocker)
+          local chain = find_chain(blocker)
           if at and list[at] ~= new then
             -- The same call adds it.
-          elseif chain and chain.index == 0 then
+          elseif chain then
             kept[chain] = true
           else
             any = true
@@ -47,7 +47,7 @@ end
 local function block_job(j, waits)
   local failed, open, counted = false, 0, {}
   for _, blocker in ipairs(j.blockers) do
-    local chain = find_ref(blocker)
+    local chain = find_chain(blocker)
     local state = chain and tail_of(chain).state
     -- No record: it had completed before, or was the holder of a key whose window outlived the record.
     blocker[3] = not chain or state == ${state.completed} or (waits == ${failure.run} and is_terminal(state))

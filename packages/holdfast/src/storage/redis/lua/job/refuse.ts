@@ -19,8 +19,20 @@ local may_refuse = may_add
 
 /** To define the functions takes time, and few calls need them. */
 export const refuse = `
-local refusal_in, refusal_of
+local is_repeat, refusal_in, refusal_of
 if may_refuse then
+  -- One of the jobs was added before under its token.
+  local function is_known(new)
+    local existing = find_job(new.t, new.id)
+    return existing and existing.token == new.token
+  end
+  function is_repeat(batch)
+    for _, new in ipairs(batch) do
+      if is_known(new) then return true end
+    end
+    return false
+  end
+
   -- Counted once per call; set_state() keeps it up to date.
   local function waiting_of(t)
     if not t.waiting then
@@ -62,8 +74,7 @@ if may_refuse then
   function refusal_in(news)
     local repeated, counts, kinds = {}, {}, {}
     for _, new in ipairs(news) do
-      local existing = stored(new.t, new.id)
-      if existing and existing.token == new.token then repeated[new.token] = true end
+      if is_known(new) then repeated[new.token] = true end
     end
     local function each(visit)
       for _, new in ipairs(news) do
@@ -75,7 +86,9 @@ if may_refuse then
       counts[t] = (counts[t] or 0) + 1
       if g then counts[g] = (counts[g] or 0) + 1 end
     end)
-    return each(function(new, t, g) return other_kind(new, 0, kinds) or too_many(new, counts[t], counts[g or t]) end)
+    local other, token = each(function(new) return other_kind(new, 0, kinds) end)
+    if other then return other, token end
+    return each(function(new, t, g) return too_many(new, counts[t], counts[g or t]) end)
   end
 
   -- The refusal of one job, which is no duplicate. It may take the place of a waiting one.

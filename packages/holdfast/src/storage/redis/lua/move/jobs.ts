@@ -99,6 +99,11 @@ local function find_job(t, id)
   return nil
 end
 local function find_ref(ref) return find_job(type_of(ref[1]), ref[2]) end
+-- A job inside another chain that has its name by now is not the chain.
+local function find_chain(ref)
+  local j = find_ref(ref)
+  return j and j.index == 0 and j or nil
+end
 
 -- Every change of a job is followed by touch(), or by one of the functions that call it.
 local function touch(j)
