@@ -733,6 +733,16 @@ export interface CountQuery {
   readonly types?: readonly string[]
   /** Asks for the use of limits of one type, and of groups of it. */
   readonly limits?: { readonly type: string; readonly limits: Limits; readonly groups?: readonly string[] }
+  /** Asks which job of a type a claim would start next, and what keeps it from a start. The cost does not depend on the backlog. */
+  readonly next?: NextQuery
+}
+export interface NextQuery {
+  readonly type: string
+  readonly limits: Limits
+  /** A group of the type that is looked at, too. */
+  readonly group?: string
+  /** Weight of the start that `freesAt` is about. @default 1 */
+  readonly weight?: number
 }
 export interface TypeCounts {
   readonly type: string
@@ -777,6 +787,33 @@ export interface Paused {
 export interface Counts {
   readonly now: number
   readonly types: readonly TypeCounts[]
+  /** The answer to `next` of the query. */
+  readonly next?: NextStart
+}
+/** What a claim of a type would start next. `freesAt` is for the weight of the query, or for a heavier job that is waited for. */
+export interface NextStart extends LimitUse {
+  readonly paused?: Paused
+  readonly slowedUntil?: number
+  /** First end of a lease of the type, without those of paused groups. In the past: a claim first takes that job back. */
+  readonly leaseEnd?: number
+  /** Id of the job that comes first among those without a group that are due. */
+  readonly line?: string
+  /**
+   * Whose turn it is: that of a group or, without `group`, of the jobs without one. Absent if nothing is due; and without turns
+   * (`fair: false`), if several could be next.
+   */
+  readonly turn?: { readonly group?: string }
+  /** The group that the query named, whether it has jobs or not. */
+  readonly group?: NextOfGroup
+}
+export interface NextOfGroup extends GroupUse {
+  readonly paused?: Paused
+  /** The kind of its unfinished jobs. */
+  readonly ordered: boolean
+  /** Id of its first job: of an ordered group, the first unfinished one, in any state; else of those that are due. */
+  readonly job?: string
+  /** When the group may start a job; a past instant: now. Absent: not before another call changes that. */
+  readonly turnAt?: number
 }
 
 // ── hints ────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -16,6 +16,7 @@ import { groupTexts } from '../sql/group-statements.ts'
 import { waitingStates } from '../sql/job-columns.ts'
 import { columns, param, type Sql } from '../sql/statement.ts'
 import { arrayOf, decodeText, encodeText, numberOf } from '../sql/text.ts'
+import { nextStart } from './next-start.ts'
 import type { OpenStorage } from './open-storage.ts'
 import { countTransaction } from './scan-transaction.ts'
 
@@ -82,19 +83,22 @@ function countStatement({ at, now }: Sql, isWantedType: string, isWanted: string
   return { name: '', text }
 }
 
-export async function count({ database, statements }: OpenStorage, query: CountQuery): Promise<Counts> {
-  const { limits } = query
+export async function count(open: OpenStorage, query: CountQuery): Promise<Counts> {
+  const { limits, next } = query
+  const { statements } = open
   const use = [limits ? encodeText(limits.type) : null, limits ? arrayOf((limits.groups ?? []).map(encodeText)) : null]
-  const rows = await countTransaction(database, (connection) =>
-    query.types
-      ? connection.query(statements.count.some, [...use, arrayOf(query.types.map(encodeText))])
-      : connection.query(statements.count.all, use),
-  )
-  const found = new Map<string, TypeCounts>()
-  const now = Number(rows[0]![0])
-  for (const row of rows) if (row[1] !== null) found.set(decodeText(row[1]!), countsOf(row, query, now))
-  if (!query.types) return { now, types: [...found.values()].filter(isKnown) }
-  return { now, types: query.types.map((name) => found.get(name) ?? countsOf(emptyRow(name), query, now)) }
+  return countTransaction(open.database, async (connection) => {
+    const rows = query.types
+      ? await connection.query(statements.count.some, [...use, arrayOf(query.types.map(encodeText))])
+      : await connection.query(statements.count.all, use)
+    const found = new Map<string, TypeCounts>()
+    const now = Number(rows[0]![0])
+    for (const row of rows) if (row[1] !== null) found.set(decodeText(row[1]!), countsOf(row, query, now))
+    const types = query.types
+      ? query.types.map((name) => found.get(name) ?? countsOf(emptyRow(name), query, now))
+      : [...found.values()].filter(isKnown)
+    return { now, types, ...(next && { next: await nextStart(open, connection, next, now) }) }
+  })
 }
 
 const isKnown = ({ states, paused, pausedGroups }: TypeCounts): boolean =>

@@ -20,6 +20,7 @@ import { countStatements } from './count.ts'
 import { extendStatement } from './extend.ts'
 import { listStatements } from './list.ts'
 import { nextDueAtStatement } from './next-due-at.ts'
+import { nextStartStatement } from './next-start.ts'
 import { sweepCountStatements } from './sweep-counts.ts'
 
 type VerbStatements = ReturnType<typeof makeVerbStatements>
@@ -34,6 +35,7 @@ export const makeVerbStatements = (sql: Sql) => ({
   list: listStatements(sql),
   count: countStatements(sql),
   nextDueAt: nextDueAtStatement(sql),
+  nextStart: nextStartStatement(sql),
   ...sweepCountStatements(sql),
   clear: clearStatements(sql),
 })
