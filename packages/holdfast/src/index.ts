@@ -56,6 +56,7 @@ export type { OperatorCancelResult, RemoveResult, RetryResult } from './engine/o
 export type { TypeSummary } from './engine/operate/type-summary.ts'
 export type { DrainWaitingOptions, QueuePauseOptions } from './queue/operating.ts'
 export type { EventStream, QueueEvent } from './queue/event-stream.ts'
+export type { Explanation, Reason, ReasonCode } from './engine/explain/explanation.ts'
 export { type Backoff, delayAfter } from './engine/job/backoff.ts'
 export type { DeadLetter } from './queue/dead-letter.ts'
 export { contentId } from './queue/content-id.ts'

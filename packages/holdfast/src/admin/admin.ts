@@ -2,6 +2,7 @@
 
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../engine/emit.ts'
+import type { Explanation } from '../engine/explain/explanation.ts'
 import type { LimitsInfo, ReadLimitsOptions } from '../engine/limits/limits-calls.ts'
 import type { GroupLimitsPatch, LimitsPatch } from '../engine/limits/limits-options.ts'
 import type { BulkAction, BulkOptions } from '../engine/operate/bulk-action.ts'
@@ -173,6 +174,11 @@ export interface Admin extends AsyncDisposable {
     target: NamedType & { readonly group?: string | undefined },
     options?: { readonly by?: string | undefined },
   ): Promise<void>
+  /**
+   * Says why a job waits, runs or is gone: reasons with a code and a sentence, the decisive one first.
+   * @throws INVALID_ARGUMENT, StorageError, CLOSED
+   */
+  explain(job: NamedJob): Promise<Explanation>
   /** Returns the workers that are alive, the longest running first. One with `presenceMs: false` is not among them. @throws as types() */
   workers(): Promise<WorkerInfo[]>
   /**

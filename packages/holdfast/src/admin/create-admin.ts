@@ -3,9 +3,11 @@
 import { systemClock } from '../clock.ts'
 import { Connection } from '../engine/connection.ts'
 import { eventPublisher } from '../engine/events.ts'
+import type { Explanation } from '../engine/explain/explanation.ts'
 import { type GuardedStorage, guardStorage } from '../engine/guard.ts'
 import { eventLog } from '../engine/log-events.ts'
 import { OpenStreams } from '../engine/open-streams.ts'
+import type { NamedJob } from '../engine/operate/job-item.ts'
 import { Operations, writeLog } from '../engine/operate/operations.ts'
 import { valueCodec } from '../engine/operate/payload-codec.ts'
 import type { TypeSummary } from '../engine/operate/type-summary.ts'
@@ -18,7 +20,7 @@ import { Counters, type EventCounters } from './counters.ts'
 import { type FleetEvent, type FleetEventStream, fleetStream } from './fleet-events.ts'
 import { LimitsCalls } from '../engine/limits/limits-calls.ts'
 import { adminLimits } from './limits.ts'
-import { adminJobs } from './jobs.ts'
+import { adminJobs, refOf } from './jobs.ts'
 import { adminSchedules } from './schedules.ts'
 import { adminOptions, byOptions, fleetEventOptions, pauseTarget, typeOf } from './options.ts'
 
@@ -93,6 +95,10 @@ class AdminHandle implements Admin {
     const { type, group } = pauseTarget('resume', target)
     const { by = this.#by } = resolveOptions('resume', options, byOptions)
     await this.#operations.pause(type, false, group, by)
+  }
+
+  async explain(job: NamedJob): Promise<Explanation> {
+    return this.#operations.explain(refOf(job))
   }
 
   workers(): Promise<WorkerInfo[]> {

@@ -798,6 +798,8 @@ export interface NextStart extends LimitUse {
   readonly leaseEnd?: number
   /** Id of the job that comes first among those without a group that are due. */
   readonly line?: string
+  /** Number of jobs of the type that wait and are due. Absent: the storage would have to count them one by one. */
+  readonly due?: number
   /**
    * Whose turn it is: that of a group or, without `group`, of the jobs without one. Absent if nothing is due; and without turns
    * (`fair: false`), if several could be next.

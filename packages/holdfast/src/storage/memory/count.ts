@@ -23,7 +23,7 @@ function nextAsked(move: MemoryMove, { next: query }: CountQuery): Pick<Counts, 
   const type = move.data.types.get(query.type)
   if (!type) return { next: nextOfNone(query, move.now) }
   promote(move.data, type, move.now)
-  return { next: nextStart(move, type, query, firstLeaseEnd(type)) }
+  return { next: nextStart(move, type, query, { leaseEnd: firstLeaseEnd(type), due: type.due }) }
 }
 
 function countType(move: MemoryMove, type: TypeData, query: CountQuery): TypeCounts {

@@ -18,6 +18,8 @@ export interface NextFacts {
   readonly leaseEnd: number
   /** Id of the first due job without a group. */
   readonly line: string | undefined
+  /** Number of jobs that wait and are due. Undefined: the driver would have to count them. */
+  readonly due: number | undefined
   /** The first groups of the ring whose turn has come: one, or two without turns. */
   readonly turns: readonly GroupInTurn[]
   /** The group of the query, and the id of its first job. */
@@ -26,7 +28,7 @@ export interface NextFacts {
 
 export function nextOf(query: NextQuery, facts: NextFacts, now: number): NextStart {
   const { limits, weight } = query
-  const { paused, flow, running, leaseEnd, line } = facts
+  const { paused, flow, running, leaseEnd, line, due } = facts
   const slowed = slowedUntil(flow, now)
   const turn = turnOf(query, facts)
   return {
@@ -35,6 +37,7 @@ export function nextOf(query: NextQuery, facts: NextFacts, now: number): NextSta
     ...(slowed !== undefined && { slowedUntil: slowed }),
     ...(leaseEnd !== Infinity && { leaseEnd }),
     ...(line !== undefined && { line }),
+    ...(due !== undefined && { due }),
     ...(turn && { turn }),
     ...(facts.group && { group: nextOfGroup(query, facts.group, now) }),
   }
@@ -62,8 +65,13 @@ function nextOfGroup(
   }
 }
 
-/** For drivers that have a Move. @param leaseEnd as in NextFacts */
-export function nextStart(move: Move, type: JobType, query: NextQuery, leaseEnd: number): NextStart {
+/** For drivers that have a Move. */
+export function nextStart(
+  move: Move,
+  type: JobType,
+  query: NextQuery,
+  { leaseEnd, due }: Pick<NextFacts, 'leaseEnd' | 'due'>,
+): NextStart {
   const { group: key, limits } = query
   const group = key === undefined ? undefined : move.groupOf(type, key)
   const first = group && (group.ordered ? move.headOf(group) : move.bestOf(group))
@@ -73,6 +81,7 @@ export function nextStart(move: Move, type: JobType, query: NextQuery, leaseEnd:
     running: move.runningOf(type),
     leaseEnd,
     line: move.nextReady(type)?.id,
+    due,
     // Without turns a claim looks at all of them, too.
     turns: limits.group?.fair === false ? move.turnsOf(type) : [move.nextTurn(type) ?? []].flat(),
     group: group && { state: group, job: first?.id },
@@ -90,6 +99,7 @@ export const nextOfNone = (query: NextQuery, now: number): NextStart =>
       running: 0,
       leaseEnd: Infinity,
       line: undefined,
+      due: 0,
       turns: [],
       group: query.group === undefined ? undefined : { state: emptyGroup, job: undefined },
     },

@@ -70,6 +70,7 @@ export async function nextStart(
     running: Number(running),
     leaseEnd: numberOf(leaseEnd!) ?? Infinity,
     line: decodeOptionalText(line!),
+    due: undefined,
     turns: ring === null ? [] : (JSON.parse(ring!) as [string, number, number][]).map(groupInTurn),
     group: query.group === undefined ? undefined : { state, job: decodeOptionalText(state.ordered ? head! : best!) },
   }

@@ -61,7 +61,10 @@ local function next_start(name, list, key, weight)
   local use = type_use(t, limits, call('ZCARD', t.p .. 'leases'), weight)
   use[4], use[5] = t.paused or false, t.flow and (t.flow.slowed or 0) > now and t.flow.slowed or false
   use[6], use[7], use[8] = lease_end ~= INF and lease_end, line, turn_of(t, limits, line)
-  use[9] = key and next_of_group(t, limits, key, weight)
+  use[9], use[10] = key and next_of_group(t, limits, key, weight), call('ZCOUNT', t.p .. 'aside', '-inf', now)
+  for _, priority in ipairs(priorities(t)) do
+    use[10] = use[10] + call('ZCOUNT', t.p .. 'ready:' .. priority, '-inf', now)
+  end
   return use
 end
 

@@ -33,7 +33,7 @@ export async function count(scripts: ScriptRunner, query: CountQuery): Promise<C
 }
 
 function nextStart(answer: List, key: string | undefined): NextStart {
-  const [, , , paused, slowed, leaseEnd, line, turn, group] = answer
+  const [, , , paused, slowed, leaseEnd, line, turn, group, due] = answer
   const since = pausedOf(paused!)
   return {
     ...limitUse(answer),
@@ -41,6 +41,7 @@ function nextStart(answer: List, key: string | undefined): NextStart {
     ...(slowed !== false && { slowedUntil: slowed as number }),
     ...(leaseEnd !== false && { leaseEnd: leaseEnd as number }),
     ...(line !== false && { line: text(line!) }),
+    due: due as number,
     ...(turn !== false && { turn: turn === true ? {} : { group: text(turn!) } }),
     ...(key !== undefined && { group: nextOfGroup(key, group as List) }),
   }

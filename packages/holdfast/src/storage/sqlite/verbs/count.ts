@@ -26,7 +26,8 @@ export function count(move: SqliteMove, query: CountQuery): Counts {
 function nextAsked(move: SqliteMove, { next: query }: CountQuery): Pick<Counts, 'next'> {
   if (!query) return {}
   const type = move.typeOf(query.type)
-  return { next: type ? nextStart(move, type, query, firstLeaseEnd(move, type)) : nextOfNone(query, move.now) }
+  if (!type) return { next: nextOfNone(query, move.now) }
+  return { next: nextStart(move, type, query, { leaseEnd: firstLeaseEnd(move, type), due: undefined }) }
 }
 
 function countType(move: SqliteMove, type: SqliteType, gone: Partial<StateCounts> = {}): TypeCounts {
