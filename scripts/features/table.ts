@@ -61,7 +61,7 @@ export const features: readonly Feature[] = [
   row('F29', 'Retention by age and count', 'operating'),
   row('F30', 'Search by fields', 'operating', 'built', { file: 'scan' }),
   row('F31', 'Bulk actions', 'operating'),
-  row('F32', 'Explain', 'insight'),
+  row('F32', 'Explain', 'insight', 'built'),
   row('F33', 'Doctor', 'insight'),
   row('F34', 'Workers and health', 'operating'),
   row('F35', 'Schemas of payloads', 'safety', 'partly'),

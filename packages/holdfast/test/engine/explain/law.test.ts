@@ -18,11 +18,11 @@ after(stopPostgres)
 const absent: readonly ReasonCode[] = ['not_found', 'no_worker', 'workers_full']
 
 const histories = { memory: 2_000, sqlite: 100, file: 100, redis: 100, postgres: 100 } as const
-const ordinary = { memory: 150, else: 10 }
+const ordinary = { memory: 150, postgres: 5, else: 10 }
 
 for (const [driver, full] of Object.entries(histories)) {
   const runs = sizeOf(full, driver, ordinary)
-  test(`F32: explain and claim never disagree, in ${runs} histories on ${driver}`, async (context) => {
+  test(`[F32] explain and claim never disagree, in ${runs} histories on ${driver}`, async (context) => {
     const compared = nothingCompared()
     await testModel({ create: watched(driver, compared), runs, ...modelSeed })
     report(context, compared)
@@ -57,7 +57,7 @@ const withNext = (facts: Facts, change: (next: NonNullable<Facts['next']>) => No
 const turnOf = ({ record }: Facts) => (record?.group === undefined ? {} : { group: record.group })
 
 for (const [name, change] of Object.entries(defects)) {
-  test(`F32: an explain that ${name} is found by the law`, async () => {
+  test(`[F32] an explain that ${name} is found by the law`, async () => {
     const create = watched('memory', nothingCompared(), async (storage, ref, options) =>
       explain(change(await readFacts(storage, ref, options))),
     )
