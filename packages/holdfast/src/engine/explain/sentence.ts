@@ -1,5 +1,6 @@
 // Words and times of the sentences.
 
+import { isoOf } from '../schedule/instant.ts'
 import { parseType } from '../../storage/stored-type.ts'
 import type { Reason, ReasonCode } from './explanation.ts'
 
@@ -13,14 +14,18 @@ export function reason(
   return { code, sentence, ...(until !== undefined && { until }), data: given }
 }
 
+/** The last instant that a date can have. */
+const lastInstant = 8.64e15
+
 /** "12:03:07", in UTC; with the date if it is another day than today. */
 export function clockTime(at: number, now: number): string {
+  if (at > lastInstant) return 'the end of time'
   const [day, time] = instantText(at)
   return day === instantText(now)[0] ? time : `${day} ${time}`
 }
 
 function instantText(at: number): [day: string, time: string] {
-  const text = new Date(at).toISOString()
+  const text = isoOf(at)
   return [text.slice(0, text.indexOf('T')), text.slice(text.indexOf('T') + 1, -5)]
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test, type TestContext } from 'node:test'
 import type { Subject } from '../../../../conformance/src/index.ts'
+import type { NextStart } from 'holdfast/storage'
 import { ModelViolation, testModel } from '../../../../conformance/src/model/model.ts'
 import { explain } from '../../../src/engine/explain/explain.ts'
 import type { ReasonCode } from '../../../src/engine/explain/explanation.ts'
@@ -44,14 +45,19 @@ function report(context: TestContext, { ready, started, codes }: Compared): void
 /** What an explain with a defect takes the facts for. */
 const defects: Readonly<Record<string, (facts: Facts) => Facts>> = {
   'forgets the concurrency': (facts) => ({ ...facts, limits: { ...facts.limits, concurrency: Infinity } }),
-  'forgets pauses': (facts) => withNext(facts, ({ paused: _, ...next }) => next),
-  'forgets lost leases': (facts) => withNext(facts, ({ leaseEnd: _, ...next }) => next),
+  'forgets pauses': (facts) => withNext(facts, without('paused')),
+  'forgets lost leases': (facts) => withNext(facts, without('leaseEnd')),
   'forgets turns': (facts) => withNext(facts, (next) => ({ ...next, turn: turnOf(facts) })),
   'takes every rate for full': (facts) =>
     withNext(facts, (next) => ({ ...next, freesAt: next.freesAt ?? facts.now + 1 })),
 }
 
-const withNext = (facts: Facts, change: (next: NonNullable<Facts['next']>) => NonNullable<Facts['next']>): Facts =>
+const without =
+  (key: keyof NextStart) =>
+  (next: NextStart): NextStart =>
+    Object.fromEntries(Object.entries(next).filter(([name]) => name !== key)) as unknown as NextStart
+
+const withNext = (facts: Facts, change: (next: NextStart) => NextStart): Facts =>
   facts.next ? { ...facts, next: change(facts.next) } : facts
 
 const turnOf = ({ record }: Facts) => (record?.group === undefined ? {} : { group: record.group })

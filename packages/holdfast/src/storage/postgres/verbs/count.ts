@@ -9,7 +9,7 @@ import { emptyGroup, type Flow } from '../../rules/flow.ts'
 import { stateCodes, stateNames } from '../../rules/job/codes.ts'
 import { groupUse, slowedUntil, typeUse } from '../../rules/limits.ts'
 import type { CountQuery, Counts, JobState, TypeCounts } from '../../storage.ts'
-import type { Row, Statement } from '../connection/database.ts'
+import type { Connection, Row, Statement } from '../connection/database.ts'
 import { decodeFlow } from '../rules/flow.ts'
 import { type GroupRow, groupStateOf, pausedOf } from '../rules/group.ts'
 import { groupTexts } from '../sql/group-statements.ts'
@@ -84,21 +84,39 @@ function countStatement({ at, now }: Sql, isWantedType: string, isWanted: string
 }
 
 export async function count(open: OpenStorage, query: CountQuery): Promise<Counts> {
-  const { limits, next } = query
-  const { statements } = open
-  const use = [limits ? encodeText(limits.type) : null, limits ? arrayOf((limits.groups ?? []).map(encodeText)) : null]
+  const { types, next: asked } = query
+  // Of no type: nothing is counted, so nothing is scanned.
+  if (types?.length === 0) {
+    return { types: [], ...(await (asked ? nextStart(open, open.database, asked) : timeOnly(open))) }
+  }
   return countTransaction(open.database, async (connection) => {
-    const rows = query.types
-      ? await connection.query(statements.count.some, [...use, arrayOf(query.types.map(encodeText))])
-      : await connection.query(statements.count.all, use)
-    const found = new Map<string, TypeCounts>()
-    const now = Number(rows[0]![0])
-    for (const row of rows) if (row[1] !== null) found.set(decodeText(row[1]!), countsOf(row, query, now))
-    const types = query.types
-      ? query.types.map((name) => found.get(name) ?? countsOf(emptyRow(name), query, now))
+    const { now, found } = await countTypes(open, connection, query)
+    const counts = types
+      ? types.map((name) => found.get(name) ?? countsOf(emptyRow(name), query, now))
       : [...found.values()].filter(isKnown)
-    return { now, types, ...(next && { next: await nextStart(open, connection, next, now) }) }
+    return { now, types: counts, ...(asked && { next: (await nextStart(open, connection, asked)).next }) }
   })
+}
+
+async function timeOnly({ database, statements }: OpenStorage): Promise<{ readonly now: number }> {
+  const [row] = await database.query(statements.running, [arrayOf([])])
+  return { now: Number(row![0]) }
+}
+
+async function countTypes(
+  { statements }: OpenStorage,
+  connection: Connection,
+  query: CountQuery,
+): Promise<{ readonly now: number; readonly found: ReadonlyMap<string, TypeCounts> }> {
+  const { limits, types } = query
+  const use = [limits ? encodeText(limits.type) : null, limits ? arrayOf((limits.groups ?? []).map(encodeText)) : null]
+  const rows = types
+    ? await connection.query(statements.count.some, [...use, arrayOf(types.map(encodeText))])
+    : await connection.query(statements.count.all, use)
+  const now = Number(rows[0]![0])
+  const found = new Map<string, TypeCounts>()
+  for (const row of rows) if (row[1] !== null) found.set(decodeText(row[1]!), countsOf(row, query, now))
+  return { now, found }
 }
 
 const isKnown = ({ states, paused, pausedGroups }: TypeCounts): boolean =>

@@ -15,7 +15,7 @@ import { columns, param, type Sql } from '../sql/statement.ts'
 import { decodeOptionalText, decodeText, encodeOptionalText, numberOf } from '../sql/text.ts'
 import type { OpenStorage } from './open-storage.ts'
 
-/** One row. $1: number of the type; $2: key of a group, or NULL. */
+/** One row. $1: number of the type, or NULL if it is not stored; $2: key of a group, or NULL. */
 export function nextStartStatement({ at, now, statement }: Sql): Statement {
   const key = param(2, 'text')
   const firstOf = (condition: string): string => `
@@ -28,6 +28,7 @@ export function nextStartStatement({ at, now, statement }: Sql): Statement {
     `
   SELECT ${columns(
     'clock.now',
+    't.tid',
     't.paused_since',
     't.paused_by',
     't.flow',
@@ -46,23 +47,22 @@ export function nextStartStatement({ at, now, statement }: Sql): Statement {
     firstOf(`j.grp = ${key} AND ${isAside('j')}`),
   )}
   FROM (SELECT ${now} AS now) AS clock CROSS JOIN (SELECT ${param(1, 'integer')} AS tid) AS w
-  CROSS JOIN LATERAL (SELECT * FROM ${at}types AS t WHERE t.tid = w.tid LIMIT 1) AS t`,
+  LEFT JOIN LATERAL (SELECT * FROM ${at}types AS t WHERE t.tid = w.tid LIMIT 1) AS t ON true`,
   )
 }
 
-/** @param now of the call, for a type that is not stored */
+/** With the time. */
 export async function nextStart(
   { types, statements }: OpenStorage,
   connection: Connection,
   query: NextQuery,
-  now: number,
-): Promise<NextStart> {
+): Promise<{ readonly now: number; readonly next: NextStart }> {
   await types.find(connection, [query.type])
-  const tid = types.tidOf(query.type)
-  const [row] =
-    tid === undefined ? [] : await connection.query(statements.nextStart, [tid, encodeOptionalText(query.group)])
-  if (!row) return nextOfNone(query, now)
-  const [time, since, by, flow, running, leaseEnd, line, ring, group, head, best] = row
+  const params = [types.tidOf(query.type) ?? null, encodeOptionalText(query.group)]
+  const [row] = await connection.query(statements.nextStart, params)
+  const [time, tid, since, by, flow, running, leaseEnd, line, ring, group, head, best] = row!
+  const now = Number(time)
+  if (tid === null) return { now, next: nextOfNone(query, now) }
   const state = group === null ? emptyGroup : groupStateOf(JSON.parse(group!) as GroupRow)
   const facts = {
     paused: pausedOf(since!, by!),
@@ -74,7 +74,7 @@ export async function nextStart(
     turns: ring === null ? [] : (JSON.parse(ring!) as [string, number, number][]).map(groupInTurn),
     group: query.group === undefined ? undefined : { state, job: decodeOptionalText(state.ordered ? head! : best!) },
   }
-  return nextOf(query, facts, Number(time))
+  return { now, next: nextOf(query, facts, now) }
 }
 
 const groupInTurn = ([key, turnAt, turn]: readonly [string, number, number]): GroupInTurn => ({
