@@ -62,7 +62,7 @@ export const features: readonly Feature[] = [
   row('F30', 'Search by fields', 'operating', 'built', { file: 'scan' }),
   row('F31', 'Bulk actions', 'operating'),
   row('F32', 'Explain', 'insight', 'built'),
-  row('F33', 'Doctor', 'insight'),
+  row('F33', 'Doctor', 'insight', 'partly'),
   row('F34', 'Workers and health', 'operating'),
   row('F35', 'Schemas of payloads', 'safety', 'partly'),
   row('F36', 'Upgrade of payloads', 'safety'),

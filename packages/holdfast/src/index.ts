@@ -123,4 +123,4 @@ export type { ErrorAnswer } from './engine/work/decision.ts'
 export type { RunOptions } from './engine/lifecycle.ts'
 // For packages that build on a Queue and have a connection of their own.
 export { retryUntilReady } from './engine/retry-until-ready.ts'
-export type { SearchFields, SearchValue, Storage } from './storage/storage.ts'
+export type { Finding, SearchFields, SearchValue, Storage } from './storage/storage.ts'

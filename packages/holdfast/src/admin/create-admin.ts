@@ -2,6 +2,7 @@
 
 import { systemClock } from '../clock.ts'
 import { Connection } from '../engine/connection.ts'
+import { diagnose } from '../engine/doctor/doctor.ts'
 import { eventPublisher } from '../engine/events.ts'
 import type { Explanation } from '../engine/explain/explanation.ts'
 import { type GuardedStorage, guardStorage } from '../engine/guard.ts'
@@ -14,6 +15,7 @@ import type { TypeSummary } from '../engine/operate/type-summary.ts'
 import type { WorkerInfo } from '../engine/work/presence.ts'
 import { HoldfastError } from '../errors.ts'
 import { resolveOptions } from '../resolve-options.ts'
+import type { Finding } from '../storage/storage.ts'
 import type { Admin, AdminBulk, AdminJobs, AdminLimits, AdminOptions, AdminSchedules } from './admin.ts'
 import { adminBulk } from './bulk.ts'
 import { Counters, type EventCounters } from './counters.ts'
@@ -99,6 +101,10 @@ class AdminHandle implements Admin {
 
   async explain(job: NamedJob): Promise<Explanation> {
     return this.#operations.explain(refOf(job))
+  }
+
+  doctor(): Promise<Finding[]> {
+    return this.#whenConnected(() => diagnose(this.#storage, this.#clock))
   }
 
   workers(): Promise<WorkerInfo[]> {

@@ -124,6 +124,9 @@ export interface Storage<Tx = unknown> {
   /** Registers a listener. Resolves once every later signal will arrive. */
   listen(topics: readonly Topic[], onSignal: (signal: Signal) => void): Promise<Unlisten>
 
+  /** Finds what the storage or its server does that may cost jobs or speed. It only reads. Absent: there is nothing to look at. */
+  diagnose?(): Promise<Finding[]>
+
   /** Runs a function in a transaction, and rolls back if it rejects. Only drivers with `features.transactions` have it. */
   transaction?<T>(run: (tx: Tx) => Promise<T>): Promise<T>
 }
@@ -816,6 +819,18 @@ export interface NextOfGroup extends GroupUse {
   readonly job?: string
   /** When the group may start a job; a past instant: now. Absent: not before another call changes that. */
   readonly turnAt?: number
+}
+
+/** Something that an operator should change. */
+export interface Finding {
+  /** Such as `eviction` or `disk_nearly_full`: docs/doctor.md. */
+  readonly code: string
+  /** `error`: jobs may be lost, run twice or do not run. `warning`: it costs speed, or will become an error. */
+  readonly severity: 'error' | 'warning'
+  /** What was found, with its figures. */
+  readonly sentence: string
+  /** What to do. */
+  readonly fix: string
 }
 
 // ── hints ────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -17,6 +17,7 @@ import type { Sql } from '../sql/statement.ts'
 import { makeStatements } from '../sql/statements.ts'
 import { clearStatements } from './clear.ts'
 import { countStatements } from './count.ts'
+import { diagnoseStatements } from './diagnose.ts'
 import { extendStatement } from './extend.ts'
 import { listStatements } from './list.ts'
 import { nextDueAtStatement } from './next-due-at.ts'
@@ -36,6 +37,7 @@ export const makeVerbStatements = (sql: Sql) => ({
   count: countStatements(sql),
   nextDueAt: nextDueAtStatement(sql),
   nextStart: nextStartStatement(sql),
+  diagnose: diagnoseStatements(sql),
   ...sweepCountStatements(sql),
   clear: clearStatements(sql),
 })
