@@ -185,13 +185,13 @@ describe('doctor: every storage', () => {
   })
 })
 
-describe('doctor: files', () => {
-  const folderOf = async (t: TestContext): Promise<string> => {
-    const folder = await mkdtemp(join(quickFolder, 'holdfast-doctor-'))
-    t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 50, retryDelay: 10 }))
-    return folder
-  }
+const folderOf = async (t: TestContext): Promise<string> => {
+  const folder = await mkdtemp(join(quickFolder, 'holdfast-doctor-'))
+  t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 50, retryDelay: 10 }))
+  return folder
+}
 
+describe('doctor: files', () => {
   test('[F33] sync_off: an acknowledged write may be lost in a power cut', async (t) => {
     const folder = await folderOf(t)
     for (const durability of ['full', 'relaxed'] as const) {

@@ -11,7 +11,7 @@ import { storedType } from '../../src/storage/stored-type.ts'
 
 const start = Date.UTC(2026, 0, 1)
 const target = { face: 'queue', name: 'mail' } as const
-export const type = storedType(target.face, target.name)
+const type = storedType(target.face, target.name)
 
 type Ending = Outcome extends infer One
   ? One extends One

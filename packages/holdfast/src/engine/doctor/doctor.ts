@@ -10,18 +10,20 @@ import { jobFindings } from './jobs.ts'
 import { scheduleFindings } from './schedules.ts'
 import { workerFindings } from './workers.ts'
 
+const rank = ({ severity }: Finding): number => (severity === 'error' ? 0 : 1)
+
 /** The most severe first. */
 export async function diagnose(storage: GuardedStorage, clock: Clock): Promise<Finding[]> {
   const workers = await listWorkers(storage)
   const sentAt = clock.now()
   const counts = await storage.count({})
+  const answeredAt = clock.now()
   const found = [
     ...((await storage.diagnose?.()) ?? []),
-    ...clockFindings(counts.now, sentAt, clock.now()),
+    ...clockFindings(counts.now, sentAt, answeredAt),
     ...jobFindings(counts, workers),
     ...workerFindings(workers),
     ...(await scheduleFindings(storage, clock)),
   ]
-  const rank = ({ severity }: Finding): number => (severity === 'error' ? 0 : 1)
   return found.toSorted((a, b) => rank(a) - rank(b))
 }
