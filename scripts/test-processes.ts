@@ -34,7 +34,7 @@ const alone: readonly RegExp[] = [
   /^packages.*\/(cluster|file|memory|postgres|postgres-clients|redis|sqlite|valkey|no-hints|places)\.test\.ts$/,
   /^packages\/holdfast\/test\/conformance\//,
   // Many processes, or many seconds.
-  /\/(processes|connection-faults|docs|pages|package|end-to-end|fan-out|four-faces|drivers|example|mailer)\.test\.ts$/,
+  /\/(processes|connection-faults|docs|pages|package|end-to-end|fan-out|four-faces|drivers|example|mailer|law)\.test\.ts$/,
   /^chaos\/(run|plant|chains|federation\/federation)\.test\.ts$/,
   /^packages\/holdfast\/test\/storage\/(file\/(faults|compact)|redis\/(cluster|search|reconnect|user-client)|postgres\/(connecting|lost-connections))\.test\.ts$/,
   // What a process has once.

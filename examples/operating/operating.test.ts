@@ -59,6 +59,17 @@ const programs: Readonly<Record<string, readonly [requirement: string, ...lines:
     '2500 jobs wait',
   ],
   expiry: ['F5', 'offer-1 expired', "sent 'any day'", 'cancelled, reason expired, 0 attempts'],
+  explain: [
+    'F32',
+    '81 running: runs since 00:00:00 on worker worker-1, attempt 1 of 3, with a lease until 00:00:30',
+    '82 group_busy: waits for group tenant-7: 1 of 1 taken by job 81 since 00:00:00',
+    '83 not_due: is due at 01:00:00',
+    '84 not_found: job 84 is unknown: it was never added, or its record has expired or was removed',
+    'paused until a person ends it',
+    'not_due ends by itself',
+    'when it starts is not known',
+    '82 running: runs since 00:00:10 on worker worker-1, attempt 1 of 3, with a lease until 00:00:40',
+  ],
   'find-and-retry': [
     'F28',
     "queue 'mail', job mail-ada: connect ECONNREFUSED",

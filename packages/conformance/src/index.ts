@@ -7,6 +7,7 @@ import { cancelCases } from './cancel/cancel.ts'
 import { claimCases } from './claim/claim.ts'
 import { connectCases } from './connection/connect.ts'
 import { countCases } from './read/count.ts'
+import { diagnoseCases } from './read/diagnose.ts'
 import { extendCases } from './lease/extend.ts'
 import { getCases } from './read/get.ts'
 import { hostileCases } from './hostile/hostile.ts'
@@ -52,6 +53,7 @@ export const cases: Readonly<Record<string, readonly Case[]>> = {
   get: getCases,
   list: listCases,
   count: countCases,
+  diagnose: diagnoseCases,
   nextDueAt: nextDueAtCases,
   listen: listenCases,
   transaction: transactionCases,

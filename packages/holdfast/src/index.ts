@@ -56,6 +56,7 @@ export type { OperatorCancelResult, RemoveResult, RetryResult } from './engine/o
 export type { TypeSummary } from './engine/operate/type-summary.ts'
 export type { DrainWaitingOptions, QueuePauseOptions } from './queue/operating.ts'
 export type { EventStream, QueueEvent } from './queue/event-stream.ts'
+export type { Explanation, Reason, ReasonCode } from './engine/explain/explanation.ts'
 export { type Backoff, delayAfter } from './engine/job/backoff.ts'
 export type { DeadLetter } from './queue/dead-letter.ts'
 export { contentId } from './queue/content-id.ts'
@@ -122,4 +123,4 @@ export type { ErrorAnswer } from './engine/work/decision.ts'
 export type { RunOptions } from './engine/lifecycle.ts'
 // For packages that build on a Queue and have a connection of their own.
 export { retryUntilReady } from './engine/retry-until-ready.ts'
-export type { SearchFields, SearchValue, Storage } from './storage/storage.ts'
+export type { Finding, SearchFields, SearchValue, Storage } from './storage/storage.ts'

@@ -46,6 +46,8 @@ const pages = [
   'docs/chains/observing.md',
   'docs/tasks.md',
   'docs/operating.md',
+  'docs/explain.md',
+  'docs/doctor.md',
   'docs/rate-limits.md',
 ]
 /** A comment with the path of a file, and a block with its content. */

@@ -7,6 +7,7 @@ import { complete, fail, settleOne, settleVerdict } from '../outcomes.ts'
 import { idsOf, jobStates, recordOf, refOf } from '../records.ts'
 import { chainOfTwo, claimType, inState, runOne, treeOfTwo } from '../scenarios.ts'
 import { countLimitCases } from './count-limits.ts'
+import { countNextCases } from './count-next.ts'
 
 const none = Object.fromEntries(jobStates.map((state) => [state, 0])) as Record<JobState, number>
 
@@ -278,4 +279,5 @@ export const countCases: readonly Case[] = [
     },
   },
   ...countLimitCases,
+  ...countNextCases,
 ]

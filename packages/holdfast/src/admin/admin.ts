@@ -2,6 +2,7 @@
 
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../engine/emit.ts'
+import type { Explanation } from '../engine/explain/explanation.ts'
 import type { LimitsInfo, ReadLimitsOptions } from '../engine/limits/limits-calls.ts'
 import type { GroupLimitsPatch, LimitsPatch } from '../engine/limits/limits-options.ts'
 import type { BulkAction, BulkOptions } from '../engine/operate/bulk-action.ts'
@@ -18,7 +19,7 @@ import type { PreviewedSlot } from '../engine/schedule/preview.ts'
 import type { ScheduleRule } from '../engine/schedule/schedule.ts'
 import type { ScheduleInfo } from '../engine/schedule/schedules.ts'
 import type { WorkerInfo } from '../engine/work/presence.ts'
-import type { Storage } from '../storage/storage.ts'
+import type { Finding, Storage } from '../storage/storage.ts'
 import type { EventCounters } from './counters.ts'
 import type { FleetEventStream } from './fleet-events.ts'
 import type { NamedType } from './options.ts'
@@ -173,6 +174,16 @@ export interface Admin extends AsyncDisposable {
     target: NamedType & { readonly group?: string | undefined },
     options?: { readonly by?: string | undefined },
   ): Promise<void>
+  /**
+   * Says why a job waits, runs or is gone: reasons with a code and a sentence, the decisive one first.
+   * @throws INVALID_ARGUMENT, StorageError, CLOSED
+   */
+  explain(job: NamedJob): Promise<Explanation>
+  /**
+   * Finds what may cost jobs or keep them from running: in types, workers and schedules, and in the server, as far as the driver can look.
+   * The most severe first; empty if all is well. It counts all jobs. @throws as types()
+   */
+  doctor(): Promise<Finding[]>
   /** Returns the workers that are alive, the longest running first. One with `presenceMs: false` is not among them. @throws as types() */
   workers(): Promise<WorkerInfo[]>
   /**

@@ -2,23 +2,27 @@
 
 import { systemClock } from '../clock.ts'
 import { Connection } from '../engine/connection.ts'
+import { diagnose } from '../engine/doctor/doctor.ts'
 import { eventPublisher } from '../engine/events.ts'
+import type { Explanation } from '../engine/explain/explanation.ts'
 import { type GuardedStorage, guardStorage } from '../engine/guard.ts'
 import { eventLog } from '../engine/log-events.ts'
 import { OpenStreams } from '../engine/open-streams.ts'
+import type { NamedJob } from '../engine/operate/job-item.ts'
 import { Operations, writeLog } from '../engine/operate/operations.ts'
 import { valueCodec } from '../engine/operate/payload-codec.ts'
 import type { TypeSummary } from '../engine/operate/type-summary.ts'
 import type { WorkerInfo } from '../engine/work/presence.ts'
 import { HoldfastError } from '../errors.ts'
 import { resolveOptions } from '../resolve-options.ts'
+import type { Finding } from '../storage/storage.ts'
 import type { Admin, AdminBulk, AdminJobs, AdminLimits, AdminOptions, AdminSchedules } from './admin.ts'
 import { adminBulk } from './bulk.ts'
 import { Counters, type EventCounters } from './counters.ts'
 import { type FleetEvent, type FleetEventStream, fleetStream } from './fleet-events.ts'
 import { LimitsCalls } from '../engine/limits/limits-calls.ts'
 import { adminLimits } from './limits.ts'
-import { adminJobs } from './jobs.ts'
+import { adminJobs, refOf } from './jobs.ts'
 import { adminSchedules } from './schedules.ts'
 import { adminOptions, byOptions, fleetEventOptions, pauseTarget, typeOf } from './options.ts'
 
@@ -93,6 +97,14 @@ class AdminHandle implements Admin {
     const { type, group } = pauseTarget('resume', target)
     const { by = this.#by } = resolveOptions('resume', options, byOptions)
     await this.#operations.pause(type, false, group, by)
+  }
+
+  async explain(job: NamedJob): Promise<Explanation> {
+    return this.#operations.explain(refOf(job))
+  }
+
+  doctor(): Promise<Finding[]> {
+    return this.#whenConnected(() => diagnose(this.#storage, this.#clock))
   }
 
   workers(): Promise<WorkerInfo[]> {

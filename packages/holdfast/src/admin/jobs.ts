@@ -52,7 +52,7 @@ export function adminJobs(operations: Operations): AdminJobs {
 }
 
 /** @throws TypeError INVALID_ARGUMENT */
-function refOf(job: NamedJob, where = 'job'): JobRef {
+export function refOf(job: NamedJob, where = 'job'): JobRef {
   const type = typeOf(where, job)
   checkText(`${where}.id`, job.id, 512)
   return { type, id: job.id }

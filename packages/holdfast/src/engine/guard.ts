@@ -19,7 +19,7 @@ const kvReads = ['get', 'list'] as const
 
 type Verb = (typeof moves | typeof reads | typeof refCounted)[number]
 /** A storage whose verbs are wrapped in guardCall. */
-export type GuardedStorage = Pick<Storage, Verb | 'driver' | 'features' | 'settings' | 'transaction'> & {
+export type GuardedStorage = Pick<Storage, Verb | 'driver' | 'features' | 'settings' | 'transaction' | 'diagnose'> & {
   readonly kv: KeyValue
   /** How long the storage has not answered, in ms: since the first call without an answer was sent. 0 while it answers. */
   unansweredMs(): number
@@ -63,6 +63,7 @@ export function guardStorage(storage: Storage, clock: Clock, publishEvent: Publi
     const unlisten = await listen(...args)
     return wrap({ unlisten }, 'unlisten', false, false) as Unlisten
   }
+  if (storage.diagnose) guarded.diagnose = wrap(storage, 'diagnose', false, true)
   if (storage.transaction) guarded.transaction = guardTransaction(storage, clock, publishEvent)
   for (const verb of kvMoves) kv[verb] = wrap(storage.kv, verb, true, false)
   for (const verb of kvReads) kv[verb] = wrap(storage.kv, verb, false, true)

@@ -13,6 +13,7 @@ import { type BulkTarget, drainAll, redriveAll, type RedriveOptions } from '../e
 import { type CancelOptions, type CancelResult, cancelResult } from '../engine/operate/cancel.ts'
 import type { JobFilter, JobQuery } from '../engine/operate/job-filter.ts'
 import type { JobPage } from '../engine/operate/list-jobs.ts'
+import type { Explanation } from '../engine/explain/explanation.ts'
 import { AddLimits, mayBeRefused, refusalOf } from '../engine/limits/add-limits.ts'
 import { LimitsCalls, type LimitsInfo, type ReadLimitsOptions } from '../engine/limits/limits-calls.ts'
 import { LimitsCopy } from '../engine/limits/limits-copy.ts'
@@ -492,6 +493,12 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
   async counts(): Promise<TypeSummary> {
     const [summary] = await this.#operations.summaries([this.#type])
     return summary!
+  }
+
+  /** Says why a job waits, runs or is gone: reasons with a code and a sentence, the decisive one first. @throws as list() */
+  async explain(id: string): Promise<Explanation> {
+    const { limits, release } = this.#config
+    return this.#operations.explain(this.#ref(id), { limits, release })
   }
 
   /** Makes a failed or cancelled job due now, with its attempts counted anew. @throws as list() */

@@ -52,8 +52,11 @@ export function checkClaim(driver: string, { outcomes, types }: ClaimRequest): v
 }
 
 /** @throws TypeError INVALID_ARGUMENT */
-export function checkCountQuery({ limits }: CountQuery): void {
+export function checkCountQuery({ limits, next }: CountQuery): void {
   if (limits) checkLimits(limits.limits)
+  if (!next) return
+  checkLimits(next.limits)
+  if (next.weight !== undefined) checkCount('next.weight', next.weight)
 }
 
 function checkLimits(limits: Limits): void {

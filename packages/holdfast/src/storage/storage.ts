@@ -124,6 +124,9 @@ export interface Storage<Tx = unknown> {
   /** Registers a listener. Resolves once every later signal will arrive. */
   listen(topics: readonly Topic[], onSignal: (signal: Signal) => void): Promise<Unlisten>
 
+  /** Finds what the storage or its server does that may cost jobs or speed. It only reads. Absent: there is nothing to look at. */
+  diagnose?(): Promise<Finding[]>
+
   /** Runs a function in a transaction, and rolls back if it rejects. Only drivers with `features.transactions` have it. */
   transaction?<T>(run: (tx: Tx) => Promise<T>): Promise<T>
 }
@@ -734,6 +737,16 @@ export interface CountQuery {
   readonly types?: readonly string[]
   /** Asks for the use of limits of one type, and of groups of it. */
   readonly limits?: { readonly type: string; readonly limits: Limits; readonly groups?: readonly string[] }
+  /** Asks which job of a type a claim would start next, and what keeps it from a start. The cost does not depend on the backlog. */
+  readonly next?: NextQuery
+}
+export interface NextQuery {
+  readonly type: string
+  readonly limits: Limits
+  /** A group of the type that is looked at, too. */
+  readonly group?: string
+  /** Weight of the start that `freesAt` is about. @default 1 */
+  readonly weight?: number
 }
 export interface TypeCounts {
   readonly type: string
@@ -778,6 +791,47 @@ export interface Paused {
 export interface Counts {
   readonly now: number
   readonly types: readonly TypeCounts[]
+  /** The answer to `next` of the query. */
+  readonly next?: NextStart
+}
+/** What a claim of a type would start next. `freesAt` is for the weight of the query, or for a heavier job that is waited for. */
+export interface NextStart extends LimitUse {
+  readonly paused?: Paused
+  readonly slowedUntil?: number
+  /** First end of a lease of the type, without those of paused groups. In the past: a claim first takes that job back. */
+  readonly leaseEnd?: number
+  /** Id of the job that comes first among those without a group that are due. */
+  readonly line?: string
+  /** Number of jobs of the type that wait and are due. Absent: the storage would have to count them one by one. */
+  readonly due?: number
+  /**
+   * Whose turn it is: that of a group or, without `group`, of the jobs without one. Absent if nothing is due; and without turns
+   * (`fair: false`), if several could be next.
+   */
+  readonly turn?: { readonly group?: string }
+  /** The group that the query named, whether it has jobs or not. */
+  readonly group?: NextOfGroup
+}
+export interface NextOfGroup extends GroupUse {
+  readonly paused?: Paused
+  /** The kind of its unfinished jobs. */
+  readonly ordered: boolean
+  /** Id of its first job: of an ordered group, the first unfinished one, in any state; else of those that are due. */
+  readonly job?: string
+  /** When the group may start a job; a past instant: now. Absent: not before another call changes that. */
+  readonly turnAt?: number
+}
+
+/** Something that an operator should change. */
+export interface Finding {
+  /** Such as `eviction` or `disk_nearly_full`: docs/doctor.md. */
+  readonly code: string
+  /** `error`: jobs may be lost, run twice or do not run. `warning`: it costs speed, or will become an error. */
+  readonly severity: 'error' | 'warning'
+  /** What was found, with its figures. */
+  readonly sentence: string
+  /** What to do. */
+  readonly fix: string
 }
 
 // ── hints ────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -16,7 +16,10 @@ import type {
 import { parseType } from '../../storage/stored-type.ts'
 import { engineDefaults } from '../defaults.ts'
 import type { PublishEvent } from '../events.ts'
+import { explainJob } from '../explain/explain.ts'
+import type { Explanation } from '../explain/explanation.ts'
 import type { GuardedStorage } from '../guard.ts'
+import type { Declared } from '../limits/effective-limits.ts'
 import type { WorkerInfo } from '../work/presence.ts'
 import { jobItem } from './job-item.ts'
 import type { JobQuery } from './job-filter.ts'
@@ -75,6 +78,12 @@ export class Operations {
     if (type === undefined) return workers
     const wanted = parseType(type)
     return workers.filter(({ types }) => types.some(({ face, name }) => face === wanted.face && name === wanted.name))
+  }
+
+  /** Why a job waits, runs or is gone. @param own what the code of this process declares about limits */
+  explain(ref: JobRef, own?: Declared): Promise<Explanation> {
+    const { storage, whenConnected } = this.options
+    return whenConnected(() => explainJob(storage, ref, { ...(own && { own }), withWorkers: true }))
   }
 
   // ── writes ─────────────────────────────────────────────────────────────────────────────────────────────────────────

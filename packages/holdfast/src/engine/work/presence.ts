@@ -24,6 +24,8 @@ export interface WorkerInfo {
   readonly concurrency: number
   /** Handlers that ran at that moment. */
   readonly slotsUsed: number
+  /** Its shortest lease, in ms. */
+  readonly leaseMs?: number
   /** How late its timer fired at that moment, in ms. A large one means a blocked event loop. */
   readonly loopDelayMs: number
   readonly startedAt: number
@@ -40,7 +42,7 @@ export interface PresenceOptions {
   readonly clock: Clock
   readonly id: string
   readonly label: string
-  readonly types: readonly { readonly type: string }[]
+  readonly types: readonly { readonly type: string; readonly leaseMs: number }[]
   readonly concurrency: number
   /** Time between two writes, in ms. False: nothing is written. */
   readonly presenceMs: number | false
@@ -99,6 +101,7 @@ export class Presence {
       types: types.map(({ type }) => parseType(type)),
       concurrency,
       slotsUsed: running.size,
+      leaseMs: Math.min(...types.map(({ leaseMs }) => leaseMs)),
       loopDelayMs,
       startedAt: this.#startedAt!,
       lastSeenAt: clock.now(),

@@ -5,6 +5,7 @@ import { type Clock, systemClock } from '../../clock.ts'
 import { unsupported } from '../../errors.ts'
 import { resolveOptions } from '../../resolve-options.ts'
 import { checkClaim, checkCountQuery, checkListQuery, checkNewJobs, checkOutcomes } from '../check.ts'
+import { diskFindings, syncFindings } from '../disk-findings.ts'
 import { ListenerRegistry } from '../listener-registry.ts'
 import { count } from '../memory/count.ts'
 import { list } from '../memory/list.ts'
@@ -60,6 +61,7 @@ export class FileStorage implements Contract.Storage<never> {
   readonly kv: FileKv
   readonly #listeners = new ListenerRegistry<Session>((session) => this.#watch(session))
   readonly #session: RefCounted<Session>
+  readonly #directory: string
 
   /**
    * @param hooks for tests
@@ -69,6 +71,7 @@ export class FileStorage implements Contract.Storage<never> {
     const resolved = resolveOptions('FileStorage', options, fileOptions)
     const { directory, durability, callTimeoutMs, clock = systemClock } = resolved
     fileOptions.directory.check('FileStorage: directory', directory)
+    this.#directory = directory
     const full = durability === 'full'
     /** A new session begins after the old one has shown its jobs. */
     let closing: Promise<void> = Promise.resolve()
@@ -190,6 +193,11 @@ export class FileStorage implements Contract.Storage<never> {
   async count(query: Contract.CountQuery): Promise<Contract.Counts> {
     checkCountQuery(query)
     return this.#call(({ move }) => count(move, query), reads)
+  }
+
+  async diagnose(): Promise<Contract.Finding[]> {
+    this.#session.use()
+    return [...(await diskFindings(this.#directory)), ...syncFindings(this.features.durable)]
   }
 
   async nextDueAt(types: readonly Contract.ClaimType[]): Promise<Contract.NextDue | undefined> {

@@ -3,17 +3,27 @@
 import type { CountQuery, Counts, TypeCounts } from '../storage.ts'
 import { isKnown } from '../rules/count.ts'
 import { groupUse, slowedUntil, typeUse } from '../rules/limits.ts'
+import { nextOfNone, nextStart } from '../rules/next-start.ts'
 import { type MemoryJob, TypeData } from './data.ts'
 import type { MemoryMove } from './move.ts'
+import { firstLeaseEnd } from './next-due-at.ts'
 import { promote } from './place.ts'
 
 export function count(move: MemoryMove, query: CountQuery): Counts {
   if (query.types) {
     const types = query.types.map((name) => countType(move, move.data.types.get(name) ?? new TypeData(name), query))
-    return { now: move.now, types }
+    return { now: move.now, types, ...nextAsked(move, query) }
   }
   const types = [...move.data.types.values()].map((type) => countType(move, type, query)).filter(isKnown)
-  return { now: move.now, types }
+  return { now: move.now, types, ...nextAsked(move, query) }
+}
+
+function nextAsked(move: MemoryMove, { next: query }: CountQuery): Pick<Counts, 'next'> {
+  if (!query) return {}
+  const type = move.data.types.get(query.type)
+  if (!type) return { next: nextOfNone(query, move.now) }
+  promote(move.data, type, move.now)
+  return { next: nextStart(move, type, query, { leaseEnd: firstLeaseEnd(type), due: type.due }) }
 }
 
 function countType(move: MemoryMove, type: TypeData, query: CountQuery): TypeCounts {

@@ -28,7 +28,7 @@ function firstWaiting({ ready, later, ring }: TypeData, now: number): number {
 }
 
 /** The first end of a lease whose job could be claimed then: jobs of paused groups could not. */
-function firstLeaseEnd({ leases }: TypeData): number {
+export function firstLeaseEnd({ leases }: TypeData): number {
   const first = leases.peek()
   if (!first?.group?.paused) return first?.lease!.until ?? Infinity
   let at = Infinity

@@ -30,6 +30,7 @@ import { cancel } from './verbs/cancel.ts'
 import { claim } from './verbs/claim.ts'
 import { clear } from './verbs/clear.ts'
 import { count } from './verbs/count.ts'
+import { diagnose } from './verbs/diagnose.ts'
 import { extend } from './verbs/extend.ts'
 import { get } from './verbs/get.ts'
 import { makeKvStatements, PostgresKv } from './verbs/kv.ts'
@@ -210,6 +211,10 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
 
   async nextDueAt(types: readonly Contract.ClaimType[]): Promise<{ at: number; now: number } | undefined> {
     return nextDueAt(this.#open, types)
+  }
+
+  async diagnose(): Promise<Contract.Finding[]> {
+    return diagnose(this.#open)
   }
 
   // ── hints, transactions ────────────────────────────────────────────────────────────────────────────────────────────

@@ -4,6 +4,7 @@
 import { RefCounted } from '../ref-counted.ts'
 import type * as Contract from '../storage.ts'
 import { Connection } from './connection/connection.ts'
+import { serverFindings } from './connection/findings.ts'
 import { type Scripts, serverScripts } from './lua/scripts.ts'
 import { type RedisStorageOptions, type ResolvedRedisOptions, resolveRedisOptions } from './redis-options.ts'
 import { add } from './verbs/add.ts'
@@ -157,6 +158,11 @@ export class RedisStorage implements Contract.Storage<never> {
 
   count(query: Contract.CountQuery): Promise<Contract.Counts> {
     return count(this.#scripts, query)
+  }
+
+  /** Of every primary. */
+  async diagnose(): Promise<Contract.Finding[]> {
+    return (await this.#counted.use().facts()).flatMap(serverFindings)
   }
 
   nextDueAt(types: readonly Contract.ClaimType[]): Promise<{ at: number; now: number } | undefined> {

@@ -35,17 +35,17 @@ export function dueByLimits(
 export const slowedUntil = (flow: Flow | undefined, now: number): number | undefined =>
   flow && flow.slowedUntil > now ? flow.slowedUntil : undefined
 
-/** The use of the limits of a type. @param running number of its jobs in processing */
-export function typeUse(limits: Limits, flow: Flow | undefined, running: number, now: number): LimitUse {
-  const rateFreeAt = limits.rate ? freesAt(flow?.rate, limits.rate, flow?.nextWeight ?? 1, now) : now
+/** The use of the limits of a type. @param running number of its jobs in processing @param weight of a start */
+export function typeUse(limits: Limits, flow: Flow | undefined, running: number, now: number, weight = 1): LimitUse {
+  const rateFreeAt = limits.rate ? freesAt(flow?.rate, limits.rate, Math.max(flow?.nextWeight ?? 1, weight), now) : now
   return useOf({ running, limit: limits.concurrency, rate: limits.rate, use: flow?.rate, rateFreeAt, now })
 }
 
-/** The use of the limits of a group, whether it is stored or not. */
-export function groupUse(limits: Limits, key: string, group: GroupState, now: number): GroupUse {
+/** The use of the limits of a group, whether it is stored or not. @param weight of a start */
+export function groupUse(limits: Limits, key: string, group: GroupState, now: number, weight = 1): GroupUse {
   const { limit, rate } = groupLimitsOf(limits, key)
   const { running, size, ordered, heldBy, rate: use } = group
-  const rateFreeAt = rate ? Math.max(freesAt(use, rate, 1, now), group.rateFreeAt) : now
+  const rateFreeAt = rate ? Math.max(freesAt(use, rate, weight, now), group.rateFreeAt) : now
   return {
     group: key,
     waiting: size - running,

@@ -1,7 +1,7 @@
 // The SQLite driver: durable jobs in one file, for the processes of one machine, with nothing to install. The rules of
 // storage/rules run on rows, which are read, changed and written in transactions that many calls share.
 
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { type Clock, systemClock } from '../../clock.ts'
 import { resolveOptions } from '../../resolve-options.ts'
 import {
@@ -12,6 +12,7 @@ import {
   checkOutcomes,
   checkSweepRequest,
 } from '../check.ts'
+import { diskFindings, syncFindings } from '../disk-findings.ts'
 import { ListenerRegistry } from '../listener-registry.ts'
 import { sqliteOptions } from '../options.ts'
 import { RefCounted } from '../ref-counted.ts'
@@ -64,6 +65,8 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
   readonly kv: SqliteKv
   readonly #listeners = new ListenerRegistry<Connection>((connection) => this.#subscribe(connection))
   readonly #connection: RefCounted<Connection>
+  /** Undefined: in memory. */
+  readonly #path: string | undefined
 
   /** @throws TypeError INVALID_ARGUMENT */
   constructor(options: SqliteStorageOptions) {
@@ -73,6 +76,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
     const isInMemory = resolved.path === ':memory:'
     // Resolved now: the working directory may change before connect().
     const path = isInMemory ? resolved.path : resolve(resolved.path)
+    this.#path = isInMemory ? undefined : path
     const instance = clock.newId()
     this.settings = { callTimeoutMs, openTransactions: 1, exclusiveTransactions: true }
     this.features = {
@@ -209,6 +213,12 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
   async count(query: Contract.CountQuery): Promise<Contract.Counts> {
     checkCountQuery(query)
     return this.#read((move) => count(move, query))
+  }
+
+  async diagnose(): Promise<Contract.Finding[]> {
+    this.#connection.use()
+    if (this.#path === undefined) return []
+    return [...(await diskFindings(dirname(this.#path))), ...syncFindings(this.features.durable)]
   }
 
   async nextDueAt(types: readonly Contract.ClaimType[]): Promise<Contract.NextDue | undefined> {

@@ -35,6 +35,7 @@ test('[F34] a worker is listed from its start to its stop', async (t) => {
     ],
     concurrency: 5,
     slotsUsed: 0,
+    leaseMs: 60_000,
     loopDelayMs: 0,
     startedAt: begunAt,
     lastSeenAt: begunAt,

@@ -78,6 +78,7 @@ test('[trap 39] statements planned on empty tables do not scan the jobs sequenti
     await storage.get([first, second, blocked], { parts: ['tail', 'attempts'] })
     await storage.recover({ types: ['mail'], limit: 10 })
     await storage.nextDueAt([{ type: 'mail', leaseMs: 1 }])
+    await storage.count({ types: [], next: { type: 'mail', limits: {} } })
     await storage.remove([third], { afterMs: 0 })
     await storage.sweep({ limit: 10 })
     await storage.list({ of: 'jobs', limit: 10 })
@@ -119,6 +120,11 @@ test('[F20] statements on groups and limits, planned on empty tables, do not sca
     const types = [{ type: 'mail', leaseMs: 60_000, limits }]
     return (await storage.claim({ worker: `worker ${++made}`, slots, types })).jobs
   }
+  /** @returns the number of jobs that run: they are counted */
+  const nextStart = async (): Promise<number> => {
+    const { next } = await storage.count({ types: [], next: { type: 'mail', limits, group: 'busy 1' } })
+    return next!.running
+  }
   const life = async (): Promise<void> => {
     await storage.add([job({ group: { key: `o${made}`, ordered: true } }), job({ group: { key: `u${made}` } }), job()])
     await storage.add([job({ group: { key: 'busy 1' }, maxWaiting: { group: 100_000 } })])
@@ -141,7 +147,10 @@ test('[F20] statements on groups and limits, planned on empty tables, do not sca
     )
     return rows[0]
   }
-  for (let round = 0; round < 10; round++) await life()
+  for (let round = 0; round < 10; round++) {
+    await life()
+    await nextStart()
+  }
   for (let batch = 0; batch < 10; batch++) {
     const many = Array.from({ length: 1_000 }, (_, index) => job({ group: { key: `busy ${index % 2}` } }))
     await storage.add(many)
@@ -154,6 +163,11 @@ test('[F20] statements on groups and limits, planned on empty tables, do not sca
   const later = await read()
   assert.equal(later.scans - before.scans, 0, 'a statement scanned all jobs or groups')
   assert.ok(later.fetched - before.fetched < 2_000, `${later.fetched - before.fetched} rows were fetched`)
+  let running = 0
+  for (let call = 0; call < 3; call++) running += await nextStart()
+  const { scans, fetched } = await read()
+  assert.equal(scans - later.scans, 0, 'the next start scanned all jobs or groups')
+  assert.ok(fetched - later.fetched < running + 100, `${fetched - later.fetched} rows were fetched, ${running} run`)
   await storage.disconnect()
   await pool.end()
 })

@@ -10,6 +10,7 @@ import { claim } from '../../../src/storage/rules/claim.ts'
 import { settle } from '../../../src/storage/rules/settle.ts'
 import { newListeners } from '../../../src/storage/rules/signals.ts'
 import { SqliteMove } from '../../../src/storage/sqlite/rules/move.ts'
+import { count } from '../../../src/storage/sqlite/verbs/count.ts'
 import { nextDueAt } from '../../../src/storage/sqlite/verbs/next-due-at.ts'
 import { WorkingSet } from '../../../src/storage/sqlite/rules/working-set.ts'
 import { sized } from '../../full-size.ts'
@@ -61,7 +62,7 @@ const backlogs: Record<string, (index: number) => Partial<NewJob>> = {
   'in groups of their own': (index) => ({ group: { key: `${index}`, ordered: index % 2 === 0 } }),
 }
 
-/** The steps of a claim of ten jobs, of their settle, of nextDueAt and of an add, at this backlog. */
+/** The steps of a claim of ten jobs, of their settle, of nextDueAt, of a count of the next start and of an add, at this backlog. */
 async function cost(t: Parameters<typeof bench>[0], size: number, fields: (index: number) => Partial<NewJob>) {
   const { open, look } = bench(t)
   const storage = await open({ durability: 'relaxed' })
@@ -88,6 +89,7 @@ async function cost(t: Parameters<typeof bench>[0], size: number, fields: (index
     claim: steps(() => ({ jobs } = claim(move(), { worker: 'w', slots: 10, types }))),
     settle: steps(() => settle(move(), jobs.map(completed))),
     nextDueAt: steps(() => nextDueAt(move(), types)),
+    next: steps(() => count(move(), { types: [], next: { type: types[0]!.type, limits: {}, group: '0' } })),
     add: steps(() => add(move(), [newJob('one more')])),
   }
   assert.equal(jobs.length, 10)
@@ -97,10 +99,10 @@ async function cost(t: Parameters<typeof bench>[0], size: number, fields: (index
 
 for (const [what, fields] of Object.entries(backlogs)) {
   const many = sized(100_000, 10_000)
-  test(`[trap 39] claim, settle, nextDueAt and add take as many steps with ${many} ${what} as with a thousand`, async (t) => {
+  test(`[trap 39] claim, settle, nextDueAt, the next start and add take as many steps with ${many} ${what} as with a thousand`, async (t) => {
     const few = await cost(t, 1_000, fields)
     const lots = await cost(t, many, fields)
-    for (const verb of ['claim', 'settle', 'nextDueAt', 'add'] as const) {
+    for (const verb of ['claim', 'settle', 'nextDueAt', 'next', 'add'] as const) {
       assert.ok(few[verb] > 0, verb)
       assert.ok(lots[verb] <= 1.1 * few[verb], `${verb}: ${lots[verb]} steps and ${few[verb]}`)
     }

@@ -26,6 +26,9 @@ const isRunning = alongIndex(`j.state = ${stateCodes.processing}`, 'j')
 export const runningUpTo = (at: string, most: string): string =>
   `(SELECT count(*) FROM (SELECT 1 FROM ${at}jobs AS j WHERE j.tid = w.tid AND ${isRunning} LIMIT ${most}) AS r)`
 
+/** Number of jobs of a type `w` in processing. */
+export const runningOf = (at: string): string => countOf(at, isRunning)
+
 /** Of the line, of groups, and blocked ones. */
 const waitingCount = (at: string): string =>
   `${countOf(at, alongIndex(`j.ready = ${readyCodes.ready}`, 'j'))}
@@ -59,7 +62,7 @@ export function flowStatements({ at, now, statement }: Sql) {
     /** Jobs in processing, by type, with the time. To be read after the lock: a statement sees a snapshot that is older than its locks. */
     running: statement(
       'running',
-      `SELECT ${columns('n.now', 'w.tid', countOf(at, isRunning))} FROM (SELECT ${now} AS now) AS n LEFT JOIN ${types} ON true`,
+      `SELECT ${columns('n.now', 'w.tid', runningOf(at))} FROM (SELECT ${now} AS now) AS n LEFT JOIN ${types} ON true`,
     ),
     changeFlows: statement(
       'change_flows',

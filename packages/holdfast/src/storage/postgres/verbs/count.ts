@@ -9,13 +9,14 @@ import { emptyGroup, type Flow } from '../../rules/flow.ts'
 import { stateCodes, stateNames } from '../../rules/job/codes.ts'
 import { groupUse, slowedUntil, typeUse } from '../../rules/limits.ts'
 import type { CountQuery, Counts, JobState, TypeCounts } from '../../storage.ts'
-import type { Row, Statement } from '../connection/database.ts'
+import type { Connection, Row, Statement } from '../connection/database.ts'
 import { decodeFlow } from '../rules/flow.ts'
 import { type GroupRow, groupStateOf, pausedOf } from '../rules/group.ts'
 import { groupTexts } from '../sql/group-statements.ts'
 import { waitingStates } from '../sql/job-columns.ts'
 import { columns, param, type Sql } from '../sql/statement.ts'
 import { arrayOf, decodeText, encodeText, numberOf } from '../sql/text.ts'
+import { nextStart } from './next-start.ts'
 import type { OpenStorage } from './open-storage.ts'
 import { countTransaction } from './scan-transaction.ts'
 
@@ -82,19 +83,40 @@ function countStatement({ at, now }: Sql, isWantedType: string, isWanted: string
   return { name: '', text }
 }
 
-export async function count({ database, statements }: OpenStorage, query: CountQuery): Promise<Counts> {
-  const { limits } = query
+export async function count(open: OpenStorage, query: CountQuery): Promise<Counts> {
+  const { types, next: asked } = query
+  // Of no type: nothing is counted, so nothing is scanned.
+  if (types?.length === 0) {
+    return { types: [], ...(await (asked ? nextStart(open, open.database, asked) : timeOnly(open))) }
+  }
+  return countTransaction(open.database, async (connection) => {
+    const { now, found } = await countTypes(open, connection, query)
+    const counts = types
+      ? types.map((name) => found.get(name) ?? countsOf(emptyRow(name), query, now))
+      : [...found.values()].filter(isKnown)
+    return { now, types: counts, ...(asked && { next: (await nextStart(open, connection, asked)).next }) }
+  })
+}
+
+async function timeOnly({ database, statements }: OpenStorage): Promise<{ readonly now: number }> {
+  const [row] = await database.query(statements.running, [arrayOf([])])
+  return { now: Number(row![0]) }
+}
+
+async function countTypes(
+  { statements }: OpenStorage,
+  connection: Connection,
+  query: CountQuery,
+): Promise<{ readonly now: number; readonly found: ReadonlyMap<string, TypeCounts> }> {
+  const { limits, types } = query
   const use = [limits ? encodeText(limits.type) : null, limits ? arrayOf((limits.groups ?? []).map(encodeText)) : null]
-  const rows = await countTransaction(database, (connection) =>
-    query.types
-      ? connection.query(statements.count.some, [...use, arrayOf(query.types.map(encodeText))])
-      : connection.query(statements.count.all, use),
-  )
-  const found = new Map<string, TypeCounts>()
+  const rows = types
+    ? await connection.query(statements.count.some, [...use, arrayOf(types.map(encodeText))])
+    : await connection.query(statements.count.all, use)
   const now = Number(rows[0]![0])
+  const found = new Map<string, TypeCounts>()
   for (const row of rows) if (row[1] !== null) found.set(decodeText(row[1]!), countsOf(row, query, now))
-  if (!query.types) return { now, types: [...found.values()].filter(isKnown) }
-  return { now, types: query.types.map((name) => found.get(name) ?? countsOf(emptyRow(name), query, now)) }
+  return { now, found }
 }
 
 const isKnown = ({ states, paused, pausedGroups }: TypeCounts): boolean =>

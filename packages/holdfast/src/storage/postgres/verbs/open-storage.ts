@@ -17,9 +17,11 @@ import type { Sql } from '../sql/statement.ts'
 import { makeStatements } from '../sql/statements.ts'
 import { clearStatements } from './clear.ts'
 import { countStatements } from './count.ts'
+import { diagnoseStatements } from './diagnose.ts'
 import { extendStatement } from './extend.ts'
 import { listStatements } from './list.ts'
 import { nextDueAtStatement } from './next-due-at.ts'
+import { nextStartStatement } from './next-start.ts'
 import { sweepCountStatements } from './sweep-counts.ts'
 
 type VerbStatements = ReturnType<typeof makeVerbStatements>
@@ -34,6 +36,8 @@ export const makeVerbStatements = (sql: Sql) => ({
   list: listStatements(sql),
   count: countStatements(sql),
   nextDueAt: nextDueAtStatement(sql),
+  nextStart: nextStartStatement(sql),
+  diagnose: diagnoseStatements(sql),
   ...sweepCountStatements(sql),
   clear: clearStatements(sql),
 })

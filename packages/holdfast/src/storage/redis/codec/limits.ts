@@ -1,4 +1,4 @@
-// Limits as the scripts take them (lua/claim/order.ts): concurrency, rate, fair, limits of every group, and limits by group.
+// Limits as the scripts take them (lua/claim/limits.ts): concurrency, rate, fair, limits of every group, and limits by group.
 
 import type { GroupLimits, Limits, Rate } from '../../storage.ts'
 import type { Packed } from './pack.ts'

@@ -1,6 +1,7 @@
 // Calls of the driver to its server: scripts, subscriptions and deletes, with errors that tell whether a call may have been
 // applied. server-links.ts keeps the connections.
 
+import type { Clock } from '../../../clock.ts'
 import { type Argument, primariesOf } from './client.ts'
 import { deleteKeys } from './delete-keys.ts'
 import type { Runnable } from './durable-calls.ts'
@@ -9,6 +10,7 @@ import { keyArguments } from './keys.ts'
 import { loadClient } from './load-client.ts'
 import type { ClientClass } from './make-client.ts'
 import { sendingMs } from './reply-monitor.ts'
+import { factsOfAll, type ServerFacts } from './server-facts.ts'
 import { type ConnectionOptions, ServerLinks } from './server-links.ts'
 
 export interface CallOptions {
@@ -18,10 +20,12 @@ export interface CallOptions {
 
 export class Connection {
   readonly #links: ServerLinks
+  readonly #clock: Clock
 
   /** @param load imports the client library, if the options have no client */
   constructor(options: ConnectionOptions, load: () => Promise<ClientClass> = loadClient) {
     this.#links = new ServerLinks(options, load)
+    this.#clock = options.clock
   }
 
   /** @throws StorageError that says why, and what to do */
@@ -77,6 +81,16 @@ export class Connection {
     const client = link.client ?? (await link.connected())
     const reply = client.callBuffer(command, [script, ...keyArguments(client, key), ...args])
     return link.replies.expect(reply, sendingMs(args))
+  }
+
+  /** What the servers report about themselves now. */
+  async facts(): Promise<ServerFacts[]> {
+    try {
+      const link = this.#links.commands()
+      return await factsOfAll(link.client ?? (await link.connected()), link.replies, this.#clock)
+    } catch (error) {
+      throw this.#failed(error)
+    }
   }
 
   #failed(error: unknown): unknown {

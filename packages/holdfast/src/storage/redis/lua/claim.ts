@@ -6,6 +6,7 @@
 import { stateCodes as state } from '../../rules/job/codes.ts'
 import { limits } from './claim/limits.ts'
 import { line } from './claim/line.ts'
+import { ring } from './claim/ring.ts'
 import { turns } from './claim/turns.ts'
 import { rate } from './job/rate.ts'
 
@@ -56,7 +57,7 @@ while #open > 0 and #granted < slots do
     -- To define these functions takes longer than to claim a job, and most types need none of them.
     if not limit_turn then
       local function define_turns()
-${rate}${limits}${turns}
+${rate}${limits}${ring}${turns}
       end
       define_turns()
     end

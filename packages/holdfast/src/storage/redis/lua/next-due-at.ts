@@ -1,24 +1,8 @@
 // nextDueAt: the earliest instant at which a claim of these types could yield a job.
 
-/** After fastNextDueAt, which has read the arguments. */
+/** After fastNextDueAt, which has read the arguments, and claim/first-lease.ts. */
 export const nextDueAt = `
-local function first_score(set)
-  local first = call('ZRANGE', set, 0, 0, 'WITHSCORES')
-  return first[2] and tonumber(first[2]) or INF
-end
-
--- The first end of a lease. A lost lease of a paused group could not be claimed again.
-local function first_lease_end(t)
-  if call('EXISTS', t.p .. 'paused') == 0 then return first_score(t.p .. 'leases') end
-  local leases = call('ZRANGE', t.p .. 'leases', 0, -1, 'WITHSCORES')
-  for index = 1, #leases, 2 do
-    local j = stored(t, leases[index])
-    if not (j and j.group_key and group_of(t, j.group_key).paused) then return tonumber(leases[index + 1]) end
-  end
-  return INF
-end
-
--- As dueByLimits of rules/limits.ts. limits: as in claim/order.ts.
+-- As dueByLimits of rules/limits.ts. limits: as in claim/limits.ts.
 local function due_at(t, limits)
   local at = first_lease_end(t)
   if not (limits[1] and call('ZCARD', t.p .. 'leases') >= limits[1]) then

@@ -12,7 +12,9 @@ import { fastClaim } from './fast/claim.ts'
 import { fastNextDueAt } from './fast/next-due-at.ts'
 import { fastSettle } from './fast/settle.ts'
 import { get } from './get.ts'
+import { firstLease } from './claim/first-lease.ts'
 import { limits } from './claim/limits.ts'
+import { ring } from './claim/ring.ts'
 import { attempt } from './job/attempt.ts'
 import { block } from './job/block.ts'
 import { deadline } from './job/deadline.ts'
@@ -80,8 +82,8 @@ export function makeScripts(time = serverTime) {
     pause: make('pause', 'allow-oom', wait, pause),
     sweep: make('sweep', 'allow-oom', ends, sweep),
     get: make('get', 'no-writes', ends, standing, get),
-    count: make('count', 'no-writes', rate, limits, count),
-    nextDueAt: makeFast('nextDueAt', 'no-writes', fastNextDueAt, rate, nextDueAt),
+    count: make('count', 'no-writes', rate, limits, ring, firstLease, count),
+    nextDueAt: makeFast('nextDueAt', 'no-writes', fastNextDueAt, rate, firstLease, nextDueAt),
     types: make('types', 'no-writes', typeList),
     created: make('created', 'no-writes', created),
     fields: make('fields', 'no-writes', fields),

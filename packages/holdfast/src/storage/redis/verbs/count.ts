@@ -2,7 +2,16 @@
 
 import { checkCountQuery } from '../../check.ts'
 import { stateNames } from '../../rules/job/codes.ts'
-import type { CountQuery, Counts, GroupUse, LimitUse, Paused, TypeCounts } from '../../storage.ts'
+import type {
+  CountQuery,
+  Counts,
+  GroupUse,
+  LimitUse,
+  NextOfGroup,
+  NextStart,
+  Paused,
+  TypeCounts,
+} from '../../storage.ts'
 import { type List, optional, text } from '../codec/fields.ts'
 import { packLimits } from '../codec/limits.ts'
 import { packed } from '../codec/requests.ts'
@@ -11,11 +20,43 @@ import type { ScriptRunner } from './script-runner.ts'
 
 export async function count(scripts: ScriptRunner, query: CountQuery): Promise<Counts> {
   checkCountQuery(query)
-  const { types, limits: asked } = query
+  const { types, limits: asked, next } = query
   const limits = asked && [asked.type, packLimits(asked.limits), asked.groups ?? []]
-  const [now, answers] = await scripts.ask('count', [packed([types ?? false, limits])])
+  const wanted = next && [next.type, packLimits(next.limits), next.group ?? false, next.weight ?? 1]
+  const [now, answers, start] = await scripts.ask('count', [packed([types ?? false, limits ?? false, wanted ?? false])])
   const counts = (answers as List[]).map((answer) => typeCounts(answer, asked?.groups ?? []))
-  return { now: now as number, types: types ? counts : counts.filter(hasContent) }
+  return {
+    now: now as number,
+    types: types ? counts : counts.filter(hasContent),
+    ...(next && { next: nextStart(start as List, next.group) }),
+  }
+}
+
+function nextStart(answer: List, key: string | undefined): NextStart {
+  const [, , , paused, slowed, leaseEnd, line, turn, group, due] = answer
+  const since = pausedOf(paused!)
+  return {
+    ...limitUse(answer),
+    ...(since && { paused: since }),
+    ...(slowed !== false && { slowedUntil: slowed as number }),
+    ...(leaseEnd !== false && { leaseEnd: leaseEnd as number }),
+    ...(line !== false && { line: text(line!) }),
+    due: due as number,
+    ...(turn !== false && { turn: turn === true ? {} : { group: text(turn!) } }),
+    ...(key !== undefined && { group: nextOfGroup(key, group as List) }),
+  }
+}
+
+function nextOfGroup(key: string, answer: List): NextOfGroup {
+  const [paused, ordered, first, turnAt] = answer.slice(6)
+  const since = pausedOf(paused!)
+  return {
+    ...groupUse(key, answer),
+    ...(since && { paused: since }),
+    ordered: ordered === true,
+    ...(first !== false && { job: text(first!) }),
+    ...(turnAt !== false && { turnAt: turnAt as number }),
+  }
 }
 
 function typeCounts(answer: List, keys: readonly string[]): TypeCounts {

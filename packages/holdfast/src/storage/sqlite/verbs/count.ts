@@ -5,20 +5,29 @@ import { emptyCounts, isKnown, type StateCounts } from '../../rules/count.ts'
 import { emptyGroup } from '../../rules/flow.ts'
 import { stateNames } from '../../rules/job/codes.ts'
 import { groupUse, slowedUntil, typeUse } from '../../rules/limits.ts'
+import { nextOfNone, nextStart } from '../../rules/next-start.ts'
 import type { SqliteMove } from '../rules/move.ts'
 import type { SqliteType } from '../rules/type.ts'
-import { firstRunAt } from './next-due-at.ts'
+import { firstLeaseEnd, firstRunAt } from './next-due-at.ts'
 
 export function count(move: SqliteMove, query: CountQuery): Counts {
   const { statements } = move.set
   const names = query.types ?? (statements.typeNames.all() as unknown as [string][]).map(([name]) => name)
-  const gone = expiredByType(move)
+  // A query that names no type asks for what `next` answers, or for the time: it must not count.
+  const gone: ReturnType<typeof expiredByType> = names.length > 0 ? expiredByType(move) : new Map()
   const types = names.map((name) => {
     const type = move.typeOf(name)
     const counts = type ? countType(move, type, gone.get(type.tid)) : nothingOf(name)
     return query.limits?.type === name ? { ...counts, ...usesOf(move, type, query.limits) } : counts
   })
-  return { now: move.now, types: query.types ? types : types.filter(isKnown) }
+  return { now: move.now, types: query.types ? types : types.filter(isKnown), ...nextAsked(move, query) }
+}
+
+function nextAsked(move: SqliteMove, { next: query }: CountQuery): Pick<Counts, 'next'> {
+  if (!query) return {}
+  const type = move.typeOf(query.type)
+  if (!type) return { next: nextOfNone(query, move.now) }
+  return { next: nextStart(move, type, query, { leaseEnd: firstLeaseEnd(move, type), due: undefined }) }
 }
 
 function countType(move: SqliteMove, type: SqliteType, gone: Partial<StateCounts> = {}): TypeCounts {

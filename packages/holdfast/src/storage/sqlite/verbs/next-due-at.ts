@@ -42,7 +42,7 @@ export function firstRunAt({ set }: SqliteMove, { tid }: SqliteType, ready: 0 | 
 }
 
 /** The first end of a lease whose job could be claimed then: jobs of paused groups could not. */
-function firstLeaseEnd({ set }: SqliteMove, { tid }: SqliteType): number {
+export function firstLeaseEnd({ set }: SqliteMove, { tid }: SqliteType): number {
   const first = set.statements.firstLease.get(tid) as unknown as [number] | undefined
   return first?.[0] ?? Infinity
 }

@@ -1,7 +1,7 @@
 // As rules/turns.ts: the turns and limits of one type in a claim. Its groups take turns with each other and with its line, as long as
 // the concurrency and the rate of the type allow a start.
 
-/** Defines limit_turn and end_turn, for types that have limits or a flow. A turn: claim.ts. */
+/** After ring.ts. Defines limit_turn and end_turn, for types that have limits or a flow. A turn: claim.ts. */
 export const turns = `
 -- False if a rate has no room for the job. If it is that of the type, nothing overtakes the job.
 local function admits(turn, j)
@@ -74,38 +74,12 @@ local function leave_if_full(turn, g)
   return true
 end
 
--- The first groups of the ring whose turn has come.
-local function groups_in_turn(t, count)
-  local found = call('ZRANGEBYSCORE', t.p .. 'ring', '-inf', now, 'LIMIT', 0, count)
-  for index, member in ipairs(found) do found[index] = group_of(t, sub(member, 7)) end
-  return found
-end
 -- The first group that is below its limit. Others leave the ring. A type without a flow has none.
 local function next_group(turn)
   while turn.t.flow do
     local g = groups_in_turn(turn.t, 1)[1]
     if not g or not leave_if_full(turn, g) then return g end
   end
-end
-
--- The best job of a group that is due: the head of an ordered one, or else by priority, runAt and order.
-local function due_job_of(g)
-  if g.ordered then
-    local head = head_of(g)
-    return head and is_waiting(head.state) and head.run_at <= now and head or nil
-  end
-  for _, priority in ipairs(priorities(g)) do
-    local member = call('ZRANGEBYSCORE', wait_set(g, priority), '-inf', now, 'LIMIT', 0, 1)[1]
-    if member then return stored(g.t, sub(member, 7)) end
-  end
-  return nil
-end
-
--- The order of the ring. The flow of a type has the turn of its line.
-local function is_turn_before(f, g)
-  local at = f.turn_at or 0
-  if at ~= g.turn_at then return at < g.turn_at end
-  return (f.turn or 0) < g.turn
 end
 
 local function lease_in_turn(turn, types)
