@@ -27,6 +27,19 @@ const drain = (concurrency: number) => ({
   measure: 'drain',
 })
 const backlog = (variant: string, measure: string) => ({ case: 'backlog', variant, measure, ratio: { atMost: 2 } })
+/** What claims of others may lose to 100,000 jobs in full groups. */
+const besideFullGroups = ['1k waiting', '500 waiting'].flatMap((waiting) =>
+  ['', ' in groups'].flatMap((where) =>
+    ['2', '10k'].flatMap((groups) =>
+      ['claim of 1', 'claim of 100'].map((measure) => ({
+        case: 'backlog',
+        variant: `${waiting}${where}, group limit, 100k in ${groups} full groups`,
+        measure,
+        ratio: { atMost: 1.2 },
+      })),
+    ),
+  ),
+)
 const steady = (variant: string) => ({ case: 'steady', variant, measure: 'throughput' })
 const held = { case: 'held', variant: 'a transaction held open', measure: 'last' }
 const statements = (variant: string, atMost: number) => ({
@@ -83,6 +96,7 @@ const targets: readonly (Place & Target)[] = [
   backlog('50k waiting', 'claim of 1'),
   backlog('50k waiting', 'claim of 100'),
   backlog('50k waiting', 'add of 100'),
+  ...besideFullGroups,
   idle('1 worker'),
   idle('100 workers'),
   ...[
