@@ -42,10 +42,21 @@ export interface Measure {
   readonly note?: string
 }
 
-export type Unit = 'jobs/s' | 'µs CPU/job' | 'ms' | 'µs' | 'bytes/job' | 'calls' | 'rows' | 'ms CPU/s' | 'MB'
+export type Unit =
+  | 'jobs/s'
+  | 'µs CPU/job'
+  | 'ms'
+  | 'µs'
+  | 'bytes/job'
+  | 'calls'
+  | 'rows'
+  | 'ms CPU/s'
+  | 'MB'
+  | 'jobs'
+  | '%'
 
-/** For rates more is better, for every other unit less. */
-export const moreIsBetter = (unit: Unit): boolean => unit === 'jobs/s'
+/** For rates and shares more is better, for every other unit less. */
+export const moreIsBetter = (unit: Unit): boolean => unit === 'jobs/s' || unit === '%'
 
 /** Settings of variants measured in jobs: a short warm-up with the same number of jobs, and repetitions. */
 export const byJobs = {

@@ -7,7 +7,7 @@ export interface Target {
   /** Compares with this peer, whatever its durability. */
   readonly to?: string
   readonly ratio?: { readonly atLeast?: number; readonly atMost?: number }
-  readonly value?: { readonly atMost: number }
+  readonly value?: { readonly atMost?: number; readonly atLeast?: number }
 }
 
 interface Place extends Pick<Row, 'case' | 'variant' | 'measure'> {
@@ -42,6 +42,12 @@ const besideFullGroups = ['1k waiting', '500 waiting'].flatMap((waiting) =>
 )
 const steady = (variant: string) => ({ case: 'steady', variant, measure: 'throughput' })
 const held = { case: 'held', variant: 'a transaction held open', measure: 'last' }
+const limits = (variant: string, measure: string, value: NonNullable<Target['value']>) => ({
+  case: 'limits',
+  variant,
+  measure,
+  value,
+})
 const statements = (variant: string, atMost: number) => ({
   driver: 'postgres',
   case: 'chains',
@@ -110,6 +116,10 @@ const targets: readonly (Place & Target)[] = [
     'page in the middle',
   ].map(operate),
   { case: 'operate', variant: 'retry 100k failed', measure: 'peak heap', ratio: { atMost: 2 } },
+  limits('concurrency 3', 'most at once', { atMost: 3 }),
+  limits('1 per group', 'most at once', { atMost: 1 }),
+  limits('rate 100 per s', 'most starts in 1 s', { atMost: 100 }),
+  limits('rate 100 per s', 'share used', { atLeast: 95 }),
   statements('statements, batched', 0.5),
   statements('statements, complete(callback)', 5),
   { ...statements('statements, batched', 2), measure: 'row updates per job' },
