@@ -55,20 +55,19 @@ function findings(name: string, { most, over }: { most: number; over: number }):
 function variant(name: string, limit: Limit, measure: (runs: readonly Run[]) => Measure[]): Variant {
   return {
     name,
+    isOf: (contender) => limitedOf(contender)?.kinds[limit.kind] !== undefined,
     run: async (contender, given) => {
+      const note = limitedOf(contender)!.kinds[limit.kind]!
       const runs = await runWith(contender, limit, given)
-      if (!runs) return undefined
       checkOnce(runs)
-      return measure(runs)
+      return measure(runs).map((found) => ({ ...found, note }))
     },
   }
 }
 
-async function runWith(contender: Entrant, limit: Limit, given: Limits): Promise<readonly Run[] | undefined> {
-  const limited = limitedOf(contender)
-  if (limited?.kinds[limit.kind] === undefined) return undefined
+async function runWith(contender: Entrant, limit: Limit, given: Limits): Promise<readonly Run[]> {
   const place = newPlace()
-  const producer = await limited.open(limit, place)
+  const producer = await limitedOf(contender)!.open(limit, place)
   const jobs = Math.min(given.jobs, limit.kind === 'rate' ? rateJobs(given) : mostJobsPerSecond * given.seconds)
   for (let next = 0; next < jobs; next += 500) {
     await producer.add(Array.from({ length: Math.min(500, jobs - next) }, (_, index) => jobOf(next + index)))
