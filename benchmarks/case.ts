@@ -1,6 +1,6 @@
 // The contract of a case. Each case is one file in cases/; each variant is measured in its own process.
 
-import type { Entrant } from './contender.ts'
+import type { Contender, Entrant } from './contender.ts'
 import type { Limits } from './load.ts'
 
 export interface Case {
@@ -17,6 +17,8 @@ export interface Variant {
   readonly name: string
   /** Limits the variant to some drivers. */
   readonly isFor?: (driver: string) => boolean
+  /** Limits the variant to some contenders, where that is known without a measurement. */
+  readonly isOf?: (contender: Contender) => boolean
   /** Ratios are to this variant of our own, not to a peer. */
   readonly baseline?: string
   /** Heap limit, for variants that need more than Node's default. */
@@ -42,10 +44,21 @@ export interface Measure {
   readonly note?: string
 }
 
-export type Unit = 'jobs/s' | 'µs CPU/job' | 'ms' | 'µs' | 'bytes/job' | 'calls' | 'rows' | 'ms CPU/s' | 'MB'
+export type Unit =
+  | 'jobs/s'
+  | 'µs CPU/job'
+  | 'ms'
+  | 'µs'
+  | 'bytes/job'
+  | 'calls'
+  | 'rows'
+  | 'ms CPU/s'
+  | 'MB'
+  | 'jobs'
+  | '%'
 
-/** For rates more is better, for every other unit less. */
-export const moreIsBetter = (unit: Unit): boolean => unit === 'jobs/s'
+/** For rates and shares more is better, for every other unit less. */
+export const moreIsBetter = (unit: Unit): boolean => unit === 'jobs/s' || unit === '%'
 
 /** Settings of variants measured in jobs: a short warm-up with the same number of jobs, and repetitions. */
 export const byJobs = {

@@ -2,6 +2,7 @@
 
 import { readdirSync } from 'node:fs'
 import type { Storage } from 'holdfast'
+import type { Limited } from './limits/limited.ts'
 import type { Payload } from './load.ts'
 
 export interface Contender {
@@ -24,6 +25,8 @@ export interface Contender {
   setup(settings: Settings, place: string): Promise<Session>
   /** Holdfast only: the driver, for cases that measure the storage contract. */
   openStorage?(place: string): Promise<Storage>
+  /** Peers only: the limits that it keeps over all processes, for the case limits. */
+  readonly limited?: Limited
 }
 
 /** What an accepted job survives. full: a power cut. relaxed: the end of every process. */

@@ -8,6 +8,8 @@ export interface Flags {
   readonly drivers: readonly string[]
   /** Empty: all. */
   readonly cases: readonly string[]
+  /** Parts of names of variants. Empty: all. */
+  readonly variants: readonly string[]
   readonly peers: boolean
   readonly rounds: number
   readonly limits: Limits
@@ -27,6 +29,7 @@ npm run bench -- [options]
 
   --driver <name>    only this driver; may be given again      ${drivers.join(', ')}
   --case <name>      only this case; may be given again        ${cases.join(', ')}
+  --variant <text>   only variants with this text in their name; may be given again
   --peers            also the peers, alternating with Holdfast; installs them into benchmarks/ on first use
   --rounds <n>       number of rounds; medians and ranges are shown               default 3
   --jobs <n>         jobs per measurement, or as many as its seconds allow        default 20000
@@ -45,6 +48,7 @@ export function parseFlags(args: readonly string[], known: Known): Flags | undef
   return {
     drivers: namesIn('--driver', values.driver, known.drivers),
     cases: namesIn('--case', values.case, known.cases),
+    variants: values.variant,
     peers: values.peers,
     rounds: wholeNumber('--rounds', values.rounds),
     limits: {
@@ -63,6 +67,7 @@ function parse(args: readonly string[]) {
       options: {
         driver: { type: 'string', multiple: true, default: [] },
         case: { type: 'string', multiple: true, default: [] },
+        variant: { type: 'string', multiple: true, default: [] },
         peers: { type: 'boolean', default: false },
         rounds: { type: 'string', default: '3' },
         jobs: { type: 'string', default: '20000' },

@@ -1,10 +1,12 @@
-// npm run bench:report [-- results.json …]: turns the results of npm run bench into docs/benchmarks.md and its charts.
+// npm run bench:report [-- results.json …]: turns the results of npm run bench into docs/benchmarks.md and its charts, and those of
+// the case limits into its section of docs/rate-limits.md.
 // Without files: all docs/benchmarks/*.json, usually one per driver.
 
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { chartsOf } from './report/charts.ts'
+import { isOfLimits, withLimits } from './report/limits-section.ts'
 import { markdown } from './report/markdown.ts'
 import type { Results } from './results.ts'
 
@@ -14,11 +16,19 @@ const usage = 'npm run bench:report -- [results.json …]      default docs/benc
 const files = filesGiven()
 if (files.length === 0)
   fail(`No results found. First run: npm run bench -- --peers --json docs/benchmarks/<driver>.json`)
-const all = files.map(read)
+const read = files.map(resultsIn)
+const all = read.filter((results) => !isOfLimits(results))
+const ofLimits = read.find(isOfLimits)
+if (ofLimits) {
+  const page = `${docs}rate-limits.md`
+  writeFileSync(page, withLimits(readFileSync(page, 'utf8'), ofLimits))
+  console.log('docs/rate-limits.md: its table')
+}
+if (all.length === 0) process.exit(0)
 mkdirSync(`${docs}benchmarks`, { recursive: true })
 for (const { file, svg } of all.flatMap(chartsOf)) writeFileSync(`${docs}benchmarks/${file}`, svg)
 writeFileSync(`${docs}benchmarks.md`, markdown(all))
-console.log(`docs/benchmarks.md from ${files.length === 1 ? 'one file' : `${files.length} files`}`)
+console.log(`docs/benchmarks.md from ${all.length === 1 ? 'one file' : `${all.length} files`}`)
 
 function filesGiven(): string[] {
   try {
@@ -33,7 +43,7 @@ function filesGiven(): string[] {
   }
 }
 
-function read(file: string): Results {
+function resultsIn(file: string): Results {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as Results
   } catch (error) {

@@ -58,7 +58,9 @@ function groupsOf(contenders: readonly Entrant[], cases: readonly Case[]): Step[
     cases.flatMap((of) =>
       of.variants
         .filter(({ isFor }) => isFor?.(driver) ?? true)
-        .map((variant) => sameDriver.map((contender) => ({ of, variant, contender, answers: [] }))),
+        .map((variant) => ({ variant, own: sameDriver.filter((contender) => variant.isOf?.(contender) ?? true) }))
+        .filter(({ own }) => own.length > 0)
+        .map(({ variant, own }) => own.map((contender) => ({ of, variant, contender, answers: [] }))),
     ),
   )
 }

@@ -58,7 +58,9 @@ async function bench(flags: Flags): Promise<void> {
   }
   const disk = taking.some(({ durability }) => durability) ? describeDisk() : undefined
   if (disk !== undefined) console.log(`on disk: ${disk}`)
-  const chosen = cases.filter(({ name, isOptIn }) => (flags.cases.length === 0 ? !isOptIn : flags.cases.includes(name)))
+  const chosen = cases
+    .filter(({ name, isOptIn }) => (flags.cases.length === 0 ? !isOptIn : flags.cases.includes(name)))
+    .map((of) => ({ ...of, variants: of.variants.filter(({ name }) => isNamed(flags.variants, name)) }))
   const date = new Date().toISOString()
   const sources = sourcesHash()
   const rows = await runRounds(taking, chosen, rounds, limits)
@@ -75,6 +77,10 @@ async function bench(flags: Flags): Promise<void> {
 
 function isWanted(wanted: readonly string[], name: string): boolean {
   return wanted.length === 0 || wanted.includes(name)
+}
+
+function isNamed(parts: readonly string[], name: string): boolean {
+  return parts.length === 0 || parts.some((part) => name.includes(part))
 }
 
 function describe({ name, driver, isPeer, configuration, durability, package: packageName }: Contender): Described {

@@ -92,11 +92,11 @@ function ratioOf(ours: readonly number[], theirs: readonly number[]): Spread | u
 }
 
 function judge({ ratio, value }: Target, median: number, medianRatio: number | undefined) {
-  if (value) return { text: `≤ ${value.atMost}`, isReached: median <= value.atMost }
-  const { atLeast, atMost } = ratio!
-  const text = atLeast === undefined ? `≤ ${atMost} ×` : `≥ ${atLeast} ×`
-  if (medianRatio === undefined) return { text, isReached: undefined }
-  return { text, isReached: atLeast === undefined ? medianRatio <= atMost! : medianRatio >= atLeast }
+  const { atLeast, atMost } = value ?? ratio!
+  const measured = value ? median : medianRatio
+  const text = `${atLeast === undefined ? `≤ ${atMost}` : `≥ ${atLeast}`}${value ? '' : ' ×'}`
+  if (measured === undefined) return { text, isReached: undefined }
+  return { text, isReached: atLeast === undefined ? measured <= atMost! : measured >= atLeast }
 }
 
 /** Three digits, with thousands separators. */

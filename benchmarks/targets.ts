@@ -7,7 +7,7 @@ export interface Target {
   /** Compares with this peer, whatever its durability. */
   readonly to?: string
   readonly ratio?: { readonly atLeast?: number; readonly atMost?: number }
-  readonly value?: { readonly atMost: number }
+  readonly value?: { readonly atMost?: number; readonly atLeast?: number }
 }
 
 interface Place extends Pick<Row, 'case' | 'variant' | 'measure'> {
@@ -27,8 +27,27 @@ const drain = (concurrency: number) => ({
   measure: 'drain',
 })
 const backlog = (variant: string, measure: string) => ({ case: 'backlog', variant, measure, ratio: { atMost: 2 } })
+/** What claims of others may lose to 100,000 jobs in full groups. */
+const besideFullGroups = ['1k waiting', '500 waiting'].flatMap((waiting) =>
+  ['', ' in groups'].flatMap((where) =>
+    ['2', '10k'].flatMap((groups) =>
+      ['claim of 1', 'claim of 100'].map((measure) => ({
+        case: 'backlog',
+        variant: `${waiting}${where}, group limit, 100k in ${groups} full groups`,
+        measure,
+        ratio: { atMost: 1.2 },
+      })),
+    ),
+  ),
+)
 const steady = (variant: string) => ({ case: 'steady', variant, measure: 'throughput' })
 const held = { case: 'held', variant: 'a transaction held open', measure: 'last' }
+const limits = (variant: string, measure: string, value: NonNullable<Target['value']>) => ({
+  case: 'limits',
+  variant,
+  measure,
+  value,
+})
 const statements = (variant: string, atMost: number) => ({
   driver: 'postgres',
   case: 'chains',
@@ -83,6 +102,7 @@ const targets: readonly (Place & Target)[] = [
   backlog('50k waiting', 'claim of 1'),
   backlog('50k waiting', 'claim of 100'),
   backlog('50k waiting', 'add of 100'),
+  ...besideFullGroups,
   idle('1 worker'),
   idle('100 workers'),
   ...[
@@ -96,6 +116,10 @@ const targets: readonly (Place & Target)[] = [
     'page in the middle',
   ].map(operate),
   { case: 'operate', variant: 'retry 100k failed', measure: 'peak heap', ratio: { atMost: 2 } },
+  limits('concurrency 3', 'most at once', { atMost: 3 }),
+  limits('1 per group', 'most at once', { atMost: 1 }),
+  limits('rate 100 per s', 'most starts in 1 s', { atMost: 100 }),
+  limits('rate 100 per s', 'share used', { atLeast: 95 }),
   statements('statements, batched', 0.5),
   statements('statements, complete(callback)', 5),
   { ...statements('statements, batched', 2), measure: 'row updates per job' },

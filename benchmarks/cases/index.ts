@@ -7,9 +7,10 @@ import { chains } from './chains.ts'
 import { drain } from './drain.ts'
 import { held } from './held.ts'
 import { idle } from './idle.ts'
+import { limits } from './limits.ts'
 import { operate } from './operate.ts'
 import { rtt } from './rtt.ts'
 import { size } from './size.ts'
 import { steady } from './steady.ts'
 
-export const cases: readonly Case[] = [add, drain, steady, rtt, backlog, size, idle, held, chains, operate]
+export const cases: readonly Case[] = [add, drain, steady, rtt, backlog, size, idle, held, chains, operate, limits]

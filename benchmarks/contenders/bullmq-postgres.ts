@@ -1,4 +1,5 @@
 import type { Contender } from '../contender.ts'
+import { bullmqLimited } from '../limits/bullmq.ts'
 import { bullmqDefaults, bullmqSession } from '../sessions/bullmq.ts'
 import { postgresAt, postgresServer, postgresUnavailable, queueName } from '../sessions/postgres.ts'
 
@@ -14,9 +15,18 @@ export const contender: Contender = {
 
   async setup(settings, place) {
     const { url, observed } = await postgresAt(place, settings)
-    const { createPostgresBackend, withBackend } = await import('bullmq')
-    const connection = { connectionString: url, migrate: true }
-    const session = await bullmqSession(withBackend(createPostgresBackend), connection, queueName, settings)
+    const { classes, connection } = await backendAt(url)
+    const session = await bullmqSession(classes, connection, queueName, settings)
     return { ...session, ...observed }
   },
+
+  limited: bullmqLimited(async (place) => {
+    const { url } = await postgresAt(place, { countCalls: false })
+    return { ...(await backendAt(url)), queueName }
+  }),
+}
+
+async function backendAt(url: string) {
+  const { createPostgresBackend, withBackend } = await import('bullmq')
+  return { classes: withBackend(createPostgresBackend), connection: { connectionString: url, migrate: true } }
 }

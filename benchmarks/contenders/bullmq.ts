@@ -1,4 +1,5 @@
 import type { Contender } from '../contender.ts'
+import { bullmqLimited } from '../limits/bullmq.ts'
 import { bullmqDefaults, bullmqSession } from '../sessions/bullmq.ts'
 import { queueName, redisAt, redisServer, redisUnavailable } from '../sessions/redis.ts'
 
@@ -16,4 +17,9 @@ export const contender: Contender = {
     const session = await bullmqSession(await import('bullmq'), { host, port }, queueName, settings)
     return { ...session, ...observed }
   },
+
+  limited: bullmqLimited(async (place) => {
+    const { host, port } = await redisAt(place)
+    return { classes: await import('bullmq'), connection: { host, port }, queueName }
+  }),
 }

@@ -1,4 +1,5 @@
 import type { Contender } from '../contender.ts'
+import { pgBossLimited } from '../limits/pg-boss.ts'
 import type { Payload } from '../load.ts'
 import { postgresAt, postgresServer, postgresUnavailable, queueName } from '../sessions/postgres.ts'
 import { watchRecords } from '../sessions/recorded.ts'
@@ -91,4 +92,5 @@ export const contender: Contender = {
       },
     }
   },
+  limited: pgBossLimited,
 }

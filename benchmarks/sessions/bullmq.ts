@@ -4,7 +4,7 @@ import { handlerResult, type Session, type Settings } from '../contender.ts'
 import type { Payload } from '../load.ts'
 
 /** BullMQ's classes, or those bound to a backend; untyped, as all peers are here. */
-type Classes = {
+export type Classes = {
   readonly [name in 'Queue' | 'QueueEvents' | 'Worker']: new (...args: unknown[]) => any
 }
 

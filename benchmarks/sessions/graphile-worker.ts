@@ -2,6 +2,7 @@
 
 import type { EventEmitter } from 'node:events'
 import type { Contender } from '../contender.ts'
+import { graphileLimited } from '../limits/graphile-worker.ts'
 import type { Payload } from '../load.ts'
 import { postgresAt, postgresServer, postgresUnavailable } from './postgres.ts'
 import { watchRecords } from './recorded.ts'
@@ -33,6 +34,8 @@ export function graphileWorker(name: string, isBatching: boolean): Contender {
       'addJobs in thousands; done jobs are deleted, it keeps no results; completions counted in the replies to its client, because its event ' +
       'comes before',
     unavailable: postgresUnavailable,
+    // Once: the batching changes the speed, not the limit.
+    ...(!isBatching && { limited: graphileLimited }),
 
     async setup(settings, place) {
       const { url, observed } = await postgresAt(place, settings)

@@ -3,6 +3,7 @@
 
 import type { Contender } from '../contender.ts'
 import { handlerResult } from '../contender.ts'
+import { groupmqLimited } from '../limits/groupmq.ts'
 import type { Payload } from '../load.ts'
 import { queueName, redisAt, redisServer, redisUnavailable } from './redis.ts'
 
@@ -22,6 +23,8 @@ export function groupmq(name: string, autoBatch: boolean): Contender {
       `ioredis 5, ${redisServer}; ${autoBatch ? 'autoBatch, which its docs advise for throughput' : 'no autoBatch'}; jobs in ` +
       `${groups} groups in turn; orderingMethod none; ids by groupmq; done jobs kept forever, it has no retention by age`,
     unavailable: redisUnavailable,
+    // Once: the batching changes the speed of adds, not the limit.
+    ...(!autoBatch && { limited: groupmqLimited }),
 
     async setup({ resultTtlMs, pollSeconds, leaseMs }, place) {
       const { url, observed } = await redisAt(place)

@@ -95,6 +95,15 @@ const wakes: Readonly<Record<string, (context: CaseContext) => Promise<() => Pro
     const [lease] = await claimWithin(context, { concurrency: 1 })
     return () => complete(context.storage, lease!)
   },
+  'the end of a job of a type that a claim with outcomes filled again': async (context) => {
+    const { storage, added, claim, unit } = context
+    for (let count = 0; count < 3; count++) await added()
+    const limits = { concurrency: 1 }
+    const [first] = await claimWithin(context, limits)
+    const outcomes = [outcomeOf(first!, { kind: 'completed' })]
+    const [second] = await claim({ slots: 100, outcomes, types: [{ type: 'mail', leaseMs: 500 * unit, limits }] })
+    return () => complete(storage, second!)
+  },
   'the end of a job of a group at its limit': async (context) => {
     for (let count = 0; count < 2; count++) await context.added({ group: { key: 'g' } })
     const [lease] = await claimWithin(context, { group: { limit: 1 } })

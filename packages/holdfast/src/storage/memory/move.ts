@@ -12,7 +12,7 @@ import type { Recorder } from './recorder.ts'
 import { Signals } from '../rules/signals.ts'
 
 /** Collects the signals of a call. */
-export type SignalSink = Pick<Signals, 'wake' | 'done' | 'abort' | 'event'> & { send(): unknown }
+export type SignalSink = Pick<Signals, 'wake' | 'unwake' | 'done' | 'abort' | 'event'> & { send(): unknown }
 
 export class MemoryMove implements Moves.Move {
   readonly data: Data
@@ -267,6 +267,10 @@ export class MemoryMove implements Moves.Move {
 
   wake(type: TypeData): void {
     this.#signals.wake(type)
+  }
+
+  unwake(type: TypeData): void {
+    this.#signals.unwake(type)
   }
 
   done(chain: MemoryJob): void {

@@ -238,6 +238,8 @@ export interface Move {
 
   // Signals, sent after the call.
   wake(type: JobType): void
+  /** Takes back a wake of this call: the type is full again. The job that leaves it next sends one. */
+  unwake(type: JobType): void
   /** The chain ended, or is gone. */
   done(chain: Job): void
   abort(job: Job): void

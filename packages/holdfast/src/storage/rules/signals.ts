@@ -21,6 +21,11 @@ export class Signals {
     if (this.#crossesProcesses || type.listeners.wake.size > 0) this.#of(type, 'wake')
   }
 
+  unwake(type: JobType): void {
+    const kinds = this.#collected?.get(type)
+    if (kinds) delete kinds.wake
+  }
+
   done({ type, id }: Job): void {
     if (this.#crossesProcesses || type.listeners.done.size > 0) this.#of(type, 'done').ids.push(id)
   }

@@ -101,6 +101,8 @@ export class Turns {
     const { isFull, rate, nextWeight } = this.#flow
     const isFullNow = this.#wanted.limits?.concurrency === undefined ? isFull : this.#room <= 0
     if (isFullNow !== isFull) this.#move.changeFlow(this.#type, { isFull: isFullNow })
+    // The outcomes of this call have freed what its jobs have taken: other workers would look in vain.
+    if (isFullNow) this.#move.unwake(this.#type)
     if (this.#use !== rate || this.#nextWeight !== nextWeight) {
       this.#move.changeFlow(this.#type, { rate: this.#use, nextWeight: this.#nextWeight })
     }

@@ -15,7 +15,7 @@ import type { Changes, FlowPut, JobPut, KeyPut, PausePut } from './changes.ts'
 import { type ChangingPart, type FixedPart, plainFields } from './record.ts'
 import type { Replica } from './replica.ts'
 
-const silent: SignalSink = { wake() {}, done() {}, abort() {}, event() {}, send() {} }
+const silent: SignalSink = { wake() {}, unwake() {}, done() {}, abort() {}, event() {}, send() {} }
 /** Records nothing. With a recorder, no type is deleted before the end. */
 const unrecorded: Recorder = { seen() {}, changed() {}, creates() {}, key() {}, group() {}, flow() {} }
 

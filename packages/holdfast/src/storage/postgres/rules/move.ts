@@ -227,6 +227,10 @@ export class PostgresMove implements Moves.Move {
     this.#signals.wake(type)
   }
 
+  unwake(type: PostgresType): void {
+    this.#signals.unwake(type)
+  }
+
   done(chain: PostgresJob): void {
     this.#signals.done(chain)
   }

@@ -241,6 +241,10 @@ export class SqliteMove implements Moves.Move {
     this.#signals.wake(type)
   }
 
+  unwake(type: SqliteType): void {
+    this.#signals.unwake(type)
+  }
+
   done(chain: SqliteJob): void {
     this.#signals.done(chain)
   }

@@ -8,14 +8,25 @@ import { places } from '../move/jobs.ts'
 /** Jobs of the line that are read at once, at most. */
 const readAtOnce = 1_000
 
+/** The first byte of a list of MessagePack without items, and the place of the weight in the body (lua/move/record.ts). */
+const [emptyList, weightField] = [0x90, 11]
+
 /** A block: Lua allows 200 locals at once. */
 export const line = `
 local grant, write_plain, ends_here, has_line, try_line, lease_line
 do
-  -- Leases a plain job in a few steps. False: it is not plain, or it may have no attempt left.
-  local function grant_plain(turn, set, member, key, record)
+  -- What a rate asks of a job that weighs 1 and has no group.
+  local plain_job = {}
+  -- True if the record is plain and never failed: it can be leased without being read, and has an attempt left.
+  local function is_plain(record)
     local flags, high, middle, low = byte(record, 1, 4)
-    if flags > ${flags.later} or high + middle + low > 0 then return false end
+    return flags <= ${flags.later} and high + middle + low == 0
+  end
+  -- True if the weight of a plain record is 1: its body, a list, ends before the weight.
+  local function weighs_one(record) return byte(record, byte(record, 1) == 0 and 11 or 19) < ${emptyList + weightField} end
+
+  -- Leases a plain job in a few steps.
+  local function grant_plain(turn, set, member, key, record)
     local id = sub(member, 7)
     record = record .. turn.lease[numbers_of('>I4', record, #record - 4)]
     local size = turn.size
@@ -26,7 +37,6 @@ do
     if turn.t.watched then event({ t = turn.t, id = id, label = label or nil }, ${event.processing}, 1) end
     local count = #granted + 1
     granted[count], ids[count], kinds[count] = record, id, turn.index
-    return true
   end
 
   function grant(turn, j)
@@ -121,11 +131,14 @@ do
     return true
   end
 
-  -- Leases the first job of the line. turn.admits: whether limits allow it; then every record is read as a whole. Returns whether it
-  -- was leased, and its weight.
+  -- Leases the first job of the line. turn.admits: whether a rate allows it, which needs the weight of a job. turn.reads_all: the
+  -- job was read, so it is written as it was read. Returns whether it was leased, and its weight.
   function try_line(turn)
-    local at, weight = turn.at, 1
-    if turn.admits or not grant_plain(turn, turn.set or turn.sets[at], turn.members[at], turn.keys[at], turn.found[at]) then
+    local at, weight, record = turn.at, 1, turn.found[turn.at]
+    if is_plain(record) and not turn.reads_all and (not turn.admits or weighs_one(record)) then
+      if turn.admits and not turn.admits(turn, plain_job) then return false end
+      grant_plain(turn, turn.set or turn.sets[at], turn.members[at], turn.keys[at], record)
+    else
       local j = stored(turn.t, sub(turn.members[at], 7))
       if ends_here(turn, j) then
         turn.at = at + 1

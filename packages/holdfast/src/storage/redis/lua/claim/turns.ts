@@ -141,8 +141,9 @@ function limit_turn(turn)
   local f, limits = t.flow, read_limits(turn.limits or {})
   turn.is_limited, turn.limits, turn.room = true, limits, INF
   turn.lease_next = limits.fair == false and lease_best or lease_in_turn
-  -- Only a rate weighs the jobs of the line, and only without turns are they compared with others.
-  if limits.rate or limits.fair == false then turn.admits = admits end
+  -- Only a rate weighs the jobs of the line, and only without turns are they read, to be compared with others.
+  if limits.rate then turn.admits = admits end
+  turn.reads_all = limits.fair == false
   if limits.concurrency then turn.room = limits.concurrency - call('ZCARD', t.p .. 'leases') end
   turn.is_stopped = f and f.slowed and f.slowed > now
     or limits.rate and frees_at(f, limits.rate, f and f.next_weight or 1) > now
