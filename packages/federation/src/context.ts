@@ -2,6 +2,7 @@
 
 import type { Clock, Logger } from 'holdfast'
 import type { HttpClient } from './http/client.ts'
+import type { PeerSlots } from './peers/slots.ts'
 import type { Keyring } from './keyring.ts'
 import type { Policies } from './policies.ts'
 import type { Store } from './store/store.ts'
@@ -36,6 +37,7 @@ export interface FederationContext {
   readonly policies: Policies
   readonly clock: Clock
   readonly logger: Logger | undefined
+  readonly slots: PeerSlots
   readonly emit: <E extends keyof FederationEvents>(event: E, ...args: FederationEvents[E]) => void
 }
 

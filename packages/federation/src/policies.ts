@@ -19,6 +19,10 @@ export interface Policies {
     readonly keepFailedMs: number
     /** Deliveries at a time, per process. @default 10 */
     readonly concurrency: number
+    /** Deliveries to one peer at a time, in all processes. @default 4 */
+    readonly perPeer: number
+    /** The same while the peer is unhealthy. @default 1 */
+    readonly perUnhealthyPeer: number
     /** Deadline of one request, reply included. @default 15_000 */
     readonly timeoutMs: number
     /** Deadline of DNS, connect and TLS together. @default 5_000 */
@@ -89,6 +93,8 @@ export const seedPolicies: Policies = {
     keepCompletedMs: day,
     keepFailedMs: 7 * day,
     concurrency: 10,
+    perPeer: 4,
+    perUnhealthyPeer: 1,
     timeoutMs: 15_000,
     connectTimeoutMs: 5_000,
   },

@@ -49,7 +49,11 @@ export function startWorkers(context: SendingContext, options: WorkersOptions): 
   // The log lines of this file replace the engine's own, which would tell every failure a second time.
   const dependencies = { ...context, logger: undefined }
   const deliveryWorker = new FederationWorker<FederationDeliveryJob>({
-    config: deliveryQueueConfig(dependencies, storage),
+    // The limits are declared by workers alone: producers need none, and would read them before they add.
+    config: {
+      ...deliveryQueueConfig(dependencies, storage),
+      limits: { group: { limit: context.policies.delivery.perPeer } },
+    },
     process: async (job) => {
       await open()
       await processFederationDelivery(context, job, acks)
@@ -71,6 +75,11 @@ export function startWorkers(context: SendingContext, options: WorkersOptions): 
     opening
       .then(async (isOpen) => void (isOpen && (await resumeHealthChecks(context))))
       .catch((error: Error) => logger?.error?.(errorFields(error), 'federation: health checks could not be resumed'))
+  })
+  deliveryWorker.once('ready', () => {
+    opening
+      .then(async (isOpen) => void (isOpen && (await context.slots.reconcile(context.store.peers))))
+      .catch((error: Error) => logger?.warn?.(errorFields(error), 'federation: limits of peers could not be read'))
   })
   const ready = Promise.all([opening, deliveryWorker.start(), healthCheckWorker.start()])
   // startWorkers() has no promise to reject. The `error` events of the workers and the log lines report the failure.
