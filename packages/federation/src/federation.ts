@@ -202,7 +202,10 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
     return scheduleHealthCheck({ policies, clock, logger, allowHttp }, this.healthCheckQueue, serverUrl, attempt)
   }
 
-  /** Runs one attempt at a delivery. @throws UnrecoverableError: no retry; any other error: retry */
+  /**
+   * Runs one attempt at a delivery.
+   * @throws UnrecoverableError: no retry; an error with `retryAfterMs`: later, without a spent attempt; any other error: retry
+   */
   readonly processFederationDelivery = async (job: ProcessorJob<FederationDeliveryJob>): Promise<void> => {
     await this.#tables.open()
     return processFederationDelivery(this.#context, job, this.#parts.acks)

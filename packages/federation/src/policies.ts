@@ -13,6 +13,8 @@ export interface Policies {
     readonly maxAttempts: number
     /** Delay between attempts. @default exponential: 5, 10, 20, 40 s, without jitter */
     readonly backoff: Backoff
+    /** How long a delivery waits, without spending attempts, for a peer that asks for time. @default 7 days */
+    readonly horizonMs: number
     /** Time that the record of a completed job is kept. @default a day */
     readonly keepCompletedMs: number
     /** Time that the record and the row of a failed delivery are kept. @default 7 days */
@@ -65,7 +67,7 @@ export interface Policies {
   readonly inbound: {
     /** Largest request body. @default 262_144 */
     readonly maxBytes: number
-    /** Requests per client address and minute. @default 120 */
+    /** Requests per client address and minute, without messages within the budget of an authenticated peer. @default 120 */
     readonly perIpPerMinute: number
     /** Authenticated messages per peer and minute. @default 600 */
     readonly perPeerPerMinute: number
@@ -90,6 +92,7 @@ export const seedPolicies: Policies = {
   delivery: {
     maxAttempts: 5,
     backoff: { type: 'exponential', delayMs: 5_000, factor: 2, jitter: 0 },
+    horizonMs: 7 * day,
     keepCompletedMs: day,
     keepFailedMs: 7 * day,
     concurrency: 10,

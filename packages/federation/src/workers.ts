@@ -1,7 +1,8 @@
 // The two workers of a federation: their processors, their log lines, and what happens at their start.
 
-import { retryUntilReady, type Storage } from 'holdfast'
+import { rateLimited, retryUntilReady, type Storage } from 'holdfast'
 import type { SendingContext } from './context.ts'
+import { askedWaitMs } from './deliver/asked-to-wait.ts'
 import type { AckHandlers } from './deliver/dispatch-ack.ts'
 import { failureCode, processFederationDelivery } from './deliver/process.ts'
 import { methodOf } from './deliver/read-payload.ts'
@@ -53,10 +54,14 @@ export function startWorkers(context: SendingContext, options: WorkersOptions): 
     config: {
       ...deliveryQueueConfig(dependencies, storage),
       limits: { group: { limit: context.policies.delivery.perPeer } },
+      onError: (error) => {
+        const retryAfterMs = askedWaitMs(error)
+        return retryAfterMs === undefined ? undefined : rateLimited({ retryAfterMs, scope: 'group' })
+      },
     },
-    process: async (job) => {
+    process: async (job, acceptedAt) => {
       await open()
-      await processFederationDelivery(context, job, acks)
+      await processFederationDelivery(context, job, acks, acceptedAt)
     },
   })
   const healthCheckWorker = new FederationWorker<HealthCheckJob>({
@@ -126,6 +131,11 @@ function reportDeliveries(context: SendingContext, worker: FederationWorker<Fede
     // An attempt writes its own end to the row. A stalled attempt had no chance to.
     if (!failed.isFinal || code !== 'STALLED') return
     worker.followUp(() => store.deliveries.failed(failed.job?.data.deliveryJobId ?? failed.id, code, clock.now()))
+  })
+  worker.on('waiting', ({ id, job, retryAfterMs }) => {
+    const origin = withoutQuery(job?.data.serverUrl)
+    logger?.info?.({ jobId: id, origin, retryAfterMs }, `a delivery waits: ${origin} asked for time`)
+    context.emit('delivery_waiting', { id, origin, retryAfterMs })
   })
   worker.on('completed', (id, job) => {
     worker.followUp(async () => {

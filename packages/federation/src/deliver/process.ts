@@ -5,6 +5,7 @@ import { federationCodeOf } from '../errors.ts'
 import type { FederationDeliveryJob, ProcessorJob } from '../jobs.ts'
 import { markServerHealthy } from '../peers/health.ts'
 import type { SendingContext } from '../context.ts'
+import { askedWaitMs } from './asked-to-wait.ts'
 import { checkBlacklist } from './check-blacklist.ts'
 import { checkTarget } from './check-target.ts'
 import type { Delivery } from './delivery.ts'
@@ -16,15 +17,20 @@ import { retryDelay } from './retry-delay.ts'
 import { countAttempt, seal } from './seal.ts'
 import { send } from './send.ts'
 
-/** Resolves when the peer has acknowledged the delivery. @throws UnrecoverableError: no retry; any other error: retry */
+/**
+ * Resolves when the peer has acknowledged the delivery.
+ * @param acceptedAt when the job was accepted, in epoch ms
+ * @throws UnrecoverableError: no retry; an error with `retryAfterMs`: later, without a spent attempt; any other error: retry
+ */
 export async function processFederationDelivery(
   context: SendingContext,
   job: ProcessorJob<FederationDeliveryJob>,
   acks: AckHandlers = {},
+  acceptedAt?: number,
 ): Promise<void> {
   const { data, id: jobId, name, signal } = job
   try {
-    await deliver({ context, acks, data, jobId, name, signal })
+    await deliver({ context, acks, data, jobId, name, signal, acceptedAt })
   } catch (error) {
     await recordFailure(context, job, error).catch((problem: unknown) => {
       const code = failureCode(problem)
@@ -58,6 +64,8 @@ async function recordFailure(
   if (signal?.aborted) return
   const code = failureCode(error)
   const id = data.deliveryJobId
+  const waitMs = askedWaitMs(error)
+  if (waitMs !== undefined) return store.deliveries.retried(id, clock.now() + waitMs, code)
   if (isHoldfastError(error, 'UNRECOVERABLE') || attempt >= maxAttempts) {
     return store.deliveries.failed(id, code, clock.now())
   }

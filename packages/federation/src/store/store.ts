@@ -17,6 +17,7 @@ export interface DeliveryRow {
   readonly targetUrl: string
   readonly serverUrl: string
   readonly payload: string
+  /** Requests so far, with those that the peer asked to repeat later. */
   readonly attempts: number
   readonly lastAttemptedAt: number | undefined
   readonly nextAttemptAt: number | undefined
