@@ -18,7 +18,7 @@ export interface FederationEvents {
   delivered: [{ readonly id: string; readonly name: string; readonly origin: string }]
   /** An attempt failed; another one follows. */
   delivery_failing: [{ readonly id: string; readonly origin: string; readonly attempt: number; readonly code: string }]
-  /** The peer asked for time, with Retry-After. The delivery is sent again after it, and no attempt was spent. */
+  /** The peer asked for time with Retry-After, or too many servers were discovered. It goes on later, and no attempt was spent. */
   delivery_waiting: [{ readonly id: string; readonly origin: string; readonly retryAfterMs: number }]
   /** A delivery failed for good. */
   delivery_failed: [{ readonly id: string; readonly origin: string; readonly code: string }]

@@ -43,7 +43,7 @@ export interface Policies {
   readonly discovery: {
     /** Deadline of one request for keys. @default 10_000 */
     readonly timeoutMs: number
-    /** Discoveries per minute, over all peers. @default 60 */
+    /** Discoveries per minute, over all peers. Further ones wait. @default 60 */
     readonly perMinute: number
   }
   readonly relay: {

@@ -24,7 +24,7 @@ export interface FederationWorkerEvents<Data> {
   /** An attempt failed, retried or not. */
   failed: [attempt: FailedAttempt<Data>]
   completed: [id: string, job: ProcessorJob<Data> | undefined]
-  /** The peer asked for time. The job runs again after it, and no attempt was spent. */
+  /** The peer asked for time, or too many servers were discovered. The job runs again later, and no attempt was spent. */
   waiting: [{ readonly id: string; readonly job: ProcessorJob<Data> | undefined; readonly retryAfterMs: number }]
 }
 

@@ -134,7 +134,7 @@ function reportDeliveries(context: SendingContext, worker: FederationWorker<Fede
   })
   worker.on('waiting', ({ id, job, retryAfterMs }) => {
     const origin = withoutQuery(job?.data.serverUrl)
-    logger?.info?.({ jobId: id, origin, retryAfterMs }, `a delivery waits: ${origin} asked for time`)
+    logger?.info?.({ jobId: id, origin, retryAfterMs }, `a delivery to ${origin} waits. No attempt was spent.`)
     context.emit('delivery_waiting', { id, origin, retryAfterMs })
   })
   worker.on('completed', (id, job) => {

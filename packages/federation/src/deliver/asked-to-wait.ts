@@ -35,7 +35,7 @@ function askedMs(text: string | undefined, now: number): number | undefined {
   return Number.isNaN(at) ? undefined : at - now
 }
 
-/** The time that the peer asked for, of an error of send(). */
+/** The time that an attempt waits without being spent: the peer asked for it, or the budget of discoveries is used up. */
 export function askedWaitMs(error: unknown): number | undefined {
   const waitMs: unknown = (error as { readonly retryAfterMs?: unknown } | null)?.retryAfterMs
   return typeof waitMs === 'number' ? waitMs : undefined

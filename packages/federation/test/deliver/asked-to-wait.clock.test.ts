@@ -8,7 +8,7 @@ import { retryAfterMsOf } from '../../src/deliver/asked-to-wait.ts'
 import type { PolicyOptions } from '../../src/resolve-policies.ts'
 import { seedPolicies } from '../../src/policies.ts'
 import { sqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
-import { type Bench, bench, deliveryType, type Place, until } from '../seed/bench.ts'
+import { type Bench, bench, deliveryType, passing, type Place } from '../seed/bench.ts'
 import { type Reply, World } from '../seed/world.ts'
 
 const world = await new World().start()
@@ -29,13 +29,6 @@ async function start(t: TestContext, policies: PolicyOptions = {}): Promise<{ it
   return { it, clock }
 }
 
-/** Lets time pass until the condition holds. */
-const passing = (clock: FakeClock, holds: () => boolean | Promise<boolean>, what: string): Promise<void> =>
-  until(async () => {
-    await clock.advance(100)
-    return holds()
-  }, what)
-
 const busy = (status: number, retryAfter: string): Reply => ({
   status,
   headers: { 'Retry-After': retryAfter },
@@ -54,14 +47,14 @@ test('429 and 503 with Retry-After: the delivery waits for that instant, more of
   it.federation.on('delivery_waiting', (event) => void waits.push(event))
   const job = await it.delivery(peer)
   await it.federation.deliveryQueue.add(job.name, job.data)
-  await passing(clock, () => waits.length === 1, 'the first answer')
+  await passing(it, clock, () => waits.length === 1)
   const [record] = await it.storage.get([{ type: deliveryType, id: job.id }])
   assert.deepEqual([record?.state, record?.failures], ['scheduled', 0])
   const row = await it.row(job.id)
   assert.deepEqual([row?.status, row?.lastError], ['open', 'HTTP_STATUS'])
   assert.ok(Math.abs(row!.nextAttemptAt! - record!.runAt) < 1_000, 'the row says when')
 
-  await passing(clock, () => it.events.some(({ name }) => name === 'delivered'), 'delivered')
+  await passing(it, clock, () => it.events.some(({ name }) => name === 'delivered'))
   const gaps = arrivedAt.slice(1).map((at, index) => at - arrivedAt[index]!)
   assert.equal(gaps.length, 7)
   assert.ok(
@@ -90,17 +83,17 @@ test('the other deliveries to this peer wait, too; those to other peers do not',
     await it.federation.deliveryQueue.add(job.name, job.data)
   }
   await send(peer)
-  await passing(clock, () => peer.delivered.length === 1, 'the first answer')
+  await passing(it, clock, () => peer.delivered.length === 1)
   await passing(
+    it,
     clock,
     async () => (await it.storage.count({ types: [deliveryType] })).types[0]!.states.processing === 0,
-    'settled',
   )
   for (let n = 0; n < 9; n++) await send(peer)
   await send(other)
-  await passing(clock, () => other.delivered.length === 1, 'the other peer')
+  await passing(it, clock, () => other.delivered.length === 1)
   assert.equal(peer.delivered.length, 1)
-  await passing(clock, () => it.events.filter(({ name }) => name === 'delivered').length === 11, 'all are delivered')
+  await passing(it, clock, () => it.events.filter(({ name }) => name === 'delivered').length === 11)
   assert.equal(peer.delivered.length, 11, 'one refusal, and ten deliveries')
 })
 
@@ -110,7 +103,7 @@ test('without Retry-After an attempt is spent, as before', async (t) => {
   peer.onInbox = () => ({ status: 429, body: {} })
   const job = await it.delivery(peer)
   await it.federation.deliveryQueue.add(job.name, job.data)
-  await passing(clock, async () => (await it.row(job.id))?.status === 'failed', 'failed')
+  await passing(it, clock, async () => (await it.row(job.id))?.status === 'failed')
   assert.equal(peer.delivered.length, 2)
 })
 
@@ -119,9 +112,16 @@ test('a delivery that is older than its horizon spends its attempts', async (t) 
   const peer = await it.peer()
   peer.onInbox = () => busy(503, '20')
   const job = await it.delivery(peer)
+  let waits = 0
+  it.federation.on('delivery_waiting', () => void waits++)
   await it.federation.deliveryQueue.add(job.name, job.data)
-  await passing(clock, async () => (await it.row(job.id))?.status === 'failed', 'failed')
-  // At 0, 20 and 40 s it waits, at 60 and 65 s it spends its two attempts.
+  await passing(it, clock, () => it.events.some(({ name }) => name === 'delivery_failed'))
+  // It waits at 0, 20 and 40 s, and spends its two attempts after that.
+  assert.equal(waits, 3)
+  assert.deepEqual(
+    it.events.map(({ name }) => name),
+    ['delivery_failing', 'delivery_failed'],
+  )
   assert.equal(peer.delivered.length, 5)
 })
 
