@@ -9,7 +9,10 @@ import type { AckPayload } from '../wire/v1/messages.ts'
 import { isObject } from '../wire/v1/schema.ts'
 import { ackInvalid, type AckedDelivery, decryptAck, verifyAck } from './open-ack.ts'
 
-/** @throws UnrecoverableError ACK_INVALID, SIGNING_KEY_MISSING, ACK_SIGNATURE_INVALID */
+/**
+ * For a caller that has the reply to a direct request.
+ * @throws UnrecoverableError ACK_INVALID, SIGNING_KEY_MISSING, ACK_SIGNATURE_INVALID
+ */
 export async function handleFollowAck(
   context: FederationContext,
   ackPayload: Pick<AckPayload, 'data' | 'signature'>,
@@ -18,14 +21,25 @@ export async function handleFollowAck(
   deliveryJobId: string,
   jobId: string | undefined,
 ): Promise<void> {
-  const { store, logger } = context
   const origin = canonicalOrigin(serverUrl, context)
-  const ack: AckedDelivery = { serverUrl: origin, publicKey: cachedServerPublicKey, deliveryJobId }
+  const ack = { serverUrl: origin, publicKey: cachedServerPublicKey, deliveryJobId, isRelayed: false }
+  await applyFollowAck(context, ackPayload, ack, jobId)
+}
+
+/** @param ack its serverUrl must be canonical @throws as decryptAck() and verifyAck() */
+export async function applyFollowAck(
+  context: FederationContext,
+  ackPayload: Pick<AckPayload, 'data' | 'signature'>,
+  ack: AckedDelivery,
+  jobId: string | undefined,
+): Promise<void> {
+  const { store, logger } = context
+  const { serverUrl: origin } = ack
   const { text, value } = await decryptAck(context, ackPayload.data, ack)
   const checked = FollowEnvelopeSchema.safeParse(value)
   if (!checked.success) throw await ackInvalid(context, ack, 'it does not have the shape of a follow acknowledgement')
   const { following } = checked.data
-  if (!(await isAbout(context, deliveryJobId, following)))
+  if (!(await isAbout(context, ack.deliveryJobId, following)))
     throw await ackInvalid(context, ack, 'it names another follow')
   await verifyAck(context, text, ackPayload.signature, ack)
 

@@ -13,6 +13,7 @@ import { type AckHandlers, dispatchAck } from './dispatch-ack.ts'
 import { findPeer } from './find-peer.ts'
 import { readAck } from './read-ack.ts'
 import { readPayload } from './read-payload.ts'
+import { acceptRelayedAck, isRelayed } from './relayed-ack.ts'
 import { retryDelay } from './retry-delay.ts'
 import { countAttempt, seal } from './seal.ts'
 import { send } from './send.ts'
@@ -49,9 +50,10 @@ async function deliver(delivery: Delivery): Promise<void> {
   const envelope = seal(delivery, peer)
   await countAttempt(delivery)
   const response = await send(delivery, origin, method, envelope)
+  if (isRelayed(response)) return acceptRelayedAck(delivery, peer, response)
   const ack = await readAck(delivery, response)
-  await dispatchAck(delivery, peer, ack)
-  if (response.via === undefined && peer.isHealthy === false) await markServerHealthy(context, origin)
+  await dispatchAck(delivery, peer, ack, false)
+  if (peer.isHealthy === false) await markServerHealthy(context, origin)
 }
 
 /** Writes a retry, or the last failure, to the row. A step that ends the delivery has written its own end. */

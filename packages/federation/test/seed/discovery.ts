@@ -186,9 +186,14 @@ export function discoveryTests(place: Place, world: World): void {
       relay.onProxy = async () => ({
         body: { method: 'PROXY_RESPONSE', payload: (await relay.followAck(job.data.payload)).body },
       })
-      await assert.rejects(it.federation.processFederationDelivery(job), { code: 'UNRECOVERABLE' })
+      await assert.rejects(it.federation.processFederationDelivery(job), (error) => {
+        const { code, reason, cause } = error as { code: string; reason: string; cause: { code: string } }
+        assert.deepEqual([code, reason, cause.code], ['TRANSPORT', 'DNS_BLOCKED', 'ACK_SIGNATURE_INVALID'])
+        return true
+      })
       assert.equal((await it.store.follows.find('alice', 'bob', target.origin))?.acknowledged, false)
-      assert.deepEqual([(await it.row(job.id))?.lastError], ['ACK_SIGNATURE_INVALID'])
+      const row = await it.row(job.id)
+      assert.deepEqual([row?.status, row?.lastError], ['open', 'TRANSPORT'], 'a relay ends no delivery')
     })
 
     test('[fetch no relay] not for other reasons, not if it is off; the error is that of the direct request', async (t) => {
