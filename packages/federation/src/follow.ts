@@ -58,7 +58,7 @@ export async function follow(
     acknowledged: false,
     createdAt: context.clock.now(),
   }
-  const standing = await store.follows.find(followerId, followingId, origin)
+  const standing = await store.follows.find(followerId, followingId, origin, origin)
   const before = standing && (await store.deliveries.get(idOf(standing)))
   const write = async (
     tx: StoreTransaction,

@@ -43,7 +43,7 @@ export async function applyFollowAck(
     throw await ackInvalid(context, ack, 'it names another follow')
   await verifyAck(context, text, ackPayload.signature, ack)
 
-  const row = await store.follows.find(following.followerId, following.followingId, origin)
+  const row = await store.follows.find(following.followerId, following.followingId, origin, origin)
   if (row) return store.follows.acknowledge(row.id, following.accepted === true)
   logger?.debug?.({ jobId, origin }, 'federation: the acknowledged follow has no row. The acknowledgement was ignored.')
 }
