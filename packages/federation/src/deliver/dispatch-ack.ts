@@ -44,7 +44,7 @@ export async function dispatchAck(
     return acks[name]!({ serverUrl, deliveryJobId, jobId, payload, open })
   }
   if (name !== 'deliver-follow') return
-  await applyFollowAck(context, ack as unknown as AckPayload, acked, jobId)
+  await applyFollowAck(context, ack as unknown as AckPayload, acked, { sent: payload, jobId })
 }
 
 /** Decrypts and verifies an acknowledgement. Returns its content. @throws as decryptAck() and verifyAck() */
