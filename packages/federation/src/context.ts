@@ -2,6 +2,7 @@
 
 import type { Clock, Logger } from 'holdfast'
 import type { HttpClient } from './http/client.ts'
+import type { PeerSlots } from './peers/slots.ts'
 import type { Keyring } from './keyring.ts'
 import type { Policies } from './policies.ts'
 import type { Store } from './store/store.ts'
@@ -17,6 +18,8 @@ export interface FederationEvents {
   delivered: [{ readonly id: string; readonly name: string; readonly origin: string }]
   /** An attempt failed; another one follows. */
   delivery_failing: [{ readonly id: string; readonly origin: string; readonly attempt: number; readonly code: string }]
+  /** The peer asked for time with Retry-After, or too many servers were discovered. It goes on later, and no attempt was spent. */
+  delivery_waiting: [{ readonly id: string; readonly origin: string; readonly retryAfterMs: number }]
   /** A delivery failed for good. */
   delivery_failed: [{ readonly id: string; readonly origin: string; readonly code: string }]
   /** Inbound: a message was applied. */
@@ -36,6 +39,7 @@ export interface FederationContext {
   readonly policies: Policies
   readonly clock: Clock
   readonly logger: Logger | undefined
+  readonly slots: PeerSlots
   readonly emit: <E extends keyof FederationEvents>(event: E, ...args: FederationEvents[E]) => void
 }
 

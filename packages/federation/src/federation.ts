@@ -20,6 +20,7 @@ import { federationFetch, type FederationFetchOptions, type FederationResponse }
 import { markServerHealthy, markServerUnhealthy } from './peers/health.ts'
 import { type Peers, peersOf } from './peers/operator.ts'
 import { processHealthCheck } from './peers/process-health-check.ts'
+import { peerGroup, peerSlots } from './peers/slots.ts'
 import { getThreatPolicy } from './peers/threat-policy.ts'
 import type { ThreatPolicy, UnhealthyReason } from './peers/threats.ts'
 import type { Policies } from './policies.ts'
@@ -85,6 +86,7 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
     this.deliveryQueue = federationQueue(
       deliveryQueueConfig(dependencies, parts.storage),
       ({ deliveryJobId }) => deliveryJobId,
+      ({ serverUrl }) => peerGroup(serverUrl, { allowHttp }),
     )
     this.healthCheckQueue = federationQueue(healthCheckQueueConfig(dependencies, parts.storage), () => clock.newId())
     this.#context = {
@@ -97,6 +99,7 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
       clock,
       logger,
       emit: (event, ...args) => this.#emit(event, args),
+      slots: peerSlots(this.deliveryQueue.queue, policies, logger),
       scheduleHealthCheck: this.scheduleHealthCheck,
     }
     const handle = createHandler(this.#context, { handlers: parts.handlers })
@@ -199,7 +202,10 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
     return scheduleHealthCheck({ policies, clock, logger, allowHttp }, this.healthCheckQueue, serverUrl, attempt)
   }
 
-  /** Runs one attempt at a delivery. @throws UnrecoverableError: no retry; any other error: retry */
+  /**
+   * Runs one attempt at a delivery.
+   * @throws UnrecoverableError: no retry; an error with `retryAfterMs`: later, without a spent attempt; any other error: retry
+   */
   readonly processFederationDelivery = async (job: ProcessorJob<FederationDeliveryJob>): Promise<void> => {
     await this.#tables.open()
     return processFederationDelivery(this.#context, job, this.#parts.acks)

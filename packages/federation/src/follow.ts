@@ -7,6 +7,7 @@ import type { FederationDeliveryJob } from './jobs.ts'
 import type { FederationQueue } from './queues.ts'
 import type { SendingContext } from './context.ts'
 import type { FollowRow, StoreTransaction } from './store/store.ts'
+import { isoOf } from './wire/v1/instant.ts'
 import type { Storage } from 'holdfast'
 
 export interface FollowRequest {
@@ -58,7 +59,7 @@ export async function follow(
     acknowledged: false,
     createdAt: context.clock.now(),
   }
-  const standing = await store.follows.find(followerId, followingId, origin)
+  const standing = await store.follows.find(followerId, followingId, origin, origin)
   const before = standing && (await store.deliveries.get(idOf(standing)))
   const write = async (
     tx: StoreTransaction,
@@ -67,7 +68,7 @@ export async function follow(
     const followed = { follow: row, deliveryJobId: idOf(row) }
     if (row.acknowledged || before?.status === 'open') return { followed, job: undefined }
     if (before) await store.deliveries.remove(before.id, tx)
-    const job = deliveryOf(row, context.origin!, origin, path)
+    const job = deliveryOf(row, { own: context.origin!, serverUrl: origin, path, sentAt: context.clock.now() })
     const { deliveryJobId: id, ...fields } = job
     await store.deliveries.insert({ id, name, ...fields, createdAt: context.clock.now() }, tx)
     const jobTx = store.storageTransaction(storage, tx)
@@ -84,11 +85,17 @@ export async function follow(
 const name = 'deliver-follow'
 const idOf = ({ id }: FollowRow): string => `follow_${id}`
 
-function deliveryOf(row: FollowRow, own: string, serverUrl: string, path: string): FederationDeliveryJob {
-  const { id, createdAt, followerId, followingId, accepted, followerServerUrl = null } = row
-  // oxlint-disable-next-line no-restricted-globals -- formats an instant; the current time is not read
-  const at = new Date(createdAt).toISOString()
-  const following = { id, createdAt: at, followerId, followingId, accepted, followerServerUrl }
+interface Sending {
+  readonly own: string
+  readonly serverUrl: string
+  readonly path: string
+  readonly sentAt: number
+}
+
+/** The message has the instant of sending, not that of the follow: the peer refuses messages of more than 30 days. */
+function deliveryOf(row: FollowRow, { own, serverUrl, path, sentAt }: Sending): FederationDeliveryJob {
+  const { id, followerId, followingId, accepted, followerServerUrl = null } = row
+  const following = { id, createdAt: isoOf(sentAt), followerId, followingId, accepted, followerServerUrl }
   const payload = JSON.stringify({ following, federationUrl: own, method: 'FEDERATE' })
   return { deliveryJobId: idOf(row), targetUrl: serverUrl + path, serverUrl, payload }
 }

@@ -13,12 +13,18 @@ export interface Policies {
     readonly maxAttempts: number
     /** Delay between attempts. @default exponential: 5, 10, 20, 40 s, without jitter */
     readonly backoff: Backoff
+    /** How long a delivery waits, without spending attempts, for a peer that asks for time. @default 7 days */
+    readonly horizonMs: number
     /** Time that the record of a completed job is kept. @default a day */
     readonly keepCompletedMs: number
     /** Time that the record and the row of a failed delivery are kept. @default 7 days */
     readonly keepFailedMs: number
     /** Deliveries at a time, per process. @default 10 */
     readonly concurrency: number
+    /** Deliveries to one peer at a time, in all processes. @default 4 */
+    readonly perPeer: number
+    /** The same while the peer is unhealthy. @default 1 */
+    readonly perUnhealthyPeer: number
     /** Deadline of one request, reply included. @default 15_000 */
     readonly timeoutMs: number
     /** Deadline of DNS, connect and TLS together. @default 5_000 */
@@ -37,7 +43,7 @@ export interface Policies {
   readonly discovery: {
     /** Deadline of one request for keys. @default 10_000 */
     readonly timeoutMs: number
-    /** Discoveries per minute, over all peers. @default 60 */
+    /** Discoveries per minute, over all peers. Further ones wait. @default 60 */
     readonly perMinute: number
   }
   readonly relay: {
@@ -61,7 +67,7 @@ export interface Policies {
   readonly inbound: {
     /** Largest request body. @default 262_144 */
     readonly maxBytes: number
-    /** Requests per client address and minute. @default 120 */
+    /** Requests per client address and minute, without messages within the budget of an authenticated peer. @default 120 */
     readonly perIpPerMinute: number
     /** Authenticated messages per peer and minute. @default 600 */
     readonly perPeerPerMinute: number
@@ -86,9 +92,12 @@ export const seedPolicies: Policies = {
   delivery: {
     maxAttempts: 5,
     backoff: { type: 'exponential', delayMs: 5_000, factor: 2, jitter: 0 },
+    horizonMs: 7 * day,
     keepCompletedMs: day,
     keepFailedMs: 7 * day,
     concurrency: 10,
+    perPeer: 4,
+    perUnhealthyPeer: 1,
     timeoutMs: 15_000,
     connectTimeoutMs: 5_000,
   },

@@ -114,8 +114,15 @@ export function healthCheckQueueConfig(
   }
 }
 
-/** @param idOf makes the id of a job that is added without one */
-export function federationQueue<Data>(config: Config<Data>, idOf: (data: Data) => string): FederationQueue<Data> {
+/**
+ * @param idOf makes the id of a job that is added without one
+ * @param groupOf makes the group of such a job; undefined: it has none
+ */
+export function federationQueue<Data>(
+  config: Config<Data>,
+  idOf: (data: Data) => string,
+  groupOf: (data: Data) => string | undefined = () => undefined,
+): FederationQueue<Data> {
   const { storage, payloadSerde, maxAttempts: defaultAttempts } = config
   const queue = new Queue<StoredJob<Data>>(config)
   const type = storedType(face, queue.name)
@@ -124,7 +131,8 @@ export function federationQueue<Data>(config: Config<Data>, idOf: (data: Data) =
   return {
     queue,
     add: async (name, data, { id = idOf(data), ...options } = {}) => {
-      const { status } = await queue.enqueue(id, { name, data }, options)
+      const group = options.group ?? groupOf(data)
+      const { status } = await queue.enqueue(id, { name, data }, { ...options, ...(group !== undefined && { group }) })
       return { id, added: status === 'queued' || status === 'replaced' }
     },
     get: async (id) => {

@@ -24,11 +24,14 @@ export interface FederationWorkerEvents<Data> {
   /** An attempt failed, retried or not. */
   failed: [attempt: FailedAttempt<Data>]
   completed: [id: string, job: ProcessorJob<Data> | undefined]
+  /** The peer asked for time, or too many servers were discovered. The job runs again later, and no attempt was spent. */
+  waiting: [{ readonly id: string; readonly job: ProcessorJob<Data> | undefined; readonly retryAfterMs: number }]
 }
 
 interface WorkerOptions<Data> {
   readonly config: QueueConfig<StoredJob<Data>>
-  readonly process: (job: ProcessorJob<Data>) => Promise<void>
+  /** @param acceptedAt when the job was accepted, in epoch ms */
+  readonly process: (job: ProcessorJob<Data>, acceptedAt: number) => Promise<void>
 }
 
 export class FederationWorker<Data> extends EventEmitter<FederationWorkerEvents<Data>> implements AsyncDisposable {
@@ -50,7 +53,7 @@ export class FederationWorker<Data> extends EventEmitter<FederationWorkerEvents<
     this.queue.execute(async (job) => {
       const mine = processorJobOf(job)
       this.#running.set(job.id, mine)
-      await process(mine)
+      await process(mine, job.createdAt)
     })
     this.#listen()
   }
@@ -70,6 +73,7 @@ export class FederationWorker<Data> extends EventEmitter<FederationWorkerEvents<
       this.emit('failed', { id, job, error: lastError, isFinal: true })
     })
     this.queue.on('stalled', (id) => this.#onStalled(id, take(id)))
+    this.queue.on('rate_limited', (id, retryAfterMs) => void this.emit('waiting', { id, job: take(id), retryAfterMs }))
     this.queue.on('released', take)
     this.queue.on('cancelled', take)
     this.queue.on('fenced', (id, attempt) => {

@@ -1,7 +1,8 @@
 // The two workers of a federation: their processors, their log lines, and what happens at their start.
 
-import { retryUntilReady, type Storage } from 'holdfast'
+import { rateLimited, retryUntilReady, type Storage } from 'holdfast'
 import type { SendingContext } from './context.ts'
+import { askedWaitMs } from './deliver/asked-to-wait.ts'
 import type { AckHandlers } from './deliver/dispatch-ack.ts'
 import { failureCode, processFederationDelivery } from './deliver/process.ts'
 import { methodOf } from './deliver/read-payload.ts'
@@ -49,10 +50,18 @@ export function startWorkers(context: SendingContext, options: WorkersOptions): 
   // The log lines of this file replace the engine's own, which would tell every failure a second time.
   const dependencies = { ...context, logger: undefined }
   const deliveryWorker = new FederationWorker<FederationDeliveryJob>({
-    config: deliveryQueueConfig(dependencies, storage),
-    process: async (job) => {
+    // The limits are declared by workers alone: producers need none, and would read them before they add.
+    config: {
+      ...deliveryQueueConfig(dependencies, storage),
+      limits: { group: { limit: context.policies.delivery.perPeer } },
+      onError: (error) => {
+        const retryAfterMs = askedWaitMs(error)
+        return retryAfterMs === undefined ? undefined : rateLimited({ retryAfterMs, scope: 'group' })
+      },
+    },
+    process: async (job, acceptedAt) => {
       await open()
-      await processFederationDelivery(context, job, acks)
+      await processFederationDelivery(context, job, acks, acceptedAt)
     },
   })
   const healthCheckWorker = new FederationWorker<HealthCheckJob>({
@@ -71,6 +80,11 @@ export function startWorkers(context: SendingContext, options: WorkersOptions): 
     opening
       .then(async (isOpen) => void (isOpen && (await resumeHealthChecks(context))))
       .catch((error: Error) => logger?.error?.(errorFields(error), 'federation: health checks could not be resumed'))
+  })
+  deliveryWorker.once('ready', () => {
+    opening
+      .then(async (isOpen) => void (isOpen && (await context.slots.reconcile(context.store.peers))))
+      .catch((error: Error) => logger?.warn?.(errorFields(error), 'federation: limits of peers could not be read'))
   })
   const ready = Promise.all([opening, deliveryWorker.start(), healthCheckWorker.start()])
   // startWorkers() has no promise to reject. The `error` events of the workers and the log lines report the failure.
@@ -117,6 +131,11 @@ function reportDeliveries(context: SendingContext, worker: FederationWorker<Fede
     // An attempt writes its own end to the row. A stalled attempt had no chance to.
     if (!failed.isFinal || code !== 'STALLED') return
     worker.followUp(() => store.deliveries.failed(failed.job?.data.deliveryJobId ?? failed.id, code, clock.now()))
+  })
+  worker.on('waiting', ({ id, job, retryAfterMs }) => {
+    const origin = withoutQuery(job?.data.serverUrl)
+    logger?.info?.({ jobId: id, origin, retryAfterMs }, `a delivery to ${origin} waits. No attempt was spent.`)
+    context.emit('delivery_waiting', { id, origin, retryAfterMs })
   })
   worker.on('completed', (id, job) => {
     worker.followUp(async () => {

@@ -11,4 +11,6 @@ export interface Delivery {
   readonly jobId: string
   readonly name: string
   readonly signal: AbortSignal | undefined
+  /** When its job was accepted, in epoch ms. Undefined: the processor was called without a worker. */
+  readonly acceptedAt: number | undefined
 }

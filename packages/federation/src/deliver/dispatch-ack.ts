@@ -4,8 +4,8 @@ import type { FederationContext } from '../context.ts'
 import type { AckPayload } from '../wire/v1/messages.ts'
 import type { Delivery } from './delivery.ts'
 import type { KnownPeer } from './find-peer.ts'
-import { handleFollowAck } from './follow-ack.ts'
-import { decryptAck, verifyAck } from './open-ack.ts'
+import { applyFollowAck } from './follow-ack.ts'
+import { type AckedDelivery, decryptAck, verifyAck } from './open-ack.ts'
 import type { UncheckedAck } from './read-ack.ts'
 
 export interface AckContext {
@@ -28,24 +28,28 @@ export type AckHandler = (context: AckContext) => void | Promise<void>
 /** Acknowledgement handlers, by job name. */
 export type AckHandlers = Readonly<Record<string, AckHandler>>
 
-export async function dispatchAck(delivery: Delivery, peer: KnownPeer, ack: UncheckedAck): Promise<void> {
+/** @param isRelayed the acknowledgement came by a relay, and has been verified */
+export async function dispatchAck(
+  delivery: Delivery,
+  peer: KnownPeer,
+  ack: UncheckedAck,
+  isRelayed: boolean,
+): Promise<void> {
   const { context, data, name, jobId, acks } = delivery
   const { url: serverUrl, publicKey } = peer
   const { deliveryJobId, payload } = data
+  const acked: AckedDelivery = { serverUrl, publicKey, deliveryJobId, isRelayed }
   if (Object.hasOwn(acks, name)) {
-    const open = (): Promise<unknown> => openAck(context, ack, { serverUrl, publicKey, deliveryJobId })
+    const open = (): Promise<unknown> => openAck(context, ack, acked)
     return acks[name]!({ serverUrl, deliveryJobId, jobId, payload, open })
   }
   if (name !== 'deliver-follow') return
-  await handleFollowAck(context, ack as unknown as AckPayload, serverUrl, publicKey, deliveryJobId, jobId)
+  await applyFollowAck(context, ack as unknown as AckPayload, acked, { sent: payload, jobId })
 }
 
-async function openAck(
-  context: FederationContext,
-  ack: UncheckedAck,
-  of: Parameters<typeof decryptAck>[2],
-): Promise<unknown> {
-  const { text, value } = await decryptAck(context, ack['data'], of)
-  await verifyAck(context, text, ack['signature'], of)
+/** Decrypts and verifies an acknowledgement. Returns its content. @throws as decryptAck() and verifyAck() */
+export async function openAck(context: FederationContext, ack: UncheckedAck, acked: AckedDelivery): Promise<unknown> {
+  const { text, value } = await decryptAck(context, ack['data'], acked)
+  await verifyAck(context, text, ack['signature'], acked)
   return value
 }

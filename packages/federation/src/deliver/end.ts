@@ -1,10 +1,28 @@
 // Ends a delivery that is not retried: updates its row, and returns the error for the engine. A missing row is never an error.
 
 import type { UnrecoverableError } from 'holdfast'
-import { type FederationErrorCode, unrecoverable } from '../errors.ts'
+import { FederationError, type FederationErrorCode, unrecoverable } from '../errors.ts'
 import type { FederationContext } from '../context.ts'
 
 type Rows = Pick<FederationContext, 'store' | 'clock'>
+
+/** The reply to a delivery. */
+export interface ReplyTo {
+  readonly deliveryJobId: string
+  /** It came by a relay: it proves nothing before it is verified, so whatever is wrong with it ends nothing. */
+  readonly isRelayed: boolean
+}
+
+/** Ends a delivery for its reply. If that came by a relay, the delivery goes on, and the error is the cause of a retry. */
+export async function endForReply(
+  rows: Rows,
+  { deliveryJobId, isRelayed }: ReplyTo,
+  end: typeof endAndForget | typeof endAndKeep,
+  code: FederationErrorCode,
+  message: string,
+): Promise<Error> {
+  return isRelayed ? new FederationError(code, message) : end(rows, deliveryJobId, code, message)
+}
 
 /** Removes the row: an operator could do nothing with it. */
 export async function endAndForget(

@@ -1,10 +1,11 @@
 // Step 3: finds the keys of the peer: the pinned ones, or those of a discovery.
 
 import { FederationError } from '../errors.ts'
-import { discoverAndRegister } from '../peers/discover.ts'
+import { discoverWithinBudget } from '../peers/discover.ts'
 import { DiscoveryError } from '../peers/discovery-error.ts'
 import type { FederationContext } from '../context.ts'
 import type { PeerRow } from '../store/store.ts'
+import { askedWaitMs } from './asked-to-wait.ts'
 import type { Delivery } from './delivery.ts'
 import { endAndKeep } from './end.ts'
 
@@ -27,6 +28,11 @@ export async function findPeer({ context, data, signal }: Delivery, origin: stri
     if (error.code === 'PIN_MISMATCH' || error.code === 'ADDRESS_REFUSED') {
       throw await endAndKeep(context, data.deliveryJobId, error.code, error.message, error)
     }
+    const retryAfterMs = askedWaitMs(error)
+    if (retryAfterMs !== undefined) {
+      const later = `delivery to ${origin}: its keys are fetched later, as too many servers were discovered in this minute.`
+      throw new FederationError('DISCOVERY_FAILED', later, { cause: error, retryAfterMs })
+    }
     const message = `delivery to ${origin}: its keys could not be fetched. It is retried while attempts are left.`
     throw new FederationError('DISCOVERY_FAILED', message, { cause: error })
   }
@@ -36,6 +42,6 @@ async function knownOrDiscovered(context: FederationContext, origin: string, sig
   const { peers } = context.store
   const known = await peers.get(origin)
   if (known) return known
-  const encryptionPublicKey = await discoverAndRegister(context, origin, signal)
+  const encryptionPublicKey = await discoverWithinBudget(context, origin, signal)
   return (await peers.get(origin)) ?? { url: origin, encryptionPublicKey }
 }

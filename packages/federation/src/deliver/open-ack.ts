@@ -6,14 +6,13 @@ import { canonicalOrigin } from '../origin.ts'
 import { decryptPayload } from '../wire/v1/envelope.ts'
 import { parseJson } from '../wire/v1/json.ts'
 import { verify } from '../wire/v1/signature.ts'
-import { endAndForget, endAndKeep } from './end.ts'
+import { endAndForget, endAndKeep, endForReply, type ReplyTo } from './end.ts'
 
 /** The delivery that an acknowledgement belongs to. */
-export interface AckedDelivery {
+export interface AckedDelivery extends ReplyTo {
   readonly serverUrl: string
   /** Signing key of the peer, base64, if the delivery has read it. */
   readonly publicKey: string | undefined
-  readonly deliveryJobId: string
 }
 
 export interface OpenedAck {
@@ -21,7 +20,7 @@ export interface OpenedAck {
   readonly value: unknown
 }
 
-/** @throws UnrecoverableError ACK_INVALID; the row is removed */
+/** @throws UnrecoverableError ACK_INVALID; the row is removed. FederationError with the same code if the reply came by a relay */
 export async function decryptAck(
   context: FederationContext,
   envelope: unknown,
@@ -40,16 +39,12 @@ export async function decryptAck(
   return { text, value: parsed.value }
 }
 
-export function ackInvalid(
-  context: FederationContext,
-  { serverUrl, deliveryJobId }: AckedDelivery,
-  why: string,
-): Promise<Error> {
-  const message = `acknowledgement of ${serverUrl}: ${why}. The delivery ended. Report it to the peer's operator.`
-  return endAndForget(context, deliveryJobId, 'ACK_INVALID', message)
+export function ackInvalid(context: FederationContext, ack: AckedDelivery, why: string): Promise<Error> {
+  const message = `acknowledgement of ${ack.serverUrl}: ${why}. The delivery ended. Report it to the peer's operator.`
+  return endForReply(context, ack, endAndForget, 'ACK_INVALID', message)
 }
 
-/** @throws UnrecoverableError SIGNING_KEY_MISSING, ACK_SIGNATURE_INVALID; the row stays as failed */
+/** @throws UnrecoverableError SIGNING_KEY_MISSING, ACK_SIGNATURE_INVALID; the row stays as failed. By a relay as above */
 export async function verifyAck(
   context: FederationContext,
   text: string,
@@ -61,10 +56,10 @@ export async function verifyAck(
   const publicKey = ack.publicKey ?? (await context.store.peers.get(origin))?.publicKey
   if (publicKey === undefined) {
     const missing = `acknowledgement of ${origin}: no signing key is pinned for this server. The delivery ended. Send it again.`
-    throw await endAndKeep(context, deliveryJobId, 'SIGNING_KEY_MISSING', missing)
+    throw await endForReply(context, ack, endAndKeep, 'SIGNING_KEY_MISSING', missing)
   }
   if (verify(text, signature, publicKey)) return
   context.emit('ack_forged', { origin, deliveryJobId })
   const message = `acknowledgement of ${origin}: the signature is not that of its pinned key. The delivery ended.`
-  throw await endAndKeep(context, deliveryJobId, 'ACK_SIGNATURE_INVALID', message)
+  throw await endForReply(context, ack, endAndKeep, 'ACK_SIGNATURE_INVALID', message)
 }

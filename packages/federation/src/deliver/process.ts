@@ -5,6 +5,7 @@ import { federationCodeOf } from '../errors.ts'
 import type { FederationDeliveryJob, ProcessorJob } from '../jobs.ts'
 import { markServerHealthy } from '../peers/health.ts'
 import type { SendingContext } from '../context.ts'
+import { askedWaitMs } from './asked-to-wait.ts'
 import { checkBlacklist } from './check-blacklist.ts'
 import { checkTarget } from './check-target.ts'
 import type { Delivery } from './delivery.ts'
@@ -12,19 +13,25 @@ import { type AckHandlers, dispatchAck } from './dispatch-ack.ts'
 import { findPeer } from './find-peer.ts'
 import { readAck } from './read-ack.ts'
 import { readPayload } from './read-payload.ts'
+import { acceptRelayedAck, isRelayed } from './relayed-ack.ts'
 import { retryDelay } from './retry-delay.ts'
 import { countAttempt, seal } from './seal.ts'
 import { send } from './send.ts'
 
-/** Resolves when the peer has acknowledged the delivery. @throws UnrecoverableError: no retry; any other error: retry */
+/**
+ * Resolves when the peer has acknowledged the delivery.
+ * @param acceptedAt when the job was accepted, in epoch ms
+ * @throws UnrecoverableError: no retry; an error with `retryAfterMs`: later, without a spent attempt; any other error: retry
+ */
 export async function processFederationDelivery(
   context: SendingContext,
   job: ProcessorJob<FederationDeliveryJob>,
   acks: AckHandlers = {},
+  acceptedAt?: number,
 ): Promise<void> {
   const { data, id: jobId, name, signal } = job
   try {
-    await deliver({ context, acks, data, jobId, name, signal })
+    await deliver({ context, acks, data, jobId, name, signal, acceptedAt })
   } catch (error) {
     await recordFailure(context, job, error).catch((problem: unknown) => {
       const code = failureCode(problem)
@@ -43,9 +50,10 @@ async function deliver(delivery: Delivery): Promise<void> {
   const envelope = seal(delivery, peer)
   await countAttempt(delivery)
   const response = await send(delivery, origin, method, envelope)
+  if (isRelayed(response)) return acceptRelayedAck(delivery, peer, response)
   const ack = await readAck(delivery, response)
-  await dispatchAck(delivery, peer, ack)
-  if (response.via === undefined && peer.isHealthy === false) await markServerHealthy(context, origin)
+  await dispatchAck(delivery, peer, ack, false)
+  if (peer.isHealthy === false) await markServerHealthy(context, origin)
 }
 
 /** Writes a retry, or the last failure, to the row. A step that ends the delivery has written its own end. */
@@ -58,6 +66,8 @@ async function recordFailure(
   if (signal?.aborted) return
   const code = failureCode(error)
   const id = data.deliveryJobId
+  const waitMs = askedWaitMs(error)
+  if (waitMs !== undefined) return store.deliveries.retried(id, clock.now() + waitMs, code)
   if (isHoldfastError(error, 'UNRECOVERABLE') || attempt >= maxAttempts) {
     return store.deliveries.failed(id, code, clock.now())
   }

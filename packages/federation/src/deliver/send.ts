@@ -5,15 +5,17 @@ import { federationFetch, type FederationResponse } from '../peers/federation-fe
 import { registerAgain } from '../peers/register-again.ts'
 import type { EncryptedEnvelope } from '../wire/v1/messages.ts'
 import { signText } from '../wire/v1/signature.ts'
+import { retryAfterMsOf } from './asked-to-wait.ts'
 import type { Delivery } from './delivery.ts'
 import { endAndKeep } from './end.ts'
 
 export async function send(
-  { context, data, signal }: Delivery,
+  delivery: Delivery,
   origin: string,
   method: string,
   payload: EncryptedEnvelope,
 ): Promise<FederationResponse> {
+  const { context, data, signal } = delivery
   const { deliveryJobId, targetUrl } = data
   const own = context.origin
   if (own === undefined) {
@@ -37,9 +39,16 @@ export async function send(
   })
   const { status } = response
   if (status >= 200 && status <= 299) return response
-  if (response.via === undefined) await registerAgain(context, origin, response, signal)
-  const message = `delivery to ${origin}: the server answered ${status}. It is retried while attempts are left.`
-  throw new FederationError('HTTP_STATUS', message, { status })
+  if (response.via !== undefined) throw statusError(origin, status)
+  await registerAgain(context, origin, response, signal)
+  throw statusError(origin, status, retryAfterMsOf(delivery, response))
+}
+
+function statusError(origin: string, status: number, retryAfterMs?: number): FederationError {
+  const next =
+    retryAfterMs === undefined ? 'It is retried while attempts are left.' : `It asked for ${retryAfterMs} ms.`
+  const message = `delivery to ${origin}: the server answered ${status}. ${next}`
+  return new FederationError('HTTP_STATUS', message, { status, ...(retryAfterMs !== undefined && { retryAfterMs }) })
 }
 
 /** Returns the URL unchanged, unless it has characters that a header cannot hold. */

@@ -3,5 +3,5 @@
 import type { Route } from './inbound.ts'
 import { receive } from './pipeline.ts'
 
-export const postInbox: Route = (inbound, { request, body }) =>
-  receive(inbound, body, request.headers.get('x-federation-origin'))
+export const postInbox: Route = (inbound, { request, body, address }) =>
+  receive(inbound, body, request.headers.get('x-federation-origin'), address)

@@ -40,4 +40,10 @@ export class Limiter {
     window.taken++
     return undefined
   }
+
+  /** Returns one use to the window that it was taken from, if that is still open. */
+  giveBack(key: string): void {
+    const window = this.#windows.get(key)
+    if (window && window.taken > 0) window.taken--
+  }
 }

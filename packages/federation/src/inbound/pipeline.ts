@@ -33,8 +33,11 @@ export interface Delivery {
   readonly messageKey: string
 }
 
-/** @param claimed value of X-Federation-Origin, of the request or of the relayed request */
-export async function receive(inbound: Inbound, given: unknown, claimed: unknown): Promise<Response> {
+/**
+ * @param claimed value of X-Federation-Origin, of the request or of the relayed request
+ * @param address key of the client's budget, which the request has taken a use of
+ */
+export async function receive(inbound: Inbound, given: unknown, claimed: unknown, address: string): Promise<Response> {
   const message = parseMessage(given)
   const handler = handlerFor(inbound, message)
   const text = await openEnvelope(inbound, message.payload)
@@ -45,6 +48,9 @@ export async function receive(inbound: Inbound, given: unknown, claimed: unknown
   checkSignature(message, text, peer)
   checkAge(inbound, method.madeAt(body), from)
   spend(inbound.limits.peer, from, from)
+  // The budget of the address is for strangers. A message beyond the peer's own budget stays counted there: whoever sends captured
+  // messages again is refused by address in the end.
+  inbound.limits.ip.giveBack(address)
   const messageKey = createHash('sha256').update(text).digest('hex')
   const delivery: Delivery = { message, method, handler, text, body, from, peer, messageKey }
   const outcome = await applyEffect(inbound, delivery)

@@ -36,7 +36,7 @@ export const receiveTargeted: Route = async (inbound, call) => {
   if (claimed === undefined || claimed !== originIn(headerIn(headers, 'origin'), inbound.context)) throw invalid()
   const message = parseJson(body)
   if (!message) throw refuse('INVALID_JSON', 'the relayed body is not JSON', { from: claimed })
-  return receive(inbound, message.value, claimed)
+  return receive(inbound, message.value, claimed, call.address)
 }
 
 /** The URL must be an inbox of this server. */

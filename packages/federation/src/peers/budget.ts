@@ -15,12 +15,15 @@ export class Budget {
     this.#windowMs = windowMs
   }
 
-  /** Takes one use. Returns false if none is left in this window. */
-  take(): boolean {
+  /** Takes one use. Returns undefined if it is allowed, else the ms until one is free. */
+  take(): number | undefined {
     const now = this.#clock.monotonic()
     while (this.#taken.length > 0 && this.#taken[0]! <= now - this.#windowMs) this.#taken.shift()
-    if (this.#taken.length >= this.#limit) return false
-    this.#taken.push(now)
-    return true
+    if (this.#taken.length < this.#limit) {
+      this.#taken.push(now)
+      return undefined
+    }
+    const [oldest = now] = this.#taken
+    return Math.max(1, Math.ceil(oldest + this.#windowMs - now))
   }
 }

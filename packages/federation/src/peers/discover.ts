@@ -26,22 +26,40 @@ function discoveriesOf(context: FederationContext): Discoveries {
 }
 
 /**
- * Returns the encryption key, base64. Concurrent calls for one origin share a discovery.
+ * Returns the encryption key, base64. Concurrent calls for one origin share a discovery. Waits while the budget is used up.
  * @throws DiscoveryError UNREACHABLE, INVALID, PIN_MISMATCH, ADDRESS_REFUSED
  */
-export async function discoverAndRegister(
-  context: FederationContext,
-  serverUrl: string,
-  signal?: AbortSignal,
-): Promise<string> {
+export async function discoverAndRegister(context: FederationContext, serverUrl: string): Promise<string> {
   const origin = originOf(context, serverUrl)
+  for (;;) {
+    const started = start(context, origin, undefined)
+    if (typeof started !== 'number') return started
+    await new Promise<void>((resolve) => void context.clock.after(started, resolve))
+  }
+}
+
+/**
+ * As discoverAndRegister(), for a delivery: it does not wait in its slot while the budget is used up.
+ * @throws DiscoveryError as above; with `retryAfterMs` if the budget is used up: nothing was sent
+ */
+export async function discoverWithinBudget(
+  context: FederationContext,
+  origin: string,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  const started = start(context, origin, signal)
+  if (typeof started !== 'number') return started
+  const message = `discovery of ${origin}: not sent yet. More than policies.discovery.perMinute were started in this minute.`
+  throw Object.assign(new DiscoveryError('UNREACHABLE', origin, message), { retryAfterMs: started })
+}
+
+/** Starts a discovery, or returns the ms until the budget allows it. */
+function start(context: FederationContext, origin: string, signal: AbortSignal | undefined): Promise<string> | number {
   const { running, budget } = discoveriesOf(context)
   const shared = running.get(origin)
   if (shared) return shared
-  if (!budget.take()) {
-    const message = `discovery of ${origin}: not sent. More than policies.discovery.perMinute were started in this minute.`
-    throw new DiscoveryError('UNREACHABLE', origin, message)
-  }
+  const waitMs = budget.take()
+  if (waitMs !== undefined) return waitMs
   const discovery = discover(context, origin, signal).finally(() => running.delete(origin))
   running.set(origin, discovery)
   return discovery

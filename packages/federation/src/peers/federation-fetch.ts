@@ -30,6 +30,13 @@ export interface FederationResponse extends HttpResponse {
   readonly via: string | undefined
 }
 
+/** A reply by a relay. */
+export interface RelayedResponse extends FederationResponse {
+  readonly via: string
+  /** Why the direct request failed. */
+  readonly direct: FederationError
+}
+
 /** @throws FederationError ADDRESS_REFUSED, ORIGIN_INVALID; TRANSPORT: of the direct request. Its cause is the relay's error, if one was used */
 export async function federationFetch(
   context: SendingContext,
@@ -65,12 +72,12 @@ async function fetchByRelay(
   target: string,
   direct: FederationError,
   request: Parameters<typeof relay>[3],
-): Promise<FederationResponse> {
+): Promise<RelayedResponse> {
   const peer = await context.store.peers.get(target)
   const via = peer && (await chooseRelay(context, target))
   if (!via) throw direct
   try {
-    return { ...(await relay(context, via, peer, request)), via: via.url }
+    return { ...(await relay(context, via, peer, request)), via: via.url, direct }
   } catch (error) {
     const { reason } = direct as { readonly reason?: unknown }
     throw new FederationError('TRANSPORT', direct.message, { reason, cause: error })

@@ -14,6 +14,8 @@ export async function markServerUnhealthy(
   const origin = canonicalOrigin(url, context)
   const before = await store.peers.get(origin)
   if (!before) return
+  // The limit first: if the process dies in between, the next start of workers takes it back.
+  if (before.isHealthy) await context.slots.narrow(origin)
   const attempts = await store.peers.unhealthy(origin, reason, policies.health.maxAttempts, clock.now())
   if (attempts === undefined) return
   if (before.isHealthy || before.unhealthyReason !== reason) context.emit('peer_unhealthy', { origin, reason })
@@ -25,6 +27,7 @@ export async function markServerHealthy(context: FederationContext, url: string)
   const { store, clock } = context
   const origin = canonicalOrigin(url, context)
   const before = await store.peers.get(origin)
+  if (before && !before.isHealthy) await context.slots.widen(origin)
   await store.peers.healthy(origin, clock.now())
   if (before && !before.isHealthy) context.emit('peer_healthy', { origin })
 }

@@ -10,6 +10,7 @@ import { encryptPayload } from '../wire/v1/envelope.ts'
 import { signText } from '../wire/v1/signature.ts'
 import { emergencySweep } from './emergency-sweep.ts'
 import { markServerUnhealthy } from './health.ts'
+import { siteOf } from './site.ts'
 
 /** The request that the target receives. */
 export interface RelayedRequest {
@@ -23,7 +24,10 @@ export interface RelayedRequest {
 
 const candidates = 8
 
-/** Returns a random one of the 8 most recently seen healthy peers. Without a healthy peer, an emergency sweep comes first. */
+/** Most recently seen peers among which the candidates are. */
+const considered = 200
+
+/** Returns a random one of the 8 most recently seen healthy peers of different sites. Without a healthy peer, an emergency sweep comes first. */
 export async function chooseRelay(context: SendingContext, target: string): Promise<PeerRow | undefined> {
   const found = await listRelays(context, target)
   if (found.length > 0) return randomOf(context, found)
@@ -31,12 +35,17 @@ export async function chooseRelay(context: SendingContext, target: string): Prom
   return randomOf(context, await listRelays(context, target))
 }
 
+/** At most one of a site: else whoever registers many names would be all of the candidates. */
 async function listRelays({ store, origin }: SendingContext, target: string): Promise<PeerRow[]> {
-  // Two more than needed: this server and the target may be among them.
-  const healthy = await store.peers.listHealthy(candidates + 2)
-  const others = healthy.filter(({ url }) => url !== origin && url !== target).slice(0, candidates)
-  const blocked = await Promise.all(others.map(({ url }) => store.blacklist.matching(url)))
-  return others.filter((_, index) => blocked[index] === undefined)
+  const sites = new Set<string>()
+  const others = (await store.peers.listHealthy(considered)).filter(({ url }) => {
+    if (url === origin || url === target || sites.has(siteOf(url))) return false
+    sites.add(siteOf(url))
+    return true
+  })
+  const chosen = others.slice(0, candidates)
+  const blocked = await Promise.all(chosen.map(({ url }) => store.blacklist.matching(url)))
+  return chosen.filter((_, index) => blocked[index] === undefined)
 }
 
 const randomOf = ({ clock }: SendingContext, peers: readonly PeerRow[]): PeerRow | undefined =>

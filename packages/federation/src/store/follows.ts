@@ -1,4 +1,4 @@
-// The table follows: one row per pair of users and remote server.
+// The table follows: one row per pair of users, remote server and followed server.
 
 import { StorageError } from 'holdfast'
 import { followOf } from './rows.ts'
@@ -14,13 +14,13 @@ export function followTable({ statements, read, write }: Tables): FollowStore {
       const [inserted] = await write(sql.insert, [id, followerId, followingId, ...values], tx)
       if (inserted) return { row: followOf(inserted), isNew: true }
       // A separate statement: it sees a row that was committed while the insert waited.
-      const [standing] = await read(sql.find, [followerId, followingId, followerServerUrl], tx)
+      const [standing] = await read(sql.standing, [followerId, followingId, followerServerUrl, followingServerUrl], tx)
       if (standing) return { row: followOf(standing), isNew: false }
       const message = `follows: the id ${id} belongs to another follow, or that follow was removed just now. Nothing was written.`
       throw new StorageError(message, { maybeApplied: false })
     },
-    async find(followerId, followingId, followerServerUrl, tx) {
-      const [row] = await read(sql.find, [followerId, followingId, followerServerUrl], tx)
+    async find(followerId, followingId, followerServerUrl, followingServerUrl, tx) {
+      const [row] = await read(sql.find, [followerId, followingId, followerServerUrl, followingServerUrl], tx)
       return row && followOf(row)
     },
     async acknowledge(id, accepted, tx) {

@@ -57,6 +57,12 @@ const steps: readonly (readonly string[])[] = [
     `CREATE UNIQUE INDEX {follows_by_parties}
   ON {follows} (follower_id, following_id, (COALESCE(follower_server_url, '')))`,
   ],
+  [
+    // With the followed server: users of two servers may follow each other under the same pair of ids.
+    'DROP INDEX {follows_by_parties}',
+    `CREATE UNIQUE INDEX {follows_by_parties}
+  ON {follows} (follower_id, following_id, (COALESCE(follower_server_url, '')), (COALESCE(following_server_url, '')))`,
+  ],
 ]
 
 const migrationTable = 'CREATE TABLE {migrations} (number integer PRIMARY KEY, checksum text NOT NULL)'

@@ -129,7 +129,12 @@ export function makeStatements(prefix: string) {
         acknowledged, created_at)
         VALUES (${text(1)}, ${text(2)}, ${text(3)}, ${text(4)}, ${text(5)}, ${boolean(6)}, ${boolean(7)}, ${integer(8)})
         ON CONFLICT DO NOTHING RETURNING ${followColumns}`,
-      find: `SELECT ${followColumns} FROM ${follows} WHERE ${parties}`,
+      /** The row that an insert of these parties would conflict with. */
+      standing: `SELECT ${followColumns} FROM ${follows}
+        WHERE ${parties} AND COALESCE(following_server_url, '') = COALESCE(${text(4)}, '')`,
+      find: `SELECT ${followColumns} FROM ${follows} WHERE ${parties}
+        AND (${text(4)} IS NULL OR following_server_url IS NULL OR following_server_url = ${text(4)})
+        ORDER BY following_server_url IS NULL, created_at, id LIMIT 1`,
       acknowledge: `UPDATE ${follows} SET acknowledged = true,
         accepted = CASE WHEN ${boolean(2)} = true THEN true ELSE accepted END WHERE id = ${text(1)}`,
       remove: `DELETE FROM ${follows} WHERE id = ${text(1)} RETURNING CAST(id AS text) AS c0`,

@@ -17,6 +17,7 @@ export interface DeliveryRow {
   readonly targetUrl: string
   readonly serverUrl: string
   readonly payload: string
+  /** Requests so far, with those that the peer asked to repeat later. */
   readonly attempts: number
   readonly lastAttemptedAt: number | undefined
   readonly nextAttemptAt: number | undefined
@@ -56,6 +57,7 @@ export interface FollowRow {
   readonly followingId: string
   /** Origin of the remote party, on both sides. */
   readonly followerServerUrl: string | undefined
+  /** Origin of the followed user's server. Tells a follow of this server's user from one by this server's user. */
   readonly followingServerUrl: string | undefined
   readonly accepted: boolean
   readonly acknowledged: boolean
@@ -124,10 +126,15 @@ export interface BlacklistStore {
 export interface FollowStore {
   /** Inserts a row unless one with the same parties exists. Returns the row that exists then. */
   insert(row: FollowRow, tx?: StoreTransaction): Promise<{ readonly row: FollowRow; readonly isNew: boolean }>
+  /**
+   * Returns the row of these parties.
+   * @param followingServerUrl without it, any server; a row that has none matches every one
+   */
   find(
     followerId: string,
     followingId: string,
     followerServerUrl: string | undefined,
+    followingServerUrl?: string | undefined,
     tx?: StoreTransaction,
   ): Promise<FollowRow | undefined>
   /** Sets `acknowledged`, and `accepted` if it is true here. */

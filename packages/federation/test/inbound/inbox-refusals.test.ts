@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fakeClock } from 'holdfast/testing'
 import { assertRefused, followOf, pair } from './pair.ts'
-import { deliver, followBody, headersOf, iso, postBody, type Reply, sealed, startServer } from './server.ts'
+import { deliver, followBody, headersOf, iso, postBody, type Reply, sealed, startServer, targetedAt } from './server.ts'
 
 const day = 24 * 3_600_000
 
@@ -128,10 +128,11 @@ test('older than 30 days, or more than an hour ahead: 400 STALE_MESSAGE', async 
 test('rate limits by address and by peer: 429 with Retry-After', async (t) => {
   const clock = fakeClock()
   const at = clock.now()
-  const policies = { inbound: { perPeerPerMinute: 2, perIpPerMinute: 4, discoverPerIpPerHour: 10 } }
+  const policies = { inbound: { perPeerPerMinute: 2, perIpPerMinute: 2, discoverPerIpPerHour: 10 } }
   const { alpha, beta, seen } = await pair(t, {}, { clock, policies })
   const send = (): Promise<Reply> => deliver(alpha, beta, postBody(alpha, {}, at))
   assert.deepEqual([(await send()).status, (await send()).status], [200, 200])
+  // What is within the budget of the peer is not counted on its address; what is beyond it is.
   const third = await send()
   assertRefused(third, 429, 'RATE_LIMITED')
   assert.equal(third.headers['retry-after'], '60')
@@ -151,4 +152,22 @@ test('rate limits by address and by peer: 429 with Retry-After', async (t) => {
     forged,
   )
   assert.equal((await send()).status, 200)
+})
+
+test('an authenticated peer is counted on its own budget only, direct and relayed; strangers by their address', async (t) => {
+  const policies = { inbound: { perIpPerMinute: 5 } }
+  const { alpha, beta, seen } = await pair(t, {}, { policies })
+  const body = (n: number): object => postBody(alpha, { id: `post-${n}` })
+  for (let n = 0; n < 20; n++) assert.equal((await deliver(alpha, beta, body(n))).status, 200)
+  for (let n = 20; n < 40; n++) {
+    assert.equal((await beta.post('/proxy', await targetedAt(alpha, beta, body(n)))).status, 200)
+  }
+  assert.equal(seen.length, 40)
+  // Strangers at the same address: forged, malformed, and in the name of the peer.
+  const forged = { ...(await sealed(alpha, beta, body(40))), signature: Buffer.alloc(64).toString('base64') }
+  const strange = [forged, 'no json', {}, { ...forged, method: 'INSERT' }, forged]
+  for (const message of strange) {
+    assert.notEqual((await beta.post('/inbox', message, headersOf(alpha))).status, 429)
+  }
+  assertRefused(await beta.post('/inbox', forged, headersOf(alpha)), 429, 'RATE_LIMITED')
 })

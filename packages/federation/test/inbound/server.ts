@@ -83,6 +83,8 @@ export async function startServer(t: TestContext, options: ServerOptions = {}): 
     clock,
     logger: { debug: write, info: write, warn: write, error: write },
     emit: (event, ...args) => void events.push([event, args[0]]),
+    // It sends nothing.
+    slots: { narrow: async () => {}, widen: async () => {}, reconcile: async () => {} },
   }
   const inbound = newInbound(context, { handlers: options.handlers ?? {} })
   const listener = nodeListener(handlerOf(inbound))

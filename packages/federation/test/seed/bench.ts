@@ -3,6 +3,7 @@
 import type { TestContext } from 'node:test'
 import type { Clock, Logger, Storage } from 'holdfast'
 import { storedType } from 'holdfast/storage'
+import type { FakeClock } from 'holdfast/testing'
 import { createFederation, type FederationOptions } from '../../src/create.ts'
 import type { Federation } from '../../src/federation.ts'
 import type { FederationDeliveryJob, HealthCheckJob, ProcessorJob } from '../../src/jobs.ts'
@@ -160,6 +161,22 @@ export async function until(holds: () => boolean | Promise<boolean>, what: strin
   while (!(await holds())) {
     if (performance.now() > deadline) throw new Error(`${what}: not within 30 s`)
     await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+}
+
+/**
+ * Lets time pass until the condition holds, and not while a delivery runs: its requests take real time, and must not run into deadlines
+ * of the fake clock.
+ */
+export async function passing(
+  { storage }: Pick<Bench, 'storage'>,
+  clock: FakeClock,
+  holds: () => boolean | Promise<boolean>,
+): Promise<void> {
+  while (!(await holds())) {
+    const { types } = await storage.count({ types: [deliveryType] })
+    if ((types[0]?.states.processing ?? 0) === 0) await clock.advance(500)
+    else await new Promise((resolve) => setTimeout(resolve, 1))
   }
 }
 

@@ -99,15 +99,25 @@ export function discoveryTests(place: Place, world: World): void {
       assert.equal(peer.delivered.length, 10)
     })
 
-    test('[discover budget] a limit per minute; after it, the delivery is retried later', async (t) => {
-      const it = await bench(t, place, world, { policies: { discovery: { perMinute: 2 } } })
+    test('[discover budget] a limit per minute; after it, calls wait, and deliveries are put off without a spent attempt', async (t) => {
+      const clock = fakeClock()
+      const it = await bench(t, withoutClock(place), world, { clock, policies: { discovery: { perMinute: 2 } } })
       for (let n = 0; n < 2; n++) await it.federation.discoverAndRegister((await it.peer({ known: false })).origin)
-      const third = await it.peer({ known: false })
-      await assert.rejects(it.federation.discoverAndRegister(third.origin), { code: 'UNREACHABLE' })
-      await assert.rejects(it.federation.processFederationDelivery(await it.delivery(third)), {
+      const [third, fourth] = [await it.peer({ known: false }), await it.peer({ known: false })]
+      await clock.advance(15_000)
+      const waiting = it.federation.discoverAndRegister(third.origin)
+      const job = await it.delivery(fourth, { attempt: 5 })
+      await assert.rejects(it.federation.processFederationDelivery(job), {
         code: 'DISCOVERY_FAILED',
+        retryAfterMs: 45_000,
       })
-      assert.equal(third.received.length, 0)
+      const row = await it.row(job.id)
+      assert.deepEqual([row?.status, row?.nextAttemptAt], ['open', clock.now() + 45_000])
+      assert.deepEqual([third.received.length, fourth.received.length], [0, 0])
+      await clock.advance(45_000)
+      assert.equal(await waiting, third.text.encryptionPublicKey)
+      await it.federation.processFederationDelivery(job)
+      assert.equal(fourth.delivered.length, 1)
     })
 
     test('[fetch marks] a transport error marks the peer unless skipped; a status does not', async (t) => {
@@ -176,9 +186,14 @@ export function discoveryTests(place: Place, world: World): void {
       relay.onProxy = async () => ({
         body: { method: 'PROXY_RESPONSE', payload: (await relay.followAck(job.data.payload)).body },
       })
-      await assert.rejects(it.federation.processFederationDelivery(job), { code: 'UNRECOVERABLE' })
+      await assert.rejects(it.federation.processFederationDelivery(job), (error) => {
+        const { code, reason, cause } = error as { code: string; reason: string; cause: { code: string } }
+        assert.deepEqual([code, reason, cause.code], ['TRANSPORT', 'DNS_BLOCKED', 'ACK_SIGNATURE_INVALID'])
+        return true
+      })
       assert.equal((await it.store.follows.find('alice', 'bob', target.origin))?.acknowledged, false)
-      assert.deepEqual([(await it.row(job.id))?.lastError], ['ACK_SIGNATURE_INVALID'])
+      const row = await it.row(job.id)
+      assert.deepEqual([row?.status, row?.lastError], ['open', 'TRANSPORT'], 'a relay ends no delivery')
     })
 
     test('[fetch no relay] not for other reasons, not if it is off; the error is that of the direct request', async (t) => {

@@ -1,6 +1,7 @@
 // Two real servers and a relay over loopback, with the real receiving side.
 
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, test, type TestContext } from 'node:test'
@@ -93,6 +94,38 @@ export function pairTests(place: Place): void {
       const explained = await federation.peers.explain(beta!.origin)
       assert.deepEqual([explained.state, explained.open, explained.wire], ['healthy', 0, 'v1'])
       assert.equal(await federation.peers.probe(beta!.origin), true)
+    })
+
+    test('users of two servers follow each other under the same ids: two follows', async (t) => {
+      const asked: string[] = []
+      const handlers: InboundHandlers = {
+        FEDERATE: ({ from }) => {
+          asked.push(from)
+          return { accepted: true }
+        },
+      }
+      const [alpha, beta] = await servers(t, place, [{ handlers }, { handlers }])
+      const pair = { followerId: '1', followingId: '2' }
+      const follows = [
+        [alpha!, beta!],
+        [beta!, alpha!],
+      ] as const
+      for (const [from, to] of follows) {
+        const done = once(from.federation, 'delivered')
+        await from.federation.start()
+        await from.federation.follow({ ...pair, serverUrl: to.origin })
+        await done
+        // On Postgres both use one queue.
+        await from.federation.startWorkers().stop()
+      }
+      assert.deepEqual(asked, [alpha!.origin, beta!.origin])
+      for (const [own, other] of follows) {
+        const { origin } = other
+        const ours = await own.store.follows.find('1', '2', origin, origin)
+        const theirs = await own.store.follows.find('1', '2', origin, own.origin)
+        assert.notEqual(ours?.id, theirs?.id)
+        assert.deepEqual([ours?.accepted, theirs?.accepted], [true, true])
+      }
     })
 
     test('in a transaction of the app: all writes, or none', async (t) => {

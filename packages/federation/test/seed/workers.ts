@@ -17,45 +17,56 @@ import {
   type Place,
   until,
 } from './bench.ts'
-import type { World } from './world.ts'
+import type { TestPeer, World } from './world.ts'
 
 const linesOf = ({ log }: Bench, level: LogLine['level'], text: string): LogLine[] =>
   log.filter((line) => line.level === level && line.message.includes(text))
 
 export function workerTests(place: Place, world: World): void {
   describe('the workers', () => {
-    test('[worker idempotent] [worker concurrency] a second start returns the same pair; ten deliveries and three checks run at a time', async (t) => {
+    test('[worker idempotent] [worker concurrency] a second start returns the same pair; ten deliveries, four of them to one peer, and three checks run at a time', async (t) => {
       const it = await bench(t, place, world)
-      const peer = await it.peer()
+      const peers = await Promise.all([1, 2, 3].map(() => it.peer()))
       const workers = it.federation.startWorkers()
       assert.equal(it.federation.startWorkers(), workers)
       assert.equal(it.federation.startFederationWorker(), workers)
+      await workers.start()
       let now = 0
       let most = 0
+      const mostOf = new Map<TestPeer, number>()
       const full = Promise.withResolvers<void>()
-      peer.onInbox = async (plain) => {
-        most = Math.max(most, ++now)
-        if (now === 10) full.resolve()
-        await full.promise
-        // Time for an eleventh delivery to arrive, if the limit did not hold.
-        await new Promise((resolve) => setTimeout(resolve, 20))
-        now--
-        return peer.followAck(plain)
+      for (const peer of peers) {
+        let here = 0
+        peer.onInbox = async (plain) => {
+          most = Math.max(most, ++now)
+          mostOf.set(peer, Math.max(mostOf.get(peer) ?? 0, ++here))
+          if (now === 10) full.resolve()
+          await full.promise
+          // Time for an eleventh delivery, or a fifth to this peer, to arrive if a limit did not hold.
+          await new Promise((resolve) => setTimeout(resolve, 20))
+          now--
+          here--
+          return peer.followAck(plain)
+        }
       }
-      for (let n = 0; n < 15; n++) {
-        const job = await it.delivery(peer, { hasRow: false })
-        await it.federation.deliveryQueue.add(job.name, job.data)
+      for (const peer of peers) {
+        for (let n = 0; n < 6; n++) {
+          const job = await it.delivery(peer, { hasRow: false })
+          await it.federation.deliveryQueue.add(job.name, job.data)
+        }
       }
-      await until(() => peer.delivered.length === 15 && now === 0, 'all are delivered')
+      await until(() => peers.every(({ delivered }) => delivered.length === 6) && now === 0, 'all are delivered')
       assert.equal(most, 10)
+      // Ten slots, at most four of one peer: two of them have four, or all have three or four.
+      assert.equal(Math.max(...mostOf.values()), 4)
 
       const sick = await Promise.all([1, 2, 3, 4, 5].map(() => it.peer()))
       let checking = 0
       let mostChecks = 0
       const started = Promise.withResolvers<void>()
-      const { peers } = it.store
-      const get = peers.get.bind(peers)
-      t.mock.method(peers, 'get', async (url: string) => {
+      const { peers: table } = it.store
+      const get = table.get.bind(table)
+      t.mock.method(table, 'get', async (url: string) => {
         mostChecks = Math.max(mostChecks, ++checking)
         if (checking === 3) started.resolve()
         await started.promise

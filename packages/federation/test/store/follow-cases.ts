@@ -35,6 +35,8 @@ export const followCases: Case[] = [
         ['f4', { followingId: 'carol' }],
         ['f5', { followerServerUrl: 'https://c.example' }],
         ['f6', { followerServerUrl: undefined }],
+        ['f7', { followingServerUrl: 'https://b.example' }],
+        ['f8', { followingServerUrl: 'https://a.example' }],
       ] as const) {
         assert.equal((await store.follows.insert(newFollow(id, other))).isNew, true, id)
       }
@@ -48,6 +50,24 @@ export const followCases: Case[] = [
       assert.equal((await store.follows.insert(newFollow('f2', given))).row.id, 'f1')
       assert.equal((await store.follows.find('alice', 'bob', undefined))!.id, 'f1')
       assert.equal(await store.follows.find('alice', 'bob', 'https://b.example'), undefined)
+    },
+  },
+  {
+    name: 'follows by both servers under one pair of ids are two rows, and each is found by the followed server',
+    async run({ store }) {
+      const { follows } = store
+      const ours = newFollow('ours', { followingServerUrl: 'https://b.example' })
+      const theirs = newFollow('theirs', { followingServerUrl: 'https://a.example' })
+      for (const row of [ours, theirs]) assert.deepEqual(await follows.insert(row), { row, isNew: true })
+      for (const row of [ours, theirs]) {
+        assert.deepEqual(await follows.find('alice', 'bob', 'https://b.example', row.followingServerUrl), row)
+        assert.deepEqual((await follows.insert({ ...row, id: 'another' })).row, row)
+      }
+      assert.equal(await follows.find('alice', 'bob', 'https://b.example', 'https://c.example'), undefined)
+      // A row without a followed server matches every one, after those that name it.
+      await follows.insert(newFollow('either'))
+      assert.equal((await follows.find('alice', 'bob', 'https://b.example', 'https://c.example'))?.id, 'either')
+      assert.equal((await follows.find('alice', 'bob', 'https://b.example', 'https://a.example'))?.id, 'theirs')
     },
   },
   {
@@ -97,7 +117,12 @@ export const followCases: Case[] = [
         createHash('shake256', { outputLength: 512 }).update('long').digest('hex'),
       ]
       for (const [n, text] of hostile.entries()) {
-        const given = { followerId: text, followingId: `${text}!`, followerServerUrl: text.slice(0, 253) || 'x' }
+        const given = {
+          followerId: text,
+          followingId: `${text}!`,
+          followerServerUrl: text.slice(0, 253) || 'x',
+          followingServerUrl: text.slice(0, 253) || 'x',
+        }
         assert.deepEqual((await store.follows.insert(newFollow(`f${n}`, given))).row, newFollow(`f${n}`, given))
         await store.deliveries.insert({ ...newDelivery(`d${n}${text}`), payload: text.repeat(100) })
         assert.equal((await store.deliveries.get(`d${n}${text}`))!.payload, text.repeat(100))

@@ -1,0 +1,33 @@
+// Whether an acknowledgement names what was sent: the pair of a follow, the id of a post, or the id of any other message.
+
+import { parseJson } from '../wire/v1/json.ts'
+import { isObject } from '../wire/v1/schema.ts'
+
+/** @param payload what was sent, as JSON text @param ack decrypted content of the acknowledgement */
+export function acknowledges(ack: unknown, payload: string): boolean {
+  const sent = parseJson(payload)?.value
+  if (!isObject(sent) || !isObject(ack) || ack['method'] !== sent['method']) return false
+  const following = partOf(sent, 'following')
+  switch (sent['method']) {
+    case 'FEDERATE': {
+      const acked = partOf(ack, 'following')
+      return isSame(acked, following, 'followerId') && isSame(acked, following, 'followingId')
+    }
+    case 'FEDERATE_POST':
+      return isId(partOf(ack, 'post')['federationPostId'], partOf(sent, 'post')['id'])
+    default:
+      return isId(ack['id'], sent['method'] === 'UNFOLLOW' ? following['id'] : sent['id'])
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+function partOf(value: Fields, name: string): Fields {
+  const part = value[name]
+  return isObject(part) ? part : {}
+}
+
+const isSame = (a: Fields, b: Fields, name: string): boolean => isId(a[name], b[name])
+
+/** Two absent ids are not the same one. */
+const isId = (a: unknown, b: unknown): boolean => typeof a === 'string' && a === b

@@ -1,0 +1,71 @@
+// The slots of a peer: how many deliveries to it run at a time, over all processes. A delivery is a job in the group of its peer, so the
+// engine counts them, and peers take turns. While a peer is unhealthy, its group has a lower limit: an override like an operator's,
+// under the name of this package. An override of an operator is left alone.
+//
+// What the engine does not offer yet: a retry that costs an attempt and slows the group down. So after a failed request each delivery waits
+// for its own backoff, as in the seed, and the group goes on, with the lower limit.
+
+import { isHoldfastError, type Logger, type Queue } from 'holdfast'
+import { canonicalOrigin } from '../origin.ts'
+import type { Policies } from '../policies.ts'
+import type { PeerStore } from '../store/store.ts'
+
+export interface PeerSlots {
+  /** Lowers the limit of a peer that becomes unhealthy. Never rejects: without it the peer has the slots of a healthy one. */
+  narrow(origin: string): Promise<void>
+  /** Takes back what narrow() did. Never rejects. */
+  widen(origin: string): Promise<void>
+  /** Takes back what narrow() did for peers that are healthy or gone: a process may have died between the limit and the row. */
+  reconcile(peers: Pick<PeerStore, 'get'>): Promise<void>
+}
+
+/** The operator's name in the overrides of this package. */
+const by = '@holdfast/federation'
+
+/** Returns the group of deliveries to this server. Undefined if the URL does not name one: its deliveries end before a request. */
+export function peerGroup(serverUrl: string, options: { readonly allowHttp: boolean }): string | undefined {
+  try {
+    return canonicalOrigin(serverUrl, options)
+  } catch {
+    return undefined
+  }
+}
+
+export function peerSlots(
+  queue: Pick<Queue<unknown>, 'limits' | 'setLimits'>,
+  { delivery }: Policies,
+  logger: Logger | undefined,
+): PeerSlots {
+  const setBy = async (group: string): Promise<{ readonly by: string | undefined } | undefined> => {
+    const { groups } = await queue.limits({ groups: [group] })
+    const override = groups.find((info) => info.group === group)?.override
+    return override && { by: override.by }
+  }
+  const attempt = async (origin: string, change: () => Promise<void>): Promise<void> => {
+    try {
+      await change()
+    } catch (error) {
+      // Most likely too many groups have limits of their own, or the storage is unreachable.
+      const code = isHoldfastError(error) ? error.code : undefined
+      logger?.warn?.({ origin, code }, `federation: the limit of deliveries to ${origin} could not be changed`)
+    }
+  }
+  const widen = (origin: string): Promise<void> =>
+    attempt(origin, async () => {
+      if ((await setBy(origin))?.by === by) await queue.setLimits(null, { group: origin, by })
+    })
+  return {
+    widen,
+    narrow: (origin) =>
+      attempt(origin, async () => {
+        if (await setBy(origin)) return
+        await queue.setLimits({ limit: delivery.perUnhealthyPeer }, { group: origin, by })
+      }),
+    reconcile: async (peers) => {
+      const { groups } = await queue.limits()
+      for (const { group, override } of groups) {
+        if (override?.by === by && (await peers.get(group))?.isHealthy !== false) await widen(group)
+      }
+    },
+  }
+}

@@ -1,0 +1,48 @@
+// An acknowledgement settles only what its own job asked for, with or without a row of the delivery.
+
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { SqliteStorage } from 'holdfast/sqlite'
+import { sqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import type { AckPayload } from '../../src/wire/v1/messages.ts'
+import { bench, followPayload, insertFollow, own } from '../seed/bench.ts'
+import { World } from '../seed/world.ts'
+
+const world = await new World().start()
+after(() => world.stop())
+
+test('the server of a follower cannot approve its own pending follow with the acknowledgement of another delivery', async (t) => {
+  const storage = new SqliteStorage({ path: ':memory:' })
+  const place = {
+    name: 'sqlite',
+    open: async () => ({ storage, store: sqliteStore({ storage }), close: async () => {} }),
+  }
+  const it = await bench(t, place, world)
+  const peer = await it.peer()
+  const { follows } = it.store
+  const pending = { followerId: 'mallory', followingId: 'ann' }
+  await follows.insert({
+    id: 'pending',
+    ...pending,
+    followerServerUrl: peer.origin,
+    followingServerUrl: own,
+    accepted: false,
+    acknowledged: true,
+    createdAt: 1_000,
+  })
+  await insertFollow(it, peer)
+  peer.onInbox = (plain) => peer.followAck(plain, pending)
+  for (const hasRow of [false, true]) {
+    const job = await it.delivery(peer, { hasRow })
+    await assert.rejects(it.federation.processFederationDelivery(job), { code: 'UNRECOVERABLE' })
+  }
+  // Nor where nothing is known of what was sent.
+  const { body } = await peer.followAck(followPayload(), pending)
+  await it.federation.handleFollowAck(body as AckPayload, peer.origin, undefined, 'unknown', undefined)
+  assert.equal((await follows.find('mallory', 'ann', peer.origin, own))?.accepted, false)
+  assert.equal((await follows.find('alice', 'bob', peer.origin, peer.origin))?.acknowledged, false)
+
+  peer.onInbox = (plain) => peer.followAck(plain)
+  await it.federation.processFederationDelivery(await it.delivery(peer, { hasRow: false }))
+  assert.equal((await follows.find('alice', 'bob', peer.origin, peer.origin))?.accepted, true)
+})
