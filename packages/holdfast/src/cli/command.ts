@@ -66,7 +66,7 @@ export interface Context<A extends Arguments = Arguments, O extends Options = Op
   config(): Promise<HoldfastConfig | undefined>
 }
 
-export interface Example {
+interface Example {
   /** As it is typed. */
   readonly line: string
   /** What it does. */

@@ -1,16 +1,10 @@
 // holdfast.config.ts: the storage that commands look at, and the workers that `holdfast work` runs.
 
-import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { asError } from '../error-details.ts'
 import type { Health } from '../engine/health.ts'
 import { sharedOptions } from '../engine/options.ts'
-import { invalidArgument } from '../errors.ts'
 import { hasMethods, integer, isList, nonNegative, text } from '../option-checks.ts'
 import { resolveOptions, type Table } from '../resolve-options.ts'
 import type { Storage } from '../storage/storage.ts'
-import { shortened, UsageError } from './usage-error.ts'
 
 /** What `holdfast work` runs: a Queue with a handler, a worker of chains, the tasks of holdfast/tasks, or one of your own. */
 export interface ConfiguredWorker {
@@ -25,7 +19,7 @@ export interface ConfiguredWorker {
 export interface HoldfastConfig {
   /** Storage that the commands look at. Required. */
   readonly storage: Storage
-  /** What `holdfast work` runs. @default none */
+  /** What `holdfast work` runs. @default [] */
   readonly workers?: readonly ConfiguredWorker[] | undefined
   /** How long handlers may go on when `holdfast work` ends, in ms. @default 30_000 */
   readonly graceMs?: number | undefined
@@ -60,26 +54,4 @@ function isListOfWorkers(name: string, value: unknown): void {
   isList(name, value)
   const check = hasMethods('a worker with start(), stop() and health(), such as a Queue', ['start', 'stop', 'health'])
   for (const [index, worker] of (value as unknown[]).entries()) check(`${name}[${index}]`, worker)
-}
-
-const fileNames = ['holdfast.config.ts', 'holdfast.config.js', 'holdfast.config.mjs']
-
-/** @param given of --config @returns undefined if there is no file of the usual names @throws UsageError */
-export async function loadConfig(given: string | undefined, cwd: string): Promise<HoldfastConfig | undefined> {
-  const path = given === undefined ? fileNames.map((name) => resolve(cwd, name)).find(existsSync) : resolve(cwd, given)
-  if (path === undefined) return undefined
-  if (!existsSync(path)) throw new UsageError(`--config: there is no file '${shortened(given!)}'.`)
-  let exported: unknown
-  try {
-    const module = (await import(pathToFileURL(path).href)) as { readonly default?: unknown }
-    exported = typeof module.default === 'function' ? await (module.default as () => unknown)() : module.default
-  } catch (thrown) {
-    throw new UsageError(`${path} cannot be loaded: ${asError(thrown).message}`, { cause: thrown })
-  }
-  if (exported === undefined) {
-    throw new UsageError(`${path} has no default export. Write: export default defineConfig({ storage, workers })`)
-  }
-  if (exported === null || typeof exported !== 'object') throw invalidArgument(path, 'a configuration', exported)
-  resolveConfig(exported as HoldfastConfig)
-  return exported as HoldfastConfig
 }

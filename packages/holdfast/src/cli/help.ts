@@ -62,7 +62,7 @@ const argumentRow = ({ name, summary, values }: ArgumentSpec): [string, string] 
   values ? `${summary}: ${values.join(', ')}` : summary,
 ]
 
-export function optionRows(options: Readonly<Record<string, OptionSpec>>): [string, string][] {
+function optionRows(options: Readonly<Record<string, OptionSpec>>): [string, string][] {
   return Object.entries(options).map(([name, spec]) => {
     const short = spec.short ? `-${spec.short}, ` : ''
     const words = spec.values ? ` (${spec.values.join(', ')})` : ''

@@ -65,7 +65,7 @@ function valueRows(part: 'payload' | 'progress' | 'result', job: JobDetails, how
 }
 
 /** Name, code and message, the stack below, and its causes. */
-export function errorText({ name, code, message, stack, cause }: ErrorDetails, depth = 0): string {
+function errorText({ name, code, message, stack, cause }: ErrorDetails, depth = 0): string {
   const head = `${name ?? 'Error'}${code === undefined ? '' : ` [${code}]`}: ${message}`
   const frames = stack?.split('\n').filter((line) => /^\s+at /.test(line)) ?? []
   const below = cause && depth < 5 ? [`caused by ${errorText(cause as ErrorDetails, depth + 1)}`] : []

@@ -68,11 +68,20 @@ async function ask(question: string): Promise<string> {
   }
 }
 
+/** A chunk may hold several keys: arrows are sequences of three characters. */
+export function keysOf(chunk: string): string[] {
+  const [first, ...rest] = chunk.split(arrow)
+  return [...first!, ...rest.flatMap((text) => [`${arrow}${text.slice(0, 1)}`, ...text.slice(1)])]
+}
+
+/** What the sequence of an arrow begins with. */
+const arrow = '\x1b['
+
 async function* keys(signal: AbortSignal): AsyncGenerator<string> {
   const { stdin } = process
   stdin.setRawMode(true)
   try {
-    for await (const [chunk] of on(stdin, 'data', { signal })) yield String(chunk)
+    for await (const [chunk] of on(stdin, 'data', { signal })) yield* keysOf(String(chunk))
   } catch (error) {
     if (!signal.aborted) throw error
   } finally {

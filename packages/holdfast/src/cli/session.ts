@@ -3,8 +3,9 @@
 import type { Admin } from '../admin/admin.ts'
 import { createAdmin } from '../admin/create-admin.ts'
 import type { Storage } from '../storage/storage.ts'
-import { type HoldfastConfig, loadConfig } from './config.ts'
+import type { HoldfastConfig } from './config.ts'
 import type { Host } from './host.ts'
+import { loadConfig } from './load-config.ts'
 import { forms, openStorage } from './open-storage.ts'
 import { UsageError } from './usage-error.ts'
 

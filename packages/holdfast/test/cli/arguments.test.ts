@@ -86,36 +86,14 @@ const ending = commands.filter(({ name }) => name !== 'top' && name !== 'tail' &
 test('random arguments: a typed answer, never a crash', { timeout: 300_000 }, async (t) => {
   const cwd = await emptyStorage(t)
   const words = [
-    ...[
-      '',
-      '-',
-      '--',
-      '--=',
-      '-=',
-      '---',
-      '--__proto__',
-      '--constructor=1',
-      '--no-json',
-      '-yh',
-      '-yy',
-      '../..',
-      '*',
-      '%s',
-    ],
-    ...[hostile, '\0', '\ud83d', '{}', '{"__proto__":1}', '-5', '1e21', 'NaN', '1/0s', '5/1m', '0ms', '99999999999d'],
-    ...[
-      '2026-02-31',
-      '0001-01-01',
-      'a=b',
-      'a>=1',
-      '__proto__=1',
-      'queue.mail',
-      'queue.',
-      '.',
-      'failed',
-      'list',
-      'prune',
-    ],
+    // What a parser might take for an option.
+    ...'|-|--|--=|-=|---|--__proto__|--constructor=1|--no-json|-yh|-yy|-5'.split('|'),
+    // Values of options, right and wrong.
+    ...'../..|*|%s|{}|{"__proto__":1}|1e21|NaN|1/0s|5/1m|0ms|99999999999d|2026-02-31|0001-01-01'.split('|'),
+    ...'a=b|a>=1|__proto__=1|queue.mail|queue.|.|failed|list|prune'.split('|'),
+    hostile,
+    '\0',
+    '\ud83d',
     'x'.repeat(2_000),
   ]
   const argument = (names: readonly string[]) =>

@@ -8,11 +8,13 @@ import { commands } from '../../src/cli/commands.ts'
 import { completionScript, shells } from '../../src/cli/completion-script.ts'
 import { cli } from './test-host.ts'
 
+/** Asks the function of the script for the last of these words. */
+const ask = (...typed: readonly string[]): string =>
+  `COMP_WORDS=(${typed.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${typed.length - 1}; COMPREPLY=(); _holdfast; echo "\${COMPREPLY[*]}"`
+
 test('bash completes commands, options, and the words of both', async () => {
   const { code, out } = await cli(['completion', 'bash'])
   assert.equal(code, 0)
-  const ask = (...typed: readonly string[]): string =>
-    `COMP_WORDS=(${typed.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${typed.length - 1}; COMPREPLY=(); _holdfast; echo "\${COMPREPLY[*]}"`
   const asked = [
     ask('holdfast', 're'),
     ask('holdfast', 'retry', '--per'),

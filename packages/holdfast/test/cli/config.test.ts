@@ -7,12 +7,13 @@ import { until } from '../queue/driver.ts'
 import { configFolder, workingConfig } from './config-folder.ts'
 import { cli, start } from './test-host.ts'
 
+const refused = (given: object): void =>
+  assert.throws(() => defineConfig(given as never), { code: 'INVALID_ARGUMENT' }, JSON.stringify(given))
+
 test('defineConfig refuses what is wrong with the field', () => {
   const storage = new MemoryStorage()
   const config = { storage, workers: [new Queue<string>({ storage })] }
   assert.equal(defineConfig(config), config)
-  const refused = (given: object): void =>
-    assert.throws(() => defineConfig(given as never), { code: 'INVALID_ARGUMENT' }, JSON.stringify(given))
   for (const given of [
     {},
     { storage: {} },

@@ -18,9 +18,10 @@ test('docs/cli.md has every command, as its declaration has it', async () => {
 const words = (line: string): string[] =>
   Array.from(line.matchAll(/'([^']*)'|(\S+)/g), ([, quoted, word]) => quoted ?? word!).slice(1)
 
+const from = (path: string): string => new URL(`../../src/${path}`, import.meta.url).href
+
 test('the first example of every command runs', async (t) => {
   const { folder: cwd, holdfast, storage } = await placeWith(t, 'sqlite')
-  const from = (path: string): string => new URL(`../../src/${path}`, import.meta.url).href
   const config = workingConfig
     .replace("'holdfast'", `'${from('index.ts')}'`)
     .replace("'holdfast/sqlite'", `'${from('storage/sqlite/index.ts')}'`)

@@ -7,7 +7,7 @@ import type { Ran } from './test-host.ts'
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
 /** Its arguments for `node`. */
-export const nodeArgs: readonly string[] = ['--conditions=@holdfast/source', main]
+const nodeArgs: readonly string[] = ['--conditions=@holdfast/source', main]
 
 export function spawnCli(
   args: readonly string[],

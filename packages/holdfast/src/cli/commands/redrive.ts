@@ -1,9 +1,8 @@
 import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import type { RedriveOptions } from '../../engine/operate/bulk.ts'
-import { asError } from '../../error-details.ts'
 import { changeAll, changeOptions } from '../change-jobs.ts'
 import { command } from '../command.ts'
+import { importDefault } from '../import-file.ts'
 import { UsageError } from '../usage-error.ts'
 
 const { state: _, ...options } = changeOptions
@@ -30,12 +29,7 @@ export const redrive = command({
 })
 
 async function editorOf(path: string): Promise<NonNullable<RedriveOptions['edit']>> {
-  let edit: unknown
-  try {
-    edit = ((await import(pathToFileURL(path).href)) as { readonly default?: unknown }).default
-  } catch (thrown) {
-    throw new UsageError(`--edit: ${path} cannot be loaded: ${asError(thrown).message}`)
-  }
+  const edit = await importDefault(path)
   if (typeof edit !== 'function') throw new UsageError(`--edit: ${path} has no default export that is a function.`)
   return edit as NonNullable<RedriveOptions['edit']>
 }

@@ -36,7 +36,7 @@ export const status = command({
   },
 })
 
-export const byName = (a: TypeSummary, b: TypeSummary): number => (typeText(a) < typeText(b) ? -1 : 1)
+const byName = (a: TypeSummary, b: TypeSummary): number => (typeText(a) < typeText(b) ? -1 : 1)
 
 export const waitingOf = ({ states }: TypeSummary): number =>
   states.queued + states.scheduled + states.failing + states.blocked

@@ -68,7 +68,9 @@ function bodyOf(view: TopView, columns: number, room: number): Part[][] {
   return [
     ...(types.length === 0 ? [['The storage has no jobs.']] : top),
     [],
-    ...(workerLines.length === 0 ? [[{ text: 'No worker is alive.', style: 'yellow' } as const]] : shownWorkers),
+    ...(workerLines.length === 0
+      ? [[{ text: opened ? 'No worker serves it.' : 'No worker is alive.', style: 'yellow' } as const]]
+      : shownWorkers),
     [],
     ...(failureLines.length === 0 ? [['No failed jobs.']] : failureLines),
   ]
