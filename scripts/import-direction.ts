@@ -38,8 +38,18 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   admin: ['base', 'storage/contract', 'storage/rules', 'engine'],
   testing: ['base', 'storage/contract', 'engine'],
   telemetry: ['base', 'engine', ...faces],
-  cli: ['base', 'engine', 'admin', 'storage/contract', ...drivers.map((name) => `storage/${name}`)],
-  entry: ['base', 'engine', 'admin', ...faces, 'storage/contract', 'storage/memory'],
+  // `holdfast enqueue` adds jobs as a Queue does.
+  cli: [
+    'base',
+    'engine',
+    'admin',
+    'queue',
+    'storage/contract',
+    'storage/rules',
+    ...drivers.map((name) => `storage/${name}`),
+  ],
+  // defineConfig() is the command line's.
+  entry: ['base', 'engine', 'admin', 'cli', ...faces, 'storage/contract', 'storage/memory'],
 }
 
 /** Imports that stand although they go against the table, each with its reason. */

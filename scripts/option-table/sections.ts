@@ -1,6 +1,7 @@
 // Every table of options that a user can pass, by face: the rows come from the code, the sentences from the TSDoc of its type.
 
 import { adminOptions } from '../../packages/holdfast/src/admin/options.ts'
+import { configOptions } from '../../packages/holdfast/src/cli/config.ts'
 import { cancelOptions, operatorCancelOptions } from '../../packages/holdfast/src/engine/operate/cancel.ts'
 import { deduplicationOptions } from '../../packages/holdfast/src/engine/job/deduplication.ts'
 import { rateLimitedOptions } from '../../packages/holdfast/src/engine/job/directives.ts'
@@ -193,6 +194,12 @@ export const sections: readonly Section[] = [
     title: '`createAdmin(options)`',
     table: adminOptions,
     types: ['holdfast/src/admin/admin.ts#AdminOptions'],
+  },
+  {
+    face: 'Admin',
+    title: '`defineConfig(options)`, of the [command line](cli.md)',
+    table: configOptions,
+    types: ['holdfast/src/cli/config.ts#HoldfastConfig'],
   },
   {
     face: 'Admin',

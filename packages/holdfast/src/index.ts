@@ -45,6 +45,8 @@ export type {
 export type { EventCounters } from './admin/counters.ts'
 export type { FleetEvent, FleetEventStream } from './admin/fleet-events.ts'
 export type { NamedType } from './admin/options.ts'
+export type { SweepResult } from './admin/sweep.ts'
+export { type ConfiguredWorker, defineConfig, type HoldfastConfig } from './cli/config.ts'
 export type { BulkAction, BulkOptions, BulkProgress, BulkResult } from './engine/operate/bulk-action.ts'
 export type { RedriveOptions } from './engine/operate/bulk.ts'
 export type { CancelOptions, CancelResult, OperatorCancelOptions } from './engine/operate/cancel.ts'

@@ -48,6 +48,7 @@ const pages = [
   'docs/operating.md',
   'docs/explain.md',
   'docs/doctor.md',
+  'docs/cli.md',
   'docs/rate-limits.md',
 ]
 /** A comment with the path of a file, and a block with its content. */

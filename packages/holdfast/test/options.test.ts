@@ -31,6 +31,7 @@ import { cancelOptions, operatorCancelOptions } from '../src/engine/operate/canc
 import { rescheduleOptions, runNowOptions } from '../src/engine/operate/reschedule.ts'
 import { filterOptions, queryOptions } from '../src/engine/operate/job-filter.ts'
 import { adminOptions } from '../src/admin/options.ts'
+import { configOptions } from '../src/cli/config.ts'
 import {
   drainOptions,
   enqueueManyOptions,
@@ -78,6 +79,7 @@ const tables: readonly [table: Table, file: string, type: string, inherited?: Ta
   [reaperOptions, 'queue/reaper.ts', 'ReaperConfig'],
   [leaderOptions, 'queue/reaper.ts', 'LeaderElection'],
   [adminOptions, 'admin/admin.ts', 'AdminOptions'],
+  [configOptions, 'cli/config.ts', 'HoldfastConfig'],
   [filterOptions, 'engine/operate/job-filter.ts', 'JobFilter'],
   [queryOptions, 'engine/operate/job-filter.ts', 'JobQuery', filterOptions],
   [bulkOptions, 'engine/operate/bulk-action.ts', 'BulkOptions'],

@@ -23,6 +23,7 @@ import type { Finding, Storage } from '../storage/storage.ts'
 import type { EventCounters } from './counters.ts'
 import type { FleetEventStream } from './fleet-events.ts'
 import type { NamedType } from './options.ts'
+import type { SweepResult } from './sweep.ts'
 
 /** Options of createAdmin(). */
 export interface AdminOptions {
@@ -197,6 +198,11 @@ export interface Admin extends AsyncDisposable {
   }): FleetEventStream
   /** Returns how often each event happened since the first call of this method, which begins to count. @throws as types() */
   counters(): Promise<EventCounters>
+  /**
+   * Deletes what has expired, as workers do by themselves, and ends waiting jobs whose deadline is over. Counts to keep
+   * (`retention: { completed: { count } }`) are known to workers only. @throws as types()
+   */
+  sweep(): Promise<SweepResult>
   /** Ends its streams and disconnects. A storage that others use stays connected. Never rejects. */
   close(): Promise<void>
 }

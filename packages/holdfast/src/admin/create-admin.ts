@@ -25,6 +25,7 @@ import { adminLimits } from './limits.ts'
 import { adminJobs, refOf } from './jobs.ts'
 import { adminSchedules } from './schedules.ts'
 import { adminOptions, byOptions, fleetEventOptions, pauseTarget, typeOf } from './options.ts'
+import { sweepAll, type SweepResult } from './sweep.ts'
 
 /**
  * Makes a handle that operates the jobs of every face on a storage: lists, counts, retries, cancels, removes, pauses. It connects
@@ -127,6 +128,12 @@ class AdminHandle implements Admin {
     this.#counters ??= this.#count()
     await this.#counters.ready
     return this.#counters.counters.read()
+  }
+
+  async sweep(): Promise<SweepResult> {
+    const result = await this.#whenConnected(() => sweepAll(this.#storage))
+    this.#operations.options.log('swept', result)
+    return result
   }
 
   async close(): Promise<void> {

@@ -52,6 +52,23 @@ const ids = (page: { readonly items: readonly { readonly id: string }[] }): stri
 
 export function adminTests(driver: TestDriver): void {
   describe(`${driver.name}: admin`, () => {
+    test('sweep deletes what has expired, and nothing else', async (t) => {
+      const { admin, queue, logger } = await adminBench(t, driver)
+      const [brief, lasting] = [queue('brief', { resultTTL: 1 }), queue('lasting')]
+      for (const each of [brief, lasting]) {
+        each.execute(({ payload }) => payload)
+        await each.start()
+        await each.enqueue('a', 1)
+      }
+      await until(async () => (await lasting.counts()).states.completed === 1)
+      let jobs = 0
+      await until(async () => (jobs += (await admin.sweep()).jobs) > 0)
+      assert.equal(jobs, 1)
+      assert.deepEqual((await admin.sweep()).jobs, 0)
+      assert.equal((await lasting.get('a'))?.state, 'completed')
+      assert.ok(logger.logged.some(([data, message]) => message.endsWith('swept') && 'by' in data))
+    })
+
     test('types: each with its face, name, counts and pauses', async (t) => {
       const { admin, queue } = await adminBench(t, driver)
       await queue('mail').enqueue('a', 1)

@@ -1,26 +1,13 @@
 // `npx holdfast migrate`, run as a process, on a private server.
 
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { after, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { PostgresStorage } from 'holdfast/postgres'
 import { newSchema, postgresPlace, stopPostgres } from '../postgres-subject.ts'
+import { holdfast } from './spawn-cli.ts'
+import { cli } from './test-host.ts'
 
 after(stopPostgres)
-
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
-
-/** Its output and exit code. */
-async function holdfast(...args: readonly string[]): Promise<{ code: number; out: string; errors: string }> {
-  const { DATABASE_URL: _, ...env } = process.env
-  const child = spawn(process.execPath, ['--conditions=@holdfast/source', main, ...args], { env })
-  let [out, errors] = ['', '']
-  child.stdout.on('data', (chunk) => (out += chunk))
-  child.stderr.on('data', (chunk) => (errors += chunk))
-  const code = await new Promise<number>((resolve) => child.on('close', (ended) => resolve(ended!)))
-  return { code, out, errors }
-}
 
 test('the printed SQL creates the schema that PostgresStorage expects', async () => {
   const { server, pool } = await postgresPlace()
@@ -45,12 +32,21 @@ test('it creates the schema, and does nothing the second time', async () => {
   assert.match(second.out, /was up to date/)
 })
 
-test('wrong usage prints the usage; a server that does not answer is an error without a stack trace', async () => {
-  assert.deepEqual([(await holdfast('migrate')).code, (await holdfast('migrate', '--plann')).code], [2, 2])
-  assert.match((await holdfast('make')).errors, /unknown command 'make'\. The only command is migrate/)
-  const long = await holdfast('migrate', '--plan', '--schema', 'x'.repeat(64))
-  assert.deepEqual([long.code, /63 bytes/.test(long.errors)], [1, true])
-  const away = await holdfast('migrate', '--url', 'postgres://postgres@127.0.0.1:1/postgres')
+test('a look at a schema that is missing does not create it', async () => {
+  const { server, pool } = await postgresPlace()
+  const schema = newSchema()
+  const { code, errors } = await cli(['status', '--schema', schema, '--url', server.url])
+  assert.deepEqual([code, /Run npx holdfast migrate/.test(errors)], [1, true])
+  const found = await pool.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema])
+  assert.equal(found.rows.length, 0)
+})
+
+test('wrong usage exits 2; a server that does not answer is an error without a stack trace', async () => {
+  assert.deepEqual([(await cli(['migrate'])).code, (await cli(['migrate', '--plann'])).code], [2, 2])
+  assert.match((await cli(['migrat'])).errors, /unknown command 'migrat'\. Did you mean migrate\?/)
+  const long = await cli(['migrate', '--plan', '--schema', 'x'.repeat(64)])
+  assert.deepEqual([long.code, /63 bytes/.test(long.errors)], [2, true])
+  const away = await cli(['migrate', '--url', 'postgres://postgres:secret@127.0.0.1:1/postgres'])
   assert.equal(away.code, 1)
-  assert.doesNotMatch(away.errors, /at .*\.ts/)
+  assert.doesNotMatch(away.errors, /at .*\.ts|secret/)
 })

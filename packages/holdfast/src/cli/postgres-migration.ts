@@ -1,4 +1,4 @@
-// migrate: creates the schema in Postgres, brings it up to date, or prints the SQL.
+// The migration of Postgres: creates the schema, brings it up to date, or returns the SQL.
 
 import { systemClock } from '../clock.ts'
 import { openDatabase } from '../storage/postgres/connection/database.ts'

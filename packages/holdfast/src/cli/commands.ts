@@ -1,0 +1,51 @@
+// The commands, in the order of the help. A new one is a file in commands/ and a line here.
+
+import type { AnyCommand } from './command.ts'
+import { cancel } from './commands/cancel.ts'
+import { check } from './commands/check.ts'
+import { completion } from './commands/completion.ts'
+import { enqueue } from './commands/enqueue.ts'
+import { job } from './commands/job.ts'
+import { jobs } from './commands/jobs.ts'
+import { limits } from './commands/limits.ts'
+import { logs } from './commands/logs.ts'
+import { migrate } from './commands/migrate.ts'
+import { pause } from './commands/pause.ts'
+import { redrive } from './commands/redrive.ts'
+import { remove } from './commands/remove.ts'
+import { resume } from './commands/resume.ts'
+import { retry } from './commands/retry.ts'
+import { schedules } from './commands/schedules.ts'
+import { status } from './commands/status.ts'
+import { sweep } from './commands/sweep.ts'
+import { tail } from './commands/tail.ts'
+import { top } from './commands/top.ts'
+import { work } from './commands/work.ts'
+import { workers } from './commands/workers.ts'
+
+export const commands: readonly AnyCommand[] = [
+  // look
+  status,
+  top,
+  jobs,
+  job,
+  logs,
+  tail,
+  workers,
+  limits,
+  schedules,
+  // change
+  enqueue,
+  retry,
+  redrive,
+  cancel,
+  remove,
+  pause,
+  resume,
+  // run
+  work,
+  check,
+  migrate,
+  sweep,
+  completion,
+]

@@ -1,0 +1,34 @@
+import { command } from '../command.ts'
+import { findJob, idArgument, typeOption } from '../find-job.ts'
+import { typeText } from '../find-type.ts'
+import { jobLines } from '../job-lines.ts'
+import { timeline } from '../timeline.ts'
+
+export const job = command({
+  name: 'job',
+  summary: 'show one job: its state, values and error, and then what happened to it',
+  arguments: [idArgument],
+  options: {
+    type: typeOption,
+    full: { kind: 'flag', summary: 'show long values and stacks whole' },
+  },
+  examples: [
+    { line: 'holdfast job m1 --url sqlite:./jobs.db', does: 'everything about the job' },
+    { line: 'holdfast job m1 --type queue.mail --json', does: 'the same for programs' },
+  ],
+  async run({ admin, args, options, out, host }) {
+    const found = await findJob(await admin(), args.id, options.type)
+    if (!found) {
+      out.note(`There is no job '${args.id}'.`)
+      return 1
+    }
+    if (out.isJson) {
+      out.json({ type: typeText(found), ...found })
+      return 0
+    }
+    for (const parts of jobLines(found, { now: host.clock.now(), isFull: options.full === true })) out.line(...parts)
+    out.line()
+    for (const parts of timeline(found, host.clock.now())) out.line(...parts)
+    return 0
+  },
+})

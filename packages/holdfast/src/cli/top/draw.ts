@@ -1,0 +1,136 @@
+// A sight of the storage as lines that fit the screen.
+
+import type { TypeSummary } from '../../engine/operate/type-summary.ts'
+import { counted } from '../count-text.ts'
+import { typeText } from '../find-type.ts'
+import { type Column, table } from '../table.ts'
+import { cut, escaped, type Part, widthOf } from '../text.ts'
+import { ageText, clockText, durationText } from '../time.ts'
+import { workerColumns } from '../commands/workers.ts'
+import { noteOf, waitingOf } from '../commands/status.ts'
+import { sparkline } from './sparkline.ts'
+import type { Failure, TopView } from './top.ts'
+
+interface Size {
+  readonly columns: number
+  readonly rows: number
+}
+
+/** @returns at most `rows` lines of at most `columns` columns */
+export function draw(view: TopView, { columns, rows }: Size): Part[][] {
+  const [head, foot] = [header(view, columns), footer(view)]
+  const room = Math.max(0, rows - head.length - foot.length)
+  const body = bodyOf(view, columns, room).slice(0, room)
+  const space = Array.from({ length: room - body.length }, (): Part[] => [])
+  return [...head, ...body, ...space, ...foot].slice(0, rows).map((parts) => fitted(parts, columns))
+}
+
+/** The newest value. */
+const rate = (values: readonly number[]): string => `${(values.at(-1) ?? 0).toFixed(1)}/s`.padStart(9)
+
+function header({ driver, now, types, workers, rates, opened }: TopView, columns: number): Part[][] {
+  const what = opened ? typeText(opened) : counted(types.length, 'type')
+  const wide = Math.max(8, Math.min(40, Math.floor((columns - 44) / 2)))
+  return [
+    [
+      { text: 'holdfast top', style: 'bold' },
+      `  ${driver}  ${clockText(now)}Z  ${what}, ${counted(workers.length, 'worker')}`,
+    ],
+    [
+      'completed',
+      rate(rates.completed),
+      ' ',
+      { text: sparkline(rates.completed, wide), style: 'green' },
+      '  failed',
+      rate(rates.failed),
+      ' ',
+      { text: sparkline(rates.failed, wide), style: 'red' },
+    ],
+    [],
+  ]
+}
+
+function footer({ message, opened }: TopView): Part[][] {
+  const keys = `q quit  ${opened ? 'Esc back' : '↑↓ select  Enter open'}  p pause/resume  r retry failed`
+  return [message === undefined ? [] : [{ text: message, style: 'yellow' }], [{ text: keys, style: 'dim' }]]
+}
+
+/** The types have at most half of the room, so that workers and failures are always seen. */
+function bodyOf(view: TopView, columns: number, room: number): Part[][] {
+  const { types, selected, opened, workers, failures, now } = view
+  const workerLines = workers.length === 0 ? [] : table(workers, workerColumns(now), columns)
+  const failureLines = failures.length === 0 ? [] : table(failures, failureColumns(now), columns)
+  const rest = Math.min(workerLines.length, 6) + Math.min(failureLines.length, 8) + 4
+  const typeRoom = Math.max(3, Math.min(types.length + 1, Math.max(Math.floor(room / 2), room - rest)))
+  const top = opened ? oneType(opened) : typeLines(types, selected, columns, typeRoom)
+  const left = room - top.length - 4
+  const shownWorkers = workerLines.slice(0, Math.max(2, left - Math.min(failureLines.length, Math.ceil(left / 2))))
+  return [
+    ...(types.length === 0 ? [['The storage has no jobs.']] : top),
+    [],
+    ...(workerLines.length === 0
+      ? [[{ text: opened ? 'No worker serves it.' : 'No worker is alive.', style: 'yellow' } as const]]
+      : shownWorkers),
+    [],
+    ...(failureLines.length === 0 ? [['No failed jobs.']] : failureLines),
+  ]
+}
+
+/** The selected one is always among them. */
+function typeLines(types: readonly TypeSummary[], selected: number, columns: number, room: number): Part[][] {
+  const shown = Math.max(1, room - 1)
+  const first = Math.max(0, Math.min(selected - Math.floor(shown / 2), types.length - shown))
+  const part = types.slice(first, first + shown)
+  const [titles, ...lines] = table(part, typeColumns, columns)
+  return [
+    titles!,
+    ...lines.map((line, index): Part[] =>
+      first + index === selected
+        ? line.map((one) => ({ text: typeof one === 'string' ? one : one.text, style: 'inverse' }))
+        : line,
+    ),
+  ]
+}
+
+const count = (title: string, of: (type: TypeSummary) => number): Column<TypeSummary> => ({
+  title,
+  kind: 'number',
+  of: (type) => String(of(type)),
+})
+
+const typeColumns: readonly Column<TypeSummary>[] = [
+  { title: 'TYPE', of: typeText },
+  count('WAITING', waitingOf),
+  count('DUE', ({ due }) => due),
+  count('RUNNING', ({ states }) => states.processing),
+  {
+    ...count('FAILED', ({ states }) => states.failed),
+    style: ({ states }) => (states.failed > 0 ? 'red' : undefined),
+  },
+  { title: 'OLDEST', of: ({ oldestDueMs }) => (oldestDueMs === undefined ? '-' : durationText(oldestDueMs)) },
+  { title: 'NOTE', of: noteOf, style: () => 'yellow' },
+]
+
+const failureColumns = (now: number): readonly Column<Failure>[] => [
+  { title: 'LAST FAILED', of: ({ job }) => job.id },
+  { title: 'TYPE', of: ({ job }) => typeText(job) },
+  { title: 'ENDED', of: ({ job }) => ageText(job.finishedAt, now) },
+  { title: 'ERROR', of: ({ message }) => message.split('\n', 1)[0]!, style: () => 'red' },
+]
+
+const oneType = (type: TypeSummary): Part[][] => [
+  ...Object.entries(type.states).map(([state, jobs]): Part[] => [`${state.padEnd(12)}${String(jobs).padStart(10)}`]),
+  [`${'oldest due'.padEnd(12)}${(type.oldestDueMs === undefined ? '-' : durationText(type.oldestDueMs)).padStart(10)}`],
+  [{ text: noteOf(type), style: 'yellow' }],
+]
+
+/** Cut to the width of the screen. */
+function fitted(parts: readonly Part[], columns: number): Part[] {
+  let left = columns
+  return parts.flatMap((part) => {
+    const text = cut(escaped(typeof part === 'string' ? part : part.text), left)
+    left -= widthOf(text)
+    if (text === '') return []
+    return [typeof part === 'string' ? text : { text, style: part.style }]
+  })
+}

@@ -1,0 +1,17 @@
+// The command was called wrongly: exit code 2, with a hint.
+
+import { suggestion } from '../option-suggestions.ts'
+
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** A word that is none of the known ones, with the nearest of them. */
+export function unknownWord(what: string, word: string, known: readonly string[]): UsageError {
+  const meant = suggestion(word.slice(0, 64), known)
+  const hint = meant === undefined ? '' : ` Did you mean ${meant}?`
+  return new UsageError(`unknown ${what} '${shortened(word)}'.${hint}`)
+}
+
+/** For messages: an argument may be of any length. */
+export const shortened = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text)
