@@ -46,6 +46,7 @@ const pages = [
   'docs/chains/observing.md',
   'docs/tasks.md',
   'docs/operating.md',
+  'docs/dashboard.md',
   'docs/rate-limits.md',
 ]
 /** A comment with the path of a file, and a block with its content. */

@@ -72,8 +72,11 @@ function split(url: string): [path: string, query: string] {
   return mark === -1 ? [url, ''] : [url.slice(0, mark), url.slice(mark)]
 }
 
+/** Node.js has no name for it. */
+type RequestBody = RequestInit['body']
+
 /** A body that a parser has read is gone from the stream. */
-function bodyOf(incoming: Incoming): BodyInit {
+function bodyOf(incoming: Incoming): RequestBody {
   if (incoming.readableEnded && incoming.body !== undefined) return JSON.stringify(incoming.body)
-  return Readable.toWeb(incoming) as unknown as BodyInit
+  return Readable.toWeb(incoming) as unknown as RequestBody
 }

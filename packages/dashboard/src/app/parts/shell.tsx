@@ -57,7 +57,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
           <NavEntry key={entry.path} entry={entry} summary={summary} />
         ))}
         <div class="nav-foot">
-          <button type="button" class="plain nav-button" onClick={nextTheme} aria-label={`Theme: ${theme.value}`}>
+          <button type="button" class="plain nav-button" onClick={nextTheme} aria-label={`${theme.value} theme`}>
             <Icon name={theme.value === 'light' ? 'sun' : theme.value === 'dark' ? 'moon' : 'system'} />
             <span class="nav-title">{theme.value} theme</span>
           </button>

@@ -21,8 +21,11 @@ const securityHeaders = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
+/** Node.js has no name for it. */
+type ResponseBody = ConstructorParameters<typeof Response>[0]
+
 export function respond(
-  body: BodyInit | null,
+  body: ResponseBody,
   status: number,
   headers: Readonly<Record<string, string>> = {},
 ): Response {

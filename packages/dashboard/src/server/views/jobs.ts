@@ -15,6 +15,8 @@ const mostLookups = 100
 /** Up to so many jobs the newest come first. A storage may have to look at all of them, so larger ones are shown in its own order. */
 const mostSorted = 50_000
 const longestLine = 240
+/** Names that say nothing: a column is short. */
+const plainNames = ['Error', 'UnrecoverableError']
 
 export async function jobs(context: Context, { query }: Call): Promise<Answer<JobsPage>> {
   const text = query.get('q') ?? ''
@@ -67,8 +69,7 @@ function itemOf(job: JobDetails): JobItem {
 function rowOf(job: JobItem): JobRow {
   const { error, ...item } = job
   if (error === undefined) return item
-  // Most are plain errors, and a column is short.
-  const name = error.name === undefined || error.name === 'Error' ? '' : `${error.name}: `
+  const name = error.name === undefined || plainNames.includes(error.name) ? '' : `${error.name}: `
   const [line = ''] = `${name}${error.message}`.split('\n', 1)
   return { ...item, errorLine: line.length > longestLine ? `${line.slice(0, longestLine)}…` : line }
 }

@@ -116,7 +116,7 @@ function Row({ type, onEdit }: { readonly type: LimitsRow; readonly onEdit: () =
       {may('limits') && (
         <td class="right">
           <span class="button-row">
-            <button type="button" class="small" onClick={onEdit} aria-label={`Set limits of ${name}`}>
+            <button type="button" class="small" onClick={onEdit} aria-label={`Set the limits of ${name}`}>
               Set
             </button>
             {override && (

@@ -119,7 +119,7 @@ function Buttons({ target, isPaused }: ButtonsProps) {
       <button
         type="button"
         class="small"
-        aria-label={`Fire ${name} now`}
+        aria-label={`Fire now: ${name}`}
         onClick={() =>
           void runAction<{ id: string }>('schedules/fire', target, ({ id }) => `${name} added the job ${id}.`)
         }
