@@ -48,9 +48,9 @@ export class Client {
   }
 }
 
-export const everything: Authorize = () => ({ actor: 'ada', can: permissions })
+const everything: Authorize = () => ({ actor: 'ada', can: permissions })
 
-export interface Line {
+interface Line {
   readonly level: string
   readonly data: Readonly<Record<string, unknown>>
   readonly message: string

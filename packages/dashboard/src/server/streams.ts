@@ -28,10 +28,6 @@ export class Streams {
     this.#onInternal = onInternal
   }
 
-  get size(): number {
-    return this.#open.size
-  }
-
   /** @param signal of the request: the viewer is gone @throws RequestError 400, 503 */
   open(views: readonly StreamedView[], signal: AbortSignal): Response {
     if (views.length === 0 || views.length > mostViews) {

@@ -2,9 +2,8 @@
 // and one server for all of it. Without chromium the test is skipped, and says so.
 
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
+import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { MemoryStorage, Queue } from 'holdfast'
 import { findChromium } from '../../../../servers/find.ts'
@@ -14,7 +13,6 @@ import { openSample, type Sample } from './sample.ts'
 
 const executable = findChromium()
 const skip = executable ? false : 'there is no chromium on the PATH, and CHROMIUM is not set'
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 // The machine may be busy: what is waited for comes, or the runner ends the test.
 const timeout = 100_000
 
@@ -77,7 +75,7 @@ for (const theme of ['light', 'dark'] as const) {
 
 async function checkAccessibility(path: string): Promise<void> {
   // Evaluated by the debugger, which the policy of the page does not restrict.
-  await page.evaluate(axe)
+  await page.evaluate(axe.source)
   const found = await page.evaluate(async () => {
     const { axe: checker } = globalThis as unknown as {
       axe: { run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> }

@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals'
 
-export const now = (): number => Date.now()
+const now = (): number => Date.now()
 
 export function after(ms: number, callback: () => void): () => void {
   const timer = setTimeout(callback, ms)

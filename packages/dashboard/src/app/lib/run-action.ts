@@ -25,7 +25,7 @@ const words: Readonly<Record<string, string>> = {
 }
 
 /** '48 jobs: retried. 2 jobs: cannot be retried …' */
-export function outcomeText({ results }: ActionResult): string {
+function outcomeText({ results }: ActionResult): string {
   if (results.length === 1) return `${results[0]!.id.slice(0, 80)}: ${words[results[0]!.status] ?? results[0]!.status}.`
   const byStatus = Map.groupBy(results, ({ status }) => status)
   return [...byStatus].map(([status, jobs]) => `${counted(jobs.length, 'job')}: ${words[status] ?? status}.`).join(' ')

@@ -2,7 +2,7 @@
 
 import { computed, signal } from '@preact/signals'
 
-export const base = document.querySelector('meta[name="holdfast-base"]')?.getAttribute('content') ?? ''
+const base = document.querySelector('meta[name="holdfast-base"]')?.getAttribute('content') ?? ''
 
 const current = signal(location.href)
 const url = computed(() => new URL(current.value))

@@ -24,11 +24,7 @@ const securityHeaders = {
 /** Node.js has no name for it. */
 type ResponseBody = ConstructorParameters<typeof Response>[0]
 
-export function respond(
-  body: ResponseBody,
-  status: number,
-  headers: Readonly<Record<string, string>> = {},
-): Response {
+export function respond(body: ResponseBody, status: number, headers: Readonly<Record<string, string>> = {}): Response {
   return new Response(body, { status, headers: { 'cache-control': 'no-store', ...securityHeaders, ...headers } })
 }
 
