@@ -45,8 +45,9 @@ const rank = (name: string): string => name.replace('@', '~')
 function exportedNames(sources: readonly string[]): string[][] {
   const api = new API({ cwd: root })
   try {
-    // packages/fedify has globals of its own, and so a project of its own.
-    const openProjects = ['tsconfig.json', 'packages/fedify/tsconfig.json'].map((path) => join(root, path))
+    // packages/fedify and packages/dashboard have globals of their own, and so projects of their own.
+    const paths = ['tsconfig.json', 'packages/fedify/tsconfig.json', 'packages/dashboard/tsconfig.json']
+    const openProjects = paths.map((path) => join(root, path))
     const projects = api.updateSnapshot({ openProjects }).getProjects()
     return sources.map((source) => {
       for (const { program, checker } of projects) {

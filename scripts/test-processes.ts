@@ -10,6 +10,7 @@ import { pathToFileURL } from 'node:url'
 /** Folders whose files share a process, with those of the folders below. The first that fits counts. */
 const shared: readonly string[] = [
   'chaos/',
+  'packages/dashboard/test/',
   'packages/federation/test/security/',
   'packages/federation/test/',
   'packages/fedify/test/',
@@ -34,7 +35,7 @@ const alone: readonly RegExp[] = [
   /^packages.*\/(cluster|file|memory|postgres|postgres-clients|redis|sqlite|valkey|no-hints|places)\.test\.ts$/,
   /^packages\/holdfast\/test\/conformance\//,
   // Many processes, or many seconds.
-  /\/(processes|connection-faults|docs|pages|package|end-to-end|fan-out|four-faces|drivers|example|mailer|law)\.test\.ts$/,
+  /\/(processes|connection-faults|docs|pages|package|end-to-end|fan-out|four-faces|drivers|example|mailer|law|browser)\.test\.ts$/,
   /^chaos\/(run|plant|chains|federation\/federation)\.test\.ts$/,
   /^packages\/holdfast\/test\/storage\/(file\/(faults|compact)|redis\/(cluster|search|reconnect|user-client)|postgres\/(connecting|lost-connections))\.test\.ts$/,
   // What a process has once.

@@ -14,7 +14,7 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Guard } from '../servers/guard.ts'
-import { installPgbouncer, installPostgres, installRedis } from '../servers/install.ts'
+import { installChromium, installPgbouncer, installPostgres, installRedis } from '../servers/install.ts'
 import { templateVariable } from '../servers/postgres-cluster.ts'
 import { folderVariable } from '../servers/process.ts'
 import { processesOf } from './test-processes.ts'
@@ -39,6 +39,11 @@ try {
   installRedis()
   installPostgres()
   installPgbouncer()
+  if (files.some((file) => file.includes('dashboard'))) {
+    installChromium()
+    // The server of the dashboard sends the app as the build makes it.
+    await (await import('../packages/dashboard/build/build-app.ts')).buildApp()
+  }
 } catch (error) {
   console.error((error as Error).message)
   process.exit(1)

@@ -43,6 +43,14 @@ export function findPgbouncer(environment: Environment = process.env): string | 
   return resolve(binary)
 }
 
+/** `CHROMIUM` is the path of the binary; else the PATH is searched. */
+export function findChromium(environment: Environment = process.env): string | undefined {
+  const binary = environment.CHROMIUM
+  if (!binary) return findIn(onPath(environment), 'chromium')
+  if (!isProgram(binary)) throw new Error(`CHROMIUM: expected the path of chromium, got "${binary}"`)
+  return resolve(binary)
+}
+
 const hasPostgres = (folder: string): boolean =>
   ['initdb', 'postgres'].every((program) => isProgram(join(folder, program)))
 

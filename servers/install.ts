@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { install, mayInstall } from './apt.ts'
-import { findPgbouncer, findPostgres, findRedis } from './find.ts'
+import { findChromium, findPgbouncer, findPostgres, findRedis } from './find.ts'
 
 /** Older versions lack what servers/cluster.ts uses: `cluster-port` and ADDSLOTSRANGE. */
 const oldestRedis = 7
@@ -48,15 +48,24 @@ export function installPostgres(): string {
 
 /** The path of pgbouncer, if it is present or can be installed. Without it, its tests are skipped with that reason. */
 export function installPgbouncer(): string | undefined {
-  const found = findPgbouncer()
+  return findOrInstall('pgbouncer', findPgbouncer)
+}
+
+/** The path of chromium, if it is present or can be installed. Without it, the browser tests are skipped with that reason. */
+export function installChromium(): string | undefined {
+  return findOrInstall('chromium', findChromium)
+}
+
+function findOrInstall(name: string, find: () => string | undefined): string | undefined {
+  const found = find()
   if (found || !mayInstall()) return found
   try {
-    install('pgbouncer')
+    install(name)
   } catch (error) {
     // Without a network, for example, all other tests can still run.
-    console.error(`pgbouncer: installation failed, its tests are skipped: ${(error as Error).message}`)
+    console.error(`${name}: installation failed, its tests are skipped: ${(error as Error).message}`)
   }
-  return findPgbouncer()
+  return find()
 }
 
 function checkPostgres(folder: string): string {

@@ -4,7 +4,13 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Project } from './project.ts'
 
-export const packageNames = ['holdfast', '@holdfast/conformance', '@holdfast/federation', '@holdfast/fedify']
+export const packageNames = [
+  'holdfast',
+  '@holdfast/conformance',
+  '@holdfast/dashboard',
+  '@holdfast/federation',
+  '@holdfast/fedify',
+]
 
 export interface Manifest {
   readonly exports: Readonly<Record<string, Readonly<Record<string, string>>>>

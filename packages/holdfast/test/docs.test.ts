@@ -49,6 +49,7 @@ const pages = [
   'docs/explain.md',
   'docs/doctor.md',
   'docs/cli.md',
+  'docs/dashboard.md',
   'docs/rate-limits.md',
 ]
 /** A comment with the path of a file, and a block with its content. */

@@ -7,7 +7,7 @@ import { oldestNode } from '../src/node-version.ts'
 
 const read = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')
 
-for (const folder of ['holdfast', 'conformance', 'federation', 'fedify']) {
+for (const folder of ['holdfast', 'conformance', 'federation', 'fedify', 'dashboard']) {
   const manifest = JSON.parse(read(`packages/${folder}/package.json`))
 
   test(`packages/${folder}: the manifest has what a registry shows`, () => {

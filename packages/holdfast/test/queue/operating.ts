@@ -45,6 +45,19 @@ export function operatingTests(driver: TestDriver): void {
       assert.ok(!('payload' in items[0]!))
     })
 
+    test('[F28] a list has the errors of failed jobs, on request', async (t) => {
+      const { worker } = await withFailed(t, driver, 2)
+      await worker.enqueueAndWait('good', 1)
+      const errors = (await worker.list({ error: true })).items.map(({ state, error }) => [state, error?.message])
+      assert.deepEqual(errors.toSorted(), [
+        ['completed', undefined],
+        ['failed', 'below zero'],
+        ['failed', 'below zero'],
+      ])
+      const plain = await worker.list({ states: ['failed'] })
+      assert.ok(plain.items.every((item) => !('error' in item)))
+    })
+
     test('a list by creation has the order that was asked for, and a range of time', async (t) => {
       const { queue } = await bench(t, driver)
       const waiting = queue<number>()

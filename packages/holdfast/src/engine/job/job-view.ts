@@ -102,16 +102,13 @@ interface Decoding<P, R> {
 
 /** Makes the view of a record that was read with `viewParts`. */
 export function jobViewOf<P, R>(record: JobRecord, decoding: Decoding<P, R>): JobView<P, R> {
-  const { state } = record
-  const isCompleted = state === 'completed'
-  const hasError = !isCompleted && (record.error !== undefined || state === 'failed')
   return present({
     ...parseType(record.type),
     id: record.id,
-    state,
+    state: record.state,
     reason: record.reason,
     ...decodedParts(record, decoding),
-    error: hasError ? errorOf(record) : undefined,
+    error: hasError(record) ? errorOf(record) : undefined,
     attempts: attemptsOf(record),
     maxAttempts: record.maxAttempts ?? decoding.maxAttempts,
     snoozes: record.snoozes,
@@ -187,6 +184,10 @@ export function progressOf({ progress }: JobRecord): Pick<JobView, 'progress'> {
     return {}
   }
 }
+
+/** Whether a record that was read with its error has one. */
+export const hasError = ({ state, error }: JobRecord): boolean =>
+  state !== 'completed' && (error !== undefined || state === 'failed')
 
 /** Failures, and the run that is in progress or succeeded. */
 export function attemptsOf({ state, failures }: JobRecord): number {

@@ -34,6 +34,8 @@ export interface JobQuery extends JobFilter {
   readonly limit?: number | undefined
   /** Whether items have their payload. @default false */
   readonly payload?: boolean | undefined
+  /** Whether items have the latest error of their job. @default false */
+  readonly error?: boolean | undefined
 }
 
 /** States in which a job has ended. */
@@ -57,6 +59,7 @@ export const queryOptions = {
   cursor: { check: text(65_536) },
   limit: { default: 50, check: integer(1, 1_000) },
   payload: { default: false, check: isBoolean },
+  error: { default: false, check: isBoolean },
 } as const satisfies Table
 
 const isState = oneOf(...stateNames)

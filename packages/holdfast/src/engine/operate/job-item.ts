@@ -1,9 +1,11 @@
 // One line of a list of jobs, for people and for programs that act on it.
 
 import { asError } from '../../error-details.ts'
+import type { ErrorDetails } from '../../errors.ts'
 import type { EndReason, JobRecord, JobState, SearchFields } from '../../storage/storage.ts'
 import { parseType } from '../../storage/stored-type.ts'
-import { attemptsOf, present } from '../job/job-view.ts'
+import { errorOf } from '../job/job-error.ts'
+import { attemptsOf, hasError, present } from '../job/job-view.ts'
 import type { PayloadCodec } from './payload-codec.ts'
 
 /** Names a job: an item of a list is one. */
@@ -49,10 +51,17 @@ export interface JobItem<TPayload = unknown> extends NamedJob {
   readonly payload?: TPayload
   /** Why the payload is absent although asked for: it cannot be decoded. */
   readonly payloadError?: string
+  /** The latest error of a job that is not completed. Only if asked for (`error: true`). */
+  readonly error?: ErrorDetails
 }
 
-/** @param codec decodes the payload; absent: it is left out */
-export function jobItem(record: JobRecord, codec?: PayloadCodec): JobItem {
+export interface ItemParts {
+  /** Decodes the payload. Absent: it is left out. */
+  readonly codec?: PayloadCodec | undefined
+  readonly error?: boolean | undefined
+}
+
+export function jobItem(record: JobRecord, { codec, error }: ItemParts = {}): JobItem {
   const { chain } = record
   const isFirst = chain.id === record.id && chain.type === record.type
   return present({
@@ -76,6 +85,7 @@ export function jobItem(record: JobRecord, codec?: PayloadCodec): JobItem {
     openBlockers: record.openBlockers || undefined,
     chain: isFirst ? undefined : named(chain),
     ...(codec && payloadOf(record, codec)),
+    error: error && hasError(record) ? errorOf(record) : undefined,
   }) as unknown as JobItem
 }
 

@@ -50,14 +50,21 @@ export class Operations {
 
   /** @param types stored types; undefined: all */
   async list(
-    query: JobQuery & { readonly limit: number; readonly payload: boolean },
+    query: JobQuery & { readonly limit: number; readonly payload: boolean; readonly error: boolean },
     types: readonly string[] | undefined,
   ): Promise<JobPage> {
     const { storage, codec, whenConnected } = this.options
     if (types?.length === 0) return { items: [] }
-    const parts: readonly RecordPart[] = query.payload ? ['payload'] : []
+    const { payload, error } = query
+    const parts: readonly RecordPart[] = [
+      ...(payload ? (['payload'] as const) : []),
+      ...(error ? (['error'] as const) : []),
+    ]
     const page = await whenConnected(() => listRecords(storage, query, types, parts))
-    return { ...page, items: page.items.map((record) => jobItem(record, query.payload ? codec : undefined)) }
+    return {
+      ...page,
+      items: page.items.map((record) => jobItem(record, { codec: payload ? codec : undefined, error })),
+    }
   }
 
   async get(ref: JobRef, parts: readonly RecordPart[]): Promise<JobRecord | undefined> {

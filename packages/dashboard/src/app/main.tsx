@@ -1,0 +1,63 @@
+// The app: asks who looks, then shows the view that the URL names.
+
+import { render } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import type { Failure, Session } from '../shared/api.ts'
+import { Empty, Problem } from './parts/states.tsx'
+import { Shell } from './parts/shell.tsx'
+import { type ApiError, get } from './state/api.ts'
+import { startKeys } from './state/keys.ts'
+import { startLive } from './state/live.ts'
+import { hrefOf, path, startRouter } from './state/location.ts'
+import { session } from './state/session.ts'
+import { applyTheme } from './state/theme.ts'
+import { JobView } from './views/job/job-view.tsx'
+import { JobsView } from './views/jobs/jobs-view.tsx'
+import { LimitsView } from './views/limits/limits-view.tsx'
+import { OverviewView } from './views/overview/overview-view.tsx'
+import { SchedulesView } from './views/schedules/schedules-view.tsx'
+import { WorkersView } from './views/workers/workers-view.tsx'
+
+const views = {
+  '/': { View: OverviewView, title: 'Overview' },
+  '/jobs': { View: JobsView, title: 'Jobs' },
+  '/job': { View: JobView, title: 'Job' },
+  '/schedules': { View: SchedulesView, title: 'Schedules' },
+  '/workers': { View: WorkersView, title: 'Workers' },
+  '/limits': { View: LimitsView, title: 'Limits' },
+} as const
+
+function App() {
+  const [problem, setProblem] = useState<Failure>()
+  useEffect(() => {
+    get<Session>('session').then(
+      ({ data }) => (session.value = data),
+      ({ code, message }: ApiError) => setProblem({ code, error: message }),
+    )
+  }, [])
+  if (problem) return <Problem what="The start of the dashboard" problem={problem} />
+  return session.value ? (
+    <Shell>
+      <CurrentView />
+    </Shell>
+  ) : null
+}
+
+function CurrentView() {
+  const found = Object.hasOwn(views, path.value) ? views[path.value as keyof typeof views] : undefined
+  useEffect(() => void (document.title = `${found?.title ?? 'Not found'} · Holdfast`), [found])
+  if (found) return <found.View />
+  return (
+    <Empty title="There is no such page">
+      <p>
+        Begin at the <a href={hrefOf('/')}>overview</a>.
+      </p>
+    </Empty>
+  )
+}
+
+applyTheme()
+startRouter()
+startKeys()
+startLive()
+render(<App />, document.querySelector('#app')!)

@@ -1,0 +1,35 @@
+// The list of keys.
+
+import { Dialog } from './dialog.tsx'
+
+const keys: readonly (readonly [key: string, does: string])[] = [
+  ['/', 'search jobs'],
+  ['g o', 'go to the overview'],
+  ['g j', 'go to the jobs'],
+  ['g s', 'go to the schedules'],
+  ['g w', 'go to the workers'],
+  ['g l', 'go to the limits'],
+  ['j, k', 'move down and up in a list'],
+  ['x', 'select the job'],
+  ['Enter', 'open the job'],
+  ['r', 'retry the job, or those selected'],
+  ['c', 'cancel the job, or those selected'],
+  ['?', 'show this list'],
+]
+
+export function KeyboardHelp({ onClose }: { readonly onClose: () => void }) {
+  return (
+    <Dialog title="Keyboard" onClose={onClose}>
+      <dl class="keys">
+        {keys.map(([key, does]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{does}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  )
+}

@@ -1,0 +1,129 @@
+// The frame of every page: navigation with counts, the theme, the keyboard help, and a footer that says how old the data are.
+
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import type { Summary } from '../../shared/api.ts'
+import { time } from '../lib/clock.ts'
+import { duration, shortNumber } from '../lib/words.ts'
+import { connection, type Live, useLive } from '../state/live.ts'
+import { useKeys } from '../state/keys.ts'
+import { hrefOf, navigate, path, to } from '../state/location.ts'
+import { session } from '../state/session.ts'
+import { nextTheme, theme } from '../state/theme.ts'
+import { Icon, type IconName } from './icon.tsx'
+import { KeyboardHelp } from './keyboard-help.tsx'
+import { Notices } from './notices.tsx'
+
+interface Entry {
+  readonly name: IconName
+  readonly title: string
+  readonly path: string
+  readonly key: string
+}
+
+const entries: readonly Entry[] = [
+  { name: 'overview', title: 'Overview', path: '/', key: 'o' },
+  { name: 'jobs', title: 'Jobs', path: '/jobs', key: 'j' },
+  { name: 'schedules', title: 'Schedules', path: '/schedules', key: 's' },
+  { name: 'workers', title: 'Workers', path: '/workers', key: 'w' },
+  { name: 'limits', title: 'Limits', path: '/limits', key: 'l' },
+]
+
+export function Shell({ children }: { readonly children: ComponentChildren }) {
+  const summary = useLive<Summary>('summary')
+  const [isHelpOpen, setHelpOpen] = useState(false)
+  useKeys({
+    ...Object.fromEntries(entries.map((entry) => [`g ${entry.key}`, () => navigate(entry.path)])),
+    '?': () => setHelpOpen(true),
+    '/': () =>
+      path.peek() === '/jobs' ? document.querySelector<HTMLElement>('#filter')?.focus() : navigate('/jobs?focus=1'),
+  })
+  return (
+    <div class="shell">
+      <a class="skip" href="#main">
+        Skip to content
+      </a>
+      <nav class="nav" aria-label="Views">
+        <a class="brand" href={hrefOf('/')}>
+          <span class="brand-mark" aria-hidden="true">
+            <svg viewBox="0 0 32 32" width="24" height="24">
+              <rect width="32" height="32" rx="7" />
+              <path d="M10 8v16M22 8v16M10 16h12" />
+            </svg>
+          </span>
+          <span class="brand-name">Holdfast</span>
+        </a>
+        {entries.map((entry) => (
+          <NavEntry key={entry.path} entry={entry} summary={summary} />
+        ))}
+        <div class="nav-foot">
+          <button type="button" class="plain nav-button" onClick={nextTheme} aria-label={`${theme.value} theme`}>
+            <Icon name={theme.value === 'light' ? 'sun' : theme.value === 'dark' ? 'moon' : 'system'} />
+            <span class="nav-title">{theme.value} theme</span>
+          </button>
+          <button
+            type="button"
+            class="plain nav-button help-button"
+            onClick={() => setHelpOpen(true)}
+            aria-label="Keyboard"
+          >
+            <Icon name="keyboard" />
+            <span class="nav-title">Keyboard</span>
+          </button>
+          <span class="actor" title="You are signed in as">
+            {session.value?.actor}
+          </span>
+        </div>
+      </nav>
+      <main id="main" tabIndex={-1}>
+        {children}
+        <Footer live={summary} />
+      </main>
+      <Notices />
+      {isHelpOpen && <KeyboardHelp onClose={() => setHelpOpen(false)} />}
+    </div>
+  )
+}
+
+function NavEntry({ entry, summary: { answer } }: { readonly entry: Entry; readonly summary: Live<Summary> }) {
+  const isCurrent = entry.path === '/' ? path.value === '/' : path.value.startsWith(entry.path.replace(/s$/, ''))
+  const totals = answer?.data.totals
+  const count = entry.name === 'jobs' ? totals?.due : entry.name === 'workers' ? totals?.workers : undefined
+  return (
+    <a class="nav-entry" href={hrefOf(to(entry.path))} aria-current={isCurrent ? 'page' : undefined}>
+      <Icon name={entry.name} />
+      <span class="nav-title">{entry.title}</span>
+      {count !== undefined && count > 0 && (
+        <span class="nav-count num" title={entry.name === 'jobs' ? 'due now' : 'alive'}>
+          {shortNumber(count)}
+        </span>
+      )}
+    </a>
+  )
+}
+
+const connections = {
+  open: 'Live',
+  polling: 'Every 5 s, because no event stream comes through',
+  down: 'The server does not answer. Trying again',
+  hidden: 'Paused while the page is hidden',
+} as const
+
+/** Counts are read every 5 s: older ones say so. */
+const oldMs = 15_000
+
+function Footer({ live: { answer } }: { readonly live: Live<Summary> }) {
+  const age = answer ? Math.max(0, time.value - answer.at) : 0
+  return (
+    <footer class={age > oldMs ? 'foot old' : 'foot'}>
+      <span class={`dot ${connection.value}`} aria-hidden="true" />
+      <span>{connections[connection.value]}</span>
+      {answer && (
+        <span>
+          counts read {age < 1_000 ? 'just now' : `${duration(Math.floor(age / 1_000) * 1_000)} ago`}, in{' '}
+          {answer.costMs} ms for all viewers
+        </span>
+      )}
+    </footer>
+  )
+}

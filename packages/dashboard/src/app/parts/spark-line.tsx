@@ -1,0 +1,18 @@
+// A small line of the last values. It has no axes: the tile names the number, the line its direction.
+
+const [width, height] = [120, 28]
+
+export function SparkLine({ values }: { readonly values: readonly number[] }) {
+  if (values.length < 2) return <svg class="spark" viewBox={`0 0 ${width} ${height}`} aria-hidden="true" />
+  // Room above the highest value, so that a steady line is not a full box.
+  const highest = 1.5 * Math.max(1, ...values)
+  const point = (value: number, index: number): string =>
+    `${((index / (values.length - 1)) * width).toFixed(1)},${(height - 2 - (value / highest) * (height - 4)).toFixed(1)}`
+  const points = values.map(point).join(' ')
+  return (
+    <svg class="spark" viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden="true">
+      <polygon points={`0,${height} ${points} ${width},${height}`} />
+      <polyline points={points} />
+    </svg>
+  )
+}

@@ -1,0 +1,24 @@
+// Short notices of what an action did. They leave by themselves, and are read out.
+
+import { signal } from '@preact/signals'
+import { after } from '../lib/clock.ts'
+
+export interface Notice {
+  readonly id: number
+  readonly text: string
+  readonly isError: boolean
+}
+
+export const notices = signal<readonly Notice[]>([])
+const shownMs = 8_000
+let lastId = 0
+
+export function notify(text: string, isError = false): void {
+  const id = ++lastId
+  notices.value = [...notices.value.slice(-3), { id, text, isError }]
+  after(shownMs, () => dismiss(id))
+}
+
+export function dismiss(id: number): void {
+  notices.value = notices.value.filter((notice) => notice.id !== id)
+}

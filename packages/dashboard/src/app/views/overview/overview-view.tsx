@@ -1,0 +1,103 @@
+// Is it well? What is late, what fails, who works.
+
+import type { Overview, Totals } from '../../../shared/api.ts'
+import { counted, duration, number, shortNumber } from '../../lib/words.ts'
+import { jobsHref } from '../../lib/links.ts'
+import { Bar } from '../../parts/bar.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { SparkLine } from '../../parts/spark-line.tsx'
+import { Empty, Loaded } from '../../parts/states.tsx'
+import { useLive } from '../../state/live.ts'
+import { hrefOf } from '../../state/location.ts'
+import { useSamples } from './samples.ts'
+import { TypesTable } from './types-table.tsx'
+import { verdictOf } from './verdict.ts'
+
+export function OverviewView() {
+  const live = useLive<Overview>('overview')
+  return (
+    <>
+      <header class="page-head">
+        <h1>Overview</h1>
+      </header>
+      <Loaded live={live} what="Reading the counts">
+        {(overview) =>
+          overview.types.length === 0 ? <NewInstall /> : <Filled overview={overview} at={live.answer!.at} />
+        }
+      </Loaded>
+    </>
+  )
+}
+
+function Filled({ overview, at }: { readonly overview: Overview; readonly at: number }) {
+  const verdict = verdictOf(overview)
+  return (
+    <>
+      <div class={`verdict ${verdict.isWell ? 'well' : 'unwell'}`}>
+        <Icon name={verdict.isWell ? 'completed' : 'warning'} size={20} />
+        <div>
+          <strong>{verdict.title}</strong>
+          <span>{verdict.detail}</span>
+        </div>
+      </div>
+      <Tiles totals={overview.totals} at={at} />
+      <TypesTable types={overview.types} />
+      {overview.cut > 0 && (
+        <p class="muted">{counted(overview.cut, 'more type')} need less attention and are not shown.</p>
+      )}
+    </>
+  )
+}
+
+function Tiles({ totals, at }: { readonly totals: Totals; readonly at: number }) {
+  const { states, due, oldestDueMs, workers, slots } = totals
+  const samples = useSamples(totals, at)
+  return (
+    <div class="tiles">
+      <a class="tile" href={jobsHref('state:queued,failing')}>
+        <span class="tile-name">Due now</span>
+        <span class="tile-value num">{shortNumber(due)}</span>
+        <span class="tile-note">
+          {oldestDueMs === undefined ? 'nothing waits' : `oldest waits ${duration(oldestDueMs)}`}
+        </span>
+        <SparkLine values={samples.due} />
+      </a>
+      <a class="tile" href={jobsHref('state:processing')}>
+        <span class="tile-name">Running</span>
+        <span class="tile-value num">{shortNumber(states.processing)}</span>
+        <span class="tile-note">{counted(states.scheduled, 'job')} scheduled for later</span>
+        <SparkLine values={samples.running} />
+      </a>
+      <a class={states.failed > 0 ? 'tile bad' : 'tile'} href={jobsHref('state:failed')}>
+        <span class="tile-name">Failed</span>
+        <span class="tile-value num">{shortNumber(states.failed)}</span>
+        <span class="tile-note">{number(states.failing)} wait for a retry</span>
+        <SparkLine values={samples.failed} />
+      </a>
+      <a class={workers === 0 ? 'tile bad' : 'tile'} href={hrefOf('/workers')}>
+        <span class="tile-name">Workers</span>
+        <span class="tile-value num">{number(workers)}</span>
+        <span class="tile-note">{workers === 0 ? 'none is listed' : 'slots in use'}</span>
+        {workers > 0 && <Bar used={states.processing} of={slots} label="Slots in use" />}
+      </a>
+    </div>
+  )
+}
+
+const firstJob = `import { Queue } from 'holdfast'
+
+const queue = new Queue({ storage, name: 'mail' })
+queue.execute(async ({ payload }) => {
+  console.log('to', payload.to)
+})
+await queue.start()
+await queue.enqueue('mail-1', { to: 'ada@example.com' })`
+
+function NewInstall() {
+  return (
+    <Empty title="No job yet">
+      <p>Give a queue the storage of this dashboard, and its jobs appear here:</p>
+      <pre class="code">{firstJob}</pre>
+    </Empty>
+  )
+}

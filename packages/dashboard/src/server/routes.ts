@@ -1,0 +1,46 @@
+// Every route below `api/`, with the permission that it asks for. Besides these there are the stream of a page (`api/stream`), which
+// repeats views, the page itself and its assets: all three ask for `view`.
+
+import type { View, Write } from './route.ts'
+import { job } from './views/job.ts'
+import { jobs } from './views/jobs.ts'
+import { limits } from './views/limits.ts'
+import { overview, summary } from './views/overview.ts'
+import { schedules } from './views/schedules.ts'
+import { session } from './views/session.ts'
+import { workers } from './views/workers.ts'
+import { bulkPreview, bulkProgress, startBulk, stopBulk } from './writes/bulk.ts'
+import { cancelJobs, removeJobs, retryJobs, runJobsNow } from './writes/jobs.ts'
+import { fireSchedule, pauseSchedule } from './writes/schedules.ts'
+import { clearLimits, pauseType, setLimits } from './writes/types.ts'
+
+export const views: readonly View[] = [
+  { method: 'GET', path: 'session', permission: 'view', run: session },
+  { method: 'GET', path: 'summary', permission: 'view', run: summary },
+  { method: 'GET', path: 'overview', permission: 'view', run: overview },
+  { method: 'GET', path: 'jobs', permission: 'view', run: jobs },
+  { method: 'GET', path: 'job', permission: 'view', run: job },
+  { method: 'GET', path: 'schedules', permission: 'view', run: schedules },
+  { method: 'GET', path: 'workers', permission: 'view', run: workers },
+  { method: 'GET', path: 'limits', permission: 'view', run: limits },
+  { method: 'GET', path: 'bulk', permission: 'view', run: bulkProgress },
+  { method: 'GET', path: 'bulk/preview', permission: 'view', run: bulkPreview },
+]
+
+export const writes: readonly Write[] = [
+  { method: 'POST', path: 'jobs/retry', permission: 'revive', run: retryJobs },
+  { method: 'POST', path: 'jobs/run-now', permission: 'revive', run: runJobsNow },
+  { method: 'POST', path: 'jobs/cancel', permission: 'cancel', run: cancelJobs },
+  { method: 'POST', path: 'jobs/remove', permission: 'remove', run: removeJobs },
+  { method: 'POST', path: 'bulk/retry', permission: 'revive', run: startBulk('retry') },
+  { method: 'POST', path: 'bulk/cancel', permission: 'cancel', run: startBulk('cancel') },
+  { method: 'POST', path: 'bulk/remove', permission: 'remove', run: startBulk('remove') },
+  { method: 'POST', path: 'bulk/stop', permission: 'view', run: stopBulk },
+  { method: 'POST', path: 'types/pause', permission: 'pause', run: pauseType(true) },
+  { method: 'POST', path: 'types/resume', permission: 'pause', run: pauseType(false) },
+  { method: 'POST', path: 'limits/set', permission: 'limits', run: setLimits },
+  { method: 'POST', path: 'limits/clear', permission: 'limits', run: clearLimits },
+  { method: 'POST', path: 'schedules/pause', permission: 'schedules', run: pauseSchedule(true) },
+  { method: 'POST', path: 'schedules/resume', permission: 'schedules', run: pauseSchedule(false) },
+  { method: 'POST', path: 'schedules/fire', permission: 'schedules', run: fireSchedule },
+]

@@ -1,0 +1,62 @@
+// One read of the storage serves all viewers: an answer is kept for a short time, and a read under way is shared. Invariant: for one
+// key, at most one read is begun per `maxAgeMs`, unless a write came between. A slow storage is asked less often: a read that took a
+// second is kept for 20.
+
+import type { Clock } from 'holdfast'
+
+export interface TimedRead<T> {
+  readonly value: T
+  /** When the read began: epoch ms, by the clock of the server. */
+  readonly at: number
+  readonly costMs: number
+}
+
+interface Entry {
+  readonly read: Promise<TimedRead<unknown>>
+  readonly startedAt: number
+  /** Infinity while it runs, so that others wait for it. */
+  costMs: number
+}
+
+/** Answers that are kept; the oldest go first. */
+const mostEntries = 500
+/** Of the time, at most one part in so many is spent on reads of one key. */
+const keptPerCost = 20
+
+export class SharedReads {
+  readonly #clock: Clock
+  readonly #entries = new Map<string, Entry>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  read<T>(key: string, maxAgeMs: number, run: () => Promise<T>): Promise<TimedRead<T>> {
+    const now = this.#clock.monotonic()
+    const known = this.#entries.get(key)
+    if (known && now - known.startedAt < Math.max(maxAgeMs, keptPerCost * known.costMs))
+      return known.read as Promise<TimedRead<T>>
+    const read = this.#time(run)
+    const entry: Entry = { read, startedAt: now, costMs: Infinity }
+    this.#entries.delete(key)
+    this.#entries.set(key, entry)
+    // A failure is not kept: the next viewer asks again.
+    read.then(
+      ({ costMs }) => (entry.costMs = costMs),
+      () => this.#entries.get(key) === entry && this.#entries.delete(key),
+    )
+    if (this.#entries.size > mostEntries) this.#entries.delete(this.#entries.keys().next().value!)
+    return read
+  }
+
+  /** After a write: what was read before it is old. */
+  clear(): void {
+    this.#entries.clear()
+  }
+
+  async #time<T>(run: () => Promise<T>): Promise<TimedRead<T>> {
+    const [at, startedAt] = [this.#clock.now(), this.#clock.monotonic()]
+    const value = await run()
+    return { value, at, costMs: Math.round((this.#clock.monotonic() - startedAt) * 10) / 10 }
+  }
+}

@@ -1,0 +1,8 @@
+// Who looks, what they may do, and the token for their writes.
+
+import type { Answer, Session } from '../../shared/api.ts'
+import type { Call, Context } from '../route.ts'
+
+export async function session({ basePath, clock, token }: Context, { actor, can }: Call): Promise<Answer<Session>> {
+  return { at: clock.now(), costMs: 0, data: { actor, can: [...can], token: token(actor), basePath } }
+}

@@ -1,0 +1,29 @@
+// The workers that are alive, and what each of them runs.
+
+import type { JobItem } from 'holdfast'
+import { type Answer, largestPage, type WorkersPage } from '../../shared/api.ts'
+import { answerOf, type Context } from '../route.ts'
+import { readCounts } from './counts.ts'
+
+const runningMs = 2_000
+
+export async function workers(context: Context): Promise<Answer<WorkersPage>> {
+  const { value: counts, at, costMs } = await readCounts(context)
+  const running = await context.reads.read('running', runningMs, () =>
+    context.handles.reader.jobs.list({ states: ['processing'], limit: largestPage }),
+  )
+  return answerOf({ value: running.value, at, costMs: costMs + running.costMs }, ({ items, nextCursor }) => {
+    const byLabel = Map.groupBy(items, ({ workerId = '' }: JobItem) => workerId)
+    const shown = counts.workers.slice(0, largestPage)
+    const labels = Map.groupBy(counts.workers, ({ label }) => label)
+    return {
+      workers: shown.map((worker) => ({
+        ...worker,
+        running: byLabel.get(worker.label) ?? [],
+        isAlone: labels.get(worker.label)!.length === 1,
+      })),
+      cut: counts.workers.length - shown.length,
+      moreRunning: nextCursor !== undefined,
+    }
+  })
+}

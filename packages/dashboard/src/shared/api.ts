@@ -1,0 +1,194 @@
+// What the server answers and the app shows: one file for both sides.
+
+import type {
+  AdminScheduleInfo,
+  BulkProgress,
+  JobItem,
+  JobLogLine,
+  LimitsInfo,
+  NamedJob,
+  TypeSummary,
+  WorkerInfo,
+} from 'holdfast'
+import type { AttemptView, ErrorDetails, PreviewedSlot } from 'holdfast'
+import type { Permission } from './permissions.ts'
+import type { JobAction, JobState } from './states.ts'
+
+/** Every answer to a GET: the data, and what they cost. */
+export interface Answer<T> {
+  /** When the storage was read: epoch ms, by the clock of the server. */
+  readonly at: number
+  /** How long the read took, in ms. Viewers share one read. */
+  readonly costMs: number
+  readonly data: T
+}
+
+export interface Failure {
+  readonly code: string
+  /** A sentence for people. */
+  readonly error: string
+}
+
+export interface Session {
+  readonly actor: string
+  readonly can: readonly Permission[]
+  /** Goes back in the header of every write. */
+  readonly token: string
+  readonly basePath: string
+}
+
+/** Why a type needs attention, the most urgent first. */
+export type Attention = 'no_worker' | 'late' | 'failed' | 'paused' | 'slowed'
+
+export interface TypeRow extends TypeSummary {
+  readonly attention: readonly Attention[]
+  /** Workers that serve it. */
+  readonly workers: number
+}
+
+export interface Totals {
+  readonly states: Readonly<Record<JobState, number>>
+  readonly due: number
+  readonly oldestDueMs?: number
+  readonly types: number
+  readonly paused: number
+  readonly workers: number
+  /** Jobs that the workers may run at a time. */
+  readonly slots: number
+}
+
+export interface Overview {
+  readonly totals: Totals
+  /** By what needs attention. */
+  readonly types: readonly TypeRow[]
+  /** Types that are left out, because there are more than a page shows. */
+  readonly cut: number
+}
+
+/** Counts beside the navigation. */
+export interface Summary {
+  readonly totals: Totals
+}
+
+export interface JobRow extends JobItem {
+  /** First line of the latest error. */
+  readonly errorLine?: string
+}
+
+/** `storage`: the order in which the storage keeps jobs, whose pages cost the same whatever their number. */
+export type SortOrder = 'new' | 'old' | 'storage'
+
+export interface JobsPage {
+  readonly sort: SortOrder
+  readonly items: readonly JobRow[]
+  readonly nextCursor?: string
+  /** The storage stopped after 100,000 jobs. */
+  readonly truncated?: true
+  /** Names of all types, for completion. */
+  readonly types: readonly { readonly face: string; readonly name: string }[]
+}
+
+/** A value as text. Invariant: at most 256 KiB, so that a page never holds a whole large payload. */
+export interface ShownValue {
+  readonly text: string
+  /** Length of the whole text in bytes, if it was cut. */
+  readonly cutFrom?: number
+  /** Why it is not shown as a value. */
+  readonly note?: string
+}
+
+export interface JobPageData extends NamedJob {
+  readonly state: JobState
+  readonly reason?: string
+  readonly attempts: number
+  readonly maxAttempts?: number
+  readonly snoozes: number
+  readonly history: readonly AttemptView[]
+  readonly error?: ErrorDetails
+  readonly workerId?: string
+  readonly createdAt: number
+  readonly runAt: number
+  readonly startedAt?: number
+  readonly finishedAt?: number
+  readonly expiresAt?: number
+  readonly leaseUntil?: number
+  readonly deadlineAt?: number
+  readonly timeoutMs?: number
+  readonly priority: number
+  readonly group?: string
+  readonly weight?: number
+  readonly deduplicationKey?: string
+  readonly search?: Readonly<Record<string, string | number | boolean>>
+  readonly cancelling?: true
+  readonly cancelReason?: string
+  readonly chain?: NamedJob
+  readonly blockers: readonly NamedJob[]
+  /** The sentence of explain(), if the storage's handle has it. */
+  readonly explanation?: string
+  /** Absent without the permission viewPayload. */
+  readonly parts?: {
+    readonly payload?: ShownValue
+    readonly result?: ShownValue
+    readonly progress?: ShownValue
+    readonly log: { readonly lines: readonly JobLogLine[]; readonly dropped: number }
+  }
+}
+
+export interface ScheduleRow extends Omit<AdminScheduleInfo, 'payload'> {
+  readonly next: readonly PreviewedSlot[]
+}
+
+export interface SchedulesPage {
+  readonly schedules: readonly ScheduleRow[]
+  readonly cut: number
+}
+
+export interface WorkerRow extends WorkerInfo {
+  /** Whether no other worker has its label, by which running jobs are found. */
+  readonly isAlone: boolean
+  /** What it runs, as far as the list of running jobs shows it. */
+  readonly running: readonly JobItem[]
+}
+
+export interface WorkersPage {
+  readonly workers: readonly WorkerRow[]
+  readonly cut: number
+  /** More jobs run than were read. */
+  readonly moreRunning: boolean
+}
+
+export interface LimitsRow extends LimitsInfo {
+  readonly face: string
+  readonly name: string
+}
+
+export interface LimitsPage {
+  readonly types: readonly LimitsRow[]
+  readonly cut: number
+}
+
+/** How many jobs an action would change. */
+export interface BulkPreview {
+  readonly count: number
+  /** False: at least so many. */
+  readonly isExact: boolean
+}
+
+export interface BulkState extends BulkProgress {
+  readonly id: string
+  readonly action: JobAction
+  readonly isRunning: boolean
+  readonly stopped?: boolean
+  /** The first errors, as sentences. */
+  readonly errors: readonly string[]
+}
+
+/** What became of each job: `retried`, `not_retryable`, `cancelled`, `processing`, `removed`, `rescheduled`, … */
+export interface ActionResult {
+  readonly results: readonly (NamedJob & { readonly status: string })[]
+}
+
+/** The largest page, and the largest value that is shown, in bytes. */
+export const [largestPage, largestValue] = [200, 262_144]
+/** Name of the header that carries the token of the session. */
+export const tokenHeader = 'x-holdfast-token'

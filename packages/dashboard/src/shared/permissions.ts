@@ -1,0 +1,22 @@
+// What a person may do. The server checks it for every request; the app only hides what would be refused.
+
+export const permissions = [
+  'view',
+  'viewPayload',
+  'revive',
+  'cancel',
+  'remove',
+  'edit',
+  'pause',
+  'limits',
+  'schedules',
+] as const
+
+/**
+ * - `view`: counts, lists, states, errors, search fields, workers, schedules and limits.
+ * - `viewPayload`: payloads, results, progress and log lines.
+ * - `revive`: retry, and run now. `cancel`, `remove`: these actions, on one job or many.
+ * - `edit`: reserved for replays with another payload.
+ * - `pause`, `limits`, `schedules`: to change them.
+ */
+export type Permission = (typeof permissions)[number]

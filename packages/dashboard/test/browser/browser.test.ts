@@ -1,0 +1,232 @@
+// The dashboard in a real browser: each view with live data, actions, the keyboard, narrow and dark, hostile strings, axe. One browser
+// and one server for all of it. Without chromium the test is skipped, and says so.
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import axe from 'axe-core'
+import type { Browser, Page } from 'playwright-core'
+import { MemoryStorage, Queue } from 'holdfast'
+import { findChromium } from '../../../../servers/find.ts'
+import { openBrowser, type Served, serve } from './browser.ts'
+import { hostileStrings } from './hostile-strings.ts'
+import { openSample, type Sample } from './sample.ts'
+
+const executable = findChromium()
+const skip = executable ? false : 'there is no chromium on the PATH, and CHROMIUM is not set'
+// The machine may be busy: what is waited for comes, or the runner ends the test.
+const timeout = 100_000
+
+let browser: Browser
+let sample: Sample
+let server: Served
+let page: Page
+/** What must not happen on any page: errors of scripts, refusals by the policy, dialogues. */
+const incidents: string[] = []
+
+const watch = (watched: Page): Page => {
+  watched.setDefaultTimeout(timeout)
+  watched.on('pageerror', (error) => incidents.push(`error: ${error.message}`))
+  watched.on('console', (message) => message.type() === 'error' && incidents.push(`console: ${message.text()}`))
+  watched.on('dialog', (dialog) => {
+    incidents.push(`dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  return watched
+}
+
+before(async () => {
+  if (!executable) return
+  ;[browser, sample] = await Promise.all([openBrowser(executable), openSample()])
+  server = await serve(sample.storage)
+  page = watch(await browser.newPage({ viewport: { width: 1_180, height: 720 } }))
+})
+after(async () => {
+  await browser?.close()
+  await server?.close()
+  await sample?.close()
+})
+
+const go = async (path: string, ready: string): Promise<void> => {
+  await page.goto(`${server.url}${path}`)
+  await page.waitForSelector(ready)
+}
+const textOf = (selector: string): Promise<string> => page.locator(selector).first().innerText()
+
+const views: readonly (readonly [path: string, ready: string, text: RegExp])[] = [
+  ['/', '.tiles', /One type does not keep up[\s\S]*webhooks/],
+  ['/jobs?q=state:failed', 'table.jobs tbody tr', /mail-6[\s\S]*ECONNREFUSED/],
+  ['/job?face=queue&name=mail&id=mail-6', '.lane', /Failed for good[\s\S]*run 3 failed/],
+  ['/job?face=queue&name=thumbnails&id=anchor.jpg&tab=log', '.log', /Runs by worker images-1[\s\S]*decoded/],
+  ['/schedules', 'table', /digest[\s\S]*Monday to Friday at 06:30/],
+  ['/workers', '.worker', /images-1[\s\S]*harbour\.jpg/],
+  ['/limits', 'table', /mail[\s\S]*\/ 500/],
+]
+
+for (const theme of ['light', 'dark'] as const) {
+  for (const [path, ready, text] of views) {
+    test(`${path} shows its data, and axe finds nothing serious: ${theme}`, { skip }, async () => {
+      await page.emulateMedia({ colorScheme: theme })
+      await go(path, ready)
+      assert.match(await textOf('main'), text)
+      await checkAccessibility(path)
+    })
+  }
+}
+
+async function checkAccessibility(path: string): Promise<void> {
+  // Evaluated by the debugger, which the policy of the page does not restrict.
+  await page.evaluate(axe.source)
+  const found = await page.evaluate(async () => {
+    const { axe: checker } = globalThis as unknown as {
+      axe: { run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> }
+    }
+    const { violations } = await checker.run()
+    return violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+  })
+  assert.deepEqual(found, [], path)
+}
+
+test('at 390 px nothing is wider than the screen', { skip }, async () => {
+  await page.setViewportSize({ width: 390, height: 844 })
+  for (const [path, ready] of views) {
+    await go(path, ready)
+    const [inner, outer] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth])
+    assert.ok(inner! <= outer!, `${path}: ${inner} of ${outer} px`)
+  }
+  await page.setViewportSize({ width: 1_180, height: 720 })
+})
+
+test('retry on the page of a job: it is retried, and the page follows', { skip }, async () => {
+  await go('/job?face=queue&name=mail&id=mail-7', '.lane')
+  assert.match(await textOf('.sentence'), /mailbox unavailable/)
+  await page.getByRole('button', { name: 'Retry' }).click()
+  await page.waitForSelector('.notice')
+  assert.match(await textOf('.notice'), /mail-7: retried/)
+  // It fails again: the second run shows by itself.
+  await page.waitForFunction(() => document.querySelector('.legend')?.textContent?.includes('run 2'))
+})
+
+test('a bulk action tells the count, asks, shows its result, and the list is empty then', { skip }, async () => {
+  await go('/jobs?q=type:webhooks state:queued', 'table.jobs tbody tr')
+  await page.getByRole('button', { name: 'Cancel all…' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('5 jobs that match').waitFor()
+  await checkAccessibility('bulk dialogue')
+  await dialog.getByRole('button', { name: 'Cancel them' }).click()
+  await dialog.getByText('Done:').waitFor()
+  assert.match(await dialog.innerText(), /5 changed/)
+  await dialog.locator('.dialog-actions').getByRole('button', { name: 'Close' }).click()
+  await page.getByText('No job matches').waitFor()
+})
+
+test('keyboard: g j, /, j, x, Enter and back; the URL is the state', { skip }, async () => {
+  await go('/', '.tiles')
+  await page.keyboard.press('g')
+  await page.keyboard.press('j')
+  await page.waitForSelector('table.jobs')
+  await page.keyboard.press('/')
+  await page.keyboard.type('type:mail state:failed')
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/q=type%3Amail\+state%3Afailed/)
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll('tbody .badge')].every(({ textContent }) => textContent === 'failed'),
+  )
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('j')
+  await page.keyboard.press('x')
+  await page.getByText('1 job selected').waitFor()
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('.lane')
+  await page.goBack()
+  await page.waitForSelector('table.jobs')
+  assert.equal(await page.inputValue('#filter'), 'type:mail state:failed')
+  await page.keyboard.press('?')
+  await page.getByRole('dialog').getByText('go to the workers').waitFor()
+  await page.keyboard.press('Escape')
+})
+
+test('an error of the filter is said at once', { skip }, async () => {
+  await go('/jobs', '#filter')
+  await page.fill('#filter', 'state:broken')
+  await page.getByText("There is no state 'broken'").waitFor()
+})
+
+test('new jobs appear by themselves', { skip }, async () => {
+  await go('/jobs?q=type:mail', 'table.jobs')
+  await sample.mail.enqueue('mail-live', { to: 'live@example.com', subject: 'Live' })
+  await page.getByText('mail-live').waitFor()
+})
+
+test('a person who may only look sees no payload and no button', { skip }, async () => {
+  const limited = await serve(sample.storage, { authorize: () => ({ actor: 'guest' }) })
+  const guest = watch(await browser.newPage())
+  await guest.goto(`${limited.url}/job?face=queue&name=mail&id=mail-6&tab=payload`)
+  await guest.getByText('permission viewPayload').waitFor()
+  assert.equal(await guest.locator('main button:not([role=tab])').count(), 0)
+  await guest.close()
+  await limited.close()
+})
+
+test('a new install is told how to begin', { skip }, async () => {
+  const empty = await serve(new MemoryStorage())
+  const first = watch(await browser.newPage())
+  await first.goto(empty.url)
+  await first.getByText('No job yet').waitFor()
+  await first.getByText('new Queue').waitFor()
+  await first.close()
+  await empty.close()
+})
+
+test('[H10] hostile strings in every field run nothing and add no element', { skip }, async () => {
+  const storage = new MemoryStorage()
+  const queues = await Promise.all(hostileStrings.map((text, index) => hostileJob(storage, text, index)))
+  const hostile = await serve(storage)
+  const seen = watch(await browser.newPage({ viewport: { width: 390, height: 844 } }))
+  for (const path of ['/', '/jobs', '/workers', '/limits', '/schedules']) {
+    await seen.goto(`${hostile.url}${path}`)
+    await seen.waitForSelector('.panel')
+    assert.equal(await foreign(seen), 0, path)
+  }
+  for (const text of hostileStrings) {
+    await seen.goto(`${hostile.url}/job?${new URLSearchParams({ face: 'queue', name: text, id: text })}`)
+    for (const tab of ['Error', 'Payload', 'Progress', 'Log', 'Attempts', 'Details']) {
+      await seen.getByRole('tab', { name: tab }).click()
+      assert.equal(await foreign(seen), 0, `${tab} of ${text}`)
+    }
+    const [width, screen] = await seen.evaluate(() => [document.documentElement.scrollWidth, innerWidth])
+    assert.ok(width! <= screen!, `${text}: ${width} of ${screen} px`)
+  }
+  await seen.close()
+  await hostile.close()
+  await Promise.all(queues.map((queue) => queue.stop({ graceMs: 0 })))
+})
+
+/** Elements that only a string of ours could have made. */
+const foreign = (seen: Page): Promise<number> =>
+  seen.locator('img, iframe, b, marquee, object, script:not([src]), [onerror], [onload]').count()
+
+test('no page had an error, a dialogue, or a refusal by its policy', { skip }, () => {
+  assert.deepEqual(incidents, [])
+})
+
+/** A failed job whose every field is the text. */
+async function hostileJob(storage: MemoryStorage, text: string, index: number): Promise<Queue<string>> {
+  const queue = new Queue<string>({
+    storage,
+    name: text,
+    workerId: text,
+    maxAttempts: 1,
+    searchFields: { field: 'string' },
+  })
+  queue.execute((job) => {
+    job.log(text, { [text]: text })
+    job.progress(text)
+    throw Object.assign(new Error(text), { name: text, code: text })
+  })
+  await queue.start()
+  await queue.schedules.put(`${text} ${index}`, { everyMs: 3_600_000, payload: text })
+  await queue.enqueueAndWait(text, text, { search: { field: text }, group: text }).catch(() => {})
+  return queue
+}
