@@ -82,6 +82,7 @@ const { status } = spawnSync(
     // the proxies that some tests let fall silent. What must leave no handle open has a test in a process of its own.
     '--test-force-exit',
     `--import=${new URL('whole-reports.ts', import.meta.url)}`,
+    `--import=${new URL('test-context.ts', import.meta.url)}`,
     '--test-reporter=spec',
     ...options,
     // A name pattern must match the tests of a file, not the suites that a shared process makes of its files.
