@@ -21,7 +21,7 @@ const exported = (
 const built = Object.keys(drivers).filter((driver) => `./${driver}` in exported)
 
 /** Jobs per second at most. More make more load, not other faults. `npm run test:all` has the rate of the driver. */
-const highestRate = isFull ? Infinity : 150
+const highestRate = isFull ? Infinity : 75
 
 for (const driver of built) {
   const kinds = drivers[driver]!.kinds.filter((kind) => kind !== 'full')

@@ -42,22 +42,38 @@ const alone: readonly RegExp[] = [
   /\/(trace|tracing|env|growth|clocks|check-times\.clock)\.test\.ts$/,
 ]
 
+/** Those that run longest, the longest first: what begins last should be short, or it runs alone in the end. */
+const longest: readonly RegExp[] = [
+  /^packages\/holdfast\/test\/queue\/(postgres\.test\.ts)?$/,
+  /^packages\/holdfast\/test\/conformance\/(postgres|model|file)\.test\.ts$/,
+  /^chaos\/run\.test\.ts$/,
+  /^packages\/holdfast\/test\/storage\/(postgres\/)?$/,
+  /^packages\/holdfast\/test\/chains\/(postgres|processes)\.test\.ts$/,
+  /^packages\/holdfast\/test\/queue\/(file|redis|sqlite|processes)\.test\.ts$/,
+]
+
 const isAlone = (file: string): boolean => alone.some((pattern) => pattern.test(file))
 
-/** @returns the files to run: those that stay alone, and for each shared process one that imports its files */
+/** @returns the files to run, each of which imports the files of a process; the runner sorts them by name */
 export function processesOf(files: readonly string[], folder: string): string[] {
   const groups = Map.groupBy(files, (file) =>
     isAlone(file) ? file : (shared.find((place) => file.startsWith(place)) ?? file),
   )
-  return [...groups].map(([place, members]) => (members.length === 1 ? members[0]! : together(place, members, folder)))
+  return [...groups].map(([place, members]) => {
+    const found = longest.findIndex((pattern) => pattern.test(place))
+    const path = join(folder, `${found === -1 ? longest.length : found}-${place.replaceAll('/', '-')}.mjs`)
+    writeFileSync(path, members.length === 1 ? importOf(members[0]!) : suitesOf(members))
+    return path
+  })
 }
 
-function together(place: string, files: readonly string[], folder: string): string {
-  const lines = files.map((file) => {
-    const url = pathToFileURL(resolve(file)).href
-    return `suite(${JSON.stringify(file)}, async () => void (await import(${JSON.stringify(url)})))`
-  })
-  const path = join(folder, `${place.replaceAll('/', '-')}.mjs`)
-  writeFileSync(path, ["import { suite } from 'node:test'", ...lines, ''].join('\n'))
-  return path
-}
+const urlOf = (file: string): string => JSON.stringify(pathToFileURL(resolve(file)).href)
+
+const importOf = (file: string): string => `import ${urlOf(file)}\n`
+
+const suitesOf = (files: readonly string[]): string =>
+  [
+    "import { suite } from 'node:test'",
+    ...files.map((file) => `suite(${JSON.stringify(file)}, async () => void (await import(${urlOf(file)})))`),
+    '',
+  ].join('\n')

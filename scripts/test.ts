@@ -81,12 +81,13 @@ const { status } = spawnSync(
     '--conditions=@holdfast/source',
     // Two more than cores: much of what is tested is that something waits.
     `--test-concurrency=${availableParallelism() + 2}`,
-    // At full size one test makes several times as many calls, and a busy machine several times as few in a minute.
-    `--test-timeout=${isFull ? 900_000 : 120_000}`,
+    // Long enough for a machine that does ten other things. At full size one test makes several times as many calls.
+    `--test-timeout=${isFull ? 900_000 : 300_000}`,
     // A process whose tests are done is ended: left alone, Node 26 can spin for ever while it cleans up after the sockets of
     // the proxies that some tests let fall silent. What must leave no handle open has a test in a process of its own.
     '--test-force-exit',
     `--import=${new URL('whole-reports.ts', import.meta.url)}`,
+    `--import=${new URL('test-context.ts', import.meta.url)}`,
     '--test-reporter=spec',
     ...options,
     // A name pattern must match the tests of a file, not the suites that a shared process makes of its files.

@@ -374,7 +374,7 @@ export function blockerTests(driver: ChainDriver): void {
         },
         { concurrency: 5 },
       )
-      const rounds = sizeOf(200, driver.name, { file: 20, memory: 60, else: 30 })
+      const rounds = sizeOf(200, driver.name, { file: 15, memory: 60, else: 15 })
       for (let round = 0; round < rounds; round++) {
         barrier = new Barrier('add', 'settle')
         const part = await client.startJobChain({ typeName: 'part', input: round })
@@ -390,7 +390,7 @@ export function blockerTests(driver: ChainDriver): void {
     // Frequent reads of so many chains would be most of the load.
     const rarely = driver.hints === false ? wait : { pollIntervalMs: 5_000 }
     for (const workers of [1, 4]) {
-      const count = sizeOf(500, driver.name, { file: 60, memory: 500, else: 150 })
+      const count = sizeOf(500, driver.name, { file: 40, memory: 300, else: 60 })
       test(`[chains trap 1] ${count} dependents of 2 blockers, ${workers} workers: none is stranded`, async (t) => {
         const { client, work } = await chainBench(t, driver, types)
         const begun = gate()

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { defineJobTypes } from 'holdfast/chains'
 import { fakeClock } from 'holdfast/testing'
+import { sizeOf } from '../full-size.ts'
 import type { ChainDriver } from './driver.ts'
 import type { Rule } from '../queue/faulty-storage.ts'
 import { chainBench } from './bench.ts'
@@ -31,8 +32,9 @@ export function flakyTests(driver: ChainDriver): void {
       }
       const leaseConfig = { leaseMs: 1_000, renewIntervalMs: 300 }
       const processing = { defaultLeaseConfig: leaseConfig, workerLoopRetryConfig: loop, pollIntervalMs: 50 }
+      const count = sizeOf(30, driver.name, { memory: 30, else: 12 })
       const chains: { typeName: 'sum'; id: string }[] = []
-      for (let index = 0; index < 30; index++) {
+      for (let index = 0; index < count; index++) {
         const chain = await client.startJobChain({
           typeName: 'sum',
           input: null,
@@ -71,7 +73,7 @@ export function flakyTests(driver: ChainDriver): void {
         jobs.push(...page.items)
         cursor = page.nextCursor
       }
-      assert.equal(jobs.length, 30 + 2 * 90)
+      assert.equal(jobs.length, count + 2 * 3 * count)
       assert.ok(jobs.every(({ state }) => state === 'completed'))
       const completions = told('jobChainCompleted').map(({ id }) => id)
       assert.equal(new Set(completions).size, completions.length)

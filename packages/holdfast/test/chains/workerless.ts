@@ -176,7 +176,7 @@ export function workerlessTests(driver: ChainDriver): void {
         },
         { concurrency: 4 },
       )
-      const rounds = sizeOf(200, driver.name, { file: 30, memory: 100, else: 40 })
+      const rounds = sizeOf(200, driver.name, { file: 20, memory: 60, else: 20 })
       const ends = { byWorker: 0, byHand: 0 }
       for (let round = 0; round < rounds; round++) {
         const id = `chain-${round}`

@@ -7,4 +7,4 @@ import { testOtherWay } from './other-way.ts'
 
 after(stopPlaces)
 
-await testOtherWay({ name: 'cluster, ioredis', every: 3, turn: 2, create: () => drivers.cluster!('ioredis') })
+await testOtherWay({ name: 'cluster, ioredis', every: 6, turn: 2, create: () => drivers.cluster!('ioredis') })

@@ -8,7 +8,7 @@ import { isFull } from '../full-size.ts'
 
 export interface OtherWay {
   readonly name: string
-  /** The cases about what differs by this way. @default those about connections, hints and transactions */
+  /** The cases about what differs by this way. @default those about connections, about how hints come in, and about transactions */
   readonly about?: RegExp
   /** Of the other cases, every so many-th is run. */
   readonly every: number
@@ -19,7 +19,9 @@ export interface OtherWay {
   create(): Subject | Promise<Subject>
 }
 
-const aboutTheWay = /^(connect|listen|transaction): /
+/** Not what is cleared, or which change sends which hint: the rules of the driver. */
+const aboutTheWay =
+  /^(transaction: |connect: (?!clear removes)|listen: (?!events of a job|.* sends (wake|done|abort) to listeners))/
 
 export async function testOtherWay(given: OtherWay): Promise<void> {
   const { name: way, about = aboutTheWay, every, turn, skip = false, create } = given

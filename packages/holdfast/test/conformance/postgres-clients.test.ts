@@ -15,8 +15,8 @@ await testOtherWay({ name: 'postgres-js', every: 30, turn: 0, create: () => driv
 await testOtherWay({
   name: 'pgbouncer',
   // Hints do not come through the pooler: pg receives them from the server.
-  about: /^(connect|transaction): /,
-  every: 15,
+  about: /^(transaction: |connect: (?!clear removes))/,
+  every: 30,
   turn: 1,
   skip: noPgbouncer,
   create: () => drivers.pgbouncer!(),

@@ -1,9 +1,10 @@
-// 100 adders in four processes under one key, in each mode that replaces payloads or compares versions; on each driver that
+// Adders in several processes under one key, in each mode that replaces payloads or compares versions; on each driver that
 // processes can share.
 
 import assert from 'node:assert/strict'
 import { after, test, type TestContext } from 'node:test'
 import { type EnqueueResult, Queue } from 'holdfast'
+import { sized } from '../full-size.ts'
 import { startChild } from '../processes/child.ts'
 import { processDrivers, type ProcessDriver, stopServers } from '../processes/drivers.ts'
 import { gate, until } from './driver.ts'
@@ -16,6 +17,10 @@ interface Told {
   readonly version: number
   readonly answer: EnqueueResult<string>
 }
+
+const processes = sized(4, 2)
+/** Each process has 25. */
+const adders = processes * 25
 
 const file = new URL('fixtures/deduplicate.ts', import.meta.url)
 
@@ -31,7 +36,7 @@ async function bench(t: TestContext, driver: ProcessDriver) {
 
 /** One call was queued; all others replaced the payload of its job. @returns the id of that job */
 function assertOneJob(told: readonly Told[]): string {
-  assert.equal(told.length, 100)
+  assert.equal(told.length, adders)
   const added = told.filter(({ answer }) => answer.status === 'queued')
   assert.equal(added.length, 1)
   for (const { answer } of told) {
@@ -41,7 +46,7 @@ function assertOneJob(told: readonly Told[]): string {
 }
 
 for (const name of ['sqlite', 'file', 'redis', 'postgres'] as const) {
-  test(`[F25] [S11] 100 adders in four processes, debounce, followUp and ascending, on ${name}`, async (t) => {
+  test(`[F25] [S11] ${adders} adders in ${processes} processes, debounce, followUp and ascending, on ${name}`, async (t) => {
     const { place, queue } = await bench(t, processDrivers[name])
     const [started, release] = [gate<void>(), gate<void>()]
     const ran: string[] = []
@@ -56,7 +61,9 @@ for (const name of ['sqlite', 'file', 'redis', 'postgres'] as const) {
     await queue.start()
     await started.promise
 
-    const children = await Promise.all([1, 2, 3, 4].map((number) => startChild(file, t, place, 'adders', number)))
+    const children = await Promise.all(
+      Array.from({ length: processes }, (_, n) => startChild(file, t, place, 'adders', n + 1, processes)),
+    )
     for (const child of children) await child.hears((line) => line === 'ready', 'the child is ready')
     for (const child of children) child.send()
     await Promise.all(children.map(({ exited }) => exited))
@@ -75,14 +82,14 @@ for (const name of ['sqlite', 'file', 'redis', 'postgres'] as const) {
     assert.equal(ran.filter((id) => id.startsWith('followUp')).length, 1)
 
     const versions = of('ascending')
-    assert.equal(versions.length, 100)
+    assert.equal(versions.length, adders)
     for (const { version, answer } of versions) {
       assert.ok(answer.status === 'queued' || (answer.status === 'stale' && answer.version >= version), String(version))
     }
-    assert.equal(versions.find(({ version }) => version === 100)?.answer.status, 'queued')
+    assert.equal(versions.find(({ version }) => version === adders)?.answer.status, 'queued')
     const last = await queue.enqueue('late', '', {
-      deduplication: { key: 'ascending', mode: 'ascending', version: 100 },
+      deduplication: { key: 'ascending', mode: 'ascending', version: adders },
     })
-    assert.deepEqual(last, { status: 'stale', version: 100 })
+    assert.deepEqual(last, { status: 'stale', version: adders })
   })
 }

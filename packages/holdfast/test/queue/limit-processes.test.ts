@@ -85,7 +85,7 @@ function startsOf(
   return Promise.all(jobs.map(async ({ id }) => ({ id, at: (await queue.get(id))!.startedAt! })))
 }
 
-const [jobs, processes, few] = [sized(10_000, 200), sized(8, 3), sized(4, 2)]
+const [jobs, processes, few] = [sized(10_000, 120), sized(8, 3), sized(4, 2)]
 
 function tests(driver: ProcessDriver): void {
   test(`[F20] [S16] ${driver.name}: ${processes} processes, limit 3, ${jobs} jobs, kill -9: never 4 at once`, async (t) => {
@@ -134,7 +134,7 @@ function tests(driver: ProcessDriver): void {
     const rate = { limit: 20, perMs: 1_000 }
     const config = { limits: { rate }, concurrency: 10, retention: { completed: { ageMs: 600_000 } } }
     const { queue, worker } = await bench(t, await driver.open(), config)
-    const ids = Array.from({ length: sized(400, 45) }, (_, n) => `j${n}`)
+    const ids = Array.from({ length: sized(400, 30) }, (_, n) => `j${n}`)
     await queue.enqueueMany(ids.map((id) => ({ id, payload: '' })))
     await Promise.all(Array.from({ length: few }, worker))
     await until(async () => (await queue.counts()).states.completed === ids.length, 'all jobs ran', 90_000)

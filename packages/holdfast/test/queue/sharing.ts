@@ -103,15 +103,13 @@ export function sharingTests(driver: TestDriver): void {
 
     test('[trap 35] four idle names do not hold up a fifth', async (t) => {
       const { queue } = await bench(t, driver)
-      // Polls that are rare enough to be noticed, if a job had to wait for one.
-      const queues = [1, 2, 3, 4, 5].map((n) => queue<number, number>({ name: `n${n}`, blockTimeout: 30 }))
+      // A job that had to wait for a poll would not end within the time of the test.
+      const queues = [1, 2, 3, 4, 5].map((n) => queue<number, number>({ name: `n${n}`, blockTimeout: 600 }))
       for (const each of queues) {
         each.execute(({ payload }) => payload)
         await each.start()
       }
-      const began = performance.now()
       for (let n = 0; n < 100; n++) assert.equal(await queues[4]!.enqueueAndWait(`j${n}`, n), n)
-      assert.ok(performance.now() - began < 10_000)
     })
 
     test('[trap 44] ids of any form have a place of their own', async (t) => {
@@ -154,8 +152,9 @@ export function sharingTests(driver: TestDriver): void {
       })
       await two.start()
       assert.equal(await one.enqueueAndWait('a', ''), 'of one')
-      const reaper = new Reaper({ storage, name: 'mail', visibilityTimeout: 40 })
-      const other = new Reaper({ storage, name: 'post', visibilityTimeout: 40 })
+      // Longer than the second attempt takes on a busy machine: it would be taken back, too.
+      const reaper = new Reaper({ storage, name: 'mail', visibilityTimeout: 1_000 })
+      const other = new Reaper({ storage, name: 'post', visibilityTimeout: 1_000 })
       t.after(() => Promise.all([reaper.stop(), other.stop()]))
       const stalled: string[] = []
       reaper.on('stalled', (id) => stalled.push(id))

@@ -27,12 +27,12 @@ describe('schedules of tasks, under a fake clock', () => {
     tasks.defineTask('report', {
       schema,
       handler: ({ id, schedule, enqueuedAt }, data) => void runs.push({ id, schedule, data, enqueuedAt }),
-      schedules: { nightly: { cron: '0 3 * * *', data: { day: 'last' } } },
+      schedules: { nightly: { cron: '20 0 * * *', data: { day: 'last' } } },
     })
     await tasks.start()
-    await clock.advance(4 * hour)
-    const slotAt = start + 3 * hour
-    const id = 'nightly@2026-01-01T03:00:00.000Z'
+    await clock.advance(30 * minute)
+    const slotAt = start + 20 * minute
+    const id = 'nightly@2026-01-01T00:20:00.000Z'
     assert.deepEqual(runs, [{ id, schedule: { name: 'nightly', slotAt }, data: { day: 'last' }, enqueuedAt: slotAt }])
     assert.ok(events.some((event) => event.name === 'completed' && event.id === id))
     const [info] = await tasks.schedules.list()

@@ -13,7 +13,7 @@ import { FileStorage } from '../../../src/storage/file/file-storage.ts'
 import type { Session } from '../../../src/storage/file/session.ts'
 import type { Storage } from '../../../src/storage/storage.ts'
 import { quickFolder } from '../../drivers.ts'
-import { modelSeed } from '../../full-size.ts'
+import { modelSeed, sized } from '../../full-size.ts'
 import { dump } from './dump.ts'
 
 /** A disk that is full at every second write. */
@@ -63,9 +63,11 @@ async function retried(run: () => unknown): Promise<unknown> {
   }
 }
 
-test('100 histories, each call on another replica, some of which fail at first', async (context) => {
+const histories = sized(100, 30)
+
+test(`${histories} histories, each call on another replica, some of which fail at first`, async (context) => {
   let checked = 0
-  const { runs, commands, seed } = await testModel({ create, runs: 100, ...modelSeed })
+  const { runs, commands, seed } = await testModel({ create, runs: histories, ...modelSeed })
   context.diagnostic(`model: file: three replicas: ${runs} histories, ${commands} commands, seed ${seed}`)
   assert.ok(checked >= runs)
 

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { PostgresStorage } from '../../../src/storage/postgres/index.ts'
 import type { ClaimedJob, Limits, NewJob, Signal } from '../../../src/storage/storage.ts'
+import { sized } from '../../full-size.ts'
 import { newSchema, postgresPlace, stopPostgres } from '../../postgres-subject.ts'
 import { begin, done, end, job, lockWait, open } from './overlap-fixtures.ts'
 
@@ -58,7 +59,7 @@ for (const [name, fieldsOf] of Object.entries(kinds)) {
   test(`[F20] eight claimers, jobs ${name}: neither the concurrency nor a group limit is exceeded`, async () => {
     const schema = newSchema()
     const storage = await open(schema)
-    const jobs = Array.from({ length: 150 }, (_, index) => job(`j${index}`, fieldsOf(index)))
+    const jobs = Array.from({ length: sized(150, 50) }, (_, index) => job(`j${index}`, fieldsOf(index)))
     await storage.add(jobs)
     const { inAll, inGroup } = await drain(schema, { concurrency: 5, group: { limit: 2 } }, jobs.length)
     assert.ok(inAll <= 5, `${inAll} at once`)
@@ -109,7 +110,7 @@ test('[F20] a settle that commits while a claim finds the type full sends a wake
   const unlisten = await storage.listen([{ kind: 'wake', type: 'mail' }], (signal) => wakes.push(signal))
   await storage.add([job('a'), job('b')])
   const limits = { concurrency: 1 }
-  for (let round = 0; round < 50; round++) {
+  for (let round = 0; round < sized(50, 20); round++) {
     const [held] = await claim(storage, limits, 1)
     assert.ok(held, `round ${round}`)
     wakes.length = 0

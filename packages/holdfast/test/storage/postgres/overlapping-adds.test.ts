@@ -100,7 +100,7 @@ test('[chains trap 2] a blocker that ends while its dependent is being added unb
   await storage.disconnect()
 })
 
-const rounds = sized(200, 60)
+const rounds = sized(200, 25)
 
 test(`[chains trap 2] ${rounds} rounds of both concurrently: the dependent is queued in the end`, async () => {
   const storage = await open()

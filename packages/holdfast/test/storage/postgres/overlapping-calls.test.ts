@@ -5,14 +5,17 @@ import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Outcome, Signal } from '../../../src/storage/storage.ts'
+import { sized } from '../../full-size.ts'
 import { newSchema, postgresPlace, stopPostgres } from '../../postgres-subject.ts'
 import { begin, claim, done, end, job, open, ref, stateOf } from './overlap-fixtures.ts'
 
 after(stopPostgres)
 
-test('[chains trap 13] an end without a worker and a continuation, concurrently, 100 rounds: one of them wins', async () => {
+const rounds = sized(100, 30)
+
+test(`[chains trap 13] an end without a worker and a continuation, concurrently, ${rounds} rounds: one of them wins`, async () => {
   const storage = await open()
-  for (let round = 0; round < 100; round++) {
+  for (let round = 0; round < rounds; round++) {
     const first = job(`a${round}`)
     await storage.add([first])
     const [held] = await claim(storage, 1)

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SqliteStorage } from 'holdfast/sqlite'
+import { sized } from '../../full-size.ts'
 import { defaultType } from '../../../src/storage/stored-type.ts'
 import { bench, completed, newJob, types } from './bench.ts'
 import { checkTables, inspect } from './check-tables.ts'
@@ -58,7 +59,9 @@ test('a reopened database has everything: states, bytes, keys, groups, pauses, l
   )
 })
 
-test('[Q4.09] [trap 41] a producer that is killed 20 times: every acknowledged id is there, and the tables are consistent', async (t) => {
+const kills = sized(20, 8)
+
+test(`[Q4.09] [trap 41] a producer that is killed ${kills} times: every acknowledged id is there, and the tables are consistent`, async (t) => {
   const { open, spawn } = bench(t)
   const storage = await open()
   const acknowledged: string[] = []
@@ -68,8 +71,8 @@ test('[Q4.09] [trap 41] a producer that is killed 20 times: every acknowledged i
     await child.kill()
     acknowledged.push(...(child.said as string[][]).flat())
   }
-  for (let round = 0; round < 20; round += 4) await Promise.all([0, 1, 2, 3].map((other) => kill(round + other)))
-  assert.ok(acknowledged.length > 100)
+  for (let round = 0; round < kills; round += 4) await Promise.all([0, 1, 2, 3].map((other) => kill(round + other)))
+  assert.ok(acknowledged.length > 5 * kills)
   const records = await storage.get(
     acknowledged.map((id) => ({ type: defaultType, id })),
     { parts: ['payload'] },
