@@ -61,7 +61,11 @@ test('429 and 503 with Retry-After: the delivery waits for that instant, more of
     gaps.every((gap) => gap >= 20_000),
     String(gaps),
   )
-  assert.deepEqual(waits, Array(7).fill({ id: job.id, origin: peer.origin, retryAfterMs: 20_000 }))
+  const wait = { id: job.id, origin: peer.origin, retryAfterMs: 20_000 }
+  assert.deepEqual(
+    waits,
+    Array.from({ length: 7 }, () => wait),
+  )
   assert.deepEqual(
     it.events.map(({ name }) => name),
     ['delivered'],

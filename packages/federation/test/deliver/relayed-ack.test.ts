@@ -80,13 +80,14 @@ test('whatever is wrong with a relayed reply is the failure of the direct reques
   assert.deepEqual([follow?.id, follow?.accepted], [followId, true])
 })
 
+const ackOf = (id: string): object => ({ method: 'FEDERATE_POST', post: { id: 'theirs', federationPostId: id } })
+
 test('an acknowledgement without a handler, or whose handler does not open it, must be verified all the same', async (t) => {
   let handled = 0
   const given = await scene(t, { acks: { careless: () => void handled++ } })
   const { it, target, relay } = given
   const post = { method: 'FEDERATE_POST', federationUrl: 'http://self.test', post: { id: 'p1' } }
   const payload = JSON.stringify(post)
-  const ackOf = (id: string): object => ({ method: 'FEDERATE_POST', post: { id: 'theirs', federationPostId: id } })
   for (const name of ['deliver-post', 'careless']) {
     relay.onProxy = () => relayed({ body: { method: 'PROXY_RESPONSE', status: 'acknowledged' } })
     assert.equal(await failsDirectly(given, { name, payload }), 'ACK_INVALID')
@@ -100,10 +101,11 @@ test('an acknowledgement without a handler, or whose handler does not open it, m
   assert.equal(handled, 1)
 })
 
+const sent = (body: object): string => JSON.stringify(body)
+
 test('an acknowledgement names what was sent, by method', () => {
-  const sent = (body: object): string => JSON.stringify(body)
   const pair = { followerId: 'a', followingId: 'b' }
-  const cases: [sent: string, ack: unknown, isOne: boolean][] = [
+  const cases: [payload: string, ack: unknown, isOne: boolean][] = [
     [sent({ method: 'FEDERATE', following: pair }), { method: 'FEDERATE', following: pair }, true],
     [sent({ method: 'FEDERATE', following: pair }), { method: 'FEDERATE', following: { followerId: 'a' } }, false],
     [sent({ method: 'FEDERATE', following: pair }), { method: 'UNFOLLOW', following: pair }, false],

@@ -166,8 +166,8 @@ export function pairTests(place: Place): void {
           return { accepted: true }
         },
       }
-      const once = { policies: { delivery: { maxAttempts: 1 } } }
-      const [alpha, beta] = await servers(t, place, [once, { handlers: failingOnce }])
+      const oneAttempt = { policies: { delivery: { maxAttempts: 1 } } }
+      const [alpha, beta] = await servers(t, place, [oneAttempt, { handlers: failingOnce }])
       const { federation, store } = alpha!
       const request = { followerId: 'ann', followingId: 'bob', serverUrl: beta!.origin }
       const { deliveryJobId: id } = await federation.follow(request)
