@@ -130,9 +130,10 @@ test('keyboard: g j, /, j, x, Enter and back; the URL is the state', { skip }, a
   await page.keyboard.type('type:mail state:failed')
   await page.keyboard.press('Enter')
   await page.waitForURL(/q=type%3Amail\+state%3Afailed/)
-  await page.waitForFunction(() =>
-    [...document.querySelectorAll('tbody .badge')].every(({ textContent }) => textContent === 'failed'),
-  )
+  await page.waitForFunction(() => {
+    const states = [...document.querySelectorAll('tbody .badge')].map(({ textContent }) => textContent)
+    return states.length > 0 && states.every((state) => state === 'failed')
+  })
   await page.keyboard.press('Escape')
   await page.keyboard.press('j')
   await page.keyboard.press('x')

@@ -1,21 +1,24 @@
 // The keyboard. A view registers its keys while it is shown; the keys of the shell work everywhere. Fields keep their own keys.
 
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { after } from '../lib/clock.ts'
 
 export type Keys = Readonly<Record<string, (event: KeyboardEvent) => void>>
 
-const active: Keys[] = []
+const active: { readonly current: Keys }[] = []
 /** A `g` waits this long for the second key. */
 const sequenceMs = 1_500
 let prefix = ''
 let cancelPrefix: (() => void) | undefined
 
 export function useKeys(keys: Keys): void {
+  // Set while it renders: an effect runs only after the next frame, and a fast typist would meet the keys of the render before.
+  const latest = useRef(keys)
+  latest.current = keys
   useEffect(() => {
-    active.push(keys)
-    return () => void active.splice(active.indexOf(keys), 1)
-  })
+    active.push(latest)
+    return () => void active.splice(active.indexOf(latest), 1)
+  }, [])
 }
 
 export function startKeys(): void {
@@ -36,7 +39,7 @@ export function startKeys(): void {
       cancelPrefix = after(sequenceMs, () => (prefix = ''))
       return
     }
-    const handler = active.findLast((keys) => Object.hasOwn(keys, pressed))?.[pressed]
+    const handler = active.findLast(({ current }) => Object.hasOwn(current, pressed))?.current[pressed]
     if (!handler) return
     // Enter on a link or button is its own.
     if (event.key === 'Enter' && event.target instanceof Element && event.target.closest('a, button, summary')) return

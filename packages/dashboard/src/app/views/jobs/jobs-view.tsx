@@ -1,6 +1,6 @@
 // The list of jobs: filter, select, act. The filter, the page and the order are in the URL.
 
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { JobRow, JobsPage } from '../../../shared/api.ts'
 import type { JobAction } from '../../../shared/states.ts'
 import { jobPath } from '../../lib/links.ts'
@@ -27,7 +27,7 @@ export function JobsView() {
   const place = `${q}\0${cursor}\0${sort}`
   const before = useRef(place)
   // Another list: nothing of it is selected.
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (before.current === place) return
     before.current = place
     setSelected(new Set())
