@@ -224,30 +224,30 @@ expectChecks(undefined, 'followUp: the follower runs after the first', () =>
   pair('followUp', { askedAt: 30, from: 51, to: 70 }),
 )
 
+const replace = (id: string, time: number): Entry[] => [
+  at(time, 'producer', { ...asked(id), key: { mode: 'debounce' } } as Note),
+  at(time + 1, 'producer', { what: 'acked', id, status: 'replaced', standing: 'a' }),
+]
+
 /** `b`, and then `c`, replaced the payload of `a` before its claim at 19. */
 function replacedBy(payloadOf: string): History {
-  const replace = (id: string, time: number): Entry[] => [
-    at(time, 'producer', { ...asked(id), key: { mode: 'debounce' } } as Note),
-    at(time + 1, 'producer', { what: 'acked', id, status: 'replaced', standing: 'a' }),
-  ]
   const first = { id: 'a', askedAt: 1, from: 20, to: 50, payloadOf }
   return keyed('debounce', [first], [...replace('b', 5), ...replace('c', 10)])
 }
 expectChecks('keys', 'debounce: a job ran with a payload that had been replaced', () => replacedBy('b'))
 expectChecks(undefined, 'debounce: a job ran with the last payload', () => replacedBy('c'))
 
-const versions = (first: number, second: number): History => {
-  const key = (version: number): Key => ({ mode: 'ascending', version })
-  return keyed('ascending', [
-    { id: 'a', askedAt: 1, from: 20, to: 50, key: key(first) },
-    { id: 'b', askedAt: 10, from: 60, to: 70, key: key(second) },
+const ascending = (version: number): Key => ({ mode: 'ascending', version })
+const versions = (first: number, second: number): History =>
+  keyed('ascending', [
+    { id: 'a', askedAt: 1, from: 20, to: 50, key: ascending(first) },
+    { id: 'b', askedAt: 10, from: 60, to: 70, key: ascending(second) },
   ])
-}
 expectChecks('keys', 'ascending: a lower version is added after a greater one', () => versions(7, 6))
 expectChecks(undefined, 'ascending: a greater version is added', () => versions(6, 7))
 
 const stale = (version: number): Entry[] => [
-  at(90, 'producer', { ...asked('late'), key: { mode: 'ascending', version } } as Note),
+  at(90, 'producer', { ...asked('late'), key: ascending(version) } as Note),
   at(91, 'producer', { what: 'acked', id: 'late', status: 'stale' }),
 ]
 const afterVersion = (version: number): History => {

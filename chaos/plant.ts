@@ -147,7 +147,7 @@ function defects(storage: Storage): Record<(typeof plants)[number], CallWrapper>
     /** No rate applies. */
     rate: async (verb, args, call) => {
       if (verb !== 'claim') return call()
-      return storage.claim(withLimits(args[0] as ClaimRequest, ({ rate: _, ...others }) => others))
+      return storage.claim(withLimits(args[0] as ClaimRequest, (limits) => ({ ...limits, rate: undefined })))
     },
     /** A slow-down delays its own job alone. */
     slowed: async (verb, args, call) => {
@@ -166,7 +166,6 @@ function defects(storage: Storage): Record<(typeof plants)[number], CallWrapper>
         )
       }
       if (verb !== 'claim') return call()
-      const unfair = ({ group, ...others }: Limits): Limits => ({ ...others, group: { ...group, fair: false } })
       return storage.claim(withLimits(args[0] as ClaimRequest, unfair))
     },
     /** The process that fires a slot decides, not the key: each process has a job of its own. */
@@ -203,6 +202,8 @@ function withLimits(request: ClaimRequest, change: (limits: Limits) => Limits): 
   return { ...request, types }
 }
 
+const unfair = ({ group, ...others }: Limits): Limits => ({ ...others, group: { ...group, fair: false } })
+
 const unordered = (job: NewJob): NewJob => (job.group?.ordered ? { ...job, group: { key: job.group.key } } : job)
 
 function withoutSlowDown(outcome: Outcome): Outcome {
@@ -211,7 +212,11 @@ function withoutSlowDown(outcome: Outcome): Outcome {
   return rest as Outcome
 }
 
-const ofThisProcess = ({ deduplication: _, ...job }: NewJob): NewJob => ({ ...job, id: `${job.id}@${process.pid}` })
+const ofThisProcess = (job: NewJob): NewJob => ({
+  ...job,
+  id: `${job.id}@${process.pid}`,
+  deduplication: undefined,
+})
 
 const withLinesTwice = (outcome: Outcome): Outcome =>
   'log' in outcome && outcome.log ? { ...outcome, log: [...outcome.log, ...outcome.log] } : outcome

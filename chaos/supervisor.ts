@@ -60,6 +60,9 @@ const mostFailures = 3
 
 const longestStartMs = 60_000
 
+/** Longest time for which most kills spare a new process, ms. */
+const longestSparedMs = 3_000
+
 /** Ms after which a process that did not reach its kill point may be killed like any other. */
 const patienceMs = 6_000
 
@@ -76,6 +79,8 @@ export class Supervisor {
   readonly #broken = Promise.withResolvers<void>()
   #failures = 0
   #marks = 0
+  /** Time in which a process starts, ms: how long all of them took, side by side. */
+  #startMs = 0
   /** Whether faults are off: before the start and after the end of the fault phase. */
   #calm = true
   /** Whether ended processes are no longer replaced, except those that the plan killed. */
@@ -104,12 +109,14 @@ export class Supervisor {
       const file = logFile(this.#options.directory, role, slot)
       return existsSync(file) && entriesOf(readFileSync(file, 'utf8')).some(({ what }) => what === 'ready')
     }
-    const until = performance.now() + longestStartMs
+    const startedAt = performance.now()
+    const until = startedAt + longestStartMs
     while (!this.isBroken && ![...this.#running.values()].every(isReady)) {
       if (performance.now() > until)
         throw new Error(`chaos: the processes were not ready within ${longestStartMs / 1_000} s`)
       await sleep(20)
     }
+    this.#startMs = Math.min(longestSparedMs, performance.now() - startedAt)
   }
 
   /** Runs faults for this long, then continues every stopped process. */
@@ -168,14 +175,29 @@ export class Supervisor {
       const { afterMs, victim } = this.#plan.nextKill()
       if (performance.now() + afterMs > until) return
       await sleep(afterMs)
+      const running = await this.#chooseForKill(victim, until)
       if (this.#calm) return
-      const running = this.#choose(victim, () => true)
       if (!running) continue
       running.killed = true
       this.#log.write({ what: 'killed', process: running.name })
       running.child.kill('SIGKILL')
       this.counts.kills++
     }
+  }
+
+  /**
+   * One kill in four hits any process. The others wait for one that has had the time to start: on a slow machine no process would come
+   * to work otherwise.
+   */
+  async #chooseForKill(victim: number, until: number): Promise<Running | undefined> {
+    if (this.counts.kills % 4 === 3) return this.#choose(victim, () => true)
+    const isUp = ({ since }: Running): boolean => performance.now() - since > this.#startMs
+    let running = this.#choose(victim, isUp)
+    while (!running && !this.#calm && performance.now() < until) {
+      await sleep(20)
+      running = this.#choose(victim, isUp)
+    }
+    return running
   }
 
   async #stopping(until: number): Promise<void> {
