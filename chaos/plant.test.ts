@@ -16,8 +16,8 @@ const runs = [
   ['sqlite', 'stop', 'lost', 'early', 'stale', 'misordered', 'reports'],
   ['sqlite', 'stop', 'staleReport', 'paused', 'redrive'],
   ['postgres', 'kill', 'torn'],
-  ['sqlite', 'kill', 'limits', 'rate', 'slots', 'keys'],
-  ['sqlite', 'kill', 'turns', 'slowed'],
+  ['sqlite', 'stop', 'limits', 'rate', 'slots', 'keys'],
+  ['sqlite', 'stop', 'turns', 'slowed'],
 ] as const
 
 for (const [index, [driver, kind, ...defects]] of runs.entries()) {
