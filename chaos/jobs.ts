@@ -71,7 +71,7 @@ interface Kind {
 }
 
 export const kinds = {
-  plain: { queue: 'kept', share: 5_254, maxAttempts: 30, ms: [5, 120], reporting: 0.25 },
+  plain: { queue: 'kept', share: 5_264, maxAttempts: 30, ms: [5, 120], reporting: 0.25 },
   /** Outlasts its lease, which is renewed. */
   slow: { queue: 'kept', share: 600, maxAttempts: 30, leases: [0.5, 2.5], reporting: 1 },
   /** Fails once on purpose. */
@@ -92,7 +92,7 @@ export const kinds = {
   /** The same, and outlasts its lease. */
   held: { queue: 'limited', share: 30, maxAttempts: 30, leases: [0.5, 1.5], group: 'tenant' },
   /** Of a type with a rate. Some runs are told to slow down. */
-  rated: { queue: 'rated', share: 40, maxAttempts: 30, ms: [2, 30], weights: [1, 2, 3], burst: 4 },
+  rated: { queue: 'rated', share: 30, maxAttempts: 30, ms: [2, 30], weights: [1, 2, 3], burst: 4 },
   /** With a deduplication key, which every other job of its mode has. */
   keyed: { queue: 'kept', share: 300, maxAttempts: 30, ms: [50, 250], keyed: true, burst: 2 },
   /** Added by a schedule. */

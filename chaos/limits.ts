@@ -13,4 +13,4 @@ export const limitsOf = {
 } as const satisfies Partial<Record<QueueName, Limits>>
 
 /** How long a handler that was told to slow down keeps its type or group waiting, ms. */
-export const slowDownMs = 200
+export const slowDownMs = 600

@@ -93,10 +93,10 @@ async function run(job: Job<Payload>): Promise<Result> {
   return { fence }
 }
 
-/** The service behind a job with limits says "not now", to one run in thirty. */
+/** The service behind a job with limits says "not now", to one run in ten. */
 function slowDownSometimes({ id, payload: { kind } }: Job<Payload>, fence: string): void {
   const scope = kind === 'rated' ? 'type' : kind === 'limited' ? 'group' : undefined
-  if (!scope || random.next() > 1 / 30) return
+  if (!scope || random.next() > 1 / 10) return
   log.write({ what: 'slowed', id, fence, scope, ms: slowDownMs })
   throw rateLimited({ retryAfterMs: slowDownMs, scope })
 }

@@ -179,17 +179,17 @@ function tests(driver: ProcessDriver): void {
   test(`[F23] ${driver.name}: ${few} processes: after rateLimited() none starts a job of the type or group before its time`, async (t) => {
     const { queue, worker } = await bench(t, await driver.open(), { concurrency: 3, leaseMs: 10_000 })
     const retryAfterMs = 400
-    const [plain, grouped] = [sized(200, 40), sized(200, 40)]
-    const jobs = [
-      ...Array.from({ length: plain }, (_, n) => ({ id: `a${n}`, payload: 'a', group: 'a' })),
-      ...Array.from({ length: grouped }, (_, n) => ({ id: `b${n}`, payload: 'b', group: 'b' })),
+    const count = sized(200, 40)
+    const items = [
+      ...Array.from({ length: count }, (_, n) => ({ id: `a${n}`, payload: 'a', group: 'a' })),
+      ...Array.from({ length: count }, (_, n) => ({ id: `b${n}`, payload: 'b', group: 'b' })),
     ]
-    await queue.enqueueMany(jobs)
+    await queue.enqueueMany(items)
     await queue.enqueue('slows a', `slow group ${retryAfterMs}`, { group: 'a', priority: 100 })
     await queue.enqueue('slows all', `slow type ${retryAfterMs}`, { group: 'c' })
     await Promise.all(Array.from({ length: few }, () => worker()))
-    await until(async () => (await completed(queue)) === jobs.length + 2, 'all jobs ran', longMs)
-    const starts = await startsOf(queue, jobs)
+    await until(async () => (await completed(queue)) === items.length + 2, 'all jobs ran', longMs)
+    const starts = await startsOf(queue, items)
     // When the slow-down was recorded, by the clock of the storage.
     const slowedAt = async (id: string): Promise<number> => {
       const [first] = (await queue.get(id))!.history
