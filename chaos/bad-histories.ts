@@ -47,6 +47,15 @@ export const refused = (id: string, fence: string): Note => ({
 })
 export const run = (id: string, fence: string): Note[] => [started(id, fence), ended(id, fence), completed(id, fence)]
 
+/** A claim of one job. @param leaseUntil the earliest end of its lease */
+export const claimed = (id: string, sentAt: number, type: string, fence = `w/${id}#1`, leaseUntil?: number): Note => ({
+  what: 'claimed',
+  type,
+  sentAt,
+  leaseUntil,
+  runs: [{ id, fence }],
+})
+
 /** The note at this time. */
 export const at = (time: number, by: string, note: Note): Entry => ({ ...note, at: time, by })
 

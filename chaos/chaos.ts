@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { AckedTally } from './acked-tally.ts'
 import { check } from './checks/index.ts'
-import { countsOf, drained, recordsOf, sweptAll } from './drain.ts'
+import { countsOf, drained, pauseSchedule, recordsOf, sweptAll } from './drain.ts'
 import { driverNamed } from './drivers.ts'
 import type { Flags } from './flags.ts'
 import { type FullDisk, fillDisk } from './full-disk.ts'
@@ -68,6 +68,7 @@ async function runFaultsOn(
     } else {
       print('healed; draining')
       if (!(await supervisor.finish('producer', drainMs))) violations.push(late('a producer did not end'))
+      await pauseSchedule(storage)
       // The last redrives need the workers, and end the pauses.
       if (!(await supervisor.finish('operator', drainMs))) violations.push(late('an operator did not end'))
       if (!(await drained(storage, drainMs))) violations.push(late('jobs were still live'))

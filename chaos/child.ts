@@ -1,5 +1,6 @@
 // What workers and producers share: their name, log and storage, and that they end with the supervisor.
 
+import { writeSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -39,7 +40,7 @@ export interface Child extends ChildConfig {
   readonly point: Point | undefined
   readonly storage: Storage
   readonly random: Random
-  /** Writes down that the process is ready. */
+  /** Writes down that the process is ready, and tells the supervisor. */
   ready(): void
   /** Resolves when the supervisor asks this process to finish. */
   readonly finish: Promise<void>
@@ -68,6 +69,8 @@ export async function startChild(): Promise<Child> {
   const storage = crash.wrap(firstAnswers.wrap(plant(await driverNamed(driver).open(directory, url), config.plant)))
   const ready = (): void => {
     log.write({ what: 'ready' })
+    // The supervisor reads it.
+    writeSync(1, 'ready\n')
     // Flush the compile cache now, for later processes: a killed process cannot do it at its end.
     flushCompileCache()
   }

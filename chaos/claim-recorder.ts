@@ -5,13 +5,15 @@ import {
   type Claim,
   type ClaimRequest,
   type Extension,
+  type LeaseVerdict,
   type Outcome,
   parseType,
   type SettleVerdict,
 } from 'holdfast/storage'
 import { wrapStorage } from './wrap-storage.ts'
 import { fenceOf } from './entries.ts'
-import { queueNames } from './jobs.ts'
+import { queueNames, typeOf } from './jobs.ts'
+import { limitsOf } from './limits.ts'
 import { type Log, machineMs } from './log.ts'
 
 interface Claimed {
@@ -24,6 +26,9 @@ interface Claimed {
 /** The queue whose jobs have priorities: of it every claim is logged, of the others those that found jobs. */
 const [, ranked] = queueNames
 
+const limitedTypes: readonly string[] = (Object.keys(limitsOf) as (keyof typeof limitsOf)[]).map(typeOf)
+const isLimited = ({ type }: Extension): boolean => limitedTypes.includes(type)
+
 export class ClaimRecorder {
   readonly #log: Log
   readonly #claims = new Map<string, Claimed>()
@@ -35,7 +40,7 @@ export class ClaimRecorder {
   wrap(storage: Storage): Storage {
     return wrapStorage(storage, async (verb, args, call) => {
       if (verb === 'claim') return this.#claim(args[0] as ClaimRequest, call as () => Promise<Claim>)
-      if (verb === 'extend') return this.#extend(args[0] as readonly Extension[], call)
+      if (verb === 'extend') return this.#extend(args[0] as readonly Extension[], call as () => Promise<LeaseVerdict[]>)
       const answer = await call()
       if (verb === 'settle') this.#note(args[0] as readonly Outcome[], answer as readonly SettleVerdict[])
       return answer
@@ -50,6 +55,7 @@ export class ClaimRecorder {
   async #claim({ types, outcomes = [] }: ClaimRequest, call: () => Promise<Claim>): Promise<Claim> {
     const sentAt = machineMs()
     const type = parseType(types[0]!.type).name
+    const leaseUntil = sentAt + types[0]!.leaseMs
     let claim: Claim
     try {
       claim = await call()
@@ -59,7 +65,7 @@ export class ClaimRecorder {
     }
     const { jobs, settled } = claim
     const runs = jobs.map((job) => ({ id: job.id, fence: fenceOf(job) }))
-    if (runs.length > 0 || type === ranked) this.#log.write({ what: 'claimed', type, sentAt, runs })
+    if (runs.length > 0 || type === ranked) this.#log.write({ what: 'claimed', type, sentAt, leaseUntil, runs })
     this.#note(outcomes, settled)
     for (const job of jobs) {
       this.#claims.set(job.id, { fence: fenceOf(job), runAt: job.runAt, claimedAt: job.startedAt })
@@ -67,9 +73,15 @@ export class ClaimRecorder {
     return claim
   }
 
-  async #extend(leases: readonly Extension[], call: () => Promise<unknown>): Promise<unknown> {
+  async #extend(leases: readonly Extension[], call: () => Promise<LeaseVerdict[]>): Promise<LeaseVerdict[]> {
+    const sentAt = machineMs()
     try {
-      return await call()
+      const verdicts = await call()
+      leases.forEach((lease, index) => {
+        if (!isLimited(lease) || verdicts[index]!.verdict !== 'extended') return
+        this.#log.write({ what: 'extended', id: lease.id, fence: fenceOf(lease), leaseUntil: sentAt + lease.leaseMs })
+      })
+      return verdicts
     } catch (error) {
       for (const lease of leases) {
         if (lease.log) this.#log.write({ what: 'reportUnanswered', id: lease.id, fence: fenceOf(lease) })

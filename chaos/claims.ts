@@ -22,6 +22,11 @@ export function firstClaims(claims: readonly ClaimEntry[]): ReadonlyMap<string, 
   return first
 }
 
+/** The last claim of each job that was answered. */
+export function lastClaims(claims: readonly ClaimEntry[]): ReadonlyMap<string, ClaimEntry> {
+  return new Map(claims.flatMap((claim) => claim.runs.map(({ id }) => [id, claim] as const)))
+}
+
 /** The instants of the only add of a job; undefined if it was added several times or never answered. */
 export function addOf({ entries }: JobHistory): { readonly askedAt: number; readonly ackedAt: number } | undefined {
   const [asked, more] = entries.filter(({ what }) => what === 'asked')

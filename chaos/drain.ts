@@ -1,12 +1,20 @@
 // After the faults: waits until no job is live, sweeps, and reads the records.
 
-import type { Storage } from 'holdfast'
+import { createAdmin, type Storage } from 'holdfast'
 import { type JobRecord, parseType } from 'holdfast/storage'
 import { sleep } from './child.ts'
 import { fenceOf } from './entries.ts'
 import { type FinalRecord, terminalStates } from './history.ts'
 import { passingTtlMs, queueTypes, type Result, typeOf } from './jobs.ts'
 import type { Reported } from './reports.ts'
+import { scheduleName, scheduleQueue } from './schedule.ts'
+
+/** Ends the adds of the schedule: its jobs come every second, for as long as a worker runs. */
+export async function pauseSchedule(storage: Storage): Promise<void> {
+  const admin = createAdmin({ storage })
+  await admin.schedules.pause({ face: 'queue', owner: scheduleQueue, name: scheduleName })
+  await admin.close()
+}
 
 /** Returns false if a job is still live after the time limit. */
 export async function drained(storage: Storage, withinMs: number): Promise<boolean> {

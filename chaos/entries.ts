@@ -2,6 +2,7 @@
 
 import type { JobState } from 'holdfast/storage'
 import type { JobKind } from './jobs.ts'
+import type { Key } from './keys.ts'
 import type { ProxyFault } from './proxy-faults.ts'
 
 interface JobNote {
@@ -25,8 +26,13 @@ export type Note =
       readonly delayMs: number
       readonly priority: number
       readonly group?: string | undefined
+      /** Whether its group is ordered. */
+      readonly ordered?: boolean | undefined
+      readonly weight?: number
+      readonly key?: Key | undefined
     } & JobNote)
-  | ({ readonly what: 'acked'; readonly status: string } & JobNote)
+  /** `standing`: the id of another job that has the key. */
+  | ({ readonly what: 'acked'; readonly status: string; readonly standing?: string | undefined } & JobNote)
   /** Added with a user row in a transaction that is then rolled back. */
   | ({ readonly what: 'undoing' } & JobNote)
   | ({ readonly what: 'refused'; readonly code: string; readonly message: string } & JobNote)
@@ -53,10 +59,24 @@ export type Note =
       readonly claimedAt: number
       /** By a redrive. */
       readonly edited?: true | undefined
+      /** The slot of a schedule, in epoch ms. */
+      readonly slotAt?: number | undefined
+      /** Of a job with a deduplication key: the id under which its payload was added. */
+      readonly payloadOf?: string | undefined
     } & RunNote)
-  /** A claim was answered, or failed. `sentAt`: as `at`, when the call was made. */
-  | { readonly what: 'claimed'; readonly type: string; readonly sentAt: number; readonly runs: readonly RunNote[] }
+  /** A claim was answered, or failed. `sentAt`: as `at`, when the call was made. `leaseUntil`: as `at`, the earliest end of the leases. */
+  | {
+      readonly what: 'claimed'
+      readonly type: string
+      readonly sentAt: number
+      readonly leaseUntil?: number
+      readonly runs: readonly RunNote[]
+    }
   | { readonly what: 'claimFailed'; readonly type: string; readonly sentAt: number }
+  /** A lease of a type with limits was extended. */
+  | ({ readonly what: 'extended'; readonly leaseUntil: number } & RunNote)
+  /** The handler is told to slow down, for so long from its outcome on. */
+  | ({ readonly what: 'slowed'; readonly scope: 'type' | 'group'; readonly ms: number } & RunNote)
   /** `lines`: number of log lines that the run reported. */
   | ({ readonly what: 'ended'; readonly lines: number } & RunNote)
   /** A heartbeat with log lines of this run got no answer: they are sent again, and may be stored twice. */

@@ -3,8 +3,10 @@
 
 import type { EndReason, JobState } from 'holdfast/storage'
 import type { Entry, OperatorVerb } from './entries.ts'
-import { type JobKind, passingTtlMs } from './jobs.ts'
+import { type JobKind, kinds, passingTtlMs } from './jobs.ts'
+import type { Key } from './keys.ts'
 import type { Reported } from './reports.ts'
+import { slotOf } from './schedule.ts'
 
 /** The record of a job at the end of the run. */
 export interface FinalRecord {
@@ -42,6 +44,10 @@ export interface JobHistory {
   readonly maxAttempts: number
   readonly priority: number
   readonly group: string | undefined
+  /** Whether its group is ordered. */
+  readonly ordered: boolean
+  readonly weight: number
+  readonly key: Key | undefined
   readonly entries: readonly Entry[]
   readonly record: FinalRecord | undefined
 }
@@ -77,14 +83,25 @@ export function historyOf(
     ({ id }) => id,
   )
   const recordOf = new Map(records.map((record) => [record.id, record]))
+  // A worker may die before it logs anything of a job that its schedule added.
+  for (const { id } of records) if (slotOf(id) !== undefined && !byId.has(id)) byId.set(id, [])
   const jobs = [...byId].flatMap(([id, found]): JobHistory[] => {
-    const asked = found.find((entry) => entry.what === 'asked')
+    const asked = found.find((entry) => entry.what === 'asked') ?? (slotOf(id) === undefined ? undefined : scheduled)
     if (!asked) return []
-    const { kind, type, maxAttempts, priority, group } = asked
-    return [{ id, kind, type, maxAttempts, priority, group, entries: found, record: recordOf.get(id) }]
+    const { kind, type, maxAttempts, priority, group, ordered = false, weight = 1, key } = asked
+    const ofAdd = { kind, type, maxAttempts, priority, group, ordered, weight, key }
+    return [{ id, ...ofAdd, entries: found, record: recordOf.get(id) }]
   })
   const known = new Set(jobs.map(({ id }) => id))
   return { entries, jobs, counts, rows, passesLocked, unrequested: records.filter(({ id }) => !known.has(id)) }
+}
+
+/** Stands for the add of a job that a schedule added. */
+const scheduled: Omit<Extract<Entry, { what: 'asked' }>, 'what' | 'id' | 'at' | 'by' | 'delayMs'> = {
+  kind: 'slot',
+  type: kinds.slot.queue,
+  maxAttempts: kinds.slot.maxAttempts,
+  priority: 0,
 }
 
 export const terminalStates: readonly JobState[] = ['completed', 'failed', 'cancelled']
@@ -113,6 +130,12 @@ export const wasCalled = (job: JobHistory, verb: OperatorVerb): boolean =>
 
 /** Whether the record may be absent: it expired or was removed. */
 export const mayBeGone = (job: JobHistory): boolean => job.type === 'passing' || wasCalled(job, 'remove')
+
+/** Whether the add was refused because of its deduplication key, so that there is no job of this id. */
+export function wasDeduplicated({ key, entries }: JobHistory): boolean {
+  const refusals = ['duplicate', 'replaced', 'stale']
+  return key !== undefined && entries.some((entry) => entry.what === 'acked' && refusals.includes(entry.status))
+}
 
 /** The runs whose completion the storage accepted. */
 export function completions(job: JobHistory): string[] {

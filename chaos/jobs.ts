@@ -2,7 +2,9 @@
 // everything follows from the kind, the id and the seed.
 
 import { storedType } from 'holdfast/storage'
-import { randomOf } from './random.ts'
+import { type Mode, modes } from './keys.ts'
+import { tenantKeys } from './limits.ts'
+import { type Random, randomOf } from './random.ts'
 
 export type JobKind = keyof typeof kinds
 
@@ -16,6 +18,8 @@ export interface Payload {
   readonly reports: boolean
   /** Set by a redrive: the job completes from then on. */
   readonly edited?: true
+  /** Of a job with a deduplication key: the id under which the payload was added. It may be that of another job. */
+  readonly of?: string
 }
 
 /** The result of a job: the run that completed it. */
@@ -23,8 +27,11 @@ export interface Result {
   readonly fence: string
 }
 
-/** `kept`: the record exists at the end of the run. `passing`: it expires soon, so that there is something to sweep. */
-export const queueNames = ['kept', 'passing'] as const
+/**
+ * `kept`: the record exists at the end of the run. `passing`: it expires soon, so that there is something to sweep. `limited` and
+ * `rated` have limits (limits.ts).
+ */
+export const queueNames = ['kept', 'passing', 'limited', 'rated'] as const
 export type QueueName = (typeof queueNames)[number]
 
 /** The stored type of a queue's jobs. */
@@ -33,7 +40,7 @@ export const queueTypes = queueNames.map(typeOf)
 
 export const passingTtlMs = 1_000
 
-/** Keys of the ordered groups. */
+/** Keys of the ordered groups, which are of the queue `kept`. */
 export const groupKeys = ['group-0', 'group-1', 'group-2'] as const
 
 /** Delay of the attempt after a failure, ms. */
@@ -48,8 +55,14 @@ interface Kind {
   readonly delayMs?: readonly [number, number]
   /** One of them is drawn. @default 0 */
   readonly priorities?: readonly number[]
-  /** Whether each job is in one of the ordered groups. */
-  readonly grouped?: boolean
+  /** Whether each job is in one of the ordered groups, or in one of the unordered ones or none. */
+  readonly group?: 'ordered' | 'tenant'
+  /** What a start takes of the rate. One of them is drawn. @default 1 */
+  readonly weights?: readonly number[]
+  /** Whether each job has a deduplication key. */
+  readonly keyed?: boolean
+  /** Jobs that are added at once, so that limits are reached and keys are contended. @default 1 */
+  readonly burst?: number
   /** Share of the jobs that report progress and log lines, 0 … 1. */
   readonly reporting?: number
   /** Duration in leases, or in ms. */
@@ -58,7 +71,7 @@ interface Kind {
 }
 
 export const kinds = {
-  plain: { queue: 'kept', share: 5_714, maxAttempts: 30, ms: [5, 120], reporting: 0.25 },
+  plain: { queue: 'kept', share: 5_264, maxAttempts: 30, ms: [5, 120], reporting: 0.25 },
   /** Outlasts its lease, which is renewed. */
   slow: { queue: 'kept', share: 600, maxAttempts: 30, leases: [0.5, 2.5], reporting: 1 },
   /** Fails once on purpose. */
@@ -72,8 +85,18 @@ export const kinds = {
   /** Added in a transaction with a user row, where the driver has them; its handler adds a `followed` job in another. */
   ordered: { queue: 'kept', share: 600, maxAttempts: 30, ms: [2, 60] },
   followed: { queue: 'kept', share: 0, maxAttempts: 30, ms: [2, 30] },
-  /** Runs one at a time within its group, which is paused now and then. */
-  grouped: { queue: 'kept', share: 150, maxAttempts: 30, ms: [2, 30], grouped: true },
+  /** Runs one at a time within its group, which is paused now and then. Every third run of a process fails. */
+  grouped: { queue: 'kept', share: 150, maxAttempts: 30, ms: [2, 30], group: 'ordered' },
+  /** Of a type with a largest concurrency, in groups with one of their own. Some runs are told to slow down. */
+  limited: { queue: 'limited', share: 90, maxAttempts: 30, ms: [20, 120], group: 'tenant', burst: 6 },
+  /** The same, and outlasts its lease. */
+  held: { queue: 'limited', share: 30, maxAttempts: 30, leases: [0.5, 1.5], group: 'tenant' },
+  /** Of a type with a rate. Some runs are told to slow down. */
+  rated: { queue: 'rated', share: 30, maxAttempts: 30, ms: [2, 30], weights: [1, 2, 3], burst: 4 },
+  /** With a deduplication key, which every other job of its mode has. */
+  keyed: { queue: 'kept', share: 300, maxAttempts: 30, ms: [50, 250], keyed: true, burst: 2 },
+  /** Added by a schedule. */
+  slot: { queue: 'limited', share: 0, maxAttempts: 30, ms: [10, 40] },
   /** With a priority. Its type is paused now and then, and has few slots: so there is a choice. */
   passing: { queue: 'passing', share: 1_000, maxAttempts: 30, ms: [2, 30], priorities: [-10, 0, 10] },
   /** Ends its process. */
@@ -89,11 +112,20 @@ export interface Order {
   readonly maxAttempts: number
   readonly delayMs: number
   readonly priority: number
-  /** Key of its ordered group. */
-  readonly group: string | undefined
+  readonly group: { readonly key: string; readonly ordered: boolean } | undefined
+  readonly weight: number
+  /** Mode of its deduplication key. */
+  readonly mode: Mode | undefined
 }
 
-function kindOf(id: string, seed: number): JobKind {
+/** The ids of a burst: that of its first job, and those that follow from it. */
+export function burstOf(id: string, seed: number): string[] {
+  const { burst = 1 }: Kind = kinds[kindOf(id, seed)]
+  return [id, ...Array.from({ length: burst - 1 }, (_, index) => `${id}+${index + 1}`)]
+}
+
+function kindOf(ofBurst: string, seed: number): JobKind {
+  const [id] = ofBurst.split('+') as [string]
   // The first job of each producer, so that even a short run has some.
   if (id.endsWith('-1')) return 'ordered'
   let drawn = randomOf(seed, `kind of ${id}`).integer(1, 10_000)
@@ -118,9 +150,19 @@ export function orderAs(kind: JobKind, id: string, seed: number, leaseMs: number
       ms: Math.round(random.between(low!, high!)),
       heedsAbort: random.next() < 0.5,
       reports: random.next() < (given.reporting ?? 0),
+      ...(given.keyed && { of: id }),
     },
     delayMs: given.delayMs ? random.integer(...given.delayMs) : 0,
     priority: given.priorities ? random.pick(given.priorities) : 0,
-    group: given.grouped ? random.pick(groupKeys) : undefined,
+    group: given.group && groupOf(given.group, random),
+    weight: given.weights ? random.pick(given.weights) : 1,
+    // All of a burst have the same key.
+    mode: given.keyed ? randomOf(seed, `mode of ${id.split('+')[0]}`).pick(modes) : undefined,
   }
+}
+
+function groupOf(kind: 'ordered' | 'tenant', random: Random): Order['group'] {
+  if (kind === 'ordered') return { key: random.pick(groupKeys), ordered: true }
+  const key = random.pick([...tenantKeys, undefined])
+  return key === undefined ? undefined : { key, ordered: false }
 }

@@ -1,35 +1,16 @@
 // The checks of the operating features: each finds the bad histories written for it, and accepts legal ones that look similar.
 
-import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { acked, asked, at, completed, ended, historyWith, recordOf, run, started } from './bad-histories.ts'
-import { check } from './checks/index.ts'
+import { acked, asked, at, claimed, completed, ended, historyWith, recordOf, run, started } from './bad-histories.ts'
+import { expectChecks } from './expect-checks.ts'
 import type { Entry, Note } from './entries.ts'
 import type { FinalRecord, History, LoggedLine } from './history.ts'
 
 const [first, second] = ['worker-0.1/x/1#1', 'worker-1.1/x/7#2']
 
-const found = (history: History): string[] => check(history).map((violation) => violation.check)
-
-function expectChecks(name: string | undefined, what: string, history: () => History): void {
-  test(`${name === undefined ? 'allowed' : `found (${name})`}: ${what}`, () => {
-    const checks = found(history())
-    if (name === undefined) assert.deepEqual(checks, [])
-    else assert.ok(checks.includes(name), String(checks))
-  })
-}
-
 // ── priorities and groups ────────────────────────────────────────────────────────────────────────────────────────────
 
 const ranked = (id: string, priority: number): Note => ({ ...asked(id, 'passing'), priority }) as Note
-const grouped = (id: string): Note => ({ ...asked(id), group: 'g' }) as Note
-const claimed = (id: string, sentAt: number, type: string, fence = `w/${id}#1`): Note => ({
-  what: 'claimed',
-  type,
-  sentAt,
-  runs: [{ id, fence }],
-})
-
+const grouped = (id: string): Note => ({ ...asked(id), group: 'g', ordered: true }) as Note
 /** A job of priority 10 that waits from 1 to its claim at 50, and a claim of one of priority 0. */
 function priorities(sentAt: number, answeredAt: number, changes: { ackedAt?: number; fence?: string } = {}): History {
   const entries = [

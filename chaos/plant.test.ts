@@ -1,5 +1,5 @@
 // Planted defects are found: a clean run means that the checks work. Defects that do not hide each other share a run. `npm test` has
-// the first run: the other checks are tested there by histories that are written by hand (operating-checks.test.ts, checks.test.ts).
+// the first run: the other checks are tested there by histories that are written by hand (flow-checks.test.ts, operating-checks.test.ts, checks.test.ts).
 
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
@@ -16,6 +16,8 @@ const runs = [
   ['sqlite', 'stop', 'lost', 'early', 'stale', 'misordered', 'reports'],
   ['sqlite', 'stop', 'staleReport', 'paused', 'redrive'],
   ['postgres', 'kill', 'torn'],
+  ['sqlite', 'stop', 'limits', 'rate', 'slots', 'keys'],
+  ['sqlite', 'stop', 'turns', 'slowed'],
 ] as const
 
 for (const [index, [driver, kind, ...defects]] of runs.entries()) {

@@ -8,6 +8,7 @@ import type {
   ClaimRequest,
   Extension,
   JobRef,
+  Limits,
   NewJob,
   Outcome,
   PauseRequest,
@@ -19,6 +20,8 @@ import { type CallWrapper, wrapStorage } from './wrap-storage.ts'
 import { LastReports } from './last-reports.ts'
 import { type HeldOutcome, LateCompletions } from './late-completions.ts'
 import { typeOf } from './jobs.ts'
+import { tenantKeys } from './limits.ts'
+import { slotOf } from './schedule.ts'
 
 export const plants = [
   'lost',
@@ -31,6 +34,12 @@ export const plants = [
   'reports',
   'staleReport',
   'redrive',
+  'limits',
+  'rate',
+  'slowed',
+  'turns',
+  'slots',
+  'keys',
 ] as const
 
 /** Number of calls per defect. */
@@ -126,6 +135,57 @@ function defects(storage: Storage): Record<(typeof plants)[number], CallWrapper>
         args[1] as ReviveOptions,
       )
     },
+    /** No limit of a type or group applies, and ordered groups are not ordered. */
+    limits: async (verb, args, call) => {
+      if (verb === 'add') {
+        const jobs = args[0] as readonly NewJob[]
+        return storage.add(jobs.map(unordered), args[1])
+      }
+      if (verb !== 'claim') return call()
+      return storage.claim(withLimits(args[0] as ClaimRequest, ({ rate }) => ({ rate })))
+    },
+    /** No rate applies. */
+    rate: async (verb, args, call) => {
+      if (verb !== 'claim') return call()
+      return storage.claim(withLimits(args[0] as ClaimRequest, (limits) => ({ ...limits, rate: undefined })))
+    },
+    /** A slow-down delays its own job alone. */
+    slowed: async (verb, args, call) => {
+      if (verb === 'settle') return storage.settle((args[0] as readonly Outcome[]).map(withoutSlowDown), args[1])
+      const request = args[0] as ClaimRequest
+      if (verb !== 'claim' || !request.outcomes) return call()
+      return storage.claim({ ...request, outcomes: request.outcomes.map(withoutSlowDown) })
+    },
+    /** Groups take no turns, and one of them comes last. */
+    turns: async (verb, args, call) => {
+      if (verb === 'add') {
+        const jobs = args[0] as readonly NewJob[]
+        return storage.add(
+          jobs.map((job) => (job.group?.key === tenantKeys[0] ? { ...job, priority: -100 } : job)),
+          args[1],
+        )
+      }
+      if (verb !== 'claim') return call()
+      return storage.claim(withLimits(args[0] as ClaimRequest, unfair))
+    },
+    /** The process that fires a slot decides, not the key: each process has a job of its own. */
+    slots: async (verb, args, call) => {
+      if (verb !== 'add') return call()
+      const jobs = args[0] as readonly NewJob[]
+      return storage.add(
+        jobs.map((job) => (slotOf(job.id) === undefined ? job : ofThisProcess(job))),
+        args[1],
+      )
+    },
+    /** Deduplication keys of callers are forgotten. */
+    keys: async (verb, args, call) => {
+      if (verb !== 'add') return call()
+      const jobs = args[0] as readonly NewJob[]
+      return storage.add(
+        jobs.map(({ deduplication, ...job }) => (slotOf(job.id) === undefined ? job : { ...job, deduplication })),
+        args[1],
+      )
+    },
     /** A completed record is removed before its expiry. */
     forgotten: async (verb, args, call) => {
       const answer = await call()
@@ -135,6 +195,28 @@ function defects(storage: Storage): Record<(typeof plants)[number], CallWrapper>
     },
   }
 }
+
+/** Changes the limits of a claim, if it has some. */
+function withLimits(request: ClaimRequest, change: (limits: Limits) => Limits): ClaimRequest {
+  const types = request.types.map((type) => (type.limits ? { ...type, limits: change(type.limits) } : type))
+  return { ...request, types }
+}
+
+const unfair = ({ group, ...others }: Limits): Limits => ({ ...others, group: { ...group, fair: false } })
+
+const unordered = (job: NewJob): NewJob => (job.group?.ordered ? { ...job, group: { key: job.group.key } } : job)
+
+function withoutSlowDown(outcome: Outcome): Outcome {
+  if (!('slowDown' in outcome)) return outcome
+  const { slowDown: _, ...rest } = outcome
+  return rest as Outcome
+}
+
+const ofThisProcess = (job: NewJob): NewJob => ({
+  ...job,
+  id: `${job.id}@${process.pid}`,
+  deduplication: undefined,
+})
 
 const withLinesTwice = (outcome: Outcome): Outcome =>
   'log' in outcome && outcome.log ? { ...outcome, log: [...outcome.log, ...outcome.log] } : outcome

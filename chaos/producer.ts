@@ -7,7 +7,18 @@ import { logFile, noteError, retryUntilDone, sleep, startChild } from './child.t
 import { driverNamed } from './drivers.ts'
 import { OperatorCalls } from './operator-calls.ts'
 import { entriesOf } from './entries.ts'
-import { type Order, orderOf, passingTtlMs, type Payload, type QueueName, queueNames, type Result } from './jobs.ts'
+import {
+  burstOf,
+  type Order,
+  orderOf,
+  passingTtlMs,
+  type Payload,
+  type QueueName,
+  queueNames,
+  type Result,
+} from './jobs.ts'
+import { deduplicationOf, type Key, keyOf } from './keys.ts'
+import { machineMs } from './log.ts'
 import { isOfStopping } from './points.ts'
 import { notingRepeats } from './repeats.ts'
 import { addAndUndo, addWithRow } from './user-rows.ts'
@@ -42,10 +53,10 @@ child.ready()
 for (const id of leftOpen()) begin(orderOf(id, child.seed, child.leaseMs))
 const running = operatorCalls.run(over)
 for (let number = 1; !over.aborted; number++) {
-  const order = orderOf(`${child.name}-${number}`, child.seed, child.leaseMs)
-  begin(order)
+  const ids = burstOf(`${child.name}-${number}`, child.seed)
+  for (const id of ids) begin(orderOf(id, child.seed, child.leaseMs))
   // At an even rate, with occasional bursts.
-  if (random.next() > 0.3) await sleep((random.between(0, 2) * 1_000) / (0.7 * child.rate))
+  if (random.next() > 0.3) await sleep((random.between(0, 2) * ids.length * 1_000) / (0.7 * child.rate))
   while (!over.aborted && (operatorCalls.hasBacklog || underWay.size > 200)) await sleep(20)
 }
 await Promise.all([running, ...underWay])
@@ -75,12 +86,14 @@ function begin(order: Order): void {
 
 /** Repeats until there is an answer: a failed call may have been applied. */
 async function ask(order: Order): Promise<void> {
-  const { id, queue, maxAttempts, payload, delayMs, priority, group } = order
+  const { id, queue, maxAttempts, payload, delayMs, priority, weight, mode } = order
+  const { key: group, ordered } = order.group ?? {}
   for (;;) {
-    log.write({ what: 'asked', id, type: queue, kind: payload.kind, maxAttempts, delayMs, priority, group })
+    const key = mode && keyOf(mode, Math.floor(machineMs()))
+    const given = { maxAttempts, delayMs, priority, group, ordered, weight, key }
+    log.write({ what: 'asked', id, type: queue, kind: payload.kind, ...given })
     try {
-      const status = await answerTo(order)
-      log.write({ what: 'acked', id, status })
+      log.write({ what: 'acked', id, ...(await answerTo(order, key)) })
       operatorCalls.accepted(order)
       return
     } catch (error) {
@@ -93,13 +106,19 @@ async function ask(order: Order): Promise<void> {
   }
 }
 
-async function answerTo(order: Order): Promise<string> {
+interface Answer {
+  readonly status: string
+  /** The id of another job that has the deduplication key. */
+  readonly standing?: string
+}
+
+async function answerTo(order: Order, key: Key | undefined): Promise<Answer> {
   const { kind } = order.payload
-  if (kind === 'request') return request(order)
-  if (kind !== 'ordered' || !hasRows) return enqueue(order)
+  if (kind === 'request') return { status: await request(order) }
+  if (kind !== 'ordered' || !hasRows) return enqueue(order, key)
   // Always for the first of each producer.
   if (order.id.endsWith('-1') || random.next() < undoneShare) await undo(order)
-  return addWithRow(storage, order)
+  return { status: await addWithRow(storage, order) }
 }
 
 async function undo(order: Order): Promise<void> {
@@ -108,16 +127,22 @@ async function undo(order: Order): Promise<void> {
   await addAndUndo(storage, { ...order, id })
 }
 
-async function enqueue({ id, queue, payload, maxAttempts, delayMs, priority, group }: Order): Promise<string> {
+async function enqueue(order: Order, key: Key | undefined): Promise<Answer> {
+  const { id, queue, payload, maxAttempts, delayMs, priority, group, weight } = order
   const given = {
     maxAttempts,
-    delayMs,
+    // A debounced job has a time of its own.
+    delayMs: key?.mode === 'debounce' ? undefined : delayMs,
     priority,
-    group: group === undefined ? undefined : { key: group, ordered: true as const },
+    group,
+    weight,
+    deduplication: key && deduplicationOf(key),
     // By it the operator finds the jobs to redrive.
     search: payload.kind === 'failing' ? { redrive: true } : undefined,
   }
-  return (await queues[queue].enqueue(id, payload, given)).status
+  const answer = await queues[queue].enqueue(id, payload, given)
+  const { status } = answer
+  return 'id' in answer && answer.id !== id ? { status, standing: answer.id } : { status }
 }
 
 /** The job was accepted, whatever its end. */

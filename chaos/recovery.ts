@@ -39,9 +39,9 @@ export function recoveryOf({ entries, jobs }: History, leaseMs: number, canBlock
     if (entry.what === 'crashing') killedAt.set(entry.by, entry.at)
     if (entry.what === 'stopped') stoppedAt.set(entry.process, [...(stoppedAt.get(entry.process) ?? []), entry.at])
   }
-  // A job that was paused or ended in between started again for another reason.
+  // A job that was paused, limited or ended in between started again for another reason.
   const measured = jobs.filter((job) => {
-    return job.type !== 'passing' && job.group === undefined && !wasCalled(job, 'revive')
+    return job.type === 'kept' && job.group === undefined && !wasCalled(job, 'revive')
   })
   const spans = canBlock ? blockedSpans(entries, leaseMs / 2) : []
   const away = awaySpans(entries)

@@ -55,6 +55,14 @@ export interface Report {
   readonly paused: number
   readonly reports: number
   readonly redrive: number
+  /** Limits of a type or group, or of an ordered group, that were exceeded. */
+  readonly limits: number
+  readonly rate: number
+  readonly slowed: number
+  readonly turns: number
+  /** Slots of the schedule with no job or several. */
+  readonly slots: number
+  readonly keys: number
   readonly operated: Operated
   /** Handlers that ran again after an interruption. */
   readonly doubleRuns: number
@@ -126,6 +134,12 @@ export function reportOf(flags: Flags, { history, violations, full }: Run): Repo
     paused: violated('paused'),
     reports: violated('reports'),
     redrive: violated('redrive'),
+    limits: violated('limits'),
+    rate: violated('rate'),
+    slowed: violated('slowed'),
+    turns: violated('turns'),
+    slots: violated('slots'),
+    keys: violated('keys'),
     operated,
     doubleRuns: runs - new Set(entries.flatMap((entry) => (entry.what === 'started' ? [entry.id] : []))).size,
     refusedOutcomes: entries.filter((entry) => entry.what === 'settled' && entry.verdict !== 'settled').length,

@@ -45,6 +45,13 @@ export function shortfallsOf({ seconds, kinds, driver }: Flags, counts: Counts):
           ...short('redriven jobs', operated.redriven, seconds / 6),
           ...short('claims with a choice', operated.choices, seconds / 6),
           ...short('log lines', operated.lines, 10 * seconds),
+          ...short('starts that filled a type', operated.typeFull, seconds / 6),
+          ...short('starts that filled a group', operated.groupFull, seconds / 6),
+          ...short('starts that used up a rate', operated.rateFull, seconds / 6),
+          ...short('slow-downs', operated.slowDowns, seconds / 30),
+          ...short('turns of groups', operated.turns, seconds / 6),
+          ...short('slots', operated.slots, seconds / 2),
+          ...short('deduplicated adds', deduplicated(operated), seconds / 6),
         ]
       : []),
     ...(kinds.includes('point') && seconds >= allPointsSeconds && unreached.length > 0
@@ -52,6 +59,9 @@ export function shortfallsOf({ seconds, kinds, driver }: Flags, counts: Counts):
       : []),
   ]
 }
+
+const deduplicated = ({ keys }: Operated): number =>
+  sum(Object.fromEntries(Object.entries(keys).filter(([name]) => !name.endsWith(' queued'))))
 
 const sum = (counts: Readonly<Record<string, number>>): number =>
   Object.values(counts).reduce((one, other) => one + other, 0)

@@ -2,11 +2,10 @@
 // each action. Longer than most files: every kind of fault chooses its target among the same processes.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type ChildConfig, logFile, nameOfChild, sleep } from './child.ts'
-import { entriesOf } from './entries.ts'
+import { type ChildConfig, nameOfChild, sleep } from './child.ts'
 import { type Log, openLog } from './log.ts'
 import { type FaultKind, Plan } from './plan.ts'
 import { type Point, type Role, roles, written } from './points.ts'
@@ -51,6 +50,8 @@ interface Running {
   readonly child: ChildProcess
   readonly point: Point | undefined
   readonly since: number
+  /** It has said so. */
+  ready: boolean
   stopped: boolean
   killed: boolean
 }
@@ -100,12 +101,8 @@ export class Supervisor {
   /** Resolves once every process is ready: on a busy machine this takes long, and the fault phase starts afterwards. */
   async start(): Promise<void> {
     for (const role of roles) for (let slot = 0; slot < slotCount(this.#options, role); slot++) this.#spawn(role, slot)
-    const isReady = ({ role, slot }: Running): boolean => {
-      const file = logFile(this.#options.directory, role, slot)
-      return existsSync(file) && entriesOf(readFileSync(file, 'utf8')).some(({ what }) => what === 'ready')
-    }
     const until = performance.now() + longestStartMs
-    while (!this.isBroken && ![...this.#running.values()].every(isReady)) {
+    while (!this.isBroken && ![...this.#running.values()].every(({ ready }) => ready)) {
       if (performance.now() > until)
         throw new Error(`chaos: the processes were not ready within ${longestStartMs / 1_000} s`)
       await sleep(20)
@@ -168,14 +165,26 @@ export class Supervisor {
       const { afterMs, victim } = this.#plan.nextKill()
       if (performance.now() + afterMs > until) return
       await sleep(afterMs)
+      const running = await this.#chooseForKill(victim, until)
       if (this.#calm) return
-      const running = this.#choose(victim, () => true)
       if (!running) continue
       running.killed = true
       this.#log.write({ what: 'killed', process: running.name })
       running.child.kill('SIGKILL')
       this.counts.kills++
     }
+  }
+
+  /**
+   * One kill in four hits any process, also while it starts. The others wait until half of the processes are ready, and hit one of those:
+   * on a slow machine none would come to work otherwise.
+   */
+  async #chooseForKill(victim: number, until: number): Promise<Running | undefined> {
+    if (this.counts.kills % 4 === 3) return this.#choose(victim, () => true)
+    const isOneReady = ({ ready }: Running): boolean => ready
+    const isEnough = (): boolean => [...this.#running.values()].filter(isOneReady).length >= this.#running.size / 2
+    while (!isEnough() && !this.#calm && performance.now() < until) await sleep(20)
+    return this.#choose(victim, isOneReady)
   }
 
   async #stopping(until: number): Promise<void> {
@@ -306,7 +315,7 @@ export class Supervisor {
       process.execPath,
       ['--conditions=@holdfast/source', '--no-warnings', pathOf(script), JSON.stringify(config)],
       {
-        stdio: ['pipe', 'ignore', stderr],
+        stdio: ['pipe', 'pipe', stderr],
         env: {
           ...process.env,
           HOLDFAST_CRASH: point ? written(point) : '',
@@ -315,11 +324,22 @@ export class Supervisor {
         },
       },
     )
-    const running = { role, slot, name, child, point, since: performance.now(), stopped: false, killed: false }
+    const running = {
+      role,
+      slot,
+      name,
+      child,
+      point,
+      since: performance.now(),
+      ready: false,
+      stopped: false,
+      killed: false,
+    }
     this.#running.set(name, running)
     this.#log.write({ what: 'spawned', process: name, pid: child.pid!, ...(point && { point: written(point) }) })
     this.#orphanCleanup.stdin!.write(`+${child.pid}\n`)
     child.stdin!.on('error', () => {})
+    child.stdout!.on('data', () => (running.ready = true))
     child.on('exit', (code, signal) => this.#exited(running, code, signal))
     closeSync(stderr)
     if (this.#finishing.has(role)) askToFinish(running)

@@ -15,6 +15,8 @@ export function tableOf(report: Report): string {
       `${numeral(report.doubleRuns)} runs; ${numeral(report.refusedOutcomes)} outcomes refused by their fence`,
     ],
     ['operated', operatedLine(report)],
+    ['limited', limitedLine(report)],
+    ['keys', list(report.operated.keys)],
     ['poison', `${numeral(report.poison)} processes ended by their job`],
     ['kill points', list(pointsByName)],
     ['after a kill', durations(recovery.afterKill, report.leaseMs)],
@@ -86,6 +88,12 @@ function operatedLine({ operated }: Report): string {
   const { pauses, redriven, choices, lines, reportsUnanswered } = operated
   const ofLines = `${numeral(lines)} log lines, ${numeral(reportsUnanswered)} reports sent again`
   return `${numeral(pauses)} pauses, ${numeral(redriven)} jobs redriven, ${numeral(choices)} claims with a choice of priorities, ${ofLines}`
+}
+
+function limitedLine({ operated }: Report): string {
+  const { typeFull, groupFull, rateFull, slowDowns, turns, slots } = operated
+  const full = `full: type ${numeral(typeFull)}, groups ${numeral(groupFull)}, rate ${numeral(rateFull)} times`
+  return `${full}; ${numeral(slowDowns)} slow-downs, ${numeral(turns)} turns of groups, ${numeral(slots)} slots`
 }
 
 /** The target: p50 within the lease, p99 within one second more. */

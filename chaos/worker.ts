@@ -1,12 +1,14 @@
 // A worker process: runs jobs, logs every run, and does the upkeep of the storage.
 
-import { type Job, Queue, Reaper } from 'holdfast'
+import { type Job, Queue, type QueueSchedule, rateLimited, Reaper } from 'holdfast'
 import { noteError, retryUntilDone, sleep, startChild } from './child.ts'
 import { driverNamed } from './drivers.ts'
 import { attemptOf } from './entries.ts'
 import { backoffMs, orderAs, type Payload, passingTtlMs, type Result, queueNames } from './jobs.ts'
+import { limitsOf, slowDownMs } from './limits.ts'
 import { isOfReaper, isOfStopping } from './points.ts'
 import { Reporter } from './reports.ts'
+import { everyMs, scheduleName, scheduleQueue } from './schedule.ts'
 import { addWithRow } from './user-rows.ts'
 import { ClaimRecorder } from './claim-recorder.ts'
 
@@ -16,6 +18,10 @@ const { hasRows } = driverNamed(child.driver)
 const claimRecorder = new ClaimRecorder(log)
 const storage = claimRecorder.wrap(child.storage)
 
+const slots = { kept: 40, passing: 2, limited: 10, rated: 10 }
+/** Runs of ordered groups in this process. */
+let orderedRuns = 0
+
 const queues = queueNames.map((name) => {
   const queue = new Queue<Payload, Result>({
     storage,
@@ -23,10 +29,12 @@ const queues = queueNames.map((name) => {
     workerId: child.name,
     // Enough slots even for the last worker alive: a recovered job should find a free one.
     // Few where jobs have priorities, so that a claim has a choice.
-    concurrency: name === 'kept' ? 40 : 2,
+    concurrency: slots[name],
     leaseMs,
     backoff: { type: 'fixed', delayMs: backoffMs },
     resultTTL: name === 'passing' ? passingTtlMs : undefined,
+    limits: name in limitsOf ? limitsOf[name as keyof typeof limitsOf] : undefined,
+    schedules: name === scheduleQueue ? { [scheduleName]: tick() } : undefined,
   })
   queue.on('error', noteError(log))
   queue.execute(run)
@@ -49,11 +57,17 @@ await Promise.all([...queues.map((queue) => queue.stop({ timeout: 5_000 })), rea
 await upkeep
 process.exit(0)
 
+function tick(): QueueSchedule<Payload> {
+  const { payload, maxAttempts } = orderAs('slot', scheduleName, child.seed, leaseMs)
+  return { payload, maxAttempts, everyMs, catchUp: 'all' }
+}
+
 async function run(job: Job<Payload>): Promise<Result> {
   const { id, payload, attempts } = job
   const { kind, ms, heedsAbort } = payload
   const { fence, runAt, claimedAt } = claimRecorder.claimOf(id)
-  log.write({ what: 'started', id, fence, runAt, claimedAt, edited: payload.edited })
+  const { edited, of: payloadOf } = payload
+  log.write({ what: 'started', id, fence, runAt, claimedAt, edited, slotAt: job.schedule?.slotAt, payloadOf })
   const reporter = new Reporter(job, fence, payload.reports)
   reporter.next()
   crash.inHandler('start')
@@ -71,9 +85,20 @@ async function run(job: Job<Payload>): Promise<Result> {
   log.write({ what: 'ended', id, fence, lines: reporter.lines })
   crash.inHandler('end')
   if (heedsAbort) job.signal.throwIfAborted()
-  if ((kind === 'failing' && !payload.edited) || (kind === 'retry' && attempts === 1)) throw new Error('on purpose')
+  const isOfOrder = kind === 'grouped' && ++orderedRuns % 3 === 0
+  if (isOfOrder || (kind === 'failing' && !edited) || (kind === 'retry' && attempts === 1))
+    throw new Error('on purpose')
+  slowDownSometimes(job, fence)
   if (kind === 'ordered' && hasRows) await follow(id, fence)
   return { fence }
+}
+
+/** The service behind a job with limits says "not now", to one run in ten. */
+function slowDownSometimes({ id, payload: { kind } }: Job<Payload>, fence: string): void {
+  const scope = kind === 'rated' ? 'type' : kind === 'limited' ? 'group' : undefined
+  if (!scope || random.next() > 1 / 10) return
+  log.write({ what: 'slowed', id, fence, scope, ms: slowDownMs })
+  throw rateLimited({ retryAfterMs: slowDownMs, scope })
 }
 
 /** Adds another job with a user row for each run that reaches this step. If the add fails, the run fails. */

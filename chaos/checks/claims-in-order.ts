@@ -1,7 +1,7 @@
 // A claim takes no job while one of a higher priority could be claimed during the whole call; and the jobs of an ordered group are
 // claimed in the order of their adds. (S15)
 
-import { addOf, type ClaimEntry, claimsOf, firstClaims } from '../claims.ts'
+import { addOf, type ClaimEntry, claimsOf, firstClaims, lastClaims } from '../claims.ts'
 import type { Entry } from '../entries.ts'
 import { type History, type JobHistory, type Violation, violation } from '../history.ts'
 
@@ -70,12 +70,13 @@ function mayBeLocked({ entries }: History, claim: ClaimEntry): boolean {
 const isFault = ({ what }: Entry): boolean =>
   ['exited', 'killed', 'crashing', 'stopped', 'serverKilled', 'sessionEnded', 'disturbed', 'restored'].includes(what)
 
-/** The head of a group holds it until it ends: a job that was added before must have been claimed before. */
+/** The head of a group holds it until it ends: all claims of a job that was added before must have been before. */
 function groupsOutOfOrder(history: History): Violation[] {
-  const first = firstClaims(claimsOf(history))
+  const claims = claimsOf(history)
+  const [first, lastOf] = [firstClaims(claims), lastClaims(claims)]
   const members = history.jobs.flatMap((job) => {
-    const [add, claim] = [addOf(job), first.get(job.id)]
-    return job.group !== undefined && add && claim ? [{ job, add, claim }] : []
+    const [add, claim, lastClaim] = [addOf(job), first.get(job.id), lastOf.get(job.id)]
+    return job.ordered && add && claim && lastClaim ? [{ job, add, claim, lastClaim }] : []
   })
   const wrong: Violation[] = []
   for (const [group, jobs] of Map.groupBy(members, ({ job }) => job.group!)) {
@@ -85,10 +86,10 @@ function groupsOutOfOrder(history: History): Violation[] {
     let last: (typeof jobs)[number] | undefined
     for (const member of byAsked) {
       for (; next < byAcked.length && byAcked[next]!.add.ackedAt < member.add.askedAt; next++) {
-        if (!last || byAcked[next]!.claim.sentAt > last.claim.sentAt) last = byAcked[next]
+        if (!last || byAcked[next]!.lastClaim.sentAt > last.lastClaim.sentAt) last = byAcked[next]
       }
-      if (!last || member.claim.at >= last.claim.sentAt) continue
-      const sentence = `${group}: ${member.job.id} was claimed before ${last.job.id}, which was added before it`
+      if (!last || member.claim.at >= last.lastClaim.sentAt) continue
+      const sentence = `${group}: ${member.job.id} was claimed before the last run of ${last.job.id}, which was added before it`
       wrong.push(violation(check, sentence, member.job, [...last.job.entries, ...member.job.entries]))
     }
   }

@@ -1,5 +1,4 @@
-// Adders in several processes under one key, in each mode that replaces payloads or compares versions; on each driver that
-// processes can share.
+// Adders in several processes under one key, in each mode; on each driver that processes can share.
 
 import assert from 'node:assert/strict'
 import { after, test, type TestContext } from 'node:test'
@@ -34,24 +33,26 @@ async function bench(t: TestContext, driver: ProcessDriver) {
   return { place, queue }
 }
 
-/** One call was queued; all others replaced the payload of its job. @returns the id of that job */
-function assertOneJob(told: readonly Told[]): string {
+/** One call was queued; all others were answered with its job. @returns the id of that job */
+function assertOneJob(told: readonly Told[], others: 'duplicate' | 'replaced'): string {
   assert.equal(told.length, adders)
   const added = told.filter(({ answer }) => answer.status === 'queued')
   assert.equal(added.length, 1)
   for (const { answer } of told) {
-    if (answer.status !== 'queued') assert.equal(answer.status === 'replaced' && answer.id, added[0]!.id)
+    if (answer.status !== 'queued') assert.equal(answer.status === others && answer.id, added[0]!.id)
   }
   return added[0]!.id
 }
 
 for (const name of ['sqlite', 'file', 'redis', 'postgres'] as const) {
-  test(`[F25] [S11] ${adders} adders in ${processes} processes, debounce, followUp and ascending, on ${name}`, async (t) => {
+  test(`[F25] [S11] ${adders} adders in ${processes} processes, each mode, on ${name}`, async (t) => {
     const { place, queue } = await bench(t, processDrivers[name])
     const [started, release] = [gate<void>(), gate<void>()]
     const ran: string[] = []
     queue.execute(async ({ id, payload }) => {
       ran.push(id)
+      // One that is live keeps its key, in mode `simple`.
+      if (id.startsWith('simple')) await release.promise
       if (id !== 'holder') return payload
       started.resolve()
       await release.promise
@@ -70,16 +71,24 @@ for (const name of ['sqlite', 'file', 'redis', 'postgres'] as const) {
     const told = children.flatMap(({ said }) => said.filter((line) => line !== 'ready') as Told[])
     const of = (key: string): Told[] => told.filter((one) => one.key === key)
 
-    const debounced = await queue.get(assertOneJob(of('debounce')))
+    const once = assertOneJob(of('simple'), 'duplicate')
+    const throttled = assertOneJob(of('throttle'), 'duplicate')
+    const debounced = await queue.get(assertOneJob(of('debounce'), 'replaced'))
     assert.equal(debounced?.state, 'scheduled')
     // The payload is that of a call which replaced it: the first one is gone.
     assert.notEqual(debounced.payload, debounced.id)
 
-    const follower = assertOneJob(of('followUp'))
+    const follower = assertOneJob(of('followUp'), 'replaced')
     assert.deepEqual([(await queue.get(follower))?.state, ran.includes(follower)], ['blocked', false])
     release.resolve()
     await until(async () => (await queue.getStatus(follower))?.state === 'completed', 'the follower has run')
     assert.equal(ran.filter((id) => id.startsWith('followUp')).length, 1)
+    await until(async () => (await queue.getStatus(once))?.state === 'completed', 'the job of mode simple has run')
+    await until(async () => (await queue.getStatus(throttled))?.state === 'completed', 'the throttled job has run')
+    assert.deepEqual(
+      ran.filter((id) => id.startsWith('simple') || id.startsWith('throttle')).toSorted(),
+      [once, throttled].toSorted(),
+    )
 
     const versions = of('ascending')
     assert.equal(versions.length, adders)

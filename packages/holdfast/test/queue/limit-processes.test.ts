@@ -20,6 +20,7 @@ after(stopServers)
 interface Note {
   readonly what: 'began' | 'ended'
   readonly id: string
+  readonly attempt: number
   readonly group?: string
   readonly pid: number
   /** Ns of the machine's monotonic clock. */
@@ -29,7 +30,8 @@ interface Note {
 interface Bench {
   readonly queue: Queue<string, string>
   notes(): Note[]
-  worker(): Promise<Child>
+  /** @param more settings of this worker */
+  worker(more?: { readonly throwsEvery?: number }): Promise<Child>
 }
 
 /** @param config of the queue here and of the workers */
@@ -48,8 +50,8 @@ async function bench(t: TestContext, place: Place, config: Partial<QueueConfig<s
       readFileSync(path, 'utf8')
         .split('\n')
         .flatMap((line) => (line ? [JSON.parse(line) as Note] : [])),
-    async worker() {
-      const child = await startChild(file, t, place, 'limited', { ...config, path, lastsMs: 4 })
+    async worker(more = {}) {
+      const child = await startChild(file, t, place, 'limited', { ...config, path, lastsMs: 4, ...more })
       await child.hears((line) => line === 'ready', 'it is ready')
       return child
     },
@@ -82,10 +84,25 @@ function startsOf(
   queue: Queue<string, string>,
   jobs: readonly { readonly id: string }[],
 ): Promise<{ readonly id: string; readonly at: number }[]> {
-  return Promise.all(jobs.map(async ({ id }) => ({ id, at: (await queue.get(id))!.startedAt! })))
+  return inBatches(jobs, async ({ id }) => ({ id, at: (await queue.get(id))!.startedAt! }))
 }
 
+/** A hundred calls at a time: a storage answers thousands of them later than a call may take. */
+async function inBatches<T, R>(items: readonly T[], call: (item: T) => Promise<R>): Promise<R[]> {
+  const answers: R[] = []
+  for (let from = 0; from < items.length; from += 100) {
+    answers.push(...(await Promise.all(items.slice(from, from + 100).map(call))))
+  }
+  return answers
+}
+
+/** How long jobs may take to run: a busy machine takes several times as long as an idle one. */
+const longMs = sized(900_000, 90_000)
+
+const completed = async (queue: Queue<string, string>): Promise<number> => (await queue.counts()).states.completed
+
 const [jobs, processes, few] = [sized(10_000, 120), sized(8, 3), sized(4, 2)]
+const [groups, members] = [sized(5, 3), sized(20, 6)]
 
 function tests(driver: ProcessDriver): void {
   test(`[F20] [S16] ${driver.name}: ${processes} processes, limit 3, ${jobs} jobs, kill -9: never 4 at once`, async (t) => {
@@ -95,10 +112,10 @@ function tests(driver: ProcessDriver): void {
     await queue.enqueueMany(Array.from({ length: jobs }, (_, n) => ({ id: `j${n}`, payload: '' })))
     const workers = await Promise.all(Array.from({ length: processes }, worker))
     for (let kill = 1; kill <= processes - 2; kill++) {
-      await until(async () => (await queue.counts()).states.completed > (jobs * kill) / processes, 'jobs run', 60_000)
+      await until(async () => (await completed(queue)) > (jobs * kill) / processes, 'jobs run', longMs)
       workers[kill]!.signal('SIGKILL')
     }
-    await until(async () => (await queue.counts()).states.completed === jobs, 'all jobs ran', sized(600_000, 90_000))
+    await until(async () => (await completed(queue)) === jobs, 'all jobs ran', longMs)
     const most = mostAtOnce(notes())
     assert.ok(most > 1 && most <= 3, `${most} at once`)
   })
@@ -113,11 +130,7 @@ function tests(driver: ProcessDriver): void {
     )
     await queue.enqueueMany(items)
     await Promise.all(Array.from({ length: few }, worker))
-    await until(
-      async () => (await queue.counts()).states.completed === items.length,
-      'all jobs ran',
-      sized(600_000, 90_000),
-    )
+    await until(async () => (await completed(queue)) === items.length, 'all jobs ran', longMs)
     const all = notes()
     for (const key of keys) {
       const most = mostAtOnce(all.filter(({ group }) => group === key))
@@ -130,6 +143,65 @@ function tests(driver: ProcessDriver): void {
     assert.ok(others < 20, `the first run of 'd' is behind ${others} others`)
   })
 
+  test(`[F21] [S15] ${driver.name}: ${groups} groups of ${members} ordered jobs, 2 processes, every third run throws: strict order, no overlap`, async (t) => {
+    const config = {
+      concurrency: 10,
+      leaseMs: 10_000,
+      maxAttempts: 1_000,
+      backoff: { type: 'fixed', delayMs: 20 },
+    } as const
+    const { queue, notes, worker } = await bench(t, await driver.open(), config)
+    const keys = Array.from({ length: groups }, (_, index) => `g${index}`)
+    const items = Array.from({ length: members }, (_, n) =>
+      keys.map((key) => ({ id: `${key} ${n}`, payload: key, group: { key, ordered: true as const } })),
+    ).flat()
+    await queue.enqueueMany(items)
+    await Promise.all([worker({ throwsEvery: 3 }), worker({ throwsEvery: 3 })])
+    await until(async () => (await completed(queue)) === items.length, 'all jobs ran', longMs)
+    const all = notes()
+    for (const key of keys) {
+      const ofGroup = all.filter(({ group }) => group === key)
+      assert.equal(mostAtOnce(ofGroup), 1)
+      const began = ofGroup.flatMap(({ what, id, attempt }) => (what === 'began' ? [{ id, attempt }] : []))
+      const ids = items.flatMap(({ id, payload }) => (payload === key ? [id] : []))
+      // Each job with all of its attempts, then the next.
+      assert.deepEqual(
+        began,
+        ids.flatMap((id) =>
+          Array.from({ length: began.filter((run) => run.id === id).length }, (_, n) => ({ id, attempt: n + 1 })),
+        ),
+      )
+    }
+    const runs = all.filter(({ what }) => what === 'began').length
+    assert.ok(runs >= items.length + Math.floor(items.length / 3) - 2, `${runs} runs of ${items.length} jobs`)
+  })
+
+  test(`[F23] ${driver.name}: ${few} processes: after rateLimited() none starts a job of the type or group before its time`, async (t) => {
+    const { queue, worker } = await bench(t, await driver.open(), { concurrency: 3, leaseMs: 10_000 })
+    const retryAfterMs = 400
+    const count = sized(200, 40)
+    const items = [
+      ...Array.from({ length: count }, (_, n) => ({ id: `a${n}`, payload: 'a', group: 'a' })),
+      ...Array.from({ length: count }, (_, n) => ({ id: `b${n}`, payload: 'b', group: 'b' })),
+    ]
+    await queue.enqueueMany(items)
+    await queue.enqueue('slows a', `slow group ${retryAfterMs}`, { group: 'a', priority: 100 })
+    await queue.enqueue('slows all', `slow type ${retryAfterMs}`, { group: 'c' })
+    await Promise.all(Array.from({ length: few }, () => worker()))
+    await until(async () => (await completed(queue)) === items.length + 2, 'all jobs ran', longMs)
+    const starts = await startsOf(queue, items)
+    // When the slow-down was recorded, by the clock of the storage.
+    const slowedAt = async (id: string): Promise<number> => {
+      const [first] = (await queue.get(id))!.history
+      assert.equal(first!.outcome, 'released')
+      return first!.endedAt
+    }
+    const within = (from: number, group?: string): string[] =>
+      starts.flatMap(({ id, at }) => (at > from && at < from + retryAfterMs && id.startsWith(group ?? '') ? [id] : []))
+    assert.deepEqual(within(await slowedAt('slows a'), 'a'), [])
+    assert.deepEqual(within(await slowedAt('slows all')), [])
+  })
+
   test(`[F22] [S16] ${driver.name}: ${few} processes, 20 starts per second: no window has more`, async (t) => {
     const rate = { limit: 20, perMs: 1_000 }
     const config = { limits: { rate }, concurrency: 10, retention: { completed: { ageMs: 600_000 } } }
@@ -137,16 +209,13 @@ function tests(driver: ProcessDriver): void {
     const ids = Array.from({ length: sized(400, 30) }, (_, n) => `j${n}`)
     await queue.enqueueMany(ids.map((id) => ({ id, payload: '' })))
     await Promise.all(Array.from({ length: few }, worker))
-    await until(async () => (await queue.counts()).states.completed === ids.length, 'all jobs ran', 90_000)
-    const starts = (
-      await startsOf(
-        queue,
-        ids.map((id) => ({ id })),
-      )
-    )
-      .map(({ at }) => at)
-      .toSorted((one, other) => one - other)
+    await until(async () => (await completed(queue)) === ids.length, 'all jobs ran', longMs)
+    const items = ids.map((id) => ({ id }))
+    const starts = (await startsOf(queue, items)).map(({ at }) => at).toSorted((one, other) => one - other)
     assert.equal(starts.length, ids.length)
+    // A figure, not an assertion: on a busy machine workers come late. The rules have a test of the bound, in the storage's time.
+    const windows = (starts.at(-1)! - starts[0]!) / rate.perMs
+    t.diagnostic(`${Math.round((100 * (ids.length - rate.limit)) / (rate.limit * windows))} % of the rate was used`)
     for (const [index, at] of starts.entries()) {
       const within = starts.filter((other, place) => place >= index && other < at + rate.perMs).length
       assert.ok(within <= rate.limit, `${within} starts within 1 s of ${at}`)
