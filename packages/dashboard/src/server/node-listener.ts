@@ -17,26 +17,26 @@ export function nodeListener(
     outgoing.on('error', () => {})
     const request = requestOf(incoming, gone.signal)
     if (!request) return void outgoing.writeHead(400).end()
-    const response = await dashboard(request)
-    if (outgoing.destroyed) return void (await response.body?.cancel())
-    outgoing.writeHead(response.status, Object.fromEntries(response.headers))
-    outgoing.flushHeaders()
-    await send(response, outgoing)
+    try {
+      await send(await dashboard(request), outgoing)
+    } catch {
+      // A rejection here would end the process, for one viewer.
+      outgoing.destroy()
+    }
   }
 }
 
-async function send({ body }: Response, outgoing: ServerResponse): Promise<void> {
+async function send({ status, headers, body }: Response, outgoing: ServerResponse): Promise<void> {
+  if (outgoing.destroyed) return void (await body?.cancel())
+  outgoing.writeHead(status, Object.fromEntries(headers))
+  outgoing.flushHeaders()
   if (!body) return void outgoing.end()
   const reader = body.getReader()
   outgoing.once('close', () => void reader.cancel().catch(() => {}))
-  try {
-    for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      if (!outgoing.write(part.value)) await new Promise((resolve) => drained(outgoing, resolve))
-    }
-    outgoing.end()
-  } catch {
-    outgoing.destroy()
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    if (!outgoing.write(part.value)) await new Promise((resolve) => drained(outgoing, resolve))
   }
+  outgoing.end()
 }
 
 function drained(outgoing: ServerResponse, resolve: (value: undefined) => void): void {
