@@ -72,7 +72,7 @@ export const features: readonly Feature[] = [
   row('F40', 'Metrics', 'insight', 'partly'),
   row('F41', 'Test kit', 'insight', 'partly'),
   row('F42', 'Moving between storages', 'insight'),
-  row('F43', 'Dashboard', 'insight'),
+  row('F43', 'Dashboard', 'insight', 'partly'),
   row('F44', 'Command line', 'insight', 'partly'),
 ]
 

@@ -4,7 +4,9 @@ import type { AnyCommand } from './command.ts'
 import { cancel } from './commands/cancel.ts'
 import { check } from './commands/check.ts'
 import { completion } from './commands/completion.ts'
+import { doctor } from './commands/doctor.ts'
 import { enqueue } from './commands/enqueue.ts'
+import { explain } from './commands/explain.ts'
 import { job } from './commands/job.ts'
 import { jobs } from './commands/jobs.ts'
 import { limits } from './commands/limits.ts'
@@ -29,11 +31,13 @@ export const commands: readonly AnyCommand[] = [
   top,
   jobs,
   job,
+  explain,
   logs,
   tail,
   workers,
   limits,
   schedules,
+  doctor,
   // change
   enqueue,
   retry,

@@ -32,7 +32,7 @@ for (const driver of ['sqlite', 'redis'] as const) {
       assert.deepEqual([page.items.length, next.items.length], [1, 3])
 
       const job = await holdfast(['job', 'm1'])
-      assert.match(job.out, /^queue\.mail m1\nstate +failed\nattempts +1 of 1\n/)
+      assert.match(job.out, /^failed .*\n\nqueue\.mail m1\nstate +failed\nattempts +1 of 1\n/)
       assert.match(job.out, /^payload +"nobody"$/m)
       assert.match(job.out, /added\n.* run 1 began on post-office\n.* run 1 ended after .*: failed, /)
       assert.equal(JSON.parse((await holdfast(['job', 'm3', '--json'])).out).result.sent, 'ada')
@@ -51,9 +51,32 @@ for (const driver of ['sqlite', 'redis'] as const) {
       }
     })
 
+    test('explain says why a job waits; doctor finds types without a worker', async (t) => {
+      const { holdfast } = await placeWith(t, driver)
+      await holdfast(['pause', 'mail'])
+      await holdfast(['retry', 'm1'])
+      const why = await holdfast(['explain', 'm1'])
+      assert.match(why.out, /^paused  queue 'mail' is paused since .* by ada$/m)
+      const { type, reasons } = JSON.parse((await holdfast(['explain', 'm1', '--json'])).out)
+      assert.deepEqual([type, reasons[0].code], ['queue.mail', 'paused'])
+      assert.equal((await holdfast(['explain', 'm9'])).code, 1)
+
+      await holdfast(['enqueue', 'lonely', '1', '--id', 'n1'])
+      const { findings } = JSON.parse((await holdfast(['doctor', '--json'])).out)
+      assert.ok(findings.some(({ code }: { code: string }) => code === 'no_worker'))
+      assert.match((await holdfast(['doctor'])).out, /no_worker\n  .*lonely/)
+    })
+
     test('what comes from the storage reaches the terminal escaped, also as JSON', async (t) => {
       const { holdfast } = await placeWith(t, driver)
-      const commands = [['jobs'], ['jobs', '--payload'], ['job', hostile], ['logs', hostile], ['top', '--once']]
+      const commands = [
+        ['jobs'],
+        ['jobs', '--payload'],
+        ['job', hostile],
+        ['logs', hostile],
+        ['explain', hostile],
+        ['top', '--once'],
+      ]
       for (const args of [...commands, ['retry', 'no such job', hostile], ['job', `${hostile}?`], [hostile]]) {
         for (const json of [[], ['--json']]) {
           const { out, errors } = await holdfast([...args, ...json])
@@ -153,7 +176,7 @@ for (const driver of ['sqlite', 'redis'] as const) {
       const both = await holdfast(['job', 'm1'])
       assert.equal(both.code, 2)
       assert.match(both.errors, /Pass one of: --type queue\.\w+, --type queue\.\w+\./)
-      assert.match((await holdfast(['job', 'm1', '--type', 'queue.other'])).out, /^queue\.other m1\n/)
+      assert.match((await holdfast(['job', 'm1', '--type', 'queue.other'])).out, /^queue\.other m1$/m)
       assert.equal((await holdfast(['retry', 'm1', '--type', 'mail'])).code, 0)
       await other.stop()
     })

@@ -40,7 +40,8 @@ test('the first example of every command runs', async (t) => {
       running.interrupt()
     }
     const { code, out, errors } = await running.ended
-    assert.equal(code, 0, `${examples[0].line}\n${out}${errors}`)
+    // Jobs of another type have no worker: doctor says so.
+    assert.equal(code, name === 'doctor' ? 1 : 0, `${examples[0].line}\n${out}${errors}`)
     assert.notEqual(out, '', examples[0].line)
     // The next one finds the jobs at rest.
     await until(async () =>

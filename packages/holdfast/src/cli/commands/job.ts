@@ -6,7 +6,7 @@ import { timeline } from '../timeline.ts'
 
 export const job = command({
   name: 'job',
-  summary: 'show one job: its state, values and error, and then what happened to it',
+  summary: 'show one job: why it is where it is, its values and error, and what happened to it',
   arguments: [idArgument],
   options: {
     type: typeOption,
@@ -17,7 +17,8 @@ export const job = command({
     { line: 'holdfast job m1 --type queue.mail --json', does: 'the same for programs' },
   ],
   async run({ admin, args, options, out, host }) {
-    const found = await findJob(await admin(), args.id, options.type)
+    const handle = await admin()
+    const found = await findJob(handle, args.id, options.type)
     if (!found) {
       out.note(`There is no job '${args.id}'.`)
       return 1
@@ -26,6 +27,9 @@ export const job = command({
       out.json({ type: typeText(found), ...found })
       return 0
     }
+    const { face, name, id } = found
+    for (const { sentence } of (await handle.explain({ face, name, id })).reasons) out.line(sentence)
+    out.line()
     for (const parts of jobLines(found, { now: host.clock.now(), isFull: options.full === true })) out.line(...parts)
     out.line()
     for (const parts of timeline(found, host.clock.now())) out.line(...parts)
