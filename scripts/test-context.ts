@@ -1,5 +1,5 @@
 // Imported by each process of a test run, before node:test is loaded. The runner finds the test that code belongs to by async hooks,
-// which call JavaScript for every promise that begins and ends: a quarter to a third of the CPU time of these processes. An
+// which call JavaScript for every promise that begins and ends: about a tenth of the CPU time of these processes. An
 // AsyncLocalStorage knows the same, and costs nothing per promise: the runner gets one by the names under which it looks for the hooks.
 // Errors that reach no test fail the run, as before.
 
