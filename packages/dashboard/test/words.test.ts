@@ -1,11 +1,9 @@
-// What the pages say in words: rules of schedules, the sentence of a job, its timeline.
+// What the pages say in words: rules of schedules, the timeline of a job.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JobPageData } from '../src/shared/api.ts'
 import { ruleWords } from '../src/shared/rule-words.ts'
-import { stateSentence } from '../src/shared/state-sentence.ts'
-import { jobStates } from '../src/shared/states.ts'
 import { timelineOf } from '../src/shared/timeline.ts'
 
 for (const [rule, expected] of [
@@ -43,29 +41,12 @@ const job: JobPageData = {
   finishedAt: 10_000,
   workerId: 'w',
   error: { message: 'no connection\nat line 2' },
+  reasons: [],
   history: [
     { attempt: 1, workerId: 'w', startedAt: 2_000, endedAt: 3_000, outcome: 'retry', state: 'failing' },
     { attempt: 2, workerId: 'w', startedAt: 9_000, endedAt: 10_000, outcome: 'failed', state: 'failed' },
   ],
 }
-const words = { ago: (at: number) => `at ${at}`, duration: (ms: number) => `${ms} ms` }
-
-test('a sentence for each state', () => {
-  const sentences = jobStates.map((state) =>
-    stateSentence({ ...job, state, ...(state === 'scheduled' && { runAt: 20_000 }) }, 11_000, words),
-  )
-  assert.deepEqual(sentences, [
-    'Waits for its time: it is due at 20000.',
-    'Waits for 0 other chains to complete.',
-    'Is due since 10000 ms, and waits for a worker.',
-    'Runs by worker w, since 2000 ms. Attempt 2 of 2.',
-    'Failed 2 of 2 attempts and is due for the next one. no connection',
-    'Completed at 10000, after a run of 1000 ms by worker w.',
-    'Failed for good at 10000, after 2 of 2 attempts. no connection',
-    'Was cancelled at 10000.',
-  ])
-})
-
 const shape = (data: JobPageData, now: number) =>
   timelineOf(data, now).map(({ kind, from, to, isOpen }) => [kind, from, to, isOpen ?? false])
 

@@ -123,8 +123,8 @@ export interface JobPageData extends NamedJob {
   readonly cancelReason?: string
   readonly chain?: NamedJob
   readonly blockers: readonly NamedJob[]
-  /** The sentence of explain(), if the storage's handle has it. */
-  readonly explanation?: string
+  /** Why it is where it is: the sentences of explain(), the decisive one first. */
+  readonly reasons: readonly string[]
   /** Absent without the permission viewPayload. */
   readonly parts?: {
     readonly payload?: ShownValue

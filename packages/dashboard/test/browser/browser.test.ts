@@ -55,8 +55,8 @@ const textOf = (selector: string): Promise<string> => page.locator(selector).fir
 const views: readonly (readonly [path: string, ready: string, text: RegExp])[] = [
   ['/', '.tiles', /One type does not keep up[\s\S]*webhooks/],
   ['/jobs?q=state:failed', 'table.jobs tbody tr', /mail-6[\s\S]*ECONNREFUSED/],
-  ['/job?face=queue&name=mail&id=mail-6', '.lane', /Failed for good[\s\S]*run 3 failed/],
-  ['/job?face=queue&name=thumbnails&id=anchor.jpg&tab=log', '.log', /Runs by worker images-1[\s\S]*decoded/],
+  ['/job?face=queue&name=mail&id=mail-6', '.lane', /Failed at .* after 3 attempts[\s\S]*run 3 failed/i],
+  ['/job?face=queue&name=thumbnails&id=anchor.jpg&tab=log', '.log', /runs since .* on worker images-1[\s\S]*decoded/i],
   ['/schedules', 'table', /digest[\s\S]*Monday to Friday at 06:30/],
   ['/workers', '.worker', /images-1[\s\S]*harbour\.jpg/],
   ['/limits', 'table', /mail[\s\S]*\/ 500/],

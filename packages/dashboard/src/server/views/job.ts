@@ -1,6 +1,6 @@
 // One job, with everything that is stored of it. Values are text by then, cut to what a page can hold.
 
-import type { Admin, JobDetails, NamedJob } from 'holdfast'
+import type { JobDetails, NamedJob } from 'holdfast'
 import type { Answer, JobPageData, ShownValue } from '../../shared/api.ts'
 import { invalid, RequestError } from '../http/errors.ts'
 import { answerOf, type Call, type Context } from '../route.ts'
@@ -13,7 +13,9 @@ export async function job({ reads, handles }: Context, { query, can }: Call): Pr
   const ref = refOf(query)
   const read = await reads.read(JSON.stringify(['job', ref.face, ref.name, ref.id]), jobMs, async () => {
     const found = await handles.reader.jobs.get(ref)
-    return found && { data: dataOf(found), explanation: await explanationOf(handles.reader, ref) }
+    if (!found) return undefined
+    const { reasons } = await handles.reader.explain(ref)
+    return { data: dataOf(found), reasons: reasons.map(({ sentence }) => sentence) }
   })
   return answerOf(read, (found) => {
     if (!found) {
@@ -23,7 +25,7 @@ export async function job({ reads, handles }: Context, { query, can }: Call): Pr
     return {
       ...data,
       ...(can.has('viewPayload') && { parts }),
-      ...(found.explanation && { explanation: found.explanation }),
+      reasons: found.reasons,
     }
   })
 }
@@ -34,24 +36,7 @@ function refOf(query: URLSearchParams): NamedJob {
   return { face, name, id }
 }
 
-/** explain() of the admin handle: the decisive reason comes first. */
-interface Explaining {
-  explain(job: NamedJob): Promise<{ readonly reasons: readonly { readonly sentence: string }[] } | null>
-}
-
-/** Undefined if the handle has no explain(), or it fails: the page is worth showing without it. */
-async function explanationOf(admin: Admin, ref: NamedJob): Promise<string | undefined> {
-  const { explain } = admin as Partial<Explaining>
-  if (typeof explain !== 'function') return undefined
-  try {
-    const found = await explain.call(admin, ref)
-    return found?.reasons[0]?.sentence
-  } catch {
-    return undefined
-  }
-}
-
-function dataOf(details: JobDetails): JobPageData {
+function dataOf(details: JobDetails): Omit<JobPageData, 'reasons'> {
   const { payload: _, result: __, progress: ___, undecodable: ____, log, ...rest } = details
   return {
     ...rest,

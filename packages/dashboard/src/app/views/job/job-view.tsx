@@ -1,11 +1,8 @@
 // One job: what is the matter with it, its life as a timeline, then its data.
 
 import type { JobPageData } from '../../../shared/api.ts'
-import { stateSentence } from '../../../shared/state-sentence.ts'
-import { time } from '../../lib/clock.ts'
 import { jobsHref, typeFilter } from '../../lib/links.ts'
 import { changeJobs } from '../../lib/run-action.ts'
-import { ago, duration } from '../../lib/words.ts'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { TypeName } from '../../parts/type-name.tsx'
@@ -43,8 +40,6 @@ export function JobView() {
 }
 
 function Details({ job }: { readonly job: JobPageData }) {
-  const now = time.value
-  const sentence = job.explanation ?? stateSentence(job, now, { ago: (at) => ago(at, now), duration })
   return (
     <>
       <header class="page-head job-head">
@@ -62,7 +57,11 @@ function Details({ job }: { readonly job: JobPageData }) {
         </div>
         <JobActions job={job} />
       </header>
-      <p class={`sentence tone-${job.state}`}>{sentence}</p>
+      <div class={`sentence tone-${job.state}`}>
+        {job.reasons.map((reason) => (
+          <p key={reason}>{reason}</p>
+        ))}
+      </div>
       <Timeline job={job} />
       <JobTabs job={job} />
     </>
