@@ -172,6 +172,38 @@ test('[F20] statements on groups and limits, planned on empty tables, do not sca
   await pool.end()
 })
 
+test('[F21] a claim with limits reads few of the jobs that run', async () => {
+  const { server } = await postgresPlace()
+  const schema = newSchema()
+  const pool = new Pool({ connectionString: server.url, max: 1 })
+  pool.on('error', () => {}) // the server may stop first
+  const storage = new PostgresStorage({ client: pool, schema })
+  await storage.connect()
+  const claim = async (slots: number): Promise<readonly ClaimedJob[]> => {
+    const types = [{ type: 'mail', leaseMs: 60_000, limits: { group: { limit: 1 } } }]
+    return (await storage.claim({ worker: `worker ${++made}`, slots, types })).jobs
+  }
+  const fetched = async (): Promise<number> => {
+    await flushStatistics(pool)
+    const { rows } = await pool.query<{ fetched: number }>(
+      `SELECT idx_tup_fetch::integer AS fetched FROM pg_stat_user_tables WHERE schemaname = $1 AND relname = 'jobs'`,
+      [schema],
+    )
+    return rows[0]!.fetched
+  }
+  // From the sixth call on, the server has a plan for any parameters.
+  for (let round = 0; round < 10; round++) await claim(1)
+  const running = 1_000
+  await storage.add(Array.from({ length: running + 3 }, () => job()))
+  assert.equal((await claim(running)).length, running)
+  const before = await fetched()
+  for (let round = 0; round < 3; round++) assert.equal((await claim(1)).length, 1)
+  const count = (await fetched()) - before
+  assert.ok(count < running, `${count} rows were fetched`)
+  await storage.disconnect()
+  await pool.end()
+})
+
 test('the server keeps a generic plan of a claim, whatever the number of jobs', async () => {
   const { server } = await postgresPlace()
   const pool = new Pool({ connectionString: server.url, max: 1 })

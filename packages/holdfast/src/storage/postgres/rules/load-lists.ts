@@ -39,7 +39,11 @@ export async function loadLost(
   startedBefore: number | null,
 ): Promise<void> {
   const { connection, loaded, statements } = loader
-  const rows = await connection.query(statements.lost, [...limitsOf(wanted), loader.now, startedBefore])
+  const lost = [...limitsOf(wanted), loader.now]
+  const rows =
+    startedBefore === null
+      ? await connection.query(statements.lost, lost)
+      : await connection.query(statements.lostOrOld, [...lost, startedBefore])
   await loader.keepLocked(rows)
   const isGroupLoaded = (row: Row): boolean => loaded.groups.has(nameOf(Number(row[cell.tid]), row[cell.grp]!))
   const unloaded = rows.filter((row) => row[cell.grp] !== null && !isGroupLoaded(row))

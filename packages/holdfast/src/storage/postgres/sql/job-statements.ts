@@ -25,9 +25,19 @@ export const jobStatements = ({ at, statement, nextValue }: Sql) => ({
            ORDER BY j.run_at, j.ord LIMIT w.most FOR UPDATE SKIP LOCKED) AS j
          LIMIT w.most) AS j`,
   ),
-  /** Expired leases. $4: also attempts that started before, whatever their lease; or NULL. */
+  /** Expired leases. Every claim looks for them, so the index bounds what is read. */
   lost: statement(
     'lost',
+    `SELECT ${columns(...jobCells('j'))}
+       FROM unnest(${param(1, 'integer[]')}, ${param(2, 'integer[]')}) AS w (tid, most)
+       CROSS JOIN LATERAL (
+         SELECT * FROM ${at}jobs AS j
+         WHERE j.tid = w.tid AND j.state = ${stateCodes.processing} AND j.lease_until <= ${param(3, 'double precision')}
+         ORDER BY j.lease_until LIMIT w.most FOR UPDATE SKIP LOCKED) AS j`,
+  ),
+  /** Expired leases, and attempts that started before $4, whatever their lease. Reads all leases of the types. */
+  lostOrOld: statement(
+    'lost_or_old',
     `SELECT ${columns(...jobCells('j'))}
        FROM unnest(${param(1, 'integer[]')}, ${param(2, 'integer[]')}) AS w (tid, most)
        CROSS JOIN LATERAL (
