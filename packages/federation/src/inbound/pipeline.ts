@@ -48,8 +48,8 @@ export async function receive(inbound: Inbound, given: unknown, claimed: unknown
   checkSignature(message, text, peer)
   checkAge(inbound, method.madeAt(body), from)
   spend(inbound.limits.peer, from, from)
-  // The budget of the address is for strangers. A message beyond the peer's own budget stays counted there: whoever sends captured
-  // messages again is refused by address in the end.
+  // The budget of the address is for strangers. A message beyond the peer's own budget stays counted there: a sender
+  // that repeats captured messages is refused by address in the end.
   inbound.limits.ip.giveBack(address)
   const messageKey = createHash('sha256').update(text).digest('hex')
   const delivery: Delivery = { message, method, handler, text, body, from, peer, messageKey }

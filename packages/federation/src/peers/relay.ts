@@ -35,7 +35,7 @@ export async function chooseRelay(context: SendingContext, target: string): Prom
   return randomOf(context, await listRelays(context, target))
 }
 
-/** At most one of a site: else whoever registers many names would be all of the candidates. */
+/** At most one of a site: else the owner of many names could be all of the candidates. */
 async function listRelays({ store, origin }: SendingContext, target: string): Promise<PeerRow[]> {
   const sites = new Set<string>()
   const others = (await store.peers.listHealthy(considered)).filter(({ url }) => {

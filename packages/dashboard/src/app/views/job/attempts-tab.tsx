@@ -2,23 +2,15 @@
 
 import type { JobPageData } from '../../../shared/api.ts'
 import { duration, instant } from '../../lib/words.ts'
+import { TableHead } from '../../parts/table-head.tsx'
+
+const columns = ['Run', 'Outcome', 'Worker', 'Began', 'Took', 'Error']
 
 export function AttemptsTab({ job: { history } }: { readonly job: JobPageData }) {
   if (history.length === 0) return <p class="muted">No run has ended yet.</p>
   return (
     <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col">Run</th>
-          <th scope="col">Outcome</th>
-          <th scope="col">Worker</th>
-          <th scope="col">Began</th>
-          <th scope="col" class="right">
-            Took
-          </th>
-          <th scope="col">Error</th>
-        </tr>
-      </thead>
+      <TableHead columns={columns} right={['Took']} />
       <tbody>
         {history.toReversed().map(({ attempt, outcome, workerId, startedAt, endedAt, error }) => (
           <tr key={attempt}>

@@ -9,6 +9,7 @@ import { duration } from '../../lib/words.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import { TypeName } from '../../parts/type-name.tsx'
+import { TableHead } from '../../parts/table-head.tsx'
 
 export const keyOf = ({ face, name, id }: NamedJob): string => `${face}\0${name}\0${id}`
 
@@ -21,31 +22,18 @@ interface TableProps {
   readonly onToggleAll: () => void
 }
 
+const columns = ['State', 'Type', 'Id', 'Attempt', 'Added', 'Time', 'Error']
+
 export function JobsTable({ items, selected, current, onToggle, onToggleAll }: TableProps) {
   const isAll = items.every((job) => selected.has(keyOf(job)))
   return (
     <section class="panel" aria-label="Jobs">
       <table class="cards jobs">
-        <thead>
-          <tr>
-            <th scope="col" class="check">
-              <input type="checkbox" checked={isAll} onChange={onToggleAll} aria-label="Select all jobs on this page" />
-            </th>
-            <th scope="col">State</th>
-            <th scope="col">Type</th>
-            <th scope="col">Id</th>
-            <th scope="col" class="right">
-              Attempt
-            </th>
-            <th scope="col" class="right">
-              Added
-            </th>
-            <th scope="col" class="right">
-              Time
-            </th>
-            <th scope="col">Error</th>
-          </tr>
-        </thead>
+        <TableHead columns={columns} right={['Attempt', 'Added', 'Time']}>
+          <th scope="col" class="check">
+            <input type="checkbox" checked={isAll} onChange={onToggleAll} aria-label="Select all jobs on this page" />
+          </th>
+        </TableHead>
         <tbody>
           {items.map((job, index) => (
             <Row

@@ -8,9 +8,12 @@ import { Ago } from '../../parts/ago.tsx'
 import { Bar } from '../../parts/bar.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { TypeName } from '../../parts/type-name.tsx'
+import { TableHead } from '../../parts/table-head.tsx'
 import { useLive } from '../../state/live.ts'
 import { may } from '../../state/session.ts'
 import { LimitDialog } from './limit-dialog.tsx'
+
+const columns = ['Type', 'At a time', 'Rate', 'Waiting', 'Frees', 'Set by']
 
 export function LimitsView() {
   const live = useLive<LimitsPage>('limits')
@@ -29,21 +32,7 @@ export function LimitsView() {
           ) : (
             <section class="panel" aria-label="Limits">
               <table class="cards">
-                <thead>
-                  <tr>
-                    <th scope="col">Type</th>
-                    <th scope="col">At a time</th>
-                    <th scope="col">Rate</th>
-                    <th scope="col">Waiting</th>
-                    <th scope="col">Frees</th>
-                    <th scope="col">Set by</th>
-                    {may('limits') && (
-                      <th scope="col">
-                        <span class="hidden-text">Actions</span>
-                      </th>
-                    )}
-                  </tr>
-                </thead>
+                <TableHead columns={columns} hasActions={may('limits')} />
                 <tbody>
                   {types.map((type) => (
                     <Row key={`${type.face}/${type.name}`} type={type} onEdit={() => setEdited(type)} />

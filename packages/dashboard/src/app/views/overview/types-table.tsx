@@ -6,45 +6,17 @@ import { jobsHref, typeFilter } from '../../lib/links.ts'
 import { runAction } from '../../lib/run-action.ts'
 import { duration, instant, number } from '../../lib/words.ts'
 import { TypeName } from '../../parts/type-name.tsx'
+import { TableHead } from '../../parts/table-head.tsx'
 import { may } from '../../state/session.ts'
+
+const figures = ['Due', 'Oldest wait', 'Running', 'Retrying', 'Failed', 'Completed', 'Workers']
 
 export function TypesTable({ types }: { readonly types: readonly TypeRow[] }) {
   return (
     <section class="panel" aria-labelledby="types-title">
       <h2 id="types-title">Types</h2>
       <table class="cards">
-        <thead>
-          <tr>
-            <th scope="col">Type</th>
-            <th scope="col">Attention</th>
-            <th scope="col" class="right">
-              Due
-            </th>
-            <th scope="col" class="right">
-              Oldest wait
-            </th>
-            <th scope="col" class="right">
-              Running
-            </th>
-            <th scope="col" class="right">
-              Retrying
-            </th>
-            <th scope="col" class="right">
-              Failed
-            </th>
-            <th scope="col" class="right">
-              Completed
-            </th>
-            <th scope="col" class="right">
-              Workers
-            </th>
-            {may('pause') && (
-              <th scope="col">
-                <span class="hidden-text">Actions</span>
-              </th>
-            )}
-          </tr>
-        </thead>
+        <TableHead columns={['Type', 'Attention', ...figures]} right={figures} hasActions={may('pause')} />
         <tbody>
           {types.map((type) => (
             <Row key={`${type.face}/${type.name}`} type={type} />

@@ -8,8 +8,11 @@ import { counted, instant } from '../../lib/words.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { TypeName } from '../../parts/type-name.tsx'
+import { TableHead } from '../../parts/table-head.tsx'
 import { useLive } from '../../state/live.ts'
 import { may } from '../../state/session.ts'
+
+const columns = ['Schedule', 'Adds', 'Rule', 'Last', 'Next']
 
 export function SchedulesView() {
   const live = useLive<SchedulesPage>('schedules')
@@ -25,20 +28,7 @@ export function SchedulesView() {
           ) : (
             <section class="panel" aria-label="Schedules">
               <table class="cards">
-                <thead>
-                  <tr>
-                    <th scope="col">Schedule</th>
-                    <th scope="col">Adds</th>
-                    <th scope="col">Rule</th>
-                    <th scope="col">Last</th>
-                    <th scope="col">Next</th>
-                    {may('schedules') && (
-                      <th scope="col">
-                        <span class="hidden-text">Actions</span>
-                      </th>
-                    )}
-                  </tr>
-                </thead>
+                <TableHead columns={columns} hasActions={may('schedules')} />
                 <tbody>
                   {schedules.map((schedule) => (
                     <Row key={`${schedule.face}/${schedule.owner}/${schedule.name}`} schedule={schedule} />
