@@ -10,6 +10,7 @@ import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const base = [
+  'count-text',
   'node-version',
   'errors',
   'error-details',

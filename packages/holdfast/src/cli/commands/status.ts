@@ -1,6 +1,6 @@
 import type { TypeSummary } from '../../engine/operate/type-summary.ts'
 import { command } from '../command.ts'
-import { counted } from '../count-text.ts'
+import { counted } from '../../count-text.ts'
 import { typeText } from '../find-type.ts'
 import type { Column } from '../table.ts'
 import { durationText } from '../time.ts'

@@ -1,7 +1,7 @@
 // A sight of the storage as lines that fit the screen.
 
 import type { TypeSummary } from '../../engine/operate/type-summary.ts'
-import { counted } from '../count-text.ts'
+import { counted } from '../../count-text.ts'
 import { typeText } from '../find-type.ts'
 import { type Column, table } from '../table.ts'
 import { cut, escaped, type Part, widthOf } from '../text.ts'

@@ -7,7 +7,7 @@ import type { JobItem } from '../../engine/operate/job-item.ts'
 import type { TypeSummary } from '../../engine/operate/type-summary.ts'
 import type { WorkerInfo } from '../../engine/work/presence.ts'
 import { asError } from '../../error-details.ts'
-import { counted } from '../count-text.ts'
+import { counted } from '../../count-text.ts'
 import { typeText } from '../find-type.ts'
 import { RateMeter, type Rates } from './rates.ts'
 

@@ -2,7 +2,8 @@
 
 import type { Counts, Finding, TypeCounts } from '../../storage/storage.ts'
 import { parseType } from '../../storage/stored-type.ts'
-import { counted, typeText } from '../explain/sentence.ts'
+import { typeText } from '../explain/sentence.ts'
+import { counted } from '../../count-text.ts'
 import type { WorkerInfo } from '../work/presence.ts'
 
 /** Failed jobs of a type that are many. */

@@ -34,6 +34,3 @@ export function typeText(type: string): string {
   const { face, name } = parseType(type)
   return face === '' ? `type '${name}'` : `${face} '${name}'`
 }
-
-/** "1 job", "2 jobs" */
-export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`

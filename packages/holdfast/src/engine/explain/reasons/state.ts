@@ -7,7 +7,8 @@ import { attemptsOf, progressOf } from '../../job/job-view.ts'
 import { named } from '../../operate/job-item.ts'
 import type { Reason } from '../explanation.ts'
 import type { Facts } from '../facts.ts'
-import { clockTime, counted, reason, typeText } from '../sentence.ts'
+import { clockTime, reason, typeText } from '../sentence.ts'
+import { counted } from '../../../count-text.ts'
 
 /** Empty: the job waits for a start. */
 export function stateReasons(facts: Facts): Reason[] {

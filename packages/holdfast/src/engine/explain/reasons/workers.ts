@@ -4,7 +4,8 @@
 import { parseType } from '../../../storage/stored-type.ts'
 import type { Reason } from '../explanation.ts'
 import type { Facts } from '../facts.ts'
-import { clockTime, counted, reason, typeText } from '../sentence.ts'
+import { clockTime, reason, typeText } from '../sentence.ts'
+import { counted } from '../../../count-text.ts'
 
 export function workerReasons({ ref, workers: all, now }: Facts): Reason[] {
   if (!all) return []

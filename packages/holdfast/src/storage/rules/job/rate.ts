@@ -17,7 +17,7 @@ export interface RateUse {
   readonly buckets: readonly Bucket[]
 }
 
-const bucketsPerWindow = 20
+export const bucketsPerWindow = 20
 
 /** What a start takes. A job that is heavier than the limit takes all of it: it would never start otherwise. */
 const costOf = ({ limit }: Rate, weight: number): number => Math.min(weight, limit)

@@ -3,8 +3,7 @@
 //
 // f: the flow of a type, or a group, or nil. rate: 1 limit  2 perMs.
 
-/** Buckets of a window, as in rules/job/rate.ts. */
-const bucketsPerWindow = 20
+import { bucketsPerWindow } from '../../../rules/job/rate.ts'
 
 export const rate = `
 -- The weight that was started in the window that ends now.
